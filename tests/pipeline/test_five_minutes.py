@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import socket
 import subprocess
 import sys
@@ -31,7 +32,9 @@ def stock(tmp_path: Path) -> Path:
 def check(folder: Path, said: str) -> None:
     """Everything is written, tried, and valid."""
     assert "config.mine.yaml, mcp.mine.json, scenarios/mine.yaml are written" in said
-    assert f"The server's tools: {', '.join(TOOLS)}." in said
+    assert re.findall(r"(?m)^  \w+ +(lens\w+) \(\d+\): ", said) == ["lens_grep", *TOOLS[:2], "lens_reindex"]
+    assert re.search(r"ok +lens_grep \([1-9]\d*\): lens_grep\(query=.*\) answered with [\d,]+ characters$", said, re.M)
+    assert re.search(r"ok +lens_reindex \(0\): lens_reindex\(\) answered with [\d,]+ characters: {", said)
     assert "--configfile config.mine.yaml" in said
     assert "nothing to pay (no model is asked)" in said
     config = yaml.safe_load((folder / "config.mine.yaml").read_text())
@@ -87,3 +90,15 @@ def test_a_server_that_does_not_start_is_named_and_when_it_is_fixed_init_goes_on
     assert again.returncode == 0, again.stdout + again.stderr
     check(stock, again.stdout)
     assert (stock / "scenarios" / "mine.yaml").read_bytes() == tasks
+
+
+def test_a_trial_whose_agent_called_no_tool_is_no_success(stock: Path) -> None:
+    fake = Path(__file__).parents[1] / "fakes" / "stdio_mcp_server.py"
+    (stock / "server.py").write_text(fake.read_text(encoding="utf-8").replace('"query"', '"amount"'))
+    flags = ["--name", "mine", "--mcp", f"${{python}} {stock}/server.py", "--agent", "offline", "--repo", "stock"]
+    ended = subprocess.run([*STARTING, *flags], cwd=stock, capture_output=True, text=True, check=False, timeout=280)
+    assert ended.returncode == 1
+    assert "skipped  find (0): not called: nothing is known for its argument 'amount'" in ended.stdout
+    assert ended.stderr.endswith("lensbench init --name mine\n")
+    assert "no tool of the server was called in 2 of 2 runs" in ended.stderr
+    assert (stock / "config.mine.yaml").exists()

@@ -78,7 +78,7 @@ def outcomes(checks: dict[str, Check]) -> dict[str, str]:
 def test_a_server_is_started_as_in_runs_its_tools_are_listed_and_one_is_called(attempt: Try) -> None:
     checks = attempt()
     assert outcomes(checks) == {"repository": "ok", "agent": "ok", "with: lens": "warning"}
-    assert "find, crash; find(query='a') answered, but named no file" in checks["with: lens"].detail
+    assert "find, crash; find(query='a') answered with 24 characters, but named no file" in checks["with: lens"].detail
     assert attempt.findings.tools == {"with": ["mcp__lens__crash", "mcp__lens__find"]}  # type: ignore[attr-defined]
     tokens = attempt.findings.list_tokens["with"]  # type: ignore[attr-defined]
     assert len("Prefer find.") // 4 + 20 < tokens < 200, "the names, descriptions and schemas of two small tools"
@@ -93,7 +93,7 @@ def test_a_search_that_finds_nothing_is_asked_again_for_the_name_of_a_file(attem
     (project / "grep.py").write_text(text.replace(answer, finding))
     (project / "repo" / "cart.py").write_text("a = 1\n")
     check = attempt({"lens": server(program=str(project / "grep.py"))})["with: lens"]
-    assert (check.outcome, check.detail) == ("ok", "find, crash; find(query='cart') answered")
+    assert (check.outcome, check.detail) == ("ok", "find, crash; find(query='cart') answered with 9 characters")
 
 
 PAGE = 'return {"tools": TOOLS}'
@@ -101,12 +101,12 @@ TEXT = '[{"type": "text", "text": text}]'
 
 
 @pytest.mark.parametrize(("old", "new", "outcome", "said"), [
-    (PAGE, 'return {"tools": TOOLS, "nextCursor": "8"}', "warning", "find, crash; find(query='a') answered; its tools/list never ends"),
-    (PAGE, 'return {"tools": TOOLS, "nextCursor": params.get("cursor", "") + "8"}', "warning", "find, crash; find(query='a') answered; its tools/list never ends"),
-    (PAGE, 'at = int(params.get("cursor", 0)); return {"tools": TOOLS[at : at + 1], "nextCursor": ["1", ""][at]}', "ok", "find, crash; find(query='a') answered"),
-    (TEXT, '[], "structuredContent": {"hits": [{"path": "cart.py"}]}', "ok", "answered"),
+    (PAGE, 'return {"tools": TOOLS, "nextCursor": "8"}', "warning", "find, crash; find(query='a') answered with 20 characters; its tools/list never ends"),
+    (PAGE, 'return {"tools": TOOLS, "nextCursor": params.get("cursor", "") + "8"}', "warning", "find, crash; find(query='a') answered with 20 characters; its tools/list never ends"),
+    (PAGE, 'at = int(params.get("cursor", 0)); return {"tools": TOOLS[at : at + 1], "nextCursor": ["1", ""][at]}', "ok", "find, crash; find(query='a') answered with 20"),
+    (TEXT, '[], "structuredContent": {"hits": [{"path": "cart.py"}]}', "ok", "answered with 31 characters in structuredContent only"),
     (TEXT, '[{"type": "resource", "resource": {"uri": "file:///a", "text": "cart.py:3"}}]', "ok", "answered"),
-    ('== "fail"', '!= "cart"', "ok", "find(query='cart') answered"),
+    ('== "fail"', '!= "cart"', "ok", "answered with 23 characters; nothing found is an error there: find(query='a') failed: found a"),
     (TEXT, '[{"type": "text", "text": "cart.py:3\\n" * 40_000}]', "warning", "answered with 400,000 characters"),
 ], ids=["cursor", "cursor that grows", "pages", "structured", "resource", "error for no hits", "long"])  # fmt: skip
 def test_what_servers_answer_in_their_own_ways_is_understood(
@@ -118,6 +118,41 @@ def test_what_servers_answer_in_their_own_ways_is_understood(
     (project / "odd.py").write_text(text.replace(old, new), encoding="utf-8")
     check = attempt({"lens": server(program=str(project / "odd.py"))})["with: lens"]
     assert (check.outcome, said in check.detail) == (outcome, True), check.detail
+
+
+ROWS = {
+    "get_symbol": ({"symbol": {"type": "string"}, "kind": {"enum": ["all", "one"]}}, None, "ok", "get_symbol(symbol='Cart', kind='all') answered"),
+    "files": ({"paths": {"type": "array", "items": {"type": "string"}}, "depth": {"type": "integer"}}, True, "ok", "files(paths=['cart.py'], depth=1) answered"),
+    "fail_search": ({"query": {"type": "string", "examples": ["fail"]}, "all": {"type": "boolean"}}, True, "warning", "fail_search(query='fail', all=False) failed: found"),
+    "pay": ({"query": {"type": "string"}}, False, "skipped", "not called: it says that it changes something"),
+    "delete": ({"path": {"type": "string"}}, None, "skipped", "not called: its name says that it changes something"),
+    "weather": ({}, None, "skipped", "not called: neither a readOnlyHint nor its name"),
+    "find_price": ({"currency": {"type": "string"}}, None, "skipped", "not called: nothing is known for its argument 'currency'"),
+}  # fmt: skip
+
+
+def test_each_tool_that_only_reads_is_called_with_arguments_of_its_schema(
+    attempt: Try, project: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (project / "repo" / "cart.py").write_text("class Cart:\n    pass\n", encoding="utf-8")
+    monkeypatch.setenv("HTTP_PROXY", "http://127.0.0.1:9")
+    tools = [
+        {"name": name, "description": "", "inputSchema": {"type": "object", "properties": given, "required": [*given]},
+         "annotations": {} if reads is None else {"readOnlyHint": reads}}
+        for name, (given, reads, _, _) in ROWS.items()
+    ]  # fmt: skip
+    text = Path(STDIO).read_text(encoding="utf-8").replace("params['arguments']['query']", "params['arguments']")
+    text = text.replace('params["arguments"]["query"] == "fail"', '"fail" in params["name"]')
+    text = text.replace(
+        "    for line in sys.stdin:", f"    TOOLS[:] = json.loads({json.dumps(tools)!r})\n    for line in sys.stdin:"
+    )
+    (project / "odd.py").write_text(text, encoding="utf-8")
+    checks = attempt({"lens": server(program=str(project / "odd.py"))}, preflight={"tools": True})
+    found = {name: checks[f"with: lens: {name}"] for name in ROWS}
+    assert {name: check.outcome for name, check in found.items()} == {name: row[2] for name, row in ROWS.items()}
+    for name, (_, _, _, said) in ROWS.items():
+        assert found[name].detail.startswith(said)
+    assert not [name for name in attempt({"lens": server(program=str(project / "odd.py"))}) if name.count(":") > 1]
 
 
 @pytest.mark.parametrize("breaks", [False, True])
@@ -171,7 +206,7 @@ def test_the_embedded_server_answers_about_the_workspace(attempt: Try) -> None:
     arguments = ["-P", "-m", "lensbench_demo.lens", "--root", "${workspace}", "--log", "${server_log}"]
     check = attempt({"lens": {"command": "${python}", "args": arguments}})["with: lens"]
     assert check.outcome == "ok", check
-    assert re.search(r"lens_reindex; lens_grep\(query=.*\) answered$", check.detail)
+    assert re.search(r"lens_reindex; lens_grep\(query=.*\) answered with \d+ characters$", check.detail)
 
 
 @pytest.mark.slow

@@ -13,13 +13,12 @@ import pytest
 import yaml
 
 from lensbench.core.errors import UserError
-from lensbench.core.preflight_results import read_checks
 from lensbench.core.system.files import write_atomic
 from lensbench.core.system.places import ROOT
 from lensbench.plan.reading import load_config
 from lensbench.plan.task_files import read_scenarios
 from lensbench.workflow.prices import FEW, OFFLINE, PUBLISHED, estimate, price
-from lensbench.workflow.setup import KINDS, Wishes, _outcome, config_text, earlier, mcp_file
+from lensbench.workflow.setup import KINDS, Wishes, config_text, earlier, mcp_file
 from terminal import type_into
 
 FLAGS = ("--name", "mine", "--mcp", "true", "--agent", "offline", "--repo", "")
@@ -138,17 +137,6 @@ def test_a_name_alone_tries_again_or_says_what_is_broken(tmp_path: Path, monkeyp
     assert earlier(named) is None
     with pytest.raises(UserError, match=r"config.mine.yaml:1: run_id must be text, not 7"):
         earlier(alone)
-
-
-def test_a_trial_that_called_no_tool_is_no_success_and_says_what_the_preflight_saw(tmp_path: Path) -> None:
-    rows = [{"name": name, "outcome": "ok", "detail": "find; nothing"} for name in ("agent", "with: x")]
-    write_atomic(tmp_path / "preflight.json", json.dumps({"checks": rows}))
-    said = list(_outcome(0, 2, read_checks(tmp_path)))
-    assert said[:2] == [
-        "The trial is no success: no tool of the server was called in 2 of 2 runs.",
-        "The preflight said of with: x: find; nothing.",
-    ]
-    assert next(_outcome(1, 2, [])).startswith("The trial succeeded;")
 
 
 def test_a_server_is_a_command_line_or_an_address() -> None:

@@ -322,6 +322,8 @@ class Preflight(Strict):
 
     servers: Switch = True
     """Start each condition's MCP servers, and call one tool of each."""
+    tools: Switch = False
+    """Call each tool that only reads, with arguments made from its schema, as the trial of `lensbench init` does."""
     request: Switch = True
     """Request one token from the model's gateway."""
     judges: Switch = True

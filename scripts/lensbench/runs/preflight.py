@@ -203,7 +203,9 @@ def _try_run(config: Config, job: Job, place: Place, adapter: Adapter, is_first:
         told = _command(job, "setup", workspace)
         findings.checks += told
         if not any(check.outcome == "failed" for check in told):
-            checks, tools, size = check_servers(name, condition, assignment, invocation.env, place)
+            checks, tools, size = check_servers(
+                name, condition, assignment, invocation.env, place, config.preflight.tools
+            )
             findings.checks += checks
             findings.list_tokens[name] = size
             findings.tools[name] = sorted(tool.full_name for tool in tools)

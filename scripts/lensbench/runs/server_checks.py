@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 import json
+import os
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 from lensbench.agents import Assignment, load_adapter
 from lensbench.agents.mcp.client import Entry, Servers, Status, read_entry
 from lensbench.agents.mcp.question import read_question
-from lensbench.agents.mcp.tools import OfferedTool, arguments, queries, role, suggestions
+from lensbench.agents.mcp.tools import OfferedTool, arguments, example, queries, role, suggestions, why_not_called
 from lensbench.agents.mcp.workspace import Workspace
+from lensbench.agents.reach import hosts_in
 from lensbench.agents.sandbox import Place
 from lensbench.core.preflight_results import BYTES_A_TOKEN, LONG_RESULT, Check, Outcome
 from lensbench.plan.config import Condition
@@ -18,12 +22,14 @@ from lensbench.runs.server_starts import advice, placed
 
 ROLES = ("search", "neighbourhood", "overview")
 """The purposes of tools that are safe to call here; the first is the cheapest and most informative."""
+_DEFINITION = re.compile(r"(?m)^\s*(?:export |pub |async )*(?:def|class|function|func|fn|struct|interface) +(\w{3,})")
 
 
 def check_servers(
-    condition: str, settings: Condition, run: Assignment, environment: Mapping[str, str], place: Place
+    condition: str, settings: Condition, run: Assignment, environment: Mapping[str, str], place: Place, each_tool: bool
 ) -> tuple[list[Check], Sequence[OfferedTool], int]:
     """Checks of each server, the tools that the config names, and the tool list; all tools, and the list's tokens.
+    `each_tool`: also one of each tool, called if it only reads.
 
     Servers are started as the agent would: with its `environment`, and in its sandbox (`place`).
     """
@@ -40,6 +46,7 @@ def check_servers(
             status.name: _check_server(condition, file, status, servers, run, workspace)
             for status in statuses if status.connected
         }  # fmt: skip
+        rows = [_check_tool(condition, tool, servers, run, workspace) for tool in tools] if each_tool else []
     for status in statuses:  # the others are tried again when no process of these is left
         if not status.connected:
             entry = read_entry(named[status.name])
@@ -51,7 +58,7 @@ def check_servers(
     if settings.tools and all(status.connected for status in statuses):
         checks += _compared(condition, settings.tools, tools)
     told = f"with the instructions about {added:,} tokens of every request (estimated: 4 bytes a token)"
-    return [*checks, Check(f"{condition}: tool list", "ok", told)], tools, added
+    return [*checks, *rows, Check(f"{condition}: tool list", "ok", told)], tools, added
 
 
 def unreachable(run: Assignment, place: Place, asks: bool, names: Sequence[str]) -> str:
@@ -93,25 +100,65 @@ def _check_server(
     callable_tools = {role(tool): tool for tool in reversed(own)}
     tool = next((callable_tools[use] for use in ROLES if use in callable_tools), None)
     if tool is None:
-        return Check(name, "warning", f"{listed}; none was called, because none is known to be safe and simple to call")
-    outcome, said = _call(tool, servers, run, workspace)
+        return Check(
+            name,
+            "warning",
+            f"{listed}; none was called as a check: none is known to only read and to need just a text or path",
+        )
+    outcome, said = _call(tool, _guesses(tool, run, workspace), servers, run, workspace)
     if outcome == "failed":
         return Check(name, outcome, f"{said}; check {file}")
     if fault := next((each.fault for each in servers.statuses if each.name == status.name), ""):
         outcome, said = "warning", f"{said}; {fault}"
-    return Check(name, outcome, f"{listed}; {said}")
+    return Check(name, outcome, f"{listed}; {said}{_beside_proxy(run.mcp_servers[status.name])}")
 
 
-def _call(tool: OfferedTool, servers: Servers, run: Assignment, workspace: Workspace) -> tuple[Outcome, str]:
-    """Calls a tool about the workspace, which is named as for the agent; returns the outcome and a message.
+def _check_tool(condition: str, tool: OfferedTool, servers: Servers, run: Assignment, workspace: Workspace) -> Check:
+    """What a tool gives for arguments made from its schema. No failure: they may be what is wrong."""
+    name, why, guesses = f"{condition}: {tool.server}: {tool.name}", why_not_called(tool), []
+    if role(tool):
+        guesses = _guesses(tool, run, workspace)
+    elif not why:
+        files = _files(workspace)
+        found = ((file, match) for file in files if (match := _DEFINITION.search(workspace.text(file))))
+        file, defined = next(((file, match[1]) for file, match in found), (files[0], Path(files[0]).stem))
+        given = example(tool, run.workspace, file, defined)
+        guesses, why = ([], f"nothing is known for its argument {given!r}") if isinstance(given, str) else ([given], "")
+    if why:
+        return Check(name, "skipped", f"not called: {why}")
+    outcome, said = _call(tool, guesses, servers, run, workspace)
+    return Check(name, "warning" if outcome == "failed" else outcome, said)
 
-    A search is repeated while it gives nothing, since some servers call that an error.
-    """
-    answered = failed = ""
-    files = [path for path in workspace.files if not path.startswith(".")] or list(workspace.files) or ["README"]
+
+def _beside_proxy(server: Mapping[str, Any]) -> str:
+    """Says of a server on this machine that the user's proxy is not asked for it."""
+    proxies = [name for name in os.environ if name.lower() in ("http_proxy", "all_proxy")]
+    is_local = any(host.is_local for host in hosts_in([str(server.get("url", ""))]))
+    return f"; reached on this machine, not through {proxies[0]}" if is_local and proxies else ""
+
+
+def _files(workspace: Workspace) -> Sequence[str]:
+    return [path for path in workspace.files if not path.startswith(".")] or list(workspace.files) or ["README"]
+
+
+def _guesses(tool: OfferedTool, run: Assignment, workspace: Workspace) -> list[dict[str, Any]]:
+    """Arguments to try for a tool whose role is known, the best first, with the workspace named as for the agent."""
+    files = _files(workspace)
     searched = [*queries(tool, read_question(run.prompt))[:1], *(Path(file).stem for file in files[:2])]
-    for value in searched if role(tool) == "search" else files[:1]:
-        given = arguments(tool, value, run.workspace)
+    values = searched if role(tool) == "search" else files[:1]
+    return [arguments(tool, value, run.workspace) for value in values]
+
+
+def _call(
+    tool: OfferedTool, guesses: Sequence[dict[str, Any]], servers: Servers, run: Assignment, workspace: Workspace
+) -> tuple[Outcome, str]:
+    """Calls a tool about the workspace; returns the outcome and a message.
+
+    It is called again while it gives nothing, since some servers call that an error.
+    """
+    answered: tuple[Outcome, str] | None = None
+    failed = ""
+    for given in guesses:
         shown = (f"{name}={'<workspace>' if text == run.workspace else repr(text)}" for name, text in given.items())
         asked = f"{tool.name}({', '.join(shown)})"
         result = servers.call(tool, given)
@@ -122,12 +169,17 @@ def _call(tool: OfferedTool, servers: Servers, run: Assignment, workspace: Works
         if run.errors.found(tool.full_name, result.text):
             remedy = "it must register each workspace: add a setup command to the condition"
             return "failed", f"{asked}: does not know the workspace: {said}; {remedy}"
+        gave = f"{asked} answered with {len(result.text):,} characters"
+        gave += " in structuredContent only" if result.is_structured else ""
+        if len(result.text) > LONG_RESULT:
+            return "warning", f"{gave}, too long for most agents' models"
         if suggestions(result.text.replace(f"{run.workspace}/", ""), workspace):
-            if len(result.text) <= LONG_RESULT:
-                return "ok", f"{asked} answered"
-            return "warning", f"{asked} answered with {len(result.text):,} characters, too long for most agents' models"
-        answered = f"{asked} answered, but named no file of the workspace: {said}"
-    return ("warning", answered) if answered else ("failed", failed)
+            return "ok", f"{gave}; nothing found is an error there: {failed}" if failed else gave
+        if role(tool):
+            answered = "warning", f"{gave}, but named no file of the workspace: {said}"
+        else:
+            answered = "ok" if result.text.strip() else "warning", f"{gave}: {said}"
+    return answered or ("failed", failed)
 
 
 def _compared(condition: str, wanted: Sequence[str], tools: Sequence[OfferedTool]) -> Iterator[Check]:

@@ -258,7 +258,7 @@ def smoke_command(wishes: Wishes) -> list[str]:
     settings = yaml.safe_load(wishes.files["config"].read_text(encoding="utf-8"))["agent"]
     keys = json.dumps([name for name in settings.get("pass_env", []) if name != KINDS[wishes.agent].key])
     agent = f"agent={{kind: offline, model: '', version: '', pass_env: {keys}}}"
-    changed = [f"run_id={wishes.smoke.name}", f"scenarios={few}", agent]
+    changed = [f"run_id={wishes.smoke.name}", f"scenarios={few}", agent, "preflight={tools: true}"]
     return ["--cores", "2", "--configfile", str(wishes.files["config"]), "--config", *changed]
 
 
@@ -284,13 +284,28 @@ def resume(wishes: Wishes) -> None:
 
 
 def _finish(wishes: Wishes, version: str) -> None:
-    """Runs the trial, adds the tools that it found to the config, and prints the next steps."""
+    """Runs the trial, adds the tools that it found to the config, and prints the next steps.
+
+    Raises UserError when the trial failed, or was no success because its agent called no tool.
+    """
     tools = _try(wishes)
     path = wishes.files["config"]
     write_atomic(path, path.read_text(encoding="utf-8").replace("tools: []", f"tools: {json.dumps(tools)}", 1))
     runs = 2 * len(read_scenarios([str(wishes.files["tasks"])]).tasks)
+    results = read_typed(RunFolder(wishes.smoke).results_json, Results[float])
+    written = f"{', '.join(map(str, wishes.files.values()))} are written."
+    print("", written, *_tools(results, read_checks(wishes.smoke)), sep="\n")
+    called = [results["comparisons"][name]["adoption"]["called"] for name in results["treatments"]]
+    if not any(each["runs"] for each in called):
+        of = sum(each["of"] for each in called)
+        raise UserError(
+            f"the trial is no success: no tool of the server was called in {of} of {of} runs. The offline agent calls "
+            "only tools that need one text or path, see above what each gave: try one task with the real agent, or "
+            f"change the server and repeat with {_lensbench()} init --name {wishes.name}"
+        )
+    print("The trial succeeded; its figures say nothing about a real model.")
     each = price(wishes.agent, wishes.model, Path("bench"))
-    print("", *_what_next(wishes, version, tools), estimate(each, runs, AT_ONCE), sep="\n")
+    print(*_what_next(wishes, version), estimate(each, runs, AT_ONCE), sep="\n")
 
 
 def _try(wishes: Wishes) -> list[str]:
@@ -306,31 +321,24 @@ def _try(wishes: Wishes) -> list[str]:
     return [tool.split("__", 2)[2] for tool in read_listed_tools(wishes.smoke)]
 
 
-def _what_next(wishes: Wishes, version: str, tools: list[str]) -> Iterator[str]:
+def _tools(results: Results[float], checks: Sequence[Check]) -> Iterator[str]:
+    """What each tool gave when it was called in the preflight, and whether the agent used it."""
+    rows = [(each.name.split(": ")[2], each) for each in checks if each.name.count(": ") == 2]
+    runs = [run["tools"] for name in results["treatments"] for run in results["comparisons"][name]["tools_by_run"]]
+    yield "The server's tools, how often the offline agent called them, and what they gave before:"
+    for tool, check in rows:
+        calls = sum(count for run in runs if isinstance(count := run.get(tool), int))
+        yield f"  {check.outcome:8} {tool} ({calls}): {check.detail}"
+
+
+def _what_next(wishes: Wishes, version: str) -> Iterator[str]:
     config = wishes.files["config"]
-    yield f"{', '.join(map(str, wishes.files.values()))} are written. The server's tools: {', '.join(tools)}."
-    results = read_typed(RunFolder(wishes.smoke).results_json, Results[float])
-    called = [results["comparisons"][name]["adoption"]["called"] for name in results["treatments"]]
-    checks = read_checks(wishes.smoke)
-    yield from _outcome(sum(each["runs"] for each in called), sum(each["of"] for each in called), checks)
     if wishes.agent != "offline":
         if not version:
             yield f"{wishes.agent} does not start here: install it, and write its version into {config}."
         yield f"Read the tasks, and export {KINDS[wishes.agent].key}. Then the real run:"
     yield f"  {_lensbench()} run --cores {AT_ONCE} --configfile {config}"
     yield "In waves that stop early once the verdict is clear: --config 'gate={looks: 3}'."
-
-
-def _outcome(called: int, runs: int, checks: Sequence[Check]) -> Iterator[str]:
-    """How the trial ended, of whose runs so many called a tool; `checks` are those of its preflight."""
-    if called:
-        yield "The trial succeeded; its figures say nothing about a real model."
-        return
-    yield f"The trial is no success: no tool of the server was called in {runs} of {runs} runs."
-    yield from (
-        f"The preflight said of {each.name}: {each.detail}." for each in checks if each.name.startswith("with: ")
-    )
-    yield "The offline agent calls only tools that need one text or path; for others try one task with the real agent."
 
 
 def _lensbench() -> str:

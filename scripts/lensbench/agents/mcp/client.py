@@ -64,6 +64,8 @@ class Result:
 
     text: str
     is_error: bool
+    is_structured: bool = False
+    """The text is only in the structured content."""
 
 
 @dataclass(frozen=True)
@@ -190,7 +192,7 @@ class Servers:
         async def call(tool: str, arguments: dict[str, Any]) -> Result:
             with anyio.fail_after(CALL_SECONDS):
                 result = await client.call_tool(tool, arguments)
-            return Result(_text(result), bool(result.is_error))
+            return _result(result)
 
         async def heard(message: Any) -> None:
             if isinstance(message, Exception):
@@ -281,17 +283,23 @@ async def _list_tools(client: Any, server: str) -> tuple[tuple[OfferedTool, ...]
         for tool in page.tools:
             hints = tool.annotations
             changes = bool(hints and (hints.destructive_hint or hints.read_only_hint is False))
-            tools[tool.name] = OfferedTool(server, tool.name, tool.description or "", dict(tool.input_schema), changes)
+            reads, said = bool(hints and hints.read_only_hint), tool.description or ""
+            tools[tool.name] = OfferedTool(server, tool.name, said, dict(tool.input_schema), changes, reads)
         cursor = page.next_cursor or None
     return tuple(tools.values()), cursor is None
 
 
-def _text(result: Any) -> str:
+def _result(result: Any) -> Result:
     """What agents show their model: the blocks of text, also of embedded files; without them the structured content."""
     blocks = [getattr(block, "resource", block) for block in result.content]
-    said = "\n".join(block.text for block in blocks if getattr(block, "text", None))
-    structured = result.structured_content
-    return said or (json.dumps(structured, ensure_ascii=False) if structured else "")
+    said, structured = (
+        "\n".join(block.text for block in blocks if getattr(block, "text", None)),
+        result.structured_content,
+    )
+    is_structured = bool(structured and not said)
+    return Result(
+        json.dumps(structured, ensure_ascii=False) if is_structured else said, bool(result.is_error), is_structured
+    )
 
 
 def _reason(error: BaseException) -> str:

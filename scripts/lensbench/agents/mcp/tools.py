@@ -22,6 +22,8 @@ CHANGING = re.compile(
     r"(?i)index|write|delete|remove|create|update|edit|insert|rename|exec|run|send|post|upload|install|commit|push"
     r"|apply|save|reset|clear|refresh|sync|kill|stop|set(?=_|[A-Z]|$)|add(?=_|[A-Z]|$)"
 )
+READING = re.compile(r"(?i)^(\w+_)?(get|list|find|search|read|show|look|query|grep|count|describe|status|info)")
+DEFINED_NAMES = re.compile(r"(?i)symbol|identifier|^name(_?path\w*)?$|^(function|class|method)(_?name)?$")
 DEPENDENTS = re.compile(r"(?i)importer|dependent|imported_?by|used_?by|referenc|callers")
 PATH_LIKE = re.compile(r"[\w.+@/-]{3,300}")
 RESULTS = 12
@@ -41,6 +43,8 @@ class OfferedTool:
     schema: dict[str, Any]
     changes: bool
     """The server's own hint that the tool is not read-only."""
+    reads: bool = False
+    """The server's own hint that the tool is read-only."""
 
     @property
     def full_name(self) -> str:
@@ -78,6 +82,50 @@ def arguments(tool: OfferedTool, value: str, root: str) -> dict[str, Any]:
     if isinstance(limit, dict) and "limit" not in given:
         highest = limit.get("maximum", RESULTS)
         given["limit"] = min(RESULTS, highest) if isinstance(highest, int) else RESULTS
+    return given
+
+
+def why_not_called(tool: OfferedTool) -> str:
+    """Why nobody but the agent calls a tool; "" when it only reads, by its own hint or else by its name."""
+    if tool.changes:
+        return "it says that it changes something"
+    if tool.reads or role(tool):
+        return ""
+    if CHANGING.search(tool.name):
+        return "its name says that it changes something, and no readOnlyHint says otherwise"
+    return "" if READING.search(tool.name) else "neither a readOnlyHint nor its name says that it only reads"
+
+
+def example(tool: OfferedTool, root: str, file: str, defined: str) -> dict[str, Any] | str:
+    """Arguments for a call about a workspace, a file in it and a name that this defines; else the name of an argument
+    for which nothing is known."""
+
+    def values(name: str, entry: Any) -> list[Any]:
+        if not isinstance(entry, dict):
+            return []
+        told = [entry[key] for key in ("default", "const") if key in entry]
+        told += [entry[key][0] for key in ("examples", "enum") if isinstance(entry.get(key), list) and entry[key]]
+        match entry.get("type", "string"):
+            case "string" if _is_root(name):
+                told.append(root)
+            case "string" if FILE_NAMES.search(name):
+                told.append(file)
+            case "string" if QUERY_NAMES.search(name) or DEFINED_NAMES.search(name):
+                told.append(defined)
+            case "array":
+                told += [[item] for item in values(name.removesuffix("s"), entry.get("items"))]
+            case "integer" | "number":
+                told.append(entry.get("minimum", 1))
+            case "boolean":
+                told.append(False)
+        return told
+
+    given: dict[str, Any] = {}
+    for name in _required(tool):
+        found = values(name, tool.schema.get("properties", {}).get(name))
+        if not found:
+            return name
+        given[name] = found[0]
     return given
 
 
