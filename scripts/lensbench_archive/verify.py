@@ -19,8 +19,7 @@ from typing import Any
 import yaml
 
 from lensbench import __version__
-from lensbench.core.errors import UserError
-from lensbench.core.listing import some_of
+from lensbench.core.errors import UserError, some_of
 from lensbench.core.proof import code_hash
 from lensbench.core.run_folder import RunFolder
 from lensbench.core.system.places import ROOT

@@ -7,11 +7,6 @@ import subprocess
 import sys
 from pathlib import Path
 
-import pytest
-from snakemake.exceptions import WorkflowError
-
-from lensbench.workflow import snakemake_inside
-
 ROOT = Path(__file__).parents[2]
 USES = "from lensbench.workflow import snakemake_inside\n"
 LIMITED = """
@@ -54,15 +49,10 @@ def test_nothing_else_of_snakemakes_inside_is_used() -> None:
     texts = {file: file.read_text(encoding="utf-8") for file in files}
     assert {file.name for file, text in texts.items() if re.search(inside, text)} == {"snakemake_inside.py"}
     used = {name for text in texts.values() for name in re.findall(r"(?<![\w./])workflow\.([a-z_]+)", text)}
-    assert used == shown | undocumented | {"scheduler"}
+    assert used == shown | undocumented | {"scheduler", "register_resource"}
     imported = {name for text in texts.values() for name in re.findall(r"(?:from|import) (snakemake\.[\w.]+)", text)}
     assert imported == {
         "snakemake.cli", "snakemake.exceptions", "snakemake.logging", "snakemake.settings.enums", "snakemake.utils",
     }  # fmt: skip
     private = {name for text in texts.values() for name in re.findall(r"\b(?:workflow|dag|scheduler)\._\w+", text)}
     assert private == set()
-
-
-def test_a_removed_name_is_reported_with_the_version_that_has_it() -> None:
-    with pytest.raises(WorkflowError, match=r"no object.job_rate_limiter, which lensbench uses; install"):
-        snakemake_inside.lift_rate_limit(type("Workflow", (), {"scheduler": object()})())

@@ -158,14 +158,7 @@ class Place:
         foreign = (path for path in self.foreign if not any(f"{part}/".startswith(f"{path}/") for part in needed))
         sandbox = replace(self.sandbox, hidden=(*self.sandbox.hidden, *foreign))
         mounts = [part for outside, inside in self._folders.items() for part in ("--bind", outside, inside)]
-        mounts += [
-            *self._environment(),
-            *options,
-            "--remount-ro",
-            "/",
-            "--chdir",
-            self.inside(os.path.join(self.private, "repo")),
-        ]
+        mounts += [*self._environment(), *options, "--remount-ro", "/", "--chdir", self.inside(f"{self.private}/repo")]
         if self.image:
             return _start_image(sandbox, self.private, self.image, argv, mounts)
         network = self.network(env, mcp_file, agents)

@@ -5,12 +5,13 @@ from __future__ import annotations
 import os
 import shutil
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import cache
 from itertools import chain
 from pathlib import Path
 
-_DATA = "lib*/python*/*-packages/lensbench_workflow"
-"""Where a wheel of lensbench puts task sets, criteria and reference patches, below an installation."""
-_LARGE = ("/usr", "/bin", "/sbin", "/lib", "/etc", "/sys")
+_DATA = "python*/*-packages/lensbench_workflow"
+"""Where a wheel of lensbench puts task sets, criteria and reference patches, below the `lib` of an installation."""
+_LARGE = ("/usr", "/usr/bin", "/usr/sbin", "/usr/lib", "/usr/lib64", "/bin", "/sbin", "/lib", "/lib64", "/etc", "/sys")
 """Folders with too many others to look for installations more than one level below."""
 
 
@@ -19,7 +20,7 @@ def mounts_of(shown: Iterable[str], hidden: Iterable[str], tmp: str) -> list[str
     are the data of every installed lensbench below `shown`. `tmp` is the folder behind /tmp: links that an earlier
     start left there are not made again."""
     shown = [*shown]
-    hidden = [*hidden, *chain.from_iterable(_installed_data(path) for path in shown)]
+    hidden = [*hidden, *chain.from_iterable(map(_installed_data, map(os.path.realpath, shown)))]
     links: dict[str, str] = {}
     wanted: dict[str, bool] = {}
     for path in shown:
@@ -43,10 +44,23 @@ def mounts_of(shown: Iterable[str], hidden: Iterable[str], tmp: str) -> list[str
     return options
 
 
-def _installed_data(path: str) -> Iterator[str]:
-    depths = range(2 if path in _LARGE else 4)  # pipx has its installations in /opt/pipx/venvs/X
-    for start in (_DATA.partition("/")[2], *("*/" * depth + _DATA for depth in depths)):
-        yield from map(str, Path(path).glob(start))
+@cache  # most of it is the same for all runs that are forked from one process
+def _installed_data(top: str) -> tuple[str, ...]:
+    libraries, level = [top], [top]
+    for _ in range(2 if top in _LARGE else 4):  # pipx has its installations in /opt/pipx/venvs/X
+        level = [path for folder in level for path in _folders(folder)]
+        libraries += [path for path in level if os.path.basename(path).startswith("lib")]
+    return tuple(str(path) for library in libraries for path in Path(library).glob(_DATA))
+
+
+def _folders(folder: str) -> list[str]:
+    """The folders in a folder, without the modules of a Python, of which there are thousands."""
+    modules = "python" if os.path.basename(folder).startswith("lib") else "\0"
+    try:
+        with os.scandir(folder) as entries:
+            return [entry.path for entry in entries if not entry.name.startswith(modules) and entry.is_dir()]
+    except OSError:
+        return []
 
 
 def _is_shown(path: str, steps: Mapping[str, bool]) -> bool:

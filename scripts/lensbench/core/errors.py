@@ -1,9 +1,9 @@
-"""The one exception whose text is meant for the user."""
+"""The one exception whose text is meant for the user, and names in such a text."""
 
 from __future__ import annotations
 
 import difflib
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 
 class UserError(Exception):
@@ -14,3 +14,9 @@ def did_you_mean(wrong: str, known: Iterable[str]) -> str:
     """`; did you mean 'with'?` for the end of a message; "" when no known name is similar."""
     near = difflib.get_close_matches(wrong.lower(), list(known), n=1)
     return f"; did you mean {near[0]!r}?" if near else ""
+
+
+def some_of(names: Sequence[str], most: int) -> str:
+    """The first names, and the number of others: `a, b and 3 more`."""
+    more = f" and {len(names) - most} more" if len(names) > most else ""
+    return ", ".join(names[:most]) + more

@@ -14,8 +14,7 @@ from lensbench.changes.execute import TestRun, Trouble, count_findings, run_test
 from lensbench.changes.patches import NOTHING, PatchSize, size_of
 from lensbench.changes.reports import TestResult
 from lensbench.changes.task import EXIT, FIXED, KEPT, ChangeTask, content_bytes, tests_digest
-from lensbench.core.errors import UserError
-from lensbench.core.listing import some_of
+from lensbench.core.errors import UserError, some_of
 from lensbench.core.records import RunId
 from lensbench.core.rows import VerdictRow
 from lensbench.core.run_folder import RunFolder

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from lensbench.core.conditions import treatments
-from lensbench.core.listing import some_of
+from lensbench.core.errors import some_of
 from lensbench.core.numbers import exact, points
 from lensbench.core.records import RunId
 from lensbench.core.run_folder import RunFolder

@@ -27,7 +27,7 @@ from lensbench.core.conditions import (
     run_command,
 )
 from lensbench.core.error_texts import ErrorTexts
-from lensbench.core.errors import UserError
+from lensbench.core.errors import UserError, some_of
 from lensbench.core.frozen_plan import AgentSettings, Plan, PlannedCondition, RepositoryFacts
 from lensbench.core.preflight_results import read_tools_of
 from lensbench.core.records import MAX_NAME, MAX_NAMES, OTHERS, Attempt, Outcome, RunId
@@ -160,10 +160,8 @@ def make_attempt(job: Job, place: Place, number: int, waited_s: float, redact: R
 
         write_brought(brought(job.plan, job.condition), Path(workspace))
     if teardown := filled_command(job.condition.get("teardown", ()), workspace):
-        told = json.dumps([job.condition["setup_s"], teardown])
-        Path(place.private, TEARDOWN).write_text(
-            told, encoding="utf-8"
-        )  # the next start runs it if this process is killed
+        # The next start runs it if this process is killed.
+        Path(place.private, TEARDOWN).write_text(json.dumps([job.condition["setup_s"], teardown]), encoding="utf-8")
     failure = run_command(job.condition, "setup", workspace) or _unreachable(assignment, place, asks=False)
     try:
         if failure:
@@ -205,11 +203,8 @@ def _with_asked_servers(outcome: Outcome, assignment: Assignment, place: Place) 
         if status.startswith("failed") and name in assignment.mcp_servers and tools_of([name], offered)
     ]
     cleared = [name for name in suspects if not _unreachable(assignment, place, asks=True, names=[name])]
-    return (
-        replace(outcome, servers={**(outcome.servers or {}), **dict.fromkeys(cleared, "connected")})
-        if cleared
-        else outcome
-    )
+    servers = {**(outcome.servers or {}), **dict.fromkeys(cleared, "connected")}
+    return replace(outcome, servers=servers) if cleared else outcome
 
 
 def _ask(
@@ -262,10 +257,8 @@ def _checked(job: Job, place: Place, assignment: Assignment, tried: Tried, said:
     if said.over_limit:
         reason, detail = DiscardReason.OVER_LIMIT, said.over_limit
     if is_too_large:
-        reason, detail = (
-            DiscardReason.OVER_LIMIT,
-            f"its workspace has more than {MOST_BYTES / 1e9:g} GB after the run and was not checked",
-        )
+        reason = DiscardReason.OVER_LIMIT
+        detail = f"its workspace has more than {MOST_BYTES / 1e9:g} GB after the run and was not checked"
     direct = _direct_calls(job, place, said)
     if not reason and direct:
         reason, detail = DiscardReason.CONTAMINATED, f"by the address of a server: {direct[0]}"
@@ -273,13 +266,9 @@ def _checked(job: Job, place: Place, assignment: Assignment, tried: Tried, said:
     if not reason and ran:
         reason, detail = DiscardReason.CONTAMINATED, f"by a command that runs a server's program: {ran[0]}"
     if not reason and after != tried.tree_before and not job.is_change:
-        from lensbench.core.listing import some_of
-
         names = [] if job.is_closed_book else changed_paths(job.repository["tree"], workspace)
-        reason, detail = (
-            DiscardReason.WORKSPACE_CHANGED,
-            f"changed: {printable(some_of(names, MOST_NAMED)) or 'files in an empty folder'}",
-        )
+        reason = DiscardReason.WORKSPACE_CHANGED
+        detail = f"changed: {printable(some_of(names, MOST_NAMED)) or 'files in an empty folder'}"
     if not reason and (gone := _unreachable(assignment, place, asks=True)):
         reason, detail = DiscardReason.MCP_GONE, gone
     return tried._replace(

@@ -21,9 +21,8 @@ from lensbench.agents.prices import in_words, price_of
 from lensbench.agents.probe import check_gateway
 from lensbench.agents.sandbox import Place, Sandbox, find_sandbox
 from lensbench.core.conditions import Command, mcp_secrets, missing_variables, run_command
-from lensbench.core.errors import UserError
+from lensbench.core.errors import UserError, some_of
 from lensbench.core.frozen_plan import AgentSettings, Plan, PlannedCondition, RepositoryFacts
-from lensbench.core.listing import some_of
 from lensbench.core.preflight_results import Check, read_kept, read_tool_descriptions, table
 from lensbench.core.records import RunId, sha256
 from lensbench.core.run_folder import RunFolder

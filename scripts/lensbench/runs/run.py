@@ -162,10 +162,11 @@ def read_job(folder: Path, run: RunId, gate_s: float, grace_s: float = GRACE_S, 
 
 
 def preload() -> None:
-    """Imports all adapters, one of which the run will need."""
+    """Imports all adapters, one of which the run will need, and looks once for what every sandbox hides."""
     for kind in known_kinds():
         if kind != "none":
             load_adapter(kind)
+    find_sandbox({"mode": "auto", "visible": [], "hidden": []})
 
 
 def main() -> None:

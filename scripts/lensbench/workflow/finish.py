@@ -9,7 +9,7 @@ import textwrap
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
-from lensbench.core.listing import some_of
+from lensbench.core.errors import some_of
 from lensbench.core.records import RunId
 from lensbench.core.run_folder import RunFolder
 from lensbench.core.run_status import RunStatus

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from lensbench.core.listing import some_of
+from lensbench.core.errors import some_of
 from lensbench.core.system.terminal import printable
 from lensbench_demo.offline.outline import outline
 from lensbench_demo.offline.passages import Passage

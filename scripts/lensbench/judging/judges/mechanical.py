@@ -13,7 +13,7 @@ from itertools import islice
 
 import re2
 
-from lensbench.core.listing import some_of
+from lensbench.core.errors import some_of
 from lensbench.core.tasks import AtLeast, Criterion, Pattern, Regex
 from lensbench.judging.judges import Judgement, Verdict, unjudged
 from lensbench.judging.judges.asserting import filled, without_copies, without_dumps

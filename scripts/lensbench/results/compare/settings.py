@@ -7,8 +7,8 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from lensbench.core.conditions import compared
+from lensbench.core.errors import some_of
 from lensbench.core.frozen_plan import Plan, PlannedJudge
-from lensbench.core.listing import some_of
 from lensbench.core.records import sha256
 from lensbench.core.rows import VerdictRow
 from lensbench.judging.decisions import is_person

@@ -1,4 +1,4 @@
-from lensbench.core.listing import some_of
+from lensbench.core.errors import some_of
 
 
 def test_names_beyond_the_most_are_counted() -> None:
