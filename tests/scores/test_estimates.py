@@ -13,15 +13,15 @@ from scipy.stats import t, ttest_1samp
 from statsmodels.stats.multitest import multipletests
 
 from lensbench.core import proof
+from lensbench.core.conditions import comparisons
 from lensbench.core.errors import UserError
 from lensbench.core.proof import SelftestStatus
 from lensbench.core.records import Call, RunId, from_json, to_json
 from lensbench.core.system.files import plain, write_json
 from lensbench.core.system.program import run_stage
 from lensbench.results.page.page import write_page
-from lensbench.scores.estimates import comparisons, write_estimates
+from lensbench.scores.estimates import write_estimates
 from lensbench.scores.intervals import SCOPE, estimate
-from lensbench.scores.run_tables import Tables
 from lensbench.scores.sequential import SHARE, LookResult, look_result, next_boundary, spending
 
 Make = Callable[..., Any]
@@ -413,12 +413,7 @@ def test_one_wave_has_no_looks(bench: Make) -> None:
 
 def test_the_closed_book_control_is_no_treatment() -> None:
     plan = {"baseline": "without", "conditions": {"without": {}, "with": {}, "closed_book": {}}}
-    assert list(comparisons(tables(plan | {"controls": {"closed_book": True}}))) == ["with"]
-
-
-def tables(plan: Mapping[str, Any]) -> Tables:
-    """Nothing but a plan."""
-    return Tables(plan=plan, validity=[], scores={}, reports={}, pairs=[], verdicts=[], records={})
+    assert list(comparisons(plan | {"controls": {"closed_book": True}})) == ["with"]
 
 
 def test_the_same_tables_give_the_same_bytes(bench: Make) -> None:
