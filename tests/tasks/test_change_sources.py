@@ -223,11 +223,16 @@ def test_a_harbor_task_runs_in_its_image(tmp_path: Path, monkeypatch: pytest.Mon
     )
     harbor(Path("tasks", "tagged"), **built, **{"task.toml": '[environment]\ndocker_image = "localhost/shell:1"\n'})
     harbor(Path("tasks", "unknown"), **built, **{"task.toml": '[environment]\ndocker_image = "localhost/none:1"\n'})
+    harbor(
+        Path("tasks", "lacking"),
+        **{**built, "environment/Dockerfile": "FROM localhost/shell:1\nWORKDIR /app\nCOPY notes.txt .\n",
+           "solution/solve.sh": "test -f /only-in-the-image && echo done > /app/answer.txt\n"},
+    )  # fmt: skip
     generate("--harbor", "tasks", "--output", "sets/harbor.yaml")
     tasks = read_scenarios(["sets/harbor.yaml"]).tasks
-    assert {task.id: task.container for task in tasks if isinstance(task, ChangeTask)} == {
-        "built": image, "pinned": image, "tagged": image,
-    }  # fmt: skip
+    containers = {task.id: task.container for task in tasks if isinstance(task, ChangeTask)}
+    assert containers.pop("lacking").startswith("localhost/lensbench/lacking@sha256:")
+    assert containers == {"built": image, "pinned": image, "tagged": image}
     assert "container: localhost/none:1" in Path("sets/harbor.report.md").read_text(encoding="utf-8")
 
 

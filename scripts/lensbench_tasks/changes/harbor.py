@@ -52,6 +52,11 @@ _APT = re.compile(
 )
 _EVERYWHERE = frozenset(("bash", "coreutils", "ca-certificates", "locales", "tmux", "asciinema"))
 """Packages that this machine has, or that only the other harness needs."""
+_WHY = {
+    "environment.mcp_servers": "servers in containers of their own, beside the task",
+    "environment.skills_dir": "skills belong to a condition here, not to a task",
+}
+"""Settings that cannot be supported, and what they ask for."""
 _NETWORK = re.compile(r"\b(apt-get|apt|curl|wget|pip|pip3|uv|uvx|npm|git clone)\b")
 _PYTEST_LINE = re.compile(
     r"#.*|set -\w+.*|(apt-get|apt|curl|source|export|cd|mkdir|exit|echo|uv|uvx|pip|pip3|pytest)\b.*"
@@ -62,6 +67,10 @@ _WITH = re.compile(r"(?:\s-w|--with|uv add|uv pip install|pip3? install)[ =]([A-
 
 class Refused(Exception):
     """A task that is not supported; the text names the reason."""
+
+
+class _Lacking(Refused):
+    """A task whose image may have what this machine lacks."""
 
 
 class _Files(NamedTuple):
@@ -91,17 +100,33 @@ def tasks_from_harbor(folder: Path, output: Path, bench: Bench, timeout_s: float
     for each in folders:
         name = task_id(each.resolve().name)
         try:
-            yield _fate(name, each, output.with_suffix("") / name / "repository", bench, timeout_s)
+            yield _fate_here_or_in_image(name, each, output.with_suffix("") / name / "repository", bench, timeout_s)
         except (Refused, UserError, OSError) as error:
             yield Fate(name, str(each), None, (str(error).replace("\n", "; "),))
 
 
-def _fate(name: str, folder: Path, repository: Path, bench: Bench, timeout_s: float) -> Fate:
+def _fate_here_or_in_image(name: str, folder: Path, repository: Path, bench: Bench, timeout_s: float) -> Fate:
+    """The fate with this machine's programs; where these do not suffice, with the task's image."""
     files = _read(folder)
-    refused = [key for key, value in files.settings.items() if not _is_honoured(key, value)]
-    if refused:
-        raise Refused(f"{', '.join(refused)}: not supported here")
+    if refused := [key for key, value in files.settings.items() if not _is_honoured(key, value)]:
+        raise Refused("; ".join(f"{key}: {_WHY.get(key, 'not supported here')}" for key in refused))
     container = _container(files, name)
+    try:
+        return _fate(name, folder, files, repository, bench, timeout_s, container)
+    except _Lacking as lack:
+        base = (_FROM.findall(_dockerfile(files.environment)) or [""])[-1]
+        if container or not base:
+            raise
+        try:
+            built = pinned_image(f"localhost/lensbench/{name}:1", files.environment)
+        except UserError as error:
+            raise Refused(f"{lack}; it needs its image {base}, and {error}") from None
+        return _fate(name, folder, files, repository, bench, timeout_s, built)
+
+
+def _fate(
+    name: str, folder: Path, files: _Files, repository: Path, bench: Bench, timeout_s: float, container: str
+) -> Fate:
     workdir = _fill(files.environment, repository, is_built=bool(container))
     moved = _Moved(workdir)
     source = Folder(path=str(repository))
@@ -145,6 +170,8 @@ def _read(folder: Path) -> _Files:
         settings = dict(_flat(yaml.safe_load((folder / "task.yaml").read_text(encoding="utf-8"))))
     except (OSError, ValueError, yaml.YAMLError, AttributeError) as error:
         raise Refused(f"the task cannot be read: {error}") from None
+    if settings.get("parser_name") == "swebench":
+        raise Refused("parser_name: tests/config.json is a line of SWE-bench; import it with --swebench and --mirrors")
     if not isinstance(asked := settings.get("instruction"), str):
         raise Refused("instruction: missing")
     if settings.get("parser_name", "pytest") != "pytest":
@@ -317,5 +344,7 @@ def _solve(script: Path, moved: _Moved, tree: Path, bench: Bench, environment: E
             raise Refused(f"{script.name}: took longer than {timeout_s:g} s") from None
         if done.returncode:
             said = done.stderr.decode(errors="replace").strip().splitlines()[-1:]
-            raise Refused(f"{script.name}: ended with {done.returncode} {''.join(said)}")
+            network = _NETWORK.search(script.read_text(encoding="utf-8"))
+            hint = f" (it uses `{network[0]}`, and has no network)" if network else ""
+            raise _Lacking(f"{script.name}: ended with {done.returncode} {''.join(said)}{hint}")
         return make_patch(tree, work, scratch)

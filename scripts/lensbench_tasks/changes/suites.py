@@ -61,7 +61,8 @@ _JEST = (
     f"JEST_JUNIT_OUTPUT_FILE={REPORT_PLACE}", "JEST_JUNIT_ADD_FILE_ATTRIBUTE=true", "JEST_JUNIT_CLASSNAME={classname}",
     "JEST_JUNIT_TITLE={title}", "JEST_JUNIT_ANCESTOR_SEPARATOR= > ", "JEST_JUNIT_REPORT_TEST_SUITE_ERRORS=true",
 )  # fmt: skip
-_GO = ("GOCACHE=/env/go/cache", "GOMODCACHE=/env/go/mod", "GOFLAGS=-mod=mod", "GOTOOLCHAIN=local")
+_GO = ("GOCACHE=/env/go/cache", "GOMODCACHE=/env/go/mod", "GOFLAGS=-mod=mod", "GOTOOLCHAIN=local", "GODEBUG=goindex=0")
+"""The cache of a toolchain that was just installed has an index without its packages, so the index is not used."""
 _CARGO = ("CARGO_HOME=/env/cargo", "CARGO_TARGET_DIR=/tmp/target")
 RUNNERS = {
     "vitest": Runner(("vitest", "run", "--reporter=junit", f"--outputFile={REPORT_PLACE}"), JUNIT, globs=()),
