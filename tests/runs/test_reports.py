@@ -85,6 +85,8 @@ def test_a_field_in_any_form_is_read(form: str) -> None:
     "### Key findings\n#### Place\n- It is in a.py\n#### Size\n- It is long\n",
     "## Report\n- tool_calls: 5\n- tools_used: Read, Grep\n- files_read: 2\n- files_used: src/a.py, web apps/b.py\n"
     "- findings:\n  - It is in a.py\n    - It is long\n",
+    '## Report\n```json\n{\n  "tool_calls": 5,\n  "tools_used": ["Read", "Grep"],\n  "files_read": 2,\n  "files_used": [\n'
+    '    "src/a.py",\n    "web apps/b.py"\n  ]\n}\n```\nKey findings:\n- It is in a.py\n- It is long\n',
     "## Report\n- Total tool calls: 5\n- Tools: Read, Grep\n- Number of files read: 2\n"
     "- Files used:\n  * `src/a.py`,\n  * `web apps/b.py`,\n"
     "- Findings:\n* It is in a.py\n* It is long\n",
@@ -115,8 +117,10 @@ def test_a_count_is_its_leading_whole_number_or_missing(value: str, count: int |
     ("\n- `Read` (x2)\n- `Grep`", TOOLS), ("\n\n  1. Read\n  2. Grep", TOOLS),
     (" mcp__lens__lens_grep, Read (2)", ("mcp__lens__lens_grep", "Read")), (" mcp__a__x2", ("mcp__a__x2",)),
     (" ToolSearch, `mcp__lens__lens_graph` (x3)", ("ToolSearch", "mcp__lens__lens_graph")), (" [Read, Grep]", TOOLS),
+    (" `[Read, Grep]`  # both", TOOLS), (" [Read,\n    Grep]", TOOLS), (" [\n    Read,\n    Grep,\n  ]", TOOLS),
+    (" >-\n    Read,\n    Grep", TOOLS), ("\n  - name: Read\n    count: 2\n  - name: Grep\n    count: 1", TOOLS),
     (" none", ()), (" None.", ()), (" None (answered from context)", ()), (" (none)", ()), (" **none**", ()),
-    (" N/A", None), (" -", None), ("", None), (" —", None),
+    (" N/A", None), (" -", None), ("", None), (" —", None), (" ~", None), (" 3", None),
 ])  # fmt: skip
 def test_tools_are_bare_names_in_their_order(value: str, tools: tuple[str, ...] | None) -> None:
     report = parse_report(f"## Report\n- **Tools used**:{value}\n- **Tool calls**: 3\n")
@@ -133,6 +137,8 @@ def test_tools_are_bare_names_in_their_order(value: str, tools: tuple[str, ...] 
     (" /w/src/a.py:12", ("/w/src/a.py:12",)), (" none", ()), (" none.py", ("none.py",)),
     (" nothing.py, no files/a.py", ("nothing.py", "no files/a.py")), (" src/a.py, web apps/b.py, etc", FILES),
     (" [src/a.py, web apps/b.py]", FILES), (' ["src/a.py", "web apps/b.py"]', FILES),
+    (" [\n    src/a.py,\n    web apps/b.py\n]", FILES), (" [app/[id]/a.tsx, b.tsx]", ("app/[id]/a.tsx", "b.tsx")),
+    (" |\n    src/a.py\n    web apps/b.py", FILES), ("\n  - path: src/a.py\n  - path: web apps/b.py", FILES),
     (" app/[id].tsx, [slug]/a.py", ("app/[id].tsx", "[slug]/a.py")), (" n/a", None), ("", None),
 ])  # fmt: skip
 def test_files_are_split_on_commas_and_lines_only(value: str, files: tuple[str, ...] | None) -> None:

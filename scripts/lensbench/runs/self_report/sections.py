@@ -42,12 +42,12 @@ _RULE = re.compile(r"(?:-{3,}|\*{3,}|_{3,})")
 _TITLE = re.compile(r"[\W\d_]*report[\W_]*", re.IGNORECASE)
 _REPORT_WORD = re.compile(r"\breport\b", re.IGNORECASE)
 _FIELD = re.compile(
-    r"(?:#{1,6}\s+)?(?:(?:[-*+•\u2013]|\d{1,2}[.)])\s+)?(?:\[[ xX]\]\s+)?[*_`|\s]{0,9}"
+    r"(?:#{1,6}\s+)?(?:(?:[-*+•\u2013]|\d{1,2}[.)])\s+)?(?:\[[ xX]\]\s+)?[*_`|\"\s]{0,9}"
     r"(?:(?:total|number|count|list)\s(?:of\s)?|#\s(?:of\s)?)?"
     r"(?:(?P<tool_calls>tools?[\s_-]calls?(?:\s(?:made|count|total))?)|(?P<tools_used>tools(?:[\s_-]used)?)"
     r"|(?P<server_calls>(?:lens|mcp)(?:[\s_-](?:mcp|server|tools?)){0,2}[\s_-]calls?(?:\s(?:made|count|total))?)"
     r"|(?P<files_read>files[\s_-]read(?:\scount)?)|(?P<files_used>files[\s_-]used)|(?P<findings>(?:key[\s_-])?findings))"
-    r"[*_`\s]{0,9}(?:\([^()]{0,60}\))?[*_`\s]{0,9}(?:[:\uff1a=|]|[-\u2013—](?=\s|$)|(?<=[*_`\s])(?=\d)|$)[*_`]{0,3}",
+    r"[*_`\"\s]{0,9}(?:\([^()]{0,60}\))?[*_`\s]{0,9}(?:[:\uff1a=|]|[-\u2013—](?=\s|$)|(?<=[*_`\s])(?=\d)|$)[*_`]{0,3}",
     re.IGNORECASE,
 )
 

@@ -17,11 +17,13 @@ _COUNT = re.compile(
     re.IGNORECASE,
 )
 _OTHER_FIELD = re.compile(r"\*\*[^*`]{1,60}(?::\*\*|\*\*\s?:)")
-_MISSING = {"", "n/a", "na", "-", "\u2013", "—", "--", "?", "unknown", "tbd", "not applicable", "null", "..."}
+_MISSING = {"", "n/a", "na", "-", "\u2013", "—", "--", "?", "unknown", "tbd", "not applicable", "null", "~", "..."}
 _BREAK = re.compile(r"<br\s{0,3}/?>", re.IGNORECASE)
 _REMARK = re.compile(r"\([^()]*\)")
-_FLOW_LIST = re.compile(r"\s*\[([^\[\]]*)\]\s*")
+_LIST = re.compile(r"[\s,`]*+\[((?:[^\[\]]|\[[^\[\]]*\])*+)\]?[\s,`]*+")
+_OF_YAML = re.compile(r"\s#\s.*|^[|>][-+]?$|^(?:name|tool|path|file):\s|^(?:count|calls):\s?[0-9]+$")
 _NONE = re.compile(r"(?:none|nothing|nil|no\s(?:files?|tools?))(?![\w./-])")
+_AND = re.compile(r"\s(?:and|&|\+)\s")
 _LINK = re.compile(r"\[[^\[\]]*\]\(([^()\s]*)\)")
 _TIMES = re.compile(
     r"(?:\s[x*]\s?[0-9]+|\s?[\u00d7✕]\s?[0-9]+|\s[0-9]+\s?[x\u00d7]?|:[0-9]+)(?:\s(?:times|calls?))?$", re.IGNORECASE
@@ -37,8 +39,8 @@ def count(found: Field | None) -> int | None:
     number = _COUNT.match(value[:HEAD])
     if not number:
         return None
-    digits = number[1].replace(",", "").replace("_", "").lstrip("0") or "0"
-    return int(digits) if len(digits) <= 7 and int(digits) <= MAX_COUNT else None
+    digits = number[1].replace(",", "_")
+    return int(digits) if len(digits) < 10 and int(digits) <= MAX_COUNT else None
 
 
 def _items(found: Field) -> Iterator[tuple[Line, str]]:
@@ -72,16 +74,17 @@ def lines_of(found: Field) -> Iterator[Line]:
 
 
 def _values(found: Field) -> Iterator[str]:
-    return (item for _, item in _items(found))
+    return (_OF_YAML.sub("", item) for _, item in _items(found))
 
 
 def _split(items: Iterator[str], remark: re.Pattern[str]) -> tuple[str, ...] | None:
     """The parts between commas, without remarks in brackets; None when the field is empty, () when it is "none"."""
     pieces = [piece for item in items for piece in _BREAK.split(item)]
-    pieces = [(flow[1].strip() or "none") if (flow := _FLOW_LIST.fullmatch(piece)) else piece for piece in pieces]
+    if listed := _LIST.fullmatch(",".join(pieces)):
+        pieces = [listed[1].strip(" ,") or "none"]
     plain = [remark.sub("", piece).strip(" .,;") or piece.strip("( .,;)") for piece in pieces]
     whole = " ".join(plain).strip().strip(QUOTES + "()").lower()
-    if whole in _MISSING:
+    if whole in _MISSING or whole.isdigit():
         return None
     if _NONE.match(whole):
         return ()
@@ -91,9 +94,7 @@ def _split(items: Iterator[str], remark: re.Pattern[str]) -> tuple[str, ...] | N
 def tools(found: Field | None) -> tuple[str, ...] | None:
     """The bare names of tools, each once."""
     parts = _split(_values(found), _REMARK) if found else None
-    return (
-        None if parts is None else _known(_tool(tool) for part in parts for tool in re.split(r"\s(?:and|&|\+)\s", part))
-    )
+    return None if parts is None else _known(_tool(name) for part in parts for name in _AND.split(part))
 
 
 def _tool(text: str) -> str:
