@@ -63,6 +63,12 @@ def test_a_stream_that_was_cut_off_is_not_finished() -> None:
     assert outcome.calls == (Call("Grep", 1, 1), Call("Read", 2, 0))
 
 
+def test_calls_are_shown_where_the_start_is_not() -> None:
+    outcome = read(["Loading... " + LINES[0], *LINES[1:]])
+    assert outcome.calls == (Call("Grep", 1, 1), Call("Read", 2, 0))
+    assert read(LINES[-1:]).calls is None
+
+
 def test_a_stream_without_events_shows_nothing() -> None:
     outcome = read(["", "Killed", '{"type": 3}', "[]"])
     assert outcome == Outcome(finished=False)

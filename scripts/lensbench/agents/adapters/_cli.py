@@ -114,8 +114,7 @@ class Seen:
 
     def last(self, kind: str) -> dict[str, Any]:
         """The last event of a type; empty when there is none."""
-        events = self.of(kind)
-        return events[-1] if events else {}
+        return [{}, *self.of(kind)][-1]
 
     def first(self, fits: Callable[[dict[str, Any]], bool]) -> float | None:
         """The time of the first matching event in seconds."""

@@ -60,7 +60,7 @@ def read(lines: Iterable[str], *, errors: ErrorTexts = KNOWN_ERRORS) -> Outcome:
     start = by_type.get("start", [{}])[0]
     end = by_type.get("end", [{}])[-1]
     failed = end.get("is_error") is True
-    calls, useless = _calls(events, errors) if "start" in by_type else (None, {})
+    calls, useless = _calls(events, errors)
     servers = _servers(start)
     if servers:
         servers |= {name: f"failed: {said}" for name, said in useless.items() if name in servers}
@@ -75,7 +75,7 @@ def read(lines: Iterable[str], *, errors: ErrorTexts = KNOWN_ERRORS) -> Outcome:
         models=(text(start.get("model")),) if text(start.get("model")) else None,
         servers=servers,
         tools_offered=tuple(filter(None, map(text, sequence(start.get("tools"))))) if "tools" in start else None,
-        calls=calls,
+        calls=calls if calls or "start" in by_type else None,
         files_read=_files_read(by_type),
         tokens=_tokens(end["tokens"]) if isinstance(end.get("tokens"), dict) else None,
         cost_usd=cost if isinstance(cost := end.get("cost_usd"), int | float) and not isinstance(cost, bool) else None,
