@@ -49,7 +49,7 @@ def verdicts(text: str, answer: str) -> str:
 
 @pytest.mark.parametrize(("text", "answer", "expected"), [
     ("States that find_it is in src/a/core.py", "`find_it` (core.py:12)", "Met Met"),
-    ("States that find_it is in src/a/core.py", "`find_it` does it", "Partial Missed"),
+    ("States that find_it is in src/a/core.py", "`find_it` does it", "Partial Partial"),
     ("States that find_it is in src/a/core.py", "`find_it` is in src/b/core.py", "Partial Missed"),
     ("States that find_it is in src/a/core.py", "`find_it` is not in src/a/core.py", "Missed Missed"),
     ("States that Cart.add_all in cart.py raises FullCart", "`add_all` raises `FullCart`", "Partial Met"),

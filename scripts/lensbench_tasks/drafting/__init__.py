@@ -26,20 +26,19 @@ def with_drafts(task: Task, kind: DraftKind) -> Task:
 def draft(criterion: Criterion, kind: DraftKind) -> Criterion:
     """The criterion with patterns from its text, marked as `drafted`; unchanged if it has patterns, or no word.
 
-    `strict` requires every piece for Met and half of them for Partial. `lenient` requires half of them for Met, at
-    least two, and that the answer does not state another piece in place of a missing one.
+    Met requires every piece if `strict`; if `lenient`, more than half, and no other piece in place of a missing one.
+    Half of them is Partial.
     """
     if criterion.mechanical:
         return criterion
     pieces = [pattern_of(piece) for piece in cut(criterion.text)]
     if len(pieces) < FEW:
         pieces += words(criterion.text) or ([] if pieces else re.findall(r"\w+", criterion.text))
-    half = {"n": -(-len(pieces) // 2), "of": pieces}
-    patterns: dict[str, object]
-    if kind == "strict":
-        patterns = {"all_of": pieces, "partial": {"half of it": half} if len(pieces) > 1 else {}}
-    else:
-        patterns = {"at_least": {"n": min(len(pieces), max(2, -(-len(pieces) // 2))), "of": pieces}, "no_other": True}
+    patterns: dict[str, object] = {"all_of": pieces}
+    if kind == "lenient":
+        patterns = {"at_least": {"n": len(pieces) // 2 + 1, "of": pieces}, "no_other": True}
+    if len(pieces) > 1:
+        patterns["partial"] = {"half of it": {"n": -(-len(pieces) // 2), "of": pieces}}
     try:
         return Criterion.model_validate({"text": criterion.text, **patterns, "drafted": kind})
     except ValidationError:

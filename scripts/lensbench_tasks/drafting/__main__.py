@@ -73,7 +73,7 @@ def main() -> None:
     parser.add_argument("sets", nargs="+", type=Path, metavar="set", help="a task set, Markdown or YAML")
     told = "the YAML file to write, or a folder for several sets; existing files are not overwritten"
     parser.add_argument("--output", required=True, type=Path, help=told)
-    kinds = "strict: every name, path, number and code piece; lenient: half of them (docs/scenarios.md)"
+    kinds = "strict: every name, path, number and code piece; lenient: more than half (docs/scenarios.md)"
     parser.add_argument("--kind", choices=get_args(DraftKind), default="strict", help=f"{kinds}; default: strict")
     arguments = parser.parse_args()
     targets = _targets(arguments.sets, arguments.output)
