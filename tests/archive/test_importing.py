@@ -220,7 +220,7 @@ def test_what_breaks_the_rules_is_taken_and_stands_as_a_warning_in_the_results(t
     assert scores["one-tgt-01", "without"]["duration_s"] == ""
     assert scores["one-tgt-01", "with"]["criteria"] == "6"
     assert rows(folder / "reports.csv")["one-tgt-01", "without"]["tool_calls"] == ""
-    assert set(results["comparisons"]) == {"with", "glob", "glob against with"}
+    assert set(results["comparisons"]) == {"with", "glob", "with against glob"}
     timing = (folder / "runs" / "timing.csv").read_text()
     assert timing == "model_mapping,sonnet=glm-5\none-dbg-01,with,10,attempt=1\none-tgt-01,with,154.5,attempt=2\n"
 
