@@ -45,12 +45,6 @@ EXAMPLES = (
         "snakemake --cores 2 judge_sheet",
     ),
     Example(
-        "A comparison",
-        "The demo, and its tasks with another seed: the offline agent gives the same answers.",
-        "bench/comparisons/demo-again/comparison.html",
-        "lensbench compare bench/demo bench/again",
-    ),
-    Example(
         "The review page",
         "Tasks that were written about a repository. A person accepts, edits or drops them.",
         "scenarios/click.review.html",
@@ -106,8 +100,6 @@ def make_project(folder: Path, root: Path) -> None:
         shutil.copytree(root / "bench" / "demo", folder / "bench" / "demo", symlinks=True)
     _start(folder, "run", "--cores", "2")
     _start(folder, "run", "--cores", "2", "judge_sheet")
-    _start(folder, "run", "--cores", "2", "--config", "run_id=again", "seed=2")
-    _start(folder, "compare", "bench/demo", "bench/again", "--output", "bench/comparisons/demo-again")
     if not (folder / "click").exists():
         shutil.copytree(next(fetched.glob("click-*/tree")), folder / "click")
     _start(folder, "run", "--cores", "2", "scenarios", "--config", "repo=click", "tasks=4")

@@ -1,6 +1,6 @@
 """Compares finished runs on the tasks that they share: `lensbench compare bench/a bench/b`.
 
-The first run is the reference. Prints the differences, and writes comparison.md, comparison.html and comparison.json.
+The first run is the reference. Prints the differences, and writes comparison.md and comparison.json.
 """
 
 from __future__ import annotations
@@ -16,11 +16,10 @@ from lensbench.core.system.files import plain, write_atomic, write_json
 from lensbench.core.system.program import benchmark, run_program
 from lensbench.core.system.templates import template_environment
 from lensbench.results.compare.comparison_file import ComparedRun, ComparedTreatment, ComparisonFile
-from lensbench.results.compare.differences import SCORE, Shared, by_task, changes
-from lensbench.results.compare.page import render_page
+from lensbench.results.compare.differences import Shared, by_task, changes
 from lensbench.results.compare.runs import FinishedRun, read_runs, shared_tasks
 from lensbench.results.compare.settings import changed_settings, judge_names, models_of, notices
-from lensbench.results.compare.view import amount, points, treatment_views
+from lensbench.results.compare.view import points, treatment_views
 from lensbench.results.markdown import cell, sentence
 
 
@@ -38,7 +37,6 @@ def compare(runs: Sequence[FinishedRun]) -> ComparisonFile:
         "reference": shared.reference.name,
         "alpha": gate["alpha"],
         "power": gate["power"],
-        "effect": gate["effect"],
         "runs": [_run(run, tasks) for run in runs],
         "tasks": tasks,
         "left_out": left_out,
@@ -87,23 +85,22 @@ def render(data: ComparisonFile, *, short: bool = False) -> str:
     """comparison.md; `short` leaves out the single tasks, for the terminal."""
     environment = template_environment()
     environment.filters |= {
-        "cell": cell, "sentence": sentence, "in_points": points, "in_percent": lambda value: amount(SCORE, value),
+        "cell": cell, "sentence": sentence, "in_points": points,
     }  # fmt: skip
     page = environment.get_template("comparison.md.j2")
     return page.render(data=data, treatments=treatment_views(data), short=short)
 
 
 def write_comparison(folders: Sequence[Path], output: Path | None = None) -> None:
-    """Writes the three files into `output`, and prints the differences; by default beside the first run, in
+    """Writes both files into `output`, and prints the differences; by default beside the first run, in
     `comparisons/<names of the folders>`."""
     data = compare(read_runs(folders))
     names = "-".join(folder.resolve().name for folder in folders)
     output = output or folders[0].resolve().parent / "comparisons" / names
     write_json(output / "comparison.json", plain(data))
     write_atomic(output / "comparison.md", render(data))
-    write_atomic(output / "comparison.html", render_page(data))
     print(render(data, short=True))
-    print(f"open {output / 'comparison.html'}")
+    print(f"open {output / 'comparison.md'}")
 
 
 def main() -> None:

@@ -1,4 +1,4 @@
-"""Types of comparison.json, whose data all pages of a comparison are made of."""
+"""Types of comparison.json, which comparison.md is made of."""
 
 from __future__ import annotations
 
@@ -44,7 +44,6 @@ class ComparisonFile(TypedDict):
     reference: str
     alpha: float
     power: float
-    effect: float
     runs: Sequence[ComparedRun]
     tasks: Sequence[str]
     left_out: Sequence[LeftOut]

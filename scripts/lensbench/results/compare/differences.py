@@ -45,20 +45,13 @@ class Change:
     """Of after less before, task by task; of NEEDS a relative change."""
 
 
-class TaskScores(NamedTuple):
-    """A task in one run: means over its trials."""
-
-    baseline: float | None
-    treatment: float | None
-    delta: float | None
-
-
 class ComparedTask(NamedTuple):
     """A task in all runs."""
 
     task: str
     category: str
-    runs: Mapping[str, TaskScores]
+    deltas: Mapping[str, float | None]
+    """By run, means over its trials."""
     changes: Mapping[str, float]
     """Run -> its delta less the reference's, where both are known."""
 
@@ -182,25 +175,18 @@ def _with_holm(found: Sequence[Change]) -> list[Change]:
 
 
 def by_task(shared: Shared, treatment: str) -> list[ComparedTask]:
-    """A row per task: both scores and the delta in every run, and each run's delta less the reference's."""
-    sides = {
-        run.name: (
-            shared.levels(run, run.plan["baseline"]),
-            shared.levels(run, condition),
-            shared.deltas(run, condition),
-        )
-        for run, condition in shared.conditions(treatment)
-    }
-    first = sides[shared.reference.name][2]
+    """A row per task: the delta in every run, and each run's delta less the reference's."""
+    deltas = {run.name: shared.deltas(run, condition) for run, condition in shared.conditions(treatment)}
+    first = deltas[shared.reference.name]
     rows = []
     for task in shared.tasks:
-        runs = {name: TaskScores(*(_number(side.get(task)) for side in each)) for name, each in sides.items()}
+        by_run = {name: _number(delta.get(task)) for name, delta in deltas.items()}
         changes = {
             name: float(delta[task] - first[task])
-            for name, (*_, delta) in sides.items()
+            for name, delta in deltas.items()
             if name != shared.reference.name and task in delta and task in first
         }
-        rows.append(ComparedTask(task, shared.reference.plan["tasks"][task]["category"], runs, changes))
+        rows.append(ComparedTask(task, shared.reference.plan["tasks"][task]["category"], by_run, changes))
     return rows
 
 
