@@ -58,7 +58,9 @@ class LogHandler(LogHandlerBase):
         quiet = {Quietness.ALL, Quietness.PROGRESS, Quietness.RULES} & set(told.quiet or ())
         self._is_snakemakes = bool(told.dryrun or told.verbose or told.debug_dag or quiet)
         self._status: Status | None = None
-        self._may_be_old = True
+        self._folder: Path | None = None
+        self._read_at = 0.0
+        """When the run folder is read again."""
         self._runs: dict[int, tuple[RunId, str]] = {}
         self._at_a_time = 1
         self._has_failed = False
@@ -101,14 +103,14 @@ class LogHandler(LogHandlerBase):
         return getattr(record, "event", None) not in _UNSAID_EVENTS and not text.startswith(_UNSAID)
 
     def _note(self, record: LogRecord) -> bool:
-        """Updates the state from the event; True when a run has ended."""
+        """Notes the event; True when a run has ended."""
         match getattr(record, "event", None), vars(record):
             case LogEvent.RESOURCES_INFO, {"cores": int(count)} | {"nodes": int(count)}:
                 self._at_a_time = count
             case LogEvent.JOB_INFO, {"jobid": job, **told}:
                 self._began(job, told)
             case LogEvent.JOB_FINISHED, {"job_id": job}:
-                return self._finished(job)
+                return self._runs.pop(job, None) is not None
             case LogEvent.JOB_ERROR, {"jobid": job}:
                 return self._runs.pop(job, None) is not None
             case LogEvent.PROGRESS, {"done": done, "total": total}:
@@ -122,20 +124,11 @@ class LogHandler(LogHandlerBase):
                 self._end_line()
                 self._write(message)  # on its own line: its program may write to the terminal, too
             return
-        folder, run = place
+        self._folder, run = place
         self._runs[job] = run, time.strftime("%H:%M:%S")
-        if self._may_be_old and not (self._status and self._status.knows(run)):
-            self._status = _read(folder)
-            self._may_be_old = False
-
-    def _finished(self, job: int) -> bool:
-        run, _ = self._runs.pop(job, (None, ""))
-        self._may_be_old |= run is None  # a look may have opened the next wave
-        if run and self._status and self._status.knows(run):
-            self._status.ended(run)
-        return run is not None
 
     def _draw(self) -> None:
+        self._read()
         if not self._status:
             return
         from lensbench.workflow.status import block, line
@@ -154,6 +147,17 @@ class LogHandler(LogHandlerBase):
             self._end_line()
         self._stream.flush()
 
+    def _read(self) -> None:
+        """Reads the run folder, and again when reading it takes a twentieth of the time at most."""
+        from lensbench.core.errors import UserError
+        from lensbench.workflow.status import Status
+
+        began = time.monotonic()
+        if self._folder and (began >= self._read_at or self._is_over):
+            with suppress(OSError, UserError):
+                self._status = Status(self._folder, self._status)
+            self._read_at = began + 20 * (time.monotonic() - began)
+
     def _write(self, text: str) -> None:
         moment = "" if self._is_terminal else time.strftime("%Y-%m-%dT%H:%M:%SZ ", time.gmtime())
         print(moment, text, sep="", file=self._stream, flush=True)
@@ -171,9 +175,9 @@ class LogHandler(LogHandlerBase):
 
     def close(self) -> None:
         """Prints the final progress, and leaves the cursor on a new line."""
-        if not self._is_terminal and not self._is_over:
+        was_over, self._is_over = self._is_over, True
+        if not self._is_terminal and not was_over:
             self._draw()
-        self._is_over = True
         self._end_line()
         super().close()
 
@@ -215,16 +219,6 @@ def _run_of(told: dict[str, Any]) -> tuple[Path, RunId] | None:
     view = Path(told["output"][0])
     folder = Path(str(view).removesuffix(f"/runs/{run.stem}.md"))
     return (folder, run) if view_of(folder, run) == view else None
-
-
-def _read(folder: Path) -> Status | None:
-    from lensbench.core.errors import UserError
-    from lensbench.workflow.status import Status
-
-    try:
-        return Status(folder)
-    except (OSError, UserError):
-        return None
 
 
 def _print_headline(folder: Path) -> None:

@@ -40,23 +40,12 @@ def test_a_discard_that_was_filed_is_left_until_it_is_made_again_or_given_up(beg
     status = Status(begun.folder)
     assert status.counts["with"] == Count(1, 1, 3)
     begun.run("b", "with", duration_s=40.0, started="2026-01-03T00:00:00.000Z")
-    status.ended(RunId("b", "with"))
-    assert status.counts["with"] == Status(begun.folder).counts["with"] == Count(2, 0, 2)
+    assert Status(begun.folder).counts["with"] == Count(2, 0, 2)
     begun.changes = {"max_rounds": 0}
     write_json(begun.folder / "plan.json", begun.plan)
     begun.run("b", "with", reason="empty", started="2026-01-04T00:00:00.000Z")
     judge_validity(begun.folder)
     assert Status(begun.folder).counts["with"] == Count(1, 1, 2)
-
-
-def test_what_is_told_run_by_run_is_what_is_read_from_disk(begun: Bench) -> None:
-    status = Status(begun.folder)
-    for trial, condition, models in ((2, "with", ("m",)), (2, "without", ("n",))):
-        begun.run("a", condition, trial, models=models, duration_s=70.0)
-        status.ended(RunId("a", condition, trial))
-    again = Status(begun.folder)
-    assert status.counts == again.counts == {"without": Count(2, 1, 1), "with": Count(1, 2, 1)}
-    assert status.median_s == again.median_s == 50.0
 
 
 def test_a_damaged_run_is_left(begun: Bench) -> None:
@@ -77,10 +66,9 @@ def test_the_line_tells_time_by_each_conditions_mean_and_what_was_spent_and_fits
         "  without    2 valid, 0 discarded, 2 left", "  running    a-with since 14:02:11, b-with since 14:02:12",
     ]  # fmt: skip
     assert all(len(text) < 30 for text in block(status, {"a-with": "14:02:11"}, 2, 30))
-    status.ended(RunId("b", "without"))
-    assert status.last_discard == ""  # that of its partner is an older one
+    assert status.last_discard == ""  # the discard is an older one
     begun.run("b", "with", 2, reason="timed_out", detail="after\x1b[2J 50 s")
-    status.ended(RunId("b", "with", 2))
+    status = Status(begun.folder, status)
     assert block(status, {}, 2, 80)[-1] == "  discarded  t2/b-with: timed_out (after 50 s)"
     (begun.folder / "spent.json").write_text("damaged")
     assert line(status, 2, 2).endswith("spent ?")
@@ -96,11 +84,8 @@ def test_time_and_cost_left_are_estimated_by_condition(bench: Callable[..., Benc
     assert (status.left_s(2), status.left_usd) == ((3 * 100 + 3 * 10) / 2, 3 * 0.5 + 3 * 0.5)
     assert line(status, 2, 2).endswith("165s left | spent 0s, about $3.00 to come".replace("165s", span(165)))
     made.run("b", "without", duration_s=30.0, cost_usd=0.1)
-    status.ended(RunId("b", "without"))
+    status = Status(made.folder)
     assert (status.left_s(1), status.left_usd) == pytest.approx((3 * 100 + 2 * 20, 3 * 0.5 + 2 * 0.1))
-    assert (status.left_s(2), status.left_usd) == pytest.approx(
-        (Status(made.folder).left_s(2), Status(made.folder).left_usd)
-    )
 
 
 def test_a_person_sees_who_is_running_and_the_last_discards(begun: Bench) -> None:

@@ -58,24 +58,14 @@ def decide(
     together: dict[tuple[str, int], list[RunId]] = {}
     for run in planned_runs(plan):
         together.setdefault((run.task, run.trial), []).append(run)
-    return [validity for runs in together.values() for validity in decide_together(runs, records, plan, filed)]
-
-
-def decide_together(
-    runs: Iterable[RunId], records: Mapping[RunId, Record], plan: Plan, filed: Mapping[RunId, Discard]
-) -> list[Validity]:
-    """The same for the runs of one task and trial, which no other run can change."""
-    decided = {run: _alone(run, records.get(run)) for run in runs}
+    decided = {run: _alone(run, records.get(run)) for runs in together.values() for run in runs}
     for run in decided.keys() & filed.keys():
         reason, detail = filed[run][:2]
         decided[run] = replace(decided[run], status=RunStatus.DISCARDED, reason=reason, detail=detail)
-    valid = [
-        records[run]
-        for run, validity in decided.items()
-        if validity.status == RunStatus.VALID and run.condition != CLOSED_BOOK
-    ]
-    for record, reason, detail in _apart(valid, plan):
-        decided[record.run] = Validity(record.run, RunStatus.DISCARDED, reason, detail, record.attempt.number)
+    for runs in together.values():
+        counting = [run for run in runs if decided[run].status == RunStatus.VALID and run.condition != CLOSED_BOOK]
+        for record, reason, detail in _apart([records[run] for run in counting], plan):
+            decided[record.run] = Validity(record.run, RunStatus.DISCARDED, reason, detail, record.attempt.number)
     return list(decided.values())
 
 

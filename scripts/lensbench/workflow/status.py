@@ -5,10 +5,9 @@ Whether a run is valid is decided by the rules of `validity`, even before that s
 
 from __future__ import annotations
 
-from bisect import bisect_left, insort
 from collections.abc import Callable, Iterator, Mapping
-from functools import reduce
 from pathlib import Path
+from statistics import fmean, median_high
 from typing import NamedTuple
 
 from lensbench.agents.services import PLACE, service_of, used_up
@@ -25,7 +24,7 @@ from lensbench.results.chosen_runs import warnings
 from lensbench.runs.attempt import gate_name
 from lensbench.runs.budget import spent
 from lensbench.runs.start_gate import who_is_there
-from lensbench.runs.validity import Validity, decide_together, planned_runs
+from lensbench.runs.validity import decide, planned_runs
 
 LAST_DISCARDS = 5
 
@@ -39,65 +38,50 @@ class Count(NamedTuple):
     left: int
 
 
-class _Made(NamedTuple):
-    """The total time and cost of finished runs."""
+class Spent(NamedTuple):
+    """What a finished run took, with all its attempts."""
 
-    runs: int = 0
-    seconds: float = 0.0
-    priced: int = 0
-    """Runs whose cost is known."""
-    usd: float = 0.0
-
-    def plus(self, other: _Made, sign: int = 1) -> _Made:
-        """The sum of both; with a `sign` of -1, the difference."""
-        runs, priced = self.runs + sign * other.runs, self.priced + sign * other.priced
-        return _Made(runs, self.seconds + sign * other.seconds, priced, self.usd + sign * other.usd)
+    seconds: float
+    usd: float | None
 
 
 class Status:
-    """The progress of a benchmark. Reads everything once; after that, `ended` updates it for each finished run.
+    """The progress of a benchmark, as its files are now. Raises UserError when the folder has no plan.
 
-    Raises UserError when the folder has no plan.
+    `before` is an earlier reading: discards since then are new.
     """
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, before: Status | None = None) -> None:
         self.folder = folder
         self.plan = read_opened_plan(folder)
-        self._filed: dict[RunId, Discard] = {}
-        self._made: dict[RunId, _Made] = {}
-        self._together = dict.fromkeys(self.plan["conditions"], _Made())
-        self._sorted_seconds: list[float] = []
-        self._standing: dict[RunId, Count] = {}
-        self.is_cost_estimated = False
-        self.last_discard = ""
-        """The last run discarded since the first read, and why."""
+        self.runs = planned_runs(self.plan)
+        records = {run: record for run in self.runs if (record := self._read(run))}
+        filed = {run: discard for run in self.runs if (discard := self._filing(run))}
+        self.is_cost_estimated = any(each.outcome.cost_usd is not None and each.outcome.cost_is_guess
+                                     for each in records.values())  # fmt: skip
+        self._spent: dict[str, list[Spent]] = {name: [] for name in self.plan["conditions"]}
+        for run, record in records.items():
+            seconds = record.attempt.waited_s + (record.attempt.duration_s or 0)
+            self._spent[run.condition].append(Spent(seconds, record.outcome.cost_usd))
         self.counts = dict.fromkeys(self.plan["conditions"], Count(0, 0, 0))
-        runs = planned_runs(self.plan)
-        for run in runs:
-            if filed := self._filing(run):
-                self._filed[run] = filed
-        for run in runs:
-            if run not in self._standing:
-                self._decide(run)
-
-    def knows(self, run: RunId) -> bool:
-        """True for runs in the waves that were open at the first read."""
-        return run in self._standing
-
-    def ended(self, run: RunId) -> None:
-        """Updates the counts after a run has ended. Only runs of the same task and trial can change."""
-        self._filed.pop(run, None)
-        before = {each for each in self._pair(run) if each in self._standing and self._standing[each].discarded}
-        for validity in self._decide(run):
-            is_new = validity.run == run or validity.run not in before
-            if validity.status == RunStatus.DISCARDED and is_new:
+        self.discarded: dict[tuple[RunId, str], str] = {}
+        """Run and start of the attempt -> why it is discarded."""
+        for validity in decide(records, self.plan, filed):
+            run, is_discarded = validity.run, validity.status == RunStatus.DISCARDED
+            again = run in filed and state_of(entries(folder, run), self.plan["max_rounds"]) == State.DISCARDED
+            own = (validity.status == RunStatus.VALID, is_discarded, again or validity.status == RunStatus.MISSING)
+            self.counts[run.condition] = Count(*map(sum, zip(self.counts[run.condition], own, strict=True)))
+            if is_discarded:
                 why = f"{validity.reason} ({validity.detail})" if validity.detail else validity.reason
-                self.last_discard = f"{validity.run.stem}: {why}"
+                self.discarded[run, records[run].attempt.started_at] = f"{run.stem}: {why}"
+        new = [why for key, why in self.discarded.items() if before and key not in before.discarded]
+        self.last_discard: str = new[-1] if new else before.last_discard if before else ""
+        """A run discarded since the first reading, and why."""
 
     @property
     def planned(self) -> int:
         """How many runs are planned in open waves."""
-        return len(self._standing)
+        return len(self.runs)
 
     @property
     def left(self) -> int:
@@ -107,34 +91,34 @@ class Status:
     @property
     def median_s(self) -> float | None:
         """The median time of the finished runs in seconds, with all attempts; None without any."""
-        return self._sorted_seconds[len(self._sorted_seconds) // 2] if self._sorted_seconds else None
+        return median_high(seconds) if (seconds := [each.seconds for each in self._all]) else None
 
     def left_s(self, at_a_time: int) -> float | None:
         """Estimated seconds for the runs that are left; None while a condition with runs left has no finished one.
 
         Uses the mean of each condition, because a treatment may take many times as long as the baseline.
         """
-        if any(
-            count.left and not made.runs
-            for count, made in zip(self.counts.values(), self._together.values(), strict=True)
-        ):
+        if any(count.left and not self._spent[name] for name, count in self.counts.items()):
             return None
-        work = self._to_come(lambda made: made.seconds / made.runs if made.runs else None)
+        work = self._to_come(lambda spent: [each.seconds for each in spent])
         return None if work is None else work / max(min(at_a_time, self.left), 1)
 
     @property
     def left_usd(self) -> float | None:
         """Estimated cost of the runs that are left, by the mean of each condition; None while no agent reports a
         cost."""
-        return self._to_come(lambda made: made.usd / made.priced if made.priced else None)
+        return self._to_come(lambda spent: [each.usd for each in spent if each.usd is not None])
 
-    def _to_come(self, mean: Callable[[_Made], float | None]) -> float | None:
+    @property
+    def _all(self) -> list[Spent]:
+        return [each for spent in self._spent.values() for each in spent]
+
+    def _to_come(self, amounts: Callable[[list[Spent]], list[float]]) -> float | None:
         """The estimated total for the runs that are left; a condition without its own mean gets the overall mean."""
-        common = mean(reduce(_Made.plus, self._together.values(), _Made()))
-        if common is None:
+        known = amounts(self._all)
+        if not known:
             return None
-        means = (common if (own := mean(made)) is None else own for made in self._together.values())
-        return sum(count.left * each for count, each in zip(self.counts.values(), means, strict=True))
+        return sum(count.left * fmean(amounts(self._spent[name]) or known) for name, count in self.counts.items())
 
     @property
     def waiting(self) -> str:
@@ -145,64 +129,26 @@ class Status:
     def running(self) -> list[str]:
         """The runs in progress on this machine, including those that wait for the other run of their pair."""
         there = set(who_is_there(str(RunFolder(self.folder).gate)))
-        return [run.stem for run in self._standing if gate_name(run) in there]
+        return [run.stem for run in self.runs if gate_name(run) in there]
 
     def last_discards(self) -> list[tuple[str, Discard]]:
         """The last discarded attempts, as `<run>-<n>`, newest first."""
         filed = [
             ((entry.folder / DISCARD).stat().st_mtime_ns, f"{run.stem}-{entry.number}", discard)
-            for run in self._standing
+            for run in self.runs
             for entry, discard in rounds(entries(self.folder, run))
         ]
         return [(name, discard) for _, name, discard in sorted(filed, reverse=True)[:LAST_DISCARDS]]
 
-    def _pair(self, run: RunId) -> list[RunId]:
-        """The runs of the same task and trial, including this one."""
-        return [run._replace(condition=name) for name in self.plan["conditions"]]
-
-    def _decide(self, run: RunId) -> list[Validity]:
-        together = self._pair(run)
-        records = {each: record for each in together if (record := self._read(each))}
-        found = list(decide_together(together, records, self.plan, self._filed))
-        for validity in found:
-            before, now = self._standing.get(validity.run, Count(0, 0, 0)), self._stands(validity)
-            self._standing[validity.run] = now
-            total = self.counts[validity.run.condition]
-            self.counts[validity.run.condition] = Count(
-                *(a - b + c for a, b, c in zip(total, before, now, strict=True))
-            )
-        return found
-
     def _read(self, run: RunId) -> Record | None:
         try:
-            record = run_files(self.folder, run).read_record(run)
+            return run_files(self.folder, run).read_record(run)
         except UserError:
             return None  # damaged: it will be repeated
-        if record:
-            seconds = record.attempt.waited_s + (record.attempt.duration_s or 0)
-            usd = record.outcome.cost_usd
-            self.is_cost_estimated |= usd is not None and record.outcome.cost_is_guess
-            self._note(run, _Made(1, seconds, int(usd is not None), usd or 0.0))
-        return record
-
-    def _note(self, run: RunId, made: _Made) -> None:
-        total = self._together[run.condition]
-        if before := self._made.get(run):
-            del self._sorted_seconds[bisect_left(self._sorted_seconds, before.seconds)]
-            total = total.plus(before, -1)
-        self._made[run], self._together[run.condition] = made, total.plus(made)
-        insort(self._sorted_seconds, made.seconds)
 
     def _filing(self, run: RunId) -> Discard | None:
         newest = run_files(self.folder, run)
         return newest.read_discard() if DISCARD in newest.files else None
-
-    def _stands(self, validity: Validity) -> Count:
-        """The run's contribution to the counts."""
-        run, status = validity.run, validity.status
-        state = state_of(entries(self.folder, run), self.plan["max_rounds"])
-        again = run in self._filed and state == State.DISCARDED
-        return Count(status == RunStatus.VALID, status == RunStatus.DISCARDED, again or status == RunStatus.MISSING)
 
 
 def _price(folder: Path) -> str:
