@@ -51,6 +51,7 @@ ROWS = {
         "agent_version": r"^2\.1\.329$",
         "tools_offered": BUILT_IN, "servers": {}, "calls": (), "api_retries": 0, "subagents": 0,
         "tokens": {"input": 100, "output": 20, "cache_read": 7, "cache_write": 3}, "cost_is_guess": False, "turns": 1,
+        "tokens_first": {"input": 100, "output": 1, "cache_read": 7, "cache_write": 3},
         "models": ("claude-sonnet-5-5",), "models_asked": ("claude-sonnet-5-5",), "tools_deferred": (),
     }),
     "with": Row([
@@ -103,6 +104,7 @@ ROWS = {
     ], {
         "subagents": 1, "calls": (Call("Agent", 1), Call("mcp__lens__find", 1)), "models": ("claude-sonnet-5-5",),
         "tokens": {"input": 500, "output": 100, "cache_read": 35, "cache_write": 15}, "servers": {"lens": "connected"},
+        "tokens_subagents": {"input": 200, "output": 2, "cache_read": 14, "cache_write": 6},
     }, treatment=True, settings={"profile": "stock"}),
     "subagent-denied": Row([{"when": {"turn": 1}, "reply": {"tools": [SUBTASK]}}, LAST],
                            {"subagents": 0, "calls": (Call("Agent", 1, 1),)}),

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 import json
 from collections.abc import Iterator
 from pathlib import Path
@@ -24,11 +23,6 @@ REMOTE = {"type": "http", "url": "http://127.0.0.1:4111/mcp", "headers": {"X-A":
 def stream(*entries: dict[str, Any] | str) -> Iterator[str]:
     """An output: events, and lines that are none."""
     return (entry + "\n" if isinstance(entry, str) else json.dumps(entry) + "\n" for entry in (STARTED, *entries))
-
-
-def ticking() -> Any:
-    """A clock that says 0, 1, 2 and so on."""
-    return itertools.count().__next__
 
 
 def assignment(folder: Path, *, treatment: bool, **settings: Any) -> Assignment:

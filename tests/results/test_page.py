@@ -35,7 +35,6 @@ from lensbench.results.page.judges import judges_view
 from lensbench.results.page.page import read_inputs, render, write_page
 from lensbench.results.page.pairs import stem
 from lensbench.results.page.words import page_environment
-from lensbench.scores.sequential import LookResult
 
 HOSTILE = "</script><script>alert(1)</script><img src=x onerror=alert(2)>\"'`[a](javascript:alert(3))"
 Make = Callable[..., Path]
@@ -345,24 +344,6 @@ def test_many_tasks_are_shown_at_both_ends_and_all_in_the_table(made: Make) -> N
     assert "… 20 tasks between them:" in html
     assert "All 100 pairs as a table" in html
     assert all(f'<td><a href="answers/{pair["task"]}.html">' in html for pair in _pairs(folder))
-
-
-def test_a_sequential_run_shows_its_looks(made: Make) -> None:
-    folder = made(tasks=4)
-    looks = [
-        LookResult(1, 2, 0.6, 2.96, None, None, None, open=True, why=""),
-        LookResult(2, 2, 2.4, 1.97, 0, 1, None, open=False, why=""),
-    ]
-    give_estimates(folder, GO, looks=plain(looks))
-    text = Elements(page(folder)).text
-    assert "The results were looked at 2 times." in text
-    assert "1 0.60 2.96 2 2.40 1.97" in text
-
-
-def test_one_look_has_no_section(made: Make) -> None:
-    folder = made(tasks=4)
-    give_estimates(folder, GO, looks=plain([LookResult(1, 1, 0.6, 1.96, None, None, None, open=False, why="")]))
-    assert "treatment-0-looks" not in page(folder)
 
 
 def test_several_treatments_have_a_verdict_and_sections_each(made: Make) -> None:

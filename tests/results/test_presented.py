@@ -56,8 +56,6 @@ def test_time_tokens_and_cost_have_a_typical_change_and_a_total() -> None:
 def test_counts_change_by_themselves_with_an_interval_in_the_same_unit() -> None:
     found = figure("turns", paired("9.5", "8"), {"delta": 1.5, "low": -1.0, "high": 4.0})
     assert found[1:] == ["9.5", "8", "+1.5", "-1 to +4", "", 9]
-    seconds = figure("outside_agent_s", paired("12.5", "8"), {"delta": 4.5, "low": -1.0, "high": 10.0})
-    assert seconds[3:5] == ["+4.5s", "-1.0s to +10s"]
 
 
 def test_a_quantity_without_a_pair_shows_what_it_has() -> None:

@@ -139,6 +139,24 @@ def test_attempts_that_failed_are_paid_for_too(bench: Make) -> None:
     assert "; -15% with attempts that failed)" in gate["sentence"] + " ".join(gate["notes"])
 
 
+def test_what_else_was_paid_for_stands_beside_the_difference(bench: Make) -> None:
+    """A failed attempt in every other run; a cache that one side found warm; the sub-agents of one side."""
+    built = bench(tasks=[f"t{number}" for number in range(10)], changes={"agent": AGENT})
+    for task in built.tasks:
+        cold, warm = {"input": 90, "cache_read": 10}, {"input": 50 + int(task[1:]), "cache_read": 50 - int(task[1:])}
+        built.run(task, "without", tokens=TOKENS, tokens_first=cold, subagents=0, cost_usd=0.5)
+        built.run(
+            task, "with", tokens=TOKENS, tokens_first=warm, subagents=1, tokens_subagents={"input": 7, "output": 2},
+            attempts=1 + int(task[1:]) % 2, cost_usd=0.5,
+        )  # fmt: skip
+    data = built.build()
+    assert data["uncounted"] == "Attempts that do not count: with 5 (US dollars: 2.5); without 0."
+    assert data["uncounted"] in built.page
+    assert "| of these by sub-agents | 0 | 17 | +17 |" in built.page
+    assert "| first request, from the cache | 10% | 45.5% | +35.5 points |" in built.page
+    assert "held another part of the first requests of with than of without (+35.5 points" in data["warnings"][-1]
+
+
 def test_limits_that_changed_after_the_first_run_give_no_saves(bench: Make) -> None:
     built = made(bench, SHIFTED, MIXED, 0.6, around=0.02)
     assert decided(built)["verdict"] == "SAVES"

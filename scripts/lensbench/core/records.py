@@ -74,6 +74,10 @@ class Outcome:
     """Paths relative to the workspace."""
     tokens: dict[str, int] | None = None
     """`input`, `output`, `cache_read`, `cache_write`: totals of all requests of the run."""
+    tokens_first: dict[str, int] | None = None
+    """The same of its first request, which shows what the service's cache held before."""
+    tokens_subagents: dict[str, int] | None = None
+    """The part of `tokens` that sub-agents used, at least."""
     cost_usd: float | None = None
     cost_is_guess: bool = False
     """The cost is an estimate: by an agent that does not know the model's price, or from the tokens by `cost_basis`."""
@@ -96,10 +100,6 @@ class Outcome:
     """Requests that the agent repeated itself; above 0 the duration is not comparable."""
     subagents: int | None = None
     """Sub-agents that were started."""
-    first_token_s: float | None = None
-    """Seconds from the start of the program to the model's first word."""
-    agent_s: float | None = None
-    """The duration that the agent reports; the rest of the wall clock is start-up, of MCP servers too, and shutdown."""
 
 
 MAX_NAMES, MAX_NAME, MAX_TEXT = 2000, 300, 4000

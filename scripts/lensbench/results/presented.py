@@ -45,13 +45,16 @@ def shown_difference(found: Compared) -> Shown:
 def presented(
     measures: Mapping[str, Measure[Fraction]], estimates: Compared, cost_label: str = QUANTITIES["cost_usd"].label
 ) -> dict[str, Figure]:
-    """The figures of all quantities with a value in any run; numbers are exact, `estimates` belong to a comparison."""
+    """The figures of all quantities with a value in any run, of differences with one above 0; numbers are exact."""
     overall = {name: found["overall"] for name, found in estimates["measures"].items()}
     overall |= {"score": estimates["score"]["overall"], "complete": estimates["complete"]["overall"]}
     figures = {
         name: _figure(name, measures[name], overall[name])
-        for name in QUANTITIES
-        if measures[name]["treatment"] is not None or measures[name]["baseline"] is not None
+        for name, quantity in QUANTITIES.items()
+        if any(
+            side or (side is not None and quantity.kind != "difference")
+            for side in (measures[name]["treatment"], measures[name]["baseline"])
+        )
     }
     if "score" in figures:
         shown = shown_difference(estimates)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from fractions import Fraction
 from pathlib import Path
 from statistics import median
@@ -11,6 +11,7 @@ from statistics import median
 from lensbench import __version__
 from lensbench.agents import known_kinds, load_adapter
 from lensbench.agents.adapters.claude_code import PLAN_TOKEN
+from lensbench.agents.prices import priced
 from lensbench.core import numbers
 from lensbench.core.conditions import brings, comparisons, treatments
 from lensbench.core.frozen_plan import AgentSettings, Repositories
@@ -43,6 +44,7 @@ from lensbench.results.results_file import (
     RunResult,
 )
 from lensbench.runs.made_with import endings, notices
+from lensbench.runs.repetitions import uncounted
 from lensbench.runs.stopping import why_stopped
 from lensbench.scores import measures as summaries
 from lensbench.scores.differences import Comparison
@@ -140,6 +142,7 @@ def with_findings(
         "alpha": estimates["alpha"],
     }
     decided, label = decided_by_gate(data["estimates"]), _cost_label(data)
+    data["warnings"] = [*data["warnings"], *(text for name in data["treatments"] for text in _warmed(data, name))]
     steps, sentences = ladder(data)
     return {
         **data,
@@ -179,6 +182,32 @@ def _cost_label(data: Collected[Fraction]) -> str:
     return f"{verb} in US dollars{', estimated' if data['estimated_costs'] else ''}"
 
 
+def _warmed(data: Estimated[Fraction], treatment: str) -> Iterator[str]:
+    """A warning where the service's cache held more of one side's first requests: the runs before warmed it."""
+    found = data["estimates"][treatment]["measures"]["first_cached"]["overall"]
+    low, high = found.low or 0.0, found.high or 0.0
+    if low * high > 0 and abs(found.delta or 0.0) >= WARMED:
+        yield (
+            f"The service's cache held another part of the first requests of {treatment} than of {data['baseline']} "
+            f"({numbers.points(found.delta)}, interval {numbers.interval(low, high)}): the order of the runs warmed it "
+            "for one side, or their first requests differ in size. A part of the difference in cost is that."
+        )
+
+
+def _uncounted(folder: Path, tables: Tables) -> str:
+    """What the attempts cost that do not count, by condition; "" when there are none."""
+    found, parts = uncounted(folder, tables.scores), []
+    for name in tables.plan["conditions"]:
+        made = [record for run, records in found.items() if run.condition == name for record in records]
+        outcomes = [priced(record.outcome, tables.plan.get("prices", {})) for record in made if record]
+        costs = [Fraction(str(each.cost_usd)) for each in outcomes if each.cost_usd is not None]
+        unknown = f", {len(made) - len(costs)} of unknown cost" if len(costs) < len(made) else ""
+        parts.append(
+            f"{name} {len(made)}{f' (US dollars: {numbers.dollars(sum(costs, Fraction(0)))}{unknown})' if made else ''}"
+        )
+    return f"Attempts that do not count: {'; '.join(parts)}." if found else ""
+
+
 def _unpinned(agent: AgentSettings) -> list[str]:
     """A warning for an agent whose version could be pinned and is not."""
     kind = agent["kind"]
@@ -193,6 +222,8 @@ def _unpinned(agent: AgentSettings) -> list[str]:
     return [f"{text}, other tools and other prompts."]
 
 
+WARMED = 0.1
+"""A share of the first request from the cache: less makes little difference to the cost of a run."""
 _GUESS = "the agent's, which does not know the model's price"
 _REPOSITORY = ("revision", "removed", "history")
 
@@ -280,6 +311,7 @@ def write_results(folder: Path, tables: Tables | None = None) -> Results[Fractio
         "published": [pair._asdict() for pair in pairs],
         "published_delta": {name: mean_delta(pairs, name) for name in collected["treatments"]},
         "by_hand": by_hand,
+        "uncounted": _uncounted(folder, tables),
         "footprints": {name: footprint(folder, tables, name) for name in collected["treatments"]},
         "changes": changes,
     }

@@ -220,5 +220,6 @@ class Results(Findings[N], Generic[N]):
     published: list[dict[str, object]]
     published_delta: dict[str, N | None]
     by_hand: ByHand[N]
+    uncounted: str
     footprints: Mapping[str, Sequence[str]]
     changes: Changes[N]

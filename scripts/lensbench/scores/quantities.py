@@ -41,27 +41,20 @@ def _tokens(value: Fraction | None) -> str:
     return numbers.MISSING if value is None else f"{int(numbers.rounded(value)):,}"
 
 
-def _signed_seconds(value: Fraction | None) -> str:
-    return f"{'+' if value is not None and value > 0 else ''}{numbers.seconds(value)}"
-
-
 WEIGHTS = {"input": Fraction(1), "cache_read": Fraction(1, 10), "cache_write": Fraction(5, 4), "output": Fraction(5)}
 """What a token of each kind costs, in tokens of input, by the list prices of most models."""
 
 
-def _weighted(tables: Tables, run: RunId) -> Fraction | None:
-    parts = [(tables.tokens(run, kind), weight) for kind, weight in WEIGHTS.items()]
-    return None if parts[0][0] is None else sum((part * weight for part, weight in parts if part), Fraction(0))
+def _weighted(tokens: Mapping[str, int] | None) -> Fraction | None:
+    if tokens is None:
+        return None
+    return sum((tokens.get(kind, 0) * weight for kind, weight in WEIGHTS.items()), Fraction(0))
 
 
 QUANTITIES: Mapping[str, Quantity] = {
     "score": _share("score", Tables.score),
     "complete": _share("complete (score of 80% or more)", Tables.complete),
     "duration_s": _ratio("duration", Tables.duration, numbers.seconds),
-    "first_token_s": _ratio("time to the model's first word", Tables.first_token, numbers.seconds),
-    "outside_agent_s": Quantity(
-        "time outside the agent's own count", Tables.outside_agent, amount=numbers.seconds, difference=_signed_seconds
-    ),
     "tokens_input": _ratio(
         "tokens in, cached ones included", lambda tables, run: tables.tokens(run, "input", "cache_read", "cache_write"),
         _tokens,
@@ -73,7 +66,15 @@ QUANTITIES: Mapping[str, Quantity] = {
         "tokens in, written to the cache", lambda tables, run: tables.tokens(run, "cache_write"), amount=_tokens
     ),
     "tokens_output": _ratio("tokens out", lambda tables, run: tables.tokens(run, "output"), _tokens),
-    "tokens_weighted": _ratio("tokens, weighted by price", _weighted, _tokens),
+    "tokens_weighted": _ratio(
+        "tokens, weighted by price", lambda tables, run: _weighted(tables.all_tokens(run)), _tokens
+    ),
+    "tokens_subagents": Quantity(
+        "of these by sub-agents", lambda tables, run: _weighted(tables.of_subagents(run)), amount=_tokens
+    ),
+    "first_cached": Quantity(
+        "first request, from the cache", Tables.first_cached, amount=numbers.percent, difference=numbers.points
+    ),
     "cost_usd": _ratio("cost in US dollars", Tables.cost, numbers.dollars),
     "turns": Quantity("turns", Tables.turns),
     "tool_calls_reported": Quantity("tool calls, reported", Tables.reported_calls),

@@ -11,7 +11,7 @@ from typing import Literal, NamedTuple
 from lensbench.agents.prices import priced
 from lensbench.core.frozen_plan import Plan
 from lensbench.core.numbers import COMPLETE, exact
-from lensbench.core.records import Record, RunId, sha256
+from lensbench.core.records import Outcome, Record, RunId, sha256
 from lensbench.core.rows import PairRow, ReportRow, ScoreRow, ValidityRow, VerdictRow
 from lensbench.core.run_folder import RunFolder
 from lensbench.core.run_status import COUNTING, RunStatus
@@ -85,10 +85,25 @@ class Tables(NamedTuple):
         files = self.records[run].outcome.files_read if self._counts(run) else None
         return None if files is None else Fraction(len(files))
 
+    def all_tokens(self, run: RunId) -> Mapping[str, int] | None:
+        """Tokens by kind; None when the agent does not show them."""
+        return self.records[run].outcome.tokens if self._counts(run) else None
+
     def tokens(self, run: RunId, *names: str) -> Fraction | None:
         """Tokens of the named kinds together; None when the agent does not show them."""
-        tokens = self.records[run].outcome.tokens if self._counts(run) else None
+        tokens = self.all_tokens(run)
         return None if tokens is None else Fraction(sum(tokens.get(name, 0) for name in names))
+
+    def first_cached(self, run: RunId) -> Fraction | None:
+        """The share of the first request that the service's cache held before."""
+        first = self.records[run].outcome.tokens_first if self._counts(run) else None
+        sent = sum(first.get(kind, 0) for kind in ("input", "cache_read", "cache_write")) if first else 0
+        return Fraction(first.get("cache_read", 0), sent) if first and sent else None
+
+    def of_subagents(self, run: RunId) -> Mapping[str, int] | None:
+        """The tokens of sub-agents; None when the agent does not show them."""
+        outcome = self.records[run].outcome if self._counts(run) else Outcome()
+        return {} if outcome.subagents == 0 else outcome.tokens_subagents
 
     def cost(self, run: RunId) -> Fraction | None:
         """US dollars, as the agent reports them, else estimated."""
@@ -99,16 +114,6 @@ class Tables(NamedTuple):
         """Turns of the agent."""
         turns = self.records[run].outcome.turns if self._counts(run) else None
         return None if turns is None else Fraction(turns)
-
-    def first_token(self, run: RunId) -> Fraction | None:
-        """Seconds from the agent's start to the first word of the model."""
-        seconds = self.records[run].outcome.first_token_s if self._counts(run) else None
-        return None if seconds is None else Fraction(str(seconds))
-
-    def outside_agent(self, run: RunId) -> Fraction | None:
-        """Seconds of the duration outside the agent's own count: its start, the start of MCP servers, and its end."""
-        seconds, wall = self.records[run].outcome.agent_s if self._counts(run) else None, self.duration(run)
-        return None if seconds is None or wall is None else wall - Fraction(str(seconds))
 
     def _reported(self, run: RunId, column: Literal["tool_calls", "files_read"]) -> Fraction | None:
         return exact(self.reports[run][column]) if self._counts(run) and run in self.reports else None

@@ -7,8 +7,7 @@ unknown events are ignored.
 from __future__ import annotations
 
 import posixpath
-import time
-from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
+from collections.abc import Hashable, Iterable, Iterator, Sequence
 from functools import cached_property
 from typing import NamedTuple
 
@@ -38,15 +37,13 @@ _FINISHED = ("end_turn", "stop_sequence", "stop", "")
 """Stop reasons of a complete answer; older clients show none."""
 
 
-def read(
-    lines: Iterable[str], clock: Callable[[], float] = time.monotonic, *, errors: ErrorTexts = KNOWN_ERRORS
-) -> Outcome:
-    """The outcome in the events; a stream without its start or a `result` is incomplete. `clock` returns seconds."""
-    began = clock()
-    stream = Stream([(clock() - began, event) for line in lines if (event := read_event(line)) is not None], errors)
+def read(lines: Iterable[str], *, errors: ErrorTexts = KNOWN_ERRORS) -> Outcome:
+    """The outcome in the events; a stream without its start or a `result` is incomplete."""
+    stream = Stream([event for line in lines if (event := read_event(line)) is not None], errors)
     if not stream.events:
         return Outcome(finished=False)
     result, usage, (error, gave_up) = stream.result, stream.usage, stream.failure
+    own, others = stream.used(by_subagents=False), stream.used(by_subagents=True)
     return Outcome(
         answer=stream.last_words if gave_up else "" if error or result.get("is_error") else text(result.get("result")),
         finished=bool(stream.start and stream.results),
@@ -59,7 +56,9 @@ def read(
         tools_offered=stream.tools,
         calls=stream.calls,
         files_read=stream.files_read,
-        tokens=_tokens(usage.values()) if usage else stream.tokens_so_far,
+        tokens=_tokens(usage.values()) if usage else _shown(own + others),
+        tokens_first=_shown(own[:1]),
+        tokens_subagents=_shown(others),
         cost_usd=cost if isinstance(cost := result.get("total_cost_usd"), int | float) else None,
         cost_is_guess=not all(_is_priced(model, used) for model, used in usage.items()),
         turns=sum(turns) if (turns := [n for leg in stream.results if (n := whole(leg.get("num_turns")))]) else None,
@@ -71,8 +70,6 @@ def read(
         tools_deferred=stream.tools_deferred,
         api_retries=stream.retries,
         subagents=stream.subagents,
-        first_token_s=stream.first_token_s,
-        agent_s=sum(whole(leg.get("duration_ms")) or 0 for leg in stream.results) / 1000 if stream.results else None,
     )
 
 
@@ -89,28 +86,28 @@ class _Made(NamedTuple):
 
 
 class Stream:
-    """The events, each with its time in seconds.
+    """The events of a run.
 
     Sub-agents add further `init` and `result` events: the first init and the last result belong to the run, and the
     usage in the last result includes all of them.
     """
 
-    def __init__(self, events: list[tuple[float, Event]], errors: ErrorTexts = KNOWN_ERRORS) -> None:
+    def __init__(self, events: list[Event], errors: ErrorTexts = KNOWN_ERRORS) -> None:
         self.events = events
         self._errors = errors
-        self.results = [event for _, event in events if event["type"] == "result"]
+        self.results = [event for event in events if event["type"] == "result"]
         self.result: Event = self.results[-1] if self.results else {}
         self.start: Event = next(iter(self._system("init")), {})
 
     def _system(self, subtype: str) -> list[Event]:
-        return [event for _, event in self.events if event["type"] == "system" and event.get("subtype") == subtype]
+        return [event for event in self.events if event["type"] == "system" and event.get("subtype") == subtype]
 
     def _messages(self, kind: str) -> list[Event]:
-        return [mapping(event.get("message")) for _, event in self.events if event["type"] == kind]
+        return [mapping(event.get("message")) for event in self.events if event["type"] == kind]
 
     @cached_property
     def _calls(self) -> list[_Made]:
-        uses = tool_uses(entry for _, event in self.events for entry in _uses(event))
+        uses = tool_uses(entry for event in self.events for entry in _uses(event))
         return [self._made(use, words(use.result.get("content"))) for use in uses]
 
     def _made(self, use: Use, said: str) -> _Made:
@@ -152,9 +149,7 @@ class Stream:
     @property
     def models(self) -> tuple[str, ...]:
         """The models named in the agent's own answers, without the client's texts, and without those of sub-agents."""
-        own = (
-            event for _, event in self.events if event["type"] == "assistant" and not event.get("parent_tool_use_id")
-        )
+        own = (event for event in self.events if event["type"] == "assistant" and not event.get("parent_tool_use_id"))
         return tuple(sorted({text(mapping(event.get("message")).get("model")) for event in own} - {"", _SYNTHETIC}))
 
     @property
@@ -202,9 +197,7 @@ class Stream:
     @property
     def resets_at(self) -> float | None:
         """When the window resets for which a request was rejected."""
-        told = [
-            mapping(event.get("rate_limit_info")) for _, event in self.events if event["type"] == "rate_limit_event"
-        ]
+        told = [mapping(event.get("rate_limit_info")) for event in self.events if event["type"] == "rate_limit_event"]
         return float(whole(told[-1].get("resetsAt")) or 0) if told and told[-1].get("status") == "rejected" else None
 
     @property
@@ -219,7 +212,7 @@ class Stream:
         """The model's text after its last tool call, or after a refusal that the client tried once more: the available
         part of an answer that was cut off."""
         pieces: list[str] = []
-        for _, event in self.events:
+        for event in self.events:
             message = mapping(event.get("message"))
             if event["type"] == "user" and (_blocks(message, "tool_result") or event.get("refused_message_id")):
                 pieces.clear()
@@ -232,20 +225,19 @@ class Stream:
         """The usage of each requested model."""
         return {model: mapping(used) for model, used in mapping(self.result.get("modelUsage")).items()}
 
-    @property
-    def tokens_so_far(self) -> dict[str, int] | None:
-        """The tokens of the answers, where no result tells their total: at least those. A message comes in several
-        events, of which the last has the most tokens."""
-        used = {text(message.get("id")): mapping(message.get("usage")) for message in self._messages("assistant")}
-        counts = _tokens(used.values(), _OF_A_MESSAGE)
-        return counts if any(counts.values()) else None
+    def used(self, *, by_subagents: bool) -> list[Event]:
+        """The usage of each message. One comes in several events, of which the last has the most tokens."""
+        events = (event for event in self.events if event["type"] == "assistant")
+        own = (event for event in events if bool(event.get("parent_tool_use_id")) == by_subagents)
+        messages = (mapping(event.get("message")) for event in own)
+        return [*{text(message.get("id")): mapping(message.get("usage")) for message in messages}.values()]
 
     @property
     def retries(self) -> int:
         """The number of repeated requests. An attempt that is announced several times during a long wait counts
         once."""
         count, before = 0, None
-        for _, event in self.events:
+        for event in self.events:
             if event["type"] == "assistant":
                 before = None
             elif event.get("subtype") == "api_retry":
@@ -256,29 +248,19 @@ class Stream:
     def subagents(self) -> int:
         """The number of started sub-agents, from the client's count and from their events."""
         counts = (whole(mapping(result.get("subagent_stats")).get("spawned")) or 0 for result in self.results)
-        parents = {text(event.get("parent_tool_use_id")) for _, event in self.events} - {""}
+        parents = {text(event.get("parent_tool_use_id")) for event in self.events} - {""}
         return max(*counts, len(parents), len(self.results) - 1, 0)
-
-    @property
-    def first_token_s(self) -> float | None:
-        """The time of the model's first word.
-
-        The event of a text comes when the text is complete, which can be much later. A result has the time to the first
-        word, relative to its start, which is `duration_ms` earlier.
-        """
-        for at, event in self.events:
-            duration, first = whole(event.get("duration_ms")), whole(event.get("ttft_ms"))
-            if event["type"] == "result" and duration is not None and first is not None:
-                return round(at - (duration - first) / 1000, 3)
-        for at, event in self.events:
-            if event["type"] == "assistant" and not _is_synthetic(mapping(event.get("message"))):
-                return round(at, 3)
-        return None
 
 
 def _tokens(usage: Iterable[Event], names: Sequence[str] = _OF_A_MODEL) -> dict[str, int]:
     counts = (sum(whole(used.get(name)) or 0 for used in usage) for name in names)
     return dict(zip(("input", "output", "cache_read", "cache_write"), counts, strict=True))
+
+
+def _shown(usage: Iterable[Event]) -> dict[str, int] | None:
+    """The tokens of these messages: at least those, since the last event of one may be missing."""
+    counts = _tokens(usage, _OF_A_MESSAGE)
+    return counts if any(counts.values()) else None
 
 
 def _is_priced(model: str, used: Event) -> bool:

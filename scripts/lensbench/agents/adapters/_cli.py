@@ -13,9 +13,8 @@ import posixpath
 import re
 import subprocess
 import tempfile
-import time
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -92,9 +91,9 @@ def program_version(program: str, settings: AgentSettings, says: str = "") -> st
 
 @dataclass(frozen=True)
 class Seen:
-    """A program's output: events with their times in seconds, and everything else as text."""
+    """A program's output: its events, and everything else as text."""
 
-    events: list[tuple[float, dict[str, Any]]]
+    events: list[Event]
     started: Mapping[str, Any]
     log: str
 
@@ -110,15 +109,11 @@ class Seen:
 
     def of(self, kind: str) -> list[dict[str, Any]]:
         """The events of one type."""
-        return [event for _, event in self.events if event["type"] == kind]
+        return [event for event in self.events if event["type"] == kind]
 
     def last(self, kind: str) -> dict[str, Any]:
         """The last event of a type; empty when there is none."""
         return [{}, *self.of(kind)][-1]
-
-    def first(self, fits: Callable[[dict[str, Any]], bool]) -> float | None:
-        """The time of the first matching event in seconds."""
-        return next((round(at, 3) for at, event in self.events if fits(event)), None)
 
     def tool(self, name: str, prefix: str) -> str:
         """A tool's name in the form of records: `<prefix><server>_<tool>` becomes `mcp__<server>__<tool>`."""
@@ -142,10 +137,9 @@ class Seen:
         return {name: f"failed: {why[name]}" if name in why else "connected" for name in self.servers}
 
 
-def observe(lines: Iterable[str], clock: Callable[[], float] = time.monotonic) -> Seen:
-    """The output of a program started through `announced`. `clock` returns seconds."""
-    began = clock()
-    events: list[tuple[float, Event]] = []
+def observe(lines: Iterable[str]) -> Seen:
+    """The output of a program started through `announced`."""
+    events: list[Event] = []
     started: Event = {}
     log: list[str] = []
     for line in lines:
@@ -155,7 +149,7 @@ def observe(lines: Iterable[str], clock: Callable[[], float] = time.monotonic) -
         elif not started and event["type"] == _STARTED:
             started = event
         else:
-            events.append((clock() - began, event))
+            events.append(event)
     return Seen(events, started, "".join(log))
 
 

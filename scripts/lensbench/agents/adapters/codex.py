@@ -21,8 +21,7 @@ from __future__ import annotations
 import json
 import os
 import re
-import time
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from functools import partial
 from typing import Any
 
@@ -52,7 +51,6 @@ _GAVE_UP = {
 }
 """Why the model gave up -> the error of a turn that ended so: a failed answer."""
 _CALLS = ("mcp_tool_call", "command_execution", "file_change", "web_search", "collab_tool_call")
-_SPOKEN = (*_CALLS, "agent_message", "reasoning")
 _BASE = {
     "approval_policy": "never",
     "sandbox_mode": "danger-full-access",
@@ -117,12 +115,10 @@ def _toml(value: Any) -> str:
 version = partial(program_version, PROGRAM.name)
 
 
-def read(
-    lines: Iterable[str], clock: Callable[[], float] = time.monotonic, *, errors: ErrorTexts = KNOWN_ERRORS
-) -> Outcome:
+def read(lines: Iterable[str], *, errors: ErrorTexts = KNOWN_ERRORS) -> Outcome:
     """The outcome in the events. Other lines and unknown events are ignored; a stream without the end of its turn was
-    cut off and is unfinished. `clock` returns seconds."""
-    seen = observe(lines, clock)
+    cut off and is unfinished."""
+    seen = observe(lines)
     items = _items(seen)
     calls = [item for item in items if item["type"] in _CALLS]
     done, broken = seen.of("turn.completed"), seen.of("turn.failed")
@@ -148,7 +144,6 @@ def read(
         denied_calls=tuple(sorted({_name(item) for item in calls if _denied(item)})) if seen.events else None,
         api_retries=sum(text(event.get("message")).startswith("Reconnecting") for event in seen.of("error")),
         subagents=sum(item["type"] == "collab_tool_call" for item in calls),
-        first_token_s=seen.first(lambda event: mapping(event.get("item")).get("type") in _SPOKEN),
     )
 
 
@@ -169,7 +164,7 @@ def _items(seen: Seen) -> list[dict[str, Any]]:
     items: list[dict[str, Any]] = []
     places: dict[str, int] = {}
     complete: set[int] = set()
-    for _, event in seen.events:
+    for event in seen.events:
         item, key = mapping(event.get("item")), text(mapping(event.get("item")).get("id"))
         if event["type"].startswith("item.") and text(item.get("type")):
             place = places.get(key, -1)

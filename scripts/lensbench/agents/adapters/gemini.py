@@ -22,8 +22,7 @@ from __future__ import annotations
 import json
 import os
 import re
-import time
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from functools import partial
 from typing import Any
 
@@ -106,12 +105,10 @@ def _server(entry: Mapping[str, Any], settings: AgentSettings) -> dict[str, Any]
 version = partial(program_version, PROGRAM.name)
 
 
-def read(
-    lines: Iterable[str], clock: Callable[[], float] = time.monotonic, *, errors: ErrorTexts = KNOWN_ERRORS
-) -> Outcome:
+def read(lines: Iterable[str], *, errors: ErrorTexts = KNOWN_ERRORS) -> Outcome:
     """The outcome in the events. Other lines and unknown events are ignored; a stream without its start or a `result`
-    is incomplete. `clock` returns seconds."""
-    seen = observe(lines, clock)
+    is incomplete."""
+    seen = observe(lines)
     result = seen.last("result")
     stats, failure = mapping(result.get("stats")), mapping(result.get("error"))
     complaint = text(failure.get("message")) or ("the agent reports a failure" if failure else "")
@@ -122,7 +119,7 @@ def read(
     uses = tool_uses(
         (text(event.get("tool_id")),
          seen.tool(text(event.get("tool_name")), "mcp_") if event["type"] == "tool_use" else None, event)
-        for _, event in seen.events if event["type"] in ("tool_use", "tool_result")
+        for event in seen.events if event["type"] in ("tool_use", "tool_result")
     )  # fmt: skip
     failed = [(use.name, mapping(use.result.get("error"))) for use in uses if use.result and not _is_good(use)]
     said = [errors.found(use.name, words(use.result.get("output"))) for use in uses]
@@ -151,8 +148,6 @@ def read(
         denied_calls=tuple(sorted({name for name, why in failed if _denied(why)})),
         api_retries=len(re.findall(r"^Attempt \d+ failed(?!.*Max attempts)", seen.log, re.MULTILINE)),
         subagents=sum(use.name == "invoke_agent" for use in uses),
-        first_token_s=seen.first(lambda event: event["type"] == "tool_use" or event.get("role") == "assistant"),
-        agent_s=number(stats.get("duration_ms")) / 1000 if stats and not failure else None,
     )
 
 
@@ -168,7 +163,7 @@ def _status(error: str, log: str) -> int | None:
 def _answer(seen: Seen) -> str:
     """The model's text after its last tool call, joined from the pieces of its messages."""
     pieces: list[str] = []
-    for _, event in seen.events:
+    for event in seen.events:
         if event["type"] in ("tool_use", "tool_result"):
             pieces.clear()
         elif event["type"] == "message" and event.get("role") == "assistant":

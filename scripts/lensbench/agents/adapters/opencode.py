@@ -25,8 +25,7 @@ import json
 import os
 import re
 import shutil
-import time
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from functools import partial
 from typing import Any
 
@@ -124,19 +123,17 @@ def _server(entry: Mapping[str, Any], settings: AgentSettings) -> dict[str, Any]
 version = partial(program_version, PROGRAM.name)
 
 
-def read(
-    lines: Iterable[str], clock: Callable[[], float] = time.monotonic, *, errors: ErrorTexts = KNOWN_ERRORS
-) -> Outcome:
+def read(lines: Iterable[str], *, errors: ErrorTexts = KNOWN_ERRORS) -> Outcome:
     """The outcome in the events. Other lines and unknown events are ignored; a stream whose last step ends in tool
-    calls, or has no end, was cut off and is unfinished. `clock` returns seconds."""
-    seen = observe(lines, clock)
-    parts = [(event["type"], mapping(event.get("part"))) for _, event in seen.events]
+    calls, or has no end, was cut off and is unfinished."""
+    seen = observe(lines)
+    parts = [(event["type"], mapping(event.get("part"))) for event in seen.events]
     steps = [part for kind, part in parts if kind == "step_finish"]
     bounds = [part for kind, part in parts if kind in ("step_start", "step_finish") or _goes_on(part)]
     last = bounds[-1] if bounds else {}
     calls = [(seen.tool(text(part.get("tool")), ""), part, mapping(part.get("state")))
              for kind, part in parts if kind == "tool_use"]  # fmt: skip
-    recovered = _recovered([event for _, event in seen.events])
+    recovered = _recovered(seen.events)
     last_error = mapping(seen.last("error").get("error"))
     failure = {} if recovered or last_error.get("name") == _REFUSAL else last_error
     details = mapping(failure.get("data"))
@@ -147,6 +144,7 @@ def read(
     compacted = recovered or any(map(_goes_on, bounds))
     said = [(name, errors.found(name, words(state.get("output"))), state.get("status") != "completed")
             for name, _, state in calls]  # fmt: skip
+    used = [mapping(part.get("tokens")) for part in steps]
     cost = sum(price for part in steps if isinstance(price := part.get("cost"), int | float))
     return Outcome(
         answer="" if error else "".join(text(part.get("text")) for part in final),
@@ -160,7 +158,8 @@ def read(
             for name, _, state in calls
             if name == "read" and state.get("status") == "completed"
         ),
-        tokens=_tokens([mapping(part.get("tokens")) for part in steps]) if steps else None,
+        tokens=_tokens(used) if used else None,
+        tokens_first=_tokens(used[:1]) if used else None,
         cost_usd=cost or None,
         turns=len(steps) if parts else None,
         gave_up=gave_up,
@@ -171,7 +170,6 @@ def read(
             sorted({name for name, _, state in calls if "rejected permission" in text(state.get("error"))})
         ),
         subagents=sum(name == "task" for name, _, _ in calls),
-        first_token_s=seen.first(lambda event: event["type"] == "step_start"),
     )
 
 

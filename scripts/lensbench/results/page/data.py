@@ -22,7 +22,6 @@ from lensbench.scores.estimates_file import Compared
 from lensbench.scores.intervals import Estimate
 from lensbench.scores.run_tables import Tables
 from lensbench.scores.scores import short_name, tools_of_condition
-from lensbench.scores.sequential import LookResult
 
 Address = Callable[[str, int], str]
 """The link to the answers of a task in a trial."""
@@ -188,11 +187,6 @@ def bottom_line(inputs: Inputs, treatment: str) -> Bottom:
         shown.clusters,
         f"{100 * found['level']:.4g}%",
     )
-
-
-def looks(found: Compared) -> Sequence[LookResult]:
-    """The looks of a sequential benchmark; empty for a single look."""
-    return found["looks"] if len(found["looks"]) > 1 else ()
 
 
 class Cell(NamedTuple):

@@ -12,6 +12,8 @@ from lensbench.results.charts.scores import Interval
 from lensbench.results.charts.svg import draw_both
 from lensbench.results.page import data
 from lensbench.results.page.data import Address, Bottom, Inputs
+from lensbench.scores.saving import quantities_of
+from lensbench.scores.verdict_of import DEFAULTS
 
 ENDS = 40
 """Of more tasks than twice this, the chart shows the first and the last; the table has all."""
@@ -21,7 +23,7 @@ MOST_ROWS = 50
 
 def treatment_view(inputs: Inputs, treatment: str, address: Address) -> dict[str, object]:
     """What the template reads. `address` says where the answers of a task are."""
-    number = inputs.results["treatments"].index(treatment)
+    number, figures = inputs.results["treatments"].index(treatment), inputs.results["figures"][treatment]
     found = inputs.results["estimates"][treatment]
     cells, rows = data.cells(inputs, treatment, address), data.task_rows(inputs, treatment, address)
     bottom, intervals = data.bottom_line(inputs, treatment), data.interval_rows(found)
@@ -33,6 +35,10 @@ def treatment_view(inputs: Inputs, treatment: str, address: Address) -> dict[str
         "address": address,
         "comparison": inputs.results["comparisons"][treatment],
         "estimates": found,
+        "needs": next(
+            (figures[name] for name in quantities_of({**DEFAULTS, **inputs.tables.plan["gate"]}) if name in figures),
+            None,
+        ),
         "bottom": bottom,
         "rows": rows,
         "unpaired": data.unpaired_tasks(inputs, treatment),
@@ -41,7 +47,6 @@ def treatment_view(inputs: Inputs, treatment: str, address: Address) -> dict[str
         "cells": cells,
         "tools": list(dict.fromkeys(cell.tool for cell in cells)),
         "regressions": data.regressions(inputs, treatment, address),
-        "looks": data.looks(found),
         "between": between,
         **_score_drawings(bottom, intervals, number),
         "draw_tasks": draw_both(f"tasks-{number}", dumbbells, scores.WIDE, scores.NARROW) if rows else "",
