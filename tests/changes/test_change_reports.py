@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import pytest
 
+from lensbench.changes.failing_copies import failing_copies
 from lensbench.changes.printed import read_printed
 from lensbench.changes.reports import TestResult, read_junit, with_unloaded
+from lensbench.changes.task import Tests
 
 PASSED, FAILED = TestResult.PASSED, TestResult.FAILED
 FILES = ["tests/test_a.py", "tests/test_b.py"]
@@ -78,3 +80,70 @@ def test_what_sympy_prints_is_read_by_file() -> None:
         "sympy/units/tests/test_a.py::test_three": PASSED, "sympy/units/tests/test_a.py::test_four": FAILED,
         "sympy/units/tests/test_b.py::test_one": PASSED,
     }  # fmt: skip
+
+
+GO = """\
+{"Time":"2026","Action":"run","Package":"example.invalid/shop/cart","Test":"TestSum"}
+{"Time":"2026","Action":"pass","Package":"example.invalid/shop/cart","Test":"TestSum/same"}
+{"Time":"2026","Action":"fail","Package":"example.invalid/shop/cart","Test":"TestSum/same#01"}
+{"Time":"2026","Action":"skip","Package":"example.invalid/shop/till","Test":"TestSum"}
+{"ImportPath":"example.invalid/shop","Action":"build-output","Output":"./shop_test.go:7:5: undefined: Half"}
+"""
+CARGO = """\
+     Running unittests src/lib.rs (target/debug/deps/shop-5079)
+running 1 test
+test tests::own ... ok
+     Running tests/sums.rs (target/debug/deps/sums-d0b3)
+running 2 tests
+test more::zero - should panic ... ok
+test two ... FAILED
+   Doc-tests shop
+test src/lib.rs - sum (line 3) ... ok
+error: could not compile `shop` (test "late") due to 1 previous error
+"""
+TAP = """\
+TAP version 13
+ok 1 - sum \u203a later # SKIP
+not ok 2 - sum \u203a two
+    ok 1 - inner
+not ok 3 - test/gone.js exited with a non-zero exit code: 1
+"""
+
+
+@pytest.mark.parametrize(
+    ("printed", "files", "results"),
+    [
+        (GO, {"cart/a_test.go": "func TestSum(t *testing.T) {", "shop_test.go": ""},
+         {"cart/a_test.go::TestSum/same": FAILED, "example.invalid/shop/till::TestSum": TestResult.SKIPPED,
+          "shop_test.go": FAILED}),
+        (CARGO, {"crates/shop/tests/sums.rs": "", "tests/late.rs": ""},
+         {"src/lib.rs::tests::own": PASSED, "crates/shop/tests/sums.rs::more::zero": PASSED,
+          "crates/shop/tests/sums.rs::two": FAILED, "src/lib.rs::sum": PASSED, "tests/late.rs": FAILED}),
+        (TAP, {"test/sum.js": "", "test/gone.js": ""},
+         {"test/sum.js::later": TestResult.SKIPPED, "test/sum.js::two": FAILED, "test/gone.js": FAILED}),
+    ],
+)  # fmt: skip
+def test_ids_have_the_file_and_no_ordinal(printed: str, files: dict[str, str], results: dict[str, TestResult]) -> None:
+    assert read_printed(printed, files)[0] == results
+
+
+def test_a_test_that_passes_by_failing_has_no_failing_copy() -> None:
+    text = "@pytest.mark.xfail\ndef test_a():\n    assert 0\n@XFAIL\ndef test_b():\n    assert 0\ndef test_c():\n    pass\n"
+    tests = Tests(files={"t.py": text}, command=("pytest",), fail_to_pass=("t.py::test_c",))
+    copies, ids = failing_copies(tests, dict.fromkeys(("t.py::test_a", "t.py::test_b", "t.py::test_c"), PASSED))
+    assert ids == {"t.py::test_c"}
+    assert str(copies.files["t.py"]).count("==") == 1
+
+
+@pytest.mark.parametrize(
+    ("path", "text", "name"),
+    [
+        ("a_test.go", "func TestA(t *testing.T) {\n}\nfunc help() {\n}\n", "a_test.go::TestA"),
+        ("tests/a.rs", "#[test]\nfn two() -> Result<(), E> { Ok(()) }\n", "tests/a.rs::more::two"),
+    ],
+)
+def test_tests_in_go_and_rust_have_a_failing_copy(path: str, text: str, name: str) -> None:
+    tests = Tests(files={path: text}, command=("go",), report="printed", fail_to_pass=(name,))
+    copies, ids = failing_copies(tests, {name: PASSED})
+    assert ids == {name}
+    assert ("FailNow()" in str(copies.files[path])) != ("panic!" in str(copies.files[path]))
