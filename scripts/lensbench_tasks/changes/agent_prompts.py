@@ -17,7 +17,7 @@ from lensbench.core.system.terminal import printable
 from lensbench.repositories.prepare import prepare
 from lensbench_tasks.author import AskedAgent, NoAnswer, marked, question
 from lensbench_tasks.changes.candidates import Bench, Fate
-from lensbench_tasks.changes.prompts import says_too_little, write_prompt
+from lensbench_tasks.changes.prompts import needs, says_too_little, write_prompt
 
 ROUNDS = 2
 LONGEST = 4000
@@ -51,7 +51,9 @@ def _asked(task: ChangeTask, agent: AskedAgent, bench: Bench) -> tuple[str, str]
         written = (marked(answer, "prompt") or "").strip()
         why = problem(written, task)
         if not why:
-            return write_prompt(written, task.tests.fail_to_pass), "an agent's words"
+            texts = [content for content in task.tests.files.values() if isinstance(content, str)]
+            needed = needs(content_bytes(task.reference).decode(errors="replace"), texts, tree)
+            return write_prompt(written, task.tests.fail_to_pass, needed), "an agent's words"
     return "", f"the author's words: the agent's text {why}"
 
 

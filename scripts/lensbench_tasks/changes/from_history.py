@@ -18,7 +18,7 @@ from lensbench.repositories.prepare import prepare
 from lensbench.repositories.sources.git_program import GitError, git
 from lensbench_tasks.changes.candidates import Bench, Fate, hidden_tests, told_apart
 from lensbench_tasks.changes.history import Commit, commits
-from lensbench_tasks.changes.prompts import category_of, new_names, says_too_little, write_prompt
+from lensbench_tasks.changes.prompts import category_of, needs, says_too_little, write_prompt
 from lensbench_tasks.changes.suites import Moment, suite_of
 
 SHORT_ID = 8
@@ -90,5 +90,5 @@ def _fate(
         return Fate(task_id, what, None, (f"no test fails before the commit and passes after it{why}",))
     found = tests.model_copy(update={"fail_to_pass": failing, "pass_to_pass": kept})
     texts = [content for content in filled.files.values() if isinstance(content, str)]
-    prompt = write_prompt(commit.message, failing, new_names(reference.decode(), texts, tree))
+    prompt = write_prompt(commit.message, failing, needs(reference.decode(), texts, tree))
     return bench.judged(task.model_copy(update={"tests": found, "prompt": prompt}), what, tree, installed)

@@ -16,7 +16,7 @@ from lensbench.repositories.sources import npm, pypi
 from lensbench_tasks.changes.candidates import Bench, Fate, contents, hidden_tests
 from lensbench_tasks.changes.kinds import Kind, is_program, kind_of
 from lensbench_tasks.changes.pieces import differences, patch
-from lensbench_tasks.changes.prompts import category_of, entry_of, write_prompt
+from lensbench_tasks.changes.prompts import Needs, category_of, entry_of, needs, write_prompt
 from lensbench_tasks.changes.releases import Change, changes_between
 from lensbench_tasks.changes.suites import Suite, suite_of
 
@@ -82,8 +82,9 @@ def tasks_between(
         if reasons := _too_much(change):
             yield Fate(name, what, None, reasons)
             continue
-        task = _task(name, releases, change, suite, entries, timeout_s)
         text = patch(change.pieces, earlier)
+        hidden_texts = [str(files[path]) for path in change.tests]
+        task = _task(name, releases, change, suite, entries, needs(text, hidden_texts, earlier), timeout_s)
         yield bench.judged(task.model_copy(update={"reference": text}), what, earlier, installed)
 
 
@@ -93,8 +94,9 @@ def _too_much(change: Change) -> tuple[str, ...]:
 
 
 def _task(
-    name: str, releases: Releases, change: Change, suite: Suite, entries: Sequence[str], timeout_s: float
-) -> ChangeTask:
+    name: str, releases: Releases, change: Change, suite: Suite, entries: Sequence[str], needed: Needs,
+    timeout_s: float,
+) -> ChangeTask:  # fmt: skip
     programs = [path for path in change.tests if is_program(path)]
     tests = hidden_tests(suite, programs, {path: FromSource(source=releases.later) for path in change.tests}, timeout_s)
     tests = tests.model_copy(update={"fail_to_pass": change.fail_to_pass, "pass_to_pass": "all"})
@@ -102,7 +104,7 @@ def _task(
     entry = entry_of(entries, words)
     return ChangeTask(
         id=name, kind="change", category=category_of(entry), repository=releases.earlier,
-        prompt=write_prompt(entry, change.fail_to_pass), tests=tests, environment=suite.environments[0],
+        prompt=write_prompt(entry, change.fail_to_pass, needed), tests=tests, environment=suite.environments[0],
     )  # fmt: skip
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Sequence
 from pathlib import Path
+from typing import NamedTuple
 
 from lensbench.core.tasks import Category
 from lensbench.repositories.sources.git_program import git
@@ -17,21 +18,35 @@ _DEFINED = re.compile(
     r"(?m)^\+\s*(?:export\s+(?:default\s+)?)?(?:async\s+)?(?:def|class|function|const|let|type|interface|enum)\s+([\w$]+)"
     r"|^\+\s*(?:self\.|this\.|exports\.)?([A-Za-z_]\w*)\s*(?::[^=\n]+)?=[^=]"
 )
+_TEXT = re.compile(r"""(["'])((?!\s)(?:(?!\1)[^\\\n`]){6,100})\1""")
+"""A text in quotes that is long enough not to be in two places by chance."""
 FEWEST_WORDS = 3
 _REFERENCE = re.compile(r"\s?\(?(?:[Gg][Hh]-|#)\d+\)?")
 SHOWN_TESTS = 8
 
 
-def new_names(reference: str, tests: Iterable[str], tree: Path) -> list[str]:
-    """The names that the reference defines and the tests use, and that the repository in `tree` does not have."""
+class Needs(NamedTuple):
+    """What the hidden tests need that only the reference has: an agent cannot guess it."""
+
+    names: tuple[str, ...] = ()
+    texts: tuple[str, ...] = ()
+
+
+NOTHING = Needs()
+
+
+def needs(reference: str, tests: Sequence[str], tree: Path) -> Needs:
+    """The names that the reference defines and the texts that it adds, which the tests use and `tree` does not have."""
+    known = git(tree, "grep", "-hIF", "-e", "", "--", ".").decode(errors="replace")
     defined = {one or other for one, other in _DEFINED.findall(reference)}
     used = {name for text in tests for name in _IDENTIFIER.findall(text)}
-    known = set(_IDENTIFIER.findall(git(tree, "grep", "-hIF", "-e", "", "--", ".").decode(errors="replace")))
-    return sorted((defined & used) - known)
+    added = "\n".join(line for line in reference.splitlines() if line.startswith("+"))
+    compared = {found for text in tests for _, found in _TEXT.findall(text) if found in added and found not in known}
+    return Needs(tuple(sorted((defined & used) - set(_IDENTIFIER.findall(known)))), tuple(sorted(compared)))
 
 
-def write_prompt(message: str, failing: Sequence[str], names: Sequence[str] = ()) -> str:
-    """The prompt: the author's message with the names of the failing tests, and those that the tests expect.
+def write_prompt(message: str, failing: Sequence[str], needed: Needs = NOTHING) -> str:
+    """The prompt: the author's message with the names of the failing tests, and what these need.
 
     Issue numbers are removed, because the agent cannot look them up.
     """
@@ -41,7 +56,9 @@ def write_prompt(message: str, failing: Sequence[str], names: Sequence[str] = ()
     return "\n".join([
         asked, "",
         "Change the source so that this holds. Tests that you cannot see decide, among them these, which fail now:", "",
-        *shown, *more, *(["", f"The tests use names that are new: {', '.join(names)}."] if names else []),
+        *shown, *more, *(["", f"The tests use names that are new: {', '.join(needed.names)}."] if needed.names else []),
+        *(["", "They compare with texts that are new:", "", *(f"- `{text}`" for text in needed.texts)]
+          if needed.texts else []),
     ])  # fmt: skip
 
 
