@@ -1,4 +1,4 @@
-"""The review page: a self-contained page to accept, edit or drop generated tasks and save the YAML."""
+"""The review page: generated tasks with the source lines of their proofs, for a person who accepts them."""
 
 from __future__ import annotations
 
@@ -10,7 +10,6 @@ from lensbench.core.numbers import percent
 from lensbench.core.system.places import TEMPLATES
 from lensbench.core.system.templates import csp_hash, template_environment
 from lensbench.core.tasks import Proof
-from lensbench.judging.judge_sheet import embedded
 from lensbench_tasks.files import Made, set_value
 from lensbench_tasks.proofs import flat
 from lensbench_tasks.rounds import Fate, kept
@@ -24,21 +23,20 @@ LONGEST = 12
 
 
 def render_review(made: Made) -> str:
-    """The page. Its content security policy allows only its own script and style, by their hashes."""
+    """The page. Its content security policy allows only its own style, by its hash."""
     style = (TEMPLATES / "judge_sheet.css").read_text(encoding="utf-8") + (TEMPLATES / "review.css").read_text(
         encoding="utf-8"
     )
-    script = (TEMPLATES / "review.js").read_text(encoding="utf-8")
     environment = template_environment(html=True)
     fates = kept(made.fates)
     return environment.get_template("review.html.j2").render(
-        name=made.name, set=set_value(made), data=embedded({"set": set_value(made)}),
+        name=made.name, set=set_value(made),
         flags=[list(_flags(fate)) for fate in fates],
         sources=[
             [[_source(proof, made.known) for proof in criterion.proofs] for criterion in fate.proposal.task.criteria]
             for fate in fates if fate.proposal.task
         ],
-        style=Markup(style), script=Markup(script), style_hash=csp_hash(style), script_hash=csp_hash(script),
+        style=Markup(style), style_hash=csp_hash(style),
     )  # fmt: skip
 
 

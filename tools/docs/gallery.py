@@ -46,7 +46,7 @@ EXAMPLES = (
     ),
     Example(
         "The review page",
-        "Tasks that were written about a repository. A person accepts, edits or drops them.",
+        "Tasks that were written about a repository, with the lines that prove them.",
         "scenarios/click.review.html",
         "snakemake --cores 2 scenarios --config repo=click tasks=4",
     ),
