@@ -116,6 +116,12 @@ def test_a_real_agent_makes_a_change_and_tests_judge_it(cli: Cli, tmp_path: Path
     assert {run["condition"]: run["score"] for run in results["runs"]} == {"without": 0.0, "with": 1.0}
     assert f"+{RIGHT}" in (bench / "attempts/mend-add-with/1/patch.diff").read_text()
     assert f"+{WRONG}" in (bench / "attempts/mend-add-without/1/patch.diff").read_text()
+    if cli.kind == "claude-code":  # both conditions were sent the frozen prompt, byte for byte
+        prompt = (bench / "prompts" / "mend-add.md").read_text(encoding="utf-8").strip()
+        assert prompt.startswith("Sums come out wrong. Mend that.\n\n---\n\nHow to work: make the change in the files")
+        sent = [fact.text for fact in facts if fact and fact.turn == 1 and fact.tools]
+        assert len(sent) >= 2
+        assert all(json.dumps(prompt, ensure_ascii=False)[1:-1] in text for text in sent)
     offered = [set(fact.tools) for fact in facts if fact and fact.turn == 1 and fact.tools]
     assert not cli.edit_name or all(cli.edit_name in tools for tools in offered)
     assert {any(tool.startswith(cli.lens) for tool in tools) for tools in offered} == {True, False}
