@@ -20,6 +20,14 @@ _TRAILER = re.compile(
 )
 
 
+_ITEM = re.compile(r"\s*[*-]\s+(.*\S)")
+_CHORE = re.compile(
+    r"(\w+ ){0,5}(docs|changelog|news|pr ?#?\d*|typos?|lint|mypy|coverage|ci|review|feedback|nits)[.!]?$|merge\b|wip\b",
+    re.IGNORECASE,
+)
+"""An item of a squashed commit's list that says nothing about the behaviour."""
+
+
 class Commit(NamedTuple):
     """A change on the main line; for a merge, the change that it merged."""
 
@@ -54,4 +62,8 @@ def told(message: str) -> str:
     if paragraphs and _MERGE.match(paragraphs[0]):
         del paragraphs[0]
     lines = [line for line in "\n\n".join(paragraphs).splitlines() if not _TRAILER.match(line.strip(" -*"))]
-    return "\n".join(lines).strip()
+    title = lines[0].strip() if lines else ""
+    kept = [
+        line for line in lines if not (item := _ITEM.match(line)) or not (_CHORE.match(item[1]) or item[1] in title)
+    ]
+    return re.sub(r"\n{3,}", "\n\n", "\n".join(kept)).strip()
