@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from lensbench.agents import services
-from lensbench.agents.services import LONGEST_S, service_of, tell, used_up, wait_for
+from lensbench.agents.services import LONGEST_S, pause_left, service_of, tell, used_up, wait_for
 from lensbench.core.errors import UserError
 from lensbench.plan.config import Agent
 
@@ -44,6 +44,12 @@ def refuse() -> None:
     tell("s", "rate_limited", time.time())
 
 
+def state(service: str) -> dict[str, float]:
+    """What all programs read of a service."""
+    found: dict[str, float] = json.loads((services.PLACE / f"{service}.json").read_text())
+    return found
+
+
 def pause_of(party: str, slept: list[float]) -> float:
     wait_for("s", party)
     return slept.pop() if slept else 0.0
@@ -70,7 +76,7 @@ def test_after_a_refusal_everybody_waits_parties_together_and_others_apart(
     slept: list[float], capsys: pytest.CaptureFixture[str]
 ) -> None:
     refuse()
-    left = [services._left(services._read("s"), party) for party in ("a", "a", "b", "c")]
+    left = [pause_left(state("s"), party) for party in ("a", "a", "b", "c")]
     assert left[0] == left[1]
     assert len(set(left)) == 3
     assert all(services.FIRST_S <= each <= 2 * services.FIRST_S for each in left)
@@ -103,12 +109,12 @@ def test_the_pause_grows_while_refusals_go_on_and_is_short_again_after_an_answer
     for _ in range(7):
         refuse()
         refuse()  # the others that were refused in the same moment
-        lengths.append(services._read("s")["pause_s"])
+        lengths.append(state("s")["pause_s"])
         wait_for("s", "a")
     assert lengths == [30, 60, 120, 240, 480, LONGEST_S, LONGEST_S]
     tell("s", "", time.time())
     refuse()
-    assert services._read("s")["pause_s"] == 30
+    assert state("s")["pause_s"] == 30
 
 
 def test_an_answer_to_an_older_request_ends_no_pause_and_an_older_refusal_makes_it_no_longer(
@@ -117,11 +123,11 @@ def test_an_answer_to_an_older_request_ends_no_pause_and_an_older_refusal_makes_
     before = time.time()
     refuse()
     tell("s", "", before)
-    assert services._read("s")["pause_s"] == 30
+    assert state("s")["pause_s"] == 30
     wait_for("s", "a")
     tell("s", "rate_limited", before)
-    assert services._read("s")["pause_s"] == 30
-    assert services._read("s")["until"] > time.time()
+    assert state("s")["pause_s"] == 30
+    assert state("s")["until"] > time.time()
 
 
 def test_a_damaged_file_or_a_clock_that_was_set_back_causes_no_long_pause(slept: list[float]) -> None:
@@ -130,11 +136,11 @@ def test_a_damaged_file_or_a_clock_that_was_set_back_causes_no_long_pause(slept:
     file.write_text('{"until": 99999999999, "pause_s": 30}')
     assert pause_of("a", slept) == 0
     refuse()
-    assert services._read("s")["pause_s"] == 30
+    assert state("s")["pause_s"] == 30
     file.write_text("{")
     assert pause_of("a", slept) == 0
     refuse()
-    assert services._read("s")["pause_s"] == 30
+    assert state("s")["pause_s"] == 30
 
 
 def test_many_processes_that_are_killed_leave_a_file_that_reads(tmp_path: Path) -> None:

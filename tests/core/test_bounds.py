@@ -12,7 +12,7 @@ from lensbench.core.records import MAX_NAME, MAX_NAMES, OTHERS, Call, Outcome, b
 from lensbench.core.system.yaml_places import MAX_BYTES
 from lensbench.plan.task_files import read_scenarios
 from lensbench.results.page.answers import MAX_SHOWN, Evidence, mark_answer
-from lensbench.runs.attempt import _server_calls
+from lensbench.runs.attempt import server_calls
 
 
 def test_names_in_a_record_are_bounded_and_calls_beyond_are_counted_together() -> None:
@@ -30,7 +30,7 @@ def test_names_in_a_record_are_bounded_and_calls_beyond_are_counted_together() -
 def test_a_servers_own_log_is_counted_in_bounded_names(tmp_path: Path) -> None:
     lines = [json.dumps({"tool": f"t{number}" + "y" * 5000}) for number in range(MAX_NAMES + 3)]
     (tmp_path / "server.jsonl").write_text("\n".join(lines))
-    counts = _server_calls(str(tmp_path / "server.jsonl"))
+    counts = server_calls(str(tmp_path / "server.jsonl"))
     assert counts is not None
     assert (len(counts), counts[OTHERS], max(map(len, counts))) == (MAX_NAMES + 1, 3, MAX_NAME)
 

@@ -10,7 +10,7 @@ import pytest
 from statsmodels.stats.oneway import anova_oneway
 
 from lensbench.judging.belief import Belief
-from lensbench.results.plain_verdict import _are_unlike, plain_verdict
+from lensbench.results.plain_verdict import are_unlike, plain_verdict
 from lensbench.scores.gate import GateVerdict
 from lensbench.scores.intervals import Estimate
 from lensbench.workflow.finish import lines
@@ -121,12 +121,12 @@ def test_the_categories_that_differ_are_named_and_those_that_do_not() -> None:
 
 
 @pytest.mark.parametrize("shift", [0.0, 0.1, 0.2, 0.3])
-def test_categories_are_unlike_where_welchs_test_says_so(shift: float) -> None:
+def test_categoriesare_unlike_where_welchs_test_says_so(shift: float) -> None:
     rng = np.random.default_rng(3)
     groups = [rng.normal(shift * k, 0.2 + 0.1 * k, 8 + 3 * k) for k in range(3)]
     p = anova_oneway(groups, use_var="unequal").pvalue
     told = [Estimate(delta=d.mean(), se=d.std(ddof=1) / len(d) ** 0.5, df=len(d) - 1.0) for d in groups]
-    assert (_are_unlike(told, p * 1.0001), _are_unlike(told, p * 0.9999)) == (True, False)
+    assert (are_unlike(told, p * 1.0001), are_unlike(told, p * 0.9999)) == (True, False)
 
 
 def test_runs_without_a_score_are_counted() -> None:

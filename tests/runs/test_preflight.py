@@ -626,7 +626,7 @@ def test_a_budget_that_cannot_hold_is_said_before_the_start(
     price = {"input": 1, "output": 1, "cache_read": 1, "cache_write": 1, "date": "", "source": ""}
     plan: Any = {"budget": {"max_usd": 5}, "prices": {"min*": price}}
     agents = [Agent(kind=kind, **more).settings, Agent(kind="offline").settings]
-    (check,) = stage._budget(plan, agents)
+    (check,) = stage.budget(plan, agents)
     assert (check.name, check.outcome) == ("budget", outcome)
     assert detail in check.detail
-    assert not [*stage._budget({**plan, "budget": {"max_usd": None}}, agents)]
+    assert not [*stage.budget({**plan, "budget": {"max_usd": None}}, agents)]

@@ -370,7 +370,7 @@ def test_what_fails_after_the_agent_ended_is_a_discard_with_its_answer_and_its_c
     def fails(log: str) -> None:
         raise RecursionError
 
-    monkeypatch.setattr(attempts, "_server_calls", fails)
+    monkeypatch.setattr(attempts, "server_calls", fails)
     assert answer_of(plan(bench, "echo the answer")) == b"the answer\n"
     last = record_of(bench).attempt
     assert (last.reason, last.detail) == ("harness_failed", "RecursionError in lensbench/attempt.py, _checked")

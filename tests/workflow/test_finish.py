@@ -7,6 +7,7 @@ from typing import Any
 
 from lensbench.core.run_folder import RunFolder
 from lensbench.core.system.files import read_typed
+from lensbench.results.results import judges
 from lensbench.results.results_file import Results
 from lensbench.workflow.finish import lines
 
@@ -26,10 +27,8 @@ def test_answers_without_a_verdict_are_counted_with_a_remedy_and_a_person_is_lis
 
 
 def test_a_person_with_two_sheets_is_one_judge_and_without_gaps_no_remedy_is_given() -> None:
-    from lensbench.results.results import _judges
-
     rows = [{"judge": "human-anna", "version": "a"}, {"judge": "human-anna", "version": "b"}]
-    assert _judges([*rows, {"judge": "claude", "version": "7"}]) == ["claude 7", "human-anna"]
+    assert judges([*rows, {"judge": "claude", "version": "7"}]) == ["claude 7", "human-anna"]
 
 
 def test_an_unvalidated_judge_is_named_before_what_comes_next(bench: Callable[..., Any]) -> None:

@@ -42,7 +42,7 @@ def wait_for(service: str, party: str, check: Callable[[], None] = lambda: None)
     """Waits during a pause of the service, with a message; returns the seconds. Members of a party continue together.
     `check` is called now and then, and may raise."""
     waited, told = 0.0, 0.0
-    while (left := _left(state := _read(service), party)) > 0:
+    while (left := pause_left(state := _read(service), party)) > 0:
         if told != state["until"]:
             told, window = state["until"], used_up(service)
             why = f"{window}: waiting" if window else f"{service} asked for a pause (429): waiting"
@@ -65,7 +65,7 @@ def _shown(seconds: float) -> str:
     return datetime.fromtimestamp(seconds).astimezone().strftime("%Y-%m-%d %H:%M %Z")
 
 
-def _left(state: Mapping[str, float], party: str) -> float:
+def pause_left(state: Mapping[str, float], party: str) -> float:
     """Seconds until the party may continue: a time after the pause, spread over the same length again."""
     share = random.Random(f"{party} {state['until']}").random()
     return state["until"] + share * state["pause_s"] - time.time()

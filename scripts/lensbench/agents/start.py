@@ -138,7 +138,7 @@ def _redacted_log(path: str, redact: Redactor) -> Iterator[int]:
 
 
 def place_of(error: BaseException) -> str:
-    """The error and its place on one line: `RecursionError in lensbench/attempts.py, _server_calls`."""
+    """The error and its place on one line: `RecursionError in lensbench/attempts.py, server_calls`."""
     frames = [frame for frame in extract_tb(error.__traceback__) if "lensbench" in frame.filename]
     place = f" in lensbench/{Path(frames[-1].filename).name}, {frames[-1].name}" if frames else ""
     return f"{type(error).__name__}{place}"

@@ -81,13 +81,13 @@ def _where(data: Estimated[Fraction], found: Compared) -> str:
     others = [name for name in categories if name not in differ]
     if not differ or not others:
         return ""
-    if not _are_unlike([*categories.values()], data["alpha"]):
+    if not are_unlike([*categories.values()], data["alpha"]):
         return " The categories are alike, as far as these tasks can tell."
     named = [f"{name} ({points(one.delta)})" for name, one in differ.items()]
     return f" The difference shows in {_and(named)}, and in {_and(others)} none is shown."
 
 
-def _are_unlike(groups: Sequence[Estimate], alpha: float) -> bool:
+def are_unlike(groups: Sequence[Estimate], alpha: float) -> bool:
     """True when Welch's test for unequal variances (Biometrika 38, 1951) shows that the means of these groups differ:
     Cochran's Q, with an F reference for variances from few tasks. A group without a spread cannot be tested."""
     known = [(one.delta or 0.0, 1 / one.se**2, one.df) for one in groups if one.se and one.df]

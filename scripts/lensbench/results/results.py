@@ -98,7 +98,7 @@ def collect(
             for status in (RunStatus.SCORED, RunStatus.UNJUDGED, RunStatus.DISCARDED, RunStatus.MISSING)
         },
         "verdicts": len(tables.verdicts),
-        "judges": _judges(tables.verdicts),
+        "judges": judges(tables.verdicts),
         "drafted_verdicts": sum(row["version"].endswith(DRAFTED) for row in tables.verdicts),
         "runs": [_run(tables, row, used) for row in tables.validity],
         "pairs": [dict(row) for row in tables.pairs],
@@ -161,7 +161,7 @@ def with_findings(
     }
 
 
-def _judges(verdicts: Sequence[VerdictRow]) -> list[str]:
+def judges(verdicts: Sequence[VerdictRow]) -> list[str]:
     """Every judge once, with its versions; a person has none."""
     versions: dict[str, set[str]] = {}
     for row in verdicts:

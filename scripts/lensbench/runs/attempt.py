@@ -274,7 +274,7 @@ def _checked(job: Job, place: Place, assignment: Assignment, tried: Tried, said:
     return tried._replace(
         attempt=replace(tried.attempt, reason=reason, detail=detail),
         tree_after=after,
-        server_calls=_server_calls(os.path.join(place.private, "session", "server.jsonl")),
+        server_calls=server_calls(os.path.join(place.private, "session", "server.jsonl")),
         direct_calls=None if direct is None else len(direct),
         patch=_patch(job, place, redact) if job.is_change and not job.is_closed_book and not is_too_large else b"",
     )
@@ -348,8 +348,8 @@ def prepare(job: Job, place: Place) -> Assignment:
     return assignment
 
 
-def _server_calls(log: str) -> dict[str, int] | None:
-    """The number of calls of each tool according to the server's log; None without a log."""
+def server_calls(log: str) -> dict[str, int] | None:
+    """The calls of each tool according to the server's log; None without a log."""
     if not os.path.exists(log):
         return None
     counts: dict[str, int] = {}

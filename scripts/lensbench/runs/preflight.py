@@ -77,7 +77,7 @@ def preflight(config: Config, scenarios: ScenarioSet, folder: Path) -> Findings:
     findings = Findings([check for agent in agents for check in _variables(agent, os.environ)])
     findings.checks += [Check("variables", "failed", text) for text in missing_variables(plan["conditions"].values())]
     redact = Redactor(secret_names(plan["agent"]), os.environ, mcp_secrets(plan))
-    findings.checks += _budget(plan, agents)
+    findings.checks += budget(plan, agents)
     if not findings.failed:
         asks = config.preflight.request and not is_spent(folder, plan["budget"])
         gateway = check_gateway(adapter, plan["agent"], asks)
@@ -104,7 +104,7 @@ def _variables(settings: AgentSettings, environment: Mapping[str, str]) -> Itera
         yield Check("variables", "ok", f"set: {', '.join(names)}")
 
 
-def _budget(plan: Plan, agents: Sequence[AgentSettings]) -> Iterator[Check]:
+def budget(plan: Plan, agents: Sequence[AgentSettings]) -> Iterator[Check]:
     """Whether `budget.max_usd` can hold for each agent: one that reports no dollars needs tokens and a price."""
     limit = plan["budget"]["max_usd"]
     for agent in agents if limit else ():
