@@ -78,6 +78,11 @@ def test_a_ladder_says_what_it_needs(tmp_path: Path, monkeypatch: pytest.MonkeyP
     assert list(config.conditions) == ["without", "server", "words", "both", "only"]
     assert config.conditions["only"].files == config.conditions["words"].files == {"CLAUDE.md": "words.md"}
     assert config.conditions["only"].agent.tools == ("Read",)
+    for file in ("mcp.json", "words.md"):
+        Path(file.replace(".", ".mine.")).write_text(Path(file).read_text(encoding="utf-8"), encoding="utf-8")
+    named = read_schedule({**given, "agent": agent, "ladder": "mine"}, []).config
+    assert named.conditions["both"].files == {"CLAUDE.md": "words.mine.md"}
+    assert (named.conditions["both"].mcp, list(named.conditions)) == ("mcp.mine.json", list(config.conditions)[:4])
     with pytest.raises(UserError, match=r"ladder\.words is missing"):
         read_schedule({**given, "ladder": {"mcp": "mcp.json"}}, [])
     with pytest.raises(UserError, match=r"ladder\.only is not possible for agent\.kind 'offline'"):

@@ -79,7 +79,7 @@ def test_the_page_has_every_section_also_without_any_run(bench: Make) -> None:
     made = bench()
     data = made.build()
     assert headings(made.page) == SECTIONS
-    assert data["headlines"] == ["with against without: no complete pair yet (2 planned)."]
+    assert data["headlines"] == ["lens against without a server: no complete pair yet (2 planned)."]
     assert data["counts"] == {"scored": 0, "unjudged": 0, "discarded": 0, "missing": 4}
     assert [row[1:] for row in rows(made.page, "Raw results")[:1]] == [
         ["with", "missing", "— / —", "—", "— / —", "—", "—", "—"]
@@ -96,7 +96,10 @@ def test_the_headline_compares_like_with_like(bench: Make) -> None:
     made.run("a", "without", points=("1", "1"))
     made.run("b", "with", points=("1", "1"))
     made.build()
-    assert "\nwith 50%, without 100% on average over 1 of 3 pairs (pairs: 0 better, 0 equal, 1 worse).\n" in made.page
+    assert (
+        "\nlens 50%, without a server 100% on average over 1 of 3 pairs (pairs: 0 better, 0 equal, 1 worse).\n"
+        in made.page
+    )
 
 
 GREP, GRAPH = "mcp__lens__lens_grep", "mcp__lens__lens_graph"

@@ -39,6 +39,8 @@ def starting(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
     (["--mcp", "my-server 'half", "--yes"], "error: --mcp my-server 'half: No closing quotation"),
     (["--url", "http://a", "--yes", "--setup", "tell it"], "error: --setup tell it: has no {workspace}, "),
     (["--url", "http://a", "--yes", "--teardown", "'"], "error: --teardown ': No closing quotation"),
+    (["--mcp", "true", "--yes", "--words", "gone"], "error: --words gone: there is no such file; write in it"),
+    (["--url", "http://a", "--yes", "--words", "a", "--setup", "x {workspace}"], "error: --words: not with --setup"),
     (["--mcp", "  ", "--yes"], "error: no server is named; give --mcp "),
     (["--mcp", "my server", "--yes"], "error: --mcp my server: there is no program 'my' here; name one on PATH"),
     (["--mcp", "true", "--yes", "--repo", "gone"], "error: --repo gone: there is no folder "),
@@ -163,6 +165,19 @@ def test_the_config_is_valid_for_every_agent(
     if agent != "offline":
         assert (config.agent.version, config.agent.pass_env) == (version, (KINDS[agent].key,))
         assert config.budget.max_usd == 29
+
+
+def test_words_make_a_ladder_which_is_tried_again_as_one(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    write_atomic(Path("my words.md"), "Use find.")
+    wishes = Wishes("mine", "true", "codex", "gpt-5", "", words="my words.md")
+    wishes.files["mcp"].write_text(json.dumps(mcp_file(wishes)))
+    write_atomic(wishes.files["tasks"], (ROOT / "scenarios" / "demo.yaml").read_bytes())
+    write_atomic(wishes.files["config"], config_text(wishes, "1", [], 3))
+    config = load_config(yaml.safe_load(wishes.files["config"].read_text()))
+    assert [*config.conditions] == ["without", "server", "words", "both"]
+    assert config.conditions["both"].files == {"AGENTS.md": "my words.md"}
+    assert earlier(Namespace(name="mine", mcp=None, url=None, source=None)) == wishes._replace(server="")
 
 
 @pytest.mark.parametrize("name", ["on", "1e3", "007"])

@@ -125,6 +125,13 @@ class Ladder(Strict):
     """A further rung: server and words, without the built-in search tools."""
 
 
+def _of_a_name(value: Any) -> Any:
+    return {"mcp": f"mcp.{value}.json", "words": f"words.{value}.md"} if isinstance(value, str) else value
+
+
+_NAMED_LADDER = BeforeValidator(_of_a_name, json_schema_input_type=Ladder | str | None)
+
+
 class Agent(Strict):
     """The agent under test: a command-line program. The same in every condition."""
 
@@ -361,8 +368,9 @@ class Config(Strict):
     """The repository of tasks that name none (Markdown sets)."""
     conditions: dict[ConditionName, Condition] = Field(default={})
     """The conditions: one is the baseline, the others are treatments."""
-    ladder: Ladder | None = None
-    """Makes the conditions `without`, `server`, `words` and `both` of a server and its words."""
+    ladder: Annotated[Ladder | None, _NAMED_LADDER] = None
+    """Makes the conditions `without`, `server`, `words` and `both` of a server and its words. A name alone, such as
+    `mine`, means mcp.mine.json and words.mine.md."""
     notes: Annotated[Many[str], _ONE_OR_MANY] = ()
     """What is new in this run, shown in the results."""
     baseline: str = "without"
@@ -428,7 +436,7 @@ class Config(Strict):
     @classmethod
     def _rungs_of_the_ladder(cls, value: Any) -> Any:
         """The conditions that `ladder` means; those that are written go first."""
-        given = value.get("ladder") if isinstance(value, dict) else None
+        given = _of_a_name(value.get("ladder")) if isinstance(value, dict) else None
         if not isinstance(given, dict) or not isinstance(value.get("conditions", {}), dict):
             return value
         agent = value.get("agent") if isinstance(value.get("agent"), dict) else {}

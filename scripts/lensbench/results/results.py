@@ -32,7 +32,7 @@ from lensbench.results.junit import junit
 from lensbench.results.ladder import ladder
 from lensbench.results.markdown import render
 from lensbench.results.page.judges import judges_view
-from lensbench.results.plain_verdict import plain_verdict
+from lensbench.results.plain_verdict import display_name, plain_verdict
 from lensbench.results.presented import presented
 from lensbench.results.results_file import (
     Changes,
@@ -278,11 +278,12 @@ def headline(data: Collected[Fraction], treatment: str) -> str:
     """One sentence for a treatment: scores over complete pairs, and how many these are."""
     comparison = data["comparisons"][treatment]
     score, pairs = comparison["measures"]["score"], comparison["pairs"]
+    new, old = display_name(data, treatment), display_name(data, data["baseline"])
     if score["delta"] is None:
-        return f"{treatment} against {data['baseline']}: no complete pair yet ({pairs['planned']} planned)."
+        return f"{new} against {old}: no complete pair yet ({pairs['planned']} planned)."
     return (
-        f"{treatment} {numbers.percent(score['paired_treatment'])}, "
-        f"{data['baseline']} {numbers.percent(score['paired_baseline'])} on average "
+        f"{new} {numbers.percent(score['paired_treatment'])}, "
+        f"{old} {numbers.percent(score['paired_baseline'])} on average "
         f"over {pairs['complete']} of {pairs['planned']} pairs "
         f"(pairs: {comparison['wins']} better, {comparison['ties']} equal, {comparison['losses']} worse)."
     )

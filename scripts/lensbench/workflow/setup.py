@@ -64,6 +64,13 @@ class Wishes(NamedTuple):
     """The command that unregisters it."""
     known: KnownServer | None = None
     """The server from another program's configuration; then `server` is its name."""
+    words: str = ""
+    """A file with the words that come with the server, for a ladder; empty for two conditions."""
+
+    @property
+    def conditions(self) -> int:
+        """How many conditions the benchmark has."""
+        return 4 if self.words else 2
 
     @property
     def files(self) -> dict[str, Path]:
@@ -109,6 +116,10 @@ def ask(given: argparse.Namespace) -> Wishes:
     found = known_servers(Path(), Path.home()) if server is None else []
     if found:
         print("configured here:", ", ".join(f"{each.name} ({each.file})" for each in found))
+    if given.words and (given.setup or given.teardown):
+        raise UserError("--words: not with --setup and --teardown; write the conditions yourself (docs/ladder.md)")
+    if given.words and not Path(given.words).is_file():
+        raise UserError(f"--words {given.words}: there is no such file; write in it what users put into CLAUDE.md")
     setup, teardown = (_command(flag, told) for flag, told in (("setup", given.setup), ("teardown", given.teardown)))
     question = "MCP server: the command that starts it, or its URL" + (", or one of these names" if found else "")
     names = {each.name for each in found}
@@ -118,7 +129,7 @@ def ask(given: argparse.Namespace) -> Wishes:
     agent = settle(given.agent, f"Agent ({', '.join(KINDS)})", "claude-code", agent_problem)
     model = settle(given.model, "Model", KINDS[agent].model) if agent != "offline" else ""
     repo = settle(given.repo, "Repository to ask about, a folder or a git URL (empty: the demo's)", "", repo_problem)
-    return Wishes(name, server, agent, model, repo, setup, teardown, known)
+    return Wishes(name, server, agent, model, repo, setup, teardown, known, given.words or "")
 
 
 def _command(flag: str, line: str | None) -> tuple[str, ...]:
@@ -197,9 +208,10 @@ def earlier(given: argparse.Namespace) -> Wishes | None:
         if names_server:
             return None
         raise
-    if names_server and config.conditions["with"].tools:
+    if names_server and any(each.tools for each in config.conditions.values()):
         return None
-    return wishes._replace(agent=config.agent.kind, model=config.agent.model)
+    words = config.ladder.words if config.ladder else ""
+    return wishes._replace(agent=config.agent.kind, model=config.agent.model, words=words)
 
 
 def _input(question: str, default: str) -> str:
@@ -269,7 +281,7 @@ def start(wishes: Wishes, count: int) -> None:
     write_tasks(wishes, count)
     write_json(wishes.files["mcp"], servers)
     tasks = read_scenarios([str(wishes.files["tasks"])]).tasks
-    runs, version = 2 * len(tasks), _version(wishes.agent)
+    runs, version = wishes.conditions * len(tasks), _version(wishes.agent)
     each = price(wishes.agent, wishes.model, Path("bench"))
     max_usd = max(1, math.ceil(runs * each.usd[1]))
     write_atomic(wishes.files["config"], config_text(wishes, version, [], max_usd))
@@ -291,7 +303,7 @@ def _finish(wishes: Wishes, version: str) -> None:
     tools = _try(wishes)
     path = wishes.files["config"]
     write_atomic(path, path.read_text(encoding="utf-8").replace("tools: []", f"tools: {json.dumps(tools)}", 1))
-    runs = 2 * len(read_scenarios([str(wishes.files["tasks"])]).tasks)
+    runs = wishes.conditions * len(read_scenarios([str(wishes.files["tasks"])]).tasks)
     results = read_typed(RunFolder(wishes.smoke).results_json, Results[float])
     written = f"{', '.join(map(str, wishes.files.values()))} are written."
     print("", written, *_tools(results, read_checks(wishes.smoke)), sep="\n")
@@ -323,10 +335,10 @@ def _try(wishes: Wishes) -> list[str]:
 
 def _tools(results: Results[float], checks: Sequence[Check]) -> Iterator[str]:
     """What each tool gave when it was called in the preflight, and whether the agent used it."""
-    rows = [(each.name.split(": ")[2], each) for each in checks if each.name.count(": ") == 2]
+    rows = {each.name.split(": ")[2]: each for each in checks if each.name.count(": ") == 2}
     runs = [run["tools"] for name in results["treatments"] for run in results["comparisons"][name]["tools_by_run"]]
     yield "The server's tools, how often the offline agent called them, and what they gave before:"
-    for tool, check in rows:
+    for tool, check in rows.items():
         calls = sum(count for run in runs if isinstance(count := run.get(tool), int))
         yield f"  {check.outcome:8} {tool} ({calls}): {check.detail}"
 
@@ -338,6 +350,8 @@ def _what_next(wishes: Wishes, version: str) -> Iterator[str]:
             yield f"{wishes.agent} does not start here: install it, and write its version into {config}."
         yield f"Read the tasks, and export {KINDS[wishes.agent].key}. Then the real run:"
     yield f"  {_lensbench()} run --cores {AT_ONCE} --configfile {config}"
+    if not wishes.words:
+        yield "What the words that come with it do, and what the server adds: init --words FILE (docs/ladder.md)."
     yield "In waves that stop early once the verdict is clear: --config 'gate={looks: 3}'."
 
 
@@ -374,6 +388,12 @@ def main() -> None:
     registers = "for a running server: the command that registers the {workspace} of a run (docs/servers.md)"
     parser.add_argument("--setup", help=registers)
     parser.add_argument("--teardown", help="for a running server: the command that unregisters {workspace} again")
+    parser.add_argument(
+        "--words",
+        metavar="FILE",
+        help="the text that users of the server put into the agent's instruction "
+        "file: makes the ladder of docs/ladder.md",
+    )
     parser.add_argument("--agent", help=f"one of {', '.join(KINDS)} (default: claude-code)")
     parser.add_argument("--model", help="the model, as the agent's program names it")
     parser.add_argument("--repo", help="a folder or a git URL to ask about (default: the demo's projects)")
