@@ -173,7 +173,9 @@ def test_conditional_power_is_that_of_a_brownian_path_to_the_last_look() -> None
 
 
 def test_a_plan_too_small_for_the_smallest_worthwhile_effect_is_not_futile_from_the_start() -> None:
-    assert conditional_power(0.0, 0.2, 0.25, 2.014, DEFAULTS) > 0.2
+    drift = norm.isf(0.025) + norm.ppf(0.8)  # what the planned runs detect with 80 % power
+    expected = norm.sf((2.014 - 0.75 * drift) / 0.75**0.5)
+    assert conditional_power(0.0, 0.2, 0.25, 2.014, DEFAULTS) == pytest.approx(expected)
 
 
 def test_a_z_below_which_the_runs_stop_has_the_conditional_power_of_the_rule() -> None:

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import math
 import runpy
 from collections.abc import Iterator
 from dataclasses import replace
@@ -9,6 +10,8 @@ from typing import Any
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from scipy.stats import chi2
+from statsmodels.stats.power import TTestPower
 
 from lensbench.core.conditions import Sides
 from lensbench.plan.config import Gate
@@ -18,7 +21,6 @@ from lensbench.scores.gate import GateVerdict, Reading, decide
 from lensbench.scores.gate_words import Told, needs, notes, sentence, what_decides
 from lensbench.scores.intervals import Estimate, estimate
 from lensbench.scores.objections import Reason, ReasonKind
-from lensbench.scores.power import tasks_needed, upper_sd
 from lensbench.scores.sequential import LookResult, look_result
 from lensbench.scores.verdict_of import DEFAULTS, verdict_of
 
@@ -203,10 +205,16 @@ def test_a_later_look_says_which_it_is_at_which_level_and_what_was_repeated() ->
     ]  # fmt: skip
 
 
+def planned(sd: float, effect: float) -> int:
+    """The tasks of a paired t test with 80 % power for the largest spread that 24 tasks leave at 80 %."""
+    largest = sd * math.sqrt(23 / chi2.ppf(0.2, 23))
+    return math.ceil(TTestPower().solve_power(effect / largest, power=0.8, alpha=0.05))
+
+
 def test_what_decides_follows_the_planning_formula_with_an_enlarged_spread() -> None:
     own = found(0.06, 0.2)
     assert own.sd is not None
-    more = tasks_needed(upper_sd(own.sd, 24), 0.06) - 24
+    more = planned(own.sd, 0.06) - 24
     assert more > 0
     text = what_decides(own, DEFAULTS, 1)
     assert text.startswith(f"About {more} more tasks: enough in most benchmarks if the true difference is")
@@ -216,7 +224,7 @@ def test_what_decides_follows_the_planning_formula_with_an_enlarged_spread() -> 
 def test_a_difference_below_zero_is_measured_from_the_smallest_worthwhile_effect() -> None:
     own = found(-0.01, 0.2)
     assert own.sd is not None
-    more = tasks_needed(upper_sd(own.sd, 24), 0.06) - 24
+    more = planned(own.sd, 0.06) - 24
     assert what_decides(own, DEFAULTS, 1).startswith(f"About {more} more tasks")
 
 
@@ -233,7 +241,7 @@ def test_between_nothing_and_worthwhile_the_interval_must_be_shorter() -> None:
 def test_trials_are_proposed_where_they_would_do() -> None:
     own = found(0.08, 0.2)
     assert own.sd is not None
-    noise_only = next(k for k in range(2, 20) if tasks_needed(upper_sd(own.sd, 24) / k**0.5, 0.08) <= 24)
+    noise_only = next(k for k in range(2, 20) if planned(own.sd / k**0.5, 0.08) <= 24)
     assert f", or {noise_only} trials of each task instead of 1:" in what_decides(own, DEFAULTS, 1, trial_sd=own.sd)
     assert "trials" not in what_decides(own, DEFAULTS, 1, trial_sd=0.01)
 

@@ -7,6 +7,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from scipy.stats import exponnorm, norm, t
 from statsmodels.stats.power import TTestPower
 
 from handmade import Bench
@@ -138,6 +139,19 @@ def test_a_pilot_plans_runs_money_and_hours_from_its_own_runs(tmp_path: Path) ->
     assert "24 % of a trial's variance is the tasks' own" in said
     alone = size("--pilot", folder, "--effect", 10, "--power", 0.9, "--parallel", 1).stdout
     assert f"{2 * tasks / 60:.2g} h at 1 at a time" in alone
+
+
+@pytest.mark.parametrize(("sd", "margin"), [(0.25, 0.1), (0.2, 0.05), (0.1, 0.05)])
+def test_tasks_that_show_no_loss_have_room_for_a_loss_that_none_of_them_shows(sd: float, margin: float) -> None:
+    """The spread of the mean and an unseen loss of about one task in so many: scipy's exponentially modified normal."""
+
+    def shows(tasks: int) -> bool:
+        se = sd / math.sqrt(tasks)
+        room = margin - max(t.isf(0.0175, tasks - 1) * se, exponnorm.isf(0.045, 1 / tasks / se, scale=se))
+        return bool(room > 0 and norm.sf(-room / se) >= 0.8)
+
+    fewest = next(tasks for tasks in range(20, 400) if shows(tasks))
+    assert 0 <= tasks_for_no_worse(sd, margin, 0.0, 0.8, 0.0175) - fewest <= 3  # it goes up by hundredths
 
 
 @pytest.mark.slow
