@@ -34,7 +34,7 @@ from lensbench.scores import intervals
 from lensbench.scores.account import Asked, Draw, draw_all
 from lensbench.scores.gate import GateVerdict, decide
 from lensbench.scores.objections import excludes_zero
-from lensbench.scores.scores import Side, compare, score_run
+from lensbench.scores.scores import RunFacts, compare, score_run
 from lensbench.scores.sequential import FUTILE, look_result
 from lensbench.scores.verdict_of import DEFAULTS, verdict_of
 
@@ -98,7 +98,7 @@ def score_row(criteria: int, met: int, partial: int) -> Mapping[str, Any]:
 @lru_cache(maxsize=4096)
 def delta(criteria: int, treatment: tuple[int, int], baseline: tuple[int, int]) -> Fraction:
     """The delta of a pair, from the Met and Partial verdicts of its runs."""
-    treated, base = (Side(score_row(criteria, *counts), None, None) for counts in (treatment, baseline))
+    treated, base = (RunFacts(score_row(criteria, *counts), None, None) for counts in (treatment, baseline))
     difference = exact(compare(treated, base, ())["delta"])
     assert difference is not None
     return difference

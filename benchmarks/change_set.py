@@ -21,7 +21,7 @@ from lensbench.core.errors import UserError
 from lensbench.core.system.files import write_atomic
 from lensbench.core.system.places import ROOT
 from lensbench.plan.config import DEFAULT_CACHE
-from lensbench_tasks.changes.candidates import Bench, Fate
+from lensbench_tasks.changes.candidates import ChangeFate, Prover
 from lensbench_tasks.changes.from_releases import read_releases, tasks_between
 from lensbench_tasks.changes.writing import render_table, write_set
 
@@ -37,9 +37,9 @@ Written by `python benchmarks/change_set.py`; seconds and MB are those of the hi
 """
 
 
-def made(recipe: dict[str, Any]) -> Iterator[Fate]:
+def made(recipe: dict[str, Any]) -> Iterator[ChangeFate]:
     """The outcomes for the changes between all pairs of releases."""
-    bench = Bench(find_sandbox({"mode": "auto", "visible": [], "hidden": []}), Path(DEFAULT_CACHE))
+    bench = Prover(find_sandbox({"mode": "auto", "visible": [], "hidden": []}), Path(DEFAULT_CACHE))
     for pair in recipe["pairs"]:
         suite = recipe["suites"][pair["suite"]]
         try:
@@ -50,12 +50,12 @@ def made(recipe: dict[str, Any]) -> Iterator[Fate]:
             print(f"{pair['releases']}: {error}", file=sys.stderr)
 
 
-def with_prompts(fates: Sequence[Fate], prompts: dict[str, str]) -> list[Fate]:
+def with_prompts(fates: Sequence[ChangeFate], prompts: dict[str, str]) -> list[ChangeFate]:
     """The outcomes with prompts by a person; a task without one, or with one that leaks, is dropped."""
     return [_with_prompt(fate, prompts.get(fate.id, "")) for fate in fates]
 
 
-def _with_prompt(fate: Fate, prompt: str) -> Fate:
+def _with_prompt(fate: ChangeFate, prompt: str) -> ChangeFate:
     if fate.task is None:
         return fate
     if not prompt:
@@ -67,7 +67,7 @@ def _with_prompt(fate: Fate, prompt: str) -> Fate:
     return fate._replace(task=fate.task.model_copy(update={"prompt": prompt.strip()}))
 
 
-def write(fates: Sequence[Fate]) -> None:
+def write(fates: Sequence[ChangeFate]) -> None:
     """Writes the two sets and the table."""
     head = "Tasks whose answer is a change (docs/changes.md). Made by benchmarks/change_set.py."
     write_set("changes", fates, ROOT / "scenarios" / "changes.yaml", head)
@@ -77,9 +77,9 @@ def write(fates: Sequence[Fate]) -> None:
     write_atomic(PAGE, f"{HEAD}{render_table(fates)}")
 
 
-def demo(fates: Sequence[Fate]) -> list[Fate]:
+def demo(fates: Sequence[ChangeFate]) -> list[ChangeFate]:
     """The fastest task of each project, at most DEMO."""
-    best: dict[str, Fate] = {}
+    best: dict[str, ChangeFate] = {}
     for fate in sorted((fate for fate in fates if fate.task), key=lambda fate: fate.proof.seconds if fate.proof else 0):
         best.setdefault(re.sub(r"(-\d+)+$", "", fate.id), fate)
     return list(best.values())[:DEMO]

@@ -14,7 +14,7 @@ import numpy as np
 
 from lensbench.judging.bias import correction
 from lensbench.scores import intervals
-from lensbench.scores.account import Asked, Draw, Shown, draw_all, shown_before
+from lensbench.scores.account import Asked, Draw, SeenPair, draw_all, shown_before
 from lensbench.scores.differences import corrected_by_people
 from lensbench.scores.gate import Reading, decide
 from lensbench.scores.intervals import LARGEST, Estimate
@@ -34,9 +34,9 @@ def estimate_of(differences: Differences, repositories: Mapping[str, str] | None
     return intervals.estimate(differences, own, limit=LARGEST, **told)
 
 
-def seen(differences: Differences, runs: Runs | None = None) -> dict[str, Shown]:
+def seen(differences: Differences, runs: Runs | None = None) -> dict[str, SeenPair]:
     """The pairs of a look, one for each task; `runs` names the repeated ones."""
-    return {f"{task}/1": Shown(str(value), ((runs or {}).get(task, ""),)) for task, value in differences.items()}
+    return {f"{task}/1": SeenPair(str(value), ((runs or {}).get(task, ""),)) for task, value in differences.items()}
 
 
 def as_readings(estimates: Mapping[ReasonKind, Estimate | None]) -> list[Reading]:
@@ -46,7 +46,7 @@ def as_readings(estimates: Mapping[ReasonKind, Estimate | None]) -> list[Reading
 
 def looked_at(
     differences: Differences, ledger: list[Draw], repositories: Mapping[str, str] | None = None,
-    worst: Differences | None = None, fraction: float = 1.0, pairs: Mapping[str, Shown] | None = None,
+    worst: Differences | None = None, fraction: float = 1.0, pairs: Mapping[str, SeenPair] | None = None,
     runs: Runs | None = None, readings: Sequence[Reading] = (), **gate: Any,
 ) -> str:  # fmt: skip
     """The verdict that a start shows, recorded in the account. `worst`: the differences with missing pairs at their
@@ -109,7 +109,7 @@ def more_trials(rng: np.random.Generator) -> bool:
     values, ledger = drawn_differences(rng, 24, 6), []  # type: ignore[var-annotated]
 
     def look(count: int) -> str:
-        pairs = {f"t{task:03}/{trial}": Shown(str(d), ()) for (task, trial), d in np.ndenumerate(values[:, :count])}
+        pairs = {f"t{task:03}/{trial}": SeenPair(str(d), ()) for (task, trial), d in np.ndenumerate(values[:, :count])}
         return looked_at(named(values[:, :count].mean(axis=1)), ledger, pairs=pairs)
 
     verdicts = map(look, range(1, 7))

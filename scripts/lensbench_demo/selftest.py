@@ -41,7 +41,7 @@ AUTO: SandboxSettings = {"mode": "auto", "visible": [], "hidden": []}
 
 
 @dataclass(frozen=True)
-class Finding:
+class ControlOutcome:
     """The expected and the actual outcome of a control."""
 
     control: str
@@ -55,7 +55,7 @@ class Finding:
         return f"{'ok' if self.ok else 'FAIL':5}{self.control:8}expected: {self.expected}; found: {self.found}"
 
 
-def selftest(controls: Iterable[Control], folder: Path, at_once: int) -> Iterator[Finding]:
+def selftest(controls: Iterable[Control], folder: Path, at_once: int) -> Iterator[ControlOutcome]:
     """Runs the controls in `folder`, `at_once` at a time; yields the findings in the given order."""
     pool = ThreadPoolExecutor(at_once)
     try:
@@ -66,17 +66,19 @@ def selftest(controls: Iterable[Control], folder: Path, at_once: int) -> Iterato
         pool.shutdown()
 
 
-def _finding(control: Control, project: Path) -> Finding:
+def _finding(control: Control, project: Path) -> ControlOutcome:
     try:
         sandbox = find_sandbox(AUTO)
         if control == OUTSIDE and not sandbox.program:
-            return Finding(control.name, control.expected, f"skipped: it needs the sandbox ({sandbox.reason})", ok=True)
+            return ControlOutcome(
+                control.name, control.expected, f"skipped: it needs the sandbox ({sandbox.reason})", ok=True
+            )
         ok, found = (_broken if control == BROKEN_SERVER else _known)(control, project)
     except UserError as error:
         ok, found = False, str(error)
     except (OSError, ValueError, LookupError, TypeError) as error:
         ok, found = False, f"unreadable results: {error!r}"
-    return Finding(control.name, control.expected, found, ok)
+    return ControlOutcome(control.name, control.expected, found, ok)
 
 
 def _known(control: Control, project: Path) -> tuple[bool, str]:

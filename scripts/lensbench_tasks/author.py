@@ -35,7 +35,7 @@ from lensbench.core.tasks import Category, Source, Task
 from lensbench.core.validation import explain
 from lensbench.runs.attempt import Job, prepare
 from lensbench.runs.reasons import Expectation, reason_of, stops
-from lensbench_tasks.problems import Problem, Reason
+from lensbench_tasks.problems import Problem, RejectReason
 from lensbench_tasks.rounds import SHORT, Fate, Proposal
 from lensbench_tasks.settings import Settings
 
@@ -183,11 +183,11 @@ class Author:
             return Proposal(name, category, Task.model_validate(value))
         except ValidationError as error:
             problems = explain(error, Task, value, lambda path: "")
-            return Proposal(name, category, None, tuple(Problem(Reason.SCHEMA, each[2:]) for each in problems))
+            return Proposal(name, category, None, tuple(Problem(RejectReason.SCHEMA, each[2:]) for each in problems))
 
 
 def _failed(name: str, category: Category, why: str) -> Proposal:
-    return Proposal(name, category, None, (Problem(Reason.SCHEMA, why),))
+    return Proposal(name, category, None, (Problem(RejectReason.SCHEMA, why),))
 
 
 def _prompt(name: str, category: Category, ids: Sequence[str], rejected: Sequence[Rejected]) -> str:

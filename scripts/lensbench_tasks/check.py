@@ -35,7 +35,7 @@ from lensbench.judging.judges.normalising import normalise
 from lensbench.plan.config import DEFAULT_CACHE
 from lensbench.plan.freeze import prompt_of
 from lensbench.plan.task_files import read_scenarios
-from lensbench_tasks.changes.candidates import Bench, Fate
+from lensbench_tasks.changes.candidates import ChangeFate, Prover
 from lensbench_tasks.drafting import with_drafts
 
 Kind = Literal["own text", "exchanged", "negated", "question", "other task", "answer"]
@@ -52,7 +52,7 @@ _PIECE = re.compile(
 _VERB = re.compile(r"\b(?:is|are|was|were|has|have|can|must|should|will|does|do)\b")
 
 
-class Probe(NamedTuple):
+class CheckedText(NamedTuple):
     """A text with a known verdict, or an answer, and the verdict of the patterns."""
 
     kind: Kind
@@ -78,7 +78,7 @@ class Checked(NamedTuple):
     task: Task
     number: int
     criterion: Criterion
-    probes: Sequence[Probe]
+    probes: Sequence[CheckedText]
 
     def counts(self, kind: Kind) -> str:
         """How many probes of a kind had the right verdict; for answers, how many were Met."""
@@ -137,7 +137,7 @@ def check(tasks: Sequence[Task], answers: Mapping[str, Sequence[tuple[str, str]]
 
 def _probes(
     task: Task, criterion: Criterion, facts: Mapping[str, str], answers: Sequence[tuple[str, str]]
-) -> Iterator[Probe]:
+) -> Iterator[CheckedText]:
     if not criterion.mechanical:
         return
     fact = fact_of(criterion)
@@ -151,10 +151,10 @@ def _probes(
     ]
     for kind, name, text in texts:
         judgement = mechanical.judge(criterion, normalise(text))
-        yield Probe(kind, name, text, judgement.verdict, judgement.reason)
+        yield CheckedText(kind, name, text, judgement.verdict, judgement.reason)
 
 
-def _findings(probes: Sequence[Probe]) -> Iterator[str]:
+def _findings(probes: Sequence[CheckedText]) -> Iterator[str]:
     wrong = [probe for probe in probes if probe.is_wrong]
     kinds = Counter(probe.kind for probe in wrong)
     if kinds["own text"]:
@@ -197,7 +197,7 @@ def table(found: Sequence[Checked]) -> Iterator[str]:
         yield from (f"    {finding}" for finding in each.findings)
 
 
-def render_page(name: str, tasks: Sequence[Task], found: Sequence[Checked], fates: Mapping[str, Fate]) -> str:
+def render_page(name: str, tasks: Sequence[Task], found: Sequence[Checked], fates: Mapping[str, ChangeFate]) -> str:
     """The page: every criterion with the tried texts, the proofs of changes, and the prompts."""
     style = (TEMPLATES / "judge_sheet.css").read_text(encoding="utf-8") + (TEMPLATES / "review.css").read_text(
         encoding="utf-8"
@@ -227,7 +227,7 @@ def main() -> None:
     if not tasks:
         raise UserError(f"{arguments.set}: has no criterion to check")
     found = check(tasks, read_answers(arguments.answers, tasks) if arguments.answers else {})
-    bench = Bench(find_sandbox({"mode": "auto", "visible": [], "hidden": []}), arguments.cache)
+    bench = Prover(find_sandbox({"mode": "auto", "visible": [], "hidden": []}), arguments.cache)
     fates = {}
     for change in changes_of(tasks):
         fates[change.id] = bench.proven(change)
@@ -248,7 +248,7 @@ def main() -> None:
         raise UserError("; ".join(faults))
 
 
-def _unproven(fates: Mapping[str, Fate]) -> Iterator[str]:
+def _unproven(fates: Mapping[str, ChangeFate]) -> Iterator[str]:
     """The changes that are not proven; a reason that several share is said once, with their number."""
     reasons = {name: fate.reasons[0] for name, fate in fates.items() if not fate.task}
     for reason, count in Counter(reasons.values()).items():

@@ -19,7 +19,7 @@ SIMILAR, SHARED = 0.8, 0.5
 """Thresholds for near duplicates: overlap of the questions' subjects, and of the proofs' facts."""
 
 
-class Reason(StrEnum):
+class RejectReason(StrEnum):
     """Why a task is rejected."""
 
     SCHEMA = "schema"
@@ -42,7 +42,7 @@ class Reason(StrEnum):
 class Problem(NamedTuple):
     """A problem; `criterion` (from 1) is 0 when it concerns the whole task."""
 
-    reason: Reason
+    reason: RejectReason
     detail: str
     criterion: int = 0
 
@@ -76,7 +76,7 @@ def find_problems(task: Task, survey: Survey, others: Iterable[Task], tools: Col
     """All problems of a task that can be found by reading. `others`: the tasks kept so far."""
     return [
         *_of_the_form(task),
-        *(Problem(Reason.FALSE_PROOF, text, number) for number, text in task_problems(task, survey.root)),
+        *(Problem(RejectReason.FALSE_PROOF, text, number) for number, text in task_problems(task, survey.root)),
         *(problem for number, one in enumerate(task.criteria, 1) for problem in _of_names(number, one, survey)),
         *_of_the_prompt(task, survey, tools),
         *_of_others(task, others),
@@ -87,14 +87,14 @@ def _of_the_form(task: Task) -> Iterator[Problem]:
     count = len(task.criteria)
     if not MIN_CRITERIA <= count <= MAX_CRITERIA:
         text = f"it has {count} criteria; {MIN_CRITERIA} to {MAX_CRITERIA} are required"
-        yield Problem(Reason.CRITERIA_COUNT, text)
+        yield Problem(RejectReason.CRITERIA_COUNT, text)
     for number, criterion in enumerate(task.criteria, 1):
         if not criterion.mechanical:
-            yield Problem(Reason.NO_PATTERNS, "it has none of all_of, any_of and at_least", number)
+            yield Problem(RejectReason.NO_PATTERNS, "it has none of all_of, any_of and at_least", number)
         elif judge(criterion, normalise(stated(criterion))).verdict is not Verdict.MET:
-            yield Problem(Reason.UNSTATED, "its patterns do not match the criterion's own text", number)
+            yield Problem(RejectReason.UNSTATED, "its patterns do not match the criterion's own text", number)
         if lined := next((text for text in _texts(criterion) if _LINE.search(text)), ""):
-            yield Problem(Reason.LINE_NUMBER, f"{lined!r} depends on a line number, which may change", number)
+            yield Problem(RejectReason.LINE_NUMBER, f"{lined!r} depends on a line number, which may change", number)
 
 
 def _texts(criterion: Criterion) -> Iterator[str]:
@@ -108,7 +108,7 @@ def _of_names(number: int, criterion: Criterion, survey: Survey) -> Iterator[Pro
     text = _LINE.sub(" ", criterion.text)
     for path in dict.fromkeys(_PATH.findall(" ".join([_QUOTED.sub(" ", text), *literals]))):
         if not any(f"/{other}".endswith(f"/{path}") for other in survey.texts):
-            yield Problem(Reason.UNKNOWN_NAME, f"there is no file {path}", number)
+            yield Problem(RejectReason.UNKNOWN_NAME, f"there is no file {path}", number)
     files = {path for proof in criterion.proofs for path in (proof.file, proof.changes_with) if path}
     shown = "\n".join([*files, *(survey.texts.get(path, "") for path in files)])
     named = [name for code in _CODE.findall(text) if not _PATH.fullmatch(code) for name in _NAME.findall(code)]
@@ -117,13 +117,13 @@ def _of_names(number: int, criterion: Criterion, survey: Survey) -> Iterator[Pro
     for name in dict.fromkeys(named):
         if name not in known:
             yield Problem(
-                Reason.UNKNOWN_NAME, f"{name} does not occur in {', '.join(sorted(files)) or 'any proof'}", number
+                RejectReason.UNKNOWN_NAME, f"{name} does not occur in {', '.join(sorted(files)) or 'any proof'}", number
             )
     quotes = " ".join(f"{proof.quote} {proof.commits}" for proof in criterion.proofs)
     known_numbers = {float(each.replace("_", "")) for each in re.findall(r"\d[\d_]*(?:\.\d+)?", quotes)}
     for value in _NUMBER.findall(_PATH.sub(" ", _CODE.sub(" ", _QUOTED.sub(" ", text)))):
         if float(value.replace("_", "")) not in known_numbers:
-            yield Problem(Reason.WRONG_VALUE, f"no proof shows the number {value}", number)
+            yield Problem(RejectReason.WRONG_VALUE, f"no proof shows the number {value}", number)
 
 
 def _is_code(name: str) -> bool:
@@ -134,14 +134,14 @@ def _of_the_prompt(task: Task, survey: Survey, tools: Collection[str]) -> Iterat
     prompt = normalise(task.prompt.replace("?", "."))
     for number, criterion in enumerate(task.criteria, 1):
         if judge(criterion, prompt).verdict in (Verdict.MET, Verdict.PARTIAL):
-            yield Problem(Reason.GIVEN_AWAY, "the question itself states it, or a part of it", number)
+            yield Problem(RejectReason.GIVEN_AWAY, "the question itself states it, or a part of it", number)
         elif _paths_are_given(criterion, task.prompt):
-            yield Problem(Reason.PATH_GIVEN, "the question names the file that the criterion asks for", number)
+            yield Problem(RejectReason.PATH_GIVEN, "the question names the file that the criterion asks for", number)
     named = [tool for tool in sorted({*TOOLS, *tools}) if _names(tool, task.prompt, survey)]
     if named:
-        yield Problem(Reason.NAMES_TOOL, f"the question names a tool: {', '.join(named)}")
+        yield Problem(RejectReason.NAMES_TOOL, f"the question names a tool: {', '.join(named)}")
     if lined := _LINE.search(task.prompt):
-        yield Problem(Reason.LINE_NUMBER, f"the question has a line number: {lined[0]!r}")
+        yield Problem(RejectReason.LINE_NUMBER, f"the question has a line number: {lined[0]!r}")
 
 
 def _paths_are_given(criterion: Criterion, prompt: str) -> bool:
@@ -158,7 +158,7 @@ def _names(tool: str, prompt: str, survey: Survey) -> bool:
 def _of_others(task: Task, others: Iterable[Task]) -> Iterator[Problem]:
     for other in others:
         if _alike(_subject(task.prompt), _subject(other.prompt)) or _overlap(_facts(task), _facts(other)):
-            yield Problem(Reason.DUPLICATE, f"it asks the same as {other.id}")
+            yield Problem(RejectReason.DUPLICATE, f"it asks the same as {other.id}")
             return
 
 

@@ -8,7 +8,7 @@ from typing import Protocol
 
 from lensbench.core.tasks import Category, Task
 from lensbench_tasks.problems import Problem
-from lensbench_tasks.trial import Tried
+from lensbench_tasks.trial import TrialScores
 
 SHORT = {
     Category.EXPLORATORY: "exp", Category.DEBUG: "dbg", Category.CHANGE_IMPACT: "chg", Category.TARGETED: "tgt",
@@ -32,7 +32,7 @@ class Examined:
     """The findings about a proposal."""
 
     problems: tuple[Problem, ...]
-    tried: Tried | None = None
+    tried: TrialScores | None = None
     """None when reading was enough to reject it."""
 
 

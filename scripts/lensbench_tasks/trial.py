@@ -19,14 +19,14 @@ from lensbench.judging.judges import POINTS, Verdict
 from lensbench.judging.judges.mechanical import judge
 from lensbench.judging.judges.normalising import normalise
 from lensbench.plan.freeze import prompt_of
-from lensbench_tasks.problems import Problem, Reason, stated
+from lensbench_tasks.problems import Problem, RejectReason, stated
 from lensbench_tasks.survey import Survey
 
 FOUND_LINES = 200
 """The maximum number of lines of a search result."""
 
 
-class Tried(NamedTuple):
+class TrialScores(NamedTuple):
     """The scores of a task in its trial."""
 
     search: Fraction
@@ -38,17 +38,21 @@ class Tried(NamedTuple):
         """The problems of the task: it is solved without understanding, or not even by an agent that knows the
         facts."""
         if self.search >= COMPLETE:
-            yield Problem(Reason.ONE_SEARCH, f"one search for a word of the question gives {percent(self.search)}")
+            yield Problem(
+                RejectReason.ONE_SEARCH, f"one search for a word of the question gives {percent(self.search)}"
+            )
         if self.offline == 1:
-            yield Problem(Reason.TRIVIAL, "the offline agent, which has no model, gets the full score")
+            yield Problem(RejectReason.TRIVIAL, "the offline agent, which has no model, gets the full score")
         if self.oracle < COMPLETE:
-            yield Problem(Reason.IMPOSSIBLE, f"an answer that states every fact gets {percent(self.oracle)}")
+            yield Problem(RejectReason.IMPOSSIBLE, f"an answer that states every fact gets {percent(self.oracle)}")
 
 
-def try_task(task: Task, survey: Survey) -> Tried:
+def try_task(task: Task, survey: Survey) -> TrialScores:
     """Tries a task; returns the scores of one search, the offline agent, and the agent that knows the facts."""
     facts = "\n".join(stated(criterion) for criterion in task.criteria)
-    return Tried(_search(task, survey), score(task, _offline_answer(prompt_of(task), survey.root)), score(task, facts))
+    return TrialScores(
+        _search(task, survey), score(task, _offline_answer(prompt_of(task), survey.root)), score(task, facts)
+    )
 
 
 def _offline_answer(prompt: str, workspace: Path) -> str:

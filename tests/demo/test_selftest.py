@@ -164,9 +164,9 @@ def test_the_status_is_that_of_the_very_code_and_a_damaged_record_is_none(progra
 def test_a_whole_self_test_replaces_the_record_before_it_starts_and_a_partial_one_leaves_it(
     program: Path, monkeypatch: pytest.MonkeyPatch, arguments: list[str], state: str
 ) -> None:
-    def pretend(*_: object) -> Iterator[selftest.Finding]:
+    def pretend(*_: object) -> Iterator[selftest.ControlOutcome]:
         seen.append(proof.status(program)["state"])
-        yield selftest.Finding("lift", "a lift", "none", ok=False)
+        yield selftest.ControlOutcome("lift", "a lift", "none", ok=False)
 
     seen: list[str] = []
     record(program, lift=False)

@@ -15,7 +15,7 @@ from scipy.stats import bootstrap
 from sklearn.metrics import cohen_kappa_score
 
 from lensbench.core.records import RunId
-from lensbench.judging.agreement import MIN_TASKS, Pair, agreement, all_judges, two_judges
+from lensbench.judging.agreement import MIN_TASKS, JudgePair, agreement, all_judges, two_judges
 from lensbench.judging.judges import Verdict
 
 NUMBER = {Verdict.MISSED: 0, Verdict.PARTIAL: 1, Verdict.MET: 2}
@@ -86,7 +86,7 @@ def test_the_table_counts_the_first_judge_outside_and_the_second_inside() -> Non
 
 def test_a_criterion_that_one_judge_skipped_counts_for_no_judge() -> None:
     assert two_judges(said(a="m-m", b="m-."), "a", "b", 1).n == 2
-    assert two_judges(said(a="mm", b=".."), "a", "b", 1) == Pair(
+    assert two_judges(said(a="mm", b=".."), "a", "b", 1) == JudgePair(
         0, 0, None, (None, None, None, "no criterion has two verdicts"), two_judges({}, "a", "b", 1).table,
     )  # fmt: skip
 

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from test_repeating import DERIVED, NOTHING, bytes_of, contents
 
 from lensbench.core.run_folder import RunFolder
-from lensbench.workflow.damage import Check, read_checksums, read_index
+from lensbench.workflow.damage import FolderCheck, read_checksums, read_index
 from small_benchmark import Project
 
 NOT_CHECKED = (
@@ -60,7 +60,7 @@ def test_any_changed_or_missing_byte_is_found_and_its_file_is_named(
         after = before[: data.draw(st.integers(0, len(before) - 1))]
     path.write_bytes(after)
     try:
-        found = [damage.name for damage in Check(finished_once.bench).damages]
+        found = [damage.name for damage in FolderCheck(finished_once.bench).damages]
         assert found == [name] or (not found and reads_the_same(name, before, after))
     finally:
         path.write_bytes(before)

@@ -13,7 +13,7 @@ from markupsafe import Markup
 
 from lensbench.results.charts import parts, scores
 from lensbench.results.charts.parts import Size
-from lensbench.results.charts.scores import Dumbbell, Interval
+from lensbench.results.charts.scores import Dumbbell, ForestLine
 from lensbench.results.charts.svg import Chart, draw
 
 HOSTILE = "</text></svg></script><script>alert(1)</script>\"'&\x00\x1b"
@@ -34,11 +34,11 @@ ALL = {
     ),
     "one dumbbell": tasks(dumbbell("a", 0, 0)),
     "forest": scores.forest(
-        [Interval("all", "overall", 3, 4, -2, 10), Interval("Debug", "category", 1, 9, None, None)],
+        [ForestLine("all", "overall", 3, 4, -2, 10), ForestLine("Debug", "category", 1, 9, None, None)],
         5,
         scores.FOREST_WIDE,
     ),
-    "forest without an effect": scores.forest([Interval("r", "repository", 3, 0, 0, 0)], None, scores.FOREST_NARROW),
+    "forest without an effect": scores.forest([ForestLine("r", "repository", 3, 0, 0, 0)], None, scores.FOREST_NARROW),
     "ruler": scores.ruler(4, -2, 10, 5, "INCONCLUSIVE", scores.RULER_WIDE),
     "ruler without an interval": scores.ruler(-4, None, None, None, "UNDECIDED", scores.RULER_NARROW),
 }
@@ -123,7 +123,7 @@ def test_hostile_names_are_text() -> None:
     rows = [Dumbbell(HOSTILE, 0, 10, 10, "x")]
     drawings = [
         draw(scores.dumbbells(rows, HOSTILE, (HOSTILE, HOSTILE), scores.WIDE), "n"),
-        draw(scores.forest([Interval(HOSTILE, "overall", 1, 1, 0, 2)], 5, scores.FOREST_WIDE), "n"),
+        draw(scores.forest([ForestLine(HOSTILE, "overall", 1, 1, 0, 2)], 5, scores.FOREST_WIDE), "n"),
     ]
     for drawing in drawings:
         assert "<script" not in drawing
@@ -134,7 +134,7 @@ def test_hostile_names_are_text() -> None:
     ("letters", "label"), [(28, "click==8.3.1 (12ff4785d337)"), (12, "click==8.3.1"), (11, "click"), (4, "cl…k")]
 )
 def test_a_package_keeps_its_name_where_there_is_room_for_no_more(letters: int, label: str) -> None:
-    interval = Interval("click==8.3.1 (12ff4785d337)", "repository", 3, 0, 0, 0)
+    interval = ForestLine("click==8.3.1 (12ff4785d337)", "repository", 3, 0, 0, 0)
     drawn = str(draw(scores.forest([interval], None, scores.FOREST_NARROW._replace(letters=letters)), "n"))
     assert f">{label}</text>" in drawn
 
@@ -152,16 +152,16 @@ def test_a_difference_has_its_sign_and_no_negative_zero(value: float, text: str)
     assert parts.signed(value) == text
 
 
-def interval_words(*rows: Interval) -> Sequence[str]:
+def interval_words(*rows: ForestLine) -> Sequence[str]:
     return texts(draw(scores.forest(rows, 5, scores.FOREST_WIDE), "n"))
 
 
 def test_an_interval_is_written_beside_its_line() -> None:
-    assert "+4.0 [\u22122.0, +10.0]" in interval_words(Interval("all", "overall", 3, 4, -2, 10))
+    assert "+4.0 [\u22122.0, +10.0]" in interval_words(ForestLine("all", "overall", 3, 4, -2, 10))
 
 
 def test_without_an_interval_there_is_a_point_and_no_line() -> None:
-    chart = scores.forest([Interval("all", "overall", 1, 4, None, None)], None, scores.FOREST_WIDE)
+    chart = scores.forest([ForestLine("all", "overall", 1, 4, None, None)], None, scores.FOREST_WIDE)
     svg = draw(chart, "n")
     assert "+4.0" in texts(svg)
     assert 'stroke-width="2.5"' not in svg
@@ -170,13 +170,13 @@ def test_without_an_interval_there_is_a_point_and_no_line() -> None:
 @pytest.mark.parametrize(("low", "high", "colour"), [(1, 9, "better"), (-9, -1, "worse")])
 def test_an_interval_beside_zero_is_coloured(low: float, high: float, colour: str) -> None:
     svg = draw(
-        scores.forest([Interval("all", "overall", 3, (low + high) / 2, low, high)], None, scores.FOREST_WIDE), "n"
+        scores.forest([ForestLine("all", "overall", 3, (low + high) / 2, low, high)], None, scores.FOREST_WIDE), "n"
     )
     assert [mark.fill for mark in symbols(svg)] == [f"var(--{colour})"]
 
 
 def test_an_interval_over_zero_is_not_coloured() -> None:
-    svg = draw(scores.forest([Interval("all", "overall", 3, 4, -1, 9)], None, scores.FOREST_WIDE), "n")
+    svg = draw(scores.forest([ForestLine("all", "overall", 3, 4, -1, 9)], None, scores.FOREST_WIDE), "n")
     assert [mark.fill for mark in symbols(svg)] == ["var(--ink)"]
 
 

@@ -24,7 +24,7 @@ from lensbench.core.store import run_files
 from lensbench.core.system.files import plain
 from lensbench.core.system.places import TEMPLATES
 from lensbench.core.tables import read_table, write_table
-from lensbench.judging.agreement import All, Coefficient, Pair
+from lensbench.judging.agreement import All, Coefficient, JudgePair
 from lensbench.judging.belief import Belief
 from lensbench.judging.bias import Differential, Mean
 from lensbench.judging.blinding_check import BlindingCheck, GuessCheck, Share
@@ -152,7 +152,7 @@ UNBLINDED = Share(9, 0.95, 0.9, 1.0)
 
 def instrument(**parts: Any) -> InstrumentFile:
     """What is known of two judges."""
-    overall = Pair(60, 12, 0.9, COEFFICIENT, {})
+    overall = JudgePair(60, 12, 0.9, COEFFICIENT, {})
     summary: JudgeSummary = {
         "versions": [], "models": ["m"], "verdicts": {"Met": 5}, "failures": {"timeout": Counter({"with": 2})},
         "not_asked": {}, "cost_usd": None, "cost_is_guess": False,

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lensbench.runs.citations import Citation, Tree, citations
+from lensbench.runs.citations import Citation, RepositoryFiles, citations
 
 CITED = [
     ("see `src/shop/cart.py:12`", ("src/shop/cart.py", 12, 12)),
@@ -51,7 +51,7 @@ def test_a_long_answer_is_read_in_a_moment(text: str) -> None:
 
 
 @pytest.fixture
-def tree(tmp_path: Path) -> Tree:
+def tree(tmp_path: Path) -> RepositoryFiles:
     (tmp_path / "src" / "a").mkdir(parents=True)
     (tmp_path / "src" / "a" / "cart.py").write_text("one\ntwo\nthree\nfour\n" + "x" * 999 + "\n")
     for name in ("src/one.py", "src/a/one.py"):
@@ -60,10 +60,10 @@ def tree(tmp_path: Path) -> Tree:
     (tmp_path / "src" / "out.py").symlink_to("/etc/passwd")
     (tmp_path / ".git").mkdir()
     (tmp_path / ".git" / "hidden.py").write_text("1\n")
-    return Tree(tmp_path)
+    return RepositoryFiles(tmp_path)
 
 
-def test_the_lines_are_shown_with_those_around_them(tree: Tree) -> None:
+def test_the_lines_are_shown_with_those_around_them(tree: RepositoryFiles) -> None:
     found = tree.look_up(Citation("a/cart.py", 2, 3))
     assert (found.cited, found.path, found.first) == ("a/cart.py:2-3", "src/a/cart.py", 1)
     assert (found.lines, found.problem) == (("one", "two", "three", "four"), "")
@@ -80,9 +80,9 @@ PROBLEMS = [
 
 
 @pytest.mark.parametrize(("citation", "problem"), PROBLEMS)
-def test_what_is_not_as_cited_is_said(tree: Tree, citation: Citation, problem: str) -> None:
+def test_what_is_not_as_cited_is_said(tree: RepositoryFiles, citation: Citation, problem: str) -> None:
     assert tree.look_up(citation).problem == problem
 
 
-def test_only_what_ends_like_a_file_of_the_repository_is_looked_up(tree: Tree) -> None:
+def test_only_what_ends_like_a_file_of_the_repository_is_looked_up(tree: RepositoryFiles) -> None:
     assert [tree.has_kind(path) for path in ("none.py", "x.bin", "example.com")] == [True, True, False]

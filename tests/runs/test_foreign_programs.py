@@ -10,9 +10,9 @@ from typing import Any
 
 import pytest
 
-from lensbench.runs.foreign_programs import Program, foreign_programs, program_calls
+from lensbench.runs.foreign_programs import ServerProgram, foreign_programs, program_calls
 
-SERVER = Program(
+SERVER = ServerProgram(
     frozenset(["seek", "@acme/seek"]), frozenset(["/opt/seek/server.py", "/opt/seek/bin/seek"]), frozenset(["seek_mcp"])
 )
 

@@ -31,7 +31,7 @@ from lensbench.plan.config import Agent
 from lensbench.plan.reading import load_config
 from lensbench.plan.task_files import read_scenarios
 from lensbench.runs import preflight as stage
-from lensbench.runs.preflight import Findings, preflight
+from lensbench.runs.preflight import PreflightFindings, preflight
 from lensbench.scores.scores import treatment_tools
 
 STDIO = str(Path(__file__).parents[1] / "fakes" / "stdio_mcp_server.py")
@@ -545,7 +545,7 @@ def test_agents_without_a_gateway_are_asked_nothing() -> None:
 def test_the_table_has_a_line_per_row_and_marks_failures() -> None:
     lines = list(table([Check("a", "ok", "fine"), Check("longer", "failed", "bad")]))
     assert lines == ["  ok       a       fine", "  FAILED   longer  bad"]
-    assert not Findings([Check("a", "warning", "")]).failed
+    assert not PreflightFindings([Check("a", "warning", "")]).failed
 
 
 def test_an_mcp_file_is_filled_and_must_be_the_planned_one(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

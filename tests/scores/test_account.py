@@ -16,7 +16,7 @@ from lensbench.core.records import RunId
 from lensbench.core.run_folder import RunFolder
 from lensbench.core.system.files import plain, write_json
 from lensbench.runs.reasons import DiscardReason
-from lensbench.scores.account import Asked, Draw, Shown, draw, draw_all, note, number_of, read_ledger, shown_before
+from lensbench.scores.account import Asked, Draw, SeenPair, draw, draw_all, note, number_of, read_ledger, shown_before
 from lensbench.scores.estimates import write_estimates
 from lensbench.scores.sequential import HIGHEST, SHARE, boundaries, even_fractions, level_of
 from lensbench.scores.verdict_of import DEFAULTS
@@ -24,12 +24,12 @@ from lensbench.scores.verdict_of import DEFAULTS
 Make = Callable[..., Any]
 
 
-Seen = dict[str, Shown]
+Seen = dict[str, SeenPair]
 
 
 def pairs(count: int, delta: str = "0.1", runs: str = "") -> Seen:
     """Some pairs, a task each."""
-    return {f"t{number}/1": Shown(delta, (f"{runs}{number}",)) for number in range(count)}
+    return {f"t{number}/1": SeenPair(delta, (f"{runs}{number}",)) for number in range(count)}
 
 
 def asked(seen: Seen, fraction: float = 1.0, **gate: Any) -> Asked:
@@ -172,12 +172,12 @@ def test_alpha_that_another_comparison_had_before_is_not_raised_for_a_new_one() 
 def test_what_an_earlier_look_showed_otherwise_is_known() -> None:
     ledger: list[Draw] = []
     look(ledger, pairs(3))
-    look(ledger, {**pairs(4, delta="0.2"), "t1/1": Shown("0.9", ("again",))})
-    now = {**pairs(4, delta="0.2"), "t1/1": Shown("0.9", ("again",))}
-    first = {f"t{number}/1": Shown("0.1", (str(number),)) for number in range(3)}
+    look(ledger, {**pairs(4, delta="0.2"), "t1/1": SeenPair("0.9", ("again",))})
+    now = {**pairs(4, delta="0.2"), "t1/1": SeenPair("0.9", ("again",))}
+    first = {f"t{number}/1": SeenPair("0.1", (str(number),)) for number in range(3)}
     assert shown_before(ledger, "with", now) == [first]
     del now["t3/1"]
-    assert shown_before(ledger, "with", now) == [first, {"t3/1": Shown("0.2", ("3",))}]
+    assert shown_before(ledger, "with", now) == [first, {"t3/1": SeenPair("0.2", ("3",))}]
     assert shown_before(ledger, "with", now, voided={"0", "1", "2", "3"}) == []
     assert shown_before(ledger, "other", now) == []
 

@@ -10,7 +10,7 @@ from lensbench.core.errors import UserError
 from lensbench.core.records import Attempt, Call, Outcome, Record
 from lensbench.core.tables import read_table
 from lensbench.scores.measures import discard_counts
-from lensbench.scores.scores import Side, compare, score_run, treatment_tools
+from lensbench.scores.scores import RunFacts, compare, score_run, treatment_tools
 
 Make = Callable[..., Any]
 GREP, GRAPH, NEAR = (f"mcp__lens__lens_{name}" for name in ("grep", "graph", "graph_neighbors"))
@@ -52,10 +52,10 @@ def test_a_run_without_all_verdicts_has_no_score(
 def side(
     score: str = "1", used: str = "Read", files: str = "a.py", present: str = "yes", status: str = "scored",
     workspace: str = "/w/repo", server_calls: str = "", **outcome: Any,
-) -> Side:  # fmt: skip
+) -> RunFacts:  # fmt: skip
     report = {"report_present": present, "tools_used": used, "files_used": files, "server_calls": server_calls}
     record = Record("a", "with", 1, "run", FINE, Outcome(**outcome), workspace=workspace)
-    return Side({"status": status, "score": score}, report, record)
+    return RunFacts({"status": status, "score": score}, report, record)
 
 
 @pytest.mark.parametrize(("with_files", "without_files", "diverged", "jaccard", "only"), [

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from lensbench_tasks.changes.history import commits, told
-from lensbench_tasks.changes.prompts import Needs, needs, write_prompt
+from lensbench_tasks.changes.prompts import HiddenNeeds, needs, write_prompt
 from stock import git
 
 
@@ -59,8 +59,8 @@ def test_a_prompt_names_what_the_tests_need_and_the_project_lacks(shop: Path) ->
     reference = "+++ b/cart.py\n+def total():\n+def with_tax(rate):\n+    LIMIT: int = 3\n+    self.rest = 2\n"
     reference += "+    raise ValueError('the rate is below 0')\n"
     tests = ["from cart import total, with_tax\nassert cart.rest == LIMIT\nmatch='the rate is below 0'\nx='return'\n"]
-    assert needs(reference, tests, shop) == Needs(("LIMIT", "rest", "with_tax"), ("the rate is below 0",))
-    prompt = write_prompt("Add a tax", ["test_tax"], Needs(("with_tax",), ("below 0",)))
+    assert needs(reference, tests, shop) == HiddenNeeds(("LIMIT", "rest", "with_tax"), ("the rate is below 0",))
+    prompt = write_prompt("Add a tax", ["test_tax"], HiddenNeeds(("with_tax",), ("below 0",)))
     assert "names that are new: with_tax." in prompt
     assert prompt.endswith("texts that are new:\n\n- `below 0`")
     assert told("Round up\n\nAdd tests.\nadded some unit tests for it\nAdd test data to the API") == (

@@ -9,9 +9,9 @@ from typing import Any
 import pytest
 
 from lensbench.core.tasks import Task
-from lensbench_tasks.problems import Problem, Reason, find_problems
+from lensbench_tasks.problems import Problem, RejectReason, find_problems
 from lensbench_tasks.survey import Survey, survey
-from lensbench_tasks.trial import Tried, try_task
+from lensbench_tasks.trial import TrialScores, try_task
 from stock import write_stock
 
 PROMPT = "Which limit does the shelf of sand have, how many pieces does one batch take, and how heavy is a piece?"
@@ -43,7 +43,7 @@ def with_first(**changes: Any) -> Task:
     return task({**GOOD[0], **changes}, *GOOD[1:])
 
 
-def reasons(found: list[Problem]) -> set[Reason]:
+def reasons(found: list[Problem]) -> set[RejectReason]:
     return {problem.reason for problem in found}
 
 
@@ -52,32 +52,32 @@ def test_a_good_task_has_no_problems(stock: Survey) -> None:
 
 
 @pytest.mark.parametrize(("bad", "reason"), [
-    (task(*GOOD[:2]), Reason.CRITERIA_COUNT), (with_first(all_of=[]), Reason.NO_PATTERNS),
-    (with_first(all_of=["DUNE_LIMIT", "of 370 pieces"]), Reason.UNSTATED), (with_first(proofs=[]), Reason.FALSE_PROOF),
-    (with_first(proofs=[{"file": "stock/dune.py", "quote": "DUNE_LIMIT = 380"}]), Reason.FALSE_PROOF),
-    (with_first(proofs=[{"file": "stock/sand.py", "quote": "DUNE_LIMIT = 370"}]), Reason.FALSE_PROOF),
-    (with_first(proofs=[{"file": "../stock/dune.py", "quote": "DUNE_LIMIT = 370"}]), Reason.FALSE_PROOF),
+    (task(*GOOD[:2]), RejectReason.CRITERIA_COUNT), (with_first(all_of=[]), RejectReason.NO_PATTERNS),
+    (with_first(all_of=["DUNE_LIMIT", "of 370 pieces"]), RejectReason.UNSTATED), (with_first(proofs=[]), RejectReason.FALSE_PROOF),
+    (with_first(proofs=[{"file": "stock/dune.py", "quote": "DUNE_LIMIT = 380"}]), RejectReason.FALSE_PROOF),
+    (with_first(proofs=[{"file": "stock/sand.py", "quote": "DUNE_LIMIT = 370"}]), RejectReason.FALSE_PROOF),
+    (with_first(proofs=[{"file": "../stock/dune.py", "quote": "DUNE_LIMIT = 370"}]), RejectReason.FALSE_PROOF),
     (
         with_first(proofs=[{"file": "stock/dune.py", "quote": "DUNE_LIMIT = 370", "within": "DuneStore"}]),
-        Reason.FALSE_PROOF,
+        RejectReason.FALSE_PROOF,
     ),
-    (with_first(text="States that `SAND_LIMIT` in stock/dune.py is 370", all_of="370"), Reason.UNKNOWN_NAME),
-    (with_first(text="States that `DUNE_LIMIT` in stock/sand.py is 370", all_of="370"), Reason.UNKNOWN_NAME),
-    (with_first(all_of="DUNE_LIMIT", any_of=["370", "sand_limit"]), Reason.UNKNOWN_NAME),
-    (with_first(text="States that `DUNE_LIMIT` in stock/dune.py is 371", all_of="DUNE_LIMIT"), Reason.WRONG_VALUE),
-    (with_first(text="States that `DUNE_LIMIT` stands on line 6", all_of="DUNE_LIMIT"), Reason.LINE_NUMBER),
-    (with_first(text="States that `DUNE_LIMIT` is at stock/dune.py:6", all_of="DUNE_LIMIT"), Reason.LINE_NUMBER),
-    (task(prompt="Is `DUNE_LIMIT` really 370?"), Reason.GIVEN_AWAY),
+    (with_first(text="States that `SAND_LIMIT` in stock/dune.py is 370", all_of="370"), RejectReason.UNKNOWN_NAME),
+    (with_first(text="States that `DUNE_LIMIT` in stock/sand.py is 370", all_of="370"), RejectReason.UNKNOWN_NAME),
+    (with_first(all_of="DUNE_LIMIT", any_of=["370", "sand_limit"]), RejectReason.UNKNOWN_NAME),
+    (with_first(text="States that `DUNE_LIMIT` in stock/dune.py is 371", all_of="DUNE_LIMIT"), RejectReason.WRONG_VALUE),
+    (with_first(text="States that `DUNE_LIMIT` stands on line 6", all_of="DUNE_LIMIT"), RejectReason.LINE_NUMBER),
+    (with_first(text="States that `DUNE_LIMIT` is at stock/dune.py:6", all_of="DUNE_LIMIT"), RejectReason.LINE_NUMBER),
+    (task(prompt="Is `DUNE_LIMIT` really 370?"), RejectReason.GIVEN_AWAY),
     (with_first(all_of=["dune.py", "370"], any_of="DUNE_LIMIT"), None),
     (
         task({**GOOD[0], "all_of": ["dune.py", "370"]}, *GOOD[1:], prompt=f"In stock/dune.py: {PROMPT}"),
-        Reason.PATH_GIVEN,
+        RejectReason.PATH_GIVEN,
     ),
-    (task(prompt=f"{PROMPT} Use Grep."), Reason.NAMES_TOOL),
-    (task(prompt=f"{PROMPT} Ask sonar_find."), Reason.NAMES_TOOL),
-    (task(prompt=f"{PROMPT} It is near line 6."), Reason.LINE_NUMBER),
+    (task(prompt=f"{PROMPT} Use Grep."), RejectReason.NAMES_TOOL),
+    (task(prompt=f"{PROMPT} Ask sonar_find."), RejectReason.NAMES_TOOL),
+    (task(prompt=f"{PROMPT} It is near line 6."), RejectReason.LINE_NUMBER),
 ])  # fmt: skip
-def test_what_is_wrong_is_found(stock: Survey, bad: Task, reason: Reason | None) -> None:
+def test_what_is_wrong_is_found(stock: Survey, bad: Task, reason: RejectReason | None) -> None:
     found = reasons(find_problems(bad, stock, [], ["sonar_find"]))
     assert reason in found if reason else not found
 
@@ -86,9 +86,9 @@ def test_a_task_that_asks_for_known_facts_or_in_known_words_is_a_duplicate(stock
     other = task(
         *({**each, "proofs": [{"file": "stock/dune.py", "quote": "def weigh_dune"}]} for each in GOOD), name="b"
     )
-    assert Reason.DUPLICATE in reasons(find_problems(other, stock, [task()], []))
+    assert RejectReason.DUPLICATE in reasons(find_problems(other, stock, [task()], []))
     reworded = task(prompt="Tell me all that is known about sand, its limit, its batches, its weight.", name="c")
-    assert reasons(find_problems(reworded, stock, [task()], [])) == {Reason.DUPLICATE}
+    assert reasons(find_problems(reworded, stock, [task()], [])) == {RejectReason.DUPLICATE}
 
 
 def test_a_tool_that_the_repository_itself_defines_is_no_tool(tmp_path: Path) -> None:
@@ -101,10 +101,10 @@ def test_a_tool_that_the_repository_itself_defines_is_no_tool(tmp_path: Path) ->
 def test_a_task_is_tried_with_a_search_an_agent_without_a_model_and_one_that_knows(stock: Survey) -> None:
     searched = task(*({**each, "all_of": ["DUNE_LIMIT", "370"]} for each in GOOD), prompt="What is DUNE_LIMIT?")
     tried = try_task(searched, stock)
-    assert [problem.reason for problem in tried.problems] == [Reason.ONE_SEARCH, Reason.TRIVIAL]
+    assert [problem.reason for problem in tried.problems] == [RejectReason.ONE_SEARCH, RejectReason.TRIVIAL]
     nothing, everything = Fraction(0), Fraction(1)
-    assert [problem.reason for problem in Tried(nothing, nothing, nothing).problems] == [Reason.IMPOSSIBLE]
-    assert list(Tried(nothing, nothing, everything).problems) == []
+    assert [problem.reason for problem in TrialScores(nothing, nothing, nothing).problems] == [RejectReason.IMPOSSIBLE]
+    assert list(TrialScores(nothing, nothing, everything).problems) == []
 
 
 def test_a_reasonable_task_is_good(stock: Survey) -> None:

@@ -14,7 +14,7 @@ from lensbench_tasks.files import Made
 from lensbench_tasks.review_page import render_review
 from lensbench_tasks.rounds import Examined, Fate, Proposal
 from lensbench_tasks.survey import survey
-from lensbench_tasks.trial import Tried
+from lensbench_tasks.trial import TrialScores
 
 HOSTILE = "</script><img src=x onerror=\"document.title = 'owned'\">\u2028 {{ 7 * 7 }} <!-- <script>"
 SOURCE = f"LIMIT = 4\n# {HOSTILE}\ndef fill(size=30):\n    return size\n"
@@ -32,7 +32,7 @@ def made(folder: Path) -> Made:
     (folder / "repo" / "a.py").write_text(SOURCE)
     facts = [criterion("LIMIT", "4", "LIMIT = 4"), criterion("size", "30", "size=30"), criterion("fill", "30", HOSTILE)]
     prompts = ["Which one?\n\nSay why: 1 # 2", HOSTILE, "And which 'other' \"one\"? \\ 😀"]
-    tried = Tried(Fraction(0), Fraction(1, 2), Fraction(1))
+    tried = TrialScores(Fraction(0), Fraction(1, 2), Fraction(1))
     source = Folder(path="repo")
     fates = []
     for number, prompt in enumerate(prompts, 1):

@@ -29,7 +29,7 @@ _SUITE_TIME = 10
 
 
 @dataclass(frozen=True)
-class Proof:
+class ChangeProof:
     """The findings about a task."""
 
     task: str
@@ -55,14 +55,14 @@ class Proof:
 def prove(
     task: ChangeTask, tree: Path, sandbox: Sandbox, environment: Environment = NO_ENVIRONMENT, rounds: int = ROUNDS,
     foreign: bool = False,
-) -> Proof:  # fmt: skip
+) -> ChangeProof:  # fmt: skip
     """The proof of a task whose repository is in `tree`. Runs the tests 2 x `rounds` times, and the project's own
     suite with and without the reference, unless a run shows that the task cannot be judged. A data set of others
     (`foreign`) has its own words and tests that must pass: neither prompt nor suite are examined."""
     reasons = [*_leaks(task, tree, foreign)]
     reference = content_bytes(task.reference)
     if not reference.strip():
-        return Proof(task.id, (*reasons, "it has no reference patch"))
+        return ChangeProof(task.id, (*reasons, "it has no reference patch"))
     before = _rounds(tree, b"", task.tests, sandbox, environment, rounds)
     after = (
         [] if _trouble(before, is_changed=False) else _rounds(tree, reference, task.tests, sandbox, environment, rounds)
@@ -71,7 +71,7 @@ def prove(
         if trouble := _trouble(runs, is_changed=runs is after):
             reasons.append(f"{name}: {trouble}")
     if not after or _trouble(after):
-        return Proof(task.id, tuple(reasons))
+        return ChangeProof(task.id, tuple(reasons))
     unloaded = sorted(unloaded_files(after[0].results, task.tests.files))
     reasons += [f"the hidden file {path} does not load with the reference" for path in unloaded]
     own, broken = _suite(task.tests, tree, reference, sandbox, environment) if not foreign else (0, [])
@@ -129,7 +129,7 @@ def _trouble(runs: Sequence[TestRun], is_changed: bool = True) -> str:
     return next((run.unstarted or run.problem for run in broken if run.unstarted or run.problem), "")
 
 
-def _compare(task: ChangeTask, reasons: list[str], before: Sequence[TestRun], after: Sequence[TestRun]) -> Proof:
+def _compare(task: ChangeTask, reasons: list[str], before: Sequence[TestRun], after: Sequence[TestRun]) -> ChangeProof:
     names = {name for run in (*before, *after) for name in run.results}
     flaky = {name for name in names for runs in (before, after) if len({_passed(run, name) for run in runs}) > 1}
     asked = [name for name in task.tests.fail_to_pass if name not in flaky]
@@ -147,7 +147,7 @@ def _compare(task: ChangeTask, reasons: list[str], before: Sequence[TestRun], af
     seconds = round(sum(run.duration_s for run in after) / len(after), 3)
     memory_mb = max(run.memory_mb for run in after)
     wanted = flaky & {*task.tests.fail_to_pass, *(given if given != "all" else flaky)}
-    return Proof(task.id, tuple(reasons), tuple(sorted(wanted)), tuple(fixed), tuple(kept), seconds, memory_mb)
+    return ChangeProof(task.id, tuple(reasons), tuple(sorted(wanted)), tuple(fixed), tuple(kept), seconds, memory_mb)
 
 
 def _passed(run: TestRun, name: str) -> bool:

@@ -139,7 +139,7 @@ class ModelPrice(TypedDict):
     source: ReadOnly[str]
 
 
-class Controls(TypedDict, total=False):
+class PlannedControls(TypedDict, total=False):
     """Conditions that are compared with nothing."""
 
     closed_book: ReadOnly[bool]
@@ -165,7 +165,7 @@ class Plan(TypedDict):
     trials: ReadOnly[int]
     baseline: ReadOnly[str]
     conditions: ReadOnly[Mapping[str, PlannedCondition]]
-    controls: ReadOnly[NotRequired[Controls]]
+    controls: ReadOnly[NotRequired[PlannedControls]]
     agent: ReadOnly[AgentSettings]
     agent_sha256: ReadOnly[NotRequired[str]]
     model_mapping: ReadOnly[str]

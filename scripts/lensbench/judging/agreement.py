@@ -47,7 +47,7 @@ class Coefficient(NamedTuple):
     """Why something is missing."""
 
 
-class Pair(NamedTuple):
+class JudgePair(NamedTuple):
     """The agreement of two judges on the criteria that both judged."""
 
     n: int
@@ -71,8 +71,8 @@ class AgreementOfPair(TypedDict):
     """The agreement of two judges, overall and in each condition."""
 
     judges: list[str]
-    overall: Pair
-    conditions: dict[str, Pair]
+    overall: JudgePair
+    conditions: dict[str, JudgePair]
 
 
 class AgreementOfAll(TypedDict):
@@ -112,7 +112,7 @@ def agreement(verdicts: Verdicts, conditions: Sequence[str], seed: int) -> Agree
     }
 
 
-def two_judges(verdicts: Verdicts, first: str, second: str, seed: int) -> Pair:
+def two_judges(verdicts: Verdicts, first: str, second: str, seed: int) -> JudgePair:
     """Cohen's kappa with linear weights of two judges, and the table behind it."""
     import numpy as np
 
@@ -124,7 +124,7 @@ def two_judges(verdicts: Verdicts, first: str, second: str, seed: int) -> Pair:
     tables = np.array([*by_task.values()], int).reshape(-1, 3, 3)
     table = tables.sum(0)
     n = int(table.sum())
-    return Pair(
+    return JudgePair(
         n=n,
         tasks=len(tables),
         equal=int(np.trace(table)) / n if n else None,

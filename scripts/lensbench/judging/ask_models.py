@@ -82,7 +82,7 @@ class KeptRequest(TypedDict):
 
 
 @dataclass(frozen=True)
-class Bench:
+class JudgeSetting:
     """The data that all requests to one judge share; it is sent to worker processes."""
 
     folder: Path
@@ -153,12 +153,12 @@ def judge_by_model(
             yield from ((shown, number, each) for number, each in zip(numbers, given, strict=True))
 
 
-def bench_of(folder: Path, plan: Plan, judge: PlannedJudge) -> Bench:
+def bench_of(folder: Path, plan: Plan, judge: PlannedJudge) -> JudgeSetting:
     """The shared data of one of the plan's judges."""
     missing = [name for name in secret_names(judge["agent"]) if not os.environ.get(name)]
     if missing:
         raise UserError(f"judge {judge['name']!r}: {', '.join(missing)} is not set in the environment; export it")
-    return Bench(
+    return JudgeSetting(
         folder, judge, plan["seed"], plan["judging"]["attempts"], plan.get("budget", {}), plan.get("sandbox"),
         plan.get("prices", {}),
     )  # fmt: skip
@@ -175,7 +175,7 @@ def _begin(parent: int) -> None:
 
 
 def judge_batch(
-    bench: Bench, question: str, facts: Sequence[str], others: Sequence[str], shown: ShownAnswer
+    bench: JudgeSetting, question: str, facts: Sequence[str], others: Sequence[str], shown: ShownAnswer
 ) -> list[Given]:
     """The outcome for each of `facts`, in order; `others` are the facts of other tasks."""
     if not any(character.isalnum() for character in without_comments(shown.text).replace(MARK, "")):
@@ -189,7 +189,7 @@ def judge_batch(
 
 
 def _judge_all(
-    bench: Bench, question: str, facts: Sequence[str], shown: ShownAnswer, before: Iterable[Canary]
+    bench: JudgeSetting, question: str, facts: Sequence[str], shown: ShownAnswer, before: Iterable[Canary]
 ) -> list[Given]:
     known = [_kept(bench, _key(bench, question, fact, shown.text)) for fact in facts]
     if all(known):
@@ -206,7 +206,9 @@ def _judge_all(
     return [each or _ask_until(bench, question, fact, shown) for each, fact in zip(known, facts, strict=True)]
 
 
-def _ask_until(bench: Bench, question: str, fact: str, shown: ShownAnswer, canary: Canary | None = None) -> Given:
+def _ask_until(
+    bench: JudgeSetting, question: str, fact: str, shown: ShownAnswer, canary: Canary | None = None
+) -> Given:
     """Asks until there is a verdict or the attempts are used up, and stores the outcome.
 
     A canary that is stated is asked again while its verdict is wrong. A Met for any other canary is leniency, which
@@ -247,7 +249,7 @@ def _sum(costs: Iterable[float | None]) -> float | None:
 
 
 def _ask_once(
-    bench: Bench, prompt: str, nonce: str, shown: ShownAnswer, fact: str, planted: str
+    bench: JudgeSetting, prompt: str, nonce: str, shown: ShownAnswer, fact: str, planted: str
 ) -> tuple[Given, KeptRequest]:
     """One request; returns its outcome and the data to store. If a sentence was planted, evidence must come from it."""
     said, reason, detail = _ask(bench, prompt)
@@ -280,7 +282,7 @@ def _within_the_original(judgement: Judgement, shown: ShownAnswer) -> Judgement:
     return unjudged("evidence_not_found", "the evidence runs over a place where something was removed")
 
 
-def _request(bench: Bench, template: str, nonce: str, question: str, answer: str, **values: str) -> str:
+def _request(bench: JudgeSetting, template: str, nonce: str, question: str, answer: str, **values: str) -> str:
     try:
         return judging.render(template, nonce=nonce, question=question, answer=answer, mark=MARK, **values)
     except (TemplateError, ArithmeticError, TypeError, ValueError, LookupError) as error:
@@ -301,7 +303,7 @@ def guess_by_model(
         yield from zip(ready, pool.map(_guess, [bench] * len(ready), questions, pairs, ready), strict=True)
 
 
-def _guess(bench: Bench, question: str, conditions: tuple[str, str], shown: ShownAnswer) -> str | None:
+def _guess(bench: JudgeSetting, question: str, conditions: tuple[str, str], shown: ShownAnswer) -> str | None:
     template = _GUESSING.read_text(encoding="utf-8")
     key = sha256(json.dumps([bench.identity, template, question, conditions, shown.text]).encode())
     with suppress(OSError, ValueError, KeyError):
@@ -322,7 +324,7 @@ def _guess(bench: Bench, question: str, conditions: tuple[str, str], shown: Show
     return guessed
 
 
-def _ask(bench: Bench, prompt: str) -> tuple[Said, str, str]:
+def _ask(bench: JudgeSetting, prompt: str) -> tuple[Said, str, str]:
     """Starts the judge's agent in an empty workspace; returns its output, and the reason and detail if it is
     invalid."""
     redact = Redactor(secret_names(bench.settings), os.environ)
@@ -340,7 +342,7 @@ def _ask(bench: Bench, prompt: str) -> tuple[Said, str, str]:
     return (said, reason, redact(detail)) if said.outcome.resets_at is None else _ask(bench, prompt)
 
 
-def _check_service(bench: Bench, said: Said) -> None:
+def _check_service(bench: JudgeSetting, said: Said) -> None:
     """Raises UserError for errors that affect all requests."""
     outcome, name = said.outcome, bench.judge["name"]
     # Unlike for a run, 400 may be caused by one long answer: each request is the first.
@@ -356,7 +358,7 @@ def _sandbox(settings: str) -> Sandbox:
     return find_sandbox(json.loads(settings))
 
 
-def _assignment(bench: Bench, prompt: str, place: Place) -> Assignment:
+def _assignment(bench: JudgeSetting, prompt: str, place: Place) -> Assignment:
     """An empty workspace, a fresh home, no servers."""
     repo, session = os.path.join(place.private, "repo"), os.path.join(place.private, "session")
     for folder in (repo, os.path.join(session, "home", "tmp"), os.path.join(place.private, "tmp")):
@@ -379,22 +381,22 @@ def _assignment(bench: Bench, prompt: str, place: Place) -> Assignment:
     )
 
 
-def _key(bench: Bench, question: str, fact: str, answer: str) -> str:
+def _key(bench: JudgeSetting, question: str, fact: str, answer: str) -> str:
     """The hash of all inputs of a verdict."""
     return sha256(json.dumps([bench.identity, bench.judge["prompt"], question, fact, answer]).encode())
 
 
-def _file(bench: Bench, key: str) -> Path:
+def _file(bench: JudgeSetting, key: str) -> Path:
     return RunFolder(bench.folder).judging / key[:2] / f"{key}.json"
 
 
-def _kept(bench: Bench, key: str) -> Given | None:
+def _kept(bench: JudgeSetting, key: str) -> Given | None:
     """The stored verdict; None when there is none."""
     kept = _read(bench, key)
     return kept if kept and not kept.judgement.failure else None
 
 
-def _read(bench: Bench, key: str) -> Given | None:
+def _read(bench: JudgeSetting, key: str) -> Given | None:
     """The stored outcome of a request; None when there is none, or the file is damaged."""
     try:
         kept = json.loads(_file(bench, key).read_text(encoding="utf-8"))
@@ -406,7 +408,7 @@ def _read(bench: Bench, key: str) -> Given | None:
         return None
 
 
-def _keep(bench: Bench, key: str, given: Given, attempts: Sequence[KeptRequest]) -> None:
+def _keep(bench: JudgeSetting, key: str, given: Given, attempts: Sequence[KeptRequest]) -> None:
     judgement = given.judgement
     write_json(_file(bench, key), {
         "key": key, "judge": bench.judge["name"], "verdict": judgement.verdict.value, "evidence": judgement.evidence,

@@ -55,7 +55,7 @@ CANARY = "canary"
 """The failure of all verdicts on an answer when a canary got a wrong verdict."""
 
 
-class Judged(NamedTuple):
+class JudgedTables(NamedTuple):
     """The tables about judging in a run folder."""
 
     plan: Plan
@@ -93,16 +93,16 @@ class Judged(NamedTuple):
         return [self.plan["baseline"], *self.treatments]
 
 
-def read_judged(folder: Path) -> Judged:
+def read_judged(folder: Path) -> JudgedTables:
     """The tables of the earlier stages. Raises UserError for a missing table."""
     place = RunFolder(folder)
-    return Judged(
+    return JudgedTables(
         read_plan(folder), read_tasks(folder), read_table(place.verdicts, VerdictRow),
         read_table(place.decisions, DecisionRow),
     )  # fmt: skip
 
 
-def measure(judged: Judged) -> Measures:
+def measure(judged: JudgedTables) -> Measures:
     """The measures of the verdicts in a run folder."""
     verdicts = given_verdicts(judged.verdicts)
     return {
@@ -154,7 +154,7 @@ def _by_condition(rows: Iterable[VerdictRow]) -> dict[str, Counter[str]]:
     return counts
 
 
-def bias(judged: Judged, verdicts: Verdicts) -> Bias | None:
+def bias(judged: JudgedTables, verdicts: Verdicts) -> Bias | None:
     """The bias of the judges; None without verdicts by people."""
     persons = persons_verdicts(verdicts)
     if not persons:
@@ -183,7 +183,7 @@ def judges_together(decisions: Iterable[DecisionRow]) -> Decided:
     return {key: verdict for key, verdict in decided.items() if verdict is not Verdict.UNJUDGED}
 
 
-def findings(judged: Judged) -> list[Finding]:
+def findings(judged: JudgedTables) -> list[Finding]:
     """The problems of criteria and tasks, in the plan's order."""
     return [
         *check_criteria(judged.tasks, judged.decisions, judged.compared),
@@ -225,7 +225,7 @@ def answers_judged(rows: Iterable[VerdictRow]) -> dict[str, int]:
     return Counter(judge for judge, _ in {(row["judge"], run_of_row(row)) for row in rows})
 
 
-def blinding(judged: Judged, seen: Iterable[ShownAnswer], guesses: Mapping[str, Sequence[GuessRow]]) -> Blinding:
+def blinding(judged: JudgedTables, seen: Iterable[ShownAnswer], guesses: Mapping[str, Sequence[GuessRow]]) -> Blinding:
     """How well the condition can be guessed from blinded answers with equal scores, by a classifier (by treatment) and
     by judges."""
     scores = run_scores(
@@ -242,7 +242,7 @@ def blinding(judged: Judged, seen: Iterable[ShownAnswer], guesses: Mapping[str, 
     }
 
 
-def belief(judged: Judged, everybody: All, found: Blinding, correction: Mapping[str, Correction]) -> Belief:
+def belief(judged: JudgedTables, everybody: All, found: Blinding, correction: Mapping[str, Correction]) -> Belief:
     """How far the decisions on the compared conditions can be trusted."""
     verdicts = [row for row in judged.verdicts if row["condition"] in judged.compared]
     given = decided(row for row in judged.decisions if row["condition"] in judged.compared)

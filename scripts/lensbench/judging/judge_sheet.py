@@ -33,7 +33,7 @@ from lensbench.plan.waves import read_opened_plan
 
 
 @dataclass(frozen=True)
-class Question:
+class SheetPart:
     """A part of the sheet: the answers to one prompt, and the criteria (number, text) to judge for each."""
 
     prompt: str
@@ -43,7 +43,7 @@ class Question:
 
 def questions(
     plan: Plan, tasks: Mapping[str, Task], seen: Iterable[ShownAnswer], disputed: Collection[tuple[str, int, int]]
-) -> list[Question]:
+) -> list[SheetPart]:
     """The content of the sheet in the order of the answers: the sample, and the `disputed` (task, trial, number).
 
     A disputed criterion is asked for both answers of its pair, so that the reader cannot see which one is disputed.
@@ -62,7 +62,7 @@ def questions(
             if group in sample or (*group, number) in disputed
         )
         if asked:
-            found.append(Question(tasks[group[0]].prompt, tuple(answers), asked))
+            found.append(SheetPart(tasks[group[0]].prompt, tuple(answers), asked))
     return found
 
 
@@ -73,13 +73,13 @@ def read_disputed(folder: Path) -> set[tuple[str, int, int]]:
     return {(row["task"], int(row["trial"]), int(row["criterion"])) for row in rows if row["disagreement"] == "yes"}
 
 
-def sheet_id(asked: Sequence[Question]) -> str:
+def sheet_id(asked: Sequence[SheetPart]) -> str:
     """An id of the sheet's content and order: 64 hex digits."""
     told = [[each.prompt, each.criteria, [(answer.id, answer.text) for answer in each.answers]] for each in asked]
     return sha256(json.dumps(told).encode())
 
 
-def render_sheet(asked: Sequence[Question]) -> str:
+def render_sheet(asked: Sequence[SheetPart]) -> str:
     """The page. Its content security policy allows only its own script and style, by their hashes."""
     style, script = ((TEMPLATES / f"judge_sheet.{kind}").read_text(encoding="utf-8") for kind in ("css", "js"))
     answers = [{"answer": answer.id, "text": answer.text} for each in asked for answer in each.answers]

@@ -36,7 +36,7 @@ _CATEGORIES = {re.sub(r"\W", "", category.value).lower(): category.value for cat
 
 
 @dataclasses.dataclass
-class Entry:
+class ParsedTask:
     """A parsed task, not yet validated, and the 1-based line of its heading."""
 
     line: int
@@ -48,12 +48,12 @@ class Entry:
     text: list[str] = dataclasses.field(default_factory=list)
 
 
-def parse(text: str) -> list[Entry]:
+def parse(text: str) -> list[ParsedTask]:
     """The tasks in `text`, with values as written; the caller validates them.
 
     Raises DocumentError for JSON that does not parse, and for a code fence that is not closed.
     """
-    entries: list[Entry] = []
+    entries: list[ParsedTask] = []
     fence, opened = "", 0
     for number, line in enumerate(text.replace("\r\n", "\n").replace("\r", "\n").split("\n"), 1):
         if fence:
@@ -61,7 +61,7 @@ def parse(text: str) -> list[Entry]:
             if _closes(line, fence):
                 fence = entries[-1].field = ""
         elif heading := _TASK.match(line):
-            entries.append(Entry(number, {"id": heading["id"], "criteria": []}))
+            entries.append(ParsedTask(number, {"id": heading["id"], "criteria": []}))
         elif entries:
             fence, opened = _read_line(entries[-1], line, number), number
     if fence:
@@ -76,7 +76,7 @@ def _closes(line: str, fence: str) -> bool:
     return line.strip().startswith(fence) and not line.strip().strip(fence[0])
 
 
-def _read_line(entry: Entry, line: str, number: int) -> str:
+def _read_line(entry: ParsedTask, line: str, number: int) -> str:
     """Adds a line to the entry; returns the code fence that it opens, or ""."""
     if _HEADING.match(line):
         entry.field = "closed"
@@ -95,7 +95,7 @@ def _read_line(entry: Entry, line: str, number: int) -> str:
     return ""
 
 
-def _start_field(entry: Entry, name: str, value: str, line: int) -> str:
+def _start_field(entry: ParsedTask, name: str, value: str, line: int) -> str:
     entry.field = "criteria" if name.endswith("criteria") else name
     if name == "category":
         entry.value["category"] = _CATEGORIES.get(re.sub(r"\W", "", value).lower(), value)
@@ -107,7 +107,7 @@ def _start_field(entry: Entry, name: str, value: str, line: int) -> str:
     return ""
 
 
-def _add_to_prompt(entry: Entry, line: str) -> str:
+def _add_to_prompt(entry: ParsedTask, line: str) -> str:
     """Adds a line to the prompt; returns the code fence that it opens, which must contain the whole prompt."""
     opening = None if any(entry.text) else _FENCE.match(line)
     if line or entry.text:
@@ -115,7 +115,7 @@ def _add_to_prompt(entry: Entry, line: str) -> str:
     return opening["fence"] if opening else ""
 
 
-def _read_criterion(entry: Entry, line: str, number: int) -> None:
+def _read_criterion(entry: ParsedTask, line: str, number: int) -> None:
     criteria = entry.value["criteria"]
     item = _ITEM.match(line)
     if (facts := _FACTS.match(line)) and criteria:

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from lensbench.scores.intervals import Estimate
 
 
-class Step(NamedTuple):
+class LadderStep(NamedTuple):
     """A rung against the one below it, as it is shown; a dash where nothing is known."""
 
     rung: str
@@ -59,7 +59,7 @@ def ladders(conditions: Mapping[str, PlannedCondition], baseline: str) -> Iterat
             yield Rungs(server, words, both, next((name for name in others if name != both), ""))
 
 
-def ladder(data: Estimated[Fraction]) -> tuple[list[Step], list[str]]:
+def ladder(data: Estimated[Fraction]) -> tuple[list[LadderStep], list[str]]:
     """The steps of all ladders, and what each ladder shows in a sentence; empty without a ladder."""
     found = list(ladders(data["conditions"], data["baseline"]))
     steps = [_step(data, step) for rungs in found for step in rungs.steps(data["baseline"])]
@@ -109,7 +109,7 @@ def _means(data: Estimated[Fraction], step: Sides, quantity: str) -> tuple[Fract
     return means[::-1] if is_turned else means
 
 
-def _step(data: Estimated[Fraction], step: Sides) -> Step:
+def _step(data: Estimated[Fraction], step: Sides) -> LadderStep:
     adoption = data["comparisons"][step.treatment]["adoption"]
     called = adoption["called"] if adoption["called"]["of"] else adoption["adopted"]
     calls = f"{called['runs']} of {called['of']}" if data["conditions"][step.treatment]["servers"] else numbers.MISSING
@@ -121,6 +121,6 @@ def _step(data: Estimated[Fraction], step: Sides) -> Step:
         mean, below = _means(data, step, name)
         change = mean / below - 1 if mean is not None and below else None
         effort += [QUANTITIES[name].amount(mean), numbers.change(change)]
-    return Step(
+    return LadderStep(
         *step, calls, numbers.percent(score), points, numbers.interval(difference.low, difference.high), *effort
     )

@@ -24,7 +24,7 @@ FEWEST_TASKS = 5
 """Categories and repositories of fewer tasks have no interval, which would cover most of the possible range."""
 
 
-class Shown(NamedTuple):
+class ShownDifference(NamedTuple):
     """The difference in score that every output shows, as a share of 1."""
 
     delta: float | None
@@ -35,11 +35,11 @@ class Shown(NamedTuple):
     corrected: bool
 
 
-def shown_difference(found: Compared) -> Shown:
+def shown_difference(found: Compared) -> ShownDifference:
     """The difference that belongs to the verdict on a comparison."""
     estimate, gate = found["corrected"] or found["score"]["overall"], found["gate"]
     low, high = estimate.low if gate.low is None else gate.low, estimate.high if gate.high is None else gate.high
-    return Shown(estimate.delta, low, high, bool(found["corrected"]))
+    return ShownDifference(estimate.delta, low, high, bool(found["corrected"]))
 
 
 def presented(

@@ -14,7 +14,7 @@ from lensbench.judging.instrument_file import InstrumentFile
 from lensbench.plan.names import Verdict
 from lensbench.scores.complete_tasks import McNemar
 from lensbench.scores.estimates_file import Compared
-from lensbench.scores.measures import AdoptionGroup, Category, ControlCheck, Count, Measure, N, ToolsOfRun
+from lensbench.scores.measures import AdoptionGroup, CategoryResults, ControlCheck, Count, Measure, N, ToolsOfRun
 
 
 class PairCounts(TypedDict):
@@ -33,7 +33,7 @@ class ComparisonResults(TypedDict, Generic[N]):
     """Pairs; the next two, too."""
     ties: int
     losses: int
-    categories: dict[str, Category[N]]
+    categories: dict[str, CategoryResults[N]]
     adoption: dict[str, Count]
     tools_by_run: list[ToolsOfRun]
     by_adoption: dict[str, AdoptionGroup[N]]

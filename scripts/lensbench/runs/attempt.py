@@ -36,7 +36,7 @@ from lensbench.core.system.redaction import Redactor
 from lensbench.core.system.terminal import printable
 from lensbench.core.system.trees import MOST_BYTES, changed_paths, copy_tree, exceeds, hash_tree, remove_tree
 from lensbench.runs.budget import spend
-from lensbench.runs.foreign_programs import Program, foreign_programs, program_calls
+from lensbench.runs.foreign_programs import ServerProgram, foreign_programs, program_calls
 from lensbench.runs.made_with import portable
 from lensbench.runs.reasons import DiscardReason, Expectation, find_reason, tools_of
 
@@ -91,7 +91,7 @@ class Job(NamedTuple):
         )
 
     @property
-    def foreign_programs(self) -> Program:
+    def foreign_programs(self) -> ServerProgram:
         """The programs of servers that only other conditions have."""
         return foreign_programs(self.plan, self.run.condition)
 

@@ -54,7 +54,7 @@ class Citation(NamedTuple):
     last: int
 
 
-class Source(NamedTuple):
+class CitedSource(NamedTuple):
     """The source at a citation."""
 
     cited: str
@@ -91,7 +91,7 @@ def citations(answer: str, workspace: str = "") -> Iterator[Citation]:
             yield citation
 
 
-class Tree:
+class RepositoryFiles:
     """The files of a repository under test."""
 
     def __init__(self, root: Path) -> None:
@@ -137,23 +137,23 @@ class Tree:
         except UnicodeDecodeError:
             return []
 
-    def look_up(self, citation: Citation) -> Source:
+    def look_up(self, citation: Citation) -> CitedSource:
         """The lines at a citation, with those around it."""
         span = f"{citation.first}-{citation.last}" if citation.last > citation.first else f"{citation.first}"
         cited, meant = f"{citation.path}:{span}", self.meant(citation.path)
         if len(meant) != 1:
             problem = f"{len(meant)} files match" if meant else "there is no such file"
-            return Source(cited, "", 0, (), problem)
+            return CitedSource(cited, "", 0, (), problem)
         lines = self.lines(meant[0])
         if not lines:
-            return Source(cited, meant[0], 0, (), "the file is empty, too large, or not text")
+            return CitedSource(cited, meant[0], 0, (), "the file is empty, too large, or not text")
         if citation.first > len(lines):
-            return Source(cited, meant[0], 0, (), f"the file has {len(lines)} lines")
+            return CitedSource(cited, meant[0], 0, (), f"the file has {len(lines)} lines")
         begin = max(citation.first - AROUND, 1)
         end = min(citation.last + AROUND, len(lines), begin + MOST_LINES - 1)
         problem = f"the file has {len(lines)} lines" if citation.last > len(lines) else ""
         shown = tuple(line[:_LONGEST_LINE] for line in lines[begin - 1 : end])
-        return Source(cited, meant[0], begin, shown, problem)
+        return CitedSource(cited, meant[0], begin, shown, problem)
 
 
 def write_citations(folder: Path) -> None:
@@ -163,13 +163,13 @@ def write_citations(folder: Path) -> None:
     """
     fetched = read_json(RunFolder(folder).repositories, Repositories)
     tasks = read_plan(folder)["tasks"]
-    trees: dict[Path, Tree] = {}
-    found: dict[str, list[Source]] = {}
+    trees: dict[Path, RepositoryFiles] = {}
+    found: dict[str, list[CitedSource]] = {}
     for row in read_table(RunFolder(folder).validity, ValidityRow):
         root = Path(fetched.get(tasks[row["task"]]["repository"] or "", {}).get("tree", ""))
         if row["status"] != RunStatus.VALID or root == Path() or not root.is_dir():
             continue
-        tree = trees.setdefault(root, Tree(root))
+        tree = trees.setdefault(root, RepositoryFiles(root))
         run = run_of_row(row)
         files = run_files(folder, run)
         workspace = from_json(files.record.read_text(encoding="utf-8")).workspace

@@ -47,7 +47,7 @@ MOST_READ = 1 << 13
 """Characters of a command that are read: an unclosed here-document takes quadratic time."""
 
 
-class Program(NamedTuple):
+class ServerProgram(NamedTuple):
     """What a server's command line runs."""
 
     names: frozenset[str]
@@ -57,15 +57,15 @@ class Program(NamedTuple):
     modules: frozenset[str]
 
 
-def foreign_programs(plan: Plan, condition: str) -> Program:
+def foreign_programs(plan: Plan, condition: str) -> ServerProgram:
     """The programs of the servers of other conditions, without those of the condition's own."""
     own = _programs(plan["conditions"][condition])
     others = [_programs(other) for name, other in plan["conditions"].items() if name != condition]
     names, paths, modules = (frozenset[str]().union(*(each[at] for each in others)) - own[at] for at in range(3))
-    return Program(names, paths, modules)
+    return ServerProgram(names, paths, modules)
 
 
-def _programs(condition: PlannedCondition) -> Program:
+def _programs(condition: PlannedCondition) -> ServerProgram:
     found: tuple[set[str], set[str], set[str]] = (set(), set(), set())
     for file, servers in mcp_servers([condition]):
         values = {**os.environ, "here": str(Path(file).resolve().parent), "python": sys.executable}
@@ -74,10 +74,10 @@ def _programs(condition: PlannedCondition) -> Program:
                 command = [entry["command"], *map(str, entry.get("args", ()))]
                 for part, more in zip(found, _program(command), strict=True):
                     part.update(more)
-    return Program(*(frozenset(part) for part in found))
+    return ServerProgram(*(frozenset(part) for part in found))
 
 
-def _program(command: Sequence[str]) -> Program:
+def _program(command: Sequence[str]) -> ServerProgram:
     name, program = os.path.basename(command[0]), shutil.which(command[0]) or ""
     names, paths, modules = set[str](), set[str](), set[str]()
     if _LAUNCHER.fullmatch(name):
@@ -96,7 +96,7 @@ def _program(command: Sequence[str]) -> Program:
     paths |= {os.path.realpath(path) for path in paths if os.path.exists(path)}
     paths |= {found[0] for path in paths if (found := _JS_PACKAGE.match(path))}
     paths |= {path for module in modules for path in _module_paths(module, program)}
-    return Program(frozenset(names), frozenset(filter(_can_be_hidden, paths)), frozenset(modules))
+    return ServerProgram(frozenset(names), frozenset(filter(_can_be_hidden, paths)), frozenset(modules))
 
 
 def _can_be_hidden(path: str) -> bool:
@@ -139,7 +139,7 @@ def _module_paths(module: str, program: str) -> Iterator[str]:
         yield from (str(path) for path in (place, place.with_name(f"{place.name}.py")) if path.exists())
 
 
-def program_calls(transcript: Iterable[str], program: Program) -> list[str]:
+def program_calls(transcript: Iterable[str], program: ServerProgram) -> list[str]:
     """The calls in a transcript that run the programs by a shell command, each shortened to one line."""
     if not any(program):
         return []
@@ -195,7 +195,7 @@ def _unwrapped(words: list[str]) -> Iterator[list[str]]:
         yield words
 
 
-def _runs(words: Sequence[str], program: Program) -> bool:
+def _runs(words: Sequence[str], program: ServerProgram) -> bool:
     name, rest = os.path.basename(words[0]), words[1:]
     if words[0] in program.paths or words[0] in program.names:
         return True

@@ -49,7 +49,7 @@ _DESCRIBED = 2000
 
 
 @dataclass
-class Findings:
+class PreflightFindings:
     """The findings so far."""
 
     checks: list[Check] = field(default_factory=list)
@@ -69,12 +69,12 @@ class Findings:
         return any(check.outcome == "failed" for check in self.checks)
 
 
-def preflight(config: Config, scenarios: ScenarioSet, folder: Path) -> Findings:
+def preflight(config: Config, scenarios: ScenarioSet, folder: Path) -> PreflightFindings:
     """Runs all checks; the findings contain no secrets."""
     plan = make_plan(config, scenarios, [])
     adapter = load_adapter(config.agent.kind)
     agents = [plan["agent"], *(judge["agent"] for judge in plan["judges"] if "agent" in judge)]
-    findings = Findings([check for agent in agents for check in _variables(agent, os.environ)])
+    findings = PreflightFindings([check for agent in agents for check in _variables(agent, os.environ)])
     findings.checks += [Check("variables", "failed", text) for text in missing_variables(plan["conditions"].values())]
     redact = Redactor(secret_names(plan["agent"]), os.environ, mcp_secrets(plan))
     findings.checks += budget(plan, agents)
@@ -128,7 +128,7 @@ def budget(plan: Plan, agents: Sequence[AgentSettings]) -> Iterator[Check]:
 
 
 def _try_runs(
-    config: Config, plan: Plan, task: Task, adapter: Adapter, folder: Path, findings: Findings
+    config: Config, plan: Plan, task: Task, adapter: Adapter, folder: Path, findings: PreflightFindings
 ) -> tuple[Job, Sandbox] | None:
     """Prepares a run of `task` like a real one, in every condition that has servers, but starts no agent.
 
@@ -190,7 +190,9 @@ def _sandbox(sandbox: Sandbox) -> Iterator[Check]:
         yield Check("sandbox", "warning", f"none, so agents can read and change your files: {sandbox.reason}")
 
 
-def _try_run(config: Config, job: Job, place: Place, adapter: Adapter, is_first: bool, findings: Findings) -> None:
+def _try_run(
+    config: Config, job: Job, place: Place, adapter: Adapter, is_first: bool, findings: PreflightFindings
+) -> None:
     assignment = prepare(job, place)
     workspace, invocation = place.outside(assignment.workspace), adapter.command(assignment)
     if is_first:
@@ -246,7 +248,12 @@ def _command(job: Job, word: Command, workspace: str) -> list[Check]:
 
 
 def _agent(
-    adapter: Adapter, invocation: Invocation, settings: AgentSettings, place: Place, workspace: str, findings: Findings
+    adapter: Adapter,
+    invocation: Invocation,
+    settings: AgentSettings,
+    place: Place,
+    workspace: str,
+    findings: PreflightFindings,
 ) -> Iterator[Check]:
     """Checks that the program exists, starts in the sandbox too, and has the version that the config pins."""
     program, pinned = invocation.argv[0], settings["version"]
@@ -296,7 +303,7 @@ def _why_not_inside(program: Sequence[str], invocation: Invocation, place: Place
     return next(line for line in reversed(said) if line.strip()) if done.returncode else ""
 
 
-def _keep_tools(config: Config, folder: Path, findings: Findings) -> None:
+def _keep_tools(config: Config, folder: Path, findings: PreflightFindings) -> None:
     """Adds a check for each condition whose tools changed since its runs were made; those of the runs stay known."""
     kept: dict[str, Any] = read_kept(folder, "schemas")
     for name in kept.keys() & findings.schemas.keys():

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from lensbench.agents import Assignment, load_adapter
-from lensbench.agents.mcp.client import Entry, Servers, Status, read_entry
+from lensbench.agents.mcp.client import ServerEntry, Servers, ServerStatus, read_entry
 from lensbench.agents.mcp.question import read_question
 from lensbench.agents.mcp.tools import OfferedTool, arguments, example, queries, role, suggestions, why_not_called
 from lensbench.agents.mcp.workspace import Workspace
@@ -51,7 +51,7 @@ def check_servers(
         if not status.connected:
             entry = read_entry(named[status.name])
             told = ""
-            if isinstance(entry, Entry) and entry.command:
+            if isinstance(entry, ServerEntry) and entry.command:
                 told = advice(status.name, entry, status, settings.mcp or "", run, environment, place)
             checked[status.name] = _not_started(condition, file, status, run, told)
     checks = [checked[status.name] for status in statuses]
@@ -83,14 +83,14 @@ def unreachable(run: Assignment, place: Place, asks: bool, names: Sequence[str])
     return ""
 
 
-def _not_started(condition: str, file: str, status: Status, run: Assignment, told: str) -> Check:
+def _not_started(condition: str, file: str, status: ServerStatus, run: Assignment, told: str) -> Check:
     parts = [f"did not start: {status.detail}", status.fault, told, f"check {file}"]
     limit = f"agent.mcp_start_s is {run.settings['mcp_start_s']:g}"
     return Check(f"{condition}: {status.name}", "failed", f"{'; '.join(filter(None, parts))} ({limit})")
 
 
 def _check_server(
-    condition: str, file: str, status: Status, servers: Servers, run: Assignment, workspace: Workspace
+    condition: str, file: str, status: ServerStatus, servers: Servers, run: Assignment, workspace: Workspace
 ) -> Check:
     name = f"{condition}: {status.name}"
     own = [tool for tool in servers.tools if tool.server == status.name]

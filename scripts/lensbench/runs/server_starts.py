@@ -14,7 +14,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from lensbench.agents import Assignment, model_hosts
-from lensbench.agents.mcp.client import Entry, Servers, Status
+from lensbench.agents.mcp.client import ServerEntry, Servers, ServerStatus
 from lensbench.agents.reach import hosts_in
 from lensbench.agents.sandbox import Place
 
@@ -41,7 +41,7 @@ _VARIABLE = re.compile(r"\b[A-Z][A-Z0-9]*_[A-Z0-9_]+\b")
 class Trial:
     """How a server is started, and what was changed for it."""
 
-    entry: Entry
+    entry: ServerEntry
     seconds: float
     visible: tuple[str, ...] = ()
     hosts: tuple[str, ...] = ()
@@ -59,7 +59,7 @@ class Trial:
 
 
 def advice(
-    name: str, entry: Entry, status: Status, mcp: str, run: Assignment, env: Mapping[str, str], place: Place
+    name: str, entry: ServerEntry, status: ServerStatus, mcp: str, run: Assignment, env: Mapping[str, str], place: Place
 ) -> str:
     """What makes a server start that failed with `status` in `place`; `mcp` is the user's file, `env` the agent's."""
     began, limit = time.monotonic(), float(run.settings["mcp_start_s"])
@@ -87,12 +87,12 @@ def advice(
     return f"it starts by hand in {took:.0f} s, but not {where}: {status.detail} (docs/servers.md, Start my server)"
 
 
-def _start(name: str, entry: Entry | str, folder: str, seconds: float, env: Mapping[str, str]) -> Status:
+def _start(name: str, entry: ServerEntry | str, folder: str, seconds: float, env: Mapping[str, str]) -> ServerStatus:
     with Servers({name: entry}, folder, seconds, env) as servers:
         return servers.statuses[0]
 
 
-def _in_run(name: str, trial: Trial, run: Assignment, environment: Mapping[str, str], place: Place) -> Status:
+def _in_run(name: str, trial: Trial, run: Assignment, environment: Mapping[str, str], place: Place) -> ServerStatus:
     """How the server starts as in a run with the settings of the trial."""
     sandbox = place.sandbox
     sandbox = replace(sandbox, shown=(*sandbox.shown, *trial.visible), hosts=(*sandbox.hosts, *trial.hosts))
@@ -101,7 +101,9 @@ def _in_run(name: str, trial: Trial, run: Assignment, environment: Mapping[str, 
     return _start(name, entry, place.outside(run.workspace), trial.seconds, env)
 
 
-def placed(entry: Entry | str, run: Assignment, environment: Mapping[str, str], place: Place) -> Entry | str:
+def placed(
+    entry: ServerEntry | str, run: Assignment, environment: Mapping[str, str], place: Place
+) -> ServerEntry | str:
     """The entry, changed to start inside the sandbox."""
     if isinstance(entry, str) or not entry.command:
         return entry
@@ -129,7 +131,7 @@ def _written_out(trial: Trial, workspace: str) -> Trial:
     return replace(trial, entry=replace(trial.entry, command=tuple(command)), written=written)
 
 
-def _cures(trial: Trial, status: Status, limit: float, environment: Mapping[str, str]) -> Iterator[Trial]:
+def _cures(trial: Trial, status: ServerStatus, limit: float, environment: Mapping[str, str]) -> Iterator[Trial]:
     """The trial with what a server's last words name, the surest first."""
     said = status.said
     if hosts := LAUNCHERS.get(os.path.basename(trial.entry.command[0])):
@@ -182,7 +184,7 @@ def _showing(trial: Trial, folder: str, path: str) -> Trial:
     return replace(trial, visible=tuple(dict.fromkeys((*trial.visible, path if holds_ours else folder))))
 
 
-def _better(entry: Entry) -> str:
+def _better(entry: ServerEntry) -> str:
     launcher = os.path.basename(entry.command[0])
     if launcher not in LAUNCHERS:
         return ""

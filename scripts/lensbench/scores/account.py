@@ -36,7 +36,7 @@ REMEMBERED = 6
 """The number of earlier looks that a boundary takes into account. Omitting one makes the boundary stricter."""
 
 
-class Shown(NamedTuple):
+class SeenPair(NamedTuple):
     """A pair at the time of a look."""
 
     delta: str
@@ -61,7 +61,7 @@ class Draw(Strict):
     verdict: str = ""
     family: tuple[str, ...]
     """The undecided comparisons that share the error."""
-    seen: dict[str, Shown]
+    seen: dict[str, SeenPair]
     """The complete pairs by task and trial, such as `httpx-exp-01/1`."""
 
     @property
@@ -70,7 +70,7 @@ class Draw(Strict):
         return pairs_of(self.seen)
 
 
-def pairs_of(seen: Mapping[str, Shown]) -> Pairs:
+def pairs_of(seen: Mapping[str, SeenPair]) -> Pairs:
     """The pairs of a look: their places and runs, but not their scores."""
     return frozenset((place, pair.runs) for place, pair in seen.items())
 
@@ -157,7 +157,7 @@ def _correlations(sets: Sequence[Pairs]) -> tuple[tuple[float, ...], ...]:
 class Asked(NamedTuple):
     """The input of a look at a comparison."""
 
-    seen: Mapping[str, Shown]
+    seen: Mapping[str, SeenPair]
     """The complete pairs by task and trial."""
     gate: GateSettings
     fraction: float
@@ -187,11 +187,11 @@ def draw_all(
 
 
 def shown_before(
-    earlier: Sequence[Draw], comparison: str, now: Mapping[str, Shown], voided: Collection[str] = ()
-) -> list[dict[str, Shown]]:
+    earlier: Sequence[Draw], comparison: str, now: Mapping[str, SeenPair], voided: Collection[str] = ()
+) -> list[dict[str, SeenPair]]:
     """What each earlier look at a comparison showed otherwise than now, by task and trial: pairs whose runs, criteria
     or verdicts have changed since, and those that are missing now. Pairs with a run in `voided` are ignored."""
-    found: list[dict[str, Shown]] = []
+    found: list[dict[str, SeenPair]] = []
     for draw in earlier:
         others = {
             place: pair for place, pair in draw.seen.items()

@@ -17,7 +17,7 @@ from lensbench.core.frozen_plan import Plan
 from lensbench.core.records import RunId
 from lensbench.core.run_status import RunStatus
 from lensbench.judging.bias import Mean
-from lensbench.scores.account import Shown
+from lensbench.scores.account import SeenPair
 from lensbench.scores.complete_tasks import Known, Pair
 from lensbench.scores.intervals import LARGEST, Estimate, estimate, minimum_detectable
 from lensbench.scores.quantities import QUANTITIES
@@ -233,7 +233,7 @@ def corrected_by_people(found: Estimate, mean: Mean, alpha: float, power: float)
     )  # fmt: skip
 
 
-def seen_pairs(comparison: Comparison) -> dict[str, Shown]:
+def seen_pairs(comparison: Comparison) -> dict[str, SeenPair]:
     """The complete pairs by task and trial, for the error account."""
     tables = comparison.tables
     found = {}
@@ -242,7 +242,7 @@ def seen_pairs(comparison: Comparison) -> dict[str, Shown]:
             if treated is not None and base is not None:
                 sides = (RunId(task, condition, trial) for condition in comparison.conditions)
                 criteria = tables.plan["tasks"][task].get("criteria_sha256", "")[:10]
-                found[f"{task}/{trial}"] = Shown(str(treated - base), tuple(map(tables.identity, sides)), criteria)
+                found[f"{task}/{trial}"] = SeenPair(str(treated - base), tuple(map(tables.identity, sides)), criteria)
     return found
 
 

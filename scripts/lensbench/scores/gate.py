@@ -50,7 +50,7 @@ class Reading(NamedTuple):
         return allows(verdict, *interval, settings) and not objection(verdict, estimate, boundary, settings)
 
 
-class Decision(NamedTuple):
+class GateDecision(NamedTuple):
     """The decision about a treatment."""
 
     verdict: Verdict
@@ -89,7 +89,7 @@ def decide(
     blockers: Sequence[Reason] = (),
     readings: Sequence[Reading] = (),
     saving: Saving | None = None,
-) -> Decision:
+) -> GateDecision:
     """The strongest verdict on a treatment that its intervals allow, that no test of its differences contradicts, and
     that holds in every reading.
 
@@ -98,7 +98,7 @@ def decide(
     """
     low, high, boundary = look.low, look.high, look.boundary
     if low is None or high is None:
-        return Decision("INCONCLUSIVE", (*blockers, Reason(ReasonKind.NO_INTERVAL)), low, high)
+        return GateDecision("INCONCLUSIVE", (*blockers, Reason(ReasonKind.NO_INTERVAL)), low, high)
     reasons = [reason for reason in blockers if reason.undoes == "INCONCLUSIVE"]
     for verdict in claims(look, settings, saving):
         at = better(boundary, saving) if verdict == "GO" else boundary
@@ -109,7 +109,7 @@ def decide(
         doubts = [against] if against else list(dict.fromkeys(undone_in))
         blocking = [reason for reason in blockers if blocks(reason, verdict)]
         if not doubts and not blocking:
-            return Decision(verdict, (), low, high)
+            return GateDecision(verdict, (), low, high)
         reasons += (reason for reason in blocking if reason not in reasons)
         reasons += (Reason(kind, undoes=verdict) for kind in doubts)
-    return Decision("INCONCLUSIVE", tuple(reasons), low, high)
+    return GateDecision("INCONCLUSIVE", tuple(reasons), low, high)

@@ -58,7 +58,7 @@ class Count(TypedDict):
     of: int
 
 
-class Category(TypedDict, Generic[N]):
+class CategoryResults(TypedDict, Generic[N]):
     """A treatment in one category of tasks."""
 
     tasks: int
@@ -125,7 +125,7 @@ def measures(comparison: Comparison) -> dict[str, Measure[Fraction]]:
     return {name: measure(comparison, partial(quantity.of, tables)) for name, quantity in QUANTITIES.items()}
 
 
-def categories(comparison: Comparison) -> dict[str, Category[Fraction]]:
+def categories(comparison: Comparison) -> dict[str, CategoryResults[Fraction]]:
     """Score, tool calls and adoption by category, in the order in which the categories appear."""
     tables = comparison.tables
     by_category: dict[str, list[str]] = {}

@@ -104,7 +104,7 @@ def impossible(scores: Mapping[Run, Fraction], criteria: Mapping[str, int]) -> I
             yield f"{task}-{condition} {float(score * 100):g}% of {count} criteria"
 
 
-class Pair(NamedTuple):
+class PublishedPair(NamedTuple):
     """The published scores of a task, and those by our judges; scores are shares of 1."""
 
     task: str
@@ -118,7 +118,7 @@ class Pair(NamedTuple):
     """yes: the two runs cite different files, and the treatment's published score is the lower one."""
 
 
-def published_pairs(folder: Path, tables: Tables) -> list[Pair]:
+def published_pairs(folder: Path, tables: Tables) -> list[PublishedPair]:
     """The published scores of an imported run; empty when there are none."""
     if not RunFolder(folder).published.exists():
         return []
@@ -130,16 +130,16 @@ def published_pairs(folder: Path, tables: Tables) -> list[Pair]:
     return [_pair(row, given, baseline) for row in tables.pairs]
 
 
-def _pair(row: PairRow, given: Mapping[Run, Fraction | None], baseline: str) -> Pair:
+def _pair(row: PairRow, given: Mapping[Run, Fraction | None], baseline: str) -> PublishedPair:
     with_it, without = given.get((row["task"], row["treatment"])), given.get((row["task"], baseline))
     delta = None if with_it is None or without is None else with_it - without
     known = delta is not None and bool(row["diverged"])
     misdirected = ("yes" if row["diverged"] == "yes" and delta is not None and delta < 0 else "no") if known else ""
     ours = exact(row["treatment_score"]), exact(row["baseline_score"])
-    return Pair(row["task"], row["treatment"], (with_it, without), ours, delta, misdirected)
+    return PublishedPair(row["task"], row["treatment"], (with_it, without), ours, delta, misdirected)
 
 
-def mean_delta(pairs: Sequence[Pair], treatment: str) -> Fraction | None:
+def mean_delta(pairs: Sequence[PublishedPair], treatment: str) -> Fraction | None:
     """The mean of the published deltas of a treatment."""
     return mean(pair.delta for pair in pairs if pair.treatment == treatment and pair.delta is not None)
 

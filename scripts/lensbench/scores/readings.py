@@ -12,7 +12,7 @@ from typing import Literal
 from lensbench.core.numbers import decimal, score_of
 from lensbench.core.records import RunId
 from lensbench.judging.belief import Doubt
-from lensbench.scores.account import Shown
+from lensbench.scores.account import SeenPair
 from lensbench.scores.differences import Comparison, overall
 from lensbench.scores.gate import Reading
 from lensbench.scores.intervals import LARGEST, Estimate
@@ -77,8 +77,8 @@ def readings(
     comparison: Comparison,
     repeated: Collection[RunId],
     doubts: Sequence[Doubt],
-    now: Mapping[str, Shown],
-    shown: Sequence[Mapping[str, Shown]],
+    now: Mapping[str, SeenPair],
+    shown: Sequence[Mapping[str, SeenPair]],
 ) -> Iterator[Reading]:
     """The readings that the data call for: lost runs; verdicts of judges that nobody has validated, in both ways in
     which they can be doubted; and the pairs `now` with what earlier looks showed of them."""
@@ -108,7 +108,7 @@ def _doubted(
     return replace(comparison, tables=comparison.tables._replace(scores=scores))
 
 
-def as_shown(comparison: Comparison, now: Mapping[str, Shown], before: Mapping[str, Shown]) -> Estimate:
+def as_shown(comparison: Comparison, now: Mapping[str, SeenPair], before: Mapping[str, SeenPair]) -> Estimate:
     """The delta of the pairs `now`, with those in `before` as an earlier look showed them."""
     values: dict[str, list[Fraction]] = {}
     for place, pair in sorted({**now, **before}.items()):

@@ -53,7 +53,7 @@ def short_name(tool: str) -> str:
     return tool.rpartition("__")[2]
 
 
-class Side:
+class RunFacts:
     """The facts of one run of a pair that the comparison needs; each may be missing."""
 
     def __init__(self, score: ScoreRow, report: ReportRow | None, record: Record | None) -> None:
@@ -69,7 +69,7 @@ class Side:
         self.outcome = record.outcome if self.counts and record else None
 
 
-def compare(treatment: Side, baseline: Side, tools: Sequence[str]) -> dict[str, Cell]:
+def compare(treatment: RunFacts, baseline: RunFacts, tools: Sequence[str]) -> dict[str, Cell]:
     """The comparison of a pair (protocol, section 4), as cells of pairs.csv; missing if either side is missing.
 
     `adopted` is what the agent reports, as in the protocol; `offered`, `called` and `called_without_error` are what was
@@ -92,7 +92,7 @@ def compare(treatment: Side, baseline: Side, tools: Sequence[str]) -> dict[str, 
     return row | _adoption(treatment, tools)
 
 
-def _adoption(side: Side, tools: Sequence[str]) -> dict[str, Cell]:
+def _adoption(side: RunFacts, tools: Sequence[str]) -> dict[str, Cell]:
     row: dict[str, Cell] = {"adopted": None, "offered": None, "called": None, "called_without_error": None}
     reported = side.reported
     shown = side.outcome.tools_offered if side.outcome else None
@@ -168,7 +168,7 @@ def score_all(folder: Path) -> dict[RunId, Record]:
         duration_s = clean_duration(records[run]) if row["status"] == RunStatus.VALID else None
         scores[run] = score_run(row, decisions.get(run, []), plan["tasks"][run.task]["criteria"], duration_s)
     tools = treatment_tools(plan, records.values(), reports.values(), read_listed_tools(folder))
-    sides = {run: Side(score, reports.get(run), records.get(run)) for run, score in scores.items()}
+    sides = {run: RunFacts(score, reports.get(run), records.get(run)) for run, score in scores.items()}
     adopted = list(dict.fromkeys(f"adopted_{short_name(tool)}" for tool in tools))
     pairs = []
     for run, side in sides.items():

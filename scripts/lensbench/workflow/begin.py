@@ -20,7 +20,7 @@ from lensbench.core.system.claim import claim
 from lensbench.core.system.clock import date_back
 from lensbench.core.system.files import note_checksum, read_checksums, write_atomic, write_json
 from lensbench.runs.budget import spend
-from lensbench.workflow.damage import FOREIGN, Check, Damage, read_index, write_index
+from lensbench.workflow.damage import FOREIGN, Damage, FolderCheck, read_index, write_index
 from lensbench.workflow.schedule import Schedule
 
 
@@ -36,7 +36,7 @@ def begin(schedule: Schedule) -> None:
     RunFolder(folder).attempts.mkdir(exist_ok=True)
     if not RunFolder(folder).preflight.exists():  # rules have it as an input, but not every start writes it
         write_json(RunFolder(folder).preflight, {})
-    check = Check(folder, read_index(folder), schedule.own)
+    check = FolderCheck(folder, read_index(folder), schedule.own)
     for damage in check.damages:
         _say(f"{folder / damage.name} is damaged ({damage.why}): {_repair(schedule, damage)}")
     write_index(folder, check)
@@ -96,7 +96,7 @@ def _recorded(folder: Path) -> list[tuple[str, Entry]]:
 
 def foretell(schedule: Schedule) -> None:
     """Reports damaged files and changes nothing: for a dry run."""
-    for damage in Check(schedule.folder, read_index(schedule.folder), schedule.own).damages:
+    for damage in FolderCheck(schedule.folder, read_index(schedule.folder), schedule.own).damages:
         name = schedule.folder / damage.name
         _say(f"{name} is damaged ({damage.why}): a start repairs it, which may add jobs to this list")
 

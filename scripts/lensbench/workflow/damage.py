@@ -37,7 +37,7 @@ class Damage(NamedTuple):
     """The run whose copied answer this is."""
 
 
-class Check:
+class FolderCheck:
     """The damaged and the intact files of a run folder.
 
     `known`: files that were intact at the last check; `own`: the user's own files, which may change.
@@ -110,7 +110,7 @@ def read_index(folder: Path) -> dict[str, list[int]]:
     return found if isinstance(found, dict) else {}
 
 
-def write_index(folder: Path, check: Check) -> None:
+def write_index(folder: Path, check: FolderCheck) -> None:
     """Writes the list of intact files."""
     damaged = {damage.name for damage in check.damages}
     whole = {name: state for name, state in check.whole.items() if name not in damaged}
@@ -153,7 +153,7 @@ def check_all(folder: Path) -> None:
     """Read every file of a run folder and report the damaged ones; nothing is changed."""
     if not folder.is_dir():
         raise UserError(f"{folder}: is not a run folder; name one such as bench/<run_id>")
-    check = Check(folder)
+    check = FolderCheck(folder)
     for damage in check.damages:
         print(f"{folder / damage.name}: {damage.why}")
     if check.damages:

@@ -15,7 +15,7 @@ FEW = 5
 """With fewer runs than this, no price is computed from them."""
 
 
-class Price(NamedTuple):
+class RunPrice(NamedTuple):
     """Cost and time of one run, as expected ranges (low, high), and the source of the figures."""
 
     usd: tuple[float, float]
@@ -23,16 +23,16 @@ class Price(NamedTuple):
     source: str
 
 
-PUBLISHED = Price(
+PUBLISHED = RunPrice(
     (0.04, 1.19),
     (136, 543),
     "a guess from four agents' cost per task in SWE-bench Verified, whatsthebestcodeagent.com; questions"
     " mostly take less, and the first runs will show",
 )
-OFFLINE = Price((0, 0), (0.2, 10), "no model is asked")
+OFFLINE = RunPrice((0, 0), (0.2, 10), "no model is asked")
 
 
-def price(agent: str, model: str, benches: Path) -> Price:
+def price(agent: str, model: str, benches: Path) -> RunPrice:
     """The price of a run, from the finished runs of this agent and model below `benches` if there are enough."""
     if agent == "offline":
         return OFFLINE
@@ -41,7 +41,7 @@ def price(agent: str, model: str, benches: Path) -> Price:
         return PUBLISHED
     usd = mean(record["outcome"]["cost_usd"] for record in outcomes)
     seconds = mean(record["attempt"]["duration_s"] or 0 for record in outcomes)
-    return Price((usd, usd), (seconds, seconds), f"the mean of {len(outcomes)} runs in {benches} with this model")
+    return RunPrice((usd, usd), (seconds, seconds), f"the mean of {len(outcomes)} runs in {benches} with this model")
 
 
 def _records(agent: str, model: str, benches: Path) -> Iterator[dict[str, Any]]:
@@ -60,7 +60,7 @@ def _read(file: Path) -> dict[str, Any]:
     return value
 
 
-def estimate(each: Price, runs: int, at_once: int) -> str:
+def estimate(each: RunPrice, runs: int, at_once: int) -> str:
     """One sentence: the number of runs, their time and cost, and the source of the estimate."""
     ends = [runs * seconds / min(at_once, runs) / 60 for seconds in each.seconds]
     if not any(each.usd):

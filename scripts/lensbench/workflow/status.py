@@ -29,7 +29,7 @@ from lensbench.runs.validity import decide, planned_runs
 LAST_DISCARDS = 5
 
 
-class Count(NamedTuple):
+class RunCounts(NamedTuple):
     """Runs of a condition. `valid` and `discarded` count existing runs; a discard to be repeated also counts as
     left."""
 
@@ -63,14 +63,14 @@ class Status:
         for run, record in records.items():
             seconds = record.attempt.waited_s + (record.attempt.duration_s or 0)
             self._spent[run.condition].append(Spent(seconds, record.outcome.cost_usd))
-        self.counts = dict.fromkeys(self.plan["conditions"], Count(0, 0, 0))
+        self.counts = dict.fromkeys(self.plan["conditions"], RunCounts(0, 0, 0))
         self.discarded: dict[tuple[RunId, str], str] = {}
         """Run and start of the attempt -> why it is discarded."""
         for validity in decide(records, self.plan, filed):
             run, is_discarded = validity.run, validity.status == RunStatus.DISCARDED
             again = run in filed and state_of(entries(folder, run), self.plan["max_rounds"]) == State.DISCARDED
             own = (validity.status == RunStatus.VALID, is_discarded, again or validity.status == RunStatus.MISSING)
-            self.counts[run.condition] = Count(*map(sum, zip(self.counts[run.condition], own, strict=True)))
+            self.counts[run.condition] = RunCounts(*map(sum, zip(self.counts[run.condition], own, strict=True)))
             if is_discarded:
                 why = f"{validity.reason} ({validity.detail})" if validity.detail else validity.reason
                 self.discarded[run, records[run].attempt.started_at] = f"{run.stem}: {why}"
@@ -192,7 +192,7 @@ def _totals(status: Status, running: int, at_a_time: int) -> list[str]:
     ]  # fmt: skip
 
 
-def _words(count: Count) -> str:
+def _words(count: RunCounts) -> str:
     return f"{count.valid} valid, {count.discarded} discarded, {count.left} left"
 
 

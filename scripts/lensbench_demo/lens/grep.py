@@ -39,7 +39,7 @@ SHARE_OF_PARTIAL = 0.3
 
 
 @dataclass(frozen=True, slots=True)
-class Term:
+class QueryTerm:
     """One alternative of a query.
 
     `needle` is the text in lower case, `phrase` its parts between blanks and punctuation, `words` the words of its
@@ -61,7 +61,7 @@ class Term:
         return self.needle in name.lower() or self.squeezed in squeeze(name)
 
 
-def terms_of(query: str) -> list[Term]:
+def terms_of(query: str) -> list[QueryTerm]:
     """The terms of a query, separated by `|`, each once.
 
     Raises UserError for none, or more than ten.
@@ -74,11 +74,11 @@ def terms_of(query: str) -> list[Term]:
     return [_term(text) for text in texts]
 
 
-def _term(text: str) -> Term:
+def _term(text: str) -> QueryTerm:
     """The term of a text; one without letters and digits, such as `->`, is only matched as written."""
     found = words(text)[:MAX_WORDS]
     phrase = tuple(PART.findall(text.lower())[:MAX_WORDS])
-    return Term(text, text.lower(), phrase, tuple(dict.fromkeys(found)), "".join(found) or text.lower())
+    return QueryTerm(text, text.lower(), phrase, tuple(dict.fromkeys(found)), "".join(found) or text.lower())
 
 
 def grep(tree: Tree, texts: Texts, scope: Scope, query: str, limit: int) -> str:
@@ -99,7 +99,7 @@ def grep(tree: Tree, texts: Texts, scope: Scope, query: str, limit: int) -> str:
     return fit(build, {text: len(found) for text, found in hits.items()})
 
 
-def _ranked(tree: Tree, texts: Texts, scope: Scope, term: Term) -> list[tuple[str, float]]:
+def _ranked(tree: Tree, texts: Texts, scope: Scope, term: QueryTerm) -> list[tuple[str, float]]:
     """The files that match a term, best first: bm25 of its words plus the bonus for literal matches."""
     scores = {found.path: found.score for found in texts.search(term.words, term.phrase, every=True)}
     literal = {path: bonus for path in tree.facts if (bonus := _literal_bonus(tree, path, term))}
@@ -119,7 +119,7 @@ def _ranked(tree: Tree, texts: Texts, scope: Scope, term: Term) -> list[tuple[st
     return sorted(total.items(), key=lambda item: (-item[1], item[0]))
 
 
-def _literal_bonus(tree: Tree, path: str, term: Term) -> float:
+def _literal_bonus(tree: Tree, path: str, term: QueryTerm) -> float:
     """The bonus for literal matches in the name of a file, its symbols, docstring and sections."""
     stem = path.rsplit("/", 1)[-1].split(".")[0]
     bonus = BONUS_FILE_NAMED if term.names(stem) else BONUS_PATH if term.part_of(path) else 0.0
@@ -135,7 +135,7 @@ def _literal_bonus(tree: Tree, path: str, term: Term) -> float:
     return bonus
 
 
-def _hit(tree: Tree, texts: Texts, path: str, score: float, term: Term) -> dict[str, Any]:
+def _hit(tree: Tree, texts: Texts, path: str, score: float, term: QueryTerm) -> dict[str, Any]:
     """One file of the answer."""
     facts = tree.facts[path]
     matches = [*_symbol_matches(facts, term), *_name_matches(path, facts, term)]
@@ -154,7 +154,7 @@ def _hit(tree: Tree, texts: Texts, path: str, score: float, term: Term) -> dict[
     }
 
 
-def _symbol_matches(facts: Facts, term: Term) -> list[dict[str, Any]]:
+def _symbol_matches(facts: Facts, term: QueryTerm) -> list[dict[str, Any]]:
     """Symbols whose name contains the term, or all its words; the exact name first, then exported symbols."""
     wanted = set(term.words)
     found = [
@@ -178,7 +178,7 @@ def _symbol_matches(facts: Facts, term: Term) -> list[dict[str, Any]]:
     return symbols + exports[:MAX_OTHER_MATCHES]
 
 
-def _name_matches(path: str, facts: Facts, term: Term) -> Iterator[dict[str, Any]]:
+def _name_matches(path: str, facts: Facts, term: QueryTerm) -> Iterator[dict[str, Any]]:
     """The matches of the term in the file's name, folder, docstring and sections."""
     folder, _, name = path.rpartition("/")
     if term.part_of(name):
@@ -192,7 +192,7 @@ def _name_matches(path: str, facts: Facts, term: Term) -> Iterator[dict[str, Any
         yield {"kind": "section", "value": title[:MAX_LINE_CHARS], "line": line}
 
 
-def _body_matches(body: str, term: Term, shown: set[int]) -> list[dict[str, Any]]:
+def _body_matches(body: str, term: QueryTerm, shown: set[int]) -> list[dict[str, Any]]:
     """The first lines that contain the term; if there is none, those with most of its words."""
     lines = body.split("\n")
     found = [number for number, line in enumerate(lines, 1) if term.needle in line.lower()]

@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 
 from lensbench.agents.mcp import tools as mcp_tools
 from lensbench.agents.mcp.question import Question, Term, read_question
-from lensbench_demo.offline.answer import Findings, Importers, Place, Uses, write_answer
+from lensbench_demo.offline.answer import AnswerParts, DefinitionPlace, Importers, Uses, write_answer
 from lensbench_demo.offline.outline import outline
 from lensbench_demo.offline.passages import COMMENT, GUARD, Passage, choose
 from lensbench_demo.offline.ranking import idf, prior, rank, term_weights
@@ -55,7 +55,7 @@ def answer_prompt(prompt: str, toolbox: Toolbox, seed: int) -> str:
     files = toolbox.glob()
     lead = _guided(question, toolbox, files) or _alone(question, toolbox, files, seed)
     passages = _passages(question, toolbox, lead)
-    findings = Findings(
+    findings = AnswerParts(
         passages=tuple(passages),
         followed=_follow(question, toolbox, files, passages),
         uses=_uses(question, toolbox, files, passages),
@@ -159,10 +159,10 @@ def _pointers(question: Question, toolbox: Toolbox, passages: Sequence[Passage])
 
 def _follow(
     question: Question, toolbox: Toolbox, files: Sequence[str], passages: Sequence[Passage]
-) -> tuple[Place, ...]:
+) -> tuple[DefinitionPlace, ...]:
     """Definitions of names that the passages point to: one step further, and two for values."""
     workspace = toolbox.workspace
-    places: list[Place] = []
+    places: list[DefinitionPlace] = []
     names = _pointers(question, toolbox, passages)[: FOLLOWED + 2]
     seen = set(names)
     while names and len(places) < FOLLOWED:
@@ -172,7 +172,7 @@ def _follow(
         if 1 <= len(defined) <= COMMON:
             path, line = defined[0]
             text = _continued(toolbox, path, line)
-            places.append(Place(path, line, name, text))
+            places.append(DefinitionPlace(path, line, name, text))
             further = [constant for constant in CONSTANT_VALUE.findall(text) if constant not in seen]
             names[:0] = further
             seen.update(further)

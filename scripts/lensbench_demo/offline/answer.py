@@ -18,7 +18,7 @@ USES_SHOWN, LINES_SHOWN, IMPORTERS_SHOWN = 10, 4, 16
 
 
 @dataclass(frozen=True)
-class Place:
+class DefinitionPlace:
     """A definition that a passage points to."""
 
     path: str
@@ -48,16 +48,16 @@ class Importers:
 
 
 @dataclass(frozen=True)
-class Findings:
+class AnswerParts:
     """Everything that the answer says."""
 
     passages: tuple[Passage, ...]
-    followed: tuple[Place, ...]
+    followed: tuple[DefinitionPlace, ...]
     uses: tuple[Uses, ...]
     importers: tuple[Importers, ...]
 
 
-def write_answer(findings: Findings, toolbox: Toolbox) -> str:
+def write_answer(findings: AnswerParts, toolbox: Toolbox) -> str:
     """The answer as Markdown, with the report of the protocol at its end."""
     blocks = list(_evidence(findings, toolbox))
     if not blocks:
@@ -68,7 +68,7 @@ def write_answer(findings: Findings, toolbox: Toolbox) -> str:
     return "\n".join([*body, "", *_report(findings, toolbox)]) + "\n"
 
 
-def _evidence(findings: Findings, toolbox: Toolbox) -> Iterator[list[str]]:
+def _evidence(findings: AnswerParts, toolbox: Toolbox) -> Iterator[list[str]]:
     """Blocks of lines, the most important first."""
     first = findings.passages[:3]
     yield from (_passage(passage, toolbox) for passage in first)
@@ -137,7 +137,7 @@ def _code(text: str) -> str:
     return f"{ticks}{text}{ticks}" if len(ticks) == 1 else f"{ticks} {text} {ticks}"
 
 
-def _report(findings: Findings, toolbox: Toolbox) -> Iterator[str]:
+def _report(findings: AnswerParts, toolbox: Toolbox) -> Iterator[str]:
     used = dict.fromkeys(passage.unit.path for passage in findings.passages)
     used |= dict.fromkeys(place.path for place in findings.followed)
     used |= dict.fromkeys(importers.target for importers in findings.importers)

@@ -16,7 +16,7 @@ from lensbench.changes.task import ChangeTask, content_bytes
 from lensbench.core.system.terminal import printable
 from lensbench.repositories.prepare import prepare
 from lensbench_tasks.author import AskedAgent, NoAnswer, marked, question
-from lensbench_tasks.changes.candidates import Bench, Fate
+from lensbench_tasks.changes.candidates import ChangeFate, Prover
 from lensbench_tasks.changes.prompts import needs, says_too_little, write_prompt
 
 ROUNDS = 2
@@ -25,7 +25,7 @@ LONGEST = 4000
 _TEMPLATE = "write_change_prompt.md.j2"
 
 
-def in_other_words(fates: Iterable[Fate], agent: AskedAgent, bench: Bench) -> Iterator[Fate]:
+def in_other_words(fates: Iterable[ChangeFate], agent: AskedAgent, bench: Prover) -> Iterator[ChangeFate]:
     """The fates, with the agent's prompts in proven tasks, or the original prompts where the agent's are unusable."""
     for fate in fates:
         if fate.task is None:
@@ -36,7 +36,7 @@ def in_other_words(fates: Iterable[Fate], agent: AskedAgent, bench: Bench) -> It
         yield fate._replace(task=fate.task.model_copy(update={"prompt": prompt or fate.task.prompt}), note=note)
 
 
-def _asked(task: ChangeTask, agent: AskedAgent, bench: Bench) -> tuple[str, str]:
+def _asked(task: ChangeTask, agent: AskedAgent, bench: Prover) -> tuple[str, str]:
     """The prompt, or "", and a remark for the report."""
     assert task.repository
     tree = prepare(task.repository, bench.cache).tree.resolve()

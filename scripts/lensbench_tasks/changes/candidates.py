@@ -13,7 +13,7 @@ from lensbench.agents.sandbox import Sandbox
 from lensbench.changes.environment import Environment, prepare_environment
 from lensbench.changes.execute import TestRun, run_tests
 from lensbench.changes.hidden_files import with_files
-from lensbench.changes.proof import Proof, prove
+from lensbench.changes.proof import ChangeProof, prove
 from lensbench.changes.reports import MAX_REPORT, TestResult
 from lensbench.changes.task import Binary, ChangeTask, Content, FromSource, Tests
 from lensbench.core.errors import UserError
@@ -35,7 +35,7 @@ def task_id(name: str) -> str:
     return f"{plain[: _LONGEST_ID - 9].rstrip('-')}-{hashlib.sha256(name.encode()).hexdigest()[:8]}"
 
 
-class Fate(NamedTuple):
+class ChangeFate(NamedTuple):
     """The outcome for a change: a proven task, or the reasons against it."""
 
     id: str
@@ -43,7 +43,7 @@ class Fate(NamedTuple):
     """One line that describes the change."""
     task: ChangeTask | None
     reasons: tuple[str, ...] = ()
-    proof: Proof | None = None
+    proof: ChangeProof | None = None
     note: str = ""
     """A remark for the report."""
 
@@ -59,7 +59,7 @@ class Fate(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Bench:
+class Prover:
     """The sandbox and cache in which candidates are tried."""
 
     sandbox: Sandbox
@@ -85,26 +85,28 @@ class Bench:
             raise UserError(f"the tests cannot be started: {done.unstarted}")
         return done
 
-    def proven(self, task: ChangeTask) -> Fate:
+    def proven(self, task: ChangeTask) -> ChangeFate:
         """The fate of a task from a task set."""
         what = task.prompt.splitlines()[0]
         if self.sandbox.lack:
-            return Fate(task.id, what, None, (self.sandbox.lack,))
+            return ChangeFate(task.id, what, None, (self.sandbox.lack,))
         if task.repository is None:
-            return Fate(task.id, what, None, ("it names no repository; write repository: in the task",))
+            return ChangeFate(task.id, what, None, ("it names no repository; write repository: in the task",))
         try:
             tree = prepare(task.repository, self.cache).tree.resolve()
             return self.judged(task, what, tree, self.environment(task.environment, tree, task.container))
         except UserError as error:
-            return Fate(task.id, what, None, (str(error).splitlines()[0],))
+            return ChangeFate(task.id, what, None, (str(error).splitlines()[0],))
 
-    def judged(self, task: ChangeTask, what: str, tree: Path, environment: Environment, foreign: bool = False) -> Fate:
+    def judged(
+        self, task: ChangeTask, what: str, tree: Path, environment: Environment, foreign: bool = False
+    ) -> ChangeFate:
         """The task with its proven tests, or why it is dropped."""
         proof = prove(with_files(task, self.cache), tree, self.sandbox, environment, foreign=foreign)
         if not proof.holds:
-            return Fate(task.id, what, None, proof.reasons, proof)
+            return ChangeFate(task.id, what, None, proof.reasons, proof)
         tests = task.tests.model_copy(update={"fail_to_pass": proof.fail_to_pass, "pass_to_pass": proof.pass_to_pass})
-        return Fate(task.id, what, task.model_copy(update={"tests": tests}), (), proof)
+        return ChangeFate(task.id, what, task.model_copy(update={"tests": tests}), (), proof)
 
 
 def hidden_tests(

@@ -16,7 +16,7 @@ from lensbench.core.tasks import Git
 from lensbench.repositories.pin import Pinned
 from lensbench.repositories.prepare import prepare
 from lensbench.repositories.sources.git_program import GitError, git
-from lensbench_tasks.changes.candidates import Bench, Fate, hidden_tests, told_apart
+from lensbench_tasks.changes.candidates import ChangeFate, Prover, hidden_tests, told_apart
 from lensbench_tasks.changes.history import Commit, commits
 from lensbench_tasks.changes.prompts import category_of, needs, says_too_little, write_prompt
 from lensbench_tasks.changes.suites import Moment, suite_of
@@ -26,8 +26,8 @@ SHORT_ID = 8
 
 
 def tasks_from_history(
-    name: str, pinned: Pinned, bench: Bench, environment: Sequence[str], command: str, timeout_s: float
-) -> Iterator[Fate]:
+    name: str, pinned: Pinned, bench: Prover, environment: Sequence[str], command: str, timeout_s: float
+) -> Iterator[ChangeFate]:
     """A task, or the reasons against it, for each commit that touches source and tests, newest first.
 
     Each is about the repository before the commit, with the history up to there. Raises UserError without a history.
@@ -40,12 +40,12 @@ def tasks_from_history(
         task_id = f"{name}-{commit.id[:SHORT_ID]}"
         what = commit.message.partition("\n")[0]
         if says_too_little(commit.message):
-            yield Fate(task_id, what, None, ("the commit's message does not describe the goal",))
+            yield ChangeFate(task_id, what, None, ("the commit's message does not describe the goal",))
             continue
         try:
             yield _fate(task_id, what, commit, before, history, bench, environment, command, timeout_s)
         except (UserError, GitError, UnicodeDecodeError) as error:
-            yield Fate(task_id, what, None, (str(error).replace("\n", "; "),))
+            yield ChangeFate(task_id, what, None, (str(error).replace("\n", "; "),))
 
 
 def _moment(before: Git, history: Path, commit: str) -> Moment:
@@ -60,9 +60,9 @@ def _moment(before: Git, history: Path, commit: str) -> Moment:
 
 
 def _fate(
-    task_id: str, what: str, commit: Commit, before: Git, history: Path, bench: Bench, environment: Sequence[str],
+    task_id: str, what: str, commit: Commit, before: Git, history: Path, bench: Prover, environment: Sequence[str],
     command: str, timeout_s: float,
-) -> Fate:  # fmt: skip
+) -> ChangeFate:  # fmt: skip
     reference = git(
         history, "--literal-pathspecs", "diff", "--binary", "--full-index", "--no-renames", "--no-ext-diff",
         commit.parent, commit.id, "--", *commit.sources,
@@ -71,7 +71,7 @@ def _fate(
     suite = suite_of(tree, environment, command, _moment(before, history, commit.id))
     programs = [path for path in commit.tests if suite.starts(path)]
     if not programs:
-        return Fate(task_id, what, None, ("it changes no runnable test file",))
+        return ChangeFate(task_id, what, None, ("it changes no runnable test file",))
     commands, installed = bench.first_environment(suite.environments, tree)
     after = Git(git=before.git, revision=commit.id)
     tests = hidden_tests(suite, programs, {path: FromSource(source=after) for path in commit.tests}, timeout_s)
@@ -82,12 +82,12 @@ def _fate(
     filled = with_files(task, bench.cache).tests
     runs = [bench.run(tree, patch, filled, installed) for patch in (b"", reference)]
     if runs[1].problem:
-        return Fate(task_id, what, None, (runs[1].problem,))
+        return ChangeFate(task_id, what, None, (runs[1].problem,))
     failing, kept = told_apart(*runs)
     if not failing:
         unloaded = unloaded_files(runs[1].results, filled.files)
         why = f"; {', '.join(sorted(unloaded))}: does not load{last_error(runs[1].output, ': ')}" if unloaded else ""
-        return Fate(task_id, what, None, (f"no test fails before the commit and passes after it{why}",))
+        return ChangeFate(task_id, what, None, (f"no test fails before the commit and passes after it{why}",))
     found = tests.model_copy(update={"fail_to_pass": failing, "pass_to_pass": kept})
     texts = [content for content in filled.files.values() if isinstance(content, str)]
     prompt = write_prompt(commit.message, failing, needs(reference.decode(), texts, tree))

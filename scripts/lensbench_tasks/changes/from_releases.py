@@ -13,11 +13,11 @@ from lensbench.core.errors import UserError
 from lensbench.core.tasks import Npm, Pypi, Source
 from lensbench.repositories.prepare import prepare
 from lensbench.repositories.sources import npm, pypi
-from lensbench_tasks.changes.candidates import Bench, Fate, contents, hidden_tests
+from lensbench_tasks.changes.candidates import ChangeFate, Prover, contents, hidden_tests
 from lensbench_tasks.changes.kinds import Kind, is_program, kind_of
 from lensbench_tasks.changes.pieces import differences, patch
-from lensbench_tasks.changes.prompts import Needs, category_of, entry_of, needs, write_prompt
-from lensbench_tasks.changes.releases import Change, changes_between
+from lensbench_tasks.changes.prompts import HiddenNeeds, category_of, entry_of, needs, write_prompt
+from lensbench_tasks.changes.releases import ReleaseChange, changes_between
 from lensbench_tasks.changes.suites import Suite, suite_of
 
 _FORM = re.compile(r"(pypi|npm):(@?[A-Za-z0-9._/-]+?)@([0-9][^@,\s]*?)\.\.([0-9][^@,\s]*)")
@@ -55,8 +55,8 @@ def _pinned(index: str, name: str, version: str) -> Source:
 
 
 def tasks_between(
-    releases: Releases, bench: Bench, environment: Sequence[str], command: str, timeout_s: float
-) -> Iterator[Fate]:
+    releases: Releases, bench: Prover, environment: Sequence[str], command: str, timeout_s: float
+) -> Iterator[ChangeFate]:
     """A task, or the reasons against it, for each change between the releases. Raises UserError for unusable
     releases."""
     earlier, later = (prepare(source, bench.cache).tree.resolve() for source in (releases.earlier, releases.later))
@@ -80,7 +80,7 @@ def tasks_between(
         paths = sorted({piece.path for piece in change.pieces})
         what = f"{', '.join(paths)}: {sum(piece.size for piece in change.pieces)} lines"
         if reasons := _too_much(change):
-            yield Fate(name, what, None, reasons)
+            yield ChangeFate(name, what, None, reasons)
             continue
         text = patch(change.pieces, earlier)
         hidden_texts = [str(files[path]) for path in change.tests]
@@ -88,13 +88,13 @@ def tasks_between(
         yield bench.judged(task.model_copy(update={"reference": text}), what, earlier, installed)
 
 
-def _too_much(change: Change) -> tuple[str, ...]:
+def _too_much(change: ReleaseChange) -> tuple[str, ...]:
     lines = sum(piece.size for piece in change.pieces)
     return (f"it changes {lines} lines, more than {MAX_LINES}",) if lines > MAX_LINES else ()
 
 
 def _task(
-    name: str, releases: Releases, change: Change, suite: Suite, entries: Sequence[str], needed: Needs,
+    name: str, releases: Releases, change: ReleaseChange, suite: Suite, entries: Sequence[str], needed: HiddenNeeds,
     timeout_s: float,
 ) -> ChangeTask:  # fmt: skip
     programs = [path for path in change.tests if is_program(path)]

@@ -29,7 +29,7 @@ from lensbench.core.system.private_folders import private_folder
 from lensbench.core.system.trees import copy_tree, remove_tree
 from lensbench.core.tasks import Folder
 from lensbench.repositories.prepare import prepare
-from lensbench_tasks.changes.candidates import UNKNOWN, Bench, Fate, task_id, told_apart
+from lensbench_tasks.changes.candidates import UNKNOWN, ChangeFate, Prover, task_id, told_apart
 from lensbench_tasks.changes.prompts import category_of
 
 TESTS, VERDICT = ".hidden-tests", ".verdict"
@@ -84,7 +84,7 @@ class _Files(NamedTuple):
     solution: Path
 
 
-def tasks_from_harbor(folder: Path, output: Path, bench: Bench, timeout_s: float) -> Iterator[Fate]:
+def tasks_from_harbor(folder: Path, output: Path, bench: Prover, timeout_s: float) -> Iterator[ChangeFate]:
     """A task, or the reasons against it, for `folder` or each task folder in it. Raises UserError if there is none.
 
     The files of a task's repository are written next to `output`.
@@ -102,10 +102,10 @@ def tasks_from_harbor(folder: Path, output: Path, bench: Bench, timeout_s: float
         try:
             yield _fate_here_or_in_image(name, each, output.with_suffix("") / name / "repository", bench, timeout_s)
         except (Refused, UserError, OSError) as error:
-            yield Fate(name, str(each), None, (str(error).replace("\n", "; "),))
+            yield ChangeFate(name, str(each), None, (str(error).replace("\n", "; "),))
 
 
-def _fate_here_or_in_image(name: str, folder: Path, repository: Path, bench: Bench, timeout_s: float) -> Fate:
+def _fate_here_or_in_image(name: str, folder: Path, repository: Path, bench: Prover, timeout_s: float) -> ChangeFate:
     """The fate with this machine's programs; where these do not suffice, with the task's image."""
     files = _read(folder)
     if refused := [key for key, value in files.settings.items() if not _is_honoured(key, value)]:
@@ -125,8 +125,8 @@ def _fate_here_or_in_image(name: str, folder: Path, repository: Path, bench: Ben
 
 
 def _fate(
-    name: str, folder: Path, files: _Files, repository: Path, bench: Bench, timeout_s: float, container: str
-) -> Fate:
+    name: str, folder: Path, files: _Files, repository: Path, bench: Prover, timeout_s: float, container: str
+) -> ChangeFate:
     workdir = _fill(files.environment, repository, is_built=bool(container))
     moved = _Moved(workdir)
     source = Folder(path=str(repository))
@@ -324,7 +324,7 @@ def _variables(files: _Files) -> list[str]:
     return [name + "=" + shlex.quote(str(value).strip('"')) for name, value in pairs if "$" not in str(value)]
 
 
-def _solve(script: Path, moved: _Moved, tree: Path, bench: Bench, environment: Environment, timeout_s: float) -> bytes:
+def _solve(script: Path, moved: _Moved, tree: Path, bench: Prover, environment: Environment, timeout_s: float) -> bytes:
     """The patch from running the solution's script without network."""
     if not script.is_file():
         raise Refused(f"{script.name}: missing, so nothing proves the task")

@@ -21,7 +21,7 @@ _NAME = re.compile(rb"(?=\w*(?:[a-z][A-Z]|[_.]\w))[A-Za-z_$][\w$]*(?:\.[\w$]+)*"
 """A name of several words or parts; a single word may as well be a comment's."""
 
 
-class Piece(NamedTuple):
+class EditPiece(NamedTuple):
     """Replaces lines `start` to `stop` of a file with `lines`; or the whole file if it is new, deleted or binary."""
 
     path: str
@@ -36,7 +36,7 @@ class Piece(NamedTuple):
         return self.stop - self.start + len(self.lines)
 
 
-def differences(before: Path, after: Path, wanted: Callable[[str], bool]) -> list[Piece]:
+def differences(before: Path, after: Path, wanted: Callable[[str], bool]) -> list[EditPiece]:
     """The pieces that change tree `before` to `after`, in the `wanted` files, sorted by path and line."""
     paths = sorted({*_files(before), *_files(after)})
     return [piece for path in paths if wanted(path) for piece in _pieces(path, _read(before, path), _read(after, path))]
@@ -57,21 +57,21 @@ def _read(tree: Path, path: str) -> bytes | None:
     return file.read_bytes() if file.is_file() and not file.is_symlink() else None
 
 
-def _pieces(path: str, before: bytes | None, after: bytes | None) -> Iterator[Piece]:
+def _pieces(path: str, before: bytes | None, after: bytes | None) -> Iterator[EditPiece]:
     if before == after:
         return
     old, new = (text.splitlines(keepends=True) if text is not None else [] for text in (before, after))
     if before is None or after is None or b"\0" in before + after:
-        yield Piece(path, 0, len(old), tuple(new), whole=True)
+        yield EditPiece(path, 0, len(old), tuple(new), whole=True)
         return
     matcher = difflib.SequenceMatcher(None, old, new, autojunk=False)
     for group in matcher.get_grouped_opcodes(_NEAR // 2):
         edits = [opcode for opcode in group if opcode[0] != "equal"]
         (_, start, _, first, _), (_, _, stop, _, last) = edits[0], edits[-1]
-        yield Piece(path, start, stop, tuple(new[first:last]))
+        yield EditPiece(path, start, stop, tuple(new[first:last]))
 
 
-def own_names(pieces: Sequence[Piece], before: Path) -> list[frozenset[bytes]]:
+def own_names(pieces: Sequence[EditPiece], before: Path) -> list[frozenset[bytes]]:
     """The names on the changed lines of each piece, old and new, that no unchanged line of the changed files has."""
     files = {path: (_read(before, path) or b"").splitlines() for path in {piece.path for piece in pieces}}
     texts = [b"\n".join((*files[piece.path][piece.start : piece.stop], *piece.lines)) for piece in pieces]
@@ -81,7 +81,7 @@ def own_names(pieces: Sequence[Piece], before: Path) -> list[frozenset[bytes]]:
     return [frozenset(_NAME.findall(text)) - common for text in texts]
 
 
-def apply(pieces: Iterable[Piece], tree: Path) -> None:
+def apply(pieces: Iterable[EditPiece], tree: Path) -> None:
     """Applies pieces to `tree`, which must be unchanged since they were computed."""
     for path, of_file in groupby(sorted(pieces), key=lambda piece: piece.path):
         file, edits = tree / path, list(of_file)
@@ -95,7 +95,7 @@ def apply(pieces: Iterable[Piece], tree: Path) -> None:
         file.write_bytes(b"".join(lines))
 
 
-def patch(pieces: Iterable[Piece], before: Path) -> str:
+def patch(pieces: Iterable[EditPiece], before: Path) -> str:
     """The pieces as a unified diff to the tree `before`, in git's format."""
     chosen = list(pieces)
     with tempfile.TemporaryDirectory(prefix="lb-") as folder:

@@ -16,7 +16,7 @@ from lensbench.plan.task_files import read_scenarios
 from lensbench.repositories.pin import pin
 from lensbench_tasks.author import asked_agent
 from lensbench_tasks.changes.agent_prompts import in_other_words
-from lensbench_tasks.changes.candidates import Bench, Fate
+from lensbench_tasks.changes.candidates import ChangeFate, Prover
 from lensbench_tasks.changes.from_history import tasks_from_history
 from lensbench_tasks.changes.from_releases import read_releases, tasks_between
 from lensbench_tasks.changes.harbor import tasks_from_harbor
@@ -52,13 +52,13 @@ def add_options(parser: argparse.ArgumentParser) -> argparse._MutuallyExclusiveG
 def write_changes(given: argparse.Namespace, settings: Settings) -> None:
     """Writes the set, its reference patches and its report. Raises UserError when no task is proven."""
     name = given.output.stem
-    bench = Bench(find_sandbox(settings.for_sandbox()), Path(settings.cache))
+    bench = Prover(find_sandbox(settings.for_sandbox()), Path(settings.cache))
     if not bench.sandbox.program:
         raise UserError(f"tests of changes {bench.sandbox.lack}")
     told = _source(name, given, bench)
     if given.prompts == "agent":
         told = in_other_words(told, asked_agent(settings, given.output.with_suffix(".transcripts")), bench)
-    fates: list[Fate] = []
+    fates: list[ChangeFate] = []
     report = given.output.with_suffix(".report.md")
     for fate in _tried(told, given.count):
         fates.append(fate)
@@ -75,7 +75,7 @@ def write_changes(given: argparse.Namespace, settings: Settings) -> None:
     print(f"{given.output}: {count} of {given.count} tasks; see {report} for the others")
 
 
-def _source(name: str, given: argparse.Namespace, bench: Bench) -> Iterator[Fate]:
+def _source(name: str, given: argparse.Namespace, bench: Prover) -> Iterator[ChangeFate]:
     how = (bench, given.environment, given.command, given.timeout)
     if given.releases:
         return tasks_between(read_releases(given.releases), *how)
@@ -88,7 +88,7 @@ def _source(name: str, given: argparse.Namespace, bench: Bench) -> Iterator[Fate
     return tasks_from_history(name, pin(given.repo), *how)
 
 
-def _tried(fates: Iterable[Fate], wanted: int) -> Iterator[Fate]:
+def _tried(fates: Iterable[ChangeFate], wanted: int) -> Iterator[ChangeFate]:
     """The fates up to the wanted number of tasks, printed as they are found."""
     kept = 0
     for number, fate in enumerate(fates, 1):

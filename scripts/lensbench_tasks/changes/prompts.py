@@ -25,27 +25,27 @@ _REFERENCE = re.compile(r"\s?\(?(?:[Gg][Hh]-|#)\d+\)?")
 SHOWN_TESTS = 8
 
 
-class Needs(NamedTuple):
+class HiddenNeeds(NamedTuple):
     """What the hidden tests need that only the reference has: an agent cannot guess it."""
 
     names: tuple[str, ...] = ()
     texts: tuple[str, ...] = ()
 
 
-NOTHING = Needs()
+NOTHING = HiddenNeeds()
 
 
-def needs(reference: str, tests: Sequence[str], tree: Path) -> Needs:
+def needs(reference: str, tests: Sequence[str], tree: Path) -> HiddenNeeds:
     """The names that the reference defines and the texts that it adds, which the tests use and `tree` does not have."""
     known = git(tree, "grep", "-hIF", "-e", "", "--", ".").decode(errors="replace")
     defined = {one or other for one, other in _DEFINED.findall(reference)}
     used = {name for text in tests for name in _IDENTIFIER.findall(text)}
     added = "\n".join(line for line in reference.splitlines() if line.startswith("+"))
     compared = {found for text in tests for _, found in _TEXT.findall(text) if found in added and found not in known}
-    return Needs(tuple(sorted((defined & used) - set(_IDENTIFIER.findall(known)))), tuple(sorted(compared)))
+    return HiddenNeeds(tuple(sorted((defined & used) - set(_IDENTIFIER.findall(known)))), tuple(sorted(compared)))
 
 
-def write_prompt(message: str, failing: Sequence[str], needed: Needs = NOTHING) -> str:
+def write_prompt(message: str, failing: Sequence[str], needed: HiddenNeeds = NOTHING) -> str:
     """The prompt: the author's message with the names of the failing tests, and what these need.
 
     Issue numbers are removed, because the agent cannot look them up.

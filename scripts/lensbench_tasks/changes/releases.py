@@ -10,7 +10,7 @@ from typing import NamedTuple
 from lensbench.core.errors import UserError
 from lensbench.core.system.trees import copy_tree
 from lensbench_tasks.changes.kinds import Kind, is_program, kind_of
-from lensbench_tasks.changes.pieces import Piece, apply, differences, own_names
+from lensbench_tasks.changes.pieces import EditPiece, apply, differences, own_names
 from lensbench_tasks.changes.reducing import separate
 
 Run = Callable[[Path, Sequence[str], Collection[str]], Mapping[str, bool] | None]
@@ -22,16 +22,16 @@ MAX_FAILING = 40
 """The maximum number of failing tests per file; more indicate a failing import, which separates no changes."""
 
 
-class Change(NamedTuple):
+class ReleaseChange(NamedTuple):
     """A change that tests can separate from the rest of the release."""
 
-    pieces: tuple[Piece, ...]
+    pieces: tuple[EditPiece, ...]
     tests: tuple[str, ...]
     """The hidden test files."""
     fail_to_pass: tuple[str, ...]
 
 
-def changes_between(earlier: Path, later: Path, run: Run) -> list[Change]:
+def changes_between(earlier: Path, later: Path, run: Run) -> list[ReleaseChange]:
     """The independent changes from `earlier` to `later` that tests need, most tests first.
 
     None breaks a test that passed before and passes with all of them. Pieces that no test needs belong to the changes
@@ -79,7 +79,7 @@ def changes_between(earlier: Path, later: Path, run: Run) -> list[Change]:
         chosen = change.pieces | {number for number in unneeded if names[number] & own}
         files = [file for file in asking if asking[file] & change.tests]
         helpers = [path for path in changed if path not in programs]
-        found.append(Change(
+        found.append(ReleaseChange(
             tuple(pieces[number] for number in sorted(chosen)), (*files, *helpers),
             tuple(sorted(change.tests)),
         ))  # fmt: skip

@@ -17,7 +17,7 @@ from lensbench.core.system.private_folders import private_folder
 from lensbench.core.system.trees import copy_tree
 from lensbench.core.tasks import Git
 from lensbench.repositories.prepare import prepare
-from lensbench_tasks.changes.candidates import Bench, Fate, hidden_tests, task_id, told_apart
+from lensbench_tasks.changes.candidates import ChangeFate, Prover, hidden_tests, task_id, told_apart
 from lensbench_tasks.changes.prompts import category_of
 from lensbench_tasks.changes.suites import Moment, suite_of
 
@@ -44,8 +44,8 @@ class Refused(Exception):
 
 
 def tasks_from_swebench(
-    file: Path, mirrors: Path, bench: Bench, environment: Sequence[str], command: str, timeout_s: float
-) -> Iterator[Fate]:
+    file: Path, mirrors: Path, bench: Prover, environment: Sequence[str], command: str, timeout_s: float
+) -> Iterator[ChangeFate]:
     """A task, or the reasons against it, for each line of `file`, or each object of its JSON array.
 
     Raises UserError when it cannot be read.
@@ -64,7 +64,7 @@ def tasks_from_swebench(
             name, what = instance.instance_id, f"{instance.repo} at {instance.base_commit[:12]}"
             yield _fate(instance, what, mirrors, bench, environment, command, timeout_s)
         except (Refused, PatchError, UserError) as error:
-            yield Fate(task_id(name), what, None, (str(error).replace("\n", "; "),))
+            yield ChangeFate(task_id(name), what, None, (str(error).replace("\n", "; "),))
 
 
 def read_instance(line: str) -> Instance:
@@ -112,9 +112,9 @@ def _names(value: Mapping[str, Any], key: str) -> tuple[str, ...]:
 
 
 def _fate(
-    instance: Instance, what: str, mirrors: Path, bench: Bench, environment: Sequence[str], command: str,
+    instance: Instance, what: str, mirrors: Path, bench: Prover, environment: Sequence[str], command: str,
     timeout_s: float,
-) -> Fate:  # fmt: skip
+) -> ChangeFate:  # fmt: skip
     source = Git(git=str(_mirror(mirrors, instance.repo)), revision=instance.base_commit)
     tree = prepare(source, bench.cache).tree.resolve()
     files = _hidden(tree, instance.test_patch)
@@ -128,12 +128,12 @@ def _fate(
         repository=source, prompt=instance.problem_statement, tests=hidden_tests(suite, programs, files, timeout_s),
         reference=instance.patch,
     )  # fmt: skip
-    best: Fate | None = None
+    best: ChangeFate | None = None
     for commands in suite.environments:  # neither the newest packages nor those of the date suit every line
         try:
             fate = _tried(instance, task.model_copy(update={"environment": commands}), what, tree, bench)
         except (Refused, UserError) as error:
-            fate = Fate(task.id, what, None, (str(error).replace("\n", "; "),))
+            fate = ChangeFate(task.id, what, None, (str(error).replace("\n", "; "),))
         if fate.task:
             return fate
         best = fate if best is None or (fate.proof and not best.proof) else best
@@ -141,7 +141,7 @@ def _fate(
     return best
 
 
-def _tried(instance: Instance, task: ChangeTask, what: str, tree: Path, bench: Bench) -> Fate:
+def _tried(instance: Instance, task: ChangeTask, what: str, tree: Path, bench: Prover) -> ChangeFate:
     installed = bench.environment(task.environment, tree)
     runs = [bench.run(tree, patch, task.tests, installed) for patch in (b"", instance.patch.encode())]
     if runs[1].problem:

@@ -13,7 +13,7 @@ from lensbench.core.system.files import write_atomic
 from lensbench.core.tasks import Source
 from lensbench.plan.freeze import source_name
 from lensbench.repositories.prepare import source_key
-from lensbench_tasks.changes.candidates import Fate
+from lensbench_tasks.changes.candidates import ChangeFate
 from lensbench_tasks.files import plain_text
 
 _WIDTH = 110
@@ -34,7 +34,7 @@ def _text(dumper: yaml.SafeDumper, text: str) -> yaml.ScalarNode:
 _Dumper.add_representer(str, _text)
 
 
-def write_set(name: str, fates: Sequence[Fate], output: Path, head: str, beside: Path | None = None) -> None:
+def write_set(name: str, fates: Sequence[ChangeFate], output: Path, head: str, beside: Path | None = None) -> None:
     """Writes the proven tasks to `output`, and each reference to `<task id>.diff` in the folder `beside`.
 
     By default, that folder has the name of the set.
@@ -88,12 +88,12 @@ def _plain(task: ChangeTask, output: Path, beside: Path) -> dict[str, Any]:
     return {key: value[key] for key in _KEYS if key in value}
 
 
-def render_report(name: str, fates: Sequence[Fate]) -> str:
+def render_report(name: str, fates: Sequence[ChangeFate]) -> str:
     """The report as Markdown."""
     return f"# Change tasks: {name}\n\n{render_table(fates)}"
 
 
-def render_table(fates: Sequence[Fate]) -> str:
+def render_table(fates: Sequence[ChangeFate]) -> str:
     """The outcomes of the changes as a Markdown table: proven, dropped with reasons, flaky, seconds."""
     kept = [fate for fate in fates if fate.task]
     lines = [f"{len(kept)} of {len(fates)} changes are proven tasks.", ""]
@@ -114,7 +114,7 @@ def render_table(fates: Sequence[Fate]) -> str:
     return "\n".join(lines) + "\n"
 
 
-def _row(fate: Fate) -> str:
+def _row(fate: ChangeFate) -> str:
     task, proof = fate.task, fate.proof
     assert task
     assert task.repository

@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterator
 
 from lensbench.core.tasks import AtMost, Category, Criterion, Pattern, Proof
-from lensbench_tasks.mining.calls import Call, by_callee, calls
+from lensbench_tasks.mining.calls import CallSite, by_callee, calls
 from lensbench_tasks.mining.drafts import MAX_ITEMS, MAX_WRONG, MIN_ITEMS, Draft, Item, shuffled, wrong_items
 from lensbench_tasks.mining.patterns import is_telling, named, place
 from lensbench_tasks.parsers.code import CALLABLES
@@ -28,7 +28,7 @@ def drafts(survey: Survey, rng: random.Random) -> Iterator[Draft]:
             )
 
 
-def _are_all(found: list[Call], survey: Survey) -> bool:
+def _are_all(found: list[CallSite], survey: Survey) -> bool:
     """True when no other file contains the name followed by a bracket."""
     callee = found[0].callee
     called = re.compile(rf"(?<![\w$]){re.escape(callee.name)}\s*\(")
@@ -36,7 +36,7 @@ def _are_all(found: list[Call], survey: Survey) -> bool:
     return files - {callee.path} == {call.caller.path for call in found}
 
 
-def _others(found: list[Call], survey: Survey, rng: random.Random) -> list[Pattern]:
+def _others(found: list[CallSite], survey: Survey, rng: random.Random) -> list[Pattern]:
     """Functions with unique names in files that are unrelated to the call."""
     apart = {found[0].callee.path, *(call.caller.path for call in found)}
     names = [
@@ -48,7 +48,7 @@ def _others(found: list[Call], survey: Survey, rng: random.Random) -> list[Patte
     return [*shuffled(dict.fromkeys(names), rng)[:MAX_WRONG]]
 
 
-def _item(call: Call, limit: AtMost | None, survey: Survey) -> Item:
+def _item(call: CallSite, limit: AtMost | None, survey: Survey) -> Item:
     caller, callee = call.caller, call.callee
     return Item(
         "",

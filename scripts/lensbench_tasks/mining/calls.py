@@ -14,7 +14,7 @@ _CALLS = {"call", "call_expression", "new_expression"}
 MIN_LENGTH = 4
 
 
-class Call(NamedTuple):
+class CallSite(NamedTuple):
     """A function that calls a definition in another file, with the text of the call up to the bracket."""
 
     caller: Definition
@@ -22,7 +22,7 @@ class Call(NamedTuple):
     quote: str
 
 
-def calls(survey: Survey) -> Iterator[Call]:
+def calls(survey: Survey) -> Iterator[CallSite]:
     """The calls by a bare name that is defined once, at the top level of another file visible from the caller's file.
 
     Only the first call of a function by the same caller.
@@ -37,7 +37,7 @@ def calls(survey: Survey) -> Iterator[Call]:
                 callee = survey.only(name) if name not in own and name not in seen else None
                 if callee and callee.kind in (*CALLABLES, "class") and _sees(path, callee.path, survey):
                     seen.add(name)
-                    yield Call(caller, callee, quote)
+                    yield CallSite(caller, callee, quote)
 
 
 def _called(caller: Definition) -> Iterator[tuple[str, str]]:
@@ -56,7 +56,7 @@ def _sees(path: str, other: str, survey: Survey) -> bool:
     return same_package or other in survey.imports.get(path, ())
 
 
-def by_callee(found: list[Call]) -> Mapping[Definition, list[Call]]:
+def by_callee(found: list[CallSite]) -> Mapping[Definition, list[CallSite]]:
     """Definition -> the calls of it."""
     grouped = defaultdict(list)
     for call in found:
@@ -64,7 +64,7 @@ def by_callee(found: list[Call]) -> Mapping[Definition, list[Call]]:
     return grouped
 
 
-def by_caller(found: list[Call]) -> Mapping[Definition, list[Call]]:
+def by_caller(found: list[CallSite]) -> Mapping[Definition, list[CallSite]]:
     """Definition -> the calls that it makes."""
     grouped = defaultdict(list)
     for call in found:

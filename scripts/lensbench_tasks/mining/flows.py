@@ -6,7 +6,7 @@ import random
 from collections.abc import Iterator
 
 from lensbench.core.tasks import Category, Criterion, Proof
-from lensbench_tasks.mining.calls import Call, by_caller, calls
+from lensbench_tasks.mining.calls import CallSite, by_caller, calls
 from lensbench_tasks.mining.drafts import MAX_ITEMS, MIN_ITEMS, Draft, Item, shuffled
 from lensbench_tasks.mining.patterns import named, place
 from lensbench_tasks.survey import Survey
@@ -35,7 +35,7 @@ def drafts(survey: Survey, rng: random.Random) -> Iterator[Draft]:
             )
 
 
-def _item(call: Call, survey: Survey) -> Item:
+def _item(call: CallSite, survey: Survey) -> Item:
     caller, callee = call.caller, call.callee
     return Item(
         "",

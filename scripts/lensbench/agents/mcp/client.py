@@ -36,7 +36,7 @@ _NO_END = "its tools/list never ends: it names a next page again and again, whic
 
 
 @dataclass(frozen=True)
-class Entry:
+class ServerEntry:
     """A server of the file: a program with its arguments and environment, or an address."""
 
     command: tuple[str, ...] = ()
@@ -46,7 +46,7 @@ class Entry:
 
 
 @dataclass(frozen=True)
-class Status:
+class ServerStatus:
     """How the start of a server ended."""
 
     name: str
@@ -74,7 +74,7 @@ class _Connection:
     tools: tuple[OfferedTool, ...]
 
 
-def read_config(path: Path) -> dict[str, Entry | str]:
+def read_config(path: Path) -> dict[str, ServerEntry | str]:
     """name -> its entry, or the sentence that says why it cannot be used. Raises UserError for a broken file."""
     try:
         servers = json.loads(path.read_text(encoding="utf-8"))["mcpServers"]
@@ -92,7 +92,7 @@ class Servers:
 
     def __init__(
         self,
-        entries: dict[str, Entry | str],
+        entries: dict[str, ServerEntry | str],
         workspace: str,
         start_seconds: float,
         environment: Mapping[str, str] = os.environ,
@@ -111,11 +111,11 @@ class Servers:
         self.instructions: dict[str, str] = {}  # what each server tells the model about itself
 
     @property
-    def statuses(self) -> tuple[Status, ...]:
+    def statuses(self) -> tuple[ServerStatus, ...]:
         """How each server is, in the order of the file."""
         reasons = {name: reason if isinstance(reason, str) else "" for name, reason in self._reasons.items()}
         return tuple(
-            Status(name, name in self._connections, reason, self._faults.get(name, ""), self._said.get(name, ""))
+            ServerStatus(name, name in self._connections, reason, self._faults.get(name, ""), self._said.get(name, ""))
             for name, reason in reasons.items()
         )
 
@@ -125,7 +125,7 @@ class Servers:
         return tuple(tool for connection in self._connections.values() for tool in connection.tools)
 
     def __enter__(self) -> Servers:
-        usable = {name: entry for name, entry in self._entries.items() if isinstance(entry, Entry)}
+        usable = {name: entry for name, entry in self._entries.items() if isinstance(entry, ServerEntry)}
         try:
             outcomes = self._start(usable) if usable else {}
         except BaseException:
@@ -139,7 +139,7 @@ class Servers:
         self, kind: type[BaseException] | None, value: BaseException | None, trace: TracebackType | None
     ) -> None:
         self._stack.close()
-        if any(isinstance(entry, Entry) and entry.command for entry in self._entries.values()):
+        if any(isinstance(entry, ServerEntry) and entry.command for entry in self._entries.values()):
             end_children()
 
     def call(self, tool: OfferedTool, arguments: dict[str, Any]) -> Result:
@@ -155,7 +155,7 @@ class Servers:
             return Result(_reason(error), True)
         return result
 
-    def _start(self, entries: dict[str, Entry]) -> dict[str, _Connection | str]:
+    def _start(self, entries: dict[str, ServerEntry]) -> dict[str, _Connection | str]:
         """Starts all servers at once. Returns each one's connection, or why it has none."""
         import anyio
         from anyio.from_thread import start_blocking_portal
@@ -183,7 +183,7 @@ class Servers:
         return {name: future.result() for name, future in ready.items()}
 
     async def _serve(
-        self, name: str, entry: Entry, ready: Future[_Connection | str], stop: Any, portal: Any, errors: IO[bytes]
+        self, name: str, entry: ServerEntry, ready: Future[_Connection | str], stop: Any, portal: Any, errors: IO[bytes]
     ) -> None:
         """Keeps one server connected until `stop`; sets `ready` to the outcome of its start."""
         import anyio
@@ -218,7 +218,7 @@ class Servers:
             ready.set_result(". ".join(part for part in (said, _last_line(self._said[name])) if part))
 
 
-def read_entry(value: Any) -> Entry | str:
+def read_entry(value: Any) -> ServerEntry | str:
     """A server of an MCP file, or the sentence that says why it cannot be used."""
     if not isinstance(value, dict):
         return "the entry is not a mapping"
@@ -228,13 +228,13 @@ def read_entry(value: Any) -> Entry | str:
             return "transport sse is not supported; give the server's address for type http"
         if not isinstance(url, str) or not url.startswith(("http://", "https://")):
             return f"url is {url!r}; it must begin with http:// or https://, not with a variable"
-        return _no_text("headers", headers) or Entry(url=url, headers=tuple(headers.items()))
+        return _no_text("headers", headers) or ServerEntry(url=url, headers=tuple(headers.items()))
     command, args, env = value.get("command"), value.get("args", []), value.get("env", {})
     if not isinstance(command, str) or not command:
         return "the entry has no command and no url"
     if not isinstance(args, list) or not all(isinstance(argument, str) for argument in args):
         return "args is not a list of texts"
-    return _no_text("env", env) or Entry((command, *args), tuple(env.items()))
+    return _no_text("env", env) or ServerEntry((command, *args), tuple(env.items()))
 
 
 def _no_text(key: str, value: Any) -> str:
@@ -246,7 +246,7 @@ def _no_text(key: str, value: Any) -> str:
     )
 
 
-def _transport(entry: Entry, workspace: str, environment: Mapping[str, str], errors: IO[bytes]) -> Any:
+def _transport(entry: ServerEntry, workspace: str, environment: Mapping[str, str], errors: IO[bytes]) -> Any:
     from mcp.client.stdio import StdioServerParameters, stdio_client
 
     if entry.url:
@@ -258,7 +258,7 @@ def _transport(entry: Entry, workspace: str, environment: Mapping[str, str], err
 
 
 @asynccontextmanager
-async def _http_transport(entry: Entry) -> AsyncIterator[Any]:
+async def _http_transport(entry: ServerEntry) -> AsyncIterator[Any]:
     """The SDK's HTTP transport, with the entry's headers in every request; a proxy cannot reach this machine."""
     import httpx2
     from mcp.client.streamable_http import streamable_http_client

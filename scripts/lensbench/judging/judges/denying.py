@@ -60,7 +60,7 @@ _RETRACTION = re.compile(
 """The start of a sentence that takes back the one before it, or all before it."""
 
 
-class Reading(NamedTuple):
+class FactReading(NamedTuple):
     """What an answer does with a fact, in spans of the normalised text."""
 
     denied: Span | None
@@ -106,12 +106,12 @@ def about(answer: Normalised, places: Sequence[Sequence[Span]], share: float) ->
     return {(starts[number], starts[number + 1]): stated[number] for number in numbers}
 
 
-def read(answer: Normalised, places: Sequence[Sequence[Span]]) -> Reading:
+def read(answer: Normalised, places: Sequence[Sequence[Span]]) -> FactReading:
     """What the answer does with the fact whose parts are stated at `places`, a list for each part."""
     facts = about(answer, places, MOST)
     denied = next((sentence for sentence, stated in facts.items() if _denies(answer.text, sentence, stated)), None)
     supposed = (sentence for sentence, stated in facts.items() if _supposes(answer.text, sentence, stated))
-    return Reading(denied, _apart([*_sentences(answer).retracted, *supposed]))
+    return FactReading(denied, _apart([*_sentences(answer).retracted, *supposed]))
 
 
 def _apart(spans: Sequence[Span]) -> list[Span]:

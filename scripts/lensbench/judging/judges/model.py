@@ -49,7 +49,7 @@ class Reply(BaseModel):
     reason: str | None = None
 
 
-class Guess(BaseModel):
+class GuessReply(BaseModel):
     """The reply of a judge that is asked for the condition."""
 
     model_config = ConfigDict(extra="forbid", strict=True)
@@ -100,7 +100,7 @@ def _tells(evidence: str, fact: str) -> bool:
 
 def read_guess(reply: str, nonce: str, conditions: tuple[str, str]) -> str | None:
     """The condition that the judge guessed; None when the reply is invalid."""
-    parsed = _parse(reply, Guess)
+    parsed = _parse(reply, GuessReply)
     return parsed.condition if parsed and parsed.id == nonce and parsed.condition in conditions else None
 
 
@@ -157,7 +157,7 @@ def _find_flat(pieces: Sequence[str], text: str) -> Span | None:
     return chains[0] if chains else None
 
 
-Form = TypeVar("Form", Reply, Guess)
+Form = TypeVar("Form", Reply, GuessReply)
 
 
 _THOUGHT = re.compile(r"<(think|thinking|thought|reasoning)\b[^<>]*>.*?(?:</\1>|\Z)", re.DOTALL | re.IGNORECASE)

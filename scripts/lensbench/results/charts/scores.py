@@ -81,7 +81,7 @@ def _dumbbell(task: Dumbbell, x: Scale, top: float, size: Size) -> list[str]:
     ]  # fmt: skip
 
 
-class Interval(NamedTuple):
+class ForestLine(NamedTuple):
     """A line of the forest plot; `low` and `high` are None without an interval."""
 
     label: str
@@ -119,7 +119,7 @@ def _label(text: str, letters: int) -> str:
     return next((form for form in forms if len(form) <= letters), shortened(forms[-1], letters))
 
 
-def forest(intervals: Sequence[Interval], effect: float | None, size: Size) -> Chart:
+def forest(intervals: Sequence[ForestLine], effect: float | None, size: Size) -> Chart:
     """Differences with their intervals, by group; a dashed line at the smallest worthwhile effect."""
     compact = size.plot < 200
     size = size.fitted((each.label for each in intervals), 66)

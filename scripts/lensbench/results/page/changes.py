@@ -12,7 +12,7 @@ from lensbench.core.store import run_files
 from lensbench.judging.changes import read_tested, tested_file
 
 
-class Change(NamedTuple):
+class TestedChange(NamedTuple):
     """The change of a run, and the test results."""
 
     patch: Sequence[tuple[str, str]]
@@ -46,7 +46,7 @@ def reference_of(folder: Path, task: str) -> list[tuple[str, str]]:
     return _lines(content_bytes(read_task(folder, task).reference)) if file.exists() else []
 
 
-def change_of(folder: Path, run: RunId) -> Change | None:
+def change_of(folder: Path, run: RunId) -> TestedChange | None:
     """The change of a run; None for a question, and before the tests have run."""
     patch, file = run_files(folder, run).patch, tested_file(folder, run)
     if not (patch.exists() and file.exists()):
@@ -54,4 +54,4 @@ def change_of(folder: Path, run: RunId) -> Change | None:
     tested = read_tested(file)
     results = {**tested.fixed, **tested.kept}
     problem = tested.unstarted or tested.problem
-    return Change(_lines(patch.read_bytes()), results, problem, tested.left_out, tested.output, tested.lint)
+    return TestedChange(_lines(patch.read_bytes()), results, problem, tested.left_out, tested.output, tested.lint)

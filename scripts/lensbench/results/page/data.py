@@ -14,7 +14,7 @@ from lensbench.core.rows import DecisionRow, PairRow, ValidityRow, VerdictRow
 from lensbench.core.run_status import COUNTING
 from lensbench.core.tables import items, run_of_pair
 from lensbench.core.tasks import Task
-from lensbench.results.charts.scores import Dumbbell, Interval
+from lensbench.results.charts.scores import Dumbbell, ForestLine
 from lensbench.results.presented import FEWEST_TASKS, shown_difference
 from lensbench.results.results_file import Results
 from lensbench.runs.citations import SourceData
@@ -114,7 +114,7 @@ def dumbbell_rows(rows: Sequence[TaskRow], ends: int) -> tuple[list[Dumbbell], s
     return shown[:ends] + shown[-ends:], f"… {len(hidden)} tasks between them: {words}"
 
 
-def interval_rows(found: Compared) -> list[Interval]:
+def interval_rows(found: Compared) -> list[ForestLine]:
     """The estimates: overall, then by category, then by repository."""
     score = found["score"]
     named = [("all tasks", "overall", score["overall"])]
@@ -122,7 +122,7 @@ def interval_rows(found: Compared) -> list[Interval]:
     repositories = sorted(score["repositories"].items(), key=_most_tasks_first)
     named += [(name, "repository", value) for name, value in repositories]
     return [
-        Interval(name, kind, value.n, _percent(value.delta) or 0, *_ends(kind, value))
+        ForestLine(name, kind, value.n, _percent(value.delta) or 0, *_ends(kind, value))
         for name, kind, value in named
         if value.delta is not None
     ]
@@ -135,7 +135,7 @@ def _ends(kind: str, value: Estimate) -> tuple[float | None, float | None]:
     return _percent(value.low), _percent(value.high)
 
 
-def estimate_of(found: Compared, row: Interval) -> Estimate:
+def estimate_of(found: Compared, row: ForestLine) -> Estimate:
     """The estimate behind a line of the forest plot."""
     score = found["score"]
     if row.kind == "overall":
@@ -235,7 +235,7 @@ def _cell(inputs: Inputs, runs: Sequence[RunId], pairs: Iterable[PairRow], tool:
     )
 
 
-class Change(NamedTuple):
+class ChangedVerdict(NamedTuple):
     """A criterion with a better verdict in one run of a pair than in the other."""
 
     number: int
@@ -255,7 +255,7 @@ class Regression(NamedTuple):
     adopted: str
     misdirected: str
     only_treatment_files: Sequence[str] | None
-    lost: Sequence[Change]
+    lost: Sequence[ChangedVerdict]
     address: str
 
 
@@ -274,7 +274,9 @@ def _regression(inputs: Inputs, pair: PairRow, address: Address) -> Regression:
     )
     texts = criteria_of(inputs, run.task)
     lost = [
-        Change(int(before["criterion"]), texts.get(int(before["criterion"]), ""), before["verdict"], after["verdict"])
+        ChangedVerdict(
+            int(before["criterion"]), texts.get(int(before["criterion"]), ""), before["verdict"], after["verdict"]
+        )
         for before, after in zip(*both, strict=False)
         if before["points"] and after["points"] and (exact(after["points"]) or 0) < (exact(before["points"]) or 0)
     ]

@@ -23,7 +23,7 @@ from lensbench.results.page.data import Inputs, criteria_of
 from lensbench.runs.citations import SourceData
 
 if TYPE_CHECKING:
-    from lensbench.results.page.changes import Change
+    from lensbench.results.page.changes import TestedChange
 
 MOST_WORDS = 8_000
 """Of two answers that are compared; longer ones may take too long."""
@@ -75,7 +75,7 @@ class Column(NamedTuple):
     """The answer as it was written; empty if it does not count."""
     answer: MarkedAnswer | None
     judged: Mapping[int, Judged]
-    change: Change | None = None
+    change: TestedChange | None = None
     sources: Sequence[SourceData] = ()
     """The source lines cited in the answer (runs/citations.py)."""
 
@@ -102,7 +102,7 @@ def pair_page(folder: Path, inputs: Inputs, task: str, trial: int) -> PairPage:
     plan = inputs.tables.plan
     conditions = sorted(plan["conditions"], key=lambda name: name != plan["baseline"])
     made = [RunId(task, condition, trial) for condition in conditions]
-    changes: Mapping[RunId, Change | None] = {}
+    changes: Mapping[RunId, TestedChange | None] = {}
     reference: Sequence[tuple[str, str]] = ()
     if plan["tasks"][task].get("kind") == "change":
         from lensbench.results.page.changes import change_of, reference_of  # imports everything for running tests
@@ -145,7 +145,7 @@ def word_changes(before: str, after: str) -> Markup | None:
     return Markup("").join(pieces)
 
 
-def _column(folder: Path, inputs: Inputs, run: RunId, change: Change | None) -> Column:
+def _column(folder: Path, inputs: Inputs, run: RunId, change: TestedChange | None) -> Column:
     score = inputs.tables.scores[run]
     counts = score["status"] in COUNTING
     validity = inputs.validity[run]

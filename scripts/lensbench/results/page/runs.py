@@ -20,7 +20,7 @@ MOST_STEPS = 2_000
 MOST_PREVIEW = 100
 
 
-class Shown(NamedTuple):
+class ShownStep(NamedTuple):
     """A step, as shown on the page."""
 
     number: int
@@ -37,7 +37,7 @@ class RunPage(NamedTuple):
     """A run with its steps."""
 
     run: RunId
-    steps: list[Shown]
+    steps: list[ShownStep]
     left_out: int
     """The number of steps that are only in the transcript."""
     problem: str
@@ -67,11 +67,11 @@ def run_page(folder: Path, run: RunId) -> RunPage | None:
     return RunPage(run, shown, max(len(steps) - MOST_STEPS, 0), problem, name)
 
 
-def _shown(number: int, step: Step) -> Shown:
+def _shown(number: int, step: Step) -> ShownStep:
     preview = " ".join(printable(step.given[: 4 * MOST_PREVIEW]).split())
     preview = preview if len(preview) <= MOST_PREVIEW else f"{preview[:MOST_PREVIEW]}…"
     given, got = _cut(step.given), _cut(step.got)
-    return Shown(number, step.kind, printable(step.title), preview, given, got, step.failed, step.at_s)
+    return ShownStep(number, step.kind, printable(step.title), preview, given, got, step.failed, step.at_s)
 
 
 def _cut(text: str) -> str:

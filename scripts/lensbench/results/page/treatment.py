@@ -8,7 +8,7 @@ from functools import partial
 from markupsafe import Markup
 
 from lensbench.results.charts import scores
-from lensbench.results.charts.scores import Interval
+from lensbench.results.charts.scores import ForestLine
 from lensbench.results.charts.svg import draw_both
 from lensbench.results.page import data
 from lensbench.results.page.data import Address, Bottom, Inputs
@@ -53,7 +53,7 @@ def treatment_view(inputs: Inputs, treatment: str, address: Address) -> dict[str
     }
 
 
-def _score_drawings(bottom: Bottom, intervals: Sequence[Interval], number: int) -> dict[str, Markup | str]:
+def _score_drawings(bottom: Bottom, intervals: Sequence[ForestLine], number: int) -> dict[str, Markup | str]:
     drawn: dict[str, Markup | str] = {"draw_ruler": "", "draw_forest": ""}
     if bottom.delta is not None:
         ruler = partial(scores.ruler, bottom.delta, bottom.low, bottom.high, bottom.effect, bottom.verdict)

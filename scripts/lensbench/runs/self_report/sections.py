@@ -10,7 +10,7 @@ from typing import NamedTuple
 from lensbench.runs.self_report.words import BULLET, HEAD, HEADING
 
 
-class Line(NamedTuple):
+class SectionLine(NamedTuple):
     """A line of a section, or several lines of a table combined; `first` and `last` are line numbers of the answer."""
 
     first: int
@@ -27,11 +27,11 @@ class Line(NamedTuple):
 class Field:
     """The text after a field's name, and the lines below it."""
 
-    line: Line
+    line: SectionLine
     inline: str
     begins: int
     """The index in the line after the field's name."""
-    below: list[Line] = field(default_factory=list)
+    below: list[SectionLine] = field(default_factory=list)
 
 
 Fields = dict[str, Field]
@@ -63,7 +63,7 @@ class Section:
     level: int
     fenced: bool
     has_field: bool = False
-    lines: list[Line] = field(default_factory=list)
+    lines: list[SectionLine] = field(default_factory=list)
 
 
 def sections(lines: list[str], mark: str = "") -> Iterator[Section]:
@@ -87,7 +87,7 @@ def sections(lines: list[str], mark: str = "") -> Iterator[Section]:
         if opened:
             section = opened
         elif section:
-            section.lines.append(Line(number, number, line))
+            section.lines.append(SectionLine(number, number, line))
             section.has_field = section.has_field or bool(_FIELD.match(text.lstrip("|")))
     if section:
         yield section
@@ -110,7 +110,7 @@ def _ends(section: Section, text: str) -> bool:
     return section.has_field and bool(_RULE.fullmatch(text))
 
 
-def fields_of(lines: list[Line]) -> Fields:
+def fields_of(lines: list[SectionLine]) -> Fields:
     """The fields in a section, by the names of `Report`; the first mention of each."""
     fields: Fields = {}
     current: Field | None = None
@@ -126,7 +126,7 @@ def fields_of(lines: list[Line]) -> Fields:
     return fields
 
 
-def _upright(lines: list[Line]) -> Iterator[Line]:
+def _upright(lines: list[SectionLine]) -> Iterator[SectionLine]:
     """The lines, with tables whose columns are fields transposed to one line per field."""
     names: list[str] = []
     first = 0
@@ -139,7 +139,7 @@ def _upright(lines: list[Line]) -> Iterator[Line]:
             continue
         elif names and len(cells) == len(names):
             told = zip(names, cells, strict=True)
-            yield from (Line(first, line.last, f"{name}: {cell}") for name, cell in told)
+            yield from (SectionLine(first, line.last, f"{name}: {cell}") for name, cell in told)
             names = []
         else:
             yield line

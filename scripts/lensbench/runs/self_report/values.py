@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator
 
 from lensbench.runs.self_report.paths import bare_path
-from lensbench.runs.self_report.sections import Field, Line
+from lensbench.runs.self_report.sections import Field, SectionLine
 from lensbench.runs.self_report.words import BULLET, DESCRIPTION, HEAD, HEADING, QUOTES, SPACED_REMARK
 
 MAX_COUNT = 1_000_000
@@ -43,7 +43,7 @@ def count(found: Field | None) -> int | None:
     return int(digits) if len(digits) < 10 and int(digits) <= MAX_COUNT else None
 
 
-def _items(found: Field) -> Iterator[tuple[Line, str]]:
+def _items(found: Field) -> Iterator[tuple[SectionLine, str]]:
     """The field's own line, and the list below it, bullet by bullet."""
     if found.inline:
         yield found.line, found.inline
@@ -64,7 +64,7 @@ def _items(found: Field) -> Iterator[tuple[Line, str]]:
         last, blank, begun = text, False, begun or bool(bullet)
 
 
-def lines_of(found: Field) -> Iterator[Line]:
+def lines_of(found: Field) -> Iterator[SectionLine]:
     """The field's own line and those of its value: a list, or a number below the name."""
     yield found.line
     yield from (line for line, _ in _items(found))
