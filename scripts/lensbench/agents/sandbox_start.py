@@ -24,6 +24,7 @@ if TYPE_CHECKING:  # mypy takes it for true; at run time these would take longer
     from typing import Any, NoReturn
 
     _Start = Callable[..., None]
+    Settings = dict[str, Any]
     Env = Mapping[bytes, bytes]
     Listening = list[tuple[socket.socket, Callable[[], socket.socket]]]
     """A listening socket, and the function that opens the connection to forward to."""
@@ -65,7 +66,7 @@ def keyring_filter() -> bytes:
     return b"".join(struct.pack("=HBBI", *step) for step in [*steps, (end, 0, 0, allow)])
 
 
-def outside(settings: dict[str, Any], argv: list[str], env: Env) -> NoReturn:
+def outside(settings: Settings, argv: list[str], env: Env) -> NoReturn:
     """Becomes bubblewrap, after starting a watcher that outlives it."""
     listening = [_listen(way) for way in settings["ways"]]
     groups = _make_groups(settings["limits"])
@@ -94,7 +95,7 @@ def outside(settings: dict[str, Any], argv: list[str], env: Env) -> NoReturn:
     os.execve(argv[0], argv, env)
 
 
-def inside(settings: dict[str, Any], argv: list[str]) -> NoReturn:
+def inside(settings: Settings, argv: list[str]) -> NoReturn:
     """Becomes the agent, after starting a process that forwards its connections."""
     listening = [made for way in settings["ways"] for made in _listen_inside(way)]
     if listening and os.fork() == 0:
@@ -121,10 +122,10 @@ def _given_environment() -> dict[bytes, bytes]:
         return {name: value for name, _, value in pairs}
 
 
-def _read_settings(told: str) -> dict[str, Any]:
+def _read_settings(told: str) -> Settings:
     """The settings from the command line."""
     # A literal written by `sandbox`; json would be half of all imports.
-    settings: dict[str, Any] = eval(told, {"__builtins__": {}})
+    settings: Settings = eval(told, {"__builtins__": {}})
     return settings
 
 
@@ -163,7 +164,7 @@ def _process_limits(limits: Mapping[str, Any]) -> dict[str, int]:
     }
 
 
-def _set_limits(limits: dict[str, Any], kinds: Iterable[str] = LIMITS) -> None:
+def _set_limits(limits: Settings, kinds: Iterable[str] = LIMITS) -> None:
     wanted = _process_limits(limits)
     for kind in kinds:
         resource.setrlimit(getattr(resource, f"RLIMIT_{kind}"), (wanted[kind], wanted[kind]))
@@ -172,7 +173,7 @@ def _set_limits(limits: dict[str, Any], kinds: Iterable[str] = LIMITS) -> None:
 # --- control groups
 
 
-def _make_groups(limits: dict[str, Any]) -> list[str]:
+def _make_groups(limits: Settings) -> list[str]:
     """Creates control groups with the limits, as far as this user may."""
     memory, processes = str(int(limits["memory_gb"] * GB)), str(limits["processes"])
     wanted = {"memory.max": memory, "memory.swap.max": "0", "pids.max": processes}
@@ -239,7 +240,7 @@ def _remove(group: str) -> None:
 # --- connections
 
 
-def _listen(way: dict[str, Any]) -> tuple[socket.socket, Callable[[], socket.socket]]:
+def _listen(way: Settings) -> tuple[socket.socket, Callable[[], socket.socket]]:
     """The watcher's end of a connection out of the sandbox."""
     import socket
 
@@ -249,7 +250,7 @@ def _listen(way: dict[str, Any]) -> tuple[socket.socket, Callable[[], socket.soc
     return server, lambda: socket.create_connection((way["name"], way["port"]))
 
 
-def _listen_inside(way: dict[str, Any]) -> Iterator[tuple[socket.socket, Callable[[], socket.socket]]]:
+def _listen_inside(way: Settings) -> Iterator[tuple[socket.socket, Callable[[], socket.socket]]]:
     """The sandbox's ends of a connection out."""
     import socket
 

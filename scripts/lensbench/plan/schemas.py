@@ -24,6 +24,8 @@ from lensbench.core.tasks import MAX_CRITERIA, MIN_CRITERIA
 from lensbench.plan.config import Config
 from lensbench.plan.task_files import ScenarioFile
 
+Schema = dict[str, Any]
+"""A JSON schema."""
 Model = TypeVar("Model", bound=BaseModel)
 
 
@@ -60,12 +62,12 @@ def _docstrings(model: type[BaseModel]) -> dict[str, str]:
     return found
 
 
-def config_schema() -> dict[str, Any]:
+def config_schema() -> Schema:
     """The schema of config.yaml."""
     return described(Config).model_json_schema()
 
 
-def scenarios_schema() -> dict[str, Any]:
+def scenarios_schema() -> Schema:
     """The schema of a task set in YAML.
 
     Unlike the model, it allows a task to name one of `repositories`, and limits the number of criteria: the reader
@@ -88,7 +90,7 @@ def scenarios_schema() -> dict[str, Any]:
     return schema
 
 
-def record_schema() -> dict[str, Any]:
+def record_schema() -> Schema:
     """The schema of record.json in an attempt's folder."""
     record = with_config(ConfigDict(use_attribute_docstrings=True))(Record)
     schema = TypeAdapter(record).json_schema()
@@ -96,7 +98,7 @@ def record_schema() -> dict[str, Any]:
     return schema
 
 
-def schemas() -> dict[str, dict[str, Any]]:
+def schemas() -> dict[str, Schema]:
     """All schemas, by file name."""
     return {
         "config.schema.json": config_schema(),

@@ -12,7 +12,16 @@ from typing import Any
 from lensbench.agents import Assignment, load_adapter
 from lensbench.agents.mcp.client import ServerEntry, Servers, ServerStatus, read_entry
 from lensbench.agents.mcp.question import read_question
-from lensbench.agents.mcp.tools import OfferedTool, arguments, example, queries, role, suggestions, why_not_called
+from lensbench.agents.mcp.tools import (
+    Arguments,
+    OfferedTool,
+    arguments,
+    example,
+    queries,
+    role,
+    suggestions,
+    why_not_called,
+)
 from lensbench.agents.mcp.workspace import Workspace
 from lensbench.agents.reach import hosts_in
 from lensbench.agents.sandbox import Place
@@ -141,7 +150,7 @@ def _files(workspace: Workspace) -> Sequence[str]:
     return [path for path in workspace.files if not path.startswith(".")] or list(workspace.files) or ["README"]
 
 
-def _guesses(tool: OfferedTool, run: Assignment, workspace: Workspace) -> list[dict[str, Any]]:
+def _guesses(tool: OfferedTool, run: Assignment, workspace: Workspace) -> list[Arguments]:
     """Arguments to try for a tool whose role is known, the best first, with the workspace named as for the agent."""
     files = _files(workspace)
     searched = [*queries(tool, read_question(run.prompt))[:1], *(Path(file).stem for file in files[:2])]
@@ -150,7 +159,7 @@ def _guesses(tool: OfferedTool, run: Assignment, workspace: Workspace) -> list[d
 
 
 def _call(
-    tool: OfferedTool, guesses: Sequence[dict[str, Any]], servers: Servers, run: Assignment, workspace: Workspace
+    tool: OfferedTool, guesses: Sequence[Arguments], servers: Servers, run: Assignment, workspace: Workspace
 ) -> tuple[Outcome, str]:
     """Calls a tool about the workspace; returns the outcome and a message.
 

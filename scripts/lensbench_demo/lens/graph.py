@@ -8,7 +8,7 @@ from difflib import get_close_matches
 from typing import Any
 
 from lensbench.core.errors import UserError
-from lensbench_demo.lens.output import MAX_CHARS, fit, render
+from lensbench_demo.lens.output import MAX_CHARS, Answer, fit, render
 from lensbench_demo.lens.scope import Scope
 from lensbench_demo.lens.tree import Tree
 from lensbench_tasks.parsers.symbols import Symbol
@@ -65,7 +65,7 @@ def folder(tree: Tree, scope: Scope) -> str:
     ]
     sizes = {"files": len(paths), "edges": len(edges), "cochanges": len(cochanges)}
 
-    def build(length: int, symbols: int = SYMBOLS_PER_FILE[-1]) -> dict[str, Any]:
+    def build(length: int, symbols: int = SYMBOLS_PER_FILE[-1]) -> Answer:
         return {
             "files": [_file(tree, path, symbols) for path in paths[:length]],
             "edges": edges[:length],
@@ -90,7 +90,7 @@ def neighbors(tree: Tree, path: str, cochange_limit: int) -> str:
     cochanges = [{"path": other, "weight": weight} for other, weight in tree.partners(path)[:cochange_limit]]
     facts = tree.facts[path]
 
-    def build(length: int) -> dict[str, Any]:
+    def build(length: int) -> Answer:
         return {
             "file": _file(tree, path, length),
             "imports": imports[:length],
@@ -108,7 +108,7 @@ def neighbors(tree: Tree, path: str, cochange_limit: int) -> str:
     return fit(build, {name: len(items) for name, items in lists.items()})
 
 
-def _file(tree: Tree, path: str, length: int) -> dict[str, Any]:
+def _file(tree: Tree, path: str, length: int) -> Answer:
     """One file of an answer, with at most `length` symbols and exports."""
     facts = tree.facts[path]
     symbols = _visible(facts.symbols)

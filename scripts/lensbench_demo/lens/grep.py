@@ -5,10 +5,9 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any
 
 from lensbench.core.errors import UserError
-from lensbench_demo.lens.output import fit
+from lensbench_demo.lens.output import Answer, fit
 from lensbench_demo.lens.scope import Scope
 from lensbench_demo.lens.texts import Texts
 from lensbench_demo.lens.tree import Tree
@@ -92,7 +91,7 @@ def grep(tree: Tree, texts: Texts, scope: Scope, query: str, limit: int) -> str:
         for term in terms
     }
 
-    def build(length: int) -> dict[str, Any]:
+    def build(length: int) -> Answer:
         results = {text: found[:length] for text, found in hits.items()}
         return {"terms": list(hits), "results": results}
 
@@ -135,7 +134,7 @@ def _literal_bonus(tree: Tree, path: str, term: QueryTerm) -> float:
     return bonus
 
 
-def _hit(tree: Tree, texts: Texts, path: str, score: float, term: QueryTerm) -> dict[str, Any]:
+def _hit(tree: Tree, texts: Texts, path: str, score: float, term: QueryTerm) -> Answer:
     """One file of the answer."""
     facts = tree.facts[path]
     matches = [*_symbol_matches(facts, term), *_name_matches(path, facts, term)]
@@ -154,7 +153,7 @@ def _hit(tree: Tree, texts: Texts, path: str, score: float, term: QueryTerm) -> 
     }
 
 
-def _symbol_matches(facts: Facts, term: QueryTerm) -> list[dict[str, Any]]:
+def _symbol_matches(facts: Facts, term: QueryTerm) -> list[Answer]:
     """Symbols whose name contains the term, or all its words; the exact name first, then exported symbols."""
     wanted = set(term.words)
     found = [
@@ -178,7 +177,7 @@ def _symbol_matches(facts: Facts, term: QueryTerm) -> list[dict[str, Any]]:
     return symbols + exports[:MAX_OTHER_MATCHES]
 
 
-def _name_matches(path: str, facts: Facts, term: QueryTerm) -> Iterator[dict[str, Any]]:
+def _name_matches(path: str, facts: Facts, term: QueryTerm) -> Iterator[Answer]:
     """The matches of the term in the file's name, folder, docstring and sections."""
     folder, _, name = path.rpartition("/")
     if term.part_of(name):
@@ -192,7 +191,7 @@ def _name_matches(path: str, facts: Facts, term: QueryTerm) -> Iterator[dict[str
         yield {"kind": "section", "value": title[:MAX_LINE_CHARS], "line": line}
 
 
-def _body_matches(body: str, term: QueryTerm, shown: set[int]) -> list[dict[str, Any]]:
+def _body_matches(body: str, term: QueryTerm, shown: set[int]) -> list[Answer]:
     """The first lines that contain the term; if there is none, those with most of its words."""
     lines = body.split("\n")
     found = [number for number, line in enumerate(lines, 1) if term.needle in line.lower()]

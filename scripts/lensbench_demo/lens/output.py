@@ -6,6 +6,8 @@ import json
 from collections.abc import Callable, Mapping
 from typing import Any
 
+Answer = dict[str, Any]
+"""The content of an answer, as JSON has it."""
 MAX_CHARS = 20_000
 MAX_ITEMS = 2_000  # more items never fit
 
@@ -15,7 +17,7 @@ def render(answer: Mapping[str, Any]) -> str:
     return json.dumps(answer, indent=2, ensure_ascii=False)
 
 
-def fit(build: Callable[[int], dict[str, Any]], sizes: Mapping[str, int]) -> str:
+def fit(build: Callable[[int], Answer], sizes: Mapping[str, int]) -> str:
     """The answer with its lists cut to fit into 20,000 characters.
 
     `build(n)` returns the answer with the first n items of each list; `sizes` is the full length of each list.

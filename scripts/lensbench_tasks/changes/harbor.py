@@ -31,6 +31,7 @@ from lensbench.core.tasks import Folder
 from lensbench.repositories.prepare import prepare
 from lensbench_tasks.changes.candidates import UNKNOWN, ChangeFate, Prover, task_id, told_apart
 from lensbench_tasks.changes.prompts import category_of
+from lensbench_tasks.changes.swebench import Refused
 
 TESTS, VERDICT = ".hidden-tests", ".verdict"
 """The folders in the repository for the container's /tests and /logs/verifier."""
@@ -63,10 +64,6 @@ _PYTEST_LINE = re.compile(
     r"|python3? -m (pip|pytest)\b.*|(\. ).*|if .*|else|fi|then|elif .*|&&.*|-[\w-]+ .*|\w+=\d*"
 )
 _WITH = re.compile(r"(?:\s-w|--with|uv add|uv pip install|pip3? install)[ =]([A-Za-z0-9_.\[\]=<>~! -]+)")
-
-
-class Refused(Exception):
-    """A task that is not supported; the text names the reason."""
 
 
 class _Lacking(Refused):

@@ -24,6 +24,8 @@ from lensbench.core.errors import UserError
 from lensbench.core.frozen_plan import AgentSettings
 from lensbench.core.records import Call, Ending
 
+Settings = dict[str, Any]
+"""The configuration that a program reads."""
 _STARTED = "lensbench.started"
 _COMPLAINT = "stderr: "
 """The prefix of standard error lines, so that text from MCP servers cannot be mistaken for events."""
@@ -107,11 +109,11 @@ class Seen:
         """The condition's MCP servers."""
         return tuple(map(text, sequence(self.started.get("servers"))))
 
-    def of(self, kind: str) -> list[dict[str, Any]]:
+    def of(self, kind: str) -> list[Event]:
         """The events of one type."""
         return [event for event in self.events if event["type"] == kind]
 
-    def last(self, kind: str) -> dict[str, Any]:
+    def last(self, kind: str) -> Event:
         """The last event of a type; empty when there is none."""
         return [{}, *self.of(kind)][-1]
 

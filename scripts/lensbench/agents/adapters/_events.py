@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 Event = dict[str, Any]
+"""An object of JSON: an event, or a part of one."""
 
 _TERMINAL = re.compile(
     r"\x1b(?:[\]PX^_][^\x07\x1b]*(?:\x07|\x1b\\)?|\[[0-?]*[ -/]*[@-~]?|[ -/]*[0-~]?)|[\x00-\x08\x0b-\x1f\x7f]"
@@ -35,7 +36,7 @@ def text(value: Any) -> str:
     return value if isinstance(value, str) else ""
 
 
-def mapping(value: Any) -> dict[str, Any]:
+def mapping(value: Any) -> Event:
     """The value if it is an object, else an empty one."""
     return value if isinstance(value, dict) else {}
 

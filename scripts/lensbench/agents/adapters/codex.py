@@ -26,7 +26,16 @@ from functools import partial
 from typing import Any
 
 from lensbench.agents import Assignment, Invocation, Program, base_environment, is_stock
-from lensbench.agents.adapters._cli import Seen, announced, counted, ending_of, gateway, observe, program_version
+from lensbench.agents.adapters._cli import (
+    Seen,
+    Settings,
+    announced,
+    counted,
+    ending_of,
+    gateway,
+    observe,
+    program_version,
+)
 from lensbench.agents.adapters._events import Event, mapping, number, text, words
 from lensbench.core.error_texts import DISCONNECTED, KNOWN_ERRORS, ErrorTexts, useless_servers
 from lensbench.core.frozen_plan import AgentSettings
@@ -70,7 +79,7 @@ def command(run: Assignment) -> Invocation:
     base_url, token = gateway(settings, {})
     base = {key: value for key, value in _BASE.items() if not (run.reads_files and key == "project_doc_max_bytes")}
     base |= {"skills": {"bundled": {"enabled": False}}} if run.reads_skills else {}
-    config: dict[str, Any] = {**base, "model": settings["model"], "mcp_servers": _servers(run)}
+    config: Settings = {**base, "model": settings["model"], "mcp_servers": _servers(run)}
     if base_url:
         provider = {"name": "gateway", "base_url": base_url, "env_key": TOKEN, "wire_api": "responses"}
         config |= {"model_provider": "gateway", "model_providers": {"gateway": provider}}
@@ -86,12 +95,12 @@ def command(run: Assignment) -> Invocation:
     return Invocation(announced(run, argv), env, {os.path.join(home, "config.toml"): written})
 
 
-def _servers(run: Assignment) -> dict[str, Any]:
+def _servers(run: Assignment) -> Settings:
     denied = {name: {"command": "false", "enabled": False} for name in run.denied_servers}
     return {**denied, **{name: _server(entry, run.settings) for name, entry in run.mcp_servers.items()}}
 
 
-def _server(entry: Mapping[str, Any], settings: AgentSettings) -> dict[str, Any]:
+def _server(entry: Mapping[str, Any], settings: AgentSettings) -> Settings:
     names = {"command": "command", "args": "args", "env": "env", "url": "url", "headers": "http_headers"}
     limit = {"tool_timeout_sec": entry["timeout"] / 1000} if "timeout" in entry else {}
     return {
@@ -159,9 +168,9 @@ def _status(error: str) -> int | None:
     return next((int(value) for value in values if re.fullmatch(r"[45]\d\d", value)), None)
 
 
-def _items(seen: Seen) -> list[dict[str, Any]]:
+def _items(seen: Seen) -> list[Event]:
     """The items in order of their start, each in its last state; another item may have the id of a complete one."""
-    items: list[dict[str, Any]] = []
+    items: list[Event] = []
     places: dict[str, int] = {}
     complete: set[int] = set()
     for event in seen.events:
@@ -209,7 +218,7 @@ def _statuses(seen: Seen, useless: Mapping[str, str]) -> dict[str, str] | None:
     return seen.failed(said)
 
 
-def _tokens(used: list[dict[str, Any]]) -> dict[str, int]:
+def _tokens(used: list[Event]) -> dict[str, int]:
     """Token counts. Codex includes cached tokens in the input; here they are separate."""
     read_from_cache = sum(number(usage.get("cached_input_tokens")) for usage in used)
     return {

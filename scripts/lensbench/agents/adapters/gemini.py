@@ -27,7 +27,16 @@ from functools import partial
 from typing import Any
 
 from lensbench.agents import Assignment, Invocation, Program, base_environment, is_stock
-from lensbench.agents.adapters._cli import Seen, announced, counted, ending_of, gateway, observe, program_version
+from lensbench.agents.adapters._cli import (
+    Seen,
+    Settings,
+    announced,
+    counted,
+    ending_of,
+    gateway,
+    observe,
+    program_version,
+)
 from lensbench.agents.adapters._events import Event, Use, mapping, number, text, tool_uses, words
 from lensbench.core.error_texts import DISCONNECTED, KNOWN_ERRORS, ErrorTexts, useless_servers
 from lensbench.core.frozen_plan import AgentSettings
@@ -69,7 +78,7 @@ def command(run: Assignment) -> Invocation:
     return Invocation(announced(run, argv), {**base_environment(run), **service}, files)
 
 
-def _settings(run: Assignment) -> dict[str, Any]:
+def _settings(run: Assignment) -> Settings:
     servers = {name: _server(entry, run.settings) for name, entry in run.mcp_servers.items()}
     built_in = [TOOLS.get(tool, tool) for tool in run.settings["tools"]]
     built_in += ["activate_skill"] if run.reads_skills else []
@@ -90,7 +99,7 @@ def _settings(run: Assignment) -> dict[str, Any]:
     }
 
 
-def _server(entry: Mapping[str, Any], settings: AgentSettings) -> dict[str, Any]:
+def _server(entry: Mapping[str, Any], settings: AgentSettings) -> Settings:
     """The server's entry. One limit applies to start and calls; it is at least 60 s, so that a short start limit does
     not end calls. Some variables in `env`, such as PYTHONPATH, do not reach a server, so the program `env` sets
     them."""

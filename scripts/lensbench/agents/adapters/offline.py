@@ -17,7 +17,6 @@ import os
 import sys
 from collections.abc import Iterable
 from pathlib import Path
-from typing import Any
 
 import lensbench
 from lensbench.agents import Assignment, Invocation
@@ -54,7 +53,7 @@ def read(lines: Iterable[str], *, errors: ErrorTexts = KNOWN_ERRORS) -> Outcome:
     events = [event for line in lines if (event := read_event(line)) is not None]
     if not events:
         return Outcome(finished=False)
-    by_type: dict[str, list[dict[str, Any]]] = {}
+    by_type: dict[str, list[Event]] = {}
     for event in events:
         by_type.setdefault(event["type"], []).append(event)
     start = by_type.get("start", [{}])[0]
@@ -90,7 +89,7 @@ def _tokens(used: Event) -> dict[str, int]:
     return {kind: max(whole(used.get(kind)) or 0, 0) for kind in KINDS}
 
 
-def _servers(start: dict[str, Any]) -> dict[str, str] | None:
+def _servers(start: Event) -> dict[str, str] | None:
     if not isinstance(start.get("mcp_servers"), list):
         return None
     servers = {}
@@ -114,7 +113,7 @@ def _calls(events: list[Event], errors: ErrorTexts) -> tuple[tuple[Call, ...], d
     return counted((name, failed or bool(said)) for name, said, failed in made), useless_servers(answered)
 
 
-def _files_read(by_type: dict[str, list[dict[str, Any]]]) -> tuple[str, ...] | None:
+def _files_read(by_type: dict[str, list[Event]]) -> tuple[str, ...] | None:
     if "start" not in by_type:
         return None
     good = [event for event in by_type.get("tool_result", []) if event.get("is_error") is not True]

@@ -30,7 +30,16 @@ from functools import partial
 from typing import Any
 
 from lensbench.agents import Assignment, Invocation, Program, base_environment, is_stock
-from lensbench.agents.adapters._cli import Seen, announced, counted, ending_of, gateway, observe, program_version
+from lensbench.agents.adapters._cli import (
+    Seen,
+    Settings,
+    announced,
+    counted,
+    ending_of,
+    gateway,
+    observe,
+    program_version,
+)
 from lensbench.agents.adapters._events import Event, mapping, number, text, words
 from lensbench.core.error_texts import KNOWN_ERRORS, ErrorTexts, useless_servers
 from lensbench.core.errors import UserError
@@ -77,7 +86,7 @@ def command(run: Assignment) -> Invocation:
     return Invocation(announced(run, argv), env, {file: json.dumps(_config(run, service.base_url, model), indent=1)})
 
 
-def _config(run: Assignment, base_url: str, model: str) -> dict[str, Any]:
+def _config(run: Assignment, base_url: str, model: str) -> Settings:
     settings = run.settings
     denied = {name: {"type": "local", "command": ["false"], "enabled": False} for name in run.denied_servers}
     config = {
@@ -98,7 +107,7 @@ def _config(run: Assignment, base_url: str, model: str) -> dict[str, Any]:
     return {**config, **(_provider(base_url, settings["model"]) if base_url else {})}
 
 
-def _provider(base_url: str, model: str) -> dict[str, Any]:
+def _provider(base_url: str, model: str) -> Settings:
     return {
         "enabled_providers": ["gateway"],
         "provider": {
@@ -112,7 +121,7 @@ def _provider(base_url: str, model: str) -> dict[str, Any]:
     }
 
 
-def _server(entry: Mapping[str, Any], settings: AgentSettings) -> dict[str, Any]:
+def _server(entry: Mapping[str, Any], settings: AgentSettings) -> Settings:
     limit = {"enabled": True, "timeout": round(settings["mcp_start_s"] * 1000)}
     if "url" in entry:
         return {"type": "remote", "url": entry["url"], "headers": entry.get("headers", {}), **limit}
@@ -195,7 +204,7 @@ def _statuses(seen: Seen, useless: Mapping[str, str]) -> dict[str, str] | None:
     return seen.failed({**useless, **dict(_UNAVAILABLE.findall(seen.log)), **closed})
 
 
-def _tokens(used: list[dict[str, Any]]) -> dict[str, int]:
+def _tokens(used: list[Event]) -> dict[str, int]:
     """Token counts over all steps; reasoning tokens count as output."""
     return {
         "input": sum(number(tokens.get("input")) for tokens in used),

@@ -21,7 +21,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import IO, Any
 
-from lensbench.agents.mcp.tools import OfferedTool
+from lensbench.agents.mcp.tools import Arguments, OfferedTool
 from lensbench.agents.reach import hosts_in
 from lensbench.core.errors import UserError
 from lensbench.core.system.processes import adopt_orphans, end_children, held_signals
@@ -70,7 +70,7 @@ class Result:
 
 @dataclass(frozen=True)
 class _Connection:
-    call: Callable[[str, dict[str, Any]], Any]
+    call: Callable[[str, Arguments], Any]
     tools: tuple[OfferedTool, ...]
 
 
@@ -142,7 +142,7 @@ class Servers:
         if any(isinstance(entry, ServerEntry) and entry.command for entry in self._entries.values()):
             end_children()
 
-    def call(self, tool: OfferedTool, arguments: dict[str, Any]) -> Result:
+    def call(self, tool: OfferedTool, arguments: Arguments) -> Result:
         """The tool's result; every error is a result with `is_error`."""
         if tool.server in self._dead:
             return Result("the server did not answer an earlier call", True)
@@ -189,7 +189,7 @@ class Servers:
         import anyio
         from mcp.client.client import Client
 
-        async def call(tool: str, arguments: dict[str, Any]) -> Result:
+        async def call(tool: str, arguments: Arguments) -> Result:
             with anyio.fail_after(CALL_SECONDS):
                 result = await client.call_tool(tool, arguments)
             return _result(result)

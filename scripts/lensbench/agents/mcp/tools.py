@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
 from lensbench.agents.mcp.question import Question
 from lensbench.agents.mcp.workspace import Workspace
 
+Arguments = dict[str, Any]
+"""The arguments of a call, by their names in the schema of the tool."""
 Role = Literal["search", "neighbourhood", "overview"]
 _ROOTS = """repo repopath repository repositorypath root rootpath rootdir workspace workspacepath project projectpath
     projectroot cwd workdir basepath"""
@@ -40,7 +42,7 @@ class OfferedTool:
     server: str
     name: str
     description: str
-    schema: dict[str, Any]
+    schema: Mapping[str, Any]
     changes: bool
     """The server's own hint that the tool is not read-only."""
     reads: bool = False
@@ -75,9 +77,9 @@ def role(tool: OfferedTool) -> Role | None:
     return "neighbourhood" if FILE_NAMES.search(wanted[0]) else None
 
 
-def arguments(tool: OfferedTool, value: str, root: str) -> dict[str, Any]:
+def arguments(tool: OfferedTool, value: str, root: str) -> Arguments:
     """The arguments to call `tool` with: `value` for what it searches or looks at, `root` for the workspace."""
-    given: dict[str, Any] = {name: root if _is_root(name) else value for name in _required(tool)}
+    given: Arguments = {name: root if _is_root(name) else value for name in _required(tool)}
     limit = tool.schema.get("properties", {}).get("limit")
     if isinstance(limit, dict) and "limit" not in given:
         highest = limit.get("maximum", RESULTS)
@@ -96,7 +98,7 @@ def why_not_called(tool: OfferedTool) -> str:
     return "" if READING.search(tool.name) else "neither a readOnlyHint nor its name says that it only reads"
 
 
-def example(tool: OfferedTool, root: str, file: str, defined: str) -> dict[str, Any] | str:
+def example(tool: OfferedTool, root: str, file: str, defined: str) -> Arguments | str:
     """Arguments for a call about a workspace, a file in it and a name that this defines; else the name of an argument
     for which nothing is known."""
 
@@ -120,7 +122,7 @@ def example(tool: OfferedTool, root: str, file: str, defined: str) -> dict[str, 
                 told.append(False)
         return told
 
-    given: dict[str, Any] = {}
+    given: Arguments = {}
     for name in _required(tool):
         found = values(name, tool.schema.get("properties", {}).get(name))
         if not found:
