@@ -8,7 +8,6 @@ from typing import Any
 
 import pytest
 from endings_table import table
-from test_endings_by_agent import claude_call
 
 from lensbench.agents.adapters import claude_code, codex, command_events, gemini, offline, opencode
 from lensbench.agents.adapters._events import Event
@@ -140,6 +139,12 @@ def test_gemini_tells_limits_only() -> None:
     limited = {"type": "result", "error": {"type": "FatalTurnLimitedError", "message": "turns"}}
     assert gemini.read([json.dumps(limited)]).ending == "limit"
     assert gemini.read([json.dumps({"type": "result"})]).ending == "finished"
+
+
+def claude_call(tool: str, is_error: bool) -> list[dict[str, Any]]:
+    use = {"type": "tool_use", "id": "call_0", "name": tool, "input": {}}
+    answer = {"type": "tool_result", "tool_use_id": "call_0", "content": "x", "is_error": is_error}
+    return [{"type": "assistant", "message": {"content": [use]}}, {"type": "user", "message": {"content": [answer]}}]
 
 
 def test_a_sub_agent_s_call_with_the_id_of_an_open_call_has_its_own_result() -> None:
