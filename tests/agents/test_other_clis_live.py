@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+import re
 import sys
+from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -115,6 +117,31 @@ def test_words_and_skills_that_a_condition_brings_are_read(cli: Cli, tmp_path: P
     ran = ask(cli, tmp_path, [{"reply": {"text": "It is in src/cart.py."}}], None, files, reads=True)
     sent = json.dumps(ran.fake.bodies[0])
     assert ("THE-WORDS" in sent, "THE-SKILL" in sent, ran.said.outcome.error) == (True, True, "")
+
+
+def lines_of(value: Any) -> set[str]:
+    """The lines of all texts in a request, without the names of its folder and its session."""
+    if isinstance(value, dict | list):
+        parts = value.values() if isinstance(value, dict) else value
+        return set().union(*map(lines_of, parts))
+    return set(re.sub(r"[0-9a-f]{8,}[0-9a-f-]*|ses_\w+", "", str(value)).splitlines())
+
+
+@others
+def test_the_first_requests_of_all_rungs_differ_in_what_their_conditions_state(cli: Cli, tmp_path: Path) -> None:
+    words, sent = {programs()[cli.kind].words: "THE-WORDS\n"}, {}
+    for has_server, has_words in product((False, True), repeat=2):
+        folder = tmp_path / f"{has_server:d}{has_words:d}"
+        files = {"src/cart.py": "", **(words if has_words else {})}
+        ran = ask(cli, folder, [{"reply": {"text": "There."}}], LENS if has_server else None, files, reads=True)
+        sent[has_server, has_words] = lines_of(json.loads(json.dumps(ran.fake.bodies[0]).replace(str(folder), "")))
+    bare, by_words, by_server, both = sent.values()
+    assert bare - by_server == set()
+    assert both == by_words | by_server
+    assert "THE-WORDS" in by_words - bare
+    assert all("lens" not in line for line in by_words)
+    assert any("lens" in line for line in by_server - bare)
+    assert len(by_words - bare) <= 8, "the words, and the marks that the program puts around them"
 
 
 @pytest.mark.parametrize("cli", [cli.param for cli in CLIS.values()])
