@@ -105,12 +105,14 @@ def test_better_and_dearer_is_a_go_that_says_the_price(bench: Make) -> None:
     built = made(bench, [9, 8, 7, 9] * 12, [7, 8, 7, 7] * 12, 1.6, around=0.1)
     assert decided(built)["verdict"] == "GO"
     assert "it cost 60% more than without a server" in built.page
+    assert "It needs 60% more (+56% to +64%; cost in US dollars)." in built.page
 
 
 def test_equal_and_dearer_costs(bench: Make) -> None:
     built = made(bench, SHIFTED * 2, MIXED * 2, 1.6, around=0.1)
     assert decided(built)["verdict"] == "COSTS"
     assert "Make it cheaper" in built.page
+    assert "cost in US dollars), and any gain is smaller than 5 points." in built.page
 
 
 def test_equal_and_equal_is_neither(bench: Make) -> None:

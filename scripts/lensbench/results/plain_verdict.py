@@ -176,9 +176,10 @@ def _next(data: Collected[Fraction], found: Compared) -> str:
         worse = found["baseline"] if verdict in ("HARM", "COSTS") else ""
         better = found["treatment"] if verdict in ("GO", "SAVES") else worse
         return f"Prefer {display_name(data, better)}, {where}." if better else f"Keep the cheaper one, {where}."
+    lost = "; read the pairs that lost" if found["score"]["overall"].losses else ""
     steps = {
-        "GO": f"Use it, {where}; read the pairs that lost.",
-        "SAVES": f"Use it to save, {where}; read the pairs that lost.",
+        "GO": f"Use it, {where}{lost}.",
+        "SAVES": f"Use it to save, {where}{lost}.",
         "COSTS": f"Make it cheaper, {where}, or use it where its answers are worth the price; then compare again.",
         "HARM": f"Do not use it as it is, {where}; read the pairs that lost most.",
         "NO-GO": f"Leave it out, {where}, or change it and compare again (`lensbench compare`).",

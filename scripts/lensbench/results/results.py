@@ -183,19 +183,19 @@ def _cost_label(data: Collected[Fraction]) -> str:
 
 
 def _warmed(data: Estimated[Fraction], treatment: str) -> Iterator[str]:
-    """A warning where the service's cache held more of one side's first requests: the runs before warmed it."""
+    """A warning where the service's cache held more of one side's first requests."""
     found = data["estimates"][treatment]["measures"]["first_cached"]["overall"]
     low, high = found.low or 0.0, found.high or 0.0
     if low * high > 0 and abs(found.delta or 0.0) >= WARMED:
         yield (
             f"The service's cache held another part of the first requests of {treatment} than of {data['baseline']} "
-            f"({numbers.points(found.delta)}, interval {numbers.interval(low, high)}): the order of the runs warmed it "
-            "for one side, or their first requests differ in size. A part of the difference in cost is that."
+            f"({numbers.points(found.delta)}, interval {numbers.interval(low, high)}), by the order of the runs or by "
+            "what is sent first. A part of the difference in cost is that."
         )
 
 
 def _uncounted(folder: Path, tables: Tables) -> str:
-    """What the attempts cost that do not count, by condition; "" when there are none."""
+    """What the attempts cost that do not count, by condition."""
     found, parts = uncounted(folder, tables.scores), []
     for name in tables.plan["conditions"]:
         made = [record for run, records in found.items() if run.condition == name for record in records]
@@ -223,7 +223,7 @@ def _unpinned(agent: AgentSettings) -> list[str]:
 
 
 WARMED = 0.1
-"""A share of the first request from the cache: less makes little difference to the cost of a run."""
+"""Less of the first request makes little difference to the cost of a run."""
 _GUESS = "the agent's, which does not know the model's price"
 _REPOSITORY = ("revision", "removed", "history")
 
@@ -236,7 +236,6 @@ def _used(tables: Tables) -> dict[RunId, str]:
 def _run(tables: Tables, row: ValidityRow, used: Mapping[RunId, str]) -> RunResult[Fraction]:
     run = run_of_row(row)
     score = tables.scores[run]
-    report = tables.reports.get(run)
     return {
         "task": run.task,
         "condition": run.condition,
@@ -253,7 +252,6 @@ def _run(tables: Tables, row: ValidityRow, used: Mapping[RunId, str]) -> RunResu
         "tool_calls_observed": tables.observed_calls(run),
         "files_read_reported": tables.reported_files(run),
         "files_read_observed": tables.observed_files(run),
-        "report_present": report["report_present"] if report else "",
     }
 
 

@@ -57,7 +57,6 @@ class RunResult(TypedDict, Generic[N]):
     tool_calls_observed: N | None
     files_read_reported: N | None
     files_read_observed: N | None
-    report_present: str
 
 
 class StartSkew(TypedDict, Generic[N]):

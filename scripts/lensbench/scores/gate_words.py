@@ -85,7 +85,7 @@ def sentence(decided: GateDecision, estimate: Estimate, told: Told) -> str:
         return f"{decided.verdict}: {sayings[0]}"
     meaning = sayings[0] if sayings else _meaning(decided.verdict, decided.low, decided.high, told)
     if told.saving and decided.verdict in ("SAVES", "COSTS"):
-        meaning = f"{_effort(told.saving, estimate, decided.low, told)}."
+        meaning = f"{_effort(told.saving, estimate, decided.low, told, decided.verdict)}."
     more = f" ({with_noun(len(sayings) - 1, 'more reason')} below.)" if len(sayings) > 1 else ""
     difference = _difference(estimate, decided.low, decided.high, told)
     return f"{decided.verdict}: {difference} {meaning}{more} {_scope(estimate, told)}"
@@ -124,8 +124,8 @@ def _meaning(verdict: Verdict, low: float, high: float, told: Told) -> str:
     return f"{helps if verdict == 'GO' else harms}."
 
 
-def _effort(saving: Saving, estimate: Estimate, low: float, told: Told) -> str:
-    """What a treatment needs, and by how much its answers may be worse: the bound that is reached, not the margin."""
+def _effort(saving: Saving, estimate: Estimate, low: float, told: Told, verdict: Verdict) -> str:
+    """What a treatment needs; where it saves, how much worse its answers may be: the bound that is reached."""
     what, delta = saving.label, saving.change.delta
     ends = around(saving.change, cheaper(told.look.boundary))
     shown = f"{change(math.expm1(ends[0]))} to {change(math.expm1(ends[1]))}; " if ends and ends[0] < ends[1] else ""
@@ -135,7 +135,9 @@ def _effort(saving: Saving, estimate: Estimate, low: float, told: Told) -> str:
     by = f", as far as patterns can tell ({told.patterns})" if told.patterns else ""
     needed = change(math.expm1(delta or 0.0))
     more = f"{needed.lstrip('+-')} {'less' if needed.startswith('-') else 'more'}"
-    return f"It needs {more} ({shown}{what}), and its answers are at most {worst} worse{by}"
+    worse = f", and its answers are at most {worst} worse{by}" if (delta or 0.0) < 0 else ""
+    small = f", and any gain is smaller than {told.settings['effect']:g} points"
+    return f"It needs {more} ({shown}{what}){ {'COSTS': small, 'GO': '', 'HARM': ''}.get(verdict, worse) }"
 
 
 def _scope(estimate: Estimate, told: Told) -> str:
@@ -152,7 +154,7 @@ def notes(decided: GateDecision, estimate: Estimate, told: Told) -> list[str]:
         reason.detail or _saying(reason) for reason in decided.reasons if reason.detail or len(decided.reasons) > 1
     ]
     if told.saving and decided.low is not None and decided.verdict not in ("SAVES", "COSTS"):
-        found.append(f"{_effort(told.saving, estimate, decided.low, told)}.")
+        found.append(f"{_effort(told.saving, estimate, decided.low, told, decided.verdict)}.")
     if look.looks > 1:
         ended = "The runs go on after" if look.open else "The runs ended with"
         found.append(f"{ended} look {look.look} of {look.looks}: {look.why}.")

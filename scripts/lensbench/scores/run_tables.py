@@ -86,7 +86,7 @@ class Tables(NamedTuple):
         return None if files is None else Fraction(len(files))
 
     def all_tokens(self, run: RunId) -> Mapping[str, int] | None:
-        """Tokens by kind; None when the agent does not show them."""
+        """Tokens by kind; None when unknown."""
         return self.records[run].outcome.tokens if self._counts(run) else None
 
     def tokens(self, run: RunId, *names: str) -> Fraction | None:
@@ -101,7 +101,7 @@ class Tables(NamedTuple):
         return Fraction(first.get("cache_read", 0), sent) if first and sent else None
 
     def of_subagents(self, run: RunId) -> Mapping[str, int] | None:
-        """The tokens of sub-agents; None when the agent does not show them."""
+        """Tokens of sub-agents; None when unknown."""
         outcome = self.records[run].outcome if self._counts(run) else Outcome()
         return {} if outcome.subagents == 0 else outcome.tokens_subagents
 
