@@ -8,12 +8,14 @@ import numpy as np
 import pytest
 from hypothesis import assume, example, given, settings
 from hypothesis import strategies as st
-from scipy.stats import t as student
 from scipy.stats import ttest_1samp
+from scipy.stats import t as student
 from statsmodels.regression.linear_model import OLS
 from statsmodels.stats.power import TTestPower
 
+from lensbench.judging.bias import Mean
 from lensbench.scores import intervals
+from lensbench.scores.differences import corrected_by_people
 from lensbench.scores.intervals import CLUSTERED, PAIRED, SCOPE, UNKNOWN, WITHIN, Estimate, cluster_robust, estimate
 
 
@@ -315,3 +317,33 @@ def test_a_smaller_alpha_gives_a_wider_interval_and_the_same_p() -> None:
     wide, narrow = over(SCORES, alpha=0.01), over(SCORES, alpha=0.1)
     assert wide.low < narrow.low < narrow.high < wide.high
     assert replace(wide, low=None, high=None, mde=None) == replace(narrow, low=None, high=None, mde=None)
+
+
+@pytest.mark.parametrize(("clusters", "design"), [(24, 1.0), (6, 1.4)], ids=["apart", "of shared repositories"])
+def test_what_people_correct_has_the_interval_of_the_correction_widened_by_shared_repositories(
+    clusters: int, design: float
+) -> None:
+    found = Estimate(
+        delta=0.05,
+        low=-0.1,
+        high=0.2,
+        n=24,
+        sd=0.2,
+        se=design * 0.2 / math.sqrt(24),
+        df=clusters - 1.0,
+        floor=-0.15,
+        method="m",
+    )
+    fixed = corrected_by_people(found, Mean(0.03, -0.09, 0.15, 16, "", 0.06), 0.05, 0.8)
+    margin = student.isf(0.025, min(15, clusters - 1)) * design * 0.06
+    assert fixed
+    assert (fixed.delta, fixed.low, fixed.high) == pytest.approx((0.03, 0.03 - margin, 0.03 + margin))
+    assert (fixed.se, fixed.df, fixed.people) == (pytest.approx(design * 0.06), min(15, clusters - 1), 16)
+    assert fixed.floor == pytest.approx(0.03 - margin - 0.05)  # as far below the interval as before
+    assert fixed.method == "m, corrected by people"
+
+
+@pytest.mark.parametrize(("value", "se", "spread"), [(None, 0.06, 0.2), (0.03, None, 0.2), (0.03, 0.06, None)])
+def test_too_few_labels_of_people_correct_nothing(value: float | None, se: float | None, spread: float | None) -> None:
+    found = Estimate(delta=0.05, n=24, sd=spread, se=0.04, df=23.0)
+    assert corrected_by_people(found, Mean(value, None, None, 3, "few", se), 0.05, 0.8) is None
