@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from scipy.stats import t, ttest_1samp
+from scipy.stats import norm, t, ttest_1samp
 from statsmodels.stats.multitest import multipletests
 
 from lensbench.core import proof
@@ -22,7 +22,7 @@ from lensbench.core.system.program import run_stage
 from lensbench.results.page.page import write_page
 from lensbench.scores.estimates import write_estimates
 from lensbench.scores.intervals import SCOPE, estimate
-from lensbench.scores.sequential import SHARE, LookResult, look_result, next_boundary, spending
+from lensbench.scores.sequential import SHARE, LookResult, look_result
 
 Make = Callable[..., Any]
 ALL, HALF, NONE = ("1", "1"), ("1", "0"), ("0", "0")
@@ -391,7 +391,8 @@ def test_a_look_rests_on_the_waves_so_far(bench: Make) -> None:
     made = waves(bench)
     result = found(made)
     own = estimate({"a": 1, "b": 0.5, "c": 0}, {name: name for name in "abc"}, seed=1)
-    expected = look_result(own, 1, 2, WAVES, next_boundary((), ((1.0,),), spending(0.5, SHARE * 0.05)))
+    spent = 4 * norm.sf(norm.isf(0.7 * 0.05 / 4) / 0.5**0.5)  # O'Brien and Fleming's, of the seven tenths for the score
+    expected = look_result(own, 1, 2, WAVES, round(norm.isf(spent / 2), 6))
     assert result["looks"] == [plain(expected)]
     assert (result["gate"]["low"], result["score"]["overall"]["planned"]) == (pytest.approx(expected.low, abs=1e-5), 3)
 

@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 from hypothesis import assume, example, given, settings
 from hypothesis import strategies as st
-from scipy.stats import ttest_1samp
 from scipy.stats import t as student
+from scipy.stats import ttest_1samp
 from statsmodels.regression.linear_model import OLS
 from statsmodels.stats.power import TTestPower
 
