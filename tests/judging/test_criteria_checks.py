@@ -157,11 +157,3 @@ def test_a_closed_book_score_alone_is_judged_by_completeness() -> None:
     assert check_tasks(scores(closed_book=["0.5"]), BOTH) == []
     (finding,) = check_tasks(scores(closed_book=["0.85"]), BOTH)
     assert "85% closed book. It asks" in finding.sentence
-
-
-@pytest.mark.parametrize("pattern", ["core.py:42", "core.py#L42", {"regex": r"core\\.py:42"}])
-def test_a_line_number_in_a_pattern_is_named_since_it_is_ignored(pattern: object) -> None:
-    task = Task.model_validate({
-        "id": "t", "category": "Debug", "prompt": "Where?", "criteria": [{"text": "It is there", "all_of": [pattern]}],
-    })  # fmt: skip
-    assert [found.kind for found in check_criteria({"t": task}, [], [])] == ["line_number"]

@@ -50,13 +50,20 @@ def states(literal: str, answer: str) -> bool:
     ("10", "**10**"), ("10", "10\r\n"), ("1000", "1,000"), ("1,000", "1000"), ("1_000", "1,000"),
     ("1000", "1\u202f000"), ("0.5", "is 0.5."), ("3.11", "Python 3.11"), ("-1", "returns -1"),
     ("-1", "returns \u22121"), ("x == 1", "if x == 1:"), (".gitignore", "the .gitignore file"),
-    (r"\d+", r"matches `\d+`"), ("a/b", "a/b"),
+    (r"\d+", r"matches `\d+`"), ("a/b", "a/b"), *(("a.py:42", answer) for answer in (
+        "src/a.py:42", "`a.py`:42", "`a.py:42`", "a.py#L42", "a.py(42)", "a.py:40-45", "a.py:42:7", "a.py:12,42", "a.py",
+        "`a.py`, line 42", "a.py (lines 40\u201345)", "a.py. 99 call it", "a.py:99 calls a.py:42", "a.py(42,7)",
+    )), ("a.py:40-45", "a.py:43"), ("a.py#L42", "a.py:42"), ("a.py(42)", "a.py, line 42"),
 ])  # fmt: skip
 def test_what_is_stated_is_found(literal: str, answer: str) -> None:
     assert states(literal, answer)
 
 
 @pytest.mark.parametrize(("literal", "answer"), [
+    *(("a.py:42", f"It is in {answer}.") for answer in (
+        "src/a.py:99", "`a.py`:99", "`a.py:4`", "a.py#L99-L120", "a.py(421)", "a.py:99:42", "a.py:43-50", "a.py, line 99",
+        "`a.py` (lines 1-41)",
+    )), ("a.py:40-45", "a.py:46"),
     ("a.py", "ba.py"), ("b.py", "a-b.py"), ("b.py", "a\u2010b.py"), ("b.py", "a\u2011b.py"), ("b.py", "a_b.py"),
     ("b.py", "a.b.py"), ("core.py", "core.pyi"), ("core.py", "core.py.bak"), ("core.py", "core.pyx"),
     ("core.py", "core.py-old"), ("core.py", "Core.py"), ("core.py", "c\u043ere.py"), ("core.py", "core py"),

@@ -5,7 +5,6 @@ A criterion that all answers meet, that none meets, or that the question gives a
 
 from __future__ import annotations
 
-import re
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from fractions import Fraction
@@ -15,7 +14,7 @@ from lensbench.core.conditions import CLOSED_BOOK
 from lensbench.core.numbers import COMPLETE, mean, percent
 from lensbench.core.records import RunId
 from lensbench.core.rows import DecisionRow
-from lensbench.core.tasks import Criterion, Regex, Task
+from lensbench.core.tasks import Criterion, Task
 from lensbench.judging.judges import Verdict, mechanical
 from lensbench.judging.judges.normalising import normalise
 
@@ -28,10 +27,6 @@ MIN_ANSWERS, MIN_HITS = 2, 3
 by all" needs a few more."""
 
 
-_LINE = re.compile(r"\.[A-Za-z]\w{0,9}(?::L?\d|#L\d|\\?\(\d)")
-"""A line number after a file's name, in a literal or a regular expression."""
-
-
 class Finding(NamedTuple):
     """A problem of a criterion or of a whole task."""
 
@@ -39,7 +34,7 @@ class Finding(NamedTuple):
     criterion: int | None
     """None for the whole task."""
     kind: str
-    """`met_by_all`, `met_by_none`, `partial_by_all`, `given_away`, `line_number`, `judges_disagree`, `unjudged`,
+    """`met_by_all`, `met_by_none`, `partial_by_all`, `given_away`, `judges_disagree`, `unjudged`,
     `closed_book`."""
     sentence: str
 
@@ -71,11 +66,6 @@ def _wrong_with(
             f"The question alone is {verdict} by its patterns: an answer that repeats the question earns points. "
             "Take the fact out of the question, or ask in the patterns for what the question does not say.",
         )
-    if lined := [text for text in _texts(criterion) if _LINE.search(text)]:
-        yield (
-            "line_number",
-            f"The pattern {lined[0]!r} has a line number, which is ignored: answers are read without them. Remove it.",
-        )
     apart = sum(row["disagreement"] == "yes" for row in rows)
     if apart > MANY_DISAGREEMENTS * len(rows):
         yield (
@@ -86,11 +76,6 @@ def _wrong_with(
     unjudged = sum(row["verdict"] == Verdict.UNJUDGED for row in rows)
     if unjudged:
         yield "unjudged", f"{unjudged} of {len(rows)} answers have no verdict. {_remedy(criterion)}"
-
-
-def _texts(criterion: Criterion) -> list[str]:
-    patterns = (*criterion.sought, *criterion.must_not, *(criterion.at_most.of if criterion.at_most else ()))
-    return [pattern.regex if isinstance(pattern, Regex) else pattern for pattern in patterns]
 
 
 def _remedy(criterion: Criterion) -> str:

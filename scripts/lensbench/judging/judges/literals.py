@@ -7,10 +7,13 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cache
 
-from lensbench.judging.judges.normalising import FILE_EXTENSIONS, normalise
+from lensbench.judging.judges.normalising import FILE_EXTENSIONS, Normalised, normalise
 
 _FILE_NAME = re.compile(rf".*\w\.(?:{'|'.join(sorted(FILE_EXTENSIONS))})")
 _BRACKETS = "()[]{}\"'"
+_LINES = re.compile(
+    r"[`*'\"]{0,3}(?::L?|#L?|\(|,? ?\(?(?:at |on |in )?lines? )(\d{1,9})(?: ?[-\u2013,] ?L?(\d{1,9}))*+"
+)
 
 
 @dataclass(frozen=True)
@@ -20,14 +23,18 @@ class Literal:
     longest: str
     body: re.Pattern[str]
     before: re.Pattern[str]
+    lines: tuple[int, int] | None = None
+    """Of its file, the first and the last one."""
 
-    def spans(self, text: str) -> Iterator[tuple[int, int]]:
-        """Where the normalised `text` states the literal, as (start, end)."""
-        found = self.body.search(text) if self.longest in text else None
+    def spans(self, answer: Normalised) -> Iterator[tuple[int, int]]:
+        """Where `answer` states the literal, as (start, end) of its normalised text."""
+        found = self.body.search(answer.text) if self.longest in answer.text else None
         while found:
-            if self.before.match(text, found.start()):
-                yield found.span()
-            found = self.body.search(text, found.start() + 1)
+            if self.before.match(answer.text, found.start()):
+                named = _lines(answer.original, answer.span(*found.span())[1])
+                if not (self.lines and named) or (named[0] <= self.lines[1] and self.lines[0] <= named[1]):
+                    yield found.span()
+            found = self.body.search(answer.text, found.start() + 1)
 
 
 @cache
@@ -36,13 +43,21 @@ def literal(pattern: str) -> Literal:
 
     One that is empty after normalisation (only backticks, for example) never matches.
     """
-    words = normalise(pattern).text.split()
+    read = normalise(pattern)
+    words = read.text.split()
     if not words:
         return Literal("", re.compile("(?!)"), re.compile(""))
     if len(words) == 1 and _FILE_NAME.fullmatch(words[0]):
         words[0] = words[0].lstrip("/")
     body = r"\s+".join(map(re.escape, words))
-    return Literal(max(words, key=len), re.compile(body + _after(words[-1])), re.compile(_before(words[0])))
+    lines = _lines(pattern, read.span(0, len(read.text))[1])
+    return Literal(max(words, key=len), re.compile(body + _after(words[-1])), re.compile(_before(words[0])), lines)
+
+
+def _lines(text: str, at: int) -> tuple[int, int] | None:
+    """The first and the last line that `text` names at `at`."""
+    found = _LINES.match(text, at)
+    return (int(found[1]), max(map(int, found.groups("0")))) if found else None
 
 
 def _is_path(word: str) -> bool:

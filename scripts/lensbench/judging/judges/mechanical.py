@@ -23,7 +23,7 @@ from lensbench.judging.judges.normalising import Normalised, normalise
 from lensbench.judging.judges.pieces import cut, pattern_of, words
 
 NAME = "mechanical"
-VERSION = "3"
+VERSION = "4"
 
 MAX_EVIDENCE = 200
 _CONTEXT = 80
@@ -92,7 +92,7 @@ def find(pattern: Pattern, answer: Normalised) -> Span | None:
 def spans(pattern: Pattern, answer: Normalised, most: int) -> list[Span]:
     """The first `most` places where the normalised text of `answer` states `pattern`."""
     if not isinstance(pattern, Regex):
-        return list(islice(literal(pattern).spans(answer.text), most))
+        return list(islice(literal(pattern).spans(answer), most))
     places = (found.span() for found in _regex(pattern.regex).finditer(answer.text))
     # an empty match, of \b for example, states nothing
     return list(islice(((start, end) for start, end in places if end > start), most))

@@ -96,8 +96,8 @@ def normalise(text: str) -> Normalised:
     `*` emphasis, Markdown escapes, terminal colours and zero-width characters are removed. So are comments with their
     content, since readers do not see them: `<!-- -->` (an unclosed one at the start of a line reaches to the end) and
     `[//]: # (...)`; and struck-through text (`~~`, `<del>`). In paths, backslashes become `/`, and a leading `./` and
-    line numbers after the extension (`core.py:12-40`, `core.py#L12`, `core.py(12)`) are removed, so that they do not
-    match other numbers by chance. Digit groups are joined (`1,000` and `1_000` become `1000`).
+    line numbers after the extension (`core.py:12-40`, `core.py#L12`, `core.py(12)`) are removed.
+    Digit groups are joined (`1,000` and `1_000` become `1000`).
     """
     plain = text.replace(FILLER, "\ufffd").replace("\r\n", f"{FILLER}\n").replace("\r", "\n").replace("\t", " ")
     if not plain.isascii():

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 from lensbench.runs.self_report.paths import bare_path
 from lensbench.runs.self_report.sections import Field, SectionLine
@@ -73,13 +73,9 @@ def lines_of(found: Field) -> Iterator[SectionLine]:
         yield following
 
 
-def _values(found: Field) -> Iterator[str]:
-    return (_OF_YAML.sub("", item) for _, item in _items(found))
-
-
-def _split(items: Iterator[str], remark: re.Pattern[str]) -> tuple[str, ...] | None:
+def _split(found: Field, remark: re.Pattern[str], short: Callable[[str], str] = str) -> tuple[str, ...] | None:
     """The parts between commas, without remarks in brackets; None when the field is empty, () when it is "none"."""
-    pieces = [piece for item in items for piece in _BREAK.split(item)]
+    pieces = [part for _, item in _items(found) for part in _BREAK.split(short(_OF_YAML.sub("", item)))]
     if listed := _LIST.fullmatch(",".join(pieces)):
         pieces = [listed[1].strip(" ,") or "none"]
     plain = [remark.sub("", piece).strip(" .,;") or piece.strip("( .,;)") for piece in pieces]
@@ -93,7 +89,7 @@ def _split(items: Iterator[str], remark: re.Pattern[str]) -> tuple[str, ...] | N
 
 def tools(found: Field | None) -> tuple[str, ...] | None:
     """The bare names of tools, each once."""
-    parts = _split(_values(found), _REMARK) if found else None
+    parts = _split(found, _REMARK) if found else None
     return None if parts is None else _known(_tool(name) for part in parts for name in _AND.split(part))
 
 
@@ -106,7 +102,7 @@ def _tool(text: str) -> str:
 
 def files(found: Field | None) -> tuple[str, ...] | None:
     """The paths without remarks, each once, not yet normalised (`normalise_path`)."""
-    parts = _split((_path_first(item) for item in _values(found)), SPACED_REMARK) if found else None
+    parts = _split(found, SPACED_REMARK, _path_first) if found else None
     return None if parts is None else _known(bare_path(part) for part in parts)
 
 
