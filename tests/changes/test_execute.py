@@ -135,3 +135,14 @@ def test_a_name_in_two_files_hides_no_file_that_does_not_load(tmp_path: Path) ->
         run = run_tests(tree, reference, task.tests, SANDBOX)
         assert (run.results[right] is TestResult.PASSED) == (report == "node"), "its file decides, where it is known"
         assert "test/a.test.js::is right" not in run.results
+
+
+def test_parameters_out_of_a_set_have_one_order(tree: Path, reference: bytes) -> None:
+    text = (
+        "import pytest\n@pytest.mark.parametrize('word', [[word] for word in set(map(str, range(99)))])\n"
+        "def test_first(word):\n    assert word == ['0']\n"
+    )
+    tests = make_task(reference).tests.model_copy(update={"files": {"tests/test_calculator.py": text}})
+    first, second = (run_tests(tree, b"", tests, SANDBOX).results for _ in range(2))
+    assert list(first.values()).count(TestResult.PASSED) == 1
+    assert first == second

@@ -266,7 +266,8 @@ class _Job:
 
     def _env(self) -> dict[str, str]:
         env = {**self.environment.variables, "HOME": self.place.inside(f"{self.place.private}/session/home")}
-        return env | {"TMPDIR": "/tmp", "LANG": "C.UTF-8", "CI": "1", "PYTHONDONTWRITEBYTECODE": "1", "TZ": "UTC"}
+        # a fixed order of sets, because pytest numbers parameters that have no name of their own
+        return env | {"TMPDIR": "/tmp", "LANG": "C.UTF-8", "CI": "1", "PYTHONHASHSEED": "0", "TZ": "UTC"}
 
     def _command(self, path: str) -> list[str]:
         first, *rest = self.tests.command
@@ -282,7 +283,7 @@ class _Job:
             python = _found("python", os.path.dirname(first) + os.pathsep + path, self.environment)
         else:
             python, rest = first, rest[2:]
-        starter = [python, "-I", f"{JUDGE}/{STARTER}", report]
+        starter = [python, "-s", f"{JUDGE}/{STARTER}", report]
         names_files = any((Path(self.place.private, "repo") / word.partition("::")[0]).exists() for word in rest)
         return [*starter, *rest, *(self.watched.arguments if names_files else ())]
 

@@ -1,4 +1,4 @@
-"""Starts pytest with its own reporter: `python -I pytest_starter.py <report> <pytest's arguments>`; the nonce on stdin.
+"""Starts pytest with its own reporter: `python -s pytest_starter.py <report> <pytest's arguments>`; the nonce on stdin.
 
 It runs in the environment of the tests, where lensbench is not installed, so it needs only pytest. The report is opened
 before any code of the repository is imported. The current folder is last on the module path: nothing in it can replace
