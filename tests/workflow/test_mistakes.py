@@ -78,6 +78,7 @@ IN_FILES: dict[str, Change] = {
     "a command agent without a command": ("config.yaml", "kind: offline", "kind: command"),
     "a key of a section at the top": ("config.yaml", "run_id: shop", "run_id: shop\nmax_usd: 5"),
     "a key of the top in a section": ("config.yaml", "kind: offline", "kind: offline\n  sandbox: none"),
+    "a name where a kind is wanted": ("config.yaml", "kind: offline", "name: claude-code"),
     "a key of the agent in a condition": ("config.yaml", "{mcp: mcp.json}", "{mcp: mcp.json, pass_env: [KEY]}"),
     "no conditions": ("config.yaml", "conditions:\n  without: {}\n  with: {mcp: mcp.json}", "conditions:"),
     "a condition without braces": ("config.yaml", "without: {}", "without:"),

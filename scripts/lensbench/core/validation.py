@@ -9,7 +9,7 @@ from typing import Any, get_origin
 
 from pydantic import BaseModel, ValidationError
 
-from lensbench.core.errors import did_you_mean
+from lensbench.core.errors import did_you_mean, some_of
 from lensbench.core.system.yaml_places import KeyPath
 from lensbench.core.tasks import PATTERN_WORDS
 
@@ -95,10 +95,12 @@ def _sentence(problem: dict[str, Any], path: KeyPath, model: type[BaseModel]) ->
 
 def _unknown(key: str, section: KeyPath, model: type[BaseModel]) -> str:
     """What to do with a key that is none of its section: it may belong into another one."""
+    here_known = {name: None for each in _models_at(model, section) for name in each.model_fields}
+    if key == "name" and section and here_known:  # each section means something else by it
+        return f"is not a key of {'.'.join(map(str, section))!r}; its keys are {some_of([*here_known], 6)}"
     if homes := sorted((home for name, home in _places(model) if name == key), key=len):
         home, here = (f"{'.'.join(map(str, path))!r}" if path else "the top level" for path in (homes[0], section))
         return f"is a key of {home}, not of {here}; move it there"
-    here_known = {name for each in _models_at(model, section) for name in each.model_fields}
     known = sorted({name for name, _ in _places(model)})
     hint = did_you_mean(key, here_known) or did_you_mean(key, known)
     return f"is not a key that lensbench knows{hint or '; remove it'}"
