@@ -318,6 +318,13 @@ def servers_of_people(project: Path, tmp_path_factory: pytest.TempPathFactory) -
     keyed = "import os, sys\nif not os.environ.get('SHOP_KEY'): sys.exit('SHOP_KEY environment variable is required')\n"
     (beside / "keyed.py").write_text(f"{keyed}from helper import main\nmain()\n")
     (beside / "reads.py").write_text(f"open('{beside}/terms.txt')\nfrom helper import main\nmain()\n")
+    (beside / "docker").write_text("#!/bin/sh\nexit 3\n")
+    (beside / "docker").chmod(0o755)
+    (beside / "api.py").write_text(
+        "import os\nif os.getcwd() != '"
+        + str(project)
+        + "': raise OSError('Temporary failure in name resolution')\nfrom helper import main\nmain()\n"
+    )
     (beside / "terms.txt").write_text("x")
     subprocess.run([sys.executable, "-m", "venv", "--without-pip", str(beside / "venv")], check=True)
     (site,) = beside.glob("venv/lib/python*/site-packages")
@@ -338,7 +345,9 @@ def servers_of_people(project: Path, tmp_path_factory: pytest.TempPathFactory) -
     (["{beside}/venv/bin/python", "-m", "shop"], "it starts with sandbox_visible: [{beside}/src] in the config; check"),
     ([PYTHON, "{beside}/helper.py", "--start-s", "3"], "it starts with agent.mcp_start_s: 10 in the config; check"),
     (["/bin/sh", "-c", "exit 3"], "it does not start by hand either, in this folder and with your environment; check"),
-], ids=["sibling", "file", "relative", "broken", "module here", "variable", "editable", "slow", "never"])  # fmt: skip
+    (["{beside}/docker", "run"], "with your environment; a container: start it before, with HTTP on 127.0.0.1"),
+    ([PYTHON, "{beside}/api.py"], "name the hosts that it calls in sandbox_hosts (docs/servers.md)"),
+], ids=["sibling", "file", "relative", "broken", "module here", "variable", "editable", "slow", "never", "container", "host"])  # fmt: skip
 def test_a_server_that_starts_by_hand_only_is_told_what_to_add(
     attempt: Try, servers_of_people: Path, command: list[str], said: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:

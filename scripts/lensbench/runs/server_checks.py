@@ -128,10 +128,7 @@ def _check_tool(condition: str, tool: OfferedTool, servers: Servers, run: Assign
     if role(tool):
         guesses = _guesses(tool, run, workspace)
     elif not why:
-        files = _files(workspace)
-        found = ((file, match) for file in files if (match := _DEFINITION.search(workspace.text(file))))
-        file, defined = next(((file, match[1]) for file, match in found), (files[0], Path(files[0]).stem))
-        given = example(tool, run.workspace, file, defined)
+        given = example(tool, run.workspace, *_definition(workspace))
         guesses, why = ([], f"nothing is known for its argument {given!r}") if isinstance(given, str) else ([given], "")
     if why:
         return Check(name, "skipped", f"not called: {why}")
@@ -150,11 +147,17 @@ def _files(workspace: Workspace) -> Sequence[str]:
     return [path for path in workspace.files if not path.startswith(".")] or list(workspace.files) or ["README"]
 
 
+def _definition(workspace: Workspace) -> tuple[str, str]:
+    """A file of code and a name that it defines; without one any file and its name."""
+    files = _files(workspace)
+    found = ((file, match[1]) for file in files if (match := _DEFINITION.search(workspace.text(file))))
+    return next(found, (files[0], Path(files[0]).stem))
+
+
 def _guesses(tool: OfferedTool, run: Assignment, workspace: Workspace) -> list[Arguments]:
     """Arguments to try for a tool whose role is known, the best first, with the workspace named as for the agent."""
-    files = _files(workspace)
-    searched = [*queries(tool, read_question(run.prompt))[:1], *(Path(file).stem for file in files[:2])]
-    values = searched if role(tool) == "search" else files[:1]
+    searched = [*queries(tool, read_question(run.prompt))[:1], *(Path(file).stem for file in _files(workspace)[:2])]
+    values = searched if role(tool) == "search" else (_definition(workspace)[0], ".")
     return [arguments(tool, value, run.workspace) for value in values]
 
 
@@ -183,7 +186,9 @@ def _call(
         if len(result.text) > LONG_RESULT:
             return "warning", f"{gave}, too long for most agents' models"
         if suggestions(result.text.replace(f"{run.workspace}/", ""), workspace):
-            return "ok", f"{gave}; nothing found is an error there: {failed}" if failed else gave
+            return "ok", f"{gave}; nothing found is an error there: {failed}" if failed and role(
+                tool
+            ) == "search" else gave
         if role(tool):
             answered = "warning", f"{gave}, but named no file of the workspace: {said}"
         else:
