@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import json
 import sys
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -20,6 +22,7 @@ from lensbench_archive.rebuilding import rebuild
 FAKES = Path(__file__).parents[1] / "fakes"
 TASKS = [f"t{number}" for number in range(7)]
 """As many as a sign-flip test needs, Holm-corrected for three treatments."""
+TOKENS = {"input": 1000, "output": 0, "cache_read": 0, "cache_write": 0}
 
 
 def planted(words: str, *server: str) -> None:
@@ -65,6 +68,40 @@ def test_the_ladder_names_what_a_planted_server_needs(
     assert steps["words", "without"]["adoption"] == "—"
     assert says in RunFolder(folder).results.read_text()
     assert says in (folder / "report.html").read_text()
+
+
+@pytest.mark.parametrize(("server", "words", "both", "says"), [
+    ("0", "0", "1", "The server helps only with its words."), ("0", "1", "1", "The words help without the server, and no task shows that"),
+    ("0", "0.5", "1", "The words help without the server, and with the server they do more."),
+    ("1", "0", "1", "The agent finds the server by itself, without its words."), ("0", "0", "0", "No rung is shown to help."),
+])  # fmt: skip
+def test_a_ladder_is_told_by_the_scores_of_its_rungs(
+    bench: Callable[..., Any], server: str, words: str, both: str, says: str
+) -> None:
+    files = {"files": {"AGENTS.md": "words.md"}}
+    conditions = {
+        name: {"mcp": "m.json" if has else None, "mcp_sha256": "c" * has, "servers": ["lens"] * has, **more}
+        for name, has, more in (("without", 0, {}), ("server", 1, {}), ("words", 0, files), ("both", 1, files))
+    }
+    servers = {name: ["lens"] if each["mcp"] else [] for name, each in conditions.items()}
+    made = bench(tasks=TASKS, servers=servers, changes={"conditions": conditions})
+    for task in TASKS:
+        for condition, points in (("without", "0"), ("server", server), ("words", words), ("both", both)):
+            seen = (
+                {"duration_s": 20.0, "tokens": TOKENS | {"input": 1500}} if condition == "both" else {"tokens": TOKENS}
+            )
+            made.run(task, condition, points=(points, points), **seen)
+    found = made.build()
+    assert [sentence.startswith(says) for sentence in found["ladder_says"]] == [True], found["ladder_says"]
+    assert [step["score"] for step in found["ladder"]] == [f"{float(each):.0%}" for each in (server, words, both, both)]
+    shares = [float(each) for each in (server, words, both)]
+    gains = [shares[0], shares[1], shares[2] - shares[0], shares[2] - shares[1]]
+    assert [step["score_change"] for step in found["ladder"]] == [
+        f"{100 * each:+.1f} points" if each else "0.0 points" for each in gains
+    ]
+    assert [(step["tokens_change"], step["time_change"]) for step in found["ladder"]] == [("0%", "0%")] * 2 + [
+        ("+50%", "+100%")
+    ] * 2
 
 
 def test_a_ladder_says_what_it_needs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
