@@ -15,7 +15,7 @@ from lensbench.core.system.trees import copy_tree, hash_tree
 from lensbench.plan.freeze import changes, make_plan, write_plan
 from lensbench.plan.task_files import read_scenarios
 from lensbench.repositories.prepare import main as fetch
-from lensbench.runs.brought import take_back, write_brought
+from lensbench.runs.brought import brought, take_back, write_brought
 from lensbench.runs.run import make_run, read_job
 from lensbench.workflow.read_schedule import read_schedule
 
@@ -121,3 +121,15 @@ def test_other_words_are_another_experiment_and_a_mistake_is_told_with_its_key(t
         with pytest.raises(UserError) as error:
             plan_now(condition)
         assert told in str(error.value)
+
+
+def test_programs_can_be_started_and_a_text_of_the_plan_that_was_changed_is_refused() -> None:
+    write_brought({"run.sh": b"#!/bin/sh\n", "a.md": b"x"}, Path("repo"))
+    assert [Path("repo", name).stat().st_mode & 0o777 for name in ("run.sh", "a.md")] == [0o755, 0o644]
+    digest = sha256(b"WORDS\n")
+    plan: Any = {"texts": {digest: "WORDS\n"}}
+    condition: Any = {"files": {"AGENTS.md": digest}}
+    assert brought(plan, condition) == {"AGENTS.md": b"WORDS\n"}
+    plan["texts"][digest] = "OTHERS\n"
+    with pytest.raises(UserError, match=r"plan\.json: the text of AGENTS\.md was changed; start Snakemake again"):
+        brought(plan, condition)
