@@ -110,19 +110,16 @@ not ok 3 - test/gone.js exited with a non-zero exit code: 1
 """
 
 
-@pytest.mark.parametrize(
-    ("printed", "files", "results"),
-    [
-        (GO, {"cart/a_test.go": "func TestSum(t *testing.T) {", "shop_test.go": ""},
-         {"cart/a_test.go::TestSum/same": FAILED, "example.invalid/shop/till::TestSum": TestResult.SKIPPED,
-          "shop_test.go": FAILED}),
-        (CARGO, {"crates/shop/tests/sums.rs": "", "tests/late.rs": ""},
-         {"src/lib.rs::tests::own": PASSED, "crates/shop/tests/sums.rs::more::zero": PASSED,
-          "crates/shop/tests/sums.rs::two": FAILED, "src/lib.rs::sum": PASSED, "tests/late.rs": FAILED}),
-        (TAP, {"test/sum.js": "", "test/gone.js": ""},
-         {"test/sum.js::later": TestResult.SKIPPED, "test/sum.js::two": FAILED, "test/gone.js": FAILED}),
-    ],
-)  # fmt: skip
+@pytest.mark.parametrize(("printed", "files", "results"), [
+    (GO, {"cart/a_test.go": "func TestSum(t *testing.T) {", "shop_test.go": ""},
+     {"cart/a_test.go::TestSum/same": FAILED, "example.invalid/shop/till::TestSum": TestResult.SKIPPED,
+      "shop_test.go": FAILED}),
+    (CARGO, {"crates/shop/tests/sums.rs": "", "tests/late.rs": ""},
+     {"src/lib.rs::tests::own": PASSED, "crates/shop/tests/sums.rs::more::zero": PASSED,
+      "crates/shop/tests/sums.rs::two": FAILED, "src/lib.rs::sum": PASSED, "tests/late.rs": FAILED}),
+    (TAP, {"test/sum.js": "", "test/gone.js": ""},
+     {"test/sum.js::later": TestResult.SKIPPED, "test/sum.js::two": FAILED, "test/gone.js": FAILED}),
+])  # fmt: skip
 def test_ids_have_the_file_and_no_ordinal(printed: str, files: dict[str, str], results: dict[str, TestResult]) -> None:
     assert read_printed(printed, files)[0] == results
 
@@ -135,13 +132,10 @@ def test_a_test_that_passes_by_failing_has_no_failing_copy() -> None:
     assert str(copies.files["t.py"]).count("==") == 1
 
 
-@pytest.mark.parametrize(
-    ("path", "text", "name"),
-    [
-        ("a_test.go", "func TestA(t *testing.T) {\n}\nfunc help() {\n}\n", "a_test.go::TestA"),
-        ("tests/a.rs", "#[test]\nfn two() -> Result<(), E> { Ok(()) }\n", "tests/a.rs::more::two"),
-    ],
-)
+@pytest.mark.parametrize(("path", "text", "name"), [
+    ("a_test.go", "func TestA(t *testing.T) {\n}\nfunc help() {\n}\n", "a_test.go::TestA"),
+    ("tests/a.rs", "#[test]\nfn two() -> Result<(), E> { Ok(()) }\n", "tests/a.rs::more::two"),
+])  # fmt: skip
 def test_tests_in_go_and_rust_have_a_failing_copy(path: str, text: str, name: str) -> None:
     tests = Tests(files={path: text}, command=("go",), report="printed", fail_to_pass=(name,))
     copies, ids = failing_copies(tests, {name: PASSED})

@@ -26,10 +26,8 @@ from lensbench_tasks.proofs import task_problems
 
 ROOT = Path(__file__).parents[2]
 FILES = {
-    "drafting": "benchmarks/inputs/drafting.yaml",
-    "demo": "scenarios/demo.yaml",
-    "standard": "scenarios/standard.yaml",
-}
+    "drafting": "benchmarks/inputs/drafting.yaml", "demo": "scenarios/demo.yaml", "standard": "scenarios/standard.yaml",
+}  # fmt: skip
 SETS = {name: {task.id: task for task in read_scenarios([str(ROOT / file)]).tasks} for name, file in FILES.items()}
 DRAFTING, DEMO, STANDARD = SETS.values()
 ALL = [pytest.param(task, id=f"{name}-{task.id}") for name, tasks in SETS.items() for task in tasks.values()]

@@ -324,16 +324,9 @@ def test_what_people_correct_has_the_interval_of_the_correction_widened_by_share
     clusters: int, design: float
 ) -> None:
     found = Estimate(
-        delta=0.05,
-        low=-0.1,
-        high=0.2,
-        n=24,
-        sd=0.2,
-        se=design * 0.2 / math.sqrt(24),
-        df=clusters - 1.0,
-        floor=-0.15,
+        delta=0.05, low=-0.1, high=0.2, n=24, sd=0.2, se=design * 0.2 / math.sqrt(24), df=clusters - 1.0, floor=-0.15,
         method="m",
-    )
+    )  # fmt: skip
     fixed = corrected_by_people(found, Mean(0.03, -0.09, 0.15, 16, "", 0.06), 0.05, 0.8)
     margin = student.isf(0.025, min(15, clusters - 1)) * design * 0.06
     assert fixed
