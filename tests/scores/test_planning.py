@@ -13,7 +13,7 @@ from statsmodels.stats.power import TTestPower
 from handmade import Bench
 from lensbench.core.errors import UserError
 from lensbench.scores.power import Spread, detectable, repositories_needed, split, tasks_needed, upper_sd
-from lensbench.scores.sample_size import Needs, looks_save, plan_text, read_pilot
+from lensbench.scores.sample_size import Needs, plan_text, read_pilot
 from lensbench.scores.saving import tasks_for_no_worse
 from lensbench.scores.sequential import SHARE
 
@@ -65,14 +65,6 @@ def test_tasks_that_share_repositories_are_worth_less() -> None:
     assert shared * 4 > alone
     assert repositories_needed(20, 10, 4, 1.0, 0.8, 0.05) == alone
     assert repositories_needed(1, 50, 8, 0.0, 0.8, 0.05) == 6
-
-
-def test_looks_save_runs_where_the_tools_do_nothing_and_cost_no_error() -> None:
-    saved = looks_save(20, 10, 45, 4, (-5, 0, 5, 10, 15))
-    assert list(saved.tasks.values()) == pytest.approx([24.0, 31.5, 39.0, 35.9, 28.8], abs=1.5)
-    assert saved.go[0] <= 0.026
-    assert saved.go[10] == pytest.approx(0.9, abs=0.02)
-    assert looks_save(20, 10, 45, 1, (0,)).tasks == {0: 45}
 
 
 @pytest.mark.slow

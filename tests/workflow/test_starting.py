@@ -7,7 +7,6 @@ import subprocess
 import sys
 from argparse import Namespace
 from pathlib import Path
-from typing import Any
 
 import pytest
 import yaml
@@ -17,7 +16,7 @@ from lensbench.core.system.files import write_atomic
 from lensbench.core.system.places import ROOT
 from lensbench.plan.reading import load_config
 from lensbench.plan.task_files import read_scenarios
-from lensbench.workflow.prices import FEW, OFFLINE, PUBLISHED, estimate, price
+from lensbench.workflow.prices import OFFLINE, PUBLISHED, estimate, price
 from lensbench.workflow.setup import KINDS, Wishes, config_text, earlier, mcp_file
 from terminal import type_into
 
@@ -186,27 +185,9 @@ def test_a_name_that_yaml_would_read_as_something_else_stays_a_name(name: str) -
     assert yaml.safe_load(text)["run_id"] == name
 
 
-def record(folder: Path, number: int, **outcome: Any) -> None:
-    path = folder / "attempts" / f"t{number}-with" / "1" / "record.json"
-    path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_text(json.dumps({"outcome": {"cost_usd": None, **outcome}, "attempt": {"duration_s": 60}}))
-
-
-def test_a_price_is_that_of_runs_with_the_same_model_and_else_a_guess_that_says_so(tmp_path: Path) -> None:
-    first = tmp_path / "first"
-    for number in range(FEW):
-        record(first, number, cost_usd=0.5 if number else 1.0)
-    record(first, FEW)
-    (first / "plan.json").write_text(json.dumps({"agent": {"kind": "claude-code", "model": "sonnet"}}))
-    (tmp_path / "broken").mkdir()
-    (tmp_path / "broken" / "plan.json").write_text("{")
-    found = price("claude-code", "sonnet", tmp_path)
-    assert found.usd == (0.6, 0.6)
-    assert estimate(found, 24, 4).startswith(
-        "24 runs, 4 at a time: about 6 minutes and 14 US dollars (the mean of 5 runs"
-    )
-    assert price("claude-code", "opus", tmp_path) == PUBLISHED
+def test_a_price_is_a_guess_that_says_so() -> None:
+    assert price("claude-code") == PUBLISHED
     assert "a guess" in estimate(PUBLISHED, 24, 4)
-    assert price("offline", "", tmp_path) == OFFLINE
+    assert price("offline") == OFFLINE
     assert estimate(OFFLINE, 20, 4).startswith("20 runs, 4 at a time: at most 1 minute, and nothing to pay (no model")
     assert estimate(OFFLINE, 60, 4).startswith("60 runs, 4 at a time: at most 3 minutes, and nothing")

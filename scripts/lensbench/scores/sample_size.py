@@ -15,9 +15,8 @@ from fractions import Fraction
 from pathlib import Path
 from typing import NamedTuple
 
-from lensbench.core.distributions import norm_sf, t_isf
 from lensbench.core.errors import UserError
-from lensbench.core.frozen_plan import Aim, GateSettings
+from lensbench.core.frozen_plan import GateSettings
 from lensbench.core.numbers import dollars, mean
 from lensbench.core.run_folder import RunFolder
 from lensbench.core.run_status import RunStatus
@@ -29,11 +28,10 @@ from lensbench.scores.intervals import Estimate
 from lensbench.scores.power import TRIALS, Spread, detectable, repositories_needed, split, tasks_needed, upper_sd
 from lensbench.scores.run_tables import read_tables
 from lensbench.scores.saving import PART, quantities_of, tasks_for_no_worse
-from lensbench.scores.sequential import SHARE, boundaries, even_fractions, futile_below
+from lensbench.scores.sequential import SHARE
 from lensbench.scores.verdict_of import DEFAULTS
 
 SIZES = (12, 24, 48, 96)
-PATHS = 10_000
 
 
 class Needs(NamedTuple):
@@ -72,50 +70,6 @@ class Needs(NamedTuple):
                 raise UserError(f"--{name} is {getattr(self, name):g}; write a number {meant}")
 
 
-class Looks(NamedTuple):
-    """The average effect of looks."""
-
-    tasks: dict[float, float]
-    """Tasks used, by the true effect."""
-    go: dict[float, float]
-    """The probability of crossing the upper boundary, by the true effect."""
-
-
-def looks_save(
-    sd: float, effect: float, tasks: int, looks: int, truths: Sequence[float], power: float = 0.8, alpha: float = 0.05
-) -> Looks:
-    """What this number of looks saves in a plan for `effect`, for each of the true effects `truths`.
-
-    Simulates paths of the t statistic with the boundaries and the futility rule of the gate.
-    """
-    import numpy as np
-
-    settings: Aim = {"effect": effect, "alpha": alpha, "power": power}
-    fractions = even_fractions(looks)
-    times, limits = np.array(fractions), boundaries(fractions, alpha)
-    rng = np.random.default_rng(0)
-    steps = rng.normal(0, math.sqrt(1 / looks), (PATHS, looks)).cumsum(axis=1)
-    freedom = np.maximum(tasks * times - 1, 1)
-    squares = rng.chisquare(np.diff(freedom, prepend=0), (PATHS, looks)).cumsum(axis=1)
-
-    def student(z: Iterable[float]) -> list[float]:
-        """The values of t with the same p."""
-        return [t_isf(norm_sf(each), df) for each, df in zip(z, freedom.tolist(), strict=True)]
-
-    futile = [futile_below(sd / math.sqrt(tasks * time) / 100, time, limits[-1], settings) for time in fractions[:-1]]
-    reached, stopped = student(limits), student([*futile, limits[-1]])
-    result = Looks({}, {})
-    for true in truths:
-        paths = (steps + true * math.sqrt(tasks) / sd * times) / np.sqrt(times)
-        values = paths / np.sqrt(squares / freedom)
-        stops = (np.abs(values) >= reached) | (values < stopped)
-        stops[:, -1] = True
-        last = stops.argmax(axis=1)
-        result.tasks[true] = float(tasks * times[last].mean())
-        result.go[true] = float((values[np.arange(PATHS), last] >= np.array(reached)[last]).mean())
-    return result
-
-
 def plan_text(plan: Needs) -> str:
     """The needs of a decision as Markdown tables."""
     pilots = ", ".join(f"{upper_sd(plan.sd, count):.1f} after {count} tasks" for count in (12, 24))
@@ -129,8 +83,6 @@ def plan_text(plan: Needs) -> str:
         _repositories(plan),
         f"The smallest effect, in points, that is found with {power}:",
         _effects_by_size(plan),
-        "Tasks used on average, by what is true, when the gate looks several times:",
-        _savings(plan),
         _for_saves(plan.sd, plan.power, plan.alpha, DEFAULTS, None),
     ])  # fmt: skip
 
@@ -167,16 +119,6 @@ def _effects_by_size(plan: Needs) -> str:
         for tasks in SIZES
     ]
     return _table(["tasks", *map(_trials, plan.spreads)], rows)
-
-
-def _savings(plan: Needs) -> str:
-    most = tasks_needed(plan.sd, plan.effect, plan.power, plan.alpha)
-    truths = (0, plan.effect / 2, plan.effect)
-    rows = []
-    for looks in (looks for looks in (1, 2, 3, 4, 6) if 3 * looks <= most):
-        saved = looks_save(plan.sd, plan.effect, most, looks, truths, plan.power, plan.alpha)
-        rows.append([looks, *(f"{saved.tasks[true]:.1f}" for true in truths), f"{saved.go[plan.effect]:.2f}"])
-    return _table(["looks", *(f"{true:g} points" for true in truths), f"GO at {plan.effect:g} points"], rows)
 
 
 class Pilot(NamedTuple):

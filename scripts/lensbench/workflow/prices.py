@@ -1,18 +1,9 @@
-"""Estimates the cost and duration of a benchmark before it starts, from earlier runs or else from a guess."""
+"""Estimates the cost and duration of a benchmark before it starts; `lensbench size --pilot` does it from its runs."""
 
 from __future__ import annotations
 
-import json
 import math
-from collections.abc import Iterator
-from pathlib import Path
-from statistics import mean
-from typing import Any, NamedTuple
-
-from lensbench.core.run_folder import RunFolder
-
-FEW = 5
-"""With fewer runs than this, no price is computed from them."""
+from typing import NamedTuple
 
 
 class RunPrice(NamedTuple):
@@ -32,32 +23,9 @@ PUBLISHED = RunPrice(
 OFFLINE = RunPrice((0, 0), (0.2, 10), "no model is asked")
 
 
-def price(agent: str, model: str, benches: Path) -> RunPrice:
-    """The price of a run, from the finished runs of this agent and model below `benches` if there are enough."""
-    if agent == "offline":
-        return OFFLINE
-    outcomes = [record for record in _records(agent, model, benches) if record["outcome"]["cost_usd"] is not None]
-    if len(outcomes) < FEW:
-        return PUBLISHED
-    usd = mean(record["outcome"]["cost_usd"] for record in outcomes)
-    seconds = mean(record["attempt"]["duration_s"] or 0 for record in outcomes)
-    return RunPrice((usd, usd), (seconds, seconds), f"the mean of {len(outcomes)} runs in {benches} with this model")
-
-
-def _records(agent: str, model: str, benches: Path) -> Iterator[dict[str, Any]]:
-    """The records of all runs of `agent` with `model`; unreadable files are skipped."""
-    for file in sorted(benches.glob("*/plan.json")):
-        told = _read(file).get("agent", {})
-        if (told.get("kind"), told.get("model")) == (agent, model):
-            yield from filter(None, map(_read, sorted(RunFolder(file.parent).attempts.glob("**/record.json"))))
-
-
-def _read(file: Path) -> dict[str, Any]:
-    try:
-        value: dict[str, Any] = json.loads(file.read_text(encoding="utf-8"))
-    except (OSError, ValueError):
-        return {}
-    return value
+def price(agent: str) -> RunPrice:
+    """The price of a run, which the first runs will show: a guess, or nothing for the offline agent."""
+    return OFFLINE if agent == "offline" else PUBLISHED
 
 
 def estimate(each: RunPrice, runs: int, at_once: int) -> str:

@@ -282,7 +282,7 @@ def start(wishes: Wishes, count: int) -> None:
     write_json(wishes.files["mcp"], servers)
     tasks = read_scenarios([str(wishes.files["tasks"])]).tasks
     runs, version = wishes.conditions * len(tasks), _version(wishes.agent)
-    each = price(wishes.agent, wishes.model, Path("bench"))
+    each = price(wishes.agent)
     max_usd = max(1, math.ceil(runs * each.usd[1]))
     write_atomic(wishes.files["config"], config_text(wishes, version, [], max_usd))
     _finish(wishes, version)
@@ -316,7 +316,7 @@ def _finish(wishes: Wishes, version: str) -> None:
             f"change the server and repeat with {_lensbench()} init --name {wishes.name}"
         )
     print("The trial succeeded; its figures say nothing about a real model.")
-    each = price(wishes.agent, wishes.model, Path("bench"))
+    each = price(wishes.agent)
     print(*_what_next(wishes, version), estimate(each, runs, AT_ONCE), sep="\n")
 
 
