@@ -17,7 +17,9 @@ from lensbench.plan.task_files import read_scenarios
 from stock import git
 
 SANDBOX = find_sandbox({"mode": "auto", "visible": [], "hidden": []})
-pytestmark = [pytest.mark.slow, pytest.mark.skipif(not SANDBOX.program, reason="no bubblewrap")]
+pytestmark = [
+    pytest.mark.slow, pytest.mark.timeout(1200), pytest.mark.skipif(not SANDBOX.program, reason="no bubblewrap"),
+]  # fmt: skip
 
 SUM = "exports.sum = (a, b) => a - b;\n"
 JS = "const { sum } = require('../sum');\n"
