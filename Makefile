@@ -6,7 +6,7 @@ export PIP_DISABLE_PIP_VERSION_CHECK := 1
 # Many containers set it. Each of our many processes would then compile all its modules.
 export PYTHONDONTWRITEBYTECODE :=
 
-.PHONY: setup dev slurm run new test test-quick newest selftest agents lint bench bench-peers soak fuzz docs lock
+.PHONY: setup dev slurm run new test test-quick newest selftest agents agents-newest lint bench bench-peers soak fuzz docs lock
 
 setup: .venv/ready
 	@echo '$(ON_PATH)'
@@ -61,6 +61,13 @@ selftest: setup
 # The agents that the live tests drive, pinned. `npm ci` would insist on programs for other platforms.
 agents:
 	npm install --prefix tools/agents --no-save --no-audit --no-fund
+
+# Their live tests with the newest versions: what changed belongs into docs/agents.md.
+AGENTS := @anthropic-ai/claude-code @google/gemini-cli @openai/codex opencode-ai
+agents-newest: dev
+	@mkdir -p .cache/agents-newest && cp tools/agents/package.json .cache/agents-newest
+	npm install --prefix .cache/agents-newest --save-exact --no-audit --no-fund $(addsuffix @latest,$(AGENTS))
+	TEST_AGENTS=.cache/agents-newest $(BIN)/python -m pytest -n 0 tests/agents/test_claude_code_live.py tests/agents/test_other_clis_live.py $(ARGS)
 
 lint: dev
 	$(BIN)/ruff format --check scripts tests benchmarks tools .ci

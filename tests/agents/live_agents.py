@@ -4,6 +4,7 @@ them. `make agents` installs them."""
 from __future__ import annotations
 
 import json
+import os
 import shutil
 import sys
 from collections.abc import Iterable, Mapping
@@ -23,7 +24,8 @@ from lensbench.core.system.redaction import Redactor
 from lensbench.plan.config import Agent
 from lensbench.runs.reasons import REASONS, Expectation, reason_of, stops
 
-INSTALLED = Path(__file__).parents[2] / "tools" / "agents"
+INSTALLED = Path(os.environ.get("TEST_AGENTS") or Path(__file__).parents[2] / "tools" / "agents").absolute()
+"""Where the programs are: the pinned ones, or the newest (`make agents-newest`)."""
 SERVER = {"command": sys.executable, "args": ["-P", str(Path(__file__).parents[1] / "fakes" / "stdio_mcp_server.py")]}
 KEY = "dummy-key-that-must-not-be-written"
 PROMPT = 'Where is  "cart"?\n\n- 007 --x'
