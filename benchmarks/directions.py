@@ -153,17 +153,18 @@ def crash(tasks: int, share: float, *, for_good: bool) -> Callable[[np.random.Ge
     return benchmark
 
 
-def compensated(tasks: int, share: float) -> Callable[[np.random.Generator], Benchmark]:
-    """The same for good, where the baseline is good; the gains of the other runs compensate for it, on average."""
+def compensated(tasks: int, share: float, *, for_good: bool) -> Callable[[np.random.Generator], Benchmark]:
+    """The same where the baseline is good; the gains of the other runs make up for it, on average."""
     often, lost = 0.580, 0.7586  # how often a baseline is good, and what it scores then
 
     def benchmark(rng: np.random.Generator) -> Benchmark:
         base = np.clip(rng.normal(0.6, 0.25, tasks), 0, 1)
         crashed = (base > 0.55) & (rng.random(tasks) < share / often)
         treated = base + lost * share / (1 - share) + rng.normal(0, 0.15, tasks)
-        return decided(
-            compared([None if gone else score for score, gone in zip(treated, crashed, strict=True)], [*base])
-        )
+        if not for_good:
+            return decided(compared([*treated], [*base]), np.flatnonzero(crashed).tolist())
+        left = [None if gone else score for score, gone in zip(treated, crashed, strict=True)]
+        return decided(compared(left, [*base]))
 
     return benchmark
 
@@ -250,10 +251,9 @@ CASES: dict[str, Case] = {
         for good in (False, True) for share in (5, 10, 25) for tasks in (24, 48)
     },
     **{
-        f"{share} % of the treatment's runs crash for good, and the others gain as much, {tasks} tasks: GO": Case(
-            compensated(tasks, share / 100), GO
-        )
-        for share in (10, 20) for tasks in (24, 48)
+        f"{share} % of the treatment's runs crash, {'for good' if good else 'made again'}, the others gain as much, "
+        f"{tasks} tasks: GO": Case(compensated(tasks, share / 100, for_good=good), GO, 1.0 if good else TAILS)
+        for good in (False, True) for share in (5, 10, 20) for tasks in (24, 48)
     },
     "criteria of the three worst pairs edited once: GO": Case(edited(1), GO, FALSE),
     "criteria of the three worst pairs edited three times: GO": Case(edited(3), GO, FALSE),

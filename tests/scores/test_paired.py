@@ -16,7 +16,7 @@ from statsmodels.stats.power import TTestPower
 from lensbench.judging.bias import Mean
 from lensbench.scores import intervals
 from lensbench.scores.differences import corrected_by_people
-from lensbench.scores.intervals import CLUSTERED, PAIRED, SCOPE, UNKNOWN, WITHIN, Estimate, cluster_robust, estimate
+from lensbench.scores.intervals import CLUSTERED, PAIRED, SCOPE, WITHIN, Estimate, cluster_robust, estimate
 
 
 def over(values: list[float], repositories: str | None = None, **settings: object) -> Estimate:
@@ -167,7 +167,7 @@ def test_an_interval_that_would_be_a_point_by_accident_is_the_paired_one(reposit
 def test_tasks_without_a_repository_count_as_one_unknown_one() -> None:
     tasks = {f"t{number}": value for number, value in enumerate(SCORES)}
     unnamed = estimate(tasks, dict.fromkeys(tasks))
-    assert unnamed == estimate(tasks, dict.fromkeys(tasks, UNKNOWN))
+    assert unnamed == estimate(tasks, dict.fromkeys(tasks, "one"))
     assert (unnamed.clusters, unnamed.scope) == (1, SCOPE)
 
 

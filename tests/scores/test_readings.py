@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from typing import Any
 
 import pytest
@@ -13,7 +13,7 @@ from scipy.stats import fisher_exact
 from handmade import file_discard
 from lensbench.core.records import RunId
 from lensbench.runs.reasons import DiscardReason
-from lensbench.runs.repetitions import Starts, starts_of
+from lensbench.runs.repetitions import starts_of
 from lensbench.scores.differences import Comparison
 from lensbench.scores.readings import chance_of, with_lost_runs
 from lensbench.scores.run_tables import read_tables
@@ -40,14 +40,14 @@ def made(bench: Make, *missing: tuple[str, str]) -> Any:
     return built
 
 
-def ends(built: Any, *repeated: RunId) -> tuple[float | None, float | None] | None:
+def ends(built: Any, *crashed: RunId, interrupted: Collection[RunId] = ()) -> tuple[float | None, float | None] | None:
     """The deltas at their worst and at their best."""
-    found = with_lost_runs(Comparison(read_tables(built.folder), "with", "without"), repeated)
+    found = with_lost_runs(Comparison(read_tables(built.folder), "with", "without"), crashed, interrupted)
     return (found[0].delta, found[1].delta) if found else None
 
 
-def test_one_missing_run_has_a_quartile_of_its_condition(bench: Make) -> None:
-    """Seven scores are left: 25, 50, 50, 75, 75, 100, 100 without the last; the second lowest and highest of them."""
+def test_a_pair_without_a_run_has_a_quartile_of_the_differences(bench: Make) -> None:
+    """Seven differences are left: -25, 0, 0, 25, 25, 50, 50 without the last; the second lowest and highest of them."""
     assert ends(made(bench, ("t7", "with"))) == (pytest.approx((125 + 0) / 800), pytest.approx((125 + 50) / 800))
 
 
@@ -55,14 +55,21 @@ def test_lost_runs_of_one_condition_are_at_their_worst(bench: Make) -> None:
     """Two against none: 0 and 0 instead of 75 and 25, or 100 each."""
     lost = ("t1", "with"), ("t7", "with")
     assert ends(made(bench, *lost)) == (pytest.approx((100 - 100) / 800), pytest.approx((100 + 100) / 800))
-    repeated = (RunId(task, name, 1) for task, name in lost)
-    assert ends(made(bench), *repeated) == (pytest.approx(0), pytest.approx(200 / 800))
+    runs = [RunId(task, name, 1) for task, name in lost]
+    assert ends(made(bench), *runs) == (pytest.approx(0), pytest.approx(200 / 800))
+    assert ends(made(bench), interrupted=runs) == (pytest.approx(0), pytest.approx(200 / 800))
+
+
+def test_one_crash_more_scores_nothing_in_favour_of_its_condition(bench: Make) -> None:
+    """The treatment's 75 of t1 is 0 against it, and stays 75 against the baseline; and the other way round."""
+    assert ends(made(bench), RunId("t1", "with", 1)) == (pytest.approx((100 - 75) / 800), pytest.approx(100 / 800))
+    assert ends(made(bench), RunId("t1", "without", 1)) == (pytest.approx(100 / 800), pytest.approx((100 + 50) / 800))
 
 
 def test_repeated_runs_that_do_not_differ_count_as_they_are(bench: Make) -> None:
     built = made(bench)
     assert ends(built) is None
-    assert ends(built, RunId("t1", "with", 1)) is None
+    assert ends(built, interrupted=[RunId("t1", "with", 1)]) is None
     assert ends(built, *(RunId(task, name, 1) for task in TASKS[:4] for name in ("with", "without"))) is None
 
 
@@ -71,6 +78,9 @@ def test_attempts_and_discards_are_counted_by_condition(bench: Make) -> None:
     built.run("t0", "with", attempts=3)
     file_discard(built.folder, RunId("t1", "with"), DiscardReason.MCP_FAILED, "", None)
     file_discard(built.folder, RunId("t2", "with"), DiscardReason.BY_HAND, "", None)
+    file_discard(built.folder, RunId("t3", "with"), DiscardReason.API_ERROR, "", None)
     built.build()
     runs = [RunId(task, "with", 1) for task in TASKS]
-    assert starts_of(built.folder, runs) == (Starts(10, 2, 2), {runs[0], runs[1]})
+    found = starts_of(built.folder, runs)
+    assert (found.attempts, found.discards, found.repeated) == (10, 3, 3)
+    assert (found.crashed, found.interrupted) == ({runs[0], runs[1]}, {runs[3]})

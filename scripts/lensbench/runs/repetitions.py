@@ -12,6 +12,9 @@ from lensbench.core.records import Record, RunId
 from lensbench.core.store import DISCARD, entries
 from lensbench.runs.reasons import DiscardReason
 
+INTERRUPTIONS = {DiscardReason.API_ERROR, DiscardReason.RATE_LIMITED, DiscardReason.HARNESS_FAILED}
+"""Failures of the model's service and of lensbench, which tools rarely cause; all others are crashes."""
+
 
 class Starts(NamedTuple):
     """The starts of the agent in a condition."""
@@ -20,20 +23,20 @@ class Starts(NamedTuple):
     discards: int
     repeated: int
     """Runs whose answer is not the first: an attempt failed, or the run was discarded other than by hand."""
+    crashed: frozenset[RunId] = frozenset()
+    """Those not only for INTERRUPTIONS."""
+    interrupted: frozenset[RunId] = frozenset()
 
 
-def starts_of(folder: Path, runs: Collection[RunId]) -> tuple[Starts, frozenset[RunId]]:
-    """The starts of the agent for these runs, and which of them were repeated."""
-    attempts, count = 0, 0
-    repeated = set()
-    for run in runs:
-        made = entries(folder, run)
-        discards = [entry.read_discard() for entry in made if DISCARD in entry.files]
-        if any(discard.reason != DiscardReason.BY_HAND for discard in discards):
-            repeated.add(run)
-        attempts += len(made)
-        count += sum(discard.ends_round for discard in discards)
-    return Starts(attempts, count, len(repeated)), frozenset(repeated)
+def starts_of(folder: Path, runs: Collection[RunId]) -> Starts:
+    """The starts of the agent for these runs."""
+    found = {run: entries(folder, run) for run in runs}
+    discards = {run: [each.read_discard() for each in made if DISCARD in each.files] for run, made in found.items()}
+    reasons = {run: {each.reason for each in own} - {DiscardReason.BY_HAND} for run, own in discards.items()}
+    crashed = frozenset(run for run, own in reasons.items() if own - INTERRUPTIONS)
+    repeated = frozenset(run for run, own in reasons.items() if own)
+    ended = sum(each.ends_round for own in discards.values() for each in own)
+    return Starts(sum(map(len, found.values())), ended, len(repeated), crashed, repeated - crashed)
 
 
 def uncounted(folder: Path, runs: Collection[RunId]) -> dict[RunId, list[Record | None]]:

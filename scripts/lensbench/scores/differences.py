@@ -114,15 +114,12 @@ def differences(pairs: Mapping[str, Sequence[Pair]]) -> dict[str, list[Fraction]
 
 def scores(comparison: Comparison) -> Scores:
     """The delta of the score: overall, by category with Holm's p over the categories, and by repository."""
-    tasks, order = comparison.plan["tasks"], comparison.plan["order"]
     values = differences(comparison.pairs(comparison.tables.score))
-    categories = _groups(order, {name: task["category"] for name, task in tasks.items()})
-    sources = _groups(order, {name: task["repository"] or "unknown" for name, task in tasks.items()})
-    return {
-        "overall": comparison.over(values, order, LARGEST),
-        "categories": with_holm({name: comparison.over(values, each, LARGEST) for name, each in categories.items()}),
-        "repositories": {name: comparison.over(values, each, LARGEST) for name, each in sources.items()},
-    }
+
+    def by(key: Literal["category", "repository"]) -> dict[str, Estimate]:
+        return {name: comparison.over(values, tasks, LARGEST) for name, tasks in groups(comparison.plan, key).items()}
+
+    return {"overall": overall(comparison), "categories": with_holm(by("category")), "repositories": by("repository")}
 
 
 def overall(comparison: Comparison) -> Estimate:
@@ -131,10 +128,11 @@ def overall(comparison: Comparison) -> Estimate:
     return comparison.over(values, comparison.plan["order"], LARGEST)
 
 
-def _groups(tasks: Iterable[str], name_of: Mapping[str, str]) -> dict[str, list[str]]:
+def groups(plan: Plan, key: Literal["category", "repository"]) -> dict[str, list[str]]:
+    """The tasks of each category or repository."""
     found: dict[str, list[str]] = {}
-    for task in tasks:
-        found.setdefault(name_of[task], []).append(task)
+    for task in plan["order"]:
+        found.setdefault(plan["tasks"][task][key] or "unknown", []).append(task)
     return found
 
 
@@ -175,13 +173,8 @@ def log_ratios(pairs: Mapping[str, Sequence[Pair]]) -> tuple[dict[str, list[floa
 def as_change(found: Estimate) -> Estimate:
     """An estimate of a log ratio with delta, interval and minimum detectable effect as relative changes (0.1 is 10 %
     more). `se` and `sd` remain those of the logarithms."""
-    return replace(
-        found,
-        delta=_change(found.delta),
-        low=_change(found.low),
-        high=_change(found.high),
-        mde=_change(found.mde),
-    )
+    delta, low, high, mde = map(_change, (found.delta, found.low, found.high, found.mde))
+    return replace(found, delta=delta, low=low, high=high, mde=mde)
 
 
 def _change(log_ratio: float | None) -> float | None:

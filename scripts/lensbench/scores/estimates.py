@@ -16,7 +16,7 @@ from lensbench.core import proof
 from lensbench.core.conditions import Sides, comparisons, decided_comparisons
 from lensbench.core.errors import UserError
 from lensbench.core.frozen_plan import Aim, GateSettings, Look, Plan
-from lensbench.core.records import RunId, from_json
+from lensbench.core.records import from_json
 from lensbench.core.run_folder import RunFolder
 from lensbench.core.store import RECORD, all_entries, rounds
 from lensbench.core.system.files import plain, read_typed, write_json
@@ -259,13 +259,14 @@ class Gatekeeper(NamedTuple):
         shown = as_looked_at(overall, look, plan["gate"]["power"])
         counting = as_looked_at(corrected, look, plan["gate"]["power"]) if corrected else None
         starts = {side: starts_of(self.folder, runs) for side, runs in runs_of(comparison).items()}
-        repeated = frozenset[RunId]().union(*(runs for _, runs in starts.values()))
+        crashed = {run for own in starts.values() for run in own.crashed}
+        interrupted = {run for own in starts.values() for run in own.interrupted}
         gate: GateSettings = {**DEFAULTS, **plan["gate"]}
         deciding = corrected or overall
         verdict = decide(
             deciding, gate, look,
             [*self.distrusted, *blockers(comparison, name, self.instrument, self.proven), *self.moved],
-            [*readings(comparison, repeated, belief.doubts if belief else (), draw.seen, before)],
+            [*readings(comparison, crashed, belief.doubts if belief else (), draw.seen, before, interrupted)],
             saving,
         )  # fmt: skip
         judged = belief and not corrected and any(map(belief.decided.get, JUDGED))
@@ -274,7 +275,7 @@ class Gatekeeper(NamedTuple):
             {**gate, "alpha": left_after(draw) or gate["alpha"]}, look, plan["trials"], model_of(self.tables),
             None if comparison.baseline == plan["baseline"] else Sides(*comparison.conditions),
             number_of(draw, self.ledger), draw.among,
-            found["variance"]["differences"].sigma, {side: own for side, (own, _) in starts.items()},
+            found["variance"]["differences"].sigma, starts,
             [*assumed, *([belief.caveat] if belief and belief.caveat else [])],
             saving, belief.constant if belief else "",
         )  # fmt: skip

@@ -50,19 +50,8 @@ class Reading(NamedTuple):
         return allows(verdict, *interval, settings) and not objection(verdict, estimate, boundary, settings)
 
 
-class GateDecision(NamedTuple):
-    """The decision about a treatment."""
-
-    verdict: Verdict
-    reasons: tuple[Reason, ...]
-    """Why there is no verdict; empty where the interval alone leaves it open."""
-    low: float | None
-    """The interval behind the verdict, adjusted for the looks."""
-    high: float | None
-
-
 class GateVerdict(NamedTuple):
-    """The decision in words (gate_words.py)."""
+    """The decision about a treatment. `decide` leaves the words to gate_words.py."""
 
     verdict: Verdict
     sentence: str
@@ -70,9 +59,11 @@ class GateVerdict(NamedTuple):
     needs: str
     """What would be needed for a decision; empty when there is one."""
     low: float | None
+    """The interval behind the verdict, adjusted for the looks."""
     high: float | None
     notes: Sequence[str] = ()
     reasons: Sequence[Reason] = ()
+    """Why there is no verdict; empty where the interval alone leaves it open."""
 
 
 def blocks(reason: Reason, verdict: Verdict) -> bool:
@@ -89,7 +80,7 @@ def decide(
     blockers: Sequence[Reason] = (),
     readings: Sequence[Reading] = (),
     saving: Saving | None = None,
-) -> GateDecision:
+) -> GateVerdict:
     """The strongest verdict on a treatment that its intervals allow, that no test of its differences contradicts, and
     that holds in every reading.
 
@@ -98,7 +89,7 @@ def decide(
     """
     low, high, boundary = look.low, look.high, look.boundary
     if low is None or high is None:
-        return GateDecision("INCONCLUSIVE", (*blockers, Reason(ReasonKind.NO_INTERVAL)), low, high)
+        return GateVerdict("INCONCLUSIVE", "", "", low, high, (), (*blockers, Reason(ReasonKind.NO_INTERVAL)))
     reasons = [reason for reason in blockers if reason.undoes == "INCONCLUSIVE"]
     for verdict in claims(look, settings, saving):
         at = better(boundary, saving) if verdict == "GO" else boundary
@@ -109,7 +100,7 @@ def decide(
         doubts = [against] if against else list(dict.fromkeys(undone_in))
         blocking = [reason for reason in blockers if blocks(reason, verdict)]
         if not doubts and not blocking:
-            return GateDecision(verdict, (), low, high)
+            return GateVerdict(verdict, "", "", low, high)
         reasons += (reason for reason in blocking if reason not in reasons)
         reasons += (Reason(kind, undoes=verdict) for kind in doubts)
-    return GateDecision("INCONCLUSIVE", tuple(reasons), low, high)
+    return GateVerdict("INCONCLUSIVE", "", "", low, high, (), tuple(reasons))

@@ -12,7 +12,7 @@ from lensbench.core.frozen_plan import GateSettings
 from lensbench.core.numbers import change, interval, points
 from lensbench.plan.names import Verdict
 from lensbench.runs.repetitions import Starts
-from lensbench.scores.gate import GateDecision, GateVerdict
+from lensbench.scores.gate import GateVerdict
 from lensbench.scores.intervals import LARGEST, Estimate
 from lensbench.scores.objections import Reason, ReasonKind, most_worse
 from lensbench.scores.power import tasks_for_width, tasks_needed, upper_sd
@@ -71,14 +71,13 @@ class Told(NamedTuple):
     """Accepted patterns that gave one verdict only, and how often."""
 
 
-def in_words(decided: GateDecision, estimate: Estimate, told: Told) -> GateVerdict:
-    """The decision as it stands in estimates.json."""
+def in_words(decided: GateVerdict, estimate: Estimate, told: Told) -> GateVerdict:
+    """The decision with its words."""
     text, advice = sentence(decided, estimate, told), needs(decided, estimate, told)
-    more = notes(decided, estimate, told)
-    return GateVerdict(decided.verdict, text, advice, decided.low, decided.high, more, decided.reasons)
+    return decided._replace(sentence=text, needs=advice, notes=notes(decided, estimate, told))
 
 
-def sentence(decided: GateDecision, estimate: Estimate, told: Told) -> str:
+def sentence(decided: GateVerdict, estimate: Estimate, told: Told) -> str:
     """The verdict with the difference, its meaning, and the model and repositories for which it holds."""
     sayings = [_saying(reason) for reason in decided.reasons]
     if decided.low is None or decided.high is None:
@@ -147,7 +146,7 @@ def _scope(estimate: Estimate, told: Told) -> str:
     return f"This holds {who}on {where}{' only' if estimate.scope else ''}."
 
 
-def notes(decided: GateDecision, estimate: Estimate, told: Told) -> list[str]:
+def notes(decided: GateVerdict, estimate: Estimate, told: Told) -> list[str]:
     """What else readers should know: reasons in detail, what is saved, the look, its level, the attempts."""
     look = told.look
     found = [
@@ -176,7 +175,7 @@ _OF_SIZE = {
 }  # fmt: skip
 
 
-def needs(decided: GateDecision, estimate: Estimate, told: Told) -> str:
+def needs(decided: GateVerdict, estimate: Estimate, told: Told) -> str:
     """What would be needed for a decision; "" when there is one."""
     kinds = {reason.kind for reason in decided.reasons}
     is_cheaper = told.saving is not None and told.saving.is_cheaper(told.look.boundary)

@@ -32,8 +32,6 @@ WEIGHTS = 9_999
 UNSEEN = 0.045
 """The accepted chance that a mean lies below its floor."""
 SCOPE = "these repositories only"
-UNKNOWN = "unknown repository"
-"""The repository of tasks that name none: they are treated as one repository."""
 
 
 @dataclass(frozen=True)
@@ -118,14 +116,14 @@ def estimate(
     if not tasks:
         return Estimate(planned=planned, method="no complete pair: no interval")
     d = np.array([float(differences[task]) for task in tasks])
-    groups = codes([repository_of[task] or UNKNOWN for task in tasks])
+    groups = codes([repository_of[task] for task in tasks])
     clusters = max(groups) + 1
     varies = bool(np.ptp(d) > NO_SPREAD * np.abs(d).max())
     interval = _interval_of(d, groups, alpha) if varies else None
     if len(tasks) > 1 and not varies and limit < math.inf:
         interval = unseen(float(d.mean()), len(tasks), alpha / 2, limit)
     shared = clusters < len(tasks)
-    limited = shared and not _are_enough(groups)
+    limited = shared and effective(groups) < FEWEST_REPOSITORIES
     units = np.bincount(groups, d).astype(float) if shared and not limited else d
     p, mid_p = sign_flip_p(units, seed)
     return Estimate(
@@ -160,12 +158,8 @@ def effective(groups: Sequence[int]) -> float:
     return sum(sizes) ** 2 / sum(size**2 for size in sizes)
 
 
-def _are_enough(groups: Sequence[int]) -> bool:
-    return effective(groups) >= FEWEST_REPOSITORIES
-
-
-def codes(names: Sequence[str]) -> list[int]:
-    """A number from 0 for every name, in the order of first appearance."""
+def codes(names: Sequence[str | None]) -> list[int]:
+    """A number from 0 for every name, in the order of first appearance: tasks without a repository share one."""
     known = {name: code for code, name in enumerate(dict.fromkeys(names))}
     return [known[name] for name in names]
 
@@ -178,7 +172,7 @@ def _interval_of(d: Floats, groups: Sequence[int], alpha: float) -> Interval:
     be a point; the paired interval is used instead."""
     if max(groups) + 1 == len(d):
         return paired_t(d, alpha)
-    shared = cluster_robust if _are_enough(groups) else within_repositories
+    shared = cluster_robust if effective(groups) >= FEWEST_REPOSITORIES else within_repositories
     return shared(d, groups, alpha) or paired_t(d, alpha)
 
 

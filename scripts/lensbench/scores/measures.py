@@ -21,7 +21,7 @@ from lensbench.core.rows import PairRow, ValidityRow
 from lensbench.core.run_status import COUNTING
 from lensbench.core.tables import items, run_of_pair
 from lensbench.runs.reasons import tools_of
-from lensbench.scores.differences import Comparison
+from lensbench.scores.differences import Comparison, groups
 from lensbench.scores.quantities import QUANTITIES
 from lensbench.scores.run_tables import Tables, Value
 from lensbench.scores.scores import short_name
@@ -128,9 +128,6 @@ def measures(comparison: Comparison) -> dict[str, Measure[Fraction]]:
 def categories(comparison: Comparison) -> dict[str, CategoryResults[Fraction]]:
     """Score, tool calls and adoption by category, in the order in which the categories appear."""
     tables = comparison.tables
-    by_category: dict[str, list[str]] = {}
-    for task in tables.plan["order"]:
-        by_category.setdefault(tables.plan["tasks"][task]["category"], []).append(task)
     return {
         category: {
             "tasks": len(tasks),
@@ -142,7 +139,7 @@ def categories(comparison: Comparison) -> dict[str, CategoryResults[Fraction]]:
                 if row["treatment"] == comparison.treatment and row["task"] in tasks
             ),
         }
-        for category, tasks in by_category.items()
+        for category, tasks in groups(comparison.plan, "category").items()
     }
 
 

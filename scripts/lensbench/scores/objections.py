@@ -71,30 +71,24 @@ def excludes_zero(estimate: Estimate, boundary: float, settings: GateSettings) -
 
 
 def objection(verdict: Verdict, estimate: Estimate, boundary: float, settings: GateSettings) -> ReasonKind | None:
-    """Why a verdict is not given although the interval at this boundary allows it; None when it is given."""
+    """Why a verdict is not given although the interval at this boundary allows it; None when it is given.
+
+    For SAVES, tasks that lose everything may be unseen in so few, or too rare for a normal interval.
+    """
+    chance = norm_sf(boundary)
+    if verdict in ("GO", "HARM", "SAVES") and estimate.n < FEWEST_TASKS:
+        return ReasonKind.FEW_TASKS
+    is_heavy = hides_a_tail(verdict, estimate, settings)
     if verdict == "SAVES":
-        return _hides_losses(estimate, boundary, settings)
-    if verdict in ("GO", "HARM"):
-        if estimate.n < FEWEST_TASKS:
-            return ReasonKind.FEW_TASKS
+        if unseen_share(estimate.n, chance) > (margin := settings["margin"] / 100):
+            return ReasonKind.UNSEEN
+        is_heavy |= estimate.floor is None or estimate.floor <= -margin
+    elif verdict in ("GO", "HARM"):
         if estimate.mid_p is not None and estimate.mid_p > settings["alpha"]:
             return ReasonKind.SIGN_FLIPS
-        far = t_isf(norm_sf(boundary), estimate.df or math.inf)
-        if estimate.root is not None and (1 if verdict == "GO" else -1) * estimate.root < far:
-            return ReasonKind.HEAVY_TAIL
-    return ReasonKind.HEAVY_TAIL if hides_a_tail(verdict, estimate, settings) else None
-
-
-def _hides_losses(estimate: Estimate, boundary: float, settings: GateSettings) -> ReasonKind | None:
-    """Why answers may be worse than the margin although the score's interval says no: tasks that lose everything may be
-    unseen in so few, or too rare for a normal interval; whole repositories may lose."""
-    margin = settings["margin"] / 100
-    if estimate.n < FEWEST_TASKS:
-        return ReasonKind.FEW_TASKS
-    if unseen_share(estimate.n, norm_sf(boundary)) > margin:
-        return ReasonKind.UNSEEN
-    is_heavy = estimate.floor is None or estimate.floor <= -margin
-    return ReasonKind.HEAVY_TAIL if is_heavy or hides_a_tail("SAVES", estimate, settings) else None
+        far, sign = t_isf(chance, estimate.df or math.inf), 1 if verdict == "GO" else -1
+        is_heavy |= estimate.root is not None and sign * estimate.root < far
+    return ReasonKind.HEAVY_TAIL if is_heavy else None
 
 
 def most_worse(estimate: Estimate, low: float, boundary: float) -> float:

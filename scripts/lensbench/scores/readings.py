@@ -32,35 +32,40 @@ def runs_of(comparison: Comparison) -> dict[str, list[RunId]]:
     }
 
 
-def with_lost_runs(comparison: Comparison, repeated: Collection[RunId]) -> tuple[Estimate, Estimate] | None:
+def with_lost_runs(
+    comparison: Comparison, crashed: Collection[RunId], interrupted: Collection[RunId] = ()
+) -> tuple[Estimate, Estimate] | None:
     """The delta with the runs whose first answer is unknown at their worst for the treatment, and at their best; None
     when none matters.
 
-    These are the runs without a score and those in `repeated`. Where they differ between the conditions, those of the
-    side that has more score 0 or 1. Else missing scores are at the quartile of their condition, and repeated runs count
-    as they are.
+    These are the runs without a score, and those whose first attempt `crashed` or was `interrupted`. Where they differ
+    between the conditions, those of the side that has more score 0 or 1. Else the crashes of the side that has more
+    score 0 where that speaks against it, and the difference of a pair without one is at the quartile of the others.
     """
     score, runs = comparison.tables.score, runs_of(comparison)
-    lost = {name: {run for run in own if score(run) is None or run in repeated} for name, own in runs.items()}
-    known = {name: sorted(each for run in own if (each := score(run)) is not None) for name, own in runs.items()}
+    again = {*crashed, *interrupted}
+    lost = {name: {run for run in own if score(run) is None or run in again} for name, own in runs.items()}
     total, planned = sum(map(len, lost.values())), len(runs[comparison.treatment])
     differ = {name for name, own in lost.items() if own and chance_of(len(own), total, planned) <= DIFFER}
-    if not differ and all(score(run) is not None for own in lost.values() for run in own):
+    crashes = {name: own.intersection(crashed) for name, own in lost.items()}
+    fewest = min(map(len, crashes.values()))
+    zero = {run for own in crashes.values() for run in own if len(own) > fewest}
+    if not differ and not zero and all(score(run) is not None for own in lost.values() for run in own):
         return None
 
-    def value(run: RunId, at_best: bool) -> Fraction:
-        own, scores = score(run), known[run.condition]
-        if (run.condition in differ and run in lost[run.condition]) or not scores:
+    def value(run: RunId, at_best: bool) -> Fraction | None:
+        if run.condition in differ and run in lost[run.condition]:
             return Fraction(at_best)
-        if own is None:
-            quarter = (len(scores) - 1) // 4
-            return scores[-1 - quarter if at_best else quarter]
-        return own
+        return Fraction(0) if run in zero and not at_best else score(run)
 
     def at(best: bool) -> Estimate:
+        pairs = [(run.task, value(run, best), value(base, not best)) for run, base in zip(*runs.values(), strict=True)]
+        known = sorted(one - other for _, one, other in pairs if one is not None and other is not None)
+        quarter = (len(known) - 1) // 4
+        missing = known[-1 - quarter if best else quarter] if known else Fraction(2 * best - 1)
         values: dict[str, list[Fraction]] = {}
-        for treated, base in zip(*runs.values(), strict=True):
-            values.setdefault(treated.task, []).append(value(treated, best) - value(base, not best))
+        for task, one, other in pairs:
+            values.setdefault(task, []).append(missing if one is None or other is None else one - other)
         return comparison.over(values, values, LARGEST)
 
     return at(False), at(True)
@@ -75,19 +80,20 @@ def chance_of(lost: int, total: int, planned: int) -> float:
 
 def readings(
     comparison: Comparison,
-    repeated: Collection[RunId],
+    crashed: Collection[RunId],
     doubts: Sequence[Doubt],
     now: Mapping[str, SeenPair],
     shown: Sequence[Mapping[str, SeenPair]],
+    interrupted: Collection[RunId] = (),
 ) -> Iterator[Reading]:
     """The readings that the data call for: lost runs; verdicts of judges that nobody has validated, in both ways in
     which they can be doubted; and the pairs `now` with what earlier looks showed of them."""
-    if ends := with_lost_runs(comparison, repeated):
+    if ends := with_lost_runs(comparison, crashed, interrupted):
         yield Reading(ReasonKind.LOST_RUNS, *ends)
     judged: tuple[Literal["alone", "any"], ...] = ("alone", "any") if doubts else ()
     for which in judged:
         worst, best = (_doubted(comparison, doubts, which, good) for good in (0, 1))
-        low, high = with_lost_runs(worst, repeated), with_lost_runs(best, repeated)
+        low, high = (with_lost_runs(each, crashed, interrupted) for each in (worst, best))
         yield Reading(ReasonKind.DOUBTED, low[0] if low else overall(worst), high[1] if high else overall(best))
     for pairs in shown:
         estimate = as_shown(comparison, now, pairs)

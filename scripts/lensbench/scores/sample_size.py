@@ -24,6 +24,7 @@ from lensbench.core.system.files import read_typed
 from lensbench.core.system.program import benchmark, run_program
 from lensbench.judging.instrument_file import InstrumentFile
 from lensbench.scores.estimates_file import EstimatesFile, decided_by_gate
+from lensbench.scores.gate_words import with_noun
 from lensbench.scores.intervals import Estimate
 from lensbench.scores.power import TRIALS, Spread, detectable, repositories_needed, split, tasks_needed, upper_sd
 from lensbench.scores.run_tables import read_tables
@@ -75,8 +76,9 @@ def plan_text(plan: Needs) -> str:
     pilots = ", ".join(f"{upper_sd(plan.sd, count):.1f} after {count} tasks" for count in (12, 24))
     power = f"{100 * plan.power:g} %"
     return "\n\n".join([
-        f"The difference of a task spreads by {plan.sd:g} points ({_trials(plan.trials)}), and {plan.effect:g} points "
-        f"are to be found; alpha {plan.alpha:g}, two-sided.\nIf the spread is that of a pilot, plan with {pilots}.",
+        f"The difference of a task spreads by {plan.sd:g} points ({with_noun(plan.trials, 'trial')}), and "
+        f"{plan.effect:g} points are to be found; alpha {plan.alpha:g}, two-sided.\n"
+        f"If the spread is that of a pilot, plan with {pilots}.",
         f"Tasks, when {100 * plan.share:g} % of one trial's variance is the tasks' own, which trials do not reduce:",
         _tasks_by_trials(plan),
         f"Repositories for {power}, when tasks of one repository share {100 * plan.icc:g} % of the variance:",
@@ -90,10 +92,6 @@ def plan_text(plan: Needs) -> str:
 def _table(head: Sequence[str], rows: Iterable[Sequence[object]]) -> str:
     lines = [head, ["--:"] * len(head), *rows]
     return "\n".join(f"| {' | '.join(map(str, line))} |" for line in lines)
-
-
-def _trials(count: int) -> str:
-    return f"{count} trial{'' if count == 1 else 's'}"
 
 
 def _tasks_by_trials(plan: Needs) -> str:
@@ -118,7 +116,7 @@ def _effects_by_size(plan: Needs) -> str:
         [tasks, *(f"{detectable(spread, tasks, plan.power, plan.alpha):.1f}" for spread in plan.spreads.values())]
         for tasks in SIZES
     ]
-    return _table(["tasks", *map(_trials, plan.spreads)], rows)
+    return _table(["tasks", *(with_noun(each, "trial") for each in plan.spreads)], rows)
 
 
 class Pilot(NamedTuple):
@@ -176,7 +174,7 @@ def plans(pilot: Pilot, effect: float, power: float, alpha: float, parallel: int
     for trials in TRIALS:
         tasks = tasks_needed(pilot.spread.of(trials), effect, power, SHARE * alpha)
         runs = tasks * trials * pilot.conditions
-        size = f"{tasks} tasks x {_trials(trials)} x {pilot.conditions} conditions"
+        size = f"{tasks} tasks x {with_noun(trials, 'trial')} x {pilot.conditions} conditions"
         price = "at a price that the agent does not show"
         if pilot.run_usd is not None:
             price = f"about {_rounded_up(runs * pilot.run_usd)} USD"

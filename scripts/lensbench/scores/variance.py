@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, SupportsFloat
 
-from lensbench.scores.intervals import UNKNOWN, codes
+from lensbench.scores.intervals import codes
 
 if TYPE_CHECKING:
     from lensbench.core.arrays import Floats, Ints
@@ -45,7 +45,7 @@ def components(values: Mapping[str, Sequence[SupportsFloat]], repository_of: Map
     tasks = np.repeat(np.arange(len(there)), [len(trials) for trials in there.values()])
     between, inside = _random_intercept(np.concatenate(list(there.values())), tasks)
     shared = None
-    groups = codes([repository_of[task] or UNKNOWN for task in there])
+    groups = codes([repository_of[task] for task in there])
     if 1 < max(groups) + 1 < len(groups):
         shared = _random_intercept(np.array([np.mean(trials) for trials in there.values()]), np.array(groups))
     return Components(
