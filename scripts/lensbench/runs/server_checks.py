@@ -1,4 +1,4 @@
-"""Checks that a condition's MCP servers start, list their tools and respond, on a real workspace as in a run."""
+"""Checks that a condition's MCP servers start, list their tools and respond on a real workspace as in a run."""
 
 from __future__ import annotations
 
@@ -30,8 +30,8 @@ from lensbench.plan.config import Condition
 from lensbench.runs.server_starts import advice, placed
 
 ROLES = ("search", "neighbourhood", "overview")
-"""The purposes of tools that are safe to call here; the first is the cheapest and most informative."""
-_DEFINITION = re.compile(r"(?m)^\s*(?:export |pub |async )*(?:def|class|function|func|fn|struct|interface) +(\w{3,})")
+"""The purposes of tools that are safe to call; the first is the cheapest and most informative."""
+_DEFINITION = re.compile(r"(?m)^\t* *(?:export |pub |async )*(?:def|class|function|func|fn|struct|interface) +(\w{3,})")
 
 
 def check_servers(
