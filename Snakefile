@@ -12,12 +12,12 @@ from lensbench.workflow.schedule import run_of
 
 min_version("9.27")
 
-if start.reads_config(workflow, "config.yaml"):
+if start.reads_config(workflow, __name__, "config.yaml"):
 
     configfile: "config.yaml"
 
 
-SCHEDULE = start.read_start(workflow, config)
+SCHEDULE = start.read_start(workflow, __name__, config)
 JUDGES = SCHEDULE.judging.names if workflow.is_main_process else []  # a job elsewhere needs no list of judges
 BENCH, PYTHON = SCHEDULE.folder.as_posix(), start.PYTHON
 
@@ -45,7 +45,7 @@ include: "rules/tasks.smk"
 
 
 rule all:
-    default_target: workflow.modifier.is_main_snakefile()
+    default_target: __name__ is None  # Snakemake sets it to the name of a module
     input:
         missing_runs,
         rules.plan.output,

@@ -32,7 +32,10 @@ def become(requests: socket.socket, command: list[str], log: str, env: dict[str,
                 time.sleep(0.0001)
             end_in_order()
             signal.pthread_sigmask(signal.SIG_UNBLOCK, ENDING)
-            requests.sendall(b"%d\n" % os.getpid())
+            try:
+                requests.sendall(b"%d\n" % os.getpid())
+            except BrokenPipeError:
+                os._exit(1)  # Snakemake is gone
             os.close(requests.detach())  # otherwise Snakemake would not notice the end of the process
             os.chdir(folder)
             os.environ.clear()

@@ -36,15 +36,20 @@ _UNSAID = (
     "Conda environments: ignored", "Singularity containers: ignored",
 )  # fmt: skip
 _ON_FAILURE = "Complete log"
-_BROKEN_CONFIG = ("Config file is not valid JSON or YAML", "Config file must be given as JSON or YAML")
-"""Snakemake's messages for a broken --configfile, which name neither the file nor the line."""
+_BROKEN_CONFIG = (
+    "Config file is not valid JSON or YAML", "Config file must be given as JSON or YAML", "in load_configfile",
+)  # fmt: skip
+"""Snakemake's messages for a broken --configfile, which name neither the file nor the line, or are a traceback."""
 _NOTHING = "Nothing to be done"
 _finished_folder: Path | None = None
 """The run folder whose headline is printed when there is nothing to do, since Snakemake then calls no hook."""
 
 
 class LogHandler(LogHandlerBase):
-    """Replaces Snakemake's own handler; called from one thread."""
+    """Replaces Snakemake's own handler; called from one thread. Filter, formatter and log file are Snakemake's."""
+
+    writes_to_stream = True
+    writes_to_file = has_filter = has_formatter = needs_rulegraph = False
 
     def __post_init__(self) -> None:
         from snakemake.logging import ColorizingTextHandler
@@ -180,31 +185,6 @@ class LogHandler(LogHandlerBase):
             self._draw()
         self._end_line()
         super().close()
-
-    @property
-    def writes_to_stream(self) -> bool:
-        """True: it replaces Snakemake's own handler."""
-        return True
-
-    @property
-    def writes_to_file(self) -> bool:
-        """False: Snakemake writes its log file itself."""
-        return False
-
-    @property
-    def has_filter(self) -> bool:
-        """False: Snakemake's own filter handles `--quiet`."""
-        return False
-
-    @property
-    def has_formatter(self) -> bool:
-        """False: Snakemake's own formatter shows the logs of failed jobs."""
-        return False
-
-    @property
-    def needs_rulegraph(self) -> bool:
-        """False: the line needs no graph."""
-        return False
 
 
 def _run_of(told: dict[str, Any]) -> tuple[Path, RunId] | None:

@@ -142,6 +142,14 @@ def test_what_fails_in_the_preflight_stops_everything_with_a_message_and_no_trac
     assert len(project.ledger()) == 2
 
 
+@pytest.mark.parametrize("name", ["nosuch.yaml", "broken.yaml", "."])
+def test_a_config_that_cannot_be_read_is_one_line(project: Project, name: str) -> None:
+    (project.folder / "broken.yaml").write_text("a: [")
+    said = project.start("--configfile", name, fails=True)
+    assert said.splitlines()[1].startswith(f"error: {name}:")
+    assert "Traceback" not in said
+
+
 def test_a_start_that_makes_no_run_has_no_preflight(finished: Project) -> None:
     (finished.bench / "results.md").unlink()
     (finished.bench / "preflight.json").unlink()

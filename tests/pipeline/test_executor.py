@@ -8,6 +8,7 @@ import os
 import random
 import shutil
 import signal
+import socket
 import subprocess
 import sys
 import time
@@ -17,7 +18,7 @@ from pathlib import Path
 import pytest
 
 from lensbench.core.system.processes import WORKFLOW
-from small_benchmark import Project, living, wait_for
+from small_benchmark import CHECKOUT, Project, living, wait_for
 
 FOUR = ("anna", "bert", "carl", "dora")
 ALL = sorted(f"{task}-{side}" for task in FOUR for side in ("with", "without"))
@@ -42,6 +43,18 @@ def kill(*pids: int) -> None:
     for pid in pids:
         with suppress(ProcessLookupError):
             os.kill(pid, signal.SIGKILL)
+
+
+def test_a_fork_for_a_snakemake_that_was_killed_ends_without_a_word(tmp_path: Path) -> None:
+    ours, theirs = socket.socketpair()
+    command = [sys.executable, "-P", str(CHECKOUT / "scripts/snakemake_executor_plugin_lensbench/forks.py")]
+    with subprocess.Popen(
+        [*command, str(theirs.fileno())], pass_fds=[theirs.fileno()], stderr=subprocess.PIPE
+    ) as forks:
+        theirs.close()
+        ours.sendall(json.dumps([[PROGRAM], str(tmp_path / "log"), {}, str(tmp_path)]).encode() + b"\n")
+        ours.close()
+        assert forks.communicate(timeout=60)[1] == b""
 
 
 def parent_of(pid: int) -> int:

@@ -42,17 +42,20 @@ def test_the_rate_limit_goes_and_resources_are_known(tmp_path: Path) -> None:
 
 def test_nothing_else_of_snakemakes_inside_is_used() -> None:
     """What is read of `workflow`, and what is imported; the executor plug-in knows the interface alone, as mypy checks."""
-    shown = {"cores", "nodes", "local_exec", "touch", "source_path", "configfiles", "overwrite_configfiles", "modifier"}
-    undocumented = {"is_main_process", "output_settings"}
+    documented = {"cores", "source_path"}
+    read = {"is_main_process", "output_settings", "configfiles"}
     inside = r"\b(job_rate_limiter|register_resource|global_resources|\.sp\b|shellcmd|needrun_jobs|open_jobs)\b"
     files = [ROOT / "Snakefile", *(ROOT / "rules").glob("*.smk"), *(ROOT / "scripts").rglob("*.py")]
     texts = {file: file.read_text(encoding="utf-8") for file in files}
     assert {file.name for file, text in texts.items() if re.search(inside, text)} == {"snakemake_inside.py"}
     used = {name for text in texts.values() for name in re.findall(r"(?<![\w./])workflow\.([a-z_]+)", text)}
-    assert used == shown | undocumented | {"scheduler", "register_resource"}
+    assert used == documented | read | {"scheduler", "register_resource"}
     imported = {name for text in texts.values() for name in re.findall(r"(?:from|import) (snakemake\.[\w.]+)", text)}
     assert imported == {
-        "snakemake.cli", "snakemake.logging", "snakemake.settings.enums", "snakemake.utils",
+        "snakemake.cli", "snakemake.exceptions", "snakemake.logging", "snakemake.settings.enums", "snakemake.utils",
     }  # fmt: skip
+    assert not [
+        name for name, text in texts.items() if re.search(r"(?:get|set|has)attr\((?:workflow|dag|scheduler)\b", text)
+    ]
     private = {name for text in texts.values() for name in re.findall(r"\b(?:workflow|dag|scheduler)\._\w+", text)}
     assert private == set()

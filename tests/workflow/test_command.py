@@ -120,6 +120,20 @@ def test_run_finds_the_config_here_and_takes_all_cores(
     assert sorted(path.name for path in tree(tmp_path)) == sorted(here)
 
 
+@pytest.mark.parametrize(
+    ("options", "why"),
+    [
+        (["--nosuch"], "unrecognized arguments: --nosuch"),
+        (["-n", "--cores"], "argument --cores/-c: expected one argument"),
+    ],
+)
+def test_an_option_that_snakemake_does_not_know_is_one_line(tmp_path: Path, options: list[str], why: str) -> None:
+    (tmp_path / "config.yaml").touch()
+    ended = lensbench("run", *options, folder=tmp_path)
+    assert ended.returncode == 2
+    assert ended.stderr == f"error: {why}; `lensbench run --help` shows the most useful options\n"
+
+
 def test_a_task_alone_is_a_key_of_the_config() -> None:
     assert with_tasks(["-n", "--cores", "2"]) == ["-n", "--cores", "2"]
     assert with_tasks(["--only", "cart", "-n", "--only=shop"]) == ["-n", "--config", "only=[cart, shop]"]

@@ -148,11 +148,8 @@ class Place:
         path = env.get("PATH", os.defpath)
         if not (self.image or shutil.which(argv[0], path=path) or argv[0].startswith(f"{ENVIRONMENT}/")):
             raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), argv[0])
-        servers = (
-            json.loads(Path(self.outside(mcp_file)).read_text(encoding="utf-8"))["mcpServers"].values()
-            if mcp_file
-            else ()
-        )
+        declared = Path(self.outside(mcp_file)).read_text(encoding="utf-8") if mcp_file else '{"mcpServers": {}}'
+        servers = json.loads(declared)["mcpServers"].values()
         commands = [argv, *([entry["command"], *entry.get("args", ())] for entry in servers if "command" in entry)]
         needed = [part for command in commands for part in programs_of(command, path)]
         foreign = (path for path in self.foreign if not any(f"{part}/".startswith(f"{path}/") for part in needed))
@@ -250,33 +247,24 @@ def _try(sandbox: Sandbox) -> subprocess.CompletedProcess[str]:
         with private_folder() as private:
             os.mkdir(os.path.join(private, "tmp"))
             network, version = Network(shared=sandbox.shared_network), (sandbox.program, "--version")
-            trial = _start(sandbox, private, (), network, version, ["--remount-ro", "/"])
+            argv = _start(sandbox, private, (), network, version, ["--remount-ro", "/"])
             return subprocess.run(
-                trial,
-                stdin=subprocess.DEVNULL,
-                capture_output=True,
-                encoding="utf-8",
-                errors="replace",
-                timeout=TRIAL_S,
+                argv, stdin=subprocess.DEVNULL, capture_output=True, encoding="utf-8", errors="replace", timeout=TRIAL_S
             )
     except (OSError, subprocess.TimeoutExpired) as error:
         return subprocess.CompletedProcess([], 1, "", f"{sandbox.program}: {error}")
 
 
 def _start(
-    sandbox: Sandbox,
-    private: str,
-    needed: Iterable[str],
-    network: Network,
-    argv: Sequence[str],
-    mounts: Sequence[str],
+    sandbox: Sandbox, private: str, needed: Iterable[str], network: Network, argv: Sequence[str], mounts: Sequence[str]
 ) -> tuple[str, ...]:
     """`argv` wrapped in the nested programs of `sandbox_start`."""
     ways, options = [], [] if network.shared else ["--unshare-net"]
     addresses = addresses_of(network.hosts)
     if addresses:
         folder = os.path.join(private, "reach")
-        sockets = tempfile.mkdtemp(prefix="", dir=_made(folder))
+        os.makedirs(folder, exist_ok=True)
+        sockets = tempfile.mkdtemp(prefix="", dir=folder)
         for number, (host, at) in enumerate(addresses.items()):
             ends = {"outside": f"{sockets}/{number}", "inside": f"{REACH}/{number}"}
             ways.append({**host._asdict(), "addresses": at, **ends})
@@ -323,11 +311,6 @@ def _start_image(
         *("--seccomp", str(FILTER_FD), *mounts, "--"),
         *argv,
     )
-
-
-def _made(folder: str) -> str:
-    os.makedirs(folder, exist_ok=True)
-    return folder
 
 
 def _options(sandbox: Sandbox, needed: Iterable[str], tmp: str) -> list[str]:

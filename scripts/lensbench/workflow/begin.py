@@ -101,10 +101,6 @@ def foretell(schedule: Schedule) -> None:
         _say(f"{name} is damaged ({damage.why}): a start repairs it, which may add jobs to this list")
 
 
-def leave(schedule: Schedule) -> None:
-    """Does nothing: for commands that only read."""
-
-
 def _say(text: str) -> None:
     print(text, file=sys.stderr, flush=True)
 

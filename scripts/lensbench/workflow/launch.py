@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import argparse
+import io
 import os
+import re
 import shutil
 import sys
 from collections.abc import Sequence
-from contextlib import suppress
+from contextlib import redirect_stderr, suppress
 from itertools import pairwise
 from pathlib import Path
 
@@ -17,6 +19,8 @@ from lensbench.core.system.program import only_config, run_program
 
 DEMO = ("config.yaml", "scenarios", ".claude/skills/benchmark")
 """The files of the demo, by their paths in a checkout."""
+PLAIN = r"((-n|--dry-run|--verbose|(--cores|--configfile|--config|--workflow-profile)[ =][^ -]\S*|[^ -]\S*)( |$))*"
+"""Options that need no check."""
 HELP = """\
 usage: lensbench run [-n] [--cores N] [--configfile FILE] [--only TASK] [--config KEY=VALUE ...] [target ...]
 
@@ -64,6 +68,8 @@ def snakemake_options(folder: Path, options: Sequence[str]) -> list[str]:
     Raises UserError when there are several configs. Exits when Snakemake does not know an option.
     """
     cores = [] if names_cores(options) else ["--cores", "all"]
+    if not re.fullmatch(PLAIN, " ".join(options)):
+        _check(options)
     if names_config(options):
         return [*cores, *options]
     config = only_config(folder)
@@ -87,10 +93,17 @@ def with_tasks(options: Sequence[str]) -> list[str]:
 
 
 def _check(options: Sequence[str]) -> None:
-    # The import takes a second, and only the first start in a folder needs it.
-    from snakemake.cli import get_argument_parser
+    """Ends with one line for an unknown option; Snakemake would list all that it knows."""
+    from snakemake.cli import get_argument_parser  # takes half a second, and few starts need it
 
-    get_argument_parser().parse_args(options)
+    try:
+        with redirect_stderr(io.StringIO()) as usage:
+            get_argument_parser().parse_args(options)
+    except SystemExit as end:
+        if end.code:
+            why = usage.getvalue().rpartition("error: ")[2].strip()
+            print(f"error: {why}; `lensbench run --help` shows the most useful options", file=sys.stderr)
+        raise
 
 
 def check_config(options: Sequence[str]) -> None:

@@ -17,12 +17,11 @@ from lensbench.plan.frozen import accepted_plans, read_plan, refuse_old_layout
 from lensbench.plan.own_files import in_the_way, local_paths, own_files, run_folder
 from lensbench.plan.reading import load_config
 from lensbench.plan.task_files import ScenarioSet, read_scenarios
-from lensbench.workflow.begin import leave
 from lensbench.workflow.schedule import Schedule
 
 
 def read_schedule(
-    given: Mapping[str, Any], files: Iterable[str], prepare: Callable[[Schedule], None] = leave
+    given: Mapping[str, Any], files: Iterable[str], prepare: Callable[[Schedule], None] | None = None
 ) -> Schedule:
     """The schedule for a config as Snakemake merged it from `files` and the command line.
 
@@ -47,7 +46,8 @@ def read_schedule(
     if not config.makes_benchmark:
         return schedule
     refuse_old_layout(schedule.folder)
-    prepare(schedule)
+    if prepare:
+        prepare(schedule)
     accepted_before = accepted_plans(schedule.folder)
     if not accepted_before:
         return schedule

@@ -18,7 +18,7 @@ from lensbench.core.conditions import compared
 from lensbench.core.frozen_plan import Plan
 from lensbench.core.records import RunId, trial_folder
 from lensbench.core.run_folder import RunFolder
-from lensbench.core.store import entries, journal_of, run_files, state_of
+from lensbench.core.store import entries, journal_of, run_files, state_of, view_of
 from lensbench.core.system import backoff
 from lensbench.plan import freeze as planning
 from lensbench.plan.brought import condition_files
@@ -124,17 +124,9 @@ class Schedule:
 
     @cached_property
     def _shown(self) -> frozenset[str]:
-        """The paths of the answers that are shown, by folder listings: no file is opened."""
-        tops = [RunFolder.runs, *(f"{RunFolder.runs}/t{trial}" for trial in range(2, self.config.trials + 1))]
-        return frozenset(f"{self._prefix}{top}/{name}" for top in tops for name in _names(f"{self._prefix}{top}"))
-
-    @cached_property
-    def _prefix(self) -> str:
-        return f"{self.folder.as_posix()}/"
-
-    def view(self, run: RunId) -> str:
-        """The path of a run's answer, as in the rules."""
-        return f"{self._prefix}{RunFolder.runs}/{run.stem}.md"
+        """The stems of the runs whose answers are shown, by folder listings: no file is opened."""
+        runs, trials = RunFolder(self.folder).runs, map(trial_folder, range(1, self.config.trials + 1))
+        return frozenset(f"{trial}{name[:-3]}" for trial in trials for name in _names(runs / trial))
 
     @property
     def missing_runs(self) -> list[RunId]:
@@ -143,7 +135,7 @@ class Schedule:
 
     def needs_agent(self, run: RunId) -> bool:
         """True when this start would ask an agent: the run is missing, or discarded with rounds left."""
-        return self.view(run) not in self._shown and not state_of(entries(self.folder, run), self.max_rounds).is_final
+        return run.stem not in self._shown and not state_of(entries(self.folder, run), self.max_rounds).is_final
 
     @property
     def starts_agents(self) -> bool:
@@ -175,26 +167,29 @@ class Schedule:
         """The runs of the first `count` waves; with `only`, those of its tasks, and the finished ones."""
         wanted = [run for run in self.runs if self.wave_of(run) <= count]
         only = self.config.only
-        return [run for run in wanted if not only or run.task in only or self.view(run) in self._shown]
+        return [run for run in wanted if not only or run.task in only or run.stem in self._shown]
 
     def files_of_waves(self, count: int) -> list[str]:
         """The inputs of the stages after the first `count` waves: their missing answers, and their journals, which list
         all others. Finished runs are in no job, so that no option of Snakemake reaches them."""
         journals = (str(journal_of(self.folder, wave)) for wave in range(1, count + 1))
-        return [*map(self.view, self._missing(count)), *filter(os.path.exists, journals)]
+        return [*self._views(count), *filter(os.path.exists, journals)]
+
+    def _views(self, count: int) -> list[str]:
+        return [str(view_of(self.folder, run)) for run in self._missing(count)]
 
     def _missing(self, count: int) -> list[RunId]:
-        return [run for run in self.runs_of_waves(count) if self.view(run) not in self._shown]
+        return [run for run in self.runs_of_waves(count) if run.stem not in self._shown]
 
     def tests_of_waves(self, count: int) -> list[str]:
         """The test results of the change tasks in the first `count` waves."""
         changed = (run for run in self.runs_of_waves(count) if run.task in self.change_tasks)
-        return [f"{self._prefix}tests/{run.stem}.json" for run in changed]
+        return [f"{self.folder}/tests/{run.stem}.json" for run in changed]
 
     def patch_source(self, run: RunId) -> str:
         """What a test result is made from: the record of a finished run, or the answer that this start makes."""
-        view = self.view(run)
-        return str(run_files(self.folder, run).record) if view in self._shown else view
+        is_shown = run.stem in self._shown
+        return str(run_files(self.folder, run).record if is_shown else view_of(self.folder, run))
 
     def needed_files(self, checkpoint: Any) -> list[str]:
         """The same for the waves that are open after the looks so far."""
@@ -203,8 +198,7 @@ class Schedule:
     def missing_files(self, checkpoint: Any) -> list[str]:
         """The missing answers of open waves. They must be targets themselves, since Snakemake does not restore missing
         inputs of an existing table."""
-        waves = self._needed_waves(checkpoint) if RunFolder(self.folder).validity.exists() else 0
-        return [*map(self.view, self._missing(waves))]
+        return self._views(self._needed_waves(checkpoint) if RunFolder(self.folder).validity.exists() else 0)
 
     def needed_tests(self, judge: str, checkpoint: Any) -> list[str]:
         """The test results that a judge needs: for the judge `tests`, those of all runs in open waves."""
@@ -296,7 +290,7 @@ class Schedule:
         return SPARE_MIN + math.ceil((self.config.start_gate.limit_s + self.config.agent.retries * attempt_s) / 60)
 
 
-def _names(folder: str) -> list[str]:
+def _names(folder: Path) -> list[str]:
     try:
         return os.listdir(folder)
     except FileNotFoundError:

@@ -15,6 +15,7 @@ def lift_rate_limit(workflow: Any) -> None:
 
 
 def add_resources(workflow: Any, resources: dict[str, int]) -> None:
-    """Sets the total of each resource, as `--resources` does, for which a Snakefile has no statement."""
+    """Sets the total of each resource, as `--resources` does. Runs that took turns by lock files would hold cores, and
+    nodes of a cluster, while they wait."""
     for name, there_is in resources.items():
         workflow.register_resource(name, there_is)

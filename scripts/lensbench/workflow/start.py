@@ -10,8 +10,10 @@ import shlex
 import subprocess
 import sys
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import Any
+
+from snakemake.exceptions import WorkflowError
 
 from lensbench.core.errors import UserError
 from lensbench.core.run_folder import RunFolder
@@ -41,22 +43,22 @@ def _one_line() -> Iterator[None]:
         sys.exit(printable_lines(f"error: {error}"))
 
 
-def reads_config(workflow: Any, name: str) -> bool:
+def reads_config(workflow: Any, module: str | None, name: str) -> bool:
     """True where the Snakefile has to name its config: nobody gave another one. It is there, or the start ends."""
-    if not workflow.is_main_process or workflow.overwrite_configfiles or workflow.modifier.skip_configfile:
+    if not workflow.is_main_process or workflow.configfiles or module:
         return False
     with _one_line():
         insist_on_config(name)  # Snakemake's own message names neither line nor remedy
     return True
 
 
-def read_start(workflow: Any, config: Mapping[str, Any]) -> Schedule:
+def read_start(workflow: Any, module: str | None, config: Mapping[str, Any]) -> Schedule:
     """The schedule of this start, or in a job on another machine that of the start that sent it. The run folder is
     claimed and fixed, and what Snakemake does otherwise is set."""
     keep_from_others()
     use_utf8()
     is_dry = workflow.output_settings.dryrun
-    settings = f"LENSBENCH_SETTINGS_{workflow.modifier.namespace or ''}"  # for the jobs on other machines
+    settings = f"LENSBENCH_SETTINGS_{module or ''}"  # for the jobs on other machines
     with _one_line():
         if workflow.is_main_process:
             schedule = read_schedule(config, workflow.configfiles, begin.foretell if is_dry else begin.begin)
@@ -74,10 +76,10 @@ def read_start(workflow: Any, config: Mapping[str, Any]) -> Schedule:
 
 
 def runs_at_once(workflow: Any) -> int:
-    """How many runs may run together. A job on another machine cannot know, and assumes that its partners run, too."""
-    if not workflow.is_main_process:
-        return sys.maxsize
-    return (workflow.cores if workflow.local_exec else workflow.nodes) or 1
+    """How many runs may run together: all, in a job on another machine, and on a cluster without a limit of cores."""
+    with suppress(WorkflowError):
+        return int(workflow.cores) if workflow.is_main_process else sys.maxsize
+    return sys.maxsize
 
 
 def before_jobs(workflow: Any, schedule: Schedule) -> None:
@@ -87,7 +89,7 @@ def before_jobs(workflow: Any, schedule: Schedule) -> None:
         stopping.clear(schedule.folder)
         RunFolder(schedule.folder).refused.unlink(missing_ok=True)
     catch_up()
-    if schedule.starts_agents and not workflow.touch:
+    if schedule.starts_agents:
         readers = ("lensbench.judging.readers", "--settings", schedule.settings)
         preflight = ("lensbench.runs.preflight", "--settings", schedule.settings, "--folder", str(schedule.folder))
         try:
