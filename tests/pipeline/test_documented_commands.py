@@ -31,7 +31,7 @@ RUN_HERE = (
 
 ELSEWHERE = (
     (r"make test-quick$", "a part of make test"), (r"make (run|dev|test|lint|selftest|agents|docs)$", ".ci/run"),
-    (r"make (slurm|soak|fuzz|lock|bench-peers|newest)\b", "takes minutes, or a cluster"),
+    (r"make (slurm|soak|fuzz|lock|bench-peers|newest|agents-newest)\b", "takes minutes, or a cluster"),
     (r"make new\b|lensbench init\b", "test_starting.py, test_five_minutes.py"),
     (r"snakemake .*\bjudge_sheet$", "above, with other cores"),
     (r"snakemake .*\beval\b|lensbench ask", "test_evaluating.py"),
