@@ -271,6 +271,11 @@ def most(promised: float, replications: int) -> float:
     return promised + 3 * error(promised, replications)
 
 
+def in_a_word(measured: bool, explained: bool) -> str:
+    """Whether a promise holds as measured, or only within three standard errors."""
+    return "yes" if measured else "within the error" if explained else "NO"
+
+
 class Row(NamedTuple):
     """A line of a table, and whether its promise holds."""
 
@@ -292,7 +297,7 @@ def habit(name: str, replications: int) -> Row:
     share = false_go({**PEOPLE, **RARE, **UNKNOWABLE}[name], replications)
     promised = FALSE_GO if name in PEOPLE else RARE_GO if name in RARE else 1.0
     kept = share <= most(promised, replications)
-    word = ("yes" if kept else "NO") if promised < 1 else "nothing is promised"
+    word = in_a_word(share <= promised, kept) if promised < 1 else "nothing is promised"
     return Row(f"| {name} | {share:.3f} | {word} |", kept)
 
 
@@ -323,7 +328,8 @@ def direction(name: str, replications: int) -> Row:
     least = case.beside_t * alone - 3 * error(alone, replications)
     kept = share <= most(case.at_most, replications) if not case.beside_t else share >= least
     promised = f"at least {case.beside_t:g} of t" if case.beside_t else f"at most {case.at_most:g}"
-    return Row(f"| {name} | {share:.3f} | {alone:.3f} | {promised} | {'yes' if kept else 'NO'} |", kept)
+    word = in_a_word(share >= case.beside_t * alone if case.beside_t else share <= case.at_most, kept)
+    return Row(f"| {name} | {share:.3f} | {alone:.3f} | {promised} | {word} |", kept)
 
 
 class Section(NamedTuple):
