@@ -131,6 +131,7 @@ class LogHandler(LogHandlerBase):
             return
         self._folder, run = place
         self._runs[job] = run, time.strftime("%H:%M:%S")
+        self._read()
 
     def _draw(self) -> None:
         self._read()
@@ -153,12 +154,12 @@ class LogHandler(LogHandlerBase):
         self._stream.flush()
 
     def _read(self) -> None:
-        """Reads the run folder, and again when reading it takes a twentieth of the time at most."""
+        """Reads the run folder, and again if that takes a twentieth of the time at most, or no run is at work."""
         from lensbench.core.errors import UserError
         from lensbench.workflow.status import Status
 
         began = time.monotonic()
-        if self._folder and (began >= self._read_at or self._is_over):
+        if self._folder and (began >= self._read_at or not self._runs):
             with suppress(OSError, UserError):
                 self._status = Status(self._folder, self._status)
             self._read_at = began + 20 * (time.monotonic() - began)

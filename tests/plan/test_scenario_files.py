@@ -5,7 +5,7 @@ from tempfile import TemporaryDirectory
 
 import pytest
 import yaml
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from lensbench.core.errors import UserError
@@ -160,6 +160,7 @@ VALUES = st.recursive(
 )
 
 
+@example({"tasks": [{"id": "a", "criteria": ["\x85"]}]})
 @given(
     st.one_of(
         VALUES,

@@ -10,6 +10,7 @@ from typing import Any, get_origin
 from pydantic import BaseModel, ValidationError
 
 from lensbench.core.errors import did_you_mean, some_of
+from lensbench.core.system.terminal import printable
 from lensbench.core.system.yaml_places import KeyPath
 from lensbench.core.tasks import PATTERN_WORDS
 
@@ -112,7 +113,7 @@ def _example(kind: str, given: Any, path: KeyPath, model: type[BaseModel]) -> st
         return f"; write {number[0]}"
     if isinstance(given, (dict, list)):
         return "; begin each item with `- `" if kind == "tuple_type" else ""
-    text = str(given).lower() if isinstance(given, bool) else str(given).removeprefix("$")
+    text = printable(str(given).lower() if isinstance(given, bool) else str(given).removeprefix("$"))
     if kind == "tuple_type":
         return f"; write [{', '.join(text.replace(',', ' ').split())}]"
     if kind == "model_type":

@@ -48,7 +48,7 @@ class Spent(NamedTuple):
 class Status:
     """The progress of a benchmark, as its files are now. Raises UserError when the folder has no plan.
 
-    `before` is an earlier reading: discards since then are new.
+    `before` is an earlier reading in this start: what is discarded since the first is not `due` before the next start.
     """
 
     def __init__(self, folder: Path, before: Status | None = None) -> None:
@@ -57,6 +57,7 @@ class Status:
         self.runs = planned_runs(self.plan)
         records = {run: record for run in self.runs if (record := self._read(run))}
         filed = {run: discard for run in self.runs if (discard := self._filing(run))}
+        self.due: dict[RunId, int] = before.due if before else {run: run_files(folder, run).number for run in filed}
         self.is_cost_estimated = any(each.outcome.cost_usd is not None and each.outcome.cost_is_guess
                                      for each in records.values())  # fmt: skip
         self._spent: dict[str, list[Spent]] = {name: [] for name in self.plan["conditions"]}
@@ -64,19 +65,16 @@ class Status:
             seconds = record.attempt.waited_s + (record.attempt.duration_s or 0)
             self._spent[run.condition].append(Spent(seconds, record.outcome.cost_usd))
         self.counts = dict.fromkeys(self.plan["conditions"], RunCounts(0, 0, 0))
-        self.discarded: dict[tuple[RunId, str], str] = {}
-        """Run and start of the attempt -> why it is discarded."""
+        self.last_discard = ""
         for validity in decide(records, self.plan, filed):
             run, is_discarded = validity.run, validity.status == RunStatus.DISCARDED
-            again = run in filed and state_of(entries(folder, run), self.plan["max_rounds"]) == State.DISCARDED
+            is_due = run in filed and run_files(folder, run).number == self.due.get(run)
+            again = is_due and state_of(entries(folder, run), self.plan["max_rounds"]) == State.DISCARDED
             own = (validity.status == RunStatus.VALID, is_discarded, again or validity.status == RunStatus.MISSING)
             self.counts[run.condition] = RunCounts(*map(sum, zip(self.counts[run.condition], own, strict=True)))
-            if is_discarded:
+            if is_discarded and before and not is_due:
                 why = f"{validity.reason} ({validity.detail})" if validity.detail else validity.reason
-                self.discarded[run, records[run].attempt.started_at] = f"{run.stem}: {why}"
-        new = [why for key, why in self.discarded.items() if before and key not in before.discarded]
-        self.last_discard: str = new[-1] if new else before.last_discard if before else ""
-        """A run discarded since the first reading, and why."""
+                self.last_discard = f"{run.stem}: {why}"
 
     @property
     def planned(self) -> int:
