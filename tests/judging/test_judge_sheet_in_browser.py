@@ -213,7 +213,9 @@ def test_a_tab_that_was_not_told_of_the_other_overwrites_nothing(sheet: Page) ->
     sheet.evaluate("addEventListener('storage', (event) => event.stopImmediatePropagation(), true)")
     keys(other, "j", "2")
     expect(other.locator("#count")).to_have_text(f"1 of {ITEMS}")
+    sheet.wait_for_function("JSON.stringify(localStorage).includes('Partial')")  # it reaches other processes later
     keys(sheet, "1")
+    expect(sheet.locator("#count")).to_have_text(f"2 of {ITEMS}")
     sheet.reload()
     expect(sheet.locator("#count")).to_have_text(f"2 of {ITEMS}")
 
