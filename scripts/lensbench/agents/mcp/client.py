@@ -292,14 +292,10 @@ async def _list_tools(client: Any, server: str) -> tuple[tuple[OfferedTool, ...]
 def _result(result: Any) -> Result:
     """What agents show their model: the blocks of text, also of embedded files; without them the structured content."""
     blocks = [getattr(block, "resource", block) for block in result.content]
-    said, structured = (
-        "\n".join(block.text for block in blocks if getattr(block, "text", None)),
-        result.structured_content,
-    )
-    is_structured = bool(structured and not said)
-    return Result(
-        json.dumps(structured, ensure_ascii=False) if is_structured else said, bool(result.is_error), is_structured
-    )
+    said = "\n".join(block.text for block in blocks if getattr(block, "text", None))
+    if said or not result.structured_content:
+        return Result(said, bool(result.is_error))
+    return Result(json.dumps(result.structured_content, ensure_ascii=False), bool(result.is_error), is_structured=True)
 
 
 def _reason(error: BaseException) -> str:
