@@ -15,7 +15,7 @@ from lensbench.core.errors import UserError
 from lensbench.core.records import Record, RunId
 from lensbench.core.run_folder import RunFolder
 from lensbench.core.run_status import RunStatus
-from lensbench.core.store import DISCARD, Discard, State, entries, rounds, run_files, state_of
+from lensbench.core.store import DISCARD, Discard, Entry, State, entries, rounds, run_files, state_of
 from lensbench.core.system.claim import at_work
 from lensbench.core.system.program import run_verb
 from lensbench.core.system.terminal import printable
@@ -55,9 +55,10 @@ class Status:
         self.folder = folder
         self.plan = read_opened_plan(folder)
         self.runs = planned_runs(self.plan)
-        records = {run: record for run in self.runs if (record := self._read(run))}
-        filed = {run: discard for run in self.runs if (discard := self._filing(run))}
-        self.due: dict[RunId, int] = before.due if before else {run: run_files(folder, run).number for run in filed}
+        newest = {run: run_files(folder, run) for run in self.runs}
+        records = {run: record for run, entry in newest.items() if (record := _record(entry, run))}
+        filed = {run: entry.read_discard() for run, entry in newest.items() if DISCARD in entry.files}
+        self.due: dict[RunId, int] = before.due if before else {run: newest[run].number for run in filed}
         self.is_cost_estimated = any(each.outcome.cost_usd is not None and each.outcome.cost_is_guess
                                      for each in records.values())  # fmt: skip
         self._spent: dict[str, list[Spent]] = {name: [] for name in self.plan["conditions"]}
@@ -68,7 +69,7 @@ class Status:
         self.last_discard = ""
         for validity in decide(records, self.plan, filed):
             run, is_discarded = validity.run, validity.status == RunStatus.DISCARDED
-            is_due = run in filed and run_files(folder, run).number == self.due.get(run)
+            is_due = run in filed and newest[run].number == self.due.get(run)
             again = is_due and state_of(entries(folder, run), self.plan["max_rounds"]) == State.DISCARDED
             own = (validity.status == RunStatus.VALID, is_discarded, again or validity.status == RunStatus.MISSING)
             self.counts[run.condition] = RunCounts(*map(sum, zip(self.counts[run.condition], own, strict=True)))
@@ -138,15 +139,12 @@ class Status:
         ]
         return [(name, discard) for _, name, discard in sorted(filed, reverse=True)[:LAST_DISCARDS]]
 
-    def _read(self, run: RunId) -> Record | None:
-        try:
-            return run_files(self.folder, run).read_record(run)
-        except UserError:
-            return None  # damaged: it will be repeated
 
-    def _filing(self, run: RunId) -> Discard | None:
-        newest = run_files(self.folder, run)
-        return newest.read_discard() if DISCARD in newest.files else None
+def _record(entry: Entry, run: RunId) -> Record | None:
+    try:
+        return entry.read_record(run)
+    except UserError:
+        return None  # damaged: it will be repeated
 
 
 def _price(folder: Path) -> str:
