@@ -94,12 +94,12 @@ class Panel(NamedTuple):
 HONEST, LENIENT, FAVOURING = wrong_in(0.05), wrong_in(0.82, Verdict.MET), favours(0.33)
 HARSH = wrong_in(0.5, Verdict.MISSED)
 PANELS = {
-    "accepted patterns, 3 % wrong": Panel({MECHANICAL: wrong_in(0.03)}),
+    "accepted patterns, 3% wrong": Panel({MECHANICAL: wrong_in(0.03)}),
     "lenient model": Panel({"model": LENIENT}),
-    "lenient model, 65 % labelled": Panel({"model": LENIENT}, 0.65),
+    "lenient model, 65% labelled": Panel({"model": LENIENT}, 0.65),
     "lenient model beside patterns": Panel({MECHANICAL: wrong_in(0.03), "model": LENIENT}),
     "favouring model": Panel({"model": FAVOURING}),
-    "favouring model, 65 % labelled": Panel({"model": FAVOURING}, 0.65),
+    "favouring model, 65% labelled": Panel({"model": FAVOURING}, 0.65),
     "favouring model beside patterns": Panel({MECHANICAL: wrong_in(0.03), "model": FAVOURING}),
     "harsh model": Panel({"model": HARSH}),
     "harsh model beside patterns": Panel({MECHANICAL: wrong_in(0.03), "model": HARSH}),
@@ -113,8 +113,8 @@ PANELS = {
     "two models that miss the same 10% beside patterns": Panel(
         {MECHANICAL: wrong_in(0), **{f"model-{n}": alike(misses(0.1)) for n in range(2)}}
     ),
-    "honest model, 5 % wrong": Panel({"model": HONEST}),
-    "honest model, 65 % labelled": Panel({"model": HONEST}, 0.65),
+    "honest model, 5% wrong": Panel({"model": HONEST}),
+    "honest model, 65% labelled": Panel({"model": HONEST}, 0.65),
     "honest model beside patterns": Panel({MECHANICAL: wrong_in(0.03), "model": HONEST}),
 }
 
@@ -191,8 +191,8 @@ def _comparison(decided: Mapping[Key, Verdict]) -> Comparison:
 LEAKS: Mapping[str, Callable[[list[str], random.Random], list[str]]] = {
     "nothing": lambda words, _: [],
     "a word": lambda words, _: ["graphical"],
-    "a word in 70 %": lambda words, rng: ["graphical"] if rng.random() < 0.7 else [],
-    "40 % longer": lambda words, rng: rng.choices(words, k=len(words) * 2 // 5),
+    "a word in 70%": lambda words, rng: ["graphical"] if rng.random() < 0.7 else [],
+    "40% longer": lambda words, rng: rng.choices(words, k=len(words) * 2 // 5),
     "half of 40 words": lambda words, rng: [f"style{n}" for n in range(40) if rng.random() < 0.5],
 }
 """What the treatment's answers have in addition."""
@@ -203,7 +203,7 @@ HARD = 0.1
 
 
 def answers(truth: Truth, leak: str, seed: int) -> Iterator[BlindedAnswer]:
-    """Answers of 30 words and 40 for each point, 60 % of them from the task's own words."""
+    """Answers of 30 words and 40 for each point, 60% of them from the task's own words."""
     points: dict[RunId, list[Fraction]] = {}
     for (run, _), verdict in truth.items():
         points.setdefault(run, []).append(POINTS[verdict])

@@ -3,7 +3,7 @@
     python benchmarks/calibration.py [--replications 2000] [--only REGEX] [--jobs 1]
 
 A task has 2 to 5 criteria. Each is Met, Partial or Missed by the answer's knowledge: a normal variable with effects of
-the task, the criterion, the treatment and chance. The baseline scores about 70 %, half of the pairs of one trial tie,
+the task, the criterion, the treatment and chance. The baseline scores about 70%, half of the pairs of one trial tie,
 and the standard deviation of their differences is 21 points. From the verdicts on, the code is that of real runs:
 score_run, compare, estimate, look_result, decide.
 """
@@ -41,7 +41,7 @@ from lensbench.scores.sequential import FUTILE, look_result
 from lensbench.scores.verdict_of import DEFAULTS, verdict_of
 
 COVERAGE = (0.935, 0.975)
-"""Of an interval whose level is 95.5 %."""
+"""Of an interval whose level is 95.5%."""
 FALSE_GO = 0.025
 RARE_GO = 0.05
 SIZES = (12, 24, 48, 96)
@@ -357,7 +357,7 @@ def sections() -> list[Section]:
             [*PEOPLE, *RARE, *UNKNOWABLE], habit,
         ),
         Section(
-            "Something to find: share of GO, that of a 95 % interval alone (coverage)\n\n"
+            "Something to find: share of GO, that of a 95% interval alone (coverage)\n\n"
             "| tasks x trials | +5 points | +10 | +15 |\n" + "|---" * 4,
             sizes, power,
         ),

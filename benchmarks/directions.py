@@ -27,7 +27,7 @@ Floats = np.ndarray[Any, Any]
 
 
 class Benchmark(NamedTuple):
-    """A decision, and what a cluster-robust t test of level 95 % alone would say."""
+    """A decision, and what a cluster-robust t test of level 95% alone would say."""
 
     verdict: str
     alone: str
@@ -59,7 +59,7 @@ def compared(treated: Sequence[float | None], base: Sequence[float | None], home
 
 
 def alone(found: Estimate) -> str:
-    """The verdict of the interval of level 95 %."""
+    """The verdict of the interval of level 95%."""
     if found.low is None or found.high is None:
         return "INCONCLUSIVE"
     return verdict_of(found.low, found.high, DEFAULTS["effect"] / 100)
@@ -90,7 +90,7 @@ def of_differences(differences: Floats, homes: Sequence[int] = ()) -> Benchmark:
 
 
 def heavy(tasks: int, spread: float, sign: int, mean: float = 0.0) -> Callable[[np.random.Generator], Benchmark]:
-    """5 % of the tasks lose 95 points (`sign` 1) or gain as much (-1), the others 5 in the other direction."""
+    """5% of the tasks lose 95 points (`sign` 1) or gain as much (-1), the others 5 in the other direction."""
 
     def benchmark(rng: np.random.Generator) -> Benchmark:
         others = 0.05 + rng.normal(0, spread, tasks)
@@ -246,12 +246,12 @@ CASES: dict[str, Case] = {
     "nothing, 48 tasks in 6 repositories: GO": Case(normal(48, 0.0, 0.2, 6), GO, FALSE),
     "nothing, 48 tasks in 6 repositories: HARM": Case(normal(48, 0.0, 0.2, 6), HARM, FALSE),
     **{
-        f"{share} % of the treatment's runs crash where they go badly, {'for good' if good else 'made again'}, "
+        f"{share}% of the treatment's runs crash where they go badly, {'for good' if good else 'made again'}, "
         f"{tasks} tasks: GO": Case(crash(tasks, share / 100, for_good=good), GO, FALSE)
         for good in (False, True) for share in (5, 10, 25) for tasks in (24, 48)
     },
     **{
-        f"{share} % of the treatment's runs crash, {'for good' if good else 'made again'}, the others gain as much, "
+        f"{share}% of the treatment's runs crash, {'for good' if good else 'made again'}, the others gain as much, "
         f"{tasks} tasks: GO": Case(compensated(tasks, share / 100, for_good=good), GO, 1.0 if good else TAILS)
         for good in (False, True) for share in (5, 10, 20) for tasks in (24, 48)
     },

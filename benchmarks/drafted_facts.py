@@ -249,8 +249,8 @@ def main() -> None:
             ("read out of packages", [f for f in found if f not in sets]),
         ):
             share = shares(given, kind, wrong)
-            cells = " | ".join(f"{100 * share.met[each]:.1f} %" for each in KINDS)
-            print(f"| {kind}, {title} | {share.facts} | {100 * share.drafted:.1f} % | {cells} |")
+            cells = " | ".join(f"{100 * share.met[each]:.1f}%" for each in KINDS)
+            print(f"| {kind}, {title} | {share.facts} | {100 * share.drafted:.1f}% | {cells} |")
     from scipy.stats import spearmanr
 
     print()

@@ -285,7 +285,7 @@ def ties(tasks: int, share: float) -> Habit:
 
 
 def heavy_losses(tasks: int) -> Habit:
-    """5 % of the tasks lose 95 points, the others gain 5."""
+    """5% of the tasks lose 95 points, the others gain 5."""
 
     def go(rng: np.random.Generator) -> bool:
         gains = 0.05 + rng.normal(0, 0.1, tasks)
@@ -310,11 +310,11 @@ PEOPLE: dict[str, Habit] = {
     "four versions alike that all gain 10 points, each against each": each_other(4, 0.1),
     "the worst of 24 runs discarded by hand while inconclusive, up to four times": runs_chosen(1, 4, on_record=True),
     "the three worst of 24 runs deleted while inconclusive": runs_chosen(3, 1, on_record=False),
-    "one of eleven repositories holds 35 %, effects differ": unequal_repositories(16, 3),
-    "one of eleven repositories holds 45 %: about these only": unequal_repositories(16, 2),
+    "one of eleven repositories holds 35%, effects differ": unequal_repositories(16, 3),
+    "one of eleven repositories holds 45%: about these only": unequal_repositories(16, 2),
     "exponential losses, 48 tasks": uneven(48),
     **{
-        f"{tasks} tasks, {share} % of them alike in both": ties(tasks, share / 100)
+        f"{tasks} tasks, {share}% of them alike in both": ties(tasks, share / 100)
         for tasks, share in ((12, 60), (24, 80), (48, 90))
     },
     **{
@@ -325,9 +325,9 @@ PEOPLE: dict[str, Habit] = {
         for labelled in (24, 48)
     },
 }
-"""The habits for which the gate promises at most 2.5 % GO."""
+"""The habits for which the gate promises at most 2.5% GO."""
 RARE: dict[str, Habit] = {f"rare heavy losses, {tasks} tasks": heavy_losses(tasks) for tasks in (12, 24, 48)}
-"""Those for which it promises 5 %, and a sentence that says what the data cannot show."""
+"""Those for which it promises 5%, and a sentence that says what the data cannot show."""
 UNKNOWABLE: dict[str, Habit] = {
     "exponential losses, 12 tasks": uneven(12),
     "exponential losses, 24 tasks": uneven(24),

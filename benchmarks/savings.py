@@ -3,7 +3,7 @@
     python benchmarks/savings.py [--replications 1000] [--only REGEX]
 
 The decision is the product's own, from the estimates on. Beside it stands the plain rule of two tests: both t intervals
-of 95 %, one above -10 points, one below 10 % less. Exit code 1 when a row lies above its promise by more than three
+of 95%, one above -10 points, one below 10% less. Exit code 1 when a row lies above its promise by more than three
 standard errors, or a power below its aim.
 """
 
@@ -117,7 +117,7 @@ def lost_by_repository(tasks: int, repositories: int, *, heavy: bool) -> Row:
 
 
 def not_cheaper(name: str, tasks: int) -> Row:
-    """Equal answers, and a saving of exactly 10 %."""
+    """Equal answers, and a saving of exactly 10%."""
 
     def draw(rng: np.random.Generator) -> Drawn:
         scores, attempts = rng.normal(0, 0.1, tasks), None
@@ -139,7 +139,7 @@ def not_cheaper(name: str, tasks: int) -> Row:
 
 
 def neither(tasks: int) -> Row:
-    """No difference, and a saving of exactly 10 %: good news of any kind is false."""
+    """No difference, and a saving of exactly 10%: good news of any kind is false."""
     return Row(lambda rng: Drawn(rng.normal(0, 0.2, tasks), saves(rng, tasks, 0.9)), ("GO", "SAVES"), 0.025)
 
 
@@ -163,20 +163,20 @@ ROWS: dict[str, Row] = {
     "10 lost, 96 tasks in 8 repositories": lost_by_repository(96, 8, heavy=False),
     "a fifth of 8 repositories loses 24 more, 96 tasks": lost_by_repository(96, 8, heavy=True),
     **{
-        f"10 % saved: {name}, {tasks} tasks": not_cheaper(name, tasks)
+        f"10% saved: {name}, {tasks} tasks": not_cheaper(name, tasks)
         for name in ("normal", "heavy tails: a run in twenty costs ten times as much",
                      "a tenth of the tasks costs five times as much",
                      "a quarter of the runs crashes, is paid for, and is made again")
         for tasks in (48, 96)
     },
-    "no difference, and 10 % saved, 48 tasks: GO or SAVES": neither(48),
+    "no difference, and 10% saved, 48 tasks: GO or SAVES": neither(48),
     **{
-        f"power: 40 % saved, spread {100 * spread:g}, {tasks} tasks": equal(tasks, spread, aim)
+        f"power: 40% saved, spread {100 * spread:g}, {tasks} tasks": equal(tasks, spread, aim)
         for spread, tasks, aim in ((0.25, 48, 0.55), (0.25, 96, 0.9), (0.12, 48, 0.9), (0.0, 40, 0.95))
     },
-    "power: 25 % saved, spread 25, 96 tasks": equal(96, 0.25, share=0.75),
+    "power: 25% saved, spread 25, 96 tasks": equal(96, 0.25, share=0.75),
 }  # fmt: skip
-"""The rows by name; 40 % is saved where nothing else is said."""
+"""The rows by name; 40% is saved where nothing else is said."""
 
 
 def main() -> None:

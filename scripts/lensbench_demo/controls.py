@@ -25,7 +25,7 @@ from lensbench_demo import control_agent as agent
 from lensbench_demo import control_server as server
 
 CRITERIA = 5
-"""Per task: the protocol's maximum. One criterion is 20 points of a score, which rounding to 5 % does not change."""
+"""Per task: the protocol's maximum. One criterion is 20 points of a score, which rounding to 5% does not change."""
 SEED = 1
 
 WORKING = {"command": sys.executable, "args": ["-I", server.__file__]}
@@ -66,8 +66,8 @@ class Control:
         return Fraction(int(self.lifts), 2 * CRITERIA)
 
 
-NULL = Control("null", "score 0 % in both conditions, and no verdict", tasks=4, least=0, most=0)
-ORACLE = Control("oracle", "score 100 % in both conditions, and no verdict", tasks=4, least=CRITERIA, most=CRITERIA)
+NULL = Control("null", "score 0% in both conditions, and no verdict", tasks=4, least=0, most=0)
+ORACLE = Control("oracle", "score 100% in both conditions, and no verdict", tasks=4, least=CRITERIA, most=CRITERIA)
 SAME = Control(
     "a-a", "the same condition twice: an interval over 0, neither GO nor HARM", tasks=24, least=2, most=3,
     servers={"a": "control-a", "b": "control-b"},
@@ -78,7 +78,7 @@ BROKEN_SERVER = Control(
     tasks=4, least=2, most=3, entry=BROKEN,
 )  # fmt: skip
 OUTSIDE = Control(
-    "outside", "an agent that looks around outside its workspace finds nothing: 0 %", tasks=2, least=0, most=0,
+    "outside", "an agent that looks around outside its workspace finds nothing: 0%", tasks=2, least=0, most=0,
 )  # fmt: skip
 CONTROLS = (NULL, ORACLE, SAME, LIFT, BROKEN_SERVER, OUTSIDE)
 

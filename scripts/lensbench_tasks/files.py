@@ -86,7 +86,7 @@ def _counts(fates: Sequence[Fate]) -> Iterator[str]:
 
 def _kept(fates: Iterable[Fate]) -> Iterator[str]:
     yield from ("## The set", "", "Scores of what must not solve a task, one search and an agent without a model, and "
-                "of what must, an agent that states the facts. Complete is 80 %.", "")  # fmt: skip
+                "of what must, an agent that states the facts. Complete is 80%.", "")  # fmt: skip
     yield "| Task | Criteria | One search | Without a model | The facts | Repaired because |"
     yield "|---|--:|--:|--:|--:|---|"
     for fate in kept(fates):

@@ -38,11 +38,11 @@ def test_a_few_verdicts_of_an_unvalidated_model_make_no_go(bad: Any, share: int)
 
 
 def test_patterns_alone_keep_their_verdicts(bad: Any) -> None:
-    given = list(verdicts(bad, "accepted patterns, 3 % wrong", 0.13, 2))
+    given = list(verdicts(bad, "accepted patterns, 3% wrong", 0.13, 2))
     assert [before for before, *_ in given] == [after for *_, after in given]
     assert "GO" in [after for *_, after in given]
 
 
-@pytest.mark.parametrize(("leak", "failures"), [("nothing", 0), ("a word", 4), ("40 % longer", 4)])
+@pytest.mark.parametrize(("leak", "failures"), [("nothing", 0), ("a word", 4), ("40% longer", 4)])
 def test_a_large_effect_is_no_broken_blinding_and_a_leak_beside_it_is(bad: Any, leak: str, failures: int) -> None:
     assert bad.blinding_fails(leak, 0.29, 4) == failures

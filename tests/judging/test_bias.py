@@ -73,7 +73,7 @@ def test_an_error_that_is_the_same_in_both_conditions_is_no_differential() -> No
 def test_a_sentence_says_what_a_differential_does_to_the_delta() -> None:
     found = biased(decided(**JUDGE), decided(**PERSONS))["differential"]["with"]
     assert found.sentence.startswith(
-        "Against persons, claude gives the answers of 'with' 25.0 points more than those of 'without' (95 % interval -"
+        "Against persons, claude gives the answers of 'with' 25.0 points more than those of 'without' (95% interval -"
     )
     assert found.sentence.endswith("It may be chance: let persons judge more pairs to know.")
 

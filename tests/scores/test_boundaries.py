@@ -139,7 +139,7 @@ def test_the_interval_of_a_look_uses_its_boundary_on_the_t_distribution() -> Non
 @pytest.mark.parametrize(("mean", "spread", "is_open", "why"), [
     (0.20, 0.1, False, "the verdict is GO"), (-0.20, 0.1, False, "the verdict is HARM"),
     (-0.02, 0.05, False, "the verdict is NO-GO"), (0.08, 0.2, True, "the chance of a GO"),
-    (-0.04, 0.2, False, "below 20 %"),
+    (-0.04, 0.2, False, "below 20%"),
 ])  # fmt: skip
 def test_the_next_wave_runs_only_while_a_verdict_is_out_of_reach_and_a_go_is_not(
     mean: float, spread: float, is_open: bool, why: str
@@ -173,7 +173,7 @@ def test_conditional_power_is_that_of_a_brownian_path_to_the_last_look() -> None
 
 
 def test_a_plan_too_small_for_the_smallest_worthwhile_effect_is_not_futile_from_the_start() -> None:
-    drift = norm.isf(0.025) + norm.ppf(0.8)  # what the planned runs detect with 80 % power
+    drift = norm.isf(0.025) + norm.ppf(0.8)  # what the planned runs detect with 80% power
     expected = norm.sf((2.014 - 0.75 * drift) / 0.75**0.5)
     assert conditional_power(0.0, 0.2, 0.25, 2.014, DEFAULTS) == pytest.approx(expected)
 

@@ -399,7 +399,7 @@ def test_a_look_rests_on_the_waves_so_far(bench: Make) -> None:
 
 def test_earlier_looks_stay_in_the_track(bench: Make) -> None:
     made = waves(bench)
-    first = LookResult(1, 2, 1.5, 2.9, -0.1, 0.5, 0.4, True, "the chance of a GO is 40 %")._asdict()
+    first = LookResult(1, 2, 1.5, 2.9, -0.1, 0.5, 0.4, True, "the chance of a GO is 40%")._asdict()
     write_json(made.folder / "looks" / "1.json", {"look": 1, "of": 2, "open": True, "treatments": {"with": first}})
     looks = found(made)["looks"]
     assert (looks[0], looks[1]["look"]) == (first, 2)

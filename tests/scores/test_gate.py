@@ -26,7 +26,7 @@ from lensbench.scores.verdict_of import DEFAULTS, verdict_of
 
 ROOT = Path(__file__).resolve().parents[2]
 BOUNDARY = 1.959964
-"""Of a level of 95 %."""
+"""Of a level of 95%."""
 
 
 @pytest.fixture(autouse=True, scope="module")
@@ -73,12 +73,12 @@ def test_no_verdict_says_more_than_its_interval(one: float, other: float, effect
 
 
 def look_at(own: Estimate, boundary: float = BOUNDARY, look: int = 1, looks: int = 1) -> LookResult:
-    """The look of an estimate, of level 95 %."""
+    """The look of an estimate, of level 95%."""
     return look_result(own, look, looks, DEFAULTS, boundary)
 
 
 def gate(own: Estimate, **more: Any) -> GateVerdict:
-    """What the gate decides at a level of 95 %."""
+    """What the gate decides at a level of 95%."""
     return decide(own, DEFAULTS, look_at(own), **more)
 
 
@@ -107,7 +107,7 @@ def test_the_sentence_has_three_parts_and_at_most_60_words() -> None:
     starts = {"with": Starts(30, 1, 6), "without": Starts(24, 0, 0)}
     told = words(few, model="glm-5 in claude-code 2.1.329", trials=3, starts=starts)
     assert told == (
-        "GO: with its tools the agent's score changes by +10.0 points (95 % interval +5.7 to +14.3; 24 tasks, 4 "
+        "GO: with its tools the agent's score changes by +10.0 points (95% interval +5.7 to +14.3; 24 tasks, 4 "
         "repositories, 3 trials, 23 of 24 pairs, repeated runs: 6 with, 0 without, corrected by what people say of 24 "
         "tasks). The tools help. This holds for glm-5 in claude-code 2.1.329 on these 4 repositories only."
     )
@@ -200,13 +200,13 @@ def test_a_later_look_says_which_it_is_at_which_level_and_what_was_repeated() ->
     starts = {"with": Starts(30, 1, 6), "without": Starts(24, 0, 0)}
     told = Told(DEFAULTS, look_at(own, 2.652), number=2, among=3, starts=starts, remarks=["So it is."])
     assert notes(gate(own), own, told) == [
-        "This is look 2 at this benchmark, at a level of 99.2 %.", "The level holds for 3 comparisons together (Holm).",
+        "This is look 2 at this benchmark, at a level of 99.2%.", "The level holds for 3 comparisons together (Holm).",
         "Attempts and discards: with 30 and 1, without 24 and 0.", "So it is.",
     ]  # fmt: skip
 
 
 def planned(sd: float, effect: float) -> int:
-    """The tasks of a paired t test with 80 % power for the largest spread that 24 tasks leave at 80 %."""
+    """The tasks of a paired t test with 80% power for the largest spread that 24 tasks leave at 80%."""
     largest = sd * math.sqrt(23 / chi2.ppf(0.2, 23))
     return math.ceil(TTestPower().solve_power(effect / largest, power=0.8, alpha=0.05))
 
@@ -257,7 +257,7 @@ def test_the_example_of_the_manual_is_what_the_gate_says() -> None:
     manual = " ".join((ROOT / "docs" / "gate.md").read_text().replace("\n> ", " ").split())
     differences = {f"t{n:02}": 0.2 * (n % 2) for n in range(24)}
     own = estimate(differences, {task: str(n // 2 % 4) for n, task in enumerate(differences)})
-    look = look_at(own, 2.108358)  # of a level of 96.5 %
+    look = look_at(own, 2.108358)  # of a level of 96.5%
     told = Told(DEFAULTS, look, 3, "glm-5 in claude-code 2.1.329")
     assert sentence(decide(own, DEFAULTS, look), own, told) in manual
 

@@ -99,7 +99,7 @@ def test_fewer_than_eight_tasks_are_neither_a_go_nor_a_harm() -> None:
 def test_a_difference_that_rare_heavy_tasks_would_show_too_often_is_not_believed(
     mean: float, spread: float, tasks: int
 ) -> None:
-    """A sample of tasks of which 5 % lose 95 points and the others gain 5, without one of the former."""
+    """A sample of tasks of which 5% lose 95 points and the others gain 5, without one of the former."""
     chance = 0.95**tasks * t.sf((mean - 0.05) / (spread / tasks**0.5), tasks - 1) if spread < 0.2 else 0
     assert hides_a_tail("GO", around(mean, spread, tasks), DEFAULTS) == (chance > 0.045)
     assert hides_a_tail("HARM", around(-mean, spread, tasks), DEFAULTS) == (chance > 0.045)

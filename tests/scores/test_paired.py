@@ -246,7 +246,7 @@ def test_the_counts_of_pairs_are_those_of_the_caller() -> None:
 
 
 def test_the_minimum_detectable_effect_is_that_of_the_spread() -> None:
-    """A spread of 20 points in 48 tasks: 8.3 points with 80 % power (statsmodels)."""
+    """A spread of 20 points in 48 tasks: 8.3 points with 80% power (statsmodels)."""
     values = [0.2 * value for value in np.random.default_rng(0).permutation(np.linspace(-1.6, 1.6, 48))]
     found = over(values)
     assert found.mde / found.sd == pytest.approx(TTestPower().solve_power(nobs=48, power=0.8, alpha=0.05))

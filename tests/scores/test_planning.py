@@ -127,8 +127,8 @@ def test_a_pilot_plans_runs_money_and_hours_from_its_own_runs(tmp_path: Path) ->
     line = (
         f"- {2 * tasks} runs ({tasks} tasks x 1 trial x 2 conditions), about {price} USD, {minutes} min at 8 at a time"
     )
-    assert f"{line}: 90 % to find +10\n" in said
-    assert "24 % of a trial's variance is the tasks' own" in said
+    assert f"{line}: 90% to find +10\n" in said
+    assert "24% of a trial's variance is the tasks' own" in said
     alone = size("--pilot", folder, "--effect", 10, "--power", 0.9, "--parallel", 1).stdout
     assert f"{2 * tasks / 60:.2g} h at 1 at a time" in alone
 
@@ -148,21 +148,21 @@ def test_tasks_that_show_no_loss_have_room_for_a_loss_that_none_of_them_shows(sd
 
 @pytest.mark.slow
 def test_size_says_which_part_of_saves_needs_more_tasks(tmp_path: Path) -> None:
-    """.9^39 = .0164; the spread of 25 has been simulated: 58 % at 48 tasks, 94 % at 96 (docs/measured/savings.md)."""
+    """.9^39 = .0164; the spread of 25 has been simulated: 58% at 48 tasks, 94% at 96 (docs/measured/savings.md)."""
     assert (
         "For SAVES, 68 tasks show that equal answers are at most 10 points worse"
         in size("--sd", 25, "--effect", 5).stdout
     )
     assert tasks_for_no_worse(0.0, 0.1, 0.0, 0.8, 0.0175) == 39
     built = piloted(tmp_path / "r")
-    assert "but the pilot does not save over 10 %." in size("--pilot", built.folder, "--effect", 10).stdout
+    assert "but the pilot does not save over 10%." in size("--pilot", built.folder, "--effect", 10).stdout
     turned = Bench(tmp_path / "s", built.tasks, changes={**built.changes, "baseline": "with"})
     turned.reports, turned.verdicts = built.reports, built.verdicts
     (turned.folder / "attempts").parent.mkdir(exist_ok=True)
     shutil.copytree(built.folder / "attempts", turned.folder / "attempts")
     turned.build()
     assert (
-        "that its saving of 57 % exceeds 10 %: the answers need more."
+        "that its saving of 57% exceeds 10%: the answers need more."
         in size("--pilot", turned.folder, "--effect", 10).stdout
     )
 

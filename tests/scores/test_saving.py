@@ -123,7 +123,7 @@ def test_equal_and_equal_is_neither(bench: Make) -> None:
 
 @pytest.mark.parametrize("cheaper", [0.3, 0.6])
 def test_cheaper_and_worse_does_not_save(bench: Make, cheaper: float) -> None:
-    """75 % to 58 % of 12 tasks, which others have called safe."""
+    """75% to 58% of 12 tasks, which others have called safe."""
     gate = decided(made(bench, [10] * 7 + [0] * 5, [10] * 9 + [0] * 3, cheaper, around=0.05))
     assert gate["verdict"] == "INCONCLUSIVE"
 
@@ -134,8 +134,8 @@ def test_a_treatment_that_nobody_called_does_not_save(bench: Make) -> None:
 
 
 def test_attempts_that_failed_are_paid_for_too(bench: Make) -> None:
-    """Every other run of the treatment was made twice: 0.6 and 1.2 of the baseline's price are 15 % less on average, and
-    not by at least 10 % in each of few tasks."""
+    """Every other run of the treatment was made twice: 0.6 and 1.2 of the baseline's price are 15% less on average, and
+    not by at least 10% in each of few tasks."""
     gate = decided(made(bench, SHIFTED, MIXED, 0.6, around=0.02, attempts=2))
     assert gate["verdict"] != "SAVES"
     assert "; -15% with attempts that failed)" in gate["sentence"] + " ".join(gate["notes"])

@@ -33,12 +33,12 @@ def rounded(value: Fraction, digits: int = 0) -> str:
 
 
 def nearest_5_percent(share: Fraction) -> Fraction:
-    """A share rounded to the nearest 5 % (protocol, section 4)."""
+    """A share rounded to the nearest 5% (protocol, section 4)."""
     return Fraction(int(share * 20 + Fraction(1, 2)), 20)
 
 
 def score_of(points: Iterable[Fraction], criteria: int) -> Fraction:
-    """The score of an answer: points by criteria, to the nearest 5 % (protocol, section 4), as a share of 1."""
+    """The score of an answer: points by criteria, to the nearest 5% (protocol, section 4), as a share of 1."""
     return nearest_5_percent(sum(points, Fraction(0)) / criteria)
 
 
@@ -109,7 +109,7 @@ def number(value: Fraction | None) -> str:
 
 
 def change(share: Fraction | float | None) -> str:
-    """A relative change as a percentage, with its sign; whole from 10 % on."""
+    """A relative change as a percentage, with its sign; whole from 10% on."""
     if share is None:
         return MISSING
     share = Fraction(str(share))

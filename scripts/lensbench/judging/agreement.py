@@ -38,7 +38,7 @@ Statistic = Callable[["Floats"], float]
 
 
 class Coefficient(NamedTuple):
-    """A coefficient of agreement, 1 when it is perfect and 0 when it is as good as chance, with its 95 % interval."""
+    """A coefficient of agreement, 1 when it is perfect and 0 when it is as good as chance, with its 95% interval."""
 
     value: float | None
     low: float | None

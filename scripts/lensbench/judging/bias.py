@@ -33,7 +33,7 @@ Decided = Mapping[tuple[RunId, int], Verdict]
 
 
 class Mean(NamedTuple):
-    """A mean over tasks with its 95 % interval."""
+    """A mean over tasks with its 95% interval."""
 
     value: float | None
     low: float | None
@@ -150,7 +150,7 @@ def _sentence(name: str, signed: Mean, treatment: str, baseline: str) -> str:
     interval = (
         "too few tasks, or too even, for an interval"
         if signed.low is None or signed.high is None
-        else f"95 % interval {100 * signed.low:+.1f} to {100 * signed.high:+.1f}"
+        else f"95% interval {100 * signed.low:+.1f} to {100 * signed.high:+.1f}"
     )
     advice = (
         "This part of the delta is the judge's: fix the judge, or let people judge."

@@ -60,7 +60,7 @@ class Guess(NamedTuple):
 
 
 class Share(NamedTuple):
-    """The share of right guesses (0..1) over tasks with equal weight, with its 95 % interval."""
+    """The share of right guesses (0..1) over tasks with equal weight, with its 95% interval."""
 
     tasks: int
     accuracy: float
@@ -74,7 +74,7 @@ class Share(NamedTuple):
 
     @property
     def would_find(self) -> float | None:
-        """The true share that would be detected with 80 % probability; None when the tasks do not differ."""
+        """The true share that would be detected with 80% probability; None when the tasks do not differ."""
         far, close = t_isf(0.025, self.tasks - 1), t_isf(0.2, self.tasks - 1)
         half = max(self.accuracy - self.low, self.high - self.accuracy)
         return min(1.0, 0.5 + float(half * (1 + close / far))) if half else None
@@ -112,7 +112,7 @@ class BlindingCheck:
     telling: Mapping[str, Sequence[str]] | None = None
     """Condition -> the words with the largest weights, strongest first."""
     would_find: float | None = None
-    """The share of right guesses that the check would detect with 80 % probability."""
+    """The share of right guesses that the check would detect with 80% probability."""
     reason: str = ""
 
 
@@ -228,7 +228,7 @@ def _differences(
 
 
 def _guessed(rows: Floats, seed: int) -> Share:
-    """The share of tasks in which the treatment is named, with the half-width that random labels reach in 2.5 %.
+    """The share of tasks in which the treatment is named, with the half-width that random labels reach in 2.5%.
 
     Answers with equal scores could as well have each other's condition, which changes the sign of a task's row.
     """

@@ -1,4 +1,4 @@
-"""Complete tasks (a score of 80 % or more): gained and lost ones, reliability, and shares by number of criteria.
+"""Complete tasks (a score of 80% or more): gained and lost ones, reliability, and shares by number of criteria.
 
 A value is 1 for a complete run and 0 for another, in the order of the trials.
 """
@@ -105,7 +105,7 @@ def _chance_of_all(values: Sequence[Fraction], k: int) -> Fraction:
 def by_criteria(pairs: Mapping[str, Sequence[Pair]], criteria: Mapping[str, int]) -> dict[str, CompleteShare]:
     """The share of complete tasks by the number of criteria.
 
-    The threshold of 80 % depends on this number: two criteria allow no Partial, three or four allow one, five allow one
+    The threshold of 80% depends on this number: two criteria allow no Partial, three or four allow one, five allow one
     Missed or two Partials.
     """
     found: dict[int, list[Sequence[Pair]]] = {}

@@ -171,7 +171,7 @@ def log_ratios(pairs: Mapping[str, Sequence[Pair]]) -> tuple[dict[str, list[floa
 
 
 def as_change(found: Estimate) -> Estimate:
-    """An estimate of a log ratio with delta, interval and minimum detectable effect as relative changes (0.1 is 10 %
+    """An estimate of a log ratio with delta, interval and minimum detectable effect as relative changes (0.1 is 10%
     more). `se` and `sd` remain those of the logarithms."""
     delta, low, high, mde = map(_change, (found.delta, found.low, found.high, found.mde))
     return replace(found, delta=delta, low=low, high=high, mde=mde)

@@ -210,7 +210,7 @@ def what_decides(estimate: Estimate, settings: GateSettings, trials: int, trial_
 
     A GO needs an interval above 0; a NO-GO or a HARM needs an interval below the smallest worthwhile effect. For a
     difference in between, an interval shorter than this effect gives one or the other. The observed spread is
-    uncertain, so its 80 % upper bound is used.
+    uncertain, so its 80% upper bound is used.
     """
     delta, effect, alpha = estimate.delta or 0.0, settings["effect"] / 100, settings["alpha"]
     if not estimate.se:
@@ -237,7 +237,7 @@ def what_decides(estimate: Estimate, settings: GateSettings, trials: int, trial_
 
 def _percent(share: float) -> str:
     """A percentage, with more digits near 1 to distinguish levels."""
-    return f"{100 * share:.{4 if share < 0.999 else 6}g} %"
+    return f"{100 * share:.{4 if share < 0.999 else 6}g}%"
 
 
 def with_noun(number: int, noun: str) -> str:

@@ -59,7 +59,7 @@ def _power(size: float, tasks: int, alpha: float) -> float:
 
 
 def upper_sd(sd: float, tasks: int) -> float:
-    """The 80 % upper bound of a standard deviation from this many tasks: a factor of 1.25 at 12, of 1.16 at 24."""
+    """The 80% upper bound of a standard deviation from this many tasks: a factor of 1.25 at 12, of 1.16 at 24."""
     return sd * math.sqrt((tasks - 1) / chi2_ppf(0.2, tasks - 1))
 
 

@@ -43,7 +43,7 @@ def read_scores(path: Path) -> dict[Run, Fraction]:
     for line, row in rows:
         value = _points(row)
         if value is None:
-            raise UserError(f"{path}:{line}: {_said(row)!r} is neither a score of 0 to 100 % nor a verdict")
+            raise UserError(f"{path}:{line}: {_said(row)!r} is neither a score of 0 to 100% nor a verdict")
         points.setdefault((row["task"].strip("`* "), row["condition"].strip("`* ").lower()), []).append(value)
     twice = [run for run, given in points.items() if len(given) > 1] if "verdict" not in rows[0][1] else []
     if twice:

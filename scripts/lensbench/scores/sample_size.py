@@ -74,14 +74,14 @@ class Needs(NamedTuple):
 def plan_text(plan: Needs) -> str:
     """The needs of a decision as Markdown tables."""
     pilots = ", ".join(f"{upper_sd(plan.sd, count):.1f} after {count} tasks" for count in (12, 24))
-    power = f"{100 * plan.power:g} %"
+    power = f"{100 * plan.power:g}%"
     return "\n\n".join([
         f"The difference of a task spreads by {plan.sd:g} points ({with_noun(plan.trials, 'trial')}), and "
         f"{plan.effect:g} points are to be found; alpha {plan.alpha:g}, two-sided.\n"
         f"If the spread is that of a pilot, plan with {pilots}.",
-        f"Tasks, when {100 * plan.share:g} % of one trial's variance is the tasks' own, which trials do not reduce:",
+        f"Tasks, when {100 * plan.share:g}% of one trial's variance is the tasks' own, which trials do not reduce:",
         _tasks_by_trials(plan),
-        f"Repositories for {power}, when tasks of one repository share {100 * plan.icc:g} % of the variance:",
+        f"Repositories for {power}, when tasks of one repository share {100 * plan.icc:g}% of the variance:",
         _repositories(plan),
         f"The smallest effect, in points, that is found with {power}:",
         _effects_by_size(plan),
@@ -100,7 +100,7 @@ def _tasks_by_trials(plan: Needs) -> str:
         [trials, f"{spread:.1f}", *(tasks_needed(spread, plan.effect, power, plan.alpha) for power in powers)]
         for trials, spread in plan.spreads.items()
     ]
-    return _table(["trials", "spread", *(f"tasks for {100 * power:g} %" for power in powers)], rows)
+    return _table(["trials", "spread", *(f"tasks for {100 * power:g}%" for power in powers)], rows)
 
 
 def _repositories(plan: Needs) -> str:
@@ -179,22 +179,22 @@ def plans(pilot: Pilot, effect: float, power: float, alpha: float, parallel: int
         if pilot.run_usd is not None:
             price = f"about {_rounded_up(runs * pilot.run_usd)} USD"
         hours = _duration(math.ceil(runs / parallel) * pilot.run_s)
-        yield f"{runs} runs ({size}), {price}, {hours} at {parallel} at a time: {100 * power:g} % to find +{effect:g}"
+        yield f"{runs} runs ({size}), {price}, {hours} at {parallel} at a time: {100 * power:g}% to find +{effect:g}"
 
 
 def _for_saves(sd: float, power: float, alpha: float, gate: GateSettings, effort: Estimate | None) -> str:
     """How many tasks show each of the two parts of SAVES, if the answers are equal and the pilot's saving is the true
     one; and which of them needs more. `sd` in points."""
-    chance, least = SHARE * alpha / 2, f"{gate['least']:g} %"
+    chance, least = SHARE * alpha / 2, f"{gate['least']:g}%"
     answers = tasks_for_no_worse(sd / 100, gate["margin"] / 100, 0.0, power, chance)
     said = f"For SAVES, {answers} tasks show that equal answers are at most {gate['margin']:g} points worse"
     if effort is None or effort.delta is None or effort.sd is None:
-        return f"{said} ({100 * power:g} %)."
+        return f"{said} ({100 * power:g}%)."
     if (beyond := math.log1p(-gate["least"] / 100) - math.log1p(effort.delta)) <= 0:
         return f"{said}, but the pilot does not save over {least}."
     saving = tasks_needed(upper_sd(effort.sd, effort.n), beyond, power, 2 * PART * chance)
     short = "answers need" if answers >= saving else "saving needs"
-    return f"{said}, and {saving} that its saving of {-100 * effort.delta:.0f} % exceeds {least}: the {short} more."
+    return f"{said}, and {saving} that its saving of {-100 * effort.delta:.0f}% exceeds {least}: the {short} more."
 
 
 def _rounded_up(price: float) -> str:
@@ -210,10 +210,10 @@ def pilot_text(folder: Path, effect: float, power: float, alpha: float, share: f
     """The plans for every treatment of the benchmark in `folder`."""
     paragraphs = []
     for pilot in read_pilot(folder, share):
-        parts = "measured" if pilot.measured else f"assumed: {100 * share:g} % of a trial's variance is the tasks' own"
+        parts = "measured" if pilot.measured else f"assumed: {100 * share:g}% of a trial's variance is the tasks' own"
         paragraphs.append(
             f"{pilot.treatment}: a task's difference spreads by up to {pilot.spread.of(1):.1f} points in one trial "
-            f"(80 % upper bound after {pilot.tasks} tasks; the part that trials reduce is {parts})."
+            f"(80% upper bound after {pilot.tasks} tasks; the part that trials reduce is {parts})."
         )
         paragraphs.append("\n".join(f"- {line}" for line in plans(pilot, effect, power, alpha, parallel)))
         paragraphs.append(_for_saves(pilot.spread.of(1), power, alpha, pilot.gate, pilot.effort))

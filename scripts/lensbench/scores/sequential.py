@@ -178,8 +178,8 @@ def _open(verdict: str, power: float | None) -> tuple[bool, str]:
         return False, f"the verdict is {verdict}"
     if power is None:
         return False, "this was the last look"
-    chance = f"the chance of a GO at the last look is {100 * power:.0f} %"
-    return (True, chance) if power >= FUTILE else (False, f"{chance}, below {100 * FUTILE:.0f} %")
+    chance = f"the chance of a GO at the last look is {100 * power:.0f}%"
+    return (True, chance) if power >= FUTILE else (False, f"{chance}, below {100 * FUTILE:.0f}%")
 
 
 def conditional_power(z: float, se: float, time: float, final: float, settings: Aim) -> float:

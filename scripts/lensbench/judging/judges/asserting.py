@@ -121,7 +121,7 @@ _SHARE_OF_CODE, _SHARE_OF_DIFFERENT = 0.25, 0.9
 def without_dumps(text: str) -> str:
     """The normalised `text` without dumps: at least 100 names with no text between them.
 
-    Prose repeats words and has few code names, so in a dump at least 90 % of the names differ, and a quarter look like
+    Prose repeats words and has few code names, so in a dump at least 90% of the names differ, and a quarter look like
     code. A list with a word about each item is not a dump, whatever its length.
     """
     runs = (run.span() for piece in _long_pieces(text) for run in _NAMES.finditer(text, *piece))
