@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import io
+import os
 import tarfile
 import zipfile
 from pathlib import Path
@@ -50,6 +51,19 @@ def test_links_inside_the_tree_and_executable_bits_survive(tmp_path: Path) -> No
     assert (tmp_path / "tree" / "run.sh").stat().st_mode & 0o100
     assert (tmp_path / "tree" / "link").readlink() == Path("run.sh")
     assert (tmp_path / "tree" / "hard").read_bytes() == b"xx"
+
+
+def test_a_python_without_extraction_filters_unpacks_the_same(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """As the 3.11.2 of Debian 12; a set-uid bit and a stranger's files do not survive either."""
+    program = member("p/run.sh", size=2)
+    program.mode, program.uid = 0o4777, 12345
+    archive = tar_of(tmp_path / "a", program, member("p/b.py", size=1))
+    with_filters = tarfile.TarFile.extractall
+    monkeypatch.setattr(tarfile.TarFile, "extractall", lambda tar, path, members: with_filters(tar, path, members))
+    monkeypatch.delattr(tarfile, "data_filter")
+    assert unpacked(archive, tmp_path / "tree") == ["b.py", "run.sh"]
+    found = (tmp_path / "tree" / "run.sh").stat()
+    assert (found.st_mode & 0o7777, found.st_uid) == (0o755, os.getuid())
 
 
 HOSTILE = {

@@ -13,6 +13,7 @@ from lensbench.core.errors import UserError
 
 MAX_MEMBERS = 200_000
 MAX_BYTES = 2 << 30
+DAMAGED = (tarfile.TarError, zipfile.BadZipFile, lzma.LZMAError, zlib.error, EOFError, ValueError, RuntimeError)
 
 
 def unpack(archive: Path, destination: Path) -> None:
@@ -24,16 +25,15 @@ def unpack(archive: Path, destination: Path) -> None:
     try:
         if tarfile.is_tarfile(archive):
             with tarfile.open(archive) as tar:
-                tar.extractall(destination, members=_checked_tar(tar), filter="data")
+                tar.extraction_filter = getattr(tarfile, "data_filter", None)  # Debian 12 has none
+                tar.extractall(destination, members=_checked_tar(tar))
         elif zipfile.is_zipfile(archive):
             with zipfile.ZipFile(archive) as zipped:
                 zipped.extractall(destination, members=_checked_zip(zipped))
         else:
             raise UserError("the archive is neither a tar nor a zip file; use the project's source distribution")
-    except (tarfile.TarError, zipfile.BadZipFile, lzma.LZMAError, zlib.error, EOFError) as error:
-        raise UserError(f"the archive is damaged or unsafe: {error}; use another version or the git source") from None
-    except (ValueError, RuntimeError, NotImplementedError) as error:  # NUL in names, encryption, unknown compression
-        raise UserError(f"the archive cannot be unpacked: {error}; use another version or the git source") from None
+    except DAMAGED as error:
+        raise UserError(f"the archive is damaged: {error}; use the git source") from None
     _strip_top_folder(destination)
 
 
@@ -66,6 +66,8 @@ def _checked_tar(tar: tarfile.TarFile) -> list[tarfile.TarInfo]:
         kind = b"file" if member.isreg() else member.type
         if kinds.setdefault(name, kind) != kind:
             raise UserError(f"the archive holds {name!r} twice, as different things; use the git source")
+        member.uid, member.gid, member.uname, member.gname = os.getuid(), os.getgid(), "", ""
+        member.mode = 0o755 if member.isdir() or member.mode & 0o100 else 0o644
         members.append(member)
     for member in members:
         _check_place(member, kinds)
@@ -76,9 +78,7 @@ def _check_place(member: tarfile.TarInfo, kinds: dict[str, bytes]) -> None:
     name = _safe_name(member.name)
     for parent in PurePosixPath(name).parents:
         if kinds.get(str(parent), tarfile.DIRTYPE) != tarfile.DIRTYPE:
-            raise UserError(
-                f"the archive holds {name!r} below {str(parent)!r}, which is not a folder; use the git source"
-            )
+            raise UserError(f"the archive holds {name!r} below {str(parent)!r}, no folder; use the git source")
     if member.islnk() and kinds.get(_safe_name(member.linkname)) != b"file":
         raise UserError(f"the archive holds {name!r}, a hard link to no file of it; use the git source")
     if member.issym() and _leaves(name, member.linkname):
