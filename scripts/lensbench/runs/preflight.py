@@ -112,7 +112,7 @@ def budget(plan: Plan, agents: Sequence[AgentSettings]) -> Iterator[Check]:
         shows, is_foreign = getattr(adapter, "COST", ""), bool(agent["provider"] or agent["base_url"])
         names = filter(None, (agent["served"], agent["models"].get(model), model))
         price = next((in_words(name, found) for name in names if (found := price_of(name, plan["prices"]))), "")
-        missing = f"no price of model {model!r} is known: add it under prices (docs/prices.md), or use max_runs"
+        missing = f"no price of model {model!r} is known: add it under prices (docs/limits.md), or use max_runs"
         if getattr(adapter, "HOSTS", None) == ():
             continue
         if shows == "nothing":
