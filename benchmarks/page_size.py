@@ -21,7 +21,7 @@ def main() -> None:
     """Makes a synthetic benchmark of each size, writes its pages once, prints a table."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("tasks", nargs="*", type=int, default=TASKS)
-    print(f"{'tasks':>6}{'seconds':>9}{'report.html':>13}{'zipped':>9}{'answers':>11}{'folded in':>11}")
+    print(f"{'tasks':>6}{'seconds':>9}{'report.html':>13}{'zipped':>9}{'answers':>11}")
     for tasks in parser.parse_args().tasks:
         with tempfile.TemporaryDirectory() as folder:
             shape = Shape(tasks, repositories=max(4, tasks // 8), discarded=0.03)
@@ -31,11 +31,8 @@ def main() -> None:
             pages = {path: text.encode() for path, text in render(bench, inputs)}
             seconds = time.perf_counter() - started
             report = pages.pop("report.html")
-            folded = dict(render(bench, inputs, folded=True))["report.html"].encode()
         zipped, answers = len(gzip.compress(report)), sum(map(len, pages.values()))
-        print(
-            f"{tasks:>6}{seconds:>9.1f}{_kb(len(report)):>13}{_kb(zipped):>9}{_kb(answers):>11}{_kb(len(folded)):>11}"
-        )
+        print(f"{tasks:>6}{seconds:>9.1f}{_kb(len(report)):>13}{_kb(zipped):>9}{_kb(answers):>11}")
 
 
 def _kb(size: int) -> str:

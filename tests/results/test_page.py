@@ -6,8 +6,6 @@ import base64
 import hashlib
 import json
 import re
-import subprocess
-import sys
 from collections import Counter
 from collections.abc import Callable
 from html.parser import HTMLParser
@@ -33,7 +31,7 @@ from lensbench.judging.instrument_file import InstrumentFile, JudgeSummary
 from lensbench.results.page.data import Inputs
 from lensbench.results.page.judges import judges_view
 from lensbench.results.page.page import read_inputs, render, write_page
-from lensbench.results.page.pairs import stem
+from lensbench.results.page.places import stem
 from lensbench.results.page.words import page_environment
 
 HOSTILE = "</script><script>alert(1)</script><img src=x onerror=alert(2)>\"'`[a](javascript:alert(3))"
@@ -64,8 +62,8 @@ def made(tmp_path: Path) -> Make:
     return make
 
 
-def pages(folder: Path, folded: bool = False) -> dict[str, str]:
-    return dict(render(folder, read_inputs(folder), folded))
+def pages(folder: Path) -> dict[str, str]:
+    return dict(render(folder, read_inputs(folder)))
 
 
 def page(folder: Path) -> str:
@@ -184,7 +182,9 @@ def instrument(**parts: Any) -> InstrumentFile:
 
 def test_what_is_known_of_the_judges_stands_on_the_page(made: Make) -> None:
     folder = made()
-    change_results(folder, lambda results: results.update(instrument=plain(instrument())))
+    known = instrument()
+    told = {"instrument": plain(known), "judging": plain(judges_view(known)._asdict())}
+    change_results(folder, lambda results: results.update(told))
     text = Elements(page(folder)).text
     for known in (
         "agreement \u03b1 0.83", "is 0.83 (0.70 to 0.91) over 60 criteria", "claude and gpt 60 90% 0.83 0.70 to 0.91",
@@ -246,16 +246,6 @@ def test_every_link_leads_somewhere(written: dict[str, str]) -> None:
                 assert fragment in ids
 
 
-def test_folded_answers_are_on_the_page_itself(made: Make) -> None:
-    folded = pages(made(trials=2), folded=True)
-    assert list(folded) == ["report.html"]
-    elements = Elements(folded["report.html"])
-    ids = elements.values("id")
-    assert len(ids) == len(set(ids))
-    assert {address[1:] for address in elements.values("href")} <= set(ids)
-    assert "Step 1 happens" in re.sub(r"<[^>]*>", "", folded["report.html"])
-
-
 def test_the_pages_of_trials_and_of_tasks_never_share_a_name() -> None:
     names = [stem("a", 1), stem("a-t2", 1), stem("a", 2), stem("t2", 1), stem("a", 12)]
     assert len(set(names)) == len(names)
@@ -273,8 +263,8 @@ def test_a_pair_page_shows_both_answers_with_marked_evidence(made: Make) -> None
     html = next(html for path, html in pages(folder).items() if path.startswith("answers/") and "●" in html)
     assert html.index("<h3>without") < html.index("<h3>with:")
     assert "<mark>" in html
-    places = set(re.findall(r'id="(answers-[^"]*-c\d)"', html))
-    assert places == set(re.findall(r'href="#(answers-[^"]*-c\d)"', html))
+    places = set(re.findall(r'id="(answer-[^"]*-c\d)"', html))
+    assert places == set(re.findall(r'href="#(answer-[^"]*-c\d)"', html))
     assert "States that step 1 happens" in html
 
 
@@ -398,10 +388,9 @@ def assert_harmless(html: str) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("folded", [False, True])
-def test_hostile_text_of_people_agents_and_models_does_nothing(made: Make, folded: bool) -> None:
+def test_hostile_text_of_people_agents_and_models_does_nothing(made: Make) -> None:
     folder = made(tasks=4, hostile=HOSTILE, discarded=0.2)
-    for html in pages(folder, folded).values():
+    for html in pages(folder).values():
         assert_harmless(html)
         assert "alert(1)" in Elements(html).text
 
@@ -418,8 +407,7 @@ def renamed(value: Any, old: str, new: str) -> Any:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("folded", [False, True])
-def test_hostile_task_ids_categories_and_conditions_do_nothing(made: Make, folded: bool) -> None:
+def test_hostile_task_ids_categories_and_conditions_do_nothing(made: Make) -> None:
     folder = made(tasks=4)
     inputs: Inputs = read_inputs(folder)
     task, category = inputs.tables.plan["order"][0], "Exploratory"
@@ -428,26 +416,13 @@ def test_hostile_task_ids_categories_and_conditions_do_nothing(made: Make, folde
         answer = run_files(folder, RunId(HOSTILE, condition)).answer
         answer.parent.mkdir(parents=True, exist_ok=True)
         answer.write_text("an answer")
-    for html in dict(render(folder, hostile, folded)).values():
+    for html in dict(render(folder, hostile)).values():
         assert_harmless(html)
     hostile = renamed(inputs, "with", "a<b>&\"'")
     for attempts in [*(folder / "attempts").glob("*-with")]:
         attempts.rename(f"{str(attempts).removesuffix('with')}a<b>&\"'")
-    for html in dict(render(folder, hostile, folded)).values():
+    for html in dict(render(folder, hostile)).values():
         assert "<b>&" not in html
-
-
-@pytest.mark.slow
-def test_the_program_folds_the_answers_in_when_it_is_asked_to(made: Make) -> None:
-    folder = made(tasks=2)
-    subprocess.run(
-        [sys.executable, "-m", "lensbench.results.page.page", "--folder", str(folder), "--answers"], check=True
-    )
-    assert not (folder / "answers").exists()
-    folded = (folder / "report.html").read_text()
-    write_page(folder)
-    assert len(list((folder / "answers").iterdir())) == 2
-    assert len((folder / "report.html").read_text()) < len(folded)
 
 
 @pytest.mark.slow

@@ -28,14 +28,6 @@ def report(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder / "report.html"
 
 
-@pytest.fixture(scope="module")
-def folded(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A page with its answers folded in."""
-    folder = make_bench(tmp_path_factory.mktemp("folded") / "bench", Shape(3, trials=2))
-    write_page(folder, folded=True)
-    return folder / "report.html"
-
-
 def test_the_style_of_the_page_is_let_through_by_its_own_policy(page: Page, report: Path) -> None:
     page.goto(report.as_uri())
     assert page.locator(".chip").first.evaluate("chip => getComputedStyle(chip).borderRadius") == "999px"
@@ -123,12 +115,10 @@ def test_words_stand_out_from_the_ground_in_both_colour_schemes(page: Page, repo
 
 @pytest.mark.parametrize("width", [1280, 400])
 @pytest.mark.parametrize("scheme", ["light", "dark"])
-def test_axe_finds_no_barrier_on_the_pages_of_a_benchmark(
-    page: Page, report: Path, folded: Path, width: int, scheme: str
-) -> None:
+def test_axe_finds_no_barrier_on_the_pages_of_a_benchmark(page: Page, report: Path, width: int, scheme: str) -> None:
     page.set_viewport_size({"width": width, "height": 800})
     page.emulate_media(color_scheme="light" if scheme == "light" else "dark")
-    for path in (report, folded, *sorted(report.parent.glob("answers/*.html"))[::9]):
+    for path in (report, *sorted(report.parent.glob("answers/*.html"))[::9]):
         page.goto(path.as_uri())
         assert barriers(page) == [], path
 
@@ -154,17 +144,6 @@ def test_on_paper_tables_are_open_and_colours_are_light(page: Page, report: Path
     assert page.get_by_role("region", name="All pairs of graph").bounding_box() is not None
     assert page.locator("nav").first.is_hidden()
     assert page.pdf().startswith(b"%PDF")
-
-
-def test_folded_answers_open_from_their_link_and_close_again(page: Page, folded: Path) -> None:
-    page.goto(folded.as_uri())
-    assert page.locator("section.folded:visible").count() == 0
-    page.locator("#treatment-0-tasks svg.wide a").first.click()
-    assert page.locator("section.folded:visible").count() == 1
-    page.locator("section.folded:visible .quote a").first.click()
-    assert page.locator("section.folded:visible").count() == 1
-    page.locator("section.folded:visible").get_by_role("link", name="← the results").click()
-    assert page.locator("section.folded:visible").count() == 0
 
 
 def test_hostile_text_does_nothing(page: Page, tmp_path: Path) -> None:
@@ -231,18 +210,17 @@ def test_tables_are_whole_without_scripts(chromium: Browser, report: Path) -> No
     context.close()
 
 
-def test_answers_are_compared_word_by_word(page: Page, folded: Path) -> None:
-    page.goto(folded.as_uri())
-    page.locator("svg.wide a").first.click()
-    pair = page.locator(".pair:target")
-    task, _, trial = pair.locator("h2").first.inner_text().partition(", trial ")
-    pair.locator("summary", has_text="word by word").press("Enter")
-    shown = pair.locator("pre.words")
+def test_answers_are_compared_word_by_word(page: Page, report: Path) -> None:
+    page.goto(report.as_uri())
+    page.locator("#treatment-0-tasks svg.wide a").first.click()
+    task = page.locator("h2").first.inner_text()
+    page.locator("summary", has_text="and with, word by word").press("Enter")
+    shown = page.locator("details[open] pre.words")
     without = (
         "(pre, gone) => { const copy = pre.cloneNode(true);"
         " copy.querySelectorAll(gone).forEach(mark => mark.remove()); return copy.textContent; }"
     )
     shown.locator("del, ins").first.wait_for()
     for name, gone in (("without", "ins"), ("with", "del")):
-        answer = run_files(folded.parent, RunId(task, name, int(trial))).answer.read_text()
+        answer = run_files(report.parent, RunId(task, name)).answer.read_text()
         assert shown.evaluate(without, gone) == answer

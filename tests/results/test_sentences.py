@@ -52,7 +52,7 @@ def said(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
     texts = {}
     for name, shape in SHAPES.items():
         folder = make_bench(tmp_path_factory.mktemp(name) / "bench", shape)
-        page = dict(render(folder, read_inputs(folder), False))["report.html"]
+        page = dict(render(folder, read_inputs(folder)))["report.html"]
         terminal = "\n".join(lines(folder, read_typed(RunFolder(folder).results_json, Results[float])))
         texts[name] = "\n".join((text_of(page), (folder / "results.md").read_text(), terminal))
     return texts

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from fractions import Fraction
 from types import MappingProxyType
 from typing import NamedTuple
@@ -11,20 +11,16 @@ from lensbench.core.conditions import CLOSED_BOOK
 from lensbench.core.numbers import exact, mean
 from lensbench.core.records import RunId
 from lensbench.core.rows import DecisionRow, PairRow, ValidityRow, VerdictRow
-from lensbench.core.run_status import COUNTING
 from lensbench.core.tables import items, run_of_pair
 from lensbench.core.tasks import Task
 from lensbench.results.charts.scores import Dumbbell, ForestLine
+from lensbench.results.page.places import pair_address
 from lensbench.results.presented import FEWEST_TASKS, shown_difference
 from lensbench.results.results_file import Results
 from lensbench.runs.citations import SourceData
 from lensbench.scores.estimates_file import Compared
 from lensbench.scores.intervals import Estimate
 from lensbench.scores.run_tables import Tables
-from lensbench.scores.scores import short_name, tools_of_condition
-
-Address = Callable[[str, int], str]
-"""The link to the answers of a task in a trial."""
 
 WORST = 5
 """The number of regressions shown in full."""
@@ -43,8 +39,6 @@ class Inputs(NamedTuple):
     verdicts: Mapping[RunId, Sequence[VerdictRow]]
     """The rows of verdicts.csv, by run."""
     tasks: Mapping[str, Task]
-    tools: Sequence[str]
-    """The full names of all treatments' tools."""
     citations: Mapping[str, Sequence[SourceData]] = MappingProxyType({})
     """The source lines cited in answers, by the stem of the run (runs/citations.py)."""
 
@@ -66,7 +60,7 @@ def treatments(inputs: Inputs) -> list[str]:
     return [name for name in inputs.results["treatments"] if name != control]
 
 
-def task_rows(inputs: Inputs, treatment: str, address: Address) -> list[TaskRow]:
+def task_rows(inputs: Inputs, treatment: str) -> list[TaskRow]:
     """The tasks with at least one complete pair, the greatest gain first."""
     rows = []
     for task, pairs in _pairs_by_task(inputs, treatment).items():
@@ -76,7 +70,7 @@ def task_rows(inputs: Inputs, treatment: str, address: Address) -> list[TaskRow]
             after = _percent(mean(exact(pair["treatment_score"]) for pair in complete))
             delta = _percent(mean(exact(pair["delta"]) for pair in complete))
             category = inputs.tables.plan["tasks"][task]["category"]
-            place = address(task, int(complete[0]["trial"]))
+            place = pair_address(task, int(complete[0]["trial"]))
             rows.append(TaskRow(task, category, before or 0, after or 0, delta or 0, place))
     return sorted(rows, key=lambda row: (-row.delta, row.task))
 
@@ -189,52 +183,6 @@ def bottom_line(inputs: Inputs, treatment: str) -> Bottom:
     )
 
 
-class Cell(NamedTuple):
-    """Calls of a tool in a task, and how many failed. `calls` is None if only the agent's report is known."""
-
-    task: str
-    tool: str
-    calls: float | None
-    failed: float
-    used: bool | None
-    address: str
-
-    @property
-    def words(self) -> str:
-        """Calls, with failed ones after a cross; if calls were not observed, the agent's report."""
-        if self.calls is None:
-            return {True: "\u2713", False: "\u2013", None: "?"}[self.used]
-        return f"{self.calls:.3g}" + (f" \u00d7{self.failed:.2g}" if self.failed else "")
-
-
-def cells(inputs: Inputs, treatment: str, address: Address) -> list[Cell]:
-    """Calls per run of the treatment's tools, by task and tool; tasks with the fewest calls first."""
-    tools = tools_of_condition(inputs.tables.plan, treatment, inputs.tools)
-    found: list[list[Cell]] = []
-    for task, pairs in _pairs_by_task(inputs, treatment).items():
-        runs = [RunId(task, treatment, int(pair["trial"])) for pair in pairs]
-        counting = [run for run in runs if inputs.tables.scores[run]["status"] in COUNTING]
-        if counting and tools:
-            place = address(task, counting[0].trial)
-            found.append([_cell(inputs, counting, pairs, tool, place) for tool in tools])
-    found.sort(key=lambda row: sum(bool(cell.used) if cell.calls is None else cell.calls for cell in row))
-    return [cell for row in found for cell in row]
-
-
-def _cell(inputs: Inputs, runs: Sequence[RunId], pairs: Iterable[PairRow], tool: str, address: str) -> Cell:
-    seen = [inputs.tables.records[run].outcome.calls for run in runs]
-    calls = [[call for call in row if call.name == tool] for row in seen if row is not None]
-    reported = {pair.get(f"adopted_{short_name(tool)}", "") for pair in pairs}
-    return Cell(
-        runs[0].task,
-        short_name(tool),
-        sum(call.count for row in calls for call in row) / len(calls) if calls else None,
-        sum(call.errors for row in calls for call in row) / len(calls) if calls else 0,
-        True if "yes" in reported else False if "no" in reported else None,
-        address,
-    )
-
-
 class ChangedVerdict(NamedTuple):
     """A criterion with a better verdict in one run of a pair than in the other."""
 
@@ -259,14 +207,14 @@ class Regression(NamedTuple):
     address: str
 
 
-def regressions(inputs: Inputs, treatment: str, address: Address) -> list[Regression]:
+def regressions(inputs: Inputs, treatment: str) -> list[Regression]:
     """The pairs with the greatest losses, the worst first."""
     lost = [pair for pair in inputs.tables.pairs if pair["treatment"] == treatment and (exact(pair["delta"]) or 0) < 0]
     lost.sort(key=lambda pair: (exact(pair["delta"]) or 0, pair["task"], int(pair["trial"])))
-    return [_regression(inputs, pair, address) for pair in lost[:WORST]]
+    return [_regression(inputs, pair) for pair in lost[:WORST]]
 
 
-def _regression(inputs: Inputs, pair: PairRow, address: Address) -> Regression:
+def _regression(inputs: Inputs, pair: PairRow) -> Regression:
     run = run_of_pair(pair)
     both = (
         inputs.decisions.get(run._replace(condition=inputs.tables.plan["baseline"]), ()),
@@ -283,7 +231,7 @@ def _regression(inputs: Inputs, pair: PairRow, address: Address) -> Regression:
     return Regression(
         run.task, run.trial, _percent(exact(pair["baseline_score"])), _percent(exact(pair["treatment_score"])),
         _percent(exact(pair["delta"])), pair["adopted"], pair["misdirected"], items(pair["only_treatment_files"]),
-        lost, address(run.task, run.trial),
+        lost, pair_address(run.task, run.trial),
     )  # fmt: skip
 
 

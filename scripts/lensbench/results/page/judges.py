@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 from lensbench.core import numbers
-from lensbench.judging.agreement import AgreementOfPair, All, Coefficient
+from lensbench.judging.agreement import All, Coefficient
 from lensbench.judging.belief import Basis, Belief
 from lensbench.judging.bias import Correction
 from lensbench.judging.blinding_check import BlindingCheck, GuessCheck, Share
@@ -23,8 +23,6 @@ class Judges(NamedTuple):
     sentence: str
     basis: str
     """What the verdicts are based on; empty when unknown."""
-    pairs: Sequence[AgreementOfPair]
-    """Pairs of judges, as in instrument.json."""
     bias: Sequence[str]
     """Comparisons of a judge with people, a sentence each."""
     corrected: Sequence[str]
@@ -37,14 +35,12 @@ class Judges(NamedTuple):
 
 def judges_view(instrument: InstrumentFile) -> Judges:
     """The judges in words."""
-    names, bias, agreement = list(instrument["judges"]), instrument["bias"], instrument["agreement"]
-    overall = agreement["all"]["overall"]
+    names, bias, overall = list(instrument["judges"]), instrument["bias"], instrument["agreement"]["all"]["overall"]
     return Judges(
         ", ".join(names) or "none",
         _in_short(names, overall),
         _sentence(names, overall),
         _basis(instrument["belief"]),
-        agreement["pairs"],
         _bias_sentences(bias) if bias else [],
         [_correction(name, found) for name, found in bias["correction"].items()] if bias else [],
         list(_blinding_sentences(instrument["blinding"])),

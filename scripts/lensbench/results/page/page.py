@@ -1,12 +1,10 @@
 """Writes report.html, the page that people look at, and the answers side by side.
 
-One file that asks nothing of anybody and is whole without its small scripts. The answers are beside it in `answers/`,
-or folded into it.
+One file that asks nothing of anybody and is whole without its small scripts. The answers are beside it in `answers/`.
 """
 
 from __future__ import annotations
 
-import argparse
 import hashlib
 from collections.abc import Iterable, Iterator, Mapping
 from fractions import Fraction
@@ -18,13 +16,11 @@ from jinja2 import Environment
 from markupsafe import Markup
 
 from lensbench.core.numbers import exact, rounded
-from lensbench.core.preflight_results import read_listed_tools
 from lensbench.core.records import RunId
 from lensbench.core.rows import DecisionRow, PairRow, RunRow
 from lensbench.core.run_folder import RunFolder
 from lensbench.core.system.files import read_json, read_typed, write_atomic, write_folder
 from lensbench.core.system.places import ROOT, TEMPLATES
-from lensbench.core.system.program import run_program
 from lensbench.core.system.templates import csp_hash
 from lensbench.core.tables import read_table, run_of_pair, run_of_row
 from lensbench.judging.shown_answers import read_tasks
@@ -32,21 +28,19 @@ from lensbench.plan.frozen import frozen_tasks
 from lensbench.results.markdown import MANY_DISCARDS
 from lensbench.results.page import data, pairs, runs
 from lensbench.results.page.data import Inputs
-from lensbench.results.page.judges import judges_view
+from lensbench.results.page.places import pair_address, run_address
 from lensbench.results.page.treatment import treatment_view
 from lensbench.results.page.words import page_environment
 from lensbench.results.results_file import Results
 from lensbench.runs.citations import SourceData
 from lensbench.runs.reasons import REASONS
 from lensbench.scores.run_tables import Tables, read_tables
-from lensbench.scores.scores import treatment_tools
 
 
 def read_inputs(folder: Path, tables: Tables | None = None) -> Inputs:
     """Everything that the stages before left in the run folder; `tables` are those of the folder, where they were read
     before."""
     tables = tables or read_tables(folder)
-    tools = treatment_tools(tables.plan, tables.records.values(), tables.reports.values(), read_listed_tools(folder))
     return Inputs(
         tables,
         read_typed(RunFolder(folder).results_json, Results[float]),
@@ -54,7 +48,6 @@ def read_inputs(folder: Path, tables: Tables | None = None) -> Inputs:
         _by_run(read_table(RunFolder(folder).decisions, DecisionRow)),
         _by_run(tables.verdicts),
         read_tasks(folder),
-        tools,
         read_json(RunFolder(folder).citations, dict[str, list[SourceData]]),
     )
 
@@ -69,39 +62,37 @@ def _by_run(rows: Iterable[RowOfRun]) -> dict[RunId, list[RowOfRun]]:
     return found
 
 
-def render(folder: Path, inputs: Inputs, folded: bool = False) -> Iterator[tuple[str, str]]:
-    """The pages with their paths in the run folder: report.html, and the answers beside it unless they are `folded` in.
+def render(folder: Path, inputs: Inputs) -> Iterator[tuple[str, str]]:
+    """The pages with their paths in the run folder: report.html, and the answers beside it.
 
     One after the other: thousands of them need much memory."""
     page = partial(_page, page_environment(), {**style_of_the_page(), "data": inputs.results})
-    address = pairs.folded_address if folded else pairs.file_address
     trials = range(1, inputs.tables.plan["trials"] + 1)
     order = inputs.tables.plan["order"]
     answers = (pairs.pair_page(folder, inputs, task, trial) for trial in trials for task in order)
     report = page(
         "report.html.j2",
-        treatments=[treatment_view(inputs, name, address) for name in data.treatments(inputs)],
+        treatments=[treatment_view(inputs, name) for name in data.treatments(inputs)],
         instrument=inputs.results["instrument"],
-        judges=judges_view(inputs.results["instrument"]),
+        judges=inputs.results["judging"],
         durations=partial(_durations, inputs),
         estimate_of=data.estimate_of,
         plan=inputs.tables.plan,
         reasons=REASONS,
         many_discards=MANY_DISCARDS,
         hashes=_hashes(folder),
-        folded=list(answers) if folded else [],
         outcome=_outcome,
         discarded_because=partial(_discarded_because, inputs),
         **_script(),
     )
     yield RunFolder.page, report
     for pair in answers:
-        path = pairs.file_address(pair.task, pair.trial)
+        path = pair_address(pair.task, pair.trial)
         home = "../" * path.count("/")
-        siblings = [(trial, home + pairs.file_address(pair.task, trial)) for trial in trials]
+        siblings = [(trial, home + pair_address(pair.task, trial)) for trial in trials]
         made = {RunId(pair.task, column.condition, pair.trial): column.status for column in pair.columns}
         stories = {run: shown for run in made if (shown := runs.run_page(folder, run))}
-        places = {run.condition: runs.run_address(run) for run in stories}
+        places = {run.condition: run_address(run) for run in stories}
         timelines = {condition: home + place for condition, place in places.items()}
         for run, shown in stories.items():
             place = places[run.condition]
@@ -119,9 +110,7 @@ def render(folder: Path, inputs: Inputs, folded: bool = False) -> Iterator[tuple
                 home=f"{home}{RunFolder.page}",
                 siblings=siblings,
                 timelines=timelines,
-                beside={
-                    word: home + pairs.file_address(task, pair.trial) for word, one in beside.items() for task in one
-                },
+                beside={word: home + pair_address(task, pair.trial) for word, one in beside.items() for task in one},
             ),
         )
 
@@ -182,23 +171,9 @@ def _hashes(folder: Path) -> dict[str, str]:
     return {name: hashlib.sha256(path.read_bytes()).hexdigest() for name, path in paths.items() if path.exists()}
 
 
-def write_page(folder: Path, inputs: Inputs | None = None, folded: bool = False) -> None:
-    """Writes report.html and, unless they are folded into it, the answers beside it."""
-    pages = render(folder, inputs or read_inputs(folder), folded)
+def write_page(folder: Path, inputs: Inputs | None = None) -> None:
+    """Writes report.html, and the answers beside it."""
+    pages = render(folder, inputs or read_inputs(folder))
     name, report = next(pages)
     write_atomic(folder / name, report)
-    if not folded:
-        write_folder(folder, RunFolder.answers, pages)
-
-
-def main() -> None:
-    """Reads the arguments, and writes the page."""
-    parser = argparse.ArgumentParser(prog="python -m lensbench.results.page.page", description=__doc__)
-    parser.add_argument("--folder", required=True, type=Path, help="the run folder, bench/<run_id>")
-    parser.add_argument("--answers", action="store_true", help="fold the answers into the page")
-    arguments = parser.parse_args()
-    run_program(lambda: write_page(arguments.folder, folded=arguments.answers))
-
-
-if __name__ == "__main__":
-    main()
+    write_folder(folder, RunFolder.answers, pages)

@@ -11,9 +11,8 @@ from typing import TYPE_CHECKING, NamedTuple
 from markupsafe import Markup, escape
 
 from lensbench.core.numbers import exact
-from lensbench.core.records import RunId, trial_folder
+from lensbench.core.records import RunId
 from lensbench.core.rows import DecisionRow
-from lensbench.core.run_folder import RunFolder
 from lensbench.core.run_status import COUNTING
 from lensbench.core.store import run_files
 from lensbench.judging.judges import Verdict
@@ -27,26 +26,6 @@ if TYPE_CHECKING:
 
 MOST_WORDS = 8_000
 """Of two answers that are compared; longer ones may take too long."""
-
-
-def stem(task: str, trial: int) -> str:
-    """The name of a task's page in a trial: `<task>`, in `t2/` for trial 2 and so on, like the answers."""
-    return f"{trial_folder(trial)}{re.sub('[^A-Za-z0-9._-]', '_', task)}"
-
-
-def file_address(task: str, trial: int) -> str:
-    """The path of a task's page, relative to report.html."""
-    return f"{RunFolder.answers}/{stem(task, trial)}.html"
-
-
-def folded_address(task: str, trial: int) -> str:
-    """The link to a task's answers when they are part of report.html."""
-    return f"#{anchor(task, trial)}"
-
-
-def anchor(task: str, trial: int) -> str:
-    """The HTML id of a task's answers in a trial."""
-    return f"answers-{stem(task, trial).replace('/', '-')}"
 
 
 class Judged(NamedTuple):
@@ -85,7 +64,6 @@ class PairPage(NamedTuple):
 
     task: str
     trial: int
-    anchor: str
     category: str
     repository: str
     prompt: str
@@ -117,7 +95,6 @@ def pair_page(folder: Path, inputs: Inputs, task: str, trial: int) -> PairPage:
     return PairPage(
         task,
         trial,
-        anchor(task, trial),
         plan["tasks"][task]["category"],
         plan["tasks"][task]["repository"] or "",
         known.prompt if known else "",
@@ -156,8 +133,7 @@ def _column(folder: Path, inputs: Inputs, run: RunId, change: TestedChange | Non
     text, answer = "", None
     if counts:
         text = run_files(folder, run).answer.read_text(errors="replace", encoding="utf-8")
-        prefix = f"{anchor(run.task, run.trial)}-{run.condition}"
-        answer = mark_answer(text, filter(None, found.values()), prefix)
+        answer = mark_answer(text, filter(None, found.values()), f"answer-{run.condition}")
     judged = {
         int(row["criterion"]): Judged(
             row["verdict"], row["decided_by"], row["votes"].split(";") if ";" in row["votes"] else (),

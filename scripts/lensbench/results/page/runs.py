@@ -9,10 +9,8 @@ from typing import NamedTuple
 
 from lensbench.agents.timeline import Step, read_timeline
 from lensbench.core.records import RunId
-from lensbench.core.run_folder import RunFolder
 from lensbench.core.store import run_files
 from lensbench.core.system.terminal import printable, printable_lines
-from lensbench.results.page import pairs
 
 MOST_CHARS = 20_000
 """The maximum characters of a text on the page; a tool can return megabytes."""
@@ -44,11 +42,6 @@ class RunPage(NamedTuple):
     """Why there is no timeline; empty when there is one."""
     transcript: str
     """The path of the whole output, relative to the run folder."""
-
-
-def run_address(run: RunId) -> str:
-    """The path of a run's page, relative to report.html; it cannot collide with a task's."""
-    return f"{RunFolder.answers}/runs/{pairs.stem(run.task, run.trial)}-{run.condition}.html"
 
 
 def run_page(folder: Path, run: RunId) -> RunPage | None:

@@ -11,7 +11,8 @@ from lensbench.results.charts import scores
 from lensbench.results.charts.scores import ForestLine
 from lensbench.results.charts.svg import draw_both
 from lensbench.results.page import data
-from lensbench.results.page.data import Address, Bottom, Inputs
+from lensbench.results.page.data import Bottom, Inputs
+from lensbench.results.page.places import pair_address
 from lensbench.scores.saving import quantities_of
 from lensbench.scores.verdict_of import DEFAULTS
 
@@ -21,18 +22,18 @@ MOST_ROWS = 50
 """Lines of the forest plot; again, the table has all."""
 
 
-def treatment_view(inputs: Inputs, treatment: str, address: Address) -> dict[str, object]:
-    """What the template reads. `address` says where the answers of a task are."""
+def treatment_view(inputs: Inputs, treatment: str) -> dict[str, object]:
+    """What the template reads."""
     number, figures = inputs.results["treatments"].index(treatment), inputs.results["figures"][treatment]
     found = inputs.results["estimates"][treatment]
-    cells, rows = data.cells(inputs, treatment, address), data.task_rows(inputs, treatment, address)
+    rows = data.task_rows(inputs, treatment)
     bottom, intervals = data.bottom_line(inputs, treatment), data.interval_rows(found)
     shown, between = data.dumbbell_rows(rows, ENDS)
     dumbbells = partial(scores.dumbbells, shown, between, (inputs.results["baseline"], treatment))
     return {
         "name": treatment,
         "anchor": f"treatment-{number}",
-        "address": address,
+        "address": pair_address,
         "comparison": inputs.results["comparisons"][treatment],
         "estimates": found,
         "needs": next(
@@ -44,9 +45,7 @@ def treatment_view(inputs: Inputs, treatment: str, address: Address) -> dict[str
         "unpaired": data.unpaired_tasks(inputs, treatment),
         "pairs": [pair for pair in inputs.tables.pairs if pair["treatment"] == treatment],
         "intervals": intervals,
-        "cells": cells,
-        "tools": list(dict.fromkeys(cell.tool for cell in cells)),
-        "regressions": data.regressions(inputs, treatment, address),
+        "regressions": data.regressions(inputs, treatment),
         "between": between,
         **_score_drawings(bottom, intervals, number),
         "draw_tasks": draw_both(f"tasks-{number}", dumbbells, scores.WIDE, scores.NARROW) if rows else "",
