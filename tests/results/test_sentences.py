@@ -15,7 +15,7 @@ from lensbench.results.results_file import Results
 from lensbench.workflow.finish import lines
 
 GONE = {
-    "a condition is no subject": r"\b[Ww]ith(out)? (helps|does not help|makes|saves|costs|\d+(\.\d+)?%)",
+    "a condition is no subject": r"\b[Ww]ith(out)? (helps|does not help|makes|saves|costs|\d+(\.\d+)?%(?! probability| of ))",
     "three statuses": r"INCONCLUSIVE: no verdict|it is no verdict|NO VERDICT",
     "an interval is no proof of chance": r"not chance",
     "power": r"would be found with|a true [\d.]+ ?%|such benchmarks find a true|If tasks spread as these do",
