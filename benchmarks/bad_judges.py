@@ -160,12 +160,12 @@ def measured(panel: Panel, truth: Truth, seed: int) -> tuple[float, str, str, st
     verdicts: Verdicts = {
         key: {name: Verdict(row["verdict"]) for name, row in each.items()} for key, each in votes.items()
     }
-    everybody = agreement(verdicts, [BASELINE, TREATMENT], seed)["all"]["overall"]
+    everybody = agreement(verdicts, [BASELINE, TREATMENT], seed)["all"]
     belief = believe(votes_of(rows), decided, everybody, [TREATMENT], {}, {}, seed)
     together = {key: each.judges_verdict for key, each in found.items()}
     bias = judge_bias("the judges' decision", together, persons_verdicts(verdicts), {TREATMENT: (TREATMENT, BASELINE)})
-    signed = bias["differential"][TREATMENT]
-    is_biased = signed.signed.low is not None and not signed.signed.low <= 0 <= signed.signed.high
+    signed = bias[TREATMENT].signed
+    is_biased = signed.low is not None and not signed.low <= 0 <= signed.high
     blockers = [Reason(ReasonKind.BIASED_JUDGES)] if is_biased else []
     withheld = [*blockers, *(Reason(ReasonKind.UNTRUSTED_JUDGES, text) for text in belief.withheld[TREATMENT])]
     before = decide(estimate, DEFAULTS, look, blockers)

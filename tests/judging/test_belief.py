@@ -11,7 +11,7 @@ import pytest
 from lensbench.core.records import RunId
 from lensbench.judging.agreement import All, Coefficient, agreement
 from lensbench.judging.belief import Basis, Belief, Doubt, Vote, believe
-from lensbench.judging.blinding_check import BlindingCheck, GuessCheck
+from lensbench.judging.blinding_check import BlindingCheck
 from lensbench.judging.decisions import majority
 from lensbench.judging.judges import POINTS, Verdict
 
@@ -44,7 +44,7 @@ def belief(
     drafted: bool = False,
     everybody: All = NOBODY,
     classifier: Mapping[str, BlindingCheck] | None = None,
-    guesses: Mapping[str, GuessCheck] | None = None,
+    guesses: Mapping[str, BlindingCheck] | None = None,
     corrected: tuple[str, ...] = (),
     **judges: Reads,
 ) -> Belief:
@@ -146,7 +146,7 @@ def test_broken_blinding_counts_only_while_a_model_decides() -> None:
     trusted: dict[str, Any] = {"claude": now_and_then(0.05, MET), "human_anna": some(true, 14)}
     assert belief(classifier=broken, mechanical=true).withheld == {"with": []}
     assert "a classifier guessed" in belief(classifier=broken, claude=true).withheld["with"][-1]
-    guessed = {"claude": GuessCheck(32, 0, 16, 0.7, 0.55, 0.85, False)}
+    guessed = {"claude": BlindingCheck(32, 16, 0.7, 0.55, 0.85, False)}
     assert "the judge claude guessed" in belief(guesses=guessed, claude=true).withheld["with"][-1]
     assert belief(classifier=broken, guesses=guessed, corrected=("with",), **trusted).withheld == {"with": []}
     assert len(belief(classifier=broken, corrected=("other",), **trusted).withheld["with"]) == 1
@@ -159,5 +159,5 @@ def test_broken_blinding_counts_only_while_a_model_decides() -> None:
 def test_alpha_of_a_judge_that_reads_and_one_that_guesses_reaches_0() -> None:
     rng = random.Random(3)
     verdicts = {key: {"a": true(*key), "b": rng.choice([MET, PARTIAL, MISSED])} for key in KEYS}
-    everybody = agreement(verdicts, ["with", "without"], 1)["all"]["overall"]
+    everybody = agreement(verdicts, ["with", "without"], 1)["all"]
     assert "reaches 0" in " ".join(belief(everybody=everybody, mechanical=true).withheld["with"])

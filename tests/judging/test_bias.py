@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from fractions import Fraction
-from typing import Any
 
 import numpy as np
 import pytest
@@ -12,6 +11,7 @@ from scipy.stats import norm, t, ttest_1samp
 from lensbench.core.records import RunId
 from lensbench.judging.bias import (
     MIN_TASKS,
+    Differential,
     correction,
     judge_bias,
     pair_deltas,
@@ -37,41 +37,32 @@ def decided(**by_condition: list[str]) -> Decided:
     }
 
 
-def biased(judge: Decided, persons: Decided) -> dict[str, Any]:
+def biased(judge: Decided, persons: Decided) -> Differential:
     """The bias of a judge named `claude`."""
-    return judge_bias("claude", judge, persons, {"with": ("with", "without")})
+    return judge_bias("claude", judge, persons, {"with": ("with", "without")})["with"]
 
 
 PERSONS = {"with": ["mm", "m-", "mp", "--"], "without": ["m-", "m-", "--", "pp"]}
 JUDGE = {"with": ["mm", "mm", "mp", "p-"], "without": ["m-", "p-", "--", "pp"]}
 
 
-def test_errors_are_means_over_tasks_by_hand() -> None:
-    found = biased(decided(**JUDGE), decided(**PERSONS))["conditions"]
-    # with: wrong 0, 1/2, 0, 1/2; too much 0, 1/2, 0, 1/4. without: wrong 0, 1/2, 0, 0; too much 0, -1/4, 0, 0.
-    assert found["with"] == (8, 4, 0.25, 0.1875)
-    assert found["without"] == (8, 4, 0.125, -0.0625)
-
-
 def test_the_differential_is_a_t_interval_over_tasks() -> None:
-    found = biased(decided(**JUDGE), decided(**PERSONS))["differential"]["with"]
+    found = biased(decided(**JUDGE), decided(**PERSONS))
     wanted = ttest_1samp([0, 0.75, 0, 0.25], 0).confidence_interval(0.95)
     assert (found.signed.value, found.signed.n) == (0.25, 4)
     assert (found.signed.low, found.signed.high) == pytest.approx((wanted.low, wanted.high))
-    assert found.wrong.value == 0.125
 
 
 def test_an_error_that_is_the_same_in_both_conditions_is_no_differential() -> None:
     kind = {name: [task.replace("-", "p") for task in tasks] for name, tasks in PERSONS.items()}
     even = {"with": ["m-"] * 4, "without": ["m-"] * 4}
     found = biased(decided(**{"with": ["mp"] * 4, "without": ["mp"] * 4}), decided(**even))
-    assert found["conditions"]["with"].signed == 0.25
-    assert (found["differential"]["with"].signed.value, found["differential"]["with"].sentence) == (0, "")
-    assert biased(decided(**kind), decided(**PERSONS))["differential"]["with"].sentence != ""
+    assert (found.signed.value, found.sentence) == (0, "")
+    assert biased(decided(**kind), decided(**PERSONS)).sentence != ""
 
 
 def test_a_sentence_says_what_a_differential_does_to_the_delta() -> None:
-    found = biased(decided(**JUDGE), decided(**PERSONS))["differential"]["with"]
+    found = biased(decided(**JUDGE), decided(**PERSONS))
     assert found.sentence.startswith(
         "Against persons, claude gives the answers of 'with' 25.0 points more than those of 'without' (95% interval -"
     )
@@ -81,7 +72,7 @@ def test_a_sentence_says_what_a_differential_does_to_the_delta() -> None:
 def test_an_interval_beside_0_is_said_to_be_the_judges() -> None:
     persons = {"with": ["m-"] * 12, "without": ["m-"] * 12}
     judge = {"with": ["mp"] * 9 + ["mm"] * 3, "without": ["m-"] * 12}
-    found = biased(decided(**judge), decided(**persons))["differential"]["with"]
+    found = biased(decided(**judge), decided(**persons))
     assert found.signed.low > 0  # type: ignore[operator]
     assert "This part of the delta is the judge's" in found.sentence
 
@@ -89,17 +80,15 @@ def test_an_interval_beside_0_is_said_to_be_the_judges() -> None:
 def test_half_a_point_or_less_is_not_worth_a_sentence() -> None:
     persons = {"with": ["m" * 10] * 20, "without": ["m" * 10] * 20}
     judge = {"with": ["m" * 9 + "p"] + ["m" * 10] * 19, "without": ["m" * 10] * 20}
-    found = biased(decided(**judge), decided(**persons))["differential"]["with"]
+    found = biased(decided(**judge), decided(**persons))
     assert found.signed.value == -0.0025
     assert found.sentence == ""
 
 
 def test_only_criteria_that_both_judged_are_compared() -> None:
     found = biased(decided(**{"with": ["m.", ".."]}), decided(**{"with": ["mm", "mm"]}))
-    assert found["conditions"]["with"] == (1, 1, 0.0, 0.0)
-    assert found["conditions"]["without"] == (0, 0, None, None)
-    assert found["differential"]["with"].signed[:5] == (None, None, None, 0, "no task has both runs judged")
-    assert found["differential"]["with"].sentence == ""
+    assert found.signed[:5] == (None, None, None, 0, "no task has both runs judged")
+    assert found.sentence == ""
 
 
 def test_persons_speak_by_majority_and_the_stricter_of_a_tie() -> None:

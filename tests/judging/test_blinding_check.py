@@ -56,20 +56,16 @@ def test_answers_without_traces_cannot_be_told_apart() -> None:
     assert (check.n, check.tasks, check.reason) == (24, 12, "")
 
 
-def test_a_word_of_one_condition_is_found_and_named() -> None:
+def test_a_word_of_one_condition_is_found() -> None:
     check = guess_conditions(answers(lambda _, condition: "graphical" if condition == "with" else ""), "without", 1)
     found = check["with"]
     assert found.holds is False
     assert found.accuracy == 1.0
-    assert found.telling is not None
-    assert found.telling["with"][0] == "graphical"
-    assert set(found.telling) == {"with", "without"}
 
 
 def test_marks_that_stand_on_one_side_only_are_found() -> None:
     check = guess_conditions(answers(lambda _, condition: MARK if condition == "with" else ""), "without", 1)["with"]
-    assert check.telling is not None
-    assert (check.accuracy, check.telling["with"][0]) == (1.0, MARK)
+    assert check.accuracy == 1.0
 
 
 def test_what_blinding_did_is_seen_beside_it() -> None:
@@ -149,7 +145,7 @@ def test_the_interval_of_a_judges_guesses_is_the_t_interval_over_tasks() -> None
     assert check.accuracy == pytest.approx(np.mean(shares)) == pytest.approx(2 / 3)
     assert check.low == pytest.approx(interval.low)
     assert check.high == min(1.0, interval.high) == 1.0
-    assert (check.n, check.no_guess, check.tasks, check.holds) == (12, 0, 6, True)
+    assert (check.n, check.tasks, check.holds) == (12, 6, True)
 
 
 def test_a_judge_that_always_says_the_same_is_right_by_chance() -> None:
@@ -162,17 +158,11 @@ def test_a_judge_that_is_always_right_sees_through_the_blinding() -> None:
     assert guesses_of_judge(guesses(*[(True, True)] * 6)).holds is False
 
 
-def test_no_guess_is_counted_apart_and_is_not_wrong() -> None:
-    silent = [Guess("t0", None, "with", SCORE), Guess("t9", None, "without", SCORE), Guess("t9", "with", "with", SCORE)]
-    check = guesses_of_judge([*guesses(*[(True, True)] * 6), *silent])
-    assert (check.n, check.no_guess, check.tasks, check.accuracy) == (12, 2, 6, 1.0)
-
-
 def test_few_guesses_give_no_share() -> None:
     check = guesses_of_judge(guesses((True, True)))
     assert (check.accuracy, check.n) == (None, 2)
     assert check.reason.startswith("only 1 tasks")
-    assert guesses_of_judge([]).no_guess == 0
+    assert guesses_of_judge([]).n == 0
 
 
 def test_answers_that_differ_in_length_alone_can_be_told_apart() -> None:

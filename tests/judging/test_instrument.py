@@ -80,7 +80,6 @@ def test_one_mechanical_judge_has_nobody_to_agree_with_and_no_bias(bench: Make) 
         made.run(task, "without", points=("0", None))
     found = measured(made)
     assert found["judges"]["mechanical"]["verdicts"] == {"Met": 2, "Missed": 2, "Unjudged": 4}
-    assert found["judges"]["mechanical"]["not_asked"] == {"no_patterns": {"with": 2, "without": 2}}
     assert found["judges"]["mechanical"]["failures"] == {}
     assert found["judges"]["mechanical"]["cost_usd"] is None
     assert found["agreement"]["pairs"] == []
@@ -96,7 +95,7 @@ def test_a_folder_in_which_nothing_counts_is_measured_too(bench: Make) -> None:
         made.run(task, "with", reason="empty")
     found = measured(made)
     assert (found["judges"], found["unjudged"], found["voided"], found["bias"]) == ({}, {}, [], None)
-    assert found["agreement"]["all"]["overall"]["n"] == 0
+    assert found["agreement"]["all"]["n"] == 0
 
 
 @pytest.fixture(scope="module")
@@ -128,19 +127,17 @@ def test_agreement_is_there_for_every_pair_and_condition(panelled: tuple[Bench, 
     assert (pair["judges"], pair["overall"]["n"], pair["conditions"]["with"]["n"]) == (["claude", "gpt"], 32, 16)
     # claude and gpt agree on the first criterion, and without the server on the second one too
     assert (pair["overall"]["equal"], pair["conditions"]["without"]["equal"]) == (0.75, 1.0)
-    assert agreement["all"]["overall"]["n"] == 48
-    assert agreement["all"]["overall"]["alpha"]["low"] is not None
+    assert agreement["all"]["n"] == 48
+    assert agreement["all"]["alpha"]["low"] is not None
 
 
 def test_bias_is_reported_for_every_judge_and_for_all_together(panelled: tuple[Bench, dict[str, Any]]) -> None:
     bias = panelled[1]["bias"]
     claude = bias["judges"]["claude"]
-    assert claude["conditions"]["with"] == {"n": 8, "tasks": 4, "wrong": 0.5, "signed": 0.5}
-    assert claude["conditions"]["without"]["signed"] == 0
-    assert claude["differential"]["with"]["signed"]["value"] == 0.5
-    assert "claude gives the answers of 'with' 50.0 points more" in claude["differential"]["with"]["sentence"]
+    assert claude["with"]["signed"]["value"] == 0.5
+    assert "claude gives the answers of 'with' 50.0 points more" in claude["with"]["sentence"]
     assert sorted(bias["judges"]) == ["claude", "gpt", "mechanical"]
-    assert bias["together"]["conditions"]["with"]["n"] > 0
+    assert bias["together"]["with"]["signed"]["n"] > 0
     assert bias["correction"]["with"]["plain"]["n"] > 0
     # anna judged four tasks, of which the sample of a tenth holds some; the rest must not pass for random
     plan = {"judges": [{"name": "claude"}], "judging": {"human_sample": 0.1}, "seed": 1}
@@ -184,8 +181,7 @@ def test_several_treatments_are_each_compared_with_the_baseline(bench: Make) -> 
         made.run("a", condition)
         says(made, "human-anna", "a", condition, "mm")
     found = measured(made)
-    assert sorted(found["bias"]["judges"]["mechanical"]["differential"]) == ["other", "with"]
-    assert sorted(found["agreement"]["all"]["conditions"]) == ["other", "with", "without"]
+    assert sorted(found["bias"]["judges"]["mechanical"]) == ["other", "with"]
     assert sorted(found["blinding"]["classifier"]) == ["other", "with"]
 
 
@@ -201,7 +197,6 @@ def test_the_closed_book_control_is_no_treatment_and_tells_which_tasks_need_no_r
     assert [each["task"] for each in found["criteria"] if each["kind"] == CLOSED_BOOK] == ["a"]
     assert list(found["bias"]["correction"]) == ["with"]
     assert list(found["blinding"]["classifier"]) == ["with"]
-    assert sorted(found["agreement"]["all"]["conditions"]) == ["with", "without"]
 
 
 def test_blinding_is_not_checked_with_few_tasks_and_the_reason_is_reported(bench: Make) -> None:
@@ -213,16 +208,13 @@ def test_blinding_is_not_checked_with_few_tasks_and_the_reason_is_reported(bench
     assert check["reason"]
 
 
-def test_the_condition_shows_where_the_answers_give_it_away_and_not_in_what_is_hidden(bench: Make) -> None:
+def test_the_condition_shows_where_the_answers_give_it_away(bench: Make) -> None:
     made = bench(tasks=[f"t{number}" for number in range(8)])
     for task in made.tasks:
         made.run(task, "with", answer=f"Found {task} at once. I called mcp__lens__lens_grep for it.")
         made.run(task, "without", answer=f"Found {task} at once. I called mcp__lens__lens_grep for it? Never.")
     found = measured(made)["blinding"]["classifier"]["with"]
     assert (found["accuracy"], found["holds"]) == (1.0, False)
-    assert "never" in [word.lower() for word in found["telling"]["without"]]
-    words = " ".join(found["telling"]["with"] + found["telling"]["without"])
-    assert "lens_grep" not in words
 
 
 def test_what_a_judge_guessed_is_measured_and_the_control_is_left_out(bench: Make) -> None:
@@ -241,7 +233,7 @@ def test_what_a_judge_guessed_is_measured_and_the_control_is_left_out(bench: Mak
     ]
     write_table(made.folder / "guesses" / "claude.csv", ("task", "condition", "trial", "guessed"), guesses)
     found = measured(made)["blinding"]["judges"]["claude"]
-    assert (found["n"], found["no_guess"], found["accuracy"]) == (14, 2, 0.5)
+    assert (found["n"], found["accuracy"]) == (14, 0.5)
 
 
 @pytest.mark.parametrize(("labelled", "held"), [(0, False), (24, True)])

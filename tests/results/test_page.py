@@ -25,7 +25,7 @@ from lensbench.core.tables import read_table, write_table
 from lensbench.judging.agreement import All, Coefficient, JudgePair
 from lensbench.judging.belief import Belief
 from lensbench.judging.bias import Differential, Mean
-from lensbench.judging.blinding_check import BlindingCheck, GuessCheck, Share
+from lensbench.judging.blinding_check import BlindingCheck, Share
 from lensbench.judging.criteria_checks import Finding
 from lensbench.judging.instrument_file import InstrumentFile, JudgeSummary
 from lensbench.results.page.data import Inputs
@@ -150,28 +150,26 @@ UNBLINDED = Share(9, 0.95, 0.9, 1.0)
 
 def instrument(**parts: Any) -> InstrumentFile:
     """What is known of two judges."""
-    overall = JudgePair(60, 12, 0.9, COEFFICIENT, {})
+    overall = JudgePair(60, 12, 0.9, COEFFICIENT)
     summary: JudgeSummary = {
         "versions": [], "models": ["m"], "verdicts": {"Met": 5}, "failures": {"timeout": Counter({"with": 2})},
-        "not_asked": {}, "cost_usd": None, "cost_is_guess": False,
+        "cost_usd": None, "cost_is_guess": False,
     }  # fmt: skip
-    favour = Differential(NONE, NONE, "claude favours with.")
+    favour = Differential(NONE, "claude favours with.")
     corrected = parts.get("corrected", Mean(0.031, -0.01, 0.07, 24, ""))
     classifier = parts.get("classifier", BlindingCheck(9, 9, 0.61, 0.52, 0.7, holds=False, unblinded=UNBLINDED))
     return {
         "judges": {"claude": summary, "gpt": summary},
         "agreement": {
             "pairs": [{"judges": ["claude", "gpt"], "overall": overall, "conditions": {}}],
-            "all": {
-                "judges": ["claude", "gpt"], "overall": All(60, 12, parts.get("alpha", COEFFICIENT)), "conditions": {},
-            },
+            "all": All(60, 12, parts.get("alpha", COEFFICIENT)),
         },
         "bias": {
-            "judges": {"claude": {"conditions": {}, "differential": {"with": favour}}},
-            "together": {"conditions": {}, "differential": {"with": favour._replace(sentence="")}},
+            "judges": {"claude": {"with": favour}},
+            "together": {"with": favour._replace(sentence="")},
             "correction": {"with": {"plain": NONE, "corrected": corrected}},
         },
-        "blinding": {"classifier": {"with": classifier}, "judges": {"claude": parts.get("guesses", GuessCheck(0, 0, 0))}},
+        "blinding": {"classifier": {"with": classifier}, "judges": {"claude": parts.get("guesses", BlindingCheck(0, 0))}},
         "criteria": [Finding("t", 2, "met_by_all", "Everybody met it: ask for more.")],
         "unjudged": {"with": {"criteria": 2, "of": 60}, "without": {"criteria": 0, "of": 60}},
         "voided": [{"judge": "gpt", "task": "t", "condition": "with", "trial": k, "criteria": 3} for k in (1, 2)],
@@ -200,7 +198,7 @@ def test_what_is_known_of_the_judges_stands_on_the_page(made: Make) -> None:
     ({"corrected": NONE._replace(reason="few pairs.")}, "not corrected by persons: few pairs."),
     ({"classifier": BlindingCheck(9, 9, 0.5, 0.4, 0.6, holds=True, would_find=0.64)}, "with: Blinding is not shown to fail (answers like these usually show 64% or more)."),
     ({"classifier": BlindingCheck(2, 2, reason="Two tasks.")}, "with: not checked: Two tasks."),
-    ({"guesses": GuessCheck(9, 0, 9, 0.5, 0.4, 0.6)}, "claude was right about 50% (40% to 60%)"),
+    ({"guesses": BlindingCheck(9, 9, 0.5, 0.4, 0.6)}, "claude was right about 50% (40% to 60%)"),
 ])  # fmt: skip
 def test_what_is_not_known_of_the_judges_is_said_with_the_reason(parts: dict[str, Any], words: str) -> None:
     assert words in str(judges_view(instrument(**parts)))

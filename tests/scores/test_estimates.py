@@ -320,8 +320,8 @@ MEAN = {"value": 0.02, "low": None, "high": None, "n": 8, "reason": "", "se": No
 
 def biased(low: float, sentence: str) -> dict[str, Any]:
     """The judges err by condition, at least by so much."""
-    differential = {"wrong": MEAN, "signed": MEAN | {"low": low, "high": 0.03}, "sentence": sentence}
-    together = {"conditions": {}, "differential": {"with": differential}}
+    differential = {"signed": MEAN | {"low": low, "high": 0.03}, "sentence": sentence}
+    together = {"with": differential}
     return {"bias": {"judges": {}, "correction": {}, "together": together}}
 
 
@@ -446,7 +446,7 @@ def test_the_stage_runs_from_the_command_line(bench: Make, monkeypatch: pytest.M
 def with_people(folder: Path, value: float = 0.1, se: float = 0.05, n: int = 24) -> dict[str, Any]:
     """The estimates when people have judged so many tasks, and corrected the delta to this value."""
     corrected = {"value": value, "low": None, "high": None, "n": n, "reason": "", "se": se}
-    together = {"conditions": {}, "differential": {}}
+    together = {}
     bias = {"judges": {}, "together": together, "correction": {"with": {"plain": MEAN, "corrected": corrected}}}
     measured(folder, bias=bias, belief={"decided": {"model": 48}, "caveat": "", "doubts": []})
     for name in ("looks.jsonl", "results.json"):

@@ -55,8 +55,6 @@ class JudgePair(NamedTuple):
     equal: float | None
     """The share of equal verdicts."""
     kappa: Coefficient
-    table: dict[str, dict[str, int]]
-    """First judge's verdict -> second judge's verdict -> count."""
 
 
 class All(NamedTuple):
@@ -75,23 +73,15 @@ class AgreementOfPair(TypedDict):
     conditions: dict[str, JudgePair]
 
 
-class AgreementOfAll(TypedDict):
-    """The agreement of all judges, overall and in each condition."""
-
-    judges: list[str]
-    overall: All
-    conditions: dict[str, All]
-
-
 class Agreement(TypedDict):
     """The agreement of each two judges and of all."""
 
     pairs: list[AgreementOfPair]
-    all: AgreementOfAll
+    all: All
 
 
 def agreement(verdicts: Verdicts, conditions: Sequence[str], seed: int) -> Agreement:
-    """The agreement of each two judges and of all together, overall and in each of `conditions`."""
+    """The agreement of each two judges, overall and in each of `conditions`, and of all together."""
     judges = sorted({judge for by_judge in verdicts.values() for judge in by_judge})
     parts = {name: {key: value for key, value in verdicts.items() if key[0].condition == name} for name in conditions}
     overall = {key: value for part in parts.values() for key, value in part.items()}
@@ -104,16 +94,12 @@ def agreement(verdicts: Verdicts, conditions: Sequence[str], seed: int) -> Agree
             }
             for first, second in combinations(judges, 2)
         ],
-        "all": {
-            "judges": judges,
-            "overall": all_judges(overall, seed),
-            "conditions": {name: all_judges(part, seed) for name, part in parts.items()},
-        },
+        "all": all_judges(overall, seed),
     }
 
 
 def two_judges(verdicts: Verdicts, first: str, second: str, seed: int) -> JudgePair:
-    """Cohen's kappa with linear weights of two judges, and the table behind it."""
+    """Cohen's kappa with linear weights of two judges."""
     import numpy as np
 
     by_task: dict[str, Floats] = {}
@@ -129,9 +115,6 @@ def two_judges(verdicts: Verdicts, first: str, second: str, seed: int) -> JudgeP
         tasks=len(tables),
         equal=int(np.trace(table)) / n if n else None,
         kappa=_with_interval(tables, _kappa, seed),
-        table={
-            str(row): {str(column): int(table[i, j]) for j, column in enumerate(SCALE)} for i, row in enumerate(SCALE)
-        },
     )
 
 

@@ -18,7 +18,7 @@ from lensbench.core.rows import VerdictRow
 from lensbench.core.tables import run_of_row
 from lensbench.judging.agreement import All, Verdicts, two_judges
 from lensbench.judging.bias import persons_verdicts
-from lensbench.judging.blinding_check import BlindingCheck, GuessCheck
+from lensbench.judging.blinding_check import BlindingCheck
 from lensbench.judging.decisions import is_person, majority
 from lensbench.judging.judges import DRAFTED, POINTS, Verdict
 from lensbench.plan.names import HUMAN, MECHANICAL, TESTS
@@ -109,7 +109,7 @@ def believe(
     everybody: All,
     treatments: Sequence[str],
     classifier: Mapping[str, BlindingCheck],
-    guesses: Mapping[str, GuessCheck],
+    guesses: Mapping[str, BlindingCheck],
     seed: int,
     corrected: Collection[str] = (),
 ) -> Belief:
@@ -253,10 +253,8 @@ def _chance(everybody: All) -> Iterable[str]:
         )
 
 
-def _broken(treatment: str, check: BlindingCheck | None, guesses: Mapping[str, GuessCheck]) -> list[str]:
-    found: dict[str, BlindingCheck | GuessCheck] = {
-        f"the judge {name} guessed the condition": guess for name, guess in guesses.items()
-    }
+def _broken(treatment: str, check: BlindingCheck | None, guesses: Mapping[str, BlindingCheck]) -> list[str]:
+    found = {f"the judge {name} guessed the condition": guess for name, guess in guesses.items()}
     found |= {f"a classifier guessed the condition of answers of {treatment!r}": check} if check else {}
     return [
         f"The blinding is broken while a model decides: {who} right in {each.accuracy:.0%} of the cases "

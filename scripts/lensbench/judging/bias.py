@@ -17,7 +17,7 @@ from typing import NamedTuple
 from typing_extensions import TypedDict
 
 from lensbench.core.distributions import t_isf
-from lensbench.core.numbers import mean, score_of
+from lensbench.core.numbers import score_of
 from lensbench.core.records import RunId
 from lensbench.judging.agreement import CONFIDENCE, Verdicts
 from lensbench.judging.decisions import is_person, majority
@@ -46,32 +46,13 @@ class Mean(NamedTuple):
     """Of a corrected mean."""
 
 
-class Errors(NamedTuple):
-    """The errors of a judge against people in one condition; means over tasks."""
-
-    n: int
-    """The number of compared verdicts."""
-    tasks: int
-    wrong: float | None
-    """The share of verdicts that differ from people's."""
-    signed: float | None
-    """Points per criterion that the judge gives in excess."""
-
-
 class Differential(NamedTuple):
-    """The difference of errors between a treatment and the baseline, over the tasks with both."""
+    """The points per criterion that a judge gives in excess of people in a treatment, less the same in the baseline,
+    over the tasks with both."""
 
-    wrong: Mean
     signed: Mean
     sentence: str
-    """Its effect on the delta as a sentence; empty when it is small."""
-
-
-class JudgeBias(TypedDict):
-    """The errors of a judge by condition, and their difference in each comparison."""
-
-    conditions: dict[str, Errors]
-    differential: dict[str, Differential]
+    """Its effect on the delta; empty when it is small."""
 
 
 class Correction(TypedDict):
@@ -87,18 +68,17 @@ def persons_verdicts(verdicts: Verdicts) -> Decided:
     return {key: majority(given) for key, given in spoken.items() if given}
 
 
-def judge_bias(name: str, judged: Decided, persons: Decided, comparisons: Mapping[str, tuple[str, str]]) -> JudgeBias:
-    """The errors of one judge in every condition, and their difference in each comparison of two conditions."""
+def judge_bias(
+    name: str, judged: Decided, persons: Decided, comparisons: Mapping[str, tuple[str, str]]
+) -> dict[str, Differential]:
+    """How the errors of one judge differ in each comparison of two conditions."""
     gaps = {
         condition: _gaps({key: value for key, value in judged.items() if key[0].condition == condition}, persons)
         for condition in sorted({condition for sides in comparisons.values() for condition in sides})
     }
     return {
-        "conditions": {condition: _errors(by_task) for condition, by_task in gaps.items()},
-        "differential": {
-            label: _differential(name, gaps[treatment], gaps[other], treatment, other)
-            for label, (treatment, other) in comparisons.items()
-        },
+        label: _differential(name, gaps[treatment], gaps[other], treatment, other)
+        for label, (treatment, other) in comparisons.items()
     }
 
 
@@ -117,28 +97,10 @@ def _mean(values: Sequence[Fraction]) -> Fraction:
     return sum(values, Fraction(0)) / len(values)
 
 
-def _wrong(gaps: Sequence[Fraction]) -> Fraction:
-    return _mean([Fraction(gap != 0) for gap in gaps])
-
-
-def _errors(gaps: Gaps) -> Errors:
-    return Errors(
-        n=sum(map(len, gaps.values())),
-        tasks=len(gaps),
-        wrong=_as_float(mean(map(_wrong, gaps.values()))),
-        signed=_as_float(mean(map(_mean, gaps.values()))),
-    )
-
-
-def _as_float(value: Fraction | None) -> float | None:
-    return None if value is None else float(value)
-
-
 def _differential(name: str, treated: Gaps, base: Gaps, treatment: str, baseline: str) -> Differential:
     tasks = sorted(treated.keys() & base.keys())
-    wrong = task_mean([_wrong(treated[task]) - _wrong(base[task]) for task in tasks])
     signed = task_mean([_mean(treated[task]) - _mean(base[task]) for task in tasks])
-    return Differential(wrong, signed, _sentence(name, signed, treatment, baseline))
+    return Differential(signed, _sentence(name, signed, treatment, baseline))
 
 
 def _sentence(name: str, signed: Mean, treatment: str, baseline: str) -> str:

@@ -26,7 +26,6 @@ MIN_TASKS = 6
 """The minimum number of tasks with guesses; with fewer, the interval is too wide."""
 MIN_LEARNED = 8
 """The minimum number of tasks for the program; with fewer, it guesses too many random labels without an error."""
-_WORDS_SHOWN = 10
 _SAME_LENGTH = 0.1
 """Answers whose lengths differ by less than this share count as equally long."""
 _POWER = 5
@@ -51,10 +50,10 @@ class BlindedAnswer(NamedTuple):
 
 
 class Guess(NamedTuple):
-    """A judge's guess for an answer with a score; None when it gave none."""
+    """A judge's guess for an answer with a score."""
 
     task: str
-    guessed: str | None
+    guessed: str
     actual: str
     score: Fraction
 
@@ -69,8 +68,8 @@ class Share(NamedTuple):
 
     @property
     def holds(self) -> bool:
-        """True when the interval includes chance."""
-        return self.low <= 0.5 <= self.high
+        """True when the interval is not above chance."""
+        return self.low <= 0.5
 
     @property
     def would_find(self) -> float | None:
@@ -81,36 +80,20 @@ class Share(NamedTuple):
 
 
 @dataclass(frozen=True)
-class GuessCheck:
-    """The quality of a judge's guesses. When nothing is computed, `reason` says why, and the rest is None."""
-
-    n: int
-    """Answers with a guess and an equal in another condition."""
-    no_guess: int
-    """Answers without a guess."""
-    tasks: int
-    accuracy: float | None = None
-    low: float | None = None
-    high: float | None = None
-    holds: bool | None = None
-    reason: str = ""
-
-
-@dataclass(frozen=True)
 class BlindingCheck:
-    """How well a program separates a treatment from the baseline. `reason` as in GuessCheck."""
+    """How well a program separates a treatment from the baseline, or a judge guesses the condition. When nothing is
+    computed, `reason` says why, and the rest is None."""
 
     n: int
-    """Answers with an equal in the other condition."""
+    """Answers with an equal in another condition."""
     tasks: int
     accuracy: float | None = None
     low: float | None = None
     high: float | None = None
     holds: bool | None = None
+    """True when the interval is not above chance."""
     unblinded: Share | None = None
-    """The same for the original answers."""
-    telling: Mapping[str, Sequence[str]] | None = None
-    """Condition -> the words with the largest weights, strongest first."""
+    """The same for the original answers, of a program."""
     would_find: float | None = None
     """The share of right guesses that the check would detect with 80% probability."""
     reason: str = ""
@@ -135,7 +118,7 @@ def guess_conditions(answers: Iterable[BlindedAnswer], baseline: str, seed: int)
     }
 
 
-def guesses_of_judge(guesses: Iterable[Guess]) -> GuessCheck:
+def guesses_of_judge(guesses: Iterable[Guess]) -> BlindingCheck:
     """The quality of a judge's guesses, over the tasks with guesses for equal answers of at least two conditions.
 
     Guesses within a task are correlated, so the task is the unit of the t interval. Among equals the conditions have
@@ -143,16 +126,14 @@ def guesses_of_judge(guesses: Iterable[Guess]) -> GuessCheck:
     """
     import numpy as np
 
-    given = list(guesses)
-    made = [guess for guess in given if guess.guessed is not None]
-    tasks = _with_equals((each.task, each.score, each.actual, each.guessed == each.actual) for each in made)
-    n, silent = _size(tasks), len(given) - len(made)
+    tasks = _with_equals((each.task, each.score, each.actual, each.guessed == each.actual) for each in guesses)
+    n = _size(tasks)
     if len(tasks) < MIN_TASKS:
-        return GuessCheck(n, silent, len(tasks), reason=_too_few(len(tasks), MIN_TASKS))
+        return BlindingCheck(n, len(tasks), reason=_too_few(len(tasks), MIN_TASKS))
     shares = [np.mean([[np.mean(hits) for hits in equal.values()] for equal in equals]) for equals in tasks.values()]
     error = float(np.std(shares, ddof=1)) / len(shares) ** 0.5
     share = _share(len(shares), float(np.mean(shares)), float(t_isf(0.025, len(shares) - 1)) * error if error else 0.0)
-    return GuessCheck(n, silent, *share, share.holds)
+    return BlindingCheck(n, *share, share.holds)
 
 
 def _with_equals(runs: Iterable[tuple[str, Fraction, str, _Value]]) -> dict[str, _Equals[_Value]]:
@@ -184,26 +165,15 @@ def _check(answers: Sequence[BlindedAnswer], treatment: str, baseline: str, seed
     n = _size(tasks)
     if len(tasks) < MIN_LEARNED:
         return BlindingCheck(n, len(tasks), reason=_too_few(len(tasks), MIN_LEARNED))
-    words, rows = _differences(tasks.values(), treatment, baseline, "text")
-    share = _guessed(rows, seed)
-    total = rows.sum(axis=0)
-    by_weight = sorted(zip(total.tolist(), words, strict=False))  # without the length, which comes last
-    return BlindingCheck(
-        n, *share, share.low <= 0.5,
-        _guessed(_differences(tasks.values(), treatment, baseline, "original")[1], seed),
-        {
-            baseline: [word for weight, word in by_weight[:_WORDS_SHOWN] if weight < 0],
-            treatment: [word for weight, word in by_weight[: -_WORDS_SHOWN - 1 : -1] if weight > 0],
-        },
-        share.would_find,
-    )  # fmt: skip
+    share, unblinded = (
+        _guessed(_differences(tasks.values(), treatment, baseline, field), seed) for field in ("text", "original")
+    )
+    return BlindingCheck(n, *share, share.holds, unblinded, share.would_find)
 
 
-def _differences(
-    tasks: Iterable[_Equals[BlindedAnswer]], treatment: str, baseline: str, field: str
-) -> tuple[list[str], Floats]:
-    """The words of two tasks or more, and a row per task: the treatment's share of answers with a word minus the
-    baseline's, and last the difference of log lengths. Each column is scaled to a sum of squares of 1.
+def _differences(tasks: Iterable[_Equals[BlindedAnswer]], treatment: str, baseline: str, field: str) -> Floats:
+    """A row per task: for each word of two tasks or more the treatment's share of answers with it minus the baseline's,
+    and last the difference of log lengths. Each column is scaled to a sum of squares of 1.
     """
     import numpy as np
 
@@ -224,7 +194,8 @@ def _differences(
             row[-1] += weight * math.log1p(len(tokens))
     rows[np.abs(rows[:, -1]) < _SAME_LENGTH, -1] = 0
     size = np.sqrt((rows**2).sum(axis=0))
-    return words, rows / np.where(size, size, 1)
+    scaled: Floats = rows / np.where(size, size, 1)
+    return scaled
 
 
 def _guessed(rows: Floats, seed: int) -> Share:

@@ -42,7 +42,6 @@ from lensbench.judging.instrument_file import (
     Blinding,
     InstrumentFile,
     JudgeSummary,
-    Measures,
     UnjudgedCount,
     VoidedAnswer,
 )
@@ -102,20 +101,6 @@ def read_judged(folder: Path) -> JudgedTables:
     )  # fmt: skip
 
 
-def measure(judged: JudgedTables) -> Measures:
-    """The measures of the verdicts in a run folder."""
-    verdicts = given_verdicts(judged.verdicts)
-    return {
-        "judges": judges(judged.verdicts),
-        "agreement": agreement(verdicts, judged.compared, judged.plan["seed"]),
-        "bias": bias(judged, verdicts),
-        "criteria": findings(judged),
-        "unjudged": unjudged(judged.decisions),
-        "voided": voided(judged.verdicts),
-        "answers": answers_judged(judged.verdicts),
-    }
-
-
 def given_verdicts(rows: Iterable[VerdictRow]) -> Verdicts:
     """The verdicts of all judges by run and criterion, without failures."""
     found: dict[tuple[RunId, int], dict[str, Verdict]] = {}
@@ -135,22 +120,21 @@ def judges(rows: Iterable[VerdictRow]) -> dict[str, JudgeSummary]:
 
 def _judge(rows: Sequence[VerdictRow]) -> JudgeSummary:
     costs = [cost for row in rows if (cost := exact(row["cost_usd"])) is not None]
-    failed = [row for row in rows if row["failure"]]
     return {
         "versions": sorted({row["version"] for row in rows} - {""}),
         "models": sorted({row["model"] for row in rows} - {""}),
         "verdicts": dict(Counter(row["verdict"] for row in rows)),
-        "failures": _by_condition(row for row in failed if row["failure"] not in NOT_ASKED),
-        "not_asked": _by_condition(row for row in failed if row["failure"] in NOT_ASKED),
+        "failures": _failures(rows),
         "cost_usd": sum(costs, Fraction(0)) if costs else None,
         "cost_is_guess": any(row["cost_estimated"] for row in rows),
     }
 
 
-def _by_condition(rows: Iterable[VerdictRow]) -> dict[str, Counter[str]]:
+def _failures(rows: Iterable[VerdictRow]) -> dict[str, Counter[str]]:
     counts: dict[str, Counter[str]] = {}
     for row in rows:
-        counts.setdefault(row["failure"], Counter())[row["condition"]] += 1
+        if row["failure"] and row["failure"] not in NOT_ASKED:
+            counts.setdefault(row["failure"], Counter())[row["condition"]] += 1
     return counts
 
 
@@ -254,7 +238,7 @@ def belief(judged: JudgedTables, everybody: All, found: Blinding, correction: Ma
 
 
 def _guesses(rows: Iterable[GuessRow], scores: Mapping[RunId, Fraction]) -> list[Guess]:
-    runs = [(run_of_row(row), row["guessed"] or None) for row in rows]
+    runs = [(run_of_row(row), row["guessed"]) for row in rows if row["guessed"]]
     return [Guess(run.task, guessed, run.condition, scores[run]) for run, guessed in runs if run in scores]
 
 
@@ -267,10 +251,20 @@ def measure_instrument(folder: Path) -> None:
     """Reads the verdicts, the decisions and the blinded answers, and writes instrument.json."""
     judged = read_judged(folder)
     seen = read_shown_answers(folder, judged.plan, judged.tasks)
-    found, guessed = measure(judged), blinding(judged, seen, read_guesses(folder))
-    correction = found["bias"]["correction"] if found["bias"] else {}
-    believed = belief(judged, found["agreement"]["all"]["overall"], guessed, correction)
-    data: InstrumentFile = {**found, "blinding": guessed, "belief": believed}
+    verdicts = given_verdicts(judged.verdicts)
+    agreed = agreement(verdicts, judged.compared, judged.plan["seed"])
+    biased, guessed = bias(judged, verdicts), blinding(judged, seen, read_guesses(folder))
+    data: InstrumentFile = {
+        "judges": judges(judged.verdicts),
+        "agreement": agreed,
+        "bias": biased,
+        "criteria": findings(judged),
+        "unjudged": unjudged(judged.decisions),
+        "voided": voided(judged.verdicts),
+        "answers": answers_judged(judged.verdicts),
+        "blinding": guessed,
+        "belief": belief(judged, agreed["all"], guessed, biased["correction"] if biased else {}),
+    }
     write_json(RunFolder(folder).instrument, plain(data))
 
 

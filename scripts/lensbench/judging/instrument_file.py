@@ -10,8 +10,8 @@ from typing_extensions import TypedDict
 
 from lensbench.judging.agreement import Agreement
 from lensbench.judging.belief import Belief
-from lensbench.judging.bias import Correction, JudgeBias
-from lensbench.judging.blinding_check import BlindingCheck, GuessCheck
+from lensbench.judging.bias import Correction, Differential
+from lensbench.judging.blinding_check import BlindingCheck
 from lensbench.judging.criteria_checks import Finding
 
 
@@ -22,8 +22,7 @@ class JudgeSummary(TypedDict):
     models: Sequence[str]
     verdicts: Mapping[str, int]
     failures: Mapping[str, Counter[str]]
-    """Failure -> condition -> verdicts; the next one too."""
-    not_asked: Mapping[str, Counter[str]]
+    """Failure -> condition -> verdicts."""
     cost_usd: Fraction | None
     """None when no request reports its cost."""
     cost_is_guess: bool
@@ -33,8 +32,9 @@ class JudgeSummary(TypedDict):
 class Bias(TypedDict):
     """The errors of each judge and of all together against people, and the corrected delta of each comparison."""
 
-    judges: Mapping[str, JudgeBias]
-    together: JudgeBias
+    judges: Mapping[str, Mapping[str, Differential]]
+    """Judge -> comparison -> its errors in the treatment against those in the baseline."""
+    together: Mapping[str, Differential]
     correction: Mapping[str, Correction]
 
 
@@ -42,7 +42,7 @@ class Blinding(TypedDict):
     """How well conditions can be guessed from blinded answers."""
 
     classifier: Mapping[str, BlindingCheck]
-    judges: Mapping[str, GuessCheck]
+    judges: Mapping[str, BlindingCheck]
 
 
 class UnjudgedCount(TypedDict):
@@ -62,8 +62,8 @@ class VoidedAnswer(TypedDict):
     criteria: int
 
 
-class Measures(TypedDict):
-    """All measures of judges and criteria except the blinding."""
+class InstrumentFile(TypedDict):
+    """instrument.json."""
 
     judges: Mapping[str, JudgeSummary]
     agreement: Agreement
@@ -75,10 +75,5 @@ class Measures(TypedDict):
     voided: Sequence[VoidedAnswer]
     answers: Mapping[str, int]
     """Judge -> answers it was given."""
-
-
-class InstrumentFile(Measures):
-    """instrument.json."""
-
     blinding: Blinding
     belief: Belief

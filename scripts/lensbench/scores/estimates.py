@@ -123,7 +123,7 @@ def blockers(
     yield from (Reason(ReasonKind.UNTRUSTED_JUDGES, text) for text in texts)
     if patterns := instrument["belief"].constant:
         yield Reason(ReasonKind.PATTERNS, f"The judge {patterns}, {HARDLY}")
-    if instrument["bias"] and (differential := instrument["bias"]["together"]["differential"].get(name)):
+    if instrument["bias"] and (differential := instrument["bias"]["together"].get(name)):
         signed = differential.signed
         if signed.low is not None and signed.high is not None and not signed.low <= 0 <= signed.high:
             yield Reason(ReasonKind.BIASED_JUDGES, differential.sentence)

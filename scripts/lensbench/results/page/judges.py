@@ -9,7 +9,7 @@ from lensbench.core import numbers
 from lensbench.judging.agreement import All, Coefficient
 from lensbench.judging.belief import Basis, Belief
 from lensbench.judging.bias import Correction
-from lensbench.judging.blinding_check import BlindingCheck, GuessCheck, Share
+from lensbench.judging.blinding_check import BlindingCheck, Share
 from lensbench.judging.instrument_file import Bias, Blinding, InstrumentFile
 from lensbench.results.charts.parts import signed
 
@@ -35,7 +35,7 @@ class Judges(NamedTuple):
 
 def judges_view(instrument: InstrumentFile) -> Judges:
     """The judges in words."""
-    names, bias, overall = list(instrument["judges"]), instrument["bias"], instrument["agreement"]["all"]["overall"]
+    names, bias, overall = list(instrument["judges"]), instrument["bias"], instrument["agreement"]["all"]
     return Judges(
         ", ".join(names) or "none",
         _in_short(names, overall),
@@ -105,7 +105,7 @@ def _basis(belief: Belief) -> str:
 
 def _bias_sentences(bias: Bias) -> list[str]:
     judges = [*bias["judges"].values(), bias["together"]]
-    return [found.sentence for judge in judges for found in judge["differential"].values() if found.sentence]
+    return [found.sentence for judge in judges for found in judge.values() if found.sentence]
 
 
 def _correction(name: str, found: Correction) -> str:
@@ -149,5 +149,5 @@ def _not_shown_to_fail(found: BlindingCheck) -> str:
     return f"Blinding is not shown to fail{power}"
 
 
-def _share(right: Share | GuessCheck | BlindingCheck) -> str:
+def _share(right: Share | BlindingCheck) -> str:
     return f"{right.accuracy:.0%} ({right.low:.0%} to {right.high:.0%})"
