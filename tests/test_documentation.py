@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+import re
 import sys
 from pathlib import Path
+from typing import get_args
 
 import pytest
 
+from lensbench.core.rows import PairRow
 from lensbench.core.system.places import PROTOCOL, ROOT
+from lensbench.judging.judges import Verdict as Judged
+from lensbench.plan.names import Verdict
 
 sys.path.insert(0, str(ROOT / "tools" / "docs"))
 
@@ -58,6 +63,23 @@ def test_a_key_of_a_schema_is_a_row() -> None:
     assert "| `trials` | integer ≥ 1 | `1` | How often. |" in page
     assert "| `gate` | [Gate](#gate) | (needed) | The decision. |" in page
     assert '| `over` | `"tasks"`, `"a\\|b"` |  |  |' in page
+
+
+ORDINARY = {
+    "change", "difference", "duration", "finished", "holds", "published", "reason", "refused", "repository", "runs",
+    "status", "tasks", "time", "unknown",
+}  # fmt: skip
+"""Words at the head of a table of results.md that need no explanation."""
+
+
+def test_the_glossary_has_the_words_of_results() -> None:
+    terms = re.findall(r"^- \*\*(.+)\*\*: ", (ROOT / "docs" / "glossary.md").read_text(), re.MULTILINE)
+    known = {word.lower() for term in terms for word in term.split(", ")}
+    assert terms == sorted(terms, key=str.lower)
+    text = re.sub(r"\{[{%#].*?[}%#]\}", "", (ROOT / "templates" / "results.md.j2").read_text())
+    heads = {head.strip() for row in re.findall(r"^\|(.+)\|\n\|-", text, re.MULTILINE) for head in row.split("|")}
+    words = {*heads, *PairRow.__annotations__, *get_args(Verdict), *Judged}
+    assert {word.lower() for word in words if re.fullmatch(r"[A-Za-z-]+", word)} <= known | ORDINARY
 
 
 @pytest.mark.slow
