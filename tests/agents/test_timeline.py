@@ -101,3 +101,12 @@ def test_a_call_with_the_id_of_a_complete_one_is_another_step() -> None:
     assert [(step.title, step.got) for step in steps(*CLAUDE[1:3], *CLAUDE[1:3]) if step.kind == "call"] == [
         ("Grep", "no")
     ] * 2
+
+
+@pytest.mark.parametrize("got", ["no", ""])
+def test_the_id_of_a_call_that_said_nothing_hides_no_other_call(got: str) -> None:
+    first = {"type": "tool_call", "id": "call_0", "name": "Bash", "input": {"command": "true"}}
+    answer = {"type": "tool_result", "id": "call_0", "output": got}
+    second = {**first, "input": {"command": "seek index ."}}
+    calls = steps(first, answer, second, answer)
+    assert [json.loads(step.given)["command"] for step in calls] == ["true", "seek index ."]

@@ -1,23 +1,18 @@
 """Agents: command-line programs that answer a prompt. One module of `adapters/` is one adapter.
 
-An adapter has two functions and no state:
-
-- `command(run: Assignment) -> Invocation`: how the program is started for a run;
-- `read(lines: Iterable[str], *, errors: ErrorTexts) -> Outcome`: what its output shows, read line by line as it comes;
-  a tool's answer in which `errors` finds something counts as a failed call.
-
-and may have more:
+An adapter has no state and two functions, those of `Adapter`. It reads the output line by line as it comes; a tool's
+answer in which `errors` finds something counts as a failed call. It may have more:
 
 - `is_over(event: dict) -> bool | None`: True for the event with which an answer ends, False for one with which work
   goes on, None for others; a program that stays silent after its end is ended, and its answer counts;
 - `version(settings: AgentSettings) -> str | None`: the version that the program reports, None when it reports none;
-- `probe(settings: AgentSettings) -> Probe | None`: a request that shows whether gateway and key are good.
+- `probe(settings: AgentSettings) -> Probe | None`: a request that shows whether gateway and key are good;
+- `PROGRAM`: the `Program` of others that it starts;
+- `HOSTS`: the `name:port` of the model's own service, () for none. Without it, and without `agent.base_url`, agents of
+  this kind share the machine's network;
+- `COST`: what its output says of each run: `dollars`, `tokens`, or `nothing`; without it, that depends on the run.
 
-and constants: `PROGRAM`, the `Program` of others that it starts; and `HOSTS`, the `name:port` of the model's own
-service, () for none. Without it, and without `agent.base_url`, agents of this kind share the machine's network.
-`COST` is what its output says of each run: `dollars`, `tokens`, or `nothing`; without it, that depends on the run.
-
-`agent.kind: some-name` in the config loads `agents/adapters/some_name.py`; nothing else needs to be registered.
+`agent.kind: some-name` loads `adapters/some_name.py`; nothing else needs to be registered.
 """
 
 from __future__ import annotations

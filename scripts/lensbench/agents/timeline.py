@@ -32,6 +32,11 @@ class Step:
     at_s: float | None = None
     """Seconds since the first event with a time."""
 
+    @property
+    def line(self) -> str:
+        """A call on one line, shortened."""
+        return f"{self.title} {' '.join(self.given.split())}"[:200]
+
 
 def read_timeline(lines: Iterable[str]) -> list[Step]:
     """The steps in a transcript, in order; each call has its result."""
@@ -48,12 +53,20 @@ def read_timeline(lines: Iterable[str]) -> list[Step]:
             step.at_s = round(moment - began, 1) if moment is not None and began is not None else None
             if step.kind != "call":
                 _add(steps, step, bool(event.get("delta")))
-            elif key and key in calls and not (step.title and calls[key].got):  # ids repeat
-                _complete(calls[key], step)
+                continue
+            call = calls.pop(key, None)  # ids repeat: another call may have that of one with a result
+            if call and (not step.title or (step.title, step.given) == (call.title, call.given)):
+                _complete(call, step)
             elif step.title:
-                calls[key] = step
-                steps.append(step)
+                steps.append(call := step)
+            if call and step.title and not step.got:
+                calls[key] = call
     return steps
+
+
+def own_calls(transcript: Iterable[str]) -> list[Step]:
+    """The calls of the agent's own tools, not of MCP servers."""
+    return [step for step in read_timeline(transcript) if step.kind == "call" and not step.title.startswith("mcp__")]
 
 
 def _add(steps: list[Step], step: Step, goes_on: bool) -> None:

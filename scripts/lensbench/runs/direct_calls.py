@@ -13,7 +13,7 @@ from collections.abc import Collection, Iterable
 from contextlib import suppress
 
 from lensbench.agents.reach import Host, hosts_in
-from lensbench.agents.timeline import read_timeline
+from lensbench.agents.timeline import own_calls
 from lensbench.core.conditions import filled, mcp_servers
 from lensbench.core.frozen_plan import Plan, PlannedCondition
 
@@ -32,7 +32,6 @@ _COMMON_PORTS = (80, 443)
 """Port numbers that are too common to match without a host."""
 _SEARCHES = re.compile(r"\s*(?:rg|grep|egrep|fgrep|ag|git\s+(?:grep|log|show|diff)|cat|sed|awk|find|head|tail|echo)\b")
 _PARTS = re.compile(r"&&|\|\||[;\n]")
-LONGEST = 200
 
 
 def foreign_hosts(plan: Plan, condition: str) -> list[Host]:
@@ -51,10 +50,9 @@ def direct_calls(transcript: Iterable[str], hosts: Collection[Host]) -> list[str
     if not hosts:
         return []
     patterns = [(_address(host), _port(host)) for host in hosts]
-    calls = (step for step in read_timeline(transcript) if step.kind == "call" and not step.title.startswith("mcp__"))
     return [
-        f"{step.title} {' '.join(step.given.split())}"[:LONGEST]
-        for step in calls
+        step.line
+        for step in own_calls(transcript)
         if any(_goes_to(f"{step.title} {_command(step.given)}", *pattern) for pattern in patterns)
     ]
 

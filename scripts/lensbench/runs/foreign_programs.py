@@ -19,7 +19,7 @@ from itertools import pairwise
 from pathlib import Path
 from typing import NamedTuple
 
-from lensbench.agents.timeline import read_timeline
+from lensbench.agents.timeline import own_calls
 from lensbench.core.conditions import filled, mcp_servers
 from lensbench.core.frozen_plan import Plan, PlannedCondition
 from lensbench.core.system.places import PACKAGE
@@ -42,7 +42,6 @@ _MISSING = re.compile(r"not found|No such file|No module named|Cannot find modul
 """What is said of a program that is not there, as in the sandbox."""
 _HERE_DOCUMENT = re.compile(r"<<-?\s*(['\"]?)(\w+)\1(.*)\n(?:.*\n)*?\s*\2\b")
 _COMMAND_KEYS = ("command", "cmd", "script")
-LONGEST = 200
 MOST_READ = 1 << 13
 """Characters of a command that are read: an unclosed here-document takes quadratic time."""
 
@@ -144,15 +143,14 @@ def program_calls(transcript: Iterable[str], program: ServerProgram) -> list[str
     if not any(program):
         return []
     return [
-        f"{step.title} {' '.join(step.given.split())}"[:LONGEST]
-        for step in read_timeline(transcript)
-        if step.kind == "call" and not step.title.startswith("mcp__") and not _is_missing(step.got)
-        if any(_runs(words, program) for words in simple_commands(_command(step.given)))
+        step.line
+        for step in own_calls(transcript)
+        if not _is_missing(step.got) and any(_runs(words, program) for words in simple_commands(_command(step.given)))
     ]
 
 
 def _is_missing(said: str) -> bool:
-    return len(said) < LONGEST * 2 and bool(_MISSING.search(said))
+    return len(said) < 400 and bool(_MISSING.search(said))
 
 
 def _command(given: str) -> str:

@@ -6,12 +6,11 @@ unknown events are ignored.
 
 from __future__ import annotations
 
-import posixpath
 from collections.abc import Hashable, Iterable, Iterator, Sequence
 from functools import cached_property
 from typing import NamedTuple
 
-from lensbench.agents.adapters._cli import counted, ending_of
+from lensbench.agents.adapters._cli import counted, ending_of, inside
 from lensbench.agents.adapters._events import Event, Use, mapping, read_event, sequence, text, tool_uses, whole, words
 from lensbench.core.error_texts import DISCONNECTED, KNOWN_ERRORS, ErrorTexts, useless_servers
 from lensbench.core.records import Call, Ending, Outcome
@@ -137,14 +136,8 @@ class Stream:
     @property
     def files_read(self) -> tuple[str, ...]:
         """Files of the workspace that Read was called for without an error."""
-        cwd = text(self.start.get("cwd")) or "/"
-        inputs = [
-            text(mapping(call.block.get("input")).get("file_path"))
-            for call in self._calls
-            if call.name == "Read" and not call.failed
-        ]
-        paths = {posixpath.relpath(posixpath.join(cwd, path), cwd) for path in inputs if path}
-        return tuple(sorted(path for path in paths if path.split("/")[0] not in (".", "..")))
+        given = (mapping(call.block.get("input")) for call in self._calls if call.name == "Read" and not call.failed)
+        return inside(text(self.start.get("cwd")) or "/", (text(each.get("file_path")) for each in given))
 
     @property
     def models(self) -> tuple[str, ...]:

@@ -73,7 +73,7 @@ def announced(run: Assignment, argv: Iterable[str]) -> tuple[str, ...]:
     return ("/bin/sh", "-c", _SHELL, json.dumps(started), *argv)
 
 
-def program_version(program: str, settings: AgentSettings, says: str = "") -> str | None:
+def version_of(program: str, settings: AgentSettings, says: str = "") -> str | None:
     """The version that the program reports, such as `1.18.33`; None when it does not start or reports none.
 
     If `says` is given, the output must contain that name: a `cc` that was meant as a launcher may be the C compiler.
@@ -127,9 +127,7 @@ class Seen:
 
     def files(self, paths: Iterable[str]) -> tuple[str, ...]:
         """The paths that lie in the workspace, relative to it."""
-        root = text(self.started.get("workspace")) or "."
-        inside = {posixpath.relpath(posixpath.join(root, path), root) for path in paths if path}
-        return tuple(sorted(path for path in inside if path != "." and path.split("/")[0] != ".."))
+        return inside(text(self.started.get("workspace")) or ".", paths)
 
     def failed(self, why: Mapping[str, str]) -> dict[str, str] | None:
         """Every server's status when one failed (`why` by name). None when none failed, because a program that only
@@ -137,6 +135,12 @@ class Seen:
         if not set(why) & set(self.servers):
             return None
         return {name: f"failed: {why[name]}" if name in why else "connected" for name in self.servers}
+
+
+def inside(root: str, paths: Iterable[str]) -> tuple[str, ...]:
+    """The paths that lie in the folder `root`, relative to it."""
+    relative = {posixpath.relpath(posixpath.join(root, path), root) for path in paths if path}
+    return tuple(sorted(path for path in relative if path.split("/")[0] not in (".", "..")))
 
 
 def observe(lines: Iterable[str]) -> Seen:

@@ -22,7 +22,7 @@ from functools import partial
 
 from lensbench.agents import Assignment, Invocation, Probe, Program, base_environment, is_stock
 from lensbench.agents.adapters._claude_code_stream import is_over, read
-from lensbench.agents.adapters._cli import program_version
+from lensbench.agents.adapters._cli import version_of
 from lensbench.core.errors import UserError
 from lensbench.core.frozen_plan import AgentSettings
 
@@ -134,4 +134,4 @@ def probe(settings: AgentSettings) -> Probe | None:
     return Probe(f"{gateway['ANTHROPIC_BASE_URL'].rstrip('/')}/v1/messages", headers, body)
 
 
-version = partial(program_version, PROGRAM.name, says="Claude Code")
+version = partial(version_of, PROGRAM.name, says="Claude Code")

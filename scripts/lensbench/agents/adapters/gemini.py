@@ -27,16 +27,7 @@ from functools import partial
 from typing import Any
 
 from lensbench.agents import Assignment, Invocation, Program, base_environment, is_stock
-from lensbench.agents.adapters._cli import (
-    Seen,
-    Settings,
-    announced,
-    counted,
-    ending_of,
-    gateway,
-    observe,
-    program_version,
-)
+from lensbench.agents.adapters._cli import Seen, Settings, announced, counted, ending_of, gateway, observe, version_of
 from lensbench.agents.adapters._events import Event, Use, mapping, number, text, tool_uses, words
 from lensbench.core.error_texts import DISCONNECTED, KNOWN_ERRORS, ErrorTexts, useless_servers
 from lensbench.core.frozen_plan import AgentSettings
@@ -111,7 +102,7 @@ def _server(entry: Mapping[str, Any], settings: AgentSettings) -> Settings:
     return {"command": argv[0], "args": argv[1:], **common}
 
 
-version = partial(program_version, PROGRAM.name)
+version = partial(version_of, PROGRAM.name)
 
 
 def read(lines: Iterable[str], *, errors: ErrorTexts = KNOWN_ERRORS) -> Outcome:

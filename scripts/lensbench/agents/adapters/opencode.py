@@ -30,16 +30,7 @@ from functools import partial
 from typing import Any
 
 from lensbench.agents import Assignment, Invocation, Program, base_environment, is_stock
-from lensbench.agents.adapters._cli import (
-    Seen,
-    Settings,
-    announced,
-    counted,
-    ending_of,
-    gateway,
-    observe,
-    program_version,
-)
+from lensbench.agents.adapters._cli import Seen, Settings, announced, counted, ending_of, gateway, observe, version_of
 from lensbench.agents.adapters._events import Event, mapping, number, text, words
 from lensbench.core.error_texts import KNOWN_ERRORS, ErrorTexts, useless_servers
 from lensbench.core.errors import UserError
@@ -129,7 +120,7 @@ def _server(entry: Mapping[str, Any], settings: AgentSettings) -> Settings:
     return {"type": "local", "command": argv, "environment": entry.get("env", {}), **limit}
 
 
-version = partial(program_version, PROGRAM.name)
+version = partial(version_of, PROGRAM.name)
 
 
 def read(lines: Iterable[str], *, errors: ErrorTexts = KNOWN_ERRORS) -> Outcome:
