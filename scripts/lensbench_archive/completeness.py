@@ -64,7 +64,7 @@ def attempt_problems(folder: Path, plan: Plan) -> Iterator[str]:
     journals = (path.read_text(encoding="utf-8") for path in RunFolder(folder).attempts.glob("made-*.csv"))
     listed = {line for text in journals for line in text.splitlines()}
     made = set()
-    for stem, attempts in all_entries(folder).items():
+    for stem, attempts in all_entries(folder):
         run = run_of_stem(stem)
         for entry in attempts:
             place = f"{stem}/{entry.number}"

@@ -89,7 +89,7 @@ def test_runs_and_trials_with_a_common_name_are_apart(tmp_path: Path) -> None:
     ]  # fmt: skip
     for run in runs:
         made(tmp_path, run.stem, run)
-    assert {stem: found[-1].answer.read_text() for stem, found in all_entries(tmp_path).items()} == {
+    assert {stem: found[-1].answer.read_text() for stem, found in all_entries(tmp_path)} == {
         run.stem: run.stem for run in runs
     }
     assert {record.run for _, record in all_records(tmp_path)} == set(runs)

@@ -74,7 +74,7 @@ def test_a_benchmark_outlives_its_shell_is_started_once_stopped_killed_and_gone_
     assert "anna, with" in skill("-n")
     assert "it continues after this shell is closed" in skill("--cores", "2")
     assert wait_for(lambda: len(foreign.ledger()) == 2)
-    assert "--status shows its progress" in skill("--run", "r", fails=True)
+    assert "Another Snakemake is running on bench/r" in skill("--run", "r", fails=True)
     assert "r has no results yet" in skill("--report", fails=True)
     said = skill("--status")
     assert "Snakemake is running" in said

@@ -196,7 +196,7 @@ def test_attempts_of_another_machine_are_taken_only_with_the_same_settings(confi
     finish(same, RUN._replace(task="t1"))
     shutil.copytree("bench/same/attempts", "bench/r/attempts", dirs_exist_ok=True)
     merged = schedule_of(config)
-    follow_store(merged)
+    follow_store(merged, is_dry=False)
     assert [run.stem for run in merged.missing_runs if not merged.needs_agent(run)] == ["t1-with"]
     assert Path("bench/r/attempts/made-1.csv").read_text(encoding="utf-8").split() == ["t0-with/1", "t1-with/1"]
     assert spent(merged.folder)["runs"] == 2

@@ -15,10 +15,9 @@ from __future__ import annotations
 import fcntl
 import json
 import os
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from enum import StrEnum
-from itertools import chain
 from pathlib import Path
 from typing import Literal, NamedTuple
 
@@ -140,24 +139,27 @@ class Entry(NamedTuple):
         self.record.replace(self.folder / DAMAGED)
 
 
+Store = Mapping[str, Sequence[Entry]]
+"""Run -> its attempts that have an answer, by the run's stem."""
+
+
 def all_records(folder: Path) -> Iterator[tuple[Entry, Record]]:
     """The attempts of all runs that have an intact record, with it."""
-    for entry in chain.from_iterable(all_entries(folder).values()):
-        with suppress(OSError, ValueError):
-            yield entry, from_json(entry.record.read_text(encoding="utf-8"))
+    for _, attempts in all_entries(folder):
+        for entry in attempts:
+            with suppress(OSError, ValueError):
+                yield entry, from_json(entry.record.read_text(encoding="utf-8"))
 
 
 def entries(folder: Path, run: RunId) -> list[Entry]:
     """The attempts of a run that have an answer, oldest first."""
-    return _entries(RunFolder(folder).attempts / run.stem)
+    return _entries(f"{RunFolder(folder).attempts}/{run.stem}")
 
 
-def all_entries(folder: Path) -> dict[str, list[Entry]]:
-    """The attempts of every run, by its stem."""
-    top = RunFolder(folder).attempts
-    stems = [name for name in _folders(top) if not _is_trial(name)]
-    stems += [f"{trial}/{name}" for trial in _folders(top) if _is_trial(trial) for name in _folders(top / trial)]
-    return {stem: found for stem in sorted(stems) if (found := _entries(top / stem))}
+def all_entries(folder: Path) -> Iterator[tuple[str, list[Entry]]]:
+    """The stem and the attempts of every run that has one. Each run costs two listings: call it seldom."""
+    top = str(RunFolder(folder).attempts)
+    return ((stem, found) for stem in sorted(_stems(top)) if (found := _entries(f"{top}/{stem}")))
 
 
 def run_files(folder: Path, run: RunId) -> Entry:
@@ -187,7 +189,7 @@ def new_entry(folder: Path, run: RunId) -> Entry:
     """A new entry for the next attempt of a run; its number is used by no other process."""
     top = RunFolder(folder).attempts / run.stem
     top.mkdir(parents=True, exist_ok=True)
-    number = max((int(name) for name in _folders(top) if name.isdecimal()), default=0)
+    number = max(map(int, filter(str.isdecimal, _names(str(top)))), default=0)
     while True:
         number += 1
         with suppress(FileExistsError):
@@ -205,15 +207,21 @@ def show(folder: Path, run: RunId) -> None:
     write_atomic(view_of(folder, run), run_files(folder, run).answer.read_bytes())
 
 
-def stale_views(folder: Path, runs: Iterable[RunId], max_rounds: int) -> list[RunId]:
-    """The runs that are to be repeated, although an answer is shown."""
-    shown = (run for run in runs if view_of(folder, run).exists())
-    return [run for run in shown if not state_of(entries(folder, run), max_rounds).is_final]
+def shown_stems(folder: Path) -> frozenset[str]:
+    """The stems of the runs whose answers are shown, by folder listings: no file is opened."""
+    return frozenset(stem[:-3] for stem in _stems(str(RunFolder(folder).runs)) if stem.endswith(".md"))
 
 
-def withdraw(folder: Path, runs: Iterable[RunId], max_rounds: int) -> list[RunId]:
+def stale_views(folder: Path, runs: Iterable[RunId], max_rounds: int, store: Store | None = None) -> list[RunId]:
+    """The runs that are to be repeated, although an answer is shown. `store`: all entries, when they are known."""
+    shown, store = shown_stems(folder), dict(all_entries(folder)) if store is None else store
+    shown_runs = [(run, stem) for run in runs if (stem := run.stem) in shown]
+    return [run for run, stem in shown_runs if not state_of(store.get(stem, ()), max_rounds).is_final]
+
+
+def withdraw(folder: Path, runs: Iterable[RunId], max_rounds: int, store: Store | None = None) -> list[RunId]:
     """Removes the views of runs that are to be repeated, so that Snakemake misses them; returns these runs."""
-    due = stale_views(folder, runs, max_rounds)
+    due = stale_views(folder, runs, max_rounds, store)
     for run in due:
         view_of(folder, run).unlink(missing_ok=True)
     return due
@@ -245,18 +253,23 @@ def note_made(folder: Path, wave: int, entry: Entry) -> None:
         journal.write(line)
 
 
-def _entries(top: Path) -> list[Entry]:
-    numbered = sorted((int(name), name) for name in _folders(top) if name.isdecimal())
-    found = (Entry(top / name, frozenset(os.listdir(top / name))) for _, name in numbered)
-    return [entry for entry in found if ANSWER in entry.files]
+def _entries(top: str) -> list[Entry]:
+    numbers = sorted(filter(str.isdecimal, _names(top)), key=int)
+    found = ((f"{top}/{number}", _names(f"{top}/{number}")) for number in numbers)
+    return [Entry(Path(place), frozenset(names)) for place, names in found if ANSWER in names]
 
 
-def _folders(top: Path) -> Iterator[str]:
+def _stems(top: str) -> Iterator[str]:
+    """The names in a folder with one for each trial but the first, whose names are there."""
+    for name in _names(top):
+        yield from (f"{name}/{each}" for each in _names(f"{top}/{name}")) if _is_trial(name) else (name,)
+
+
+def _names(folder: str) -> list[str]:
     try:
-        with os.scandir(top) as there:
-            yield from [each.name for each in there if each.is_dir()]
+        return os.listdir(folder)
     except (FileNotFoundError, NotADirectoryError):
-        return
+        return []
 
 
 def _is_trial(name: str) -> bool:

@@ -48,7 +48,7 @@ def keep_plan(folder: Path, plan: Plan) -> None:
     stored = _stored_plans(folder)
     content = f"{json.dumps(plan, indent=1, sort_keys=True, ensure_ascii=False)}\n".encode(errors="replace")
     name = f"{sha256(content)[:_DIGITS]}.json"
-    if not all_entries(folder):
+    if not any(all_entries(folder)):
         for _, path in stored:
             path.unlink()
         stored = []

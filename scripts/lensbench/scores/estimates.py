@@ -220,7 +220,7 @@ def limits_changed(folder: Path, gate: GateSettings) -> list[Reason]:
 
 def voided_runs(folder: Path) -> set[str]:
     """The hashes of discarded runs, except those that a person discarded."""
-    filed = map(rounds, all_entries(folder).values())
+    filed = (rounds(attempts) for _, attempts in all_entries(folder))
     voided = (entry for found in filed for entry, discard in found if discard.reason != DiscardReason.BY_HAND)
     records = (from_json(entry.record.read_text(encoding="utf-8")) for entry in voided if RECORD in entry.files)
     return {identity(record.attempt.started_at, record.answer_sha256) for record in records}

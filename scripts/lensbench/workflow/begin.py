@@ -9,11 +9,10 @@ from __future__ import annotations
 import os
 import shutil
 import sys
-from collections.abc import Callable
 from pathlib import Path
 
 from lensbench.core.errors import UserError
-from lensbench.core.records import RunId, from_json, sha256
+from lensbench.core.records import from_json, sha256
 from lensbench.core.run_folder import RunFolder
 from lensbench.core.store import DISCARD, RECORD, Entry, all_entries, journal_of, show, stale_views, withdraw
 from lensbench.core.system.claim import claim
@@ -31,31 +30,30 @@ def begin(schedule: Schedule) -> None:
     """
     folder = schedule.folder
     claim(folder)
-    date_back(folder)
     RunFolder(folder).checksums.touch()
     RunFolder(folder).attempts.mkdir(exist_ok=True)
     if not RunFolder(folder).preflight.exists():  # rules have it as an input, but not every start writes it
         write_json(RunFolder(folder).preflight, {})
     check = FolderCheck(folder, read_index(folder), schedule.own)
+    date_back(folder, {name: modified for name, (_, modified, _) in check.whole.items()})
     for damage in check.damages:
         _say(f"{folder / damage.name} is damaged ({damage.why}): {_repair(schedule, damage)}")
     write_index(folder, check)
 
 
-def follow_store(schedule: Schedule) -> None:
-    """Brings journals and views in line with the store, which a person or another machine may have changed."""
-    recorded = _recorded(schedule.folder)
-    _count_foreign(schedule.folder, recorded)
-    _write_journals(schedule, recorded)
-    plan = RunFolder(schedule.folder).plan
-    if plan.exists() and not Path(schedule.plan_mark).exists():
-        os.utime(plan, (1, 1))  # of other settings: any target rewrites it
-    say_differences(schedule, withdraw)
-
-
-def say_differences(schedule: Schedule, find: Callable[[Path, list[RunId], int], list[RunId]] = stale_views) -> None:
-    """Says which runs a start repeats, and which answers come back from the store, without an agent."""
-    for run in find(schedule.folder, schedule.runs, schedule.max_rounds):
+def follow_store(schedule: Schedule, is_dry: bool) -> None:
+    """Brings journals and views in line with the store, which a person or another machine may have changed; says which
+    runs a start repeats, and which answers come back from the store, without an agent. A dry run only says so."""
+    store = dict(all_entries(schedule.folder))
+    if not is_dry:
+        recorded = [(stem, entry) for stem, made in store.items() for entry in made if RECORD in entry.files]
+        _count_foreign(schedule.folder, recorded)
+        _write_journals(schedule, recorded)
+        plan = RunFolder(schedule.folder).plan
+        if plan.exists() and not Path(schedule.plan_mark).exists():
+            os.utime(plan, (1, 1))  # of other settings: any target rewrites it
+    find = stale_views if is_dry else withdraw
+    for run in find(schedule.folder, schedule.runs, schedule.max_rounds, store):
         _say(f"{run.stem}: its answer does not count in {RunFolder(schedule.folder).attempts}; a start repeats it")
     if names := [run.stem for run in schedule.missing_runs if not schedule.needs_agent(run)]:
         _say(
@@ -88,10 +86,6 @@ def _count_foreign(folder: Path, recorded: list[tuple[str, Entry]]) -> None:
             if record.source == "run" and not is_list_lost:
                 spend(folder, runs=1, hours=(record.attempt.duration_s or 0) / 3600, usd=record.outcome.cost_usd or 0)
             note_checksum(folder, name, content)
-
-
-def _recorded(folder: Path) -> list[tuple[str, Entry]]:
-    return [(stem, entry) for stem, made in all_entries(folder).items() for entry in made if RECORD in entry.files]
 
 
 def foretell(schedule: Schedule) -> None:

@@ -46,13 +46,13 @@ class FolderCheck:
     def __init__(self, folder: Path, known: dict[str, list[int]] | None = None, own: Set[str] = frozenset()) -> None:
         self.folder = folder
         self._own = own
-        self._known = known or {}
+        self.known = known or {}
         self._noted = read_checksums(folder)
         self.whole: dict[str, list[int]] = {}
         self.damages = [*self._attempts(), *self._derived()]
 
     def _attempts(self) -> Iterator[Damage]:
-        for stem, attempts in all_entries(self.folder).items():
+        for stem, attempts in all_entries(self.folder):
             recorded = (entry for entry in attempts if RECORD in entry.files)
             damages = [damage for entry in recorded if (damage := self._damage(stem, entry))]
             yield from damages
@@ -96,9 +96,12 @@ class FolderCheck:
     def _are_known(self, *names: str) -> bool:
         """True when all of these files exist and are unchanged since they were found intact. Notes them as intact; a
         file that turns out to be damaged is not written to the index."""
-        now = {name: state for name in names if (state := _state(f"{self.folder}/{name}"))}
-        self.whole |= now
-        return len(now) == len(names) and all(self._known.get(name) == state for name, state in now.items())
+        are_known = True
+        for name in names:
+            if state := _state(f"{self.folder}/{name}"):
+                self.whole[name] = state
+            are_known &= state is not None and self.known.get(name) == state
+        return are_known
 
 
 def read_index(folder: Path) -> dict[str, list[int]]:
@@ -112,10 +115,10 @@ def read_index(folder: Path) -> dict[str, list[int]]:
 
 def write_index(folder: Path, check: FolderCheck) -> None:
     """Writes the list of intact files."""
-    damaged = {damage.name for damage in check.damages}
-    whole = {name: state for name, state in check.whole.items() if name not in damaged}
-    if whole != read_index(folder):
-        write_json(RunFolder(folder).checked, whole)
+    for damage in check.damages:
+        check.whole.pop(damage.name, None)
+    if check.whole != check.known:
+        write_json(RunFolder(folder).checked, check.whole)
 
 
 def _state(path: str) -> list[int] | None:

@@ -11,7 +11,7 @@ from lensbench.core.rows import ScoreRow, ValidityRow
 from lensbench.core.run_folder import RunFolder
 from lensbench.core.run_status import RunStatus
 from lensbench.core.store import DISCARD, Discard, entries, rounds, run_files, show, view_of
-from lensbench.core.system.claim import at_work
+from lensbench.core.system.claim import refuse_if_at_work
 from lensbench.core.system.program import add_run_folder, run_folder, run_program
 from lensbench.core.tables import read_table, run_of_row
 from lensbench.plan.waves import read_opened_plan
@@ -24,7 +24,7 @@ from lensbench.workflow.render import render_present
 
 def discard(folder: Path, name: str, why: str) -> RunId:
     """Records the run as discarded by hand, with its current score. Raises UserError when it is not valid."""
-    _refuse_at_work(folder)
+    refuse_if_at_work(folder)
     run = _run_of(folder, name)
     judge_present(folder)
     score_all(folder)
@@ -40,7 +40,7 @@ def discard(folder: Path, name: str, why: str) -> RunId:
 
 def take_back(folder: Path, name: str) -> RunId:
     """Undoes a discard by hand. Raises UserError when the run was not discarded so, or was repeated since."""
-    _refuse_at_work(folder)
+    refuse_if_at_work(folder)
     run = _run_of(folder, name)
     filed = [entry for entry, discard in rounds(entries(folder, run)) if discard.reason == DiscardReason.BY_HAND]
     if not filed:
@@ -61,13 +61,6 @@ def _run_of(folder: Path, name: str) -> RunId:
         hint = did_you_mean(stem, stems) or f"; runs are named <task>-<condition>, such as {next(iter(stems))}"
         raise UserError(f"{folder} has no run {name!r}{hint}")
     return stems[stem]
-
-
-def _refuse_at_work(folder: Path) -> None:
-    if worker := at_work(folder):
-        raise UserError(
-            f"Snakemake is running on {folder} (process {worker.process} on {worker.host}); wait until it ends"
-        )
 
 
 def main() -> None:

@@ -55,7 +55,7 @@ def read_schedule(
     found, named = planning.changes(old, plan), list(old["accepted_changes"])
     for other in merged:
         found += [change for change in planning.changes(other, plan) if change not in [*found, *named]]
-    if not any(attempts[-1].counts for attempts in all_entries(schedule.folder).values()):
+    if not any(attempts[-1].counts for _, attempts in all_entries(schedule.folder)):
         found = []
     elif dealt := planning.dealt_tasks(old, plan):
         schedule = replace(schedule, plan={**plan, "dealt": dealt})

@@ -16,9 +16,9 @@ from lensbench.agents import services
 from lensbench.changes import CHANGE
 from lensbench.core.conditions import compared
 from lensbench.core.frozen_plan import Plan
-from lensbench.core.records import RunId, trial_folder
+from lensbench.core.records import RunId, run_of_stem
 from lensbench.core.run_folder import RunFolder
-from lensbench.core.store import entries, journal_of, run_files, state_of, view_of
+from lensbench.core.store import entries, journal_of, run_files, shown_stems, state_of, view_of
 from lensbench.core.system import backoff
 from lensbench.plan import freeze as planning
 from lensbench.plan.brought import condition_files
@@ -124,9 +124,7 @@ class Schedule:
 
     @cached_property
     def _shown(self) -> frozenset[str]:
-        """The stems of the runs whose answers are shown, by folder listings: no file is opened."""
-        runs, trials = RunFolder(self.folder).runs, map(trial_folder, range(1, self.config.trials + 1))
-        return frozenset(f"{trial}{name[:-3]}" for trial in trials for name in _names(runs / trial))
+        return shown_stems(self.folder)
 
     @property
     def missing_runs(self) -> list[RunId]:
@@ -290,15 +288,6 @@ class Schedule:
         return SPARE_MIN + math.ceil((self.config.start_gate.limit_s + self.config.agent.retries * attempt_s) / 60)
 
 
-def _names(folder: Path) -> list[str]:
-    try:
-        return os.listdir(folder)
-    except FileNotFoundError:
-        return []
-
-
 def run_of(task: str, condition: str, trial: str) -> RunId:
     """The run for the wildcards of a file name; `trial` is a folder such as `t2/`, or empty."""
-    number = int(trial.strip("t/")) if trial else 1
-    assert trial_folder(number) == trial
-    return RunId(task, condition, number)
+    return run_of_stem(f"{trial}{task}-{condition}")

@@ -16,7 +16,7 @@ from typing import NamedTuple, NoReturn
 
 from lensbench.core.errors import UserError
 from lensbench.core.run_folder import RunFolder
-from lensbench.core.system.claim import at_work
+from lensbench.core.system.claim import at_work, refuse_if_at_work
 from lensbench.core.system.places import ROOT
 from lensbench.core.system.program import run_program
 from lensbench.plan.config import RUN_ID
@@ -86,15 +86,6 @@ def start(bench: Bench, options: Sequence[str]) -> None:
     print(*made.said().splitlines()[-LAST_LINES:], sep="\n")
     if code:
         raise UserError(f"Snakemake ended with exit code {code}; full log: {made.log}")
-
-
-def refuse_if_at_work(folder: Path) -> None:
-    """Raises UserError when Snakemake is running on the run folder."""
-    if worker := at_work(folder):
-        raise UserError(
-            f"{folder} is already running (process {worker.process} on {worker.host}, since {worker.since});"
-            " --status shows its progress, --stop stops it"
-        )
 
 
 def write_tasks(bench: Bench, options: Sequence[str]) -> None:

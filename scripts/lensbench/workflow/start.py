@@ -63,7 +63,7 @@ def read_start(workflow: Any, module: str | None, config: Mapping[str, Any]) -> 
         if workflow.is_main_process:
             schedule = read_schedule(config, workflow.configfiles, begin.foretell if is_dry else begin.begin)
             if schedule.config.makes_benchmark:
-                (begin.say_differences if is_dry else begin.follow_store)(schedule)
+                begin.follow_store(schedule, is_dry)
             _ = schedule.judging.names  # files of people that are damaged are said here
         else:
             schedule = frozen_schedule(os.environ.get(settings))

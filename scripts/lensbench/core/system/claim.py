@@ -80,6 +80,12 @@ def _lock(file: IO[str]) -> bool:
     return False
 
 
+def refuse_if_at_work(folder: Path) -> None:
+    """Raises UserError when a Snakemake works on the run folder."""
+    if at_work(folder):
+        raise UserError(_refusal(folder))
+
+
 def _refusal(folder: Path) -> str:
     worker = last_worker(folder)
     who = f" (process {worker.process} on {worker.host}, since {worker.since})" if worker else ""

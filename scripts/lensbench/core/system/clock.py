@@ -7,28 +7,32 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from contextlib import suppress
 from itertools import chain
 from pathlib import Path
 
 from lensbench.core.run_folder import RunFolder
 
+FLAT = ("", RunFolder.runs, RunFolder.attempts)
 FOLDERS = (
-    "", RunFolder.frozen_settings, RunFolder.prompts, RunFolder.changes, RunFolder.runs, RunFolder.attempts,
-    RunFolder.tests, RunFolder.looks, RunFolder.judge_verdicts, RunFolder.guesses,
+    RunFolder.frozen_settings, RunFolder.prompts, RunFolder.changes, RunFolder.tests, RunFolder.looks,
+    RunFolder.judge_verdicts, RunFolder.guesses,
 )  # fmt: skip
 """The folders whose files are inputs of a rule; those of trials are below them."""
 
 
-def date_back(folder: Path) -> None:
-    """Shifts future timestamps of rule inputs back, so that the newest is now."""
+def date_back(folder: Path, checked: Mapping[str, int]) -> None:
+    """Shifts future timestamps of rule inputs back, so that the newest is now. `checked`: the files of runs, and when
+    they were modified, in ns."""
     now = time.time_ns()
-    paths = chain.from_iterable(_inside(folder / name, name != "") for name in FOLDERS)
-    ahead = {path: date for path in paths if (date := _date(path)) > now}
+    paths = chain.from_iterable(_inside(folder / name, name in FOLDERS) for name in (*FLAT, *FOLDERS))
+    dates = {f"{folder}/{name}": date for name, date in checked.items() if date > now}
+    ahead = dates | {path: date for path in paths if (date := _date(path)) > now}
+    newest = max(ahead.values(), default=now)
     for path, date in ahead.items():
         with suppress(OSError):  # a read-only folder
-            os.utime(path, ns=(now, date - max(ahead.values()) + now))
+            os.utime(path, ns=(now, date - newest + now))
 
 
 def _inside(folder: Path, recursive: bool) -> Iterable[str]:

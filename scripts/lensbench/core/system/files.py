@@ -113,13 +113,13 @@ def read_checksums(folder: Path) -> dict[str, str]:
         text = RunFolder(folder).checksums.read_text(errors="replace", encoding="utf-8")
     except FileNotFoundError:
         return {}
-    lines = (line.partition("  ") for line in text.split("\n"))
-    return {name: checksum for checksum, _, name in lines if len(checksum) == 64 and _is_inside(name)}
+    lines = text.split("\n")
+    return {line[66:]: line[:64] for line in lines if line[64:66] == "  " and _is_inside(line[66:])}
 
 
 def _is_inside(name: str) -> bool:
     """Whether a path stays in the folder: damaged files are deleted, and the list is not trusted."""
-    return bool(name) and not name.startswith("/") and ".." not in name.split("/")
+    return name[:1] not in ("", "/") and (".." not in name or ".." not in name.split("/"))
 
 
 @contextmanager
