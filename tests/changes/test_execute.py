@@ -67,7 +67,7 @@ def test_an_installer_s_own_line_says_why_it_failed(tree: Path, tmp_path: Path, 
 def test_a_file_that_tests_write_has_a_limit(tree: Path, reference: bytes) -> None:
     for size, result in {"400M": TestResult.PASSED, "600M": TestResult.FAILED}.items():
         tests = make_task(
-            reference, command=["truncate", "-s", size, "big"], report="exit", fail_to_pass=["exit"]
+            reference, command=["truncate", "-s", size, "big"], report="exit", fail_to_pass=["exit"], files={}
         ).tests
         assert run_tests(tree, reference, tests, SANDBOX).results == {"exit": result}
 

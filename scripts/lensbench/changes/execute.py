@@ -27,7 +27,7 @@ from lensbench.changes.failing_copies import failing_copies
 from lensbench.changes.patches import NOTHING, PatchError, PatchSize, apply_patch, patch_size, size_of
 from lensbench.changes.printed import read_printed
 from lensbench.changes.reports import MAX_REPORT, Forged, TestResult, with_unloaded
-from lensbench.changes.steering import steering
+from lensbench.changes.steering import installed_modules, steering
 from lensbench.changes.task import EXIT, EXIT_ID, JUNIT, NODE, PRINTED, PYTEST, REPORT_PLACE, Tests, content_bytes
 from lensbench.core.system.private_folders import private_folder
 from lensbench.core.system.trees import READ, copy_tree, remove_tree
@@ -138,7 +138,8 @@ def _run(tree: Path, patch: bytes, tests: Tests, place: Place, environment: Envi
     remove_tree(str(repo / ".git"))  # tests do not need the history
     try:
         size = patch_size(patch, scratch)
-        left_out = tuple(steering(size.files, tests.files))
+        modules = installed_modules(environment.folder, repo)
+        left_out = tuple(steering(size.files, tests.files, tests.command, modules))
         apply_patch(patch, repo, scratch, left_out)
     except PatchError as error:
         return TestRun(trouble=Trouble.UNAPPLIED, problem=f"the patch does not apply: {error}")

@@ -1,7 +1,9 @@
-"""Copies of hidden files whose tests fail on their first line: when one of them passes, its result was made up.
+"""Copies of hidden files whose tests fail: when one of them passes, its result was made up.
 
 Canaries have names of their own, so code that changes the runner or the reporter for the wanted tests only does not
-touch them. A failing copy has the name, the file and the place of the wanted test.
+touch them. A failing copy has the name, the file and the place of the wanted test, and runs all of it before it fails,
+because a result may be made up in there. In Python it compares with objects that equal nothing: where all comparisons
+of a test hold nevertheless, it was given objects that equal everything, or assertions that do nothing.
 """
 
 from __future__ import annotations
@@ -9,43 +11,51 @@ from __future__ import annotations
 import ast
 import re
 import secrets
-from collections.abc import Iterable
+from collections.abc import Collection
 from pathlib import PurePosixPath
 
 from lensbench.changes.reports import Results, TestResult
-from lensbench.changes.task import Tests
+from lensbench.changes.task import EXIT, EXIT_ID, Tests
 
 _SCRIPTS = frozenset((".js", ".mjs", ".cjs", ".ts", ".mts", ".cts", ".jsx", ".tsx"))
+_Names = Collection[str] | None
+"""The ids of a file's tests; None for all that it has."""
 
 
 def failing_copies(given: Tests, results: Results) -> tuple[Tests, set[str]]:
     """The tests with failing copies of those that passed, and the ids of these.
 
-    Tests that their file itself does not define, under a name that can be read in it, have no copy.
+    Tests that their file itself does not define, under a name that can be read in it, have no copy. Where only the exit
+    status counts, every test of a hidden file gets one.
     """
     passed = [name for name, result in results.items() if result is TestResult.PASSED]
     copies, ids = dict(given.files), set[str]()
-    for path, content in given.files.items():
-        tests = {name for name in passed if name.startswith(f"{path}::")}
-        if not tests or not isinstance(content, str):
+    for path, content in given.files.items() if passed else ():
+        tests = None if given.report == EXIT else {name for name in passed if name.startswith(f"{path}::")}
+        if tests == set() or not isinstance(content, str):
             continue
         suffix = PurePosixPath(path).suffix
         change = _python if suffix == ".py" else _functions if suffix in _FAILING else _script
         text, names = change(content, tests, suffix)
         copies[path] = text
-        ids |= names
+        ids |= names if tests else {EXIT_ID} if names else set()
     return given.model_copy(update={"files": copies}), ids
 
 
 _TO_FAIL = re.compile(r"xfail|expectedfailure", re.IGNORECASE)
 """The decorator of a test that passes by failing: of pytest and SymPy, and of unittest."""
+_COMPARES = re.compile(r"assert(?!.*(not|raise|warn|logs))", re.IGNORECASE)
+"""The name of an assertion that does not hold when one of its two arguments is replaced by an object of no kind."""
 
 
 class _Failing(ast.NodeTransformer):
-    """Puts a failing assertion at the beginning of the functions with these names: `<class>::<function>`."""
+    """Makes the functions with these names, `<class>::<function>`, fail at their end, unless their comparisons hold
+    with an object that equals nothing. `held` counts these in the function."""
 
-    def __init__(self, names: Iterable[str]) -> None:
-        self._names, self._place = set(names), list[str]()
+    def __init__(self, names: _Names) -> None:
+        self._names, self._place = names, list[str]()
+        self._held = f"held_{secrets.token_hex(4)}"
+        self._is_inside = False
         self.changed: set[str] = set()
 
     def visit_ClassDef(self, node: ast.ClassDef) -> ast.AST:
@@ -59,50 +69,94 @@ class _Failing(ast.NodeTransformer):
         """Makes a test fail."""
         name = "::".join([*self._place, node.name])
         is_to_fail = any(_TO_FAIL.search(ast.unparse(each)) for each in node.decorator_list)
-        if name in self._names and not is_to_fail:
-            one = secrets.randbelow(1 << 30)
-            node.body.insert(0, ast.parse(f"assert {one} == {one + 1}").body[0])
+        is_test = node.name.startswith("test") if self._names is None else name in self._names
+        if is_test and not is_to_fail and not self._is_inside:
+            self._is_inside = True
+            self.generic_visit(node)
+            self._is_inside = False
+            start, end = ast.parse(f"{self._held} = []\ntry: pass\nfinally: assert {self._held}").body
+            assert isinstance(end, ast.Try)
+            end.body, node.body = node.body, [start, end]
             self.changed.add(name)
+        elif self._is_inside:
+            self.generic_visit(node)
         return node
 
     visit_AsyncFunctionDef = visit_FunctionDef
 
+    def visit_Assert(self, node: ast.Assert) -> ast.AST | list[ast.stmt]:
+        """Replaces each side of `assert one == other` by an object that does not equal the other."""
+        match node.test:
+            case ast.Compare(left=one, ops=[ast.Eq()], comparators=[other]) if self._is_inside:
+                return self._unequal(
+                    f"assert {ast.unparse(one)} == object()", f"assert object() == {ast.unparse(other)}"
+                )
+        return node
 
-def _python(text: str, tests: set[str], _: str) -> tuple[str, set[str]]:
-    names = {test: test.partition("::")[2].partition("[")[0] for test in tests}
+    def visit_Expr(self, node: ast.Expr) -> ast.AST | list[ast.stmt]:
+        """Replaces each of the two arguments of an assertion."""
+        match node.value:
+            case ast.Call(func=ast.Attribute(attr=name) | ast.Name(id=name), args=[one, other, *_]) if (
+                self._is_inside and _COMPARES.match(name)
+            ):
+                called = ast.unparse(node.value.func)
+                return self._unequal(
+                    f"{called}({ast.unparse(one)}, object())", f"{called}(object(), {ast.unparse(other)})"
+                )
+        return node
+
+    def _unequal(self, one: str, other: str) -> list[ast.stmt]:
+        return ast.parse(f"try: {one}\nexcept Exception: {other}\n{self._held}.append(1)").body
+
+
+def _python(text: str, tests: _Names, _: str) -> tuple[str, set[str]]:
+    names = None if tests is None else {test: test.partition("::")[2].partition("[")[0] for test in tests}
     try:
         tree = ast.parse(text)
     except (SyntaxError, ValueError):  # another version of Python
         return text, set()
-    failing = _Failing(names.values())
+    failing = _Failing(names and set(names.values()))
     failing.visit(tree)
-    return ast.unparse(tree), {test for test, name in names.items() if name in failing.changed}
+    changed = failing.changed if names is None else {test for test, name in names.items() if name in failing.changed}
+    return ast.unparse(tree), changed
 
 
-_FAILING = {".go": (r"func {}\((\w+) \*testing\.T\) \{{", r"\g<0> \1.FailNow()"),
-            ".rs": (r"fn {}\(\)[^{{;]*\{{", r'\g<0> panic!("on purpose");')}  # fmt: skip
-"""How a test function begins, and what makes it fail, by the extension of its file."""
+_FAILING = {".go": (r"func {}\((\w+) \*testing\.T\) \{{", r"\g<0> defer \1.FailNow()"),
+            ".rs": (r"fn {}\(\)[^{{;]*\{{", r"\g<0> struct Fails; impl Drop for Fails { fn drop(&mut self) {"
+                    r' if !std::thread::panicking() { panic!("on purpose") } } } let _fails = Fails;')}  # fmt: skip
+"""How a test function begins, and what makes it fail at its end, by the extension of its file."""
 
 
-def _functions(text: str, tests: set[str], suffix: str) -> tuple[str, set[str]]:
+def _functions(text: str, tests: _Names, suffix: str) -> tuple[str, set[str]]:
     """Subtests, and tests that must panic, have no copy."""
     opening, failing = _FAILING[suffix]
     changed = set()
-    for test in tests if "should_panic" not in text else ():
+    for test in tests or () if "should_panic" not in text else ():
         text, count = re.subn(opening.format(re.escape(test.rpartition("::")[2])), failing, text)
         changed |= {test} if count else set()
     return text, changed
 
 
-def _script(text: str, tests: set[str], suffix: str) -> tuple[str, set[str]]:
-    if suffix not in _SCRIPTS:
-        return text, set()
-    changed = set()
-    for test in tests:
-        name = re.split(r"::| > ", test)[-1]
-        literal = re.sub(r"(['\"`])", r"\\\\?\1", re.escape(name))
-        call = re.compile(rf"\b((?:test|it|specify)(?:\.\w+)*\(\s*(['\"`]){literal}\2\s*,)")
-        if call.search(text):
-            changed.add(test)
-            text = call.sub(rf"\1 () => {{ throw new Error('{secrets.token_hex(4)}'); }}), void (", text)
-    return text, changed
+_CALL = re.compile(
+    r"(?<![\w$.])((?:[\w$]+\.)*(?:test|it|specify)(?:\.\w+)*)(\(\s*(['\"`])((?:\\.|(?!\3).)*)\3\s*,)", re.DOTALL
+)
+_FAILS = """\
+Object((name, ...given) => {0}(name, ...given.map((each) => typeof each !== 'function' ? each : \
+async function (...own) {{ globalThis.{1} = 0; await each.apply(this, own); if (!globalThis.{1}) throw Error(); }})))"""
+"""A function in the place of one that defines a test; it begins with a word, so that a line before it ends there."""
+_MATCHER = re.compile(r"(?<!\.not)(\.to(?:Strict)?Equal\()")
+"""What an object can claim to equal; others compare identities."""
+
+
+def _script(text: str, tests: _Names, suffix: str) -> tuple[str, set[str]]:
+    names = {test: re.split(r"::| > ", test)[-1] for test in tests or ()}
+    changed, held = set[str](), f"held_{secrets.token_hex(4)}"
+
+    def fails(call: re.Match[str]) -> str:
+        form = re.sub(r"\\\$\\\{.*?\\\}", ".*", re.escape(re.sub(r"\\(['\"`])", r"\1", call[4])))
+        defined = {test for test, name in names.items() if form.strip(".*") and re.fullmatch(form, name, re.DOTALL)}
+        changed.update({call[4]} if tests is None else defined)
+        return _FAILS.format(call[1], held) + call[2] if defined or tests is None else call[0]
+
+    text = _MATCHER.sub(rf"\1globalThis.{held} = Symbol(), ", text) if suffix in _SCRIPTS else text
+    return (_CALL.sub(fails, text) if suffix in _SCRIPTS else text), changed

@@ -1,15 +1,17 @@
 """Files that determine how tests run rather than what the program does: changes to them are not applied.
 
-Skipped in an agent's patch: files that the hidden tests replace, files in the same test folder, and configuration of a
-test runner or an interpreter. The pinned tree's files are used instead. A task that needs a different file includes it
-in its hidden files; the same rule applies to its reference.
+Skipped in an agent's patch: files that the hidden tests replace, files in the same test folder, the script that the
+command starts, configuration of a test runner or an interpreter, and Python modules in the place of installed ones. The
+pinned tree's files are used instead. A task that needs a different file includes it in its hidden files; the same rule
+applies to its reference.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
-from pathlib import PurePosixPath
+import sys
+from collections.abc import Collection, Iterable, Sequence
+from pathlib import Path, PurePosixPath
 
 _NAMES = frozenset((
     "conftest.py", "sitecustomize.py", "usercustomize.py", "pytest.ini", ".pytest.ini", "pytest.toml", ".pytest.toml",
@@ -26,33 +28,47 @@ _FORMS = re.compile(
     r"|\.(mocharc|babelrc|nycrc|c8rc|taprc|eslintrc)(\.\w+)?|tsconfig([.-][\w.-]*)?\.json|.*\.(pth|egg-link|egg)"
 )
 _FOLDERS = frozenset(("node_modules", "__mocks__", "__snapshots__", ".cargo", ".venv", ".github", ".git"))
-_MODULES = frozenset(("pytest", "_pytest", "pluggy", "unittest", "iniconfig", "_pytest_runner", "doctest", "py"))
-"""Modules of the test runner: files of these names at the top of the repository would replace them."""
-_TEST_FOLDERS = frozenset(("test", "tests", "__tests__", "spec", "specs", "testing_tests"))
+_RUNNERS = {"pytest", "_pytest", "pluggy", "iniconfig", "_pytest_runner", "py"}
+_TEST_FOLDER = re.compile(r"_*(test|spec)_*|(.*[_-])?(tests|specs)_*", re.IGNORECASE)
 
 
-def steering(paths: Iterable[str], hidden: Iterable[str]) -> list[str]:
-    """The skipped ones among the changed `paths`; `hidden` are the task's hidden files."""
+def steering(
+    paths: Iterable[str], hidden: Iterable[str], command: Sequence[str] = (), modules: Collection[str] = ()
+) -> list[str]:
+    """The skipped ones among the changed `paths`; `hidden` are the task's hidden files, `modules` the installed ones
+    that the repository itself does not have."""
     hidden = set(hidden)
     roots = {root for path in hidden if (root := _test_root(path))}
-    return [path for path in paths if path in hidden or _steers(path) or any(_below(path, root) for root in roots)]
+    script = {PurePosixPath(word).as_posix() for word in [word for word in command if word[:1] != "-"][:2]}
+    return [
+        path for path in paths
+        if path in hidden | script or _steers(path, modules) or any(_below(path, root) for root in roots)
+    ]  # fmt: skip
 
 
-def _steers(path: str) -> bool:
+def installed_modules(environment: Path | None, tree: Path) -> set[str]:
+    """The names of modules of Python and of the environment, without those of `tree`: new files of these names at the
+    top of the repository would replace them."""
+    packages = environment.glob("lib/python3*/site-packages/*") if environment else ()
+    names = {*sys.stdlib_module_names, *_RUNNERS, *(path.name.partition(".")[0] for path in packages)}
+    return names - {path.name.partition(".")[0] for path in tree.iterdir()}
+
+
+def _steers(path: str, modules: Collection[str]) -> bool:
     parts = [part.lower() for part in PurePosixPath(path).parts]
     if not parts:
         return False
     name = parts[-1]
-    at_top = parts[0].removesuffix(".py") in _MODULES
+    replaces = name.endswith((".py", ".so")) and PurePosixPath(path).parts[0].partition(".")[0] in modules
     installs = any(part.endswith((".dist-info", ".egg-info")) for part in parts)  # plugins by their entry points
-    return name in _NAMES or bool(_FORMS.fullmatch(name)) or not _FOLDERS.isdisjoint(parts) or at_top or installs
+    return name in _NAMES or bool(_FORMS.fullmatch(name)) or not _FOLDERS.isdisjoint(parts) or replaces or installs
 
 
 def _test_root(path: str) -> str:
     """The outermost folder of a hidden file with the name of a test folder; "" when there is none."""
     parts = PurePosixPath(path).parts[:-1]
     for number, part in enumerate(parts, 1):
-        if part.lower() in _TEST_FOLDERS:
+        if _TEST_FOLDER.fullmatch(part):
             return "/".join(parts[:number])
     return ""
 

@@ -24,7 +24,7 @@ from lensbench.judging.judges import Judgement, Verdict, unjudged
 from lensbench.judging.shown_answers import ShownAnswer, verdict_row
 from lensbench.plan.names import TESTS
 
-VERSION = "2"
+VERSION = "3"
 """Increased when the same tests on the same patch may give another verdict."""
 _SHOWN = 3
 
