@@ -35,13 +35,12 @@ from lensbench.judging.judges import POINTS, Verdict
 from lensbench.plan.names import MECHANICAL
 from lensbench.scores import intervals
 from lensbench.scores.differences import Comparison, overall
-from lensbench.scores.gate import decide
+from lensbench.scores.gate import DEFAULTS, decide
 from lensbench.scores.objections import Reason, ReasonKind
 from lensbench.scores.readings import readings
 from lensbench.scores.run_tables import Tables
 from lensbench.scores.scores import score_run
-from lensbench.scores.sequential import look_result
-from lensbench.scores.verdict_of import DEFAULTS
+from lensbench.scores.stopping import look_result
 
 TASKS = 48
 BASELINE, TREATMENT = "without", "with"

@@ -20,25 +20,21 @@ from concurrent.futures import ProcessPoolExecutor
 from datetime import date
 from fractions import Fraction
 from functools import lru_cache
-from itertools import accumulate
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
-from directions import CASES, counted
+from directions import CASES, alone, counted, in_waves
 from habits import PEOPLE, RARE, UNKNOWABLE, seen
 from scipy.optimize import brentq
 
 from lensbench.core.numbers import exact, mean
 from lensbench.core.system.files import write_atomic
-from lensbench.plan.waves import looks_over_tasks
 from lensbench.scores import intervals
-from lensbench.scores.account import Asked, Draw, draw_all
-from lensbench.scores.gate import GateVerdict, decide
-from lensbench.scores.objections import excludes_zero
+from lensbench.scores.account import Asked, draw_all
+from lensbench.scores.gate import DEFAULTS, GateVerdict, decide
 from lensbench.scores.scores import RunFacts, compare, score_run
-from lensbench.scores.sequential import FUTILE, look_result
-from lensbench.scores.verdict_of import DEFAULTS, verdict_of
+from lensbench.scores.stopping import look_result
 
 COVERAGE = (0.935, 0.975)
 """Of an interval whose level is 95.5%."""
@@ -109,15 +105,11 @@ def delta(criteria: int, treatment: tuple[int, int], baseline: tuple[int, int]) 
 Differences = dict[str, Fraction]
 
 
-def benchmarks(world: World, replications: int, seed: int, one_treatment: bool = False) -> Iterator[Differences]:
-    """The differences of each benchmark: a number per task, over its trials. With `one_treatment` the treatment has
-    only one trial."""
+def benchmarks(world: World, replications: int, seed: int) -> Iterator[Differences]:
+    """The differences of each benchmark: a number per task, over its trials."""
     rng = np.random.default_rng(seed)
     for _ in range(0, replications, BATCH):
         drawn = verdict_counts(world, BATCH, rng)
-        if one_treatment:
-            for counts in drawn:
-                counts[:, :, 1] = counts[:, :, 1, :1]
         met, partial = (counts.tolist() for counts in drawn)
         for benchmark in range(BATCH):
             yield {
@@ -182,56 +174,31 @@ def estimated(differences: Differences, world: World) -> intervals.Estimate:
 
 def decided(found: intervals.Estimate, differences: Differences, world: World) -> GateVerdict:
     """The verdict of the first look."""
-    asked = Asked(seen(differences), DEFAULTS, 1.0)
-    drawn = drawn_at([], asked, found)
+    drawn = draw_all([], {"with": Asked(seen(differences), DEFAULTS, 1.0)}, lambda *_: True)["with"]
     return decide(found, DEFAULTS, look_result(found, 1, 1, DEFAULTS, drawn.boundary))
 
 
 def one_look(world: World, true: float, replications: int, seed: int = 1) -> Outcome:
     """Benchmarks with all runs at once."""
     verdicts: Counter[str] = Counter()
-    covered = alone = 0
+    covered = goes = 0
     for differences in benchmarks(world, replications, seed):
         estimate = estimated(differences, world)
         found = decided(estimate, differences, world)
         verdicts[found.verdict] += 1
         covered += found.low is not None and found.high is not None and found.low <= true <= found.high
-        if estimate.low is not None and estimate.high is not None:
-            alone += verdict_of(estimate.low, estimate.high, DEFAULTS["effect"] / 100) == "GO"
-    return Outcome(verdicts.total(), verdicts, covered, world.tasks, alone)
-
-
-def drawn_at(ledger: Sequence[Draw], asked: Asked, found: intervals.Estimate) -> Draw:
-    """The error that a look may spend."""
-    return draw_all(ledger, {"with": asked}, lambda _, draw: excludes_zero(found, draw.boundary, asked.gate))["with"]
+        goes += alone(estimate) == "GO"
+    return Outcome(verdicts.total(), verdicts, covered, world.tasks, goes)
 
 
 def many_looks(world: World, looks: int, settings: Mapping[str, Any], replications: int, seed: int = 1) -> Outcome:
     """Benchmarks that stop when the gate closes."""
-    repositories = repository_of(world)
-    waves = looks_over_tasks(repositories, {task: str(n % 3) for n, task in enumerate(repositories)}, looks)
-    stages = list(accumulate(waves))
-    verdicts: Counter[str] = Counter()
-    used = 0
-    for differences in benchmarks(world, replications, seed):
-        ledger: list[Draw] = []
-        for look, tasks in enumerate(stages, start=1):
-            here = {task: differences[task] for task in tasks}
-            found = intervals.estimate(here, repositories, limit=intervals.LARGEST)
-            asked = Asked(seen(here), settings, len(here) / world.tasks)
-
-            result = look_result(found, look, looks, settings, drawn_at(ledger, asked, found).boundary)
-            if not result.open and (result.conditional_power or 1) < FUTILE:
-                asked = asked._replace(fraction=1.0)
-                result = look_result(found, look, looks, settings, drawn_at(ledger, asked, found).boundary)
-            ledger.append(drawn_at(ledger, asked, found))
-            verdict = decide(found, settings, result).verdict
-            is_hopeless = (result.conditional_power or 1) < FUTILE
-            if look == looks or (not result.open and (verdict != "INCONCLUSIVE" or is_hopeless)):
-                verdicts[verdict] += 1
-                used += len(tasks)
-                break
-    return Outcome(verdicts.total(), verdicts, 0, used / verdicts.total())
+    found = [
+        in_waves(np.array([*differences.values()], dtype=float), looks, **settings)
+        for differences in benchmarks(world, replications, seed)
+    ]
+    used = sum(tasks for _, tasks in found) / len(found)
+    return Outcome(len(found), Counter(verdict for verdict, _ in found), 0, used)
 
 
 def error(share: float, replications: int) -> float:
@@ -314,7 +281,7 @@ def power(name: str, replications: int) -> Row:
 
 def looks(name: str, replications: int) -> Row:
     """45 tasks at most, for an effect of 10 points, with one look and with four."""
-    settings, true = {**DEFAULTS, "effect": 10, "power": 0.9}, float(name.rpartition(" ")[2]) / 100
+    settings, true = {"effect": 10, "power": 0.9}, float(name.rpartition(" ")[2]) / 100
     world = World(shift_for(true, BY_EFFECT), BY_EFFECT, 45)
     once, four = (many_looks(world, count, settings, replications) for count in (1, 4))
     shares = " | ".join(f"{found.share(verdict):.3f}" for verdict in ("GO", "HARM") for found in (once, four))

@@ -7,23 +7,26 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Sequence
 from fractions import Fraction
+from types import SimpleNamespace
 from typing import Any, NamedTuple
 
 import numpy as np
-from habits import Differences, estimate_of, named, seen
+from habits import estimate_of, named
 
 from lensbench.core.records import RunId
-from lensbench.scores.account import Asked, Draw, draw_all, shown_before
+from lensbench.scores.account import Draw, shown_before
 from lensbench.scores.differences import Comparison, overall
-from lensbench.scores.gate import decide
+from lensbench.scores.estimates import look_at
+from lensbench.scores.gate import DEFAULTS, decide
 from lensbench.scores.intervals import Estimate
-from lensbench.scores.objections import excludes_zero
 from lensbench.scores.readings import readings
 from lensbench.scores.run_tables import Tables
-from lensbench.scores.sequential import look_result
-from lensbench.scores.verdict_of import DEFAULTS, verdict_of
+from lensbench.scores.saving import Saving
+from lensbench.scores.stopping import stopped
 
 Floats = np.ndarray[Any, Any]
+RECORD: Any = SimpleNamespace(attempt=SimpleNamespace(started_at="2026-11-01T08:00:00Z"), answer_sha256="")
+SavingOf = Callable[[int], Saving | None]
 
 
 class Benchmark(NamedTuple):
@@ -44,43 +47,55 @@ class Case(NamedTuple):
     """The least share of what the t test finds."""
 
 
-def compared(treated: Sequence[float | None], base: Sequence[float | None], homes: Sequence[int] = ()) -> Comparison:
-    """The comparison of these scores, a task each; None for a run without one. `homes`: the repositories."""
+def compared(treated: Sequence[float], base: Sequence[float], homes: Sequence[int] = (), **gate: Any) -> Comparison:
+    """The comparison of these scores, a task each; nan for a run without one. `homes`: the repositories."""
     names = [f"t{task:03}" for task in range(len(treated))]
     tasks = {name: {"repository": f"r{home}", "category": "Debug", "criteria": 5}
              for name, home in zip(names, homes or range(len(names)), strict=True)}  # fmt: skip
-    plan: Any = {"order": names, "tasks": tasks, "trials": 1, "baseline": "without", "gate": DEFAULTS, "seed": 1}
+    plan: Any = {"order": names, "tasks": tasks, "trials": 1, "baseline": "without", "gate": {**DEFAULTS, **gate},
+                 "seed": 1, "agent": {"kind": "claude-code"}}  # fmt: skip
     scores: Any = {
-        RunId(name, condition, 1): {"score": "" if score is None else str(round(score, 4)), "criteria": "5"}
+        RunId(name, condition, 1): {"score": "" if score != score else str(round(score, 4)), "criteria": "5"}
         for condition, own in (("with", treated), ("without", base))
         for name, score in zip(names, own, strict=True)
     }
-    return Comparison(Tables(plan, [], scores, {}, [], [], {}), "with", "without")
+    records = dict.fromkeys(scores, RECORD)
+    return Comparison(Tables(plan, [], scores, {}, [], [], records), "with", "without")
 
 
 def alone(found: Estimate) -> str:
     """The verdict of the interval of level 95%."""
-    if found.low is None or found.high is None:
+    if found.low is None or found.high is None or found.low <= 0 <= DEFAULTS["effect"] / 100 <= found.high:
         return "INCONCLUSIVE"
-    return verdict_of(found.low, found.high, DEFAULTS["effect"] / 100)
+    return "HARM" if found.high < 0 else "NO-GO" if found.high < DEFAULTS["effect"] / 100 else "GO"
 
 
 def decided(comparison: Comparison, repeated: Collection[int] = (), ledger: list[Draw] | None = None) -> Benchmark:
     """The decision; `repeated` are the treatment's runs of these tasks. It is noted in the ledger."""
     found, ledger = overall(comparison), [] if ledger is None else ledger
-    differences: Differences = {
-        task: float(pairs[0][0] - pairs[0][1])
-        for task, pairs in comparison.pairs(comparison.tables.score).items() if pairs
-    }  # fmt: skip
-    now = seen(differences)
-    asked = {"with": Asked(now, DEFAULTS, 1.0)}
-    draw = draw_all(ledger, asked, lambda _, draw: excludes_zero(found, draw.boundary, DEFAULTS))["with"]
+    draw, look = look_at({"with": comparison}, {"with": found}, ledger, {"with": None})["with"]
     again = [RunId(f"t{task:03}", "with", 1) for task in repeated]
-    others = readings(comparison, again, (), now, shown_before(ledger, "with", now))
-    look = look_result(found, 1, 1, DEFAULTS, draw.boundary)
+    others = readings(comparison, again, (), draw.seen, shown_before(ledger, "with", draw.seen))
     verdict = decide(found, DEFAULTS, look, (), [*others]).verdict
     ledger.append(draw)
     return Benchmark(verdict, alone(found))
+
+
+def in_waves(
+    differences: Floats, looks: int, saving: SavingOf = lambda tasks: None, homes: Sequence[int] = (), **gate: Any
+) -> tuple[str, int]:
+    """The verdict on tasks in waves, and how many of them it took. `saving`: what the first tasks save."""
+    half, ledger = differences / 2, list[Draw]()
+    for look, tasks in enumerate(len(half) * np.arange(1, looks + 1) // looks, 1):
+        own = compared([*(0.5 + half[:tasks])], [*(0.5 - half[:tasks])], homes[:tasks], looks=looks, **gate)
+        own.plan["look"] = {"taken": look, "of": looks, "share": float(tasks / len(half))}
+        found, needed = overall(own), saving(tasks)
+        draw, result = look_at({"with": own}, {"with": found}, ledger, {"with": needed})["with"]
+        verdict = decide(found, own.plan["gate"], result, saving=needed).verdict
+        ledger.append(draw)
+        if not stopped(result, verdict).open:
+            break
+    return verdict, int(tasks)
 
 
 def of_differences(differences: Floats, homes: Sequence[int] = ()) -> Benchmark:
@@ -144,10 +159,7 @@ def crash(tasks: int, share: float, *, for_good: bool) -> Callable[[np.random.Ge
     def benchmark(rng: np.random.Generator) -> Benchmark:
         treated, base, again = runs(rng, tasks)
         lost = np.argsort(treated + rng.normal(0, 0.05, tasks))[: rng.binomial(tasks, share)]
-        if for_good:
-            left: list[float | None] = [None if task in lost else score for task, score in enumerate(treated)]
-            return decided(compared(left, [*base]))
-        treated[lost] = again()[lost]
+        treated[lost] = np.nan if for_good else again()[lost]
         return decided(compared([*treated], [*base]), lost.tolist())
 
     return benchmark
@@ -161,10 +173,9 @@ def compensated(tasks: int, share: float, *, for_good: bool) -> Callable[[np.ran
         base = np.clip(rng.normal(0.6, 0.25, tasks), 0, 1)
         crashed = (base > 0.55) & (rng.random(tasks) < share / often)
         treated = base + lost * share / (1 - share) + rng.normal(0, 0.15, tasks)
-        if not for_good:
-            return decided(compared([*treated], [*base]), np.flatnonzero(crashed).tolist())
-        left = [None if gone else score for score, gone in zip(treated, crashed, strict=True)]
-        return decided(compared(left, [*base]))
+        if for_good:
+            treated[crashed] = np.nan
+        return decided(compared([*treated], [*base]), np.flatnonzero(crashed).tolist())
 
     return benchmark
 
@@ -173,7 +184,7 @@ def one_missing(rng: np.random.Generator) -> Benchmark:
     """A gain of 10, and one of the treatment's runs is missing for good; the t test has all runs."""
     treated, base, _ = runs(rng, 24, 0.1)
     whole = decided(compared([*treated], [*base]))
-    return decided(compared([None, *treated[1:]], [*base]))._replace(alone=whole.alone)
+    return decided(compared([np.nan, *treated[1:]], [*base]))._replace(alone=whole.alone)
 
 
 def none_missing(rng: np.random.Generator) -> Benchmark:
@@ -252,7 +263,7 @@ CASES: dict[str, Case] = {
     },
     **{
         f"{share}% of the treatment's runs crash, {'for good' if good else 'made again'}, the others gain as much, "
-        f"{tasks} tasks: GO": Case(compensated(tasks, share / 100, for_good=good), GO, 1.0 if good else TAILS)
+        f"{tasks} tasks: GO": Case(compensated(tasks, share / 100, for_good=good), GO, TAILS)
         for good in (False, True) for share in (5, 10, 20) for tasks in (24, 48)
     },
     "criteria of the three worst pairs edited once: GO": Case(edited(1), GO, FALSE),

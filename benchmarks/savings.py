@@ -15,20 +15,17 @@ import re
 import sys
 from collections import Counter
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
+from directions import in_waves
 
 from lensbench.scores import intervals
-from lensbench.scores.gate import decide
 from lensbench.scores.intervals import LARGEST, Estimate, estimate
 from lensbench.scores.saving import Saving
-from lensbench.scores.sequential import look_result
-from lensbench.scores.verdict_of import DEFAULTS
 
 Floats = np.ndarray[Any, Any]
-BOUNDARY = 2.108358
-"""Of the first look: .0175 on each side."""
 MARGIN, LEAST = 0.1, math.log(0.9)
 
 
@@ -48,6 +45,7 @@ class Row(NamedTuple):
     verdicts: Sequence[str]
     at_most: float = 1.0
     at_least: float = 0.0
+    looks: int = 1
 
 
 def over(values: Floats, homes: Sequence[int], limit: float = math.inf) -> Estimate:
@@ -57,19 +55,23 @@ def over(values: Floats, homes: Sequence[int], limit: float = math.inf) -> Estim
     return estimate(named, places, seed=1, limit=limit)
 
 
-def verdicts(drawn: Drawn) -> tuple[str, bool]:
-    """The verdict, and whether the plain rule would give SAVES."""
-    score = over(drawn.scores, drawn.homes, LARGEST)
-    all_ratios = [drawn.ratios] if drawn.attempts is None else [drawn.ratios, drawn.attempts]
-    saving = Saving(
-        "cost", over(drawn.ratios, drawn.homes), [over(LEAST - each, drawn.homes) for each in all_ratios],
-        over(drawn.ratios - math.log(1.1), drawn.homes), float(np.exp(drawn.ratios).mean()),
+def saving_of(drawn: Drawn, tasks: int) -> Saving:
+    """What the first tasks save."""
+    homes, ratios = drawn.homes[:tasks], drawn.ratios[:tasks]
+    every = [ratios] if drawn.attempts is None else [ratios, drawn.attempts[:tasks]]
+    return Saving(
+        "cost", over(ratios, homes), [over(LEAST - each, homes) for each in every],
+        over(ratios - math.log(1.1), homes), float(np.exp(ratios).mean()),
     )  # fmt: skip
-    look = look_result(score, 1, 1, DEFAULTS, BOUNDARY)
-    found = decide(score, DEFAULTS, look, saving=saving)
+
+
+def verdicts(drawn: Drawn, looks: int) -> tuple[str, bool]:
+    """The verdict, and whether the plain rule would give SAVES on all tasks."""
+    verdict, _ = in_waves(drawn.scores, looks, partial(saving_of, drawn), drawn.homes)
+    score, change = over(drawn.scores, drawn.homes, LARGEST), over(drawn.ratios, drawn.homes)
     plain_score = score.low if score.sd else score.delta
-    plain_cost = saving.change.high if saving.change.sd else saving.change.delta
-    return found.verdict, (plain_score or 0.0) > -MARGIN and (plain_cost or 0.0) < LEAST
+    plain_cost = change.high if change.sd else change.delta
+    return verdict, (plain_score or 0.0) > -MARGIN and (plain_cost or 0.0) < LEAST
 
 
 def saves(rng: np.random.Generator, tasks: int, share: float = 0.6, spread: float = 0.5) -> Floats:
@@ -175,6 +177,12 @@ ROWS: dict[str, Row] = {
         for spread, tasks, aim in ((0.25, 48, 0.55), (0.25, 96, 0.9), (0.12, 48, 0.9), (0.0, 40, 0.95))
     },
     "power: 25% saved, spread 25, 96 tasks": equal(96, 0.25, share=0.75),
+    "four looks, a tenth loses everything, the others spread by 0, 96 tasks": tenth_lost(96, 0.0)._replace(looks=4),
+    "four looks, 10 lost: normal, spread 25, 96 tasks": lost("normal, spread 25", 96)._replace(looks=4),
+    "four looks, 10% saved: normal, 96 tasks": not_cheaper("normal", 96)._replace(looks=4),
+    "four looks, no difference, and 10% saved, 48 tasks: GO or SAVES": neither(48)._replace(looks=4),
+    "four looks, power: 40% saved, spread 25, 96 tasks": equal(96, 0.25, 0.9)._replace(looks=4),
+    "four looks, power: 40% saved, spread 12, 48 tasks": equal(48, 0.12, 0.9)._replace(looks=4),
 }  # fmt: skip
 """The rows by name; 40% is saved where nothing else is said."""
 
@@ -192,7 +200,7 @@ def main() -> None:
         if not re.search(arguments.only, name):
             continue
         rng = np.random.default_rng(1)
-        found = [verdicts(row.draw(rng)) for _ in range(count)]
+        found = [verdicts(row.draw(rng), row.looks) for _ in range(count)]
         told = Counter(verdict for verdict, _ in found)
         share = sum(told[verdict] for verdict in row.verdicts) / count
         error = 3 * math.sqrt(max(share * (1 - share), row.at_most * (1 - row.at_most)) / count)

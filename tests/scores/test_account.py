@@ -18,8 +18,8 @@ from lensbench.core.system.files import plain, write_json
 from lensbench.runs.reasons import DiscardReason
 from lensbench.scores.account import Asked, Draw, SeenPair, draw, draw_all, note, number_of, read_ledger, shown_before
 from lensbench.scores.estimates import write_estimates
+from lensbench.scores.gate import DEFAULTS
 from lensbench.scores.sequential import HIGHEST, SHARE, boundaries, even_fractions, level_of
-from lensbench.scores.verdict_of import DEFAULTS
 
 Make = Callable[..., Any]
 

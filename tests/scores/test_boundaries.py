@@ -10,17 +10,15 @@ from scipy.stats import multivariate_normal, norm, t
 
 from lensbench.core.errors import UserError
 from lensbench.plan.waves import looks_over_tasks
+from lensbench.scores.gate import DEFAULTS
 from lensbench.scores.intervals import Estimate, estimate
+from lensbench.scores.saving import Saving
 from lensbench.scores.sequential import (
-    FUTILE,
     boundaries,
-    conditional_power,
     even_fractions,
-    futile_below,
-    look_result,
     next_boundary,
 )
-from lensbench.scores.verdict_of import DEFAULTS
+from lensbench.scores.stopping import conditional_power, look_result, stopped, worthwhile
 
 
 def spread_around(mean: float, spread: float, tasks: int = 12) -> Estimate:
@@ -83,12 +81,6 @@ def test_trials_have_more_information_early_and_err_less_for_it() -> None:
     assert 0.015 < (paths >= boundaries(even_fractions(3))).any(axis=1).mean() < 0.025
 
 
-@pytest.mark.parametrize("fractions", [(), (0.5, 0.5), (0.0, 1.0), (0.5, 1.5), (0.6, 0.3)])
-def test_fractions_that_do_not_rise_to_one_are_refused(fractions: tuple[float, ...]) -> None:
-    with pytest.raises(ValueError, match="fractions"):
-        boundaries(fractions)
-
-
 @given(
     tasks=st.lists(st.integers(0, 999), unique=True, min_size=8, max_size=60),
     looks=st.integers(1, 8),
@@ -138,15 +130,41 @@ def test_the_interval_of_a_look_uses_its_boundary_on_the_t_distribution() -> Non
 
 @pytest.mark.parametrize(("mean", "spread", "is_open", "why"), [
     (0.20, 0.1, False, "the verdict is GO"), (-0.20, 0.1, False, "the verdict is HARM"),
-    (-0.02, 0.05, False, "the verdict is NO-GO"), (0.08, 0.2, True, "the chance of a GO"),
+    (0.0, 0.05, False, "the verdict is NO-GO"), (0.08, 0.2, True, "the chance of a GO, SAVES or HARM"),
+    (-0.09, 0.2, True, "the chance of a GO, SAVES or HARM"),  # a loss that goes on like this is a HARM
+    (-0.03, 0.05, True, "the chance of a GO, SAVES or HARM"),  # a NO-GO that a HARM may follow
     (-0.04, 0.2, False, "below 20%"),
 ])  # fmt: skip
-def test_the_next_wave_runs_only_while_a_verdict_is_out_of_reach_and_a_go_is_not(
+def test_the_next_wave_runs_only_while_a_verdict_is_out_of_reach_and_one_is_likely(
     mean: float, spread: float, is_open: bool, why: str
 ) -> None:
     result = look_result(spread_around(mean, spread, 24), 2, 4, DEFAULTS, 2.963)
     assert result.open is is_open
     assert why in result.why
+
+
+def saving(mean: float, spread: float = 0.1, tasks: int = 24) -> Saving:
+    """What the treatment saves beyond the least, as log ratios."""
+    ratios = spread_around(mean, spread, tasks)
+    return Saving("cost", ratios, [ratios], spread_around(-1, spread, tasks), 0.6)
+
+
+@pytest.mark.parametrize(("mean", "saved", "tasks", "is_open"), [
+    (-0.04, 0.4, 24, True),  # 48 tasks in all can show that answers are at most 10 points worse
+    (-0.04, 0.4, 16, False),  # 32 cannot
+    (-0.04, -0.1, 24, False),  # nothing is saved
+])  # fmt: skip
+def test_runs_that_cannot_give_a_go_go_on_while_savings_are_likely(
+    mean: float, saved: float, tasks: int, is_open: bool
+) -> None:
+    half = spread_around(mean, 0.2, tasks)
+    assert look_result(half, 2, 4, DEFAULTS, 6.0, saving(saved, tasks=tasks)).open is is_open
+
+
+def test_the_gates_own_verdict_ends_the_runs_and_not_what_the_intervals_alone_allow() -> None:
+    found = look_result(spread_around(0.0, 0.1, 24), 2, 4, DEFAULTS, 2.963, saving(0.4))
+    assert (found.open, found.why) == (False, "the verdict is SAVES")
+    assert stopped(found, "NO-GO").open  # while unseen losses forbid SAVES
 
 
 def test_the_last_look_closes_the_gate() -> None:
@@ -159,26 +177,17 @@ def test_without_an_interval_the_runs_go_on_until_the_last_look() -> None:
     first = look_result(same, 1, 2, DEFAULTS, 2.963)
     assert (first.z, first.conditional_power) == (None, None)
     assert (first.open, first.why) == (True, "all differences are the same")
-    assert look_result(estimate({}, {}), 1, 2, DEFAULTS, 2.963).why == "nothing can be estimated yet"
+    assert look_result(estimate({}, {}), 1, 2, DEFAULTS, 2.963).why == "nothing can be estimated"
     assert not look_result(same, 2, 2, DEFAULTS, 2.0).open
 
 
 def test_conditional_power_is_that_of_a_brownian_path_to_the_last_look() -> None:
-    time, z, effect, se = 0.5, 0.4, 5.0, 0.02
-    planned_se = se * np.sqrt(time)
-    drift = effect / 100 / planned_se
+    time, z, drift = 0.5, 0.4, 3.5
     rest = np.random.default_rng(1).normal(drift * (1 - time), np.sqrt(1 - time), 400_000)
     simulated = (z * np.sqrt(time) + rest >= 2.014).mean()
-    assert conditional_power(z, se, time, 2.014, DEFAULTS) == pytest.approx(simulated, abs=0.003)
+    assert conditional_power(z, time, drift, 2.014) == pytest.approx(simulated, abs=0.003)
 
 
 def test_a_plan_too_small_for_the_smallest_worthwhile_effect_is_not_futile_from_the_start() -> None:
-    drift = norm.isf(0.025) + norm.ppf(0.8)  # what the planned runs detect with 80% power
-    expected = norm.sf((2.014 - 0.75 * drift) / 0.75**0.5)
-    assert conditional_power(0.0, 0.2, 0.25, 2.014, DEFAULTS) == pytest.approx(expected)
-
-
-def test_a_z_below_which_the_runs_stop_has_the_conditional_power_of_the_rule() -> None:
-    for se, time in ((0.02, 0.25), (0.05, 0.5), (0.2, 0.75)):
-        z = futile_below(se, time, 2.014, DEFAULTS)
-        assert conditional_power(z, se, time, 2.014, DEFAULTS) == pytest.approx(FUTILE)
+    assert worthwhile(0.2, 0.25, DEFAULTS) == pytest.approx(norm.isf(0.025) + norm.ppf(0.8))
+    assert worthwhile(0.02, 0.25, DEFAULTS) == pytest.approx(0.05 / 0.01)

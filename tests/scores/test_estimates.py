@@ -22,7 +22,8 @@ from lensbench.core.system.program import run_stage
 from lensbench.results.page.page import write_page
 from lensbench.scores.estimates import write_estimates
 from lensbench.scores.intervals import SCOPE, estimate
-from lensbench.scores.sequential import SHARE, LookResult, look_result
+from lensbench.scores.sequential import SHARE, LookResult
+from lensbench.scores.stopping import look_result
 
 Make = Callable[..., Any]
 ALL, HALF, NONE = ("1", "1"), ("1", "0"), ("0", "0")

@@ -14,15 +14,16 @@ from scipy.stats import chi2
 from statsmodels.stats.power import TTestPower
 
 from lensbench.core.conditions import Sides
+from lensbench.core.frozen_plan import GateSettings
 from lensbench.plan.config import Gate
 from lensbench.runs.repetitions import Starts
 from lensbench.scores import intervals
-from lensbench.scores.gate import GateVerdict, Reading, decide
+from lensbench.scores.gate import DEFAULTS, GateVerdict, Reading, claims, decide
 from lensbench.scores.gate_words import Told, needs, notes, sentence, what_decides
 from lensbench.scores.intervals import Estimate, estimate
 from lensbench.scores.objections import Reason, ReasonKind
-from lensbench.scores.sequential import LookResult, look_result
-from lensbench.scores.verdict_of import DEFAULTS, verdict_of
+from lensbench.scores.sequential import LookResult
+from lensbench.scores.stopping import look_result
 
 ROOT = Path(__file__).resolve().parents[2]
 BOUNDARY = 1.959964
@@ -56,18 +57,23 @@ def test_the_defaults_are_those_of_the_config() -> None:
     assert Gate().model_dump() == DEFAULTS
 
 
+def claimed(low: float, high: float, settings: GateSettings) -> str:
+    """The verdict that an interval of the score allows."""
+    return [*claims(LookResult(1, 1, None, BOUNDARY, low, high, None, False, ""), settings, None), "INCONCLUSIVE"][0]
+
+
 @pytest.mark.parametrize(("low", "high", "verdict"), [
     (0.01, 0.20, "GO"), (-0.20, -0.01, "HARM"), (-0.20, 0.04, "NO-GO"), (0.01, 0.04, "NO-GO"),
     (-0.01, 0.20, "INCONCLUSIVE"), (0.0, 0.20, "INCONCLUSIVE"), (-0.20, 0.05, "INCONCLUSIVE"), (-0.20, 0.0, "NO-GO"),
 ])  # fmt: skip
 def test_the_verdict_is_what_the_interval_allows(low: float, high: float, verdict: str) -> None:
-    assert verdict_of(low, high, 0.05) == verdict
+    assert claimed(low, high, DEFAULTS) == verdict
 
 
 @given(st.floats(-1, 1), st.floats(-1, 1), st.floats(0.01, 0.5))
 def test_no_verdict_says_more_than_its_interval(one: float, other: float, effect: float) -> None:
     low, high = sorted((one, other))
-    verdict = verdict_of(low, high, effect)
+    verdict = claimed(low, high, {**DEFAULTS, "effect": 100 * effect})
     assert (verdict == "INCONCLUSIVE") == (low <= 0 <= effect <= high)
     assert verdict != "GO" or (low > 0 and high >= effect)
 
@@ -188,7 +194,10 @@ def test_the_notes_say_why_the_runs_ended_or_go_on() -> None:
         decided = decide(own, DEFAULTS, result)
         return notes(decided, own, Told(DEFAULTS, result)), needs(decided, own, Told(DEFAULTS, result))
 
-    assert "The runs ended with look 3 of 4: the chance of a GO at the last look is" in told(found(-0.03, 0.2), 3)[0][0]
+    assert (
+        "The runs ended with look 3 of 4: the chance of a GO, SAVES or HARM at the last"
+        in told(found(-0.03, 0.2), 3)[0][0]
+    )
     going, more = told(found(0.06, 0.2), 1)
     assert "The runs go on after look 1 of 4" in going[0]
     assert more == "The next wave."
@@ -297,7 +306,7 @@ def test_a_server_that_does_nothing_gets_no_go_and_the_interval_holds_0_as_often
 def test_a_server_that_helps_gets_its_go_and_four_looks_make_less_runs(calibration: dict[str, Any]) -> None:
     helps = calibration["World"](shift=0.52, spread=0.35, tasks=24, trials=3)
     assert calibration["one_look"](helps, 0.1, 100).share("GO") > 0.7
-    bigger = {**DEFAULTS, "effect": 10, "power": 0.9}
+    bigger = {"effect": 10, "power": 0.9}
     outcome = calibration["many_looks"](calibration["World"](tasks=45), 4, bigger, 100)
     assert outcome.share("GO") <= 0.06
     assert outcome.used < 36

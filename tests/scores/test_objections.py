@@ -9,10 +9,10 @@ from hypothesis import strategies as st
 from scipy.optimize import brentq
 from scipy.stats import binom, skew, t
 
+from lensbench.scores.gate import DEFAULTS
 from lensbench.scores.intervals import Estimate, estimate, is_skewed, likelihood_root
 from lensbench.scores.objections import excludes_zero, hides_a_tail, objection
 from lensbench.scores.sequential import interval_at
-from lensbench.scores.verdict_of import DEFAULTS
 
 BOUNDARY = 2.0
 

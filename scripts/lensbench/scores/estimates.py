@@ -43,7 +43,7 @@ from lensbench.scores.account import (
 from lensbench.scores.complete_tasks import by_criteria, mcnemar, reliability
 from lensbench.scores.differences import Comparison
 from lensbench.scores.estimates_file import Compared, EstimatesFile, LookFile
-from lensbench.scores.gate import decide
+from lensbench.scores.gate import DEFAULTS, decide
 from lensbench.scores.gate_words import Told, in_words
 from lensbench.scores.intervals import LARGEST, Estimate, minimum_detectable
 from lensbench.scores.measures import too_few_calls
@@ -51,8 +51,8 @@ from lensbench.scores.objections import Reason, ReasonKind, excludes_zero
 from lensbench.scores.readings import readings, runs_of
 from lensbench.scores.run_tables import Tables, identity, read_tables
 from lensbench.scores.saving import Saving, better, saving_of
-from lensbench.scores.sequential import FUTILE, LookResult, interval_at, level_of, look_result
-from lensbench.scores.verdict_of import DEFAULTS
+from lensbench.scores.sequential import LookResult, interval_at, level_of
+from lensbench.scores.stopping import FUTILE, look_result, stopped
 
 JUDGED = set(Basis) - {Basis.PEOPLE, Basis.TESTS}
 ASSUMPTION = "It assumes that the judges err alike in both conditions."
@@ -168,7 +168,7 @@ def look_at(
     savings: Mapping[str, Saving | None],
 ) -> dict[str, tuple[Draw, LookResult]]:
     """Every comparison at this look, with the error that the account leaves it. When all of them stop before the last
-    wave, those that stop because a GO is unlikely spend what the plan had left: this is their last look."""
+    wave, those for which no more verdict is likely spend what the plan had left: this is their last look."""
     asked = {
         name: Asked(
             compared.seen_pairs(comparison), {**DEFAULTS, **comparison.plan["gate"]}, compared.fraction(comparison)
@@ -185,7 +185,7 @@ def look_at(
         for name, draw in drawn.items():
             plan = comparisons[name].plan
             look = plan.get("look", _ONLY)
-            result = look_result(overall[name], look["taken"], look["of"], plan["gate"], draw.boundary)
+            result = look_result(overall[name], look["taken"], look["of"], plan["gate"], draw.boundary, savings[name])
             found[name] = (draw, result)
         return found
 
@@ -269,6 +269,7 @@ class Gatekeeper(NamedTuple):
             [*readings(comparison, crashed, belief.doubts if belief else (), draw.seen, before, interrupted)],
             saving,
         )  # fmt: skip
+        look = stopped(look, verdict.verdict)
         judged = belief and not corrected and any(map(belief.decided.get, JUDGED))
         assumed = [ASSUMPTION] if judged and verdict.verdict != "INCONCLUSIVE" else []
         told = Told(

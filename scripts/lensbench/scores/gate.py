@@ -16,6 +16,12 @@ from lensbench.scores.objections import Reason, ReasonKind, objection
 from lensbench.scores.saving import Saving, better
 from lensbench.scores.sequential import LookResult, interval_at
 
+DEFAULTS: GateSettings = {
+    "effect": 5, "alpha": 0.05, "power": 0.8, "looks": 1, "over": "tasks", "comparisons": (),
+    "saves": "cost", "margin": 10, "least": 10,
+}  # fmt: skip
+"""Settings that a plan may omit: `effect` and `margin` in points, `least` in percent, `alpha` two-sided."""
+
 
 def allows(verdict: Verdict, low: float, high: float, settings: GateSettings) -> bool:
     """True when an interval of the score allows a verdict. Those on effort need more: `claims`."""

@@ -12,11 +12,12 @@ from lensbench.core.frozen_plan import GateSettings
 from lensbench.core.numbers import change, interval, points
 from lensbench.plan.names import Verdict
 from lensbench.runs.repetitions import Starts
+from lensbench.scores.differences import as_change
 from lensbench.scores.gate import GateVerdict
 from lensbench.scores.intervals import LARGEST, Estimate
 from lensbench.scores.objections import Reason, ReasonKind, most_worse
 from lensbench.scores.power import tasks_for_width, tasks_needed, upper_sd
-from lensbench.scores.saving import Saving, around, cheaper, tasks_for_no_worse
+from lensbench.scores.saving import Saving, tasks_for_no_worse
 from lensbench.scores.sequential import LookResult, level_of
 
 MOST_TRIALS = 20
@@ -125,16 +126,15 @@ def _meaning(verdict: Verdict, low: float, high: float, told: Told) -> str:
 
 def _effort(saving: Saving, estimate: Estimate, low: float, told: Told, verdict: Verdict) -> str:
     """What a treatment needs; where it saves, how much worse its answers may be: the bound that is reached."""
-    what, delta = saving.label, saving.change.delta
-    ends = around(saving.change, cheaper(told.look.boundary))
-    shown = f"{change(math.expm1(ends[0]))} to {change(math.expm1(ends[1]))}; " if ends and ends[0] < ends[1] else ""
+    what, found = saving.label, as_change(saving.change)
+    shown = f"{change(found.low)} to {change(found.high)}; " if found.low is not None and found.high is not None else ""
     worst = points(max(most_worse(estimate, low, told.look.boundary), 0.0)).removeprefix("+")
     with_others = (1 - told.settings["least"] / 100) * math.exp(-(saving.saved[-1].delta or 0.0)) - 1
     what += f"; {change(with_others)} with attempts that failed" if len(saving.saved) > 1 else ""
     by = f", as far as patterns can tell ({told.patterns})" if told.patterns else ""
-    needed = change(math.expm1(delta or 0.0))
+    needed = change(found.delta or 0.0)
     more = f"{needed.lstrip('+-')} {'less' if needed.startswith('-') else 'more'}"
-    worse = f", and its answers are at most {worst} worse{by}" if (delta or 0.0) < 0 else ""
+    worse = f", and its answers are at most {worst} worse{by}" if needed.startswith("-") else ""
     small = f", and any gain is smaller than {told.settings['effect']:g} points"
     return f"It needs {more} ({shown}{what}){ {'COSTS': small, 'GO': '', 'HARM': ''}.get(verdict, worse) }"
 

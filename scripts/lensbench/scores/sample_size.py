@@ -24,13 +24,13 @@ from lensbench.core.system.files import read_typed
 from lensbench.core.system.program import benchmark, run_program
 from lensbench.judging.instrument_file import InstrumentFile
 from lensbench.scores.estimates_file import EstimatesFile, decided_by_gate
+from lensbench.scores.gate import DEFAULTS
 from lensbench.scores.gate_words import with_noun
 from lensbench.scores.intervals import Estimate
 from lensbench.scores.power import TRIALS, Spread, detectable, repositories_needed, split, tasks_needed, upper_sd
 from lensbench.scores.run_tables import read_tables
 from lensbench.scores.saving import PART, quantities_of, tasks_for_no_worse
 from lensbench.scores.sequential import SHARE
-from lensbench.scores.verdict_of import DEFAULTS
 
 SIZES = (12, 24, 48, 96)
 

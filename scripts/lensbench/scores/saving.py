@@ -27,8 +27,9 @@ from lensbench.scores.differences import Comparison, log_ratios
 from lensbench.scores.intervals import UNSEEN, Estimate
 from lensbench.scores.quantities import QUANTITIES
 from lensbench.scores.run_tables import Value
+from lensbench.scores.sequential import interval_at
 
-PART = 0.2
+PART = 0.1
 """The share of the error that "cheaper" gets: savings that matter are far larger than their standard error."""
 _KEYS = {"cost": ("cost_usd", "tokens_weighted"), "tokens": ("tokens_weighted",), "duration": ("duration_s",)}
 
@@ -80,18 +81,10 @@ def is_positive(found: Estimate, boundary: float) -> bool:
     chance = norm_sf(boundary)
     if found.sd == 0:
         return (found.delta or 0.0) > 0 and 0.5**found.n <= chance
-    interval = around(found, boundary)
+    interval = interval_at(found, boundary, math.inf)
     if interval is None or interval[0] <= 0:
         return False
     return found.root is None or found.root >= t_isf(chance, found.df or math.inf)
-
-
-def around(found: Estimate, boundary: float) -> tuple[float, float] | None:
-    """The interval of a mean of log ratios; a point when all are equal."""
-    if found.delta is None or found.se is None or found.df is None:
-        return (found.delta, found.delta) if found.delta is not None and found.sd == 0 else None
-    margin = t_isf(norm_sf(boundary), found.df) * found.se
-    return found.delta - margin, found.delta + margin
 
 
 def saving_of(

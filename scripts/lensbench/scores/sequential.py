@@ -1,8 +1,7 @@
 """Interim looks at the results, without more false verdicts than a single look at the end.
 
 Group-sequential design: the error is spent over the looks by the O'Brien-Fleming-type function of Lan and DeMets
-(Biometrika 70, 1983), which spends almost nothing at first. The runs also stop when a GO has become unlikely; ignoring
-this stop does not increase the error (non-binding futility).
+(Biometrika 70, 1983), which spends almost nothing at first.
 """
 
 from __future__ import annotations
@@ -14,14 +13,8 @@ from functools import lru_cache
 from itertools import pairwise
 from typing import NamedTuple
 
-from lensbench.core.distributions import norm_isf, norm_sf, t_isf, t_sf
-from lensbench.core.frozen_plan import Aim, GateSettings
+from lensbench.core.distributions import norm_isf, norm_sf, t_isf
 from lensbench.scores.intervals import LARGEST, Estimate, unseen
-from lensbench.scores.verdict_of import DEFAULTS, verdict_of
-
-FUTILE = 0.2
-"""Below this conditional power of a GO the remaining runs are not worth their cost."""
-
 
 SHARE = 0.7
 """The share of what is left of `alpha` that a look may spend: the planned benchmark, then each later addition."""
@@ -40,7 +33,7 @@ class LookResult(NamedTuple):
     """The repeated confidence interval of the delta, in shares of 1."""
     high: float | None
     conditional_power: float | None
-    """The probability of a GO at the last look; None at the last look."""
+    """The probability of a GO, SAVES or HARM at the last look, of the most likely; None at the last look."""
     open: bool
     """True when the next wave is to be run."""
     why: str
@@ -118,8 +111,6 @@ def _first_reached(limits: tuple[float, ...], correlations: tuple[tuple[float, .
 @lru_cache
 def boundaries(fractions: tuple[float, ...], alpha: float = 0.05) -> tuple[float, ...]:
     """The z value that each look must reach, for a two-sided `alpha` and increasing fractions of the information."""
-    if not fractions or any(a >= b for a, b in pairwise((0.0, *fractions, 1.0 + 1e-9))):
-        raise ValueError(f"information fractions must rise from above 0 to at most 1: {fractions}")
     correlations = tuple(tuple(math.sqrt(min(a, b) / max(a, b)) for b in fractions) for a in fractions)
     found: tuple[float, ...] = ()
     for before, time in pairwise((0.0, *fractions)):
@@ -127,78 +118,25 @@ def boundaries(fractions: tuple[float, ...], alpha: float = 0.05) -> tuple[float
     return found
 
 
-def interval_at(estimate: Estimate, boundary: float) -> tuple[float, float] | None:
-    """The interval of a difference of scores that excludes 0 when the estimate's deviate reaches the boundary; None
+def interval_at(estimate: Estimate, boundary: float, limit: float = LARGEST) -> tuple[float, float] | None:
+    """The interval of a mean that excludes 0 when the estimate's deviate reaches the boundary, cut at `limit`; None
     when it cannot be estimated.
 
     The boundary is converted to a nominal p, which is used with the t distribution at the estimate's degrees of
     freedom, because the normal distribution gives too short intervals for few tasks. Equal differences have the
-    interval of what so many tasks may not have seen.
+    interval of what so many tasks may not have seen, or without a limit a point.
     """
-    if estimate.sd == 0 and estimate.delta is not None:
-        equal = unseen(estimate.delta, estimate.n, norm_sf(boundary))
-        return equal.low, equal.high
-    if not estimate.se or not estimate.df or estimate.delta is None:
+    if estimate.delta is None or estimate.sd is None:
         return None
+    if not estimate.se or not estimate.df:
+        if limit == math.inf:
+            return estimate.delta, estimate.delta
+        equal = unseen(estimate.delta, estimate.n, norm_sf(boundary), limit)
+        return equal.low, equal.high
     margin = t_isf(norm_sf(boundary), estimate.df) * estimate.se
-    return max(estimate.delta - margin, -LARGEST), min(estimate.delta + margin, LARGEST)
+    return max(estimate.delta - margin, -limit), min(estimate.delta + margin, limit)
 
 
 def level_of(boundary: float) -> float:
     """The level of the interval that excludes 0 when the normal deviate reaches the boundary."""
     return math.erf(boundary / math.sqrt(2))
-
-
-def look_result(estimate: Estimate, look: int, looks: int, settings: GateSettings, boundary: float) -> LookResult:
-    """The result of look number `look` of `looks` at a treatment, with the boundary of the account."""
-    settings = {**DEFAULTS, **settings}
-    limits, last = boundaries(even_fractions(looks), settings["alpha"] * SHARE), look == looks
-    interval, z = interval_at(estimate, boundary), deviate(estimate)
-    if interval is None:
-        why = "nothing can be estimated" if last else "nothing can be estimated yet"
-        return LookResult(look, looks, None, boundary, None, None, None, not last, why)
-    verdict = verdict_of(*interval, settings["effect"] / 100)
-    if z is None or estimate.se is None:
-        is_open = not last and verdict == "INCONCLUSIVE"
-        return LookResult(look, looks, None, boundary, *interval, None, is_open, "all differences are the same")
-    power = None if last else conditional_power(z, estimate.se, look / looks, limits[-1], settings)
-    return LookResult(look, looks, z, boundary, *interval, power, *_open(verdict, power))
-
-
-def deviate(estimate: Estimate) -> float | None:
-    """The estimate as a normal deviate with the same p; None when it cannot be estimated."""
-    if not estimate.se or not estimate.df or estimate.delta is None:
-        return None
-    tail = max(t_sf(abs(estimate.delta) / estimate.se, estimate.df), 1e-300)
-    return math.copysign(norm_isf(tail), estimate.delta)
-
-
-def _open(verdict: str, power: float | None) -> tuple[bool, str]:
-    if verdict != "INCONCLUSIVE":
-        return False, f"the verdict is {verdict}"
-    if power is None:
-        return False, "this was the last look"
-    chance = f"the chance of a GO at the last look is {100 * power:.0f}%"
-    return (True, chance) if power >= FUTILE else (False, f"{chance}, below {100 * FUTILE:.0f}%")
-
-
-def conditional_power(z: float, se: float, time: float, final: float, settings: Aim) -> float:
-    """The probability that the last look reaches its boundary `final`, given `z` and the standard error `se` at the
-    fraction `time` of the information.
-
-    The assumed true effect is the smallest worthwhile one or, if the planned runs are too few to detect it, the effect
-    that they detect with the planned power (Brownian motion: Lan and Wittes, Biometrics 44, 1988).
-    """
-    return norm_sf((_expected(se, time, final, settings) - z * math.sqrt(time)) / math.sqrt(1 - time))
-
-
-def futile_below(se: float, time: float, final: float, settings: Aim) -> float:
-    """The z below which a GO has become unlikely: there `conditional_power` is FUTILE."""
-    return (_expected(se, time, final, settings) - norm_isf(FUTILE) * math.sqrt(1 - time)) / math.sqrt(time)
-
-
-def _expected(se: float, time: float, final: float, settings: Aim) -> float:
-    """The value of the Brownian motion at `time` from which it is expected to end at `final`."""
-    planned_se = se * math.sqrt(time)
-    detectable = norm_isf(settings["alpha"] / 2) - norm_isf(settings["power"])
-    return final - max(settings["effect"] / 100 / planned_se, detectable) * (1 - time)

@@ -24,9 +24,7 @@ from lensbench.judging.verdicts import judge_all
 from lensbench.plan.frozen import read_plan
 from lensbench.plan.waves import look_file, restricted, waves
 from lensbench.scores.estimates_file import LookFile, decided_by_gate
-from lensbench.scores.gate import GateVerdict
 from lensbench.scores.rescore import estimate_present
-from lensbench.scores.sequential import FUTILE, LookResult
 
 _FOLDERS = (RunFolder.attempts, RunFolder.runs, RunFolder.judging, RunFolder.human)
 _FILES = (RunFolder.tasks, RunFolder.tasks_beside, RunFolder.preflight, RunFolder.spent)
@@ -46,10 +44,10 @@ def look(folder: Path, number: int, parallel: int) -> LookFile:
     write_json(RunFolder(own).plan, {**restricted(plan, number), "gate": plan["gate"] | {"looks": 1}})
     estimates = estimate_present(own, lambda judge: judge_all(own, judge, parallel, counts=False))
     due = _due_again(read_table(RunFolder(own).validity, ValidityRow), compared(plan))
-    results = {
-        name: _decided(found["looks"][-1], found["gate"], due)
-        for name, found in decided_by_gate(estimates["comparisons"]).items()
-    }
+    results = {name: found["looks"][-1] for name, found in decided_by_gate(estimates["comparisons"]).items()}
+    if due:
+        why = f"{due} runs of the waves so far must be repeated first; the next start repeats them"
+        results = {name: result._replace(open=False, why=why) for name, result in results.items()}
     value: LookFile = {
         "look": number, "of": len(waves(plan)), "open": any(result.open for result in results.values()),
         "treatments": results,
@@ -66,17 +64,6 @@ def _due_again(validity: Iterable[ValidityRow], conditions: Collection[str]) -> 
         row["status"] != RunStatus.VALID and row["given_up"] != "yes" and row["condition"] in conditions
         for row in validity
     )
-
-
-def _decided(result: LookResult, gate: GateVerdict, due: int) -> LookResult:
-    """The look, corrected for the state of the runs: there is no decision while runs of its waves must be repeated, and
-    no early stop with a verdict that the gate does not give (for example because scores are missing for good)."""
-    if due:
-        why = f"{due} runs of the waves so far must be repeated first; the next start repeats them"
-        return result._replace(open=False, why=why)
-    if not result.open and (result.conditional_power or 1) >= FUTILE and gate.verdict == "INCONCLUSIVE":
-        return result._replace(open=True, why=f"{result.why} by the numbers alone, but the gate gives none")
-    return result
 
 
 def _share(folder: Path, own: Path) -> None:

@@ -13,8 +13,8 @@ from lensbench.results.charts.svg import draw_both
 from lensbench.results.page import data
 from lensbench.results.page.data import Bottom, Inputs
 from lensbench.results.page.places import pair_address
+from lensbench.scores.gate import DEFAULTS
 from lensbench.scores.saving import quantities_of
-from lensbench.scores.verdict_of import DEFAULTS
 
 ENDS = 40
 """Of more tasks than twice this, the chart shows the first and the last; the table has all."""
