@@ -9,51 +9,40 @@ from statsmodels.regression.mixed_linear_model import MixedLM
 from lensbench.scores.variance import Components, components
 
 
-def simulated(
-    tasks: int, trials: int, sds: tuple[float, float, float], seed: int = 0
-) -> tuple[dict[str, list[float]], dict[str, str | None]]:
-    """Values with these standard deviations between repositories (4 tasks each), tasks and trials."""
+def simulated(tasks: int, trials: int, sds: tuple[float, float], seed: int = 0) -> dict[str, list[float]]:
+    """Values with these standard deviations between tasks and trials."""
     rng = np.random.default_rng(seed)
-    repositories = np.repeat(rng.normal(0, sds[0], tasks // 4), 4) if sds[0] else np.zeros(tasks)
-    means = 0.5 + repositories + rng.normal(0, sds[1], tasks)
-    values = means[:, None] + rng.normal(0, sds[2], (tasks, trials))
-    names = [f"t{number:03}" for number in range(tasks)]
-    return dict(zip(names, values.tolist(), strict=True)), {name: f"r{int(name[1:]) // 4}" for name in names}
-
-
-OWN = dict.fromkeys(("a", "b", "c"))
+    values = rng.normal(0.5, sds[0], tasks)[:, None] + rng.normal(0, sds[1], (tasks, trials))
+    return {f"t{number:03}": trials for number, trials in enumerate(values.tolist())}
 
 
 def test_balanced_trials_have_the_components_of_the_analysis_of_variance() -> None:
     """Mean squares between tasks 0.18 and inside them 0.02, two trials: tau squared is their difference halved."""
-    found = components({"a": [0.0, 0.2], "b": [0.3, 0.5], "c": [0.6, 0.8]}, OWN)
+    found = components({"a": [0.0, 0.2], "b": [0.3, 0.5], "c": [0.6, 0.8]})
     assert found.sigma == pytest.approx(0.02**0.5, rel=1e-3)
     assert found.tau == pytest.approx(((0.18 - 0.02) / 2) ** 0.5, rel=1e-3)
     assert found.icc == pytest.approx(0.08 / 0.10, rel=1e-3)
 
 
 def test_known_components_are_found_again() -> None:
-    values, repository_of = simulated(80, 4, (0.08, 0.1, 0.15))
-    found = components(values, repository_of)
+    found = components(simulated(80, 4, (0.13, 0.15)))
     assert found.sigma == pytest.approx(0.15, abs=0.01)
-    assert found.tau == pytest.approx((0.08**2 + 0.1**2) ** 0.5, abs=0.02)
-    assert found.rho == pytest.approx(0.08, abs=0.03)
-    assert found.repository_icc == pytest.approx(0.08**2 / (0.08**2 + 0.1**2 + 0.15**2 / 4), abs=0.15)
+    assert found.tau == pytest.approx(0.13, abs=0.02)
     assert found.reason == ""
 
 
 @pytest.mark.parametrize("seed", range(2))
 def test_tasks_that_differ_by_chance_only_have_an_icc_near_zero(seed: int) -> None:
-    found = components(*simulated(24, 3, (0.0, 0.0, 0.2), seed))
+    found = components(simulated(24, 3, (0.0, 0.2), seed))
     assert found.icc is not None
     assert found.icc < 0.15
     assert found.sigma == pytest.approx(0.2, abs=0.03)
 
 
 def test_a_trial_that_is_missing_leaves_the_others_in() -> None:
-    values, repository_of = simulated(32, 3, (0.0, 0.2, 0.1))
+    values = simulated(32, 3, (0.2, 0.1))
     values["t000"], values["t001"] = values["t000"][:1], []
-    found = components(values, repository_of)
+    found = components(values)
     assert (found.tau, found.sigma) == (pytest.approx(0.2, abs=0.04), pytest.approx(0.1, abs=0.02))
 
 
@@ -63,20 +52,12 @@ def test_a_trial_that_is_missing_leaves_the_others_in() -> None:
     ({"a": [0.1, 0.1], "b": [0.2, 0.2]}, "the trials of a task never differ"),
 ])  # fmt: skip
 def test_what_cannot_be_estimated_is_none_with_a_reason(values: dict[str, list[float]], reason: str) -> None:
-    assert components(values, OWN) == Components(reason=reason)
-
-
-@pytest.mark.parametrize("repositories", [("x", "x", "x"), ("x", "y", "z"), (None, None, None)])
-def test_repositories_have_no_part_where_tasks_share_one_or_none(repositories: tuple[str | None, ...]) -> None:
-    values = {"a": [0.0, 0.2], "b": [0.3, 0.5], "c": [0.6, 0.8]}
-    found = components(values, dict(zip(values, repositories, strict=True)))
-    assert (found.rho, found.repository_icc, found.reason) == (None, None, "the repositories' part cannot be told")
-    assert found.tau is not None
+    assert components(values) == Components(reason=reason)
 
 
 def test_the_order_of_the_tasks_changes_nothing() -> None:
-    values, repository_of = simulated(12, 2, (0.05, 0.1, 0.1))
-    assert components(dict(reversed(values.items())), repository_of) == components(values, repository_of)
+    values = simulated(12, 2, (0.1, 0.1))
+    assert components(dict(reversed(values.items()))) == components(values)
 
 
 @pytest.mark.parametrize("seed", range(12))
@@ -87,10 +68,7 @@ def test_the_components_are_those_of_a_mixed_model_by_statsmodels(seed: int) -> 
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # a variance of 0 is warned about, and is a result
         fit = MixedLM(trials, np.ones(len(trials)), groups=groups).fit(reml=True, method="powell")
-    found = components(
-        {f"t{task:02}": trials[groups == task].tolist() for task in range(12)},
-        {f"t{task:02}": None for task in range(12)},
-    )
+    found = components({f"t{task:02}": trials[groups == task].tolist() for task in range(12)})
     assert found.tau is not None
     assert found.tau**2 == pytest.approx(fit.cov_re.item(), abs=0.005 * fit.scale)
     assert found.sigma == pytest.approx(fit.scale**0.5, rel=0.005)

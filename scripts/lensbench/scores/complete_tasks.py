@@ -1,4 +1,4 @@
-"""Complete tasks (a score of 80% or more): gained and lost ones, reliability, and shares by number of criteria.
+"""Complete tasks (a score of 80% or more): gained and lost ones, and reliability.
 
 A value is 1 for a complete run and 0 for another, in the order of the trials.
 """
@@ -28,7 +28,6 @@ class McNemar(TypedDict):
     both: NotRequired[int]
     neither: NotRequired[int]
     exact_p: NotRequired[float]
-    mid_p: NotRequired[float]
     reason: str
 
 
@@ -44,18 +43,9 @@ class Reliability(TypedDict):
     baseline: PassRates
 
 
-class CompleteShare(TypedDict):
-    """The share of complete tasks among those with the same number of criteria."""
-
-    tasks: int
-    treatment: Fraction | None
-    baseline: Fraction | None
-
-
 def mcnemar(pairs: Mapping[str, Sequence[Pair]], trials: int) -> McNemar:
-    """McNemar's test of the tasks that only one side completes: exact (binomial), and mid-p, which is twice the
-    smaller tail with half of its last probability (Fagerland, Lydersen and Laake, BMC Medical Research Methodology 13,
-    2013). With several trials the test does not apply, and `reason` explains why."""
+    """McNemar's exact (binomial) test of the tasks that only one side completes. With several trials the test does not
+    apply, and `reason` explains why."""
     if trials > 1:
         return {"reason": "the trials of a task are not independent, so McNemar's test does not fit several trials"}
     counts = [[0, 0], [0, 0]]
@@ -64,14 +54,12 @@ def mcnemar(pairs: Mapping[str, Sequence[Pair]], trials: int) -> McNemar:
             counts[int(treated)][int(base)] += 1
     gained, lost = counts[1][0], counts[0][1]
     changed, fewer = gained + lost, min(gained, lost)
-    tails = 2 * sum(comb(changed, k) for k in range(fewer + 1)) / 2**changed
     return {
         "treatment_only": gained,
         "baseline_only": lost,
         "both": counts[1][1],
         "neither": counts[0][0],
-        "exact_p": min(1.0, tails),
-        "mid_p": tails - comb(changed, fewer) / 2**changed,
+        "exact_p": min(1.0, 2 * sum(comb(changed, k) for k in range(fewer + 1)) / 2**changed),
         "reason": "",
     }
 
@@ -100,23 +88,3 @@ def _pass_rates(tasks: Sequence[Sequence[Fraction]], k: int) -> PassRates:
 def _chance_of_all(values: Sequence[Fraction], k: int) -> Fraction:
     """The probability that k of the values, drawn without replacement, are all 1."""
     return Fraction(comb(int(sum(values)), k), comb(len(values), k))
-
-
-def by_criteria(pairs: Mapping[str, Sequence[Pair]], criteria: Mapping[str, int]) -> dict[str, CompleteShare]:
-    """The share of complete tasks by the number of criteria.
-
-    The threshold of 80% depends on this number: two criteria allow no Partial, three or four allow one, five allow one
-    Missed or two Partials.
-    """
-    found: dict[int, list[Sequence[Pair]]] = {}
-    for task, both in pairs.items():
-        if both:
-            found.setdefault(criteria[task], []).append(both)
-    return {
-        str(count): {
-            "tasks": len(tasks),
-            "treatment": mean(mean(treated for treated, _ in both) for both in tasks),
-            "baseline": mean(mean(base for _, base in both) for both in tasks),
-        }
-        for count, tasks in sorted(found.items())
-    }

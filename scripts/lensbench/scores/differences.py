@@ -8,7 +8,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import partial
-from typing import Literal, NotRequired, TypeVar
+from typing import Literal, TypeVar
 
 from typing_extensions import TypedDict
 
@@ -41,8 +41,6 @@ class Effort(TypedDict):
     kind: Literal["difference", "log ratio"]
     overall: Estimate
     """Of log ratios as a relative change."""
-    zero: NotRequired[int]
-    """Pairs without a ratio, because a side is 0."""
 
 
 @dataclass(frozen=True)
@@ -156,18 +154,16 @@ def measures(comparison: Comparison) -> dict[str, Effort]:
         if quantity.kind == "difference":
             found[name] = {"kind": quantity.kind, "overall": comparison.over(differences(pairs), order)}
         elif quantity.kind == "log ratio":
-            ratios, zero = log_ratios(pairs)
-            found[name] = {"kind": quantity.kind, "overall": as_change(comparison.over(ratios, order)), "zero": zero}
+            found[name] = {"kind": quantity.kind, "overall": as_change(comparison.over(log_ratios(pairs), order))}
     return found
 
 
-def log_ratios(pairs: Mapping[str, Sequence[Pair]]) -> tuple[dict[str, list[float]], int]:
-    """log(treatment / baseline) for each pair, and the number of pairs omitted because one side is 0."""
-    ratios = {
+def log_ratios(pairs: Mapping[str, Sequence[Pair]]) -> dict[str, list[float]]:
+    """log(treatment / baseline) for each pair without a 0."""
+    return {
         task: [math.log(treated / base) for treated, base in both if treated > 0 and base > 0]
         for task, both in pairs.items()
     }
-    return ratios, sum(map(len, pairs.values())) - sum(map(len, ratios.values()))
 
 
 def as_change(found: Estimate) -> Estimate:
@@ -190,7 +186,7 @@ def variance(comparison: Comparison) -> dict[str, Components]:
     treatment, baseline = comparison.known(comparison.tables.score)
     pairs = differences(comparison.pairs(comparison.tables.score))
     values = {"differences": pairs, "treatment": treatment, "baseline": baseline}
-    return {name: components(each, comparison.repository_of) for name, each in values.items()}
+    return {name: components(each) for name, each in values.items()}
 
 
 def missing(comparison: Comparison) -> dict[str, dict[str, int]]:

@@ -40,7 +40,7 @@ from lensbench.scores.account import (
     shown_before,
     spends,
 )
-from lensbench.scores.complete_tasks import by_criteria, mcnemar, reliability
+from lensbench.scores.complete_tasks import mcnemar, reliability
 from lensbench.scores.differences import Comparison
 from lensbench.scores.estimates_file import Compared, EstimatesFile, LookFile
 from lensbench.scores.gate import DEFAULTS, decide
@@ -86,7 +86,6 @@ def estimates_of(comparison: Comparison) -> Compared:
         "reliability": reliability(*comparison.known(tables.complete), plan["trials"]),
         "variance": compared.variance(comparison),
         "missing": compared.missing(comparison),
-        "by_criteria": by_criteria(complete, {name: task["criteria"] for name, task in plan["tasks"].items()}),
         "too_few_calls": too_few_calls(tables, comparison.treatment),
     }
 

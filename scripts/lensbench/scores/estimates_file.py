@@ -8,7 +8,7 @@ from typing import NotRequired
 from typing_extensions import TypedDict
 
 from lensbench.core.proof import SelftestStatus
-from lensbench.scores.complete_tasks import CompleteShare, McNemar, Reliability
+from lensbench.scores.complete_tasks import McNemar, Reliability
 from lensbench.scores.differences import Effort, Scores
 from lensbench.scores.gate import GateVerdict
 from lensbench.scores.intervals import Estimate
@@ -38,7 +38,6 @@ class Compared(TypedDict):
     reliability: Sequence[Reliability]
     variance: Mapping[str, Components]
     missing: Mapping[str, Mapping[str, int]]
-    by_criteria: Mapping[str, CompleteShare]
     too_few_calls: str
     """Why nothing is known about the treatment's tools; "" where enough runs called them."""
     corrected: NotRequired[Estimate | None]

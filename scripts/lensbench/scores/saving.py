@@ -115,7 +115,7 @@ def saving_of(
         return own + sum((unknown if each is None else each for each in used), Fraction(0))
 
     def beyond(value: Value, sign: int) -> Estimate:
-        ratios, _ = log_ratios(comparison.pairs(value))
+        ratios = log_ratios(comparison.pairs(value))
         share = math.log1p(-sign * settings["least"] / 100)
         return comparison.over({task: [sign * (share - each) for each in own] for task, own in ratios.items()}, ratios)
 
@@ -124,7 +124,7 @@ def saving_of(
     is_guess = name == "cost_usd" and any(tables.records[run].outcome.cost_is_guess for run in counted)
     return Saving(
         f"{QUANTITIES[name].label}{', estimated' * is_guess}",
-        comparison.over(log_ratios(pairs)[0], comparison.plan["order"]),
+        comparison.over(log_ratios(pairs), comparison.plan["order"]),
         [beyond(each, 1) for each in ([value, with_others] if repeated else [value])],
         beyond(value, -1),
         float(sum(treated) / sum(base)),

@@ -1,4 +1,4 @@
-"""Variance components of scores: between tasks, between repositories, and between trials of a task."""
+"""Variance components of scores: between tasks, and between trials of a task."""
 
 from __future__ import annotations
 
@@ -6,8 +6,6 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, SupportsFloat
-
-from lensbench.scores.intervals import codes
 
 if TYPE_CHECKING:
     from lensbench.core.arrays import Floats, Ints
@@ -23,20 +21,12 @@ class Components:
     """Between the trials of a task."""
     icc: float | None = None
     """The share of the variance of one trial that is between tasks: near 1 when trials hardly differ."""
-    rho: float | None = None
-    """Between repositories, a part of tau."""
-    repository_icc: float | None = None
-    """The share of the variance of the tasks' means that is between repositories."""
     reason: str = ""
 
 
-def components(values: Mapping[str, Sequence[SupportsFloat]], repository_of: Mapping[str, str | None]) -> Components:
-    """The variance components of the values of each task, one for each trial with a value.
-
-    Two mixed models (restricted maximum likelihood): a random effect of the task on the trials, and one of the
-    repository on the tasks' means. If all tasks have the same number of trials, this equals one model with both
-    effects. In the second model all tasks have the same weight.
-    """
+def components(values: Mapping[str, Sequence[SupportsFloat]]) -> Components:
+    """The variance components of the values of each task, one for each trial with a value: a mixed model with a random
+    effect of the task (restricted maximum likelihood)."""
     import numpy as np
 
     there = {task: [float(value) for value in trials] for task, trials in sorted(values.items()) if trials}
@@ -44,18 +34,7 @@ def components(values: Mapping[str, Sequence[SupportsFloat]], repository_of: Map
         return Components(reason=reason)
     tasks = np.repeat(np.arange(len(there)), [len(trials) for trials in there.values()])
     between, inside = _random_intercept(np.concatenate(list(there.values())), tasks)
-    shared = None
-    groups = codes([repository_of[task] for task in there])
-    if 1 < max(groups) + 1 < len(groups):
-        shared = _random_intercept(np.array([np.mean(trials) for trials in there.values()]), np.array(groups))
-    return Components(
-        tau=math.sqrt(between),
-        sigma=math.sqrt(inside),
-        icc=between / (between + inside),
-        rho=math.sqrt(shared[0]) if shared else None,
-        repository_icc=shared[0] / sum(shared) if shared else None,
-        reason="" if shared else "the repositories' part cannot be told",
-    )
+    return Components(math.sqrt(between), math.sqrt(inside), between / (between + inside))
 
 
 def _why_not(values: Mapping[str, Sequence[float]]) -> str:
