@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from lensbench.core.errors import UserError
 from lensbench.core.tasks import Folder
-from lensbench.plan.task_files import by_category, read_scenarios
+from lensbench.plan.task_files import read_scenarios
 
 GOOD = """\
 repositories:
@@ -137,11 +137,6 @@ def test_a_set_that_is_not_text_is_refused(project: Path) -> None:
         Path(name).write_bytes(b"#### a\n\xff\n")
         with pytest.raises(UserError, match=rf"{name}:2: is not UTF-8"):
             read_scenarios([name])
-
-
-def test_tasks_are_counted_by_category(project: Path) -> None:
-    Path("set.yaml").write_text(GOOD, encoding="utf-8")
-    assert by_category(read_scenarios(["set.yaml"]).tasks) == {"Debug": 1}
 
 
 KEYS = [

@@ -40,5 +40,5 @@ def test_an_unvalidated_judge_is_named_before_what_comes_next(bench: Callable[..
         row["judge"] = "claude"
     made.build()
     told = "\n".join(lines(made.folder, read_typed(RunFolder(made.folder).results_json, Results[float])))
-    assert "No verdict is given: 8 of 8 verdicts rest on an unvalidated judge (claude: 0 of 200 labels" in told
+    assert "Why no verdict: 8 of 8 verdicts rest on an unvalidated judge (claude: 0 of 200 labels" in told
     assert told.index("unvalidated") < told.index("Next:")

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-from collections import Counter
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -200,8 +199,3 @@ def _naming_a_repository(tasks: list[Any]) -> Iterator[tuple[dict[str, Any], str
 def _put_files(value: dict[str, Any], folder: Path) -> None:
     if isinstance(tasks := value.get("tasks"), list):
         value["tasks"] = [inline_files(task, folder) for task in tasks]
-
-
-def by_category(tasks: Iterable[Task]) -> dict[str, int]:
-    """The number of tasks per category, in order of first appearance."""
-    return dict(Counter(task.category.value for task in tasks))

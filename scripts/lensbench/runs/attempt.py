@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import json
 import os
+import shlex
 import sys
 import traceback
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -29,7 +30,7 @@ from lensbench.core.conditions import (
 from lensbench.core.error_texts import ErrorTexts
 from lensbench.core.errors import UserError, some_of
 from lensbench.core.frozen_plan import AgentSettings, Plan, PlannedCondition, RepositoryFacts
-from lensbench.core.preflight_results import read_tools_of
+from lensbench.core.preflight_results import read_kept, read_tools_of
 from lensbench.core.records import MAX_NAME, MAX_NAMES, OTHERS, Attempt, Outcome, RunId
 from lensbench.core.system.private_folders import TEARDOWN
 from lensbench.core.system.redaction import Redactor
@@ -321,7 +322,8 @@ def prepare(job: Job, place: Place) -> Assignment:
         copy_tree(job.repository["tree"], repo)
     workspace, own = place.inside(repo), place.inside(session)
     values = {"workspace": workspace, "python": sys.executable, "server_log": os.path.join(own, "server.jsonl")}
-    mcp = fill_mcp_file(job.condition, values)
+    packages, mcp = read_kept(job.folder, "packages"), json.loads(fill_mcp_file(job.condition, values))
+    servers = {name: _launched(entry, packages) for name, entry in mcp["mcpServers"].items()}
     everywhere = {path for condition in job.plan["conditions"].values() for path in condition.get("files", ())}
     program = programs().get(job.agent["kind"]) if everywhere else None
     assignment = Assignment(
@@ -329,7 +331,7 @@ def prepare(job: Job, place: Place) -> Assignment:
         prompt_file=os.path.join(own, "prompt.md"),
         workspace=workspace,
         home=os.path.join(own, "home"),
-        mcp_servers=json.loads(mcp)["mcpServers"],
+        mcp_servers=servers,
         mcp_file=os.path.join(own, "mcp.json"),
         answer_file=os.path.join(own, "answer.md"),
         servers=tuple(job.expected.servers),
@@ -344,8 +346,17 @@ def prepare(job: Job, place: Place) -> Assignment:
         or (program is not None and any(path.startswith(f"{program.skills}/") for path in everywhere)),
     )
     Path(session, "prompt.md").write_bytes(job.prompt.encode())
-    Path(session, "mcp.json").write_text(mcp, encoding="utf-8")
+    Path(session, "mcp.json").write_text(json.dumps({"mcpServers": servers}), encoding="utf-8")
     return assignment
+
+
+def _launched(entry: dict[str, Any], packages: Mapping[str, object]) -> dict[str, Any]:
+    """The server with a program of the preflight's `packages` in place of the launcher that would fetch it."""
+    command = [entry.get("command"), *entry.get("args", ())]
+    for line, program in packages.items():
+        if command[: len(words := shlex.split(line))] == words:
+            return {**entry, "command": os.path.abspath(str(program)), "args": command[len(words) :]}
+    return entry
 
 
 def server_calls(log: str) -> dict[str, int] | None:

@@ -26,7 +26,7 @@ from lensbench.core.frozen_plan import AgentSettings, Plan, PlannedCondition, Re
 from lensbench.core.preflight_results import Check, read_kept, read_tool_descriptions, table
 from lensbench.core.records import RunId, sha256
 from lensbench.core.run_folder import RunFolder
-from lensbench.core.system.files import write_json
+from lensbench.core.system.files import read_json, write_json
 from lensbench.core.system.private_folders import private_folder
 from lensbench.core.system.processes import adopt_orphans, end_children
 from lensbench.core.system.program import run_program
@@ -43,6 +43,7 @@ from lensbench.runs.attempt import MOST_NAMED, Job, prepare, remove_written
 from lensbench.runs.budget import is_spent
 from lensbench.runs.model_check import ask_model
 from lensbench.runs.server_checks import check_servers
+from lensbench.runs.server_packages import fetch_packages
 
 _DESCRIBED = 2000
 """How many characters of a tool's description are kept."""
@@ -62,6 +63,8 @@ class PreflightFindings:
     """Tool -> the beginning of its description."""
     list_tokens: dict[str, object] = field(default_factory=dict)
     """Condition -> tokens of its tool list and instructions, estimated."""
+    packages: dict[str, object] = field(default_factory=dict)
+    """The line of a launcher -> the program that was fetched for it."""
 
     @property
     def failed(self) -> bool:
@@ -147,6 +150,13 @@ def _try_runs(
         findings.checks.append(Check("sandbox", "failed", str(error)))
         return None
     findings.checks += _sandbox(sandbox)
+    for check, programs in fetch_packages(plan["conditions"], Path(config.cache)):
+        findings.checks.append(check)
+        findings.packages |= programs
+        # servers are tried with them, as in runs
+        write_json(
+            RunFolder(folder).preflight, {**read_json(RunFolder(folder).preflight), "packages": findings.packages}
+        )
     facts: RepositoryFacts = {"tree": str(repository.tree), "tree_sha256": repository.tree_sha256}
     first, *others = [name for name, condition in plan["conditions"].items() if _brings(condition)] or [config.baseline]
     for condition in (first, *(others if config.preflight.servers else ())):

@@ -189,7 +189,7 @@ def _call(
             return "ok", f"{gave}; nothing found is an error there: {failed}" if failed and role(
                 tool
             ) == "search" else gave
-        if role(tool):
+        if role(tool) in ("search", "overview"):
             answered = "warning", f"{gave}, but named no file of the workspace: {said}"
         else:
             answered = "ok" if result.text.strip() else "warning", f"{gave}: {said}"

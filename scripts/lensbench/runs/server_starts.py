@@ -22,9 +22,6 @@ ROUNDS = 6
 """Starts in the sandbox, each with one more setting."""
 PATIENCE = 4
 """How many times `agent.mcp_start_s` a server gets that is tried by hand."""
-_NPM, _PYPI = ("registry.npmjs.org:443",), ("pypi.org:443", "files.pythonhosted.org:443")
-LAUNCHERS = {"npx": _NPM, "pnpx": _NPM, "bunx": _NPM, "uvx": _PYPI, "uv": _PYPI, "pipx": _PYPI}
-"""Programs that fetch a package before they start it, and from where."""
 _REAL = {"python": ("-c", "import sys; print(sys.executable)"), "node": ("-p", "process.execPath")}
 """How to ask an interpreter for its own path: the one on PATH may be the script of a version manager."""
 _MODULE = re.compile(r"No module named '?([\w.]+)|Cannot find (?:module|package) '([^'\n]+)'")
@@ -78,7 +75,7 @@ def advice(
         if trial != Trial(entry, limit):
             status = _in_run(name, trial, run, env, place)
             if status.connected:
-                return f"it starts with {trial.words(limit, mcp)}{_better(entry)}"
+                return f"it starts with {trial.words(limit, mcp)}"
         cured = next((new for new in _cures(trial, status, limit, env) if new != trial), None)
         if cured is None:
             break
@@ -140,8 +137,6 @@ def _written_out(trial: Trial, workspace: str) -> Trial:
 def _cures(trial: Trial, status: ServerStatus, limit: float, environment: Mapping[str, str]) -> Iterator[Trial]:
     """The trial with what a server's last words name, the surest first."""
     said = status.said
-    if hosts := LAUNCHERS.get(os.path.basename(trial.entry.command[0])):
-        yield replace(trial, hosts=hosts, seconds=max(trial.seconds, _rounded(PATIENCE * limit)))
     for match in _MODULE.finditer(said):
         yield from _with_module(trial, match[1] or match[2])
     for line in filter(_NO_FILE.search, said.splitlines()):
@@ -188,13 +183,6 @@ def _showing(trial: Trial, folder: str, path: str) -> Trial:
     """The trial with a folder visible; only `path` in it, if the folder has this one, and so the tasks with it."""
     holds_ours = f"{os.getcwd()}/".startswith(f"{os.path.realpath(folder).rstrip('/')}/")
     return replace(trial, visible=tuple(dict.fromkeys((*trial.visible, path if holds_ours else folder))))
-
-
-def _better(entry: ServerEntry) -> str:
-    launcher = os.path.basename(entry.command[0])
-    if launcher not in LAUNCHERS:
-        return ""
-    return f"; better: install the package once, and name its program, since {launcher} fetches it in every run"
 
 
 def _rounded(seconds: float) -> float:

@@ -4,10 +4,8 @@ from __future__ import annotations
 
 import signal
 import subprocess
-import sys
 import time
-from codecs import getincrementaldecoder
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 _PAUSE_S = 0.1
@@ -49,19 +47,12 @@ class Detached:
         return self.exit_code
 
     def follow(self) -> int:
-        """Prints the output until the program ends; returns the exit code."""
-        for piece in self._pieces():
-            sys.stdout.write(piece)
-            sys.stdout.flush()
-        return self._process.wait()
-
-    def _pieces(self) -> Iterator[str]:
-        decoder = getincrementaldecoder("utf-8")("replace")  # the log may end in the middle of a character
-        with self.log.open("rb") as file:
-            file.seek(self._begin)
-            while True:
-                ended = self.exit_code is not None
-                yield decoder.decode(file.read(), ended)
-                if ended:
-                    return
-                time.sleep(_PAUSE_S)
+        """Prints the output, by lines, until the program ends; returns the exit code."""
+        shown, code = 0, None
+        while code is None:
+            time.sleep(_PAUSE_S)
+            code, text = self.exit_code, self.said()
+            end = text.rfind("\n") + 1 if code is None else len(text)
+            print(text[shown:end], end="", flush=True)
+            shown = end
+        return code

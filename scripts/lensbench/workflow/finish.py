@@ -33,7 +33,8 @@ def lines(folder: Path, data: Results[float]) -> Iterator[str]:
     for treatment, text in told(plain).items():
         yield text
         yield from _efforts(data.get("figures", {}).get(treatment, {}))
-        yield from _judges(data, treatment)
+        if reasons := data["instrument"]["belief"].withheld.get(treatment):
+            yield f"Why no verdict: {' '.join(reasons)}"
         yield f"Next: {plain[treatment]['next']}"
     yield from data["headlines"]
     counts = data["counts"]
@@ -56,15 +57,6 @@ def _efforts(figures: Mapping[str, Figure]) -> Iterator[str]:
             amounts = f"{figure['treatment']} against {figure['baseline']}"
             typical = f"typically {figure['change']} ({figure['interval']})"
             yield f"{figure['label']}: {amounts}; {typical}; in all {figure['total']}"
-
-
-def _judges(data: Results[float], treatment: str) -> Iterator[str]:
-    """Lines on why no verdict is given, or which judges' verdicts are not trusted."""
-    belief = data["instrument"]["belief"]
-    if reasons := belief.withheld.get(treatment):
-        yield f"No verdict is given: {' '.join(reasons)}"
-    elif belief.caveat:
-        yield belief.caveat
 
 
 def _wrapped(line: str, width: int) -> str:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from typing import NamedTuple
 
 
@@ -30,14 +29,9 @@ def price(agent: str) -> RunPrice:
 
 def estimate(each: RunPrice, runs: int, at_once: int) -> str:
     """One sentence: the number of runs, their time and cost, and the source of the estimate."""
-    ends = [runs * seconds / min(at_once, runs) / 60 for seconds in each.seconds]
-    if not any(each.usd):
-        most = math.ceil(ends[1])
-        minutes = f"{most} minute{'s' if most > 1 else ''}"
-        return f"{runs} runs, {at_once} at a time: at most {minutes}, and nothing to pay ({each.source})."
-    minutes = _span(*ends)
-    dollars = _span(*(runs * usd for usd in each.usd))
-    return f"{runs} runs, {at_once} at a time: about {minutes} minutes and {dollars} US dollars ({each.source})."
+    minutes = _span(*(runs * seconds / min(at_once, runs) / 60 for seconds in each.seconds))
+    dollars = f"{_span(*(runs * usd for usd in each.usd))} US dollars" if any(each.usd) else "nothing to pay"
+    return f"{runs} runs, {at_once} at a time: about {minutes} minutes and {dollars} ({each.source})."
 
 
 def _span(low: float, high: float) -> str:

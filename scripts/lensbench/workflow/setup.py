@@ -40,11 +40,7 @@ from lensbench.workflow.prices import estimate, price
 SMOKE_TASKS = 2
 AT_ONCE = 4
 _URL = re.compile(r"https?://")
-
-
 Problem = Callable[[str], str]
-
-
 KINDS = {**programs(), "offline": Program("", "", "")}
 
 
@@ -312,7 +308,7 @@ def _finish(wishes: Wishes, version: str) -> None:
         of = sum(each["of"] for each in called)
         raise UserError(
             f"the trial is no success: no tool of the server was called in {of} of {of} runs. The offline agent calls "
-            "only tools that need one text or path, see above what each gave: try one task with the real agent, or "
+            "only tools that read, with arguments that it can guess, see above: try one task with the real agent, or "
             f"change the server and repeat with {_lensbench()} init --name {wishes.name}"
         )
     print("The trial succeeded; its figures say nothing about a real model.")
@@ -350,9 +346,6 @@ def _what_next(wishes: Wishes, version: str) -> Iterator[str]:
             yield f"{wishes.agent} does not start here: install it, and write its version into {config}."
         yield f"Read the tasks, and export {KINDS[wishes.agent].key}. Then the real run:"
     yield f"  {_lensbench()} run --cores {AT_ONCE} --configfile {config}"
-    if not wishes.words:
-        yield "What the words that come with it do, and what the server adds: init --words FILE (docs/ladder.md)."
-    yield "In waves that stop early once the verdict is clear: --config 'gate={looks: 3}'."
 
 
 def _lensbench() -> str:

@@ -16,7 +16,7 @@ from lensbench.core.errors import UserError
 from lensbench_demo.offline.agent import answer_prompt
 from lensbench_demo.offline.toolbox import OWN_TOOLS, Toolbox, print_event
 
-VERSION = "2"
+VERSION = "3"
 
 
 def main() -> int:

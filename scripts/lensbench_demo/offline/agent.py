@@ -8,6 +8,7 @@ import re
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from pathlib import PurePath
 
 from lensbench.agents.mcp import tools as mcp_tools
 from lensbench.agents.mcp.question import Question, Term, read_question
@@ -55,6 +56,7 @@ def answer_prompt(prompt: str, toolbox: Toolbox, seed: int) -> str:
     files = toolbox.glob()
     lead = _guided(question, toolbox, files) or _alone(question, toolbox, files, seed)
     passages = _passages(question, toolbox, lead)
+    _try_servers(toolbox, files)
     findings = AnswerParts(
         passages=tuple(passages),
         followed=_follow(question, toolbox, files, passages),
@@ -106,6 +108,16 @@ def _guided(question: Question, toolbox: Toolbox, files: Sequence[str]) -> _Lead
     rest = {term: term.weight * unknown for term in question.terms[GUIDED_TERMS:]}
     ranked = tuple((path, scores[path]) for path in candidates[:READ_GUIDED])
     return _Lead(ranked, term_weights(hits, len(candidates)) | rest, dependents)
+
+
+def _try_servers(toolbox: Toolbox, files: Sequence[str]) -> None:
+    """Calls one tool of each server that was asked nothing, so that a trial shows whether it can be called in a run."""
+    called = {tool.server for tool in toolbox.offered if toolbox.calls[tool.full_name]}
+    for tool in toolbox.offered if files else ():
+        given = mcp_tools.example(tool, toolbox.workspace.root, files[0], PurePath(files[0]).stem)
+        if tool.server not in called and not isinstance(given, str) and not mcp_tools.why_not_called(tool):
+            called.add(tool.server)
+            toolbox.call(tool, given)
 
 
 def _consult(

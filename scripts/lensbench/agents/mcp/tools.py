@@ -27,6 +27,7 @@ CHANGING = re.compile(
 READING = re.compile(r"(?i)^(\w+_)?(get|list|find|search|read|show|look|query|grep|count|describe|status|info)")
 DEFINED_NAMES = re.compile(r"(?i)symbol|identifier|^name(_?path\w*)?$|^(function|class|method)(_?name)?$")
 DEPENDENTS = re.compile(r"(?i)importer|dependent|imported_?by|used_?by|referenc|callers")
+EXAMPLES = re.compile(r"""(?:e\.g\.|such as),? ['"`]([^'"`]+)""")
 PATH_LIKE = re.compile(r"[\w.+@/-]{3,300}")
 RESULTS = 12
 MAX_PATHS = 60
@@ -107,8 +108,9 @@ def example(tool: OfferedTool, root: str, file: str, defined: str) -> Arguments 
             return []
         told = [entry[key] for key in ("default", "const") if key in entry]
         told += [entry[key][0] for key in ("examples", "enum") if isinstance(entry.get(key), list) and entry[key]]
+        told += EXAMPLES.findall(str(entry.get("description", ""))) if entry.get("type") == "string" else []
         match entry.get("type", "string"):
-            case "string" if _is_root(name):
+            case "string" if _is_root(name) or (searches and FILE_NAMES.search(name)):
                 told.append(root)
             case "string" if FILE_NAMES.search(name):
                 told.append(file)
@@ -123,6 +125,7 @@ def example(tool: OfferedTool, root: str, file: str, defined: str) -> Arguments 
         return told
 
     given: Arguments = {}
+    searches = any(map(QUERY_NAMES.search, _required(tool)))  # in a folder, not in one file
     for name in _required(tool):
         found = values(name, tool.schema.get("properties", {}).get(name))
         if not found:

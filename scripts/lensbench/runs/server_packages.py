@@ -1,0 +1,111 @@
+"""Servers that `npx` or `uvx` would fetch in every run: their packages are fetched once, before the first run."""
+
+from __future__ import annotations
+
+import json
+import os
+import shlex
+import shutil
+import subprocess
+import sys
+from collections import deque
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+from lensbench.core.conditions import filled, mcp_servers
+from lensbench.core.errors import UserError
+from lensbench.core.frozen_plan import PlannedCondition
+from lensbench.core.preflight_results import Check
+from lensbench.core.records import sha256
+from lensbench.core.system.files import locked, read_json, write_json
+
+_FLAGS = ("-y", "--yes", "-q", "--quiet")
+_PACKAGES = {"npx": ("-p", "--package"), "uvx": ("--from",)}
+"""Launchers, and the options that name their packages."""
+_OPTIONS = {"npx": (), "uvx": ("--with", "--python", "-p", "--index")}
+"""Options that the installer has, too; they are among the packages, which they precede."""
+
+
+class Launch(NamedTuple):
+    """A launcher's command line, without the server's own arguments; `program` is "" for the package's only one."""
+
+    words: tuple[str, ...]
+    packages: tuple[str, ...]
+    program: str
+
+
+def read_launch(command: Sequence[str]) -> Launch | None:
+    """What a launcher's command line fetches and starts; None for other programs, and with options that are unknown."""
+    launcher, rest = os.path.basename(command[0]), deque(command[1:])
+    options, packages = list[str](), list[str]()
+    while launcher in _PACKAGES and rest:
+        option, _, value = (word := rest.popleft()).partition("=")
+        if not word.startswith("-"):
+            program = word if packages else word.partition("@")[0] if launcher == "uvx" else ""
+            return Launch(tuple(command[: len(command) - len(rest)]), (*options, *(packages or [word])), program)
+        if option in _PACKAGES[launcher] and (value or rest):
+            packages.append(value or rest.popleft())
+        elif option in _OPTIONS[launcher] and (value or rest):
+            options += [option, value or rest.popleft()]
+        elif option not in _FLAGS:
+            return None
+    return None
+
+
+def fetch_packages(conditions: Mapping[str, PlannedCondition], cache: Path) -> Iterator[tuple[Check, dict[str, str]]]:
+    """Fetches the packages of all launchers in the conditions' MCP files to `servers/` in the cache, if they are not
+    there; yields a check of each, and its program by the launcher's line."""
+    for name, condition in conditions.items():
+        for file, servers in mcp_servers([condition]):
+            values = {**os.environ, "here": str(Path(file).resolve().parent), "python": sys.executable}
+            for entry in filled(servers, values).values():
+                if "command" in entry and (launch := read_launch([entry["command"], *entry.get("args", ())])):
+                    line, row = shlex.join(launch.words), f"{name}: package"
+                    try:
+                        program, version = _fetch(launch, cache / "servers")
+                    except UserError as error:
+                        yield Check(row, "failed", f"{line}: {error}"), {}
+                        continue
+                    yield Check(row, "ok", f"{line}: {version}, fetched once for all runs: {program}"), {line: program}
+
+
+def _fetch(launch: Launch, packages: Path) -> tuple[str, str]:
+    """The program of the launch among the packages, and what was installed there with its version. Raises UserError."""
+    digest = sha256(json.dumps([launch, str(packages.absolute())]).encode())[:8]  # an environment cannot be moved
+    folder = packages / f"{Path(launch.packages[-1]).name}-{digest}"
+    folder.mkdir(parents=True, exist_ok=True)
+    note = folder / "server.json"
+    with locked(folder / "one.lock"):
+        there = read_json(note)
+        if not there or not os.path.exists(there["program"]):
+            program, version = (_npm if launch.words[0].endswith("npx") else _uv)(launch, folder)
+            if not program.exists():
+                raise UserError(f"the package has no program {program.name}")
+            write_json(note, there := {"program": str(program), "version": version})
+    return there["program"], there["version"]
+
+
+def _npm(launch: Launch, folder: Path) -> tuple[Path, str]:
+    _run(["npm", "install", "--prefix", str(folder), "--loglevel", "error", *launch.packages], {})
+    name = next(iter(read_json(folder / "package.json", needed=True)["dependencies"]))
+    package = read_json(folder / "node_modules" / name / "package.json", needed=True)
+    programs, own = package.get("bin", {}), name.rpartition("/")[2]
+    only = own if isinstance(programs, str) or own in programs else next(iter(programs), own)
+    return folder / "node_modules" / ".bin" / (launch.program or only), f"{name} {package['version']}"
+
+
+def _uv(launch: Launch, folder: Path) -> tuple[Path, str]:
+    places = {"UV_TOOL_DIR": str(folder.absolute() / "tools"), "UV_TOOL_BIN_DIR": str(folder.absolute() / "bin")}
+    _run(["uv", "tool", "install", *launch.packages], places)
+    return folder / "bin" / launch.program, _run(["uv", "tool", "list"], places).partition("\n")[0]
+
+
+def _run(argv: Sequence[str], env: Mapping[str, str]) -> str:
+    """The standard output of a package manager. Raises UserError with the beginning of its errors."""
+    if not shutil.which(argv[0]):
+        raise UserError(f"there is no program {argv[0]} here; install it")
+    done = subprocess.run(argv, env={**os.environ, **env}, stdin=subprocess.DEVNULL, capture_output=True, text=True)
+    if done.returncode:
+        raise UserError(f"`{shlex.join(argv)}` failed: {' '.join(done.stderr.split())[:300]}; run it by hand")
+    return done.stdout
