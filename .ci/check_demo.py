@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -19,6 +20,9 @@ def main() -> None:
     again = subprocess.run(
         [sys.executable, "-m", "snakemake", "--cores", "2"], capture_output=True, encoding="utf-8", check=False
     )
+    reading = Path("docs/reading.md").read_text(encoding="utf-8")
+    shown = re.search(r"^```text\n(.*?)\n```", reading, re.MULTILINE | re.DOTALL)
+    interval = f"{100 * found['overall']['low']:+.1f} to {100 * found['overall']['high']:+.1f}"
     checks = {
         "all runs are scored": counts == {"scored": 2 * tasks, "unjudged": 0, "discarded": 0, "missing": 0},
         "the server's tools were offered in every run": comparison["adoption"]["offered"]
@@ -37,10 +41,18 @@ def main() -> None:
         "the page is there, with both answers of every pair": (FOLDER / "report.html").stat().st_size > 50_000
         and len(list((FOLDER / "answers").glob("*.html"))) == tasks,
         "a second start has nothing to do": "Nothing to be done" in again.stderr,
+        "docs/reading.md shows what is printed": shown
+        and without_time(shown[1]) in without_time(again.stdout + again.stderr)
+        and interval in reading,
     }
     failed = [name for name, holds in checks.items() if not holds]
     print("\n".join(f"{'ok  ' if holds else 'FAIL'} {name}" for name, holds in checks.items()))
     sys.exit(1 if failed else 0)
+
+
+def without_time(text: str) -> str:
+    """The text without the share of time, which differs by machine."""
+    return re.sub(r"it took \d+%", "it took N%", text)
 
 
 if __name__ == "__main__":
