@@ -120,25 +120,11 @@ def test_a_users_program_may_report_how_it_ended(ended: str, ending: str, reason
     assert (outcome.ending, without_servers(outcome)) == (ending, reason)
 
 
-@pytest.mark.parametrize(("reason", "ending"), [
-    ("stop", "finished"), ("length", "limit"), ("content-filter", "refusal"), ("error", "unknown"),
-])  # fmt: skip
-def test_opencode_tells_the_reason_of_its_last_step(reason: str, ending: str) -> None:
-    parts = [("step_start", {}), ("text", {"text": "so"}), ("step_finish", {"reason": reason})]
-    assert opencode.read(json.dumps({"type": kind, "part": part}) for kind, part in parts).ending == ending
-
-
 def test_a_full_context_of_codex_is_a_limit_and_no_failure_of_the_service() -> None:
     full = {"type": "turn.failed", "error": {"message": "Codex ran out of room in the model's context window."}}
     said = {"type": "item.completed", "item": {"id": "1", "type": "agent_message", "text": "half"}}
     outcome = codex.read(map(json.dumps, [{"type": "thread.started"}, said, full]))
     assert (outcome.ending, outcome.answer, outcome.error) == ("limit", "half", "")
-
-
-def test_gemini_tells_limits_only() -> None:
-    limited = {"type": "result", "error": {"type": "FatalTurnLimitedError", "message": "turns"}}
-    assert gemini.read([json.dumps(limited)]).ending == "limit"
-    assert gemini.read([json.dumps({"type": "result"})]).ending == "finished"
 
 
 def claude_call(tool: str, is_error: bool) -> list[dict[str, Any]]:

@@ -40,12 +40,6 @@ def test_a_step_without_text_is_an_empty_answer() -> None:
     assert (outcome.answer, outcome.finished, outcome.error) == ("", True, "")
 
 
-@pytest.mark.parametrize("cut", [*range(1, 5), 5, 6])
-def test_a_stream_that_was_cut_off_is_not_finished(cut: int) -> None:
-    outcome = opencode.read(stream(*(*LOOKED, *ANSWERED)[:cut]))
-    assert not outcome.finished
-
-
 OVERFLOW = {"type": "error", "error": {"name": "ContextOverflowError", "data": {"message": "Request too large"}}}
 SUMMARY = (part("step_start", 3), part("text", 3, text="Summary"), step(3, "stop"))
 CONTINUE = part("text", 4, text="Continue.", synthetic=True, metadata={"compaction_continue": True})

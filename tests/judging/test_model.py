@@ -47,15 +47,6 @@ def test_missed_needs_evidence_from_the_fact_or_the_answer_and_keeps_none() -> N
         assert read(reply(verdict="Missed", evidence=evidence)).failure == "evidence_not_found"
 
 
-def test_the_reason_may_be_left_out() -> None:
-    assert read(json.dumps({"id": NONCE, "verdict": "Met", "evidence": "shop.py"})).verdict is Verdict.MET
-
-
-@pytest.mark.parametrize("dress", ["```json\n{}\n```", "```\n{}\n```", "  {}\n\n", "\n```json\n{}\n```\n"])
-def test_a_code_fence_and_blanks_around_the_object_are_forgiven(dress: str) -> None:
-    assert read(dress.format(reply())).verdict is Verdict.MET
-
-
 @pytest.mark.parametrize("text", [
     "", "Met", "null", "[]", "{}", f"{reply()}\n{reply(verdict='Missed')}", f"<think>{reply()}</think>",
     reply()[:-1] + ', "verdict": "Missed"}', reply()[:-1], reply(id=1), reply(id=None), reply(id="fedcba9876543210"),
@@ -80,16 +71,6 @@ def test_a_quote_with_any_number_of_gaps_is_searched_in_linear_time() -> None:
     evidence = "a b ... " * 450
     assert read(reply(evidence=evidence), "a b c " * 10_000).failure == "evidence_not_found"
     assert read(reply(evidence=evidence[:60]), "a b c " * 10_000).verdict is Verdict.MET
-
-
-@pytest.mark.parametrize("text", [
-    f"Here it is: {reply()}", f"{reply()} I hope this helps.",
-    f"<think>{{it is {reply(verdict='Missed')}}}</think>\n{reply()}",
-    f"As `{{x}}` says:\n```json\n{reply()}\n```\nDone.", f"{reply()}\n{reply()}", reply(verdict="met"),
-    reply(verdict="MET."), reply(verdict=" Met"),
-])  # fmt: skip
-def test_the_object_is_found_inside_other_text(text: str) -> None:
-    assert read(text).verdict is Verdict.MET
 
 
 @pytest.mark.parametrize("verdict", ["Fully Met", "Yes", "Unjudged", "", "1", "M\u0435t", "Met\u200b"])

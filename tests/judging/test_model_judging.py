@@ -144,12 +144,8 @@ def test_one_more_criterion_asks_for_that_one_only(court: Court) -> None:
 
 @pytest.mark.slow
 @pytest.mark.parametrize(("behaviour", "failure"), [
-    ("says:I would rather not.", "unparsable"), ("says:{}", "unparsable"),
     ('says:{"id": "0123456789abcdef", "verdict": "Met", "evidence": "shop.py", "reason": ""}', "unparsable"),
-    ('says:{"id": "NONCE", "verdict": "Excellent", "evidence": "shop.py", "reason": ""}', "outside_menu"),
     ('says:{"id": "NONCE", "verdict": "Met", "evidence": "a warehouse", "reason": ""}', "evidence_not_found"),
-    ('says:{"id": "NONCE", "verdict": "Met", "evidence": ":", "reason": ""}', "evidence_not_found"),
-    ('says:{"id": "NONCE", "verdict": "Partial", "evidence": "", "reason": ""}', "evidence_not_found"),
     ("crashes", "crashed"), ("says:", "api_error"),
 ])  # fmt: skip
 def test_a_judge_that_fails_gives_no_verdict_and_never_missed(court: Court, behaviour: str, failure: str) -> None:

@@ -208,13 +208,6 @@ def test_a_broken_criterion_number_names_the_file(folder: Path) -> None:
         decide_all(folder)
 
 
-def test_the_same_verdicts_give_the_same_bytes(folder: Path) -> None:
-    decide_all(folder)
-    before = {name: (folder / name).read_bytes() for name in ("verdicts.csv", "decisions.csv", "escalations.csv")}
-    decide_all(folder)
-    assert before == {name: (folder / name).read_bytes() for name in before}
-
-
 def test_a_broken_criterion_number_of_a_decision_names_the_file(folder: Path) -> None:
     write_table(folder / "verdicts" / "mechanical.csv", VERDICT_COLUMNS, [vote("Met")])
     decide_all(folder)

@@ -68,11 +68,6 @@ def test_every_chart_takes_its_colours_from_the_page(name: str) -> None:
     assert " style=" not in svg
 
 
-@pytest.mark.parametrize("name", ALL)
-def test_the_same_chart_is_drawn_with_the_same_bytes(name: str) -> None:
-    assert draw(ALL[name], "n") == drawn(name)
-
-
 @dataclass(frozen=True)
 class Symbol:
     """A mark of a drawing, by its middle."""

@@ -185,17 +185,6 @@ def test_the_page_says_when_no_language_model_answered(bench: Make, kind: str, s
     assert ("a search program answered, not a language model" in made.page) is said
 
 
-def test_the_same_inputs_give_the_same_bytes(bench: Make) -> None:
-    made = bench(trials=2)
-    for condition in made.servers:
-        made.run("a", condition, points=("1", "0.5"))
-    names = ("results.md", "results.json", "scores.csv", "pairs.csv", "validity.csv", "runs/timing.csv")
-    made.build()
-    first = [(made.folder / name).read_bytes() for name in names]
-    made.build()
-    assert [(made.folder / name).read_bytes() for name in names] == first
-
-
 def test_the_data_are_the_numbers_of_the_page(bench: Make) -> None:
     made = bench(tasks=("a",))
     made.run("a", "with", points=("1", "0.5"), duration_s=2.5)

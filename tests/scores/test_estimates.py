@@ -417,15 +417,6 @@ def test_the_closed_book_control_is_no_treatment() -> None:
     assert list(comparisons(plan | {"controls": {"closed_book": True}})) == ["with"]
 
 
-def test_the_same_tables_give_the_same_bytes(bench: Make) -> None:
-    made = wide(bench)
-    found(made)
-    before = (made.folder / "estimates.json").read_bytes()
-    write_estimates(made.folder)
-    assert (made.folder / "estimates.json").read_bytes() == before
-    assert json.loads(before)["alpha"] == 0.05
-
-
 def test_a_damaged_table_of_the_judges_is_a_message(bench: Make) -> None:
     made = bench()
     made.build()
