@@ -152,11 +152,29 @@ def test_swebench_lines_become_tasks_and_what_cannot_be_honoured_is_named(shop: 
 
 @pytest.mark.parametrize(("changed", "said"), [
     ({"image_assets": {"a": "b"}}, "image_assets: the issue needs pictures"), ({"patch": ""}, "patch: missing"),
-    ({"FAIL_TO_PASS": "[]"}, "FAIL_TO_PASS is empty"), ({"PASS_TO_PASS": "{"}, "PASS_TO_PASS is not a list"),
+    ({"FAIL_TO_PASS": "[]"}, "FAIL_TO_PASS: missing or empty"), ({"PASS_TO_PASS": "{"}, "PASS_TO_PASS is not a list"),
 ])  # fmt: skip
 def test_what_a_swebench_line_asks_beyond_is_refused_by_name(shop: Path, changed: dict[str, Any], said: str) -> None:
     with pytest.raises(Refused, match=said):
         read_instance(json.dumps(instance(shop, **changed)))
+
+
+def test_other_spellings_of_swebench_keys_are_read(shop: Path) -> None:
+    other = instance(shop, fail_to_pass="['one[\\'a\\']', \"two\"]", created_at=1677954981000.0, version=float("nan"))
+    read = read_instance(json.dumps({key: value for key, value in other.items() if key != "FAIL_TO_PASS"}))
+    assert read.fail_to_pass == ("one['a']", "two")
+    assert read.moment == Moment("0", datetime(2023, 3, 4, 18, 36, 21, tzinfo=UTC))
+
+
+@pytest.mark.parametrize(("text", "said"), [
+    ("\ufeff%s\r\n%s\r\n", "2 x repo: there is no clone of acme/shop"), ("[%s,\n%s]", "occurs twice"),
+])  # fmt: skip
+@needs_sandbox
+def test_a_file_of_swebench_lines_may_have_a_mark_or_be_an_array(shop: Path, text: str, said: str) -> None:
+    line = json.dumps(instance(shop))
+    other = line if said == "occurs twice" else line.replace("acme__shop-3", "acme__shop-4")
+    Path("bench.json").write_text(text % (line, other), encoding="utf-8", newline="")
+    assert said in generate("--swebench", "bench.json", "--mirrors", "none", "--output", "swe.yaml", fails=True)
 
 
 def harbor(folder: Path, **changed: str) -> None:

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import ast
 import json
 import re
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -48,19 +50,27 @@ def tasks_from_swebench(
 ) -> Iterator[ChangeFate]:
     """A task, or the reasons against it, for each line of `file`, or each object of its JSON array.
 
-    Raises UserError when it cannot be read.
+    Raises UserError when it cannot be read, or has none.
     """
     try:
-        text = file.read_text(encoding="utf-8")
-        lines = list(map(json.dumps, json.loads(text))) if text.lstrip().startswith("[") else text.split("\n")
+        text = file.read_text(encoding="utf-8-sig")
     except (OSError, ValueError) as error:
-        raise UserError(f"{file}: cannot be read: {error}") from None
+        raise UserError(f"{file}: cannot be read: {error}; write a JSON object per line") from None
+    try:
+        whole = json.loads(text)
+        lines = list(map(json.dumps, whole if isinstance(whole, list) else [whole]))
+    except ValueError:
+        lines = text.split("\n")
+    names = set[str]()
     for number, line in enumerate(lines, 1):
         if not line.strip():
             continue
         name, what = f"{file.name}-{number}", f"line {number}"
         try:
             instance = read_instance(line)
+            if instance.instance_id in names:
+                raise Refused(f"instance_id: {instance.instance_id} occurs twice")
+            names.add(instance.instance_id)
             name, what = instance.instance_id, f"{instance.repo} at {instance.base_commit[:12]}"
             yield _fate(instance, what, mirrors, bench, environment, command, timeout_s)
         except (Refused, PatchError, UserError) as error:
@@ -82,33 +92,32 @@ def read_instance(line: str) -> Instance:
         raise Refused("image_assets: the issue needs pictures, which are not supported here")
     failing, passing = (_names(value, key) for key in _LISTS)
     if not failing:
-        raise Refused("FAIL_TO_PASS is empty")
+        raise Refused("FAIL_TO_PASS: missing or empty")
     texts = {key: value[key] for key in _TEXTS}
     return Instance(**texts, fail_to_pass=failing, pass_to_pass=passing, moment=_moment(value))
 
 
 def _moment(value: Mapping[str, Any]) -> Moment:
-    """The version and the date of a line; dates are texts, or milliseconds where a data frame was written."""
-    given = value.get("created_at")
+    """The version and the date of a line; dates are texts, or milliseconds where a data frame was written, whose
+    missing values are not a number."""
+    given, version = value.get("created_at"), value.get("version")
     try:
-        date = (
-            datetime.fromtimestamp(given / 1000, UTC) if isinstance(given, int) else datetime.fromisoformat(str(given))
-        )
+        ms = given if isinstance(given, int | float) else datetime.fromisoformat(str(given)).timestamp() * 1000
+        date = datetime.fromtimestamp(ms / 1000, UTC)
     except (ValueError, OverflowError):
         date = None
-    return Moment(str(value.get("version") or "0"), date)
+    return Moment(str(version) if version and version == version else "0", date)
 
 
 def _names(value: Mapping[str, Any], key: str) -> tuple[str, ...]:
-    """The tests of a key: a list, or a JSON string with a list, as both occur in the data sets."""
-    given = value.get(key, [])
-    try:
-        names = json.loads(given) if isinstance(given, str) else given
-    except ValueError:
-        names = None
-    if not isinstance(names, list) or not all(isinstance(name, str) for name in names):
+    """The tests of a key in either case: a list, or a text with one in JSON or Python, as they occur in data sets."""
+    given = value.get(key, value.get(key.lower(), []))
+    for read in (json.loads, ast.literal_eval) if isinstance(given, str) else ():
+        with suppress(ValueError, SyntaxError):
+            given = read(given)
+    if not isinstance(given, list) or not all(isinstance(name, str) for name in given):
         raise Refused(f"{key} is not a list of test ids")
-    return tuple(names)
+    return tuple(given)
 
 
 def _fate(
