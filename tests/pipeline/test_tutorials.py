@@ -1,0 +1,99 @@
+"""Every output block of the tutorials is what their commands print, the times of a machine aside."""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+import sys
+import zipfile
+from pathlib import Path
+
+import pytest
+
+from documented import documented
+from small_benchmark import CHECKOUT
+
+pytestmark = [pytest.mark.slow, pytest.mark.timeout(1800)]
+
+RUN = r"pip download|tar|mv|lensbench (init --yes|run --cores 2|run --configfile|size|archive|verify)"
+"""The commands that are run here, as they are printed; the others need a model, or have tests of their own."""
+
+
+def outputs(page: str) -> list[str]:
+    """The output blocks of a page."""
+    text = (CHECKOUT / "docs" / f"{page}.md").read_text(encoding="utf-8")
+    return re.findall(r"^```text\n(.*?)^```", text, re.MULTILINE | re.DOTALL)
+
+
+def plain(line: str) -> str:
+    """A line without what differs by machine."""
+    line = re.sub(r"it took \d+% longer", "it took N% longer", line.rstrip())
+    return re.sub(r"\d[\d.]*", "N", line) if line.startswith("duration:") else line
+
+
+def missing(block: str, said: str) -> list[str]:
+    """The lines of a block, from the first one that the output does not have after the one before; none if all."""
+    printed = iter([plain(line) for line in said.splitlines()])
+    lines = [plain(line) for line in block.splitlines() if line != "..."]
+    return next((lines[place:] for place, line in enumerate(lines) if line not in printed), [])
+
+
+@pytest.fixture(scope="module")
+def said(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
+    """What the commands of each tutorial print, with the results that they write."""
+    folder = tmp_path_factory.mktemp("tutorials")
+    for name, module in (("lensbench", "lensbench"), ("pip", "pip")):
+        (folder / name).write_text(f'#!/bin/sh\nexec "{sys.executable}" -P -m {module} "$@"\n')
+        (folder / name).chmod(0o755)
+    for needed in (".cache", "examples", "scenarios", ".claude"):
+        (CHECKOUT / ".cache").mkdir(exist_ok=True)
+        (folder / needed).symlink_to(CHECKOUT / needed)
+    return {page: commands(page, folder) for page in ("tutorial", "tutorial-servers", "tutorial-archive")}
+
+
+def commands(page: str, folder: Path) -> str:
+    place = folder / "mine" if page == "tutorial" else folder
+    place.mkdir(exist_ok=True)
+    environment = {**os.environ, "PATH": f"{folder}{os.pathsep}{os.environ['PATH']}", "PYTHONUNBUFFERED": "1"}
+    environment["PYTHONPATH"] = str(CHECKOUT / "scripts")
+    said = []
+    for command in (shown for where, shown in documented() if where.startswith(f"docs/{page}.md:")):
+        if re.match(RUN, command):
+            ended = subprocess.run(
+                ["sh", "-c", command], cwd=folder / "bench" if "verify" in command else place, env=environment,
+                stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, timeout=1200, check=False,
+            )  # fmt: skip
+            assert ended.returncode == 0, f"{command}\n{ended.stdout}"
+            said.append(ended.stdout)
+    said += [file.read_text(encoding="utf-8") for file in place.glob("bench/*/results.md")]
+    if page == "tutorial-archive":
+        said.append(verified_with_a_raised_score(folder / "bench" / "two-servers.zip", environment))
+    return "\n".join(said)
+
+
+def verified_with_a_raised_score(archive: Path, environment: dict[str, str]) -> str:
+    changed = archive.with_name("raised.zip")
+    with zipfile.ZipFile(archive) as packed, zipfile.ZipFile(changed, "w") as copy:
+        for entry in packed.infolist():
+            content = packed.read(entry)
+            copy.writestr(entry, content.replace(b"0.5", b"0.6") if entry.filename.endswith("/scores.csv") else content)
+    ended = subprocess.run(
+        ["lensbench", "verify", changed], env=environment, capture_output=True, text=True, check=False
+    )
+    assert ended.returncode == 1
+    return ended.stdout + ended.stderr
+
+
+@pytest.mark.parametrize("page", ["tutorial", "tutorial-servers", "tutorial-archive"])
+def test_every_output_block_is_what_the_commands_print(page: str, said: dict[str, str]) -> None:
+    assert outputs(page)
+    for block in outputs(page):
+        assert not missing(block, said[page]), f"not printed by the commands of docs/{page}.md:\n{said[page]}"
+
+
+def test_a_planted_mistake_in_an_output_is_found() -> None:
+    said = "a: 1\nb\nit took 12% longer\nc\n"
+    assert missing("a: 1\n...\nit took 999% longer\nc\n", said) == []
+    assert missing("a: 2\n", said) == ["a: 2"]
+    assert missing("c\na: 1\n", said) == ["a: 1"]
