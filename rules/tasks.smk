@@ -1,7 +1,7 @@
 """Writes a task set about a repository: `snakemake scenarios --config repo=<git url or path> tasks=12` (docs/generating.md).
 
 needs   the repository, at its newest commit when the set is written
-leaves  scenarios/<name>.yaml, <name>.report.md (what was kept, repaired and dropped, and why), <name>.review.html
+leaves  scenarios/<name>.yaml, <name>.review.html (what was kept, repaired and dropped, and why)
 
 It reads and writes no run folder. An existing set is kept until it is deleted or the settings change.
 """
@@ -12,7 +12,6 @@ TASK_SET = targets.task_set(SCHEDULE.config)
 rule scenarios:
     output:
         tasks=f"{TASK_SET}.yaml",
-        report=f"{TASK_SET}.report.md",
         review=f"{TASK_SET}.review.html",
     log:
         f"{TASK_SET}.log",

@@ -1,4 +1,4 @@
-"""Writes a task set about a repository, its report, and a page to accept, edit or drop the tasks.
+"""Writes a task set about a repository, and a page about its tasks and about those that were dropped.
 
     lensbench generate --repo ../my-project --count 12 --output scenarios/my-project.yaml
 
@@ -25,7 +25,7 @@ from lensbench.repositories.pin import pin
 from lensbench.repositories.prepare import prepare
 from lensbench_tasks.author import Author, asked_agent
 from lensbench_tasks.changes.program import add_options, write_changes
-from lensbench_tasks.files import Made, render_report, render_set
+from lensbench_tasks.files import Made, render_set
 from lensbench_tasks.mining.writer import Miners
 from lensbench_tasks.problems import find_problems
 from lensbench_tasks.review_page import render_review
@@ -85,13 +85,12 @@ def _missing(made: Made) -> Iterator[str]:
 
 
 def write(made: Made, output: Path) -> None:
-    """Writes the three files. Raises UserError when there is no task."""
+    """Writes both files. Raises UserError when there is no task."""
     if not made.tasks:
         raise UserError(
             f"none of the {len(made.fates)} tried tasks about {made.name} is valid; is there source code in it?"
         )
     write_atomic(output, render_set(made))
-    write_atomic(output.with_suffix(".report.md"), render_report(made))
     write_atomic(output.with_suffix(".review.html"), render_review(made))
     read_scenarios([str(output)])
 
@@ -128,8 +127,8 @@ def main() -> None:
     if pinned.warning:
         made = made._replace(warnings=(f"{arguments.repo}: {pinned.warning}", *made.warnings))
     write(made, arguments.output)
-    report = arguments.output.with_suffix(".report.md")
-    print(f"{arguments.output}: {len(made.tasks)} of {arguments.count} tasks; see {report} for the others")
+    review = arguments.output.with_suffix(".review.html")
+    print(f"{arguments.output}: {len(made.tasks)} of {arguments.count} tasks; see {review} for the others")
 
 
 if __name__ == "__main__":

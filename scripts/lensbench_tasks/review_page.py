@@ -1,4 +1,4 @@
-"""The review page: generated tasks with the source lines of their proofs, for a person who accepts them."""
+"""The review page: generated tasks with the source lines of their proofs, and why others were dropped."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def render_review(made: Made) -> str:
     environment = template_environment(html=True)
     fates = kept(made.fates)
     return environment.get_template("review.html.j2").render(
-        name=made.name, set=set_value(made),
+        made=made, set=set_value(made), dropped=[fate for fate in made.fates if fate.outcome == "dropped"],
         flags=[list(_flags(fate)) for fate in fates],
         sources=[
             [[_source(proof, made.known) for proof in criterion.proofs] for criterion in fate.proposal.task.criteria]
@@ -49,6 +49,7 @@ def _flags(fate: Fate) -> Iterator[str]:
     if last:
         yield f"one search finds {percent(last.search)}"
         yield f"an agent without a model finds {percent(last.offline)}"
+        yield f"an answer that states every fact gets {percent(last.oracle)}"
 
 
 def _source(proof: Proof, known: Survey) -> dict[str, str]:

@@ -12,8 +12,9 @@ from lensbench.core.errors import UserError
 from lensbench.core.tasks import Folder, Git
 from lensbench.plan.task_files import read_scenarios
 from lensbench.repositories.pin import pin, repository_name
-from lensbench_tasks.files import render_report, render_set, set_value
+from lensbench_tasks.files import render_set, set_value
 from lensbench_tasks.generate import generate
+from lensbench_tasks.review_page import render_review
 from lensbench_tasks.settings import Settings
 from stock import git, with_history, write_stock
 
@@ -41,17 +42,17 @@ def test_a_set_is_written_pinned_and_proven(stock: Path) -> None:
         [sys.executable, "-m", "lensbench_tasks.proofs", "sets/stock.yaml"], capture_output=True, text=True
     )
     assert "all proofs are correct" in proven.stdout
-    report = Path("sets/stock.report.md").read_text(encoding="utf-8")
-    assert f"- Tasks: {len(tasks)} of 6 that were wanted" in report
-    assert all(f"| {task.id} | {len(task.criteria)} |" in report for task in tasks)
-    assert "`trivial`: the offline agent, which has no model, gets the full score" in report
+    review = Path("sets/stock.review.html").read_text(encoding="utf-8")
+    assert f"{len(tasks)} of 6 tasks that were wanted" in review
+    assert all(f"<h2>{task.id}, {task.category.value}</h2>" in review for task in tasks)
+    assert "<code>trivial</code>: the offline agent, which has no model, gets the full score" in review
 
 
 def test_the_same_seed_gives_the_same_bytes(stock: Path) -> None:
     source = pin("stock").source
     first, again, other = (generate("stock", source, 8, Settings(seed=seed), Path("kept")) for seed in (3, 3, 4))
     assert render_set(first) == render_set(again) != render_set(other)
-    assert render_report(first) == render_report(again)
+    assert render_review(first) == render_review(again)
     assert len(first.tasks) == len(set_value(first)["tasks"])
 
 
@@ -59,7 +60,7 @@ def test_what_is_not_committed_is_taken_as_it_is_and_said(stock: Path) -> None:
     (stock / "stock" / "amber.py").write_text("x = 1\n")
     assert pin("stock") == (Folder(path="stock"), "it has uncommitted changes, and was used as it is")
     run("--repo", "stock", "--count", "4", "--output", "stock.yaml")
-    assert "**Note**: stock: it has uncommitted changes" in Path("stock.report.md").read_text(encoding="utf-8")
+    assert "stock: it has uncommitted changes" in Path("stock.review.html").read_text(encoding="utf-8")
 
 
 def test_a_folder_without_git_and_a_part_of_a_repository_are_taken_as_they_are(stock: Path, tmp_path: Path) -> None:
