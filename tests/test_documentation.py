@@ -82,6 +82,12 @@ def test_the_glossary_has_the_words_of_results() -> None:
     assert {word.lower() for word in words if re.fullmatch(r"[A-Za-z-]+", word)} <= known | ORDINARY
 
 
+def test_the_tests_that_security_names_are_there() -> None:
+    named = re.findall(r"`((?:\w+/)?test_\w+)`", (ROOT / "SECURITY.md").read_text())
+    assert named
+    assert not [name for name in named if not list((ROOT / "tests").rglob(f"{name}.py"))]
+
+
 @pytest.mark.slow
 def test_the_reference_is_what_the_code_gives() -> None:
     """`python tools/docs/reference.py` writes it."""
