@@ -59,13 +59,26 @@ def test_a_prompt_names_what_the_tests_need_and_the_project_lacks(shop: Path) ->
     reference = "+++ b/cart.py\n+def total():\n+def with_tax(rate):\n+    LIMIT: int = 3\n+    self.rest = 2\n"
     reference += "+    raise ValueError('the rate is below 0')\n"
     tests = ["from cart import total, with_tax\nassert cart.rest == LIMIT\nmatch='the rate is below 0'\nx='return'\n"]
-    assert needs(reference, tests, shop) == HiddenNeeds(("LIMIT", "rest", "with_tax"), ("the rate is below 0",))
+    assert needs(reference, tests, shop) == HiddenNeeds(("LIMIT", "rest", "with_tax(rate)"), ("the rate is below 0",))
     prompt = write_prompt("Add a tax", ["test_tax"], HiddenNeeds(("with_tax",), ("below 0",)))
     assert "names that are new: with_tax." in prompt
     assert prompt.endswith("texts that are new:\n\n- `below 0`")
     assert told("Round up\n\nAdd tests.\nadded some unit tests for it\nAdd test data to the API") == (
         "Round up\n\nAdd test data to the API"
     )
+
+
+@pytest.mark.parametrize(("added", "used", "named"), [
+    ("export function keep<T>(input: string, fits: (key: string) => boolean = () => true, ...more: T[]): string {",
+     "keep(a, b)", ("keep(input, fits, ...more)",)),
+    ("const keep = async ({ input = {} }, fits) => {", "keep(a)", ("keep(fits)",)),
+    ("  keep(input) {", "cart.keep(1)", ("keep(input)",)), ("  if (options.strictly) keep(1)  # 'loud'", "{strictly: 1} // loud",
+                                                         ("strictly",)),
+    ("def keep(self, *, input: dict[str, int] = {}, **more) -> int:", "keep()", ("keep(self, *, input, **more)",)),
+])  # fmt: skip
+def test_a_new_function_is_named_with_its_parameters(shop: Path, added: str, used: str, named: tuple[str, ...]) -> None:
+    commit(shop, "start", {"cart.py": "a = 1\n"})
+    assert needs(f"+++ b/cart.py\n+{added}\n", [used], shop).names == named
 
 
 def test_the_chores_of_a_squashed_commit_are_no_part_of_the_task() -> None:

@@ -151,12 +151,7 @@ def _for_scripts(tests: Tests, word: str, runner: str) -> Canaries:
         path: _extended(content, groups[path], word, runner, path.endswith((".mjs", ".mts")))
         for path, content in scripts
     }
-    count = 2 * len(_bodies(runner))
-    return Canaries(word, {}, extended, (), dict.fromkeys(groups.values(), count), {g: p for p, g in groups.items()})
-
-
-def _bodies(runner: str) -> Sequence[str]:
-    return "throw new Error('on purpose');", _MATCHERS if runner in ("vitest", "jest") else _ASSERTIONS
+    return Canaries(word, {}, extended, (), dict.fromkeys(groups.values(), 4), {g: p for p, g in groups.items()})
 
 
 def _has_tests(content: str) -> bool:
@@ -184,11 +179,10 @@ def _extended(content: str, group: str, word: str, runner: str, is_module: bool)
     elif runner == "jest":
         head += f"\nconst {check} = globalThis.expect;"
     end = opening.end() if (opening := _OPENING.match(content)) else 0
+    all_assertions = (_MATCHERS if runner in ("vitest", "jest") else _ASSERTIONS).replace("CHECK", check)
     before, after = (
-        "\n".join(
-            f"{test}('{group} {place} {number}', async () => {{ {body.replace('CHECK', check)} }});"
-            for number, body in enumerate(_bodies(runner), 1)
-        )
+        f"{test}('{group} {place} one', () => {{ throw new Error('on purpose'); }});\n"
+        f"{test}('{group} {place} all', async () => {{ {all_assertions} }});"
         for place in ("before", "after")
     )
     return f"{content[:end]}\n{head}\n{before}\n{content[end:]}\n{after}\n"

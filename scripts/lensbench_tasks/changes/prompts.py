@@ -14,10 +14,14 @@ _NAME = re.compile(r"[A-Za-z_$][A-Za-z0-9_$]{3,}")
 _WORD = re.compile(r"[A-Za-z]{2,}")
 _REPAIR = re.compile(r"(?i)\b(fix\w*|bug\w*|wrong\w*|error|crash\w*|regress\w*|broken|incorrect\w*|does not|doesn't)\b")
 _IDENTIFIER = re.compile(r"[A-Za-z_$][\w$]*")
-_DEFINED = re.compile(
-    r"(?m)^\+\s*(?:export\s+(?:default\s+)?)?(?:async\s+)?(?:def|class|function|const|let|type|interface|enum)\s+([\w$]+)"
-    r"|^\+\s*(?:self\.|this\.|exports\.)?([A-Za-z_]\w*)\s*(?::[^=\n]+)?=[^=]"
+_NO_CODE = re.compile(
+    r"""\"{3}.*?\"{3}|/\*.*?\*/|(["'`])(?:\\.|(?!\1)[^\\\n])*\1|(?<!\.)#.*|//.*""", re.DOTALL | re.MULTILINE
 )
+_SIGNATURE = (
+    r"(?m)(?:(?:\bdef|\bfunction)\s+{0}\s*(?:<[^()]*>)?|\b{0}\s*=\s*(?:async\s*)?(?:function\s*\w*\s*)?"
+    r"|^\s*(?:(?:async|static)\s+)*{0})\(((?:[^()]|\((?:[^()]|\([^()]*\))*\))*)\)\s*(?:(?::|->)[^\n=]+)?(?::|\{{|=>)"
+)
+"""A function with the parameters in parentheses, in Python or JavaScript."""
 _TEXT = re.compile(r"""(["'])((?!\s)(?:(?!\1)[^\\\n`]){6,100})\1""")
 """A text in quotes that is long enough not to be in two places by chance."""
 FEWEST_WORDS = 3
@@ -36,13 +40,28 @@ NOTHING = HiddenNeeds()
 
 
 def needs(reference: str, tests: Sequence[str], tree: Path) -> HiddenNeeds:
-    """The names that the reference defines and the texts that it adds, which the tests use and `tree` does not have."""
+    """The names and texts that the reference adds, and the tests use, and `tree` does not have; functions with their
+    parameters."""
     known = git(tree, "grep", "-hIF", "-e", "", "--", ".").decode(errors="replace")
-    defined = {one or other for one, other in _DEFINED.findall(reference)}
-    used = {name for text in tests for name in _IDENTIFIER.findall(text)}
-    added = "\n".join(line for line in reference.splitlines() if line.startswith("+"))
+    added = "\n".join(line[1:] for line in reference.splitlines() if line.startswith("+") and line[:3] != "+++")
+    names = _names(added) & {name for text in tests for name in _names(text)} - set(_IDENTIFIER.findall(known))
     compared = {found for text in tests for _, found in _TEXT.findall(text) if found in added and found not in known}
-    return HiddenNeeds(tuple(sorted((defined & used) - set(_IDENTIFIER.findall(known)))), tuple(sorted(compared)))
+    return HiddenNeeds(tuple(f"{name}{_parameters(name, added)}" for name in sorted(names)), tuple(sorted(compared)))
+
+
+def _names(text: str) -> set[str]:
+    """The identifiers outside of comments and quotes."""
+    return set(_IDENTIFIER.findall(_NO_CODE.sub(" ", text)))
+
+
+def _parameters(name: str, added: str) -> str:
+    """The names of a function's parameters, in parentheses; "" for anything else."""
+    if not (found := re.search(_SIGNATURE.format(re.escape(name)), added)):
+        return ""
+    inside = found[1].replace("=>", "")
+    for _ in range(5):  # types and defaults, from the inside out
+        inside = re.sub(r"[(\[<{][^()\[\]<>{}]*[)\]>}]", "", inside)
+    return "(" + ", ".join(re.findall(r"(?:^|,)\s*([*.]*[\w$]+|\*(?=,))", inside)) + ")"
 
 
 def write_prompt(message: str, failing: Sequence[str], needed: HiddenNeeds = NOTHING) -> str:
