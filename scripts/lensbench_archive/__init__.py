@@ -3,8 +3,6 @@
 Its contract with the engine is the run folder.
 """
 
-from __future__ import annotations
-
 VERBS = {
     "Results": {
         "archive": ("lensbench_archive.archive", "pack a benchmark into one file that others can verify"),

@@ -3,8 +3,6 @@
 Its contract with the engine is an adapter, and an MCP file.
 """
 
-from __future__ import annotations
-
 VERBS = {
     "Check and maintain": {
         "selftest": ("lensbench_demo.selftest", "check lensbench itself on benchmarks whose outcome is known"),

@@ -15,8 +15,6 @@ files        the set and the report
 review_page  the page for human review
 """
 
-from __future__ import annotations
-
 VERBS = {
     "Begin": {
         "generate": ("lensbench_tasks.generate", "write a task set about a repository, with proven facts"),

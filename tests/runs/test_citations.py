@@ -65,9 +65,9 @@ def tree(tmp_path: Path) -> RepositoryFiles:
 
 def test_the_lines_are_shown_with_those_around_them(tree: RepositoryFiles) -> None:
     found = tree.look_up(Citation("a/cart.py", 2, 3))
-    assert (found.cited, found.path, found.first) == ("a/cart.py:2-3", "src/a/cart.py", 1)
-    assert (found.lines, found.problem) == (("one", "two", "three", "four"), "")
-    assert len(tree.look_up(Citation("cart.py", 5, 5)).lines[-1]) == 200
+    assert (found["cited"], found["path"], found["first"]) == ("a/cart.py:2-3", "src/a/cart.py", 1)
+    assert (found["lines"], found["problem"]) == (["one", "two", "three", "four"], "")
+    assert len(tree.look_up(Citation("cart.py", 5, 5))["lines"][-1]) == 200
 
 
 PROBLEMS = [
@@ -81,7 +81,7 @@ PROBLEMS = [
 
 @pytest.mark.parametrize(("citation", "problem"), PROBLEMS)
 def test_what_is_not_as_cited_is_said(tree: RepositoryFiles, citation: Citation, problem: str) -> None:
-    assert tree.look_up(citation).problem == problem
+    assert tree.look_up(citation)["problem"] == problem
 
 
 def test_only_what_ends_like_a_file_of_the_repository_is_looked_up(tree: RepositoryFiles) -> None:

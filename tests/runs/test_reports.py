@@ -12,6 +12,7 @@ from lensbench.runs.self_report.values import MAX_COUNT
 
 TOOLS = ("Read", "Grep")
 FILES = ("src/a.py", "web apps/b.py")
+FILES_AT = ("src/a.py:1-3", "web apps/b.py")
 FULL = Report(True, 5, TOOLS, 2, FILES, ("It is in a.py", "It is long"))
 BULLETS = (
     "- **Tool calls**: 5\n- **Tools used**: Read, Grep\n- **Files read**: 2\n"
@@ -121,6 +122,7 @@ def test_a_count_is_its_leading_whole_number_or_missing(value: str, count: int |
     (" >-\n    Read,\n    Grep", TOOLS), ("\n  - name: Read\n    count: 2\n  - name: Grep\n    count: 1", TOOLS),
     (" none", ()), (" None.", ()), (" None (answered from context)", ()), (" (none)", ()), (" **none**", ()),
     (" N/A", None), (" -", None), ("", None), (" —", None), (" ~", None), (" 3", None),
+    (" (Read, Grep)", TOOLS), (' {"Read", "Grep"} (both)', TOOLS), (" (Read, Grep", None),
 ])  # fmt: skip
 def test_tools_are_bare_names_in_their_order(value: str, tools: tuple[str, ...] | None) -> None:
     report = parse_report(f"## Report\n- **Tools used**:{value}\n- **Tool calls**: 3\n")
@@ -140,6 +142,10 @@ def test_tools_are_bare_names_in_their_order(value: str, tools: tuple[str, ...] 
     (" [\n    src/a.py,\n    web apps/b.py\n]", FILES), (" [app/[id]/a.tsx, b.tsx]", ("app/[id]/a.tsx", "b.tsx")),
     (" |\n    src/a.py\n    web apps/b.py", FILES), ("\n  - path: src/a.py\n  - path: web apps/b.py", FILES),
     (" app/[id].tsx, [slug]/a.py", ("app/[id].tsx", "[slug]/a.py")), (" n/a", None), ("", None),
+    (" (src/a.py, web apps/b.py)", FILES), (" {src/a.py:1-3, web apps/b.py (lines 1, 2)}", FILES_AT),
+    (" ('src/a.py', 'web apps/b.py',)", FILES), (" [src/a.py, web apps/b.py] (2 files)", FILES), (" ()", ()),
+    (" src/a.py and web apps/b.py", FILES), (" Terms and Conditions.md", ("Terms and Conditions.md",)),
+    (" src/{a,b}.py", None), (" (src/a.py, web apps/b.py", None),
 ])  # fmt: skip
 def test_files_are_split_on_commas_and_lines_only(value: str, files: tuple[str, ...] | None) -> None:
     report = parse_report(f"## Report\n- **Files used**:{value}\n- **Confidence**: high\n- **Tool calls**: 3\n")
@@ -170,7 +176,8 @@ def test_none_in_any_spelling_is_no_name(name: str, value: str) -> None:
 
 @pytest.mark.parametrize(
     ("value", "findings"),
-    [("", ()), (" none", ()), (" None.", ()), ("\n  - One\n\n    Two", ("One", "Two")), ("\n  - One\n    more", ("One more",))],
+    [("", ()), (" none", ()), (" None.", ()), ("\n  - One\n\n    Two", ("One", "Two")), ("\n  - One\n    more", ("One more",)),
+     (' ["One, two.", "Three"]', ("One, two.", "Three")), (" []", ()), (" [1] One", ("[1] One",))],
 )  # fmt: skip
 def test_findings_are_one_per_bullet_and_paragraph(value: str, findings: tuple[str, ...]) -> None:
     assert parse_report(f"## Report\n- **Tool calls**: 3\n- **Key findings**:{value}\n").findings == findings

@@ -30,6 +30,9 @@ from lensbench.core.error_texts import KNOWN_ERRORS, ErrorTexts
 from lensbench.core.frozen_plan import AgentSettings
 from lensbench.core.records import Outcome
 
+ADDRESSES = {"zai": "https://api.z.ai/api/anthropic"}
+"""Where a provider serves the Messages API."""
+
 
 @dataclass(frozen=True)
 class Assignment:
@@ -124,9 +127,8 @@ def secret_names(settings: AgentSettings) -> list[str]:
 def model_hosts(settings: AgentSettings) -> tuple[str, ...] | None:
     """The hosts (`name:port`) of an agent's model; None when they are unknown for its kind."""
     known = getattr(load_adapter(settings["kind"]), "HOSTS", None)
-    found = hosts_in([str(settings.get("base_url") or "")])
-    preset = ("api.z.ai:443",) if settings.get("provider") == "zai" else ()
-    return (*map(str, found), *preset) or known
+    address = settings.get("base_url") or ADDRESSES.get(settings.get("provider", ""), "")
+    return tuple(map(str, hosts_in([address]))) or known
 
 
 def is_stock(settings: AgentSettings) -> bool:

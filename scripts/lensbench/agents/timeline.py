@@ -56,7 +56,8 @@ def read_timeline(lines: Iterable[str]) -> list[Step]:
                 continue
             call = calls.pop(key, None)  # ids repeat: another call may have that of one with a result
             if call and (not step.title or (step.title, step.given) == (call.title, call.given)):
-                _complete(call, step)
+                call.given, call.got, call.size = call.given or step.given, step.got or call.got, step.size or call.size
+                call.failed |= step.failed
             elif step.title:
                 steps.append(call := step)
             if call and step.title and not step.got:
@@ -74,11 +75,6 @@ def _add(steps: list[Step], step: Step, goes_on: bool) -> None:
         steps[-1].given += step.given
     elif step.given or step.title:
         steps.append(step)
-
-
-def _complete(call: Step, later: Step) -> None:
-    call.size = later.size or call.size
-    call.given, call.got, call.failed = call.given or later.given, later.got or call.got, call.failed or later.failed
 
 
 def _steps(event: Event) -> Iterator[tuple[str, Step]]:

@@ -1,7 +1,5 @@
 """The status of a planned run in validity.csv and scores.csv."""
 
-from __future__ import annotations
-
 from enum import StrEnum
 
 

@@ -19,6 +19,7 @@ import tempfile
 from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -292,9 +293,7 @@ def facts_of(prepared: Prepared, source: Source) -> RepositoryFacts:
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Prepares all repositories of a plan; the exit code is 1 when one of them fails."""
-    parser = argparse.ArgumentParser(
-        prog="lensbench.repositories.prepare", description=(__doc__ or "").partition("\n")[0]
-    )
+    parser = argparse.ArgumentParser(prog="lensbench.repositories.prepare", description=main.__doc__)
     parser.add_argument("--plan", type=Path, required=True, help="JSON file with the key 'repositories'")
     parser.add_argument("--cache", type=Path, required=True, help="folder for the fetched repositories")
     parser.add_argument("--output", type=Path, required=True, help="JSON file to write")
@@ -306,11 +305,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
         print(printable_lines(f"error: {error}"), file=sys.stderr)
         return 1
     with ThreadPoolExecutor(AT_ONCE) as pool:
-        results = list(
-            pool.map(
-                _prepare_named, sources, sources.values(), [options.cache] * len(sources), [servers] * len(sources)
-            )
-        )
+        prepared = partial(_prepare_named, cache=options.cache, servers=servers)
+        results = list(pool.map(prepared, sources, sources.values()))
     rows = {}
     for (key, source), result in zip(sources.items(), results, strict=True):
         if isinstance(result, UserError):

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 import shutil
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from contextlib import suppress
 from pathlib import Path
 
@@ -60,15 +60,10 @@ def take_back(files: Mapping[str, bytes], workspace: Path, tree: Path, even_chan
         if os.path.lexists(tree / path):
             target.parent.mkdir(parents=True, exist_ok=True)
             shutil.copy2(tree / path, target, follow_symlinks=False)
-        for parent in _parents(path):
+        for parent in Path(path).parents:
             if not (tree / parent).exists():
                 with suppress(OSError):  # it has other files
                     (workspace / parent).rmdir()
-
-
-def _parents(path: str) -> Iterator[str]:
-    while path := os.path.dirname(path):
-        yield path
 
 
 def _is_within(target: Path, workspace: Path) -> bool:

@@ -54,7 +54,7 @@ class Citation(NamedTuple):
     last: int
 
 
-class CitedSource(NamedTuple):
+class CitedSource(TypedDict):
     """The source at a citation."""
 
     cited: str
@@ -63,19 +63,9 @@ class CitedSource(NamedTuple):
     """The cited file; empty when there is none, or several match."""
     first: int
     """The number of the first of `lines`."""
-    lines: tuple[str, ...]
-    problem: str
-    """Why lines are missing; empty when all are there."""
-
-
-class SourceData(TypedDict):
-    """A Source in citations.json."""
-
-    cited: str
-    path: str
-    first: int
     lines: Sequence[str]
     problem: str
+    """Why lines are missing; empty when all are there."""
 
 
 def citations(answer: str, workspace: str = "") -> Iterator[Citation]:
@@ -84,8 +74,7 @@ def citations(answer: str, workspace: str = "") -> Iterator[Citation]:
     for found in _CITED.finditer(answer):
         name = next(name for name in "abc" if found[name])
         path, first = normalise_path(found[name], workspace), int(found[f"{name}1"])
-        last = int(found[f"{name}2"] or first)
-        citation = Citation(path, first, last if last >= first else first)
+        citation = Citation(path, first, max(first, int(found[f"{name}2"] or first)))
         if path and citation not in seen:
             seen.add(citation)
             yield citation
@@ -96,7 +85,6 @@ class RepositoryFiles:
 
     def __init__(self, root: Path) -> None:
         self._root = root
-        self._lines: dict[str, list[str]] = {}
 
     @cached_property
     def _by_name(self) -> Mapping[str, list[str]]:
@@ -122,38 +110,32 @@ class RepositoryFiles:
         return path.rpartition(".")[2] in self._kinds
 
     def lines(self, path: str) -> list[str]:
-        """The lines of a file, read once; none when it is not text or too large."""
-        if path not in self._lines:
-            self._lines[path] = self._read(path)
-        return self._lines[path]
-
-    def _read(self, path: str) -> list[str]:
+        """The lines of a file; none when it is not text or too large."""
         file = self._root / path
         if file.is_symlink() or not file.is_file() or file.stat().st_size > _LARGEST_FILE:
             return []
         try:
-            with file.open(encoding="utf-8") as opened:
-                return [line.rstrip("\n") for line in opened]
+            text = file.read_text(encoding="utf-8")
+            return text.removesuffix("\n").split("\n") if text else []
         except UnicodeDecodeError:
             return []
 
     def look_up(self, citation: Citation) -> CitedSource:
         """The lines at a citation, with those around it."""
         span = f"{citation.first}-{citation.last}" if citation.last > citation.first else f"{citation.first}"
-        cited, meant = f"{citation.path}:{span}", self.meant(citation.path)
+        meant, lines, begin, problem = self.meant(citation.path), list[str](), 0, ""
         if len(meant) != 1:
             problem = f"{len(meant)} files match" if meant else "there is no such file"
-            return CitedSource(cited, "", 0, (), problem)
-        lines = self.lines(meant[0])
-        if not lines:
-            return CitedSource(cited, meant[0], 0, (), "the file is empty, too large, or not text")
-        if citation.first > len(lines):
-            return CitedSource(cited, meant[0], 0, (), f"the file has {len(lines)} lines")
-        begin = max(citation.first - AROUND, 1)
-        end = min(citation.last + AROUND, len(lines), begin + MOST_LINES - 1)
-        problem = f"the file has {len(lines)} lines" if citation.last > len(lines) else ""
-        shown = tuple(line[:_LONGEST_LINE] for line in lines[begin - 1 : end])
-        return CitedSource(cited, meant[0], begin, shown, problem)
+        elif not (found := self.lines(meant[0])):
+            problem = "the file is empty, too large, or not text"
+        else:
+            problem = f"the file has {len(found)} lines" if citation.last > len(found) else ""
+            if citation.first <= len(found):
+                begin = max(citation.first - AROUND, 1)
+                end = min(citation.last + AROUND, len(found), begin + MOST_LINES - 1)
+                lines = [line[:_LONGEST_LINE] for line in found[begin - 1 : end]]
+        path = meant[0] if len(meant) == 1 else ""
+        return CitedSource(cited=f"{citation.path}:{span}", path=path, first=begin, lines=lines, problem=problem)
 
 
 def write_citations(folder: Path) -> None:

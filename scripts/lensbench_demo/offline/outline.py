@@ -19,19 +19,8 @@ CONSTANT = re.compile(
 )
 CLOSING = (")", "]", "}", "#", "//", "*")
 PROSE_SUFFIXES = (
-    ".md",
-    ".rst",
-    ".txt",
-    ".toml",
-    ".cfg",
-    ".ini",
-    ".json",
-    ".yaml",
-    ".yml",
-    ".lock",
-    ".html",
-    "PKG-INFO",
-)
+    ".md", ".rst", ".txt", ".toml", ".cfg", ".ini", ".json", ".yaml", ".yml", ".lock", ".html", "PKG-INFO",
+)  # fmt: skip
 MAX_PARAGRAPH = 40
 
 

@@ -1,7 +1,5 @@
 """Reads a tree: its files, definitions, imports and history. Its grammars are the extra `tasks` of the installation."""
 
-from __future__ import annotations
-
 from lensbench.core.system.program import needs_extra
 
 with needs_extra("tasks"):

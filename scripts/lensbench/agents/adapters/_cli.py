@@ -16,6 +16,7 @@ import tempfile
 from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from types import MappingProxyType
 from typing import Any, NamedTuple
 
 from lensbench.agents import Assignment
@@ -44,7 +45,7 @@ class Gateway(NamedTuple):
     token: str
 
 
-def gateway(settings: AgentSettings, addresses: Mapping[str, str]) -> Gateway:
+def gateway(settings: AgentSettings, addresses: Mapping[str, str] = MappingProxyType({})) -> Gateway:
     """Address and token of `agent.provider`; `addresses` has the providers whose API the program speaks.
 
     Raises UserError when the model, the address, or a key that the config names is missing.

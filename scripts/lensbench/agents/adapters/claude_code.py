@@ -20,7 +20,7 @@ from __future__ import annotations
 import os
 from functools import partial
 
-from lensbench.agents import Assignment, Invocation, Probe, Program, base_environment, is_stock
+from lensbench.agents import ADDRESSES, Assignment, Invocation, Probe, Program, base_environment, is_stock
 from lensbench.agents.adapters._claude_code_stream import is_over, read
 from lensbench.agents.adapters._cli import version_of
 from lensbench.core.errors import UserError
@@ -33,8 +33,6 @@ COST = "dollars"
 
 __all__ = ["command", "is_over", "probe", "read", "version"]
 
-ADDRESSES = {"zai": "https://api.z.ai/api/anthropic"}
-"""Where a provider serves the Messages API; Claude Code adds `/v1` by itself."""
 TIERS = ("sonnet", "haiku", "opus")
 PLAN_TOKEN = "CLAUDE_CODE_OAUTH_TOKEN"
 """The variable with the token of a subscription, from `claude setup-token`."""

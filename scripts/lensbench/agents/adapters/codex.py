@@ -67,7 +67,7 @@ _BASE = {
 def command(run: Assignment) -> Invocation:
     """How Codex is started for `run`. Raises UserError when the model or a key is missing."""
     settings = run.settings
-    base_url, token = gateway(settings, {})
+    base_url, token = gateway(settings)
     base = {key: value for key, value in _BASE.items() if not (run.reads_files and key == "project_doc_max_bytes")}
     base |= {"skills": {"bundled": {"enabled": False}}} if run.reads_skills else {}
     config: Settings = {**base, "model": settings["model"], "mcp_servers": _servers(run)}
@@ -116,8 +116,7 @@ version = partial(version_of, PROGRAM.name)
 
 
 def read(lines: Iterable[str], *, errors: ErrorTexts = KNOWN_ERRORS) -> Outcome:
-    """The outcome in the events. Other lines and unknown events are ignored; a stream without the end of its turn was
-    cut off and is unfinished."""
+    """The outcome in the events; a stream without the end of its turn was cut off and is unfinished."""
     seen = observe(lines)
     items = _items(seen)
     calls = [item for item in items if item["type"] in _CALLS]

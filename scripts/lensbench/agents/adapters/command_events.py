@@ -1,7 +1,5 @@
 """Any program that prints the event stream of docs/events.md: as `command`, with everything observed that it shows."""
 
-from __future__ import annotations
-
 from lensbench.agents.adapters.command import command
 from lensbench.agents.adapters.offline import is_over, read
 

@@ -57,7 +57,7 @@ _ATTEMPT = re.compile(r"(?m)^Attempt \d+ failed with status (\d{3})")
 def command(run: Assignment) -> Invocation:
     """How Gemini CLI is started for `run`. Raises UserError when the model or a key is missing."""
     settings = run.settings
-    base_url, token = gateway(settings, {})
+    base_url, token = gateway(settings)
     file = os.path.join(run.home, ".gemini", "settings.json")
     argv = (
         *(settings["command"] or [PROGRAM.name]),
@@ -106,8 +106,7 @@ version = partial(version_of, PROGRAM.name)
 
 
 def read(lines: Iterable[str], *, errors: ErrorTexts = KNOWN_ERRORS) -> Outcome:
-    """The outcome in the events. Other lines and unknown events are ignored; a stream without its start or a `result`
-    is incomplete."""
+    """The outcome in the events; a stream without its start or a `result` is incomplete."""
     seen = observe(lines)
     result = seen.last("result")
     stats, failure = mapping(result.get("stats")), mapping(result.get("error"))

@@ -49,7 +49,7 @@ def command(run: Assignment) -> Invocation:
 
 
 def read(lines: Iterable[str], *, errors: ErrorTexts = KNOWN_ERRORS) -> Outcome:
-    """The outcome in the events. Other lines are ignored; a stream without `end` was cut off and is unfinished."""
+    """The outcome in the events; a stream without `end` was cut off and is unfinished."""
     events = [event for line in lines if (event := read_event(line)) is not None]
     if not events:
         return Outcome(finished=False)

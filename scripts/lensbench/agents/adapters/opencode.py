@@ -29,7 +29,7 @@ from collections.abc import Iterable, Mapping
 from functools import partial
 from typing import Any
 
-from lensbench.agents import Assignment, Invocation, Program, base_environment, is_stock
+from lensbench.agents import ADDRESSES, Assignment, Invocation, Program, base_environment, is_stock
 from lensbench.agents.adapters._cli import Seen, Settings, announced, counted, ending_of, gateway, observe, version_of
 from lensbench.agents.adapters._events import Event, mapping, number, text, words
 from lensbench.core.error_texts import KNOWN_ERRORS, ErrorTexts, useless_servers
@@ -38,8 +38,6 @@ from lensbench.core.frozen_plan import AgentSettings
 from lensbench.core.records import Outcome
 
 PROGRAM = Program("opencode", "anthropic/claude-sonnet-4-5", "ANTHROPIC_API_KEY", "", "AGENTS.md", ".opencode/skills")
-ADDRESSES = {"zai": "https://api.z.ai/api/anthropic"}
-"""Where a provider serves the Messages API."""
 TOKEN = "LENSBENCH_TOKEN"
 CONTEXT, OUTPUT = 200_000, 32_000
 """Token limits for a gateway's model: the program knows only those of its own providers' models."""
@@ -124,8 +122,8 @@ version = partial(version_of, PROGRAM.name)
 
 
 def read(lines: Iterable[str], *, errors: ErrorTexts = KNOWN_ERRORS) -> Outcome:
-    """The outcome in the events. Other lines and unknown events are ignored; a stream whose last step ends in tool
-    calls, or has no end, was cut off and is unfinished."""
+    """The outcome in the events; a stream whose last step ends in tool calls, or has no end, was cut off and is
+    unfinished."""
     seen = observe(lines)
     parts = [(event["type"], mapping(event.get("part"))) for event in seen.events]
     steps = [part for kind, part in parts if kind == "step_finish"]

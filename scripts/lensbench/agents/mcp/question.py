@@ -61,18 +61,9 @@ NUMBER = re.compile(r"(?<![\w.])\d+(?:\.\d+)?(?![\w.])")
 WORD = re.compile(r"[A-Za-z][A-Za-z']+")
 NAME = re.compile(r"[A-Za-z_]\w*")
 ENDINGS = (
-    ("ations", "at", 4),
-    ("ation", "at", 4),
-    ("ators", "at", 4),
-    ("ator", "at", 4),
-    ("ings", "", 3),
-    ("ing", "", 3),
-    ("ies", "i", 4),
-    ("ers", "e", 4),
-    ("er", "e", 4),
-    ("ed", "", 4),
-    ("es", "", 4),
-)
+    ("ations", "at", 4), ("ation", "at", 4), ("ators", "at", 4), ("ator", "at", 4), ("ings", "", 3), ("ing", "", 3),
+    ("ies", "i", 4), ("ers", "e", 4), ("er", "e", 4), ("ed", "", 4), ("es", "", 4),
+)  # fmt: skip
 """ending, what stands for it, and how many letters must be left."""
 VOWEL, DOUBLED = re.compile(r"[aeiouy]"), re.compile(r"([bdgmnprt])\1$")
 

@@ -17,7 +17,7 @@ from lensbench.results.charts.scores import Dumbbell, ForestLine
 from lensbench.results.page.places import pair_address
 from lensbench.results.presented import FEWEST_TASKS, shown_difference
 from lensbench.results.results_file import Results
-from lensbench.runs.citations import SourceData
+from lensbench.runs.citations import CitedSource
 from lensbench.scores.estimates_file import Compared
 from lensbench.scores.intervals import Estimate
 from lensbench.scores.run_tables import Tables
@@ -39,7 +39,7 @@ class Inputs(NamedTuple):
     verdicts: Mapping[RunId, Sequence[VerdictRow]]
     """The rows of verdicts.csv, by run."""
     tasks: Mapping[str, Task]
-    citations: Mapping[str, Sequence[SourceData]] = MappingProxyType({})
+    citations: Mapping[str, Sequence[CitedSource]] = MappingProxyType({})
     """The source lines cited in answers, by the stem of the run (runs/citations.py)."""
 
 

@@ -32,7 +32,7 @@ from lensbench.results.page.places import pair_address, run_address
 from lensbench.results.page.treatment import treatment_view
 from lensbench.results.page.words import page_environment
 from lensbench.results.results_file import Results
-from lensbench.runs.citations import SourceData
+from lensbench.runs.citations import CitedSource
 from lensbench.runs.reasons import REASONS
 from lensbench.scores.run_tables import Tables, read_tables
 
@@ -48,7 +48,7 @@ def read_inputs(folder: Path, tables: Tables | None = None) -> Inputs:
         _by_run(read_table(RunFolder(folder).decisions, DecisionRow)),
         _by_run(tables.verdicts),
         read_tasks(folder),
-        read_json(RunFolder(folder).citations, dict[str, list[SourceData]]),
+        read_json(RunFolder(folder).citations, dict[str, list[CitedSource]]),
     )
 
 

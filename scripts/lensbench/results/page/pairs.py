@@ -19,7 +19,7 @@ from lensbench.judging.judges import Verdict
 from lensbench.plan.names import MECHANICAL
 from lensbench.results.page.answers import Evidence, MarkedAnswer, mark_answer
 from lensbench.results.page.data import Inputs, criteria_of
-from lensbench.runs.citations import SourceData
+from lensbench.runs.citations import CitedSource
 
 if TYPE_CHECKING:
     from lensbench.results.page.changes import TestedChange
@@ -55,7 +55,7 @@ class Column(NamedTuple):
     answer: MarkedAnswer | None
     judged: Mapping[int, Judged]
     change: TestedChange | None = None
-    sources: Sequence[SourceData] = ()
+    sources: Sequence[CitedSource] = ()
     """The source lines cited in the answer (runs/citations.py)."""
 
 

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 
 from lensbench.runs.self_report.paths import bare_path
 from lensbench.runs.self_report.sections import Field, SectionLine
@@ -20,7 +22,7 @@ _OTHER_FIELD = re.compile(r"\*\*[^*`]{1,60}(?::\*\*|\*\*\s?:)")
 _MISSING = {"", "n/a", "na", "-", "\u2013", "—", "--", "?", "unknown", "tbd", "not applicable", "null", "~", "..."}
 _BREAK = re.compile(r"<br\s{0,3}/?>", re.IGNORECASE)
 _REMARK = re.compile(r"\([^()]*\)")
-_LIST = re.compile(r"[\s,`]*+\[((?:[^\[\]]|\[[^\[\]]*\])*+)\]?[\s,`]*+")
+_LIST = re.compile(r"[\s,`]*+(?:\[((?:[^\[\]]|\[[^\[\]]*\])*+)\]?|\(((?:[^()]|\([^()]*\))*+)\)|\{([^{}]*+)\})[\s,`]*+")
 _OF_YAML = re.compile(r"\s#\s.*|^[|>][-+]?$|^(?:name|tool|path|file):\s|^(?:count|calls):\s?[0-9]+$")
 _NONE = re.compile(r"(?:none|nothing|nil|no\s(?:files?|tools?))(?![\w./-])")
 _AND = re.compile(r"\s(?:and|&|\+)\s")
@@ -74,17 +76,20 @@ def lines_of(found: Field) -> Iterator[SectionLine]:
 
 
 def _split(found: Field, remark: re.Pattern[str], short: Callable[[str], str] = str) -> tuple[str, ...] | None:
-    """The parts between commas, without remarks in brackets; None when the field is empty, () when it is "none"."""
+    """The parts between commas, without remarks in brackets; () when the field is "none", None when it is empty, or
+    when a bracket is open."""
     pieces = [part for _, item in _items(found) for part in _BREAK.split(short(_OF_YAML.sub("", item)))]
-    if listed := _LIST.fullmatch(",".join(pieces)):
-        pieces = [listed[1].strip(" ,") or "none"]
+    if listed := _LIST.fullmatch(SPACED_REMARK.sub("", ",".join(pieces))):
+        pieces = [(listed[1] or listed[2] or listed[3] or "").strip(" ,") or "none"]
     plain = [remark.sub("", piece).strip(" .,;") or piece.strip("( .,;)") for piece in pieces]
     whole = " ".join(plain).strip().strip(QUOTES + "()").lower()
     if whole in _MISSING or whole.isdigit():
         return None
     if _NONE.match(whole):
         return ()
-    return tuple(part for piece in plain for part in re.split("[,;]", piece) if part.strip(" " + QUOTES))
+    parts = tuple(part for piece in plain for part in re.split("[,;]", piece) if part.strip(" " + QUOTES))
+    is_cut = any(part.count(pair[0]) != part.count(pair[1]) for part in parts for pair in ("()", "[]", "{}"))
+    return None if is_cut else parts
 
 
 def tools(found: Field | None) -> tuple[str, ...] | None:
@@ -103,7 +108,13 @@ def _tool(text: str) -> str:
 def files(found: Field | None) -> tuple[str, ...] | None:
     """The paths without remarks, each once, not yet normalised (`normalise_path`)."""
     parts = _split(found, SPACED_REMARK, _path_first) if found else None
-    return None if parts is None else _known(bare_path(part) for part in parts)
+    return None if parts is None else _known(bare_path(path) for part in parts for path in _paths(part))
+
+
+def _paths(part: str) -> list[str]:
+    """The paths that "and" joins; it may also be a word of one path."""
+    sides = _AND.split(part)
+    return sides if all("." in side for side in sides) else [part]
 
 
 def _path_first(item: str) -> str:
@@ -134,4 +145,8 @@ def findings(found: Field | None) -> tuple[str, ...]:
         else:
             items[-1].append(text)
     texts = tuple(" ".join(item).strip() for item in items)
+    with suppress(ValueError, RecursionError):
+        listed = json.loads(" ".join(texts).rstrip("}` "))
+        if isinstance(listed, list) and all(isinstance(item, str) for item in listed):
+            texts = tuple(listed)
     return () if len(texts) == 1 and texts[0].lower().strip(" .") in {*_MISSING, "none"} else tuple(filter(None, texts))

@@ -1,7 +1,5 @@
 """Patterns that several parsers of reports share."""
 
-from __future__ import annotations
-
 import re
 
 HEAD = 160
