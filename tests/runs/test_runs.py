@@ -7,6 +7,7 @@ import shlex
 import subprocess
 import sys
 from collections.abc import Iterable
+from contextlib import nullcontext
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -314,6 +315,23 @@ def test_a_file_counts_as_the_answer_only_for_a_program_that_was_told_of_it(
         invocation = adapter.command(replace(assignment, settings={**settings, "command": argv}))
         is_told = "{answer_file}" in argv and kind.startswith("command")
         assert invocation.answer_file == (assignment.answer_file if is_told else "")
+
+
+@pytest.mark.parametrize(("kind", "text", "is_refused"), [
+    ("claude-code", "See @FILE: where?", True), ("gemini", "See (@FILE) or not.", True), ("gemini", "In @., all", True),
+    ("claude-code", 'See @"FILE".', True), ("claude-code", "Is `@FILE` or @app.route it?", False),
+    ("codex", "See @FILE", False), ("opencode", "See @FILE", False),
+])  # fmt: skip
+def test_a_prompt_into_which_the_program_would_put_a_file_is_refused(
+    bench: Path, tmp_path: Path, kind: str, text: str, is_refused: bool
+) -> None:
+    job = read_job(plan(bench, "true"), RUN, 0)
+    file = next(path.name for path in Path(job.repository["tree"]).iterdir() if path.is_file())
+    job = job._replace(plan={**job.plan, "agent": {**job.agent, "kind": kind}}, prompt=text.replace("FILE", file))
+    (tmp_path / "private").mkdir()
+    said = pytest.raises(UserError, match=f"task '{RUN.task}': its prompt has @.*{kind} replaces")
+    with said if is_refused else nullcontext():
+        attempts.prepare(job, Place(NO_SANDBOX, str(tmp_path / "private")))
 
 
 def test_a_file_that_the_program_was_not_told_of_is_not_the_answer(bench: Path) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import shlex
 import sys
 import traceback
@@ -12,7 +13,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from lensbench.agents import Assignment, is_stock, programs
+from lensbench.agents import Assignment, Program, is_stock, load_adapter
 from lensbench.agents.prices import priced
 from lensbench.agents.reach import read_host
 from lensbench.agents.sandbox import Place
@@ -41,6 +42,7 @@ from lensbench.runs.foreign_programs import ServerProgram, foreign_programs, pro
 from lensbench.runs.made_with import portable
 from lensbench.runs.reasons import DiscardReason, Expectation, find_reason, tools_of
 
+_MENTION = re.compile(r"@\"?([^\s\"#,;!?()\[\]{}]+)")
 EDIT_TOOLS = ("Edit", "Write")
 """Built-in tools that agents have in change tasks, in every condition."""
 
@@ -321,11 +323,15 @@ def prepare(job: Job, place: Place) -> Assignment:
     else:
         copy_tree(job.repository["tree"], repo)
     workspace, own = place.inside(repo), place.inside(session)
+    program: Program | None = getattr(load_adapter(job.agent["kind"]), "PROGRAM", None)
+    named = _MENTION.findall(job.prompt) if program and "@" in program.commands else ()
+    if mention := next((name for name in named if os.path.exists(os.path.join(repo, name.rstrip(".:")))), ""):
+        how = f"which {job.agent['kind']} replaces by that file; write it without @"
+        raise UserError(f"task {job.run.task!r}: its prompt has @{mention}, {how}")
     values = {"workspace": workspace, "python": sys.executable, "server_log": os.path.join(own, "server.jsonl")}
     packages, mcp = read_kept(job.folder, "packages"), json.loads(fill_mcp_file(job.condition, values))
     servers = {name: _launched(entry, packages) for name, entry in mcp["mcpServers"].items()}
     everywhere = {path for condition in job.plan["conditions"].values() for path in condition.get("files", ())}
-    program = programs().get(job.agent["kind"]) if everywhere else None
     assignment = Assignment(
         prompt=job.prompt,
         prompt_file=os.path.join(own, "prompt.md"),
