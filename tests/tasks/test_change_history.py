@@ -78,7 +78,7 @@ def test_a_prompt_names_what_the_tests_need_and_the_project_lacks(shop: Path) ->
 ])  # fmt: skip
 def test_a_new_function_is_named_with_its_parameters(shop: Path, added: str, used: str, named: tuple[str, ...]) -> None:
     commit(shop, "start", {"cart.py": "a = 1\n"})
-    assert needs(f"+++ b/cart.py\n+{added}\n", [used], shop).names == named
+    assert needs(f"+++ b/cart.py\n+# loud\n+{added}\n", [f"// loud\n{used}"], shop).names == named
 
 
 def test_the_chores_of_a_squashed_commit_are_no_part_of_the_task() -> None:
