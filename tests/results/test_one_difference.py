@@ -44,7 +44,7 @@ def shown(folder: Path, name: str) -> tuple[dict[str, str], dict[str, str]]:
     properties = {each.get("name"): each.get("value", "") for each in ElementTree.parse(folder / "junit.xml").iter("property")}  # fmt: skip
     place = [*data["estimates"]].index(name)
     score = rf"\| score \| [^|]* \| [^|]* \| {POINTS} \| {ENDS} points"
-    said = re.search(rf"changes by {POINTS} \([\d.]+ % interval {ENDS};", data["plain"][name]["sentence"])
+    said = re.search(rf"changes by {POINTS} \([\d.]+% interval {ENDS};", data["plain"][name]["sentence"])
     table, brief = re.findall(score, results)[place], re.search(score.replace("score", rf"score \| {name}"), summary)
     tested = re.search(rf"change {POINTS} \({ENDS} points\)", properties[f"{name}: score"])
     big = re.findall(rf'class="big">.*?{POINTS}.*?interval {ENDS}', page)[place]
@@ -57,10 +57,25 @@ def shown(folder: Path, name: str) -> tuple[dict[str, str], dict[str, str]]:
     for output, text in (("stdout", "\n".join(lines(folder, data))), ("results.md, first line", results)):
         deltas[output] = re.findall(rf"\({POINTS} on average\)", text)[place]
     sentence = data["plain"][name]["sentence"]
+    tables = "\n".join(line for line in results.splitlines() if sentence not in line)
+    in_sentence, in_tables = (
+        set(re.findall(r"\d+(?:\.\d+)?", text)) for text in (sentence.partition(" This holds")[0], tables)
+    )
+    assert in_sentence <= in_tables, in_sentence - in_tables
     assert all(
         sentence in text for text in (results, summary, (folder / "junit.xml").read_text().replace("&apos;", "'"))
     )
     return deltas, intervals
+
+
+def assert_that_parts_add_up(folder: Path, name: str) -> None:
+    """The rows of categories and of repositories, with the pairs that are missing."""
+    score = read_typed(folder / "results.json", Results[float])["estimates"][name]["score"]
+    for parts in (score["categories"].values(), score["repositories"].values()):
+        for count in ("n", "pairs", "planned", "wins", "ties", "losses"):
+            assert sum(getattr(part, count) for part in parts) == getattr(score["overall"], count), count
+        total = sum(part.n * (part.delta or 0) for part in parts)
+        assert total == pytest.approx(score["overall"].n * (score["overall"].delta or 0), abs=1e-4)
 
 
 @pytest.mark.slow
@@ -69,6 +84,7 @@ def test_every_output_shows_the_same_difference_and_interval(project: Shape, tmp
     folder = make_bench(tmp_path / "a", project)
     write_everything(folder)
     for name in project.treatments:
+        assert_that_parts_add_up(folder, name)
         deltas, intervals = shown(folder, name)
         assert len(set(deltas.values())) == 1, deltas
         assert len(set(intervals.values())) == 1, intervals

@@ -309,7 +309,7 @@ def test_runs_that_were_chosen_by_their_scores_give_no_verdict(bench: Make, how:
         assert [reason["kind"] for reason in gate["reasons"]] == ["lost runs"]
     else:
         assert [reason["kind"] for reason in gate["reasons"]] == ["shown before"]
-        assert "The figures that an earlier look showed of these runs give no GO." in gate["sentence"]
+        assert "What an earlier look showed of these runs gives no GO." in gate["sentence"]
 
 
 def test_a_task_that_was_taken_out_after_a_look_still_counts_against_a_verdict(bench: Make) -> None:
@@ -318,7 +318,7 @@ def test_a_task_that_was_taken_out_after_a_look_still_counts_against_a_verdict(b
     made.tasks = made.tasks[LOST:]
     made.verdicts = [row for row in made.verdicts if row["task"] in made.tasks]
     made.reports = [row for row in made.reports if row["task"] in made.tasks]
-    assert "The figures that an earlier look showed" in made.build()["estimates"]["with"]["gate"]["sentence"]
+    assert "What an earlier look showed" in made.build()["estimates"]["with"]["gate"]["sentence"]
 
 
 def test_another_judge_of_the_same_runs_gives_no_verdict_that_the_first_one_does_not(bench: Make) -> None:

@@ -1,11 +1,12 @@
 from __future__ import annotations
 
 import math
+import re
 import runpy
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
 import pytest
 from hypothesis import given, settings
@@ -16,12 +17,14 @@ from statsmodels.stats.power import TTestPower
 from lensbench.core.conditions import Sides
 from lensbench.core.frozen_plan import GateSettings
 from lensbench.plan.config import Gate
+from lensbench.plan.names import Verdict
 from lensbench.runs.repetitions import Starts
 from lensbench.scores import intervals
 from lensbench.scores.gate import DEFAULTS, GateVerdict, Reading, claims, decide
 from lensbench.scores.gate_words import Told, needs, notes, sentence, what_decides
 from lensbench.scores.intervals import Estimate, estimate
 from lensbench.scores.objections import Reason, ReasonKind
+from lensbench.scores.saving import Saving
 from lensbench.scores.sequential import LookResult
 from lensbench.scores.stopping import look_result
 
@@ -70,12 +73,12 @@ def test_the_verdict_is_what_the_interval_allows(low: float, high: float, verdic
     assert claimed(low, high, DEFAULTS) == verdict
 
 
-@given(st.floats(-1, 1), st.floats(-1, 1), st.floats(0.01, 0.5))
-def test_no_verdict_says_more_than_its_interval(one: float, other: float, effect: float) -> None:
+@given(st.floats(-1, 1), st.floats(-1, 1), st.integers(1, 50))
+def test_no_verdict_says_more_than_its_interval(one: float, other: float, effect: int) -> None:
     low, high = sorted((one, other))
-    verdict = claimed(low, high, {**DEFAULTS, "effect": 100 * effect})
-    assert (verdict == "INCONCLUSIVE") == (low <= 0 <= effect <= high)
-    assert verdict != "GO" or (low > 0 and high >= effect)
+    verdict = claimed(low, high, {**DEFAULTS, "effect": effect})
+    assert (verdict == "INCONCLUSIVE") == (low <= 0 <= effect / 100 <= high)
+    assert verdict != "GO" or (low > 0 and high >= effect / 100)
 
 
 def look_at(own: Estimate, boundary: float = BOUNDARY, look: int = 1, looks: int = 1) -> LookResult:
@@ -96,7 +99,7 @@ def words(own: Estimate, **told: Any) -> str:
 @pytest.mark.parametrize(("mean", "spread", "verdict", "meaning"), [
     (0.10, 0.1, "GO", "The tools help."), (-0.10, 0.1, "HARM", "The tools make the answers worse."),
     (-0.02, 0.05, "NO-GO", "Any gain is smaller than 5 points."),
-    (0.03, 0.02, "INCONCLUSIVE", "Rare heavy gains, seen or unseen in so few tasks, could undo a NO-GO."),
+    (0.03, 0.02, "INCONCLUSIVE", "Rare heavy gains, seen or unseen, could undo a NO-GO."),
     (0.05, 0.2, "INCONCLUSIVE", "There may be no difference, or one of 5 points or more."),
 ])  # fmt: skip
 def test_the_sentence_says_what_the_verdict_means(mean: float, spread: float, verdict: str, meaning: str) -> None:
@@ -113,9 +116,8 @@ def test_the_sentence_has_three_parts_and_at_most_60_words() -> None:
     starts = {"with": Starts(30, 1, 6), "without": Starts(24, 0, 0)}
     told = words(few, model="glm-5 in claude-code 2.1.329", trials=3, starts=starts)
     assert told == (
-        "GO: with its tools the agent's score changes by +10.0 points (95% interval +5.7 to +14.3; 24 tasks, 4 "
-        "repositories, 3 trials, 23 of 24 pairs, repeated runs: 6 with, 0 without, corrected by what people say of 24 "
-        "tasks). The tools help. This holds for glm-5 in claude-code 2.1.329 on these 4 repositories only."
+        "GO: with its tools the agent's score changes by +10.0 points (95% interval +5.7 to +14.3; 24 tasks, 3 "
+        "trials, 23 of 24 pairs, repeated: 6 with, 0 without, corrected by people). The tools help. This holds for glm-5 in claude-code 2.1.329 on these 4 repositories only."
     )
     assert len(told.split()) <= 60
     assert words(found(0.1, 0.1, clusters=1)).endswith("This holds on this repository.")
@@ -129,7 +131,7 @@ def test_a_blocker_leaves_no_verdict_and_keeps_the_figures() -> None:
     assert (decided.verdict, decided.reasons) == ("INCONCLUSIVE", tuple(blockers))
     told = Told(DEFAULTS, look_at(own))
     assert "+10.0 points" in sentence(decided, own, told)
-    assert "The self-test of the instrument failed. (1 more reason below.)" in sentence(decided, own, told)
+    assert "The self-test of the instrument failed. (1 more below.)" in sentence(decided, own, told)
     assert notes(decided, own, told) == [
         "The oracle failed.",
         "No language model answered: this was the offline agent.",
@@ -310,3 +312,35 @@ def test_a_server_that_helps_gets_its_go_and_four_looks_make_less_runs(calibrati
     outcome = calibration["many_looks"](calibration["World"](tasks=45), 4, bigger, 100)
     assert outcome.share("GO") <= 0.06
     assert outcome.used < 36
+
+
+REASONS = [Reason(kind, undoes="GO") for kind in ReasonKind if kind is not ReasonKind.NO_INTERVAL]
+savings = st.builds(
+    lambda mean, spread, other, label: Saving(
+        label, change := found(mean, spread), [change, found(mean + other, spread)][: 1 + bool(other)], change, 0.9
+    ),
+    st.floats(-1, 1), st.floats(0, 1), st.sampled_from([0.0, 0.1]),
+    st.sampled_from(["estimated cost", "tokens"]),
+)  # fmt: skip
+
+
+@settings(max_examples=100, deadline=None)
+@given(
+    mean=st.floats(-0.5, 0.5), spread=st.floats(0, 0.5), tasks=st.integers(2, 200), verdict=st.sampled_from(get_args(Verdict)),
+    reasons=st.lists(st.sampled_from(REASONS), max_size=3), saving=st.none() | savings, people=st.sampled_from([0, 24]),
+    sides=st.sampled_from([None, Sides("v2", "v1")]), repeats=st.integers(0, 12), missing=st.integers(0, 1),
+    patterns=st.sampled_from(["", "mechanical gave Met in 800 of 800 verdicts"]),
+)  # fmt: skip
+def test_whatever_was_found_the_sentence_has_at_most_three_parts_and_60_words(
+    mean: float, spread: float, tasks: int, verdict: Verdict, reasons: list[Reason], saving: Saving | None,
+    people: int, sides: Sides | None, repeats: int, missing: int, patterns: str,
+) -> None:  # fmt: skip
+    own = found(mean, spread, tasks, people=people, planned=tasks + missing, scope="these repositories only")
+    decision = GateVerdict(verdict, "", "", -0.1234, 0.1234, (), reasons if verdict == "INCONCLUSIVE" else ())
+    starts = {"with": Starts(tasks, 0, repeats), "without": Starts(tasks, 0, 0)}
+    told = sentence(decision, own, Told(
+        DEFAULTS, look_at(own), 3, "glm-5 in claude-code 2.1.329", sides, starts=starts, saving=saving, patterns=patterns
+    ))  # fmt: skip
+    parts = re.split(r"(?<=\.)\)? (?=[A-Z(])", told)
+    assert len([part for part in parts if not part.startswith("(")]) <= 3, parts
+    assert len(told.split()) <= 60, told

@@ -79,8 +79,8 @@ def test_both_at_100_percent_and_fewer_tokens_saves(bench: Make) -> None:
     gate = decided(built)
     assert gate["verdict"] == "SAVES"
     assert (
-        "It needs 40% less (cost in US dollars, estimated), and its answers are at most 9.6 points worse, as far as "
-        "patterns can tell (mechanical gave Met in 800 of 800 verdicts)." in gate["sentence"]
+        "It needs 40% less (estimated cost), with answers at most 9.6 points worse, as patterns tell."
+        in gate["sentence"]
     )
     assert "**lens saves, and its answers are no worse.** 0 tasks better, 0 worse, 40 the same" in built.page
     assert gate["needs"] == ""
@@ -105,7 +105,7 @@ def test_better_and_dearer_is_a_go_that_says_the_price(bench: Make) -> None:
     built = made(bench, [9, 8, 7, 9] * 12, [7, 8, 7, 7] * 12, 1.6, around=0.1)
     assert decided(built)["verdict"] == "GO"
     assert "it cost 60% more than without a server" in built.page
-    assert "It needs 60% more (+57% to +63%; cost in US dollars)." in built.page
+    assert "It needs 60% more (cost: +57% to +63%)." in built.page
     assert "| +60% | +57% to +63% |" in built.page
 
 
@@ -113,7 +113,7 @@ def test_equal_and_dearer_costs(bench: Make) -> None:
     built = made(bench, SHIFTED * 2, MIXED * 2, 1.6, around=0.1)
     assert decided(built)["verdict"] == "COSTS"
     assert "Make it cheaper" in built.page
-    assert "cost in US dollars), and any gain is smaller than 5 points." in built.page
+    assert "), and any gain is below 5 points." in built.page
 
 
 def test_equal_and_equal_is_neither(bench: Make) -> None:
@@ -139,7 +139,7 @@ def test_attempts_that_failed_are_paid_for_too(bench: Make) -> None:
     not by at least 10% in each of few tasks."""
     gate = decided(made(bench, SHIFTED, MIXED, 0.6, around=0.02, attempts=2))
     assert gate["verdict"] != "SAVES"
-    assert "; -15% with attempts that failed)" in gate["sentence"] + " ".join(gate["notes"])
+    assert "With attempts that failed the difference in cost is -15%." in gate["notes"]
 
 
 def test_what_else_was_paid_for_stands_beside_the_difference(bench: Make) -> None:

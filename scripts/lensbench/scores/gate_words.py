@@ -35,12 +35,12 @@ SAYINGS = {
     ReasonKind.BIASED_JUDGES: "According to people, the judges err more in one condition.",
     ReasonKind.FEW_TASKS: "Fewer than 8 tasks give no GO and no HARM.",
     ReasonKind.SIGN_FLIPS: "The sign-flip test, which assumes less, does not confirm a {verdict}.",
-    ReasonKind.HEAVY_TAIL: "Rare heavy {tail}, seen or unseen in so few tasks, could undo a {verdict}.",
+    ReasonKind.HEAVY_TAIL: "Rare heavy {tail}, seen or unseen, could undo a {verdict}.",
     ReasonKind.LOST_RUNS: "Lost or repeated runs could undo a {verdict}.",
     ReasonKind.DOUBTED: "Verdicts of judges that nobody has validated could undo a {verdict}.",
-    ReasonKind.SHOWN_BEFORE: "The figures that an earlier look showed of these runs give no {verdict}.",
-    ReasonKind.UNSEEN: "So few tasks could miss heavy losses that are worse than the margin of SAVES.",
-    ReasonKind.SHARED: "A GO shares its error with SAVES, and its interval at the level that is left reaches 0.",
+    ReasonKind.SHOWN_BEFORE: "What an earlier look showed of these runs gives no {verdict}.",
+    ReasonKind.UNSEEN: "So few tasks could miss losses beyond the margin of SAVES.",
+    ReasonKind.SHARED: "At the error that SAVES leaves, a GO's interval reaches 0.",
     ReasonKind.PATTERNS: "The patterns hardly tell answers apart.",
     ReasonKind.LIMITS_CHANGED: "What SAVES means was changed after the first run.",
 }
@@ -86,23 +86,22 @@ def sentence(decided: GateVerdict, estimate: Estimate, told: Told) -> str:
     meaning = sayings[0] if sayings else _meaning(decided.verdict, decided.low, decided.high, told)
     if told.saving and decided.verdict in ("SAVES", "COSTS"):
         meaning = f"{_effort(told.saving, estimate, decided.low, told, decided.verdict)}."
-    more = f" ({with_noun(len(sayings) - 1, 'more reason')} below.)" if len(sayings) > 1 else ""
-    difference = _difference(estimate, decided.low, decided.high, told)
-    return f"{decided.verdict}: {difference} {meaning}{more} {_scope(estimate, told)}"
+    more = f" ({len(sayings) - 1} more below.)" if len(sayings) > 1 else ""
+    text = _difference(estimate, decided.low, decided.high, told)
+    return f"{decided.verdict}: {text} {meaning}{more} {_scope(estimate, told)}"
 
 
 def _difference(estimate: Estimate, low: float, high: float, told: Told) -> str:
     tools = "with {} instead of {}".format(*told.sides) if told.sides else "with its tools"
-    size = [with_noun(estimate.n, "task"), with_noun(estimate.clusters, "repository"), with_noun(told.trials, "trial")]
+    size = [with_noun(estimate.n, "task"), with_noun(told.trials, "trial")]
     if estimate.pairs < estimate.planned:
         size.append(f"{estimate.pairs} of {with_noun(estimate.planned, 'pair')}")
     if any(each.repeated for each in told.starts.values()):
-        size.append(f"repeated runs: {', '.join(f'{each.repeated} {name}' for name, each in told.starts.items())}")
+        size.append(f"repeated: {', '.join(f'{each.repeated} {name}' for name, each in told.starts.items())}")
     if estimate.people:
-        size.append(f"corrected by what people say of {with_noun(estimate.people, 'task')}")
-    level, delta = _percent(level_of(told.look.boundary)), points(estimate.delta or 0)
-    shown = f"{level} interval {interval(low, high, '')}; {', '.join(size)}"
-    return f"{tools} the agent's score changes by {delta} ({shown})."
+        size.append("corrected by people")
+    shown = f"{_percent(level_of(told.look.boundary))} interval {interval(low, high, '')}; {', '.join(size)}"
+    return f"{tools} the agent's score changes by {points(estimate.delta or 0)} ({shown})."
 
 
 def _saying(reason: Reason) -> str:
@@ -126,17 +125,14 @@ def _meaning(verdict: Verdict, low: float, high: float, told: Told) -> str:
 
 def _effort(saving: Saving, estimate: Estimate, low: float, told: Told, verdict: Verdict) -> str:
     """What a treatment needs; where it saves, how much worse its answers may be: the bound that is reached."""
-    what, found = saving.label, as_change(saving.change)
-    shown = f"{change(found.low)} to {change(found.high)}; " if found.low is not None and found.high is not None else ""
+    found = as_change(saving.change)
+    shown = f": {change(found.low)} to {change(found.high)}" if found.low is not None and found.high is not None else ""
     worst = points(max(most_worse(estimate, low, told.look.boundary), 0.0)).removeprefix("+")
-    with_others = (1 - told.settings["least"] / 100) * math.exp(-(saving.saved[-1].delta or 0.0)) - 1
-    what += f"; {change(with_others)} with attempts that failed" if len(saving.saved) > 1 else ""
-    by = f", as far as patterns can tell ({told.patterns})" if told.patterns else ""
-    needed = change(found.delta or 0.0)
-    more = f"{needed.lstrip('+-')} {'less' if needed.startswith('-') else 'more'}"
-    worse = f", and its answers are at most {worst} worse{by}" if needed.startswith("-") else ""
-    small = f", and any gain is smaller than {told.settings['effect']:g} points"
-    return f"It needs {more} ({shown}{what}){ {'COSTS': small, 'GO': '', 'HARM': ''}.get(verdict, worse) }"
+    needed, by = change(found.delta or 0.0), ", as patterns tell" * bool(told.patterns)
+    more = f"{needed[1:]} less" if needed.startswith("-") else f"{needed.lstrip('+')} more"
+    worse = f", with answers at most {worst} worse{by}" * needed.startswith("-")
+    ends = {"COSTS": f", and any gain is below {told.settings['effect']:g} points", "GO": "", "HARM": ""}
+    return f"It needs {more} ({saving.label}{shown}){ends.get(verdict, worse)}"
 
 
 def _scope(estimate: Estimate, told: Told) -> str:
@@ -154,13 +150,17 @@ def notes(decided: GateVerdict, estimate: Estimate, told: Told) -> list[str]:
     ]
     if told.saving and decided.low is not None and decided.verdict not in ("SAVES", "COSTS"):
         found.append(f"{_effort(told.saving, estimate, decided.low, told, decided.verdict)}.")
+    if told.saving and len(told.saving.saved) > 1:
+        share = (1 - told.settings["least"] / 100) * math.exp(-(told.saving.saved[-1].delta or 0.0)) - 1
+        found.append(f"With attempts that failed the difference in {told.saving.label} is {change(share)}.")
+    if told.patterns and decided.verdict in ("SAVES", "COSTS"):
+        found.append(f"The judge {told.patterns}.")
     if look.looks > 1:
         ended = "The runs go on after" if look.open else "The runs ended with"
         found.append(f"{ended} look {look.look} of {look.looks}: {look.why}.")
     if told.number > 1:
-        found.append(
-            f"This is look {told.number} at this benchmark, at a level of {_percent(level_of(look.boundary))}."
-        )
+        level = _percent(level_of(look.boundary))
+        found.append(f"This is look {told.number} at this benchmark, at a level of {level}.")
     if told.among > 1:
         found.append(f"The level holds for {told.among} comparisons together (Holm).")
     if any(each.repeated for each in told.starts.values()):

@@ -43,7 +43,7 @@ class Saving(NamedTuple):
     """A quantity of a treatment against the baseline, over the pairs of the tasks."""
 
     label: str
-    """The quantity, such as `cost in US dollars, estimated`."""
+    """The quantity, such as `estimated cost`."""
     change: Estimate
     """Of the log ratios."""
     saved: Sequence[Estimate]
@@ -123,7 +123,7 @@ def saving_of(
     repeated = any(others.get(run) for run in counted)
     is_guess = name == "cost_usd" and any(tables.records[run].outcome.cost_is_guess for run in counted)
     return Saving(
-        f"{QUANTITIES[name].label}{', estimated' * is_guess}",
+        f"{'estimated ' * is_guess}{name.partition('_')[0]}",
         comparison.over(log_ratios(pairs), comparison.plan["order"]),
         [beyond(each, 1) for each in ([value, with_others] if repeated else [value])],
         beyond(value, -1),
