@@ -33,7 +33,7 @@ rule tests:
     message:
         "testing the change of {wildcards.task}, {wildcards.condition}, trial {params.trial}"
     shell:
-        f"exec {PYTHON} lensbench.judging.testing --folder {BENCH} --task {{wildcards.task}}"
+        f"exec {PYTHON} lensbench.judging.changes --folder {BENCH} --task {{wildcards.task}}"
         " --condition {wildcards.condition} --trial {params.trial} 2> {log:q}"
 
 

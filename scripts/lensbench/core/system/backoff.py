@@ -2,19 +2,14 @@
 
 from __future__ import annotations
 
+import random
 import time
-from typing import Any
 
 LONGEST_S = 60.0
 
 
 def back_off(attempts: int) -> float:
-    """Waits after `attempts` failed attempts. Returns the seconds."""
-    from types import SimpleNamespace
-
-    from tenacity import wait_exponential_jitter  # a third of a quick run's time; most runs need no second attempt
-
-    state: Any = SimpleNamespace(attempt_number=attempts)
-    seconds = wait_exponential_jitter(initial=1, max=LONGEST_S)(state)
+    """Waits after `attempts` failed attempts, about 1, 2, 4 seconds and so on. Returns the seconds."""
+    seconds = round(min(LONGEST_S, 2.0 ** min(attempts - 1, 10) + random.random()), 3)
     time.sleep(seconds)
-    return round(seconds, 3)
+    return seconds
