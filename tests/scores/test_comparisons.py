@@ -47,12 +47,12 @@ def test_a_comparison_of_two_treatments_has_its_verdict_in_every_output(bench: M
         "GO", "GO", "INCONCLUSIVE",
     )  # fmt: skip
     sentence = found["gate"]["sentence"]
-    assert sentence.startswith("GO: with v2 instead of v1 the agent's score changes by +40.6 points")
+    assert sentence.startswith("GO: from v1 to v2 the agent's score changes by +40.6 points")
     assert "v2 is better than v1." in sentence
     assert any("The level holds for" in note for note in found["gate"]["notes"])
     for page in ("results.md", "summary.md", "report.html", "junit.xml"):
         text = " ".join((made.folder / page).read_text().split()).replace("&#39;", "'").replace("&apos;", "'")
-        assert "with v2 instead of v1 the agent's score changes by +40.6 points" in text, page
+        assert "from v1 to v2 the agent's score changes by +40.6 points" in text, page
     assert "| v2 against v1 | GO | +40.6 points |" in made.page
     assert data["figures"][NAME]["duration_s"]["total"] == "x1.5; largest task 6.3%"
     told = list(lines(made.folder, data))

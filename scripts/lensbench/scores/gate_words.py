@@ -92,7 +92,7 @@ def sentence(decided: GateVerdict, estimate: Estimate, told: Told) -> str:
 
 
 def _difference(estimate: Estimate, low: float, high: float, told: Told) -> str:
-    tools = "with {} instead of {}".format(*told.sides) if told.sides else "with its tools"
+    tools = f"from {told.sides.baseline} to {told.sides.treatment}" if told.sides else "with its tools"
     size = [with_noun(estimate.n, "task"), with_noun(told.trials, "trial")]
     if estimate.pairs < estimate.planned:
         size.append(f"{estimate.pairs} of {with_noun(estimate.planned, 'pair')}")
@@ -124,14 +124,14 @@ def _meaning(verdict: Verdict, low: float, high: float, told: Told) -> str:
 
 
 def _effort(saving: Saving, estimate: Estimate, low: float, told: Told, verdict: Verdict) -> str:
-    """What a treatment needs; where it saves, how much worse its answers may be: the bound that is reached."""
+    """What a treatment needs; where it saves, how much worse answers may be, the bound reached."""
     found = as_change(saving.change)
     shown = f": {change(found.low)} to {change(found.high)}" if found.low is not None and found.high is not None else ""
     worst = points(max(most_worse(estimate, low, told.look.boundary), 0.0)).removeprefix("+")
-    needed, by = change(found.delta or 0.0), ", as patterns tell" * bool(told.patterns)
+    needed, by = change(found.delta or 0.0), ", as patterns tell" * bool(told.patterns and not estimate.people)
     more = f"{needed[1:]} less" if needed.startswith("-") else f"{needed.lstrip('+')} more"
-    worse = f", with answers at most {worst} worse{by}" * needed.startswith("-")
-    ends = {"COSTS": f", and any gain is below {told.settings['effect']:g} points", "GO": "", "HARM": ""}
+    worse = f", answers at most {worst} worse{by}" * needed.startswith("-")
+    ends = {"COSTS": f", any gain below {told.settings['effect']:g} points", "GO": "", "HARM": ""}
     return f"It needs {more} ({saving.label}{shown}){ends.get(verdict, worse)}"
 
 
@@ -143,7 +143,7 @@ def _scope(estimate: Estimate, told: Told) -> str:
 
 
 def notes(decided: GateVerdict, estimate: Estimate, told: Told) -> list[str]:
-    """What else readers should know: reasons in detail, what is saved, the look, its level, the attempts."""
+    """What else readers should know: reasons in detail, savings, the look, its level, the attempts."""
     look = told.look
     found = [
         reason.detail or _saying(reason) for reason in decided.reasons if reason.detail or len(decided.reasons) > 1
