@@ -52,7 +52,7 @@ def shop(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     folder.mkdir()
     git(folder, "init", "--quiet", "--initial-branch=main")
     commit(folder, "start", {"cart.py": CART, "tests/test_old.py": "def test_old():\n    pass\n", "pyproject.toml": ""})
-    fixed = {"cart.py": CART.replace(" - 1", ""), "tests/test_cart.py": TESTS}
+    fixed = {"cart.py": CART.replace(" - 1", ""), "tests/test_cart.py": TESTS, "README.md": "A total is a sum.\n"}
     commit(folder, "Fix the total: it was one too small (#3)", fixed)
     commit(
         folder,
@@ -77,7 +77,9 @@ def test_commits_become_proven_tasks_that_name_hidden_files_by_their_commit(shop
     assert isinstance(task, ChangeTask)
     assert task.tests.fail_to_pass == ("tests/test_cart.py::test_total",)
     assert task.tests.pass_to_pass == ("tests/test_cart.py::test_number",)
-    assert task.prompt.startswith("Fix the total: it was one too small\n")
+    assert task.prompt.startswith(
+        "Fix the total: it was one too small\n\nIts documents will say:\n\nA total is a sum.\n\n"
+    )
     assert "def test_total" not in Path("sets/shop.yaml").read_text(encoding="utf-8")
     assert with_files(task, Path(".cache")).tests.files == {"tests/test_cart.py": TESTS}
     assert "-    return sum(prices) - 1" in str(task.reference)

@@ -78,35 +78,26 @@ class _Failing(ast.NodeTransformer):
             assert isinstance(end, ast.Try)
             end.body, node.body = node.body, [start, end]
             self.changed.add(name)
-        elif self._is_inside:
-            self.generic_visit(node)
         return node
 
     visit_AsyncFunctionDef = visit_FunctionDef
 
-    def visit_Assert(self, node: ast.Assert) -> ast.AST | list[ast.stmt]:
-        """Replaces each side of `assert one == other` by an object that does not equal the other."""
-        match node.test:
-            case ast.Compare(left=one, ops=[ast.Eq()], comparators=[other]) if self._is_inside:
-                return self._unequal(
-                    f"assert {ast.unparse(one)} == object()", f"assert object() == {ast.unparse(other)}"
-                )
-        return node
+    def visit_Expr(self, node: ast.Expr | ast.Assert) -> ast.AST | list[ast.stmt]:
+        """Replaces each side of `assert one == other`, and each of an assertion's two arguments."""
+        match node:
+            case ast.Assert(test=ast.Compare(left=one, ops=[ast.Eq()], comparators=[other])):
+                before, between, after = "assert ", " == ", ""
+            case ast.Expr(value=ast.Call(func=called, args=[one, other, *_])):
+                before, between, after = f"{ast.unparse(called)}(", ", ", ")"
+                if not _COMPARES.match(before.rpartition(".")[2]):
+                    return node
+            case _:
+                return node
+        tries = f"try: {before}{ast.unparse(one)}{between}object(){after}"
+        swapped = f"except Exception: {before}object(){between}{ast.unparse(other)}{after}"
+        return ast.parse(f"{tries}\n{swapped}\n{self._held}.append(1)").body if self._is_inside else node
 
-    def visit_Expr(self, node: ast.Expr) -> ast.AST | list[ast.stmt]:
-        """Replaces each of the two arguments of an assertion."""
-        match node.value:
-            case ast.Call(func=ast.Attribute(attr=name) | ast.Name(id=name), args=[one, other, *_]) if (
-                self._is_inside and _COMPARES.match(name)
-            ):
-                called = ast.unparse(node.value.func)
-                return self._unequal(
-                    f"{called}({ast.unparse(one)}, object())", f"{called}(object(), {ast.unparse(other)})"
-                )
-        return node
-
-    def _unequal(self, one: str, other: str) -> list[ast.stmt]:
-        return ast.parse(f"try: {one}\nexcept Exception: {other}\n{self._held}.append(1)").body
+    visit_Assert = visit_Expr
 
 
 def _python(text: str, tests: _Names, _: str) -> tuple[str, set[str]]:

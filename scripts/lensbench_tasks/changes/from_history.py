@@ -9,6 +9,7 @@ from pathlib import Path
 
 from lensbench.changes.execute import last_error
 from lensbench.changes.hidden_files import with_files
+from lensbench.changes.proof import given_away
 from lensbench.changes.reports import unloaded_files
 from lensbench.changes.task import ChangeTask, FromSource
 from lensbench.core.errors import UserError
@@ -18,7 +19,7 @@ from lensbench.repositories.prepare import prepare
 from lensbench.repositories.sources.git_program import GitError, git
 from lensbench_tasks.changes.candidates import ChangeFate, Prover, hidden_tests, told_apart
 from lensbench_tasks.changes.history import Commit, commits
-from lensbench_tasks.changes.prompts import category_of, needs, says_too_little, write_prompt
+from lensbench_tasks.changes.prompts import SHOWN_LINES, added_lines, category_of, needs, says_too_little, write_prompt
 from lensbench_tasks.changes.suites import Moment, suite_of
 
 SHORT_ID = 8
@@ -90,5 +91,8 @@ def _fate(
         return ChangeFate(task_id, what, None, (f"no test fails before the commit and passes after it{why}",))
     found = tests.model_copy(update={"fail_to_pass": failing, "pass_to_pass": kept})
     texts = [content for content in filled.files.values() if isinstance(content, str)]
-    prompt = write_prompt(commit.message, failing, needs(reference.decode(), texts, tree))
+    said = git(history, "diff", commit.parent, commit.id, "--", "*.md", "*.rst", "*.d.ts").decode(errors="replace")
+    documented = "\n".join([line for line in added_lines(said) if not given_away(line, reference)][:SHOWN_LINES])
+    message = f"{commit.message}\n\nIts documents will say:\n\n{documented}" if documented.strip() else commit.message
+    prompt = write_prompt(message, failing, needs(reference.decode(), texts, tree))
     return bench.judged(task.model_copy(update={"tests": found, "prompt": prompt}), what, tree, installed)

@@ -14,7 +14,7 @@ _RECORD, _FIELD = "\x1e", "\x1f"
 _FORMAT = f"{_RECORD}%H{_FIELD}%P{_FIELD}%B{_FIELD}"
 _MERGE = re.compile(r"Merge (pull request|branch|remote-tracking|tag|commit)\b")
 _TRAILER = re.compile(
-    r"(signed-off-by|co-authored-by|reviewed-by|acked-by|change-id|closes|fixes|refs?|resolves)\b"
+    r"((\w+-)+(by|id):|(closes|fixes|refs?|resolves)\b)"
     r"|(add|update|fix)(s|e?d)? (\w+ ){0,3}tests?( (for|to) .{0,60})?[.]?$",
     re.IGNORECASE,
 )

@@ -26,7 +26,7 @@ _TEXT = re.compile(r"""(["'])((?!\s)(?:(?!\1)[^\\\n`]){6,100})\1""")
 """A text in quotes that is long enough not to be in two places by chance."""
 FEWEST_WORDS = 3
 _REFERENCE = re.compile(r"\s?\(?(?:[Gg][Hh]-|#)\d+\)?")
-SHOWN_TESTS = 8
+SHOWN_TESTS, SHOWN_LINES = 8, 40
 
 
 class HiddenNeeds(NamedTuple):
@@ -39,11 +39,16 @@ class HiddenNeeds(NamedTuple):
 NOTHING = HiddenNeeds()
 
 
+def added_lines(patch: str) -> list[str]:
+    """The lines that a patch adds."""
+    return [line[1:] for line in patch.splitlines() if line.startswith("+") and line[:3] != "+++"]
+
+
 def needs(reference: str, tests: Sequence[str], tree: Path) -> HiddenNeeds:
     """The names and texts that the reference adds, and the tests use, and `tree` does not have; functions with their
     parameters."""
     known = git(tree, "grep", "-hIF", "-e", "", "--", ".").decode(errors="replace")
-    added = "\n".join(line[1:] for line in reference.splitlines() if line.startswith("+") and line[:3] != "+++")
+    added = "\n".join(added_lines(reference))
     names = _names(added) & {name for text in tests for name in _names(text)} - set(_IDENTIFIER.findall(known))
     compared = {found for text in tests for _, found in _TEXT.findall(text) if found in added and found not in known}
     return HiddenNeeds(tuple(f"{name}{_parameters(name, added)}" for name in sorted(names)), tuple(sorted(compared)))
