@@ -6,6 +6,8 @@ leaves  plan.json, prompts/ (read by every run), protocol.md, config.yaml, scena
         scenarios.frozen.md
 """
 
+import json
+
 
 rule plan:
     input:
@@ -14,7 +16,7 @@ rule plan:
         plan=f"{BENCH}/plan.json",
         prompts=directory(f"{BENCH}/prompts"),
         protocol=f"{BENCH}/protocol.md",
-        config=update(f"{BENCH}/config.yaml") if SCHEDULE.writes_config else [],
+        config=update(f"{BENCH}/config.yaml") if "config.yaml" not in SCHEDULE.own else [],
         scenarios=SCHEDULE.frozen_tasks,
         mark=SCHEDULE.plan_mark,
         changes=[update(f"{BENCH}/changes/{task}.json") for task in SCHEDULE.change_tasks],
@@ -23,9 +25,9 @@ rule plan:
     localrule: True
     params:
         settings=lambda wildcards: targets.experiment(SCHEDULE),
-        accepted=lambda wildcards: SCHEDULE.accepted_json,
+        accepted=lambda wildcards: json.dumps(SCHEDULE.accepted, ensure_ascii=False),
         own=sorted(SCHEDULE.own),
-        dealt=SCHEDULE.dealt,
+        dealt=list(SCHEDULE.plan.get("dealt", ())),  # tasks of waves before others were added
     message:
         f"freezing the experiment in {BENCH}"
     shell:

@@ -17,8 +17,10 @@ from lensbench.__main__ import EXIT_CODES, HIDDEN, all_verbs, module_of, overvie
 from lensbench.core.errors import UserError
 from lensbench.core.system.places import ROOT
 from lensbench.core.system.program import benchmark, only_benchmark
-from lensbench.workflow.launch import check_config, copy_demo, move_caches, snakemake_options, with_tasks
+from lensbench.workflow.launch import check_names, copy_demo, move_caches, snakemake_options, with_tasks
 
+CORES = "an option cannot be read (Error parsing number of cores (--cores, -c): must be integer or 'all')"
+UNREAD = "Invalid config definition: Config entries have to be defined as name=value pairs."
 VERBS = [name for group in all_verbs().values() for name in group]
 
 
@@ -125,6 +127,14 @@ def test_run_finds_the_config_here_and_takes_all_cores(
     [
         (["--nosuch"], "unrecognized arguments: --nosuch"),
         (["-n", "--cores"], "argument --cores/-c: expected one argument"),
+        (["--cores", "x", "--nosuch"], CORES),
+        (["--config", "run_id=a", "nosuch"], f"an option cannot be read ({UNREAD} (Unparsable value: 'nosuch'))"),
+        (["--cores", "0"], "--cores: at least 1"),
+        (["--jobs", "0"], "--cores: at least 1"),
+        (
+            ["--resources", "mem=x"],
+            "an option cannot be read (Resource 'mem' was given value 'x', which is not an integer)",
+        ),
     ],
 )
 def test_an_option_that_snakemake_does_not_know_is_one_line(tmp_path: Path, options: list[str], why: str) -> None:
@@ -186,8 +196,13 @@ def test_a_config_that_is_not_there_is_one_line(tmp_path: Path, options: list[st
     assert done.returncode == 1
     assert re.fullmatch(r"error: .*: there is no such config; `lensbench init` writes one\n", done.stderr)
     (tmp_path / "mine.yaml").touch()
-    check_config(["--configfile", str(tmp_path / "mine.yaml"), "-n"])
-    check_config([])
+    check_names(["--configfile", str(tmp_path / "mine.yaml"), "-n"])
+    check_names(["--workflow-profile", "default", "--workflow-profile=none"])
+
+
+def test_a_profile_that_is_not_there_is_refused() -> None:
+    with pytest.raises(UserError, match="--workflow-profile nosuch: there is no such folder"):
+        check_names(["--workflow-profile", "nosuch"])
 
 
 @pytest.mark.parametrize("home", ["/proc", "/dev/null"])

@@ -157,7 +157,7 @@ def entries(folder: Path, run: RunId) -> list[Entry]:
 
 
 def all_entries(folder: Path) -> Iterator[tuple[str, list[Entry]]]:
-    """The stem and the attempts of every run that has one. Each run costs two listings: call it seldom."""
+    """The stem and the attempts of every run that has one; two folder listings for each run."""
     top = str(RunFolder(folder).attempts)
     return ((stem, found) for stem in sorted(_stems(top)) if (found := _entries(f"{top}/{stem}")))
 
@@ -213,7 +213,7 @@ def shown_stems(folder: Path) -> frozenset[str]:
 
 
 def stale_views(folder: Path, runs: Iterable[RunId], max_rounds: int, store: Store | None = None) -> list[RunId]:
-    """The runs that are to be repeated, although an answer is shown. `store`: all entries, when they are known."""
+    """The runs that are to be repeated, although an answer is shown."""
     shown, store = shown_stems(folder), dict(all_entries(folder)) if store is None else store
     shown_runs = [(run, stem) for run in runs if (stem := run.stem) in shown]
     return [run for run, stem in shown_runs if not state_of(store.get(stem, ()), max_rounds).is_final]
@@ -260,7 +260,7 @@ def _entries(top: str) -> list[Entry]:
 
 
 def _stems(top: str) -> Iterator[str]:
-    """The names in a folder with one for each trial but the first, whose names are there."""
+    """The names in a folder, and in its folders of trials."""
     for name in _names(top):
         yield from (f"{name}/{each}" for each in _names(f"{top}/{name}")) if _is_trial(name) else (name,)
 

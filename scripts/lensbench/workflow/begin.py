@@ -42,8 +42,8 @@ def begin(schedule: Schedule) -> None:
 
 
 def follow_store(schedule: Schedule, is_dry: bool) -> None:
-    """Brings journals and views in line with the store, which a person or another machine may have changed; says which
-    runs a start repeats, and which answers come back from the store, without an agent. A dry run only says so."""
+    """Brings journals and views in line with the store, which others may have changed; says which runs a start repeats,
+    and which answers come back. A dry run only says so."""
     store = dict(all_entries(schedule.folder))
     if not is_dry:
         recorded = [(stem, entry) for stem, made in store.items() for entry in made if RECORD in entry.files]

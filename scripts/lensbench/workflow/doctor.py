@@ -70,15 +70,18 @@ def _agent(kind: str, program: str) -> Check:
 
 
 def benchmark(file: Path) -> list[Check]:
-    """Checks of the config, its task sets, and the preflight. Raises UserError when they cannot be read."""
-    _, document = read_file(str(file))
-    config = load_config(document.value, [str(file)])
-    scenarios = read_scenarios(config.scenario_files, config.repository, config.imported, config.agent.kind)
-    read = Check(str(file), "ok", f"tasks: {len(scenarios.tasks)}, conditions: {len(config.conditions)}")
-    if config.imported:
-        return [read, Check("preflight", "skipped", "these runs were imported")]
-    with tempfile.TemporaryDirectory() as folder:
-        return [read, *preflight(config, scenarios, Path(folder)).checks]
+    """Checks of the config, its task sets, and the preflight."""
+    try:
+        _, document = read_file(str(file))
+        config = load_config(document.value, [str(file)])
+        scenarios = read_scenarios(config.scenario_files, config.repository, config.imported, config.agent.kind)
+        read = Check(str(file), "ok", f"tasks: {len(scenarios.tasks)}, conditions: {len(config.conditions)}")
+        if config.imported:
+            return [read, Check("preflight", "skipped", "these runs were imported")]
+        with tempfile.TemporaryDirectory() as folder:
+            return [read, *preflight(config, scenarios, Path(folder)).checks]
+    except UserError as error:
+        return [Check("config", "failed", line) for line in str(error).splitlines()]
 
 
 def main() -> None:
@@ -93,7 +96,7 @@ def main() -> None:
     adopt_orphans()
     try:
         for file in files:
-            checks = _of_benchmark(file)
+            checks = benchmark(file)
             found += checks
             print(f"{file}:", *table(checks), sep="\n", flush=True)
     finally:
@@ -104,13 +107,6 @@ def main() -> None:
     if failed:
         raise UserError(f"{', '.join(failed)}: runs would fail; fix what is FAILED above")
     print("No check failed.")
-
-
-def _of_benchmark(file: Path) -> list[Check]:
-    try:
-        return benchmark(file)
-    except UserError as error:
-        return [Check("config", "failed", line) for line in str(error).splitlines()]
 
 
 if __name__ == "__main__":

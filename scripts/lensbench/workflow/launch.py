@@ -19,7 +19,8 @@ from lensbench.core.system.program import only_config, run_program
 
 DEMO = ("config.yaml", "scenarios", ".claude/skills/benchmark")
 """The files of the demo, by their paths in a checkout."""
-PLAIN = r"((-n|--dry-run|--verbose|(--cores|--configfile|--config|--workflow-profile)[ =][^ -]\S*|[^ -]\S*)( |$))*"
+NAMED = r"(--configfile|--workflow-profile)[ =][^ -]\S*|--config( [A-Za-z_][\w-]*\w=\S*)+(?= -|$)"
+PLAIN = rf"((-n|--dry-run|--verbose|--cores[ =]([1-9]\d*|all)|{NAMED}|[^ -]\S*)( |$))*"
 """Options that need no check."""
 HELP = """\
 usage: lensbench run [-n] [--cores N] [--configfile FILE] [--only TASK] [--config KEY=VALUE ...] [target ...]
@@ -93,25 +94,34 @@ def with_tasks(options: Sequence[str]) -> list[str]:
 
 
 def _check(options: Sequence[str]) -> None:
-    """Ends with one line for an unknown option; Snakemake would list all that it knows."""
-    from snakemake.cli import get_argument_parser  # takes half a second, and few starts need it
+    """Ends with one line for what makes Snakemake list all its options, show a traceback, or wait for ever."""
+    from snakemake.cli import get_argument_parser, parse_config  # takes half a second, and few starts need it
 
     try:
         with redirect_stderr(io.StringIO()) as usage:
-            get_argument_parser().parse_args(options)
+            given = get_argument_parser().parse_args(options)
+            parse_config(given.config)
+        why = "" if all(count is None or count > 0 for count in (given.cores, given.jobs)) else "--cores: at least 1"
     except SystemExit as end:
-        if end.code:
-            why = usage.getvalue().rpartition("error: ")[2].strip()
-            print(f"error: {why}; `lensbench run --help` shows the most useful options", file=sys.stderr)
-        raise
+        if not end.code:
+            raise
+        why = usage.getvalue().rpartition("error: ")[2].strip()
+    except Exception as error:  # each value has its reader
+        why = f"an option cannot be read ({str(error).rstrip('.')})"
+    if why:
+        print(f"error: {why}; `lensbench run --help` shows the most useful options", file=sys.stderr)
+        sys.exit(2)
 
 
-def check_config(options: Sequence[str]) -> None:
-    """Raises UserError when a config that the options name is not there."""
+def check_names(options: Sequence[str]) -> None:
+    """Raises UserError for a config or profile that is not there."""
     for option, following in pairwise((*options, "")):
         name = option.partition("=")[2] or following
         if option.startswith("--configf") and not Path(name).is_file():
             raise UserError(f"{name or '--configfile'}: there is no such config; `lensbench init` writes one")
+        places = (Path(name), Path("profiles", name), ROOT / "profiles" / name)
+        if option.startswith("--workflow-p") and name != "none" and not any(map(Path.exists, places)):
+            raise UserError(f"--workflow-profile {name}: there is no such folder (docs/clusters.md)")
 
 
 def move_caches(folder: Path) -> None:
@@ -129,7 +139,7 @@ def main() -> None:
     if {"-h", "--help"} & set(options):
         print(HELP, end="")
         return
-    check_config(options)
+    check_names(options)
     move_caches(Path.cwd())
     told = snakemake_options(Path.cwd(), options)
     sys.stdout.flush()

@@ -38,9 +38,16 @@ class Capacity:
     @cached_property
     def resources(self) -> dict[str, int]:
         """The total of each resource."""
-        requests = {_requests(service): limit for service, limit in self._limits.requests_per_minute.items()}
-        clients = {_clients(server): limit for server, limit in self._limits.clients.items()}
-        return requests | clients | {_beside(name): self._pairs for name in self._config.conditions if self._pairs}
+        requests = {
+            _resource("requests_per_minute", service): limit
+            for service, limit in self._limits.requests_per_minute.items()
+        }
+        clients = {_resource("clients", server): limit for server, limit in self._limits.clients.items()}
+        return (
+            requests
+            | clients
+            | {_resource("beside", name): self._pairs for name in self._config.conditions if self._pairs}
+        )
 
     @cached_property
     def _servers(self) -> dict[str, list[str]]:
@@ -59,11 +66,11 @@ class Capacity:
     def claim(self, resource: str, condition: str, paired: bool) -> int:
         """How much of a resource a run takes. A run that starts together with others also takes one unit of their
         resources: without it, runs that need no server would fill all cores, waiting for partners that cannot start."""
-        if resource == _requests(self._service):
+        if resource == _resource("requests_per_minute", self._service):
             return min(self._agent_requests, self.resources[resource])
-        if resource == _beside(condition):
+        if resource == _resource("beside", condition):
             return int(paired)
-        return int(resource in map(_clients, self._servers.get(condition, ())))
+        return int(resource in [_resource("clients", server) for server in self._servers.get(condition, ())])
 
     def bears(self, conditions: Iterable[str]) -> bool:
         """True when the runs of a task in these conditions can run at the same time."""
@@ -81,7 +88,7 @@ class Capacity:
 
     def judge_claim(self, resource: str, judge: str, threads: int) -> int:
         """How much of a resource a judge with `threads` concurrent requests takes."""
-        if judge not in self._judged or resource != _requests(self._judged[judge]):
+        if judge not in self._judged or resource != _resource("requests_per_minute", self._judged[judge]):
             return 0
         return min(threads * self._judge_requests, self.resources[resource])
 
@@ -101,18 +108,6 @@ def measured(folder: Path) -> int | None:
         if record.outcome.turns and record.attempt.duration_s:
             turns, seconds = turns + record.outcome.turns, seconds + record.attempt.duration_s
     return math.ceil(60 * turns / seconds) if seconds else None
-
-
-def _requests(service: str) -> str:
-    return _resource("requests_per_minute", service)
-
-
-def _clients(server: str) -> str:
-    return _resource("clients", server)
-
-
-def _beside(condition: str) -> str:
-    return _resource("beside", condition)
 
 
 def _resource(kind: str, name: str) -> str:

@@ -65,21 +65,6 @@ class Schedule:
         """The path of the frozen tasks."""
         return place_of_tasks(self.config, self.folder).as_posix()
 
-    @property
-    def writes_config(self) -> bool:
-        """False when the run folder's config is the user's own file."""
-        return RunFolder.config not in self.own
-
-    @property
-    def dealt(self) -> list[str]:
-        """The tasks that were assigned to waves before others were added; an argument of the plan stage."""
-        return list(self.plan.get("dealt", ()))
-
-    @property
-    def accepted_json(self) -> str:
-        """The accepted changes as JSON, an argument of the plan stage."""
-        return json.dumps(self.accepted, ensure_ascii=False)
-
     @cached_property
     def runs(self) -> list[RunId]:
         """All runs; with `agent.kind: none`, those that exist."""
