@@ -38,7 +38,7 @@ def look_result(
 
 
 def stopped(look: LookResult, verdict: Verdict) -> LookResult:
-    """Whether the next wave is to be run, and why, when the gate gives this verdict now."""
+    """Whether the next wave is to be run, and why, at this verdict of the gate."""
     last, power, is_decided = look.look == look.looks, look.conditional_power, verdict != "INCONCLUSIVE"
     if look.low is None:
         return look._replace(open=not last, why="nothing can be estimated")
