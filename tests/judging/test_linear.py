@@ -8,9 +8,9 @@ from collections.abc import Callable
 import pytest
 
 from lensbench.core.tasks import Criterion
+from lensbench.judging.judges.fact_pieces import cut, words
 from lensbench.judging.judges.mechanical import judge
 from lensbench.judging.judges.normalising import normalise
-from lensbench.judging.judges.pieces import cut, words
 from lensbench.judging.tool_talk import figures_of, learn_phrases
 
 pytestmark = pytest.mark.slow

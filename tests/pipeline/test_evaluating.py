@@ -16,8 +16,7 @@ import pytest
 from rich.console import Console
 
 from lensbench.core.system.terminal import printable_lines
-from lensbench.results.side_by_side import Side
-from lensbench.results.side_by_side_text import show
+from lensbench.results.side_by_side import Side, show
 from small_benchmark import CHECKOUT, Project, wait_for
 
 QUESTION = "Task eval: where is the cart?"

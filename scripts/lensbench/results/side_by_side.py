@@ -1,11 +1,16 @@
-"""The answers to one question side by side, by condition, with the facts and findings of each run."""
+"""The answers to one question side by side on a terminal, by condition, with the facts and findings of each run."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from fractions import Fraction
 from pathlib import Path
 from typing import NamedTuple
+
+from rich import box
+from rich.console import Console, Group, RenderableType
+from rich.table import Table
+from rich.text import Text
 
 from lensbench.core.frozen_plan import Plan
 from lensbench.core.numbers import MISSING, rounded, seconds
@@ -13,10 +18,14 @@ from lensbench.core.records import Outcome, Record, RunId
 from lensbench.core.rows import ValidityRow
 from lensbench.core.run_folder import RunFolder
 from lensbench.core.store import run_files
+from lensbench.core.system.terminal import printable_lines
 from lensbench.core.tables import read_table
 from lensbench.runs.reasons import REASONS
 from lensbench.runs.reports import Report, parse_report
 from lensbench.runs.validity import read_records
+
+NARROWEST = 48
+"""The minimum width of an answer, in columns; on narrower terminals answers are shown below each other."""
 
 
 class Side(NamedTuple):
@@ -90,3 +99,44 @@ def _tokens(outcome: Outcome) -> str:
 
 def _thousands(count: int) -> str:
     return str(count) if count < 10_000 else f"{rounded(Fraction(count, 1000))}k"
+
+
+def show(console: Console, question: str, sides: Sequence[Side]) -> None:
+    """Prints the question, the answers and, last so that it stays in view, the facts about the runs."""
+    console.print(Text(printable_lines(question), style="bold"), "", sep="\n")
+    if console.width >= NARROWEST * len(sides):
+        console.print(_columns(sides))
+    else:
+        console.print(
+            Group(*(part for side in sides for part in (Text(f"── {side.condition} ──", "bold"), _body(side))))
+        )
+    console.print(_facts_table(sides), end="")
+    for side in sides:
+        if side.problem:
+            text = f"{side.condition}: a benchmark would not count this run. {side.problem}"
+            console.print(Text(printable_lines(text), style="yellow"))
+
+
+def _facts_table(sides: Sequence[Side]) -> Table:
+    table = Table("", *(side.condition for side in sides), box=box.SIMPLE_HEAD, pad_edge=False)
+    for name in sides[0].facts:
+        table.add_row(name, *(Text(printable_lines(side.facts[name])) for side in sides))
+    return table
+
+
+def _columns(sides: Sequence[Side]) -> Table:
+    table = Table(box=box.MINIMAL, pad_edge=False, expand=True)
+    for side in sides:
+        table.add_column(side.condition, ratio=1)
+    table.add_row(*(_body(side) for side in sides))
+    return table
+
+
+def _body(side: Side) -> RenderableType:
+    """Findings, files and the answer, with a blank line after each."""
+    parts = [*_listed("Findings", side.findings), *_listed("Files", side.files)]
+    return Group(*parts, Text("Answer", "dim"), Text(printable_lines(side.answer.strip()) or "(empty)"), Text(""))
+
+
+def _listed(title: str, items: Sequence[str]) -> list[Text]:
+    return [Text(title, "dim"), *(Text(f"- {printable_lines(item)}") for item in items), Text("")] if items else []

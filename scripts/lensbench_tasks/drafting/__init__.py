@@ -12,7 +12,7 @@ import re
 from pydantic import ValidationError
 
 from lensbench.core.tasks import Criterion, DraftKind, Task
-from lensbench.judging.judges.pieces import cut, pattern_of, words
+from lensbench.judging.judges.fact_pieces import cut, pattern_of, words
 
 FEW = 2
 """A fact with fewer pieces has its words as pieces, too: answers to other questions may have one of them."""

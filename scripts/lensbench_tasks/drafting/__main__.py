@@ -15,7 +15,7 @@ from lensbench.core.system.files import write_atomic
 from lensbench.core.system.program import run_program
 from lensbench.core.tasks import Criterion, DraftKind, Task
 from lensbench.judging.judges.denying import is_negation
-from lensbench.judging.judges.pieces import cut
+from lensbench.judging.judges.fact_pieces import cut
 from lensbench.plan.task_files import read_scenarios
 from lensbench_tasks.drafting import FEW, with_drafts
 

@@ -17,8 +17,8 @@ from functools import cache
 from typing import NamedTuple
 
 from lensbench.judging.judges import Verdict
+from lensbench.judging.judges.fact_pieces import Piece, cut
 from lensbench.judging.judges.normalising import normalise
-from lensbench.judging.judges.pieces import Piece, cut
 
 COUNT = 3
 """The number of canaries for each answer."""

@@ -18,9 +18,9 @@ from lensbench.core.tasks import AtLeast, Criterion, Pattern, Regex
 from lensbench.judging.judges import Judgement, Verdict, unjudged
 from lensbench.judging.judges.asserting import filled, without_copies, without_dumps
 from lensbench.judging.judges.denying import about, is_denied, is_negation, read
+from lensbench.judging.judges.fact_pieces import cut, pattern_of, words
 from lensbench.judging.judges.literals import literal
 from lensbench.judging.judges.normalising import Normalised, normalise
-from lensbench.judging.judges.pieces import cut, pattern_of, words
 
 NAME = "mechanical"
 VERSION = "4"

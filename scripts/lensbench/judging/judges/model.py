@@ -20,8 +20,8 @@ from jinja2 import Environment, StrictUndefined
 from pydantic import BaseModel, ConfigDict, Field
 
 from lensbench.judging.judges import Judgement, Verdict, unjudged
+from lensbench.judging.judges.fact_pieces import cut
 from lensbench.judging.judges.normalising import FILLER, normalise, without_comments
-from lensbench.judging.judges.pieces import cut
 
 MAX_EVIDENCE = 200
 _AROUND_QUOTES = " \t\n\"'`*.\u201c\u201d\u201e\u2018\u2019\u00ab\u00bb\u2026"
