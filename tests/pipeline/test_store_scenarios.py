@@ -17,7 +17,7 @@ from typing import Any, NamedTuple
 import pytest
 
 from lensbench.core.run_folder import RunFolder
-from small_benchmark import Project
+from small_benchmark import Project, wait_for
 
 FOUR = ["anna-with", "anna-without", "bert-with", "bert-without"]
 BAD = {"reason": "by_hand", "detail": "x", "by": "person", "score": ""}
@@ -186,3 +186,26 @@ def test_after_a_kill_at_any_phase_the_next_start_buys_only_what_was_not_finishe
     assert project.reasons() == {}
     assert RunFolder(project.bench).results.exists()
     assert "Nothing to be done" in project.start("-n")
+
+
+def test_agents_at_work_when_everything_is_killed_are_asked_again_and_no_other(project: Project) -> None:
+    project.behave(bert_with="await go", bert_without="await go")
+    process = project.begin()
+    records = [project.bench / f"attempts/{stem}/1/record.json" for stem in ("anna-with", "anna-without")]
+    assert wait_for(lambda: all(path.exists() for path in records) and project.ledger() == FOUR, 120)
+    process.kill()
+    process.communicate()
+    assert wait_for(lambda: not [line for line in project.processes() if " bench/r " in line])
+    project.behave()
+    project.start()
+    assert project.ledger() == sorted([*FOUR, "bert-with", "bert-without"])
+    assert "Nothing to be done" in project.start("-n")
+
+
+def test_two_starts_at_once_ask_each_agent_once(project: Project) -> None:
+    starts = [project.begin(), project.begin()]
+    for start in starts:
+        start.communicate(timeout=300)
+    assert sorted(start.returncode for start in starts) == [0, 1]
+    assert project.ledger() == FOUR
+    assert "Nothing to be done" in project.start()
