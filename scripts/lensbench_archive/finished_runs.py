@@ -34,12 +34,8 @@ BASELINE, TREATMENT = "without", "with"
 """The protocol's two conditions."""
 
 _CONDITION = re.compile(r"[a-z][a-z0-9_]{0,31}")
-_REPOSITORY = re.compile(
-    r"^\*\*Repo(?:sitory)?\*\*:[ \t]*"
-    r"(?:`(?P<quoted>/[^`\r\n]*)`.*|(?P<bare>/[^`\r\n]*?)(?:[ \t]+\([^)\r\n]*\))?[ \t]*)$",
-    re.MULTILINE,
-)
-"""A path with an optional note: after a path in backticks, or in brackets."""
+_REPOSITORY = re.compile(r"^\*\*Repo(?:sitory)?\*\*:[ \t]*(?:`(/[^`\r\n]*)`|(/[^`\r\n]*)$)", re.MULTILINE)
+"""A path in backticks, or with a note in brackets."""
 _REPOSITORIES = re.compile(
     r"^\*\*Repo(?:sitorie)?s\*\*:(?P<paths>[^\r\n]*(?:\r?\n(?:[ \t]*\r?\n)?[ \t]*[-*+|][^\r\n]*)*)", re.MULTILINE
 )
@@ -133,7 +129,7 @@ class Finished:
             found = match_repositories(groups, paths)
             return {task: found[group] for group, tasks in groups.items() for task in tasks}
         one = _REPOSITORY.search(self.said)
-        path = paths[0] if paths else (one["quoted"] or one["bare"]) if one else ""
+        path = paths[0] if paths else (one[1] or _without_note(one[2] or "")) if one else ""
         return dict.fromkeys(self.tasks, path)
 
     def _groups(self) -> dict[str, list[str]]:
@@ -280,3 +276,8 @@ def text(content: bytes) -> str:
 def shown(text: str) -> str:
     """The text, made printable: file names may contain bytes that are not text."""
     return text.encode(errors="backslashreplace").decode()
+
+
+def _without_note(path: str) -> str:
+    bare, opened, note = path.rstrip().rpartition(" (")
+    return bare.rstrip() if opened and note.endswith(")") else path.rstrip()

@@ -54,7 +54,7 @@ def read_timeline(lines: Iterable[str]) -> list[Step]:
             if step.kind != "call":
                 _add(steps, step, bool(event.get("delta")))
                 continue
-            call = calls.pop(key, None)  # ids repeat: another call may have that of one with a result
+            call = calls.pop(key, None)  # ids repeat
             if call and (not step.title or (step.title, step.given) == (call.title, call.given)):
                 call.given, call.got, call.size = call.given or step.given, step.got or call.got, step.size or call.size
                 call.failed |= step.failed

@@ -26,7 +26,7 @@ LONGEST_LINE = 300
 
 OF_THE_RUN = ("workspace", "python", "server_log", "here")
 """The names in MCP files that mean something of a run; all others are environment variables."""
-_VARIABLE = re.compile(r"\$\{([A-Za-z_][A-Za-z0-9_]*)(?::-([^}]*))?\}")
+_VARIABLE = re.compile(r"\$\{([A-Za-z_][A-Za-z0-9_]*)(?::-((?:[^}$]|\$(?!\{))*+))?\}")
 
 Command = Literal["setup", "teardown"]
 

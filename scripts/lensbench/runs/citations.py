@@ -1,7 +1,6 @@
 """The source lines that answers cite, shown on the results page.
 
-They are read once, while the repository is available, and kept in the run folder, because archives contain no
-repositories.
+They are kept in the run folder, because archives contain no repositories.
 """
 
 from __future__ import annotations
