@@ -36,7 +36,7 @@ def assignment(folder: Path, workspace: Path, mcp: str = '{"mcpServers": {}}') -
     return Assignment(
         prompt="", prompt_file=str(folder / "prompt.md"), workspace=str(workspace), home=str(folder / "home"),
         mcp_file=str(folder / "mcp.json"), mcp_servers={}, answer_file="", servers=(), denied_servers=(),
-        settings={"mcp_start_s": 3}, seed=7,
+        settings={"mcp_start_s": 3, "pass_env": []}, seed=7,
     )  # fmt: skip
 
 
@@ -119,7 +119,7 @@ def test_the_command_works_with_nothing_but_its_own_environment(tmp_path: Path) 
     assert "`cart.py:1`" in outcome.answer
     assert outcome.files_read == ("cart.py",)
     assert outcome.servers == {}
-    assert set(invocation.env) == {"PATH", "HOME", "LANG", "PYTHONPATH"}
+    assert set(invocation.env) == {"PATH", "HOME", "TMPDIR", "LANG", "PYTHONPATH"}
     assert "3" in invocation.argv
 
 

@@ -263,15 +263,15 @@ def test_a_call_that_fails_is_a_failure(attempt: Try, project: Path) -> None:
     assert check.detail.startswith("find(query='a') failed: found")
 
 
+@pytest.mark.parametrize("agent", [{"kind": "command", "command": ["true"]}, {"kind": "offline"}])
 def test_a_server_has_the_environment_of_the_agent_and_not_ours(
-    attempt: Try, project: Path, monkeypatch: pytest.MonkeyPatch
+    attempt: Try, project: Path, monkeypatch: pytest.MonkeyPatch, agent: dict[str, Any]
 ) -> None:
     monkeypatch.setenv("OURS", "1")
     monkeypatch.setenv("PASSED", "a-passed-value")
     script = "import os, sys; sys.exit(' '.join(sorted(os.environ)) + os.environ['GIVEN'])"
     entry = {"command": sys.executable, "args": ["-c", script], "env": {"GIVEN": "<${PASSED}>"}}
-    agent = {"kind": "command", "command": ["true"], "pass_env": ["PASSED"]}
-    said = attempt({"lens": entry}, agent=agent)["with: lens"].detail
+    said = attempt({"lens": entry}, agent={**agent, "pass_env": ["PASSED"]})["with: lens"].detail
     assert "OURS" not in said
     assert "PASSED" in said
     assert "<[redacted: PASSED]>" in said

@@ -189,7 +189,5 @@ def test_a_price_is_a_guess_that_says_so() -> None:
     assert price("claude-code") == PUBLISHED
     assert "a guess" in estimate(PUBLISHED, 24, 4)
     assert price("offline") == OFFLINE
-    assert estimate(OFFLINE, 20, 4).startswith(
-        "20 runs, 4 at a time: about 0.017 to 0.83 minutes and nothing to pay (no model"
-    )
-    assert estimate(OFFLINE, 60, 4).startswith("60 runs, 4 at a time: about 0.05 to 2.5 minutes and nothing")
+    assert estimate(OFFLINE, 20, 4).startswith("20 runs, 4 at a time: about 1 min and nothing to pay (no model")
+    assert estimate(OFFLINE, 60, 4).startswith("60 runs, 4 at a time: about 1 to 3 min and nothing")

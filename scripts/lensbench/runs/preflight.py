@@ -153,10 +153,11 @@ def _try_runs(
     for check, programs in fetch_packages(plan["conditions"], Path(config.cache)):
         findings.checks.append(check)
         findings.packages |= programs
-        # servers are tried with them, as in runs
         write_json(
             RunFolder(folder).preflight, {**read_json(RunFolder(folder).preflight), "packages": findings.packages}
         )
+    if findings.failed:
+        return None
     facts: RepositoryFacts = {"tree": str(repository.tree), "tree_sha256": repository.tree_sha256}
     first, *others = [name for name, condition in plan["conditions"].items() if _brings(condition)] or [config.baseline]
     for condition in (first, *(others if config.preflight.servers else ())):

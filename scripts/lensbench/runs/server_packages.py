@@ -23,8 +23,7 @@ from lensbench.core.system.files import locked, read_json, write_json
 _FLAGS = ("-y", "--yes", "-q", "--quiet")
 _PACKAGES = {"npx": ("-p", "--package"), "uvx": ("--from",)}
 """Launchers, and the options that name their packages."""
-_OPTIONS = {"npx": (), "uvx": ("--with", "--python", "-p", "--index")}
-"""Options that the installer has, too; they are among the packages, which they precede."""
+_OPTIONS = {"npx": (), "uvx": ("--with", "--python", "-p", "--index")}  # the installer has them, too
 
 
 class Launch(NamedTuple):
@@ -107,5 +106,5 @@ def _run(argv: Sequence[str], env: Mapping[str, str]) -> str:
         raise UserError(f"there is no program {argv[0]} here; install it")
     done = subprocess.run(argv, env={**os.environ, **env}, stdin=subprocess.DEVNULL, capture_output=True, text=True)
     if done.returncode:
-        raise UserError(f"`{shlex.join(argv)}` failed: {' '.join(done.stderr.split())[:300]}; run it by hand")
+        raise UserError(f"`{shlex.join(argv)}` failed: {' '.join(done.stderr.replace('npm error', '').split())[:200]}")
     return done.stdout

@@ -69,7 +69,7 @@ def advice(
         unset = [word for word in _VARIABLE.findall(f"{status.said} {outside.said}") if word not in os.environ]
         if unset:
             return f"write `export {unset[0]}=...` in the shell that starts lensbench, and add it to agent.pass_env"
-        return "it does not start by hand either, in this folder and with your environment" + _container(entry)
+        return "it does not start by hand either, in this folder and with your environment" + _remedy(entry)
     trial = _written_out(Trial(entry, _rounded(2 * took) if took > limit else limit), place.outside(run.workspace))
     for _ in range(ROUNDS):
         if trial != Trial(entry, limit):
@@ -80,14 +80,15 @@ def advice(
         if cured is None:
             break
         trial = cured
-    missing = "; name the hosts that it calls in sandbox_hosts" if _NO_HOST.search(status.said) else _container(entry)
+    missing = "; name the hosts that it calls in sandbox_hosts" if _NO_HOST.search(status.said) else _remedy(entry)
     where = "in the sandbox" if place.sandbox.program else "as in a run"
     return f"it starts by hand in {took:.0f} s, but not {where}: {status.detail}{missing} (docs/servers.md)"
 
 
-def _container(entry: ServerEntry) -> str:
-    is_engine = os.path.basename(entry.command[0]) in ("docker", "podman", "nerdctl")
-    return "; a container: start it before, with HTTP on 127.0.0.1, as a run has no engine" if is_engine else ""
+def _remedy(entry: ServerEntry) -> str:
+    engine = "; a container: start it before, with HTTP on 127.0.0.1, as a run has no engine"
+    remedies = {"uv": "; name the program itself, PROJECT/.venv/bin/PROGRAM", "docker": engine, "podman": engine}
+    return remedies.get(os.path.basename(entry.command[0]), "")
 
 
 def _start(name: str, entry: ServerEntry | str, folder: str, seconds: float, env: Mapping[str, str]) -> ServerStatus:

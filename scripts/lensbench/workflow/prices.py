@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import NamedTuple
 
 
@@ -29,9 +30,9 @@ def price(agent: str) -> RunPrice:
 
 def estimate(each: RunPrice, runs: int, at_once: int) -> str:
     """One sentence: the number of runs, their time and cost, and the source of the estimate."""
-    minutes = _span(*(runs * seconds / min(at_once, runs) / 60 for seconds in each.seconds))
+    minutes = _span(*(math.ceil(runs * seconds / min(at_once, runs) / 60) for seconds in each.seconds))
     dollars = f"{_span(*(runs * usd for usd in each.usd))} US dollars" if any(each.usd) else "nothing to pay"
-    return f"{runs} runs, {at_once} at a time: about {minutes} minutes and {dollars} ({each.source})."
+    return f"{runs} runs, {at_once} at a time: about {minutes} min and {dollars} ({each.source})."
 
 
 def _span(low: float, high: float) -> str:

@@ -13,13 +13,12 @@ Setting: `mcp_start_s`, the seconds that an MCP server has to start (15).
 
 from __future__ import annotations
 
-import os
 import sys
 from collections.abc import Iterable
 from pathlib import Path
 
 import lensbench
-from lensbench.agents import Assignment, Invocation
+from lensbench.agents import Assignment, Invocation, base_environment
 from lensbench.agents.adapters._cli import counted
 from lensbench.agents.adapters._events import Event, mapping, read_event, sequence, text, tool_uses, whole
 from lensbench.agents.prices import KINDS
@@ -44,8 +43,7 @@ def command(run: Assignment) -> Invocation:
         *("--mcp-start-s", str(run.settings.get("mcp_start_s", MCP_START_SECONDS))),
     )
     package = str(Path(lensbench.__file__).parent.parent)
-    env = {"PATH": os.environ.get("PATH", os.defpath), "HOME": run.home, "LANG": "C.UTF-8", "PYTHONPATH": package}
-    return Invocation(argv, env)
+    return Invocation(argv, {**base_environment(run), "PYTHONPATH": package})
 
 
 def read(lines: Iterable[str], *, errors: ErrorTexts = KNOWN_ERRORS) -> Outcome:
