@@ -55,14 +55,14 @@ def test_a_merge_is_the_change_that_it_brought(shop: Path) -> None:
 
 
 def test_a_prompt_names_what_the_tests_need_and_the_project_lacks(shop: Path) -> None:
-    commit(shop, "start", {"cart.py": "def total():\n    return 1\n"})
+    commit(shop, "start", {"cart.py": "def total():\n    return 1\n", "old.py": "'the rate is below 0', 'shipped'\n"})
     reference = "+++ b/cart.py\n+def total():\n+def with_tax(rate):\n+    LIMIT: int = 3\n+    self.rest = 2\n"
-    reference += "+    raise ValueError('the rate is below 0')\n"
-    tests = ["from cart import total, with_tax\nassert cart.rest == LIMIT\nmatch='the rate is below 0'\nx='return'\n"]
+    reference += "+    raise ValueError('the rate is below 0', 'shipped')\n"
+    tests = ["from cart import total, with_tax\nassert cart.rest == LIMIT\nmatch='the rate is below 0'\nx='shipped'\n"]
     assert needs(reference, tests, shop) == HiddenNeeds(("LIMIT", "rest", "with_tax(rate)"), ("the rate is below 0",))
     prompt = write_prompt("Add a tax", ["test_tax"], HiddenNeeds(("with_tax",), ("below 0",)))
     assert "names that are new: with_tax." in prompt
-    assert prompt.endswith("texts that are new:\n\n- `below 0`")
+    assert prompt.endswith("with these texts:\n\n- `below 0`")
     assert told("Round up\n\nAdd tests.\nadded some unit tests for it\nAdd test data to the API") == (
         "Round up\n\nAdd test data to the API"
     )

@@ -45,13 +45,13 @@ def added_lines(patch: str) -> list[str]:
 
 
 def needs(reference: str, tests: Sequence[str], tree: Path) -> HiddenNeeds:
-    """The names and texts that the reference adds, and the tests use, and `tree` does not have; functions with their
-    parameters."""
+    """What the reference adds, the tests use and `tree` lacks; texts of several words even where it has them."""
     known = git(tree, "grep", "-hIF", "-e", "", "--", ".").decode(errors="replace")
     added = "\n".join(added_lines(reference))
     names = _names(added) & {name for text in tests for name in _names(text)} - set(_IDENTIFIER.findall(known))
-    compared = {found for text in tests for _, found in _TEXT.findall(text) if found in added and found not in known}
-    return HiddenNeeds(tuple(f"{name}{_parameters(name, added)}" for name in sorted(names)), tuple(sorted(compared)))
+    quoted = {found for text in tests for _, found in _TEXT.findall(text) if found in added}
+    texts = sorted(each for each in quoted if each not in known.replace(" ", ""))
+    return HiddenNeeds(tuple(f"{name}{_parameters(name, added)}" for name in sorted(names)), tuple(texts))
 
 
 def _names(text: str) -> set[str]:
@@ -81,7 +81,7 @@ def write_prompt(message: str, failing: Sequence[str], needed: HiddenNeeds = NOT
         asked, "",
         "Change the source so that this holds. Tests that you cannot see decide, among them these, which fail now:", "",
         *shown, *more, *(["", f"The tests use names that are new: {', '.join(needed.names)}."] if needed.names else []),
-        *(["", "They compare with texts that are new:", "", *(f"- `{text}`" for text in needed.texts)]
+        *(["", "They compare with these texts:", "", *(f"- `{text}`" for text in needed.texts)]
           if needed.texts else []),
     ])  # fmt: skip
 
