@@ -1,7 +1,4 @@
-"""The source lines that answers cite, shown on the results page.
-
-They are kept in the run folder, because archives contain no repositories.
-"""
+"""The source lines that answers cite, kept for the results page: archives contain no repositories."""
 
 from __future__ import annotations
 
@@ -10,6 +7,7 @@ import re
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from functools import cached_property
+from itertools import islice
 from pathlib import Path
 from typing import NamedTuple, TypedDict
 
@@ -26,9 +24,9 @@ from lensbench.plan.frozen import read_plan
 from lensbench.runs.self_report.paths import normalise_path
 
 MOST = 40
-"""The maximum number of citations per answer."""
+"""Citations of an answer, at most."""
 MOST_LINES = 12
-"""The maximum number of lines shown per citation."""
+"""Lines of a citation, at most."""
 AROUND = 1
 """Lines shown before and after a citation."""
 _LONGEST_LINE = 200
@@ -155,7 +153,7 @@ def write_citations(folder: Path) -> None:
         files = run_files(folder, run)
         workspace = from_json(files.record.read_text(encoding="utf-8")).workspace
         cited = citations(files.answer.read_text(errors="replace", encoding="utf-8"), workspace)
-        if places := [place for place in cited if tree.has_kind(place.path)][:MOST]:
+        if places := list(islice((place for place in cited if tree.has_kind(place.path)), MOST)):
             found[run.stem] = [tree.look_up(place) for place in places]
     write_json(RunFolder(folder).citations, plain(found))
 
