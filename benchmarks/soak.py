@@ -158,7 +158,8 @@ class Soak:
         state = self.folder / ".snakemake"
         ours += [path for name in ("locks", "incomplete") for path in (state / name).rglob("*") if path.is_file()]
         shown = sorted(str(path.relative_to(self.folder)) for path in ours)
-        its_own = [path for path in shown if path.startswith("tmp/snakemake")]
+        # no start reads marks of unfinished jobs, and none can be deleted in a read-only folder
+        its_own = [path for path in shown if path.startswith(("tmp/snakemake", ".snakemake/incomplete"))]
         return [path for path in shown if path not in its_own], its_own
 
 
