@@ -129,7 +129,7 @@ def _functions(text: str, tests: _Names, suffix: str) -> tuple[str, set[str]]:
 
 
 _CALL = re.compile(
-    r"(?<![\w$.])((?:[\w$]+\.)*(?:test|it|specify)(?:\.\w+)*)(\(\s*(['\"`])((?:\\.|(?!\3).)*)\3\s*,)", re.DOTALL
+    r"(?<![\w$.])((?:[\w$]+\.){0,3}(?:test|it|specify)(?:\.\w+){0,3})(\(\s*(['\"`])((?:\\.|(?!\3).)*)\3\s*,)", re.DOTALL
 )
 _FAILS = """\
 Object((name, ...given) => {0}(name, ...given.map((each) => typeof each !== 'function' ? each : \
@@ -144,7 +144,7 @@ def _script(text: str, tests: _Names, suffix: str) -> tuple[str, set[str]]:
     changed, held = set[str](), f"held_{secrets.token_hex(4)}"
 
     def fails(call: re.Match[str]) -> str:
-        form = re.sub(r"\\\$\\\{.*?\\\}", ".*", re.escape(re.sub(r"\\(['\"`])", r"\1", call[4])))
+        form = re.sub(r"\\\$\\\{(?:(?!\\\$).)*?\\\}", ".*", re.escape(re.sub(r"\\(['\"`])", r"\1", call[4])))
         defined = {test for test, name in names.items() if form.strip(".*") and re.fullmatch(form, name, re.DOTALL)}
         changed.update({call[4]} if tests is None else defined)
         return _FAILS.format(call[1], held) + call[2] if defined or tests is None else call[0]

@@ -15,7 +15,8 @@ _WORD = re.compile(r"[A-Za-z]{2,}")
 _REPAIR = re.compile(r"(?i)\b(fix\w*|bug\w*|wrong\w*|error|crash\w*|regress\w*|broken|incorrect\w*|does not|doesn't)\b")
 _IDENTIFIER = re.compile(r"[A-Za-z_$][\w$]*")
 _NO_CODE = re.compile(
-    r"""\"{3}.*?\"{3}|/\*.*?\*/|(["'`])(?:\\.|(?!\1)[^\\\n])*\1|(?<!\.)#[^\n]*|//[^\n]*""", re.DOTALL | re.MULTILINE
+    r"""\"{3}.*?(?:\"{3}|\Z)|/\*.*?(?:\*/|\Z)|(["'`])(?:\\.|(?!\1)[^\\\n]){0,400}\1|(?<!\.)#[^\n]*|//[^\n]*""",
+    re.DOTALL,
 )
 _SIGNATURE = (
     r"(?m)(?:(?:\bdef|\bfunction)\s+{0}\s*(?:<[^()]*>)?|\b{0}\s*=\s*(?:async\s*)?(?:function\s*\w*\s*)?"
