@@ -191,7 +191,7 @@ def test_the_data_are_the_numbers_of_the_page(bench: Make) -> None:
     made.run("a", "without", points=("1", "1"))
     made.build()
     score = made.json["comparisons"]["with"]["measures"]["score"]
-    assert (score["treatment"], score["baseline"], score["delta"], score["relative"]) == (0.75, 1, -0.25, -0.25)
+    assert (score["treatment"], score["baseline"], score["delta"]) == (0.75, 1, -0.25)
     assert "| score | 100% | 75% | -25.0 points | — |  | 1 |" in made.page
     assert made.json["runs"][0]["duration_s"] == 2.5
 

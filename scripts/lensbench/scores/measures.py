@@ -40,11 +40,9 @@ class Measure(TypedDict, Generic[N]):
     """The average over all runs that have it; the next one too."""
     baseline: N | None
     paired_treatment: N | None
-    """The average over complete pairs alone; the next three too."""
+    """The average over complete pairs alone; the next two too."""
     paired_baseline: N | None
     delta: N | None
-    relative: N | None
-    """The difference as a share of the baseline."""
     pairs: int
     """Tasks with at least one complete pair."""
     largest: N | None
@@ -113,7 +111,6 @@ def measure(comparison: Comparison, value: Value, tasks: Iterable[str] | None = 
         "paired_treatment": after,
         "paired_baseline": before,
         "delta": delta,
-        "relative": delta / before if delta is not None and before else None,
         "pairs": len(complete),
         "largest": max(a for a, _ in complete) / total if total else None,
     }
