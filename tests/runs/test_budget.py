@@ -29,6 +29,14 @@ def test_many_runs_at_once_lose_nothing(tmp_path: Path) -> None:
     assert spent(tmp_path) == {"runs": 200, "hours": 0, "usd": 20.0}
 
 
+def test_hours_without_a_cost_count_at_the_price_of_an_hour_so_far(tmp_path: Path) -> None:
+    spend(tmp_path, runs=1, hours=1.0, usd=None)
+    assert spent(tmp_path)["usd"] == 0
+    spend(tmp_path, runs=3, hours=3.0, usd=8.0)
+    spend(tmp_path, runs=1, hours=0.5, usd=None)
+    assert spent(tmp_path) == {"runs": 5, "hours": 4.5, "usd": 9.0}
+
+
 @pytest.mark.parametrize("damaged", ['{"runs": 3', "[1]", '{"usd": "much"}', "\x00\x00", '{"usd": null}'])
 def test_a_damaged_ledger_forgets_no_budget(tmp_path: Path, damaged: str) -> None:
     RunFolder(tmp_path).spent.write_text(damaged)

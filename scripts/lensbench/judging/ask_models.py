@@ -335,7 +335,7 @@ def _ask(bench: JudgeSetting, prompt: str) -> tuple[Said, str, str]:
         place = Place(_sandbox(json.dumps(bench.sandbox)), private)
         said = start_agent(_assignment(bench, prompt, place), place, bench.settings["timeout_s"], redact)
     said = said._replace(outcome=priced(said.outcome, bench.prices))
-    spend(bench.folder, usd=said.outcome.cost_usd or 0.0)
+    spend(bench.folder, usd=said.outcome.cost_usd)
     _check_service(bench, said)
     reason, detail = reason_of(said, Expectation((), ()))
     tell(service, reason, asked, said.outcome.resets_at)

@@ -220,7 +220,8 @@ def _ask(
         attempt, started_at=said.started_at, duration_s=round(said.ended.duration_s, 3),
         exit_code=said.ended.exit_code, timed_out=said.ended.timed_out,
     )  # fmt: skip
-    spend(job.folder, hours=said.ended.duration_s / 3600, usd=said.outcome.cost_usd or 0.0)
+    usd = said.outcome.cost_usd
+    spend(job.folder, hours=said.ended.duration_s / 3600, usd=usd or (0.0 if said.outcome.finished else None))
     unchecked = replace(attempt, reason=DiscardReason.HARNESS_FAILED, detail="it was killed before the run was checked")
     tried = Tried(
         unchecked, said.outcome, said.answer, said.transcript, before, "", assignment.workspace, None, said.network

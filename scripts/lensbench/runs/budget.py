@@ -16,8 +16,11 @@ NOTHING = {"runs": 0.0, "hours": 0.0, "usd": 0.0}
 _NAMES = {"runs": "attempts", "hours": "hours of agents' work", "usd": "US dollars"}
 
 
-def spend(folder: Path, **amounts: float) -> None:
-    """Adds to the spent `runs` (attempts), `hours` (of agents' work) and `usd`. Safe with concurrent runs."""
+def spend(folder: Path, runs: int = 0, hours: float = 0.0, usd: float | None = 0.0) -> None:
+    """Adds to the spent `runs` (attempts), `hours` (of agents' work) and `usd`.
+
+    `usd` is None for a killed agent that would tell it at its end: its hours count at their price so far.
+    """
     path = RunFolder(folder).spent
     with open(os.open(path, os.O_RDWR | os.O_CREAT, 0o644), "r+", encoding="utf-8") as ledger:
         fcntl.flock(ledger, fcntl.LOCK_EX)
@@ -25,9 +28,11 @@ def spend(folder: Path, **amounts: float) -> None:
         so_far = _parse(before)
         if so_far is None:
             return  # do not lose a paid answer: `spent` reports the damage before the next attempt
-        total = {name: round(value + amounts.get(name, 0), 9) for name, value in so_far.items()}
+        rate = so_far["usd"] / so_far["hours"] if so_far["hours"] else 0.0
+        added = {"runs": runs, "hours": hours, "usd": hours * rate if usd is None else usd}
+        total = {name: round(value + added[name], 9) for name, value in so_far.items()}
         ledger.seek(0)
-        # Never truncated first: on a full disk the amounts would be lost.
+        # a full disk must lose nothing
         ledger.write(json.dumps(total).ljust(len(before)))
 
 
@@ -44,7 +49,6 @@ def spent(folder: Path) -> dict[str, float]:
 
 
 def _parse(text: str) -> dict[str, float] | None:
-    """The amounts of a ledger; None when the text is not one."""
     try:
         found = json.loads(text or "{}")
         return {name: float(found.get(name, 0)) for name in NOTHING}
@@ -53,7 +57,7 @@ def _parse(text: str) -> dict[str, float] | None:
 
 
 def is_spent(folder: Path, limits: Mapping[str, Any]) -> bool:
-    """True when no attempt may start any more."""
+    """True when no attempt may start."""
     try:
         check_budget(folder, limits)
     except StopEverything:

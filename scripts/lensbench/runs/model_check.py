@@ -39,7 +39,7 @@ def ask_model(job: Job, sandbox: Sandbox, redact: Redactor) -> Check:
             return Check("model", "failed", str(error))
         last = (read_text(f"{private}/stderr").strip().splitlines() or [""])[-1]
     job.folder.mkdir(parents=True, exist_ok=True)  # it does not exist before the first run
-    spend(job.folder, usd=priced(said.outcome, job.plan.get("prices", {})).cost_usd or 0.0)
+    spend(job.folder, usd=priced(said.outcome, job.plan.get("prices", {})).cost_usd)
     reason, detail = reason_of(said, asking.expected)
     if not reason:
         return Check("model", "ok", _answered(said, sandbox))

@@ -20,7 +20,7 @@ _claimed: dict[Path, IO[str]] = {}
 
 
 class Worker(NamedTuple):
-    """The Snakemake process that works on a run folder, or did so last."""
+    """The Snakemake process that works on a folder, or did so last."""
 
     process: int
     host: str
@@ -40,10 +40,7 @@ def is_held(path: str) -> bool:
 
 
 def claim(folder: Path) -> Worker | None:
-    """Claims `folder` for this process until it ends; returns the previous worker, if there was one.
-
-    Raises UserError when another process has claimed it.
-    """
+    """Claims `folder` until this process ends; returns the worker before. Raises UserError if claimed."""
     if folder.resolve() in _claimed:
         return None
     folder.mkdir(parents=True, exist_ok=True)
@@ -52,7 +49,8 @@ def claim(folder: Path) -> Worker | None:
         raise UserError(_refusal(folder))
     before = last_worker(folder)
     file.truncate(0)
-    json.dump(Worker(os.getpid(), socket.gethostname(), _now())._asdict(), file)
+    since = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())
+    json.dump(Worker(os.getpid(), socket.gethostname(), since)._asdict(), file)
     file.flush()
     _claimed[folder.resolve()] = file
     return before
@@ -94,7 +92,3 @@ def _refusal(folder: Path) -> str:
         f"Another Snakemake is running on {folder}{who}. Wait for it (lensbench status {folder}"
         f" shows how far it is), {end}, or start a benchmark beside it: --config run_id=<a new name>"
     )
-
-
-def _now() -> str:
-    return time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())
