@@ -3,17 +3,13 @@
 from __future__ import annotations
 
 import zipfile
-import zlib
 from pathlib import Path
 
 from lensbench.core.errors import UserError
 
-MAX_MEMBERS = 200_000
-MAX_BYTES = 4 << 30
-MAX_RATIO = 100
-"""The maximum compression ratio; answers and tables have about 10."""
-SMALL = 64 << 20
-"""Archives that unpack to fewer bytes may have any ratio."""
+MAX_MEMBERS, MAX_BYTES = 200_000, 4 << 30
+MAX_RATIO, SMALL = 100, 64 << 20
+"""The maximum compression ratio of archives that unpack to more bytes; tables have about 10."""
 
 
 def unpack(archive: Path, destination: Path) -> Path:
@@ -26,10 +22,12 @@ def unpack(archive: Path, destination: Path) -> Path:
         with zipfile.ZipFile(archive) as zipped:
             _check_size(zipped.infolist(), archive.stat().st_size)
             zipped.extractall(destination)
-    except (zipfile.BadZipFile, zlib.error, EOFError, ValueError, RuntimeError, NotImplementedError) as error:
-        raise UserError(f"{archive}: is damaged, or is not a zip file ({error}); get it again") from None
+    except UserError:
+        raise
     except OSError as error:
-        raise UserError(f"{archive}: cannot be read ({error.strerror}); give the path of an archive") from None
+        raise UserError(f"{archive}: cannot be read ({error.strerror or error}); give the path of an archive") from None
+    except Exception as error:  # of many kinds
+        raise UserError(f"{archive}: is damaged, or is not a zip file ({error}); get it again") from None
     tops = list(destination.iterdir())
     if len(tops) != 1 or not tops[0].is_dir():
         raise UserError(f"{archive}: does not contain one folder and no more; this is not an archive of a benchmark")
