@@ -14,7 +14,7 @@ import pytest
 from documented import documented
 from small_benchmark import CHECKOUT
 
-pytestmark = [pytest.mark.slow, pytest.mark.timeout(1800)]
+pytestmark = [pytest.mark.slow, pytest.mark.timeout(1800), pytest.mark.xdist_group("tutorials")]  # run once
 
 RUN = r"pip download|tar|mv|lensbench (init --yes|run --cores 2|run --configfile|size|archive|verify)"
 """The commands that are run here, as they are printed; the others need a model, or have tests of their own."""
