@@ -156,6 +156,7 @@ def test_a_judge_that_always_says_the_same_is_right_by_chance() -> None:
 
 def test_a_judge_that_is_always_right_sees_through_the_blinding() -> None:
     assert guesses_of_judge(guesses(*[(True, True)] * 6)).holds is False
+    assert guesses_of_judge(guesses(*[(False, False)] * 6)).holds is False, "always wrong tells them apart, too"
 
 
 def test_few_guesses_give_no_share() -> None:

@@ -68,8 +68,8 @@ class Share(NamedTuple):
 
     @property
     def holds(self) -> bool:
-        """True when the interval is not above chance."""
-        return self.low <= 0.5
+        """True when the interval includes chance: guesses that are mostly wrong tell the conditions apart, too."""
+        return self.low <= 0.5 <= self.high
 
     @property
     def would_find(self) -> float | None:
@@ -91,7 +91,7 @@ class BlindingCheck:
     low: float | None = None
     high: float | None = None
     holds: bool | None = None
-    """True when the interval is not above chance."""
+    """True when the interval includes chance; that of a program may also lie below it."""
     unblinded: Share | None = None
     """The same for the original answers, of a program."""
     would_find: float | None = None
@@ -168,7 +168,7 @@ def _check(answers: Sequence[BlindedAnswer], treatment: str, baseline: str, seed
     share, unblinded = (
         _guessed(_differences(tasks.values(), treatment, baseline, field), seed) for field in ("text", "original")
     )
-    return BlindingCheck(n, *share, share.holds, unblinded, share.would_find)
+    return BlindingCheck(n, *share, share.low <= 0.5, unblinded, share.would_find)
 
 
 def _differences(tasks: Iterable[_Equals[BlindedAnswer]], treatment: str, baseline: str, field: str) -> Floats:
