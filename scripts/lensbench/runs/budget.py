@@ -17,7 +17,7 @@ _NAMES = {"runs": "attempts", "hours": "hours of agents' work", "usd": "US dolla
 
 
 def spend(folder: Path, runs: int = 0, hours: float = 0.0, usd: float | None = 0.0) -> None:
-    """Adds to the spent `runs` (attempts), `hours` (of agents' work) and `usd`.
+    """Adds to the spent `runs` (attempts), `hours` (of agents' work) and `usd`. Safe with concurrent runs.
 
     `usd` is None for a killed agent that would tell it at its end: its hours count at their price so far.
     """
@@ -32,7 +32,7 @@ def spend(folder: Path, runs: int = 0, hours: float = 0.0, usd: float | None = 0
         added = {"runs": runs, "hours": hours, "usd": hours * rate if usd is None else usd}
         total = {name: round(value + added[name], 9) for name, value in so_far.items()}
         ledger.seek(0)
-        # a full disk must lose nothing
+        # Never truncated first: on a full disk the amounts would be lost.
         ledger.write(json.dumps(total).ljust(len(before)))
 
 
@@ -49,6 +49,7 @@ def spent(folder: Path) -> dict[str, float]:
 
 
 def _parse(text: str) -> dict[str, float] | None:
+    """The amounts of a ledger; None when the text is not one."""
     try:
         found = json.loads(text or "{}")
         return {name: float(found.get(name, 0)) for name in NOTHING}
