@@ -5,7 +5,6 @@ As a program it runs the tests on the patch of one run; test runs are cached by 
 
 from __future__ import annotations
 
-import argparse
 import hashlib
 import json
 import sys
@@ -26,7 +25,7 @@ from lensbench.core.rows import VerdictRow
 from lensbench.core.run_folder import RunFolder
 from lensbench.core.store import run_files
 from lensbench.core.system.files import locked, read_json, write_json
-from lensbench.core.system.program import run_program
+from lensbench.core.system.program import run_parser, run_program
 from lensbench.core.tasks import Task
 from lensbench.judging.judges import Judgement, Verdict, unjudged
 from lensbench.judging.shown_answers import ShownAnswer, verdict_row
@@ -191,12 +190,7 @@ def judge_run(folder: Path, run: RunId) -> str:
 
 def main() -> None:
     """Run the hidden tests on the patch of one run."""
-    parser = argparse.ArgumentParser(prog="python -m lensbench.judging.changes", description=main.__doc__)
-    parser.add_argument("--folder", required=True, type=Path, help="bench/<run_id>")
-    parser.add_argument("--task", required=True)
-    parser.add_argument("--condition", required=True)
-    parser.add_argument("--trial", type=int, default=1)
-    arguments = parser.parse_args()
+    arguments = run_parser(main.__doc__).parse_args()
     run = RunId(arguments.task, arguments.condition, arguments.trial)
     print(f"{run.stem}: {judge_run(arguments.folder, run)}", file=sys.stderr)
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import argparse
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
@@ -11,7 +10,7 @@ from lensbench.core.errors import UserError, did_you_mean
 from lensbench.core.frozen_plan import Plan, PlannedJudge
 from lensbench.core.rows import GuessRow, VerdictRow, columns
 from lensbench.core.run_folder import RunFolder
-from lensbench.core.system.program import collect_rarely, run_program
+from lensbench.core.system.program import collect_rarely, run_program, stage_parser
 from lensbench.core.tables import row_of_run, write_table
 from lensbench.core.tasks import Task
 from lensbench.judging.judges import DRAFTED, mechanical
@@ -104,8 +103,7 @@ def guess_all(folder: Path, name: str, parallel: int) -> None:
 
 def main() -> None:
     """Run one judge on all valid answers."""
-    parser = argparse.ArgumentParser(prog="python -m lensbench.judging.verdicts", description=main.__doc__)
-    parser.add_argument("--folder", required=True, type=Path, help="the run folder, bench/<run_id>")
+    parser = stage_parser(main.__doc__)
     parser.add_argument("--judge", default=MECHANICAL, help="the judge's name in the config; human-<name> for a person")
     parser.add_argument("--parallel", type=int, default=1, help="how many answers a model judge reads in parallel")
     parser.add_argument("--guess", action="store_true", help="ask the judge for the condition of each answer instead")

@@ -6,7 +6,6 @@ unless the user accepts it, because the runs before and after would not be compa
 
 from __future__ import annotations
 
-import argparse
 import json
 import re
 import shutil
@@ -29,7 +28,7 @@ from lensbench.core.records import sha256
 from lensbench.core.run_folder import RunFolder
 from lensbench.core.system.files import write_atomic, write_json
 from lensbench.core.system.places import PACKAGE, PROTOCOL, TEMPLATES
-from lensbench.core.system.program import run_program
+from lensbench.core.system.program import run_program, stage_parser
 from lensbench.core.system.trees import hash_tree
 from lensbench.core.tasks import Folder, Git, Npm, Pypi, Source, Task
 from lensbench.plan import task_markdown
@@ -311,10 +310,9 @@ def _scenarios_page(config: Config, scenarios: ScenarioSet) -> bytes:
 
 def main() -> None:
     """Write the plan of a run folder."""
-    parser = argparse.ArgumentParser(prog="python -m lensbench.plan.freeze", description=main.__doc__)
+    parser = stage_parser(main.__doc__)
     parser.add_argument("--settings", required=True, help="the config as JSON")
     parser.add_argument("--accepted", default="[]", help="accepted changes, as a JSON list")
-    parser.add_argument("--folder", required=True, type=Path, help="bench/<run_id>")
     parser.add_argument("--own", nargs="*", default=[], help="the user's own files in it, which are not changed")
     parser.add_argument("--dealt", nargs="*", default=[], help="the tasks assigned to waves before others were added")
     arguments = parser.parse_args()

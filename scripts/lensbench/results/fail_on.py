@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import argparse
 from collections.abc import Collection
 from pathlib import Path
 
 from lensbench.core.errors import UserError
 from lensbench.core.run_folder import RunFolder
 from lensbench.core.system.files import read_json, write_atomic
-from lensbench.core.system.program import run_program
+from lensbench.core.system.program import run_program, stage_parser
 
 
 def refuse(folder: Path, named: Collection[str]) -> None:
@@ -24,8 +23,7 @@ def refuse(folder: Path, named: Collection[str]) -> None:
 
 def main() -> None:
     """Fails when a verdict is one of those in --verdicts."""
-    parser = argparse.ArgumentParser(prog="python -m lensbench.results.fail_on", description=main.__doc__)
-    parser.add_argument("--folder", required=True, type=Path, help="the run folder, bench/<run_id>")
+    parser = stage_parser(main.__doc__)
     parser.add_argument("--verdicts", nargs="+", required=True, help="such as HARM")
     arguments = parser.parse_args()
     refuse(arguments.folder, arguments.verdicts)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import argparse
 from pathlib import Path
 
 from lensbench.agents.sandbox import find_sandbox
@@ -13,7 +12,7 @@ from lensbench.core.errors import UserError
 from lensbench.core.frozen_plan import Repositories
 from lensbench.core.run_folder import RunFolder
 from lensbench.core.system.files import read_json, write_json
-from lensbench.core.system.program import run_program
+from lensbench.core.system.program import run_program, stage_parser
 from lensbench.plan.frozen import read_plan
 
 
@@ -40,8 +39,7 @@ def make_environments(folder: Path, cache: Path) -> None:
 
 def main() -> None:
     """Build the test environments of a plan's change tasks."""
-    parser = argparse.ArgumentParser(prog="python -m lensbench.runs.environments", description=main.__doc__)
-    parser.add_argument("--folder", required=True, type=Path, help="bench/<run_id>")
+    parser = stage_parser(main.__doc__)
     parser.add_argument("--cache", required=True, type=Path, help="folder for the installed dependencies")
     arguments = parser.parse_args()
     make_environments(arguments.folder, arguments.cache)

@@ -6,7 +6,6 @@ version, and the names of the tools that each condition's servers list.
 
 from __future__ import annotations
 
-import argparse
 import json
 import os
 import shutil
@@ -29,7 +28,7 @@ from lensbench.core.run_folder import RunFolder
 from lensbench.core.system.files import read_json, write_json
 from lensbench.core.system.private_folders import private_folder
 from lensbench.core.system.processes import adopt_orphans, end_children
-from lensbench.core.system.program import run_program
+from lensbench.core.system.program import run_program, stage_parser
 from lensbench.core.system.redaction import Redactor
 from lensbench.core.system.trees import changed_paths
 from lensbench.core.tasks import Task
@@ -153,9 +152,9 @@ def _try_runs(
     for check, programs in fetch_packages(plan["conditions"], Path(config.cache)):
         findings.checks.append(check)
         findings.packages |= programs
-        write_json(
-            RunFolder(folder).preflight, {**read_json(RunFolder(folder).preflight), "packages": findings.packages}
-        )
+    if findings.packages:
+        path = RunFolder(folder).preflight
+        write_json(path, {**read_json(path), "packages": findings.packages})
     if findings.failed:
         return None
     facts: RepositoryFacts = {"tree": str(repository.tree), "tree_sha256": repository.tree_sha256}
@@ -350,9 +349,8 @@ def insist(config: Config, scenarios: ScenarioSet, folder: Path) -> None:
 
 def main() -> None:
     """Try everything that runs need. The exit code is 1 when runs would fail."""
-    parser = argparse.ArgumentParser(prog="python -m lensbench.runs.preflight", description=main.__doc__)
+    parser = stage_parser(main.__doc__)
     parser.add_argument("--settings", required=True, help="the config as JSON")
-    parser.add_argument("--folder", required=True, type=Path, help="bench/<run_id>")
     arguments = parser.parse_args()
     config = load_config(json.loads(arguments.settings))
     insist(config, read_scenarios(config.scenario_files, config.repository, config.imported), arguments.folder)

@@ -6,7 +6,6 @@ valid. No agent is asked for a run that counts, whoever starts this program: it 
 
 from __future__ import annotations
 
-import argparse
 import gzip
 import json
 import os
@@ -31,7 +30,7 @@ from lensbench.core.system.backoff import back_off
 from lensbench.core.system.files import write_atomic
 from lensbench.core.system.private_folders import private_folder
 from lensbench.core.system.processes import adopt_orphans, end_children, held_signals
-from lensbench.core.system.program import run_program
+from lensbench.core.system.program import run_parser, run_program
 from lensbench.core.system.redaction import Redactor
 from lensbench.core.system.terminal import printable
 from lensbench.runs.attempt import Job, Tried, gate_name, make_attempt
@@ -171,11 +170,7 @@ def preload() -> None:
 
 def main() -> None:
     """Do one run of a planned benchmark."""
-    parser = argparse.ArgumentParser(prog="python -m lensbench.runs.run", description=main.__doc__)
-    parser.add_argument("--folder", required=True, type=Path, help="bench/<run_id>")
-    parser.add_argument("--task", required=True)
-    parser.add_argument("--condition", required=True)
-    parser.add_argument("--trial", type=int, default=1)
+    parser = run_parser(main.__doc__)
     parser.add_argument("--gate-s", type=float, default=0.0, help="seconds to wait for the pair's other run")
     parser.add_argument("--wave", type=int, default=1, help="the wave of runs that it belongs to")
     parser.add_argument(

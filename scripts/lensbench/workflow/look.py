@@ -6,7 +6,6 @@ there as evidence for the decision. Verdicts of model judges are reused, never p
 
 from __future__ import annotations
 
-import argparse
 import os
 import sys
 from collections.abc import Collection, Iterable
@@ -18,7 +17,7 @@ from lensbench.core.rows import ValidityRow
 from lensbench.core.run_folder import RunFolder
 from lensbench.core.run_status import RunStatus
 from lensbench.core.system.files import plain, write_json
-from lensbench.core.system.program import run_program
+from lensbench.core.system.program import run_program, stage_parser
 from lensbench.core.tables import read_table
 from lensbench.judging.verdicts import judge_all
 from lensbench.plan.frozen import read_plan
@@ -79,8 +78,7 @@ def _share(folder: Path, own: Path) -> None:
 
 def main() -> None:
     """Look at the results of the first waves."""
-    parser = argparse.ArgumentParser(prog="python -m lensbench.workflow.look", description=main.__doc__)
-    parser.add_argument("--folder", required=True, type=Path, help="the run folder, bench/<run_id>")
+    parser = stage_parser(main.__doc__)
     parser.add_argument("--look", required=True, type=int, help="after how many waves")
     parser.add_argument("--parallel", type=int, default=1, help="how many answers a model judge reads in parallel")
     arguments = parser.parse_args()

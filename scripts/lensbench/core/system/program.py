@@ -68,13 +68,26 @@ def collect_rarely() -> None:
 
 def run_stage(stage: Callable[[Path], object]) -> None:
     """The program of a stage that only needs the run folder: `python -m lensbench.<stage> --folder bench/<run_id>`."""
-    spec = sys.modules["__main__"].__spec__
-    prog = f"python -P -m {spec.name}" if spec else None
-    parser = argparse.ArgumentParser(prog=prog, description=stage.__doc__)
-    parser.add_argument("--folder", required=True, type=Path, help="the run folder, bench/<run_id>")
-    folder = parser.parse_args().folder
+    folder = stage_parser(stage.__doc__).parse_args().folder
     collect_rarely()
     run_program(lambda: stage(folder))
+
+
+def stage_parser(about: str | None) -> argparse.ArgumentParser:
+    """The parser of this program, which works on a run folder."""
+    spec = sys.modules["__main__"].__spec__
+    parser = argparse.ArgumentParser(prog=f"python -P -m {spec.name}" if spec else None, description=about)
+    parser.add_argument("--folder", required=True, type=Path, help="the run folder, bench/<run_id>")
+    return parser
+
+
+def run_parser(about: str | None) -> argparse.ArgumentParser:
+    """The parser of this program, which works on one run."""
+    parser = stage_parser(about)
+    parser.add_argument("--task", required=True)
+    parser.add_argument("--condition", required=True)
+    parser.add_argument("--trial", type=int, default=1)
+    return parser
 
 
 def run_verb(verb: str, does: Callable[[Path], object]) -> None:
