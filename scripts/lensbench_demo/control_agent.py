@@ -78,7 +78,7 @@ def texts_outside() -> Iterator[str]:
 def look_around(prompt: str) -> list[str]:
     """The lines beside a sentence or a name of the prompt; applies patches of files in the workspace."""
     asked = prompt.split("\n", 1)[0]
-    wanted = re.compile("|".join(map(re.escape, {asked, *re.findall(r"\w+[._]\w+", asked)})))
+    wanted = re.compile("|".join(map(re.escape, {asked, *re.findall(r"\b\w+[._]\w+", asked)})))
     seen: list[str] = []
     for text in texts_outside():
         text = text.replace("\\n", "\n").replace('\\"', '"')  # a patch in JSON or in a quoted YAML string
