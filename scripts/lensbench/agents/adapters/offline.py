@@ -7,14 +7,13 @@
 | a fresh session | HOME is the run's own; the agent keeps nothing and reads nothing but prompt, workspace and servers |
 | a server that does not start is seen | the `start` event names every server as connected or failed, with the reason |
 | tool calls are machine-derived | `tool_call` and `tool_result` events |
-
-Setting: `mcp_start_s`, the seconds that an MCP server has to start (15).
 """
 
 from __future__ import annotations
 
 import sys
 from collections.abc import Iterable
+from dataclasses import replace
 from pathlib import Path
 
 import lensbench
@@ -28,7 +27,6 @@ from lensbench.core.records import ENDINGS, Call, Ending, Outcome
 HOSTS: tuple[str, ...] = ()
 """No model is asked."""
 
-MCP_START_SECONDS = 15
 ARGV = (sys.executable, "-P", "-m", "lensbench_demo.offline")
 
 
@@ -40,14 +38,20 @@ def command(run: Assignment) -> Invocation:
         *("--workspace", run.workspace),
         *("--mcp-config", run.mcp_file),
         *("--seed", str(run.seed)),
-        *("--mcp-start-s", str(run.settings.get("mcp_start_s", MCP_START_SECONDS))),
+        *("--mcp-start-s", str(run.settings["mcp_start_s"])),
     )
     package = str(Path(lensbench.__file__).parent.parent)
     return Invocation(argv, {**base_environment(run), "PYTHONPATH": package})
 
 
 def read(lines: Iterable[str], *, errors: ErrorTexts = KNOWN_ERRORS) -> Outcome:
-    """The outcome in the events; a stream without `end` was cut off and is unfinished."""
+    """The outcome in the events; a stream without the `start` that names the servers is incomplete."""
+    outcome = read_events(lines, errors=errors)
+    return outcome if outcome.servers is not None else replace(outcome, finished=False)
+
+
+def read_events(lines: Iterable[str], *, errors: ErrorTexts = KNOWN_ERRORS) -> Outcome:
+    """The outcome of any program with such events; a stream without `end` was cut off and is unfinished."""
     events = [event for line in lines if (event := read_event(line)) is not None]
     if not events:
         return Outcome(finished=False)
