@@ -93,37 +93,18 @@ def test_a_machine_without_bubblewrap_is_a_reason_in_auto_and_an_error_when_it_w
         find_sandbox({**AUTO, "mode": "bubblewrap"})
 
 
-def test_the_trial_is_made_once_for_the_same_settings_and_program(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv("PATH", f"{tmp_path}:{os.environ['PATH']}")
-    program, trials = tmp_path / "bwrap", tmp_path / "trials"
-    program.write_text(f"#!/bin/sh\necho x >> {trials}\necho bubblewrap 0.8.0\n")
-    program.chmod(0o755)
-    noted = tmp_path / "noted"
-    first = find_sandbox(AUTO, noted)
-    assert find_sandbox(AUTO, noted) == first
-    assert (first.name, trials.read_text()) == ("bubblewrap 0.8.0", "x\n")
-    find_sandbox({**AUTO, "visible": [str(tmp_path)]}, noted)
-    assert trials.read_text() == "x\n" * 2
-    program.write_text("#!/bin/sh\nexit 1\n")
-    assert find_sandbox(AUTO, noted).program == ""
-    assert find_sandbox(AUTO, noted).program == "", "a trial that failed is made again"
-
-
 def test_a_trial_that_found_no_network_is_made_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PATH", f"{tmp_path}:{os.environ['PATH']}")
-    program, noted = tmp_path / "bwrap", tmp_path / "noted"
-    refuses = tmp_path / "refuses"
+    program, refuses = tmp_path / "bwrap", tmp_path / "refuses"
     program.write_text(
         f'#!/bin/sh\ncase "$*" in *--unshare-net*) [ -e {refuses} ] && exit 1;; esac\necho bubblewrap 0.8.0\n'
     )
     program.chmod(0o755)
     refuses.touch()
     own = {**AUTO, "network": "own"}
-    assert find_sandbox(own, noted).shared_network
+    assert find_sandbox(own).shared_network
     refuses.unlink()
-    assert not find_sandbox(own, noted).shared_network
+    assert not find_sandbox(own).shared_network
 
 
 @bubblewrap

@@ -14,7 +14,6 @@ import shutil
 import subprocess
 import sys
 import tempfile
-import time
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -25,8 +24,6 @@ from lensbench.agents.sandbox_start import FILTER_FD
 from lensbench.agents.sandbox_view import mounts_of, programs_of
 from lensbench.core.errors import UserError
 from lensbench.core.frozen_plan import SandboxSettings
-from lensbench.core.records import sha256
-from lensbench.core.system.files import write_atomic
 from lensbench.core.system.places import PACKAGE, ROOT
 from lensbench.core.system.private_folders import private_folder
 
@@ -182,16 +179,14 @@ def _moved(path: str, folders: Mapping[str, str]) -> str:
     return path
 
 
-def find_sandbox(settings: SandboxSettings | None, tried: Path | None = None) -> Sandbox:
+def find_sandbox(settings: SandboxSettings | None) -> Sandbox:
     """The sandbox for the plan's `sandbox` section (`mode`, `visible`, `hidden`), after a short trial.
 
-    The folder `tried` stores successful trials, which are not repeated with the same settings and program until the
-    machine restarts. A plan without that section has no sandbox. Raises UserError when bubblewrap is required but does
-    not work here.
+    A plan without that section has no sandbox. Raises UserError when bubblewrap is required but does not work here.
     """
     if not settings or settings["mode"] == "none":
         return NO_SANDBOX
-    found = _bubblewrap(settings, tried)
+    found = _bubblewrap(settings)
     if found.reason and settings["mode"] == "bubblewrap":
         raise UserError(
             f"sandbox: bubblewrap does not work here ({found.reason}); install it (package bubblewrap) and allow it to"
@@ -200,7 +195,7 @@ def find_sandbox(settings: SandboxSettings | None, tried: Path | None = None) ->
     return found
 
 
-def _bubblewrap(settings: SandboxSettings, tried: Path | None) -> Sandbox:
+def _bubblewrap(settings: SandboxSettings) -> Sandbox:
     program = shutil.which("bwrap")
     if not program:
         return Sandbox(reason=_MISSING)
@@ -214,31 +209,14 @@ def _bubblewrap(settings: SandboxSettings, tried: Path | None) -> Sandbox:
     limits = {**DEFAULT_LIMITS, **settings.get("limits", {})}
     hosts, same_path = tuple(settings.get("hosts", ())), settings.get("same_path", False)
     sandbox = Sandbox("", "", program, shown, secret, hosts, shared, limits, same_path)
-    note = tried / sha256(f"{sandbox} {_this_machine(program)}".encode()) if tried else None
-    if note and note.exists():
-        return replace(sandbox, name=note.read_text(encoding="utf-8"))
     said = _try(sandbox)
-    has_all = not said.returncode
-    if not has_all and not shared:
+    if said.returncode and not shared:
         open_to_all = replace(sandbox, shared_network="this machine allows no separate network")
         again = _try(open_to_all)
         sandbox, said = (open_to_all, again) if not again.returncode else (sandbox, said)
     if said.returncode:
         return Sandbox(reason=" ".join(said.stderr.split()) or f"{program} ended with {said.returncode}")
-    name = said.stdout.strip()
-    if note and has_all:
-        write_atomic(note, name)
-    return replace(sandbox, name=name)
-
-
-def _this_machine(program: str) -> str:
-    """The facts that a trial of bubblewrap depends on, besides the settings."""
-    status = os.stat(program)
-    try:
-        boot = Path("/proc/sys/kernel/random/boot_id").read_text(encoding="utf-8")
-    except OSError:
-        boot = str(time.time())  # the machine cannot be identified, so trials are never reused
-    return f"{boot} {os.uname()} {os.geteuid()} {status.st_ino} {status.st_mtime_ns}"
+    return replace(sandbox, name=said.stdout.strip())
 
 
 def _try(sandbox: Sandbox) -> subprocess.CompletedProcess[str]:

@@ -102,8 +102,6 @@ class RunFolder:
     lock = _Place(".lock")  # a lock between programs
     refused = _Place(".refused")
     """This start ended with a verdict listed in `fail_on`; contains the message."""
-    sandbox_trials = _Place(".sandbox")
-    """The result of the sandbox test on each machine."""
     stopped = _Place(".stopped")  # why a start makes no more runs
 
 

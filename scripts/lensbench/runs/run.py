@@ -52,7 +52,7 @@ def make_run(job: Job) -> str:
         return KEPT
     arrived = now()
     redact = Redactor(secret_names(job.agent), os.environ, mcp_secrets(job.plan))
-    sandbox = find_sandbox(job.plan.get("sandbox"), RunFolder(job.folder).sandbox_trials)
+    sandbox = find_sandbox(job.plan.get("sandbox"))
     if sandbox.reason:
         print(f"{job.run.stem}: made without a sandbox: {sandbox.reason}", file=sys.stderr)
     service = service_of(job.agent)

@@ -81,16 +81,15 @@ def _apart(together: list[Record], plan: Plan) -> Iterable[tuple[Record, str, st
     """The runs of a pair made under other circumstances, with the reason."""
     if not together:
         return
-    models = {record.run.condition: record.outcome.models for record in together if record.outcome.models}
-    if len({frozenset(served) for served in models.values()}) > 1:
-        detail = "; ".join(f"{condition}: {', '.join(served)}" for condition, served in models.items())
-        yield from ((record, DiscardReason.MODEL_CHANGED, detail) for record in together)
-        return
-    versions = {each.run.condition: each.outcome.agent_version for each in together if each.outcome.agent_version}
-    if len(set(versions.values())) > 1:
-        detail = "; ".join(f"{condition}: version {version}" for condition, version in versions.items())
-        yield from ((record, DiscardReason.SETTINGS_CHANGED, detail) for record in together)
-        return
+    models = {each.run.condition: ", ".join(sorted(set(each.outcome.models or ()))) for each in together}
+    versions = {each.run.condition: each.outcome.agent_version for each in together}
+    for reason, shown in ((DiscardReason.MODEL_CHANGED, models), (DiscardReason.SETTINGS_CHANGED, versions)):
+        values = {condition: value for condition, value in shown.items() if value}
+        if len(set(values.values())) > 1:
+            word = "version " if shown is versions else ""
+            detail = "; ".join(f"{condition}: {word}{value}" for condition, value in values.items())
+            yield from ((record, reason, detail) for record in together)
+            return
     planned = plan["tasks"][together[0].task]["prompt_sha256"]
     if len({record.prompt_sha256 for record in together}) > 1:
         odd = [record for record in together if record.prompt_sha256 != planned]
