@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from lensbench.judging.bias import correction
+from lensbench.judging.bias import corrected_delta
 from lensbench.scores import intervals
 from lensbench.scores.account import Asked, Draw, SeenPair, draw_all, shown_before
 from lensbench.scores.differences import corrected_by_people
@@ -255,7 +255,7 @@ def kind_judge(points: float, labelled: int, tasks: int = 96) -> Habit:
         )
         found = estimate_of(named(judged))
         sample = dict(list(by_people.items())[:labelled])
-        told = correction(by_judges, sample)["corrected"]._asdict()
+        told = corrected_delta(by_judges, sample)._asdict()
         counting = corrected_by_people(found, told, DEFAULTS["alpha"], DEFAULTS["power"]) or found
         asked = {"with": Asked(seen(named(judged)), DEFAULTS, 1.0)}
         drawn = draw_all([], asked, lambda _, draw: excludes_zero(counting, draw.boundary, DEFAULTS))["with"]

@@ -152,7 +152,7 @@ def instrument(**parts: Any) -> InstrumentFile:
     """What is known of two judges."""
     overall = JudgePair(60, 12, 0.9, COEFFICIENT)
     summary: JudgeSummary = {
-        "versions": [], "models": ["m"], "verdicts": {"Met": 5}, "failures": {"timeout": Counter({"with": 2})},
+        "models": ["m"], "verdicts": {"Met": 5}, "answers": 30, "voided": 1, "failures": {"timeout": Counter({"with": 2})},
         "cost_usd": None, "cost_is_guess": False,
     }  # fmt: skip
     favour = Differential(NONE, "claude favours with.")
@@ -167,13 +167,11 @@ def instrument(**parts: Any) -> InstrumentFile:
         "bias": {
             "judges": {"claude": {"with": favour}},
             "together": {"with": favour._replace(sentence="")},
-            "correction": {"with": {"plain": NONE, "corrected": corrected}},
+            "correction": {"with": corrected},
         },
         "blinding": {"classifier": {"with": classifier}, "judges": {"claude": parts.get("guesses", BlindingCheck(0, 0))}},
         "criteria": [Finding("t", 2, "met_by_all", "Everybody met it: ask for more.")],
         "unjudged": {"with": {"criteria": 2, "of": 60}, "without": {"criteria": 0, "of": 60}},
-        "voided": [{"judge": "gpt", "task": "t", "condition": "with", "trial": k, "criteria": 3} for k in (1, 2)],
-        "answers": {},
         "belief": Belief({}, {}, "", {}, []),
     }  # fmt: skip
 

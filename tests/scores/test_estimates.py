@@ -325,9 +325,10 @@ def biased(low: float, sentence: str) -> dict[str, Any]:
     return {"bias": {"judges": {}, "correction": {}, "together": together}}
 
 
-def voided(judge: str, count: int) -> list[dict[str, Any]]:
-    """Answers on which the judge's verdicts are void."""
-    return [{"judge": judge, "task": "t", "condition": "with", "trial": k, "criteria": 2} for k in range(count)]
+def voided(count: int) -> dict[str, Any]:
+    """A judge whose verdicts are void on so many of 96 answers."""
+    judge = {"models": [], "verdicts": {}, "failures": {}, "cost_usd": None, "cost_is_guess": False}
+    return {"judges": {"j": judge | {"answers": 96, "voided": count}}}
 
 
 def doubts(alone: tuple[int, int], any_: tuple[int, int], tasks: int = 8) -> dict[str, Any]:
@@ -344,10 +345,10 @@ def measured(folder: Path, **parts: Any) -> None:
 
 
 @pytest.mark.parametrize(("instrument", "verdict", "reason"), [
-    ({"voided": voided("j", 5), "answers": {"j": 96}}, "INCONCLUSIVE", "j was wrong in 5 of 96 answers."),
-    ({"voided": voided("j", 4), "answers": {"j": 96}}, "GO", ""),
+    (voided(5), "INCONCLUSIVE", "j was wrong in 5 of 96 answers."),
+    (voided(4), "GO", ""),
     (biased(0.01, "The judges favour 'with'."), "INCONCLUSIVE", "The judges favour 'with'."),
-    (biased(-0.01, "It may be chance."), "GO", ""), ({"voided": [], "bias": None}, "GO", ""),
+    (biased(-0.01, "It may be chance."), "GO", ""), ({"bias": None}, "GO", ""),
     ({"belief": {"withheld": {"with": ["An unvalidated judge decides."]}, "caveat": "c"}}, "INCONCLUSIVE", "An unv"),
     ({"belief": {"withheld": {"with": []}, "caveat": "3 verdicts rest on drafts."}}, "GO", "3 verdicts rest on"),
     (doubts((2, 2), (2, 2)), "GO", "Drafts."),
@@ -438,7 +439,7 @@ def with_people(folder: Path, value: float = 0.1, se: float = 0.05, n: int = 24)
     """The estimates when people have judged so many tasks, and corrected the delta to this value."""
     corrected = {"value": value, "low": None, "high": None, "n": n, "reason": "", "se": se}
     together = {}
-    bias = {"judges": {}, "together": together, "correction": {"with": {"plain": MEAN, "corrected": corrected}}}
+    bias = {"judges": {}, "together": together, "correction": {"with": corrected}}
     measured(folder, bias=bias, belief={"decided": {"model": 48}, "caveat": "", "doubts": []})
     for name in ("looks.jsonl", "results.json"):
         (folder / name).unlink(missing_ok=True)

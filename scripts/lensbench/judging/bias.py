@@ -14,8 +14,6 @@ from fractions import Fraction
 from statistics import stdev
 from typing import NamedTuple
 
-from typing_extensions import TypedDict
-
 from lensbench.core.distributions import t_isf
 from lensbench.core.numbers import score_of
 from lensbench.core.records import RunId
@@ -53,13 +51,6 @@ class Differential(NamedTuple):
     signed: Mean
     sentence: str
     """Its effect on the delta; empty when it is small."""
-
-
-class Correction(TypedDict):
-    """The delta by the judges alone, and corrected by the pairs that people have judged."""
-
-    plain: Mean
-    corrected: Mean
 
 
 def persons_verdicts(verdicts: Verdicts) -> Decided:
@@ -159,24 +150,23 @@ def pair_deltas(scores: Mapping[RunId, Fraction], treatment: str, baseline: str)
     }
 
 
-def correction(
+def corrected_delta(
     by_judges: Mapping[tuple[str, int], Fraction], by_persons: Mapping[tuple[str, int], Fraction]
-) -> Correction:
-    """The delta by the judges alone (`plain`), and `corrected` by the pairs that people have judged.
+) -> Mean:
+    """The delta by the judges, corrected by the pairs that people have judged.
 
     The unit is the task. A task counts as judged by people with the trials in which they judged every criterion of
     both runs; the other tasks contribute the judges' scores over all their trials.
     """
-    plain = _by_task(by_judges)
     both = by_judges.keys() & by_persons.keys()
     truth = _by_task({pair: by_persons[pair] for pair in both})
     there = _by_task({pair: by_judges[pair] for pair in both})
-    elsewhere = [value for task, value in plain.items() if task not in truth]
+    elsewhere = [value for task, value in _by_task(by_judges).items() if task not in truth]
     corrected = prediction_powered([*truth.values()], [*there.values()], elsewhere)
     if unscored := len(_by_task(by_persons)) - len(truth):
         reason = f"{corrected.reason}; in {unscored} further tasks of theirs no judge but people gave a score"
         corrected = corrected._replace(reason=reason.removeprefix("; "))
-    return {"plain": task_mean([*plain.values()]), "corrected": corrected}
+    return corrected
 
 
 def _by_task(deltas: Mapping[tuple[str, int], Fraction]) -> dict[str, Fraction]:

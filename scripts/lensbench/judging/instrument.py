@@ -21,9 +21,9 @@ from lensbench.core.tasks import Task
 from lensbench.judging.agreement import All, Verdicts, agreement
 from lensbench.judging.belief import Belief, believe, votes_of
 from lensbench.judging.bias import (
-    Correction,
     Decided,
-    correction,
+    Mean,
+    corrected_delta,
     judge_bias,
     pair_deltas,
     persons_verdicts,
@@ -43,7 +43,6 @@ from lensbench.judging.instrument_file import (
     InstrumentFile,
     JudgeSummary,
     UnjudgedCount,
-    VoidedAnswer,
 )
 from lensbench.judging.judges import NOT_ASKED, Verdict
 from lensbench.judging.sample import Group, sampled_pairs
@@ -121,9 +120,10 @@ def judges(rows: Iterable[VerdictRow]) -> dict[str, JudgeSummary]:
 def _judge(rows: Sequence[VerdictRow]) -> JudgeSummary:
     costs = [cost for row in rows if (cost := exact(row["cost_usd"])) is not None]
     return {
-        "versions": sorted({row["version"] for row in rows} - {""}),
         "models": sorted({row["model"] for row in rows} - {""}),
         "verdicts": dict(Counter(row["verdict"] for row in rows)),
+        "answers": len({run_of_row(row) for row in rows}),
+        "voided": len({run_of_row(row) for row in rows if row["failure"] == CANARY}),
         "failures": _failures(rows),
         "cost_usd": sum(costs, Fraction(0)) if costs else None,
         "cost_is_guess": any(row["cost_estimated"] for row in rows),
@@ -155,7 +155,7 @@ def bias(judged: JudgedTables, verdicts: Verdicts) -> Bias | None:
         "judges": {name: judge_bias(name, by_judge[name], persons, compared) for name in names},
         "together": judge_bias("the judges' decision", together, persons, compared),
         "correction": {
-            name: correction(pair_deltas(by_judges, *sides), pair_deltas(by_persons, *sides))
+            name: corrected_delta(pair_deltas(by_judges, *sides), pair_deltas(by_persons, *sides))
             for name, sides in compared.items()
         },
     }
@@ -195,20 +195,6 @@ def unjudged(decisions: Iterable[DecisionRow]) -> dict[str, UnjudgedCount]:
     return counts
 
 
-def voided(rows: Iterable[VerdictRow]) -> list[VoidedAnswer]:
-    """The answers on which a judge's verdicts are void because of a wrong canary."""
-    counts = Counter((row["judge"], run_of_row(row)) for row in rows if row["failure"] == CANARY)
-    return [
-        {"judge": judge, "task": run.task, "condition": run.condition, "trial": run.trial, "criteria": n}
-        for (judge, run), n in sorted(counts.items())
-    ]
-
-
-def answers_judged(rows: Iterable[VerdictRow]) -> dict[str, int]:
-    """Judge -> the number of answers it was given."""
-    return Counter(judge for judge, _ in {(row["judge"], run_of_row(row)) for row in rows})
-
-
 def blinding(judged: JudgedTables, seen: Iterable[ShownAnswer], guesses: Mapping[str, Sequence[GuessRow]]) -> Blinding:
     """How well the condition can be guessed from blinded answers with equal scores, by a classifier (by treatment) and
     by judges."""
@@ -226,11 +212,11 @@ def blinding(judged: JudgedTables, seen: Iterable[ShownAnswer], guesses: Mapping
     }
 
 
-def belief(judged: JudgedTables, everybody: All, found: Blinding, correction: Mapping[str, Correction]) -> Belief:
+def belief(judged: JudgedTables, everybody: All, found: Blinding, correction: Mapping[str, Mean]) -> Belief:
     """How far the decisions on the compared conditions can be trusted."""
     verdicts = [row for row in judged.verdicts if row["condition"] in judged.compared]
     given = decided(row for row in judged.decisions if row["condition"] in judged.compared)
-    corrected = {name for name, each in correction.items() if each["corrected"].value is not None}
+    corrected = {name for name, delta in correction.items() if delta.value is not None}
     return believe(
         votes_of(verdicts), given, everybody, judged.treatments, found["classifier"], found["judges"],
         judged.plan["seed"], corrected,
@@ -260,8 +246,6 @@ def measure_instrument(folder: Path) -> None:
         "bias": biased,
         "criteria": findings(judged),
         "unjudged": unjudged(judged.decisions),
-        "voided": voided(judged.verdicts),
-        "answers": answers_judged(judged.verdicts),
         "blinding": guessed,
         "belief": belief(judged, agreed["all"], guessed, biased["correction"] if biased else {}),
     }

@@ -10,7 +10,7 @@ from typing_extensions import TypedDict
 
 from lensbench.judging.agreement import Agreement
 from lensbench.judging.belief import Belief
-from lensbench.judging.bias import Correction, Differential
+from lensbench.judging.bias import Differential, Mean
 from lensbench.judging.blinding_check import BlindingCheck
 from lensbench.judging.criteria_checks import Finding
 
@@ -18,9 +18,12 @@ from lensbench.judging.criteria_checks import Finding
 class JudgeSummary(TypedDict):
     """The verdicts and failures of one judge."""
 
-    versions: Sequence[str]
     models: Sequence[str]
     verdicts: Mapping[str, int]
+    answers: int
+    """How many it was given."""
+    voided: int
+    """The answers on which its verdicts are void because of a wrong canary."""
     failures: Mapping[str, Counter[str]]
     """Failure -> condition -> verdicts."""
     cost_usd: Fraction | None
@@ -30,12 +33,13 @@ class JudgeSummary(TypedDict):
 
 
 class Bias(TypedDict):
-    """The errors of each judge and of all together against people, and the corrected delta of each comparison."""
+    """The errors of each judge and of all together against people, and the corrected deltas."""
 
     judges: Mapping[str, Mapping[str, Differential]]
     """Judge -> comparison -> its errors in the treatment against those in the baseline."""
     together: Mapping[str, Differential]
-    correction: Mapping[str, Correction]
+    correction: Mapping[str, Mean]
+    """Comparison -> the delta corrected by the pairs that people have judged."""
 
 
 class Blinding(TypedDict):
@@ -52,16 +56,6 @@ class UnjudgedCount(TypedDict):
     of: int
 
 
-class VoidedAnswer(TypedDict):
-    """An answer on which a judge's verdicts are void because of a wrong canary."""
-
-    judge: str
-    task: str
-    condition: str
-    trial: int
-    criteria: int
-
-
 class InstrumentFile(TypedDict):
     """instrument.json."""
 
@@ -72,8 +66,5 @@ class InstrumentFile(TypedDict):
     criteria: Sequence[Finding]
     unjudged: Mapping[str, UnjudgedCount]
     """By condition."""
-    voided: Sequence[VoidedAnswer]
-    answers: Mapping[str, int]
-    """Judge -> answers it was given."""
     blinding: Blinding
     belief: Belief

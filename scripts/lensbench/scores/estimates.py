@@ -5,7 +5,6 @@ Differences of shares are shares of 1. docs/statistics.md explains every figure.
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -113,10 +112,10 @@ def blockers(
         yield Reason(ReasonKind.SELFTEST, proven["sentence"])
     if instrument is None:
         return
-    voided = Counter(answer["judge"] for answer in instrument["voided"])
-    for judge, count in sorted(voided.items()):
-        if count > MOST_VOIDED * (answers := instrument["answers"][judge]):
-            yield Reason(ReasonKind.WRONG_JUDGE, f"{judge} was wrong in {count} of {answers} answers.")
+    for judge, summary in instrument["judges"].items():
+        if summary["voided"] > MOST_VOIDED * summary["answers"]:
+            text = f"{judge} was wrong in {summary['voided']} of {summary['answers']} answers."
+            yield Reason(ReasonKind.WRONG_JUDGE, text)
     withheld = instrument["belief"].withheld
     texts = dict.fromkeys(text for side in comparison.conditions for text in withheld.get(side, ()))
     yield from (Reason(ReasonKind.UNTRUSTED_JUDGES, text) for text in texts)
@@ -130,9 +129,9 @@ def blockers(
 
 def corrected_by_people(instrument: InstrumentFile | None, name: str, aim: Aim, overall: Estimate) -> Estimate | None:
     """The delta of a comparison corrected for the errors of the judges; None if people have judged too few tasks."""
-    if not (instrument and instrument["bias"] and (correction := instrument["bias"]["correction"].get(name))):
+    if not (instrument and instrument["bias"] and (delta := instrument["bias"]["correction"].get(name))):
         return None
-    return compared.corrected_by_people(overall, correction["corrected"], aim["alpha"], aim["power"])
+    return compared.corrected_by_people(overall, delta, aim["alpha"], aim["power"])
 
 
 def model_of(tables: Tables) -> str:

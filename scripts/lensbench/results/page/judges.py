@@ -8,7 +8,7 @@ from typing import NamedTuple
 from lensbench.core import numbers
 from lensbench.judging.agreement import All, Coefficient
 from lensbench.judging.belief import Basis, Belief
-from lensbench.judging.bias import Correction
+from lensbench.judging.bias import Mean
 from lensbench.judging.blinding_check import BlindingCheck, Share
 from lensbench.judging.instrument_file import Bias, Blinding, InstrumentFile
 from lensbench.results.charts.parts import signed
@@ -42,7 +42,7 @@ def judges_view(instrument: InstrumentFile) -> Judges:
         _sentence(names, overall),
         _basis(instrument["belief"]),
         _bias_sentences(bias) if bias else [],
-        [_correction(name, found) for name, found in bias["correction"].items()] if bias else [],
+        [_correction(name, delta) for name, delta in bias["correction"].items()] if bias else [],
         list(_blinding_sentences(instrument["blinding"])),
         list(_gaps(instrument)),
     )
@@ -108,8 +108,7 @@ def _bias_sentences(bias: Bias) -> list[str]:
     return [found.sentence for judge in judges for found in judge.values() if found.sentence]
 
 
-def _correction(name: str, found: Correction) -> str:
-    corrected = found["corrected"]
+def _correction(name: str, corrected: Mean) -> str:
     if corrected.value is None:
         return f"{name}: the difference is not corrected by persons: {corrected.reason.rstrip('.')}."
     ends = ""
@@ -123,8 +122,8 @@ def _gaps(instrument: InstrumentFile) -> Iterator[str]:
     if unjudged:
         words = ", ".join(f"{count['criteria']} of {count['of']} in {name}" for name, count in unjudged.items())
         yield f"Criteria without a verdict: {words}. A run with one of them has no score."
-    if voided := instrument["voided"]:
-        yield f"{len(voided)} answers lost all verdicts of a judge: it was wrong about a criterion that is known."
+    if voided := sum(judge["voided"] for judge in instrument["judges"].values()):
+        yield f"{voided} answers lost all verdicts of a judge: it was wrong about a criterion that is known."
 
 
 def _blinding_sentences(blinding: Blinding) -> Iterator[str]:
