@@ -17,7 +17,7 @@ from typing import Any, NamedTuple
 import pytest
 
 from lensbench.core.run_folder import RunFolder
-from small_benchmark import Project, wait_for
+from small_benchmark import CHECKOUT, Project, wait_for
 
 FOUR = ["anna-with", "anna-without", "bert-with", "bert-without"]
 BAD = {"reason": "by_hand", "detail": "x", "by": "person", "score": ""}
@@ -87,7 +87,20 @@ def third(project: Project) -> None:
     project.configure(conditions=conditions, accept_changes=True)
 
 
-UNTIL = Start(nothing, options=["-n"])
+def behave(**behaviours: str | list[str]) -> Callable[[Project], None]:
+    return lambda project: project.behave(**behaviours)
+
+
+def block(project: Project) -> None:
+    """Makes one run's job fail: no attempt of it can be stored."""
+    (project.bench / "attempts").mkdir(parents=True)
+    (project.bench / "attempts" / "anna-with").touch()
+
+
+def find_cluster(project: Project) -> None:
+    (project.folder / "profiles").symlink_to(CHECKOUT / "profiles")
+
+
 SCENARIOS: dict[str, list[Start]] = {
     "a second start": [Start(nothing)],
     "forced": [Start(nothing, options=["-F"]), Start(nothing, options=["-R", "run"])],
@@ -123,24 +136,51 @@ SCENARIOS: dict[str, list[Start]] = {
 }  # fmt: skip
 
 
+WAVES = {"looks": 2, "over": "trials"}
+CLUSTER = ["--workflow-profile", "profiles/cluster"]
+FROM_THE_FIRST_START: dict[str, list[Start]] = {
+    "always bad: given up and shown": [
+        Start(both(configure(discards={"max_rounds": 2}), behave(anna_with="empty")), FOUR),
+        Start(nothing, ["anna-with"]), Start(nothing, ["anna-with"]), Start(nothing), Start(delete("runs/anna-with.md")),
+    ],
+    "a job that fails, repaired": [
+        Start(block, [stem for stem in FOUR if stem != "anna-with"], fails=True),
+        Start(delete("attempts/anna-with"), ["anna-with"]), Start(nothing),
+    ],
+    "a job that fails, and a discard": [
+        Start(both(block, behave(bert_with="empty")), [stem for stem in FOUR if stem != "anna-with"], fails=True),
+        Start(both(delete("attempts/anna-with"), behave()), ["anna-with", "bert-with"]), Start(nothing),
+    ],
+    "waves": [
+        Start(configure(trials=2, gate=WAVES), FOUR * 2), Start(nothing),
+        Start(delete("runs/anna-with.md", "runs/t2/bert-with.md")), Start(delete("looks")),
+        Start(discard("t2/anna-with"), ["anna-with"]), Start(nothing, options=["-F"]),
+    ],
+    "on a cluster": [
+        Start(both(find_cluster, behave(anna_with="empty")), FOUR, CLUSTER), Start(behave(), ["anna-with"], CLUSTER),
+        Start(delete("runs/bert-with.md"), options=CLUSTER), Start(nothing, options=[*CLUSTER, "-F"]), Start(nothing),
+    ],
+}  # fmt: skip
+
+
+def follow(project: Project, starts: Sequence[Start]) -> None:
+    for number, start in enumerate(starts, 1):
+        project.clear_ledger()
+        start.change(project)
+        output = project.start(*start.options, fails=start.fails)
+        assert project.ledger() == sorted(start.agents), f"start {number}: {output}"
+
+
 @pytest.mark.parametrize("name", SCENARIOS)
 def test_only_what_does_not_count_is_asked_for(finished: Project, name: str) -> None:
-    for start in SCENARIOS[name]:
-        finished.clear_ledger()
-        start.change(finished)
-        said = finished.start(*start.options, fails=start.fails)
-        assert finished.ledger() == sorted(start.agents), said
+    follow(finished, SCENARIOS[name])
 
 
-def test_what_is_always_bad_is_given_up_and_shown(project: Project) -> None:
-    project.configure(discards={"max_rounds": 2})
-    project.behave(anna_with="empty")
-    for agents in (FOUR, ["anna-with"], ["anna-with"], [], []):
-        project.clear_ledger()
-        project.start()
-        assert project.ledger() == agents
-    assert (project.bench / "runs" / "anna-with.md").exists()
-    assert [row["condition"] for row in project.table("validity") if row["given_up"] == "yes"] == ["with"]
+@pytest.mark.parametrize("name", FROM_THE_FIRST_START)
+def test_from_the_first_start_on_no_answer_that_counts_is_asked_for_twice(project: Project, name: str) -> None:
+    follow(project, FROM_THE_FIRST_START[name])
+    assert [row for row in project.table("validity") if row["status"] != "valid" and not row["given_up"]] == []
+    assert "Nothing to be done" in project.start("-n")
 
 
 PHASES = {
