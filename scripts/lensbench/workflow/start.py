@@ -24,7 +24,7 @@ from lensbench.core.system.program import use_utf8
 from lensbench.core.system.terminal import printable_lines
 from lensbench.plan.reading import insist_on_config
 from lensbench.runs import stopping
-from lensbench.workflow import begin, finish, snakemake_inside
+from lensbench.workflow import begin, snakemake_inside
 from lensbench.workflow.read_schedule import frozen_schedule, read_schedule
 from lensbench.workflow.schedule import Schedule
 from snakemake_logger_plugin_lensbench import catch_up, says_when_nothing_is_to_be_done
@@ -105,8 +105,7 @@ def after_success(schedule: Schedule) -> None:
     catch_up()
     withdraw(schedule.folder, schedule.runs, schedule.max_rounds)
     if schedule.config.makes_benchmark and RunFolder(schedule.folder).results_json.exists():
-        with _one_line():
-            finish.print_headline(schedule.folder)
+        _start("lensbench.workflow.finish", "--folder", str(schedule.folder))
 
 
 def after_failure(schedule: Schedule) -> None:
@@ -115,8 +114,7 @@ def after_failure(schedule: Schedule) -> None:
     withdraw(schedule.folder, schedule.runs, schedule.max_rounds)
     folder = RunFolder(schedule.folder)
     if folder.refused.exists():
-        with _one_line():
-            finish.print_headline(schedule.folder)
+        _start("lensbench.workflow.finish", "--folder", str(schedule.folder))
         print("error:", folder.refused.read_text(encoding="utf-8").strip(), file=sys.stderr)
     elif schedule.config.makes_benchmark and folder.plan.exists():
         _start("lensbench.workflow.render", "--folder", str(schedule.folder))
