@@ -46,20 +46,20 @@ _UNTIMED = "1980-01-01T00:00:00Z"
 """The fixed date of an archive whose runs have no times."""
 
 
-def make_archive(folder: Path, output: Path, allowed: frozenset[str] = frozenset()) -> str:
+def make_archive(folder: Path, output: Path, exceptions: frozenset[str] = frozenset()) -> str:
     """Archives the run folder; returns a line that describes the archive.
 
-    `allowed`: ids of findings that may be included. Raises UserError with a list of findings that must not be, and
+    `exceptions`: ids of findings that may be included. Raises UserError with a list of findings that must not be, and
     when the results do not follow from the runs.
     """
     plan, settings, results = _read(folder)
-    machine = this_machine([settings, plan], Path.cwd()).allowing(allowed)
+    machine = this_machine([settings, plan], Path.cwd()).allowing(exceptions)
     with tempfile.TemporaryDirectory(prefix="lensbench-archive-") as temporary:
         bag = Path(temporary).resolve() / str(plan["run_id"])
         _copy_run(folder, bag / RUN, machine)
-        given = _copy_project(settings, bag / PROJECT, machine)
-        own = [*_names(bag, RUN), *given]
-        refuse(find_leaks(bag, own, machine, _values(plan)), allowed)
+        user_files = _copy_project(settings, bag / PROJECT, machine)
+        own = [*_names(bag, RUN), *user_files]
+        refuse(find_leaks(bag, own, machine, _values(plan)), exceptions)
         _rebuild_as(folder, bag / RUN, machine, results)
         write_json(bag / VERSIONS, versions())
         make_bag(bag, str(plan["run_id"]), _date(results)[:10])
@@ -123,21 +123,21 @@ def _copy_project(settings: Mapping[str, Any], target: Path, machine: Machine) -
 
 def foreign_parts(project: Path, settings: Mapping[str, Any]) -> Iterator[str]:
     """Files in an archive's `project` folder that belong neither to the workflow nor to the settings."""
-    named = {os.path.basename(name) for name in _user_files(settings)}
+    user_names = {os.path.basename(name) for name in _user_files(settings)}
     for path in sorted(project.rglob("*")):
         name = path.relative_to(project)
-        if path.is_file() and name.parts[0] not in PROGRAM_FILES and path.name not in named:
+        if path.is_file() and name.parts[0] not in PROGRAM_FILES and path.name not in user_names:
             yield f"{PROJECT}/{name.as_posix()}: is not part of the workflow, and the config does not name it"
 
 
 def _user_files(settings: Mapping[str, Any]) -> list[str]:
     """The task sets, MCP files and judge prompts, and the files that conditions bring. Skills are in the plan."""
     scenarios = settings["scenarios"]
-    named = [scenarios] if isinstance(scenarios, str) else list(scenarios)
+    names = [scenarios] if isinstance(scenarios, str) else list(scenarios)
     for condition in settings["conditions"].values():
-        named += [condition["mcp"], *condition.get("files", {}).values()]
-    named += [judge["prompt"] for judge in settings["judges"] if isinstance(judge, dict)]
-    return list(dict.fromkeys(os.path.relpath(name) if _is_inside(name) else name for name in named if name))
+        names += [condition["mcp"], *condition.get("files", {}).values()]
+    names += [judge["prompt"] for judge in settings["judges"] if isinstance(judge, dict)]
+    return list(dict.fromkeys(os.path.relpath(name) if _is_inside(name) else name for name in names if name))
 
 
 def _is_inside(name: str) -> bool:
@@ -164,9 +164,9 @@ def _rebuild_as(folder: Path, target: Path, machine: Machine, results: Results[f
         ):
             problems.append(f"{name} does not follow from the runs: it was edited, or written by other code")
     if problems:
-        shown = "\n".join(f"  {problem}" for problem in problems)
+        listing = "\n".join(f"  {problem}" for problem in problems)
         raise UserError(
-            f"{folder}: no archive was written:\n{shown}\nDelete these files, start Snakemake, then archive again."
+            f"{folder}: no archive was written:\n{listing}\nDelete these files, start Snakemake, then archive again."
         )
 
 
@@ -192,10 +192,10 @@ def main() -> None:
     add_run_folder(parser)
     parser.add_argument("--output", type=Path, help="the archive (default: bench/<run_id>.zip)")
     parser.add_argument("--allow", nargs="*", default=[], help="ids of findings to include in the archive anyway")
-    given = parser.parse_args()
-    folder = run_folder(given)
-    output = given.output or folder.with_name(f"{folder.name}.zip")
-    print(make_archive(folder, output, frozenset(given.allow)))
+    arguments = parser.parse_args()
+    folder = run_folder(arguments)
+    output = arguments.output or folder.with_name(f"{folder.name}.zip")
+    print(make_archive(folder, output, frozenset(arguments.allow)))
 
 
 if __name__ == "__main__":

@@ -32,11 +32,11 @@ def check_bag(folder: Path) -> list[str]:
     there = {path.relative_to(folder).as_posix() for path in folder.rglob("*") if path.is_file()}
     try:
         bag = bagit.Bag(str(folder))
-        known: dict[str, dict[str, str]] = bag.entries
-        problems = [f"{name}: is missing" for name in sorted({*known, *_TAG_FILES} - there)]
-        problems += [f"{name}: was added to the archive" for name in sorted(there - {*known, *_TAG_FILES})]
-        for name in sorted(there & set(known)):
-            if known[name].get("sha256") != sha256((folder / name).read_bytes()):
+        entries: dict[str, dict[str, str]] = bag.entries
+        problems = [f"{name}: is missing" for name in sorted({*entries, *_TAG_FILES} - there)]
+        problems += [f"{name}: was added to the archive" for name in sorted(there - {*entries, *_TAG_FILES})]
+        for name in sorted(there & set(entries)):
+            if entries[name].get("sha256") != sha256((folder / name).read_bytes()):
                 problems.append(f"{name}: was changed (its sha256 differs from the manifest)")
         if not problems:
             bag.validate()
@@ -51,7 +51,7 @@ def write_zip(folder: Path, output: Path) -> None:
     """Packs a folder: the same files give the same bytes."""
     temporary = output.with_name(f".{output.name}.{os.getpid()}.tmp")
     try:
-        with zipfile.ZipFile(temporary, "w") as zipped:
+        with zipfile.ZipFile(temporary, "w") as bundle:
             for path in sorted(path for path in folder.rglob("*") if path.is_file()):
                 name = path.relative_to(folder.parent).as_posix()
                 try:
@@ -60,7 +60,7 @@ def write_zip(folder: Path, output: Path) -> None:
                     raise UserError(f"{name!r}: a file with this name cannot be archived; rename it") from None
                 member.create_system, member.external_attr = 3, 0o100644 << 16
                 member.compress_type = zipfile.ZIP_DEFLATED
-                zipped.writestr(member, path.read_bytes(), compresslevel=9)
+                bundle.writestr(member, path.read_bytes(), compresslevel=9)
         temporary.replace(output)
     except BaseException:
         temporary.unlink(missing_ok=True)

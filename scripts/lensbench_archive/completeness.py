@@ -35,7 +35,7 @@ def check_plan(folder: Path) -> Plan:
             (_CONDITION, [plan["baseline"], *plan["conditions"]]),
             (_JUDGE, [judge["name"] for judge in plan["judges"]]),
         )
-        sound = all(pattern.fullmatch(name) for pattern, given in names for name in given)
+        sound = all(pattern.fullmatch(name) for pattern, group in names for name in group)
         sound = sound and set(plan["order"]) == set(plan["tasks"]) and len(plan["order"]) == len(plan["tasks"])
         sound = sound and type(plan["trials"]) is int and 1 <= plan["trials"] <= MAX_TRIALS
     except (LookupError, TypeError, AttributeError):
@@ -62,13 +62,13 @@ def foreign_files(data: Path, plan: Plan) -> Iterator[str]:
 def attempt_problems(folder: Path, plan: Plan) -> Iterator[str]:
     """Attempts that are incomplete or changed, or that the journals of the store do not list; views that differ."""
     journals = (path.read_text(encoding="utf-8") for path in RunFolder(folder).attempts.glob("made-*.csv"))
-    listed = {line for text in journals for line in text.splitlines()}
-    made = set()
+    journal = {line for text in journals for line in text.splitlines()}
+    records = set()
     for stem, attempts in all_entries(folder):
         run = run_of_stem(stem)
         for entry in attempts:
             place = f"{stem}/{entry.number}"
-            made |= {place} if RECORD in entry.files else set()
+            records |= {place} if RECORD in entry.files else set()
             try:
                 entry.read_record(run)
                 if DISCARD in entry.files:
@@ -78,20 +78,20 @@ def attempt_problems(folder: Path, plan: Plan) -> Iterator[str]:
         view = view_of(folder, run)
         if view.exists() and view.read_bytes() != attempts[-1].answer.read_bytes():
             yield f"run/{view.relative_to(folder).as_posix()}: is not the answer in {RunFolder.attempts}/"
-    planned = {run.stem for run in planned_runs(plan)}
-    for place in sorted(listed - made):
+    stems = {run.stem for run in planned_runs(plan)}
+    for place in sorted(journal - records):
         yield f"run/{RunFolder.attempts}/{place}/{RECORD}: is missing"
-    for place in sorted(place for place in made - listed if place.rpartition("/")[0] in planned):
+    for place in sorted(place for place in records - journal if place.rpartition("/")[0] in stems):
         yield f"run/{RunFolder.attempts}/{place}: is not listed in made-*.csv"
 
 
 def missing_prompts(folder: Path, plan: Plan) -> Iterator[str]:
     """The prompts that differ from the plan."""
-    for task, planned in plan["tasks"].items():
+    for task, entry in plan["tasks"].items():
         path = RunFolder(folder).prompts / f"{task}.md"
         if not path.exists():
             yield f"run/prompts/{task}.md: is missing"
-        elif sha256(path.read_bytes()) != planned["prompt_sha256"]:
+        elif sha256(path.read_bytes()) != entry["prompt_sha256"]:
             yield f"run/prompts/{task}.md: differs from the prompt in the plan"
 
 

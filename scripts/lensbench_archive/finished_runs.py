@@ -70,26 +70,26 @@ def parse_timing(text: str) -> Timing:
     """The rows of a timing.csv. A line that does not match the protocol's format becomes a problem, never a number."""
     runs: dict[tuple[str, str], Timed] = {}
     models: dict[str, str] = {}
-    repeated: dict[str, None] = {}
+    repeats: dict[str, None] = {}
     problems: list[str] = []
     for number, line in enumerate(text.removeprefix("\ufeff").replace("\r\n", "\n").split("\n"), 1):
         name, _, rest = line.partition(",")
         if name.strip() == "model_mapping":
             for pair in rest.split(","):
-                mapped = [part.strip() for part in pair.split("=")]
-                if len(mapped) != 2 or not all(mapped):
+                names = [part.strip() for part in pair.split("=")]
+                if len(names) != 2 or not all(names):
                     problems.append(f"timing.csv:{number}: ignored this model mapping: {pair[:80]!r}")
-                elif models.setdefault(*mapped) != mapped[1]:
-                    asked, served = mapped
-                    problems.append(f"timing.csv:{number}: {asked} is {served} here, but {models[asked]} above")
+                elif models.setdefault(*names) != names[1]:
+                    name_here, model = names
+                    problems.append(f"timing.csv:{number}: {name_here} is {model} here, but {models[name_here]} above")
         elif row := _TIMING_ROW.fullmatch(line):
             run = (row[1].strip(), row[2].strip())
             if run in runs:
-                repeated["-".join(run)] = None
+                repeats["-".join(run)] = None
             runs[run] = Timed(float(row[3]), int(row[4]))
         elif line.strip():
             problems.append(f"timing.csv:{number}: ignored this line: {line[:80]!r}")
-    return Timing(runs, models, tuple(repeated), tuple(problems))
+    return Timing(runs, models, tuple(repeats), tuple(problems))
 
 
 @dataclass(frozen=True)
@@ -122,12 +122,12 @@ class Finished:
         """Task -> path of its repository at the time, from results.md; a name instead of a path when several cannot be
         told apart."""
         several = _REPOSITORIES.search(self.said)
-        listed = _PATH.findall(several["paths"]) if several else []
-        paths = list(dict.fromkeys(quoted or bare for quoted, bare in listed))
+        listing = _PATH.findall(several["paths"]) if several else []
+        paths = list(dict.fromkeys(literal or bare for literal, bare in listing))
         if len(paths) > 1:
             groups = self._groups()
-            found = match_repositories(groups, paths)
-            return {task: found[group] for group, tasks in groups.items() for task in tasks}
+            matches = match_repositories(groups, paths)
+            return {task: matches[group] for group, tasks in groups.items() for task in tasks}
         one = _REPOSITORY.search(self.said)
         path = paths[0] if paths else (one[1] or _without_note(one[2] or "")) if one else ""
         return dict.fromkeys(self.tasks, path)
@@ -146,16 +146,16 @@ class Finished:
 
 def match_repositories(groups: Iterable[str], paths: Sequence[str]) -> dict[str, str]:
     """Group -> the path whose last part contains its name, or the only path left, else the name itself."""
-    found, left = dict[str, str](), list(paths)
+    matches, left = dict[str, str](), list(paths)
     last = {path: _letters(basename(path)) for path in paths}
     for group in groups:
         name = _letters(group)
         fits = [path for path in paths if name and last[path] and (name in last[path] or last[path] in name)]
         if len(fits) == 1:
-            found[group] = fits[0]
+            matches[group] = fits[0]
             left = [path for path in left if path != fits[0]]
-    unknown = [group for group in groups if group not in found]
-    return found | {group: left[0] if len(left) == len(unknown) == 1 else group for group in unknown}
+    unknown = [group for group in groups if group not in matches]
+    return matches | {group: left[0] if len(left) == len(unknown) == 1 else group for group in unknown}
 
 
 def _letters(name: str) -> str:
@@ -179,10 +179,10 @@ def read_finished(folder: Path) -> Finished:
             f"{RunFolder(folder).runs}: has no answer to a task of {sets[0].name}; answers are <task>-<condition>.md"
         )
     originals = {path.name: path for path in [*sets, RunFolder(folder).timing, RunFolder(folder).results]}
-    kept = {name: path.read_bytes() for name, path in originals.items() if path.is_file()}
-    timing = parse_timing(text(kept.get("timing.csv", b"")))
+    contents = {name: path.read_bytes() for name, path in originals.items() if path.is_file()}
+    timing = parse_timing(text(contents.get("timing.csv", b"")))
     left_out = tuple(sorted(files.keys() - stems.keys()))
-    return Finished(by_file, conditions, answers, timing, kept, left_out)
+    return Finished(by_file, conditions, answers, timing, contents, left_out)
 
 
 def _answers(folder: Path) -> Iterator[Path]:
@@ -207,63 +207,63 @@ def find_conditions(tasks: Iterable[str], stems: Iterable[str]) -> tuple[str, ..
 
     Words other than with and without count if they follow the last `-` in the answers of at least two tasks.
     """
-    known = set(tasks)
-    counts = Counter(name for task, _, name in (stem.rpartition("-") for stem in stems) if task in known)
+    ids = set(tasks)
+    counts = Counter(name for task, _, name in (stem.rpartition("-") for stem in stems) if task in ids)
     others = [name for name, count in counts.items() if count > 1 and _CONDITION.fullmatch(name)]
-    seen = {TREATMENT, *others} if TREATMENT in counts else set(others)
-    treatments = sorted(seen - {BASELINE}, key=lambda name: (name != TREATMENT, name))
+    names = {TREATMENT, *others} if TREATMENT in counts else set(others)
+    treatments = sorted(names - {BASELINE}, key=lambda name: (name != TREATMENT, name))
     return (BASELINE, *(treatments or [TREATMENT]))
 
 
-def find_warnings(found: Finished) -> list[str]:
+def find_warnings(old_run: Finished) -> list[str]:
     """The rule violations of a finished run, one sentence each, except those inside a task set."""
-    answered = {run.task for run in found.answers}
-    stems = {run.stem for run in found.answers}
-    timed = {f"{task}-{condition}" for task, condition in found.timing.runs}
-    missing = [RunId(task, name).stem for task in found.tasks for name in found.conditions if task in answered]
-    reports = {run: parse_report(text(answer)) for run, answer in found.answers.items()}
-    named: dict[str, Iterable[str]] = {
-        "Answers ignored, because their names have no known task or condition": found.left_out,
-        "Tasks without any answer": [task for task in found.tasks if task not in answered],
+    tasks = {run.task for run in old_run.answers}
+    stems = {run.stem for run in old_run.answers}
+    rows = {f"{task}-{condition}" for task, condition in old_run.timing.runs}
+    missing = [RunId(task, name).stem for task in old_run.tasks for name in old_run.conditions if task in tasks]
+    reports = {run: parse_report(text(answer)) for run, answer in old_run.answers.items()}
+    groups: dict[str, Iterable[str]] = {
+        "Answers ignored, because their names have no known task or condition": old_run.left_out,
+        "Tasks without any answer": [task for task in old_run.tasks if task not in tasks],
         "Runs without an answer, although another condition has one": [stem for stem in missing if stem not in stems],
         "Answers without a report": [run.stem for run, report in reports.items() if not report.present],
-        "Tasks whose cited files share names but no path, so the difference may not be real": _roots(found, reports),
+        "Tasks whose cited files share names but no path, so the difference may not be real": _roots(old_run, reports),
         "Runs whose answer came from a later attempt": [
-            f"{task}-{condition} ({timed.attempt})"
-            for (task, condition), timed in found.timing.runs.items()
-            if timed.attempt > 1
+            f"{task}-{condition} ({rows.attempt})"
+            for (task, condition), rows in old_run.timing.runs.items()
+            if rows.attempt > 1
         ],
-        "Runs with several rows in timing.csv, of which the last one counts": found.timing.repeated,
-        "Runs in timing.csv that have no answer": sorted(timed - stems),
-        "Runs without a duration in timing.csv": sorted(stems - timed) if "timing.csv" in found.originals else (),
+        "Runs with several rows in timing.csv, of which the last one counts": old_run.timing.repeated,
+        "Runs in timing.csv that have no answer": sorted(rows - stems),
+        "Runs without a duration in timing.csv": sorted(stems - rows) if "timing.csv" in old_run.originals else (),
     }
-    warnings = [f"{what}: {', '.join(names)}." for what, names in named.items() if names]
-    if len(found.sets) > 1:
-        warnings.insert(0, f"The tasks come from several files: {', '.join(found.sets)}.")
-    if unknown := sorted({name for name in found.workspaces.values() if name and not name.startswith("/")}):
+    warnings = [f"{what}: {', '.join(names)}." for what, names in groups.items() if names]
+    if len(old_run.sets) > 1:
+        warnings.insert(0, f"The tasks come from several files: {', '.join(old_run.sets)}.")
+    if unknown := sorted({name for name in old_run.workspaces.values() if name and not name.startswith("/")}):
         warnings.append(
             f"results.md names several repositories, and it is unknown which ones these are: {', '.join(unknown)}."
         )
-    if date := _DATE.search(found.said):
+    if date := _DATE.search(old_run.said):
         warnings.append(f"The date in results.md is {date[1]}.")
-    if "timing.csv" not in found.originals:
+    if "timing.csv" not in old_run.originals:
         warnings.append("There is no timing.csv: no run has a duration, and the model is unknown.")
-    return [shown(warning) for warning in [*warnings, *found.timing.problems]]
+    return [shown(warning) for warning in [*warnings, *old_run.timing.problems]]
 
 
-def _roots(found: Finished, reports: Mapping[RunId, Report]) -> list[str]:
+def _roots(old_run: Finished, reports: Mapping[RunId, Report]) -> list[str]:
     """The tasks in which two conditions cite files with the same names but no common path: their roots may differ."""
-    cited = {
-        run: {normalise_path(file, found.workspaces[run.task]) for file in report.files_used or ()}
+    citations = {
+        run: {normalise_path(file, old_run.workspaces[run.task]) for file in report.files_used or ()}
         for run, report in reports.items()
     }
     return [
         run.task
-        for run, files in cited.items()
+        for run, files in citations.items()
         if run.condition == BASELINE
         and any(
             not files & others and set(map(basename, files)) & set(map(basename, others))
-            for others in (cited.get(run._replace(condition=name), set()) for name in found.conditions[1:])
+            for others in (citations.get(run._replace(condition=name), set()) for name in old_run.conditions[1:])
         )
     ]
 
@@ -279,5 +279,5 @@ def shown(text: str) -> str:
 
 
 def _without_note(path: str) -> str:
-    bare, opened, note = path.rstrip().rpartition(" (")
-    return bare.rstrip() if opened and note.endswith(")") else path.rstrip()
+    bare, bracket, note = path.rstrip().rpartition(" (")
+    return bare.rstrip() if bracket and note.endswith(")") else path.rstrip()

@@ -34,10 +34,10 @@ TASKS = "tasks.md"
 """The file with all tasks and their repositories, if there are several: the original files name none."""
 
 
-def record_of(run: RunId, answer: bytes, timed: Timed | None, workspace: str = "") -> Record:
+def record_of(run: RunId, answer: bytes, timing: Timed | None, workspace: str = "") -> Record:
     """The record of an imported run, with all that is known: answer, row of timing.csv, and workspace."""
     reason, detail = answer_reason(text(answer)) or ("", "")
-    seconds, number = timed or (None, 1)
+    seconds, number = timing or (None, 1)
     return Record(
         task=run.task, condition=run.condition, trial=run.trial, source="imported",
         attempt=Attempt(number, "", seconds, 0.0, None, False, reason, detail),
@@ -54,64 +54,64 @@ def import_run(source: Path, run_id: str, force: bool = False, scores: Path | No
     """
     folder = Path("bench") / run_id
     _check_place(folder, source, force)
-    found = read_finished(source)
-    published = read_scores(scores) if scores else {}
-    warnings = [*find_warnings(found), *score_warnings(published, found)]
+    old_run = read_finished(source)
+    scores_by_run = read_scores(scores) if scores else {}
+    warnings = [*find_warnings(old_run), *score_warnings(scores_by_run, old_run)]
     if folder.exists():
         shutil.rmtree(folder)
-    for name, content in found.originals.items():
+    for name, content in old_run.originals.items():
         write_atomic(RunFolder(folder).imported / name, content)
-    if published:
-        write_table(RunFolder(folder).published, COLUMNS, rows_of(published))
-    for run, answer in found.answers.items():
-        entry, timed = new_entry(folder, run), found.timing.runs.get((run.task, run.condition))
+    if scores_by_run:
+        write_table(RunFolder(folder).published, COLUMNS, rows_of(scores_by_run))
+    for run, answer in old_run.answers.items():
+        entry, timing = new_entry(folder, run), old_run.timing.runs.get((run.task, run.condition))
         write_atomic(entry.answer, answer)
-        write_atomic(entry.record, to_json(record_of(run, answer, timed, found.workspaces[run.task])))
+        write_atomic(entry.record, to_json(record_of(run, answer, timing, old_run.workspaces[run.task])))
         note_made(folder, 1, entry)
         show(folder, run)
-    if len(set(found.workspaces.values())) > 1:
-        write_atomic(RunFolder(folder).imported / TASKS, render(_with_repositories(found), "Tasks"))
-    write_plan(load_config(_settings(found, folder, warnings)), [], folder)
+    if len(set(old_run.workspaces.values())) > 1:
+        write_atomic(RunFolder(folder).imported / TASKS, render(_with_repositories(old_run), "Tasks"))
+    write_plan(load_config(_settings(old_run, folder, warnings)), [], folder)
     write_json(RunFolder(folder).repositories, {})
     return folder, warnings
 
 
-def score_warnings(scores: Mapping[tuple[str, str], Fraction], found: Finished) -> Iterator[str]:
+def score_warnings(scores: Mapping[tuple[str, str], Fraction], old_run: Finished) -> Iterator[str]:
     """The problems of published scores, one sentence each."""
-    criteria = {task.id: len(task.criteria) for tasks in found.sets.values() for task in tasks}
+    criteria = {task.id: len(task.criteria) for tasks in old_run.sets.values() for task in tasks}
     if strange := [*impossible(scores, criteria)]:
         yield f"Published scores that are impossible with the number of criteria: {', '.join(strange)}."
-    runs = {(run.task, run.condition) for run in found.answers}
+    runs = {(run.task, run.condition) for run in old_run.answers}
     if unknown := ["-".join(run) for run in scores if run not in runs]:
         yield shown(f"Published scores of runs that have no answer: {', '.join(unknown)}.")
 
 
-def _with_repositories(found: Finished) -> Iterator[Task]:
+def _with_repositories(old_run: Finished) -> Iterator[Task]:
     """The tasks with their repositories, since scores of tasks on the same repository are correlated."""
-    for tasks in found.sets.values():
-        yield from (task.model_copy(update={"repository": Folder(path=found.workspaces[task.id])}) for task in tasks)
+    for tasks in old_run.sets.values():
+        yield from (task.model_copy(update={"repository": Folder(path=old_run.workspaces[task.id])}) for task in tasks)
 
 
-def _settings(found: Finished, folder: Path, warnings: list[str]) -> dict[str, Any]:
-    names = [TASKS] if (RunFolder(folder).imported / TASKS).exists() else [*found.sets]
+def _settings(old_run: Finished, folder: Path, warnings: list[str]) -> dict[str, Any]:
+    names = [TASKS] if (RunFolder(folder).imported / TASKS).exists() else [*old_run.sets]
     sets = [(RunFolder(folder).imported / name).as_posix() for name in names]
     return {
         "run_id": folder.name,
         "scenarios": sets[0] if len(sets) == 1 else sets,
-        "conditions": {name: {} for name in found.conditions},
+        "conditions": {name: {} for name in old_run.conditions},
         "baseline": BASELINE,
-        "agent": {"kind": "none", "models": dict(found.timing.models)},
+        "agent": {"kind": "none", "models": dict(old_run.timing.models)},
         "discards": {"max_rounds": 0},
         "imported": True,
         "warnings": warnings,
-        "notes": _their_notes(found.said),
+        "notes": _their_notes(old_run.said),
     }
 
 
-def _their_notes(said: str) -> list[str]:
+def _their_notes(page: str) -> list[str]:
     """The mode and the changes of the run from a results.md in the protocol's format."""
-    mode = re.search(r"^\*\*Mode\*\*: *(\S.*)$", said, re.MULTILINE)
-    section = re.search(r"^#+ *Changes This Run *\n(.*?)(?=^#|\Z)", said, re.MULTILINE | re.DOTALL | re.IGNORECASE)
+    mode = re.search(r"^\*\*Mode\*\*: *(\S.*)$", page, re.MULTILINE)
+    section = re.search(r"^#+ *Changes This Run *\n(.*?)(?=^#|\Z)", page, re.MULTILINE | re.DOTALL | re.IGNORECASE)
     changes = re.findall(r"^[-*] +(\S.*)$", section[1], re.MULTILINE) if section else []
     notes = [*([f"Mode: {mode[1]}"] if mode else []), *changes]
     return [shown(note.replace("**", "")) for note in notes]
@@ -143,8 +143,8 @@ def main() -> None:
     parser.add_argument("--scores", type=Path, help="published scores to compare with: the run's results.md, or a CSV")
     parser.add_argument("--force", action="store_true", help="replace an earlier import with this name")
     arguments = parser.parse_args()
-    given = arguments.run_id
-    run_id = fit_run_id(arguments.folder.resolve().name).rstrip("-") if given is None else given
+    name = arguments.run_id
+    run_id = fit_run_id(arguments.folder.resolve().name).rstrip("-") if name is None else name
     if not run_id or run_id != fit_run_id(run_id):
         raise UserError(f"--run-id is {run_id!r}; use letters, digits and '-' only, at most 64")
     try:

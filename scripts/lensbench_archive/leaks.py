@@ -36,9 +36,9 @@ class Leak(NamedTuple):
 def rewrite(path: Path, machine: Machine) -> None:
     """Replaces the machine's traces in a file; a compressed file is compressed again, without a timestamp."""
     text = read_text(path)
-    changed = machine.rewritten(text)
-    if changed != text:
-        content = changed.encode(errors="surrogateescape")
+    after = machine.rewritten(text)
+    if after != text:
+        content = after.encode(errors="surrogateescape")
         write_atomic(path, gzip.compress(content, mtime=0) if path.suffix == ".gz" else content)
 
 
@@ -69,15 +69,15 @@ def _is_settings(name: str) -> bool:
     return rest.endswith(".json") if top == PROJECT else rest in _SETTINGS or rest.startswith(f"{RunFolder.logs}/")
 
 
-def refuse(leaks: Iterable[Leak], allowed: frozenset[str]) -> None:
-    """Raises UserError with a line for each leak that is not `allowed`."""
-    found = [leak for leak in dict.fromkeys(leaks) if leak.id not in allowed]
-    if not found:
+def refuse(leaks: Iterable[Leak], exceptions: frozenset[str]) -> None:
+    """Raises UserError with a line for each leak that is none of the `exceptions`."""
+    rest = [leak for leak in dict.fromkeys(leaks) if leak.id not in exceptions]
+    if not rest:
         return
-    lines = [f"  {leak.path}:{leak.line}: {leak.what}, id {leak.id}" for leak in found[:MAX_SHOWN]]
-    if len(found) > MAX_SHOWN:
-        lines.append(f"  and {len(found) - MAX_SHOWN} more")
-    ids = ", ".join(dict.fromkeys(leak.id for leak in found))
+    lines = [f"  {leak.path}:{leak.line}: {leak.what}, id {leak.id}" for leak in rest[:MAX_SHOWN]]
+    if len(rest) > MAX_SHOWN:
+        lines.append(f"  and {len(rest) - MAX_SHOWN} more")
+    ids = ", ".join(dict.fromkeys(leak.id for leak in rest))
     raise UserError(
         "no archive was written, because these must not leave this machine:\n" + "\n".join(lines) + "\n"
         "Answers and records are evidence and are not rewritten. To include harmless findings anyway, allow "

@@ -46,30 +46,30 @@ class Machine:
 
     traces: tuple[Trace, ...]
 
-    def allowing(self, allowed: frozenset[str]) -> Machine:
-        """The same machine without the traces whose ids are `allowed`, and without traces inside these."""
+    def allowing(self, exceptions: frozenset[str]) -> Machine:
+        """The same machine without the traces whose ids are `exceptions`, and without traces inside these."""
         return Machine(tuple(
-            trace._replace(instead="", is_telling=False) if trace_id(trace) in allowed else trace
+            trace._replace(instead="", is_telling=False) if trace_id(trace) in exceptions else trace
             for trace in self.traces
         ))  # fmt: skip
 
     def rewritten(self, text: str) -> str:
         """The text with every trace replaced."""
-        return self._all[0].sub(lambda found: self._all[1][found[0]].instead or found[0], text) if self.traces else text
+        return self._all[0].sub(lambda match: self._all[1][match[0]].instead or match[0], text) if self.traces else text
 
     def find(self, text: str) -> Iterator[tuple[int, Trace]]:
         """The positions of all identifying traces."""
-        for found in self._all[0].finditer(text) if self.traces else ():
-            trace = self._all[1][found[0]]
+        for match in self._all[0].finditer(text) if self.traces else ():
+            trace = self._all[1][match[0]]
             if trace.is_telling:
-                yield found.start(), trace
+                yield match.start(), trace
 
     @cached_property
     def _all(self) -> tuple[re.Pattern[str], dict[str, Trace]]:
         """One pattern for all traces in all forms, longest first, and the trace of each form."""
         forms = {form: trace for trace in self.traces for form in _forms(trace.text)}
-        ordered = sorted(forms, key=lambda form: (-len(form), form))
-        return re.compile("|".join(_pattern(form, forms[form].is_word) for form in ordered)), forms
+        order = sorted(forms, key=lambda form: (-len(form), form))
+        return re.compile("|".join(_pattern(form, forms[form].is_word) for form in order)), forms
 
 
 def trace_id(trace: Trace) -> str:

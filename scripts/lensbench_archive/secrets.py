@@ -54,16 +54,16 @@ def find_secrets(text: str, is_settings: bool, values: Iterable[str] = ()) -> It
     """
     for detector in _detectors():
         for pattern in detector.denylist:
-            for found in pattern.finditer(text):
+            for match in pattern.finditer(text):
                 # checked again, because some detectors verify more; the secret they return may be only its first word
-                if any(detector.analyze_string(found[0])):
-                    yield found.start(), detector.secret_type, found[0]
+                if any(detector.analyze_string(match[0])):
+                    yield match.start(), detector.secret_type, match[0]
     for pattern in _MODEL_KEYS:
-        yield from ((found.start(), "key of a model service", found[0]) for found in pattern.finditer(text))
+        yield from ((match.start(), "key of a model service", match[0]) for match in pattern.finditer(text))
     yield from ((text.find(value), "the value of a variable", value) for value in values if value in text)
     if is_settings:
         for pattern in _IN_SETTINGS:
-            yield from ((found.start(1), "token", found[1]) for found in pattern.finditer(text))
+            yield from ((match.start(1), "token", match[1]) for match in pattern.finditer(text))
         yield from _keywords(text)
 
 

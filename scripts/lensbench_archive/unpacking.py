@@ -19,9 +19,9 @@ def unpack(archive: Path, destination: Path) -> Path:
     an archive that is damaged, encrypted or too large, or that contains more than one top-level folder.
     """
     try:
-        with zipfile.ZipFile(archive) as zipped:
-            _check_size(zipped.infolist(), archive.stat().st_size)
-            zipped.extractall(destination)
+        with zipfile.ZipFile(archive) as bundle:
+            _check_size(bundle.infolist(), archive.stat().st_size)
+            bundle.extractall(destination)
     except UserError:
         raise
     except OSError as error:
@@ -34,11 +34,11 @@ def unpack(archive: Path, destination: Path) -> Path:
     return tops[0]
 
 
-def _check_size(members: list[zipfile.ZipInfo], packed: int) -> None:
-    unpacked = sum(member.file_size for member in members)  # of a member no more bytes than this are written
+def _check_size(members: list[zipfile.ZipInfo], archive_size: int) -> None:
+    size = sum(member.file_size for member in members)  # of a member no more bytes than this are written
     if len(members) > MAX_MEMBERS:
         raise UserError(f"the archive contains {len(members)} files; at most {MAX_MEMBERS} are unpacked")
-    if unpacked > MAX_BYTES:
-        raise UserError(f"the archive unpacks to {unpacked} bytes; at most {MAX_BYTES} are unpacked")
-    if unpacked > SMALL and unpacked > MAX_RATIO * packed:
-        raise UserError(f"the archive unpacks {packed} bytes to {unpacked}: it looks like a zip bomb")
+    if size > MAX_BYTES:
+        raise UserError(f"the archive unpacks to {size} bytes; at most {MAX_BYTES} are unpacked")
+    if size > SMALL and size > MAX_RATIO * archive_size:
+        raise UserError(f"the archive unpacks {archive_size} bytes to {size}: it looks like a zip bomb")

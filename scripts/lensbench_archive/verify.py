@@ -65,16 +65,16 @@ def number_problems(data: Path, again: Path) -> Iterator[str]:
         selftest = json.loads(RunFolder(data / RUN).results_json.read_text(encoding="utf-8"))["selftest"]
         settings = yaml.safe_load(RunFolder(data / RUN).config.read_text(encoding="utf-8"))
         foreign = [*foreign_files(data, plan), *foreign_parts(data / PROJECT, settings)]
-        for told in foreign[:MAX_SHOWN]:
-            print(printable(f"note: {told}; no figure uses it"))
+        for note in foreign[:MAX_SHOWN]:
+            print(printable(f"note: {note}; no figure uses it"))
         yield from missing_prompts(data / RUN, plan)
         yield from attempt_problems(data / RUN, plan)
         _copy_kept(data / RUN, again)
-        for unsupported in rebuild(again, selftest):
+        for problem in rebuild(again, selftest):
             if is_same_code:
-                yield f"run/{unsupported}"
+                yield f"run/{problem}"
             else:
-                print(printable(f"note: run/{unsupported}; other code may have sent a different request"))
+                print(printable(f"note: run/{problem}; other code may have sent a different request"))
         yield from missing_runs(again, plan)
         yield from differences(data / RUN, again) if is_same_code else other_tables(data / RUN, again)
     except UserError as error:
@@ -83,12 +83,12 @@ def number_problems(data: Path, again: Path) -> Iterator[str]:
         yield f"the figures cannot be rebuilt: {type(error).__name__}: {error}"
 
 
-def _compare_versions(archived: Mapping[str, Any]) -> bool:
+def _compare_versions(version: Mapping[str, Any]) -> bool:
     """True when this code wrote the archive; otherwise prints a note, as other code may write other files and
     columns."""
-    if archived["code_sha256"] == code_hash(ROOT):
+    if version["code_sha256"] == code_hash(ROOT):
         return True
-    maker = printable(f"lensbench {archived['lensbench']}, commit {archived['commit']}")
+    maker = printable(f"lensbench {version['lensbench']}, commit {version['commit']}")
     print(f"note: written by {maker}; this is {__version__} with other code, so only tables are compared, not pages")
     return False
 
@@ -101,9 +101,9 @@ def _copy_kept(source: Path, target: Path) -> None:
             shutil.copyfile(path, target / name)
 
 
-def differences(archived: Path, rebuilt: Path) -> Iterator[str]:
+def differences(original: Path, copy: Path) -> Iterator[str]:
     """The files that differ after a rebuild, by their paths in the archive."""
-    before, after = _contents(archived), _contents(rebuilt)
+    before, after = _contents(original), _contents(copy)
     for name in sorted({*before, *after}):
         if name not in before:
             yield f"run/{name}: is missing, although it follows from the runs"
@@ -113,12 +113,12 @@ def differences(archived: Path, rebuilt: Path) -> Iterator[str]:
             yield f"run/{name}: does not follow from answers, records and verdicts"
 
 
-def other_tables(archived: Path, rebuilt: Path) -> Iterator[str]:
+def other_tables(original: Path, copy: Path) -> Iterator[str]:
     """The tables whose values differ after a rebuild by other code, in common columns, by their paths in the archive.
 
     Other files that differ are only listed in a note, since pages and results.json change with the code.
     """
-    before, after = _contents(archived), _contents(rebuilt)
+    before, after = _contents(original), _contents(copy)
     left = []
     for name in sorted({*before, *after}):
         if name in before and name in after and before[name].read_bytes() == after[name].read_bytes():
@@ -131,8 +131,8 @@ def other_tables(archived: Path, rebuilt: Path) -> Iterator[str]:
         else:
             left.append(name)
     if left:
-        named = some_of(left, MAX_NAMED)
-        print(printable(f"note: {len(left)} other files differ with this code and were not compared: {named}"))
+        names = some_of(left, MAX_NAMED)
+        print(printable(f"note: {len(left)} other files differ with this code and were not compared: {names}"))
 
 
 def _contents(folder: Path) -> dict[str, Path]:

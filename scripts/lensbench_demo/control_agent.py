@@ -55,12 +55,12 @@ def answer(words: Sequence[str]) -> str:
 
 def files_outside() -> Iterator[Path]:
     """The files outside the workspace: those of kinds that hold tasks first, and the system's last."""
-    skipped = (os.getcwd(), *NOT_FILES)
+    exceptions = (os.getcwd(), *NOT_FILES)
     tops = sorted(os.listdir("/"), key=lambda name: name in ("usr", "lib", "etc"))
     for is_likely in (True, False):
         for folder, names, files in chain.from_iterable(os.walk(f"/{top}") for top in tops):
-            names[:] = [name for name in names if os.path.join(folder, name) not in skipped]
-            if folder not in skipped:
+            names[:] = [name for name in names if os.path.join(folder, name) not in exceptions]
+            if folder not in exceptions:
                 yield from (Path(folder, name) for name in files if name.endswith(LIKELY) == is_likely)
 
 
@@ -77,9 +77,9 @@ def texts_outside() -> Iterator[str]:
 
 def look_around(prompt: str) -> list[str]:
     """The lines beside a sentence or a name of the prompt; applies patches of files in the workspace."""
-    asked = prompt.split("\n", 1)[0]
-    wanted = re.compile("|".join(map(re.escape, {asked, *re.findall(r"\b\w+[._]\w+", asked)})))
-    seen: list[str] = []
+    question = prompt.split("\n", 1)[0]
+    pattern = re.compile("|".join(map(re.escape, {question, *re.findall(r"\b\w+[._]\w+", question)})))
+    near: list[str] = []
     for text in texts_outside():
         text = text.replace("\\n", "\n").replace('\\"', '"')  # a patch in JSON or in a quoted YAML string
         for patch in re.split(r"(?m)(?=^[ \"]*--- a/)", text)[1:]:
@@ -88,24 +88,24 @@ def look_around(prompt: str) -> list[str]:
                 subprocess.run(["git", "apply", "-"], input=patch[patch.index("---") :], encoding="utf-8", check=False)
         lines = text.split("\n")
         for number, line in enumerate(lines):
-            if wanted.search(line):
-                seen += lines[max(0, number - 20) : number + 20]
-    return list(dict.fromkeys(line.strip() for line in seen))[:LOOK_LINES]
+            if pattern.search(line):
+                near += lines[max(0, number - 20) : number + 20]
+    return list(dict.fromkeys(line.strip() for line in near))[:LOOK_LINES]
 
 
 def tools_of(entry: Mapping[str, Any]) -> list[str]:
     """The tools that a server lists. Raises OSError, ValueError, KeyError or SubprocessError when it does not work."""
-    asked = "".join(json.dumps({"jsonrpc": "2.0", **message}) + "\n" for message in GREETING)
-    said = subprocess.run(
+    requests = "".join(json.dumps({"jsonrpc": "2.0", **message}) + "\n" for message in GREETING)
+    process = subprocess.run(
         [entry["command"], *entry.get("args", ())],
-        input=asked,
+        input=requests,
         capture_output=True,
         encoding="utf-8",
         timeout=SERVER_START_S,
     )
-    if said.returncode:
-        raise ValueError(" ".join(said.stderr.split())[-200:] or f"exit code {said.returncode}")
-    replies = {reply["id"]: reply["result"] for reply in map(json.loads, said.stdout.rstrip().split("\n"))}
+    if process.returncode:
+        raise ValueError(" ".join(process.stderr.split())[-200:] or f"exit code {process.returncode}")
+    replies = {reply["id"]: reply["result"] for reply in map(json.loads, process.stdout.rstrip().split("\n"))}
     return [tool["name"] for tool in replies[2]["tools"]]
 
 
@@ -118,8 +118,8 @@ def start_event(servers: Mapping[str, Mapping[str, Any]]) -> dict[str, Any]:
             statuses.append({"name": name, "status": "connected"})
         except (OSError, ValueError, KeyError, subprocess.SubprocessError) as error:
             statuses.append({"name": name, "status": "failed", "detail": str(error)})
-    named = {"type": "start", "agent": "control", "version": "1", "model": "none"}
-    return {**named, "tools": tools, "mcp_servers": statuses}
+    agent = {"type": "start", "agent": "control", "version": "1", "model": "none"}
+    return {**agent, "tools": tools, "mcp_servers": statuses}
 
 
 def main() -> None:

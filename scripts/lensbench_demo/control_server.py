@@ -40,8 +40,8 @@ def main() -> None:
         request = json.loads(line)
         if "id" in request:
             result = reply(request["method"], request.get("params", {}))
-            said = {"error": {"code": -32601, "message": "no such method"}} if result is None else {"result": result}
-            print(json.dumps({"jsonrpc": "2.0", "id": request["id"], **said}), flush=True)
+            answer = {"error": {"code": -32601, "message": "no such method"}} if result is None else {"result": result}
+            print(json.dumps({"jsonrpc": "2.0", "id": request["id"], **answer}), flush=True)
 
 
 if __name__ == "__main__":

@@ -140,18 +140,18 @@ def _config(control: Control, folder: Path, servers_checked: bool) -> dict[str, 
 def _plant(control: Control, folder: Path) -> Planted:
     """Writes the words file; returns the scores of the answers."""
     rng = random.Random(SEED)
-    planted: Planted = {}
+    plan: Planted = {}
     words: dict[str, dict[str, list[str]]] = {}
     tasks = read_scenarios([str(folder / "tasks.yaml")], imported=True).tasks
     for number, task in enumerate(tasks):
-        said = words[sha256(prompt_of(task).encode())] = {}
+        words_of_task = words[sha256(prompt_of(task).encode())] = {}
         for condition, name in control.servers.items():
             lift = control.lifts and condition == control.treatment and number % 2
-            stated = rng.sample(task.criteria, rng.randint(control.least, control.most) + lift)
-            said[name] = [statement(criterion) for criterion in stated]
-            planted[task.id, condition] = Fraction(len(stated), CRITERIA)
+            criteria = rng.sample(task.criteria, rng.randint(control.least, control.most) + lift)
+            words_of_task[name] = [statement(criterion) for criterion in criteria]
+            plan[task.id, condition] = Fraction(len(criteria), CRITERIA)
     write_json(folder / "words.json", words)
-    return planted
+    return plan
 
 
 def statement(criterion: Criterion) -> str:

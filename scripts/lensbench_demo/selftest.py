@@ -73,42 +73,42 @@ def _finding(control: Control, project: Path) -> ControlOutcome:
             return ControlOutcome(
                 control.name, control.expected, f"skipped: it needs the sandbox ({sandbox.reason})", ok=True
             )
-        ok, found = (_broken if control == BROKEN_SERVER else _known)(control, project)
+        ok, outcome = (_broken if control == BROKEN_SERVER else _known)(control, project)
     except UserError as error:
-        ok, found = False, str(error)
+        ok, outcome = False, str(error)
     except (OSError, ValueError, LookupError, TypeError) as error:
-        ok, found = False, f"unreadable results: {error!r}"
-    return ControlOutcome(control.name, control.expected, found, ok)
+        ok, outcome = False, f"unreadable results: {error!r}"
+    return ControlOutcome(control.name, control.expected, outcome, ok)
 
 
 def _known(control: Control, project: Path) -> tuple[bool, str]:
     """Runs a control in which all runs are valid."""
-    planted = make_project(control, project)
-    return judge(control, planted, _results(control, project))
+    plan = make_project(control, project)
+    return judge(control, plan, _results(control, project))
 
 
-def judge(control: Control, planted: Planted, results: Results[float]) -> tuple[bool, str]:
+def judge(control: Control, plan: Planted, results: Results[float]) -> tuple[bool, str]:
     """Whether the results are as expected, and a description.
 
     Every run must have its planted score, and the delta must follow from these scores. The interval must contain the
     true difference, and may be missing only when nothing varies. A difference must be claimed exactly when there is
     one."""
     scores = {(run["task"], run["condition"]): run["score"] for run in results["runs"]}
-    wrong = [key for key, score in planted.items() if scores.get(key) != float(score)]
+    wrong = [key for key, score in plan.items() if scores.get(key) != float(score)]
     comparison = results["estimates"][control.treatment]
     overall, verdict = comparison["score"]["overall"], comparison["gate"].verdict
     delta, low, high = overall.delta, overall.low, overall.high
     holds = control.least == control.most if low is None or high is None else low <= control.delta <= high
-    sound = not wrong and scores.keys() == planted.keys() and _is_delta(control, planted, delta)
+    sound = not wrong and scores.keys() == plan.keys() and _is_delta(control, plan, delta)
     ok = sound and holds and (verdict == "GO" if control.delta else verdict not in CLAIMS)
     interval = "no interval" if low is None else f"interval {_points(low)} to {_points(high)}"
     means = ", ".join(f"{name} {_mean(control, results, name)}" for name in control.servers)
-    right = f"{len(planted) - len(wrong)} of {len(planted)} scores right"
+    right = f"{len(plan) - len(wrong)} of {len(plan)} scores right"
     return ok, f"{right}, {means}, delta {_points(delta)}, {interval}, {verdict}"
 
 
-def _is_delta(control: Control, planted: Planted, delta: float | None) -> bool:
-    sides = [(score if condition == control.treatment else -score) for (_, condition), score in planted.items()]
+def _is_delta(control: Control, plan: Planted, delta: float | None) -> bool:
+    sides = [(score if condition == control.treatment else -score) for (_, condition), score in plan.items()]
     return delta is not None and abs(Fraction(delta) - sum(sides, Fraction(0)) / control.tasks) < Fraction(1, 10**5)
 
 
@@ -126,26 +126,26 @@ def _broken(control: Control, project: Path) -> tuple[bool, str]:
     """A server that does not start: the preflight fails; without the preflight, runs that need the server are
     discarded."""
     make_project(control, project)
-    exit_code, said = _start(control, project)
-    made = len(list(RunFolder(project / "bench" / control.name).runs.glob("**/*.md")))
-    if made or exit_code != 1 or "the preflight failed" not in said:
-        return False, f"not refused by the preflight, {made} runs made, exit code {exit_code}: {_trouble(said)}"
+    exit_code, output = _start(control, project)
+    runs_made = len(list(RunFolder(project / "bench" / control.name).runs.glob("**/*.md")))
+    if runs_made or exit_code != 1 or "the preflight failed" not in output:
+        return False, f"not refused by the preflight, {runs_made} runs made, exit code {exit_code}: {_trouble(output)}"
     make_project(control, project, servers_checked=False)
     results = _results(control, project)
     runs = Counter((run["condition"], run["reason"] or run["status"]) for run in results["runs"])
-    known = {(control.baseline, "scored"): control.tasks, (control.treatment, "mcp_failed"): control.tasks}
+    expectation = {(control.baseline, "scored"): control.tasks, (control.treatment, "mcp_failed"): control.tasks}
     delta = results["comparisons"][control.treatment]["measures"]["score"]["delta"]
     verdict = results["estimates"][control.treatment]["gate"].verdict
-    counted = ", ".join(f"{count} {condition} {word}" for (condition, word), count in sorted(runs.items()))
-    ok = runs == known and delta is None and verdict == "INCONCLUSIVE"
-    return ok, f"refused; without the preflight {counted}, delta {_points(delta)}, {verdict}"
+    counts = ", ".join(f"{count} {condition} {word}" for (condition, word), count in sorted(runs.items()))
+    ok = runs == expectation and delta is None and verdict == "INCONCLUSIVE"
+    return ok, f"refused; without the preflight {counts}, delta {_points(delta)}, {verdict}"
 
 
 def _results(control: Control, project: Path) -> Results[float]:
     """The content of results.json after the whole pipeline. Raises UserError when it fails."""
-    exit_code, said = _start(control, project)
+    exit_code, output = _start(control, project)
     if exit_code:
-        raise UserError(f"the pipeline failed: {_trouble(said)}")
+        raise UserError(f"the pipeline failed: {_trouble(output)}")
     return read_typed(RunFolder(project / "bench" / control.name).results_json, Results[float])
 
 
@@ -155,16 +155,16 @@ def _start(control: Control, project: Path) -> tuple[int, str]:
         *(sys.executable, "-m", "snakemake", f"bench/{control.name}/results.json", "--cores", "2"),
         *("--snakefile", str(ROOT / "Snakefile"), "--configfile", "config.yaml"),
     ]
-    ended = subprocess.run(
+    process = subprocess.run(
         argv, cwd=project, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, encoding="utf-8"
     )
-    write_atomic(project / "snakemake.log", ended.stdout)
-    return ended.returncode, ended.stdout
+    write_atomic(project / "snakemake.log", process.stdout)
+    return process.returncode, process.stdout
 
 
-def _trouble(said: str) -> str:
+def _trouble(output: str) -> str:
     """The most informative line of Snakemake's output: the error of a program, else Snakemake's own."""
-    lines = [line.strip() for line in said.splitlines() if line.strip()] or ["it printed nothing"]
+    lines = [line.strip() for line in output.splitlines() if line.strip()] or ["it printed nothing"]
     causes = (line for form in (r"(\w+E|e)rror: ", r"(?i).*\berror\b") for line in lines if re.match(form, line))
     return next(causes, lines[-1])
 
@@ -183,12 +183,12 @@ def _folder(keep: Path | None) -> Iterator[Path]:
 
 
 def _chosen(names: Sequence[str]) -> list[Control]:
-    known = {control.name: control for control in CONTROLS}
-    if unknown := [name for name in names if name not in known]:
+    by_name = {control.name: control for control in CONTROLS}
+    if unknown := [name for name in names if name not in by_name]:
         raise UserError(
-            f"there is no control {unknown[0]!r}; known are {', '.join(known)}{did_you_mean(unknown[0], known)}"
+            f"there is no control {unknown[0]!r}; known are {', '.join(by_name)}{did_you_mean(unknown[0], by_name)}"
         )
-    return [known[name] for name in names] or list(CONTROLS)
+    return [by_name[name] for name in names] or list(CONTROLS)
 
 
 def main() -> None:
@@ -201,7 +201,7 @@ def main() -> None:
     parser.add_argument("--keep", type=Path, metavar="FOLDER", help="keep the projects in this new folder")
     arguments = parser.parse_args()
     controls = _chosen(arguments.controls)
-    tried = code_hash(ROOT)
+    code = code_hash(ROOT)
     is_whole = not arguments.controls
     findings = []
     with _folder(arguments.keep) as folder:
@@ -211,10 +211,10 @@ def main() -> None:
             findings.append(finding)
             print(finding.line, flush=True)
     if is_whole:
-        kept = {"lensbench": __version__, "code_sha256": tried, "findings": [asdict(each) for each in findings]}
-        write_json(record_file(ROOT), kept)
-    if failed := [finding.control for finding in findings if not finding.ok]:
-        raise UserError(f"the self-test failed ({', '.join(failed)}): do not trust results computed with this code")
+        record = {"lensbench": __version__, "code_sha256": code, "findings": [asdict(item) for item in findings]}
+        write_json(record_file(ROOT), record)
+    if failures := [finding.control for finding in findings if not finding.ok]:
+        raise UserError(f"the self-test failed ({', '.join(failures)}): do not trust results computed with this code")
 
 
 if __name__ == "__main__":

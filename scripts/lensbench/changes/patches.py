@@ -92,7 +92,7 @@ def _without_ignored(own: Path, tree: Path, files: list[bytes]) -> list[bytes]:
     at = (f"--git-dir={own}", f"--work-tree={tree}")
     given = b"".join(b"./%s\0" % file for file in files)  # no name is taken for a pattern with a meaning of its own
     try:
-        ignored = set(git(tree, *at, "check-ignore", "-z", "--stdin", given=given).split(b"\0"))
+        ignored = set(git(tree, *at, "check-ignore", "-z", "--stdin", stdin=given).split(b"\0"))
     except GitError:  # exit code 1: none is ignored
         return files
     return [file for file in files if b"./" + file not in ignored]
@@ -105,7 +105,7 @@ def _snapshot(own: Path, tree: Path, files: list[bytes]) -> str:
     gone = [path for path in known if not os.path.lexists(place := os.path.join(os.fsencode(tree), path))
             or (os.path.isdir(place) and not os.path.islink(place))]  # fmt: skip
     for option, paths in (("--force-remove", gone), ("--add", files)):
-        git(tree, *at, "update-index", option, "--replace", "-z", "--stdin", given=b"\0".join(paths))
+        git(tree, *at, "update-index", option, "--replace", "-z", "--stdin", stdin=b"\0".join(paths))
     return git(tree, *at, "write-tree").decode().strip()
 
 
@@ -114,7 +114,7 @@ def patch_size(patch: bytes, scratch: Path) -> PatchSize:
     if not patch.strip():
         return NOTHING
     try:
-        said = git(scratch, "apply", "--numstat", "-z", "-", given=patch, variables=_nowhere(scratch))
+        said = git(scratch, "apply", "--numstat", "-z", "-", stdin=patch, variables=_nowhere(scratch))
     except GitError as error:
         raise PatchError(str(error)) from None
     rows = [row.split("\t", 2) for row in said.decode(errors="surrogateescape").split("\0") if row]
@@ -142,7 +142,7 @@ def apply_patch(patch: bytes, copy: Path, scratch: Path, but: Iterable[str] = ()
     try:
         git(
             copy, f"--git-dir={own}", f"--work-tree={copy}", "apply", "--whitespace=nowarn", *left_out, "-",
-            given=patch,
+            stdin=patch,
         )  # fmt: skip
     except GitError as error:
         raise PatchError(str(error)) from None

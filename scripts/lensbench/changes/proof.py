@@ -188,7 +188,7 @@ def _seen(tree: Path, path: str, data: bytes) -> str:
         return ""  # the pinned version itself has nothing new
     new = {line.strip() for line in data.splitlines() if line not in known and len(line.strip()) >= _LONG_LINE}
     try:
-        blob = git(tree, "hash-object", "--stdin", "--no-filters", given=data).decode().strip()
+        blob = git(tree, "hash-object", "--stdin", "--no-filters", stdin=data).decode().strip()
         objects = git(tree, "rev-list", "--objects", "--all").decode(errors="replace").split("\n")
         if data.strip() and any(line.startswith(blob) for line in objects):
             return f"its content is object {blob[:12]} of the history"

@@ -53,18 +53,18 @@ def comparisons(plan: Plan) -> dict[str, Sides]:
     """Every two conditions by the name of their comparison: treatments against the baseline have their own names, and
     two treatments a name such as `v2 against v1`: the later one of the plan first, or as `gate.comparisons` names them.
     """
-    named = {name: Sides(name, plan["baseline"]) for name in treatments(plan)}
+    sides = {name: Sides(name, plan["baseline"]) for name in treatments(plan)}
     for earlier, later in combinations(treatments(plan), 2):
-        turned = f"{earlier} against {later}"
-        is_turned = turned in plan["gate"].get("comparisons", ())
-        named |= {turned: Sides(earlier, later)} if is_turned else {f"{later} against {earlier}": Sides(later, earlier)}
-    return named
+        is_reverse = f"{earlier} against {later}" in plan["gate"].get("comparisons", ())
+        first, second = (earlier, later) if is_reverse else (later, earlier)
+        sides[f"{first} against {second}"] = Sides(first, second)
+    return sides
 
 
 def decided_comparisons(plan: Plan) -> dict[str, Sides]:
     """The comparisons that the gate decides: all against the baseline, and those that `gate.comparisons` names."""
-    wanted = {*treatments(plan), *plan["gate"].get("comparisons", ())}
-    return {name: sides for name, sides in comparisons(plan).items() if name in wanted}
+    names = {*treatments(plan), *plan["gate"].get("comparisons", ())}
+    return {name: sides for name, sides in comparisons(plan).items() if name in names}
 
 
 _SHORT = 12
@@ -73,11 +73,11 @@ _SHORT = 12
 def brings(condition: PlannedCondition) -> str:
     """Everything in which a condition may differ from others, with short hashes: `CLAUDE.md (1f0c...)`."""
     files = {"MCP file": condition["mcp_sha256"], **condition.get("files", {})}
-    named = [f"{name} ({digest[:_SHORT]})" for name, digest in files.items() if digest]
+    parts = [f"{name} ({digest[:_SHORT]})" for name, digest in files.items() if digest]
     commands = {"setup": condition.get("setup", ()), "teardown": condition.get("teardown", ())}
     commands |= {"writes": condition.get("writes", ())}
-    named += [f"{word} {' '.join(command)}" for word, command in commands.items() if command]
-    return ", ".join([*named, *(f"agent.{key} {value}" for key, value in condition.get("agent", {}).items())])
+    parts += [f"{word} {' '.join(command)}" for word, command in commands.items() if command]
+    return ", ".join([*parts, *(f"agent.{key} {value}" for key, value in condition.get("agent", {}).items())])
 
 
 def fill_mcp_file(condition: PlannedCondition, values: Mapping[str, str]) -> str:
@@ -142,14 +142,14 @@ def _texts(value: Any) -> Iterator[str]:
 def mcp_secrets(plan: Plan) -> dict[str, str]:
     """The secrets in the MCP files of all planned conditions, by name: those that are written there, and the values of
     the environment variables that are named there."""
-    found: dict[str, str] = {}
+    secrets: dict[str, str] = {}
     for _, servers in mcp_servers(plan["conditions"].values()):
         names = {match[1] for text in _texts(servers) for match in _VARIABLE.finditer(text)} - {*OF_THE_RUN}
         values = {name: os.environ.get(name, "") for name in sorted(names)}
         values = {name: value for name, value in values.items() if value and is_secret(name, value)}
         whole = literal_secrets(filled(servers, os.environ)).items()
-        found |= values | {name: text for name, text in whole if not any(value in text for value in values.values())}
-    return found
+        secrets |= values | {name: text for name, text in whole if not any(value in text for value in values.values())}
+    return secrets
 
 
 def filled(value: Any, values: Mapping[str, str]) -> Any:
@@ -179,12 +179,12 @@ def run_command(condition: PlannedCondition, name: Command, workspace: str) -> s
     argv = filled_command(command, workspace)
     limit_s = condition["setup_s"]
     try:
-        last, ended = run_process(argv, os.environ, os.getcwd(), limit_s, subprocess.STDOUT, _last_line)
+        last, end = run_process(argv, os.environ, os.getcwd(), limit_s, subprocess.STDOUT, _last_line)
     except OSError as error:
         return f"{name} cannot be started: {argv[0]}: {error.strerror}"
-    if ended.exit_code == 0:
+    if end.exit_code == 0:
         return ""
-    how = f"not done in {limit_s:g} s" if ended.timed_out else f"exit code {ended.exit_code}"
+    how = f"not done in {limit_s:g} s" if end.timed_out else f"exit code {end.exit_code}"
     return f"{name} failed, {how}" + (f": {last}" if last else "")
 
 

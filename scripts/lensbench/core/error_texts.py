@@ -32,13 +32,13 @@ class ErrorTexts:
         """The shortened answer when it is an error of a tool (`mcp__<server>__<name>`); "" otherwise."""
         if not tool.startswith("mcp__"):
             return ""
-        given = self._patterns.get(tool.split("__")[1])
-        if given is None:
+        patterns = self._patterns.get(tool.split("__")[1])
+        if patterns is None:
             is_error = len(answer) < REFUSAL and bool(UNKNOWN_WORKSPACE.search(answer))
         else:
             import re2  # imported only when needed, since every run imports this module
 
-            is_error = any(re2.search(pattern, answer[:LONGEST]) for pattern in given)
+            is_error = any(re2.search(pattern, answer[:LONGEST]) for pattern in patterns)
         return " ".join(answer.split())[:200] if is_error else ""
 
 
@@ -51,10 +51,10 @@ def useless_servers(calls: Iterable[tuple[str, str, bool]]) -> dict[str, str]:
     result or "", whether it failed in any way)."""
     texts: dict[str, str] = {}
     useful: set[str] = set()
-    for tool, said, failed in calls:
+    for tool, error, is_error in calls:
         server = tool.split("__")[1] if tool.startswith("mcp__") else ""
-        if said:
-            texts.setdefault(server, said)
-        elif not failed:
+        if error:
+            texts.setdefault(server, error)
+        elif not is_error:
             useful.add(server)
-    return {server: said for server, said in texts.items() if server not in useful}
+    return {server: error for server, error in texts.items() if server not in useful}

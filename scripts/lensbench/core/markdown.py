@@ -41,9 +41,9 @@ def placed_html(text: str) -> str:
             places.enter(*token.map)
         if token.type in ("heading_open", "heading_close"):
             token.tag = f"h{min(6, int(token.tag[1:]) + 3)}"
-        for each in [token, *_with_targets(token.children or ())]:
-            if each.type in ("text", "code_inline", "fence", "code_block"):
-                each.meta["html"] = "".join(places.spans(each.content))
+        for part in [token, *_with_targets(token.children or ())]:
+            if part.type in ("text", "code_inline", "fence", "code_block"):
+                part.meta["html"] = "".join(places.spans(part.content))
     html = _parser().renderer.render(tokens, _parser().options, {})
     return nh3.clean(html, tags=_TAGS, attributes=_ATTRIBUTES)
 
@@ -58,12 +58,12 @@ def _parser() -> MarkdownIt:
 
 def _with_targets(tokens: Iterable[Token]) -> Iterator[Token]:
     """The tokens, with the link target added at the end of a link, unless its text is the target."""
-    opened: Token | None = None
+    link: Token | None = None
     for token in tokens:
         if token.type == "link_open":
-            opened = token
-        elif token.type == "link_close" and opened and opened.markup != "autolink":
-            token.meta["target"] = opened.attrGet("href")
+            link = token
+        elif token.type == "link_close" and link and link.markup != "autolink":
+            token.meta["target"] = link.attrGet("href")
         yield token
 
 
@@ -85,17 +85,17 @@ class _Places:
     def spans(self, content: str) -> Iterator[str]:
         """The content as HTML, line by line; a line that is spelled differently, word by word."""
         for line in content.splitlines(keepends=True):
-            if placed := self._span(line):
-                yield placed
+            if span := self._span(line):
+                yield span
             else:
                 yield from (self._span(word) or escape(word) for word in _WORDS.split(line))
 
     def _span(self, piece: str) -> str:
-        found = self.text.find(piece, self.at, min(self.end, self.at + len(piece) + _AHEAD)) if piece.strip() else -1
-        if found < 0:
+        start = self.text.find(piece, self.at, min(self.end, self.at + len(piece) + _AHEAD)) if piece.strip() else -1
+        if start < 0:
             return ""
-        self.at = found + len(piece)
-        return f'<span data-p="{found + bisect_left(self.wide, found)}">{escape(piece)}</span>'
+        self.at = start + len(piece)
+        return f'<span data-p="{start + bisect_left(self.wide, start)}">{escape(piece)}</span>'
 
 
 def _placed(_: RendererHTML, tokens: Sequence[Token], index: int, *__: Any) -> str:

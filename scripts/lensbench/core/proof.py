@@ -18,8 +18,6 @@ class SelftestStatus(TypedDict):
 
     state: Literal["passed", "failed", "not run"]
     """The outcome; `not run` also when it was run with other code."""
-    failed: list[str]
-    """The controls that failed."""
     sentence: str
     """The sentence for the results."""
 
@@ -29,16 +27,16 @@ def status(root: Path = ROOT) -> SelftestStatus:
     try:
         record = json.loads(record_file(root).read_text(encoding="utf-8"))
         current = record["code_sha256"] == code_hash(root)
-        passed, failed = ([each["control"] for each in record["findings"] if each["ok"] is ok] for ok in (True, False))
+        passes, failures = ([x["control"] for x in record["findings"] if x["ok"] is ok] for ok in (True, False))
     except (OSError, ValueError, KeyError, TypeError):
         current = False
     if not current:
         sentence = "The self-test was not run with this code; `lensbench selftest` runs it."
-        return {"state": "not run", "failed": [], "sentence": sentence}
-    if failed:
-        sentence = f"The self-test FAILED with this code: {', '.join(failed)}."
-        return {"state": "failed", "failed": failed, "sentence": sentence}
-    return {"state": "passed", "failed": [], "sentence": f"The self-test passed with this code: {', '.join(passed)}."}
+        return {"state": "not run", "sentence": sentence}
+    if failures:
+        sentence = f"The self-test FAILED with this code: {', '.join(failures)}."
+        return {"state": "failed", "sentence": sentence}
+    return {"state": "passed", "sentence": f"The self-test passed with this code: {', '.join(passes)}."}
 
 
 def code_hash(root: Path = ROOT) -> str:

@@ -126,10 +126,10 @@ def bounded(outcome: Outcome) -> Outcome:
 
 
 def _bounded_calls(calls: tuple[Call, ...]) -> tuple[Call, ...]:
-    kept = tuple(replace(call, name=call.name[:MAX_NAME]) for call in calls[:MAX_NAMES])
+    first = tuple(replace(call, name=call.name[:MAX_NAME]) for call in calls[:MAX_NAMES])
     left = calls[MAX_NAMES:]
     others = (Call(OTHERS, sum(call.count for call in left), sum(call.errors for call in left)),) if left else ()
-    return kept + others
+    return first + others
 
 
 @dataclass(frozen=True)

@@ -159,13 +159,13 @@ def entries(folder: Path, run: RunId) -> list[Entry]:
 def all_entries(folder: Path) -> Iterator[tuple[str, list[Entry]]]:
     """The stem and the attempts of every run that has one; two folder listings for each run."""
     top = str(RunFolder(folder).attempts)
-    return ((stem, found) for stem in sorted(_stems(top)) if (found := _entries(f"{top}/{stem}")))
+    return ((stem, attempts) for stem in sorted(_stems(top)) if (attempts := _entries(f"{top}/{stem}")))
 
 
 def run_files(folder: Path, run: RunId) -> Entry:
     """The newest attempt of a run that has an answer; an entry without files when there is none."""
-    found = entries(folder, run)
-    return found[-1] if found else Entry(RunFolder(folder).attempts / run.stem / "1")
+    attempts = entries(folder, run)
+    return attempts[-1] if attempts else Entry(RunFolder(folder).attempts / run.stem / "1")
 
 
 def state_of(attempts: Sequence[Entry], max_rounds: int) -> State:
@@ -181,8 +181,8 @@ def state_of(attempts: Sequence[Entry], max_rounds: int) -> State:
 
 def rounds(attempts: Iterable[Entry]) -> list[tuple[Entry, Discard]]:
     """The discarded attempts of a run that ended a round: those that the runner repeated at once are none."""
-    discarded = ((entry, entry.read_discard()) for entry in attempts if DISCARD in entry.files)
-    return [(entry, discard) for entry, discard in discarded if discard.ends_round]
+    discards = ((entry, entry.read_discard()) for entry in attempts if DISCARD in entry.files)
+    return [(entry, discard) for entry, discard in discards if discard.ends_round]
 
 
 def new_entry(folder: Path, run: RunId) -> Entry:
@@ -214,9 +214,9 @@ def shown_stems(folder: Path) -> frozenset[str]:
 
 def stale_views(folder: Path, runs: Iterable[RunId], max_rounds: int, store: Store | None = None) -> list[RunId]:
     """The runs that are to be repeated, although an answer is shown."""
-    shown, store = shown_stems(folder), dict(all_entries(folder)) if store is None else store
-    shown_runs = [(run, stem) for run in runs if (stem := run.stem) in shown]
-    return [run for run, stem in shown_runs if not state_of(store.get(stem, ()), max_rounds).is_final]
+    stems, store = shown_stems(folder), dict(all_entries(folder)) if store is None else store
+    views = [(run, stem) for run in runs if (stem := run.stem) in stems]
+    return [run for run, stem in views if not state_of(store.get(stem, ()), max_rounds).is_final]
 
 
 def withdraw(folder: Path, runs: Iterable[RunId], max_rounds: int, store: Store | None = None) -> list[RunId]:
@@ -255,14 +255,14 @@ def note_made(folder: Path, wave: int, entry: Entry) -> None:
 
 def _entries(top: str) -> list[Entry]:
     numbers = sorted(filter(str.isdecimal, _names(top)), key=int)
-    found = ((f"{top}/{number}", _names(f"{top}/{number}")) for number in numbers)
-    return [Entry(Path(place), frozenset(names)) for place, names in found if ANSWER in names]
+    listings = ((f"{top}/{number}", _names(f"{top}/{number}")) for number in numbers)
+    return [Entry(Path(place), frozenset(names)) for place, names in listings if ANSWER in names]
 
 
 def _stems(top: str) -> Iterator[str]:
     """The names in a folder, and in its folders of trials."""
     for name in _names(top):
-        yield from (f"{name}/{each}" for each in _names(f"{top}/{name}")) if _is_trial(name) else (name,)
+        yield from (f"{name}/{inner}" for inner in _names(f"{top}/{name}")) if _is_trial(name) else (name,)
 
 
 def _names(folder: str) -> list[str]:

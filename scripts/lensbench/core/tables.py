@@ -68,10 +68,10 @@ def read_table(path: Path, row: type[Any] = dict) -> list[Any]:
             rows: list[Any] = list(csv.DictReader(file))
     except (OSError, csv.Error, UnicodeDecodeError) as error:
         raise UserError(f"{path}: cannot be read ({error}); delete it, and the next start rebuilds it") from None
-    if any(None in each or None in each.values() for each in rows):
+    if any(None in line or None in line.values() for line in rows):
         raise UserError(f"{path}: a row is cut off; delete the file, and the next start rebuilds it")
-    for each in rows:
-        each.update({key: value[1:] for key, value in each.items() if value.startswith("'")})
+    for line in rows:
+        line.update({key: value[1:] for key, value in line.items() if value.startswith("'")})
     return rows
 
 

@@ -56,10 +56,10 @@ Many = Annotated[tuple[Item, ...], Field(strict=False)]
 
 
 def _one_line(text: str) -> str:
-    folded = " ".join(text.split())
-    if not folded:
+    line = " ".join(text.split())
+    if not line:
         raise ValueError("is empty")
-    return folded
+    return line
 
 
 UNWRITTEN = "WRITE:"
@@ -69,12 +69,12 @@ UNWRITTEN = "WRITE:"
 def _trimmed(text: str) -> str:
     if "\0" in text:
         raise ValueError("has a NUL character, which cannot be passed to programs; remove it")
-    trimmed = text.replace("\r\n", "\n").replace("\r", "\n").strip()
-    if not trimmed:
+    content = text.replace("\r\n", "\n").replace("\r", "\n").strip()
+    if not content:
         raise ValueError("is empty")
-    if trimmed.startswith(UNWRITTEN):
+    if content.startswith(UNWRITTEN):
         raise ValueError("is not written yet; replace it with the question")
-    return trimmed
+    return content
 
 
 OneLine = Annotated[str, AfterValidator(_one_line)]
@@ -92,11 +92,11 @@ class Regex(Strict):
         options.log_errors = False
         options.max_mem = 1 << 20
         try:
-            compiled = re2.compile(self.regex, options)
+            pattern = re2.compile(self.regex, options)
         except re2.error as error:
             reason = error.args[0].decode() if isinstance(error.args[0], bytes) else error.args[0]
             raise ValueError(f"does not compile as an RE2 pattern: {reason}") from None
-        if any(found.start() == found.end() for text in ("", "a b") for found in compiled.finditer(text)):
+        if any(match.start() == match.end() for text in ("", "a b") for match in pattern.finditer(text)):
             raise ValueError("matches the empty string, so every answer would state it")
         return self
 
@@ -227,8 +227,8 @@ class Criterion(Strict):
     def sought(self) -> tuple[Pattern, ...]:
         """All patterns for Met and Partial."""
         parts = (part.of if isinstance(part, AtLeast) else part for part in self.partial.values())
-        counted = self.at_least.of if self.at_least else ()
-        return (*self.all_of, *self.any_of, *counted, *(pattern for part in parts for pattern in part))
+        choices = self.at_least.of if self.at_least else ()
+        return (*self.all_of, *self.any_of, *choices, *(pattern for part in parts for pattern in part))
 
     @model_validator(mode="after")
     def _patterns_belong_together(self) -> Self:

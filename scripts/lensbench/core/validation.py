@@ -74,46 +74,46 @@ def _name(path: KeyPath, value: Any) -> str:
 
 
 def _sentence(problem: dict[str, Any], path: KeyPath, model: type[BaseModel]) -> str:
-    kind, given = problem["type"], problem.get("input")
+    kind, value = problem["type"], problem.get("input")
     if kind == "extra_forbidden":
         return _unknown(str(path[-1]), path[:-1], model)
     if kind == "value_error":
         return str(problem["ctx"]["error"])
     if kind == "string_pattern_mismatch":
         pattern = problem["ctx"]["pattern"]
-        return f"is {given!r}; {PATTERN_WORDS.get(pattern, 'it must fit ' + pattern)}"
-    if given is None and kind in _WANTED:
+        return f"is {value!r}; {PATTERN_WORDS.get(pattern, 'it must fit ' + pattern)}"
+    if value is None and kind in _WANTED:
         return f"is empty; {_EMPTY.get(kind, 'write a value, or remove the key')}"
-    wanted = _WANTED.get(kind) or problem["msg"].removeprefix("Input ").removeprefix("Value error, ")
-    wanted = wanted.replace("should be '', ", "should be ")
+    advice = _WANTED.get(kind) or problem["msg"].removeprefix("Input ").removeprefix("Value error, ")
+    advice = advice.replace("should be '', ", "should be ")
     if kind == "missing":
-        return wanted
+        return advice
     if _SECRETS & set(path):
-        return f"{wanted}; write names of environment variables, not their values"
-    shown = "a mapping" if isinstance(given, dict) else "a list" if isinstance(given, list) else repr(given)
-    return f"{wanted}, not {shown}{_example(kind, given, path, model) or _yaml_hint(kind, given)}"
+        return f"{advice}; write names of environment variables, not their values"
+    shape = "a mapping" if isinstance(value, dict) else "a list" if isinstance(value, list) else repr(value)
+    return f"{advice}, not {shape}{_example(kind, value, path, model) or _yaml_hint(kind, value)}"
 
 
 def _unknown(key: str, section: KeyPath, model: type[BaseModel]) -> str:
     """What to do with a key that is none of its section: it may belong into another one."""
-    here_known = {name: None for each in _models_at(model, section) for name in each.model_fields}
-    if key == "name" and section and here_known:  # each section means something else by it
-        return f"is not a key of {'.'.join(map(str, section))!r}; its keys are {some_of([*here_known], 6)}"
+    own_keys = {name: None for field in _models_at(model, section) for name in field.model_fields}
+    if key == "name" and section and own_keys:  # each section means something else by it
+        return f"is not a key of {'.'.join(map(str, section))!r}; its keys are {some_of([*own_keys], 6)}"
     if homes := sorted((home for name, home in _places(model) if name == key), key=len):
         home, here = (f"{'.'.join(map(str, path))!r}" if path else "the top level" for path in (homes[0], section))
         return f"is a key of {home}, not of {here}; move it there"
-    known = sorted({name for name, _ in _places(model)})
-    hint = did_you_mean(key, here_known) or did_you_mean(key, known)
+    keys = sorted({name for name, _ in _places(model)})
+    hint = did_you_mean(key, own_keys) or did_you_mean(key, keys)
     return f"is not a key that lensbench knows{hint or '; remove it'}"
 
 
-def _example(kind: str, given: Any, path: KeyPath, model: type[BaseModel]) -> str:
+def _example(kind: str, value: Any, path: KeyPath, model: type[BaseModel]) -> str:
     """How to write a plain value where a list or a mapping is wanted, or a number with a unit; "" for others."""
-    if kind == "float_parsing" and (number := re.search(r"\d+(\.\d+)?", given)) and not _EXPONENT.fullmatch(given):
+    if kind == "float_parsing" and (number := re.search(r"\d+(\.\d+)?", value)) and not _EXPONENT.fullmatch(value):
         return f"; write {number[0]}"
-    if isinstance(given, (dict, list)):
+    if isinstance(value, (dict, list)):
         return "; begin each item with `- `" if kind == "tuple_type" else ""
-    text = printable(str(given).lower() if isinstance(given, bool) else str(given).removeprefix("$"))
+    text = printable(str(value).lower() if isinstance(value, bool) else str(value).removeprefix("$"))
     if kind == "tuple_type":
         return f"; write [{', '.join(text.replace(',', ' ').split())}]"
     if kind == "model_type":
@@ -121,18 +121,18 @@ def _example(kind: str, given: Any, path: KeyPath, model: type[BaseModel]) -> st
     return ""
 
 
-def _yaml_hint(kind: str, given: Any) -> str:
+def _yaml_hint(kind: str, value: Any) -> str:
     """What to write when YAML read a value differently than intended; "" otherwise."""
-    if kind == "literal_error" and isinstance(given, bool):
+    if kind == "literal_error" and isinstance(value, bool):
         return "; YAML reads yes, no, on and off as true and false"
-    if kind == "string_type" and isinstance(given, bool):
+    if kind == "string_type" and isinstance(value, bool):
         return "; put it in quotes: YAML reads yes, no, on and off as true and false"
-    if kind == "string_type" and isinstance(given, (int, float)):
+    if kind == "string_type" and isinstance(value, (int, float)):
         return "; put it in quotes, or begin it with a letter (on a command line): YAML reads it as a number"
-    if kind == "string_type" and isinstance(given, date):
+    if kind == "string_type" and isinstance(value, date):
         return "; put it in quotes: YAML reads it as a date"
-    if kind in ("int_type", "float_type", "int_parsing", "float_parsing") and _EXPONENT.fullmatch(str(given)):
-        return f"; write {float(given):g}: YAML reads {given} as text"
+    if kind in ("int_type", "float_type", "int_parsing", "float_parsing") and _EXPONENT.fullmatch(str(value)):
+        return f"; write {float(value):g}: YAML reads {value} as text"
     return ""
 
 
@@ -149,7 +149,7 @@ def _models_at(model: type[BaseModel], path: KeyPath) -> list[type[BaseModel]]:
     """The models that the value at `path` may have."""
     models = [model]
     for part in path:
-        fields = [each.model_fields[part] for each in models if isinstance(part, str) and part in each.model_fields]
+        fields = [kind.model_fields[part] for kind in models if isinstance(part, str) and part in kind.model_fields]
         models = [inner for item in fields for inner in _models(item.annotation)] or models
     return models
 

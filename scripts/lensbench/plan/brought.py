@@ -17,8 +17,8 @@ MOST_BYTES = 1_000_000
 def sources(condition: Condition, kind: str) -> dict[str, Path]:
     """The user's file for each path in the workspace. Skills are where the kind of agent looks for them."""
     folder, place = Path(condition.skills), programs()[kind].skills if kind in programs() else ""
-    found = [path for path in sorted(folder.rglob("*")) if path.is_file()] if condition.skills and place else []
-    skills = {f"{place}/{path.relative_to(folder).as_posix()}": path for path in found}
+    files = [path for path in sorted(folder.rglob("*")) if path.is_file()] if condition.skills and place else []
+    skills = {f"{place}/{path.relative_to(folder).as_posix()}": path for path in files}
     return {**skills, **{path: Path(file) for path, file in condition.files.items()}}
 
 
@@ -30,8 +30,8 @@ def texts(condition: Condition, kind: str) -> dict[str, str]:
 def condition_files(config: Config) -> list[str]:
     """The user's files that conditions name: MCP files, and what is brought into the workspace."""
     conditions = config.conditions.values()
-    brought = (path for each in conditions for path in sources(each, config.agent.kind).values())
-    return [*(each.mcp for each in conditions if each.mcp), *dict.fromkeys(map(str, brought))]
+    files = (path for condition in conditions for path in sources(condition, config.agent.kind).values())
+    return [*(condition.mcp for condition in conditions if condition.mcp), *dict.fromkeys(map(str, files))]
 
 
 def problems(condition: Condition, kind: str) -> Iterator[tuple[KeyPath, str]]:

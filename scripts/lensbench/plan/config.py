@@ -185,8 +185,8 @@ class Agent(Strict):
         """All keys, as the frozen plan has them; those that older plans lack only if they are not the default."""
         new = {key for key in ("profile", "report") if getattr(self, key) == type(self).model_fields[key].default}
         settings: Any = self.model_dump(mode="json", exclude=new)
-        told: AgentSettings = settings
-        return told
+        result: AgentSettings = settings
+        return result
 
     @property
     def mapping(self) -> dict[str, str]:
@@ -209,8 +209,8 @@ class ModelJudge(Strict):
     @property
     def shown_name(self) -> str:
         """The name, given or made."""
-        made = re.sub(r"[^a-z0-9]+", "-", f"{self.agent.kind}-{self.agent.model}".lower()).strip("-")
-        return self.name or made[:32].strip("-")
+        default = re.sub(r"[^a-z0-9]+", "-", f"{self.agent.kind}-{self.agent.model}".lower()).strip("-")
+        return self.name or default[:32].strip("-")
 
 
 class Judging(Strict):
@@ -436,17 +436,17 @@ class Config(Strict):
     @classmethod
     def _rungs_of_the_ladder(cls, value: Any) -> Any:
         """The conditions that `ladder` means; those that are written go first."""
-        given = _of_a_name(value.get("ladder")) if isinstance(value, dict) else None
-        if not isinstance(given, dict) or not isinstance(value.get("conditions", {}), dict):
+        ladder = _of_a_name(value.get("ladder")) if isinstance(value, dict) else None
+        if not isinstance(ladder, dict) or not isinstance(value.get("conditions", {}), dict):
             return value
         agent = value.get("agent") if isinstance(value.get("agent"), dict) else {}
         program = programs().get(str(agent.get("kind")))
         file = (program and program.words) or "AGENTS.md"
-        words = {"files": {file: given["words"]}} if given.get("words") else {}
-        words |= {"skills": given["skills"]} if given.get("skills") else {}
-        server = {"mcp": given.get("mcp")}
+        words = {"files": {file: ladder["words"]}} if ladder.get("words") else {}
+        words |= {"skills": ladder["skills"]} if ladder.get("skills") else {}
+        server = {"mcp": ladder.get("mcp")}
         tools = [tool for tool in agent.get("tools", Agent().tools) or () if tool not in SEARCH]
-        only = {"only": {**server, **words, "agent": {"tools": tools}}} if _plain(given.get("only")) is True else {}
+        only = {"only": {**server, **words, "agent": {"tools": tools}}} if _plain(ladder.get("only")) is True else {}
         rungs = {"without": {}, "server": server, "words": words, "both": {**server, **words}, **only}
         return {**value, "conditions": {**rungs, **value.get("conditions", {})}}
 

@@ -17,11 +17,11 @@ _DATED = re.compile(r"\d{4}-\d{2}-\d{2}-\d{4}(-\d{1,4})?")
 
 def newest_dated(benches: Path) -> str:
     """The name of the newest dated run folder in `benches`; "" when there is none."""
-    found = [folder.name for folder in benches.glob("*-*-*-*") if _DATED.fullmatch(folder.name)]
-    begun = (
-        name for name in found if RunFolder(benches / name).plan.exists() or RunFolder(benches / name).attempts.exists()
+    names = [folder.name for folder in benches.glob("*-*-*-*") if _DATED.fullmatch(folder.name)]
+    starts = (
+        name for name in names if RunFolder(benches / name).plan.exists() or RunFolder(benches / name).attempts.exists()
     )
-    return max(begun, key=_place, default="")
+    return max(starts, key=_place, default="")
 
 
 def _place(name: str) -> tuple[str, int]:
@@ -35,7 +35,7 @@ def dated_run(plan: Plan, benches: Path) -> str:
     A new one is started by changes that a named run would reject: another agent, condition, prompt or repository.
     """
     newest = newest_dated(benches)
-    if newest and not any(changes(accepted, plan) for accepted in accepted_plans(benches / newest)):
+    if newest and not any(changes(plan_before, plan) for plan_before in accepted_plans(benches / newest)):
         return newest
     return new_dated(benches)
 

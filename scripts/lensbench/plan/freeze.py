@@ -59,10 +59,10 @@ def make_plan(config: Config, scenarios: ScenarioSet, accepted: list[str]) -> Pl
     """The plan: everything that a run depends on, as plain data. `accepted`: changes that the user accepted."""
     repositories = named_sources(scenarios)
     agent = config.agent.model_dump(mode="json", exclude_defaults=True)
-    brought = {name: texts(condition, config.agent.kind) for name, condition in config.conditions.items()}
-    arms = {name: _condition(condition, brought[name]) for name, condition in config.conditions.items()}
-    kept = {sha256(text.encode()): text for files in brought.values() for text in files.values()}
-    told = {"agent": agent, "conditions": arms, "baseline": config.baseline}
+    own_texts = {name: texts(condition, config.agent.kind) for name, condition in config.conditions.items()}
+    arms = {name: _condition(condition, own_texts[name]) for name, condition in config.conditions.items()}
+    texts_by_hash = {sha256(text.encode()): text for files in own_texts.values() for text in files.values()}
+    settings = {"agent": agent, "conditions": arms, "baseline": config.baseline}
     controls = {CLOSED_BOOK: _condition(Condition(), {})} if config.controls.closed_book else {}
     plan: Plan = {
         "format": FORMAT,
@@ -75,7 +75,7 @@ def make_plan(config: Config, scenarios: ScenarioSet, accepted: list[str]) -> Pl
         "controls": _dumped(config.controls),
         "agent": config.agent.settings,
         "agent_sha256": sha256(json.dumps(agent, sort_keys=True).encode()),
-        "model_mapping": ",".join(f"{asked}={served}" for asked, served in config.agent.mapping.items()),
+        "model_mapping": ",".join(f"{request}={answer}" for request, answer in config.agent.mapping.items()),
         "max_rounds": config.discards.max_rounds,
         "sandbox": {
             "mode": config.sandbox,
@@ -97,9 +97,9 @@ def make_plan(config: Config, scenarios: ScenarioSet, accepted: list[str]) -> Pl
         "accepted_changes": accepted,
         "warnings": [*config.warnings, *scenarios.warnings],
         "notes": list(config.notes),
-        "settings_sha256": sha256(json.dumps(told, sort_keys=True).encode()),
+        "settings_sha256": sha256(json.dumps(settings, sort_keys=True).encode()),
     }
-    return {**plan, "texts": kept} if kept else plan
+    return {**plan, "texts": texts_by_hash} if texts_by_hash else plan
 
 
 def _dumped(section: BaseModel) -> Any:
@@ -128,24 +128,24 @@ def source_name(source: Source) -> str:
 _SETTINGS = ("agent", "conditions", "baseline")
 
 
-def _condition(condition: Condition, brought: Mapping[str, str]) -> PlannedCondition:
-    """A condition in the form of the plan; `brought` are its files' texts. What it does not use is omitted."""
-    planned: PlannedCondition = {"mcp": None, "mcp_sha256": "", "servers": []}
+def _condition(condition: Condition, files: Mapping[str, str]) -> PlannedCondition:
+    """A condition in the form of the plan; `files` are its files' texts. What it does not use is omitted."""
+    entry: PlannedCondition = {"mcp": None, "mcp_sha256": "", "servers": []}
     if condition.mcp is not None:
         content = Path(condition.mcp).read_bytes()
         servers = sorted(read_jsonc(content)["mcpServers"])
-        planned = {"mcp": condition.mcp, "mcp_sha256": sha256(content), "servers": servers}
+        entry = {"mcp": condition.mcp, "mcp_sha256": sha256(content), "servers": servers}
     if condition.setup or condition.teardown:
         setup, teardown = list(condition.setup), list(condition.teardown)
-        planned = {**planned, "setup": setup, "teardown": teardown, "setup_s": condition.setup_s}
+        entry = {**entry, "setup": setup, "teardown": teardown, "setup_s": condition.setup_s}
     if condition.writes:
-        planned = {**planned, "writes": list(condition.writes)}
+        entry = {**entry, "writes": list(condition.writes)}
     if condition.errors:
-        planned = {**planned, "errors": {name: list(patterns) for name, patterns in condition.errors.items()}}
-    if brought:
-        planned = {**planned, "files": {path: sha256(text.encode()) for path, text in sorted(brought.items())}}
+        entry = {**entry, "errors": {name: list(patterns) for name, patterns in condition.errors.items()}}
+    if files:
+        entry = {**entry, "files": {path: sha256(text.encode()) for path, text in sorted(files.items())}}
     own: Any = condition.agent.model_dump(mode="json", exclude_none=True)
-    return {**planned, "agent": own} if own else planned
+    return {**entry, "agent": own} if own else entry
 
 
 def _judge(judge: str | ModelJudge) -> PlannedJudge:
@@ -168,20 +168,20 @@ def judge_prompt(judge: ModelJudge) -> Path:
 
 def _local_sources(repositories: Mapping[str, Source]) -> list[str]:
     """Repositories on this machine, which still contain the files that are removed for the runs."""
-    named = (getattr(source, "path", "") or getattr(source, "git", "") for source in repositories.values())
-    return [path for path in named if path and Path(path).exists()]
+    places = (getattr(source, "path", "") or getattr(source, "git", "") for source in repositories.values())
+    return [path for path in places if path and Path(path).exists()]
 
 
 def _task(task: Task, agent: Agent) -> PlannedTask:
-    read_by_judges = "".join(each.model_dump_json(exclude={"drafted", "proofs"}) for each in task.criteria)
-    planned: PlannedTask = {
+    read_by_judges = "".join(criterion.model_dump_json(exclude={"drafted", "proofs"}) for criterion in task.criteria)
+    entry: PlannedTask = {
         "category": task.category.value,
         "repository": source_name(task.repository) if task.repository else None,
         "prompt_sha256": sha256(prompt_of(task, agent).encode()),
         "criteria": len(task.criteria),
         "criteria_sha256": sha256(read_by_judges.encode()),
     }
-    return {**planned, "kind": CHANGE} if isinstance(task, ChangeTask) else planned
+    return {**entry, "kind": CHANGE} if isinstance(task, ChangeTask) else entry
 
 
 def changes(old: Plan, new: Plan) -> list[str]:
@@ -191,26 +191,26 @@ def changes(old: Plan, new: Plan) -> list[str]:
     """
     old = {**old, "conditions": compared(old)}
     new = {**new, "conditions": compared(new)}
-    found = [f"{name}: was {before!r}, is {now!r}" for name, before, now in differences(old, new, _SETTINGS)]
+    sentences = [f"{name}: was {before!r}, is {now!r}" for name, before, now in differences(old, new, _SETTINGS)]
     for task, before in old["tasks"].items():
         now = new["tasks"].get(task)
         if now is None:
-            found.append(f"task {task!r} was removed")
+            sentences.append(f"task {task!r} was removed")
             continue
         if before["prompt_sha256"] != now["prompt_sha256"]:
-            found.append(f"task {task!r}: its prompt (or the report suffix) changed")
+            sentences.append(f"task {task!r}: its prompt (or the report suffix) changed")
         if before["repository"] != now["repository"]:
-            found.append(f"task {task!r}: repository was {before['repository']}, is {now['repository']}")
-    return found
+            sentences.append(f"task {task!r}: repository was {before['repository']}, is {now['repository']}")
+    return sentences
 
 
 def gate_changes(old: Plan, new: Plan) -> tuple[list[str], list[str]]:
     """The differences between the gates of two plans after a verdict was shown: those that the user must accept, and
     those that are only reported, because the gate corrects for them."""
-    changed = differences(old, new, ["gate"])
-    found = {name: f"{name}: was {a!r}, is {b!r}, changed after a verdict" for name, a, b in changed}
-    told = [[found[name] for name in names if name in found] for names in (_MEANING, _PAID_FOR)]
-    return told[0], told[1]
+    changes_of_gate = differences(old, new, ["gate"])
+    sentences = {name: f"{name}: was {a!r}, is {b!r}, changed after a verdict" for name, a, b in changes_of_gate}
+    kinds = [[sentences[name] for name in names if name in sentences] for names in (_MEANING, _PAID_FOR)]
+    return kinds[0], kinds[1]
 
 
 _MEANING = ("gate.effect", "gate.alpha")
@@ -229,17 +229,17 @@ def differences(
             yield f"{prefix}{key}", before, now
 
 
-def accept_or_refuse(found: list[str], accepted: list[str], config: Config, folder: Path) -> list[str]:
+def accept_or_refuse(changes: list[str], accepted: list[str], config: Config, folder: Path) -> list[str]:
     """All accepted changes, old and new. Raises UserError for changes that the user has not accepted."""
-    if found and not config.accept_changes:
-        listed = "\n".join(f"  - {change}" for change in found)
+    if changes and not config.accept_changes:
+        listing = "\n".join(f"  - {change}" for change in changes)
         raise UserError(
-            f"{folder} has valid runs, and the experiment has changed since:\n{listed}\n"
+            f"{folder} has valid runs, and the experiment has changed since:\n{listing}\n"
             "Runs or verdicts from before and after the change cannot be compared. Start a new run: "
             "--config run_id=<a new name>.\n"
             "Or undo the change. Or keep both kinds, recorded and shown in the results: --config accept_changes=true"
         )
-    return accepted + [change for change in found if change not in accepted]
+    return accepted + [change for change in changes if change not in accepted]
 
 
 def settings_text(config: Config) -> str:

@@ -45,14 +45,14 @@ def refuse_old_layout(folder: Path) -> None:
 def keep_plan(folder: Path, plan: Plan) -> None:
     """Stores a plan beside the attempts, under the next number and its hash, unless it is the newest one there. Plans
     from before the first attempt are forgotten."""
-    stored = _stored_plans(folder)
+    earlier = _stored_plans(folder)
     content = f"{json.dumps(plan, indent=1, sort_keys=True, ensure_ascii=False)}\n".encode(errors="replace")
     name = f"{sha256(content)[:_DIGITS]}.json"
     if not any(all_entries(folder)):
-        for _, path in stored:
+        for _, path in earlier:
             path.unlink()
-        stored = []
-    number, newest = stored[-1] if stored else (0, Path())
+        earlier = []
+    number, newest = earlier[-1] if earlier else (0, Path())
     if not newest.name.endswith(name):
         write_atomic(RunFolder(folder).attempts / f"plan-{number + 1}-{name}", content)
 
@@ -60,17 +60,17 @@ def keep_plan(folder: Path, plan: Plan) -> None:
 def accepted_plans(folder: Path) -> list[Plan]:
     """The newest plan in the store, last; before it those that came from another machine, with the same number as
     another plan. Raises UserError for a damaged one."""
-    stored = _stored_plans(folder)
-    if not stored:
+    plans = _stored_plans(folder)
+    if not plans:
         return [read_plan(folder)] if RunFolder(folder).plan.exists() else []
-    numbers = [number for number, _ in stored]
-    return [_read_stored(path) for number, path in stored if numbers.count(number) > 1 or path == stored[-1][1]]
+    numbers = [number for number, _ in plans]
+    return [_read_stored(path) for number, path in plans if numbers.count(number) > 1 or path == plans[-1][1]]
 
 
 def first_plan(folder: Path) -> Plan | None:
     """The oldest plan in the store, that of the first runs; None without one."""
-    stored = _stored_plans(folder)
-    return _read_stored(stored[0][1]) if stored else None
+    plans = _stored_plans(folder)
+    return _read_stored(plans[0][1]) if plans else None
 
 
 def _read_stored(path: Path) -> Plan:
@@ -83,8 +83,8 @@ def _read_stored(path: Path) -> Plan:
 
 def _stored_plans(folder: Path) -> list[tuple[int, Path]]:
     """The plans in the store with their numbers, oldest first."""
-    named = ((path.name.split("-"), path) for path in RunFolder(folder).attempts.glob("plan-*-*.json"))
-    return sorted((int(parts[1]), path) for parts, path in named if parts[1].isdecimal())
+    paths = ((path.name.split("-"), path) for path in RunFolder(folder).attempts.glob("plan-*-*.json"))
+    return sorted((int(parts[1]), path) for parts, path in paths if parts[1].isdecimal())
 
 
 def frozen_tasks(folder: Path) -> Path:

@@ -48,11 +48,11 @@ def misplaced(config: Config, config_files: Iterable[str] = ()) -> Iterator[tupl
             yield (), problem
 
 
-def in_the_way(config: Config, path: str, allowed: Iterable[str] = ()) -> str:
+def in_the_way(config: Config, path: str, exceptions: Iterable[str] = ()) -> str:
     """Why the user's path must not be where it is; "" when it may."""
     folder = run_folder(config)
-    taken = {name.split("/")[0] for name in _names(folder, path) - set(allowed)}
-    if any(name in WRITTEN or name.startswith(".") for name in taken):
+    names = {name.split("/")[0] for name in _names(folder, path) - set(exceptions)}
+    if any(name in WRITTEN or name.startswith(".") for name in names):
         return (
             f"{path} would be overwritten, because lensbench writes a file of that name to {folder}/; move it elsewhere"
         )
@@ -94,9 +94,9 @@ def _names(folder: Path, path: str) -> set[str]:
     """The names of a path relative to `folder`, as written and with links resolved; empty when it is outside."""
     if not path or "://" in path:
         return set()
-    expanded = os.path.expanduser(path)
+    full = os.path.expanduser(path)
     ways = (
-        (os.path.abspath(folder), os.path.abspath(expanded)),
-        (os.path.realpath(folder), os.path.realpath(expanded)),
+        (os.path.abspath(folder), os.path.abspath(full)),
+        (os.path.realpath(folder), os.path.realpath(full)),
     )
     return {os.path.relpath(target, top) for top, target in ways if target.startswith(f"{top}/")}

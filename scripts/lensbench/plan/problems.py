@@ -54,8 +54,8 @@ def problems_of(config: Config, config_files: Iterable[str] = ()) -> Iterable[tu
                     f"conditions.{name}.errors: {condition.mcp} has no {server!r}",
                 )
         for key, problem in brought.problems(condition, config.agent.kind):
-            named = ".".join(map(str, ("conditions", name, *key)))
-            yield ("conditions", name, *key), f"{named} {problem}"
+            place = ".".join(map(str, ("conditions", name, *key)))
+            yield ("conditions", name, *key), f"{place} {problem}"
     for index, scenario_file in enumerate(config.scenario_files):
         if config.makes_benchmark and not Path(scenario_file).is_file():
             yield ("scenarios", index), f"scenarios: there is no file {scenario_file}; write the path of a task set"
@@ -66,10 +66,10 @@ def problems_of(config: Config, config_files: Iterable[str] = ()) -> Iterable[tu
     if config.agent.kind in ("command", "command-events") and not config.agent.command:
         needs = f"agent.command is missing; kind {config.agent.kind!r} needs the program and its arguments"
         yield ("agent", "command"), needs
-    given = [key for key in _OF_A_KIND if key in config.agent.model_fields_set]
-    if given and "kind" not in config.agent.model_fields_set:
-        text = f"agent.{given[0]} is given, but agent.kind is missing; write the agent's kind, such as claude-code"
-        yield ("agent", given[0]), text
+    keys = [key for key in _OF_A_KIND if key in config.agent.model_fields_set]
+    if keys and "kind" not in config.agent.model_fields_set:
+        text = f"agent.{keys[0]} is given, but agent.kind is missing; write the agent's kind, such as claude-code"
+        yield ("agent", keys[0]), text
     yield from _address_problems(config.agent, "agent", ("agent",))
     kinds = known_kinds()
     if config.agent.kind not in kinds:
@@ -115,7 +115,7 @@ def _address_problems(agent: Agent, name: str, path: KeyPath) -> Iterable[tuple[
 
 
 def _comparison_problems(config: Config) -> Iterable[tuple[KeyPath, str]]:
-    known: set[frozenset[str]] = set()
+    pairs: set[frozenset[str]] = set()
     for index, text in enumerate(config.gate.comparisons):
         sides, place = text.split(" against "), ("gate", "comparisons", index)
         for name in sides:
@@ -124,9 +124,9 @@ def _comparison_problems(config: Config) -> Iterable[tuple[KeyPath, str]]:
             elif name not in config.conditions:
                 hint = did_you_mean(name, config.treatments)
                 yield place, f"gate.comparisons has {text!r}, and {name!r} is not one of the conditions{hint}"
-        if len({*sides}) < 2 or frozenset(sides) in known:
+        if len({*sides}) < 2 or frozenset(sides) in pairs:
             yield place, f"gate.comparisons has {text!r}; name two different treatments, each pair once"
-        known.add(frozenset(sides))
+        pairs.add(frozenset(sides))
 
 
 def _judge_problems(config: Config) -> Iterable[tuple[KeyPath, str]]:
@@ -157,8 +157,8 @@ def _limit_problems(config: Config) -> Iterable[tuple[KeyPath, str]]:
     judges = [judge.agent for judge in config.judges if isinstance(judge, ModelJudge)]
     services = sorted({service_of(agent.settings) for agent in (config.agent, *judges)})
     servers = sorted({server for condition in config.conditions.values() for server in servers_of(condition)})
-    for key, known in (("requests_per_minute", services), ("clients", servers)):
+    for key, names in (("requests_per_minute", services), ("clients", servers)):
         for name in getattr(config.limits, key):
-            if name not in known:
-                text = f"limits.{key} has {name!r}, which is not used; write one of {', '.join(known) or '(none)'}"
-                yield ("limits", key, name), text + did_you_mean(name, known)
+            if name not in names:
+                text = f"limits.{key} has {name!r}, which is not used; write one of {', '.join(names) or '(none)'}"
+                yield ("limits", key, name), text + did_you_mean(name, names)

@@ -17,15 +17,15 @@ from lensbench.plan.config import Config
 from lensbench.plan.problems import problems_of
 
 
-def load_config(given: Mapping[str, Any], files: Iterable[str] = ()) -> Config:
-    """The validated config. `given`: the mapping that Snakemake merged from `files` and `--config`.
+def load_config(settings: Mapping[str, Any], files: Iterable[str] = ()) -> Config:
+    """The validated config. `settings`: the mapping that Snakemake merged from `files` and `--config`.
 
     Raises UserError with one line per problem: file and line (or `--config`), key, what is wrong, what to write.
     """
     files = list(map(str, files))
     documents = [read_file(name) for name in files]
     # Converts Snakemake's mappings and dates to plain data.
-    value: dict[str, Any] = json.loads(json.dumps(given, default=str))
+    value: dict[str, Any] = json.loads(json.dumps(settings, default=str))
 
     def place(path: KeyPath) -> str:
         return _place(path, value, documents)
@@ -51,27 +51,27 @@ def read_config(path: Path) -> Config:
 def read_file(name: str) -> tuple[str, Document]:
     """A config file and its name for messages, relative if below the current folder. Raises UserError if unreadable."""
     relative = os.path.relpath(name)
-    shown = name if relative.startswith("..") else relative
+    place = name if relative.startswith("..") else relative
     try:
-        return shown, read_document(Path(name))
+        return place, read_document(Path(name))
     except DocumentError as error:
-        raise UserError(f"{shown}:{error.line}: {error}") from None
+        raise UserError(f"{place}:{error.line}: {error}") from None
     except OSError as error:
         hint = (
             "; write one with `lensbench init`, or name it: --configfile"
             if isinstance(error, FileNotFoundError)
             else ""
         )
-        raise UserError(f"{shown}: cannot be read: {error.strerror}{hint}") from None
+        raise UserError(f"{place}: cannot be read: {error.strerror}{hint}") from None
 
 
 def insist_on_config(name: str) -> None:
     """Raises UserError, with file, line and column, for a file that is not a YAML mapping."""
-    shown, document = read_file(name)
+    place, document = read_file(name)
     if document.value is None:
-        raise UserError(f"{shown}:1: is empty; `lensbench init` writes a config, docs/tutorial.md shows one")
+        raise UserError(f"{place}:1: is empty; `lensbench init` writes a config, docs/tutorial.md shows one")
     if not isinstance(document.value, dict):
-        raise UserError(f"{shown}:1: must be a mapping of keys to values, such as `run_id: demo`")
+        raise UserError(f"{place}:1: must be a mapping of keys to values, such as `run_id: demo`")
 
 
 def _place(path: KeyPath, value: Any, documents: list[tuple[str, Document]]) -> str:
@@ -79,12 +79,12 @@ def _place(path: KeyPath, value: Any, documents: list[tuple[str, Document]]) -> 
 
     A missing key has the place of the key around it.
     """
-    given: KeyPath = ()
+    at: KeyPath = ()
     for part in path:
         if not has(value, part):
             break
-        value, given = value[part], (*given, part)
-    for name, document in reversed(documents if given else ()):
-        if given in document.lines and (isinstance(value, (dict, list)) or str(document.at(given)) == str(value)):
-            return f"{name}:{document.lines[given]}"
-    return "--config" if given or not documents else documents[-1][0]
+        value, at = value[part], (*at, part)
+    for name, document in reversed(documents if at else ()):
+        if at in document.lines and (isinstance(value, (dict, list)) or str(document.at(at)) == str(value)):
+            return f"{name}:{document.lines[at]}"
+    return "--config" if at or not documents else documents[-1][0]

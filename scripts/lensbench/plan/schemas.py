@@ -52,14 +52,14 @@ def _models(model: type[BaseModel]) -> Iterator[type[BaseModel]]:
 
 
 def _docstrings(model: type[BaseModel]) -> dict[str, str]:
-    found = {}
+    texts = {}
     for kind in reversed(model.__mro__):
         if kind.__module__.startswith("lensbench."):
             body = ast.parse(textwrap.dedent(inspect.getsource(kind))).body[0].body  # type: ignore[attr-defined]
             for field, below in pairwise(body):
                 if isinstance(field, ast.AnnAssign) and isinstance(below, ast.Expr):
-                    found[ast.unparse(field.target)] = inspect.cleandoc(ast.literal_eval(below.value))
-    return found
+                    texts[ast.unparse(field.target)] = inspect.cleandoc(ast.literal_eval(below.value))
+    return texts
 
 
 def config_schema() -> Schema:
@@ -76,16 +76,16 @@ def scenarios_schema() -> Schema:
     schema = described(ScenarioFile).model_json_schema()
     question, change = (schema["$defs"][name]["properties"] for name in ("Task", "ChangeTask"))
     for task in (question, change):
-        named = {"type": "string", "description": "One of the names under `repositories`."}
-        task["repository"]["anyOf"].insert(0, named)
+        name_of_source = {"type": "string", "description": "One of the names under `repositories`."}
+        task["repository"]["anyOf"].insert(0, name_of_source)
     question["criteria"] |= {"minItems": MIN_CRITERIA, "maxItems": MAX_CRITERIA}
     change["criteria"] |= {"maxItems": MAX_CRITERIA - len(TEST_CRITERIA)}
     file = {
         "type": "object", "properties": {"file": {"type": "string"}}, "required": ["file"],
         "additionalProperties": False, "description": "A file beside the task set.",
     }  # fmt: skip
-    hidden = schema["$defs"]["Tests"]["properties"]["files"]["additionalProperties"]
-    for content in (change["reference"], hidden):
+    hidden_file = schema["$defs"]["Tests"]["properties"]["files"]["additionalProperties"]
+    for content in (change["reference"], hidden_file):
         content["anyOf"].append(file)
     return schema
 

@@ -93,15 +93,15 @@ def read_scenarios(
     """
     problems: list[str] = []
     warnings: list[str] = []
-    placed: list[tuple[Task, str]] = []
+    entries: list[tuple[Task, str]] = []
     for name in files:
         try:
-            placed += _read_file(name, _content(Path(name)))
+            entries += _read_file(name, _content(Path(name)))
         except OSError as error:
             problems.append(f"{name}: cannot be read: {error.strerror}")
         except UserError as error:
             problems.append(str(error))
-    for task, place in placed:
+    for task, place in entries:
         count = len(task.criteria)
         if not MIN_CRITERIA <= count <= MAX_CRITERIA:
             criteria = "1 criterion" if count == 1 else f"{count} criteria"
@@ -117,14 +117,14 @@ def read_scenarios(
             problems.append(f"{place}: task {task.id!r}: {problem}")
         if problem := _prompt_problem(task.prompt, kind):
             problems.append(f"{place}: task {task.id!r}: {problem}")
-    seen: dict[str, str] = {}
-    for task, place in placed:
-        if task.id in seen:
-            problems.append(f"{place}: task {task.id!r} already exists ({seen[task.id]}); rename one of them")
-        seen.setdefault(task.id, place)
+    places: dict[str, str] = {}
+    for task, place in entries:
+        if task.id in places:
+            problems.append(f"{place}: task {task.id!r} already exists ({places[task.id]}); rename one of them")
+        places.setdefault(task.id, place)
     if problems:
         raise UserError("\n".join(problems))
-    tasks = (task if task.repository else task.model_copy(update={"repository": default}) for task, _ in placed)
+    tasks = (task if task.repository else task.model_copy(update={"repository": default}) for task, _ in entries)
     return ScenarioSet(tuple(tasks), tuple(warnings))
 
 
@@ -161,27 +161,27 @@ def _read_file(name: str, source: bytes) -> list[tuple[Task, str]]:
         return f"{name}:{lines.get(path, 1)}"
 
     try:
-        parsed = ScenarioFile.model_validate(value)
+        file = ScenarioFile.model_validate(value)
     except ValidationError as error:
         raise UserError("\n".join(explain(error, ScenarioFile, value, place))) from None
-    if not parsed.tasks:
+    if not file.tasks:
         raise UserError(f"{name}:1: has no task; in a Markdown set each one starts with '#### <id>'")
-    return [(task, place(("tasks", index))) for index, task in enumerate(parsed.tasks)]
+    return [(task, place(("tasks", index))) for index, task in enumerate(file.tasks)]
 
 
 def _put_named_repositories(value: dict[str, Any], lines: dict[KeyPath, int]) -> None:
-    named, tasks = value.get("repositories"), value.get("tasks")
+    sources, tasks = value.get("repositories"), value.get("tasks")
     if not isinstance(tasks, list):
         return
     for holder, key, path in _naming_a_repository(tasks):
         if isinstance(name := holder.get(key), str):
-            if not isinstance(named, dict) or name not in named:
-                known = ", ".join(named) if isinstance(named, dict) and named else "none"
-                hint = did_you_mean(name, named) if isinstance(named, dict) else ""
+            if not isinstance(sources, dict) or name not in sources:
+                names = ", ".join(sources) if isinstance(sources, dict) and sources else "none"
+                hint = did_you_mean(name, sources) if isinstance(sources, dict) else ""
                 raise DocumentError(
-                    f"repository {name!r} is not under 'repositories' ({known} there){hint}", lines[path]
+                    f"repository {name!r} is not under 'repositories' ({names} there){hint}", lines[path]
                 )
-            holder[key] = named[name]
+            holder[key] = sources[name]
 
 
 def _naming_a_repository(tasks: list[Any]) -> Iterator[tuple[dict[str, Any], str, KeyPath]]:

@@ -54,7 +54,7 @@ def parse(text: str) -> list[ParsedTask]:
     Raises DocumentError for JSON that does not parse, and for a code fence that is not closed.
     """
     entries: list[ParsedTask] = []
-    fence, opened = "", 0
+    fence, start = "", 0
     for number, line in enumerate(text.replace("\r\n", "\n").replace("\r", "\n").split("\n"), 1):
         if fence:
             entries[-1].text.append(line)
@@ -63,9 +63,9 @@ def parse(text: str) -> list[ParsedTask]:
         elif heading := _TASK.match(line):
             entries.append(ParsedTask(number, {"id": heading["id"], "criteria": []}))
         elif entries:
-            fence, opened = _read_line(entries[-1], line, number), number
+            fence, start = _read_line(entries[-1], line, number), number
     if fence:
-        raise DocumentError(f"opens a code fence that is not closed; end the prompt with {fence}", opened)
+        raise DocumentError(f"opens a code fence that is not closed; end the prompt with {fence}", start)
     for entry in entries:
         if entry.text:
             entry.value["prompt"] = _unwrap(entry.text)
@@ -84,8 +84,8 @@ def _read_line(entry: ParsedTask, line: str, number: int) -> str:
         return ""
     elif _RULE.match(line):
         entry.field = ""
-    elif found := _FIELD.match(line):
-        return _start_field(entry, found["name"].lower(), found["value"].strip(), number)
+    elif field := _FIELD.match(line):
+        return _start_field(entry, field["name"].lower(), field["value"].strip(), number)
     elif _OTHER_FIELD.match(line):
         entry.field = ""
     elif entry.field == "prompt":
@@ -119,10 +119,10 @@ def _read_criterion(entry: ParsedTask, line: str, number: int) -> None:
     criteria = entry.value["criteria"]
     item = _ITEM.match(line)
     if (facts := _FACTS.match(line)) and criteria:
-        found = _json(facts["json"], number)
-        if "text" in found:
+        pieces = _json(facts["json"], number)
+        if "text" in pieces:
             raise DocumentError("has facts with the key 'text'; the criterion's text belongs above them", number)
-        criteria[-1].update(found)
+        criteria[-1].update(pieces)
     elif item and (not criteria or len(item["indent"]) <= entry.indent):
         entry.indent = max(entry.indent, len(item["indent"]))
         criteria.append({"text": item["text"]})

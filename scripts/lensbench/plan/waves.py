@@ -36,9 +36,9 @@ def waves(plan: Plan) -> list[Wave]:
         return [Wave(tuple(plan["order"]), (trial,)) for trial in trials]
     dealt = [task for task in plan.get("dealt") or plan["order"] if task in plan["tasks"]]
     categories = {task: plan["tasks"][task]["category"] for task in dealt}
-    found = looks_over_tasks(dealt, categories, gate["looks"], plan["seed"])
-    found[-1] += [task for task in plan["order"] if task not in categories]
-    return [Wave(tuple(tasks), trials) for tasks in found]
+    groups = looks_over_tasks(dealt, categories, gate["looks"], plan["seed"])
+    groups[-1] += [task for task in plan["order"] if task not in categories]
+    return [Wave(tuple(tasks), trials) for tasks in groups]
 
 
 def looks_over_tasks(tasks: Iterable[str], categories: Mapping[str, str], looks: int, seed: int = 0) -> list[list[str]]:
@@ -90,19 +90,19 @@ def _is_begun(folder: Path, plan: Plan, wave: Wave) -> bool:
 def restricted(plan: Plan, count: int) -> Plan:
     """The plan with the tasks and trials of its first `count` waves only; its `look` has this count, the number of
     waves, and the share of the runs."""
-    chosen = waves(plan)[:count]
-    tasks = {task for wave in chosen for task in wave.tasks}
+    first = waves(plan)[:count]
+    tasks = {task for wave in first for task in wave.tasks}
     return {
         **plan,
         "order": [task for task in plan["order"] if task in tasks],
         "tasks": {name: task for name, task in plan["tasks"].items() if name in tasks},
-        "trials": max(trial for wave in chosen for trial in wave.trials),
-        "look": {"taken": count, "of": len(waves(plan)), "share": _runs(chosen) / _runs(waves(plan))},
+        "trials": max(trial for wave in first for trial in wave.trials),
+        "look": {"taken": count, "of": len(waves(plan)), "share": _runs(first) / _runs(waves(plan))},
     }
 
 
-def _runs(chosen: Iterable[Wave]) -> int:
-    return sum(len(wave.tasks) * len(wave.trials) for wave in chosen)
+def _runs(some: Iterable[Wave]) -> int:
+    return sum(len(wave.tasks) * len(wave.trials) for wave in some)
 
 
 def read_opened_plan(folder: Path) -> Plan:

@@ -47,18 +47,18 @@ def pin(repo: str) -> Pinned:
         if Path(git(folder, "rev-parse", "--show-toplevel").decode().strip()).resolve() != folder.resolve():
             return Pinned(Folder(path=repo), "it is a subfolder of a git repository, and was used as it is")
         commit = git(folder, "rev-parse", "--verify", "HEAD").decode().strip()
-        changed = git(folder, "status", "--porcelain", "--untracked-files=normal")
+        changes = git(folder, "status", "--porcelain", "--untracked-files=normal")
     except GitError:
         return Pinned(Folder(path=repo), "it is not a git repository with a commit, and was used as it is")
-    if changed or any(map(str.isspace, repo)):
-        why = "it has uncommitted changes" if changed else "its path has spaces, which git sources cannot have"
+    if changes or any(map(str.isspace, repo)):
+        why = "it has uncommitted changes" if changes else "its path has spaces, which git sources cannot have"
         return Pinned(Folder(path=repo), f"{why}, and was used as it is")
     return Pinned(Git(git=repo, revision=commit))
 
 
 def _remote_head(url: str) -> str:
     try:
-        listed = git(Path.cwd(), "ls-remote", "--exit-code", "--", url, "HEAD").decode()
+        listing = git(Path.cwd(), "ls-remote", "--exit-code", "--", url, "HEAD").decode()
     except GitError as error:
         raise UserError(f"git cannot reach {url}: {error}; check the address") from None
-    return listed.split()[0]
+    return listing.split()[0]

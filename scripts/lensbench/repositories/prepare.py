@@ -119,34 +119,34 @@ def _read(home: Path) -> Prepared | None:
     try:
         facts = json.loads((home / "repository.json").read_bytes())
         tree = home / "tree"
-        prepared = Prepared(
+        repository = Prepared(
             home.name, tree, facts["tree_sha256"], facts["revision"], tuple(facts["removed"]), facts["history"],
             tuple(facts["empty"]),
         )  # fmt: skip
-        unharmed = (
+        is_whole = (
             facts["recipe"] == RECIPE
-            and hash_tree(str(tree)) == prepared.tree_sha256
+            and hash_tree(str(tree)) == repository.tree_sha256
             and head_commit(tree) == facts["commit"]
         )
     except (OSError, ValueError, KeyError, TypeError, GitError):
         return None
-    return prepared if unharmed else None
+    return repository if is_whole else None
 
 
 def _replace(cache: Path, key: str, source: Source, ready: Prepared | None, servers: Sequence[str] | None) -> Prepared:
     """Builds the repository under a temporary name and renames it; keeps `ready` when the result is the same."""
-    for abandoned in cache.glob(f".{key}.*.tmp"):  # of killed processes, since this one holds the lock
-        remove_tree(str(abandoned))
+    for leftover in cache.glob(f".{key}.*.tmp"):  # of killed processes, since this one holds the lock
+        remove_tree(str(leftover))
     stage = Path(tempfile.mkdtemp(prefix=f".{key}.", suffix=".tmp", dir=cache))
     try:
-        prepared = _build(source, key, stage, cache, servers)
-        if ready and replace(ready, key=key, tree=prepared.tree) == prepared and _same_commit(ready, stage / "new"):
+        repository = _build(source, key, stage, cache, servers)
+        if ready and replace(ready, key=key, tree=repository.tree) == repository and _same_commit(ready, stage / "new"):
             return ready
         home = cache / key
         if home.exists():
             home.rename(stage / "former")
         (stage / "new").rename(home)
-        return prepared
+        return repository
     finally:
         remove_tree(str(stage))
 
@@ -162,33 +162,33 @@ def _build(source: Source, key: str, stage: Path, cache: Path, servers: Sequence
     tree = Path(tempfile.mkdtemp(dir=new))
     revision, history, empty = _fill(source, tree, new / ARCHIVE, cache / key / ARCHIVE, cache)
     answers = answers_in_history(tree) if history == KEPT else set()
-    removed = clean(tree, servers)
+    removals = clean(tree, servers)
     if answers:
-        history = _rewrite(tree, answers, removed)
+        history = _rewrite(tree, answers, removals)
     if not history.startswith(KEPT):
         remove_tree(str(tree / ".git"))
         commit_everything(tree)
     elif isinstance(source, Folder):
         commit_changes(tree)
     else:
-        commit_checkout(tree, removed)
+        commit_checkout(tree, removals)
     shrink(tree)
     tree.chmod(0o755)
     tree_sha256 = hash_tree(str(tree))
-    prepared = Prepared(
-        key, cache / key / "tree", tree_sha256, revision or tree_sha256, tuple(map(_shown, removed)), history,
+    repository = Prepared(
+        key, cache / key / "tree", tree_sha256, revision or tree_sha256, tuple(map(_shown, removals)), history,
         tuple(map(_shown, empty)),
     )  # fmt: skip
-    facts = {"recipe": RECIPE, "commit": head_commit(tree), "source": source.model_dump(), **_facts(prepared)}
+    facts = {"recipe": RECIPE, "commit": head_commit(tree), "source": source.model_dump(), **_facts(repository)}
     write_json(new / "repository.json", facts)
     tree.rename(new / "tree")
-    return prepared
+    return repository
 
 
-def _rewrite(tree: Path, answers: set[str], removed: tuple[str, ...]) -> str:
-    """Rewrites the history without `answers` and what was `removed`; returns the kind of history."""
+def _rewrite(tree: Path, answers: set[str], removals: tuple[str, ...]) -> str:
+    """Rewrites the history without `answers` and the `removals`; returns the kind of history."""
     try:
-        without = unwanted_in_history(tree, answers) | {path.rstrip("/") for path in removed}
+        without = unwanted_in_history(tree, answers) | {path.rstrip("/") for path in removals}
         rewritten = rewrite_history(tree, without)
     except (GitError, OSError) as error:  # thousands of paths do not fit into a command
         return f"dropped: it contains answers of a benchmark, and git cannot rewrite it: {error}"
@@ -225,9 +225,9 @@ def _fill(source: Source, tree: Path, archive: Path, former: Path, cache: Path) 
             return "", folder.take_history(source.path, tree), empty
 
 
-def _take_former(former: Path, wanted: Digest, archive: Path) -> bool:
+def _take_former(former: Path, digest: Digest, archive: Path) -> bool:
     """Copies the archive of an earlier preparation; False unless it exists and is intact."""
-    if not former.is_file() or Digest.of(former, wanted.algorithm) != wanted:
+    if not former.is_file() or Digest.of(former, digest.algorithm) != digest:
         return False
     shutil.copyfile(former, archive)
     return True
@@ -238,10 +238,10 @@ def _shown(path: str) -> str:
     return os.fsencode(path).decode(errors="backslashreplace")
 
 
-def _facts(prepared: Prepared) -> RepositoryFacts:
+def _facts(repository: Prepared) -> RepositoryFacts:
     return {
-        "tree_sha256": prepared.tree_sha256, "revision": prepared.revision, "removed": prepared.removed,
-        "history": prepared.history, "empty": prepared.empty,
+        "tree_sha256": repository.tree_sha256, "revision": repository.revision, "removed": repository.removed,
+        "history": repository.history, "empty": repository.empty,
     }  # fmt: skip
 
 
@@ -275,20 +275,20 @@ def servers_of_stock(plan: Mapping[str, Any]) -> list[str] | None:
 
 def _prepare_named(key: str, source: Source, cache: Path, servers: Sequence[str] | None) -> Prepared | UserError:
     try:
-        prepared = prepare(source, cache, servers)
+        repository = prepare(source, cache, servers)
     except UserError as error:
         return UserError(f"repository {key!r}: {error}")
-    empty = f", empty submodules: {', '.join(prepared.empty)}" if prepared.empty else ""
-    removed = f"{len(prepared.removed)} paths removed"
-    print(printable_lines(f"{key}: {prepared.revision}, history {prepared.history}, {removed}{empty}"), flush=True)
-    return prepared
+    empty = f", empty submodules: {', '.join(repository.empty)}" if repository.empty else ""
+    removals = f"{len(repository.removed)} paths removed"
+    print(printable_lines(f"{key}: {repository.revision}, history {repository.history}, {removals}{empty}"), flush=True)
+    return repository
 
 
-def facts_of(prepared: Prepared, source: Source) -> RepositoryFacts:
+def facts_of(repository: Prepared, source: Source) -> RepositoryFacts:
     """The entry of repositories.json for a source; the path of its tree is relative where that is shorter."""
-    tree, here = Path(os.path.abspath(prepared.tree)), Path.cwd()
-    shown = tree.relative_to(here) if tree.is_relative_to(here) else tree
-    return {"tree": str(shown), "source": source.model_dump(), **_facts(prepared)}
+    tree, here = Path(os.path.abspath(repository.tree)), Path.cwd()
+    path = tree.relative_to(here) if tree.is_relative_to(here) else tree
+    return {"tree": str(path), "source": source.model_dump(), **_facts(repository)}
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -305,8 +305,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
         print(printable_lines(f"error: {error}"), file=sys.stderr)
         return 1
     with ThreadPoolExecutor(AT_ONCE) as pool:
-        prepared = partial(_prepare_named, cache=options.cache, servers=servers)
-        results = list(pool.map(prepared, sources, sources.values()))
+        prepare_one = partial(_prepare_named, cache=options.cache, servers=servers)
+        results = list(pool.map(prepare_one, sources, sources.values()))
     rows = {}
     for (key, source), result in zip(sources.items(), results, strict=True):
         if isinstance(result, UserError):

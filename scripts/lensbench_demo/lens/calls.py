@@ -28,9 +28,9 @@ class CallLog:
         except OSError as error:
             raise UserError(f"--log {self.path} cannot be written: {error.strerror}.") from None
 
-    def write(self, tool: str, arguments: Any, started: float, size: int, *, is_error: bool) -> None:
-        """Appends one call: `started` is its `time.monotonic()`, `size` the number of characters in its answer."""
-        duration = time.monotonic() - started
+    def write(self, tool: str, arguments: Any, start: float, size: int, *, is_error: bool) -> None:
+        """Appends one call: `start` is its `time.monotonic()`, `size` the number of characters in its answer."""
+        duration = time.monotonic() - start
         line = {
             "time": datetime.now(UTC).isoformat(timespec="milliseconds"),
             "tool": tool,

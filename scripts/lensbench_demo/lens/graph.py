@@ -136,7 +136,7 @@ def _visible(symbols: Sequence[Symbol]) -> list[Symbol]:
 def _unknown_file(tree: Tree, path: str) -> str:
     """The message for a file that is not indexed, with similar paths."""
     name = path.rsplit("/", 1)[-1]
-    same = sorted(known for known in tree.sources if known.rsplit("/", 1)[-1] == name)
+    same = sorted(other for other in tree.sources if other.rsplit("/", 1)[-1] == name)
     near = (same or get_close_matches(path, tree.sources, n=3))[:3]
     hint = f"Did you mean {', '.join(near)}?" if near else "Use lens_grep to find the path."
     return f"{path[:200]!r} is not in the index. {hint}"

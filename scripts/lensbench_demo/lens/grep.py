@@ -75,9 +75,9 @@ def terms_of(query: str) -> list[QueryTerm]:
 
 def _term(text: str) -> QueryTerm:
     """The term of a text; one without letters and digits, such as `->`, is only matched as written."""
-    found = words(text)[:MAX_WORDS]
+    tokens = words(text)[:MAX_WORDS]
     phrase = tuple(PART.findall(text.lower())[:MAX_WORDS])
-    return QueryTerm(text, text.lower(), phrase, tuple(dict.fromkeys(found)), "".join(found) or text.lower())
+    return QueryTerm(text, text.lower(), phrase, tuple(dict.fromkeys(tokens)), "".join(tokens) or text.lower())
 
 
 def grep(tree: Tree, texts: Texts, scope: Scope, query: str, limit: int) -> str:
@@ -92,22 +92,22 @@ def grep(tree: Tree, texts: Texts, scope: Scope, query: str, limit: int) -> str:
     }
 
     def build(length: int) -> Answer:
-        results = {text: found[:length] for text, found in hits.items()}
+        results = {text: matches[:length] for text, matches in hits.items()}
         return {"terms": list(hits), "results": results}
 
-    return fit(build, {text: len(found) for text, found in hits.items()})
+    return fit(build, {text: len(matches) for text, matches in hits.items()})
 
 
 def _ranked(tree: Tree, texts: Texts, scope: Scope, term: QueryTerm) -> list[tuple[str, float]]:
     """The files that match a term, best first: bm25 of its words plus the bonus for literal matches."""
-    scores = {found.path: found.score for found in texts.search(term.words, term.phrase, every=True)}
+    scores = {match.path: match.score for match in texts.search(term.words, term.phrase, every=True)}
     literal = {path: bonus for path in tree.facts if (bonus := _literal_bonus(tree, path, term))}
     if term.needle not in term.words:  # a single plain word is already ranked by its frequency
         for path in texts.containing(term.needle, term.phrase):
             literal[path] = literal.get(path, 0.0) + BONUS_BODY
     if len(term.words) > 1:
-        for found in texts.search(term.words, term.phrase, every=False):
-            scores.setdefault(found.path, SHARE_OF_PARTIAL * found.score)
+        for match in texts.search(term.words, term.phrase, every=False):
+            scores.setdefault(match.path, SHARE_OF_PARTIAL * match.score)
     if not scores and not literal:
         literal = dict.fromkeys(texts.containing(term.needle, ()), BONUS_BODY)
     total = {
@@ -138,12 +138,12 @@ def _hit(tree: Tree, texts: Texts, path: str, score: float, term: QueryTerm) -> 
     """One file of the answer."""
     facts = tree.facts[path]
     matches = [*_symbol_matches(facts, term), *_name_matches(path, facts, term)]
-    shown = {match["line"] for match in matches if "line" in match}
+    lines = {match["line"] for match in matches if "line" in match}
     return {
         "path": path,
         "score": score,
         "language": tree.sources[path].language,
-        "matches": matches + _body_matches(texts.body(path), term, shown),
+        "matches": matches + _body_matches(texts.body(path), term, lines),
         "exports": list(facts.exports[:MAX_EXPORTS]),
         "docstring": facts.docstring,
         "importers": tree.importers.get(path, [])[:MAX_IMPORTERS],
@@ -155,13 +155,13 @@ def _hit(tree: Tree, texts: Texts, path: str, score: float, term: QueryTerm) -> 
 
 def _symbol_matches(facts: Facts, term: QueryTerm) -> list[Answer]:
     """Symbols whose name contains the term, or all its words; the exact name first, then exported symbols."""
-    wanted = set(term.words)
-    found = [
+    tokens = set(term.words)
+    matches = [
         symbol
         for symbol in facts.symbols
-        if term.part_of(symbol.name) or (wanted and wanted <= set(words(symbol.name)))
+        if term.part_of(symbol.name) or (tokens and tokens <= set(words(symbol.name)))
     ]
-    found.sort(key=lambda one: (not term.names(one.name), one.local, not one.exported, one.line))
+    matches.sort(key=lambda one: (not term.names(one.name), one.local, not one.exported, one.line))
     symbols = [
         {
             "kind": "internal" if symbol.local else "symbol",
@@ -170,7 +170,7 @@ def _symbol_matches(facts: Facts, term: QueryTerm) -> list[Answer]:
             "line": symbol.line,
             "exported": symbol.exported,
         }
-        for symbol in found[:MAX_SYMBOL_MATCHES]
+        for symbol in matches[:MAX_SYMBOL_MATCHES]
     ]
     elsewhere = set(facts.exports) - {symbol.name for symbol in facts.symbols}
     exports = [{"kind": "export", "value": name} for name in sorted(elsewhere) if term.part_of(name)]
@@ -191,19 +191,19 @@ def _name_matches(path: str, facts: Facts, term: QueryTerm) -> Iterator[Answer]:
         yield {"kind": "section", "value": title[:MAX_LINE_CHARS], "line": line}
 
 
-def _body_matches(body: str, term: QueryTerm, shown: set[int]) -> list[Answer]:
+def _body_matches(body: str, term: QueryTerm, exceptions: set[int]) -> list[Answer]:
     """The first lines that contain the term; if there is none, those with most of its words."""
     lines = body.split("\n")
-    found = [number for number, line in enumerate(lines, 1) if term.needle in line.lower()]
-    if not found and term.words:
+    numbers = [number for number, line in enumerate(lines, 1) if term.needle in line.lower()]
+    if not numbers and term.words:
         pattern = re.compile("|".join(map(re.escape, sorted(term.words, key=len, reverse=True))))
         counts = {number: len(set(pattern.findall(line.lower()))) for number, line in enumerate(lines, 1)}
         most = max(counts.values(), default=0)
-        found = [number for number, count in counts.items() if count == most > 0]
+        numbers = [number for number, count in counts.items() if count == most > 0]
     return [
         {"kind": "body", "value": _around(lines[number - 1], term.needle), "line": number}
-        for number in found
-        if number not in shown
+        for number in numbers
+        if number not in exceptions
     ][:MAX_BODY_MATCHES]
 
 

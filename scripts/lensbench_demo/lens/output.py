@@ -25,8 +25,8 @@ def fit(build: Callable[[int], Answer], sizes: Mapping[str, int]) -> str:
     """
 
     def text(length: int) -> str:
-        omitted = {name: size - length for name, size in sizes.items() if size > length}
-        return render(build(length) | ({"omitted": omitted} if omitted else {}))
+        omissions = {name: size - length for name, size in sizes.items() if size > length}
+        return render(build(length) | ({"omitted": omissions} if omissions else {}))
 
     low, high = 0, min(max(sizes.values(), default=0), MAX_ITEMS)
     if len(whole := text(high)) <= MAX_CHARS:

@@ -114,13 +114,13 @@ def _logged(log: CallLog) -> Any:
     async def middleware(context: ServerRequestContext[Any, Any], call_next: CallNext) -> HandlerResult:
         if context.method != "tools/call":
             return await call_next(context)
-        started, size, is_error = time.monotonic(), 0, True
+        start, size, is_error = time.monotonic(), 0, True
         params = context.params or {}
         try:
             result = await call_next(context)
             size, is_error = _size(result)
         finally:
-            log.write(str(params.get("name", "")), params.get("arguments"), started, size, is_error=is_error)
+            log.write(str(params.get("name", "")), params.get("arguments"), start, size, is_error=is_error)
         return result
 
     return middleware
@@ -128,6 +128,6 @@ def _logged(log: CallLog) -> Any:
 
 def _size(result: HandlerResult) -> tuple[int, bool]:
     """The number of characters of a serialized answer, and whether it is an error."""
-    sent = result.model_dump(by_alias=True) if isinstance(result, BaseModel) else result or {}
-    texts = [part.get("text", "") for part in sent.get("content", ())]
-    return sum(map(len, texts)), bool(sent.get("isError"))
+    message = result.model_dump(by_alias=True) if isinstance(result, BaseModel) else result or {}
+    texts = [part.get("text", "") for part in message.get("content", ())]
+    return sum(map(len, texts)), bool(message.get("isError"))

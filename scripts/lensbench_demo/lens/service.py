@@ -66,7 +66,7 @@ class Service:
         """The answer of lens_reindex: files scanned, milliseconds, and whether nothing had changed."""
         with self._lock:
             scope_of(self.root, repo_path)
-            started = time.monotonic()
+            start = time.monotonic()
             before = None if force else self._tree
             if before is None:
                 self._forget()
@@ -74,7 +74,7 @@ class Service:
             return render(
                 {
                     "files_scanned": len(self._tree.listed),
-                    "duration_ms": round(1000 * (time.monotonic() - started)),
+                    "duration_ms": round(1000 * (time.monotonic() - start)),
                     "skipped": self._tree is before,
                 }
             )

@@ -47,8 +47,8 @@ class Texts:
             camel_case(text) if language in SOURCES else "",
             text,
         )
-        done = self._database.execute("INSERT INTO files VALUES (?, ?, ?, ?, ?, ?, ?)", row)
-        self._rows[path] = done.lastrowid or 0
+        cursor = self._database.execute("INSERT INTO files VALUES (?, ?, ?, ?, ?, ?, ?)", row)
+        self._rows[path] = cursor.lastrowid or 0
 
     def remove(self, path: str) -> None:
         """Removes a file, if it is indexed."""

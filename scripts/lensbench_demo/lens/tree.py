@@ -37,11 +37,11 @@ class Tree:
     def spellings(self) -> Mapping[str, str]:
         """Path -> all its symbol names, in lower case and squeezed, to skip files without a match: symbols are only
         searched one by one for a term that is part of this text."""
-        found = {}
+        spellings = {}
         for path, facts in self.facts.items():
             names = "\n".join([symbol.name for symbol in facts.symbols])
-            found[path] = f"{names.lower()}\n{squeeze(names)}"
-        return found
+            spellings[path] = f"{names.lower()}\n{squeeze(names)}"
+        return spellings
 
     def is_hub(self, path: str) -> bool:
         """True if at least five files import this one."""
@@ -56,21 +56,21 @@ class Tree:
         return sorted(self.history.partners.get(path, Counter()).items(), key=lambda item: (-item[1], item[0]))
 
 
-def scan(root: Path, texts: Texts, previous: Tree, stopped: Callable[[], bool]) -> Tree:
+def scan(root: Path, texts: Texts, previous: Tree, must_stop: Callable[[], bool]) -> Tree:
     """Updates `texts` and the tree: reads files that are new or changed since `previous`, and removes deleted ones.
 
     Returns `previous` itself if nothing changed. Raises InterruptedError once `stopped()` is true.
     """
-    listed, head = tuple(list_sources(root)), head_of(root)
-    if listed == previous.listed and head == previous.history.head:
+    listing, head = tuple(list_sources(root)), head_of(root)
+    if listing == previous.listed and head == previous.history.head:
         return previous
     sources, facts = dict[str, Source](), dict[str, Facts]()
     manifests: dict[str, str] = {}
     with texts.transaction():
-        for path in previous.sources.keys() - {source.path for source in listed}:
+        for path in previous.sources.keys() - {source.path for source in listing}:
             texts.remove(path)
-        for source in listed:
-            if stopped():
+        for source in listing:
+            if must_stop():
                 raise InterruptedError
             path = source.path
             if previous.sources.get(path) == source:
@@ -88,4 +88,4 @@ def scan(root: Path, texts: Texts, previous: Tree, stopped: Callable[[], bool]) 
         for target in targets:
             importers[target].append(path)
     most = max(map(len, importers.values()), default=0)
-    return Tree(listed, sources, facts, imports, dict(importers), read_history(root, head, frozenset(sources)), most)
+    return Tree(listing, sources, facts, imports, dict(importers), read_history(root, head, frozenset(sources)), most)

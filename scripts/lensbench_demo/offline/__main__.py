@@ -72,8 +72,8 @@ def _start_event(workspace: Workspace, servers: Servers) -> dict[str, Any]:
         {"name": status.name, "status": "connected" if status.connected else "failed", "detail": status.detail}
         for status in servers.statuses
     ]
-    named = {"agent": "offline-retrieval", "version": VERSION, "model": "none", "cwd": workspace.root}
-    return {"type": "start", **named, "tools": tools, "mcp_servers": statuses}
+    agent = {"agent": "offline-retrieval", "version": VERSION, "model": "none", "cwd": workspace.root}
+    return {"type": "start", **agent, "tools": tools, "mcp_servers": statuses}
 
 
 if __name__ == "__main__":

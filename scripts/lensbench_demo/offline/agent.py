@@ -69,13 +69,13 @@ def answer_prompt(prompt: str, toolbox: Toolbox, seed: int) -> str:
 def _alone(question: Question, toolbox: Toolbox, files: Sequence[str], seed: int) -> _Lead:
     hits = {}
     for term in question.terms[:SEARCHED]:
-        found = toolbox.grep(term, files)
-        if not found and term.whole:  # it may be written in another case, or as part of a longer name
+        places = toolbox.grep(term, files)
+        if not places and term.whole:  # it may be written in another case, or as part of a longer name
             term = replace(term, whole=False, variants=tuple(variant.lower() for variant in term.variants))
-            found = toolbox.grep(term, files)
-        hits[term] = found
-    ranked = rank(toolbox.workspace, question, hits, len(files), seed)
-    return _Lead(tuple(ranked[:READ_ALONE]), term_weights(hits, len(files)), {})
+            places = toolbox.grep(term, files)
+        hits[term] = places
+    ranking = rank(toolbox.workspace, question, hits, len(files), seed)
+    return _Lead(tuple(ranking[:READ_ALONE]), term_weights(hits, len(files)), {})
 
 
 def _guided(question: Question, toolbox: Toolbox, files: Sequence[str]) -> _Lead | None:
@@ -106,18 +106,18 @@ def _guided(question: Question, toolbox: Toolbox, files: Sequence[str]) -> _Lead
     hits = {term: toolbox.grep(term, candidates, "search results") for term in question.terms[:GUIDED_TERMS]}
     unknown = idf(len(candidates), len(candidates) // 3)
     rest = {term: term.weight * unknown for term in question.terms[GUIDED_TERMS:]}
-    ranked = tuple((path, scores[path]) for path in candidates[:READ_GUIDED])
-    return _Lead(ranked, term_weights(hits, len(candidates)) | rest, dependents)
+    ranking = tuple((path, scores[path]) for path in candidates[:READ_GUIDED])
+    return _Lead(ranking, term_weights(hits, len(candidates)) | rest, dependents)
 
 
 def _try_servers(toolbox: Toolbox, files: Sequence[str]) -> None:
     """Calls one tool of each server that was asked nothing, so that a trial shows whether it can be called in a run."""
-    called = {tool.server for tool in toolbox.offered if toolbox.calls[tool.full_name]}
+    servers = {tool.server for tool in toolbox.offered if toolbox.calls[tool.full_name]}
     for tool in toolbox.offered if files else ():
-        given = mcp_tools.example(tool, toolbox.workspace.root, files[0], PurePath(files[0]).stem)
-        if tool.server not in called and not isinstance(given, str) and not mcp_tools.why_not_called(tool):
-            called.add(tool.server)
-            toolbox.call(tool, given)
+        arguments = mcp_tools.example(tool, toolbox.workspace.root, files[0], PurePath(files[0]).stem)
+        if tool.server not in servers and not isinstance(arguments, str) and not mcp_tools.why_not_called(tool):
+            servers.add(tool.server)
+            toolbox.call(tool, arguments)
 
 
 def _consult(
@@ -165,8 +165,8 @@ def _pointers(question: Question, toolbox: Toolbox, passages: Sequence[Passage])
                 counts[name] += 2 / position
             for name in CONSTANT_NAME.findall(text) if question.value else ():
                 counts[name] += 1 / position
-    shown = {passage.unit.name.rpartition(".")[2] for passage in passages}
-    return [name for name in _best(counts) if name not in shown and name not in LANGUAGE_NAMES]
+    names = {passage.unit.name.rpartition(".")[2] for passage in passages}
+    return [name for name in _best(counts) if name not in names and name not in LANGUAGE_NAMES]
 
 
 def _follow(
@@ -176,18 +176,18 @@ def _follow(
     workspace = toolbox.workspace
     places: list[DefinitionPlace] = []
     names = _pointers(question, toolbox, passages)[: FOLLOWED + 2]
-    seen = set(names)
+    names_before = set(names)
     while names and len(places) < FOLLOWED:
         name = names.pop(0)
-        found = toolbox.grep(Term(name, 1.0, (name,), True), _sources(files, question))
-        defined = definitions(workspace, name, found)
-        if 1 <= len(defined) <= COMMON:
-            path, line = defined[0]
+        matches = toolbox.grep(Term(name, 1.0, (name,), True), _sources(files, question))
+        definitions_here = definitions(workspace, name, matches)
+        if 1 <= len(definitions_here) <= COMMON:
+            path, line = definitions_here[0]
             text = _continued(toolbox, path, line)
             places.append(DefinitionPlace(path, line, name, text))
-            further = [constant for constant in CONSTANT_VALUE.findall(text) if constant not in seen]
+            further = [constant for constant in CONSTANT_VALUE.findall(text) if constant not in names_before]
             names[:0] = further
-            seen.update(further)
+            names_before.update(further)
     return tuple(places)
 
 
@@ -210,20 +210,20 @@ def _subjects(question: Question, toolbox: Toolbox, passages: Sequence[Passage])
 
 
 def _uses(question: Question, toolbox: Toolbox, files: Sequence[str], passages: Sequence[Passage]) -> tuple[Uses, ...]:
-    found: list[Uses] = []
+    result: list[Uses] = []
     for name in _subjects(question, toolbox, passages)[: 2 if question.impact else 1]:
         places = toolbox.grep(Term(name, 1.0, (name,), True), _sources(files, question))
-        defined = set(definitions(toolbox.workspace, name, places))
-        used = {
-            path: tuple(line for line in dict.fromkeys(lines) if (path, line) not in defined)
+        definition_lines = set(definitions(toolbox.workspace, name, places))
+        uses = {
+            path: tuple(line for line in dict.fromkeys(lines) if (path, line) not in definition_lines)
             for path, lines in places.items()
         }
         order = sorted(
-            (path for path in used if used[path]),
-            key=lambda path: (-round(prior(path, question), 2), -len(used[path]), path),
+            (path for path in uses if uses[path]),
+            key=lambda path: (-round(prior(path, question), 2), -len(uses[path]), path),
         )
-        found.append(Uses(name, tuple((path, used[path]) for path in order), question.impact))
-    return tuple(entry for entry in found if entry.places)
+        result.append(Uses(name, tuple((path, uses[path]) for path in order), question.impact))
+    return tuple(entry for entry in result if entry.places)
 
 
 def _importers(
@@ -233,14 +233,14 @@ def _importers(
     if not question.impact:
         return ()
     defining = [passage.unit.path for passage in passages if passage.unit.kind != "text"]
-    found = []
+    result = []
     for target in list(dict.fromkeys([*_asked(question, files), *defining]))[:2]:
         search = import_search(target)
-        told = lead.dependents[target] if target in lead.dependents else _dependents(target, toolbox)
-        paths = told or [path for path in toolbox.grep_imports(search, files) if path != target]
+        users = lead.dependents[target] if target in lead.dependents else _dependents(target, toolbox)
+        paths = users or [path for path in toolbox.grep_imports(search, files) if path != target]
         order = sorted(paths, key=lambda path: (-prior(path, question), path))
-        found.append(Importers(target, "" if told else search.name, tuple(order)))
-    return tuple(entry for entry in found if entry.paths)
+        result.append(Importers(target, "" if users else search.name, tuple(order)))
+    return tuple(entry for entry in result if entry.paths)
 
 
 def _dependents(target: str, toolbox: Toolbox) -> list[str]:

@@ -117,14 +117,14 @@ def _where(path: str, numbers: tuple[int, ...], toolbox: Toolbox) -> str:
 
 
 def _within_budget(blocks: list[list[str]]) -> list[str]:
-    kept: list[str] = []
+    lines: list[str] = []
     size = 0
     for block in blocks:
         size += sum(len(line) + 1 for line in block)
-        if kept and size > BUDGET:
+        if lines and size > BUDGET:
             break
-        kept += block
-    return kept
+        lines += block
+    return lines
 
 
 def _code(text: str) -> str:
@@ -138,17 +138,17 @@ def _code(text: str) -> str:
 
 
 def _report(findings: AnswerParts, toolbox: Toolbox) -> Iterator[str]:
-    used = dict.fromkeys(passage.unit.path for passage in findings.passages)
-    used |= dict.fromkeys(place.path for place in findings.followed)
-    used |= dict.fromkeys(importers.target for importers in findings.importers)
+    files = dict.fromkeys(passage.unit.path for passage in findings.passages)
+    files |= dict.fromkeys(place.path for place in findings.followed)
+    files |= dict.fromkeys(importers.target for importers in findings.importers)
     yield "## Report"
     yield f"- **Tool calls**: {toolbox.calls.total()}"
     yield f"- **Tools used**: {', '.join(toolbox.calls)}"
     yield f"- **Files read**: {len(toolbox.files_read)}"
-    yield f"- **Files used**: {', '.join(used) or 'none'}"
+    yield f"- **Files used**: {', '.join(files) or 'none'}"
     yield "- **Key findings**:"
-    named = [passage.unit for passage in findings.passages if passage.unit.name][:4]
-    for unit in named:
+    units = [passage.unit for passage in findings.passages if passage.unit.name][:4]
+    for unit in units:
         yield f"  - `{unit.name}` ({unit.kind}) is in `{unit.path}`, line {unit.lines[0]}"
-    if not named:
+    if not units:
         yield "  - none"

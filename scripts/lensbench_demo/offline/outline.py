@@ -58,9 +58,9 @@ def outline(path: str, lines: list[str], first: int = 1) -> list[Unit]:
 
     def close(indent: int) -> None:
         while stack and stack[-1].indent >= indent:
-            qualified = ".".join(entry.name for entry in stack)
-            done = stack.pop()
-            units.append(Unit(path, qualified, done.kind, tuple(done.lines)))
+            name = ".".join(entry.name for entry in stack)
+            closing = stack.pop()
+            units.append(Unit(path, name, closing.kind, tuple(closing.lines)))
 
     def end_paragraph() -> None:
         if loose:
@@ -70,14 +70,14 @@ def outline(path: str, lines: list[str], first: int = 1) -> list[Unit]:
             loose.clear()
 
     for number, line in enumerate(lines, first):
-        stripped = line.strip()
-        if not stripped:
+        content = line.strip()
+        if not content:
             if not stack:
                 end_paragraph()
             continue
         indent = len(line) - len(line.lstrip())
         definition = None if is_prose(path) else DEFINITION.match(line)
-        if definition or not stripped.startswith(CLOSING):
+        if definition or not content.startswith(CLOSING):
             close(indent)
         if definition:
             end_paragraph()

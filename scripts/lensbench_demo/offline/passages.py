@@ -45,25 +45,25 @@ def choose(
     count: int,
 ) -> list[Passage]:
     """Up to `count` passages, the best first; `worth` is how much each file counts (1 for the best)."""
-    found = [(unit, matched) for unit in units if (matched := _matches(workspace, unit, weights))]
-    asides = {unit: _asides(workspace, unit) for unit, _ in found}
-    raised = {unit for unit, matched in found if question.debug and _raises(workspace, unit, matched)}
+    candidates = [(unit, matches) for unit in units if (matches := _matches(workspace, unit, weights))]
+    asides = {unit: _asides(workspace, unit) for unit, _ in candidates}
+    raising = {unit for unit, matches in candidates if question.debug and _raises(workspace, unit, matches)}
     left = dict(weights)
-    chosen: list[Passage] = []
+    choice: list[Passage] = []
     per_file: dict[str, int] = {}
     top = 0.0
-    while found and len(chosen) < count:
-        scored = [
+    while candidates and len(choice) < count:
+        scores = [
             (
-                _score(unit, matched, asides[unit], left, question)
-                * (RAISING if unit in raised else 1)
+                _score(unit, matches, asides[unit], left, question)
+                * (RAISING if unit in raising else 1)
                 * (0.4 + 0.6 * worth[unit.path]),
                 -position,
             )
-            for position, (unit, matched) in enumerate(found)
+            for position, (unit, matches) in enumerate(candidates)
         ]
-        score, position = max(scored)
-        unit, matched = found.pop(-position)
+        score, position = max(scores)
+        unit, matches = candidates.pop(-position)
         top = top or score
         if score <= 0 or score < WEAKEST * top:
             break
@@ -71,12 +71,12 @@ def choose(
             continue
         per_file[unit.path] = per_file.get(unit.path, 0) + 1
         lines = _quote(
-            workspace, question, unit, matched, weights, 7 if len(chosen) < 2 else 4 if len(chosen) < 5 else 3
+            workspace, question, unit, matches, weights, 7 if len(choice) < 2 else 4 if len(choice) < 5 else 3
         )
-        chosen.append(Passage(unit, score, lines))
-        for term in matched:
+        choice.append(Passage(unit, score, lines))
+        for term in matches:
             left[term] *= REPEATED
-    return chosen
+    return choice
 
 
 def _matches(workspace: Workspace, unit: Unit, weights: Mapping[Term, float]) -> dict[Term, set[int]]:
@@ -86,9 +86,9 @@ def _matches(workspace: Workspace, unit: Unit, weights: Mapping[Term, float]) ->
     return {term: set(lines) for term, lines in matches.items() if lines or named(term, unit.name.rpartition(".")[2])}
 
 
-def _raises(workspace: Workspace, unit: Unit, matched: Mapping[Term, set[int]]) -> bool:
+def _raises(workspace: Workspace, unit: Unit, matches: Mapping[Term, set[int]]) -> bool:
     """Whether `unit` raises what the question names."""
-    lines = {number for term, numbers in matched.items() if term.whole for number in numbers}
+    lines = {number for term, numbers in matches.items() if term.whole for number in numbers}
     return any(RAISE.match(workspace.line(unit.path, number)) for number in lines)
 
 
@@ -102,19 +102,19 @@ def _asides(workspace: Workspace, unit: Unit) -> frozenset[int]:
 
 def _score(
     unit: Unit,
-    matched: Mapping[Term, set[int]],
+    matches: Mapping[Term, set[int]],
     asides: frozenset[int],
     weights: Mapping[Term, float],
     question: Question,
 ) -> float:
     outer, _, name = unit.name.rpartition(".")
     total = 0.0
-    for term, lines in matched.items():
+    for term, lines in matches.items():
         count = len(lines - asides) + ASIDE * len(lines & asides)
         factor = count / (count + 1) + (NAMED if named(term, name) else 0)
         factor += ENCLOSED if (outer and any(named(term, part) for part in outer.split("."))) else 0
         total += weights[term] * (factor + (0.2 if in_path(term, unit.path) else 0))
-    coverage = math.sqrt(len(matched) / len(weights))
+    coverage = math.sqrt(len(matches) / len(weights))
     length = 1 / (0.8 + 0.2 * max(1.0, len(unit.lines) / 25))
     kind = 0.6 if unit.kind == "text" else 1.25 if unit.kind == "constant" and question.value else 1.0
     return total * coverage * length * kind * prior(unit.path, question)
@@ -124,7 +124,7 @@ def _quote(
     workspace: Workspace,
     question: Question,
     unit: Unit,
-    matched: Mapping[Term, set[int]],
+    matches: Mapping[Term, set[int]],
     weights: Mapping[Term, float],
     count: int,
 ) -> tuple[int, ...]:
@@ -133,34 +133,34 @@ def _quote(
     docstring = _docstring(unit, texts)
     scores: dict[int, float] = {}
     for number, text in texts.items():
-        score = sum(weights[term] for term, lines in matched.items() if number in lines)
-        guarded = question.debug and RAISE.match(text)
-        score += max(weights.values()) if guarded else 0.0
+        score = sum(weights[term] for term, lines in matches.items() if number in lines)
+        is_guard = question.debug and RAISE.match(text)
+        score += max(weights.values()) if is_guard else 0.0
         score *= 1.3 if question.value and VALUE.match(text) else 1.0
         score *= ASIDE if COMMENT.match(text) or number in docstring else 1.0
         scores[number] = score if len(text.strip()) > 3 else 0.0
     best = sorted(unit.lines, key=lambda number: (-scores[number], number))
-    chosen = [unit.lines[0]]
+    choice = [unit.lines[0]]
     for number in best:
-        if len(chosen) >= count or scores[number] <= 0:
+        if len(choice) >= count or scores[number] <= 0:
             break
-        chosen.append(number)
+        choice.append(number)
         if RAISE.match(texts[number]):
-            chosen.extend(_guard(unit, texts, number))
-    said = [number for number in sorted(docstring) if re.search(r"[A-Za-z]{2}", texts[number])]
-    if len(chosen) <= count:
-        chosen += said[:1]
-    return tuple(sorted(set(chosen)))
+            choice.extend(_guard(unit, texts, number))
+    prose = [number for number in sorted(docstring) if re.search(r"[A-Za-z]{2}", texts[number])]
+    if len(choice) <= count:
+        choice += prose[:1]
+    return tuple(sorted(set(choice)))
 
 
 def _docstring(unit: Unit, texts: Mapping[int, str]) -> frozenset[int]:
     """The lines of the docstring that opens `unit`, or nothing."""
-    opened: list[int] = []
+    numbers: list[int] = []
     for number in unit.lines[1:]:
         text = texts[number].strip()
-        if not opened:
+        if not numbers:
             if text.startswith(('"""', "'''", 'r"""')):
-                opened.append(number)
+                numbers.append(number)
                 if text.count('"""') + text.count("'''") > 1:
                     break
             elif text.endswith(":") and (")" in text or "->" in text):
@@ -168,10 +168,10 @@ def _docstring(unit: Unit, texts: Mapping[int, str]) -> frozenset[int]:
             elif number - unit.lines[0] > 25:
                 break
             continue
-        opened.append(number)
+        numbers.append(number)
         if '"""' in text or "'''" in text:
             break
-    return frozenset(opened)
+    return frozenset(numbers)
 
 
 def _guard(unit: Unit, texts: Mapping[int, str], number: int) -> list[int]:

@@ -38,26 +38,26 @@ def idf(files: int, holding: int) -> float:
 
 def prior(path: str, question: Question) -> float:
     """How much a file of this kind is worth to an engineer, unless the question speaks of that kind."""
-    asked = " ".join(term.text.lower() for term in question.terms)
-    factor = PROSE if is_prose(path) and "doc" not in asked else 1.0
+    words = " ".join(term.text.lower() for term in question.terms)
+    factor = PROSE if is_prose(path) and "doc" not in words else 1.0
     for pattern, word, worth in ASIDES:
-        if word not in asked and pattern.search(path):
+        if word not in words and pattern.search(path):
             factor = min(factor, worth)
     return factor
 
 
 def term_weights(hits: Hits, files: int) -> dict[Term, float]:
     """Each term's weight times its inverse document frequency; terms without a hit are left out."""
-    return {term: term.weight * idf(files, len(found)) for term, found in hits.items() if found}
+    return {term: term.weight * idf(files, len(lines)) for term, lines in hits.items() if lines}
 
 
 def rank(workspace: Workspace, question: Question, hits: Hits, files: int, seed: int) -> list[tuple[str, float]]:
     """Files with a hit and their scores, the best first; `seed` orders equals."""
     weights = term_weights(hits, files)
-    found = sorted({path for places in hits.values() for path in places})
-    mean = sum(len(workspace.data(path)) for path in found) / max(1, len(found))
+    paths = sorted({path for places in hits.values() for path in places})
+    mean = sum(len(workspace.data(path)) for path in paths) / max(1, len(paths))
     scores: dict[str, float] = defaultdict(float)
-    defined: dict[tuple[str, int], float] = defaultdict(float)
+    by_line: dict[tuple[str, int], float] = defaultdict(float)
     for term, weight in weights.items():
         for path, lines in hits[term].items():
             length = 1 - LENGTH + LENGTH * len(workspace.data(path)) / max(1.0, mean)
@@ -66,26 +66,26 @@ def rank(workspace: Workspace, question: Question, hits: Hits, files: int, seed:
             for line in dict.fromkeys(lines):
                 definition = DEFINITION.match(workspace.line(path, line))
                 if definition and named(term, definition.group(3)):
-                    defined[path, line] += weight
+                    by_line[path, line] += weight
     best: dict[str, float] = defaultdict(float)
-    for (path, _), weight in sorted(defined.items()):
+    for (path, _), weight in sorted(by_line.items()):
         best[path] = max(best[path], weight)
-    ranked = [(path, (score + IN_DEFINITION * best[path]) * prior(path, question)) for path, score in scores.items()]
-    return sorted(ranked, key=lambda item: (-round(item[1], 9), zlib.crc32(f"{seed}:{item[0]}".encode()), item[0]))
+    totals = [(path, (score + IN_DEFINITION * best[path]) * prior(path, question)) for path, score in scores.items()]
+    return sorted(totals, key=lambda item: (-round(item[1], 9), zlib.crc32(f"{seed}:{item[0]}".encode()), item[0]))
 
 
 def in_path(term: Term, path: str) -> bool:
     """Whether a part of `path` starts with the term."""
-    lowered = path.lower()
-    return any(re.search(rf"(?<![a-z]){re.escape(variant.lower())}", lowered) for variant in term.variants)
+    lower = path.lower()
+    return any(re.search(rf"(?<![a-z]){re.escape(variant.lower())}", lower) for variant in term.variants)
 
 
 def named(term: Term, name: str) -> bool:
     """Whether the identifier `name` is the term, or a part of it starts with the term."""
     if term.whole:
         return name in term.variants
-    lowered = name.lower()
+    lower = name.lower()
     parts = re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "_", name).lower()
-    joined = (variant for variant in term.variants if len(variant) > 7)  # `optionparser` in OptionParser
+    long = (variant for variant in term.variants if len(variant) > 7)  # `optionparser` in OptionParser
     starts = (re.search(rf"(?<![a-z]){re.escape(variant)}", parts) for variant in term.variants)
-    return any(starts) or any(variant in lowered for variant in joined)
+    return any(starts) or any(variant in lower for variant in long)

@@ -48,14 +48,14 @@ def import_search(target: str) -> ImportSearch:
 def definitions(workspace: Workspace, name: str, places: Mapping[str, Sequence[int]]) -> list[tuple[str, int]]:
     """(file, line) of definitions, constants and parameters with a default called `name` among `places`, the
     lines that have the word."""
-    found = []
+    matches = []
     for path, lines in places.items():
         for line in dict.fromkeys(lines):
             text = workspace.line(path, line)
             definition, constant = DEFINITION.match(text), CONSTANT.match(text)
-            named = constant is not None and constant.group(1) == name
+            is_constant = constant is not None and constant.group(1) == name
             passed_on = re.search(rf"=\s*{re.escape(name)}\b", text)
             parameter = (text.rstrip().endswith(",") and not passed_on) or not text[:1].isspace()
-            if (definition and definition.group(3) == name) or (named and parameter):
-                found.append((path, line))
-    return found
+            if (definition and definition.group(3) == name) or (is_constant and parameter):
+                matches.append((path, line))
+    return matches

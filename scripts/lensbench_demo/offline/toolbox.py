@@ -46,10 +46,10 @@ class Toolbox:
         arguments = {"pattern": "|".join(term.variants), "match": "word" if term.whole else "part"}
         if not self._begin("Grep", arguments | ({"path": within} if within else {})):
             return {}
-        found = {path: self.workspace.hits(path, term) for path in files}
-        found = {path: lines for path, lines in found.items() if lines}
-        self._end(sum(len(path) + 8 * len(lines) for path, lines in found.items()))
-        return found
+        hits = {path: self.workspace.hits(path, term) for path in files}
+        hits = {path: lines for path, lines in hits.items() if lines}
+        self._end(sum(len(path) + 8 * len(lines) for path, lines in hits.items()))
+        return hits
 
     def grep_imports(self, search: ImportSearch, files: Sequence[str]) -> tuple[str, ...]:
         """Those of `files` that have a line as `search` describes it."""
@@ -57,9 +57,9 @@ class Toolbox:
             return ()
         line = re.compile(search.pattern)
         sources = (path for path in files if path.endswith(search.suffixes))
-        found = tuple(path for path in sources if any(map(line.search, self.workspace.lines(path))))
-        self._end(sum(len(path) + 1 for path in found))
-        return found
+        paths = tuple(path for path in sources if any(map(line.search, self.workspace.lines(path))))
+        self._end(sum(len(path) + 1 for path in paths))
+        return paths
 
     def read(self, path: str, around: int) -> tuple[int, list[str]]:
         """The number of the first line and the lines of `path`; of a long file a part with line `around` in it."""
@@ -77,8 +77,8 @@ class Toolbox:
         if self._servers is None or not self._begin(tool.full_name, arguments):
             return ""
         result = self._servers.call(tool, arguments)
-        shown = {"text": result.text} if len(result.text) < REFUSAL else {}
-        self._end(len(result.text), is_error=result.is_error, **shown)
+        text = {"text": result.text} if len(result.text) < REFUSAL else {}
+        self._end(len(result.text), is_error=result.is_error, **text)
         return "" if result.is_error else result.text
 
     def _begin(self, name: str, arguments: dict[str, Any]) -> bool:

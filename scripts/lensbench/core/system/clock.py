@@ -22,12 +22,12 @@ FOLDERS = (
 """The folders whose files are inputs of a rule; those of trials are below them."""
 
 
-def date_back(folder: Path, checked: Mapping[str, int]) -> None:
-    """Shifts future timestamps of rule inputs back, so that the newest is now. `checked`: the files of runs, and when
+def date_back(folder: Path, run_dates: Mapping[str, int]) -> None:
+    """Shifts future timestamps of rule inputs back, so that the newest is now. `run_dates`: the files of runs, and when
     they were modified, in ns."""
     now = time.time_ns()
     paths = chain.from_iterable(_inside(folder / name, name in FOLDERS) for name in (*FLAT, *FOLDERS))
-    dates = {f"{folder}/{name}": date for name, date in checked.items() if date > now}
+    dates = {f"{folder}/{name}": date for name, date in run_dates.items() if date > now}
     ahead = dates | {path: date for path in paths if (date := _date(path)) > now}
     newest = max(ahead.values(), default=now)
     for path, date in ahead.items():

@@ -58,16 +58,16 @@ def write_folder(folder: Path, name: str, files: Iterable[tuple[str, str]]) -> N
     """Rewrites a derived folder of a run folder: writes it to a temporary name, then replaces the old one. `files` are
     pairs of the path in the run folder and the content."""
     place, temporary, old = (
-        folder / each for each in (name, f".{name}.{os.getpid()}.tmp", f".{name}.{os.getpid()}.old")
+        folder / part for part in (name, f".{name}.{os.getpid()}.tmp", f".{name}.{os.getpid()}.old")
     )
-    lines, made = [], set()
+    lines, parents = [], set()
     try:
         for path, content in files:
             data = content.encode(errors="replace")
             target = f"{temporary}{path.removeprefix(name)}"
-            if (parent := os.path.dirname(target)) not in made:
+            if (parent := os.path.dirname(target)) not in parents:
                 os.makedirs(parent, exist_ok=True)
-                made.add(parent)
+                parents.add(parent)
             with open(target, "wb") as file:
                 file.write(data)
             lines.append(_checksum_line(path, data))
@@ -75,8 +75,8 @@ def write_folder(folder: Path, name: str, files: Iterable[tuple[str, str]]) -> N
             place.replace(old)
         temporary.replace(place)
     finally:
-        for left in (temporary, old):
-            shutil.rmtree(left, ignore_errors=True)
+        for remainder in (temporary, old):
+            shutil.rmtree(remainder, ignore_errors=True)
     if RunFolder(folder).checksums.exists():
         _append(folder, lines)
 

@@ -101,8 +101,8 @@ def show_as(argv: Sequence[str]) -> None:
     """Changes the command line that `ps` shows for this process, cut to the length of the original."""
     places = Path("/proc/self/stat").read_bytes().rpartition(b")")[2].split()[45:47]  # arg_start, arg_end: proc(5)
     begin, end = map(int, places)
-    shown = b"\0".join(map(os.fsencode, argv))[: end - begin - 1]
-    ctypes.memmove(begin, shown.ljust(end - begin, b"\0"), end - begin)
+    line = b"\0".join(map(os.fsencode, argv))[: end - begin - 1]
+    ctypes.memmove(begin, line.ljust(end - begin, b"\0"), end - begin)
 
 
 def adopt_orphans() -> None:
@@ -145,9 +145,9 @@ def run_process(
         value = read(output.lines())
         for _ in output.lines():
             pass
-        ended = process.poll() if output.timed_out else _wait_until(process, output.until)
-        over_at = output.over_at if ended is None else None
-        return value, Ended(ended, ended is None and over_at is None, (over_at or time.monotonic()) - began)
+        exit_code = process.poll() if output.timed_out else _wait_until(process, output.until)
+        over_at = output.over_at if exit_code is None else None
+        return value, Ended(exit_code, exit_code is None and over_at is None, (over_at or time.monotonic()) - began)
     finally:
         _end_group(process)
         end_children()

@@ -94,21 +94,21 @@ def run_verb(verb: str, does: Callable[[Path], object]) -> None:
     """The program of a verb that only needs a run folder; by default the only one under bench/."""
     parser = argparse.ArgumentParser(prog=f"lensbench {verb}", description=does.__doc__)
     add_run_folder(parser)
-    given = parser.parse_args()
-    run_program(lambda: does(run_folder(given)))
+    arguments = parser.parse_args()
+    run_program(lambda: does(run_folder(arguments)))
 
 
 def add_run_folder(parser: argparse.ArgumentParser) -> None:
     """Adds `[folder]` and the equivalent `--folder`; `run_folder` reads them."""
-    said = "the run id, or the run folder bench/<run_id>; not needed if there is only one"
-    parser.add_argument("folder", nargs="?", type=benchmark, help=said)
+    words = "the run id, or the run folder bench/<run_id>; not needed if there is only one"
+    parser.add_argument("folder", nargs="?", type=benchmark, help=words)
     parser.add_argument("--folder", dest="named_folder", metavar="FOLDER", type=benchmark, help=argparse.SUPPRESS)
 
 
-def run_folder(given: argparse.Namespace) -> Path:
+def run_folder(arguments: argparse.Namespace) -> Path:
     """The given run folder, or the only one under bench/. Raises UserError when there are none or several."""
-    named: Path | None = given.folder or given.named_folder
-    return named or only_benchmark(Path("bench"))
+    folder: Path | None = arguments.folder or arguments.named_folder
+    return folder or only_benchmark(Path("bench"))
 
 
 def benchmark(name: str) -> Path:
@@ -126,17 +126,17 @@ def configs(folder: Path) -> list[str]:
 
 def only_config(folder: Path) -> str:
     """The name of the config in a folder, there or not. Raises UserError when there are several."""
-    found = configs(folder)
-    if len(found) > 1:
-        raise UserError(f"there are {len(found)} configs here; name one: --configfile {' or '.join(found)}")
-    return found[0] if found else "config.yaml"
+    names = configs(folder)
+    if len(names) > 1:
+        raise UserError(f"there are {len(names)} configs here; name one: --configfile {' or '.join(names)}")
+    return names[0] if names else "config.yaml"
 
 
 def only_benchmark(bench: Path) -> Path:
     """The only run folder under `bench`. Raises UserError when there are none or several."""
-    found = sorted(plan.parent for plan in bench.glob("*/plan.json"))
-    if len(found) == 1:
-        return found[0]
-    if found:
-        raise UserError(f"{bench}/ has {len(found)} benchmarks; name one of {', '.join(map(str, found))}")
+    folders = sorted(plan.parent for plan in bench.glob("*/plan.json"))
+    if len(folders) == 1:
+        return folders[0]
+    if folders:
+        raise UserError(f"{bench}/ has {len(folders)} benchmarks; name one of {', '.join(map(str, folders))}")
     raise UserError(f"there is no benchmark in {bench}/; start one with `lensbench run`, or name its folder")

@@ -26,14 +26,14 @@ _CREDENTIAL = re.compile(r"key|token|secret|pass|auth|credential|cookie", re.IGN
 
 def literal_secrets(servers: Mapping[str, Any]) -> dict[str, str]:
     """The secrets in the `env` and `headers` of MCP entries, by `<server>.<variable>`."""
-    found: dict[str, str] = {}
+    secrets: dict[str, str] = {}
     for server, entry in servers.items():
         for section in ("env", "headers"):
             values = entry.get(section) if isinstance(entry, dict) else None
             for name, value in values.items() if isinstance(values, dict) else ():
                 if isinstance(value, str) and "${" not in value and is_secret(name, value):
-                    found[f"{server}.{name}"] = value.removeprefix("Bearer ").removeprefix("Basic ")
-    return found
+                    secrets[f"{server}.{name}"] = value.removeprefix("Bearer ").removeprefix("Basic ")
+    return secrets
 
 
 def is_secret(name: str, value: str) -> bool:
@@ -48,8 +48,8 @@ class Redactor:
     def __init__(
         self, names: Sequence[str], environment: Mapping[str, str], others: Mapping[str, str] | None = None
     ) -> None:
-        given = {**{name: environment.get(name, "") for name in names}, **(others or {})}
-        secrets = {name: value for name, value in given.items() if len(value) >= SHORTEST}
+        all_values = {**{name: environment.get(name, "") for name in names}, **(others or {})}
+        secrets = {name: value for name, value in all_values.items() if len(value) >= SHORTEST}
         values = {form: name for name, value in secrets.items() for form in _forms(value)}
         self._values = sorted(values.items(), key=lambda item: -len(item[0]))
         self._broken = [(form, name) for form, name in self._values if len(_BREAK.sub("", form)) >= SHORTEST_CODED]
@@ -75,10 +75,10 @@ class Redactor:
         for value, name in self._values:
             text = text.replace(value, f"[redacted: {name}]")
         if self._broken and _BREAK.search(text):
-            joined = _BREAK.sub("", text)
+            whole_text = _BREAK.sub("", text)
             for value, name in self._broken:
                 whole = _BREAK.sub("", value)
-                if whole in joined:
+                if whole in whole_text:
                     text = re.sub(_GAP.join(map(re.escape, whole)), f"[redacted: {name}]", text)
         return text
 
@@ -88,23 +88,23 @@ class Redactor:
             return line
         try:
             value = json.loads(line)
-            hidden = self._texts(value, 0)
+            clean = self._texts(value, 0)
         except (ValueError, RecursionError):
             return line
         end = line[len(line.rstrip("\r\n")) :]
-        return line if hidden == value else json.dumps(hidden, ensure_ascii=False) + end
+        return line if clean == value else json.dumps(clean, ensure_ascii=False) + end
 
     def _texts(self, value: Any, depth: int) -> Any:
         if isinstance(value, str):
-            hidden = self._hide(value)
-            if depth < DEPTH and hidden[:1] in ("{", "[", '"') and "\\" in hidden:
+            content = self._hide(value)
+            if depth < DEPTH and content[:1] in ("{", "[", '"') and "\\" in content:
                 try:
-                    inner = json.loads(hidden)
+                    inner = json.loads(content)
                 except ValueError:
-                    return hidden
-                told = self._texts(inner, depth + 1)
-                return hidden if told == inner else json.dumps(told, ensure_ascii=False)
-            return hidden
+                    return content
+                clean = self._texts(inner, depth + 1)
+                return content if clean == inner else json.dumps(clean, ensure_ascii=False)
+            return content
         if isinstance(value, list):
             return [self._texts(item, depth) for item in value]
         if isinstance(value, dict):
@@ -132,6 +132,6 @@ def _coded(value: bytes) -> Iterator[str]:
         yield whole[first:last].replace("+", "-").replace("/", "_")
     yield value.hex()
     yield value.hex().upper()
-    for escaped in (quote(value, safe=""), quote(value), "".join(f"%{byte:02X}" for byte in value)):
-        yield escaped
-        yield re.sub(r"%[0-9A-F]{2}", lambda match: match[0].lower(), escaped)
+    for form in (quote(value, safe=""), quote(value), "".join(f"%{byte:02X}" for byte in value)):
+        yield form
+        yield re.sub(r"%[0-9A-F]{2}", lambda match: match[0].lower(), form)

@@ -69,14 +69,14 @@ def _copy_file(source: bytes, target: bytes) -> None:
 
 
 def _copy_bytes(reader: int, writer: int, size: int) -> None:
-    shared = size > SMALL and hasattr(os, "copy_file_range")
-    while shared:
+    in_kernel = size > SMALL and hasattr(os, "copy_file_range")
+    while in_kernel:
         try:
-            copied = os.copy_file_range(reader, writer, size)
+            count = os.copy_file_range(reader, writer, size)
         except OSError:  # not supported between these two file systems: the rest is copied below
             break
-        size -= copied
-        shared = copied > 0 and size > 0
+        size -= count
+        in_kernel = count > 0 and size > 0
     if size > 0:
         while block := os.read(reader, BLOCK):
             view = memoryview(block)

@@ -118,14 +118,14 @@ def _lines(node: yaml.Node, path: KeyPath) -> Iterator[tuple[KeyPath, int]]:
         for index, item in enumerate(node.value):
             yield from _lines(item, (*path, index))
     elif isinstance(node, yaml.MappingNode):
-        seen: set[str] = set()
+        keys: set[str] = set()
         for key, value in node.value:
             line = key.start_mark.line + 1
             if not isinstance(key, yaml.ScalarNode) or key.tag != "tag:yaml.org,2002:str":
-                shown = key.value if isinstance(key, yaml.ScalarNode) else "a list or mapping"
-                raise DocumentError(f"has the key {shown!r}, which is not text; put it in quotes", line)
-            if key.value in seen:
+                name = key.value if isinstance(key, yaml.ScalarNode) else "a list or mapping"
+                raise DocumentError(f"has the key {name!r}, which is not text; put it in quotes", line)
+            if key.value in keys:
                 raise DocumentError(f"gives the key {key.value!r} twice", line)
-            seen.add(key.value)
+            keys.add(key.value)
             yield from _lines(value, (*path, key.value))
             yield (*path, key.value), line

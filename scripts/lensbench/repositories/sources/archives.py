@@ -28,8 +28,8 @@ def unpack(archive: Path, destination: Path) -> None:
                 tar.extraction_filter = getattr(tarfile, "data_filter", None)  # Debian 12 has none
                 tar.extractall(destination, members=_checked_tar(tar))
         elif zipfile.is_zipfile(archive):
-            with zipfile.ZipFile(archive) as zipped:
-                zipped.extractall(destination, members=_checked_zip(zipped))
+            with zipfile.ZipFile(archive) as bundle:
+                bundle.extractall(destination, members=_checked_zip(bundle))
         else:
             raise UserError("the archive is neither a tar nor a zip file; use the project's source distribution")
     except DAMAGED as error:
@@ -85,12 +85,12 @@ def _check_place(member: tarfile.TarInfo, kinds: dict[str, bytes]) -> None:
         raise UserError(f"the archive holds {name!r}, a link that leaves its folder; use the git source")
 
 
-def _checked_zip(zipped: zipfile.ZipFile) -> list[zipfile.ZipInfo]:
+def _checked_zip(bundle: zipfile.ZipFile) -> list[zipfile.ZipInfo]:
     limits = _Limits()
-    for member in zipped.infolist():
+    for member in bundle.infolist():
         limits.add(member.file_size)
         _safe_name(member.filename)
-    return zipped.infolist()
+    return bundle.infolist()
 
 
 def _safe_name(name: str) -> str:

@@ -72,10 +72,10 @@ def clean(tree: Path, servers: Sequence[str] | None = None) -> tuple[str, ...]:
     """
     entries = list(_entries(tree))
     own = {path for path in entries if servers is not None and _is_instruction(tree / path, servers)}
-    unwanted = {path for path in entries if (path not in own and _is_agent_file(path)) or _is_foreign_git(tree, path)}
-    unwanted |= {path for path in entries if (tree / path).is_symlink() and _leaves(tree, path)}
-    unwanted |= {_holder(path) for path in _answers(tree, entries)}
-    outermost = [path for path in sorted(unwanted) if not any(parent in unwanted for parent in _parents(path))]
+    targets = {path for path in entries if (path not in own and _is_agent_file(path)) or _is_foreign_git(tree, path)}
+    targets |= {path for path in entries if (tree / path).is_symlink() and _leaves(tree, path)}
+    targets |= {_holder(path) for path in _answers(tree, entries)}
+    outermost = [path for path in sorted(targets) if not any(parent in targets for parent in _parents(path))]
     return tuple(sorted(_remove(tree, path) for path in outermost))
 
 
@@ -92,12 +92,12 @@ def unwanted_in_history(tree: Path, answers: set[str]) -> set[str]:
     """
     holders = {_holder(path) for path in answers}
     around = _changed(tree, "HEAD", "--", *(f":(literal){holder}" for holder in holders))
-    unwanted = set()
+    targets = set()
     for path in around:
         inside = [part for part in (*_parents(path), path) if not holders.isdisjoint((part, *_parents(part)))]
-        gone = [part for part in inside if not os.path.lexists(tree / part)]
-        unwanted |= {min(gone, key=len)} if gone else {path} & answers
-    return unwanted
+        missing = [part for part in inside if not os.path.lexists(tree / part)]
+        targets |= {min(missing, key=len)} if missing else {path} & answers
+    return targets
 
 
 def _changed(tree: Path, *which: str) -> set[str]:

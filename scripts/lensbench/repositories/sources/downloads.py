@@ -42,8 +42,8 @@ class Digest(NamedTuple):
     @classmethod
     def of(cls, file: Path, algorithm: str) -> Digest:
         """The digest of `file`."""
-        with file.open("rb") as opened:
-            return cls(algorithm, hashlib.file_digest(opened, algorithm).hexdigest())
+        with file.open("rb") as content:
+            return cls(algorithm, hashlib.file_digest(content, algorithm).hexdigest())
 
 
 class Damaged(OSError):
@@ -52,14 +52,14 @@ class Damaged(OSError):
 
 def package_index() -> str:
     """The URL of the package index, without `/` at the end: PIP_INDEX_URL, else pip's configured one, else pypi.org."""
-    configured = os.environ.get("PIP_INDEX_URL") or _pip_setting("global.index-url") or DEFAULT_INDEX
-    return configured.strip().rstrip("/")
+    index = os.environ.get("PIP_INDEX_URL") or _pip_setting("global.index-url") or DEFAULT_INDEX
+    return index.strip().rstrip("/")
 
 
 def _pip_setting(name: str) -> str:
     command = [sys.executable, "-P", "-m", "pip", "config", "get", name]
-    done = subprocess.run(command, capture_output=True, encoding="utf-8", check=False)
-    return done.stdout.strip() if done.returncode == 0 else ""
+    process = subprocess.run(command, capture_output=True, encoding="utf-8", check=False)
+    return process.stdout.strip() if process.returncode == 0 else ""
 
 
 @dataclass(frozen=True)
@@ -82,11 +82,11 @@ def read_page(url: str, accept: str) -> Page:
     return _persistently(url, once)
 
 
-def download(url: str, wanted: Digest, target: Path) -> None:
+def download(url: str, pin: Digest, target: Path) -> None:
     """Writes the file at `url` to `target`. Raises UserError when the download fails or the hash differs."""
 
     def once() -> None:
-        digest = hashlib.new(wanted.algorithm)
+        digest = hashlib.new(pin.algorithm)
         size = 0
         with _open(url, "*/*") as response, target.open("wb") as file:
             while block := response.read(BLOCK):
@@ -95,8 +95,8 @@ def download(url: str, wanted: Digest, target: Path) -> None:
                     raise UserError(f"{shown(url)} is larger than {MAX_BYTES} bytes; use the git source")
                 digest.update(block)
                 file.write(block)
-        if digest.hexdigest() != wanted.value:
-            raise Damaged(f"{size} bytes received with {wanted.algorithm} {digest.hexdigest()}, not {wanted.value}")
+        if digest.hexdigest() != pin.value:
+            raise Damaged(f"{size} bytes received with {pin.algorithm} {digest.hexdigest()}, not {pin.value}")
 
     try:
         _persistently(url, once)

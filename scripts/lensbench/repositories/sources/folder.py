@@ -20,8 +20,8 @@ def location(path: str) -> str:
     return os.path.abspath(os.path.expanduser(path))
 
 
-def take(path: str, tree: Path, excluded: Path) -> tuple[str, ...]:
-    """Copies the files of the folder `path` to the empty folder `tree`, except those in the folder `excluded`.
+def take(path: str, tree: Path, exclusion: Path) -> tuple[str, ...]:
+    """Copies the files of the folder `path` to the empty folder `tree`, except those in the folder `exclusion`.
 
     Of a git work tree, and of submodules and repositories inside it, these are the files that are tracked, or new and
     not ignored; otherwise all. Sockets and devices are skipped, and so are new files in `bench/` of the current folder,
@@ -30,18 +30,18 @@ def take(path: str, tree: Path, excluded: Path) -> tuple[str, ...]:
     folder = Path(location(path))
     if not folder.is_dir():
         raise UserError(f"there is no folder {folder}; correct the path, which starts in {Path.cwd()}")
-    tracked, new = _listed_by_git(folder, "--cached"), _listed_by_git(folder, "--others", "--exclude-standard")
-    return tuple(_take(folder, tree, Path(os.path.realpath(excluded)), tracked, new))
+    index, new = _listed_by_git(folder, "--cached"), _listed_by_git(folder, "--others", "--exclude-standard")
+    return tuple(_take(folder, tree, Path(os.path.realpath(exclusion)), index, new))
 
 
-def _take(folder: Path, tree: Path, barred: Path, tracked: set[str], new: set[str]) -> Iterator[str]:
+def _take(folder: Path, tree: Path, exclusion: Path, index: set[str], new: set[str]) -> Iterator[str]:
     root, grows = os.path.realpath(folder), os.path.realpath("bench")
-    for name in sorted(tracked | new) or _listed(folder):
+    for name in sorted(index | new) or _listed(folder):
         place = os.path.join(root, os.path.dirname(name))
         # git still lists files of a folder that was replaced by a link, but the link's target is not in the repository.
-        if os.path.realpath(place) != os.path.normpath(place) or Path(place).is_relative_to(barred):
+        if os.path.realpath(place) != os.path.normpath(place) or Path(place).is_relative_to(exclusion):
             continue
-        if name not in tracked and Path(place).is_relative_to(grows):
+        if name not in index and Path(place).is_relative_to(grows):
             continue
         inner = folder / name
         if inner.is_symlink() or not inner.is_dir():
@@ -50,7 +50,7 @@ def _take(folder: Path, tree: Path, barred: Path, tracked: set[str], new: set[st
         if any(inner.iterdir()):
             top = {"GIT_CEILING_DIRECTORIES": os.path.dirname(os.path.realpath(inner))}
             files = _listed_by_git(inner, "--cached", "--others", "--exclude-standard", variables=top)
-            yield from (os.path.join(name, empty) for empty in _take(inner, tree / name, barred, files, set()))
+            yield from (os.path.join(name, empty) for empty in _take(inner, tree / name, exclusion, files, set()))
         if not (tree / name).exists():
             yield name.rstrip("/")
 
@@ -78,10 +78,10 @@ def take_history(path: str, tree: Path) -> str:
 def _listed_by_git(folder: Path, *which: str, variables: Mapping[str, str] | None = None) -> set[str]:
     """Empty when `folder` is not in a work tree, or is ignored there."""
     try:
-        listed = git(folder, "ls-files", "-z", *which, variables=variables)
+        listing = git(folder, "ls-files", "-z", *which, variables=variables)
     except GitError:
         return set()
-    return {os.fsdecode(name) for name in listed.split(b"\0") if name}
+    return {os.fsdecode(name) for name in listing.split(b"\0") if name}
 
 
 def _listed(folder: Path) -> Iterator[str]:

@@ -117,6 +117,6 @@ def _fetch_commit(place: str, revision: str, tree: Path) -> str:
     # Servers never resolve an abbreviated id, and not always a full one: search it in their branches and tags.
     git(tree, *download, place, "+refs/heads/*:refs/seek/heads/*", "+refs/tags/*:refs/seek/tags/*")
     commit = git(tree, "rev-parse", "--verify", f"{revision}^{{commit}}").decode().strip()
-    found = git(tree, "for-each-ref", "--format=delete %(refname)", "refs/seek")
-    git(tree, "update-ref", "--stdin", given=found)
+    references = git(tree, "for-each-ref", "--format=delete %(refname)", "refs/seek")
+    git(tree, "update-ref", "--stdin", stdin=references)
     return commit

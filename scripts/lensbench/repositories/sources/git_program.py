@@ -49,27 +49,27 @@ class GitError(Exception):
     """A git command failed; the text is the line of its output that says why."""
 
 
-def git(folder: Path, *arguments: str, given: bytes | None = None, variables: Mapping[str, str] | None = None) -> bytes:
-    """The output of `git <arguments>` in `folder`, with `given` on its standard input.
+def git(folder: Path, *arguments: str, stdin: bytes | None = None, variables: Mapping[str, str] | None = None) -> bytes:
+    """The output of `git <arguments>` in `folder`, with `stdin` on its standard input.
 
     Raises GitError when it fails and UserError when there is no git.
     """
     environment = {name: os.environ[name] for name in KEPT_VARIABLES if name in os.environ}
     settings = [word for setting in SETTINGS for word in ("-c", setting)]
     try:
-        done = subprocess.run(
+        process = subprocess.run(
             ["git", *settings, *arguments],
             cwd=folder,
             env={**environment, **VARIABLES, **(variables or {})},
-            input=given or b"",
+            input=stdin or b"",
             capture_output=True,
             check=False,
         )
     except FileNotFoundError:
         raise UserError("git is not installed, or not on PATH; install it") from None
-    if done.returncode:
-        raise GitError(_complaint(done.stderr.decode(errors="replace")) or f"git ended with {done.returncode}")
-    return done.stdout
+    if process.returncode:
+        raise GitError(_complaint(process.stderr.decode(errors="replace")) or f"git ended with {process.returncode}")
+    return process.stdout
 
 
 def _complaint(text: str) -> str:

@@ -20,33 +20,35 @@ def registry() -> str:
 
     npm's configuration files are not read.
     """
-    named = (value for name, value in os.environ.items() if name.lower() == "npm_config_registry" and value)
-    return next(named, DEFAULT_REGISTRY).strip().rstrip("/")
+    addresses = (value for name, value in os.environ.items() if name.lower() == "npm_config_registry" and value)
+    return next(addresses, DEFAULT_REGISTRY).strip().rstrip("/")
 
 
 def digest(integrity: str) -> Digest:
     """The hash in `integrity` (W3C Subresource Integrity: the algorithm, `-`, and base64)."""
-    algorithm, _, encoded = integrity.partition("-")
-    return Digest(algorithm, base64.b64decode(encoded).hex())
+    algorithm, _, value = integrity.partition("-")
+    return Digest(algorithm, base64.b64decode(value).hex())
 
 
-def fetch(name: str, version: str, wanted: str, target: Path) -> None:
-    """Downloads the package `name` `version` with the integrity `wanted` to `target`, without running anything.
+def fetch(name: str, version: str, pin: str, target: Path) -> None:
+    """Downloads the package `name` `version` with the integrity `pin` to `target`, without running anything.
 
     Raises UserError when the registry does not have it, lists another integrity, or sends different bytes.
     """
-    url, listed = _published(_page(name, version))
-    if listed and listed != wanted:
-        raise UserError(f"{name}@{version} has the integrity {listed} in the registry; correct the one in the task set")
-    download(url, digest(wanted), target)
+    url, current = _published(_page(name, version))
+    if current and current != pin:
+        raise UserError(
+            f"{name}@{version} has the integrity {current} in the registry; correct the one in the task set"
+        )
+    download(url, digest(pin), target)
 
 
 def integrity(name: str, version: str) -> str:
     """The integrity of `name` `version` in the registry. Raises UserError when there is none."""
-    found = _published(_page(name, version))[1]
-    if not found.startswith("sha512-"):
+    value = _published(_page(name, version))[1]
+    if not value.startswith("sha512-"):
         raise UserError(f"{name}@{version}: the registry {shown(registry())} shows no sha512; choose another version")
-    return found
+    return value
 
 
 def _page(name: str, version: str) -> Page:
@@ -60,7 +62,7 @@ def _page(name: str, version: str) -> Page:
 def _published(page: Page) -> tuple[str, str]:
     """The URL of the package and its integrity; "" when the registry has none, as for old packages."""
     try:
-        published = json.loads(page.body)["dist"]
-        return str(published["tarball"]), str(published.get("integrity", ""))
+        distribution = json.loads(page.body)["dist"]
+        return str(distribution["tarball"]), str(distribution.get("integrity", ""))
     except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
         raise UserError(f"{shown(page.url)} describes no package; set NPM_CONFIG_REGISTRY to an npm registry") from None

@@ -32,18 +32,18 @@ def fetch(name: str, version: str, sha256: str, target: Path) -> None:
     Raises UserError when the index does not have it, has it under another name or version, or sends different bytes.
     """
     page = _project(name)
-    found = _sdist(_files(page), name, version, sha256)
-    download(urljoin(page.url, found.url), Digest("sha256", sha256), target)
+    sdist = _sdist(_files(page), name, version, sha256)
+    download(urljoin(page.url, sdist.url), Digest("sha256", sha256), target)
 
 
 def sha256(name: str, version: str) -> str:
     """The hash of the sdist of `name` `version`. Raises UserError when the index has no sdist, or no hash."""
-    wanted = canonicalize_name(name), canonicalize_version(version)
-    found = next((file.sha256 for file in _files(_project(name)) if _sdist_of(file.name) == wanted), None)
-    if not found:
-        why = "shows no sha256 of it" if found == "" else "has no source distribution of it"
+    release = canonicalize_name(name), canonicalize_version(version)
+    value = next((file.sha256 for file in _files(_project(name)) if _sdist_of(file.name) == release), None)
+    if not value:
+        why = "shows no sha256 of it" if value == "" else "has no source distribution of it"
         raise UserError(f"{name}=={version}: the index {shown(package_index())} {why}; choose another version")
-    return found
+    return value
 
 
 def _project(name: str) -> Page:
@@ -93,15 +93,15 @@ class _Links(HTMLParser):
 
 
 def _sdist(files: list[Listed], name: str, version: str, sha256: str) -> Listed:
-    wanted = canonicalize_name(name), canonicalize_version(version)
+    release = canonicalize_name(name), canonicalize_version(version)
     for file in files:
         if file.sha256 == sha256:
-            if _sdist_of(file.name) != wanted:
+            if _sdist_of(file.name) != release:
                 raise UserError(
                     f"the sha256 is that of {file.name}, not of an sdist of {name}=={version}; correct one of them"
                 )
             return file
-    same = [file for file in files if _sdist_of(file.name) == wanted]
+    same = [file for file in files if _sdist_of(file.name) == release]
     if not same:
         raise UserError(f"the index has no sdist of {name}=={version}; choose another version or the git source")
     if not same[0].sha256:  # an old index: the hash of the downloaded bytes is checked anyway

@@ -42,12 +42,12 @@ def _commit(tree: Path, message: str) -> None:
         git(tree, "commit", "--quiet", "--no-verify", f"--message={message}", variables=AUTHOR)
 
 
-def _add_everything(tree: Path, given: bytes = b".") -> None:
+def _add_everything(tree: Path, paths: bytes = b".") -> None:
     attributes = tree / ".git" / "info" / "attributes"
     attributes.parent.mkdir(exist_ok=True)
     # `git add` fails for a file that does not have the encoding in its attributes.
     attributes.write_text("* !working-tree-encoding\n", encoding="utf-8")
-    git(tree, "--literal-pathspecs", "add", "--all", "--force", *PATHS, given=given)
+    git(tree, "--literal-pathspecs", "add", "--all", "--force", *PATHS, stdin=paths)
 
 
 def submodules(tree: Path) -> dict[str, str]:
@@ -57,18 +57,18 @@ def submodules(tree: Path) -> dict[str, str]:
     return {os.fsdecode(path): facts.split()[1].decode() for facts, _, path in entries}
 
 
-def commit_checkout(tree: Path, removed: tuple[str, ...]) -> None:
-    """Adds one commit without the `removed` paths, and with the files of submodules as its own, to HEAD.
+def commit_checkout(tree: Path, removals: tuple[str, ...]) -> None:
+    """Adds one commit without the paths `removals`, and with the files of submodules as its own, to HEAD.
 
     There is none when nothing changed; the same changes give the same commit id.
     """
-    unwanted = b"\0".join(os.fsencode(path.rstrip("/")) for path in removed)
-    if unwanted:
-        git(tree, "--literal-pathspecs", "rm", "-r", "--cached", "--quiet", "--ignore-unmatch", *PATHS, given=unwanted)
-    filled = b"\0".join(os.fsencode(path) for path in submodules(tree) if any((tree / path).iterdir()))
-    if filled:
-        git(tree, "update-index", "--force-remove", "-z", "--stdin", given=filled)
-        _add_everything(tree, filled)
+    stdin = b"\0".join(os.fsencode(path.rstrip("/")) for path in removals)
+    if stdin:
+        git(tree, "--literal-pathspecs", "rm", "-r", "--cached", "--quiet", "--ignore-unmatch", *PATHS, stdin=stdin)
+    paths = b"\0".join(os.fsencode(path) for path in submodules(tree) if any((tree / path).iterdir()))
+    if paths:
+        git(tree, "update-index", "--force-remove", "-z", "--stdin", stdin=paths)
+        _add_everything(tree, paths)
     _commit(tree, "Changes of the import")
 
 
@@ -80,11 +80,11 @@ def rewrite_history(tree: Path, without: set[str]) -> bytes:
     """
     paths = (f":(exclude,literal){path}" for path in sorted(without))
     branch = f"refs/heads/{BRANCH}"
-    exported = git(tree, "fast-export", "--no-data", "--reencode=no", "--full-history", branch, "--", ".", *paths)
+    stream = git(tree, "fast-export", "--no-data", "--reencode=no", "--full-history", branch, "--", ".", *paths)
     git(tree, "update-ref", "-d", branch)
-    git(tree, "fast-import", "--quiet", "--date-format=raw-permissive", given=exported)
+    git(tree, "fast-import", "--quiet", "--date-format=raw-permissive", stdin=stream)
     (tree / ".git" / "shallow").unlink(missing_ok=True)
-    return exported
+    return stream
 
 
 def shrink(tree: Path) -> None:
