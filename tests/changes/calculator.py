@@ -10,6 +10,7 @@ from lensbench.agents.sandbox import find_sandbox
 from lensbench.changes.patches import make_patch
 from lensbench.changes.task import ChangeTask
 from lensbench.repositories.sources.git_program import git
+from stock import write
 
 SANDBOX = find_sandbox({"mode": "auto", "visible": [], "hidden": []})
 
@@ -53,17 +54,6 @@ class Sums(unittest.TestCase):
 FAILING = ["tests/test_calculator.py::test_add", "tests/test_calculator.py::Sums::test_negative"]
 KEPT = ["tests/test_calculator.py::test_double"]
 PYPROJECT = '[project]\nname = "calculator"\nversion = "1"\n'
-
-
-def write(folder: Path, files: dict[str, str | None]) -> None:
-    """Writes files; None deletes one."""
-    for name, text in files.items():
-        path = folder / name
-        if text is None:
-            path.unlink()
-            continue
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(text)
 
 
 def make_tree(folder: Path) -> Path:

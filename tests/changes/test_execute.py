@@ -5,7 +5,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from calculator import FAILING, FIXED, KEPT, SANDBOX, SOURCE, make_task, make_tree, patch_of, write
+from calculator import FAILING, FIXED, KEPT, SANDBOX, SOURCE, make_task, make_tree, patch_of
 
 from lensbench.agents.sandbox import NO_SANDBOX
 from lensbench.changes.environment import prepare_environment
@@ -13,6 +13,7 @@ from lensbench.changes.execute import count_findings, run_tests
 from lensbench.changes.proof import prove
 from lensbench.changes.reports import TestResult
 from lensbench.core.errors import UserError
+from stock import write
 
 pytestmark = [pytest.mark.slow, pytest.mark.skipif(not SANDBOX.program, reason="no bubblewrap")]
 

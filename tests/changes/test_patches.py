@@ -6,11 +6,12 @@ import os
 from pathlib import Path
 
 import pytest
-from calculator import FIXED, make_tree, write
+from calculator import FIXED, make_tree
 
 from lensbench.changes.patches import apply_patch, make_patch
 from lensbench.core.system.trees import copy_tree
 from lensbench.repositories.sources.git_program import git
+from stock import write
 
 
 @pytest.mark.parametrize("commits", [False, True])

@@ -4,16 +4,13 @@ from __future__ import annotations
 
 import http.client
 import json
-import os
-import socket
-import subprocess
-import sys
-import time
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from lens_client import SCRIPTS, ask_stdio, ask_url, lens_program, write_tree
+from lens_client import ask_stdio, ask_url, lens_program, write_tree
+
+from services import lens_over_http
 
 FILES = {"a.py": "import b\n\n\ndef alpha(): ...\n", "b.py": "", "mcp.py": "raise SystemExit('shadowed')\n"}
 
@@ -25,21 +22,8 @@ def root(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def port(root: Path) -> Iterator[int]:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        free = probe.getsockname()[1]
-    command = [sys.executable, "-P", "-m", "lensbench_demo.lens", "--transport", "http", "--port", str(free)]
-    process = subprocess.Popen(command, cwd=root, env={**os.environ, "PYTHONPATH": SCRIPTS}, stderr=subprocess.DEVNULL)
-    try:
-        for _ in range(200):
-            with socket.socket() as probe:
-                if probe.connect_ex(("127.0.0.1", free)) == 0:
-                    break
-            time.sleep(0.1)
-        yield free
-    finally:
-        process.terminate()
-        process.wait(10)
+    with lens_over_http(root) as served:
+        yield served
 
 
 @pytest.mark.slow

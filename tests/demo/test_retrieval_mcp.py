@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import os
 import signal
-import socket
 import subprocess
 import sys
 import time
@@ -20,6 +19,7 @@ from retrieval_shop import SCRIPTS, Ask
 from lensbench.agents.mcp.question import read_question
 from lensbench.agents.mcp.tools import OfferedTool, arguments, queries, role, suggestions
 from lensbench.agents.mcp.workspace import Workspace
+from services import free_port, listening
 
 SERVER = str(Path(__file__).with_name("search_server.py"))
 PROMPT = "What breaks when checkout of the cart in src/shop/cart.py changes?"
@@ -46,18 +46,9 @@ def _command(process: psutil.Process) -> list[str]:
 
 @pytest.fixture
 def http_server(shop: Path, tmp_path: Path) -> Iterator[str]:
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        port = free.getsockname()[1]
-    argv = [sys.executable, "-P", SERVER, str(shop), str(tmp_path / "http.log"), str(port)]
-    with subprocess.Popen(argv, stderr=subprocess.DEVNULL) as process:
-        for _ in range(300):
-            with socket.socket() as probe:
-                if probe.connect_ex(("127.0.0.1", port)) == 0:
-                    break
-            time.sleep(0.05)
+    port = free_port()
+    with listening([sys.executable, "-P", SERVER, str(shop), str(tmp_path / "http.log"), str(port)], port):
         yield f"http://127.0.0.1:{port}/mcp"
-        process.terminate()
 
 
 @pytest.mark.slow

@@ -6,7 +6,6 @@ import json
 import re
 import shlex
 import shutil
-import socket
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -17,7 +16,8 @@ from typing import Any
 import pytest
 import yaml
 
-from small_benchmark import FAKES, Project, wait_for
+from services import free_port, listening
+from small_benchmark import FAKES, Project
 from stock import with_history
 
 PROGRAM = str(FAKES / "registry_daemon.py")
@@ -51,16 +51,9 @@ class Daemon:
 
 @pytest.fixture(scope="module")
 def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Daemon]:
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        port = free.getsockname()[1]
-    log = tmp_path_factory.mktemp("daemon") / "log"
-    with subprocess.Popen([sys.executable, "-I", PROGRAM, "serve", str(port), str(log)]) as process:
-        try:
-            assert wait_for(lambda: _listens(port))
-            yield Daemon(f"http://127.0.0.1:{port}", log)
-        finally:
-            process.terminate()
+    port, log = free_port(), tmp_path_factory.mktemp("daemon") / "log"
+    with listening([sys.executable, "-I", PROGRAM, "serve", str(port), str(log)], port):
+        yield Daemon(f"http://127.0.0.1:{port}", log)
 
 
 @pytest.fixture
@@ -68,11 +61,6 @@ def daemon(served: Daemon) -> Daemon:
     """The daemon with an empty log."""
     served.log.unlink(missing_ok=True)
     return served
-
-
-def _listens(port: int) -> bool:
-    with socket.socket() as probe:
-        return probe.connect_ex(("127.0.0.1", port)) == 0
 
 
 def offline(project: Project, treatment: dict[str, Any], **settings: Any) -> None:

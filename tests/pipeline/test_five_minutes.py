@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import re
-import socket
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -14,7 +13,7 @@ import pytest
 import yaml
 
 from lensbench.plan.reading import load_config
-from small_benchmark import wait_for
+from services import lens_over_http
 from stock import with_history
 from terminal import type_into
 
@@ -56,16 +55,8 @@ def test_flags_are_enough_and_the_config_that_is_written_works(stock: Path, monk
 @pytest.fixture
 def served(stock: Path) -> Iterator[str]:
     """The address of a server that runs already."""
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        port = free.getsockname()[1]
-    lens = [sys.executable, "-P", "-m", "lensbench_demo.lens", "--transport", "http", "--port", str(port)]
-    with subprocess.Popen([*lens, "--root", str(stock / "stock")], stderr=subprocess.DEVNULL) as process:
-        try:
-            assert wait_for(lambda: socket.socket().connect_ex(("127.0.0.1", port)) == 0)
-            yield f"http://127.0.0.1:{port}/mcp"
-        finally:
-            process.terminate()
+    with lens_over_http(stock / "stock") as port:
+        yield f"http://127.0.0.1:{port}/mcp"
 
 
 def test_a_terminal_is_asked_and_a_server_that_runs_already_is_tried(stock: Path, served: str) -> None:

@@ -16,6 +16,7 @@ import yaml
 
 import warm_snakemake
 from fakes.messages_api import Fake, MessagesApi, read_rules, serving
+from services import lens_over_http
 
 CHECKOUT = Path(__file__).parents[2]
 CLAUDE = CHECKOUT / "tools" / "agents" / "node_modules" / ".bin" / "claude"
@@ -217,26 +218,10 @@ def test_a_benchmark_over_http(tmp_path: Path, api: Fake, lens_daemon: str) -> N
 @pytest.fixture
 def lens_daemon(tmp_path: Path) -> Iterator[str]:
     """The embedded LENS over HTTP, serving a checkout of the same files."""
-    import socket
-    import time
-
     (tmp_path / "served" / "shop").mkdir(parents=True)
     (tmp_path / "served" / "shop" / "cart.py").write_text("class Cart:\n    limit = 10\n")
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        port = free.getsockname()[1]
-    command = [sys.executable, "-P", "-m", "lensbench_demo.lens", "--transport", "http", "--port", str(port)]
-    daemon = subprocess.Popen([*command, "--root", str(tmp_path / "served")], stderr=subprocess.DEVNULL)
-    try:
-        for _ in range(200):
-            with socket.socket() as tried:
-                if tried.connect_ex(("127.0.0.1", port)) == 0:
-                    break
-            time.sleep(0.1)
+    with lens_over_http(tmp_path / "served") as port:
         yield f"http://127.0.0.1:{port}/mcp"
-    finally:
-        daemon.terminate()
-        daemon.wait(10)
 
 
 def refused(folder: Path, api_key_refused: Fake, **settings: Any) -> str:

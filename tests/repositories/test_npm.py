@@ -7,10 +7,7 @@ import hashlib
 import io
 import json
 import tarfile
-import threading
 from collections.abc import Iterator
-from dataclasses import dataclass, field
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
 import pytest
@@ -22,15 +19,11 @@ from lensbench.core.tasks import Npm, Source
 from lensbench.plan.freeze import source_name
 from lensbench.repositories.prepare import prepare, source_key
 from lensbench.repositories.sources import downloads, npm
+from services import Files, serving
 
 
-@dataclass
-class Registry:
-    """What a registry on loopback serves, and what it was asked."""
-
-    url: str = ""
-    bodies: dict[str, bytes] = field(default_factory=dict)
-    asked: list[str] = field(default_factory=list)
+class Registry(Files):
+    """A registry on loopback."""
 
     def add(self, name: str, version: str, files: dict[str, str], **dist: str) -> Npm:
         """Publishes a package; `dist` replaces what the registry says about it."""
@@ -55,32 +48,12 @@ def packed(files: dict[str, str]) -> bytes:
 
 @pytest.fixture
 def registry(monkeypatch: pytest.MonkeyPatch) -> Iterator[Registry]:
-    served = Registry()
-
-    class Handler(BaseHTTPRequestHandler):
-        def do_GET(self) -> None:
-            served.asked.append(self.path)
-            body = served.bodies.get(self.path)
-            if body is None:
-                self.send_error(404)
-                return
-            self.send_response(200)
-            self.send_header("Content-Length", str(len(body)))
-            self.end_headers()
-            self.wfile.write(body)
-
-        def log_message(self, format: str, *arguments: object) -> None:
-            pass
-
-    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-    threading.Thread(target=server.serve_forever, args=(0.01,), daemon=True).start()
-    served.url = f"http://127.0.0.1:{server.server_address[1]}"
-    monkeypatch.setenv("NPM_CONFIG_REGISTRY", served.url + "/")
-    monkeypatch.setenv("NO_PROXY", "127.0.0.1")
-    monkeypatch.setattr(downloads, "WAIT", wait_none())
-    yield served
-    server.shutdown()
-    server.server_close()
+    files = Registry()
+    with serving(files):
+        monkeypatch.setenv("NPM_CONFIG_REGISTRY", f"{files.url}/")
+        monkeypatch.setenv("NO_PROXY", "127.0.0.1")
+        monkeypatch.setattr(downloads, "WAIT", wait_none())
+        yield files
 
 
 FILES = {"package.json": "{}", "src/index.ts": "export const x = 1\n", "CLAUDE.md": "use lens"}

@@ -7,46 +7,29 @@ import os
 import subprocess
 import sys
 import tarfile
-import threading
 from collections.abc import Iterator
-from dataclasses import dataclass, field
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
 import pytest
 from tenacity import wait_none
 
+import stock
 from lensbench.core.errors import UserError
 from lensbench.core.system.trees import copy_tree, hash_tree
 from lensbench.core.tasks import Folder, Git, Pypi, Source
 from lensbench.repositories.prepare import main, prepare, source_key
 from lensbench.repositories.sources import downloads
+from services import Files, serving
+from stock import git, write
 
 ANSWERS = "bench/r1/runs/a-exp-01-with.md"
-
-
-def git(folder: Path, *arguments: str) -> str:
-    identity = ("-c", "user.name=Somebody", "-c", "user.email=s@example.invalid", "-c", "protocol.file.allow=always")
-    done = subprocess.run(["git", *identity, *arguments], cwd=folder, capture_output=True, text=True, check=True)
-    return done.stdout.strip()
-
-
-def write(root: Path, files: dict[str, str]) -> None:
-    for name, text in files.items():
-        (root / name).parent.mkdir(parents=True, exist_ok=True)
-        (root / name).write_text(text)
 
 
 def commit(repository: Path, files: dict[str, str], *removed: str) -> str:
     if not (repository / ".git").exists():
         repository.mkdir(exist_ok=True)
         git(repository, "init", "--quiet", "--initial-branch=trunk")
-    write(repository, files)
-    for name in removed:
-        (repository / name).unlink()
-    git(repository, "add", "--all")
-    git(repository, "commit", "--quiet", "--message=change")
-    return git(repository, "rev-parse", "HEAD")
+    return stock.commit(repository, "change", {**files, **dict.fromkeys(removed)})
 
 
 @pytest.fixture
@@ -60,16 +43,8 @@ def upstream(tmp_path: Path) -> Path:
 # --- package index
 
 
-@dataclass
-class Index:
-    """What a package index on loopback serves, and what it was asked."""
-
-    url: str = ""
-    bodies: dict[str, bytes] = field(default_factory=dict)
-    asked: list[str] = field(default_factory=list)
-    failures: dict[str, list[int]] = field(default_factory=dict)
-    cut: int = 0
-    login: str = ""
+class Index(Files):
+    """A package index on loopback."""
 
     def add(self, filename: str, content: bytes, project: str = "demo", listed_hash: str = "") -> str:
         digest = hashlib.sha256(content).hexdigest()
@@ -81,45 +56,14 @@ class Index:
         return listed_hash or digest
 
 
-def serve(index: Index) -> ThreadingHTTPServer:
-    class Handler(BaseHTTPRequestHandler):
-        def do_GET(self) -> None:
-            index.asked.append(self.path)
-            codes = index.failures.get(self.path, [])
-            if index.login and self.headers.get("Authorization") != index.login:
-                codes = [401]
-            body = index.bodies.get(self.path)
-            if codes or body is None:
-                self.send_error(codes.pop(0) if codes else 404)
-                return
-            self.send_response(200)
-            kind = "application/vnd.pypi.simple.v1+json" if body[:1] == b"{" else "text/html"
-            self.send_header("Content-Type", kind)
-            self.send_header("Content-Length", str(len(body)))
-            self.end_headers()
-            if self.path.startswith("/files/") and index.cut:
-                index.cut -= 1
-                body = body[: len(body) // 2]
-            self.wfile.write(body)
-
-        def log_message(self, format: str, *arguments: object) -> None:
-            pass
-
-    return ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-
-
 @pytest.fixture
 def index(monkeypatch: pytest.MonkeyPatch) -> Iterator[Index]:
-    served = Index()
-    server = serve(served)
-    threading.Thread(target=server.serve_forever, args=(0.01,), daemon=True).start()
-    served.url = f"http://127.0.0.1:{server.server_address[1]}/simple"
-    monkeypatch.setenv("PIP_INDEX_URL", served.url)
-    monkeypatch.setenv("NO_PROXY", "127.0.0.1")
-    monkeypatch.setattr(downloads, "WAIT", wait_none())
-    yield served
-    server.shutdown()
-    server.server_close()
+    files = Index()
+    with serving(files):
+        monkeypatch.setenv("PIP_INDEX_URL", f"{files.url}/simple")
+        monkeypatch.setenv("NO_PROXY", "127.0.0.1")
+        monkeypatch.setattr(downloads, "WAIT", wait_none())
+        yield files
 
 
 def sdist(files: dict[str, str], top: str = "demo-1.0") -> bytes:
@@ -264,7 +208,7 @@ def test_the_login_in_the_index_url_is_used_for_page_and_file(
 ) -> None:
     source = Pypi(pypi="demo==1.0", sha256=index.add("demo-1.0.tar.gz", sdist(PACKAGE)))
     index.login = "Basic bWU6YSBi"
-    monkeypatch.setenv("PIP_INDEX_URL", index.url.replace("//", "//me:a%20b@"))
+    monkeypatch.setenv("PIP_INDEX_URL", f"{index.url}/simple".replace("//", "//me:a%20b@", 1))
     assert prepare(source, tmp_path / "cache").revision == "1.0"
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import subprocess
+from collections.abc import Mapping
 from pathlib import Path
 
 PARTS = ("amber", "birch", "cedar", "dune", "ember", "fjord", "grove", "heath", "islet", "juniper", "kelp", "larch")
@@ -50,9 +51,34 @@ def write_stock(folder: Path) -> Path:
 
 
 def git(folder: Path, *arguments: str) -> str:
-    identity = ["-c", "user.name=t", "-c", "user.email=t@example.org", "-c", "init.defaultBranch=main"]
-    done = subprocess.run(["git", *identity, *arguments], cwd=folder, check=True, capture_output=True, text=True)
-    return done.stdout
+    """What git prints, without white space around it."""
+    settings = [
+        "user.name=Somebody",
+        "user.email=s@example.invalid",
+        "init.defaultBranch=main",
+        "protocol.file.allow=always",
+    ]
+    given = [word for setting in settings for word in ("-c", setting)]
+    done = subprocess.run(["git", *given, *arguments], cwd=folder, check=True, capture_output=True, text=True)
+    return done.stdout.strip()
+
+
+def write(folder: Path, files: Mapping[str, str | None]) -> None:
+    """Writes files below a folder; None deletes one."""
+    for name, text in files.items():
+        (folder / name).parent.mkdir(parents=True, exist_ok=True)
+        if text is None:
+            (folder / name).unlink()
+        else:
+            (folder / name).write_text(text)
+
+
+def commit(folder: Path, message: str, files: Mapping[str, str | None]) -> str:
+    """Commits everything, with changed files, and returns the commit's id."""
+    write(folder, files)
+    git(folder, "add", "--all")
+    git(folder, "commit", "--quiet", "--message", message)
+    return git(folder, "rev-parse", "HEAD")
 
 
 def with_history(folder: Path) -> Path:

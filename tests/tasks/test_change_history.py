@@ -8,19 +8,7 @@ import pytest
 
 from lensbench_tasks.changes.history import commits, told
 from lensbench_tasks.changes.prompts import HiddenNeeds, needs, write_prompt
-from stock import git
-
-
-def commit(folder: Path, message: str, files: dict[str, str | None]) -> str:
-    for path, content in files.items():
-        (folder / path).parent.mkdir(parents=True, exist_ok=True)
-        if content is None:
-            (folder / path).unlink()
-        else:
-            (folder / path).write_text(content)
-    git(folder, "add", "--all")
-    git(folder, "commit", "--quiet", "--message", message)
-    return git(folder, "rev-parse", "HEAD").strip()
+from stock import commit, git
 
 
 @pytest.fixture

@@ -20,7 +20,7 @@ from lensbench.core.errors import UserError
 from lensbench.plan.task_files import read_scenarios
 from lensbench_tasks.changes.suites import Moment, suite_of
 from lensbench_tasks.changes.swebench import Refused, read_instance
-from stock import git
+from stock import commit, git, write
 
 __all__ = ["image"]
 SANDBOX = find_sandbox({"mode": "auto", "visible": [], "hidden": []})
@@ -29,19 +29,6 @@ needs_sandbox = pytest.mark.skipif(not SANDBOX.program, reason="no bubblewrap")
 CART = "def total(prices):\n    return sum(prices) - 1\n"
 TESTS = "from cart import total\n\n\ndef test_total():\n    assert total([1, 2]) == 3\n\n\ndef test_number():\n    assert total([1]) is not None\n"
 PYTEST = f"{sys.executable} -m pytest --disable-plugin-autoload -q -o pythonpath=. -p no:cacheprovider"
-
-
-def write(folder: Path, files: dict[str, str]) -> None:
-    for path, content in files.items():
-        (folder / path).parent.mkdir(parents=True, exist_ok=True)
-        (folder / path).write_text(content)
-
-
-def commit(folder: Path, message: str, files: dict[str, str]) -> str:
-    write(folder, files)
-    git(folder, "add", "--all")
-    git(folder, "commit", "--quiet", "--message", message)
-    return git(folder, "rev-parse", "HEAD").strip()
 
 
 @pytest.fixture
@@ -89,7 +76,7 @@ def test_commits_become_proven_tasks_that_name_hidden_files_by_their_commit(shop
 
 
 def test_a_hidden_file_that_its_source_lacks_is_an_error(shop: Path) -> None:
-    source = {"git": "shop", "revision": git(shop, "rev-parse", "HEAD").strip()}
+    source = {"git": "shop", "revision": git(shop, "rev-parse", "HEAD")}
     task = ChangeTask.model_validate({
         "id": "a", "kind": "change", "category": "Debug", "repository": source, "prompt": "Mend it.",
         "tests": {"files": {"tests/none.py": {"source": source}}, "command": ["pytest"], "fail_to_pass": ["x"]},
@@ -113,9 +100,9 @@ def test_an_unknown_name_of_a_source_is_named_with_its_line(tmp_path: Path) -> N
 def instance(shop: Path, **changed: Any) -> dict[str, Any]:
     diff = ("diff", "HEAD~2", "HEAD~1", "--")
     return {
-        "instance_id": "acme__shop-3", "repo": "acme/shop", "base_commit": git(shop, "rev-parse", "HEAD~2").strip(),
-        "problem_statement": "The total is one too small.", "patch": git(shop, *diff, "cart.py"),
-        "test_patch": git(shop, *diff, "tests"), "FAIL_TO_PASS": json.dumps(["tests/test_cart.py::test_total"]),
+        "instance_id": "acme__shop-3", "repo": "acme/shop", "base_commit": git(shop, "rev-parse", "HEAD~2"),
+        "problem_statement": "The total is one too small.", "patch": git(shop, *diff, "cart.py") + "\n",
+        "test_patch": git(shop, *diff, "tests") + "\n", "FAIL_TO_PASS": json.dumps(["tests/test_cart.py::test_total"]),
         "PASS_TO_PASS": ["tests/test_cart.py::test_number"], "version": "1", "hints_text": "", **changed,
     }  # fmt: skip
 
@@ -289,7 +276,7 @@ def test_the_plan_freezes_the_content_of_hidden_files(shop: Path) -> None:
     from lensbench.plan.config import Config
     from lensbench.plan.freeze import write_plan
 
-    before, after = (git(shop, "rev-parse", each).strip() for each in ("HEAD~2", "HEAD~1"))
+    before, after = (git(shop, "rev-parse", each) for each in ("HEAD~2", "HEAD~1"))
     Path("set.yaml").write_text(
         f"repositories:\n  before: {{git: shop, revision: {before}}}\n  after: {{git: shop, revision: {after}}}\n"
         "tasks:\n- id: a\n  kind: change\n  category: Debug\n  repository: before\n  prompt: Mend it.\n  tests:\n"

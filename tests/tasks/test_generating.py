@@ -36,7 +36,7 @@ def stock(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 def test_a_set_is_written_pinned_and_proven(stock: Path) -> None:
     assert "sets/stock.yaml: " in run("--repo", "stock", "--count", "6", "--output", "sets/stock.yaml")
     tasks = read_scenarios(["sets/stock.yaml"]).tasks
-    assert {task.repository for task in tasks} == {Git(git="stock", revision=git(stock, "rev-parse", "HEAD").strip())}
+    assert {task.repository for task in tasks} == {Git(git="stock", revision=git(stock, "rev-parse", "HEAD"))}
     assert all(criterion.proofs for task in tasks for criterion in task.criteria)
     proven = subprocess.run(
         [sys.executable, "-m", "lensbench_tasks.proofs", "sets/stock.yaml"], capture_output=True, text=True
@@ -71,7 +71,7 @@ def test_a_folder_without_git_and_a_part_of_a_repository_are_taken_as_they_are(s
 
 def test_a_url_is_pinned_to_its_newest_commit(stock: Path) -> None:
     url = stock.as_uri()
-    assert pin(url) == (Git(git=url, revision=git(stock, "rev-parse", "HEAD").strip()), "")
+    assert pin(url) == (Git(git=url, revision=git(stock, "rev-parse", "HEAD")), "")
     assert (
         repository_name("https://example.org/a/My_Project.git") == repository_name("git@h:My-Project") == "my-project"
     )
