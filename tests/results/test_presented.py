@@ -54,7 +54,8 @@ def test_time_tokens_and_cost_have_a_typical_change_and_a_total() -> None:
 
 
 def test_counts_change_by_themselves_with_an_interval_in_the_same_unit() -> None:
-    found = figure("turns", paired("9.5", "8"), {"delta": 1.5, "low": -1.0, "high": 4.0})
+    found = figure("tool_calls_observed", paired("9.5", "8"), {"delta": 1.5, "low": -1.0, "high": 4.0})
+    assert found[0] == "tool calls, observed (typical change)"
     assert found[1:] == ["9.5", "8", "+1.5", "-1 to +4", "", 9]
 
 

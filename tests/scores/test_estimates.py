@@ -206,7 +206,7 @@ def test_counts_are_plain_differences_in_which_zero_counts(bench: Make) -> None:
         made.run(task, "without", calls=4)
         made.run(task, "with", calls=calls)
     reported = found(made)["measures"]["tool_calls_reported"]
-    assert (reported["kind"], reported["overall"]["delta"], reported["overall"]["n"]) == ("difference", -1.5, 2)
+    assert (reported["kind"], reported["overall"]["delta"], reported["overall"]["n"]) == ("count", -1.5, 2)
 
 
 def test_missing_scores_are_counted_by_reason(bench: Make) -> None:

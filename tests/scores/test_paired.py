@@ -10,6 +10,7 @@ from hypothesis import assume, example, given, settings
 from hypothesis import strategies as st
 from scipy.stats import t as student
 from scipy.stats import ttest_1samp
+from scipy.stats.mstats import trimmed_mean_ci
 from statsmodels.regression.linear_model import OLS
 from statsmodels.stats.power import TTestPower
 
@@ -24,6 +25,13 @@ def over(values: list[float], repositories: str | None = None, **settings: objec
     tasks = [f"t{number:03}" for number in range(len(values))]
     names = list(repositories) if repositories else tasks
     return estimate(dict(zip(tasks, values, strict=True)), dict(zip(tasks, names, strict=True)), **settings)  # type: ignore[arg-type]
+
+
+def test_a_typical_difference_is_the_trimmed_mean_with_its_interval() -> None:
+    calls = [3.0, -1.0, 2.0, 0.0, 4.0, -2.0, 1.0, 480.0, 2.5, -90.0]
+    found = over(calls, typical=True)
+    assert (found.low, found.high) == pytest.approx(tuple(trimmed_mean_ci(calls, (0.2, 0.2))))
+    assert (found.delta, found.wins, found.ties, found.losses) == (pytest.approx(7.5 / 6), 6, 1, 3)
 
 
 SCORES = [0.3, 0.0, -0.1, 0.25, 0.5, 0.0, 0.2, -0.2, 0.35, 0.1, 0.0, 0.15]

@@ -19,6 +19,7 @@ PROGRAMS = {
     "hostile": ("What a hostile agent reaches", "hostile_agent.py"),
     "judges": ("Verdicts with bad judges", "bad_judges.py --replications 50"),
     "drafts": ("Drafted patterns", "drafted_patterns.py"),
+    "counts": ("Intervals of counts with runaways", "counts.py --replications 400"),
     "savings": ("How often SAVES is right", "savings.py --replications 1000"),
     "scale": ("Benchmarks whose agent does nothing", "null_runs.py 100 400"),
 }

@@ -2,7 +2,7 @@
 
 Averages are over complete pairs, so that a difference equals the difference of the averages shown. Relative quantities
 (time, tokens, cost) have two figures: the typical change, a geometric mean over tasks with its interval, and the total,
-which is what users pay, and which a single task may dominate.
+which is what users pay, and which a single task may dominate. Of counts the typical change is that of the middle tasks.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ def presented(
         name: _figure(name, measures[name], overall[name])
         for name, quantity in QUANTITIES.items()
         if any(
-            side or (side is not None and quantity.kind != "difference")
+            side or (side is not None and quantity.kind in ("share", "log ratio"))
             for side in (measures[name]["treatment"], measures[name]["baseline"])
         )
     }
@@ -81,7 +81,7 @@ def _figure(name: str, measure: Measure[Fraction], overall: Estimate) -> Figure:
     )
     show = quantity.difference
     return {
-        "label": quantity.label,
+        "label": f"{quantity.label}{' (typical change)' * (quantity.kind == 'count')}",
         "treatment": _counted(name, measure["pairs"], treatment) or quantity.amount(treatment),
         "baseline": _counted(name, measure["pairs"], baseline) or quantity.amount(baseline),
         "change": show(measure["delta"] if quantity.kind == "share" else delta),

@@ -20,7 +20,7 @@ from lensbench.judging.bias import Mean
 from lensbench.scores.account import SeenPair
 from lensbench.scores.complete_tasks import Known, Pair
 from lensbench.scores.intervals import LARGEST, Estimate, estimate, minimum_detectable
-from lensbench.scores.quantities import QUANTITIES
+from lensbench.scores.quantities import QUANTITIES, Kind, Quantity
 from lensbench.scores.run_tables import Tables, Value
 from lensbench.scores.variance import Components, components
 
@@ -38,9 +38,9 @@ class Scores(TypedDict):
 class Effort(TypedDict):
     """The difference of a quantity other than the score."""
 
-    kind: Literal["difference", "log ratio"]
+    kind: Kind
     overall: Estimate
-    """Of log ratios as a relative change."""
+    """Of log ratios as a relative change; of counts without the extreme tasks."""
 
 
 @dataclass(frozen=True)
@@ -88,10 +88,15 @@ class Comparison:
         return treatment, {task: [base for _, base in both if base is not None] for task, both in sides}
 
     def over(
-        self, values: Mapping[str, Sequence[Fraction | float]], tasks: Iterable[str], limit: float = math.inf
+        self,
+        values: Mapping[str, Sequence[Fraction | float]],
+        tasks: Iterable[str],
+        limit: float = math.inf,
+        *,
+        typical: bool = False,
     ) -> Estimate:
         """The estimate over the given tasks. `values` has one value for each complete pair of a task, at most
-        `limit`."""
+        `limit`; the extreme tasks do not count when it is to be `typical`."""
         tasks = list(tasks)
         return estimate(
             {task: sum(values[task]) / len(values[task]) for task in tasks if values[task]},
@@ -102,6 +107,7 @@ class Comparison:
             pairs=sum(len(values[task]) for task in tasks),
             power=self.plan["gate"]["power"],
             limit=limit,
+            typical=typical,
         )
 
 
@@ -148,14 +154,16 @@ def with_holm(family: Mapping[Name, Estimate]) -> dict[Name, Estimate]:
 
 def measures(comparison: Comparison) -> dict[str, Effort]:
     """The differences of all quantities except shares; ratios are given as relative changes."""
-    order, found = comparison.plan["order"], dict[str, Effort]()
-    for name, quantity in QUANTITIES.items():
+    order = comparison.plan["order"]
+
+    def overall(quantity: Quantity) -> Estimate:
         pairs = comparison.pairs(partial(quantity.of, comparison.tables))
-        if quantity.kind == "difference":
-            found[name] = {"kind": quantity.kind, "overall": comparison.over(differences(pairs), order)}
-        elif quantity.kind == "log ratio":
-            found[name] = {"kind": quantity.kind, "overall": as_change(comparison.over(log_ratios(pairs), order))}
-    return found
+        if quantity.kind == "log ratio":
+            return as_change(comparison.over(log_ratios(pairs), order))
+        return comparison.over(differences(pairs), order, typical=quantity.kind == "count")
+
+    compared = {name: quantity for name, quantity in QUANTITIES.items() if quantity.kind != "share"}
+    return {name: {"kind": quantity.kind, "overall": overall(quantity)} for name, quantity in compared.items()}
 
 
 def log_ratios(pairs: Mapping[str, Sequence[Pair]]) -> dict[str, list[float]]:

@@ -31,6 +31,8 @@ WEIGHTS = 9_999
 """The number of random weights for a floor."""
 UNSEEN = 0.045
 """The accepted chance that a mean lies below its floor."""
+EXTREMES = 0.2
+"""The share of the tasks at each end that a typical difference leaves out."""
 SCOPE = "these repositories only"
 
 
@@ -100,13 +102,14 @@ def estimate(
     pairs: int | None = None,
     power: float = 0.8,
     limit: float = math.inf,
+    typical: bool = False,
 ) -> Estimate:
     """The mean of the tasks' differences with its interval of level 1 - `alpha`.
 
     `differences` has one number per task, the mean over its trials; pass fractions, so that equal differences stay
     equal. `repository_of` may contain more tasks. `pairs` and `planned` are numbers of pairs, by default one per task.
     `seed` is for the sign flips; the order of the tasks does not matter. Intervals are cut at `limit`, the largest
-    possible difference.
+    possible difference. With `typical` delta and interval are those of the tasks without the extreme ones.
     """
     import numpy as np
 
@@ -115,7 +118,8 @@ def estimate(
     planned = pairs if planned is None else planned
     if not tasks:
         return Estimate(planned=planned, method="no complete pair: no interval")
-    d = np.array([float(differences[task]) for task in tasks])
+    own = np.array([float(differences[task]) for task in tasks])
+    d = without_extremes(own, alpha) if typical else own
     groups = codes([repository_of[task] for task in tasks])
     clusters = max(groups) + 1
     varies = bool(np.ptp(d) > NO_SPREAD * np.abs(d).max())
@@ -140,15 +144,30 @@ def estimate(
         df=interval.df if interval and varies else None,
         se=interval.se if interval and varies else None,
         sd=float(d.std(ddof=1)) if varies else 0.0 if len(tasks) > 1 else None,
-        wins=int((d > 0).sum()),
-        ties=int((d == 0).sum()),
-        losses=int((d < 0).sum()),
+        wins=int((own > 0).sum()),
+        ties=int((own == 0).sum()),
+        losses=int((own < 0).sum()),
         mde=minimum_detectable(interval.se, interval.df, alpha, power) if interval and varies else None,
         scope=SCOPE if limited else "",
         repositories=effective(groups),
         root=likelihood_root(units) if is_skewed(units) else None,
         floor=floor_of(d, limit, seed) if limit < math.inf else None,
     )
+
+
+def without_extremes(d: Floats, alpha: float) -> Floats:
+    """Numbers whose mean is the trimmed mean of `d`, without EXTREMES at each end, and whose t interval is its interval
+    (Tukey and McLaughlin, Sankhya A 25, 1963): the extremes count as much as the last ones that are kept."""
+    import numpy as np
+
+    cut = int(EXTREMES * len(d))
+    if not cut:
+        return d
+    middle, df = np.sort(d)[cut:-cut], len(d) - 1.0
+    moved = d.clip(middle[0], middle[-1])
+    wider = float(t_isf(alpha / 2, df - 2 * cut) / t_isf(alpha / 2, df)) * len(d) / len(middle)
+    whole: Floats = middle.mean() + (moved - moved.mean()) * wider
+    return whole
 
 
 def effective(groups: Sequence[int]) -> float:

@@ -10,9 +10,9 @@ from lensbench.core import numbers
 from lensbench.core.records import RunId
 from lensbench.scores.run_tables import Tables
 
-Kind = Literal["share", "log ratio", "difference"]
-"""How a quantity is compared: shares in points; what one slow task must not outweigh by its ratio; what is ordinarily 0
-by its difference."""
+Kind = Literal["share", "log ratio", "count", "difference"]
+"""How a quantity is compared: shares of 1 in points; what is never 0 by its ratio, so that one slow task does not
+outweigh the others; what may be 0 by the difference of the tasks without the extremes; another share by its mean."""
 Amount = Callable[[Fraction | None], str]
 
 
@@ -22,7 +22,7 @@ class Quantity(NamedTuple):
     label: str
     of: Callable[[Tables, RunId], Fraction | None]
     """Its value; None where it is missing."""
-    kind: Kind = "difference"
+    kind: Kind = "count"
     amount: Amount = numbers.number
     """A value as it is shown."""
     difference: Amount = numbers.signed_number
@@ -73,10 +73,10 @@ QUANTITIES: Mapping[str, Quantity] = {
         "of these by sub-agents", lambda tables, run: _weighted(tables.of_subagents(run)), amount=_tokens
     ),
     "first_cached": Quantity(
-        "first request, from the cache", Tables.first_cached, amount=numbers.percent, difference=numbers.points
+        "first request, from the cache", Tables.first_cached, "difference", numbers.percent, numbers.points
     ),
     "cost_usd": _ratio("cost in US dollars", Tables.cost, numbers.dollars),
-    "turns": Quantity("turns", Tables.turns),
+    "turns": _ratio("turns", Tables.turns, numbers.number),
     "tool_calls_reported": Quantity("tool calls, reported", Tables.reported_calls),
     "tool_calls_observed": Quantity("tool calls, observed", Tables.observed_calls),
     "files_read_reported": Quantity("files read, reported", Tables.reported_files),

@@ -76,7 +76,6 @@ def render(folder: Path, inputs: Inputs) -> Iterator[tuple[str, str]]:
         instrument=inputs.results["instrument"],
         judges=inputs.results["judging"],
         durations=partial(_durations, inputs),
-        estimate_of=data.estimate_of,
         plan=inputs.tables.plan,
         reasons=REASONS,
         many_discards=MANY_DISCARDS,

@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from functools import partial
 
-from markupsafe import Markup
-
+from lensbench.core.frozen_plan import GateSettings
 from lensbench.results.charts import scores
-from lensbench.results.charts.scores import ForestLine
 from lensbench.results.charts.svg import draw_both
 from lensbench.results.page import data
-from lensbench.results.page.data import Bottom, Inputs
+from lensbench.results.page.data import Inputs
 from lensbench.results.page.places import pair_address
+from lensbench.results.presented import shown_difference
 from lensbench.scores.gate import DEFAULTS
 from lensbench.scores.saving import quantities_of
 
@@ -25,39 +23,39 @@ MOST_ROWS = 50
 def treatment_view(inputs: Inputs, treatment: str) -> dict[str, object]:
     """What the template reads."""
     number, figures = inputs.results["treatments"].index(treatment), inputs.results["figures"][treatment]
-    found = inputs.results["estimates"][treatment]
-    rows = data.task_rows(inputs, treatment)
-    bottom, intervals = data.bottom_line(inputs, treatment), data.interval_rows(found)
-    shown, between = data.dumbbell_rows(rows, ENDS)
-    dumbbells = partial(scores.dumbbells, shown, between, (inputs.results["baseline"], treatment))
+    estimates, gate = inputs.results["estimates"][treatment], inputs.results["estimates"][treatment]["gate"]
+    settings: GateSettings = {**DEFAULTS, **inputs.tables.plan["gate"]}
+    rows, unpaired = data.task_rows(inputs, treatment)
+    difference, intervals = shown_difference(estimates), data.interval_rows(estimates)
+    shown, between = data.ends_of(rows, ENDS)
+    charts = {"draw_ruler": "", "draw_forest": "", "draw_tasks": ""}
+    if difference.delta is not None:
+        low, high = (None if end is None else 100 * end for end in (difference.low, difference.high))
+        ruler = partial(scores.ruler, 100 * difference.delta, low, high, settings["effect"], gate.verdict)
+        charts["draw_ruler"] = draw_both(f"ruler-{number}", ruler, scores.RULER_WIDE, scores.RULER_NARROW)
+    if intervals:
+        forest = partial(scores.forest, [line for line, _ in intervals[:MOST_ROWS]], settings["effect"])
+        charts["draw_forest"] = draw_both(f"forest-{number}", forest, scores.FOREST_WIDE, scores.FOREST_NARROW)
+    if rows:
+        dumbbells = partial(scores.dumbbells, shown, between, (inputs.results["baseline"], treatment))
+        charts["draw_tasks"] = draw_both(f"tasks-{number}", dumbbells, scores.WIDE, scores.NARROW)
+    sentence = gate.sentence.removeprefix(f"{gate.verdict}: ")
     return {
         "name": treatment,
         "anchor": f"treatment-{number}",
         "address": pair_address,
         "comparison": inputs.results["comparisons"][treatment],
-        "estimates": found,
-        "needs": next(
-            (figures[name] for name in quantities_of({**DEFAULTS, **inputs.tables.plan["gate"]}) if name in figures),
-            None,
-        ),
-        "bottom": bottom,
+        "needs": next((figures[name] for name in quantities_of(settings) if name in figures), None),
+        "gate": gate,
+        "sentence": sentence[:1].upper() + sentence[1:],
+        "level": f"{100 * estimates['level']:.4g}%",
+        "difference": difference,
+        "overall": estimates["corrected"] or estimates["score"]["overall"],
         "rows": rows,
-        "unpaired": data.unpaired_tasks(inputs, treatment),
+        "unpaired": unpaired,
         "pairs": [pair for pair in inputs.tables.pairs if pair["treatment"] == treatment],
         "intervals": intervals,
-        "regressions": data.regressions(inputs, treatment),
+        "losses": data.losses(inputs, treatment),
         "between": between,
-        **_score_drawings(bottom, intervals, number),
-        "draw_tasks": draw_both(f"tasks-{number}", dumbbells, scores.WIDE, scores.NARROW) if rows else "",
+        **charts,
     }
-
-
-def _score_drawings(bottom: Bottom, intervals: Sequence[ForestLine], number: int) -> dict[str, Markup | str]:
-    drawn: dict[str, Markup | str] = {"draw_ruler": "", "draw_forest": ""}
-    if bottom.delta is not None:
-        ruler = partial(scores.ruler, bottom.delta, bottom.low, bottom.high, bottom.effect, bottom.verdict)
-        drawn["draw_ruler"] = draw_both(f"ruler-{number}", ruler, scores.RULER_WIDE, scores.RULER_NARROW)
-    if intervals:
-        forest = partial(scores.forest, intervals[:MOST_ROWS], bottom.effect)
-        drawn["draw_forest"] = draw_both(f"forest-{number}", forest, scores.FOREST_WIDE, scores.FOREST_NARROW)
-    return drawn
