@@ -27,7 +27,7 @@ from lensbench.core.numbers import decimal, nearest_5_percent
 from lensbench.core.records import RunId
 from lensbench.core.tables import row_of_run, run_of_row
 from lensbench.judging.agreement import Verdicts, agreement
-from lensbench.judging.belief import believe, votes_of
+from lensbench.judging.belief import believe
 from lensbench.judging.bias import judge_bias, persons_verdicts
 from lensbench.judging.blinding_check import BlindedAnswer, guess_conditions
 from lensbench.judging.decisions import decide as decide_criterion
@@ -160,7 +160,7 @@ def measured(panel: Panel, truth: Truth, seed: int) -> tuple[float, str, str, st
         key: {name: Verdict(row["verdict"]) for name, row in each.items()} for key, each in votes.items()
     }
     everybody = agreement(verdicts, [BASELINE, TREATMENT], seed)["all"]
-    belief = believe(votes_of(rows), decided, everybody, [TREATMENT], {}, {}, seed)
+    belief = believe(verdicts, (), decided, everybody, [TREATMENT], {}, {}, seed)
     together = {key: each.judges_verdict for key, each in found.items()}
     bias = judge_bias("the judges' decision", together, persons_verdicts(verdicts), {TREATMENT: (TREATMENT, BASELINE)})
     signed = bias[TREATMENT].signed

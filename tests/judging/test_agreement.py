@@ -75,13 +75,13 @@ def test_kappa_by_hand() -> None:
     found = two_judges(said(a="mmm-", b="mmp-"), "a", "b", 1)
     chance = 1 - (3 / 4 * (1 / 4 * 1 / 2 + 1 / 4 * 1) + 1 / 4 * (1 / 2 * 1 + 1 / 4 * 1 / 2))
     assert found.kappa.value == pytest.approx((7 / 8 - chance) / (1 - chance))
-    assert (found.n, found.tasks, found.equal) == (4, 2, 0.75)
+    assert (found.n, found.equal) == (4, 0.75)
 
 
 def test_a_criterion_that_one_judge_skipped_counts_for_no_judge() -> None:
     assert two_judges(said(a="m-m", b="m-."), "a", "b", 1).n == 2
     assert two_judges(said(a="mm", b=".."), "a", "b", 1) == JudgePair(
-        0, 0, None, (None, None, None, "no criterion has two verdicts")
+        0, None, (None, None, None, "no criterion has two verdicts")
     )
 
 

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import pytest
 
 from lensbench.core.records import RunId
 from lensbench.judging.agreement import All, Coefficient, agreement
-from lensbench.judging.belief import Basis, Belief, Doubt, Vote, believe
+from lensbench.judging.belief import Basis, Belief, Doubt, believe
 from lensbench.judging.blinding_check import BlindingCheck
 from lensbench.judging.decisions import majority
 from lensbench.judging.judges import POINTS, Verdict
@@ -19,7 +19,7 @@ MET, PARTIAL, MISSED = Verdict.MET, Verdict.PARTIAL, Verdict.MISSED
 Reads = Callable[[RunId, int], Verdict | None]
 """What a judge says of a criterion; None when it was not asked."""
 
-NOBODY = All(0, 0, Coefficient(None, None, None, "one judge"))
+NOBODY = All(0, Coefficient(None, None, None, "one judge"))
 KEYS = [
     (RunId(f"t{task:02}", condition), criterion)
     for task in range(16)
@@ -49,20 +49,14 @@ def belief(
     **judges: Reads,
 ) -> Belief:
     """Of verdicts by these judges, people's before the others'; `human_` and what follows is a person."""
-    votes = list(_votes(drafted, judges))
+    names = {name.replace("_", "-"): reads for name, reads in judges.items()}
+    votes = {key: {name: verdict for name, reads in names.items() if (verdict := reads(*key))} for key in KEYS}
     decided = {}
-    for key in KEYS:
-        said = [vote for vote in votes if (vote.run, vote.criterion) == key]
-        people = [vote.verdict for vote in said if vote.judge.startswith("human")]
-        decided[key] = majority(people or [vote.verdict for vote in said])
-    return believe(votes, decided, everybody, ["with"], classifier or {}, guesses or {}, 1, corrected)
-
-
-def _votes(drafted: bool, judges: Mapping[str, Reads]) -> Iterator[Vote]:
-    for name, reads in judges.items():
-        for run, criterion in KEYS:
-            if verdict := reads(run, criterion):
-                yield Vote(run, criterion, name.replace("_", "-"), verdict, drafted and name == "mechanical")
+    for key, given in votes.items():
+        people = [verdict for name, verdict in given.items() if name.startswith("human")]
+        decided[key] = majority(people or [*given.values()])
+    drafts = [key for key, given in votes.items() if drafted and "mechanical" in given]
+    return believe(votes, drafts, decided, everybody, ["with"], classifier or {}, guesses or {}, 1, corrected)
 
 
 def test_accepted_patterns_and_people_are_believed() -> None:
@@ -135,10 +129,10 @@ def test_a_judge_that_nearly_always_says_the_same_decides_nothing(share: float, 
 
 
 def test_agreement_that_may_be_chance_decides_nothing() -> None:
-    chance = All(90, 16, Coefficient(0.1, -0.05, 0.3, ""))
+    chance = All(90, Coefficient(0.1, -0.05, 0.3, ""))
     assert "reaches 0" in " ".join(belief(everybody=chance, mechanical=true).withheld["with"])
     assert belief(everybody=chance, human_anna=true).withheld == {"with": []}
-    assert belief(everybody=All(90, 16, Coefficient(0.5, 0.2, 0.8, "")), mechanical=true).withheld == {"with": []}
+    assert belief(everybody=All(90, Coefficient(0.5, 0.2, 0.8, "")), mechanical=true).withheld == {"with": []}
 
 
 def test_broken_blinding_counts_only_while_a_model_decides() -> None:
@@ -150,6 +144,8 @@ def test_broken_blinding_counts_only_while_a_model_decides() -> None:
     assert "the judge claude guessed" in belief(guesses=guessed, claude=true).withheld["with"][-1]
     assert belief(classifier=broken, guesses=guessed, corrected=("with",), **trusted).withheld == {"with": []}
     assert len(belief(classifier=broken, corrected=("other",), **trusted).withheld["with"]) == 1
+    wrong = {"claude": BlindingCheck(32, 16, 0.1, 0.0, 0.3, False)}  # always the other condition tells them apart, too
+    assert "the judge claude guessed" in belief(guesses=wrong, claude=true).withheld["with"][-1]
     held = {"with": BlindingCheck(32, 16, 0.6, 0.45, 0.75, True)}
     assert len(belief(classifier=held, claude=true).withheld["with"]) == 1
     few = belief(classifier=broken, **{**trusted, "human_anna": some(true, 15)})  # 16 of 256

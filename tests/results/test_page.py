@@ -150,7 +150,7 @@ UNBLINDED = Share(9, 0.95, 0.9, 1.0)
 
 def instrument(**parts: Any) -> InstrumentFile:
     """What is known of two judges."""
-    overall = JudgePair(60, 12, 0.9, COEFFICIENT)
+    overall = JudgePair(60, 0.9, COEFFICIENT)
     summary: JudgeSummary = {
         "models": ["m"], "verdicts": {"Met": 5}, "answers": 30, "voided": 1, "failures": {"timeout": Counter({"with": 2})},
         "cost_usd": None, "cost_is_guess": False,
@@ -162,7 +162,7 @@ def instrument(**parts: Any) -> InstrumentFile:
         "judges": {"claude": summary, "gpt": summary},
         "agreement": {
             "pairs": [{"judges": ["claude", "gpt"], "overall": overall, "conditions": {}}],
-            "all": All(60, 12, parts.get("alpha", COEFFICIENT)),
+            "all": All(60, parts.get("alpha", COEFFICIENT)),
         },
         "bias": {
             "judges": {"claude": {"with": favour}},

@@ -17,13 +17,13 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from typing_extensions import TypedDict
 
-from lensbench.core.records import RunId
+from lensbench.judging.decisions import Key
 from lensbench.judging.judges import Verdict
 
 if TYPE_CHECKING:
     from lensbench.core.arrays import Floats
 
-Verdicts = Mapping[tuple[RunId, int], Mapping[str, Verdict]]
+Verdicts = Mapping[Key, Mapping[str, Verdict]]
 """(Run, criterion) -> judge -> verdict, for judges that gave one; never Unjudged."""
 
 SCALE = (Verdict.MISSED, Verdict.PARTIAL, Verdict.MET)
@@ -51,7 +51,6 @@ class JudgePair(NamedTuple):
     """The agreement of two judges on the criteria that both judged."""
 
     n: int
-    tasks: int
     equal: float | None
     """The share of equal verdicts."""
     kappa: Coefficient
@@ -61,7 +60,6 @@ class All(NamedTuple):
     """The agreement of all judges on the criteria that at least two of them judged."""
 
     n: int
-    tasks: int
     alpha: Coefficient
 
 
@@ -110,12 +108,8 @@ def two_judges(verdicts: Verdicts, first: str, second: str, seed: int) -> JudgeP
     tables = np.array([*by_task.values()], int).reshape(-1, 3, 3)
     table = tables.sum(0)
     n = int(table.sum())
-    return JudgePair(
-        n=n,
-        tasks=len(tables),
-        equal=int(np.trace(table)) / n if n else None,
-        kappa=_with_interval(tables, _kappa, seed),
-    )
+    equal = int(np.trace(table)) / n if n else None
+    return JudgePair(n, equal, _with_interval(tables, _kappa, seed))
 
 
 def all_judges(verdicts: Verdicts, seed: int) -> All:
@@ -130,7 +124,7 @@ def all_judges(verdicts: Verdicts, seed: int) -> All:
     longest = max(map(len, by_task.values()), default=1)
     padded = [units + [[0, 0, 0]] * (longest - len(units)) for units in by_task.values()]
     counts = np.array(padded, int).reshape(-1, longest, 3)
-    return All(sum(map(len, by_task.values())), len(by_task), _with_interval(counts, _alpha, seed))
+    return All(sum(map(len, by_task.values())), _with_interval(counts, _alpha, seed))
 
 
 def _kappa(tables: Floats) -> float:

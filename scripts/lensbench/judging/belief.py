@@ -14,13 +14,11 @@ from fractions import Fraction
 from typing import NamedTuple
 
 from lensbench.core.records import RunId
-from lensbench.core.rows import VerdictRow
-from lensbench.core.tables import run_of_row
 from lensbench.judging.agreement import All, Verdicts, two_judges
-from lensbench.judging.bias import persons_verdicts
+from lensbench.judging.bias import Decided, persons_verdicts
 from lensbench.judging.blinding_check import BlindingCheck
-from lensbench.judging.decisions import is_person, majority
-from lensbench.judging.judges import DRAFTED, POINTS, Verdict
+from lensbench.judging.decisions import Key, is_person, majority
+from lensbench.judging.judges import POINTS, Verdict
 from lensbench.plan.names import HUMAN, MECHANICAL, TESTS
 
 ENOUGH_LABELS = 200
@@ -32,8 +30,6 @@ MOST_UNEARNED = 0.1
 hold with these at their worst (gate.py)."""
 CONSTANT = 0.95
 """A judge that gives one verdict more often than this does not distinguish answers enough."""
-CHANCE = 0.5
-"""The share of right guesses of the condition by chance."""
 FEWEST_VERDICTS = 20
 """With fewer verdicts a judge is not called constant, because it may have been asked about few criteria only."""
 
@@ -54,15 +50,7 @@ class Basis(StrEnum):
     """Judges without enough labels."""
 
 
-class Vote(NamedTuple):
-    """One judge's verdict on one criterion of one answer."""
-
-    run: RunId
-    criterion: int
-    judge: str
-    verdict: Verdict
-    drafted: bool
-    """True when it comes from a draft pattern."""
+UNTRUSTED = (Basis.DRAFTS, Basis.UNVALIDATED)
 
 
 class Labels(NamedTuple):
@@ -104,8 +92,9 @@ class Belief(NamedTuple):
 
 
 def believe(
-    votes: Iterable[Vote],
-    decisions: Mapping[tuple[RunId, int], Verdict],
+    verdicts: Verdicts,
+    drafted: Collection[Key],
+    decisions: Decided,
     everybody: All,
     treatments: Sequence[str],
     classifier: Mapping[str, BlindingCheck],
@@ -115,24 +104,21 @@ def believe(
 ) -> Belief:
     """How far the decisions can be trusted.
 
-    `votes` and `decisions`: those of the compared conditions, without failed judges and unjudged criteria.
+    `verdicts` and `decisions`: those of the compared conditions. `drafted`: the criteria on which patterns are drafts.
     `everybody`: the agreement of all judges. `classifier` (by treatment) and `guesses` (by judge): how well the
     condition can be guessed from blinded answers with equal scores. `corrected`: the treatments whose delta people's
     verdicts correct, so that it does not matter what a judge sees.
     """
-    by_criterion: dict[tuple[RunId, int], list[Vote]] = {}
-    for vote in votes:
-        by_criterion.setdefault((vote.run, vote.criterion), []).append(vote)
-    labels = _labels(by_criterion, seed)
-    bases = {key: _basis(by_criterion.get(key, []), verdict, labels) for key, verdict in decisions.items()}
+    panel = _Panel(verdicts, drafted, _labels(verdicts, seed))
+    bases = {key: panel.basis(key, verdict) for key, verdict in decisions.items()}
     decided = {basis: list(bases.values()).count(basis) for basis in Basis}
-    by_judges = [vote for key, given in by_criterion.items() if bases.get(key) is not Basis.PEOPLE for vote in given]
-    unearned = _unearned(decided, labels)
-    constant = _constant(by_judges)
-    accepted = {MECHANICAL} - {vote.judge for vote in by_judges if vote.drafted}
+    by_judges = {key: votes for key, votes in verdicts.items() if bases.get(key) is not Basis.PEOPLE}
+    caveat = _caveat(decided, panel.labels)
+    constant = _constant(by_judges.values())
+    patterns = "" if by_judges.keys() & drafted else constant.pop(MECHANICAL, "")
     everywhere = [
-        *([unearned] if _share(decided, Basis.DRAFTS, Basis.UNVALIDATED) > MOST_UNEARNED else []),
-        *(f"The judge {each}, {HARDLY}" for judge, each in constant.items() if judge not in accepted),
+        *([caveat] if _share(decided, *UNTRUSTED) > MOST_UNEARNED else []),
+        *(f"The judge {sentence}, {HARDLY}" for sentence in constant.values()),
         *(_chance(everybody) if by_judges else []),
     ]
     model_decides = decided[Basis.MODEL] + decided[Basis.UNVALIDATED] > 0
@@ -143,18 +129,37 @@ def believe(
         ]
         for name in treatments
     }
-    doubtful = {
-        key: _trusted(by_criterion.get(key, []), labels)
-        for key, basis in bases.items()
-        if basis in (Basis.DRAFTS, Basis.UNVALIDATED)
-    }
-    patterns = "".join(each for judge, each in constant.items() if judge in accepted)
-    return Belief(decided, labels, unearned, withheld, _doubts(decisions, doubtful), patterns)
+    doubtful = {key: panel.trusted(key) for key, basis in bases.items() if basis in UNTRUSTED}
+    return Belief(decided, panel.labels, caveat, withheld, _doubts(decisions, doubtful), patterns)
 
 
-def _doubts(
-    decisions: Mapping[tuple[RunId, int], Verdict], doubtful: Mapping[tuple[RunId, int], Verdict]
-) -> list[Doubt]:
+class _Panel(NamedTuple):
+    """The votes of all judges, and which of them are trusted."""
+
+    verdicts: Verdicts
+    drafted: Collection[Key]
+    labels: Mapping[str, Labels]
+
+    def trusted(self, key: Key, models: bool = True) -> Verdict:
+        """What accepted patterns and `models` with enough labels decide; Unjudged without any."""
+        accepted = [] if key in self.drafted else [MECHANICAL]
+        validated = [judge for judge, labels in self.labels.items() if models and labels.enough]
+        votes = self.verdicts.get(key, {})
+        return majority([votes[judge] for judge in (*accepted, *validated) if judge in votes])
+
+    def basis(self, key: Key, verdict: Verdict) -> Basis:
+        """What a decision rests on."""
+        votes = self.verdicts.get(key, {})
+        if any(map(is_person, votes)):
+            return Basis.PEOPLE
+        if TESTS in votes:
+            return Basis.TESTS
+        if self.trusted(key) is verdict:
+            return Basis.PATTERNS if self.trusted(key, models=False) is verdict else Basis.MODEL
+        return Basis.UNVALIDATED if self.labels.keys() & votes.keys() else Basis.DRAFTS
+
+
+def _doubts(decisions: Decided, doubtful: Decided) -> list[Doubt]:
     """`doubtful`: the trusted judges' verdicts on the criteria that others decided, Unjudged where there is none."""
     whole = (Fraction(0), Fraction(1))
     runs = {run: ([Fraction(0)] * 2, [Fraction(0)] * 2) for run, _ in doubtful}
@@ -167,49 +172,20 @@ def _doubts(
     return [Doubt(run, (alone[0], alone[1]), (any_[0], any_[1])) for run, (alone, any_) in sorted(runs.items())]
 
 
-def _labels(by_criterion: Mapping[tuple[RunId, int], Sequence[Vote]], seed: int) -> dict[str, Labels]:
-    verdicts: Verdicts = {key: {vote.judge: vote.verdict for vote in given} for key, given in by_criterion.items()}
+def _labels(verdicts: Verdicts, seed: int) -> dict[str, Labels]:
     persons = persons_verdicts(verdicts)
-    models = sorted(
-        judge
-        for judge in {judge for said in verdicts.values() for judge in said}
-        if judge not in (MECHANICAL, TESTS) and not is_person(judge)
-    )
-    found = {}
-    for judge in models:
-        both = {
-            key: {judge: said[judge], HUMAN: persons[key]}
-            for key, said in verdicts.items()
-            if judge in said and key in persons
-        }
-        pair = two_judges(both, judge, HUMAN, seed)
-        found[judge] = Labels(pair.n, pair.kappa.low)
-    return found
-
-
-def _basis(votes: Sequence[Vote], verdict: Verdict, labels: Mapping[str, Labels]) -> Basis:
-    if any(is_person(vote.judge) for vote in votes):
-        return Basis.PEOPLE
-    if any(vote.judge == TESTS for vote in votes):
-        return Basis.TESTS
-    if _trusted(votes, labels) is verdict:
-        return Basis.PATTERNS if _trusted(votes, {}) is verdict else Basis.MODEL
-    return Basis.UNVALIDATED if any(vote.judge in labels for vote in votes) else Basis.DRAFTS
-
-
-def _trusted(votes: Sequence[Vote], labels: Mapping[str, Labels]) -> Verdict:
-    """What accepted patterns and models with enough labels decide; Unjudged without any."""
-    return majority([
-        vote.verdict for vote in votes
-        if (vote.judge == MECHANICAL and not vote.drafted) or (vote.judge in labels and labels[vote.judge].enough)
-    ])  # fmt: skip
+    labelled = {key: {**verdicts[key], HUMAN: verdict} for key, verdict in persons.items()}
+    judges = {judge for votes in verdicts.values() for judge in votes}
+    models = sorted(judge for judge in judges - {MECHANICAL, TESTS} if not is_person(judge))
+    pairs = {judge: two_judges(labelled, judge, HUMAN, seed) for judge in models}
+    return {judge: Labels(pair.n, pair.kappa.low) for judge, pair in pairs.items()}
 
 
 def _share(decided: Mapping[Basis, int], *bases: Basis) -> float:
     return sum(decided[basis] for basis in bases) / (sum(decided.values()) or 1)
 
 
-def _unearned(decided: Mapping[Basis, int], labels: Mapping[str, Labels]) -> str:
+def _caveat(decided: Mapping[Basis, int], labels: Mapping[str, Labels]) -> str:
     """A sentence on verdicts by untrusted judges, and what to do; empty when there are none."""
     total, sentences = sum(decided.values()), []
     if count := decided[Basis.UNVALIDATED]:
@@ -233,15 +209,18 @@ def _unearned(decided: Mapping[Basis, int], labels: Mapping[str, Labels]) -> str
 HARDLY = "so it hardly tells answers apart."
 
 
-def _constant(votes: Sequence[Vote]) -> dict[str, str]:
+def _constant(votes: Iterable[Mapping[str, Verdict]]) -> dict[str, str]:
     """The judges that gave one verdict nearly always, and how often."""
-    found = {}
-    for judge in sorted({vote.judge for vote in votes} - {TESTS}):
-        given = Counter(vote.verdict for vote in votes if vote.judge == judge)
-        verdict, count = given.most_common(1)[0]
-        if given.total() >= FEWEST_VERDICTS and count > CONSTANT * given.total():
-            found[judge] = f"{judge} gave {verdict} in {count} of {given.total()} verdicts"
-    return found
+    counts: dict[str, Counter[Verdict]] = {}
+    for by_judge in votes:
+        for judge, verdict in by_judge.items():
+            counts.setdefault(judge, Counter())[verdict] += 1
+    sentences = {}
+    for judge, count in sorted(counts.items()):
+        verdict, most = count.most_common(1)[0]
+        if judge != TESTS and count.total() >= FEWEST_VERDICTS and most > CONSTANT * count.total():
+            sentences[judge] = f"{judge} gave {verdict} in {most} of {count.total()} verdicts"
+    return sentences
 
 
 def _chance(everybody: All) -> Iterable[str]:
@@ -254,23 +233,11 @@ def _chance(everybody: All) -> Iterable[str]:
 
 
 def _broken(treatment: str, check: BlindingCheck | None, guesses: Mapping[str, BlindingCheck]) -> list[str]:
-    found = {f"the judge {name} guessed the condition": guess for name, guess in guesses.items()}
-    found |= {f"a classifier guessed the condition of answers of {treatment!r}": check} if check else {}
+    checks = {f"the judge {name} guessed the condition": guess for name, guess in guesses.items()}
+    checks |= {f"a classifier guessed the condition of answers of {treatment!r}": check} if check else {}
     return [
-        f"The blinding is broken while a model decides: {who} right in {each.accuracy:.0%} of the cases "
-        f"with equal scores ({each.low:.0%} to {each.high:.0%}; chance is 50%)."
-        for who, each in found.items()
-        if each.accuracy is not None and each.low is not None and each.low > CHANCE
+        f"The blinding is broken while a model decides: {who} right in {check.accuracy:.0%} of the cases "
+        f"with equal scores ({check.low:.0%} to {check.high:.0%}; chance is 50%)."
+        for who, check in checks.items()
+        if check.holds is False
     ]
-
-
-def votes_of(rows: Iterable[VerdictRow]) -> list[Vote]:
-    """The votes in rows of verdicts.csv, without judges that gave no verdict."""
-    return [
-        Vote(
-            run_of_row(row), int(row["criterion"]), row["judge"],
-            Verdict(row["verdict"]), row["version"].endswith(DRAFTED),
-        )
-        for row in rows
-        if row["verdict"] != Verdict.UNJUDGED
-    ]  # fmt: skip

@@ -18,7 +18,7 @@ from lensbench.core.distributions import t_isf
 from lensbench.core.numbers import score_of
 from lensbench.core.records import RunId
 from lensbench.judging.agreement import CONFIDENCE, Verdicts
-from lensbench.judging.decisions import is_person, majority
+from lensbench.judging.decisions import Key, is_person, majority
 from lensbench.judging.judges import POINTS, Verdict
 
 WORTH_SAYING = 0.005
@@ -26,7 +26,7 @@ WORTH_SAYING = 0.005
 MIN_TASKS = 24
 """The minimum number of tasks judged by people; with fewer, the correction is too uncertain for a claim."""
 
-Decided = Mapping[tuple[RunId, int], Verdict]
+Decided = Mapping[Key, Verdict]
 """(Run, criterion) -> verdict, without unjudged criteria."""
 
 
@@ -55,33 +55,26 @@ class Differential(NamedTuple):
 
 def persons_verdicts(verdicts: Verdicts) -> Decided:
     """The majority of people's verdicts, the stricter one of a tie; only criteria that people judged."""
-    spoken = {key: [verdict for judge, verdict in said.items() if is_person(judge)] for key, said in verdicts.items()}
-    return {key: majority(given) for key, given in spoken.items() if given}
+    by_people = {key: [votes[judge] for judge in votes if is_person(judge)] for key, votes in verdicts.items()}
+    return {key: majority(votes) for key, votes in by_people.items() if votes}
 
 
 def judge_bias(
     name: str, judged: Decided, persons: Decided, comparisons: Mapping[str, tuple[str, str]]
 ) -> dict[str, Differential]:
     """How the errors of one judge differ in each comparison of two conditions."""
-    gaps = {
-        condition: _gaps({key: value for key, value in judged.items() if key[0].condition == condition}, persons)
-        for condition in sorted({condition for sides in comparisons.values() for condition in sides})
-    }
+    gaps: dict[str, Gaps] = {}
+    for key in sorted(judged.keys() & persons.keys()):
+        of_task = gaps.setdefault(key[0].condition, {}).setdefault(key[0].task, [])
+        of_task.append(POINTS[judged[key]] - POINTS[persons[key]])
     return {
-        label: _differential(name, gaps[treatment], gaps[other], treatment, other)
+        label: _differential(name, gaps.get(treatment, {}), gaps.get(other, {}), treatment, other)
         for label, (treatment, other) in comparisons.items()
     }
 
 
 Gaps = dict[str, list[Fraction]]
 """Task -> points of the judge minus people's points, for each verdict."""
-
-
-def _gaps(judged: Decided, persons: Decided) -> Gaps:
-    gaps: Gaps = {}
-    for key in sorted(judged.keys() & persons.keys()):
-        gaps.setdefault(key[0].task, []).append(POINTS[judged[key]] - POINTS[persons[key]])
-    return gaps
 
 
 def _mean(values: Sequence[Fraction]) -> Fraction:

@@ -20,6 +20,9 @@ from lensbench.core.tables import run_of_row
 from lensbench.judging.judges import NOT_ASKED, POINTS, Verdict
 from lensbench.plan.names import HUMAN
 
+Key = tuple[RunId, int]
+"""A run and the number of a criterion."""
+
 
 class Decision(NamedTuple):
     """The decision on one criterion of one run."""
@@ -101,7 +104,7 @@ def criterion_of(row: VerdictRow | DecisionRow) -> int:
     return int(row["criterion"])
 
 
-Votes = dict[tuple[RunId, int], dict[str, VerdictRow]]
+Votes = dict[Key, dict[str, VerdictRow]]
 """(Run, criterion) -> judge -> row of verdicts.csv."""
 
 

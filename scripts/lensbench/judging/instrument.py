@@ -6,7 +6,6 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from fractions import Fraction
 from pathlib import Path
-from typing import NamedTuple
 
 from lensbench.core.conditions import decided_comparisons, treatments
 from lensbench.core.frozen_plan import Plan
@@ -17,34 +16,21 @@ from lensbench.core.run_folder import RunFolder
 from lensbench.core.system.files import plain, write_json
 from lensbench.core.system.program import run_stage
 from lensbench.core.tables import read_table, run_of_row
-from lensbench.core.tasks import Task
-from lensbench.judging.agreement import All, Verdicts, agreement
-from lensbench.judging.belief import Belief, believe, votes_of
+from lensbench.judging.agreement import Verdicts, agreement
+from lensbench.judging.belief import believe
 from lensbench.judging.bias import (
     Decided,
-    Mean,
     corrected_delta,
     judge_bias,
     pair_deltas,
     persons_verdicts,
     run_scores,
 )
-from lensbench.judging.blinding_check import (
-    BlindedAnswer,
-    Guess,
-    guess_conditions,
-    guesses_of_judge,
-)
-from lensbench.judging.criteria_checks import Finding, check_criteria, check_tasks
-from lensbench.judging.decisions import criterion_of, is_person, verdict_of
-from lensbench.judging.instrument_file import (
-    Bias,
-    Blinding,
-    InstrumentFile,
-    JudgeSummary,
-    UnjudgedCount,
-)
-from lensbench.judging.judges import NOT_ASKED, Verdict
+from lensbench.judging.blinding_check import BlindedAnswer, Guess, guess_conditions, guesses_of_judge
+from lensbench.judging.criteria_checks import check_criteria, check_tasks
+from lensbench.judging.decisions import Key, criterion_of, is_person, verdict_of
+from lensbench.judging.instrument_file import Bias, Blinding, InstrumentFile, JudgeSummary, UnjudgedCount
+from lensbench.judging.judges import DRAFTED, NOT_ASKED, Verdict
 from lensbench.judging.sample import Group, sampled_pairs
 from lensbench.judging.shown_answers import ShownAnswer, read_shown_answers, read_tasks
 from lensbench.plan.frozen import read_plan
@@ -53,104 +39,66 @@ CANARY = "canary"
 """The failure of all verdicts on an answer when a canary got a wrong verdict."""
 
 
-class JudgedTables(NamedTuple):
-    """The tables about judging in a run folder."""
-
-    plan: Plan
-    tasks: Mapping[str, Task]
-    verdicts: Sequence[VerdictRow]
-    decisions: Sequence[DecisionRow]
-
-    @property
-    def has_closed_book(self) -> bool:
-        """True when there is a control condition without the repository."""
-        return bool(self.plan.get("controls", {}).get("closed_book"))
-
-    @property
-    def treatments(self) -> list[str]:
-        """The conditions compared with the baseline, without controls."""
-        return treatments(self.plan)
-
-    @property
-    def criteria(self) -> dict[str, int]:
-        """Task -> number of criteria."""
-        return {name: task["criteria"] for name, task in self.plan["tasks"].items()}
-
-    @property
-    def groups(self) -> set[Group]:
-        """The (task, trial) pairs with valid runs of the baseline and another condition, from which the sample is
-        drawn."""
-        found: dict[Group, set[str]] = {}
-        for row in self.decisions:
-            found.setdefault((row["task"], int(row["trial"])), set()).add(row["condition"])
-        return {group for group, names in found.items() if self.plan["baseline"] in names and len(names) > 1}
-
-    @property
-    def compared(self) -> list[str]:
-        """The baseline and the treatments."""
-        return [self.plan["baseline"], *self.treatments]
-
-
-def read_judged(folder: Path) -> JudgedTables:
-    """The tables of the earlier stages. Raises UserError for a missing table."""
-    place = RunFolder(folder)
-    return JudgedTables(
-        read_plan(folder), read_tasks(folder), read_table(place.verdicts, VerdictRow),
-        read_table(place.decisions, DecisionRow),
-    )  # fmt: skip
-
-
-def given_verdicts(rows: Iterable[VerdictRow]) -> Verdicts:
+def verdicts_by_judge(rows: Iterable[VerdictRow]) -> Verdicts:
     """The verdicts of all judges by run and criterion, without failures."""
-    found: dict[tuple[RunId, int], dict[str, Verdict]] = {}
+    verdicts: dict[Key, dict[str, Verdict]] = {}
     for row in rows:
         if (verdict := verdict_of(row)) is not Verdict.UNJUDGED:
-            found.setdefault((run_of_row(row), criterion_of(row)), {})[row["judge"]] = verdict
-    return found
+            verdicts.setdefault((run_of_row(row), criterion_of(row)), {})[row["judge"]] = verdict
+    return verdicts
 
 
-def judges(rows: Iterable[VerdictRow]) -> dict[str, JudgeSummary]:
+def drafted(rows: Iterable[VerdictRow]) -> set[Key]:
+    """The criteria with a verdict by a draft pattern."""
+    drafts = (row for row in rows if row["version"].endswith(DRAFTED) and row["verdict"] != Verdict.UNJUDGED)
+    return {(run_of_row(row), criterion_of(row)) for row in drafts}
+
+
+def judged_criteria(rows: Iterable[tuple[DecisionRow, str]]) -> Decided:
+    """The verdict beside each decision's row, without unjudged criteria."""
+    verdicts = {(run_of_row(row), criterion_of(row)): Verdict(verdict) for row, verdict in rows}
+    return {key: verdict for key, verdict in verdicts.items() if verdict is not Verdict.UNJUDGED}
+
+
+def judge_summaries(rows: Iterable[VerdictRow]) -> dict[str, JudgeSummary]:
     """The summary of each judge by its name."""
     by_judge: dict[str, list[VerdictRow]] = {}
     for row in rows:
         by_judge.setdefault(row["judge"], []).append(row)
-    return {name: _judge(rows) for name, rows in sorted(by_judge.items())}
+    return {name: _judge_summary(own) for name, own in sorted(by_judge.items())}
 
 
-def _judge(rows: Sequence[VerdictRow]) -> JudgeSummary:
+def _judge_summary(rows: Sequence[VerdictRow]) -> JudgeSummary:
     costs = [cost for row in rows if (cost := exact(row["cost_usd"])) is not None]
+    failures: dict[str, Counter[str]] = {}
+    for row in rows:
+        if row["failure"] and row["failure"] not in NOT_ASKED:
+            failures.setdefault(row["failure"], Counter())[row["condition"]] += 1
     return {
         "models": sorted({row["model"] for row in rows} - {""}),
         "verdicts": dict(Counter(row["verdict"] for row in rows)),
         "answers": len({run_of_row(row) for row in rows}),
         "voided": len({run_of_row(row) for row in rows if row["failure"] == CANARY}),
-        "failures": _failures(rows),
+        "failures": failures,
         "cost_usd": sum(costs, Fraction(0)) if costs else None,
         "cost_is_guess": any(row["cost_estimated"] for row in rows),
     }
 
 
-def _failures(rows: Iterable[VerdictRow]) -> dict[str, Counter[str]]:
-    counts: dict[str, Counter[str]] = {}
-    for row in rows:
-        if row["failure"] and row["failure"] not in NOT_ASKED:
-            counts.setdefault(row["failure"], Counter())[row["condition"]] += 1
-    return counts
-
-
-def bias(judged: JudgedTables, verdicts: Verdicts) -> Bias | None:
+def bias(plan: Plan, verdicts: Verdicts, decisions: Sequence[DecisionRow]) -> Bias | None:
     """The bias of the judges; None without verdicts by people."""
     persons = persons_verdicts(verdicts)
     if not persons:
         return None
-    compared = decided_comparisons(judged.plan)
-    names = sorted({judge for said in verdicts.values() for judge in said if not is_person(judge)})
-    by_judge = {name: {key: said[name] for key, said in verdicts.items() if name in said} for name in names}
-    together = judges_together(judged.decisions)
+    compared = decided_comparisons(plan)
+    names = sorted({judge for votes in verdicts.values() for judge in votes if not is_person(judge)})
+    by_judge = {name: {key: votes[name] for key, votes in verdicts.items() if name in votes} for name in names}
+    together = judged_criteria((row, row["judges_verdict"]) for row in decisions)
     # people may have judged more, such as disputed criteria, but only the random sample represents all pairs
-    sample = sampled_pairs(judged.plan, judged.groups)
+    sample = sampled_pairs(plan, pairs_of(plan, decisions))
     sampled = {key: verdict for key, verdict in persons.items() if (key[0].task, key[0].trial) in sample}
-    by_judges, by_persons = run_scores(together, judged.criteria), run_scores(sampled, judged.criteria)
+    criteria = criteria_of(plan)
+    by_judges, by_persons = run_scores(together, criteria), run_scores(sampled, criteria)
     return {
         "judges": {name: judge_bias(name, by_judge[name], persons, compared) for name in names},
         "together": judge_bias("the judges' decision", together, persons, compared),
@@ -161,28 +109,17 @@ def bias(judged: JudgedTables, verdicts: Verdicts) -> Bias | None:
     }
 
 
-def judges_together(decisions: Iterable[DecisionRow]) -> Decided:
-    """The decisions of the judges without people."""
-    decided = {(run_of_row(row), int(row["criterion"])): Verdict(row["judges_verdict"]) for row in decisions}
-    return {key: verdict for key, verdict in decided.items() if verdict is not Verdict.UNJUDGED}
+def criteria_of(plan: Plan) -> dict[str, int]:
+    """Task -> number of criteria."""
+    return {name: task["criteria"] for name, task in plan["tasks"].items()}
 
 
-def findings(judged: JudgedTables) -> list[Finding]:
-    """The problems of criteria and tasks, in the plan's order."""
-    return [
-        *check_criteria(judged.tasks, judged.decisions, judged.compared),
-        *(
-            check_tasks(run_scores(decided(judged.decisions), judged.criteria), judged.compared)
-            if judged.has_closed_book
-            else ()
-        ),
-    ]
-
-
-def decided(decisions: Iterable[DecisionRow]) -> Decided:
-    """The final decisions."""
-    verdicts = {(run_of_row(row), criterion_of(row)): Verdict(row["verdict"]) for row in decisions}
-    return {key: verdict for key, verdict in verdicts.items() if verdict is not Verdict.UNJUDGED}
+def pairs_of(plan: Plan, decisions: Iterable[DecisionRow]) -> set[Group]:
+    """The (task, trial) pairs with valid runs of the baseline and another condition, from which the sample is drawn."""
+    conditions: dict[Group, set[str]] = {}
+    for row in decisions:
+        conditions.setdefault((row["task"], int(row["trial"])), set()).add(row["condition"])
+    return {group for group, names in conditions.items() if plan["baseline"] in names and len(names) > 1}
 
 
 def unjudged(decisions: Iterable[DecisionRow]) -> dict[str, UnjudgedCount]:
@@ -195,32 +132,23 @@ def unjudged(decisions: Iterable[DecisionRow]) -> dict[str, UnjudgedCount]:
     return counts
 
 
-def blinding(judged: JudgedTables, seen: Iterable[ShownAnswer], guesses: Mapping[str, Sequence[GuessRow]]) -> Blinding:
+def blinding(
+    plan: Plan,
+    scores: Mapping[RunId, Fraction],
+    answers: Iterable[ShownAnswer],
+    guesses: Mapping[str, Sequence[GuessRow]],
+) -> Blinding:
     """How well the condition can be guessed from blinded answers with equal scores, by a classifier (by treatment) and
-    by judges."""
-    scores = run_scores(
-        decided(row for row in judged.decisions if row["condition"] in judged.compared), judged.criteria
-    )
-    answers = [
+    by judges. `scores`: those of the runs of the compared conditions."""
+    known = [
         BlindedAnswer(shown.run.task, shown.run.condition, shown.text, shown.blinded.original, scores[shown.run])
-        for shown in seen
+        for shown in answers
         if shown.run in scores
     ]
     return {
-        "classifier": guess_conditions(answers, judged.plan["baseline"], judged.plan["seed"]),
+        "classifier": guess_conditions(known, plan["baseline"], plan["seed"]),
         "judges": {name: guesses_of_judge(_guesses(rows, scores)) for name, rows in guesses.items()},
     }
-
-
-def belief(judged: JudgedTables, everybody: All, found: Blinding, correction: Mapping[str, Mean]) -> Belief:
-    """How far the decisions on the compared conditions can be trusted."""
-    verdicts = [row for row in judged.verdicts if row["condition"] in judged.compared]
-    given = decided(row for row in judged.decisions if row["condition"] in judged.compared)
-    corrected = {name for name, delta in correction.items() if delta.value is not None}
-    return believe(
-        votes_of(verdicts), given, everybody, judged.treatments, found["classifier"], found["judges"],
-        judged.plan["seed"], corrected,
-    )  # fmt: skip
 
 
 def _guesses(rows: Iterable[GuessRow], scores: Mapping[RunId, Fraction]) -> list[Guess]:
@@ -228,28 +156,37 @@ def _guesses(rows: Iterable[GuessRow], scores: Mapping[RunId, Fraction]) -> list
     return [Guess(run.task, guessed, run.condition, scores[run]) for run, guessed in runs if run in scores]
 
 
-def read_guesses(folder: Path) -> dict[str, list[GuessRow]]:
-    """The rows of guesses/<judge>.csv by judge."""
-    return {path.stem: read_table(path, GuessRow) for path in sorted(RunFolder(folder).guesses.glob("*.csv"))}
-
-
 def measure_instrument(folder: Path) -> None:
-    """Reads the verdicts, the decisions and the blinded answers, and writes instrument.json."""
-    judged = read_judged(folder)
-    seen = read_shown_answers(folder, judged.plan, judged.tasks)
-    verdicts = given_verdicts(judged.verdicts)
-    agreed = agreement(verdicts, judged.compared, judged.plan["seed"])
-    biased, guessed = bias(judged, verdicts), blinding(judged, seen, read_guesses(folder))
+    """Reads the verdicts, the decisions, the guesses and the blinded answers, and writes instrument.json.
+
+    Raises UserError for a missing or damaged table.
+    """
+    place, plan, tasks = RunFolder(folder), read_plan(folder), read_tasks(folder)
+    rows, decisions = read_table(place.verdicts, VerdictRow), read_table(place.decisions, DecisionRow)
+    guesses = {path.stem: read_table(path, GuessRow) for path in sorted(place.guesses.glob("*.csv"))}
+    compared = [plan["baseline"], *treatments(plan)]
+    verdicts, final = verdicts_by_judge(rows), judged_criteria((row, row["verdict"]) for row in decisions)
+    of_compared = {key: verdict for key, verdict in final.items() if key[0].condition in compared}
+    scores = run_scores(final, criteria_of(plan))
+    agreed, biased = agreement(verdicts, compared, plan["seed"]), bias(plan, verdicts, decisions)
+    guessed = blinding(
+        plan, {run: score for run, score in scores.items() if run.condition in compared},
+        read_shown_answers(folder, plan, tasks), guesses,
+    )  # fmt: skip
     data: InstrumentFile = {
-        "judges": judges(judged.verdicts),
+        "judges": judge_summaries(rows),
         "agreement": agreed,
         "bias": biased,
-        "criteria": findings(judged),
-        "unjudged": unjudged(judged.decisions),
+        "criteria": [*check_criteria(tasks, decisions, compared), *check_tasks(scores, compared)],
+        "unjudged": unjudged(decisions),
         "blinding": guessed,
-        "belief": belief(judged, agreed["all"], guessed, biased["correction"] if biased else {}),
-    }
-    write_json(RunFolder(folder).instrument, plain(data))
+        "belief": believe(
+            {key: votes for key, votes in verdicts.items() if key[0].condition in compared}, drafted(rows),
+            of_compared, agreed["all"], treatments(plan), guessed["classifier"], guessed["judges"], plan["seed"],
+            [name for name, delta in (biased["correction"] if biased else {}).items() if delta.value is not None],
+        ),
+    }  # fmt: skip
+    write_json(place.instrument, plain(data))
 
 
 if __name__ == "__main__":
