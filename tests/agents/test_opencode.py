@@ -92,8 +92,9 @@ def test_with_has_its_servers_and_only_the_declared_tools(tmp_path: Path) -> Non
 
 
 def test_without_has_no_server_and_the_tools_of_others_are_off(tmp_path: Path) -> None:
-    started(opencode, assignment(tmp_path, treatment=False, kind="opencode"))
+    started(opencode, assignment(tmp_path, treatment=False, kind="opencode", max_turns=7))
     written = config(tmp_path)
+    assert written["agent"] == {"build": {"steps": 7}}
     assert [server["enabled"] for server in written["mcp"].values()] == [False, False]
     assert written["tools"] == {"*": False, "bash": True, "read": True, "lens_*": False, "far_*": False}
 

@@ -35,6 +35,7 @@ DENIALS = {
     "conditional": [
         "If {0} were in {1}, it would read it.", "Perhaps {0} in {1} reads it.", "{0} in {1} might read it.",
         "It could be {0} in {1}.", "Is it {0} in {1}?", "Suppose {0} in {1} reads it.",
+        "Perhaps {0} in {1} reads it. That is wrong.",
     ],
     "struck through": [
         "~~{0} in {1} reads it.~~ I do not know.",

@@ -45,6 +45,8 @@ def test_missed_needs_evidence_from_the_fact_or_the_answer_and_keeps_none() -> N
         assert read(reply(verdict="Missed", evidence=evidence)) == expected
     for evidence in ("", ":", "class", "a mile of it", "Names the basket"):
         assert read(reply(verdict="Missed", evidence=evidence)).failure == "evidence_not_found"
+    numbered = read_reply(reply(verdict="Missed", evidence="is 40"), NONCE, ANSWER, "The limit is 40 in `shop.py`")
+    assert numbered.failure == "evidence_not_found"  # many facts have this number
 
 
 @pytest.mark.parametrize("text", [

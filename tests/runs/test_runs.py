@@ -129,6 +129,15 @@ def test_a_run_whose_server_failed_at_the_start_is_not_paid_to_its_end(bench: Pa
     assert (last.reason, last.timed_out) == ("mcp_failed", False)
 
 
+def test_a_program_of_another_version_than_the_planned_one_does_not_count(bench: Path) -> None:
+    begin = {"type": "system", "subtype": "init", "claude_code_version": "2.1", "tools": [], "mcp_servers": []}
+    end = {"type": "result", "subtype": "success", "is_error": False, "result": "here", "num_turns": 1}
+    plan(bench, f"echo '{json.dumps(begin)}'; echo '{json.dumps(end)}'", kind="claude-code", model="m", version="2.0")
+    make_run(read_job(bench, RUN, 0))
+    last = from_json(run_files(bench, RUN).record.read_text(encoding="utf-8")).attempt
+    assert (last.reason, last.detail) == ("settings_changed", "version 2.1 of the agent; agent.version is 2.0")
+
+
 UNAWARE = """
 import json, sys
 for request in map(json.loads, sys.stdin):
