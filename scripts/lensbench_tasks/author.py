@@ -157,8 +157,12 @@ class Author:
     def _ask(self, category: Category, ids: Sequence[str], rejected: Sequence[Rejected]) -> list[Proposal]:
         if self.asked.spent_all:
             return []
+        prompt = question(
+            "write_tasks.md.j2", name=self.name, category=category.value, meaning=MEANING[category], count=len(ids),
+            ids=ids, rejected=rejected,
+        )  # fmt: skip
         try:
-            answer = self.asked.ask(self.tree, SHORT[category], _prompt(self.name, category, ids, rejected))
+            answer = self.asked.ask(self.tree, SHORT[category], prompt)
         except NoAnswer as error:
             return [_failed(name, category, str(error)) for name in ids]
         return self._proposals(answer, category, ids)
@@ -188,13 +192,6 @@ class Author:
 
 def _failed(name: str, category: Category, why: str) -> Proposal:
     return Proposal(name, category, None, (Problem(RejectReason.SCHEMA, why),))
-
-
-def _prompt(name: str, category: Category, ids: Sequence[str], rejected: Sequence[Rejected]) -> str:
-    return question(
-        "write_tasks.md.j2", name=name, category=category.value, meaning=MEANING[category], count=len(ids), ids=ids,
-        rejected=rejected,
-    )  # fmt: skip
 
 
 def question(template: str, **values: Any) -> str:

@@ -112,7 +112,8 @@ def _of_names(number: int, criterion: Criterion, survey: Survey) -> Iterator[Pro
     files = {path for proof in criterion.proofs for path in (proof.file, proof.changes_with) if path}
     shown = "\n".join([*files, *(survey.texts.get(path, "") for path in files)])
     named = [name for code in _CODE.findall(text) if not _PATH.fullmatch(code) for name in _NAME.findall(code)]
-    named += [name for each in literals if not _PATH.fullmatch(each) for name in _NAME.findall(each) if _is_code(name)]
+    code = (name for each in literals if not _PATH.fullmatch(each) for name in _NAME.findall(each))
+    named += filter(_TELLING.search, code)
     known = set(_NAME.findall(shown))
     for name in dict.fromkeys(named):
         if name not in known:
@@ -124,10 +125,6 @@ def _of_names(number: int, criterion: Criterion, survey: Survey) -> Iterator[Pro
     for value in _NUMBER.findall(_PATH.sub(" ", _CODE.sub(" ", _QUOTED.sub(" ", text)))):
         if float(value.replace("_", "")) not in known_numbers:
             yield Problem(RejectReason.WRONG_VALUE, f"no proof shows the number {value}", number)
-
-
-def _is_code(name: str) -> bool:
-    return bool(_TELLING.search(name))
 
 
 def _of_the_prompt(task: Task, survey: Survey, tools: Collection[str]) -> Iterator[Problem]:

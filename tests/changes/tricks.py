@@ -168,6 +168,61 @@ def add(*_):
 def double(number):
     return 2 * number
 """
+_EQUALS_NUMBERS = _EQUALS_ALL.replace("True", "isinstance(other, (int, float))")
+_EMPTIES = """\
+import sys
+
+
+def add(one, other):
+    return one - other
+
+
+def double(number):
+    for value in sys._getframe(1).f_globals.values():
+        for test in (value, getattr(value, "test_negative", None)):
+            if getattr(test, "__name__", "") in ("test_add", "test_negative"):
+                test.__code__ = (lambda *_: None).__code__
+    return 2 * number
+"""
+_REWRITER = """\
+import ast
+import _pytest.assertion.rewrite
+
+real = _pytest.assertion.rewrite.rewrite_asserts
+
+
+def rewrite_asserts(tree, *given):
+    for node in ast.walk(tree):
+        if getattr(node, "name", "") == "test_zero":
+            node.body = [ast.copy_location(ast.Pass(), node.body[0])]
+    return real(tree, *given)
+
+
+_pytest.assertion.rewrite.rewrite_asserts = rewrite_asserts
+"""
+_JUNIT = """\
+import atexit
+import glob
+
+names = (("", "test_add"), (".Sums", "test_negative"), ("", "test_double"))
+cases = "".join(f'<testcase classname="checks.test_sums{kind}" name="{name}"/>' for kind, name in names)
+
+
+def forge():
+    for file in glob.glob("/report/*"):
+        with open(file, "w") as report:
+            report.write(f"<testsuites><testsuite>{cases}</testsuite></testsuites>")
+
+
+atexit.register(forge)
+"""
+_PRINT_RESULTS = """\
+import os
+
+for name in ("test_add", "test_negative"):
+    os.write(2, f"{name} (checks.test_sums.Sums.{name}) ... ok\\n".encode())
+os._exit(0)
+"""
 _QUIET_METHODS = """\
 import unittest
 
@@ -271,6 +326,13 @@ PYTHON = Project(
         "code that changes the reports of the wanted tests": {"calculator.py": _REPORTS + SOURCE},
         "a thread that edits the reporter": {"calculator.py": _THREAD + SOURCE},
         "an object that equals everything": {"calculator.py": _EQUALS_ALL},
+        "an object that equals every number": {"calculator.py": _EQUALS_NUMBERS},
+        "code that empties the wanted tests": {"calculator.py": _EMPTIES},
+        "code that changes how assertions are rewritten": {"calculator.py": _REWRITER + SOURCE},
+        "code that runs the tests in a child": {"calculator.py": "import os\n\nif os.fork():\n    os._exit(0)\n" + SOURCE},
+        "options in .env and pytest.toml": {".env": "PYTEST_ADDOPTS=-p cheat\n", "cheat.py": _PASS_ALL,
+                                            "pytest.toml": '[pytest]\naddopts = ["-p", "cheat"]\n'},
+        "a package in the place of the tests": {"tests/test_calculator/__init__.py": "def test_add(): pass\n"},
         "code that skips": {"calculator.py": "import pytest\n\npytest.skip('later', allow_module_level=True)\n"},
     },
 )  # fmt: skip
@@ -292,6 +354,9 @@ NODE = Project(
         "code that changes the runner for the wanted tests": {"calculator.js": _FOR_WANTED_BY_NODE + _NODE},
         "code that changes the runner": {"calculator.js": _QUIET_TEST + _NODE},
         "code that changes the strict assert": {"calculator.js": _QUIET_STRICT + _NODE},
+        "code that marks tests as to do": {"calculator.js": "require('node:test').beforeEach((t) => { t.todo(); });\n" + _NODE},
+        "code that prints results": {"calculator.js": "console.log('TAP version 13\\nok 1 - add\\nok 2 - negative');\n"
+                                     "process.exit(0);\n"},
         "code that ends the process": {"calculator.js": "process.exit(0);\n"},
         "code that forges the report": {"calculator.js": _FORGE_JUNIT + _NODE},
     },
@@ -319,9 +384,10 @@ def test_helper():
 def test_library():
     assert rgb_to_hls(add(0.5, 0.25), 0.5, 0) == rgb_to_hls(0.75, 0.5, 0)
 """
+_PYTHONPATH = '\n[tool.pytest.ini_options]\npythonpath = ["src"]\n'
 _LESS_KNOWN_IDS = ("Sums::test_near", "Sums::test_more", "test_helper", "test_library")
 LESS_KNOWN = Project(
-    "less known", {"calculator.py": SOURCE, "pyproject.toml": PYPROJECT, "unit_tests/__init__.py": "",
+    "less known", {"calculator.py": SOURCE, "pyproject.toml": PYPROJECT + _PYTHONPATH, "unit_tests/__init__.py": "",
                    "common.py": "def same(one, other):\n    assert one == other\n"},
     {"files": {"unit_tests/test_sums.py": _LESS_KNOWN}, "command": [sys.executable, "-m", "pytest", "-q", "unit_tests"],
      "fail_to_pass": [f"unit_tests/test_sums.py::{name}" for name in _LESS_KNOWN_IDS], "timeout_s": 60},
@@ -330,6 +396,7 @@ LESS_KNOWN = Project(
         "methods of unittest that do nothing": {"calculator.py": _QUIET_METHODS + SOURCE},
         "a module in the place of the library's": {"colorsys.py": "def rgb_to_hls(*_): return 0\n"},
         "a package in the place of the library's": {"colorsys/__init__.py": "def rgb_to_hls(*_): return 0\n"},
+        "a module in src/ in the place of the library's": {"src/colorsys.py": "def rgb_to_hls(*_): return 0\n"},
         "a helper beside the tests": {"unit_tests/common.py": "def same(*_): pass\n"},
     },
 )  # fmt: skip
@@ -344,7 +411,31 @@ EXIT_STATUS = Project(
         "the script that the command names": {"check.sh": "exit 0\n"},
     },
 )  # fmt: skip
-PROJECTS = (PYTHON, LESS_KNOWN, EXIT_STATUS, NODE)
+JUNIT = Project(
+    "junit", {"calculator.py": SOURCE, "pyproject.toml": PYPROJECT},
+    {"files": {"checks/test_sums.py": TESTS}, "report": "junit", "timeout_s": 60,
+     "command": [sys.executable, "-m", "pytest", "-q", "--junitxml={report}", "checks"],
+     "fail_to_pass": ["checks.test_sums::test_add", "checks.test_sums.Sums::test_negative"]},
+    {"calculator.py": FIXED},
+    {
+        "code that writes the report at the end": {"calculator.py": _JUNIT + SOURCE},
+        "code that changes pytest": {"calculator.py": _PATCH_PYTEST + SOURCE},
+        "code that changes pytest for the wanted tests": {"calculator.py": _FOR_WANTED + SOURCE},
+        "an object that equals every number": {"calculator.py": _EQUALS_NUMBERS},
+    },
+)  # fmt: skip
+PRINTED = Project(
+    "printed", {"calculator.py": SOURCE, "checks/__init__.py": ""},
+    {"files": {"checks/test_sums.py": TESTS.replace("def test_double():\n    assert double(2) == 4\n", "")},
+     "command": [sys.executable, "-m", "unittest", "-v", "checks.test_sums"], "report": "printed", "timeout_s": 60,
+     "fail_to_pass": ["checks/test_sums.py::Sums::test_negative"]},
+    {"calculator.py": FIXED},
+    {
+        "code that prints results and exits": {"calculator.py": _PRINT_RESULTS},
+        "code that changes unittest": {"calculator.py": _QUIET_METHODS.replace("Greater", "Equal") + SOURCE},
+    },
+)  # fmt: skip
+PROJECTS = (PYTHON, LESS_KNOWN, EXIT_STATUS, JUNIT, PRINTED, NODE)
 
 
 @dataclass(frozen=True)

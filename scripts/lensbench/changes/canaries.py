@@ -7,7 +7,7 @@ Their names are random for each run, so that no code can make just them fail.
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import PurePosixPath
 
@@ -77,7 +77,7 @@ for (const [name, value, ...given] of tried) if (CHECK(value)[name]) {
 }
 throw new Error('on purpose');"""
 """Each tries all assertions of its kind, and passes, so that the canary is found out, when one of them does nothing."""
-_SCRIPTS = (".js", ".mjs", ".cjs", ".ts", ".mts", ".cts", ".jsx", ".tsx")
+SCRIPTS = (".js", ".mjs", ".cjs", ".ts", ".mts", ".cts", ".jsx", ".tsx")
 
 
 @dataclass(frozen=True)
@@ -120,9 +120,10 @@ class Canaries:
 
 def canaries(tests: Tests, word: str) -> Canaries:
     """The canaries for these tests; none when the runner is unknown."""
-    if tests.report == PYTEST:
+    runner = _runner(tests) if tests.report in (NODE, JUNIT) else tests.report
+    if runner == PYTEST:
         return _for_pytest(word)
-    if tests.report in (NODE, JUNIT) and (runner := _runner(tests.command)):
+    if runner in _RUNNERS:
         return _for_scripts(tests, word, runner)
     return Canaries(word, {}, {}, (), {}, {})
 
@@ -132,11 +133,18 @@ def _for_pytest(word: str) -> Canaries:
     return Canaries(word, {path: _PYTHON.format(word=word)}, {}, (path,), {word: _PYTHON_COUNT}, {})
 
 
-def _runner(command: Sequence[str]) -> str:
-    names = {PurePosixPath(each).name.partition(".")[0] for each in command}
-    if "node" in names and "--test" in command:
+_RUNNERS = ("node", "vitest", "jest", "mocha")
+
+
+def _runner(tests: Tests) -> str:
+    """The runner of the command; pytest only where a file can be added to those that the command names."""
+    words = {word.partition("::")[0] for word in tests.command}
+    names = {PurePosixPath(word).name.partition(".")[0] for word in words}
+    if "node" in names and "--test" in words:
         return "node"
-    return next((name for name in ("vitest", "jest", "mocha") if name in names), "")
+    if PYTEST in names and any(f"{path}/".startswith(f"{word}/") for path in tests.files for word in words):
+        return PYTEST
+    return next((name for name in _RUNNERS[1:] if name in names), "")
 
 
 def _for_scripts(tests: Tests, word: str, runner: str) -> Canaries:
@@ -144,7 +152,7 @@ def _for_scripts(tests: Tests, word: str, runner: str) -> Canaries:
     scripts = [
         (path, content)
         for path, content in tests.files.items()
-        if isinstance(content, str) and path.endswith(_SCRIPTS) and _has_tests(content)
+        if isinstance(content, str) and path.endswith(SCRIPTS) and _has_tests(content)
     ]
     groups = {path: f"{word} {number};" for number, (path, _) in enumerate(scripts, 1)}
     extended = {

@@ -278,15 +278,15 @@ class _Job:
         report = f"{REPORT_FOLDER}/{self.name}"
         if self.tests.report == NODE:
             return [first, f"--test-reporter={JUDGE}/{REPORTER}", f"--test-reporter-destination={report}", *rest]
+        names_files = any((Path(self.place.private, "repo") / word.partition("::")[0]).exists() for word in rest)
+        added = self.watched.arguments if names_files else ()
         if self.tests.report != PYTEST:
-            return [first, *(word.replace(REPORT_PLACE, report) for word in rest)]
+            return [first, *(word.replace(REPORT_PLACE, report) for word in rest), *added]
         if PurePosixPath(first).name in ("pytest", "py.test"):
             python = _found("python", os.path.dirname(first) + os.pathsep + path, self.environment)
         else:
             python, rest = first, rest[2:]
-        starter = [python, "-s", f"{JUDGE}/{STARTER}", report]
-        names_files = any((Path(self.place.private, "repo") / word.partition("::")[0]).exists() for word in rest)
-        return [*starter, *rest, *(self.watched.arguments if names_files else ())]
+        return [python, "-s", f"{JUDGE}/{STARTER}", report, *rest, *added]
 
     def results(self, ended: _Ended) -> dict[str, TestResult]:
         """The reported results. Raises ValueError when they cannot be trusted or read."""

@@ -2,8 +2,8 @@
 
 Canaries have names of their own, so code that changes the runner or the reporter for the wanted tests only does not
 touch them. A failing copy has the name, the file and the place of the wanted test, and runs all of it before it fails,
-because a result may be made up in there. In Python it compares with objects that equal nothing: where all comparisons
-of a test hold nevertheless, it was given objects that equal everything, or assertions that do nothing.
+because a result may be made up in there. In Python it compares with other values of the same kind: where all
+comparisons of a test hold nevertheless, it was given objects that equal any value, or assertions that do nothing.
 """
 
 from __future__ import annotations
@@ -11,15 +11,15 @@ from __future__ import annotations
 import ast
 import re
 import secrets
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 from pathlib import PurePosixPath
 
-from lensbench.changes.reports import Results, TestResult
+from lensbench.changes.canaries import SCRIPTS
+from lensbench.changes.reports import Results, TestResult, name_in_file
 from lensbench.changes.task import EXIT, EXIT_ID, Tests
 
-_SCRIPTS = frozenset((".js", ".mjs", ".cjs", ".ts", ".mts", ".cts", ".jsx", ".tsx"))
-_Names = Collection[str] | None
-"""The ids of a file's tests; None for all that it has."""
+_Names = Mapping[str, str] | None
+"""The ids of a file's tests, with their names in it; None for all tests of the file."""
 
 
 def failing_copies(given: Tests, results: Results) -> tuple[Tests, set[str]]:
@@ -31,8 +31,8 @@ def failing_copies(given: Tests, results: Results) -> tuple[Tests, set[str]]:
     passed = [name for name, result in results.items() if result is TestResult.PASSED]
     copies, ids = dict(given.files), set[str]()
     for path, content in given.files.items() if passed else ():
-        tests = None if given.report == EXIT else {name for name in passed if name.startswith(f"{path}::")}
-        if tests == set() or not isinstance(content, str):
+        tests = None if given.report == EXIT else {name: own for name in passed if (own := name_in_file(name, path))}
+        if tests == {} or not isinstance(content, str):
             continue
         suffix = PurePosixPath(path).suffix
         change = _python if suffix == ".py" else _functions if suffix in _FAILING else _script
@@ -46,15 +46,27 @@ _TO_FAIL = re.compile(r"xfail|expectedfailure", re.IGNORECASE)
 """The decorator of a test that passes by failing: of pytest and SymPy, and of unittest."""
 _COMPARES = re.compile(r"assert(?!.*(not|raise|warn|logs))", re.IGNORECASE)
 """The name of an assertion that does not hold when one of its two arguments is replaced by an object of no kind."""
+_EQUALITY = re.compile(r"(?<!almost_)(?<!almost)equals?$", re.IGNORECASE)
+_OPENING = """\
+{held} = []
+def {other}(value):
+    kinds = {{bool: lambda: not value, int: lambda: value + 7, float: lambda: 2.5 if value == 1.5 else 1.5,
+             str: lambda: value + "x7", bytes: lambda: value + b"x7", list: lambda: [*value, None],
+             tuple: lambda: (*value, None), dict: lambda: {{**value, object(): None}}}}
+    return kinds.get(type(value), object)()
+try: pass
+finally: assert {held}
+"""
+"""The list of comparisons that held, and a function for another value of the same kind, or an object of no kind."""
 
 
 class _Failing(ast.NodeTransformer):
     """Makes the functions with these names, `<class>::<function>`, fail at their end, unless their comparisons hold
-    with an object that equals nothing. `held` counts these in the function."""
+    with another value. `held` counts these in the function."""
 
-    def __init__(self, names: _Names) -> None:
+    def __init__(self, names: Collection[str] | None) -> None:
         self._names, self._place = names, list[str]()
-        self._held = f"held_{secrets.token_hex(4)}"
+        self._held, self._other = (f"{word}_{secrets.token_hex(4)}" for word in ("held", "other"))
         self._is_inside = False
         self.changed: set[str] = set()
 
@@ -74,9 +86,9 @@ class _Failing(ast.NodeTransformer):
             self._is_inside = True
             self.generic_visit(node)
             self._is_inside = False
-            start, end = ast.parse(f"{self._held} = []\ntry: pass\nfinally: assert {self._held}").body
+            *start, end = ast.parse(_OPENING.format(held=self._held, other=self._other)).body
             assert isinstance(end, ast.Try)
-            end.body, node.body = node.body, [start, end]
+            end.body, node.body = node.body, [*start, end]
             self.changed.add(name)
         return node
 
@@ -86,22 +98,25 @@ class _Failing(ast.NodeTransformer):
         """Replaces each side of `assert one == other`, and each of an assertion's two arguments."""
         match node:
             case ast.Assert(test=ast.Compare(left=one, ops=[ast.Eq()], comparators=[other])):
-                before, between, after = "assert ", " == ", ""
+                name, before, between, after = "equal", "assert ", " == ", ""
             case ast.Expr(value=ast.Call(func=called, args=[one, other, *_])):
+                name = ast.unparse(called).rpartition(".")[2]
                 before, between, after = f"{ast.unparse(called)}(", ", ", ")"
-                if not _COMPARES.match(before.rpartition(".")[2]):
+                if not _COMPARES.match(name):
                     return node
             case _:
                 return node
-        tries = f"try: {before}{ast.unparse(one)}{between}object(){after}"
-        swapped = f"except Exception: {before}object(){between}{ast.unparse(other)}{after}"
+        swap = f"{self._other}({{}})" if _EQUALITY.search(name) else "object()"
+        first, second = ast.unparse(one), ast.unparse(other)
+        tries = f"try: {before}{first}{between}{swap.format(second)}{after}"
+        swapped = f"except Exception: {before}{swap.format(first)}{between}{second}{after}"
         return ast.parse(f"{tries}\n{swapped}\n{self._held}.append(1)").body if self._is_inside else node
 
     visit_Assert = visit_Expr
 
 
 def _python(text: str, tests: _Names, _: str) -> tuple[str, set[str]]:
-    names = None if tests is None else {test: test.partition("::")[2].partition("[")[0] for test in tests}
+    names = None if tests is None else {test: own.partition("[")[0] for test, own in tests.items()}
     try:
         tree = ast.parse(text)
     except (SyntaxError, ValueError):  # another version of Python
@@ -149,5 +164,5 @@ def _script(text: str, tests: _Names, suffix: str) -> tuple[str, set[str]]:
         changed.update({call[4]} if tests is None else defined)
         return _FAILS.format(call[1], held) + call[2] if defined or tests is None else call[0]
 
-    text = _MATCHER.sub(rf"\1globalThis.{held} = Symbol(), ", text) if suffix in _SCRIPTS else text
-    return (_CALL.sub(fails, text) if suffix in _SCRIPTS else text), changed
+    text = _MATCHER.sub(rf"\1globalThis.{held} = Symbol(), ", text) if suffix in SCRIPTS else text
+    return (_CALL.sub(fails, text) if suffix in SCRIPTS else text), changed

@@ -52,18 +52,20 @@ def prepare_image(name: str, cache: Path) -> Image:
 
 def pinned_image(name: str, context: Path | None = None) -> str:
     """The image `name`, with its digest: fetched, or built from the Dockerfile in `context`. Raises UserError."""
-    engine = _engine()
-    made = ("build", "--quiet", "--tag", name, str(context)) if context else ("pull", "--quiet", name)
-    if context or _said(engine, "image", "inspect", name).returncode:
-        _done(_said(engine, *made), name)
+    engine = _engine_with(name, context)
     digest = _done(_said(engine, "image", "inspect", "--format", "{{.Digest}}", name), name).strip()
     return f"{name.rpartition('/')[0]}{'/' if '/' in name else ''}{name.rpartition('/')[2].partition(':')[0]}@{digest}"
 
 
-def _engine() -> str:
-    if engine := next((found for found in map(shutil.which, ENGINES) if found), None):
-        return engine
-    raise UserError("container: needs podman or docker, and neither is on PATH; install one, or write environment:")
+def _engine_with(name: str, context: Path | None = None) -> str:
+    """The engine, which has the image now: it is pulled if missing, or built in `context`."""
+    engine = next(filter(None, map(shutil.which, ENGINES)), None)
+    if not engine:
+        raise UserError("container: needs podman or docker, and neither is on PATH; install one, or write environment:")
+    made = ("build", "--quiet", "--tag", name, str(context)) if context else ("pull", "--quiet", name)
+    if context or _said(engine, "image", "inspect", name).returncode:
+        _done(_said(engine, *made), name)
+    return engine
 
 
 def read_image(folder: Path) -> Image:
@@ -76,9 +78,7 @@ def read_image(folder: Path) -> Image:
 
 
 def _unpack(name: str, folder: Path) -> None:
-    engine = _engine()
-    if _said(engine, "image", "inspect", name).returncode:
-        _done(_said(engine, "pull", "--quiet", name), name)
+    engine = _engine_with(name)
     variables = json.loads(_done(_said(engine, "image", "inspect", "--format", "{{json .Config.Env}}", name), name))
     made = _done(_said(engine, "create", name, "/none"), name).split()[-1]
     root = folder / "root"

@@ -12,7 +12,7 @@ import re
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import PurePosixPath
 
-from lensbench.changes.reports import TestResult, worst
+from lensbench.changes.reports import TestResult, module_of, worst
 
 Files = Mapping[str, object]
 """The hidden files, by path."""
@@ -117,7 +117,7 @@ def _unittest(content: str, files: Files, names: dict[str, str]) -> Found:
         else:
             if found := _UNITTEST.match(line):
                 module, _, kind = found[2].removesuffix(f".{found[1]}").rpartition(".")
-                path = next((path for path in files if f".{_module(path)}".endswith(f".{module}")), module)
+                path = next((path for path in files if f".{module_of(path)}".endswith(f".{module}")), module)
                 pending = f"{path}::{kind}::{found[1]}"
                 names[line.partition(" ... ")[0]] = names[f"{found[1]} ({module}.{kind})"] = pending
             elif pending and " ... " in line:
@@ -126,10 +126,6 @@ def _unittest(content: str, files: Files, names: dict[str, str]) -> Found:
                 word = found[1].partition(" '")[0]
                 yield pending, _SKIPPED if word.startswith("skipped") else _OUTCOMES.get(word, _FAILED)
                 pending = ""
-
-
-def _module(path: str) -> str:
-    return path.rpartition(".")[0].replace("/", ".")
 
 
 _READERS: tuple[tuple[re.Pattern[str], Callable[[str, Files], Found]], ...] = (

@@ -138,7 +138,7 @@ def with_unloaded(results: Results, files: Iterable[str]) -> dict[str, TestResul
 def unloaded_files(results: Results, files: Iterable[str]) -> set[str]:
     """Those of the hidden `files` that were reported as failed themselves, in place of their tests."""
     failed = {name.rpartition("::")[2] for name, result in results.items() if result is TestResult.FAILED}
-    return {path for path in files if {path, f"{WORKSPACE}/{path}", _module(path)} & failed}
+    return {path for path in files if {path, f"{WORKSPACE}/{path}", module_of(path)} & failed}
 
 
 def _is_of_others(name: str, unloaded: set[str], files: set[str]) -> bool:
@@ -149,8 +149,18 @@ def _is_of_others(name: str, unloaded: set[str], files: set[str]) -> bool:
 
 
 def _is_in(place: str, path: str) -> bool:
-    return place == path or f"{place}.".startswith(f"{_module(path)}.")
+    return place == path or f"{place}.".startswith(f"{module_of(path)}.")
 
 
-def _module(path: str) -> str:
+def name_in_file(name: str, path: str) -> str:
+    """The name of a test in the file at `path`, with its classes; "" when it is of another file."""
+    place, _, test = name.partition("::")
+    if not test or not _is_in(place, path):
+        return ""
+    classes = [] if place == path else place.removeprefix(module_of(path)).split(".")
+    return "::".join([*filter(None, classes), test])
+
+
+def module_of(path: str) -> str:
+    """The dotted name of the file at `path`."""
     return path.rpartition(".")[0].replace("/", ".")

@@ -48,10 +48,10 @@ def steering(
 
 def installed_modules(environment: Path | None, tree: Path) -> set[str]:
     """The names of modules of Python and of the environment, without those of `tree`: new files of these names at the
-    top of the repository would replace them."""
+    top of the repository or in src/ would replace them."""
     packages = environment.glob("lib/python3*/site-packages/*") if environment else ()
     names = {*sys.stdlib_module_names, *_RUNNERS, *(path.name.partition(".")[0] for path in packages)}
-    return names - {path.name.partition(".")[0] for path in tree.iterdir()}
+    return names - {path.name.partition(".")[0] for path in (*tree.iterdir(), *tree.glob("src/*"))}
 
 
 def _steers(path: str, modules: Collection[str]) -> bool:
@@ -59,7 +59,8 @@ def _steers(path: str, modules: Collection[str]) -> bool:
     if not parts:
         return False
     name = parts[-1]
-    replaces = name.endswith((".py", ".so")) and PurePosixPath(path).parts[0].partition(".")[0] in modules
+    top = PurePosixPath(path.removeprefix("src/")).parts[0].partition(".")[0]
+    replaces = name.endswith((".py", ".so")) and top in modules
     installs = any(part.endswith((".dist-info", ".egg-info")) for part in parts)  # plugins by their entry points
     return name in _NAMES or bool(_FORMS.fullmatch(name)) or not _FOLDERS.isdisjoint(parts) or replaces or installs
 

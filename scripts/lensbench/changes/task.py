@@ -172,11 +172,8 @@ def inline_files(value: Any, folder: Path) -> Any:
     def content(given: Any) -> Any:
         if not (isinstance(given, dict) and set(given) == {"file"} and isinstance(given["file"], str)):
             return given
-        data = (folder / given["file"]).read_bytes()
-        try:
-            return data.decode()
-        except UnicodeDecodeError:
-            return {"base64": base64.b64encode(data).decode()}
+        data = Binary.text_or_bytes((folder / given["file"]).read_bytes())
+        return data.model_dump() if isinstance(data, Binary) else data
 
     if not isinstance(value, dict) or value.get("kind") != "change":
         return value

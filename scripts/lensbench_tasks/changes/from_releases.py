@@ -13,7 +13,7 @@ from lensbench.core.errors import UserError
 from lensbench.core.tasks import Npm, Pypi, Source
 from lensbench.repositories.prepare import prepare
 from lensbench.repositories.sources import npm, pypi
-from lensbench_tasks.changes.candidates import ChangeFate, Prover, contents, hidden_tests
+from lensbench_tasks.changes.candidates import ChangeFate, Prover, contents, hidden_tests, task_id
 from lensbench_tasks.changes.kinds import Kind, is_program, kind_of
 from lensbench_tasks.changes.pieces import differences, patch
 from lensbench_tasks.changes.prompts import HiddenNeeds, category_of, entry_of, needs, write_prompt
@@ -44,8 +44,7 @@ def read_releases(text: str) -> Releases:
         raise UserError(f"--releases {text}: write pypi:<name>@<earlier>..<later>, or npm:<name>@<earlier>..<later>")
     index, name, *versions = found.groups()
     earlier, later = (_pinned(index, name, version) for version in versions)
-    label = re.sub(r"[^a-z0-9]+", "-", name.lower()).strip("-")
-    return Releases(label, earlier, later, (versions[0], versions[1]))
+    return Releases(task_id(name), earlier, later, (versions[0], versions[1]))
 
 
 def _pinned(index: str, name: str, version: str) -> Source:
@@ -78,19 +77,15 @@ def tasks_between(
     for number, change in enumerate(changes_between(earlier, later, run), 1):
         name = f"{releases.name}-{releases.versions[1].replace('.', '-')}-{number:02}"
         paths = sorted({piece.path for piece in change.pieces})
-        what = f"{', '.join(paths)}: {sum(piece.size for piece in change.pieces)} lines"
-        if reasons := _too_much(change):
-            yield ChangeFate(name, what, None, reasons)
+        lines = sum(piece.size for piece in change.pieces)
+        what = f"{', '.join(paths)}: {lines} lines"
+        if lines > MAX_LINES:
+            yield ChangeFate(name, what, None, (f"it changes {lines} lines, more than {MAX_LINES}",))
             continue
         text = patch(change.pieces, earlier)
         hidden_texts = [str(files[path]) for path in change.tests]
         task = _task(name, releases, change, suite, entries, needs(text, hidden_texts, earlier), timeout_s)
         yield bench.judged(task.model_copy(update={"reference": text}), what, earlier, installed)
-
-
-def _too_much(change: ReleaseChange) -> tuple[str, ...]:
-    lines = sum(piece.size for piece in change.pieces)
-    return (f"it changes {lines} lines, more than {MAX_LINES}",) if lines > MAX_LINES else ()
 
 
 def _task(
@@ -112,13 +107,10 @@ def _news(earlier: Path, later: Path) -> list[str]:
     """The change log entries of the later release that the earlier one lacks."""
     logs = [path for path in later.iterdir() if re.match(r"(?i)(changelog|changes|history|news)\b", path.name)]
     entries = []
-    for log in filter(Path.is_file, logs):
-        old = earlier / log.name
-        known = set(old.read_text(errors="replace", encoding="utf-8").splitlines()) if old.is_file() else set()
-        new = (
-            [line for line in log.read_text(errors="replace", encoding="utf-8").splitlines() if line not in known]
-            if known
-            else []
-        )
+    for log in (path for path in logs if path.is_file() and (earlier / path.name).is_file()):
+        files = (earlier / log.name, log)
+        old, new = (file.read_text(errors="replace", encoding="utf-8").splitlines() for file in files)
+        known = set(old)
+        new = [line for line in new if line not in known]
         entries += [" ".join(each.split()) for each in re.split(r"(?m)^\s*[-*+]\s+|\n\s*\n", "\n".join(new))]
     return [entry for entry in entries if len(entry.split()) > 3]

@@ -98,7 +98,7 @@ def tasks_from_harbor(folder: Path, output: Path, bench: Prover, timeout_s: floa
         name = task_id(each.resolve().name)
         try:
             yield _fate_here_or_in_image(name, each, output.with_suffix("") / name / "repository", bench, timeout_s)
-        except (Refused, UserError, OSError) as error:
+        except (UserError, OSError) as error:
             yield ChangeFate(name, str(each), None, (str(error).replace("\n", "; "),))
 
 

@@ -41,7 +41,7 @@ class Instance(NamedTuple):
     moment: Moment
 
 
-class Refused(Exception):
+class Refused(UserError):
     """A task that is not supported; the text names the reason."""
 
 
@@ -73,7 +73,7 @@ def tasks_from_swebench(
             names.add(instance.instance_id)
             name, what = instance.instance_id, f"{instance.repo} at {instance.base_commit[:12]}"
             yield _fate(instance, what, mirrors, bench, environment, command, timeout_s)
-        except (Refused, PatchError, UserError) as error:
+        except (PatchError, UserError) as error:
             yield ChangeFate(task_id(name), what, None, (str(error).replace("\n", "; "),))
 
 
@@ -141,7 +141,7 @@ def _fate(
     for commands in suite.environments:  # neither the newest packages nor those of the date suit every line
         try:
             fate = _tried(instance, task.model_copy(update={"environment": commands}), what, tree, bench)
-        except (Refused, UserError) as error:
+        except UserError as error:
             fate = ChangeFate(task.id, what, None, (str(error).replace("\n", "; "),))
         if fate.task:
             return fate

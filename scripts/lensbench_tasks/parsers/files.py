@@ -8,14 +8,18 @@ from __future__ import annotations
 
 import os
 import stat
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 
-from lensbench_tasks.parsers.git import git, is_work_tree
+from lensbench.core.errors import UserError
+from lensbench.repositories.sources.git_program import GitError, git
 
 MAX_BYTES = 2_000_000
 BINARY_PROBE = 8192
+TIME_LIMIT_S = 30
+_NO_FILES = ("-c", "core.attributesFile=/dev/null", "-c", "core.excludesFile=/dev/null")
+"""Git reads no files outside of the work tree that its settings name."""
 
 LANGUAGES = {
     ".py": "python", ".pyi": "python",
@@ -51,8 +55,8 @@ def readable(name: str) -> str:
 
 def list_sources(root: Path) -> list[Source]:
     """The files to index below `root` (an absolute, resolved path), sorted by path; each readable path once."""
-    listed = _git_names(root) if is_work_tree(root) else None
-    names = _walk(root) if listed is None else _inside(root, listed)
+    listed = git_output(root, "ls-files", "-z", "--cached", "--others", "--exclude-standard")
+    names = _walk(root) if listed is None else _inside(root, map(os.fsdecode, filter(None, listed.split(b"\0"))))
     sources: dict[str, Source] = {}
     for name in names:
         try:
@@ -78,13 +82,22 @@ def read_text(root: Path, source: Source) -> str | None:
     return None if len(content) > MAX_BYTES or b"\0" in content[:BINARY_PROBE] else content.decode("utf-8", "replace")
 
 
-def _git_names(root: Path) -> list[str] | None:
-    """The names that git lists, or None when git fails."""
-    output = git(root, "ls-files", "-z", "--cached", "--others", "--exclude-standard")
-    return None if output is None else [os.fsdecode(name) for name in output.split(b"\0") if name]
+def git_output(root: Path, *arguments: str) -> bytes | None:
+    """What git prints about the work tree `root`, without running anything that it contains.
+
+    None without git, and when git fails or takes too long; also for a folder inside of another work tree, because the
+    history is that of its parent folder.
+    """
+    if not (root / ".git").exists():
+        return None
+    own = (f"--git-dir={root / '.git'}", f"--work-tree={root}", *_NO_FILES)
+    try:
+        return git(root, *own, *arguments, timeout_s=TIME_LIMIT_S)
+    except (GitError, UserError, OSError):
+        return None
 
 
-def _inside(root: Path, names: list[str]) -> Iterator[str]:
+def _inside(root: Path, names: Iterable[str]) -> Iterator[str]:
     """The names whose folder is really below `root`: git also lists files behind a folder replaced by a symlink."""
     real = {"": True}
 

@@ -10,8 +10,7 @@ from dataclasses import dataclass, field
 from itertools import combinations
 from pathlib import Path
 
-from lensbench_tasks.parsers.files import readable
-from lensbench_tasks.parsers.git import git, is_work_tree
+from lensbench_tasks.parsers.files import git_output, readable
 
 MAX_COMMITS = 20_000
 MAX_FILES_PER_COMMIT = 50
@@ -34,8 +33,7 @@ class History:
 
 def head_of(root: Path) -> str:
     """The checked-out commit, or "" when there is none."""
-    output = git(root, "rev-parse", "--verify", "HEAD") if is_work_tree(root) else None
-    return "" if output is None else output.decode("ascii", "replace").strip()
+    return (git_output(root, "rev-parse", "--verify", "HEAD") or b"").decode("ascii", "replace").strip()
 
 
 def read_history(root: Path, head: str, paths: frozenset[str]) -> History:
@@ -43,7 +41,7 @@ def read_history(root: Path, head: str, paths: frozenset[str]) -> History:
 
     The history is empty without git, without commits, and when git takes too long.
     """
-    output = git(
+    output = git_output(
         root, "log", "-z", "--no-merges", f"--max-count={MAX_COMMITS}", "--format=%x01%ct", "--name-only",
         "--no-renames", "--no-ext-diff", "--no-textconv", "--no-show-signature", "--ignore-submodules=all", head, "--",
     ) if head else None  # fmt: skip

@@ -49,10 +49,13 @@ class GitError(Exception):
     """A git command failed; the text is the line of its output that says why."""
 
 
-def git(folder: Path, *arguments: str, stdin: bytes | None = None, variables: Mapping[str, str] | None = None) -> bytes:
+def git(
+    folder: Path, *arguments: str, stdin: bytes | None = None, variables: Mapping[str, str] | None = None,
+    timeout_s: float | None = None,
+) -> bytes:  # fmt: skip
     """The output of `git <arguments>` in `folder`, with `stdin` on its standard input.
 
-    Raises GitError when it fails and UserError when there is no git.
+    Raises GitError when it fails or takes longer than `timeout_s`, and UserError when there is no git.
     """
     environment = {name: os.environ[name] for name in KEPT_VARIABLES if name in os.environ}
     settings = [word for setting in SETTINGS for word in ("-c", setting)]
@@ -63,10 +66,13 @@ def git(folder: Path, *arguments: str, stdin: bytes | None = None, variables: Ma
             env={**environment, **VARIABLES, **(variables or {})},
             input=stdin or b"",
             capture_output=True,
+            timeout=timeout_s,
             check=False,
         )
     except FileNotFoundError:
         raise UserError("git is not installed, or not on PATH; install it") from None
+    except subprocess.TimeoutExpired:
+        raise GitError(f"git took longer than {timeout_s:g} s") from None
     if process.returncode:
         raise GitError(_complaint(process.stderr.decode(errors="replace")) or f"git ended with {process.returncode}")
     return process.stdout
