@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from fractions import Fraction
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from lensbench.core import numbers
@@ -12,7 +12,6 @@ from lensbench.core.system.terminal import printable
 from lensbench.core.tables import items
 from lensbench.results.page.judges import coefficient, coefficient_interval
 from lensbench.results.presented import FEWEST_TASKS
-from lensbench.results.results_file import Results
 from lensbench.runs.reasons import REASONS, Remedy
 from lensbench.scores.intervals import LARGEST, Estimate
 
@@ -55,8 +54,10 @@ def _escaped(text: str) -> str:
     return f"{' ' * text[:1].isspace()}{words}{' ' * (bool(words) and text[-1:].isspace())}"
 
 
-def render(data: Results[Fraction], template: str = "results.md.j2") -> str:
-    """results.md, or another page of the same data."""
+def render(
+    data: Mapping[str, object], template: str = "results.md.j2", more: Mapping[str, Callable[..., object]] = {}
+) -> str:
+    """results.md, or another page; `more` are filters of its own."""
     environment = template_environment()
     environment.filters |= {
         "cell": cell, "sentence": sentence, "percent": numbers.percent, "points": numbers.points,
@@ -70,7 +71,7 @@ def render(data: Results[Fraction], template: str = "results.md.j2") -> str:
         "interval_of_group": interval_of_group, "coefficient": coefficient,
         "coefficient_interval": coefficient_interval, "p_value": p_value,
         "size": lambda share: numbers.points(share).removeprefix("+"),
-        "findable": _findable,
+        "findable": _findable, **more,
     }  # fmt: skip
     environment.globals |= {
         "interval": numbers.interval,

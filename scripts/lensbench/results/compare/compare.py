@@ -6,7 +6,8 @@ The first run is the reference. Prints the differences, and writes comparison.md
 from __future__ import annotations
 
 import argparse
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from functools import partial
 from pathlib import Path
 
 from lensbench import __version__
@@ -14,13 +15,12 @@ from lensbench.core.conditions import treatments
 from lensbench.core.run_status import RunStatus
 from lensbench.core.system.files import plain, write_atomic, write_json
 from lensbench.core.system.program import benchmark, run_program
-from lensbench.core.system.templates import template_environment
+from lensbench.results.compare import view
 from lensbench.results.compare.comparison_file import ComparedRun, ComparedTreatment, ComparisonFile
 from lensbench.results.compare.differences import Shared, by_task, changes
 from lensbench.results.compare.runs import FinishedRun, read_runs, shared_tasks
 from lensbench.results.compare.settings import changed_settings, judge_names, models_of, notices
-from lensbench.results.compare.view import points, treatment_views
-from lensbench.results.markdown import cell, sentence
+from lensbench.results.markdown import render as render_markdown
 
 
 def compare(runs: Sequence[FinishedRun]) -> ComparisonFile:
@@ -83,12 +83,11 @@ def _treatment(shared: Shared, name: str) -> ComparedTreatment:
 
 def render(data: ComparisonFile, *, short: bool = False) -> str:
     """comparison.md; `short` leaves out the single tasks, for the terminal."""
-    environment = template_environment()
-    environment.filters |= {
-        "cell": cell, "sentence": sentence, "in_points": points,
+    filters: dict[str, Callable[..., object]] = {
+        "in_points": view.points, "cells": view.cells, "label": view.label, "says": partial(view.sentence, data),
     }  # fmt: skip
-    page = environment.get_template("comparison.md.j2")
-    return page.render(data=data, treatments=treatment_views(data), short=short)
+    values = {"data": data, "treatments": view.treatment_views(data), "short": short}
+    return render_markdown(values, "comparison.md.j2", filters)
 
 
 def write_comparison(folders: Sequence[Path], output: Path | None = None) -> None:

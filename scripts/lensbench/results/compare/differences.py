@@ -7,7 +7,7 @@ trials of two runs have nothing to do with each other.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import partial
@@ -15,11 +15,10 @@ from typing import NamedTuple
 
 from lensbench.core.conditions import treatments
 from lensbench.core.frozen_plan import Plan
-from lensbench.core.records import RunId
 from lensbench.results.compare.runs import FinishedRun
 from lensbench.scores.differences import Comparison, as_change, differences, with_holm
 from lensbench.scores.intervals import Estimate, estimate
-from lensbench.scores.quantities import QUANTITIES, Quantity
+from lensbench.scores.quantities import QUANTITIES
 
 ByTask = Mapping[str, Fraction | float]
 """One number for each task that has one."""
@@ -90,105 +89,62 @@ class Shared:
         comparison = self._comparison(run, condition)
         return comparison.over(differences(comparison.pairs(run.tables.score)), self.tasks)
 
-    def deltas(self, run: FinishedRun, condition: str) -> ByTask:
-        """The mean delta of each task with a complete pair."""
-        found = differences(self._comparison(run, condition).pairs(run.tables.score))
-        return {task: sum(found[task]) / Fraction(len(found[task])) for task in self.tasks if found[task]}
+    def by_task(self, run: FinishedRun, condition: str, quantity: str) -> ByTask:
+        """The mean of each task's trials that have the quantity: deltas, scores, or logarithms of NEEDS (nothing has a
+        logarithm of 0). Tasks without any are left out."""
+        comparison, of = self._comparison(run, condition), QUANTITIES[SCORE if quantity == DELTA else quantity].of
+        trials: Mapping[str, Sequence[Fraction | float]] = comparison.known(partial(of, run.tables))[0]
+        if quantity == DELTA:
+            trials = differences(comparison.pairs(run.tables.score))
+        if quantity in NEEDS:
+            trials = {task: [math.log(value) for value in own if value > 0] for task, own in trials.items()}
+        return {task: sum(trials[task]) / len(trials[task]) for task in self.tasks if trials[task]}
 
     def _comparison(self, run: FinishedRun, condition: str) -> Comparison:
         plan: Plan = {**run.plan, "gate": self.reference.plan["gate"], "seed": self.reference.plan["seed"]}
         return Comparison(run.tables._replace(plan=plan), condition, plan["baseline"])
 
-    def levels(self, run: FinishedRun, condition: str, quantity: Quantity = QUANTITIES[SCORE]) -> ByTask:
-        """The mean of each task's trials in a condition; tasks without any value are left out."""
-        known = self._trials(run, condition, quantity)
-        return {task: sum(values) / Fraction(len(values)) for task, values in known.items() if values}
-
-    def log_levels(self, run: FinishedRun, condition: str, quantity: Quantity) -> ByTask:
-        """The mean logarithm of each task's trials; nothing has a logarithm of 0, so such trials are left out."""
-        known = self._trials(run, condition, quantity).items()
-        logarithms = {task: [math.log(value) for value in values if value > 0] for task, values in known}
-        return {task: math.fsum(values) / len(values) for task, values in logarithms.items() if values}
-
-    def _trials(self, run: FinishedRun, condition: str, quantity: Quantity) -> dict[str, list[Fraction]]:
-        trials = range(1, run.plan["trials"] + 1)
-        found = {
-            task: [quantity.of(run.tables, RunId(task, condition, trial)) for trial in trials] for task in self.tasks
-        }
-        return {task: [value for value in values if value is not None] for task, values in found.items()}
+    def change(self, run: FinishedRun, treatment: str | None, quantity: str, conditions: tuple[str, str]) -> Change:
+        """A quantity of the reference's condition, and of the run's."""
+        before, after = map(self.by_task, (self.reference, run), conditions, (quantity, quantity))
+        both = [task for task in self.tasks if task in before and task in after]
+        found = self.over({task: after[task] - before[task] for task in both})
+        means = [sum(float(side[task]) for task in both) / len(both) if both else None for side in (before, after)]
+        if quantity in NEEDS:
+            found, means = as_change(found), [None if mean is None else math.exp(mean) for mean in means]
+        return Change(run.name, treatment, quantity, means[0], means[1], found)
 
 
 def changes(shared: Shared) -> list[Change]:
     """Every treatment and the baseline of every run against the reference, with Holm's p among the runs and
-    treatments that answer the same question."""
-    found: list[Change] = []
+    treatments that answer the same question. The baseline is a family of its own: it answers whether anything but the
+    tools moved."""
+    rows: list[Change] = []
     for treatment in treatments(shared.reference.plan):
         for run, condition in shared.conditions(treatment)[1:]:
-            found.append(_delta(shared, run, treatment, condition))
-            found += _condition(shared, run, treatment, treatment, condition)
+            kinds = (DELTA, SCORE, *NEEDS)
+            rows += (shared.change(run, treatment, quantity, (treatment, condition)) for quantity in kinds)
     for run in shared.others:
         baselines = shared.reference.plan["baseline"], run.plan["baseline"]
-        found += _condition(shared, run, None, *baselines)
-    return _with_holm(found)
-
-
-def _delta(shared: Shared, run: FinishedRun, treatment: str, condition: str) -> Change:
-    sides = shared.deltas(shared.reference, treatment), shared.deltas(run, condition)
-    return _change(shared, run, treatment, DELTA, sides)
-
-
-def _condition(
-    shared: Shared, run: FinishedRun, treatment: str | None, reference_condition: str, condition: str
-) -> list[Change]:
-    """The score of a condition and what it needed, in a run against the reference."""
-
-    def sides(levels: Callable[[FinishedRun, str], ByTask]) -> tuple[ByTask, ByTask]:
-        return levels(shared.reference, reference_condition), levels(run, condition)
-
-    needs = [
-        _change(shared, run, treatment, name, sides(partial(shared.log_levels, quantity=QUANTITIES[name])), ratio=True)
-        for name in NEEDS
-    ]
-    return [_change(shared, run, treatment, SCORE, sides(shared.levels)), *needs]
-
-
-def _change(
-    shared: Shared, run: FinishedRun, treatment: str | None, quantity: str, sides: tuple[ByTask, ByTask],
-    ratio: bool = False,
-) -> Change:  # fmt: skip
-    before, after = sides
-    both = [task for task in shared.tasks if task in before and task in after]
-    found = shared.over({task: after[task] - before[task] for task in both})
-    means = [sum(float(side[task]) for task in both) / len(both) if both else None for side in sides]
-    if ratio:
-        found, means = as_change(found), [None if mean is None else math.exp(mean) for mean in means]
-    return Change(run.name, treatment, quantity, means[0], means[1], found)
-
-
-def _with_holm(found: Sequence[Change]) -> list[Change]:
-    """The baseline is a family of its own: it answers whether anything but the tools moved."""
-    families: dict[tuple[str, bool], dict[str, Estimate]] = {}
-    for number, change in enumerate(found):
-        families.setdefault((change.quantity, change.treatment is None), {})[str(number)] = change.found
-    corrected = {number: each for family in families.values() for number, each in with_holm(family).items()}
-    return [replace(change, found=corrected[str(number)]) for number, change in enumerate(found)]
+        rows += (shared.change(run, None, quantity, baselines) for quantity in (SCORE, *NEEDS))
+    families: dict[tuple[str, bool], dict[int, Estimate]] = {}
+    for number, row in enumerate(rows):
+        families.setdefault((row.quantity, row.treatment is None), {})[number] = row.found
+    corrected = {number: estimate for family in families.values() for number, estimate in with_holm(family).items()}
+    return [replace(row, found=corrected[number]) for number, row in enumerate(rows)]
 
 
 def by_task(shared: Shared, treatment: str) -> list[ComparedTask]:
     """A row per task: the delta in every run, and each run's delta less the reference's."""
-    deltas = {run.name: shared.deltas(run, condition) for run, condition in shared.conditions(treatment)}
-    first = deltas[shared.reference.name]
+    deltas = {run.name: shared.by_task(run, condition, DELTA) for run, condition in shared.conditions(treatment)}
+    first, *others = deltas
     rows = []
     for task in shared.tasks:
-        by_run = {name: _number(delta.get(task)) for name, delta in deltas.items()}
+        own = {name: float(delta[task]) if task in delta else None for name, delta in deltas.items()}
         changes = {
-            name: float(delta[task] - first[task])
-            for name, delta in deltas.items()
-            if name != shared.reference.name and task in delta and task in first
+            name: float(deltas[name][task] - deltas[first][task])
+            for name in others
+            if task in deltas[name] and task in deltas[first]
         }
-        rows.append(ComparedTask(task, shared.reference.plan["tasks"][task]["category"], by_run, changes))
+        rows.append(ComparedTask(task, shared.reference.plan["tasks"][task]["category"], own, changes))
     return rows
-
-
-def _number(value: Fraction | float | None) -> float | None:
-    return None if value is None else float(value)

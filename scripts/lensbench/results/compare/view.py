@@ -1,90 +1,50 @@
-"""A comparison of runs in words: what its tables and sentences say, from the data of comparison.json."""
+"""A comparison of runs in words and formatted numbers, for the template of comparison.md."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from fractions import Fraction
 from typing import NamedTuple
 
 from lensbench.core import numbers
-from lensbench.results.charts.parts import signed
 from lensbench.results.compare.comparison_file import ComparedTreatment, ComparisonFile
-from lensbench.results.compare.differences import DELTA, NEEDS, SCORE, Change, ComparedTask
+from lensbench.results.compare.differences import DELTA, SCORE, Change, ComparedTask
 from lensbench.scores.intervals import Estimate
 from lensbench.scores.quantities import QUANTITIES
 
-Show = Callable[[float | None], str]
-
-
-class Line(NamedTuple):
-    """A row of a table; all but the label is written as it is shown."""
-
-    label: str
-    before: str
-    after: str
-    change: str
-    interval: str
-    p: str
-    p_holm: str
-    mde: str
-    tasks: str
-    counts: str
-
-
-class Against(NamedTuple):
-    """The delta of a treatment in a run against that in the reference."""
-
-    run: str
-    found: Estimate
-    sentence: str
-
 
 class TreatmentView(NamedTuple):
-    """Everything about a treatment."""
+    """A treatment of the reference that another run has, too."""
 
     name: str
     conditions: Mapping[str, str]
     """What it is called in each run, where that is not its name."""
-    against: Sequence[Against]
-    deltas: Sequence[Line]
-    """The delta in each run, then the differences between them."""
-    levels: Mapping[str, Sequence[Line]]
-    """By run: what moved in the treatment and in the baseline."""
+    own: Mapping[str, Estimate]
+    """The delta in each run."""
+    against: Sequence[Change]
+    """The delta in the other runs, against the reference."""
+    moved: Mapping[str, Sequence[Change]]
+    """By run: what moved in the treatment and in the baseline; without what no task has in both runs."""
     tasks: Sequence[ComparedTask]
-    """The tasks with a delta in any run, the greatest gain first; those without follow."""
+    """The greatest gain first; those without a gain follow."""
 
 
 def treatment_views(data: ComparisonFile) -> list[TreatmentView]:
-    """All treatments of the reference that another run has too."""
-    views = []
-    for treatment in data["treatments"]:
-        rows = [row for row in data["changes"] if row.treatment == treatment.name]
-        compared = [row for row in rows if row.quantity == DELTA]
-        if compared:
-            views.append(_view(data, treatment, rows, compared))
-    return views
+    """All treatments that can be compared."""
+    views = [_view(data, treatment) for treatment in data["treatments"]]
+    return [view for view in views if view.against]
 
 
-def _view(
-    data: ComparisonFile, treatment: ComparedTreatment, rows: Sequence[Change], compared: Sequence[Change]
-) -> TreatmentView:
-    name, reference = treatment.name, data["reference"]
-    own = [estimate_line(f"delta in {run}", found, "pairs") for run, found in treatment.deltas.items()]
-    between = [estimate_line(f"{row.run} less {reference}", row.found) for row in compared]
-    baseline = [row for row in data["changes"] if row.treatment is None]
-    levels = {
-        row.run: [
-            *_level_lines(name, (each for each in rows if each.run == row.run)),
-            *_level_lines("baseline", (each for each in baseline if each.run == row.run)),
-        ]
-        for row in compared
-    }
+def _view(data: ComparisonFile, treatment: ComparedTreatment) -> TreatmentView:
+    rows = [row for row in data["changes"] if row.treatment in (treatment.name, None)]
+    against = [row for row in rows if row.quantity == DELTA]
+    moved = [row for row in rows if row.quantity != DELTA and row.found.delta is not None]
     return TreatmentView(
-        name,
-        {run: condition for run, condition in treatment.conditions.items() if condition != name},
-        [Against(row.run, row.found, sentence(data, name, row)) for row in compared],
-        own + between,
-        levels,
+        treatment.name,
+        {run: condition for run, condition in treatment.conditions.items() if condition != treatment.name},
+        treatment.deltas,
+        against,
+        {each.run: [row for row in moved if row.run == each.run] for each in against},
         sorted(treatment.tasks, key=_greatest_gain_first),
     )
 
@@ -95,63 +55,29 @@ def _greatest_gain_first(row: ComparedTask) -> tuple[bool, float]:
     return not changes, -sum(changes) / len(changes) if changes else 0.0
 
 
-def _level_lines(condition: str, rows: Iterable[Change]) -> list[Line]:
-    """Quantities that no task has in both runs are left out."""
-    return [level_line(condition, row) for row in rows if row.quantity != DELTA and row.found.delta is not None]
-
-
-def estimate_line(label: str, found: Estimate, unit: str = "tasks") -> Line:
-    """A difference of scores in points; `unit` is what was planned, and may be missing."""
-    return Line(label, "", "", points(found.delta), interval(found), *_trust(found, points, unit))
-
-
-def level_line(condition: str, row: Change) -> Line:
-    """A quantity of a condition in the reference and in another run."""
-    found, quantity = row.found, row.quantity
-    show = percent if quantity in NEEDS else points
-    before, after = amount(quantity, row.before), amount(quantity, row.after)
-    label = f"{condition}: {QUANTITIES[quantity].label}"
-    return Line(label, before, after, show(found.delta), interval(found, show), *_trust(found, show, "tasks"))
-
-
-def _trust(found: Estimate, show: Show, unit: str) -> tuple[str, str, str, str, str]:
-    missing = found.planned - found.pairs
-    tasks = f"{found.n}" + (f", {missing} {unit} missing" if missing else "")
-    counts = f"{found.wins} / {found.ties} / {found.losses}"
-    return _p(found.p), _p(found.p_holm), show(found.mde).removeprefix("+"), tasks, counts
-
-
-def _p(value: float | None) -> str:
-    return numbers.MISSING if value is None else f"{value:.3f}"
-
-
 def points(share: float | None) -> str:
-    """A difference of scores, in points and with its sign."""
-    return numbers.MISSING if share is None else signed(share * 100)
+    """A difference of scores in points, with its sign."""
+    return numbers.points(share, "")
 
 
-def percent(share: float | None) -> str:
-    """A relative change."""
-    return numbers.MISSING if share is None else f"{signed(share * 100)}%"
+def cells(row: Change) -> tuple[str, ...]:
+    """The quantity in the reference and in the run, its change, and the interval."""
+    quantity = QUANTITIES[row.quantity]
+    show = points if row.quantity == SCORE else numbers.change
+    sides = (None if mean is None else Fraction(str(mean)) for mean in (row.before, row.after))
+    low, high = row.found.low, row.found.high
+    ends = numbers.MISSING if low is None or high is None else f"{show(low)} to {show(high)}"
+    return (*map(quantity.amount, sides), show(row.found.delta), ends)
 
 
-def interval(found: Estimate, show: Show = points) -> str:
-    """Both ends of an interval."""
-    return numbers.MISSING if found.low is None else f"{show(found.low)} to {show(found.high)}"
+def label(row: Change) -> str:
+    """The condition and the quantity."""
+    return f"{row.treatment or 'baseline'}: {QUANTITIES[row.quantity].label}"
 
 
-def amount(quantity: str, value: float | None) -> str:
-    """A quantity in its own unit."""
-    if value is None:
-        return numbers.MISSING
-    if quantity == SCORE:
-        return f"{value * 100:.1f}%"
-    return numbers.seconds(Fraction(str(value))) if quantity == "duration_s" else f"{value:,.0f}"
-
-
-def sentence(data: ComparisonFile, treatment: str, row: Change) -> str:
+def sentence(data: ComparisonFile, row: Change) -> str:
     """What the difference between two deltas says, and what it does not."""
-    found, run, reference = row.found, row.run, data["reference"]
+    found, run, reference, treatment = row.found, row.run, data["reference"], row.treatment
     if found.delta is None:
         return f"No task has a complete pair of {treatment} in both {reference} and {run}."
     if found.delta == 0:
@@ -161,7 +87,7 @@ def sentence(data: ComparisonFile, treatment: str, row: Change) -> str:
         start = f"The delta of {treatment} is {_size(found.delta)} points {direction} in {run} than in {reference}"
     if found.low is None or found.high is None:
         return f"{start}; {found.method}."
-    level = f"{round((1 - data['alpha']) * 100, 4):g}% interval {interval(found)}"
+    level = f"{round((1 - data['alpha']) * 100, 4):g}% interval {numbers.interval(found.low, found.high, '')}"
     decided = found.low > 0 or found.high < 0
     chance = "more than chance explains" if decided else "chance alone can explain this"
     power = ""
