@@ -83,6 +83,30 @@ def test_a_server_that_does_not_start_is_named_and_when_it_is_fixed_init_goes_on
     assert (stock / "scenarios" / "mine.yaml").read_bytes() == tasks
 
 
+@pytest.mark.timeout(600)  # three trials
+def test_init_writes_what_the_server_lacks_in_a_run_and_goes_on(
+    stock: Path, tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    """A script that imports its sibling, needs a variable, and keeps an index in the project."""
+    beside = tmp_path_factory.mktemp("beside")
+    fake = Path(__file__).parents[1] / "fakes" / "stdio_mcp_server.py"
+    (beside / "helper.py").write_bytes(fake.read_bytes())
+    needs = "import os, sys\nif not os.environ.get('SHOP_KEY'): sys.exit('SHOP_KEY environment variable is required')\n"
+    index = "os.makedirs('.shop', exist_ok=True)\nopen('.shop/index', 'w').close()\n"
+    (beside / "server.py").write_text(f"{needs}{index}from helper import main\nmain()\n")
+    flags = ["--name", "mine", "--mcp", f"{sys.executable} {beside}/server.py", "--agent", "offline", "--repo", "stock"]
+    exit_code, said = type_into(["env", "SHOP_KEY=secret-of-the-shop", *STARTING, *flags], stock, "y\n\n")
+    assert exit_code == 0, said
+    assert f"  sandbox_visible: [{beside}], agent.pass_env: [SHOP_KEY]" in said
+    assert said.count("Write that, and try again? (y or n) [y]: ") == 2
+    assert re.search(r"ok +find \([1-9]\d*\): ", said)
+    config = (stock / "config.mine.yaml").read_text()
+    assert "secret-of-the-shop" not in config
+    written = load_config(yaml.safe_load(config) | {"scenarios": []})
+    assert (written.sandbox_visible, written.agent.pass_env) == ((str(beside),), ("SHOP_KEY",))
+    assert written.conditions["with"].writes == (".shop",)
+
+
 def test_a_trial_whose_agent_called_no_tool_is_no_success(stock: Path) -> None:
     fake = Path(__file__).parents[1] / "fakes" / "stdio_mcp_server.py"
     (stock / "server.py").write_text(fake.read_text(encoding="utf-8").replace('"query"', '"amount"'))

@@ -29,10 +29,10 @@ def test_a_run_folder_and_a_folder_of_several_are_listed_with_their_verdicts(tmp
     make(tmp_path / "bench" / "c")
     broken = make(tmp_path / "bench" / "d")
     (broken / "results.json").write_text("{")
-    assert [each.folder.name for each in benchmarks(tmp_path)] == ["a", "b", "c", "d"]
-    assert [each.folder for each in benchmarks(tmp_path / "bench")] == [each.folder for each in benchmarks(tmp_path)]
-    assert [each.said for each in benchmarks(one)] == [["We cannot tell yet. 2 tasks better."]]
-    said = [each.said for each in benchmarks(tmp_path)]
+    assert [folder.name for folder, _ in benchmarks(tmp_path)] == ["a", "b", "c", "d"]
+    assert [*benchmarks(tmp_path / "bench")] == [*benchmarks(tmp_path)]
+    assert [said for _, said in benchmarks(one)] == [["We cannot tell yet. 2 tasks better."]]
+    said = [lines for _, lines in benchmarks(tmp_path)]
     assert said[1] == ["with 29%"]
     assert said[2][0].startswith("no results yet")
     assert said[3][0].startswith("results.json cannot be read")
@@ -44,7 +44,7 @@ def test_of_several_treatments_each_has_a_line_that_names_it_once(tmp_path: Path
         "lens": {"lead": "lens helps this search program.", "facts": "Ten tasks better."},
         "search": {"lead": "We cannot tell yet.", "facts": "Two tasks better."},
     }
-    assert [each.said for each in benchmarks(make(tmp_path / "a", plain=plain))] == [
+    assert [said for _, said in benchmarks(make(tmp_path / "a", plain=plain))] == [
         ["lens helps this search program. Ten tasks better.", "search: We cannot tell yet. Two tasks better."]
     ]
 

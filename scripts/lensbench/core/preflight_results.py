@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal
 
 from lensbench.core.run_folder import RunFolder
 from lensbench.core.system.terminal import printable
@@ -27,6 +27,29 @@ class Check:
     detail: str
 
 
+@dataclass(frozen=True)
+class Cure:
+    """What a condition lacks, by trial: settings of the config, and changes of a server's entry in its MCP file."""
+
+    settings: Mapping[str, Sequence[str] | float]
+    """A key of the config, such as `agent.pass_env` -> its value, or what to add to its list."""
+    mcp: str = ""
+    """The MCP file; empty when nothing in it changes."""
+    server: str = ""
+    words: Mapping[str, str] = field(default_factory=dict)
+    """A word of the command line -> the one to write in its place."""
+    env: Mapping[str, str] = field(default_factory=dict)
+    """Variables to add to the entry."""
+
+    def __str__(self) -> str:
+        """What to write where."""
+        values = {key: f"{v:g}" if isinstance(v, float) else f"[{', '.join(v)}]" for key, v in self.settings.items()}
+        entry = [f"{new} for {old}" for old, new in self.words.items()]
+        entry += [f'"env": {json.dumps(dict(self.env))}'] if self.env else []
+        places = {"the config": [f"{key}: {value}" for key, value in values.items()], self.mcp: entry}
+        return " and ".join(f"{', '.join(phrases)} in {place}" for place, phrases in places.items() if phrases)
+
+
 def table(checks: Sequence[Check]) -> Iterator[str]:
     """The rows as aligned lines of text."""
     width = max((len(check.name) for check in checks), default=0)
@@ -37,34 +60,33 @@ def table(checks: Sequence[Check]) -> Iterator[str]:
 
 def read_listed_tools(folder: Path) -> list[str]:
     """The tools that the MCP servers listed in the last preflight; empty without one."""
-    return sorted(
-        {str(name) for names in read_kept(folder, "tools").values() if isinstance(names, list) for name in names}
-    )
+    return sorted({name for names in read_kept(folder, "tools").values() for name in names})
 
 
 def read_tools_of(folder: Path, condition: str) -> tuple[str, ...]:
     """The same for the servers of one condition."""
-    names = read_kept(folder, "tools").get(condition)
-    return tuple(map(str, names)) if isinstance(names, list) else ()
-
-
-def read_tool_descriptions(folder: Path) -> dict[str, str]:
-    """Tool -> its description, from the last preflight; empty without one."""
-    return {name: text for name, text in read_kept(folder, "descriptions").items() if isinstance(text, str)}
+    return tuple(read_kept(folder, "tools").get(condition, ()))
 
 
 def read_checks(folder: Path) -> list[Check]:
     """The checks of the last preflight; empty without one."""
-    try:
-        return [Check(**row) for row in json.loads(RunFolder(folder).preflight.read_text(encoding="utf-8"))["checks"]]
-    except (OSError, ValueError, KeyError, TypeError):
-        return []
+    return [Check(**row) for row in _read(folder, "checks") or ()]
 
 
-def read_kept(folder: Path, key: str) -> dict[str, object]:
+def read_cures(folder: Path) -> list[Cure]:
+    """What conditions lacked in the last preflight; empty without one."""
+    return [Cure(**row) for row in _read(folder, "cures") or ()]
+
+
+def read_kept(folder: Path, key: str) -> dict[str, Any]:
     """The mapping under a key of the last preflight's results; empty without one."""
-    try:
-        value = json.loads(RunFolder(folder).preflight.read_text(encoding="utf-8"))[key]
-    except (OSError, ValueError, KeyError, TypeError):
-        return {}
+    value = _read(folder, key)
     return value if isinstance(value, dict) else {}
+
+
+def _read(folder: Path, key: str) -> Any:
+    """The value of a key of the last preflight's results; None without one."""
+    try:
+        return json.loads(RunFolder(folder).preflight.read_text(encoding="utf-8")).get(key)
+    except (OSError, ValueError, AttributeError):
+        return None

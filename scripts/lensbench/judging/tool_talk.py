@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from lensbench.agents.timeline import read_timeline
-from lensbench.core.preflight_results import read_tool_descriptions
+from lensbench.core.preflight_results import read_kept
 from lensbench.core.records import Record, RunId
 from lensbench.core.store import run_files
 
@@ -53,7 +53,7 @@ NO_TALK = ToolTalk()
 
 def read_tool_talk(folder: Path, records: Mapping[RunId, Record], tools: Iterable[str]) -> ToolTalk:
     """The phrases learned from `tools` (full names) and the runs' transcripts."""
-    descriptions = read_tool_descriptions(folder)
+    descriptions = read_kept(folder, "descriptions")
     found: list[tuple[str, str, str]] = []
     elsewhere: set[str] = set()
     with_calls = [run for run in sorted(records) if _calls_mcp(records[run])]

@@ -22,7 +22,7 @@ from lensbench.agents.sandbox import Place, Sandbox, find_sandbox
 from lensbench.core.conditions import Command, mcp_secrets, missing_variables, run_command
 from lensbench.core.errors import UserError, some_of
 from lensbench.core.frozen_plan import AgentSettings, Plan, PlannedCondition, RepositoryFacts
-from lensbench.core.preflight_results import Check, read_kept, read_tool_descriptions, table
+from lensbench.core.preflight_results import Check, Cure, read_kept, table
 from lensbench.core.records import RunId, sha256
 from lensbench.core.run_folder import RunFolder
 from lensbench.core.system.files import read_json, write_json
@@ -64,6 +64,8 @@ class PreflightFindings:
     """Condition -> tokens of its tool list and instructions, estimated."""
     packages: dict[str, object] = field(default_factory=dict)
     """The line of a launcher -> the program that was fetched for it."""
+    cures: list[Cure] = field(default_factory=list)
+    """What conditions lack whose servers did not start, or wrote an index."""
 
     @property
     def failed(self) -> bool:
@@ -214,10 +216,11 @@ def _try_run(
         told = _command(job, "setup", workspace)
         findings.checks += told
         if not any(check.outcome == "failed" for check in told):
-            checks, tools, size = check_servers(
+            checks, tools, size, cures = check_servers(
                 name, condition, assignment, invocation.env, place, config.preflight.tools
             )
             findings.checks += checks
+            findings.cures += cures
             findings.list_tokens[name] = size
             findings.tools[name] = sorted(tool.full_name for tool in tools)
             findings.schemas[name] = {
@@ -226,11 +229,11 @@ def _try_run(
             findings.descriptions |= {tool.full_name: tool.description[:_DESCRIBED] for tool in tools}
     finally:
         findings.checks += _command(job, "teardown", workspace)
-    findings.checks += _workspace(job, Path(workspace))
+    findings.checks += _workspace(job, Path(workspace), findings.cures)
 
 
-def _workspace(job: Job, workspace: Path) -> Iterator[Check]:
-    """Whether setup and servers left the files of the repository as they were."""
+def _workspace(job: Job, workspace: Path, cures: list[Cure]) -> Iterator[Check]:
+    """Whether setup and servers left the files of the repository as they were; new folders may be an index."""
     tree, name = Path(job.repository["tree"]), f"{job.run.condition}: workspace"
     written = job.condition.get("writes", ())
     for path in written:
@@ -242,6 +245,9 @@ def _workspace(job: Job, workspace: Path) -> Iterator[Check]:
             return
     remove_written(written, workspace, tree)
     if changed := changed_paths(str(tree), str(workspace)):
+        new = sorted({path.partition("/")[0] for path in changed})
+        if not any(os.path.lexists(tree / top) for top in new):
+            cures.append(Cure({f"conditions.{job.run.condition}.writes": new}))
         where = f"if that is an index, add it to conditions.{job.run.condition}.writes"
         detail = f"setup or the servers changed {some_of(changed, MOST_NAMED)}; every run would be invalid; {where}"
         yield Check(name, "failed", detail)
@@ -339,7 +345,7 @@ def insist(config: Config, scenarios: ScenarioSet, folder: Path) -> None:
         end_children()
     _keep_tools(config, folder, findings)
     # blinding depends on these tools, and this start may not have asked any server
-    findings.descriptions = {**read_tool_descriptions(folder), **findings.descriptions}
+    findings.descriptions = {**read_kept(folder, "descriptions"), **findings.descriptions}
     findings.list_tokens = {**read_kept(folder, "list_tokens"), **findings.list_tokens}
     write_json(RunFolder(folder).preflight, asdict(findings))
     print("preflight:", *table(findings.checks), sep="\n", flush=True)

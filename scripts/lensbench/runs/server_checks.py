@@ -25,7 +25,7 @@ from lensbench.agents.mcp.tools import (
 from lensbench.agents.mcp.workspace import Workspace
 from lensbench.agents.reach import hosts_in
 from lensbench.agents.sandbox import Place
-from lensbench.core.preflight_results import BYTES_A_TOKEN, LONG_RESULT, Check, Outcome
+from lensbench.core.preflight_results import BYTES_A_TOKEN, LONG_RESULT, Check, Cure, Outcome
 from lensbench.plan.config import Condition
 from lensbench.runs.server_starts import advice, placed
 
@@ -36,8 +36,10 @@ _DEFINITION = re.compile(r"(?m)^\t* *(?:export |pub |async )*(?:def|class|functi
 
 def check_servers(
     condition: str, settings: Condition, run: Assignment, environment: Mapping[str, str], place: Place, each_tool: bool
-) -> tuple[list[Check], Sequence[OfferedTool], int]:
-    """Checks of each server, the tools that the config names, and the tool list; all tools, and the list's tokens.
+) -> tuple[list[Check], Sequence[OfferedTool], int, list[Cure]]:
+    """Checks of each server, the tools that the config names, and the tool list; all tools, the list's tokens, and
+    what servers lack that did not start.
+
     `each_tool`: also one of each tool, called if it only reads.
 
     Servers are started as the agent would: with its `environment`, and in its sandbox (`place`).
@@ -56,18 +58,22 @@ def check_servers(
             for status in statuses if status.connected
         }  # fmt: skip
         rows = [_check_tool(condition, tool, servers, run, workspace) for tool in tools] if each_tool else []
+    cures = []
     for status in statuses:  # the others are tried again when no process of these is left
         if not status.connected:
             entry = read_entry(named[status.name])
-            told = ""
+            told: str | Cure = ""
             if isinstance(entry, ServerEntry) and entry.command:
                 told = advice(status.name, entry, status, settings.mcp or "", run, environment, place)
+            if isinstance(told, Cure):
+                cures.append(told)
+                told = f"it starts with {told}"
             checked[status.name] = _not_started(condition, file, status, run, told)
     checks = [checked[status.name] for status in statuses]
     if settings.tools and all(status.connected for status in statuses):
         checks += _compared(condition, settings.tools, tools)
     told = f"with the instructions about {added:,} tokens of every request (estimated: 4 bytes a token)"
-    return [*checks, *rows, Check(f"{condition}: tool list", "ok", told)], tools, added
+    return [*checks, *rows, Check(f"{condition}: tool list", "ok", told)], tools, added, cures
 
 
 def unreachable(run: Assignment, place: Place, asks: bool, names: Sequence[str]) -> str:

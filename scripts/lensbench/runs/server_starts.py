@@ -9,7 +9,7 @@ import re
 import shutil
 import subprocess
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -17,6 +17,7 @@ from lensbench.agents import Assignment, model_hosts
 from lensbench.agents.mcp.client import ServerEntry, Servers, ServerStatus
 from lensbench.agents.reach import hosts_in
 from lensbench.agents.sandbox import Place
+from lensbench.core.preflight_results import Cure
 
 ROUNDS = 6
 """Starts in the sandbox, each with one more setting."""
@@ -43,22 +44,26 @@ class Trial:
     visible: tuple[str, ...] = ()
     hosts: tuple[str, ...] = ()
     variables: tuple[str, ...] = ()
-    written: tuple[str, ...] = ()
-    """What to write in the MCP file, a phrase each."""
+    words: tuple[tuple[str, str], ...] = ()
+    """Words of the command line as the MCP file has them, and as it should."""
+    env: tuple[tuple[str, str], ...] = ()
+    """Variables that its entry lacks."""
 
-    def words(self, limit: float, mcp: str) -> str:
-        """The settings that it has and the run lacks, as the config has them."""
+    def cure(self, limit: float, mcp: str, server: str) -> Cure:
+        """What it has and the run lacks."""
         lists = {"sandbox_visible": self.visible, "sandbox_hosts": self.hosts, "agent.pass_env": self.variables}
-        told = [f"{key}: [{', '.join(values)}]" for key, values in lists.items() if values]
-        told += [f"agent.mcp_start_s: {self.seconds:g}"] if self.seconds > limit else []
-        config = [f"{', '.join(told)} in the config"] if told else []
-        return " and ".join([*config, *([f"{', '.join(self.written)} in {mcp}"] if self.written else [])])
+        settings: dict[str, Sequence[str] | float] = {key: values for key, values in lists.items() if values}
+        settings |= {"agent.mcp_start_s": self.seconds} if self.seconds > limit else {}
+        return Cure(settings, mcp, server, dict(self.words), dict(self.env))
 
 
 def advice(
     name: str, entry: ServerEntry, status: ServerStatus, mcp: str, run: Assignment, env: Mapping[str, str], place: Place
-) -> str:
-    """What makes a server start that failed with `status` in `place`; `mcp` is the user's file, `env` the agent's."""
+) -> str | Cure:
+    """What makes a server start that failed with `status` in `place`; the advice in words when nothing tried did.
+
+    `mcp` is the user's file, `env` the agent's environment.
+    """
     began, limit = time.monotonic(), float(run.settings["mcp_start_s"])
     by_hand = replace(
         entry, command=tuple(part.replace(run.workspace, place.outside(run.workspace)) for part in entry.command)
@@ -75,7 +80,7 @@ def advice(
         if trial != Trial(entry, limit):
             status = _in_run(name, trial, run, env, place)
             if status.connected:
-                return f"it starts with {trial.words(limit, mcp)}"
+                return trial.cure(limit, mcp, name)
         cured = next((new for new in _cures(trial, status, limit, env) if new != trial), None)
         if cured is None:
             break
@@ -131,8 +136,8 @@ def _written_out(trial: Trial, workspace: str) -> Trial:
         said = subprocess.run([found, *ask], capture_output=True, text=True, check=False)
         command[0] = said.stdout.strip() or command[0]
     pairs = zip(trial.entry.command, command, strict=True)
-    written = tuple(f"{new} for {old}" for old, new in pairs if new != old)
-    return replace(trial, entry=replace(trial.entry, command=tuple(command)), written=written)
+    words = tuple((old, new) for old, new in pairs if new != old)
+    return replace(trial, entry=replace(trial.entry, command=tuple(command)), words=words)
 
 
 def _cures(trial: Trial, status: ServerStatus, limit: float, environment: Mapping[str, str]) -> Iterator[Trial]:
@@ -166,9 +171,8 @@ def _with_module(trial: Trial, module: str) -> Iterator[Trial]:
                 continue
             shown = _showing(trial, folder if path.startswith(f"{folder}/") else os.path.dirname(path), path)
             if folder == here and here not in scripts and "-m" in entry.command:
-                env = tuple({**dict(entry.env), "PYTHONPATH": here}.items())
-                written = tuple(dict.fromkeys((*trial.written, f'"env": {{"PYTHONPATH": "{here}"}}')))
-                shown = replace(shown, entry=replace(entry, env=env), written=written)
+                added = (("PYTHONPATH", here),)
+                shown = replace(shown, entry=replace(entry, env=(*dict(entry.env).items(), *added)), env=added)
             yield shown
 
 

@@ -19,20 +19,10 @@ class Detached:
         self.log = log
         with log.open("ab") as file:
             self._begin = file.tell()
-            self._process = subprocess.Popen(
+            self.process = subprocess.Popen(
                 command, stdin=subprocess.DEVNULL, stdout=file, stderr=subprocess.STDOUT, start_new_session=True,
                 preexec_fn=lambda: signal.signal(signal.SIGHUP, signal.SIG_IGN),
             )  # fmt: skip
-
-    @property
-    def number(self) -> int:
-        """The process id."""
-        return self._process.pid
-
-    @property
-    def exit_code(self) -> int | None:
-        """The exit code; None while the program runs."""
-        return self._process.poll()
 
     def said(self) -> str:
         """The output so far."""
@@ -42,16 +32,16 @@ class Detached:
 
     def wait(self, until: Callable[[], bool]) -> int | None:
         """Waits until the program ends or `until` returns True; returns the exit code, None while it runs."""
-        while self.exit_code is None and not until():
+        while self.process.poll() is None and not until():
             time.sleep(_PAUSE_S)
-        return self.exit_code
+        return self.process.returncode
 
     def follow(self) -> int:
         """Prints the output, by lines, until the program ends; returns the exit code."""
         shown, code = 0, None
         while code is None:
             time.sleep(_PAUSE_S)
-            code, text = self.exit_code, self.said()
+            code, text = self.process.poll(), self.said()
             end = text.rfind("\n") + 1 if code is None else len(text)
             print(text[shown:end], end="", flush=True)
             shown = end

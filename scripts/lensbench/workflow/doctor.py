@@ -62,11 +62,15 @@ def machine() -> Iterator[Check]:
 def _agent(kind: str, program: str) -> Check:
     if not shutil.which(program):
         return Check(program, "skipped", "not on PATH")
-    ask = getattr(load_adapter(kind), "version", None)
-    version = ask(Agent(kind=kind).settings) if ask else None
-    if version:
+    if version := reported_version(kind):
         return Check(program, "ok", f"{version}: agent.kind is {kind}")
     return Check(program, "warning", "does not start, or is another program: it reports no name and version")
+
+
+def reported_version(kind: str) -> str:
+    """The version that the agent's program reports here; "" when it is missing or reports none."""
+    ask = getattr(load_adapter(kind), "version", lambda settings: None)
+    return ask(Agent(kind=kind).settings) or ""
 
 
 def benchmark(file: Path) -> list[Check]:

@@ -3,36 +3,23 @@
 from __future__ import annotations
 
 import math
-from typing import NamedTuple
 
-
-class RunPrice(NamedTuple):
-    """Cost and time of one run, as expected ranges (low, high), and the source of the figures."""
-
-    usd: tuple[float, float]
-    seconds: tuple[float, float]
-    source: str
-
-
-PUBLISHED = RunPrice(
-    (0.04, 1.19),
-    (136, 543),
-    "a guess from four agents' cost per task in SWE-bench Verified, whatsthebestcodeagent.com; questions"
-    " mostly take less, and the first runs will show",
+MOST_USD = 1.19
+"""The highest expected cost of a run."""
+_PUBLISHED = (
+    "a guess from four agents' cost per task in SWE-bench Verified, whatsthebestcodeagent.com; questions mostly take "
+    "less, and the first runs will show"
 )
-OFFLINE = RunPrice((0, 0), (0.2, 10), "no model is asked")
 
 
-def price(agent: str) -> RunPrice:
-    """The price of a run, which the first runs will show: a guess, or nothing for the offline agent."""
-    return OFFLINE if agent == "offline" else PUBLISHED
-
-
-def estimate(each: RunPrice, runs: int, at_once: int) -> str:
+def estimate(agent: str, runs: int, at_once: int) -> str:
     """One sentence: the number of runs, their time and cost, and the source of the estimate."""
-    minutes = _span(*(math.ceil(runs * seconds / min(at_once, runs) / 60) for seconds in each.seconds))
-    dollars = f"{_span(*(runs * usd for usd in each.usd))} US dollars" if any(each.usd) else "nothing to pay"
-    return f"{runs} runs, {at_once} at a time: about {minutes} min and {dollars} ({each.source})."
+    seconds = (0.2, 10) if agent == "offline" else (136, 543)
+    minutes = _span(*(math.ceil(runs * each / min(at_once, runs) / 60) for each in seconds))
+    dollars, source = f"{_span(runs * 0.04, runs * MOST_USD)} US dollars", _PUBLISHED
+    if agent == "offline":
+        dollars, source = "nothing to pay", "no model is asked"
+    return f"{runs} runs, {at_once} at a time: about {minutes} min and {dollars} ({source})."
 
 
 def _span(low: float, high: float) -> str:

@@ -20,22 +20,23 @@ from typing import Any, NamedTuple
 
 import yaml
 
-from lensbench.agents import Program, load_adapter, programs
+from lensbench.agents import Program, programs
 from lensbench.core.errors import UserError, did_you_mean
-from lensbench.core.preflight_results import Check, read_checks, read_listed_tools
+from lensbench.core.preflight_results import Check, read_checks, read_cures, read_listed_tools
 from lensbench.core.run_folder import RunFolder
 from lensbench.core.system.files import read_typed, write_atomic, write_json
 from lensbench.core.system.places import ROOT
 from lensbench.core.system.program import run_program
 from lensbench.core.system.templates import template_environment
 from lensbench.core.tasks import Folder
-from lensbench.plan.config import Agent
 from lensbench.plan.reading import read_config
 from lensbench.plan.task_files import read_scenarios, source_problem
 from lensbench.repositories.sources.git import PASSWORD
 from lensbench.results.results_file import Results
+from lensbench.workflow.cures import write_cures
+from lensbench.workflow.doctor import reported_version
 from lensbench.workflow.known_servers import KnownServer, known_servers, server_of
-from lensbench.workflow.prices import estimate, price
+from lensbench.workflow.prices import MOST_USD, estimate
 
 SMOKE_TASKS = 2
 AT_ONCE = 4
@@ -64,9 +65,9 @@ class Wishes(NamedTuple):
     """A file with the words that come with the server, for a ladder; empty for two conditions."""
 
     @property
-    def conditions(self) -> int:
-        """How many conditions the benchmark has."""
-        return 4 if self.words else 2
+    def runs(self) -> int:
+        """How many runs the benchmark has."""
+        return (4 if self.words else 2) * len(read_scenarios([str(self.files["tasks"])]).tasks)
 
     @property
     def files(self) -> dict[str, Path]:
@@ -85,18 +86,12 @@ class Wishes(NamedTuple):
 
 
 def ask(given: argparse.Namespace) -> Wishes:
-    """The choices: from the flags, else from the terminal; with `--yes`, missing ones get their defaults.
+    """The choices: from the flags, else from the terminal; with `--yes`, or without a terminal, the defaults.
 
-    Raises UserError when a value is wrong, or missing with no terminal to prompt on.
+    Raises UserError when a value is wrong, or no server is named and there is no prompt.
     """
     known = server_of(given.source, given.server, Path()) if given.source else None
     server, can_ask = given.mcp or given.url or (known and known.name), sys.stdin.isatty() and not given.yes
-    flags = {"--mcp, --url or --from": server, "--name": given.name, "--agent": given.agent, "--repo": given.repo}
-    missing = [flag for flag, value in flags.items() if value is None]
-    if not can_ask and ((missing and not given.yes) or server is None):
-        raise UserError(
-            f"missing: {', '.join(missing)}; no terminal to prompt on; --yes accepts defaults, but name a server"
-        )
 
     def settle(value: str | None, question: str, default: str = "", problem: Problem = lambda _: "") -> str:
         """The flag's value, or the user's input; prompts again until it is usable."""
@@ -159,8 +154,9 @@ def name_problem(name: str) -> str:
     if re.fullmatch(r"[a-z0-9][a-z0-9-]{0,40}", name):
         wishes = Wishes(name, "", "", "", "")
         taken = next((path for path in (*wishes.files.values(), wishes.smoke) if path.exists()), None)
-        return f"{taken} already exists; choose another --name, or remove it" if taken else ""
-    better = _as_name(name)[:41].strip("-")
+        remedy = f"choose another --name, or remove it; `init --name {name}` alone tries it again"
+        return f"{taken} already exists; {remedy}" if taken else ""
+    better = re.sub(r"[^a-z0-9]+", "-", name.lower())[:41].strip("-")
     return f"--name {name!r}: use a-z, 0-9 and '-', at most 41" + (f", such as {better}" if better else "")
 
 
@@ -173,11 +169,6 @@ def repo_problem(repo: str) -> str:
     return (problem := source_problem(Folder(path=repo))) and f"--repo {repo}: {problem}"
 
 
-def _as_name(text: str) -> str:
-    """The text reduced to a-z, 0-9 and '-'; "" when nothing is left."""
-    return re.sub(r"[^a-z0-9]+", "-", text.lower()).strip("-")
-
-
 def agent_problem(agent: str) -> str:
     """What is wrong with the name of an agent; "" when it is fine."""
     if agent in KINDS:
@@ -186,26 +177,20 @@ def agent_problem(agent: str) -> str:
     return f"{known}{did_you_mean(agent, KINDS)}"
 
 
-def earlier(given: argparse.Namespace) -> Wishes | None:
-    """The choices of an earlier `init` of that name, which is tried again; None when there is none, and when a server
-    is named for a finished one. Raises UserError when its files are incomplete or broken and no server is named."""
-    wishes = Wishes(given.name or "", "", "", "", "")
+def earlier(name: str) -> Wishes | None:
+    """The choices of an earlier `init` of that name; None when there is none.
+
+    Raises UserError when its files are incomplete or broken.
+    """
+    wishes = Wishes(name, "", "", "", "")
     there = [str(path) for path in wishes.files.values() if path.is_file()]
     missing = [str(path) for path in wishes.files.values() if not path.is_file()]
-    names_server = given.mcp or given.url or given.source
-    if not given.name or not there or (missing and names_server):
+    if not name or not there:
         return None
     if missing:
         what = f"{there[0]} is there, but {missing[0]} is not"
         raise UserError(f"{what}; restore it, or remove {' and '.join(there)} and name a server")
-    try:
-        config = read_config(wishes.files["config"])
-    except UserError:
-        if names_server:
-            return None
-        raise
-    if names_server and any(each.tools for each in config.conditions.values()):
-        return None
+    config = read_config(wishes.files["config"])
     words = config.ladder.words if config.ladder else ""
     return wishes._replace(agent=config.agent.kind, model=config.agent.model, words=words)
 
@@ -248,16 +233,6 @@ def write_tasks(wishes: Wishes, count: int) -> None:
         raise UserError(f"could not generate tasks about {wishes.repo}; use another --repo, or omit it for the demo's")
 
 
-def write_guide(path: Path, repo: str) -> None:
-    """Writes a task set to fill in, with hints. Raises UserError when the file already exists."""
-    if path.exists():
-        raise UserError(f"{path} already exists and may contain your work; use another name")
-    prefix = _as_name(path.stem) or "mine"
-    told = {"path": path, "prefix": prefix, "repo": repo, "is_url": bool(re.match(r"\w+://|git@", repo))}
-    write_atomic(path, template_environment().get_template("tasks.yaml.j2").render(told))
-    print(f"{path}: replace every WRITE, then run {_lensbench()} check {path}")
-
-
 def smoke_command(wishes: Wishes) -> list[str]:
     """The command of the trial; writes a set with the first tasks to .cache."""
     whole = yaml.safe_load(wishes.files["tasks"].read_text(encoding="utf-8"))
@@ -270,39 +245,31 @@ def smoke_command(wishes: Wishes) -> list[str]:
     return ["--cores", "2", "--configfile", str(wishes.files["config"]), "--config", *changed]
 
 
-def start(wishes: Wishes, count: int) -> None:
-    """Writes the files, tries them, and prints the next steps. Raises UserError when a file exists or the trial
-    fails."""
-    servers = mcp_file(wishes)
+def write(wishes: Wishes, count: int) -> None:
+    """Writes the files. Raises UserError when no tasks can be generated."""
     write_tasks(wishes, count)
-    write_json(wishes.files["mcp"], servers)
-    tasks = read_scenarios([str(wishes.files["tasks"])]).tasks
-    runs, version = wishes.conditions * len(tasks), _version(wishes.agent)
-    each = price(wishes.agent)
-    max_usd = max(1, math.ceil(runs * each.usd[1]))
-    write_atomic(wishes.files["config"], config_text(wishes, version, [], max_usd))
-    _finish(wishes, version)
+    write_json(wishes.files["mcp"], mcp_file(wishes))
+    max_usd = max(1, math.ceil(wishes.runs * MOST_USD))
+    write_atomic(wishes.files["config"], config_text(wishes, reported_version(wishes.agent), [], max_usd))
 
 
-def resume(wishes: Wishes) -> None:
-    """Repeats the trial with the existing files. Prompts for nothing, and changes only the tools in the config."""
-    print(f"{wishes.files['config']} exists: trying it again", flush=True)
-    shutil.rmtree(wishes.smoke, ignore_errors=True)
-    _finish(wishes, _version(wishes.agent))
-
-
-def _finish(wishes: Wishes, version: str) -> None:
-    """Runs the trial, adds the tools that it found to the config, and prints the next steps.
+def finish(wishes: Wishes, fix: bool) -> None:
+    """Runs the trial, adds the tools that it found to the config, and prints the next steps; `fix`: also adds what the
+    server lacks, without a question.
 
     Raises UserError when the trial failed, or was no success because its agent called no tool.
     """
-    tools = _try(wishes)
-    path = wishes.files["config"]
-    write_atomic(path, path.read_text(encoding="utf-8").replace("tools: []", f"tools: {json.dumps(tools)}", 1))
-    runs = wishes.conditions * len(read_scenarios([str(wishes.files["tasks"])]).tasks)
+    while not _try(wishes):
+        cure(wishes, fix)
+    tools = [tool.split("__", 2)[2] for tool in read_listed_tools(wishes.smoke)]
+    config = wishes.files["config"].read_text(encoding="utf-8")
+    write_atomic(wishes.files["config"], config.replace("tools: []", f"tools: {json.dumps(tools)}", 1))
     results = read_typed(RunFolder(wishes.smoke).results_json, Results[float])
-    written = f"{', '.join(map(str, wishes.files.values()))} are written."
-    print("", written, *_tools(results, read_checks(wishes.smoke)), sep="\n")
+    print(
+        f"\n{', '.join(map(str, wishes.files.values()))} are written.",
+        *_tools(results, read_checks(wishes.smoke)),
+        sep="\n",
+    )
     called = [results["comparisons"][name]["adoption"]["called"] for name in results["treatments"]]
     if not any(each["runs"] for each in called):
         of = sum(each["of"] for each in called)
@@ -311,22 +278,34 @@ def _finish(wishes: Wishes, version: str) -> None:
             "only tools that read, with arguments that it can guess, see above: try one task with the real agent, or "
             f"change the server and repeat with {_lensbench()} init --name {wishes.name}"
         )
-    print("The trial succeeded; its figures say nothing about a real model.")
-    each = price(wishes.agent)
-    print(*_what_next(wishes, version), estimate(each, runs, AT_ONCE), sep="\n")
+    print(*_what_next(wishes), estimate(wishes.agent, wishes.runs, AT_ONCE), sep="\n")
 
 
-def _try(wishes: Wishes) -> list[str]:
-    """Runs the trial; returns the names of the server's tools. Raises UserError when it fails."""
-    trial = smoke_command(wishes)
+def _try(wishes: Wishes) -> bool:
+    """Runs the trial; returns whether it ended without an error."""
+    shutil.rmtree(wishes.smoke, ignore_errors=True)
+    command = [sys.executable, "-P", "-m", "lensbench.workflow.launch", *smoke_command(wishes)]
     print(f"trying {SMOKE_TASKS} tasks with the offline agent ...", flush=True)
-    if subprocess.run([sys.executable, "-P", "-m", "lensbench.workflow.launch", *trial], check=False).returncode:
-        files = f"{wishes.files['mcp']} or {wishes.files['config']}"
-        again = f"{_lensbench()} init --name {wishes.name}"
-        raise UserError(
-            f"the trial failed; fix {files} (docs/servers.md, docs/sandbox.md), then continue with\n  {again}"
-        )
-    return [tool.split("__", 2)[2] for tool in read_listed_tools(wishes.smoke)]
+    return not subprocess.run(command, check=False).returncode
+
+
+def cure(wishes: Wishes, fix: bool) -> None:
+    """Writes what the server lacks in a run, as far as the trial showed it: with `fix`, or when the user agrees.
+
+    Raises UserError when the trial showed nothing, or the user does not agree.
+    """
+    files = f"{wishes.files['mcp']} or {wishes.files['config']}"
+    again = f"{_lensbench()} init --name {wishes.name}"
+    failed = f"the trial failed; fix {files} (docs/servers.md, docs/sandbox.md), then continue with\n  {again}"
+    cures = read_cures(wishes.smoke)
+    if not cures:
+        raise UserError(failed)
+    print("The server lacks:", *dict.fromkeys(f"  {cure}" for cure in cures), sep="\n", flush=True)
+    if not fix and not sys.stdin.isatty():
+        raise UserError(f"{failed} --fix, which writes what is missing")
+    is_agreed = fix or _input("Write that, and try again? (y or n)", "y").lower().startswith("y")
+    if not is_agreed or not write_cures(wishes.files["config"], cures):
+        raise UserError(failed)
 
 
 def _tools(results: Results[float], checks: Sequence[Check]) -> Iterator[str]:
@@ -339,10 +318,11 @@ def _tools(results: Results[float], checks: Sequence[Check]) -> Iterator[str]:
         yield f"  {check.outcome:8} {tool} ({calls}): {check.detail}"
 
 
-def _what_next(wishes: Wishes, version: str) -> Iterator[str]:
+def _what_next(wishes: Wishes) -> Iterator[str]:
     config = wishes.files["config"]
+    yield "The trial succeeded; its figures say nothing about a real model."
     if wishes.agent != "offline":
-        if not version:
+        if not reported_version(wishes.agent):
             yield f"{wishes.agent} does not start here: install it, and write its version into {config}."
         yield f"Read the tasks, and export {KINDS[wishes.agent].key}. Then the real run:"
     yield f"  {_lensbench()} run --cores {AT_ONCE} --configfile {config}"
@@ -351,12 +331,6 @@ def _what_next(wishes: Wishes, version: str) -> Iterator[str]:
 def _lensbench() -> str:
     """The command as the user can type it here."""
     return "lensbench" if shutil.which("lensbench") else f"{shlex.quote(sys.executable)} -P -m lensbench"
-
-
-def _version(kind: str) -> str:
-    """The version that the agent's program reports; "" when it is missing or reports none."""
-    said = getattr(load_adapter(kind), "version", lambda settings: None)
-    return said(Agent(kind=kind).settings) or "" if kind != "offline" else ""
 
 
 def main() -> None:
@@ -392,16 +366,15 @@ def main() -> None:
     parser.add_argument("--repo", help="a folder or a git URL to ask about (default: the demo's projects)")
     parser.add_argument("--count", type=int, default=12, help="how many tasks about --repo (default: 12)")
     parser.add_argument("--yes", action="store_true", help="do not prompt; use defaults for missing values")
-    parser.add_argument(
-        "--tasks", type=Path, metavar="FILE", help="only write a task set template to FILE, to fill in by hand"
-    )
+    parser.add_argument("--fix", action="store_true", help="write settings that the server lacks, without a question")
     given = parser.parse_args()
-    if given.tasks:
-        write_guide(given.tasks, given.repo or "")
-    elif wishes := earlier(given):
-        resume(wishes)
+    names_server = given.mcp or given.url or given.source
+    if not names_server and (wishes := earlier(given.name or "")):
+        print(f"{wishes.files['config']} exists: trying it again", flush=True)
     else:
-        start(ask(given), given.count)
+        wishes = ask(given)
+        write(wishes, given.count)
+    finish(wishes, given.fix)
 
 
 if __name__ == "__main__":

@@ -80,7 +80,7 @@ def start(bench: Bench, options: Sequence[str]) -> None:
     until = time.monotonic() + EARLY_S
     code = made.wait(lambda: bool(who_is_there(str(RunFolder(bench.folder).gate))) or time.monotonic() > until)
     if code is None:
-        print(f"{bench.folder} is running (process {made.number}); it continues after this shell is closed")
+        print(f"{bench.folder} is running (process {made.process.pid}); it continues after this shell is closed")
         print(f"log: {made.log}\nprogress: --status; results: --report; to stop it: --stop")
         return
     print(*made.said().splitlines()[-LAST_LINES:], sep="\n")
@@ -115,15 +115,13 @@ def follow(command: Sequence[str], log: Path) -> None:
 def show_status(folder: Path) -> None:
     """Prints the progress of the benchmark; without a plan, or after a failure, also the end of the log."""
     log, worker = folder / LOG, at_work(folder)
-    if not worker and not RunFolder(folder).results_json.exists():
-        print(f"{folder}: there are no results, and nothing is running")
-        if log.exists():
-            last = log.read_text(errors="replace", encoding="utf-8").splitlines()[-LAST_LINES:]
-            print(f"the end of {log}:", *last, sep="\n")
-    if RunFolder(folder).plan.exists():
-        become(verb("status", str(folder)))
-    elif worker:
+    if not worker and not RunFolder(folder).results_json.exists() and log.exists():
+        last = log.read_text(errors="replace", encoding="utf-8").splitlines()[-LAST_LINES:]
+        print(f"{folder}: there are no results, and nothing is running; the end of {log}:", *last, sep="\n")
+    if worker and not RunFolder(folder).plan.exists():
         print(f"{folder}: process {worker.process} is preparing it; no run has started")
+    else:
+        become(verb("status", str(folder)))
 
 
 def stop(folder: Path) -> None:

@@ -9,7 +9,6 @@ import sys
 import webbrowser
 from collections.abc import Iterator
 from pathlib import Path
-from typing import NamedTuple
 
 from lensbench.core.errors import UserError
 from lensbench.core.run_folder import RunFolder
@@ -18,22 +17,17 @@ from lensbench.core.system.terminal import printable
 from lensbench.results.plain_verdict import told
 
 
-class Benchmark(NamedTuple):
-    """A run folder with its headline."""
+def benchmarks(place: Path) -> Iterator[tuple[Path, list[str]]]:
+    """The benchmarks in `place`: itself, its subfolders, or those in its bench/; sorted by name.
 
-    folder: Path
-    said: list[str]
-    """One line for each treatment."""
-
-
-def benchmarks(place: Path) -> Iterator[Benchmark]:
-    """The benchmarks in `place`: itself, its subfolders, or those in its bench/; sorted by name."""
+    Each is its run folder, and a line for each treatment.
+    """
     plans = next(filter(None, ([*place.glob(f"{pattern}{RunFolder.plan}")] for pattern in ("", "*/", "bench/*/"))), [])
     for plan in sorted(plans):
-        yield Benchmark(plan.parent, _said(plan.parent))
+        yield plan.parent, _headlines(plan.parent)
 
 
-def _said(folder: Path) -> list[str]:
+def _headlines(folder: Path) -> list[str]:
     """The verdicts in plain words, or why there are none."""
     try:
         data = json.loads(RunFolder(folder).results_json.read_text(encoding="utf-8"))
@@ -49,9 +43,9 @@ def view(place: Path, opens: bool) -> None:
     found = list(benchmarks(place))
     if not found:
         raise UserError(f"{place}: there is no benchmark here, below it, or in its bench/; `lensbench run` starts one")
-    for each in found:
-        print(RunFolder(each.folder).page, *(f"  {printable(line)}" for line in each.said), sep="\n")
-    page = RunFolder(found[0].folder).page
+    for folder, headlines in found:
+        print(RunFolder(folder).page, *(f"  {printable(line)}" for line in headlines), sep="\n")
+    page = RunFolder(found[0][0]).page
     if len(found) == 1 and opens and page.exists():
         webbrowser.open(page.resolve().as_uri())
 
@@ -64,13 +58,8 @@ def has_screen() -> bool:
 def main() -> None:
     """Open the results page of a benchmark; for a folder with several, list them with their verdicts."""
     parser = argparse.ArgumentParser(prog="lensbench view", description=main.__doc__)
-    parser.add_argument(
-        "folder",
-        nargs="?",
-        type=benchmark,
-        default=Path(),
-        help="a run id, a run folder, or a folder with several (default: this one)",
-    )
+    place = "a run id, a run folder, or a folder with several (default: this one)"
+    parser.add_argument("folder", nargs="?", type=benchmark, default=Path(), help=place)
     parser.add_argument("--print", dest="only_print", action="store_true", help="open nothing")
     given = parser.parse_args()
     view(given.folder, has_screen() and not given.only_print)
