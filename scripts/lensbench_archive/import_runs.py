@@ -27,8 +27,8 @@ from lensbench.plan.freeze import write_plan
 from lensbench.plan.reading import load_config
 from lensbench.plan.task_markdown import render
 from lensbench.runs.reasons import answer_reason
-from lensbench.scores.published import COLUMNS, impossible, read_scores, rows_of
 from lensbench_archive.finished_runs import BASELINE, Finished, Timed, find_warnings, read_finished, shown, text
+from lensbench_archive.published_scores import COLUMNS, impossible, read_scores, rows_of
 
 TASKS = "tasks.md"
 """The file with all tasks and their repositories, if there are several: the original files name none."""

@@ -152,7 +152,7 @@ def test_what_else_was_paid_for_stands_beside_the_difference(bench: Make) -> Non
     data = built.build()
     assert data["uncounted"] == "Attempts that do not count: with 5 (US dollars: 2.5); without 0."
     assert data["uncounted"] in built.page
-    assert "| of these by sub-agents | 0 | 17 | +17 |" in built.page
+    assert "| of these by sub-agents (typical change) | 0 | 17 | +17 |" in built.page
     assert "| first request, from the cache | 10% | 45.5% | +35.5 points |" in built.page
     assert "held another part of the first requests of with than of without (+35.5 points" in data["warnings"][-1]
 

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping
 from fractions import Fraction
 from pathlib import Path
-from typing import NamedTuple
 
 from lensbench.core.conditions import treatments
 from lensbench.core.errors import some_of
@@ -14,7 +13,7 @@ from lensbench.core.records import RunId
 from lensbench.core.run_folder import RunFolder
 from lensbench.core.store import entries, foreign_files, rounds
 from lensbench.plan.frozen import read_plan
-from lensbench.results.results_file import ByHand
+from lensbench.results.results_file import ByHand, ChosenRun
 from lensbench.runs.reasons import DiscardReason
 from lensbench.runs.validity import planned_runs
 from lensbench.scores.differences import Comparison
@@ -22,39 +21,35 @@ from lensbench.scores.measures import measure
 from lensbench.scores.run_tables import Tables
 
 
-class ChosenRun(NamedTuple):
-    """A run that was discarded by hand, the first time that it was."""
-
-    run: RunId
-    why: str
-    score: Fraction | None
-    """When it was discarded; None when it had none."""
-    counts_again: bool
-    """True when it was made again since, and counts."""
-
-
-def chosen_runs(folder: Path, tables: Tables) -> list[ChosenRun]:
+def chosen_runs(folder: Path, tables: Tables) -> dict[RunId, ChosenRun[Fraction]]:
     """The runs that were discarded by hand, in the order of the plan. Of several discards of a run the first stands
     here: it is what would count if nobody had chosen."""
-    valid = {record.run for record in tables.valid}
-    found = []
+    valid, chosen = {record.run for record in tables.valid}, dict[RunId, ChosenRun[Fraction]]()
     for run in planned_runs(tables.plan):
         by_hand = [discard for _, discard in rounds(entries(folder, run)) if discard.reason == DiscardReason.BY_HAND]
         if by_hand:
-            found.append(ChosenRun(run, by_hand[0].detail, exact(by_hand[0].score), run in valid))
-    return found
+            chosen[run] = {
+                "task": run.task,
+                "condition": run.condition,
+                "trial": run.trial,
+                "why": by_hand[0].detail,
+                "score": exact(by_hand[0].score),
+                "counts_again": run in valid,
+            }
+    return chosen
 
 
-def delta_with(tables: Tables, treatment: str, chosen: Sequence[ChosenRun]) -> tuple[Fraction, Fraction] | None:
+def delta_with(
+    tables: Tables, treatment: str, chosen: Mapping[RunId, ChosenRun[Fraction]]
+) -> tuple[Fraction, Fraction] | None:
     """The delta of the score with these runs counted: its least and its largest value, which differ where a run had
     no score. None without any pair."""
-    scores = {each.run: each.score for each in chosen}
 
     def ends(of_treatment: int, of_baseline: int) -> Fraction | None:
         def score(run: RunId) -> Fraction | None:
-            if run not in scores:
+            if run not in chosen:
                 return tables.score(run)
-            known = scores[run]
+            known = chosen[run]["score"]
             return known if known is not None else Fraction(of_treatment if run.condition == treatment else of_baseline)
 
         return measure(Comparison(tables, treatment, tables.plan["baseline"]), score)["delta"]
@@ -66,27 +61,12 @@ def delta_with(tables: Tables, treatment: str, chosen: Sequence[ChosenRun]) -> t
 def as_data(folder: Path, tables: Tables) -> ByHand[Fraction]:
     """What results say: the runs, and the delta of each treatment with and without them."""
     chosen = chosen_runs(folder, tables)
-    return {
-        "runs": [
-            {
-                "task": each.run.task,
-                "condition": each.run.condition,
-                "trial": each.run.trial,
-                "why": each.why,
-                "score": each.score,
-                "counts_again": each.counts_again,
-            }
-            for each in chosen
-        ],
-        "sentences": list(_sentences(tables, chosen)) if chosen else [],
-    }
+    return {"runs": [*chosen.values()], "sentences": [*_sentences(tables, chosen)]}
 
 
-def _sentences(tables: Tables, chosen: Sequence[ChosenRun]) -> Iterator[str]:
+def _sentences(tables: Tables, chosen: Mapping[RunId, ChosenRun[Fraction]]) -> Iterator[str]:
     for treatment in treatments(tables.plan):
-        sides = {
-            name: sum(each.run.condition == name for each in chosen) for name in (treatment, tables.plan["baseline"])
-        }
+        sides = {name: sum(run.condition == name for run in chosen) for name in (treatment, tables.plan["baseline"])}
         if not any(sides.values()):
             continue
         now = measure(Comparison(tables, treatment, tables.plan["baseline"]), tables.score)["delta"]
@@ -94,8 +74,8 @@ def _sentences(tables: Tables, chosen: Sequence[ChosenRun]) -> Iterator[str]:
         shown = "unknown" if ends is None else " to ".join(dict.fromkeys(points(end) for end in ends))
         counted = ", ".join(f"{name} {count}" for name, count in sides.items())
         change = f"stays {shown}" if shown == points(now) else f"is {shown}, not {points(now)}"
-        told = f"With these runs counted the delta of {treatment} {change}."
-        yield f"Discarded by hand: {counted}. {told}"
+        text = f"With these runs counted the delta of {treatment} {change}."
+        yield f"Discarded by hand: {counted}. {text}"
 
 
 def warnings(folder: Path) -> list[str]:

@@ -268,7 +268,6 @@ def _comparison(comparison: Comparison, tools: Sequence[str]) -> ComparisonResul
         "categories": summaries.categories(comparison),
         "adoption": summaries.adoption_table(pairs),
         "tools_by_run": summaries.tools_by_run(tables, pairs, tools),
-        "by_adoption": summaries.by_adoption(comparison, pairs),
     }
 
 

@@ -14,7 +14,7 @@ from lensbench.judging.instrument_file import InstrumentFile
 from lensbench.plan.names import Verdict
 from lensbench.scores.complete_tasks import McNemar
 from lensbench.scores.estimates_file import Compared
-from lensbench.scores.measures import AdoptionGroup, CategoryResults, ControlCheck, Count, Measure, N, ToolsOfRun
+from lensbench.scores.measures import CategoryResults, ControlCheck, Count, Measure, N, ToolsOfRun
 
 
 class PairCounts(TypedDict):
@@ -36,7 +36,6 @@ class ComparisonResults(TypedDict, Generic[N]):
     categories: dict[str, CategoryResults[N]]
     adoption: dict[str, Count]
     tools_by_run: list[ToolsOfRun]
-    by_adoption: dict[str, AdoptionGroup[N]]
 
 
 class RunResult(TypedDict, Generic[N]):
@@ -153,21 +152,23 @@ class Plain(TypedDict):
     """The gate's verdict in numbers; of the offline agent, lead and facts again."""
 
 
-class ChosenRunData(TypedDict, Generic[N]):
-    """A run that a person discarded."""
+class ChosenRun(TypedDict, Generic[N]):
+    """A run that a person discarded, the first time that it was."""
 
     task: str
     condition: str
     trial: int
     why: str
     score: N | None
+    """When it was discarded; None when it had none."""
     counts_again: bool
+    """True when it was made again since, and counts."""
 
 
 class ByHand(TypedDict, Generic[N]):
     """The runs that a person discarded, and the deltas with and without them in words."""
 
-    runs: list[ChosenRunData[N]]
+    runs: list[ChosenRun[N]]
     sentences: list[str]
 
 

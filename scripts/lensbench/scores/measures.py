@@ -16,7 +16,7 @@ from typing_extensions import TypedDict
 
 from lensbench.core.conditions import compared
 from lensbench.core.numbers import mean
-from lensbench.core.records import Record, RunId
+from lensbench.core.records import Record
 from lensbench.core.rows import PairRow, ValidityRow
 from lensbench.core.run_status import COUNTING
 from lensbench.core.tables import items, run_of_pair
@@ -72,18 +72,6 @@ class ToolsOfRun(TypedDict):
     trial: int
     tools: Mapping[str, int | str | None]
     """The calls of each tool; yes or no where only the report tells."""
-
-
-class AdoptionGroup(TypedDict, Generic[N]):
-    """The pairs of a treatment that are alike in adoption. Means are over tasks."""
-
-    pairs: int
-    complete: int
-    delta: N | None
-    misdirected: Count
-    diverged: Count
-    treatment_duration_s: N | None
-    baseline_duration_s: N | None
 
 
 class ControlCheck(TypedDict):
@@ -163,13 +151,17 @@ def too_few_calls(tables: Tables, treatment: str) -> str:
 
 
 def adoption_table(pairs: Sequence[PairRow]) -> dict[str, Count]:
-    """The four facts about all tools together, and the reported use of each tool."""
-    facts = ["offered", "called", "called_without_error", "adopted"]
+    """The four facts about all tools together, the reported use of each tool, and where the pair's files differ."""
+    facts = ["offered", "called", "called_without_error", "adopted", "diverged", "misdirected"]
     rows: Sequence[Mapping[str, object]] = pairs
     tools = [column for column in (rows[0] if rows else ()) if column.startswith("adopted_")]
     failed = [row["called_without_error"] == "no" for row in pairs if row["called"] == "yes"]
     table = {column: adoption(row[column] for row in rows) for column in [*facts, *tools]}
-    return {**table, "all_calls_failed": {"runs": sum(failed), "of": len(failed)}}
+    return {
+        **table,
+        "all_calls_failed": {"runs": sum(failed), "of": len(failed)},
+        "misdirected_adopters": adoption(row["misdirected"] for row in pairs if row["adopted"] == "yes"),
+    }
 
 
 def tools_by_run(tables: Tables, pairs: Sequence[PairRow], tools: Sequence[str]) -> list[ToolsOfRun]:
@@ -183,45 +175,6 @@ def tools_by_run(tables: Tables, pairs: Sequence[PairRow], tools: Sequence[str])
         rows.append({"task": run.task, "trial": run.trial, "tools": reported if calls is None else seen})
     used = [tool for tool in tools if any(row["tools"][tool] not in (None, 0, "no") for row in rows)]
     return [{**row, "tools": {short_name(tool): row["tools"][tool] for tool in used}} for row in rows] if used else []
-
-
-def by_adoption(comparison: Comparison, pairs: Sequence[PairRow]) -> dict[str, AdoptionGroup[Fraction]]:
-    """Delta, misdirection and durations of the pairs by adoption: yes, no, not known, and all. `pairs` are the rows of
-    the treatment."""
-    groups = {
-        "adopted": [row for row in pairs if row["adopted"] == "yes"],
-        "not adopted": [row for row in pairs if row["adopted"] == "no"],
-        "not known": [row for row in pairs if not row["adopted"]],
-        "all": pairs,
-    }
-    return {name: _group(comparison, rows) for name, rows in groups.items()}
-
-
-def _group(comparison: Comparison, rows: Sequence[PairRow]) -> AdoptionGroup[Fraction]:
-    runs, tables = [run_of_pair(row) for row in rows], comparison.tables
-    partners = {run: run._replace(condition=comparison.baseline) for run in runs}
-
-    def delta(run: RunId) -> Fraction | None:
-        score, base = tables.score(run), tables.score(partners[run])
-        return None if score is None or base is None else score - base
-
-    return {
-        "pairs": len(rows),
-        "complete": sum(delta(run) is not None for run in runs),
-        "delta": _task_mean(runs, delta),
-        "misdirected": adoption(row["misdirected"] for row in rows),
-        "diverged": adoption(row["diverged"] for row in rows),
-        "treatment_duration_s": _task_mean(runs, tables.duration),
-        "baseline_duration_s": _task_mean(runs, lambda run: tables.duration(partners[run])),
-    }
-
-
-def _task_mean(runs: Iterable[RunId], value: Value) -> Fraction | None:
-    """The mean over tasks, of the means over each task's trials."""
-    by_task: dict[str, list[Fraction | None]] = {}
-    for run in runs:
-        by_task.setdefault(run.task, []).append(value(run))
-    return mean(map(mean, by_task.values()))
 
 
 def discard_counts(validity: Iterable[ValidityRow]) -> dict[str, Counter[str]]:

@@ -1,107 +1,17 @@
-"""Published scores of imported runs, which results show beside the scores of our judges.
-
-They come from the raw results of the protocol's results.md, or from a CSV with the columns `task,condition,score` or
-`task,condition,criterion,verdict`.
-"""
+"""Published scores of imported runs, which results show beside the scores of our judges."""
 
 from __future__ import annotations
 
-import csv
-import io
-import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from fractions import Fraction
 from pathlib import Path
 from typing import NamedTuple
 
-from lensbench.core.errors import UserError
-from lensbench.core.numbers import exact, mean, nearest_5_percent, score_of
+from lensbench.core.numbers import exact, mean
 from lensbench.core.rows import PairRow, PublishedRow
 from lensbench.core.run_folder import RunFolder
 from lensbench.core.tables import read_table
-from lensbench.judging.judges import POINTS, Verdict
 from lensbench.scores.run_tables import Tables
-
-COLUMNS = ("task", "condition", "score")
-Run = tuple[str, str]
-"""A task and a condition."""
-
-
-def read_scores(path: Path) -> dict[Run, Fraction]:
-    """The scores (0..1) in results.md or a CSV. Raises UserError with file and line for what cannot be read."""
-    try:
-        text = path.read_text("utf-8-sig")
-    except (OSError, UnicodeDecodeError) as error:
-        raise UserError(f"{path}: cannot be read ({error})") from None
-    rows = list(_csv_rows(text) if path.suffix.lower() == ".csv" else _table_rows(text))
-    if not rows:
-        raise UserError(
-            f"{path}: has no scores; give a table with Task, Condition and Score, or a CSV with task,condition,score "
-            "or task,condition,criterion,verdict"
-        )
-    points: dict[Run, list[Fraction]] = {}
-    for line, row in rows:
-        value = _points(row)
-        if value is None:
-            raise UserError(f"{path}:{line}: {_said(row)!r} is neither a score of 0 to 100% nor a verdict")
-        points.setdefault((row["task"].strip("`* "), row["condition"].strip("`* ").lower()), []).append(value)
-    twice = [run for run, given in points.items() if len(given) > 1] if "verdict" not in rows[0][1] else []
-    if twice:
-        raise UserError(f"{path}: several scores of {'-'.join(twice[0])}; keep one")
-    by_verdict = "verdict" in rows[0][1]
-    return {run: score_of(given, len(given)) if by_verdict else given[0] for run, given in points.items()}
-
-
-def _csv_rows(text: str) -> Iterator[tuple[int, dict[str, str]]]:
-    reader = csv.DictReader(io.StringIO(text, newline=""))
-    names = {name.strip().lower(): name for name in reader.fieldnames or ()}
-    wanted = {"task", "condition", "verdict" if "verdict" in names else "score"}
-    if wanted <= names.keys():
-        for row in reader:
-            yield reader.line_num, {name: (row[names[name]] or "").strip() for name in wanted}
-
-
-def _table_rows(text: str) -> Iterator[tuple[int, dict[str, str]]]:
-    """The rows of the first Markdown table that has a task, a condition and a score in each row."""
-    columns: dict[str, int] = {}
-    for number, line in enumerate(text.split("\n"), 1):
-        if not line.lstrip().startswith("|"):
-            if columns:
-                return
-            continue
-        cells = [cell.strip() for cell in line.strip().strip("|").split("|")]
-        if not columns:
-            heads = [re.sub(r"[^a-z]+", " ", cell.lower()).split()[:1] for cell in cells]
-            found = {name: heads.index([name]) for name in COLUMNS if [name] in heads}
-            columns = found if len(found) == len(COLUMNS) else {}
-        elif not re.fullmatch(r"[\s|:-]+", line) and len(cells) > max(columns.values()):
-            yield number, {name: cells[place] for name, place in columns.items()}
-
-
-def _said(row: Mapping[str, str]) -> str:
-    return row.get("verdict", row.get("score", ""))
-
-
-def _points(row: Mapping[str, str]) -> Fraction | None:
-    if "verdict" in row:
-        named = {str(verdict).lower(): points for verdict, points in POINTS.items() if verdict is not Verdict.UNJUDGED}
-        return named.get(row["verdict"].lower())
-    text = row["score"].strip("*` ")
-    if not re.fullmatch(r"[0-9]{1,3}(\.[0-9]{1,6})?\s?%?", text):
-        return None
-    value = Fraction(text.removesuffix("%").strip())
-    share = value / 100 if text.endswith("%") or value > 1 else value
-    return share if 0 <= share <= 1 else None
-
-
-def impossible(scores: Mapping[Run, Fraction], criteria: Mapping[str, int]) -> Iterator[str]:
-    """Runs whose score is impossible with the number of criteria, with that score; `criteria` by task."""
-    for (task, condition), score in sorted(scores.items()):
-        count = criteria.get(task)
-        sums = [Fraction(half, 2 * count) for half in range(2 * count + 1)] if count else []
-        near = (abs(each - score) <= Fraction(1, 200) or nearest_5_percent(each) == score for each in sums)
-        if count and not any(near):
-            yield f"{task}-{condition} {float(score * 100):g}% of {count} criteria"
 
 
 class PublishedPair(NamedTuple):
@@ -130,7 +40,7 @@ def published_pairs(folder: Path, tables: Tables) -> list[PublishedPair]:
     return [_pair(row, given, baseline) for row in tables.pairs]
 
 
-def _pair(row: PairRow, given: Mapping[Run, Fraction | None], baseline: str) -> PublishedPair:
+def _pair(row: PairRow, given: Mapping[tuple[str, str], Fraction | None], baseline: str) -> PublishedPair:
     with_it, without = given.get((row["task"], row["treatment"])), given.get((row["task"], baseline))
     delta = None if with_it is None or without is None else with_it - without
     known = delta is not None and bool(row["diverged"])
@@ -142,8 +52,3 @@ def _pair(row: PairRow, given: Mapping[Run, Fraction | None], baseline: str) -> 
 def mean_delta(pairs: Sequence[PublishedPair], treatment: str) -> Fraction | None:
     """The mean of the published deltas of a treatment."""
     return mean(pair.delta for pair in pairs if pair.treatment == treatment and pair.delta is not None)
-
-
-def rows_of(scores: Mapping[Run, Fraction]) -> Iterable[PublishedRow]:
-    """The rows of published.csv."""
-    return ({"task": task, "condition": name, "score": f"{float(score):g}"} for (task, name), score in scores.items())

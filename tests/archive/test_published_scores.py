@@ -12,8 +12,8 @@ import pytest
 from lensbench.core.errors import UserError
 from lensbench.core.run_folder import RunFolder
 from lensbench.core.system.files import write_atomic
-from lensbench.scores.published import impossible, read_scores
 from lensbench_archive.import_runs import import_run
+from lensbench_archive.published_scores import impossible, read_scores
 
 TABLE = """\
 # Results
