@@ -21,7 +21,6 @@ from handmade import Bench
 settings.register_profile("unhurried", deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.load_profile("unhurried")  # a busy machine makes no test fail
 
-LENS_TOOLS = ("mcp__lens__lens_grep", "mcp__lens__lens_graph", "mcp__lens__lens_graph_neighbors")
 SCENARIOS = """\
 tasks:
   - id: one

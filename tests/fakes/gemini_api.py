@@ -1,21 +1,15 @@
 """A scripted fake of the Gemini API: `POST /v1beta/models/<model>:streamGenerateContent`. Rules and log: see
 `messages_api`.
-
-    python -P tests/fakes/gemini_api.py --script rules.yaml --log requests.jsonl
 """
 
 from __future__ import annotations
 
 import json
 import re
-import sys
 from collections.abc import Sequence
-from pathlib import Path
 from typing import Any
 
-sys.path.insert(0, str(Path(__file__).parents[1]))
-
-from fakes.messages_api import Event, Facts, Reply, main
+from fakes.messages_api import Event, Facts, Reply
 
 STATUS = {400: "INVALID_ARGUMENT", 401: "UNAUTHENTICATED", 403: "PERMISSION_DENIED", 404: "NOT_FOUND",
           429: "RESOURCE_EXHAUSTED", 500: "INTERNAL", 503: "UNAVAILABLE"}  # fmt: skip
@@ -63,7 +57,3 @@ class GeminiApi:
 
     def failure(self, status: int, message: str) -> dict[str, Any]:
         return {"error": {"code": status, "message": message, "status": STATUS.get(status, "UNKNOWN")}}
-
-
-if __name__ == "__main__":
-    main(GeminiApi())

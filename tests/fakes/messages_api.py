@@ -1,8 +1,7 @@
 """A scripted fake of a model's API on 127.0.0.1: rules say what it answers, and every request is kept.
 
-    python -P tests/fakes/messages_api.py --script rules.yaml --log requests.jsonl
+    with serving(MessagesApi(), read_rules(entries)) as fake:
 
-prints its address and serves until it is ended; in a test, `with serving(MessagesApi(), rules) as fake:`.
 A rule is `{when: {...}, times: 1, reply: {...}}`; the first one that fits, and is not used up, answers. A request that
 no rule fits gets status 403, which no client tries again. `When` and `Reply` list what can be written.
 
@@ -11,7 +10,6 @@ no rule fits gets status 403, which no client tries again. `When` and `Reply` li
 
 from __future__ import annotations
 
-import argparse
 import contextlib
 import dataclasses
 import itertools
@@ -19,15 +17,12 @@ import json
 import socket
 import struct
 import threading
-import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from email.message import Message
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any, Protocol
-
-import yaml
 
 
 @dataclass(frozen=True)
@@ -357,22 +352,3 @@ def read_rules(entries: Iterable[Mapping[str, Any]]) -> list[Rule]:
 
 def _rule(reply: Mapping[str, Any], when: Mapping[str, Any] | None = None, times: float = float("inf")) -> Rule:
     return Rule(Reply(**{**reply, "tools": tuple(reply.get("tools", ()))}), When(**(when or {})), times)
-
-
-def main(api: Api) -> None:
-    """Serves a script until the program is ended."""
-    parser = argparse.ArgumentParser(description=main.__doc__)
-    parser.add_argument("--script", required=True, type=Path, help="YAML: a list of rules")
-    parser.add_argument("--log", type=Path, help="gets every request as a line of JSON")
-    parser.add_argument("--port", type=int, default=0)
-    arguments = parser.parse_args()
-    rules = read_rules(yaml.safe_load(arguments.script.read_text()))
-    with serving(api, rules, arguments.log, arguments.port) as fake:
-        print(fake.url, flush=True)
-        with contextlib.suppress(KeyboardInterrupt):
-            while True:
-                time.sleep(3600)
-
-
-if __name__ == "__main__":
-    main(MessagesApi())

@@ -1,7 +1,5 @@
 """A scripted fake of the Responses API, which Codex speaks: `POST .../responses`. Rules and log: see `messages_api`.
 
-    python -P tests/fakes/responses_api.py --script rules.yaml --log requests.jsonl
-
 A rule names the tools of an MCP server `mcp__<server>__<tool>`, although they come in a namespace here.
 """
 
@@ -9,14 +7,10 @@ from __future__ import annotations
 
 import itertools
 import json
-import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from pathlib import Path
 from typing import Any
 
-sys.path.insert(0, str(Path(__file__).parents[1]))
-
-from fakes.messages_api import Event, Facts, Reply, main
+from fakes.messages_api import Event, Facts, Reply
 
 
 class ResponsesApi:
@@ -94,7 +88,3 @@ def _text_of(output: Any) -> str:
     if isinstance(output, list):
         return "".join(part.get("text", "") for part in output if isinstance(part, dict))
     return output if isinstance(output, str) else ""
-
-
-if __name__ == "__main__":
-    main(ResponsesApi())

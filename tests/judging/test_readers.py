@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import json
-import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +12,7 @@ from lensbench.core.errors import UserError
 from lensbench.judging.readers import check_readers
 from lensbench.plan.reading import load_config
 from lensbench.plan.task_files import read_scenarios
+from programs import run_module
 
 PAID = {"kind": "claude-code", "model": "sonnet", "version": "1"}
 PROSE = "names the line}"
@@ -55,7 +54,6 @@ def test_a_set_with_patterns_needs_no_other_judge(project: Path, given: dict[str
 
 def test_the_program_ends_with_one_line_and_exit_code_1(project: Path, given: dict[str, Any]) -> None:
     settings = json.dumps({**given, "agent": PAID})
-    command = [sys.executable, "-P", "-m", "lensbench.judging.readers", "--settings", settings]
-    done = subprocess.run(command, capture_output=True, text=True, check=False, cwd=project)
+    done = run_module("lensbench.judging.readers", "--settings", settings, cwd=project)
     assert (done.returncode, done.stdout, done.stderr.count("\n")) == (1, "", 1)
     assert done.stderr.startswith("error: 1 of 2 criteria have no patterns")

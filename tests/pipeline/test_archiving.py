@@ -10,6 +10,7 @@ import sys
 import zipfile
 from pathlib import Path
 
+from programs import run_module
 from small_benchmark import CHECKOUT, FAKES, Project
 
 
@@ -19,8 +20,7 @@ def archive(project: Project) -> Path:
 
 
 def check(path: Path) -> subprocess.CompletedProcess[str]:
-    command = [sys.executable, "-P", "-m", "lensbench_archive.verify", str(path)]
-    return subprocess.run(command, capture_output=True, text=True, timeout=100)
+    return run_module("lensbench_archive.verify", path)
 
 
 def test_an_archive_is_made_checked_and_made_again_with_the_same_bytes(finished: Project) -> None:
@@ -80,10 +80,7 @@ def test_an_archive_repeats_its_experiment_elsewhere_and_compares_old_with_new(
     assert {**old_plan, "run_id": ""} == {**new_plan, "run_id": ""}
     assert (old / "verdicts.csv").read_text() == (new / "verdicts.csv").read_text()
     assert sorted(path.read_bytes() for path in old.rglob("*") if path.is_file()) == before
-    compared = subprocess.run(
-        [sys.executable, "-P", "-m", "lensbench.results.compare.compare", str(old), str(new), "--output", str(tmp_path / "compared")],
-        capture_output=True, text=True, timeout=100,
-    )  # fmt: skip
+    compared = run_module("lensbench.results.compare.compare", old, new, "--output", tmp_path / "compared")
     assert compared.returncode == 0, compared.stderr
     page = (tmp_path / "compared" / "comparison.md").read_text()
     assert "No recorded setting differs." in page

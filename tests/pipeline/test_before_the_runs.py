@@ -6,7 +6,6 @@ import json
 import re
 import shlex
 import shutil
-import subprocess
 import sys
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -16,6 +15,7 @@ from typing import Any
 import pytest
 import yaml
 
+from programs import run_module
 from services import free_port, listening
 from small_benchmark import FAKES, Project
 from stock import with_history
@@ -182,8 +182,7 @@ def test_init_tells_a_running_server_of_each_workspace(project: Project, daemon:
     flags += [part for word, line in commands.items() for part in (f"--{word}", line)]
     (project.folder / "config.yaml").unlink()
     with_history(project.folder / "stock")
-    given = [sys.executable, "-P", "-m", "lensbench.workflow.setup", *flags, "--repo", "stock"]
-    ended = subprocess.run(given, cwd=project.folder, capture_output=True, text=True, check=False, timeout=200)
+    ended = run_module("lensbench.workflow.setup", *flags, "--repo", "stock", cwd=project.folder)
     assert ended.returncode == 0, ended.stdout + ended.stderr
     assert len(daemon.folders("told")) == len(daemon.folders("forgot")) >= 2
     config = yaml.safe_load((project.folder / "config.mine.yaml").read_text())

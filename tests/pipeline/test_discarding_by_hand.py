@@ -2,20 +2,16 @@
 
 from __future__ import annotations
 
-import os
 import subprocess
-import sys
 
 from test_repeating import bytes_of
 
-from small_benchmark import CHECKOUT, Project
+from programs import run_module
+from small_benchmark import Project
 
 
 def lensbench(project: Project, *arguments: str) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        [sys.executable, "-P", "-m", "lensbench", *arguments], cwd=project.folder, text=True, capture_output=True,
-        env={**os.environ, "PYTHONPATH": str(CHECKOUT / "scripts")}, check=False, timeout=120,
-    )  # fmt: skip
+    return run_module("lensbench", *arguments, cwd=project.folder)
 
 
 def test_a_run_is_discarded_by_hand_taken_back_and_made_again(project: Project) -> None:

@@ -17,6 +17,7 @@ from rich.console import Console
 
 from lensbench.core.system.terminal import printable_lines
 from lensbench.results.side_by_side import Side, show
+from programs import run_module
 from small_benchmark import CHECKOUT, Project, wait_for
 
 QUESTION = "Task eval: where is the cart?"
@@ -32,11 +33,8 @@ def ask(project: Project) -> Ask:
         marked = {
             "PYTHONPATH": str(CHECKOUT / "scripts"), "FAKE_CONTROL": str(project.control), "FAKE_SECRET": "s3cret",
         }  # fmt: skip
-        done = subprocess.run(
-            [sys.executable, "-m", "lensbench.workflow.ask", *(arguments or (QUESTION, "--repo", "repo"))],
-            cwd=project.folder, env={**os.environ, **marked, "COLUMNS": str(columns)},
-            capture_output=True, text=True, timeout=120, check=False,
-        )  # fmt: skip
+        words = arguments or (QUESTION, "--repo", "repo")
+        done = run_module("lensbench.workflow.ask", *words, cwd=project.folder, **marked, COLUMNS=str(columns))
         assert (done.returncode != 0) == fails, done.stdout + done.stderr
         return done.stdout + done.stderr
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import csv
 import json
-import os
 import shutil
 import socket
 import subprocess
@@ -14,16 +13,14 @@ from pathlib import Path
 import pytest
 import yaml
 
+from programs import run_module
+
 CHECKOUT = Path(__file__).parents[2]
 
 
 def started(folder: Path, name: str) -> subprocess.CompletedProcess[str]:
     """`lensbench run` with the config of an example, as its head says."""
-    return subprocess.run(
-        [sys.executable, "-P", "-m", "lensbench", "run", "--cores", "2", "--configfile", f"examples/{name}/config.yaml"],
-        cwd=folder, env={**os.environ, "PYTHONPATH": str(CHECKOUT / "scripts")}, capture_output=True, text=True,
-        timeout=300, check=False,
-    )  # fmt: skip
+    return run_module("lensbench", "run", "--cores", 2, "--configfile", f"examples/{name}/config.yaml", cwd=folder)
 
 
 def run_example(folder: Path, name: str) -> list[dict[str, str]]:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import re
-import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -13,6 +12,7 @@ import pytest
 import yaml
 
 from lensbench.plan.reading import load_config
+from programs import run_module
 from services import lens_over_http
 from stock import with_history
 from terminal import type_into
@@ -45,7 +45,7 @@ def check(folder: Path, said: str) -> None:
 def test_flags_are_enough_and_the_config_that_is_written_works(stock: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     server = "${python} -P -m lensbench_demo.lens --root ${workspace}"
     flags = ["--name", "mine", "--mcp", server, "--agent", "offline", "--repo", "stock"]
-    ended = subprocess.run([*STARTING, *flags], cwd=stock, capture_output=True, text=True, check=False, timeout=280)
+    ended = run_module("lensbench.workflow.setup", *flags, cwd=stock)
     assert ended.returncode == 0, ended.stdout + ended.stderr
     check(stock, ended.stdout)
     monkeypatch.chdir(stock)
@@ -67,7 +67,7 @@ def test_a_terminal_is_asked_and_a_server_that_runs_already_is_tried(stock: Path
 
 def test_a_server_that_does_not_start_is_named_and_when_it_is_fixed_init_goes_on(stock: Path) -> None:
     flags = ["--name", "mine", "--mcp", "false", "--agent", "offline", "--repo", "stock"]
-    ended = subprocess.run([*STARTING, *flags], cwd=stock, capture_output=True, text=True, check=False, timeout=280)
+    ended = run_module("lensbench.workflow.setup", *flags, cwd=stock)
     assert ended.returncode == 1
     assert "FAILED   with: mine" in ended.stdout + ended.stderr
     assert "the trial failed; fix mcp.mine.json or config.mine.yaml" in ended.stderr
@@ -75,9 +75,7 @@ def test_a_server_that_does_not_start_is_named_and_when_it_is_fixed_init_goes_on
     tasks = (stock / "scenarios" / "mine.yaml").read_bytes()
     lens = {"command": "${python}", "args": ["-P", "-m", "lensbench_demo.lens", "--root", "${workspace}"]}
     (stock / "mcp.mine.json").write_text(json.dumps({"mcpServers": {"mine": lens}}))
-    again = subprocess.run(
-        [*STARTING, "--name", "mine"], cwd=stock, capture_output=True, text=True, check=False, timeout=280
-    )
+    again = run_module("lensbench.workflow.setup", "--name", "mine", cwd=stock)
     assert again.returncode == 0, again.stdout + again.stderr
     check(stock, again.stdout)
     assert (stock / "scenarios" / "mine.yaml").read_bytes() == tasks
@@ -111,7 +109,7 @@ def test_a_trial_whose_agent_called_no_tool_is_no_success(stock: Path) -> None:
     fake = Path(__file__).parents[1] / "fakes" / "stdio_mcp_server.py"
     (stock / "server.py").write_text(fake.read_text(encoding="utf-8").replace('"query"', '"amount"'))
     flags = ["--name", "mine", "--mcp", f"${{python}} {stock}/server.py", "--agent", "offline", "--repo", "stock"]
-    ended = subprocess.run([*STARTING, *flags], cwd=stock, capture_output=True, text=True, check=False, timeout=280)
+    ended = run_module("lensbench.workflow.setup", *flags, cwd=stock)
     assert ended.returncode == 1
     assert "skipped  find (0): not called: nothing is known for its argument 'amount'" in ended.stdout
     assert ended.stderr.endswith("lensbench init --name mine\n")

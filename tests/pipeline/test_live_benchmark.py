@@ -4,9 +4,6 @@ from __future__ import annotations
 
 import csv
 import json
-import os
-import subprocess
-import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -16,6 +13,7 @@ import yaml
 
 import warm_snakemake
 from fakes.messages_api import Fake, MessagesApi, read_rules, serving
+from programs import run_module
 from services import lens_over_http
 
 CHECKOUT = Path(__file__).parents[2]
@@ -147,11 +145,8 @@ def test_one_question_in_both_conditions(tmp_path: Path, api: Fake) -> None:
     server = {"command": "${python}", "args": ["-P", "-m", "lensbench_demo.lens", "--root", "${workspace}"]}
     (tmp_path / "mcp.json").write_text(json.dumps({"mcpServers": {"lens": server}}))
     write_project(tmp_path, api)
-    done = subprocess.run(
-        [sys.executable, "-m", "lensbench.workflow.ask", "where is the cart?", "--repo", "repo"], cwd=tmp_path,
-        capture_output=True, text=True, timeout=280, check=False,
-        env={**os.environ, "LIVE_TEST_KEY": KEY, "COLUMNS": "120"},
-    )  # fmt: skip
+    words = ("where is the cart?", "--repo", "repo")
+    done = run_module("lensbench.workflow.ask", *words, cwd=tmp_path, LIVE_TEST_KEY=KEY, COLUMNS="120")
     assert done.returncode == 0, done.stdout + done.stderr
     said = [" ".join(line.split()) for line in done.stdout.splitlines()]
     for line in ("Tools Bash 1 mcp__lens__lens_grep 1", "Tokens 220 in, 40 out 220 in, 40 out", "Model glm-5 glm-5"):

@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-import subprocess
-import sys
-
+from programs import run_module
 from small_benchmark import Project, wait_for
 
 REFUSED = "Another Snakemake is running on bench/r (process "
 
 
 def status(project: Project) -> str:
-    command = [sys.executable, "-m", "lensbench.workflow.status", "--folder", "bench/r"]
-    return subprocess.run(command, cwd=project.folder, capture_output=True, text=True, check=True).stdout
+    return run_module("lensbench.workflow.status", "--folder", "bench/r", cwd=project.folder).stdout
 
 
 def test_a_second_snakemake_on_one_run_is_refused_in_a_sentence_and_one_beside_it_is_not(project: Project) -> None:

@@ -6,8 +6,6 @@ import json
 import math
 import re
 import shutil
-import subprocess
-import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from fractions import Fraction
@@ -32,6 +30,7 @@ from lensbench.results.compare.runs import FinishedRun, read_runs, shared_tasks
 from lensbench.results.compare.settings import changed_settings, notices
 from lensbench.scores.intervals import estimate
 from lensbench.scores.run_tables import Tables
+from programs import run_module
 
 Sides = tuple[Fraction | float | None, Fraction | float | None]
 HOSTILE = "</script><script>alert(1)</script><img src=x onerror=alert(2)>\"'`|"
@@ -402,11 +401,7 @@ def folders(tmp_path_factory: pytest.TempPathFactory) -> list[Path]:
 
 @pytest.mark.slow
 def test_the_program_writes_two_files_and_prints_the_table(folders: list[Path], tmp_path: Path) -> None:
-    command = [
-        sys.executable, "-P", "-m", "lensbench.results.compare.compare", *map(str, folders), "--output",
-        str(tmp_path / "o"),
-    ]  # fmt: skip
-    printed = subprocess.run(command, capture_output=True, text=True, check=True).stdout
+    printed = run_module("lensbench.results.compare.compare", *folders, "--output", tmp_path / "o").stdout
     assert "| b less a |" in printed
     files = {path.name: path.read_text() for path in (tmp_path / "o").iterdir()}
     assert sorted(files) == ["comparison.json", "comparison.md"]
@@ -462,8 +457,7 @@ def test_the_same_answers_under_other_judges_are_another_run(folders: list[Path]
 
 
 def test_the_program_ends_with_a_message_and_no_traceback(folders: list[Path], tmp_path: Path) -> None:
-    command = [sys.executable, "-P", "-m", "lensbench.results.compare.compare", str(folders[0]), str(tmp_path)]
-    ended = subprocess.run(command, capture_output=True, text=True, check=False)
+    ended = run_module("lensbench.results.compare.compare", folders[0], tmp_path)
     assert ended.returncode == 1
     assert ended.stderr.startswith("error: ")
     assert "Traceback" not in ended.stderr

@@ -167,8 +167,8 @@ def test_a_harm_that_does_not_hold_may_still_be_a_no_go() -> None:
 
 
 def test_a_reading_without_spread_counts_with_its_delta() -> None:
-    best = over(dict.fromkeys(differences_around(0, 0), 0.3))
-    assert gate(found(-0.02, 0.05), readings=[Reading(ReasonKind.LOST_RUNS, best, best)]).reasons
+    for best in (over(dict.fromkeys(differences_around(0, 0), 0.3)), over({"only": 0.3})):
+        assert gate(found(-0.02, 0.05), readings=[Reading(ReasonKind.LOST_RUNS, best, best)]).reasons
 
 
 @pytest.mark.parametrize("differences", [{}, {"a": 0.5}])

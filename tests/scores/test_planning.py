@@ -3,7 +3,6 @@ from __future__ import annotations
 import math
 import shutil
 import subprocess
-import sys
 from pathlib import Path
 
 import pytest
@@ -16,6 +15,7 @@ from lensbench.scores.power import Spread, detectable, repositories_needed, spli
 from lensbench.scores.sample_size import Needs, plan_text, read_pilot
 from lensbench.scores.saving import tasks_for_no_worse
 from lensbench.scores.sequential import SHARE
+from programs import run_module
 
 
 @pytest.mark.parametrize(("sd", "for_10", "for_5", "for_5_at_90"), [
@@ -85,10 +85,9 @@ def test_numbers_that_mean_nothing_are_refused_by_name(wrong: dict[str, float]) 
 
 @pytest.mark.slow
 def test_the_program_prints_the_tables() -> None:
-    command = [sys.executable, "-m", "lensbench.scores.sample_size", "--sd", "25", "--effect", "10"]
-    done = subprocess.run(command, capture_output=True, text=True, check=True)
-    assert "| 1 | 25.0 | 52 |" in done.stdout
-    failed = subprocess.run([*command, "--power", "80"], capture_output=True, text=True)
+    words = ("--sd", 25, "--effect", 10)
+    assert "| 1 | 25.0 | 52 |" in size(*words).stdout
+    failed = size(*words, "--power", 80)
     assert (failed.returncode, failed.stderr) == (1, "error: --power is 80; write a number between 0.5 and 1\n")
 
 
@@ -112,8 +111,7 @@ def piloted(folder: Path, trials: int = 1) -> Bench:
 
 
 def size(*arguments: object) -> subprocess.CompletedProcess[str]:
-    command = [sys.executable, "-m", "lensbench.scores.sample_size", *map(str, arguments)]
-    return subprocess.run(command, capture_output=True, text=True, check=False)
+    return run_module("lensbench.scores.sample_size", *arguments)
 
 
 @pytest.mark.slow

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import shutil
-import subprocess
 import sys
 from datetime import UTC, datetime
 from pathlib import Path
@@ -20,6 +19,7 @@ from lensbench.core.errors import UserError
 from lensbench.plan.task_files import read_scenarios
 from lensbench_tasks.changes.suites import Moment, suite_of
 from lensbench_tasks.changes.swebench import Refused, read_instance
+from programs import run_module
 from stock import commit, git, write
 
 __all__ = ["image"]
@@ -50,8 +50,8 @@ def shop(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def generate(*arguments: str, fails: bool = False) -> str:
-    command = [sys.executable, "-P", "-m", "lensbench_tasks.generate", "--kind", "change", "--command", PYTEST]
-    done = subprocess.run([*command, "--environment", ":", *arguments], capture_output=True, text=True)
+    given = ("--kind", "change", "--command", PYTEST, "--environment", ":")
+    done = run_module("lensbench_tasks.generate", *given, *arguments)
     assert bool(done.returncode) == fails, done.stderr
     return done.stderr if fails else done.stdout
 
@@ -306,10 +306,8 @@ def test_files_that_the_project_s_own_command_starts_are_tests(tmp_path: Path, m
         "test('sum', () => assert.equal(total([1, 2]), 3));\ntest('number', () => assert.ok(total([1])));\n"
     )
     commit(folder, "Fix the total: one too many", {"cart.js": cart.replace(", 1)", ", 0)"), "test/basic.js": tests})
-    command = [sys.executable, "-P", "-m", "lensbench_tasks.generate", "--kind", "change", "--repo", "shop"]
-    done = subprocess.run(
-        [*command, "--count", "1", "--environment", ":", "--output", "shop.yaml"], capture_output=True, text=True
-    )
+    given = ("--kind", "change", "--repo", "shop", "--count", 1, "--environment", ":", "--output", "shop.yaml")
+    done = run_module("lensbench_tasks.generate", *given)
     assert done.returncode == 0, done.stderr
     (task,) = read_scenarios(["shop.yaml"]).tasks
     assert isinstance(task, ChangeTask)

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 
 from lensbench.core.tasks import Category, Criterion, Task
 from lensbench_tasks.check import Checked, check, exchanged, fact_of, negated
+from programs import run_module
 
 TASKS = """\
 tasks:
@@ -82,16 +81,11 @@ def test_a_fact_is_stated_and_denied() -> None:
     assert negated("the class Cart") == "It is wrong that it is the class Cart"
 
 
-def lensbench(*arguments: str, cwd: Path) -> subprocess.CompletedProcess[str]:
-    command = [sys.executable, "-P", "-m", "lensbench", "check", *arguments]
-    return subprocess.run(command, capture_output=True, text=True, check=False, cwd=cwd)
-
-
 def test_the_program_prints_a_table_writes_a_page_and_fails_for_dead_criteria(tmp_path: Path) -> None:
     (tmp_path / "set.yaml").write_text(TASKS)
     (tmp_path / "answers").mkdir()
     (tmp_path / "answers" / "cart-with.md").write_text("`Cart.limit` is 40.")
-    done = lensbench("set.yaml", "--answers", "answers", cwd=tmp_path)
+    done = run_module("lensbench", "check", "set.yaml", "--answers", "answers", cwd=tmp_path)
     assert done.returncode == 1
     assert done.stderr == "error: dead or given away: cart 2, cart 3\n"
     assert "4 of 5 criteria have findings; open set.check.html" in done.stdout
@@ -103,5 +97,5 @@ def test_the_program_prints_a_table_writes_a_page_and_fails_for_dead_criteria(tm
 def test_a_folder_without_answers_is_named(tmp_path: Path) -> None:
     (tmp_path / "set.yaml").write_text(TASKS)
     (tmp_path / "empty").mkdir()
-    done = lensbench("set.yaml", "--answers", "empty", cwd=tmp_path)
+    done = run_module("lensbench", "check", "set.yaml", "--answers", "empty", cwd=tmp_path)
     assert (done.returncode, "has no answer to a task of the set" in done.stderr) == (1, True)

@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import os
-import subprocess
-import sys
 import tempfile
 from functools import cache
 from pathlib import Path
@@ -21,6 +18,7 @@ from lensbench.judging.judges.normalising import normalise
 from lensbench.plan.task_files import read_scenarios
 from lensbench_tasks.drafting import draft, with_drafts
 from lensbench_tasks.drafting.__main__ import doubts, render
+from programs import run_module
 
 ROOT = Path(__file__).resolve().parents[2]
 KINDS = get_args(DraftKind)
@@ -145,12 +143,6 @@ def test_scores_by_drafts_are_close_to_the_authors(kind: DraftKind, error: int, 
     assert abs(drafts.bias) < abs(tokens.bias)
 
 
-def run_program(*arguments: str) -> subprocess.CompletedProcess[str]:
-    command = [sys.executable, "-P", "-m", "lensbench_tasks.drafting", *arguments]
-    environment = {**os.environ, "PYTHONPATH": str(ROOT / "scripts")}
-    return subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
-
-
 @pytest.mark.slow
 def test_several_sets_become_a_file_each(tmp_path: Path) -> None:
     sets = [tmp_path / name / "set.md" for name in ("one", "two")] + [tmp_path / "three.md"]
@@ -164,9 +156,10 @@ def test_several_sets_become_a_file_each(tmp_path: Path) -> None:
         ([first, third, "--output", f"{output}.yaml"], "several sets need a folder"),
         ([first, first], "would be written twice"),
     ):
-        refused = run_program(*wrong, *([] if "--output" in wrong else ["--output", str(output)]))
+        place = [] if "--output" in wrong else ["--output", output]
+        refused = run_module("lensbench_tasks.drafting", *wrong, *place)
         assert (refused.returncode, told in refused.stderr, output.exists()) == (1, True, False), refused.stderr
-    done = run_program(first, third, "--output", str(output))
+    done = run_module("lensbench_tasks.drafting", first, third, "--output", str(output))
     assert (done.returncode, done.stderr, done.stdout.count("4 criteria with strict drafts")) == (0, "", 2)
     made = [str(output / name) for name in ("set.yaml", "three.yaml")]
     assert [task.id for task in read_scenarios(made, imported=True).tasks] == ["di-exp-00", "di-exp-02"]
@@ -175,7 +168,7 @@ def test_several_sets_become_a_file_each(tmp_path: Path) -> None:
 def test_the_program_writes_a_set_that_is_read_back_with_its_drafts(tmp_path: Path) -> None:
     (tmp_path / "set.md").write_text(MARKDOWN)
     output = tmp_path / "set.yaml"
-    done = run_program(str(tmp_path / "set.md"), "--kind", "lenient", "--output", str(output))
+    done = run_module("lensbench_tasks.drafting", tmp_path / "set.md", "--kind", "lenient", "--output", output)
     assert (done.returncode, done.stderr) == (0, "")
     assert "4 criteria with lenient drafts" in done.stdout
     (task,) = read_scenarios([str(output)], imported=True).tasks
@@ -188,7 +181,7 @@ def test_the_program_writes_a_set_that_is_read_back_with_its_drafts(tmp_path: Pa
 
 def test_the_program_never_writes_over_a_file(tmp_path: Path) -> None:
     (tmp_path / "set.md").write_text(MARKDOWN)
-    done = run_program(str(tmp_path / "set.md"), "--output", str(tmp_path / "set.md"))
+    done = run_module("lensbench_tasks.drafting", str(tmp_path / "set.md"), "--output", str(tmp_path / "set.md"))
     assert done.returncode == 1
     assert done.stderr.startswith("error: ")
     assert "give another name" in done.stderr
@@ -197,7 +190,7 @@ def test_the_program_never_writes_over_a_file(tmp_path: Path) -> None:
 
 def test_a_set_with_mistakes_is_one_message(tmp_path: Path) -> None:
     (tmp_path / "set.yaml").write_text("tasks: [{id: X}]")
-    done = run_program(str(tmp_path / "set.yaml"), "--output", str(tmp_path / "o.yaml"))
+    done = run_module("lensbench_tasks.drafting", str(tmp_path / "set.yaml"), "--output", str(tmp_path / "o.yaml"))
     assert done.returncode == 1
     assert "Traceback" not in done.stderr
     assert not (tmp_path / "o.yaml").exists()

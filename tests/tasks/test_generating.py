@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
@@ -16,13 +14,12 @@ from lensbench_tasks.files import render_set, set_value
 from lensbench_tasks.generate import generate
 from lensbench_tasks.review_page import render_review
 from lensbench_tasks.settings import Settings
+from programs import run_module
 from stock import git, with_history, write_stock
 
 
 def run(*arguments: str, fails: bool = False) -> str:
-    done = subprocess.run(
-        [sys.executable, "-P", "-m", "lensbench_tasks.generate", *arguments], capture_output=True, text=True
-    )
+    done = run_module("lensbench_tasks.generate", *arguments)
     assert bool(done.returncode) == fails, done.stderr
     return done.stderr if fails else done.stdout
 
@@ -38,9 +35,7 @@ def test_a_set_is_written_pinned_and_proven(stock: Path) -> None:
     tasks = read_scenarios(["sets/stock.yaml"]).tasks
     assert {task.repository for task in tasks} == {Git(git="stock", revision=git(stock, "rev-parse", "HEAD"))}
     assert all(criterion.proofs for task in tasks for criterion in task.criteria)
-    proven = subprocess.run(
-        [sys.executable, "-m", "lensbench_tasks.proofs", "sets/stock.yaml"], capture_output=True, text=True
-    )
+    proven = run_module("lensbench_tasks.proofs", "sets/stock.yaml")
     assert "all proofs are correct" in proven.stdout
     review = Path("sets/stock.review.html").read_text(encoding="utf-8")
     assert f"{len(tasks)} of 6 tasks that were wanted" in review

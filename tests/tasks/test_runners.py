@@ -6,7 +6,6 @@ import json
 import os
 import shutil
 import subprocess
-import sys
 from pathlib import Path
 
 import pytest
@@ -14,6 +13,7 @@ import pytest
 from lensbench.agents.sandbox import find_sandbox
 from lensbench.changes.task import ChangeTask
 from lensbench.plan.task_files import read_scenarios
+from programs import run_module
 from stock import git
 
 SANDBOX = find_sandbox({"mode": "auto", "visible": [], "hidden": []})
@@ -86,11 +86,8 @@ def test_a_runner_s_tests_prove_a_fix(
         git(folder, "add", "--all")
         git(folder, "commit", "--quiet", "--message", message)
     monkeypatch.chdir(tmp_path)
-    command = [sys.executable, "-P", "-m", "lensbench_tasks.generate", "--kind", "change", "--repo", "sums"]
-    done = subprocess.run(
-        [*command, "--count", "1", "--timeout", "300", "--settings", json.dumps(settings), "--output", "sums.yaml"], capture_output=True,
-        text=True,
-    )  # fmt: skip
+    given = ("--kind", "change", "--repo", "sums", "--count", 1, "--timeout", 300, "--settings", json.dumps(settings))
+    done = run_module("lensbench_tasks.generate", *given, "--output", "sums.yaml")
     assert done.returncode == 0, done.stderr
     (task,) = read_scenarios(["sums.yaml"]).tasks
     assert isinstance(task, ChangeTask)

@@ -18,6 +18,7 @@ from lensbench.core.errors import UserError
 from lensbench.core.system.places import ROOT
 from lensbench.core.system.program import benchmark, only_benchmark
 from lensbench.workflow.launch import check_names, copy_demo, move_caches, snakemake_options, with_tasks
+from programs import run_module
 
 CORES = "an option cannot be read (Error parsing number of cores (--cores, -c): must be integer or 'all')"
 UNREAD = "Invalid config definition: Config entries have to be defined as name=value pairs."
@@ -25,8 +26,7 @@ VERBS = [name for group in all_verbs().values() for name in group]
 
 
 def lensbench(*arguments: str, folder: Path = ROOT) -> subprocess.CompletedProcess[str]:
-    command = [sys.executable, "-P", "-m", "lensbench", *arguments]
-    return subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False, timeout=60)
+    return run_module("lensbench", *arguments, cwd=folder)
 
 
 def tree(folder: Path) -> list[Path]:

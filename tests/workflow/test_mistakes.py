@@ -7,8 +7,6 @@ from __future__ import annotations
 
 import os
 import re
-import subprocess
-import sys
 import tempfile
 from collections.abc import Callable
 from pathlib import Path
@@ -21,6 +19,7 @@ from lensbench.core.system.places import ROOT
 from lensbench.core.system.terminal import printable_lines
 from lensbench.plan.reading import insist_on_config, load_config
 from lensbench.plan.task_files import read_scenarios
+from programs import run_module
 
 PAGE = ROOT / "docs" / "reference" / "messages.md"
 SHOWN = "/projects/shop"
@@ -140,8 +139,7 @@ def answer(change: Change, folder: Path) -> str:
 
 def said(arguments: list[str], folder: Path) -> str:
     """What the command says in an empty folder."""
-    command = [sys.executable, "-P", "-m", "lensbench", *arguments]
-    ended = subprocess.run(command, cwd=folder, stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False)
+    ended = run_module("lensbench", *arguments, cwd=folder)
     assert ended.returncode == 1
     return shown(ended.stderr.strip(), folder)
 

@@ -16,14 +16,14 @@ from lensbench.core.system.places import ROOT
 from lensbench.plan.reading import load_config
 from lensbench.workflow.prices import estimate
 from lensbench.workflow.setup import KINDS, Wishes, config_text, cure, earlier, mcp_file
+from programs import run_module
 from terminal import type_into
 
 FLAGS = ("--name", "mine", "--mcp", "true", "--agent", "offline", "--repo", "")
 
 
 def starting(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
-    command = [sys.executable, "-P", "-m", "lensbench.workflow.setup", *arguments]
-    return subprocess.run(command, cwd=folder, stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False)
+    return run_module("lensbench.workflow.setup", *arguments, cwd=folder)
 
 
 @pytest.mark.slow
