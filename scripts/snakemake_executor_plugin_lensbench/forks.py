@@ -67,7 +67,7 @@ def main() -> None:
         command, *rest = json.loads(line)
         if command[0] not in sys.modules:
             with suppress(Exception):  # the child fails in the same way, and reports it
-                import_module(command[0]).preload()
+                import_module(command[0]).preload(command[1:])
             gc.collect()
             gc.freeze()  # otherwise the first collection in each child would touch, and so copy, all of it
         with held_signals():

@@ -495,7 +495,7 @@ def test_a_run_that_kills_its_job_while_it_is_checked_is_repeated_until_it_is_gi
 
 def test_what_a_run_needs_is_loaded_before_it_is_forked_off(bench: Path) -> None:
     program = (
-        "import sys, snakemake_executor_plugin_lensbench.forks; from lensbench.runs.run import preload; preload()\n"
+        "import sys, snakemake_executor_plugin_lensbench.forks; from lensbench.runs.run import preload; preload(sys.argv[1:])\n"
         "import psutil, psutil._psposix, glob, pwd; loaded = {*sys.modules}  # for what an agent leaves behind on a busy machine\n"
         "from lensbench.runs.run import main; main(); print('later:', *{*sys.modules} - loaded)"
     )

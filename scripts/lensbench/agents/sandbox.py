@@ -15,7 +15,9 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
+from functools import cache
 from pathlib import Path
 from typing import Any, Final
 
@@ -64,7 +66,7 @@ class Sandbox:
     """Hosts that agents may reach besides the model's endpoint and the declared servers."""
     shared_network: str = ""
     """Why agents share the machine's network; empty when they have their own."""
-    limits: Mapping[str, Any] = field(default_factory=lambda: DEFAULT_LIMITS)
+    limits: Mapping[str, Any] = field(default_factory=lambda: DEFAULT_LIMITS, hash=False)
     """The `limits` of the config."""
     same_path: bool = False
     """The workspace has the same path inside and outside, because a daemon outside is given that path."""
@@ -209,28 +211,32 @@ def _bubblewrap(settings: SandboxSettings) -> Sandbox:
     limits = {**DEFAULT_LIMITS, **settings.get("limits", {})}
     hosts, same_path = tuple(settings.get("hosts", ())), settings.get("same_path", False)
     sandbox = Sandbox("", "", program, shown, secret, hosts, shared, limits, same_path)
-    said = _try(sandbox)
-    if said.returncode and not shared:
-        open_to_all = replace(sandbox, shared_network="this machine allows no separate network")
-        again = _try(open_to_all)
-        sandbox, said = (open_to_all, again) if not again.returncode else (sandbox, said)
-    if said.returncode:
-        return Sandbox(reason=" ".join(said.stderr.split()) or f"{program} ended with {said.returncode}")
-    return replace(sandbox, name=said.stdout.strip())
-
-
-def _try(sandbox: Sandbox) -> subprocess.CompletedProcess[str]:
-    """Runs bubblewrap's version command in the sandbox that agents get."""
     try:
-        with private_folder() as private:
-            os.mkdir(os.path.join(private, "tmp"))
-            network, version = Network(shared=sandbox.shared_network), (sandbox.program, "--version")
-            argv = _start(sandbox, private, (), network, version, ["--remount-ro", "/"])
-            return subprocess.run(
+        return replace(sandbox, name=_try(sandbox))
+    except OSError as error:
+        if not shared:
+            open_to_all = replace(sandbox, shared_network="this machine allows no separate network")
+            with suppress(OSError):
+                return replace(open_to_all, name=_try(open_to_all))
+        return Sandbox(reason=str(error))
+
+
+@cache  # once for all runs that are forked from one process
+def _try(sandbox: Sandbox) -> str:
+    """The version of bubblewrap, which says it in the sandbox that agents get. Raises OSError when it does not."""
+    with private_folder() as private:
+        os.mkdir(os.path.join(private, "tmp"))
+        network, version = Network(shared=sandbox.shared_network), (sandbox.program, "--version")
+        argv = _start(sandbox, private, (), network, version, ["--remount-ro", "/"])
+        try:
+            process = subprocess.run(
                 argv, stdin=subprocess.DEVNULL, capture_output=True, encoding="utf-8", errors="replace", timeout=TRIAL_S
             )
-    except (OSError, subprocess.TimeoutExpired) as error:
-        return subprocess.CompletedProcess([], 1, "", f"{sandbox.program}: {error}")
+        except (OSError, subprocess.TimeoutExpired) as error:
+            raise OSError(f"{sandbox.program}: {error}") from None
+    if process.returncode:
+        raise OSError(" ".join(process.stderr.split()) or f"{sandbox.program} ended with {process.returncode}")
+    return process.stdout.strip()
 
 
 def _start(

@@ -11,6 +11,7 @@ import json
 import os
 import sys
 import time
+from collections.abc import Sequence
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -160,12 +161,13 @@ def read_job(folder: Path, run: RunId, gate_s: float, grace_s: float = GRACE_S, 
         raise UserError(f"{folder} has no plan for {run.stem} ({error}); start Snakemake, which writes it") from None
 
 
-def preload() -> None:
-    """Imports all adapters, one of which the run will need, and looks once for what every sandbox hides."""
+def preload(arguments: Sequence[str]) -> None:
+    """Imports all adapters, one of which the run will need, and tries the sandbox once for the runs of a start."""
     for kind in known_kinds():
         if kind != "none":
             load_adapter(kind)
-    find_sandbox({"mode": "auto", "visible": [], "hidden": []})
+    folder = Path(arguments[arguments.index("--folder") + 1])
+    find_sandbox(json.loads(RunFolder(folder).plan.read_text(encoding="utf-8"))["sandbox"])
 
 
 def main() -> None:
