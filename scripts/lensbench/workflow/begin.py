@@ -14,7 +14,7 @@ from pathlib import Path
 from lensbench.core.errors import UserError
 from lensbench.core.records import from_json, sha256
 from lensbench.core.run_folder import RunFolder
-from lensbench.core.store import DISCARD, RECORD, Entry, all_entries, journal_of, show, stale_views, withdraw
+from lensbench.core.store import DISCARD, RECORD, Entry, Store, all_entries, journal_of, show, stale_views, withdraw
 from lensbench.core.system.claim import claim
 from lensbench.core.system.clock import date_back
 from lensbench.core.system.files import note_checksum, read_checksums, write_atomic, write_json
@@ -23,37 +23,43 @@ from lensbench.workflow.damage import FOREIGN, Damage, FolderCheck, read_index, 
 from lensbench.workflow.schedule import Schedule
 
 
-def begin(schedule: Schedule) -> None:
-    """Claims the run folder, and repairs wrong timestamps and damaged files.
+def begin(schedule: Schedule, is_dry: bool = False) -> Store:
+    """Claims the run folder, and repairs wrong timestamps and damaged files; returns its store. A dry run changes
+    nothing, and reports the damaged files.
 
     Raises UserError when another Snakemake is running on it, and for damage that cannot be repaired.
     """
     folder = schedule.folder
-    claim(folder)
-    RunFolder(folder).checksums.touch()
-    RunFolder(folder).attempts.mkdir(exist_ok=True)
-    if not RunFolder(folder).preflight.exists():  # rules have it as an input, but not every start writes it
-        write_json(RunFolder(folder).preflight, {})
+    if not is_dry:
+        claim(folder)
+        RunFolder(folder).checksums.touch()
+        RunFolder(folder).attempts.mkdir(exist_ok=True)
+        if not RunFolder(folder).preflight.exists():  # rules have it as an input, but not every start writes it
+            write_json(RunFolder(folder).preflight, {})
     check = FolderCheck(folder, read_index(folder), schedule.own)
-    date_back(folder, {name: modified for name, (_, modified, _) in check.whole.items()})
+    if not is_dry:
+        date_back(folder, {name: modified for name, (_, modified, _) in check.whole.items()})
     for damage in check.damages:
-        _say(f"{folder / damage.name} is damaged ({damage.why}): {_repair(schedule, damage)}")
+        repair = "a start repairs it, which may add jobs to this list" if is_dry else _repair(schedule, damage)
+        _say(f"{folder / damage.name} is damaged ({damage.why}): {repair}")
+    if is_dry:
+        return check.store
     write_index(folder, check)
+    return dict(all_entries(folder)) if check.damages else check.store
 
 
 def follow_store(schedule: Schedule, is_dry: bool) -> None:
     """Brings journals and views in line with the store, which others may have changed; says which runs a start repeats,
     and which answers come back. A dry run only says so."""
-    store = dict(all_entries(schedule.folder))
     if not is_dry:
-        recorded = [(stem, entry) for stem, made in store.items() for entry in made if RECORD in entry.files]
+        recorded = [(stem, entry) for stem, made in schedule.store.items() for entry in made if RECORD in entry.files]
         _count_foreign(schedule.folder, recorded)
         _write_journals(schedule, recorded)
         plan = RunFolder(schedule.folder).plan
         if plan.exists() and not Path(schedule.plan_mark).exists():
             os.utime(plan, (1, 1))  # of other settings: any target rewrites it
     find = stale_views if is_dry else withdraw
-    for run in find(schedule.folder, schedule.runs, schedule.max_rounds, store):
+    for run in find(schedule.folder, schedule.runs, schedule.max_rounds, schedule.store):
         _say(f"{run.stem}: its answer does not count in {RunFolder(schedule.folder).attempts}; a start repeats it")
     if names := [run.stem for run in schedule.missing_runs if not schedule.needs_agent(run)]:
         _say(
@@ -86,13 +92,6 @@ def _count_foreign(folder: Path, recorded: list[tuple[str, Entry]]) -> None:
             if record.source == "run" and not is_list_lost:
                 spend(folder, runs=1, hours=(record.attempt.duration_s or 0) / 3600, usd=record.outcome.cost_usd or 0)
             note_checksum(folder, name, content)
-
-
-def foretell(schedule: Schedule) -> None:
-    """Reports damaged files and changes nothing: for a dry run."""
-    for damage in FolderCheck(schedule.folder, read_index(schedule.folder), schedule.own).damages:
-        name = schedule.folder / damage.name
-        _say(f"{name} is damaged ({damage.why}): a start repairs it, which may add jobs to this list")
 
 
 def _say(text: str) -> None:

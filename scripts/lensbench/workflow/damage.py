@@ -48,11 +48,12 @@ class FolderCheck:
         self._own = own
         self.known = known or {}
         self._noted = read_checksums(folder)
+        self.store = dict(all_entries(folder))
         self.whole: dict[str, list[int]] = {}
         self.damages = [*self._attempts(), *self._derived()]
 
     def _attempts(self) -> Iterator[Damage]:
-        for stem, attempts in all_entries(self.folder):
+        for stem, attempts in self.store.items():
             recorded = (entry for entry in attempts if RECORD in entry.files)
             damages = [damage for entry in recorded if (damage := self._damage(stem, entry))]
             yield from damages

@@ -9,7 +9,7 @@ from typing import Any
 
 from lensbench.core.errors import UserError, did_you_mean
 from lensbench.core.run_folder import RunFolder
-from lensbench.core.store import all_entries
+from lensbench.core.store import Store, all_entries
 from lensbench.plan import freeze as planning
 from lensbench.plan.config import Config
 from lensbench.plan.dated_runs import AUTO, dated_run
@@ -21,11 +21,11 @@ from lensbench.workflow.schedule import Schedule
 
 
 def read_schedule(
-    given: Mapping[str, Any], files: Iterable[str], prepare: Callable[[Schedule], None] | None = None
+    given: Mapping[str, Any], files: Iterable[str], prepare: Callable[[Schedule], Store] | None = None
 ) -> Schedule:
     """The schedule for a config as Snakemake merged it from `files` and the command line.
 
-    `prepare` is called with the run folder before anything in it is read.
+    `prepare` is called with the run folder before anything in it is read, and returns its store.
 
     Raises UserError for every error in config and task sets, and when the experiment's settings changed after the
     first valid run.
@@ -46,8 +46,7 @@ def read_schedule(
     if not config.makes_benchmark:
         return schedule
     refuse_old_layout(schedule.folder)
-    if prepare:
-        prepare(schedule)
+    schedule = replace(schedule, store=prepare(schedule) if prepare else dict(all_entries(schedule.folder)))
     accepted_before = accepted_plans(schedule.folder)
     if not accepted_before:
         return schedule
@@ -55,7 +54,7 @@ def read_schedule(
     found, named = planning.changes(old, plan), list(old["accepted_changes"])
     for other in merged:
         found += [change for change in planning.changes(other, plan) if change not in [*found, *named]]
-    if not any(attempts[-1].counts for _, attempts in all_entries(schedule.folder)):
+    if not any(attempts[-1].counts for attempts in schedule.store.values()):
         found = []
     elif dealt := planning.dealt_tasks(old, plan):
         schedule = replace(schedule, plan={**plan, "dealt": dealt})

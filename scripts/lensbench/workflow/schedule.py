@@ -7,7 +7,7 @@ import math
 import os
 import random
 from collections.abc import Callable, Set
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property, partial
 from pathlib import Path
 from typing import Any
@@ -18,7 +18,7 @@ from lensbench.core.conditions import compared
 from lensbench.core.frozen_plan import Plan
 from lensbench.core.records import RunId, run_of_stem
 from lensbench.core.run_folder import RunFolder
-from lensbench.core.store import entries, journal_of, run_files, shown_stems, state_of, view_of
+from lensbench.core.store import Store, entries, journal_of, run_files, shown_stems, state_of, view_of
 from lensbench.core.system import backoff
 from lensbench.plan import freeze as planning
 from lensbench.plan.brought import condition_files
@@ -44,6 +44,8 @@ class Schedule:
     accepted: list[str]
     own: Set[str] = frozenset()
     """The user's own files in the run folder, which no rule may write."""
+    store: Store = field(default_factory=dict)
+    """The store as this start found it; empty in a job elsewhere."""
 
     @cached_property
     def folder(self) -> Path:

@@ -11,6 +11,7 @@ import subprocess
 import sys
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
+from functools import partial
 from typing import Any
 
 from snakemake.exceptions import WorkflowError
@@ -61,7 +62,7 @@ def read_start(workflow: Any, module: str | None, config: Mapping[str, Any]) -> 
     settings = f"LENSBENCH_SETTINGS_{module or ''}"  # for the jobs on other machines
     with _one_line():
         if workflow.is_main_process:
-            schedule = read_schedule(config, workflow.configfiles, begin.foretell if is_dry else begin.begin)
+            schedule = read_schedule(config, workflow.configfiles, partial(begin.begin, is_dry=is_dry))
             if schedule.config.makes_benchmark:
                 begin.follow_store(schedule, is_dry)
             _ = schedule.judging.names  # files of people that are damaged are said here
