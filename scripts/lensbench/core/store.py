@@ -168,6 +168,11 @@ def run_files(folder: Path, run: RunId) -> Entry:
     return attempts[-1] if attempts else Entry(RunFolder(folder).attempts / run.stem / "1")
 
 
+def read_records(folder: Path, runs: Iterable[RunId]) -> dict[RunId, Record]:
+    """The newest records of the runs that have one. Raises UserError for a damaged file or a changed answer."""
+    return {run: record for run in runs if (record := run_files(folder, run).read_record(run))}
+
+
 def state_of(attempts: Sequence[Entry], max_rounds: int) -> State:
     """Whether a run counts, from its attempts that have an answer, oldest first. The newest one decides."""
     if not attempts:

@@ -17,12 +17,11 @@ from lensbench.core.numbers import MISSING, rounded, seconds
 from lensbench.core.records import Outcome, Record, RunId
 from lensbench.core.rows import ValidityRow
 from lensbench.core.run_folder import RunFolder
-from lensbench.core.store import run_files
+from lensbench.core.store import read_records, run_files
 from lensbench.core.system.terminal import printable_lines
 from lensbench.core.tables import read_table
 from lensbench.runs.reasons import REASONS
 from lensbench.runs.reports import Report, parse_report
-from lensbench.runs.validity import read_records
 
 NARROWEST = 48
 """The minimum width of an answer, in columns; on narrower terminals answers are shown below each other."""
@@ -45,11 +44,10 @@ class Side(NamedTuple):
 
 def read_sides(folder: Path, plan: Plan, task: str) -> list[Side]:
     """The existing runs of a task, the baseline first."""
-    found = read_records(folder, plan)
     rows = {row["condition"]: row for row in read_table(RunFolder(folder).validity, ValidityRow) if row["task"] == task}
     names = sorted(plan["conditions"], key=lambda name: name != plan["baseline"])
-    runs = [RunId(task, name) for name in names]
-    return [_side(folder, found[run], rows[run.condition]) for run in runs if run in found]
+    records = read_records(folder, (RunId(task, name) for name in names))
+    return [_side(folder, record, rows[run.condition]) for run, record in records.items()]
 
 
 def _side(folder: Path, record: Record, row: ValidityRow) -> Side:

@@ -17,7 +17,7 @@ from lensbench.core.records import Record, RunId, trial_folder
 from lensbench.core.rows import ValidityRow, columns
 from lensbench.core.run_folder import RunFolder
 from lensbench.core.run_status import RunStatus
-from lensbench.core.store import DISCARD, Discard, State, entries, rounds, run_files, state_of
+from lensbench.core.store import DISCARD, Discard, State, entries, read_records, rounds, state_of
 from lensbench.core.system.files import write_atomic
 from lensbench.core.system.program import run_stage
 from lensbench.core.tables import joined, row_of_run, write_table, yes_no
@@ -104,12 +104,6 @@ def _apart(together: list[Record], plan: Plan) -> Iterable[tuple[Record, str, st
         yield from ((record, DiscardReason.WORKSPACE_CHANGED, detail) for record in together)
 
 
-def read_records(folder: Path, plan: Plan) -> dict[RunId, Record]:
-    """The record of every planned run that has one. Raises UserError for a damaged file or a changed answer."""
-    read = ((run, run_files(folder, run).read_record(run)) for run in planned_runs(plan))
-    return {run: record for run, record in read if record}
-
-
 def timing_csv(records: Iterable[Record], mapping: str) -> str:
     """timing.csv in the protocol's form (section 3): a model_mapping row, then `task,condition,duration_s,attempt=N`.
 
@@ -130,8 +124,7 @@ def judge_validity(folder: Path) -> None:
     """Writes validity.csv and runs/timing.csv, and discards in the store what must not count."""
     plan = read_opened_plan(folder)
     attempts = {run: entries(folder, run) for run in planned_runs(plan)}
-    read = ((run, found[-1].read_record(run)) for run, found in attempts.items() if found)
-    records = {run: record for run, record in read if record}
+    records = read_records(folder, attempts)
     standing = {
         run: found[-1].read_discard() for run, found in attempts.items() if found and DISCARD in found[-1].files
     }

@@ -14,7 +14,7 @@ from lensbench.core.records import Record, RunId
 from lensbench.core.rows import DecisionRow, PairRow, ReportRow, ScoreRow, ValidityRow, columns
 from lensbench.core.run_folder import RunFolder
 from lensbench.core.run_status import COUNTING, RunStatus
-from lensbench.core.store import run_files
+from lensbench.core.store import read_records
 from lensbench.core.system.program import run_stage
 from lensbench.core.tables import Cell, items, read_table, run_of_row, write_table, yes_no
 from lensbench.plan.waves import read_opened_plan
@@ -148,9 +148,7 @@ def tools_of_condition(plan: Plan, condition: str, tools: Sequence[str]) -> Sequ
 
 def read_present_records(folder: Path, validity: Iterable[ValidityRow]) -> dict[RunId, Record]:
     """The records of all runs that have one."""
-    runs = (run_of_row(row) for row in validity if row["status"] != RunStatus.MISSING)
-    read = ((run, run_files(folder, run).read_record(run)) for run in runs)
-    return {run: record for run, record in read if record}
+    return read_records(folder, (run_of_row(row) for row in validity if row["status"] != RunStatus.MISSING))
 
 
 def score_all(folder: Path) -> dict[RunId, Record]:
