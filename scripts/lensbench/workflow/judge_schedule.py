@@ -15,7 +15,7 @@ from lensbench.core.tables import read_table
 from lensbench.judging.judges.again import has_failed, note, rounds_of
 from lensbench.plan.config import Config, ModelJudge, judge_names
 from lensbench.plan.names import HUMAN, TESTS
-from lensbench.workflow.resources import Capacity
+from lensbench.workflow.resources import Limits
 
 Claims = dict[str, Callable[[Any], int]]
 """Resource name -> how much of it a job takes, as a function of the job's wildcards."""
@@ -27,7 +27,7 @@ class JudgeSchedule:
 
     config: Config
     folder: Path
-    capacity: Capacity
+    limits: Limits
     change_tasks: Sequence[str]
 
     @cached_property
@@ -68,14 +68,14 @@ class JudgeSchedule:
     @property
     def at_a_time(self) -> int:
         """How many answers model judges may read in parallel within the limits of their services."""
-        return min(self.config.judging.parallel, self.capacity.judges_at_a_time)
+        return min(self.config.judging.parallel, self.limits.judges_at_a_time)
 
     def claims(self) -> Claims:
         """The resources that a judging job takes."""
-        return {resource: partial(self._claim, resource) for resource in self.capacity.resources}
+        return {resource: partial(self._claim, resource) for resource in self.limits.totals}
 
     def _claim(self, resource: str, wildcards: Any) -> int:
-        return self.capacity.judge_claim(resource, wildcards.judge, self.threads(wildcards.judge))
+        return self.limits.judge_claim(resource, wildcards.judge, self.threads(wildcards.judge))
 
     def inputs(self, name: str) -> list[tuple[str, bool]]:
         """The inputs of this judge alone, and whether each may trigger the job: people's verdict files, and the note

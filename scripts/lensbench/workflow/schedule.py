@@ -28,7 +28,7 @@ from lensbench.plan.own_files import place_of_tasks, run_folder
 from lensbench.plan.waves import Wave, opened, waves
 from lensbench.runs.validity import planned_runs
 from lensbench.workflow.judge_schedule import Claims, JudgeSchedule
-from lensbench.workflow.resources import Capacity
+from lensbench.workflow.resources import Limits
 
 SPARE_MIN = 10
 LONGEST_PAUSE_S = backoff.LONGEST_S + 2 * services.LONGEST_S
@@ -207,16 +207,16 @@ class Schedule:
     @cached_property
     def judging(self) -> JudgeSchedule:
         """The judges, and how many answers they read in parallel."""
-        return JudgeSchedule(self.config, self.folder, self._capacity, self.change_tasks)
+        return JudgeSchedule(self.config, self.folder, self._limits, self.change_tasks)
 
     @cached_property
-    def _capacity(self) -> Capacity:
-        return Capacity(self.config, self.folder)
+    def _limits(self) -> Limits:
+        return Limits(self.config, self.folder)
 
     @cached_property
     def resources(self) -> dict[str, int]:
         """Snakemake's resources other than cores; empty without `limits`."""
-        return self._capacity.resources
+        return self._limits.totals
 
     def claims(self, at_once: Callable[[], int]) -> Claims:
         """The resources that a run takes when `at_once` runs may run together."""
@@ -227,7 +227,7 @@ class Schedule:
 
     def claim(self, resource: str, run: RunId, at_once: int) -> int:
         """How much of a resource the run takes."""
-        return self._capacity.claim(resource, run.condition, paired=self.gate_s(run, at_once) > 0)
+        return self._limits.claim(resource, run.condition, paired=self.gate_s(run, at_once) > 0)
 
     @cached_property
     def _places(self) -> dict[str, int]:
@@ -263,7 +263,7 @@ class Schedule:
             return 0.0
         others = (name for name in compared(self.plan) if name != run.condition)
         wanted = [run.condition, *(name for name in others if self.needs_agent(run._replace(condition=name)))]
-        fit = 1 < len(wanted) <= at_once and self._capacity.bears(wanted)
+        fit = 1 < len(wanted) <= at_once and self._limits.bears(wanted)
         return self.config.start_gate.limit_s if fit else 0.0
 
     @property
