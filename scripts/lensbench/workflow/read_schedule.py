@@ -75,9 +75,11 @@ def _check_only(config: Config, scenarios: ScenarioSet) -> None:
 
 def _check_repositories(config: Config, scenarios: ScenarioSet) -> None:
     """Raises UserError for a task whose repository is in a folder that a stage writes to."""
-    paths = ((task.id, path) for task in scenarios.tasks for path in local_paths(task.repository))
+    paths = {path: task.id for task in reversed(scenarios.tasks) for path in local_paths(task.repository)}
     problems = [
-        f"task {task!r}: its repository {problem}" for task, path in paths if (problem := in_the_way(config, path))
+        f"task {task!r}: its repository {problem}"
+        for path, task in paths.items()
+        if (problem := in_the_way(config, path))
     ]
     if problems:
         raise UserError("\n".join(problems))

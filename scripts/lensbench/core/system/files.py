@@ -113,8 +113,8 @@ def read_checksums(folder: Path) -> dict[str, str]:
         text = RunFolder(folder).checksums.read_text(errors="replace", encoding="utf-8")
     except FileNotFoundError:
         return {}
-    lines = text.split("\n")
-    return {line[66:]: line[:64] for line in lines if line[64:66] == "  " and _is_inside(line[66:])}
+    newest = {line[66:]: line for line in text.split("\n")}
+    return {name: line[:64] for name, line in newest.items() if line[64:66] == "  " and _is_inside(name)}
 
 
 def _is_inside(name: str) -> bool:
