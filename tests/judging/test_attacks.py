@@ -32,7 +32,7 @@ from lensbench.agents.start import Said, now
 from lensbench.core.records import Outcome
 from lensbench.core.system.processes import Ended
 from lensbench.core.tasks import Criterion
-from lensbench.judging import ask_models
+from lensbench.judging import judge_agent
 from lensbench.judging.judges import Verdict
 from lensbench.judging.judges.mechanical import judge
 from lensbench.judging.judges.normalising import normalise
@@ -194,7 +194,7 @@ def in_process(credulous: Callable[[str, Path], str], monkeypatch: pytest.Monkey
         answer = credulous(assignment.prompt, Path(assignment.settings["command"][-1]))
         return Said(Outcome(answer=answer), answer, "", now(), Ended(0, False, 0.0), "own", "")
 
-    monkeypatch.setattr(ask_models, "start_agent", ask)
+    monkeypatch.setattr(judge_agent, "start_agent", ask)
 
 
 def differing(found: list[Any], expected: list[Any], attacks: Sequence[Attack] = ATTACKS) -> list[str]:

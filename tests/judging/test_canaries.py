@@ -23,7 +23,7 @@ from lensbench.core.system.files import write_atomic, write_json
 from lensbench.core.system.places import TEMPLATES
 from lensbench.core.system.processes import Ended
 from lensbench.core.tables import read_table
-from lensbench.judging import ask_models
+from lensbench.judging import ask_models, judge_agent
 from lensbench.judging.judges import Verdict
 from lensbench.judging.judges.canaries import COUNT, Canary, canaries
 from lensbench.judging.judges.model import find_evidence, nonce_of
@@ -184,7 +184,7 @@ def test_lenient_superficial_and_strict_judges_are_found_out_and_a_right_one_is_
         reply = fake_judge.reply(behaviour(nonce[1], fact, answer), nonce[1], fact, answer)
         return Said(Outcome(answer=reply), reply, "", now(), Ended(0, False, 0.0), "own", "")
 
-    monkeypatch.setattr(ask_models, "start_agent", ask)
+    monkeypatch.setattr(judge_agent, "start_agent", ask)
     monkeypatch.setattr(ask_models, "back_off", lambda attempts: 0.0)
     folder = court(bench(tasks=tuple(f"t{number}" for number in range(TASKS)), criteria=2), attempts)
     judge_all(folder, "model", 2)

@@ -166,10 +166,9 @@ def _telling_spans(text: str, hidden: Hidden) -> Iterator[Span]:
             fence = found[1]
         elif found and found[1].startswith(fence) and not found[2].strip():
             fence = ""
-        if patterns.may_tell(line):
-            for match in (patterns.names if fence else patterns.talk).finditer(line):
-                if not _is_spared(match[0], hidden.spared):
-                    yield at + match.start(), at + match.end()
+        for match in (patterns.names if fence else patterns.talk).finditer(line):
+            if not _is_spared(match[0], hidden.spared):
+                yield at + match.start(), at + match.end()
         at += len(line)
 
 
@@ -210,9 +209,6 @@ _WORK = (
     rf"\b(?i:{_NUMBER} (?:MCP )?tool[ -](?:calls?|uses|invocations))\b",
 )
 """Durations and call counts of the work: only past tense (`took`), since code "takes" time."""
-
-_FIRST_WORDS = (" I", "Done", "Finished", "Completed", "Answered", "Time", "Elapsed", "Total", "Wall")
-"""Every match of `_WORK` contains one of these."""
 
 
 def _of_conditions(conditions: Iterable[str]) -> tuple[str, ...]:
@@ -262,14 +258,6 @@ class _Patterns(NamedTuple):
     """For code."""
     talk: re.Pattern[str]
     """For prose."""
-    hints: tuple[str, ...]
-    """A fast pre-check: a line without any of these or of `words` has nothing to hide."""
-    words: tuple[str, ...]
-    """As `hints`, but case-sensitive."""
-
-    def may_tell(self, line: str) -> bool:
-        lower = line.lower()
-        return any(hint in lower for hint in self.hints) or any(word in line for word in self.words)
 
 
 @cache
@@ -300,21 +288,7 @@ def _patterns(hidden: Hidden) -> _Patterns:
         figures,
         *_WORK,
     )
-    hints = (
-        *joined,
-        *(each.split()[-1] for each in hidden.talk.phrases if " " in each),
-        *(words_of(name)[0] for name in hidden.talk.figures),
-        "mcp",
-        "tool",
-        "condition",
-        "arm",
-        "took",
-        "spent",
-        *(re.split("[_-]", name.lower())[0] for name in sure),
-    )
-    return _Patterns(
-        re.compile(f"{tell}|{figures}"), re.compile("|".join(prose)), hints, (*_FIRST_WORDS, *sorted(words))
-    )
+    return _Patterns(re.compile(f"{tell}|{figures}"), re.compile("|".join(prose)))
 
 
 def _short(tool: str) -> str:

@@ -6,15 +6,15 @@ As a program it runs the tests on the patch of one run; test runs are cached by 
 from __future__ import annotations
 
 import hashlib
-import json
 import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 
 from lensbench.agents.sandbox import Sandbox, find_sandbox
 from lensbench.changes.environment import Environment, read_environment
-from lensbench.changes.execute import TestRun, Trouble, count_findings, run_tests
+from lensbench.changes.execute import TestRun, count_findings, run_tests
 from lensbench.changes.patches import NOTHING, PatchSize, size_of
 from lensbench.changes.reports import TestResult
 from lensbench.changes.task import EXIT, FIXED, KEPT, ChangeTask, content_bytes, read_task, tests_digest
@@ -24,7 +24,7 @@ from lensbench.core.records import RunId
 from lensbench.core.rows import VerdictRow
 from lensbench.core.run_folder import RunFolder
 from lensbench.core.store import run_files
-from lensbench.core.system.files import locked, read_json, write_json
+from lensbench.core.system.files import locked, read_json, read_typed, write_json
 from lensbench.core.system.program import run_parser, run_program
 from lensbench.core.tasks import Task
 from lensbench.judging.judges import Judgement, Verdict, unjudged
@@ -89,19 +89,6 @@ def tested_file(folder: Path, run: RunId) -> Path:
     return RunFolder(folder).tests / f"{run.stem}.json"
 
 
-def read_tested(path: Path) -> Tested:
-    """The test results in a file. Raises UserError when it cannot be read."""
-    try:
-        value = json.loads(path.read_text(encoding="utf-8"))
-        sizes = {name: PatchSize(**{**value[name], "files": tuple(value[name]["files"])}) for name in _SIZES}
-        return Tested(**{**value, **sizes})
-    except (OSError, ValueError, KeyError, TypeError) as error:
-        raise UserError(f"{path}: cannot be read ({error}); delete it, and the next start judges again") from None
-
-
-_SIZES = ("size", "reference")
-
-
 def judge_patch(
     kept: Path, task: ChangeTask, tree: Path, tree_sha256: str, patch: bytes, sandbox: Sandbox, environment: Environment
 ) -> Tested:
@@ -115,8 +102,8 @@ def judge_patch(
     def _kept_run(path: Path, content: bytes) -> TestRun:
         kept.mkdir(parents=True, exist_ok=True)
         with locked(path.with_name(f".{path.stem}.lock")):  # the runs of a pair often have the same patch
-            if found := _read_run(path):
-                return found
+            with suppress(UserError):  # there is none, or it is damaged
+                return read_typed(path, TestRun)
             made = run_tests(tree, content, task.tests, sandbox, environment)
             if not made.unstarted:
                 write_json(path, asdict(made))
@@ -143,26 +130,13 @@ def _passing_in_both(before: TestRun, after: TestRun, fixed: Sequence[str]) -> t
     return tuple(sorted(passed[0] & passed[1] - set(fixed)))
 
 
-def _read_run(path: Path) -> TestRun | None:
-    """A cached test run; None when there is none, or it is damaged."""
-    try:
-        value = json.loads(path.read_text(encoding="utf-8"))
-        size = PatchSize(**{**value["size"], "files": tuple(value["size"]["files"])})
-        results = {name: TestResult(result) for name, result in value["results"].items()}
-        trouble = Trouble(value["trouble"]) if value["trouble"] else None
-        left_out = tuple(value["left_out"])
-        return TestRun(**{**value, "size": size, "results": results, "left_out": left_out, "trouble": trouble})
-    except (OSError, ValueError, KeyError, TypeError):
-        return None
-
-
 def judge_changes(folder: Path, seen: Iterable[ShownAnswer], tasks: Mapping[str, Task]) -> Iterator[VerdictRow]:
     """The verdicts of the tests on the runs of change tasks."""
     for shown in seen:
         numbers = {each.text: number for number, each in enumerate(tasks[shown.run.task].criteria, 1)}
         if not {FIXED, KEPT} <= numbers.keys():
             continue
-        tested = read_tested(tested_file(folder, shown.run))
+        tested = read_typed(tested_file(folder, shown.run), Tested)
         for text, (verdict, reason) in zip((FIXED, KEPT), tested.verdicts, strict=True):
             judgement = Judgement(verdict, "", None, reason)
             if tested.unstarted:

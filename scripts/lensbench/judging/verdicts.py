@@ -74,8 +74,8 @@ def _rows(
         return human.judge(folder, name, seen, tasks)
     from lensbench.judging.ask_models import judge_by_model
 
-    given = judge_by_model(folder, plan, _model_judge(plan, name), tasks, seen, parallel, ask)
-    return (verdict_row(shown, number, name, *each) for shown, number, each in given)
+    outcomes = judge_by_model(folder, plan, _model_judge(plan, name), tasks, seen, parallel, ask)
+    return (outcome.row(shown, number, name) for shown, number, outcome in outcomes)
 
 
 def _model_judge(plan: Plan, name: str) -> PlannedJudge:

@@ -11,7 +11,8 @@ from lensbench.core.conditions import treatments
 from lensbench.core.frozen_plan import Plan
 from lensbench.core.numbers import mean
 from lensbench.core.records import RunId
-from lensbench.judging.changes import Tested, read_tested, tested_file
+from lensbench.core.system.files import read_typed
+from lensbench.judging.changes import Tested, tested_file
 from lensbench.results.results_file import Changes, ChangesOfCondition
 from lensbench.scores.complete_tasks import Pair, mcnemar
 from lensbench.scores.run_tables import Tables
@@ -20,7 +21,7 @@ from lensbench.scores.run_tables import Tables
 def changes_view(folder: Path, tables: Tables) -> Changes[Fraction]:
     """By condition how many runs are resolved, and by treatment McNemar's test; empty without change tasks."""
     files = {record.run: tested_file(folder, record.run) for record in tables.valid if record.patch_sha256}
-    tested = {run: read_tested(file) for run, file in files.items() if file.exists()}
+    tested = {run: read_typed(file, Tested) for run, file in files.items() if file.exists()}
     judged = {run: each for run, each in tested.items() if not each.unstarted}
     if not tested:
         return {}

@@ -9,7 +9,8 @@ from typing import NamedTuple
 from lensbench.changes.task import content_bytes, read_task, task_file
 from lensbench.core.records import RunId
 from lensbench.core.store import run_files
-from lensbench.judging.changes import read_tested, tested_file
+from lensbench.core.system.files import read_typed
+from lensbench.judging.changes import Tested, tested_file
 
 
 class TestedChange(NamedTuple):
@@ -51,7 +52,7 @@ def change_of(folder: Path, run: RunId) -> TestedChange | None:
     patch, file = run_files(folder, run).patch, tested_file(folder, run)
     if not (patch.exists() and file.exists()):
         return None
-    tested = read_tested(file)
+    tested = read_typed(file, Tested)
     results = {**tested.fixed, **tested.kept}
     problem = tested.unstarted or tested.problem
     return TestedChange(_lines(patch.read_bytes()), results, problem, tested.left_out, tested.output, tested.lint)

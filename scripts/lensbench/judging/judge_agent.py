@@ -1,0 +1,133 @@
+"""Starts the agent of a model judge with a prompt, in an empty workspace, without tools and servers."""
+
+from __future__ import annotations
+
+import json
+import os
+import time
+from concurrent.futures import ProcessPoolExecutor
+from dataclasses import dataclass
+from functools import cache
+from multiprocessing import get_context
+from pathlib import Path
+
+from lensbench.agents import Assignment, secret_names
+from lensbench.agents.prices import Prices, priced
+from lensbench.agents.sandbox import Place, Sandbox, find_sandbox
+from lensbench.agents.services import service_of, tell, wait_for
+from lensbench.agents.start import Said, start_agent
+from lensbench.core.conditions import NO_SERVERS
+from lensbench.core.errors import UserError
+from lensbench.core.frozen_plan import AgentSettings, BudgetSettings, Plan, PlannedJudge, SandboxSettings
+from lensbench.core.records import Outcome
+from lensbench.core.system.private_folders import private_folder
+from lensbench.core.system.processes import adopt_orphans, die_with_parent
+from lensbench.core.system.redaction import Redactor
+from lensbench.runs.budget import check_budget, spend
+from lensbench.runs.reasons import Expectation, is_refused, reason_of
+
+_UNIMPORTANT = {"retries", "timeout_s", "max_turns", "mcp_start_s", "pass_env", "token_env", "tools", "tool_search"}
+"""Settings of a judge's agent that do not affect its verdicts."""
+
+
+@dataclass(frozen=True)
+class JudgeAgent:
+    """The agent of one of the plan's judges; it is sent to worker processes."""
+
+    folder: Path
+    judge: PlannedJudge
+    seed: int
+    attempts: int
+    budget: BudgetSettings
+    sandbox: SandboxSettings | None
+    prices: Prices
+
+    @property
+    def settings(self) -> AgentSettings:
+        """The agent's settings: as configured, without tools."""
+        return {**self.judge["agent"], "tools": [], "tool_search": False}
+
+    @property
+    def identity(self) -> str:
+        """The settings that identify the judge: agent and model, but not time limits and retries."""
+        settings = {key: value for key, value in self.judge["agent"].items() if key not in _UNIMPORTANT}
+        return json.dumps(settings, sort_keys=True)
+
+    def check_budget(self) -> None:
+        """Raises StopEverything when the money is spent; the other limits are for runs."""
+        check_budget(self.folder, {"max_usd": self.budget.get("max_usd")})
+
+    def ask(self, prompt: str) -> tuple[Said, str, str]:
+        """The agent's output, and the reason and detail if it is invalid.
+
+        Raises UserError for errors that affect all requests: a missing program, a refused key.
+        """
+        redact = Redactor(secret_names(self.settings), os.environ)
+        service = service_of(self.settings)
+        wait_for(service, prompt)
+        asked = time.time()
+        with private_folder() as private:
+            place = Place(_sandbox(json.dumps(self.sandbox)), private)
+            said = start_agent(self._assignment(prompt, place), place, self.settings["timeout_s"], redact)
+        said = said._replace(outcome=priced(said.outcome, self.prices))
+        spend(self.folder, usd=said.outcome.cost_usd)
+        self._check_service(said.outcome)
+        reason, detail = reason_of(said, Expectation((), ()))
+        tell(service, reason, asked, said.outcome.resets_at)
+        return (said, reason, redact(detail)) if said.outcome.resets_at is None else self.ask(prompt)
+
+    def _check_service(self, outcome: Outcome) -> None:
+        name, pinned = self.judge["name"], self.settings["version"]
+        # Unlike for a run, 400 may be caused by one long answer: each request is the first.
+        if is_refused(outcome) or outcome.error_status == 404 or "Not logged in" in outcome.error:
+            raise UserError(f"judge {name!r} was refused ({outcome.error}); fix that, then start again")
+        if pinned and outcome.agent_version and outcome.agent_version != pinned:
+            raise UserError(f"judge {name!r} is version {outcome.agent_version}, but its agent.version is {pinned}")
+
+    def _assignment(self, prompt: str, place: Place) -> Assignment:
+        """An empty workspace, a fresh home, no servers."""
+        repo, session = os.path.join(place.private, "repo"), os.path.join(place.private, "session")
+        for folder in (repo, os.path.join(session, "home", "tmp"), os.path.join(place.private, "tmp")):
+            os.makedirs(folder)
+        Path(session, "prompt.md").write_text(prompt, encoding="utf-8")
+        Path(session, "mcp.json").write_text(NO_SERVERS, encoding="utf-8")
+        own = place.inside(session)
+        return Assignment(
+            prompt=prompt,
+            prompt_file=os.path.join(own, "prompt.md"),
+            workspace=place.inside(repo),
+            home=os.path.join(own, "home"),
+            mcp_servers={},
+            mcp_file=os.path.join(own, "mcp.json"),
+            answer_file=os.path.join(own, "answer.md"),
+            servers=(),
+            denied_servers=(),
+            settings=self.settings,
+            seed=self.seed,
+        )
+
+
+def agent_of(folder: Path, plan: Plan, judge: PlannedJudge) -> JudgeAgent:
+    """The agent of a judge. Raises UserError when one of its keys is not set."""
+    missing = [name for name in secret_names(judge["agent"]) if not os.environ.get(name)]
+    if missing:
+        raise UserError(f"judge {judge['name']!r}: {', '.join(missing)} is not set in the environment; export it")
+    return JudgeAgent(
+        folder, judge, plan["seed"], plan["judging"]["attempts"], plan.get("budget", {}), plan.get("sandbox"),
+        plan.get("prices", {}),
+    )  # fmt: skip
+
+
+def workers(parallel: int) -> ProcessPoolExecutor:
+    """A pool of processes, not threads: when an agent ends, all descendants of its process are ended."""
+    return ProcessPoolExecutor(parallel, get_context("fork"), _begin, (os.getpid(),))
+
+
+def _begin(parent: int) -> None:
+    die_with_parent(parent)
+    adopt_orphans()
+
+
+@cache
+def _sandbox(settings: str) -> Sandbox:
+    return find_sandbox(json.loads(settings))
