@@ -1,7 +1,7 @@
 """Tasks written by an agent, which is asked per category, and again with the reasons for failed tasks.
 
 The agent gets a clean copy of the repository and no servers. Its replies are parsed strictly, checked like all other
-proposals, and stored without secrets. `AskedAgent` asks it, for other texts too.
+proposals, and stored without secrets.
 """
 
 from __future__ import annotations
@@ -61,7 +61,7 @@ class NoAnswer(Exception):
 
 @dataclass
 class AskedAgent:
-    """The agent that writes texts. Its replies are stored in `folder`; it is not asked again once `max_usd` is
+    """The agent that writes tasks. Its replies are stored in `folder`; it is not asked again once `max_usd` is
     spent."""
 
     agent: AgentSettings

@@ -47,7 +47,9 @@ def test_a_prompt_names_what_the_tests_need_and_the_project_lacks(shop: Path) ->
     reference = "+++ b/cart.py\n+def total():\n+def with_tax(rate):\n+    LIMIT: int = 3\n+    self.rest = 2\n"
     reference += "+    raise ValueError('the rate is below 0', 'shipped')\n"
     tests = ["from cart import total, with_tax\nassert cart.rest == LIMIT\nmatch='the rate is below 0'\nx='shipped'\n"]
-    assert needs(reference, tests, shop) == HiddenNeeds(("LIMIT", "rest", "with_tax(rate)"), ("the rate is below 0",))
+    assert needs(reference, tests, shop) == HiddenNeeds(
+        ("LIMIT", "rest", "with_tax(rate) from cart"), ("the rate is below 0",)
+    )
     prompt = write_prompt("Add a tax", ["test_tax"], HiddenNeeds(("with_tax",), ("below 0",)))
     assert "names that are new: with_tax." in prompt
     assert prompt.endswith("with these texts:\n\n- `below 0`")
@@ -56,12 +58,20 @@ def test_a_prompt_names_what_the_tests_need_and_the_project_lacks(shop: Path) ->
     )
 
 
+def test_a_text_that_a_message_must_contain_is_named_even_if_it_is_known(shop: Path) -> None:
+    commit(shop, "start", {"cart.py": "below = 'below'\n"})
+    added = "+++ b/cart.py\n+    raise ValueError(f'{rate} is below 0')  # short\n"
+    assert needs(added, ["assert 'below' in str(error)\nassert 'short' in names"], shop) == HiddenNeeds((), ("below",))
+
+
 @pytest.mark.parametrize(("added", "used", "named"), [
     ("export function keep<T>(input: string, fits: (key: string) => boolean = () => true, ...more: T[]): string {",
      "keep(a, b)", ("keep(input, fits, ...more)",)),
     ("const keep = async ({ input = {} }, fits) => {", "keep(a)", ("keep(fits)",)),
     ("  keep(input) {", "cart.keep(1)", ("keep(input)",)), ("  if (options.strictly) keep(1)  # 'loud'", "{strictly: 1} // loud",
                                                          ("strictly",)),
+    ("    keep = options['keep']", "const { keep } = require('../cart')", ("keep from ../cart",)),
+    ("def total(keep=()):", "total(keep=[{'rate': 3}])", ("keep=[{'rate': 3}]", "total(keep)")),
     ("def keep(self, *, input: dict[str, int] = {}, **more) -> int:", "keep()", ("keep(self, *, input, **more)",)),
 ])  # fmt: skip
 def test_a_new_function_is_named_with_its_parameters(shop: Path, added: str, used: str, named: tuple[str, ...]) -> None:

@@ -9,7 +9,7 @@ reference.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -165,15 +165,11 @@ def _leaks(task: ChangeTask, tree: Path, foreign: bool) -> Iterator[str]:
 
 
 def given_away(prompt: str, reference: bytes) -> str:
-    """A line of the reference that is in the prompt; "" when there is none."""
+    """A line of the reference that is in the prompt, too long to be there by chance; "" when there is none."""
     lines = reference.decode(errors="replace").split("\n")
-    return copied_line(prompt, [line[1:] for line in lines if line.startswith("+") and not line.startswith("+++")])
-
-
-def copied_line(prompt: str, lines: Iterable[str]) -> str:
-    """The first of the lines that is in the prompt and too long to be there by chance; "" when there is none."""
-    said, flat = _flat(prompt), map(_flat, lines)
-    return next((line for line in flat if len(line) >= _LONG_LINE and re.search(r"\w", line) and line in said), "")
+    added = [_flat(line[1:]) for line in lines if line.startswith("+") and not line.startswith("+++")]
+    said = _flat(prompt)
+    return next((line for line in added if len(line) >= _LONG_LINE and re.search(r"\w", line) and line in said), "")
 
 
 def _flat(text: str) -> str:

@@ -14,8 +14,6 @@ from lensbench.core.system.files import write_atomic
 from lensbench.core.system.terminal import printable
 from lensbench.plan.task_files import read_scenarios
 from lensbench.repositories.pin import pin
-from lensbench_tasks.author import asked_agent
-from lensbench_tasks.changes.agent_prompts import in_other_words
 from lensbench_tasks.changes.candidates import ChangeFate, Prover
 from lensbench_tasks.changes.from_history import tasks_from_history
 from lensbench_tasks.changes.from_releases import read_releases, tasks_between
@@ -40,10 +38,6 @@ def add_options(parser: argparse.ArgumentParser) -> argparse._MutuallyExclusiveG
     )
     parser.add_argument("--command", default="", help="the command that runs the tests; test files are appended")
     parser.add_argument(
-        "--prompts", choices=("author", "agent"), default="author",
-        help="who writes the prompts: the change's author, or the agent in --settings, which does not see the change",
-    )  # fmt: skip
-    parser.add_argument(
         "--timeout", type=float, default=120.0, help="time limit for the tests of a task, in seconds (default: 120)"
     )
     return where
@@ -55,12 +49,9 @@ def write_changes(given: argparse.Namespace, settings: Settings) -> None:
     bench = Prover(find_sandbox(settings.for_sandbox()), Path(settings.cache))
     if not bench.sandbox.program:
         raise UserError(f"tests of changes {bench.sandbox.lack}")
-    told = _source(name, given, bench)
-    if given.prompts == "agent":
-        told = in_other_words(told, asked_agent(settings, given.output.with_suffix(".transcripts")), bench)
     fates: list[ChangeFate] = []
     report = given.output.with_suffix(".report.md")
-    for fate in _tried(told, given.count):
+    for fate in _tried(_source(name, given, bench), given.count):
         fates.append(fate)
         if fate.task:  # so that a kill loses one task
             write_set(name, fates, given.output, "Tasks whose answer is a change, proven when this was written.")

@@ -25,6 +25,18 @@ _SIGNATURE = (
 """A function with the parameters in parentheses, in Python or JavaScript."""
 _TEXT = re.compile(r"""(["'])((?!\s)(?:(?!\1)[^\\\n`]){6,100})\1""")
 """A text in quotes that is long enough not to be in two places by chance."""
+_ASSERTED = re.compile(
+    r"""(["'])([^"'`\\\n]{3,100})\1\s+in\b|\.(?:includes|toContain|toMatch)\((["'])([^"'`\\\n]{3,100})\3\)"""
+)
+"""A text that must be a part of another."""
+_IMPORT = re.compile(
+    r"""^[ \t]*from\s+([\w.]+)\s+import\s+(\([^()]*\)|[^\n(]*)"""
+    r"""|\{([^{}]*)\}\s*(?:=\s*(?:await\s+import|require)\s*\(|from)\s*["']([^"'\n]+)["']""",
+    re.MULTILINE,
+)
+"""An import of names from a module, in Python or JavaScript."""
+_STRUCTURE = r"\b{0}(?:=|: )(\[[^\[\]\n]{{1,80}}\]|\{{[^{{}}\n]{{1,80}}\}})"
+"""A list or mapping that is given by name."""
 FEWEST_WORDS = 3
 _REFERENCE = re.compile(r"\s?\(?(?:[Gg][Hh]-|#)\d+\)?")
 SHOWN_TESTS, SHOWN_LINES = 8, 40
@@ -46,13 +58,25 @@ def added_lines(patch: str) -> list[str]:
 
 
 def needs(reference: str, tests: Sequence[str], tree: Path) -> HiddenNeeds:
-    """What the reference adds, the tests use and `tree` lacks; texts of several words even where it has them."""
+    """What the reference adds, the tests use and `tree` lacks; texts of several words, and those that must be a part of
+    another, even where it has them."""
     known = git(tree, "grep", "-hIF", "-e", "", "--", ".").decode(errors="replace")
     added = "\n".join(added_lines(reference))
     names = _names(added) & {name for text in tests for name in _names(text)} - set(_IDENTIFIER.findall(known))
-    quoted = {found for text in tests for _, found in _TEXT.findall(text) if found in added}
-    texts = sorted(each for each in quoted if each not in known.replace(" ", ""))
-    return HiddenNeeds(tuple(f"{name}{_parameters(name, added)}" for name in sorted(names)), tuple(texts))
+    quoted = {quote for text in tests for _, quote in _TEXT.findall(text) if quote in added}
+    unknown = {quote for quote in quoted if quote not in known.replace(" ", "")}
+    parts = {one or other for text in tests for _, one, _, other in _ASSERTED.findall(text)}
+    messages = "\n".join(message for _, message in re.findall(r"""(["'])((?:(?!\1)[^\n])+)\1""", added))
+    texts = sorted(unknown | {part for part in parts if part in messages})
+    return HiddenNeeds(tuple(_described(name, added, "\n".join(tests)) for name in sorted(names)), tuple(texts))
+
+
+def _described(name: str, added: str, tests: str) -> str:
+    """The name with its parameters, or the structure that the tests give it, and the module it is imported from."""
+    given = re.search(_STRUCTURE.format(re.escape(name)), tests)
+    modules = (one or other for one, names, others, other in _IMPORT.findall(tests) if name in _names(names or others))
+    module = next((f" from {module}" for module in modules), "")
+    return f"{name}{_parameters(name, added) or (f'={given[1]}' if given else '')}{module}"
 
 
 def _names(text: str) -> set[str]:
