@@ -31,7 +31,7 @@ def results(verdict: str = "INCONCLUSIVE", low: float | None = -0.05, **more: An
         "alpha": 0.05, "agent": {"kind": more.get("kind", "claude-code")}, "baseline": "without",
         "conditions": {"without": {"servers": []}, "with": {"servers": more.get("servers", ["lens"])}}, "given_up": [],
         "estimated_costs": more.get("estimated", {}),
-        "discards": {"timed_out": Counter({"with": 2}), "mcp_failed": Counter({"with": 3, "without": 1})},
+        "stopped": more.get("stopped", ""), "discards": {"timed_out": Counter({"with": 2}), "mcp_failed": Counter({"with": 3, "without": 1})},
         "counts": {"scored": 24 - more.get("gone", 0), "unjudged": 0, "discarded": more.get("gone", 0), "missing": 0},
         "estimates": {"with": {
             "treatment": "with", "baseline": "without",
@@ -163,3 +163,10 @@ def test_the_terminal_says_the_same(tmp_path: Any) -> None:
     assert said[0].startswith("We cannot tell yet. 2 tasks better, 1 worse, 9 the same")
     assert said[1] == "Next: About 14 more tasks."
     assert said[-1] == f"open {tmp_path / 'report.html'} or {tmp_path / 'results.md'}"
+
+
+def test_next_of_a_stopped_benchmark_is_what_lets_it_go_on_and_not_only_to_start_again() -> None:
+    why = "the budget is spent (1.00 of 1 US dollars); raise budget.max_usd to continue"
+    for gone in (0, 24):
+        data = results(overall={"n": 0}, stopped=why, gone=gone)
+        assert plain_verdict(data, "with", {})["next"] == f"{why}; then start again."

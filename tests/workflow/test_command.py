@@ -197,6 +197,28 @@ def test_a_config_that_is_not_there_is_one_line(tmp_path: Path, options: list[st
     check_names(["--workflow-profile", "default", "--workflow-profile=none"])
 
 
+@pytest.mark.parametrize(("options", "message"), [
+    (["x.yaml", "-n"], "x.yaml: is no target; name a config by --configfile, a run by --config run_id=<run id>"),
+    (["mine"], "mine: is no target; name a config by"), (["bench/mine"], "bench/mine: is no target; name a config by"),
+    (["-n", "--directory", "gone"], "--directory gone: there is no such folder"),
+    (["--directory=gone"], "--directory gone: there is no such folder"),
+])  # fmt: skip
+def test_a_config_a_benchmark_or_a_folder_in_the_wrong_place_is_one_line(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, options: list[str], message: str
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "bench" / "mine").mkdir(parents=True)
+    (tmp_path / "bench" / "mine" / "plan.json").touch()
+    with pytest.raises(UserError, match=f"^{re.escape(message)}"):
+        check_names(options)
+    check_names(["archive", "-n", "--directory", "bench"])
+
+
+def test_a_benchmark_that_is_not_there_is_one_line(tmp_path: Path) -> None:
+    ended = lensbench("status", "mine", folder=tmp_path)
+    assert ended.stderr == "error: mine: there is no such benchmark; name a run id, or bench/<run_id>\n"
+
+
 def test_a_profile_that_is_not_there_is_refused() -> None:
     with pytest.raises(UserError, match="--workflow-profile nosuch: there is no such folder"):
         check_names(["--workflow-profile", "nosuch"])

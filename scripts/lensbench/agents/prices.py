@@ -5,12 +5,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
+from fnmatch import fnmatchcase
 from functools import cache
 from itertools import chain
 from typing import Literal
 
 from lensbench.core.frozen_plan import ModelPrice
-from lensbench.core.models import is_served
 from lensbench.core.records import Outcome
 from lensbench.core.system.places import TEMPLATES
 
@@ -31,7 +31,7 @@ def listed() -> Prices:
 def price_of(model: str, own: Prices) -> ModelPrice | None:
     """The price of a model: the first of `own` whose pattern matches, else its list price; None where none is known."""
     known = chain(own.items(), listed().items())
-    return next((price for pattern, price in known if is_served(model.lower(), pattern.lower())), None)
+    return next((price for pattern, price in known if fnmatchcase(model.lower(), pattern.lower())), None)
 
 
 def in_words(model: str, price: ModelPrice) -> str:

@@ -6,12 +6,13 @@ import http.client
 import json
 import urllib.error
 import urllib.request
+from fnmatch import fnmatchcase
 from typing import Any
 
 from lensbench.agents import Adapter, Probe
 from lensbench.core.errors import UserError
 from lensbench.core.frozen_plan import AgentSettings
-from lensbench.core.models import is_same_model, is_served
+from lensbench.core.models import is_same_model
 from lensbench.core.preflight_results import Check
 
 REQUEST_S = 30.0
@@ -66,7 +67,7 @@ def request(probe: Probe, through_proxy: bool, wanted: str = "", limit_s: float 
     if not isinstance(served, str):
         return Check("gateway", "ok", f"{probe.url}: answered")
     said = f"{probe.url}: answered, model {served}"
-    if wanted and not is_served(served, wanted):
+    if wanted and not fnmatchcase(served, wanted):
         return Check(
             "gateway", "failed", f"{said}; agent.served is {wanted}: check agent.model, or correct agent.served"
         )

@@ -4,12 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping
-from fnmatch import fnmatchcase
-
-
-def is_served(model: str, pattern: str) -> bool:
-    """True when a model matches `agent.served`, a name or a pattern (`*` for anything)."""
-    return fnmatchcase(model, pattern)
 
 
 def is_same_model(request: str, answer: str) -> bool:

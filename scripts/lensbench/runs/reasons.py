@@ -5,9 +5,9 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from enum import StrEnum
+from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
-from lensbench.core.models import is_served
 from lensbench.core.records import MAX_TEXT, Attempt, Outcome
 
 if TYPE_CHECKING:
@@ -260,7 +260,7 @@ def _content_reason(outcome: Outcome, answer: str, expected: Expectation) -> tup
     served, version = expected.served, outcome.agent_version
     if outcome.models is not None and len(set(outcome.models)) > 1:
         return DiscardReason.MODEL_CHANGED, " and ".join(sorted(set(outcome.models)))
-    if served and (others := [model for model in outcome.models or () if not is_served(model, served)]):
+    if served and (others := [model for model in outcome.models or () if not fnmatchcase(model, served)]):
         return DiscardReason.MODEL_CHANGED, f"{', '.join(others)} answered; agent.served is {served}"
     if expected.version and version and version != expected.version:
         return DiscardReason.SETTINGS_CHANGED, f"version {version} of the agent; agent.version is {expected.version}"

@@ -49,7 +49,6 @@ from lensbench.runs.validity import judge_validity
 EVALS = Path("bench") / "evals"
 TASK = "eval"
 PAGE = "eval.html"
-WORDS_OF_NAME = 6
 
 
 def evaluate(config: Config, question: str, repo: str) -> Path:
@@ -81,7 +80,7 @@ def evaluate(config: Config, question: str, repo: str) -> Path:
 
 def _name(question: str, facts: Sequence[Any]) -> str:
     """The first words of the question, and a hash of everything that the answers depend on."""
-    words = re.findall(r"[a-z0-9]+", question.lower())[:WORDS_OF_NAME]
+    words = re.findall(r"[a-z0-9]+", question.lower())[:6]
     digest = sha256(json.dumps([question, *facts], sort_keys=True).encode())
     return "-".join(["-".join(words)[:48].strip("-") or "question", digest[:8]])
 
@@ -104,14 +103,12 @@ def _make_runs(folder: Path, config: Config, plan: Plan, task: Task) -> None:
             command = [sys.executable, "-P", "-m", "lensbench.runs.run", "--folder", str(folder), "--task", TASK]
             command += ["--condition", name, "--gate-s", str(gate_s)]
             runs[name] = subprocess.Popen(command, stderr=files.enter_context(log.open("w", encoding="utf-8")))
-        failed = [name for name, run in runs.items() if run.wait() != 0]
-    if failed:
-        said = [
-            logs[name].read_text(errors="replace", encoding="utf-8").rpartition("error: ")[2].strip() for name in failed
-        ]
-        raise UserError(
-            "\n".join(f"{name}: {text or 'the run was killed'}" for name, text in zip(failed, said, strict=True))
-        )
+        errors = {
+        name: logs[name].read_text(errors="replace", encoding="utf-8").rpartition("error: ")[2].strip()
+        for name, run in runs.items() if run.wait() != 0
+    }  # fmt: skip
+    if errors:
+        raise UserError("\n".join(f"{name}: {text or 'the run was killed'}" for name, text in errors.items()))
 
 
 def render_page(plan: Plan, task: Task, repository: RepositoryFacts, sides: Sequence[Side]) -> str:

@@ -1,8 +1,5 @@
 """Runs all checks: the machine, its agents, and the benchmark of the config here.
 
-    lensbench doctor
-    lensbench doctor --configfile mine.yaml
-
 Nothing is written. Models receive only the requests of the preflight.
 """
 

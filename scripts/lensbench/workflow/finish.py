@@ -44,7 +44,7 @@ def lines(folder: Path, data: Results[float]) -> Iterator[str]:
         if missing := sorted(RunId(run["task"], run["condition"], run["trial"]).stem for run in gone):
             yield f"Missing: {some_of(missing, MOST_NAMES)}."
         if data["agent"]["kind"] != "none" and (left := Status(folder).left):
-            yield f"Start again to run the {left} discarded or missing runs, and only those."
+            yield data["stopped"] or f"Start again to run the {left} discarded or missing runs, and only those."
     if unread := data.get("unjudged_criteria"):
         yield f"{unread} of {data['criteria_of_runs']} criteria of runs that count have no verdict. {WITHOUT_VERDICTS}"
     yield f"open {RunFolder(folder).page} or {RunFolder(folder).results}"
@@ -59,11 +59,6 @@ def _efforts(figures: Mapping[str, Figure]) -> Iterator[str]:
             yield f"{figure['label']}: {amounts}; {typical}; in all {figure['total']}"
 
 
-def _wrapped(line: str, width: int) -> str:
-    """The line, broken between words where it is wider than a terminal; a path stays whole."""
-    return textwrap.fill(line, width, break_long_words=False, break_on_hyphens=False) if width else line
-
-
 def print_headline(folder: Path) -> None:
     """Prints the headline of a benchmark; in a GitHub Actions job, also adds it to the job summary.
 
@@ -71,7 +66,9 @@ def print_headline(folder: Path) -> None:
     """
     data = read_typed(RunFolder(folder).results_json, Results[float])
     width = min(shutil.get_terminal_size().columns, MOST_COLUMNS) if sys.stdout.isatty() else 0
-    shown = [_wrapped(printable(line), width) for line in lines(folder, data)]
+    # A line that is wider than a terminal is broken between words; a path stays whole.
+    wrap = textwrap.TextWrapper(width or sys.maxsize, break_long_words=False, break_on_hyphens=False)
+    shown = [wrap.fill(printable(line)) for line in lines(folder, data)]
     print("", *shown, sep="\n", flush=True)
     if page := os.environ.get("GITHUB_STEP_SUMMARY"):
         with open(page, "a", encoding="utf-8") as file:

@@ -53,12 +53,11 @@ def known_servers(folder: Path, home: Path) -> list[KnownServer]:
 
 def server_of(file: Path, name: str | None, folder: Path) -> KnownServer:
     """The server with that name in a file, or its only server. Raises UserError when that is not clear."""
-    if not file.exists():
-        raise UserError(f"--from {file}: there is no such file")
     try:
         entries = _entries(file, folder)
     except (OSError, ValueError, RecursionError) as error:
-        raise UserError(f"--from {file}: cannot be read: {error}") from None
+        why = getattr(error, "strerror", error)
+        raise UserError(f"--from {file}: cannot be read: {why}") from None
     found = _usable(entries, str(file))
     if not found:
         reasons = "; ".join(f"{called}: {_problem(entry)}" for called, entry in entries.items())
@@ -67,7 +66,7 @@ def server_of(file: Path, name: str | None, folder: Path) -> KnownServer:
         raise UserError(f"--from {file}: has several servers, {', '.join(found)}; add --server with one of them")
     if name is not None and name not in found:
         raise UserError(f"--from {file}: has no server {name!r}; it has {', '.join(found)}{did_you_mean(name, found)}")
-    return found[name] if name is not None else next(iter(found.values()))
+    return found[name or next(iter(found))]
 
 
 def _entries(path: Path, folder: Path) -> dict[str, Any]:

@@ -14,8 +14,9 @@ from itertools import pairwise
 from pathlib import Path
 
 from lensbench.core.errors import UserError
+from lensbench.core.run_folder import RunFolder
 from lensbench.core.system.places import ROOT
-from lensbench.core.system.program import only_config, run_program
+from lensbench.core.system.program import benchmark, only_config, run_program
 
 DEMO = ("config.yaml", "scenarios", ".claude/skills/benchmark")
 """The files of the demo, by their paths in a checkout."""
@@ -114,11 +115,16 @@ def _check(options: Sequence[str]) -> None:
 
 
 def check_names(options: Sequence[str]) -> None:
-    """Raises UserError for a config or profile that is not there."""
+    """Raises UserError for a config, folder or profile that is missing, or a target."""
+    first = next(iter(options), "")
+    if Path(first).suffix in (".yaml", ".yml") or (first and RunFolder(benchmark(first)).plan.exists()):
+        raise UserError(f"{first}: is no target; name a config by --configfile, a run by --config run_id=<run id>")
     for option, following in pairwise((*options, "")):
         name = option.partition("=")[2] or following
         if option.startswith("--configf") and not Path(name).is_file():
             raise UserError(f"{name or '--configfile'}: there is no such config; `lensbench init` writes one")
+        if option.startswith("--dir") and not Path(name).is_dir():
+            raise UserError(f"--directory {name}: there is no such folder")
         places = (Path(name), Path("profiles", name), ROOT / "profiles" / name)
         if option.startswith("--workflow-p") and name != "none" and not any(map(Path.exists, places)):
             raise UserError(f"--workflow-profile {name}: there is no such folder (docs/clusters.md)")

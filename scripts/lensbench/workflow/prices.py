@@ -7,19 +7,17 @@ import math
 MOST_USD = 1.19
 """The highest expected cost of a run."""
 _PUBLISHED = (
-    "a guess from four agents' cost per task in SWE-bench Verified, whatsthebestcodeagent.com; questions mostly take "
-    "less, and the first runs will show"
+    "a guess from four agents' cost per task in SWE-bench Verified, whatsthebestcodeagent.com; questions take less"
 )
 
 
 def estimate(agent: str, runs: int, at_once: int) -> str:
     """One sentence: the number of runs, their time and cost, and the source of the estimate."""
-    seconds = (0.2, 10) if agent == "offline" else (136, 543)
-    minutes = _span(*(math.ceil(runs * each / min(at_once, runs) / 60) for each in seconds))
-    dollars, source = f"{_span(runs * 0.04, runs * MOST_USD)} US dollars", _PUBLISHED
+    seconds, dollars = (136.0, 543.0), f"{_span(runs * 0.04, runs * MOST_USD)} US dollars ({_PUBLISHED})"
     if agent == "offline":
-        dollars, source = "nothing to pay", "no model is asked"
-    return f"{runs} runs, {at_once} at a time: about {minutes} min and {dollars} ({source})."
+        seconds, dollars = (0.2, 10), "nothing to pay (no model is asked)"
+    minutes = _span(*(math.ceil(runs * each / min(at_once, runs) / 60) for each in seconds))
+    return f"{runs} runs, {at_once} at a time: about {minutes} min and {dollars}."
 
 
 def _span(low: float, high: float) -> str:

@@ -294,11 +294,9 @@ def cure(wishes: Wishes, fix: bool) -> None:
 
     Raises UserError when the trial showed nothing, or the user does not agree.
     """
-    files = f"{wishes.files['mcp']} or {wishes.files['config']}"
-    again = f"{_lensbench()} init --name {wishes.name}"
-    failed = f"the trial failed; fix {files} (docs/servers.md, docs/sandbox.md), then continue with\n  {again}"
-    cures = read_cures(wishes.smoke)
-    if not cures:
+    files = f"{wishes.files['mcp']} or {wishes.files['config']} (docs/servers.md)"
+    failed = f"the trial failed; fix {files}, then continue with\n  {_lensbench()} init --name {wishes.name}"
+    if not (cures := read_cures(wishes.smoke)):
         raise UserError(failed)
     print("The server lacks:", *dict.fromkeys(f"  {cure}" for cure in cures), sep="\n", flush=True)
     if not fix and not sys.stdin.isatty():

@@ -117,11 +117,11 @@ def show_status(folder: Path) -> None:
     log, worker = folder / LOG, at_work(folder)
     if not worker and not RunFolder(folder).results_json.exists() and log.exists():
         last = log.read_text(errors="replace", encoding="utf-8").splitlines()[-LAST_LINES:]
-        print(f"{folder}: there are no results, and nothing is running; the end of {log}:", *last, sep="\n")
-    if worker and not RunFolder(folder).plan.exists():
-        print(f"{folder}: process {worker.process} is preparing it; no run has started")
-    else:
+        print(f"the end of {log}:", *last, sep="\n")
+    if RunFolder(folder).plan.exists():
         become(verb("status", str(folder)))
+    work = f"process {worker.process} is preparing it" if worker else "nothing is running"
+    print(f"{folder}: {work}; no run has started")
 
 
 def stop(folder: Path) -> None:

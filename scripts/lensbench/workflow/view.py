@@ -50,11 +50,6 @@ def view(place: Path, opens: bool) -> None:
         webbrowser.open(page.resolve().as_uri())
 
 
-def has_screen() -> bool:
-    """Whether there is a screen to open a browser on."""
-    return sys.platform in ("darwin", "win32") or bool(os.environ.get("DISPLAY") or os.environ.get("WAYLAND_DISPLAY"))
-
-
 def main() -> None:
     """Open the results page of a benchmark; for a folder with several, list them with their verdicts."""
     parser = argparse.ArgumentParser(prog="lensbench view", description=main.__doc__)
@@ -62,7 +57,8 @@ def main() -> None:
     parser.add_argument("folder", nargs="?", type=benchmark, default=Path(), help=place)
     parser.add_argument("--print", dest="only_print", action="store_true", help="open nothing")
     given = parser.parse_args()
-    view(given.folder, has_screen() and not given.only_print)
+    has_screen = sys.platform in ("darwin", "win32") or {"DISPLAY", "WAYLAND_DISPLAY"} & os.environ.keys()
+    view(given.folder, bool(has_screen) and not given.only_print)
 
 
 if __name__ == "__main__":

@@ -106,8 +106,10 @@ def add_run_folder(parser: argparse.ArgumentParser) -> None:
 
 
 def run_folder(arguments: argparse.Namespace) -> Path:
-    """The given run folder, or the only one under bench/. Raises UserError when there are none or several."""
+    """The given run folder, or the only one under bench/. Raises UserError when it is missing, or not the only one."""
     folder: Path | None = arguments.folder or arguments.named_folder
+    if folder and not folder.is_dir():
+        raise UserError(f"{folder}: there is no such benchmark; name a run id, or bench/<run_id>")
     return folder or only_benchmark(Path("bench"))
 
 
