@@ -7,7 +7,7 @@ imports.
 
 from snakemake.utils import min_version
 
-from lensbench.workflow import start, targets
+from lensbench.workflow import start
 from lensbench.workflow.schedule import run_of
 
 min_version("9.27")
@@ -41,7 +41,6 @@ include: "rules/judging.smk"
 include: "rules/scores.smk"
 include: "rules/results.smk"
 include: "rules/archive.smk"
-include: "rules/tasks.smk"
 
 
 rule all:

@@ -24,7 +24,7 @@ rule plan:
         f"{BENCH}/logs/plan.log",
     localrule: True
     params:
-        settings=lambda wildcards: targets.experiment(SCHEDULE),
+        settings=lambda wildcards: SCHEDULE.settings,
         accepted=lambda wildcards: json.dumps(SCHEDULE.accepted, ensure_ascii=False),
         own=sorted(SCHEDULE.own),
         dealt=list(SCHEDULE.plan.get("dealt", ())),  # tasks of waves before others were added

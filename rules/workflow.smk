@@ -1,14 +1,9 @@
-"""Schedules the runs in waves, and runs single questions.
+"""Schedules the runs in waves.
 
 Checkpoint look decides after each wave of runs except the last whether the next one is needed. One job per look, not
 per run; `--config 'gate={looks: 1}'` executes all runs.
 needs   the runs of the waves so far
 leaves  looks/<look>.json (whether the next wave is needed, and why), looks/<look>/ (the tables behind this decision)
-
-Rule eval, run by name (`snakemake eval`), asks one question in every condition, side by side; nothing is scored, and
-no run of a benchmark is executed.
-needs   --config 'prompt=how does auth work?' and repo=<path> for a folder other than the current one
-leaves  bench/evals/<question>-<hash>/eval.html
 """
 
 
@@ -34,18 +29,3 @@ trigger = lambda path, is_active: str(path) if is_active else ancient(str(path))
 needed_runs = lambda wildcards: SCHEDULE.needed_files(checkpoints.look)
 missing_runs = lambda wildcards: SCHEDULE.missing_files(checkpoints.look)
 needed_tests = lambda wildcards: SCHEDULE.needed_tests(wildcards.judge, checkpoints.look)
-
-
-rule eval:
-    log:
-        "bench/evals/eval.log",
-    localrule: True
-    params:
-        prompt=lambda wildcards: targets.question(SCHEDULE.config),
-        repo=SCHEDULE.config.repo,
-        settings=lambda wildcards: SCHEDULE.settings,
-    message:
-        "asking once in every condition"
-    shell:
-        f"exec {PYTHON} lensbench.workflow.ask --repo={{params.repo:q}} --settings {{params.settings:q}} -- {{params.prompt:q}}"
-        " 2> {log:q}"

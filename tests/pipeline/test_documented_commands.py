@@ -34,7 +34,7 @@ ELSEWHERE = (
     (r"make (slurm|soak|fuzz|lock|bench-peers|newest|agents-newest)\b", "takes minutes, or a cluster"),
     (r"make new\b|lensbench init\b", "test_starting.py, test_five_minutes.py"),
     (r"snakemake .*\bjudge_sheet$", "above, with other cores"),
-    (r"snakemake .*\beval\b|lensbench ask", "test_evaluating.py"),
+    (r"lensbench ask", "test_evaluating.py"),
     (r"lensbench (archive|verify)", "test_archiving.py, test_verifying.py"),
     (r"lensbench (selftest|docs)", "test_selftest.py, test_docs_verb.py"),
     (r"snakemake .*\bfail_on=|lensbench run .*\bfail_on=", "test_ci.py"),

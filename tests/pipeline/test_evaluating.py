@@ -136,14 +136,6 @@ def test_a_mistake_is_one_clear_line(ask: Ask, arguments: tuple[str, ...], messa
     assert len(said.splitlines()) == 1
 
 
-def test_snakemake_asks_too_and_leaves_the_benchmark_alone(project: Project) -> None:
-    said = project.start("--config", "prompt=Task eval where is the cart?", "repo=repo", target="eval")
-    assert "proves nothing" in said
-    assert project.ledger() == ["eval-with", "eval-without"]
-    assert not project.bench.exists()
-    assert "there is no question" in project.start(target="eval", fails=True)
-
-
 def side(name: str, answer: str) -> Side:
     return Side(name, {"Tool calls": "3"}, ("a.py",), ("It is [red]there[/red]",), answer, "")
 

@@ -30,25 +30,25 @@ EXAMPLES = (
         "The report",
         "The verdict, every task, every interval. Each point leads to both answers of a pair.",
         "bench/demo/report.html",
-        "snakemake --cores 2",
+        "lensbench run",
     ),
     Example(
         "Both answers of a pair",
         "Criterion by criterion, with the piece of the answer that decided.",
         "bench/demo/answers/anyio-chg-01.html",
-        "snakemake --cores 2",
+        "lensbench run",
     ),
     Example(
         "The judge sheet",
         "On it a person judges answers without knowing the condition.",
         "bench/demo/judge_sheet.html",
-        "snakemake --cores 2 judge_sheet",
+        "lensbench judge bench/demo",
     ),
     Example(
         "The review page",
         "Tasks that were written about a repository, with the lines that prove them.",
         "scenarios/click.review.html",
-        "snakemake --cores 2 scenarios --config repo=click tasks=4",
+        "lensbench generate --repo click --count 4 --output scenarios/click.yaml",
     ),
     Example(
         "One question",
@@ -99,10 +99,11 @@ def make_project(folder: Path, root: Path) -> None:
     if (root / "bench" / "demo" / "report.html").exists() and not (folder / "bench" / "demo").exists():
         shutil.copytree(root / "bench" / "demo", folder / "bench" / "demo", symlinks=True)
     _start(folder, "run", "--cores", "2")
-    _start(folder, "run", "--cores", "2", "judge_sheet")
+    _start(folder, "judge", "bench/demo")
     if not (folder / "click").exists():
         shutil.copytree(next(fetched.glob("click-*/tree")), folder / "click")
-    _start(folder, "run", "--cores", "2", "scenarios", "--config", "repo=click", "tasks=4")
+    if not (folder / "scenarios" / "click.yaml").exists():
+        _start(folder, "generate", "--repo", "click", "--count", "4", "--output", "scenarios/click.yaml")
     _start(folder, "ask", QUESTION, "--repo", "click")
 
 

@@ -417,12 +417,6 @@ class Config(Strict):
     """What `snakemake archive` writes."""
     fail_on: Annotated[Many[Verdict], _ONE_OR_MANY] = ()
     """Verdicts that make the start exit with code 1, after everything is written."""
-    prompt: str = ""
-    """What `snakemake eval` asks."""
-    repo: str = ""
-    """What it asks about (a path; the current folder when empty), or `snakemake scenarios` does (or a git URL)."""
-    tasks: Annotated[Whole, Field(ge=1, le=200)] = 12
-    """How many tasks `snakemake scenarios` writes."""
     only: Many[str] = ()
     """Make the runs of these tasks only (`lensbench run --only <task>`); no setting of the experiment."""
     accept_changes: Switch = False
@@ -449,11 +443,6 @@ class Config(Strict):
         only = {"only": {**server, **words, "agent": {"tools": tools}}} if _plain(ladder.get("only")) is True else {}
         rungs = {"without": {}, "server": server, "words": words, "both": {**server, **words}, **only}
         return {**value, "conditions": {**rungs, **value.get("conditions", {})}}
-
-    @property
-    def makes_benchmark(self) -> bool:
-        """False when something else was asked for, such as a single question."""
-        return not (self.prompt or self.repo)
 
     @property
     def scenario_files(self) -> tuple[str, ...]:

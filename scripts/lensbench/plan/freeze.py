@@ -248,7 +248,7 @@ def settings_text(config: Config) -> str:
     Settings that do not belong to the experiment are omitted: the use of the results, speed, machines, and the settings
     of other targets.
     """
-    other = {"archive", "fail_on", "prompt", "repo", "tasks", "only"}
+    other = {"archive", "fail_on", "only"}
     settings = config.model_dump(mode="json", exclude_defaults=True, exclude=other)
     limits = {key: value for key, value in settings.pop("limits", {}).items() if key in DEFAULT_LIMITS}
     settings |= {"limits": limits} if limits else {}

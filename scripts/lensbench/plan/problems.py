@@ -27,8 +27,7 @@ _CHOOSING = ("claude-code", "gemini", "opencode")
 
 def problems_of(config: Config, config_files: Iterable[str] = ()) -> Iterable[tuple[KeyPath, str]]:
     """The problems, each with its key in the config. `config_files`: the files that the config was read from."""
-    if config.makes_benchmark:
-        yield from misplaced(config, config_files)
+    yield from misplaced(config, config_files)
     names = ", ".join(config.conditions)
     if problem := source_problem(config.repository):
         yield ("repository",), f"repository: {problem}"
@@ -57,7 +56,7 @@ def problems_of(config: Config, config_files: Iterable[str] = ()) -> Iterable[tu
             place = ".".join(map(str, ("conditions", name, *key)))
             yield ("conditions", name, *key), f"{place} {problem}"
     for index, scenario_file in enumerate(config.scenario_files):
-        if config.makes_benchmark and not Path(scenario_file).is_file():
+        if not Path(scenario_file).is_file():
             yield ("scenarios", index), f"scenarios: there is no file {scenario_file}; write the path of a task set"
     prompts = [judge.prompt for judge in config.judges if isinstance(judge, ModelJudge)]
     for path in (*config.scenario_files, *condition_files(config), *prompts):

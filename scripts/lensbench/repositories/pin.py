@@ -1,9 +1,8 @@
-"""Resolves a repository argument to a pinned source and a name."""
+"""Resolves a repository argument to a pinned source."""
 
 from __future__ import annotations
 
 import os
-import re
 from pathlib import Path
 from typing import NamedTuple
 
@@ -18,12 +17,6 @@ class Pinned(NamedTuple):
 
     source: Source
     warning: str = ""
-
-
-def repository_name(repo: str) -> str:
-    """The name of a repository's set: the last part of its address, valid in task ids."""
-    path = re.split(r"[/:]", os.path.abspath(repo) if os.path.isdir(repo) else repo.rstrip("/"))[-1]
-    return re.sub(r"[^a-z0-9]+", "-", path.removesuffix(".git").lower()).strip("-")[:40].strip("-") or "repository"
 
 
 def pin(repo: str) -> Pinned:

@@ -34,7 +34,7 @@ from lensbench.core.tasks import Category, Folder, Task
 from lensbench.plan.config import Config, Controls, Gate
 from lensbench.plan.freeze import make_plan, prompt_of, source_name
 from lensbench.plan.frozen import read_plan
-from lensbench.plan.reading import load_config, read_config
+from lensbench.plan.reading import read_config
 from lensbench.plan.task_files import ScenarioSet
 from lensbench.repositories.prepare import facts_of, prepare, servers_of_stock
 from lensbench.repositories.sources.folder import location
@@ -139,21 +139,12 @@ def main() -> None:
     parser = argparse.ArgumentParser(prog="lensbench ask", description=main.__doc__)
     parser.add_argument("question", help="the question for the agent")
     parser.add_argument("--repo", default=".", help="the folder that the question is about (default: the current one)")
-    given = parser.add_mutually_exclusive_group()
-    given.add_argument(
-        "--configfile",
-        help="the config with agent and conditions (default: the one in this folder)",
-    )
-    given.add_argument("--settings", help="the config as JSON instead of a file")
+    parser.add_argument("--configfile", help="the config with agent and conditions (default: the one in this folder)")
     arguments = parser.parse_args()
     adopt_orphans()
     try:
-        config = (
-            load_config(json.loads(arguments.settings) | {"scenarios": []})
-            if arguments.settings
-            else read_config(Path(arguments.configfile or only_config(Path())))
-        )
-        folder = evaluate(config, arguments.question, arguments.repo or ".")
+        config = read_config(Path(arguments.configfile or only_config(Path())))
+        folder = evaluate(config, arguments.question, arguments.repo)
     finally:
         end_children()
     show_eval(folder, arguments.question.strip(), Console())

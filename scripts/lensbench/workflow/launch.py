@@ -37,7 +37,7 @@ the demo is copied here. All of Snakemake's options work; the most useful ones:
   --workflow-profile P   run on a cluster (docs/clusters.md)
   --verbose              show Snakemake's own output instead of one line
 
-targets: archive, judge_sheet, scenarios, eval (default: everything up to the results)
+targets: archive, judge_sheet (default: everything up to the results)
 All options: python -m snakemake --help
 """
 

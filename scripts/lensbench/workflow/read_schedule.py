@@ -32,10 +32,9 @@ def read_schedule(
     """
     files = list(map(str, files))
     config = load_config(given, files)
-    sets = config.scenario_files if config.makes_benchmark else ()  # other targets may write the set
-    if config.makes_benchmark and not sets:
+    if not config.scenario_files:
         raise UserError(f"{files[-1] if files else '--config'}: scenarios is empty; write the path of a task set")
-    scenarios = read_scenarios(sets, config.repository, config.imported, config.agent.kind)
+    scenarios = read_scenarios(config.scenario_files, config.repository, config.imported, config.agent.kind)
     _check_repositories(config, scenarios)
     _check_only(config, scenarios)
     plan = planning.make_plan(config, scenarios, [])
@@ -43,8 +42,6 @@ def read_schedule(
         config = config.model_copy(update={"run_id": dated_run(plan, Path("bench"))})
         plan = {**plan, "run_id": config.run_id}
     schedule = Schedule(config, plan, [], own_files(config, files))
-    if not config.makes_benchmark:
-        return schedule
     refuse_old_layout(schedule.folder)
     schedule = replace(schedule, store=prepare(schedule) if prepare else dict(all_entries(schedule.folder)))
     accepted_before = accepted_plans(schedule.folder)

@@ -125,7 +125,7 @@ class Schedule:
     @property
     def starts_agents(self) -> bool:
         """True when this start would run agents, for which the preflight must succeed."""
-        if self.config.agent.kind == "none" or not self.config.makes_benchmark:
+        if self.config.agent.kind == "none":
             return False
         return any(map(self.needs_agent, self.missing_runs))
 

@@ -63,13 +63,11 @@ def read_start(workflow: Any, module: str | None, config: Mapping[str, Any]) -> 
     with _one_line():
         if workflow.is_main_process:
             schedule = read_schedule(config, workflow.configfiles, partial(begin.begin, is_dry=is_dry))
-            if schedule.config.makes_benchmark:
-                begin.follow_store(schedule, is_dry)
+            begin.follow_store(schedule, is_dry)
             _ = schedule.judging.names  # files of people that are damaged are said here
         else:
             schedule = frozen_schedule(os.environ.get(settings))
-    if schedule.config.makes_benchmark:
-        says_when_nothing_is_to_be_done(schedule.folder)
+    says_when_nothing_is_to_be_done(schedule.folder)
     os.environ[settings] = schedule.config.model_dump_json(exclude_defaults=True)
     os.environ[WORKFLOW] = str(os.getpid())
     snakemake_inside.add_resources(workflow, schedule.resources)
@@ -86,9 +84,8 @@ def runs_at_once(workflow: Any) -> int:
 def before_jobs(workflow: Any, schedule: Schedule) -> None:
     """Runs the preflight before the first run costs money."""
     snakemake_inside.lift_rate_limit(workflow)
-    if schedule.config.makes_benchmark:
-        stopping.clear(schedule.folder)
-        RunFolder(schedule.folder).refused.unlink(missing_ok=True)
+    stopping.clear(schedule.folder)
+    RunFolder(schedule.folder).refused.unlink(missing_ok=True)
     catch_up()
     if schedule.starts_agents:
         readers = ("lensbench.judging.readers", "--settings", schedule.settings)
@@ -105,7 +102,7 @@ def after_success(schedule: Schedule) -> None:
     """Takes back the answers of discarded runs, which Snakemake would miss before now, and prints the results."""
     catch_up()
     withdraw(schedule.folder, schedule.runs, schedule.max_rounds)
-    if schedule.config.makes_benchmark and RunFolder(schedule.folder).results_json.exists():
+    if RunFolder(schedule.folder).results_json.exists():
         _start("lensbench.workflow.finish", "--folder", str(schedule.folder))
 
 
@@ -117,7 +114,7 @@ def after_failure(schedule: Schedule) -> None:
     if folder.refused.exists():
         _start("lensbench.workflow.finish", "--folder", str(schedule.folder))
         print("error:", folder.refused.read_text(encoding="utf-8").strip(), file=sys.stderr)
-    elif schedule.config.makes_benchmark and folder.plan.exists():
+    elif folder.plan.exists():
         _start("lensbench.workflow.render", "--folder", str(schedule.folder))
 
 
