@@ -131,13 +131,16 @@ class Author:
     source: Source
     tree: Path
     asked: AskedAgent
+    after: Mapping[Category, int] = field(default_factory=dict)
+    """The last number in the ids of earlier tasks, by category."""
     _written: dict[str, str] = field(default_factory=dict)
 
     def write(self, wanted: Mapping[Category, int]) -> list[Proposal]:
         """The tasks that the agent writes, by category."""
         proposals = []
         for category, count in wanted.items():
-            ids = [f"{self.name}-{SHORT[category]}-{number:02}" for number in range(1, count + 1)]
+            first = 1 + self.after.get(category, 0)
+            ids = [f"{self.name}-{SHORT[category]}-{number:02}" for number in range(first, first + count)]
             proposals += self._ask(category, ids, []) if ids else []
         return proposals
 

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import re
+import textwrap
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import yaml
 
+from lensbench.core.errors import UserError
 from lensbench.core.system.terminal import printable
 from lensbench.core.tasks import Source, Task
 from lensbench.plan.freeze import source_name
@@ -37,12 +40,30 @@ class Made(NamedTuple):
 
 def render_set(made: Made) -> str:
     """The task set as YAML."""
-    value = set_value(made)
     head = [
-        f"# {len(made.tasks)} tasks about {printable(source_name(made.source))}, proposed by {printable(made.author)}.",
+        f"# Tasks about {printable(source_name(made.source))}, proposed by {printable(made.author)}.",
         f"# Each criterion has proofs: `lensbench prove` looks them up. Review: {made.name}.review.html",
     ]
-    return "\n".join(head) + "\n" + yaml.safe_dump(value, sort_keys=False, allow_unicode=True, width=_WIDTH)
+    return "\n".join(head) + "\n" + _yaml(set_value(made))
+
+
+def with_more(text: str, made: Made) -> str:
+    """The text of a set with new tasks at its end. Raises UserError where `tasks` is not its last key."""
+    before, source = yaml.safe_load(text), made.source.model_dump(mode="json")
+    repository = next((name for name, each in before.get("repositories", {}).items() if each == source), source)
+    tasks = [task | {"repository": repository} for task in set_value(made)["tasks"]]
+    indents = re.findall(r"^( *)- id:", text, re.MULTILINE) or [""]
+    longer = f"{text.rstrip()}\n{textwrap.indent(_yaml(tasks), indents[-1])}"
+    try:
+        if len(yaml.safe_load(longer)["tasks"]) == len(before["tasks"]) + len(tasks):
+            return longer
+    except yaml.YAMLError:
+        pass
+    raise UserError(f"{made.name}.yaml: no task can be added; make `tasks` its last key, with `- id:` lines")
+
+
+def _yaml(value: Any) -> str:
+    return yaml.safe_dump(value, sort_keys=False, allow_unicode=True, width=_WIDTH)
 
 
 def set_value(made: Made) -> dict[str, Any]:

@@ -1,8 +1,10 @@
 """Writes a task set about a repository, and a page about its tasks and about those that were dropped.
 
     lensbench generate --repo ../my-project --count 12 --output scenarios/my-project.yaml
+    lensbench generate --count 48 --output scenarios/my-project.yaml
 
-With the offline agent, tasks are mined from the repository; any other agent is asked to write them.
+The second command adds tasks to the set until it has 48; those that are there stay as they are. With the offline agent,
+tasks are mined from the repository; any other agent is asked to write them.
 """
 
 from __future__ import annotations
@@ -10,7 +12,7 @@ from __future__ import annotations
 import argparse
 import re
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -19,17 +21,17 @@ from lensbench.core.system.files import write_atomic
 from lensbench.core.system.processes import adopt_orphans
 from lensbench.core.system.program import run_program
 from lensbench.core.system.terminal import printable
-from lensbench.core.tasks import Source, Task
+from lensbench.core.tasks import Category, Source, Task
 from lensbench.plan.task_files import read_scenarios
-from lensbench.repositories.pin import pin
+from lensbench.repositories.pin import Pinned, pin
 from lensbench.repositories.prepare import prepare
 from lensbench_tasks.author import Author, asked_agent
 from lensbench_tasks.changes.program import add_options, write_changes
-from lensbench_tasks.files import Made, render_set
+from lensbench_tasks.files import Made, render_set, with_more
 from lensbench_tasks.mining.writer import Miners
 from lensbench_tasks.problems import find_problems
 from lensbench_tasks.review_page import render_review
-from lensbench_tasks.rounds import Examined, Proposal, Writer, kept, run_rounds, spread
+from lensbench_tasks.rounds import Examined, Fate, Proposal, Writer, kept, last_numbers, missing_of, run_rounds
 from lensbench_tasks.settings import Settings
 from lensbench_tasks.survey import Survey, survey
 from lensbench_tasks.trial import try_task
@@ -41,10 +43,12 @@ class Examiner:
 
     survey: Survey
     tools: frozenset[str]
+    earlier: Sequence[Task] = ()
+    """The tasks that the set had before."""
 
     def __call__(self, proposal: Proposal, others: Sequence[Task]) -> Examined:
         """The examined proposal, given the tasks kept so far."""
-        found = self._examine(proposal, others)
+        found = self._examine(proposal, [*self.earlier, *others])
         said = printable(f"{proposal.id}: {'; '.join(map(str, found.problems)) or 'good'}")
         print(said, file=sys.stderr, flush=True)
         return found
@@ -57,40 +61,42 @@ class Examiner:
         return Examined(tuple(tried.problems if tried else problems), tried)
 
 
-def generate(name: str, source: Source, count: int, settings: Settings, folder: Path) -> Made:
-    """Generates a set of `count` tasks; a model's replies are stored in `folder`. Raises UserError."""
+def generate(
+    name: str, source: Source, count: int, settings: Settings, folder: Path, earlier: Sequence[Task] = ()
+) -> Made:
+    """Generates what a set with the `earlier` tasks lacks until it has `count`; a model's replies are stored in
+    `folder`. Raises UserError."""
     tree = prepare(source, Path(settings.cache)).tree.resolve()  # lens does not follow links
     known = survey(tree)
-    writer = _writer(name, source, settings, known, folder)
-    fates = run_rounds(writer, Examiner(known, frozenset(settings.tools)), spread(count))
-    author = settings.agent.model or settings.agent.kind
-    made = Made(name, source, "the miners (no language model)" if settings.offline else author, count, fates, known)
+    after, wanted = last_numbers(name, earlier), missing_of(count, earlier)
+    writer: Writer
+    if settings.offline:
+        writer = Miners(known, name, source, settings.seed, after)
+    else:
+        writer = Author(name, source, known.root, asked_agent(settings, folder), after)
+    fates = run_rounds(writer, Examiner(known, frozenset(settings.tools), earlier), wanted)
+    author = "the miners (no language model)" if settings.offline else settings.agent.model or settings.agent.kind
     spent = isinstance(writer, Author) and writer.asked.spent_all
     note = (f"the budget of {settings.max_usd} US dollars ended the work",) if spent else ()
-    return made._replace(warnings=(*note, *_missing(made)))
+    return Made(name, source, author, sum(wanted.values()), fates, known, (*note, *_lacking(fates, wanted)))
 
 
-def _writer(name: str, source: Source, settings: Settings, known: Survey, folder: Path) -> Writer:
-    if settings.offline:
-        return Miners(known, name, source, settings.seed)
-    return Author(name, source, known.root, asked_agent(settings, folder))
-
-
-def _missing(made: Made) -> Iterator[str]:
+def _lacking(fates: Sequence[Fate], wanted: Mapping[Category, int]) -> Iterator[str]:
     """A sentence for each category with fewer tasks than wanted."""
-    categories = [fate.proposal.category for fate in kept(made.fates)]
-    for category, wanted in spread(made.wanted).items():
-        if (found := categories.count(category)) < wanted:
-            yield f"{category.value} has {found} of {wanted} tasks: no more valid tasks were found"
+    categories = [fate.proposal.category for fate in kept(fates)]
+    for category, count in wanted.items():
+        if (found := categories.count(category)) < count:
+            yield f"{category.value} has {found} of {count} tasks: no more valid tasks were found"
 
 
 def write(made: Made, output: Path) -> None:
-    """Writes both files. Raises UserError when there is no task."""
+    """Writes both files; adds to the set if it is there. Raises UserError when there is no task."""
     if not made.tasks:
         raise UserError(
             f"none of the {len(made.fates)} tried tasks about {made.name} is valid; is there source code in it?"
         )
-    write_atomic(output, render_set(made))
+    before = output.read_text(encoding="utf-8") if output.exists() else ""
+    write_atomic(output, with_more(before, made) if before else render_set(made))
     write_atomic(output.with_suffix(".review.html"), render_review(made))
     read_scenarios([str(output)])
 
@@ -105,9 +111,9 @@ def main() -> None:
         help="what the tasks ask for: an answer or a code change (default: question)",
     )
     where = add_options(parser)
-    where.add_argument("--repo", help="the repository: a git URL or a folder")
-    parser.add_argument("--count", type=int, default=12, help="how many tasks")
-    parser.add_argument("--output", required=True, type=Path, help="the YAML file to write")
+    where.add_argument("--repo", help="the repository: a git URL or a folder (default: that of the set)")
+    parser.add_argument("--count", type=int, default=12, help="how many tasks the set is to have")
+    parser.add_argument("--output", required=True, type=Path, help="the YAML file to write, or to add tasks to")
     parser.add_argument("--settings", default="{}", help="the agent and its environment, as JSON")
     arguments = parser.parse_args()
     if not re.fullmatch(r"[a-z0-9][a-z0-9-]{0,49}\.yaml", arguments.output.name):
@@ -119,16 +125,31 @@ def main() -> None:
     if arguments.kind == "change":
         write_changes(arguments, settings)
         return
-    if not arguments.repo:
+    exists = arguments.output.exists()
+    if not arguments.repo and not exists:
         raise UserError("question tasks need --repo; for the other sources add --kind change")
-    pinned = pin(arguments.repo)
+    earlier = read_scenarios([str(arguments.output)]).tasks if exists else ()
+    pinned = Pinned(_source_of(earlier, arguments)) if earlier else pin(arguments.repo)
     folder = arguments.output.with_suffix(".transcripts")
-    made = generate(arguments.output.stem, pinned.source, arguments.count, settings, folder)
+    made = generate(arguments.output.stem, pinned.source, arguments.count, settings, folder, earlier)
     if pinned.warning:
         made = made._replace(warnings=(f"{arguments.repo}: {pinned.warning}", *made.warnings))
     write(made, arguments.output)
     review = arguments.output.with_suffix(".review.html")
-    print(f"{arguments.output}: {len(made.tasks)} of {arguments.count} tasks; see {review} for the others")
+    count = len(earlier) + len(made.tasks)
+    print(f"{arguments.output}: {count} of {arguments.count} tasks; see {review} for the others")
+
+
+def _source_of(earlier: Sequence[Task], arguments: argparse.Namespace) -> Source:
+    """The repository of the set that is there. Raises UserError when no task can be added to it."""
+    sources = {task.repository for task in earlier if task.repository}
+    if arguments.repo or len(sources) != 1:
+        raise UserError(
+            f"{arguments.output} exists: omit --repo to add tasks about its only repository, or use another --output"
+        )
+    if len(earlier) >= arguments.count:
+        raise UserError(f"{arguments.output} has {len(earlier)} tasks; to add some, write a --count above that")
+    return next(iter(sources))
 
 
 if __name__ == "__main__":

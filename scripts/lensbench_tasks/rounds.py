@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Protocol
@@ -68,10 +70,24 @@ Examine = Callable[[Proposal, Sequence[Task]], Examined]
 """Proposal, tasks kept so far -> the findings."""
 
 
-def spread(count: int) -> dict[Category, int]:
-    """The number of tasks per category, spread evenly; a remainder goes to the first categories."""
-    each, more = divmod(count, len(Category))
-    return {category: each + (number < more) for number, category in enumerate(Category)}
+def missing_of(count: int, earlier: Sequence[Task] = ()) -> dict[Category, int]:
+    """How many tasks of each category a set lacks until it has `count`, as evenly as the earlier ones allow; a
+    remainder goes to the first categories."""
+    there = Counter(task.category for task in earlier)
+    full = there.copy()
+    for _ in range(count - len(earlier)):
+        full[min(Category, key=lambda category: full[category])] += 1
+    return {category: full[category] - there[category] for category in Category}
+
+
+def last_numbers(name: str, earlier: Sequence[Task]) -> dict[Category, int]:
+    """The highest number in the ids of earlier tasks of the set `name`, by category; 0 without one."""
+    return {
+        category: max(
+            (int(found[1]) for task in earlier if (found := re.fullmatch(rf"{name}-{short}-(\d+)", task.id))), default=0
+        )
+        for category, short in SHORT.items()
+    }
 
 
 def run_rounds(writer: Writer, examine: Examine, wanted: Mapping[Category, int]) -> list[Fate]:

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import json
 import math
 import shutil
 import subprocess
@@ -110,6 +111,14 @@ def piloted(folder: Path, trials: int = 1) -> Bench:
     return made
 
 
+def write_set(path: Path, count: int) -> None:
+    """A set of questions about one repository."""
+    facts = [{"text": "says a", "all_of": "a"}, {"text": "says b", "all_of": "b"}]
+    task = {"category": "Debug", "repository": {"path": "."}, "prompt": "Where?", "criteria": facts}
+    tasks = [{"id": f"a-{number}", **task} for number in range(count)]
+    path.write_text(json.dumps({"tasks": tasks}), encoding="utf-8")
+
+
 def size(*arguments: object) -> subprocess.CompletedProcess[str]:
     return run_module("lensbench.scores.sample_size", *arguments)
 
@@ -127,7 +136,11 @@ def test_a_pilot_plans_runs_money_and_hours_from_its_own_runs(tmp_path: Path) ->
     )
     assert f"{line}: 90% to find +10\n" in said
     assert "24% of a trial's variance is the tasks' own" in said
+    assert "lensbench generate" not in said
+    write_set(tmp_path / "set.yaml", 12)
+    (folder / "config.yaml").write_text(f"scenarios: {tmp_path / 'set.yaml'}\n")
     alone = size("--pilot", folder, "--effect", 10, "--power", 0.9, "--parallel", 1).stdout
+    assert alone.endswith(f"\n    lensbench generate --count {tasks} --output {tmp_path / 'set.yaml'}\n")
     assert f"{2 * tasks / 60:.2g} h at 1 at a time" in alone
 
 

@@ -9,8 +9,8 @@ import pytest
 from lensbench.core.errors import UserError
 from lensbench.core.tasks import Folder, Git
 from lensbench.plan.task_files import read_scenarios
-from lensbench.repositories.pin import pin, repository_name
-from lensbench_tasks.files import render_set, set_value
+from lensbench.repositories.pin import pin
+from lensbench_tasks.files import render_set, set_value, with_more
 from lensbench_tasks.generate import generate
 from lensbench_tasks.review_page import render_review
 from lensbench_tasks.settings import Settings
@@ -67,9 +67,6 @@ def test_a_folder_without_git_and_a_part_of_a_repository_are_taken_as_they_are(s
 def test_a_url_is_pinned_to_its_newest_commit(stock: Path) -> None:
     url = stock.as_uri()
     assert pin(url) == (Git(git=url, revision=git(stock, "rev-parse", "HEAD")), "")
-    assert (
-        repository_name("https://example.org/a/My_Project.git") == repository_name("git@h:My-Project") == "my-project"
-    )
 
 
 @pytest.mark.parametrize(("repo", "words"), [
@@ -101,3 +98,27 @@ def test_a_repository_without_facts_is_one_clear_line(tmp_path: Path, monkeypatc
     said = run("--repo", "empty", "--output", "empty.yaml", fails=True)
     assert said.splitlines()[-1].startswith("error: none of the ")
     assert not Path("empty.yaml").exists()
+
+
+def test_a_set_grows_to_a_larger_count_and_what_is_in_it_stays(stock: Path) -> None:
+    output = ("--output", "sets/stock.yaml")
+    run("--repo", "stock", "--count", "4", *output)
+    lines = Path("sets/stock.yaml").read_text(encoding="utf-8").splitlines()
+    edited = "\n".join(["# mine", *(line for line in lines if not line.startswith("#"))])
+    Path("sets/stock.yaml").write_text(edited, encoding="utf-8")
+    before = read_scenarios(["sets/stock.yaml"]).tasks
+    assert "sets/stock.yaml: 7 of 16 tasks" in run("--count", "16", *output)
+    after = read_scenarios(["sets/stock.yaml"]).tasks
+    assert after[: len(before)] == before
+    assert Path("sets/stock.yaml").read_text(encoding="utf-8").startswith(edited)
+    whole = generate("stock", pin("stock").source, 16, Settings(), Path("kept")).tasks
+    assert {(task.id, task.prompt) for task in after} == {(task.id, task.prompt) for task in whole}
+    assert "has 7 tasks; to add some, write a --count above that" in run("--count", "7", *output, fails=True)
+    assert "sets/stock.yaml exists: omit --repo" in run("--repo", "stock", *output, fails=True)
+    assert "sets/stock.yaml exists" in run("--kind", "change", "--repo", "stock", *output, fails=True)
+
+
+def test_a_set_whose_last_key_is_not_tasks_is_left_alone(stock: Path) -> None:
+    made = generate("stock", pin("stock").source, 4, Settings(), Path("kept"))
+    with pytest.raises(UserError, match="make `tasks` its last key"):
+        with_more("tasks:\n- id: a\nname: last\n", made)

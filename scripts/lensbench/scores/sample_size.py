@@ -21,8 +21,11 @@ from lensbench.core.numbers import dollars, mean
 from lensbench.core.run_folder import RunFolder
 from lensbench.core.run_status import RunStatus
 from lensbench.core.system.files import read_typed
-from lensbench.core.system.program import benchmark, run_program
+from lensbench.core.system.program import benchmark, configs, run_program
+from lensbench.core.tasks import Task
 from lensbench.judging.instrument_file import InstrumentFile
+from lensbench.plan.reading import read_file
+from lensbench.plan.task_files import read_scenarios
 from lensbench.scores.estimates_file import EstimatesFile, decided_by_gate
 from lensbench.scores.gate import DEFAULTS
 from lensbench.scores.gate_words import with_noun
@@ -124,6 +127,7 @@ class Pilot(NamedTuple):
 
     treatment: str
     tasks: int
+    trials: int
     spread: Spread
     """The standard deviation of a task's difference, in points, including the effect of shared repositories."""
     measured: bool
@@ -163,8 +167,8 @@ def read_pilot(folder: Path, share: float) -> list[Pilot]:
         gate: GateSettings = {**DEFAULTS, **tables.plan["gate"]}
         efforts = (each["measures"][key]["overall"] for key in quantities_of(gate) if key in each["measures"])
         pilots.append(Pilot(
-            name, overall.n, spread, sigma is not None, len(tables.plan["conditions"]), float(seconds or 0), price,
-            gate, next((effort for effort in efforts if effort.delta is not None), None),
+            name, overall.n, trials, spread, sigma is not None, len(tables.plan["conditions"]), float(seconds or 0),
+            price, gate, next((effort for effort in efforts if effort.delta is not None), None),
         ))  # fmt: skip
     return pilots
 
@@ -208,8 +212,8 @@ def _duration(seconds: float) -> str:
 
 def pilot_text(folder: Path, effect: float, power: float, alpha: float, share: float, parallel: int) -> str:
     """The plans for every treatment of the benchmark in `folder`."""
-    paragraphs = []
-    for pilot in read_pilot(folder, share):
+    paragraphs, pilots = [], read_pilot(folder, share)
+    for pilot in pilots:
         parts = "measured" if pilot.measured else f"assumed: {100 * share:g}% of a trial's variance is the tasks' own"
         paragraphs.append(
             f"{pilot.treatment}: a task's difference spreads by up to {pilot.spread.of(1):.1f} points in one trial "
@@ -217,7 +221,29 @@ def pilot_text(folder: Path, effect: float, power: float, alpha: float, share: f
         )
         paragraphs.append("\n".join(f"- {line}" for line in plans(pilot, effect, power, alpha, parallel)))
         paragraphs.append(_for_saves(pilot.spread.of(1), power, alpha, pilot.gate, pilot.effort))
-    return "\n\n".join(paragraphs)
+    wanted = max(tasks_needed(pilot.spread.of(pilot.trials), effect, power, SHARE * alpha) for pilot in pilots)
+    return "\n\n".join(filter(None, [*paragraphs, way_to(wanted, [RunFolder(folder).config])]))
+
+
+def way_to(tasks: int, configs: Sequence[Path]) -> str:
+    """The command that adds tasks to the set of a config until it has so many; "" unless there is one config with one
+    set, of questions about one repository, with fewer."""
+    try:
+        (config,) = configs
+        given = read_file(str(config))[1].value["scenarios"]
+        (name,) = [given] if isinstance(given, str) else given
+        there = read_scenarios([name]).tasks
+    except (UserError, ValueError, KeyError, TypeError):
+        return ""
+    if (
+        len(there) >= tasks
+        or len({task.repository for task in there}) > 1
+        or any(type(task) is not Task for task in there)
+    ):
+        return ""
+    return (
+        f"This adds tasks to the set, which has {len(there)}:\n\n    lensbench generate --count {tasks} --output {name}"
+    )
 
 
 def main() -> None:
@@ -244,7 +270,8 @@ def main() -> None:
             raise UserError(f"--parallel is {parallel}; write a number 1 or more")
         print(pilot_text(pilot, plan.effect, plan.power, plan.alpha, plan.share, parallel))
     else:
-        print(plan_text(plan))
+        needed = tasks_needed(plan.sd, plan.effect, plan.power, plan.alpha)
+        print("\n\n".join(filter(None, [plan_text(plan), way_to(needed, list(map(Path, configs(Path()))))])))
 
 
 if __name__ == "__main__":

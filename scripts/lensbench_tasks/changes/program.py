@@ -28,7 +28,7 @@ TRIED = 4
 
 def add_options(parser: argparse.ArgumentParser) -> argparse._MutuallyExclusiveGroup:
     """Adds the options for change tasks; returns the group of options for the source of tasks."""
-    where = parser.add_mutually_exclusive_group(required=True)
+    where = parser.add_mutually_exclusive_group()
     where.add_argument("--releases", help="two releases of a package: pypi:<name>@<earlier>..<later>, or npm:...")
     where.add_argument("--swebench", type=Path, help="a JSONL file in the format of SWE-bench; needs --mirrors")
     where.add_argument("--harbor", type=Path, help="a task folder of Harbor or Terminal-Bench, or a folder of them")
@@ -46,6 +46,8 @@ def add_options(parser: argparse.ArgumentParser) -> argparse._MutuallyExclusiveG
 def write_changes(given: argparse.Namespace, settings: Settings) -> None:
     """Writes the set, its reference patches and its report. Raises UserError when no task is proven."""
     name = given.output.stem
+    if given.output.exists():
+        raise UserError(f"{given.output} exists: use another --output")
     bench = Prover(find_sandbox(settings.for_sandbox()), Path(settings.cache))
     if not bench.sandbox.program:
         raise UserError(f"tests of changes {bench.sandbox.lack}")
@@ -76,6 +78,8 @@ def _source(name: str, given: argparse.Namespace, bench: Prover) -> Iterator[Cha
         return tasks_from_swebench(given.swebench, given.mirrors, *how)
     if given.harbor:
         return tasks_from_harbor(given.harbor, given.output, bench, given.timeout)
+    if not given.repo:
+        raise UserError("change tasks need --repo, --releases, --swebench or --harbor")
     return tasks_from_history(name, pin(given.repo), *how)
 
 

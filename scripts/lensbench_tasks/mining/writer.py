@@ -5,6 +5,7 @@ from __future__ import annotations
 import random
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from itertools import islice
 
 from lensbench.core.tasks import Category, Source, Task
 from lensbench_tasks.mining import callers, flows, importers, messages, places, together, values
@@ -22,17 +23,24 @@ MINERS: Mapping[Category, tuple[Miner, ...]] = {
 
 
 class Miners:
-    """Proposes the miners' tasks; missing tasks of one category are not replaced by another's."""
+    """Proposes the miners' tasks; missing tasks of one category are not replaced by another's. Each has the number of
+    its draft; `after`: the last number of an earlier start, which is not proposed again."""
 
     rounds = 8
 
-    def __init__(self, survey: Survey, name: str, source: Source, seed: int) -> None:
+    def __init__(
+        self, survey: Survey, name: str, source: Source, seed: int, after: Mapping[Category, int] | None = None
+    ) -> None:
         self._name, self._source = name, source
+        self._counts = Counter(after)
         self._waiting = {
-            category: _in_turn([miner(survey, random.Random(f"{seed} {category}")) for miner in miners])
+            category: islice(
+                _in_turn([miner(survey, random.Random(f"{seed} {category}")) for miner in miners]),
+                self._counts[category],
+                None,
+            )
             for category, miners in MINERS.items()
         }
-        self._counts: Counter[Category] = Counter()
         self._drafts: dict[str, Draft] = {}
 
     def write(self, wanted: Mapping[Category, int]) -> list[Proposal]:
