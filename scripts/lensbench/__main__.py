@@ -27,7 +27,7 @@ GROUPS: dict[str, dict[str, Verb]] = {
             "lensbench.workflow.setup", "write a config for your own MCP server, try it, and estimate the price"
         ),
         "size": Verb(
-            "lensbench.scores.sample_size", "compute how many tasks, repositories and trials a decision needs"
+            "lensbench.workflow.sample_size", "compute how many tasks, repositories and trials a decision needs"
         ),
     },
     "Run": {

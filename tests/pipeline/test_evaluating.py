@@ -16,7 +16,7 @@ import pytest
 from rich.console import Console
 
 from lensbench.core.system.terminal import printable_lines
-from lensbench.results.side_by_side import Side, show
+from lensbench.workflow.side_by_side import Side, show
 from programs import run_module
 from small_benchmark import CHECKOUT, Project, wait_for
 

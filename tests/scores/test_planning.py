@@ -13,9 +13,9 @@ from statsmodels.stats.power import TTestPower
 from handmade import Bench
 from lensbench.core.errors import UserError
 from lensbench.scores.power import Spread, detectable, repositories_needed, split, tasks_needed, upper_sd
-from lensbench.scores.sample_size import Needs, plan_text, read_pilot
 from lensbench.scores.saving import tasks_for_no_worse
 from lensbench.scores.sequential import SHARE
+from lensbench.workflow.sample_size import Needs, plan_text, read_pilot
 from programs import run_module
 
 
@@ -120,7 +120,7 @@ def write_set(path: Path, count: int) -> None:
 
 
 def size(*arguments: object) -> subprocess.CompletedProcess[str]:
-    return run_module("lensbench.scores.sample_size", *arguments)
+    return run_module("lensbench.workflow.sample_size", *arguments)
 
 
 @pytest.mark.slow

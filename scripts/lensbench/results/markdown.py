@@ -54,6 +54,16 @@ def _escaped(text: str) -> str:
     return f"{' ' * text[:1].isspace()}{words}{' ' * (bool(words) and text[-1:].isspace())}"
 
 
+FILTERS: Mapping[str, Callable[..., object]] = {
+    "share": lambda counts: f"{counts['runs']}/{counts['of']}" if counts["of"] else numbers.MISSING,
+    "sum_values": lambda counts: sum(counts.values()),
+    "minute": lambda moment: moment[:16].replace("T", " "),
+    "coefficient": coefficient,
+    "coefficient_interval": coefficient_interval,
+}
+"""Those of every page, Markdown and HTML."""
+
+
 def render(
     data: Mapping[str, object], template: str = "results.md.j2", more: Mapping[str, Callable[..., object]] = {}
 ) -> str:
@@ -63,15 +73,11 @@ def render(
         "cell": cell, "sentence": sentence, "percent": numbers.percent, "points": numbers.points,
         "seconds": numbers.seconds, "number": numbers.number, "change": numbers.change, "delta": numbers.signed_number,
         "yes_no": lambda value: {"yes": "Yes", "no": "No"}.get(value, numbers.MISSING),
-        "share": lambda counts: f"{counts['runs']}/{counts['of']}" if counts["of"] else numbers.MISSING,
-        "sum_values": lambda counts: sum(counts.values()),
         "precise": lambda value: numbers.rounded(value, 2), "names": lambda text: items(text) or [],
-        "minute": lambda moment: moment[:16].replace("T", " "),
         "exact": lambda text: numbers.exact(text or ""),
-        "interval_of_group": interval_of_group, "coefficient": coefficient,
-        "coefficient_interval": coefficient_interval, "p_value": p_value,
+        "interval_of_group": interval_of_group, "p_value": p_value,
         "size": lambda share: numbers.points(share).removeprefix("+"),
-        "findable": _findable, **more,
+        "findable": _findable, **FILTERS, **more,
     }  # fmt: skip
     environment.globals |= {
         "interval": numbers.interval,

@@ -162,8 +162,8 @@ def measures(comparison: Comparison) -> dict[str, Effort]:
             return as_change(comparison.over(log_ratios(pairs), order))
         return comparison.over(differences(pairs), order, typical=quantity.kind == "count")
 
-    compared = {name: quantity for name, quantity in QUANTITIES.items() if quantity.kind != "share"}
-    return {name: {"kind": quantity.kind, "overall": overall(quantity)} for name, quantity in compared.items()}
+    efforts = {name: quantity for name, quantity in QUANTITIES.items() if quantity.kind != "share"}
+    return {name: {"kind": quantity.kind, "overall": overall(quantity)} for name, quantity in efforts.items()}
 
 
 def log_ratios(pairs: Mapping[str, Sequence[Pair]]) -> dict[str, list[float]]:

@@ -41,10 +41,10 @@ from lensbench.repositories.sources.folder import location
 from lensbench.results.page.answers import safe_html
 from lensbench.results.page.page import style_of_the_page
 from lensbench.results.page.words import page_environment
-from lensbench.results.side_by_side import Side, read_sides, show
 from lensbench.runs.preflight import insist
 from lensbench.runs.stopping import clear
 from lensbench.runs.validity import judge_validity
+from lensbench.workflow.side_by_side import Side, read_sides, show
 
 EVALS = Path("bench") / "evals"
 TASK = "eval"

@@ -13,7 +13,7 @@ from markupsafe import Markup, escape
 from lensbench.core import numbers
 from lensbench.core.system.templates import template_environment
 from lensbench.results.charts.parts import sign, signed
-from lensbench.results.page.judges import coefficient, coefficient_interval
+from lensbench.results.markdown import FILTERS
 from lensbench.results.presented import FEWEST_TASKS
 from lensbench.scores.quantities import QUANTITIES
 
@@ -24,13 +24,12 @@ def page_environment() -> Environment:
     environment.filters |= {
         "minus": lambda text: text.replace("-", "\u2212"),
         "percent": _exactly(numbers.percent), "seconds": _exactly(numbers.seconds), "number": _exactly(numbers.number),
-        "points": _exactly(numbers.points), "sign": sign, "share": _share, "minute": _minute, "yes_no": _yes_no,
+        "points": _exactly(numbers.points), "sign": sign, "yes_no": lambda cell: cell or numbers.MISSING,
         "as_points": lambda share: None if share is None else share * 100,
         "signed": lambda value: numbers.MISSING if value is None else signed(value),
         "decimal": lambda value, digits: numbers.MISSING if value is None else f"{value:.{digits}f}",
         "whole": lambda value: numbers.MISSING if value is None else f"{value:.0f}%",
-        "sum_values": lambda counts: sum(counts.values()),
-        "code": _with_code, "coefficient": coefficient, "coefficient_interval": coefficient_interval,
+        "code": _with_code, **FILTERS,
     }  # fmt: skip
     environment.globals |= {"quantities": tuple(QUANTITIES), "fewest_tasks": FEWEST_TASKS}  # JSON has lost the order
     return environment
@@ -41,18 +40,6 @@ def _exactly(show: Callable[[Fraction | None], str]) -> Callable[[Any], str]:
     return lambda value: show(None if value in (None, "") else Fraction(str(value))).replace("-", "\u2212")
 
 
-def _share(counts: dict[str, int]) -> str:
-    return f"{counts['runs']}/{counts['of']}" if counts["of"] else numbers.MISSING
-
-
-def _minute(moment: str) -> str:
-    return moment[:16].replace("T", " ")
-
-
 def _with_code(text: str) -> Markup:
     """The text with `commands` as code elements."""
     return Markup(re.sub("`([^`]+)`", r"<code>\1</code>", str(escape(text))))
-
-
-def _yes_no(cell: str) -> str:
-    return cell or numbers.MISSING
