@@ -30,8 +30,6 @@ class Start(NamedTuple):
     agents: Sequence[str] = ()
     options: Sequence[str] = ()
     fails: bool = False
-    target: str = "bench/r/validity.csv"
-    """What follows from this table asks no agent: a few starts make it, too."""
 
 
 def nothing(project: Project) -> None:
@@ -105,19 +103,16 @@ def find_cluster(project: Project) -> None:
 
 SCENARIOS: dict[str, list[Start]] = {
     "a second start": [Start(nothing)],
-    "forced": [Start(nothing, options=["-F"], target="all"), Start(nothing, options=["-R", "run"])],
+    "forced": [Start(nothing, options=["-F"]), Start(nothing, options=["-R", "run"])],
     "forced dry": [Start(nothing, options=["-F", "-n"]), Start(nothing, options=["-R", "run", "-n"])],
-    "touched": [
-        Start(nothing, options=["--touch"], target="all"), Start(nothing, options=["--touch", "-F"], target="all"),
-        Start(nothing, target="all"),
-    ],
-    "all output deleted": [Start(nothing, options=["--delete-all-output"], target="all"), Start(nothing, target="all")],
+    "touched": [Start(nothing, options=["--touch"]), Start(nothing, options=["--touch", "-F"]), Start(nothing)],
+    "all output deleted": [Start(nothing, options=["--delete-all-output"]), Start(nothing)],
     "a view deleted": [Start(delete("runs/anna-with.md"))], "all views deleted": [Start(delete("runs"))],
     "a view edited": [Start(edit_view)],
     "a run deleted in the store": [Start(delete("attempts/anna-with"), ["anna-with"])],
     "a run deleted altogether": [Start(delete("attempts/anna-with", "runs/anna-with.md"), ["anna-with"])],
     "the journal deleted": [Start(delete("attempts/made-1.csv"))],
-    "tables deleted": [Start(delete("validity.csv")), Start(delete("results.md", "scores.csv"), target="all")],
+    "tables deleted": [Start(delete("validity.csv")), Start(delete("results.md", "scores.csv"))],
     "the plan deleted": [Start(delete("plan.json")), Start(nothing)],
     "the plan deleted, settings changed": [Start(both(delete("plan.json"), configure({"timeout_s": 9})), fails=True)],
     "everything but the store deleted": [
