@@ -35,7 +35,7 @@ def test_the_list_is_paid_for_by_calls_that_spare_larger_results(tmp_path: Path)
     ]
     tables: Any = SimpleNamespace(valid=valid, plan={"baseline": "without"})
     assert footprint(tmp_path, tables, "with") == [], "nothing was listed"
-    found = {"tools": {"with": ["mcp__lens__lens_grep"]}, "list_tokens": {"with": 1000}}
+    found = {"tools": {"with": {"mcp__lens__lens_grep": ""}}, "list_tokens": {"with": 1000}}
     RunFolder(tmp_path).preflight.write_text(json.dumps(found))
     assert footprint(tmp_path, tables, "with") == [  # a call spares 400 - 100 tokens
         "The tool list and instructions are about 1,000 tokens of every request (4 bytes a token).",
@@ -53,6 +53,9 @@ def test_the_list_is_paid_for_by_calls_that_spare_larger_results(tmp_path: Path)
 def test_results_that_are_too_long_for_an_agent_are_counted_by_tool(tmp_path: Path) -> None:
     valid = [made(tmp_path, "with", mcp__lens__lens_grep=420_000, mcp__lens__lens_graph=100_000)]
     tables: Any = SimpleNamespace(valid=valid, plan={"baseline": "without"})
-    found = {"tools": {"with": ["mcp__lens__lens_grep", "mcp__lens__lens_graph"]}, "list_tokens": {"with": 1000}}
+    found = {
+        "tools": {"with": {"mcp__lens__lens_grep": "", "mcp__lens__lens_graph": ""}},
+        "list_tokens": {"with": 1000},
+    }
     RunFolder(tmp_path).preflight.write_text(json.dumps(found))
     assert footprint(tmp_path, tables, "with")[-1].endswith("the name of a file instead: lens_grep 1 of 1.")

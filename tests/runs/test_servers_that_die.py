@@ -11,10 +11,11 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterator
+from hashlib import sha256
 from pathlib import Path
 
 import pytest
-from test_runs import SCRIPTS, bench, plan  # noqa: F401
+from test_runs import FAKES, SCRIPTS, bench, plan  # noqa: F401
 
 from lensbench.core.records import Record, RunId, from_json
 from lensbench.core.store import run_files
@@ -118,6 +119,25 @@ def test_a_server_that_forgot_the_workspace_discards_the_run(
     assert record(folder).attempt.reason == "mcp_gone"
     assert "does not know the workspace" in record(folder).attempt.detail
     assert os.path.exists(f"/proc/{server.pid}")
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("options", "missing"), [
+    ([], ""), (["--lists", "1"], "mcp__fake__crash"), (["--require", "other"], "mcp__fake__find"),
+])  # fmt: skip
+def test_an_agent_that_shows_no_tools_must_have_those_of_the_preflight(
+    bench: Path, options: list[str], missing: str
+) -> None:
+    entry = {"command": sys.executable, "args": [str(FAKES / "stdio_mcp_server.py"), *options]}
+    Path("mcp.json").write_text(json.dumps({"mcpServers": {"fake": entry}}), encoding="utf-8")
+    folder = plan(bench, "echo fine", retries=1)
+    schema = '{"properties": {"query": {"type": "string"}}, "required": ["query"], "type": "object"}'
+    listed = dict.fromkeys(("mcp__fake__find", "mcp__fake__crash"), sha256(schema.encode()).hexdigest())
+    (folder / "preflight.json").write_text(json.dumps({"tools": {"with": listed}}), encoding="utf-8")
+    make(folder)
+    made = record(folder).attempt
+    told = f"fake: tools unlike in the preflight: {missing}"
+    assert (made.reason, made.detail) == (("mcp_gone", told) if missing else ("", ""))
 
 
 STOPPED = """

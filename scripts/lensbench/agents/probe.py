@@ -41,8 +41,7 @@ def check_gateway(adapter: Adapter, settings: AgentSettings, wanted: bool) -> li
         return [Check("gateway", "failed", str(error))]
     if probe is None:
         return []
-    check = request(probe, any(name.lower().endswith("_proxy") for name in settings["pass_env"]), settings["served"])
-    return [check]
+    return [request(probe, any(name.lower().endswith("_proxy") for name in settings["pass_env"]), settings["served"])]
 
 
 def request(probe: Probe, through_proxy: bool, wanted: str = "", limit_s: float = REQUEST_S) -> Check:

@@ -60,12 +60,12 @@ def table(checks: Sequence[Check]) -> Iterator[str]:
 
 def read_listed_tools(folder: Path) -> list[str]:
     """The tools that the MCP servers listed in the last preflight; empty without one."""
-    return sorted({name for names in read_kept(folder, "tools").values() for name in names})
+    return sorted({name for tools in read_kept(folder, "tools").values() for name in tools})
 
 
-def read_tools_of(folder: Path, condition: str) -> tuple[str, ...]:
-    """The same for the servers of one condition."""
-    return tuple(read_kept(folder, "tools").get(condition, ()))
+def read_tools_of(folder: Path, condition: str) -> dict[str, str]:
+    """The same for the servers of one condition, each with the hash of its schema."""
+    return dict(read_kept(folder, "tools").get(condition, {}))
 
 
 def read_checks(folder: Path) -> list[Check]:

@@ -37,7 +37,9 @@ from lensbench.core.system.private_folders import TEARDOWN
 from lensbench.core.system.redaction import Redactor
 from lensbench.core.system.terminal import printable
 from lensbench.core.system.trees import MOST_BYTES, changed_paths, copy_tree, exceeds, hash_tree, remove_tree
+from lensbench.runs.brought import brought, take_back, write_brought
 from lensbench.runs.budget import spend
+from lensbench.runs.direct_calls import direct_calls, foreign_hosts
 from lensbench.runs.foreign_programs import ServerProgram, foreign_programs, program_calls
 from lensbench.runs.made_with import portable
 from lensbench.runs.reasons import DiscardReason, Expectation, find_reason, tools_of
@@ -159,13 +161,13 @@ def make_attempt(job: Job, place: Place, number: int, waited_s: float, redact: R
     if not job.is_closed_book and before != job.repository["tree_sha256"]:
         raise UserError(f"{job.repository['tree']} differs from what was fetched; delete that folder and start again")
     if job.condition.get("files"):
-        from lensbench.runs.brought import brought, write_brought  # few runs need it
-
         write_brought(brought(job.plan, job.condition), Path(workspace))
     if teardown := filled_command(job.condition.get("teardown", ()), workspace):
         # The next start runs it if this process is killed.
         Path(place.private, TEARDOWN).write_text(json.dumps([job.condition["setup_s"], teardown]), encoding="utf-8")
-    failure = run_command(job.condition, "setup", workspace) or _unreachable(assignment, place, asks=False)
+    from lensbench.runs.server_checks import unreachable
+
+    failure = run_command(job.condition, "setup", workspace) or unreachable(assignment, place, asks=False)
     try:
         if failure:
             not_run = Attempt(number, now(), 0.0, waited_s, None, False, DiscardReason.MCP_FAILED, redact(failure))
@@ -176,20 +178,9 @@ def make_attempt(job: Job, place: Place, number: int, waited_s: float, redact: R
         left = redact(run_command(job.condition, "teardown", workspace))
         if left:
             print(printable(left), file=sys.stderr)
-    if left and not tried.attempt.reason and (gone := _unreachable(assignment, place, asks=False)):
+    if left and not tried.attempt.reason and (gone := unreachable(assignment, place, asks=False)):
         tried = tried._replace(attempt=replace(tried.attempt, reason=DiscardReason.MCP_GONE, detail=redact(gone)))
     return tried._replace(attempt=replace(tried.attempt, teardown=left))
-
-
-def _unreachable(assignment: Assignment, place: Place, asks: bool, names: Sequence[str] | None = None) -> str:
-    """Why a server does not respond: those with a URL, which agents do not always report, or those of `names`."""
-    if names is None:
-        names = [name for name, entry in assignment.mcp_servers.items() if "url" in entry]
-    if not names:
-        return ""
-    from lensbench.runs.server_checks import unreachable  # its MCP client takes a second to import
-
-    return unreachable(assignment, place, asks, names)
 
 
 def _with_asked_servers(outcome: Outcome, assignment: Assignment, place: Place) -> Outcome:
@@ -205,7 +196,9 @@ def _with_asked_servers(outcome: Outcome, assignment: Assignment, place: Place) 
         for name, status in (outcome.servers or {}).items()
         if status.startswith("failed") and name in assignment.mcp_servers and tools_of([name], offered)
     ]
-    cleared = [name for name in suspects if not _unreachable(assignment, place, asks=True, names=[name])]
+    from lensbench.runs.server_checks import unreachable
+
+    cleared = [name for name in suspects if not unreachable(assignment, place, asks=True, names=[name])]
     servers = {**(outcome.servers or {}), **dict.fromkeys(cleared, "connected")}
     return replace(outcome, servers=servers) if cleared else outcome
 
@@ -244,12 +237,11 @@ def _checked(job: Job, place: Place, assignment: Assignment, tried: Tried, said:
     workspace = place.outside(tried.workspace)
     is_too_large = exceeds(workspace)
     if job.condition.get("files") and not is_too_large:
-        from lensbench.runs.brought import brought, take_back
-
         take_back(brought(job.plan, job.condition), Path(workspace), Path(job.repository["tree"]), job.is_change)
     if written := job.condition.get("writes"):
         remove_written(written, Path(workspace), Path(job.repository["tree"]))
     after = "" if is_too_large else hash_tree(workspace)
+    patch = _patch(job, place, redact) if job.is_change and not job.is_closed_book and not is_too_large else b""
     tried = tried._replace(outcome=_with_asked_servers(tried.outcome, assignment, place))
     reason, detail = find_reason(tried.attempt, tried.outcome, tried.answer, job.expected)
     if reason == DiscardReason.CRASHED:
@@ -258,11 +250,9 @@ def _checked(job: Job, place: Place, assignment: Assignment, tried: Tried, said:
         detail += f": {printable(last[:LONGEST_LINE])}" if last else ""
     if said.unread and reason != DiscardReason.TIMED_OUT:
         reason, detail = DiscardReason.HARNESS_FAILED, said.unread
-    if said.over_limit:
-        reason, detail = DiscardReason.OVER_LIMIT, said.over_limit
-    if is_too_large:
-        reason = DiscardReason.OVER_LIMIT
-        detail = f"its workspace has more than {MOST_BYTES / 1e9:g} GB after the run and was not checked"
+    too_large = f"its workspace has more than {MOST_BYTES / 1e9:g} GB after the run and was not checked"
+    if over_limit := too_large if is_too_large else said.over_limit:
+        reason, detail = DiscardReason.OVER_LIMIT, over_limit
     direct = _direct_calls(job, place, said)
     if not reason and direct:
         reason, detail = DiscardReason.CONTAMINATED, f"by the address of a server: {direct[0]}"
@@ -273,23 +263,25 @@ def _checked(job: Job, place: Place, assignment: Assignment, tried: Tried, said:
         names = [] if job.is_closed_book else changed_paths(job.repository["tree"], workspace)
         reason = DiscardReason.WORKSPACE_CHANGED
         detail = f"changed: {printable(some_of(names, MOST_NAMED)) or 'files in an empty folder'}"
-    if not reason and (gone := _unreachable(assignment, place, asks=True)):
+    from lensbench.runs.server_checks import unreachable
+
+    listed, unseen = job.expected.tools, said.outcome.tools_offered is None
+    asked = [name for name, entry in assignment.mcp_servers.items() if "url" in entry or (listed and unseen)]
+    if not reason and (gone := unreachable(assignment, place, asks=True, names=asked, listed=listed)):
         reason, detail = DiscardReason.MCP_GONE, gone
     return tried._replace(
         attempt=replace(tried.attempt, reason=reason, detail=detail),
         tree_after=after,
         server_calls=server_calls(os.path.join(place.private, "session", "server.jsonl")),
         direct_calls=None if direct is None else len(direct),
-        patch=_patch(job, place, redact) if job.is_change and not job.is_closed_book and not is_too_large else b"",
+        patch=patch,
     )
 
 
 def _direct_calls(job: Job, place: Place, said: Said) -> list[str] | None:
     """Calls to servers of other conditions by their URL; None when none can be seen, or none can be made."""
-    if said.outcome.calls is None or (said.network == "own" and not place.sandbox.hosts):
+    if said.outcome.calls is None:
         return None
-    from lensbench.runs.direct_calls import direct_calls, foreign_hosts  # reads transcripts, which few runs need
-
     hosts = foreign_hosts(job.plan, job.run.condition)
     if said.network == "own":  # hosts that the config allows for all conditions are reachable even so
         hosts = [host for host in hosts if host in map(read_host, place.sandbox.hosts)]

@@ -9,7 +9,7 @@ from __future__ import annotations
 from lensbench.agents.prices import priced
 from lensbench.agents.probe import BUSY
 from lensbench.agents.sandbox import Place, Sandbox
-from lensbench.agents.start import Said, read_text, start_agent
+from lensbench.agents.start import read_text, start_agent
 from lensbench.core.errors import UserError
 from lensbench.core.frozen_plan import PlannedCondition
 from lensbench.core.preflight_results import Check
@@ -42,16 +42,13 @@ def ask_model(job: Job, sandbox: Sandbox, redact: Redactor) -> Check:
     spend(job.folder, usd=priced(said.outcome, job.plan.get("prices", {})).cost_usd)
     reason, detail = reason_of(said, asking.expected)
     if not reason:
-        return Check("model", "ok", _answered(said, sandbox))
+        models = ", ".join(sorted(said.outcome.models or ())) or "not shown"
+        cost = "" if said.outcome.cost_usd is None else f", {said.outcome.cost_usd:.4f} USD"
+        where = "in the sandbox" if sandbox.program else "without a sandbox"
+        return Check("model", "ok", f"answered a short question {where}: {models}{cost}")
     why = "; ".join(filter(None, (reason, detail, last)))
     if said.outcome.error_status in BUSY:
         return Check("model", "warning", f"the agent got no answer ({why}); runs will try again")
     advice = "; add the files and programs it needs to sandbox_visible, and its hosts to sandbox_hosts"
     inside = advice if sandbox.program else ""
     return Check("model", "failed", f"the agent gave no answer to a short question ({why}){inside}")
-
-
-def _answered(said: Said, sandbox: Sandbox) -> str:
-    models = ", ".join(sorted(said.outcome.models or ())) or "not shown"
-    cost = "" if said.outcome.cost_usd is None else f", {said.outcome.cost_usd:.4f} USD"
-    return f"answered a short question {'in the sandbox' if sandbox.program else 'without a sandbox'}: {models}{cost}"

@@ -23,7 +23,7 @@ from lensbench.core.conditions import Command, mcp_secrets, missing_variables, r
 from lensbench.core.errors import UserError, some_of
 from lensbench.core.frozen_plan import AgentSettings, Plan, PlannedCondition, RepositoryFacts
 from lensbench.core.preflight_results import Check, Cure, read_kept, table
-from lensbench.core.records import RunId, sha256
+from lensbench.core.records import RunId
 from lensbench.core.run_folder import RunFolder
 from lensbench.core.system.files import read_json, write_json
 from lensbench.core.system.private_folders import private_folder
@@ -41,7 +41,7 @@ from lensbench.repositories.prepare import prepare as prepare_repository
 from lensbench.runs.attempt import MOST_NAMED, Job, prepare, remove_written
 from lensbench.runs.budget import is_spent
 from lensbench.runs.model_check import ask_model
-from lensbench.runs.server_checks import check_servers
+from lensbench.runs.server_checks import check_servers, hashes
 from lensbench.runs.server_packages import fetch_packages
 
 _DESCRIBED = 2000
@@ -54,10 +54,8 @@ class PreflightFindings:
 
     checks: list[Check] = field(default_factory=list)
     agent_version: str | None = None
-    tools: dict[str, list[str]] = field(default_factory=dict)
-    """Condition -> the tools of its servers, by the names that agents use."""
-    schemas: dict[str, dict[str, str]] = field(default_factory=dict)
-    """Condition -> tool -> the hash of its input schema."""
+    tools: dict[str, dict[str, str]] = field(default_factory=dict)
+    """Condition -> the tools of its servers, by the names that agents use -> the hash of the input schema."""
     descriptions: dict[str, str] = field(default_factory=dict)
     """Tool -> the beginning of its description."""
     list_tokens: dict[str, object] = field(default_factory=dict)
@@ -222,10 +220,7 @@ def _try_run(
             findings.checks += checks
             findings.cures += cures
             findings.list_tokens[name] = size
-            findings.tools[name] = sorted(tool.full_name for tool in tools)
-            findings.schemas[name] = {
-                tool.full_name: sha256(json.dumps(tool.schema, sort_keys=True).encode()) for tool in tools
-            }
+            findings.tools[name] = hashes(tools, assignment)
             findings.descriptions |= {tool.full_name: tool.description[:_DESCRIBED] for tool in tools}
     finally:
         findings.checks += _command(job, "teardown", workspace)
@@ -321,19 +316,17 @@ def _why_not_inside(program: Sequence[str], invocation: Invocation, place: Place
 
 def _keep_tools(config: Config, folder: Path, findings: PreflightFindings) -> None:
     """Adds a check for each condition whose tools changed since its runs were made; those of the runs stay known."""
-    kept: dict[str, Any] = read_kept(folder, "schemas")
-    for name in kept.keys() & findings.schemas.keys():
-        old, new = kept[name], findings.schemas[name]
+    kept: dict[str, Any] = read_kept(folder, "tools")
+    for name in kept.keys() & findings.tools.keys():
+        old, new = kept[name], findings.tools[name]
         if old == new or not any(RunFolder(folder).runs.glob(f"**/*-{name}.md")):
             continue
         changed = ", ".join(sorted(tool for tool in old.keys() | new.keys() if old.get(tool) != new.get(tool)))
         detail = f"changed since runs were made: {changed}; take a new run_id, or the server that they had"
         findings.checks.append(Check(f"{name}: tools", "warning" if config.accept_changes else "failed", detail))
         if not config.accept_changes:
-            findings.schemas[name], findings.tools[name] = old, sorted(old)
-    of_runs = {name: schemas for name, schemas in kept.items() if name in config.conditions}
-    findings.schemas = {**of_runs, **findings.schemas}
-    findings.tools = {**{name: sorted(schemas) for name, schemas in of_runs.items()}, **findings.tools}
+            findings.tools[name] = old
+    findings.tools = {**{name: tools for name, tools in kept.items() if name in config.conditions}, **findings.tools}
 
 
 def insist(config: Config, scenarios: ScenarioSet, folder: Path) -> None:

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from enum import StrEnum
 from fnmatch import fnmatchcase
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from lensbench.core.records import MAX_TEXT, Attempt, Outcome
@@ -108,7 +109,9 @@ REASONS: dict[str, Remedy] = {
         "accepted changes of this run; an agent that updates itself",
     ),
     DiscardReason.MCP_GONE: Remedy(
-        "an MCP server of the condition no longer responded after the run", "later", "the server's own log; its memory"
+        "an MCP server of the condition no longer responded after the run, or listed other tools than in the preflight",
+        "later",
+        "the server's own log; its memory; its version",
     ),
     DiscardReason.CUT_OFF: Remedy(
         "the answer was cut off, but not by a limit of the model",
@@ -172,8 +175,8 @@ class Expectation(NamedTuple):
     """The model that must answer: its name, or a pattern with `*`."""
     version: str = ""
     """The version that the agent must report, if it reports one."""
-    tools: Sequence[str] = ()
-    """The tools that its servers listed in the preflight; empty when it asked none."""
+    tools: Mapping[str, str] = MappingProxyType({})
+    """The tools that its servers listed in the preflight -> their schemas' hashes; empty without one."""
     is_stock: bool = False
     """The agent may search for tools and start sub-agents as it likes."""
 
@@ -231,9 +234,10 @@ def _tools_reason(outcome: Outcome, expected: Expectation) -> tuple[str, str] | 
         return DiscardReason.CONTAMINATED, ", ".join(sorted(set(foreign)))
     if outcome.tools_offered is not None:
         for server in expected.servers:
-            if not tools_of([server], outcome.tools_offered):
+            listed, offered = (tools_of([server], [*tools]) for tools in (expected.tools, outcome.tools_offered))
+            if not offered:
                 return DiscardReason.MCP_NOT_OFFERED, f"no tool of {server}"
-            if differences := _differences(*(tools_of([server], to) for to in (expected.tools, outcome.tools_offered))):
+            if differences := _differences(listed, offered):
                 return DiscardReason.MCP_NOT_OFFERED, f"unlike in the preflight: {differences}"
             if outcome.tools_deferred is not None and not expected.is_stock:
                 deferred = bool(tools_of([server], outcome.tools_deferred))

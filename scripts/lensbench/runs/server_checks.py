@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import json
-import os
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from types import MappingProxyType
+from typing import TYPE_CHECKING
 
 from lensbench.agents import Assignment, load_adapter
 from lensbench.agents.mcp.client import ServerEntry, Servers, ServerStatus, read_entry
@@ -23,11 +23,14 @@ from lensbench.agents.mcp.tools import (
     why_not_called,
 )
 from lensbench.agents.mcp.workspace import Workspace
-from lensbench.agents.reach import hosts_in
 from lensbench.agents.sandbox import Place
 from lensbench.core.preflight_results import BYTES_A_TOKEN, LONG_RESULT, Check, Cure, Outcome
-from lensbench.plan.config import Condition
+from lensbench.core.records import sha256
+from lensbench.runs.reasons import tools_of
 from lensbench.runs.server_starts import advice, placed
+
+if TYPE_CHECKING:
+    from lensbench.plan.config import Condition  # slow to import
 
 ROLES = ("search", "neighbourhood", "overview")
 """The purposes of tools that are safe to call; the first is the cheapest and most informative."""
@@ -45,8 +48,7 @@ def check_servers(
     Servers are started as the agent would: with its `environment`, and in its sandbox (`place`).
     """
     named = json.loads(Path(place.outside(run.mcp_file)).read_text(encoding="utf-8"))["mcpServers"]
-    entries = {name: placed(read_entry(entry), run, environment, place)
-               for name, entry in named.items()}  # fmt: skip
+    entries = {name: placed(read_entry(entry), run, environment, place) for name, entry in named.items()}
     workspace = Workspace(place.outside(run.workspace))
     file = f"conditions.{condition}.mcp, {settings.mcp}"
     with Servers(entries, workspace.root, run.settings["mcp_start_s"], environment) as servers:
@@ -76,18 +78,42 @@ def check_servers(
     return [*checks, *rows, Check(f"{condition}: tool list", "ok", told)], tools, added, cures
 
 
-def unreachable(run: Assignment, place: Place, asks: bool, names: Sequence[str]) -> str:
-    """Why a server of `names` does not respond now; "" when all respond. One with a command is started again, in the
-    same workspace.
+def hashes(tools: Sequence[OfferedTool], run: Assignment) -> dict[str, str]:
+    """The hash of each tool's schema, without the run's own folder."""
+    own = run.workspace.rpartition("/")[0]
+    return {tool.full_name: sha256(json.dumps(tool.schema, sort_keys=True).replace(own, "").encode()) for tool in tools}
 
-    With `asks`, also calls one tool about the workspace, as the preflight does: the server must know it.
+
+def unreachable(
+    run: Assignment,
+    place: Place,
+    asks: bool,
+    names: Sequence[str] | None = None,
+    listed: Mapping[str, str] = MappingProxyType({}),
+) -> str:
+    """Why a server of `names` (else those with a URL, which agents do not always report) does not respond now; "" when
+    all respond. One with a command is started again in the same workspace.
+
+    With `asks`, also calls one tool about the workspace, as the preflight does: the server must know it. With `listed`,
+    the tools and hashes of the preflight, also how a server's tools differ; one with a command is asked nothing else.
     """
+    named = {
+        name: entry for name, entry in run.mcp_servers.items() if ("url" in entry if names is None else name in names)
+    }
+    if not named:
+        return ""
     environment = load_adapter(run.settings["kind"]).command(run).env
     workspace = Workspace(place.outside(run.workspace))
-    named = {name: run.mcp_servers[name] for name in names}
     entries = {name: placed(read_entry(entry), run, environment, place) for name, entry in named.items()}
     with Servers(entries, workspace.root, run.settings["mcp_start_s"], environment) as servers:
         for status in servers.statuses:
+            if listed and status.connected:
+                own = hashes([tool for tool in servers.tools if tool.server == status.name], run)
+                before = {name: listed[name] for name in tools_of([status.name], [*listed])}
+                if changed := sorted(name for name, _ in own.items() ^ before.items()):
+                    return f"{status.name}: tools unlike in the preflight: {', '.join(dict.fromkeys(changed))}"
+            if listed and "command" in named[status.name]:
+                continue
             if not status.connected:
                 return f"{status.name}: {status.detail}"
             if not asks:
@@ -125,7 +151,7 @@ def _check_server(
         return Check(name, outcome, f"{said}; check {file}")
     if fault := next((each.fault for each in servers.statuses if each.name == status.name), ""):
         outcome, said = "warning", f"{said}; {fault}"
-    return Check(name, outcome, f"{listed}; {said}{_beside_proxy(run.mcp_servers[status.name])}")
+    return Check(name, outcome, f"{listed}; {said}")
 
 
 def _check_tool(condition: str, tool: OfferedTool, servers: Servers, run: Assignment, workspace: Workspace) -> Check:
@@ -140,13 +166,6 @@ def _check_tool(condition: str, tool: OfferedTool, servers: Servers, run: Assign
         return Check(name, "skipped", f"not called: {why}")
     outcome, said = _call(tool, guesses, servers, run, workspace)
     return Check(name, "warning" if outcome == "failed" else outcome, said)
-
-
-def _beside_proxy(server: Mapping[str, Any]) -> str:
-    """Says of a server on this machine that the user's proxy is not asked for it."""
-    proxies = [name for name in os.environ if name.lower() in ("http_proxy", "all_proxy")]
-    is_local = any(host.is_local for host in hosts_in([str(server.get("url", ""))]))
-    return f"; reached on this machine, not through {proxies[0]}" if is_local and proxies else ""
 
 
 def _files(workspace: Workspace) -> Sequence[str]:

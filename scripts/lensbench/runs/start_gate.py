@@ -16,8 +16,7 @@ from lensbench.core.system.claim import is_held
 
 RUNNING = "*running*"
 """The note of a run that has left the gate; not a valid name of a run."""
-POLL_S = 0.005
-SLOWEST_POLL_S = 0.05
+POLL_S = 0.03
 GRACE_S = 2.0
 """Seconds without a running run before a missing partner is given up; Snakemake starts the next job well within
 it. On a cluster it must be longer, because the partner may have to wait for its node."""
@@ -83,17 +82,13 @@ def _is_at(path: str, file: int) -> bool:
 
 def _wait(folder: str, run: str, partners: Sequence[str], limit_s: float, grace_s: float) -> None:
     began = last_running = time.monotonic()
-    pause, next_look = POLL_S, began
     while not all(_has_come(folder, run, partner) for partner in partners):
         now = time.monotonic()
-        if now >= next_look:
-            next_look = now + grace_s / 8
-            if _somebody_runs(folder, run):
-                last_running = now
+        if _somebody_runs(folder, run):
+            last_running = now
         if now - last_running > grace_s or now - began > limit_s:
             return
-        time.sleep(pause)
-        pause = min(pause * 1.5, SLOWEST_POLL_S)
+        time.sleep(POLL_S)
     for partner in partners:
         with suppress(FileNotFoundError):
             _leave_note(os.path.join(folder, partner), run)

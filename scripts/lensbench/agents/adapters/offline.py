@@ -51,7 +51,7 @@ def read(lines: Iterable[str], *, errors: ErrorTexts = KNOWN_ERRORS) -> Outcome:
 
 
 def read_events(lines: Iterable[str], *, errors: ErrorTexts = KNOWN_ERRORS) -> Outcome:
-    """The outcome of any program with such events; a stream without `end` was cut off and is unfinished."""
+    """The outcome of any program with such events; a stream without `end` is unfinished."""
     events = [event for line in lines if (event := read_event(line)) is not None]
     if not events:
         return Outcome(finished=False)
