@@ -26,12 +26,12 @@ from lensbench.core.distributions import norm_isf
 from lensbench.core.numbers import decimal, nearest_5_percent
 from lensbench.core.records import RunId
 from lensbench.core.tables import row_of_run, run_of_row
-from lensbench.judging.agreement import Verdicts, agreement
-from lensbench.judging.belief import believe
-from lensbench.judging.bias import judge_bias, persons_verdicts
-from lensbench.judging.blinding_check import BlindedAnswer, guess_conditions
 from lensbench.judging.decisions import decide as decide_criterion
 from lensbench.judging.judges import POINTS, Verdict
+from lensbench.judging.trust.agreement import Verdicts, agreement
+from lensbench.judging.trust.belief import believe
+from lensbench.judging.trust.bias import judge_bias, persons_verdicts
+from lensbench.judging.trust.blinding_check import BlindedAnswer, guess_conditions
 from lensbench.plan.names import MECHANICAL
 from lensbench.scores import intervals
 from lensbench.scores.differences import Comparison, overall

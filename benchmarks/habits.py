@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from lensbench.judging.bias import corrected_delta
+from lensbench.judging.trust.bias import corrected_delta
 from lensbench.scores import intervals
 from lensbench.scores.account import Asked, Draw, SeenPair, draw_all, shown_before
 from lensbench.scores.differences import corrected_by_people

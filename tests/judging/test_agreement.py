@@ -15,8 +15,8 @@ from scipy.stats import bootstrap
 from sklearn.metrics import cohen_kappa_score
 
 from lensbench.core.records import RunId
-from lensbench.judging.agreement import MIN_TASKS, JudgePair, agreement, all_judges, two_judges
 from lensbench.judging.judges import Verdict
+from lensbench.judging.trust.agreement import MIN_TASKS, JudgePair, agreement, all_judges, two_judges
 
 NUMBER = {Verdict.MISSED: 0, Verdict.PARTIAL: 1, Verdict.MET: 2}
 SHORT = {"m": Verdict.MET, "p": Verdict.PARTIAL, "-": Verdict.MISSED}

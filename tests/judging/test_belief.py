@@ -9,11 +9,11 @@ from typing import Any
 import pytest
 
 from lensbench.core.records import RunId
-from lensbench.judging.agreement import All, Coefficient, agreement
-from lensbench.judging.belief import Basis, Belief, Doubt, believe
-from lensbench.judging.blinding_check import BlindingCheck
 from lensbench.judging.decisions import majority
 from lensbench.judging.judges import POINTS, Verdict
+from lensbench.judging.trust import BlindingCheck
+from lensbench.judging.trust.agreement import All, Coefficient, agreement
+from lensbench.judging.trust.belief import Basis, Belief, Doubt, believe
 
 MET, PARTIAL, MISSED = Verdict.MET, Verdict.PARTIAL, Verdict.MISSED
 Reads = Callable[[RunId, int], Verdict | None]

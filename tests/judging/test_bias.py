@@ -9,7 +9,8 @@ import pytest
 from scipy.stats import norm, t, ttest_1samp
 
 from lensbench.core.records import RunId
-from lensbench.judging.bias import (
+from lensbench.judging.judges import Verdict
+from lensbench.judging.trust.bias import (
     MIN_TASKS,
     Differential,
     corrected_delta,
@@ -20,7 +21,6 @@ from lensbench.judging.bias import (
     run_scores,
     task_mean,
 )
-from lensbench.judging.judges import Verdict
 
 SHORT = {"m": Verdict.MET, "p": Verdict.PARTIAL, "-": Verdict.MISSED}
 Decided = dict[tuple[RunId, int], Verdict]

@@ -11,7 +11,7 @@ import pytest
 from scipy import stats
 
 from lensbench.judging.blinding import MARK
-from lensbench.judging.blinding_check import (
+from lensbench.judging.trust.blinding_check import (
     _POWER,
     MIN_LEARNED,
     BlindedAnswer,

@@ -22,12 +22,19 @@ from lensbench.core.store import run_files
 from lensbench.core.system.files import plain
 from lensbench.core.system.places import TEMPLATES
 from lensbench.core.tables import read_table, write_table
-from lensbench.judging.agreement import All, Coefficient, JudgePair
-from lensbench.judging.belief import Belief
-from lensbench.judging.bias import Differential, Mean
-from lensbench.judging.blinding_check import BlindingCheck, Share
 from lensbench.judging.criteria_checks import Finding
-from lensbench.judging.instrument_file import InstrumentFile, JudgeSummary
+from lensbench.judging.trust import (
+    All,
+    Belief,
+    BlindingCheck,
+    Coefficient,
+    Differential,
+    InstrumentFile,
+    JudgePair,
+    JudgeSummary,
+    Mean,
+    Share,
+)
 from lensbench.results.page.data import Inputs
 from lensbench.results.page.judges import judges_view
 from lensbench.results.page.page import read_inputs, render, write_page

@@ -33,7 +33,7 @@ CORE = ENGINE / "core"
 JSON_FILES = {
     "estimates.json": (ENGINE / "scores" / "estimates_file.py", ENGINE / "scores" / "intervals.py"),
     "results.json": (ENGINE / "results" / "results_file.py",),
-    "instrument.json": (ENGINE / "judging" / "instrument_file.py",),
+    "instrument.json": (ENGINE / "judging" / "trust" / "__init__.py",),
     "comparison.json": (ENGINE / "results" / "compare" / "comparison_file.py",),
 }
 """Files of a run folder and the modules with their types."""

@@ -90,37 +90,35 @@ def tested_file(folder: Path, run: RunId) -> Path:
 
 
 def judge_patch(
-    kept: Path, task: ChangeTask, tree: Path, tree_sha256: str, patch: bytes, sandbox: Sandbox, environment: Environment
+    runs: Path, task: ChangeTask, tree: Path, tree_sha256: str, patch: bytes, sandbox: Sandbox, environment: Environment
 ) -> Tested:
-    """The test results for a patch. Test runs are cached in the folder `kept` by all their inputs."""
+    """The test results for a patch. Test runs are cached in the folder `runs` by all their inputs."""
 
     def run(content: bytes) -> TestRun:
         parts = (VERSION, tests_digest(task.tests), tree_sha256, environment.key, hashlib.sha256(content).hexdigest())
         name = hashlib.sha256("\n".join(parts).encode()).hexdigest()
-        return _kept_run(kept / f"{name}.json", content)
-
-    def _kept_run(path: Path, content: bytes) -> TestRun:
-        kept.mkdir(parents=True, exist_ok=True)
+        path = runs / f"{name}.json"
+        runs.mkdir(parents=True, exist_ok=True)
         with locked(path.with_name(f".{path.stem}.lock")):  # the runs of a pair often have the same patch
             with suppress(UserError):  # there is none, or it is damaged
                 return read_typed(path, TestRun)
-            made = run_tests(tree, content, task.tests, sandbox, environment)
-            if not made.unstarted:
-                write_json(path, asdict(made))
-            return made
+            result = run_tests(tree, content, task.tests, sandbox, environment)
+            if not result.unstarted:
+                write_json(path, asdict(result))
+            return result
 
-    made = run(patch)
+    result = run(patch)
     names = task.tests.pass_to_pass
     reference = content_bytes(task.reference)
     if names == "all":
         before, after = (run(b""), run(reference)) if task.tests.report != EXIT else (TestRun(), TestRun())
         names = _passing_in_both(before, after, task.tests.fail_to_pass)
-        made = replace(made, unstarted=made.unstarted or before.unstarted or after.unstarted)
+        result = replace(result, unstarted=result.unstarted or before.unstarted or after.unstarted)
     return Tested(
-        {name: made.results.get(name, "") for name in task.tests.fail_to_pass},
-        {name: made.results.get(name, "") for name in names},
-        made.unstarted, made.trouble, made.problem, made.left_out, made.size, size_of(reference), made.output,
-        made.duration_s, made.memory_mb,
+        {name: result.results.get(name, "") for name in task.tests.fail_to_pass},
+        {name: result.results.get(name, "") for name in names},
+        result.unstarted, result.trouble, result.problem, result.left_out, result.size, size_of(reference),
+        result.output, result.duration_s, result.memory_mb,
         count_findings(tree, patch, task.lint, sandbox, environment) if task.lint else None,
     )  # fmt: skip
 
@@ -133,7 +131,7 @@ def _passing_in_both(before: TestRun, after: TestRun, fixed: Sequence[str]) -> t
 def judge_changes(folder: Path, seen: Iterable[ShownAnswer], tasks: Mapping[str, Task]) -> Iterator[VerdictRow]:
     """The verdicts of the tests on the runs of change tasks."""
     for shown in seen:
-        numbers = {each.text: number for number, each in enumerate(tasks[shown.run.task].criteria, 1)}
+        numbers = {criterion.text: number for number, criterion in enumerate(tasks[shown.run.task].criteria, 1)}
         if not {FIXED, KEPT} <= numbers.keys():
             continue
         tested = read_typed(tested_file(folder, shown.run), Tested)

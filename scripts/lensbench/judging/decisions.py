@@ -37,11 +37,6 @@ class Decision(NamedTuple):
     judges_verdict: Verdict
     """The verdict of the judges without people."""
 
-    @property
-    def escalated(self) -> bool:
-        """True when a person should decide and none has."""
-        return self.disagreement and self.decided_by != HUMAN
-
 
 def is_person(judge: str) -> bool:
     """True when the judge's name is that of a person."""
@@ -53,17 +48,17 @@ def decide(votes: Mapping[str, VerdictRow]) -> Decision:
 
     Raises UserError for a row with an unknown verdict.
     """
-    said = {judge: verdict_of(votes[judge]) for judge in sorted(votes) if votes[judge]["failure"] not in NOT_ASKED}
-    persons = _given(said[judge] for judge in said if is_person(judge))
-    asked = [said[judge] for judge in said if not is_person(judge)]
-    judges = _given(asked)
-    by_judges = majority(judges) if 2 * len(judges) > len(asked) else Verdict.UNJUDGED
+    verdicts = {judge: verdict_of(votes[judge]) for judge in sorted(votes) if votes[judge]["failure"] not in NOT_ASKED}
+    of_judges = [verdict for judge, verdict in verdicts.items() if not is_person(judge)]
+    persons = _given(verdict for judge, verdict in verdicts.items() if is_person(judge))
+    judges = _given(of_judges)
+    by_judges = majority(judges) if 2 * len(judges) > len(of_judges) else Verdict.UNJUDGED
     verdict = majority(persons) if persons else by_judges
-    decided_by = HUMAN if persons else "single" if len(asked) == 1 else "majority"
+    decided_by = HUMAN if persons else "single" if len(of_judges) == 1 else "majority"
     return Decision(
         verdict=verdict,
         decided_by="" if verdict is Verdict.UNJUDGED else decided_by,
-        votes=tuple(f"{judge}={vote}" for judge, vote in said.items()),
+        votes=tuple(f"{judge}={vote}" for judge, vote in verdicts.items()),
         disagreement=len(set(persons)) > 1 or len(set(judges)) > 1,
         judges_verdict=by_judges,
     )

@@ -16,9 +16,15 @@ from lensbench.core.run_folder import RunFolder
 from lensbench.core.system.files import plain, write_json
 from lensbench.core.system.program import run_stage
 from lensbench.core.tables import read_table, run_of_row
-from lensbench.judging.agreement import Verdicts, agreement
-from lensbench.judging.belief import believe
-from lensbench.judging.bias import (
+from lensbench.judging.criteria_checks import check_criteria, check_tasks
+from lensbench.judging.decisions import Key, criterion_of, is_person, verdict_of
+from lensbench.judging.judges import DRAFTED, NOT_ASKED, Verdict
+from lensbench.judging.sample import Group, sampled_pairs
+from lensbench.judging.shown_answers import ShownAnswer, read_shown_answers, read_tasks
+from lensbench.judging.trust import Bias, Blinding, InstrumentFile, JudgeSummary, UnjudgedCount
+from lensbench.judging.trust.agreement import Verdicts, agreement
+from lensbench.judging.trust.belief import believe
+from lensbench.judging.trust.bias import (
     Decided,
     corrected_delta,
     judge_bias,
@@ -26,17 +32,8 @@ from lensbench.judging.bias import (
     persons_verdicts,
     run_scores,
 )
-from lensbench.judging.blinding_check import BlindedAnswer, Guess, guess_conditions, guesses_of_judge
-from lensbench.judging.criteria_checks import check_criteria, check_tasks
-from lensbench.judging.decisions import Key, criterion_of, is_person, verdict_of
-from lensbench.judging.instrument_file import Bias, Blinding, InstrumentFile, JudgeSummary, UnjudgedCount
-from lensbench.judging.judges import DRAFTED, NOT_ASKED, Verdict
-from lensbench.judging.sample import Group, sampled_pairs
-from lensbench.judging.shown_answers import ShownAnswer, read_shown_answers, read_tasks
+from lensbench.judging.trust.blinding_check import BlindedAnswer, Guess, guess_conditions, guesses_of_judge
 from lensbench.plan.frozen import read_plan
-
-CANARY = "canary"
-"""The failure of all verdicts on an answer when a canary got a wrong verdict."""
 
 
 def verdicts_by_judge(rows: Iterable[VerdictRow]) -> Verdicts:
@@ -78,7 +75,7 @@ def _judge_summary(rows: Sequence[VerdictRow]) -> JudgeSummary:
         "models": sorted({row["model"] for row in rows} - {""}),
         "verdicts": dict(Counter(row["verdict"] for row in rows)),
         "answers": len({run_of_row(row) for row in rows}),
-        "voided": len({run_of_row(row) for row in rows if row["failure"] == CANARY}),
+        "voided": len({run_of_row(row) for row in rows if row["failure"] == "canary"}),
         "failures": failures,
         "cost_usd": sum(costs, Fraction(0)) if costs else None,
         "cost_is_guess": any(row["cost_estimated"] for row in rows),

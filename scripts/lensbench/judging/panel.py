@@ -15,6 +15,7 @@ from lensbench.judging.decisions import Decision, collect, decide, is_person
 from lensbench.judging.judges import POINTS
 from lensbench.judging.judges.again import leave_note
 from lensbench.plan.frozen import read_plan
+from lensbench.plan.names import HUMAN
 
 VERDICT_COLUMNS = columns(VerdictRow)
 ESCALATION_COLUMNS = ("task", "trial", "condition", "criterion", "votes")
@@ -44,17 +45,16 @@ def decide_all(folder: Path) -> None:
     """Reads verdicts/*.csv; writes verdicts.csv, decisions.csv, escalations.csv and the notes for another round."""
     plan = read_plan(folder)
     judges = judges_of(folder, plan)
-    said = [
+    given = [
         row for judge in judges for row in read_table(RunFolder(folder).judge_verdicts / f"{judge}.csv", VerdictRow)
     ]
-    votes = collect(plan, read_table(RunFolder(folder).validity, ValidityRow), said)
-    decisions = {key: decide(rows) for key, rows in votes.items()}
-    decided = [_decision_row(run, number, decision) for (run, number), decision in decisions.items()]
+    votes = collect(plan, read_table(RunFolder(folder).validity, ValidityRow), given)
+    decisions = [_decision_row(run, number, decide(by_judge)) for (run, number), by_judge in votes.items()]
+    escalations = [row for row in decisions if row["disagreement"] == "yes" and row["decided_by"] != HUMAN]
     rows = [by_judge[judge] for by_judge in votes.values() for judge in sorted(by_judge)]
     write_table(RunFolder(folder).verdicts, VERDICT_COLUMNS, rows)
-    write_table(RunFolder(folder).decisions, columns(DecisionRow), decided)
-    escalated = [row for row, decision in zip(decided, decisions.values(), strict=True) if decision.escalated]
-    write_table(RunFolder(folder).escalations, ESCALATION_COLUMNS, escalated)
+    write_table(RunFolder(folder).decisions, columns(DecisionRow), decisions)
+    write_table(RunFolder(folder).escalations, ESCALATION_COLUMNS, escalations)
     for judge in judges:
         leave_note(folder, judge)
 

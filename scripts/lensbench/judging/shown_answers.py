@@ -15,7 +15,7 @@ from lensbench.core.frozen_plan import Plan
 from lensbench.core.numbers import decimal
 from lensbench.core.preflight_results import read_listed_tools
 from lensbench.core.records import Record, RunId, from_json
-from lensbench.core.rows import ValidityRow, VerdictRow, columns
+from lensbench.core.rows import ValidityRow, VerdictRow
 from lensbench.core.run_folder import RunFolder
 from lensbench.core.run_status import RunStatus
 from lensbench.core.store import run_files
@@ -91,9 +91,6 @@ def _offered(records: Iterable[Record]) -> Iterable[str]:
         outcome = record.outcome
         names = [*(outcome.tools_offered or ()), *(call.name for call in outcome.calls or ())]
         yield from (name for name in names if name.startswith("mcp__"))
-
-
-VERDICT_COLUMNS = columns(VerdictRow)
 
 
 def verdict_row(

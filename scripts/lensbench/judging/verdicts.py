@@ -17,7 +17,6 @@ from lensbench.judging.judges import DRAFTED, mechanical
 from lensbench.judging.judges.again import count_round
 from lensbench.judging.judges.normalising import normalise
 from lensbench.judging.shown_answers import (
-    VERDICT_COLUMNS,
     ShownAnswer,
     read_named_answers,
     read_shown_answers,
@@ -49,12 +48,12 @@ def judge_all(folder: Path, name: str, parallel: int = 1, ask: bool = True, coun
     """
     plan = read_opened_plan(folder)
     tasks = read_tasks(folder)
-    found = list(_rows(folder, plan, tasks, name, parallel, ask))
+    rows = list(_rows(folder, plan, tasks, name, parallel, ask))
     place = {task: number for number, task in enumerate(plan["order"])}
-    found.sort(key=lambda row: (int(row["trial"]), place[row["task"]], row["condition"], int(row["criterion"])))
-    write_table(RunFolder(folder).judge_verdicts / f"{name}.csv", VERDICT_COLUMNS, found)
+    rows.sort(key=lambda row: (int(row["trial"]), place[row["task"]], row["condition"], int(row["criterion"])))
+    write_table(RunFolder(folder).judge_verdicts / f"{name}.csv", columns(VerdictRow), rows)
     if ask and counts:
-        count_round(folder, name, found)
+        count_round(folder, name, rows)
 
 
 def _rows(

@@ -14,7 +14,7 @@ from lensbench.results.presented import shown_difference
 from lensbench.scores.objections import FEWEST_TASKS
 
 if TYPE_CHECKING:
-    from lensbench.judging.instrument_file import JudgeSummary
+    from lensbench.judging.trust import JudgeSummary
     from lensbench.results.results_file import Collected, Estimated, Plain
     from lensbench.scores.estimates_file import Compared
     from lensbench.scores.gate import GateVerdict

@@ -24,8 +24,8 @@ from lensbench.core.system.files import plain, read_json, read_typed, write_atom
 from lensbench.core.system.program import run_stage
 from lensbench.core.tables import run_of_pair, run_of_row
 from lensbench.judging.decisions import is_person
-from lensbench.judging.instrument_file import InstrumentFile
 from lensbench.judging.judges import DRAFTED
+from lensbench.judging.trust import InstrumentFile
 from lensbench.results import chosen_runs
 from lensbench.results.footprint import footprint
 from lensbench.results.junit import junit

@@ -10,7 +10,7 @@ from typing_extensions import TypedDict
 
 from lensbench.core.frozen_plan import AgentSettings, PlannedCondition
 from lensbench.core.proof import SelftestStatus
-from lensbench.judging.instrument_file import InstrumentFile
+from lensbench.judging.trust import InstrumentFile
 from lensbench.plan.names import Verdict
 from lensbench.scores.complete_tasks import McNemar
 from lensbench.scores.estimates_file import Compared

@@ -23,7 +23,7 @@ from lensbench.core.run_status import RunStatus
 from lensbench.core.system.files import read_typed
 from lensbench.core.system.program import benchmark, configs, run_program
 from lensbench.core.tasks import Task
-from lensbench.judging.instrument_file import InstrumentFile
+from lensbench.judging.trust import InstrumentFile
 from lensbench.plan.reading import read_file
 from lensbench.plan.task_files import read_scenarios
 from lensbench.scores.estimates_file import EstimatesFile, decided_by_gate

@@ -13,7 +13,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
-from functools import cache
 from typing import NamedTuple
 
 from lensbench.judging.judges import Verdict
@@ -92,7 +91,7 @@ def _near_miss(
     for fact in facts:
         if _CHOICE.search(fact):
             continue
-        for piece in _pieces(fact):
+        for piece in cut(fact):
             if not _stands(piece.text, text) or _stands(piece.text, asked):
                 continue
             for instead in _instead(piece, digits, others):
@@ -109,7 +108,7 @@ def _instead(piece: Piece, digits: Sequence[int], others: Sequence[str]) -> Iter
                 yield f"{int(number[0]) + further}{piece.text[number.end() :]}"
     elif piece.kind in _NAMES and not re.search(r"\s", piece.text):
         if piece.kind != "code":
-            known = {each.text for other in others for each in _pieces(other) if each.kind == piece.kind}
+            known = {each.text for other in others for each in cut(other) if each.kind == piece.kind}
             yield from _turned(sorted(known), digits)
         ending = _ENDING.search(piece.text) if piece.kind == "file" else None
         parts = list(_LETTERS.finditer(piece.text, 0, ending.start() if ending else len(piece.text)))
@@ -123,7 +122,7 @@ def _instead(piece: Piece, digits: Sequence[int], others: Sequence[str]) -> Iter
 def _foreign(text: str, digits: Sequence[int], facts: Sequence[str], others: Sequence[str]) -> str | None:
     known = " ".join((text, *facts))
     for fact in _turned(others, digits):
-        pieces = _pieces(fact)
+        pieces = cut(fact)
         if pieces and not any(_stands(part, known) for piece in pieces for part in piece.parts):
             return fact
     return None
@@ -133,11 +132,6 @@ def _turned(items: Sequence[str], digits: Sequence[int]) -> Iterator[str]:
     """All items, rotated by the nonce."""
     start = sum(digit << 4 * place for place, digit in enumerate(digits[12:])) % max(len(items), 1)
     return iter([*items[start:], *items[:start]])
-
-
-@cache
-def _pieces(fact: str) -> list[Piece]:
-    return cut(fact)
 
 
 def _whole(piece: str) -> str:

@@ -111,7 +111,8 @@ def read_human_file(path: Path, seen: Sequence[ShownAnswer], tasks: Mapping[str,
         shown = known[each.answer]
         if problem := _problem(each, shown, tasks[shown.run.task]):
             raise UserError(f"{place}: {problem}")
-        judgement = Judgement(Verdict(each.verdict), each.evidence, _position(each.evidence, shown), each.note)
+        position = shown.text.find(each.evidence) if each.evidence else None
+        judgement = Judgement(Verdict(each.verdict), each.evidence, position, each.note)
         rows.append(verdict_row(shown, each.criterion, _name(given), judgement, version=given.sheet[:_VERSION_LENGTH]))
     return rows
 
@@ -161,7 +162,3 @@ def _problem(given: GivenVerdict, shown: ShownAnswer, task: Task) -> str:
         quoted = given.evidence if len(given.evidence) <= 60 else given.evidence[:57] + "..."
         return f"the evidence {quoted!r} is not in the answer of {shown.run.stem}; {_AGAIN}"
     return ""
-
-
-def _position(evidence: str, shown: ShownAnswer) -> int | None:
-    return shown.text.find(evidence) if evidence else None

@@ -22,7 +22,6 @@ from lensbench.judging.judges.fact_pieces import cut, pattern_of, words
 from lensbench.judging.judges.literals import literal
 from lensbench.judging.judges.normalising import Normalised, normalise
 
-NAME = "mechanical"
 VERSION = "4"
 
 MAX_EVIDENCE = 200

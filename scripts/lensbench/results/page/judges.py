@@ -6,11 +6,18 @@ from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 from lensbench.core import numbers
-from lensbench.judging.agreement import All, Coefficient
-from lensbench.judging.belief import Basis, Belief
-from lensbench.judging.bias import Mean
-from lensbench.judging.blinding_check import BlindingCheck, Share
-from lensbench.judging.instrument_file import Bias, Blinding, InstrumentFile
+from lensbench.judging.trust import (
+    All,
+    Basis,
+    Belief,
+    Bias,
+    Blinding,
+    BlindingCheck,
+    Coefficient,
+    InstrumentFile,
+    Mean,
+    Share,
+)
 from lensbench.results.charts.parts import signed
 
 

@@ -17,9 +17,9 @@ from typing import NamedTuple
 from lensbench.core.distributions import t_isf
 from lensbench.core.numbers import score_of
 from lensbench.core.records import RunId
-from lensbench.judging.agreement import CONFIDENCE, Verdicts
 from lensbench.judging.decisions import Key, is_person, majority
 from lensbench.judging.judges import POINTS, Verdict
+from lensbench.judging.trust.agreement import CONFIDENCE, Verdicts
 
 WORTH_SAYING = 0.005
 """Differences of errors above half a point are reported in a sentence."""

@@ -1,4 +1,7 @@
-"""Types of instrument.json."""
+"""How far the judges can be trusted: the types of instrument.json, which `judging/instrument.py` writes.
+
+Other rooms import them from here alone.
+"""
 
 from __future__ import annotations
 
@@ -8,11 +11,16 @@ from fractions import Fraction
 
 from typing_extensions import TypedDict
 
-from lensbench.judging.agreement import Agreement
-from lensbench.judging.belief import Belief
-from lensbench.judging.bias import Differential, Mean
-from lensbench.judging.blinding_check import BlindingCheck
 from lensbench.judging.criteria_checks import Finding
+from lensbench.judging.trust.agreement import Agreement, All, Coefficient, JudgePair
+from lensbench.judging.trust.belief import HARDLY, Basis, Belief, Doubt
+from lensbench.judging.trust.bias import Differential, Mean
+from lensbench.judging.trust.blinding_check import BlindingCheck, Share
+
+__all__ = [
+    "HARDLY", "All", "Basis", "Belief", "Bias", "Blinding", "BlindingCheck", "Coefficient", "Differential", "Doubt",
+    "InstrumentFile", "JudgePair", "JudgeSummary", "Mean", "Share", "UnjudgedCount",
+]  # fmt: skip
 
 
 class JudgeSummary(TypedDict):

@@ -14,11 +14,11 @@ from fractions import Fraction
 from typing import NamedTuple
 
 from lensbench.core.records import RunId
-from lensbench.judging.agreement import All, Verdicts, two_judges
-from lensbench.judging.bias import Decided, persons_verdicts
-from lensbench.judging.blinding_check import BlindingCheck
 from lensbench.judging.decisions import Key, is_person, majority
 from lensbench.judging.judges import POINTS, Verdict
+from lensbench.judging.trust.agreement import All, Verdicts, two_judges
+from lensbench.judging.trust.bias import Decided, persons_verdicts
+from lensbench.judging.trust.blinding_check import BlindingCheck
 from lensbench.plan.names import HUMAN, MECHANICAL, TESTS
 
 ENOUGH_LABELS = 200
@@ -116,8 +116,9 @@ def believe(
     caveat = _caveat(decided, panel.labels)
     constant = _constant(by_judges.values())
     patterns = "" if by_judges.keys() & drafted else constant.pop(MECHANICAL, "")
+    untrusted = sum(decided[basis] for basis in UNTRUSTED)
     everywhere = [
-        *([caveat] if _share(decided, *UNTRUSTED) > MOST_UNEARNED else []),
+        *([caveat] if untrusted > MOST_UNEARNED * len(bases) else []),
         *(f"The judge {sentence}, {HARDLY}" for sentence in constant.values()),
         *(_chance(everybody) if by_judges else []),
     ]
@@ -179,10 +180,6 @@ def _labels(verdicts: Verdicts, seed: int) -> dict[str, Labels]:
     models = sorted(judge for judge in judges - {MECHANICAL, TESTS} if not is_person(judge))
     pairs = {judge: two_judges(labelled, judge, HUMAN, seed) for judge in models}
     return {judge: Labels(pair.n, pair.kappa.low) for judge, pair in pairs.items()}
-
-
-def _share(decided: Mapping[Basis, int], *bases: Basis) -> float:
-    return sum(decided[basis] for basis in bases) / (sum(decided.values()) or 1)
 
 
 def _caveat(decided: Mapping[Basis, int], labels: Mapping[str, Labels]) -> str:

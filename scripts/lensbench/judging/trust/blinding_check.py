@@ -14,6 +14,7 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from operator import itemgetter
 from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
 from lensbench.core.distributions import t_isf
@@ -111,11 +112,10 @@ def guess_conditions(answers: Iterable[BlindedAnswer], baseline: str, seed: int)
     From the other tasks the program learns the sign and the weight of each word, and guesses which side is the
     treatment's. Deterministic for the same answers and seed.
     """
-    given = sorted(answers)
-    treatments = sorted({answer.condition for answer in given} - {baseline})
-    return {
-        name: _check([a for a in given if a.condition in (name, baseline)], name, baseline, seed) for name in treatments
-    }
+    ordered = sorted(answers)
+    treatments = sorted({answer.condition for answer in ordered} - {baseline})
+    of_two = {name: [answer for answer in ordered if answer.condition in (name, baseline)] for name in treatments}
+    return {name: _check(of_two[name], name, baseline, seed) for name in treatments}
 
 
 def guesses_of_judge(guesses: Iterable[Guess]) -> BlindingCheck:
@@ -126,7 +126,7 @@ def guesses_of_judge(guesses: Iterable[Guess]) -> BlindingCheck:
     """
     import numpy as np
 
-    tasks = _with_equals((each.task, each.score, each.actual, each.guessed == each.actual) for each in guesses)
+    tasks = _with_equals((guess.task, guess.score, guess.actual, guess.guessed == guess.actual) for guess in guesses)
     n = _size(tasks)
     if len(tasks) < MIN_TASKS:
         return BlindingCheck(n, len(tasks), reason=_too_few(len(tasks), MIN_TASKS))
@@ -142,7 +142,7 @@ def _with_equals(runs: Iterable[tuple[str, Fraction, str, _Value]]) -> dict[str,
     for task, score, condition, value in runs:
         by_score.setdefault((task, score), {}).setdefault(condition, []).append(value)
     tasks: dict[str, _Equals[_Value]] = {}
-    for (task, _), equal in sorted(by_score.items(), key=lambda each: each[0]):
+    for (task, _), equal in sorted(by_score.items(), key=itemgetter(0)):
         if len(equal) > 1:
             tasks.setdefault(task, []).append(equal)
     return tasks
@@ -161,7 +161,7 @@ def _share(tasks: int, accuracy: float, margin: float) -> Share:
 
 
 def _check(answers: Sequence[BlindedAnswer], treatment: str, baseline: str, seed: int) -> BlindingCheck:
-    tasks = _with_equals((each.task, each.score, each.condition, each) for each in answers)
+    tasks = _with_equals((answer.task, answer.score, answer.condition, answer) for answer in answers)
     n = _size(tasks)
     if len(tasks) < MIN_LEARNED:
         return BlindingCheck(n, len(tasks), reason=_too_few(len(tasks), MIN_LEARNED))
@@ -177,18 +177,18 @@ def _differences(tasks: Iterable[_Equals[BlindedAnswer]], treatment: str, baseli
     """
     import numpy as np
 
-    found = [
+    texts = [
         [
             (sign / len(equal[name]) / len(equals), _TOKEN.findall(getattr(answer, field).lower()))
             for equal in equals for name, sign in ((treatment, 1), (baseline, -1)) for answer in equal[name]
         ]
         for equals in tasks
     ]  # fmt: skip
-    counts = Counter(word for task in found for word in {word for _, tokens in task for word in tokens})
+    counts = Counter(word for task in texts for word in {word for _, tokens in task for word in tokens})
     words = sorted(word for word, count in counts.items() if count > 1)
     column = {word: number for number, word in enumerate(words)}
-    rows = np.zeros((len(found), len(words) + 1))
-    for row, task in zip(rows, found, strict=True):
+    rows = np.zeros((len(texts), len(words) + 1))
+    for row, task in zip(rows, texts, strict=True):
         for weight, tokens in task:
             row[[column[word] for word in {*tokens} if word in column]] += weight
             row[-1] += weight * math.log1p(len(tokens))

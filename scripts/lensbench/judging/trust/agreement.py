@@ -11,6 +11,7 @@ on them.
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from itertools import combinations
 from typing import TYPE_CHECKING, NamedTuple
@@ -32,9 +33,6 @@ CONFIDENCE = 0.95
 RESAMPLES = 1000
 MIN_TASKS = 12
 """With fewer tasks, the interval from resampling them is too short."""
-
-Statistic = Callable[["Floats"], float]
-"""A coefficient of counts whose first axis is the task."""
 
 
 class Coefficient(NamedTuple):
@@ -101,10 +99,10 @@ def two_judges(verdicts: Verdicts, first: str, second: str, seed: int) -> JudgeP
     import numpy as np
 
     by_task: dict[str, Floats] = {}
-    for (run, _), said in sorted(verdicts.items()):
-        if first in said and second in said:
+    for (run, _), votes in sorted(verdicts.items()):
+        if first in votes and second in votes:
             counts = by_task.setdefault(run.task, np.zeros((3, 3), int))
-            counts[SCALE.index(said[first]), SCALE.index(said[second])] += 1
+            counts[SCALE.index(votes[first]), SCALE.index(votes[second])] += 1
     tables = np.array([*by_task.values()], int).reshape(-1, 3, 3)
     table = tables.sum(0)
     n = int(table.sum())
@@ -117,14 +115,14 @@ def all_judges(verdicts: Verdicts, seed: int) -> All:
     import numpy as np
 
     by_task: dict[str, list[list[int]]] = {}
-    for (run, _), said in sorted(verdicts.items()):
-        if len(said) > 1:
-            given = list(said.values())
-            by_task.setdefault(run.task, []).append([given.count(verdict) for verdict in SCALE])
+    for (run, _), votes in sorted(verdicts.items()):
+        if len(votes) > 1:
+            counts = Counter(votes.values())
+            by_task.setdefault(run.task, []).append([counts[verdict] for verdict in SCALE])
     longest = max(map(len, by_task.values()), default=1)
     padded = [units + [[0, 0, 0]] * (longest - len(units)) for units in by_task.values()]
-    counts = np.array(padded, int).reshape(-1, longest, 3)
-    return All(sum(map(len, by_task.values())), _with_interval(counts, _alpha, seed))
+    table = np.array(padded, int).reshape(-1, longest, 3)
+    return All(sum(map(len, by_task.values())), _with_interval(table, _alpha, seed))
 
 
 def _kappa(tables: Floats) -> float:
@@ -150,8 +148,8 @@ def _alpha(counts: Floats) -> float:
         )
 
 
-def _with_interval(by_task: Floats, statistic: Statistic, seed: int) -> Coefficient:
-    """The coefficient over all tasks, with its bootstrap interval."""
+def _with_interval(by_task: Floats, statistic: Callable[[Floats], float], seed: int) -> Coefficient:
+    """The coefficient of counts whose first axis is the task, with its bootstrap interval."""
     if not by_task.sum():
         return Coefficient(None, None, None, "no criterion has two verdicts")
     value = statistic(by_task)
