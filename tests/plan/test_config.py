@@ -284,3 +284,12 @@ def test_the_models_of_a_known_provider_head_timing_csv(project: Path, given: Gi
     assert load_config(given).agent.mapping == {"sonnet": "glm-5", "haiku": "glm-5", "opus": "glm-5"}
     given["agent"]["models"] = {"sonnet": "glm-6"}
     assert load_config(given).agent.mapping == {"sonnet": "glm-6"}
+
+
+def test_keys_of_a_rung_are_added_to_it() -> None:
+    rung = {"server": {"writes": [".x/"]}}
+    ladder = {"mcp": "a.json", "words": "w.md"}
+    config = Config.model_validate({"run_id": "r", "scenarios": "s", "ladder": ladder, "conditions": rung})
+    assert [(name, one.mcp, one.writes) for name, one in config.conditions.items()] == [
+        ("without", None, ()), ("server", "a.json", (".x",)), ("words", None, ()), ("both", "a.json", ()),
+    ]  # fmt: skip

@@ -18,6 +18,7 @@ from lensbench.workflow.cures import with_value, write_cures
     ("hosts:\n  - a\n# x\nb: 1\n", ["hosts"], ["c"], 'hosts:\n  ["a", "c"]\n# x\nb: 1\n'),
     ("agent:\n  # x\n  kind: a\nb: 1\n", ["agent", "s"], 20.0, "agent:\n  # x\n  s: 20.0\n  kind: a\nb: 1\n"),
     ("agent: {kind: a}\n", ["agent", "s"], 20.0, "agent: {s: 20.0, kind: a}\n"),
+    ("a: {m: n}\n", ["c", "s", "w"], [".x/"], 'c: {"s": {"w": [".x/"]}}\na: {m: n}\n'),
     ("agent:\n  s: 15  # x\n", ["agent", "s"], 20.0, "agent:\n  s: 20.0  # x\n"),
 ])  # fmt: skip
 def test_a_value_is_added_and_everything_else_stays(before: str, path: list[str], value: object, after: str) -> None:

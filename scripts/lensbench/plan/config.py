@@ -429,7 +429,7 @@ class Config(Strict):
     @model_validator(mode="before")
     @classmethod
     def _rungs_of_the_ladder(cls, value: Any) -> Any:
-        """The conditions that `ladder` means; those that are written go first."""
+        """The conditions that `ladder` means; the keys of one that is written go first."""
         ladder = _of_a_name(value.get("ladder")) if isinstance(value, dict) else None
         if not isinstance(ladder, dict) or not isinstance(value.get("conditions", {}), dict):
             return value
@@ -441,8 +441,10 @@ class Config(Strict):
         server = {"mcp": ladder.get("mcp")}
         tools = [tool for tool in agent.get("tools", Agent().tools) or () if tool not in SEARCH]
         only = {"only": {**server, **words, "agent": {"tools": tools}}} if _plain(ladder.get("only")) is True else {}
-        rungs = {"without": {}, "server": server, "words": words, "both": {**server, **words}, **only}
-        return {**value, "conditions": {**rungs, **value.get("conditions", {})}}
+        rungs: dict[str, Any] = {"without": {}, "server": server, "words": words, "both": {**server, **words}, **only}
+        for name, own in value.get("conditions", {}).items():
+            rungs[name] = {**rungs.get(name, {}), **own} if isinstance(own, dict) else own
+        return {**value, "conditions": rungs}
 
     @property
     def scenario_files(self) -> tuple[str, ...]:

@@ -33,15 +33,17 @@ def with_value(text: str, path: Sequence[str], value: Sequence[str] | float) -> 
 
     Everything else stays as it is, comments too.
     """
-    *parents, key = path
     node: Any = yaml.compose(text, Loader=yaml.SafeLoader)
-    for name in parents:
-        node = _child(node, name)
-    there = _child(node, key)
-    if there is None:
-        first = node.value[0][0].start_mark
-        after = ", " if node.flow_style else f"\n{' ' * first.column}"
-        return f"{text[: first.index]}{key}: {json.dumps(value)}{after}{text[first.index :]}"
+    for number, key in enumerate(path):
+        there = _child(node, key)
+        if there is None:
+            item: Any = value
+            for inner in reversed(path[number + 1 :]):
+                item = {inner: item}
+            first = node.value[0][0].start_mark
+            after = ", " if node.flow_style else f"\n{' ' * first.column}"
+            return f"{text[: first.index]}{key}: {json.dumps(item)}{after}{text[first.index :]}"
+        node = there
     is_block = isinstance(there, yaml.SequenceNode) and not there.flow_style
     last = there.value[-1] if is_block else there
     if isinstance(there, yaml.SequenceNode) and isinstance(value, Sequence):
