@@ -122,18 +122,24 @@ def test_a_server_that_forgot_the_workspace_discards_the_run(
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(("options", "missing"), [
-    ([], ""), (["--lists", "1"], "mcp__fake__crash"), (["--require", "other"], "mcp__fake__find"),
+@pytest.mark.parametrize(("options", "repository", "missing"), [
+    ([], "first", ""), (["--lists", "1"], "first", "mcp__fake__crash"), (["--require", "other"], "first", "mcp__fake__find"),
+    (["--lists", "1"], "other", "mcp__fake__crash"), (["--require", "other"], "other", ""),
 ])  # fmt: skip
 def test_an_agent_that_shows_no_tools_must_have_those_of_the_preflight(
-    bench: Path, options: list[str], missing: str
+    bench: Path, options: list[str], repository: str, missing: str
 ) -> None:
+    """In another repository than the preflight's, a schema may be another one."""
     entry = {"command": sys.executable, "args": [str(FAKES / "stdio_mcp_server.py"), *options]}
     Path("mcp.json").write_text(json.dumps({"mcpServers": {"fake": entry}}), encoding="utf-8")
     folder = plan(bench, "echo fine", retries=1)
     schema = '{"properties": {"query": {"type": "string"}}, "required": ["query"], "type": "object"}'
     listed = dict.fromkeys(("mcp__fake__find", "mcp__fake__crash"), sha256(schema.encode()).hexdigest())
     (folder / "preflight.json").write_text(json.dumps({"tools": {"with": listed}}), encoding="utf-8")
+    frozen = json.loads((folder / "plan.json").read_text())
+    if repository == "other":
+        tasks = {"first": {**frozen["tasks"]["anna"], "repository": "other"}, **frozen["tasks"]}
+        (folder / "plan.json").write_text(json.dumps({**frozen, "order": [*tasks], "tasks": tasks}))
     make(folder)
     made = record(folder).attempt
     told = f"fake: tools unlike in the preflight: {missing}"

@@ -95,7 +95,8 @@ def unreachable(
     all respond. One with a command is started again in the same workspace.
 
     With `asks`, also calls one tool about the workspace, as the preflight does: the server must know it. With `listed`,
-    the tools and hashes of the preflight, also how a server's tools differ; one with a command is asked nothing else.
+    the tools and hashes ("" for any) of the preflight, also which of them it lacks or changed: what it adds is what it
+    does. One with a command is asked nothing else.
     """
     named = {
         name: entry for name, entry in run.mcp_servers.items() if ("url" in entry if names is None else name in names)
@@ -110,8 +111,8 @@ def unreachable(
             if listed and status.connected:
                 own = hashes([tool for tool in servers.tools if tool.server == status.name], run)
                 before = {name: listed[name] for name in tools_of([status.name], [*listed])}
-                if changed := sorted(name for name, _ in own.items() ^ before.items()):
-                    return f"{status.name}: tools unlike in the preflight: {', '.join(dict.fromkeys(changed))}"
+                if changed := [name for name in before if name not in own or before[name] not in ("", own[name])]:
+                    return f"{status.name}: tools unlike in the preflight: {', '.join(changed)}"
             if listed and "command" in named[status.name]:
                 continue
             if not status.connected:
