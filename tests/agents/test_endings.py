@@ -116,7 +116,7 @@ def test_one_error_text_among_good_answers_discards_nothing() -> None:
 ])  # fmt: skip
 def test_a_users_program_may_report_how_it_ended(ended: str, ending: str, reason: str) -> None:
     events = [{"type": "start"}, {"type": "answer", "text": "half"}, {"type": "end", "ended": ended}]
-    outcome = offline.read(map(json.dumps, events))
+    outcome = command_events.read(map(json.dumps, events))
     assert (outcome.ending, without_servers(outcome)) == (ending, reason)
 
 

@@ -247,7 +247,7 @@ def test_a_key_that_is_refused_later_stops_everything(tmp_path: Path) -> None:
     assert "Traceback" not in said
     results = (tmp_path / "bench/live/results.md").read_text()
     assert "Not finished" in results
-    assert "Most discards are api_error: fix the cause" in results
+    assert "no such key); fix that, then start again." in results
 
 
 def launcher_project(folder: Path, api: Fake, **settings: Any) -> Path:

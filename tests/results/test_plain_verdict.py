@@ -169,4 +169,4 @@ def test_next_of_a_stopped_benchmark_is_what_lets_it_go_on_and_not_only_to_start
     why = "the budget is spent (1.00 of 1 US dollars); raise budget.max_usd to continue"
     for gone in (0, 24):
         data = results(overall={"n": 0}, stopped=why, gone=gone)
-        assert plain_verdict(data, "with", {})["next"] == f"{why}; then start again."
+        assert plain_verdict(data, "with", {})["next"] == f"{why}."

@@ -120,7 +120,7 @@ def _first_step(data: Collected[Fraction], judges: Mapping[str, JudgeSummary]) -
     if data["agent"]["kind"] == "none":
         return "These runs were made elsewhere: a pair that lacks a run stays without a score."
     if stopped := data["stopped"]:
-        return f"{stopped}; then start again."
+        return f"{stopped}."
     if data["counts"][RunStatus.DISCARDED]:
         reason = max(data["discards"], key=lambda name: data["discards"][name].total())
         rounds = ", with a higher `discards.max_rounds`" if data["given_up"] else ""
