@@ -56,9 +56,9 @@ class Outcome(Judgement):
     replies: tuple[str, ...] = ()
     """The beginning of the judge's reply to each request."""
 
-    def row(self, shown: ShownAnswer, criterion: int, judge: str) -> VerdictRow:
+    def row(self, answer: ShownAnswer, criterion: int, judge: str) -> VerdictRow:
         """The outcome as a row of verdicts.csv."""
-        return verdict_row(shown, criterion, judge, self, self.version, self.models, self.cost_usd, self.cost_is_guess)
+        return verdict_row(answer, criterion, judge, self, self.version, self.models, self.cost_usd, self.cost_is_guess)
 
 
 _STORED = TypeAdapter(Outcome)
@@ -80,7 +80,7 @@ class Batch(NamedTuple):
 
 
 def judge_by_model(
-    folder: Path, plan: Plan, judge: PlannedJudge, tasks: Mapping[str, Task], seen: Sequence[ShownAnswer],
+    folder: Path, plan: Plan, judge: PlannedJudge, tasks: Mapping[str, Task], answers: Sequence[ShownAnswer],
     parallel: int,
     ask: bool = True,
 ) -> Iterator[tuple[ShownAnswer, int, Outcome]]:  # fmt: skip
@@ -96,24 +96,24 @@ def judge_by_model(
     facts = {name: [criterion.text for _, criterion in answer_criteria(task)] for name, task in tasks.items()}
     others = {name: [fact for other, own in facts.items() if other != name for fact in own] for name in facts}
     waiting = without_verdict("pair_incomplete", "the other run of the pair does not count yet")
-    for shown in seen:
-        if not shown.pair_complete:
-            yield from ((shown, number, waiting) for number in numbers[shown.run.task])
+    for answer in answers:
+        if not answer.pair_complete:
+            yield from ((answer, number, waiting) for number in numbers[answer.run.task])
     batches = [
-        Batch(shown, tasks[task].prompt, facts[task], others[task])
-        for shown in seen
-        if shown.pair_complete and facts[task := shown.run.task]
+        Batch(answer, tasks[task].prompt, facts[task], others[task])
+        for answer in answers
+        if answer.pair_complete and facts[task := answer.run.task]
     ]
-    spent = failed = 0.0
+    cost = gaps = 0.0
     with workers(parallel) as pool:
         results = pool.map(partial(judge_batch, agent), batches)
-        for done, ((shown, *_), outcomes) in enumerate(zip(batches, results, strict=True), 1):
-            spent += sum(outcome.cost_usd or 0 for outcome in outcomes)
-            failed += sum(bool(outcome.failure) for outcome in outcomes)
-            print(f"{done} of {len(batches)} answers, {failed:.0f} criteria without a verdict, {spent:.4f} US dollars",
+        for count, ((answer, *_), outcomes) in enumerate(zip(batches, results, strict=True), 1):
+            cost += sum(outcome.cost_usd or 0 for outcome in outcomes)
+            gaps += sum(bool(outcome.failure) for outcome in outcomes)
+            print(f"{count} of {len(batches)} answers, {gaps:.0f} criteria without a verdict, {cost:.4f} US dollars",
                   file=sys.stderr, flush=True)  # fmt: skip
-            for number, outcome in zip(numbers[shown.run.task], outcomes, strict=True):
-                yield shown, number, outcome
+            for number, outcome in zip(numbers[answer.run.task], outcomes, strict=True):
+                yield answer, number, outcome
 
 
 def judge_batch(agent: JudgeAgent, batch: Batch) -> list[Outcome]:
@@ -122,27 +122,27 @@ def judge_batch(agent: JudgeAgent, batch: Batch) -> list[Outcome]:
     if not any(character.isalnum() for character in without_comments(text).replace(MARK, "")):
         return [Outcome(Verdict.MISSED, "", None, "nothing is stated") for _ in batch.facts]
     seal = judging.nonce_of(str(agent.seed), agent.judge["prompt"], text)
-    known = list(canaries(text, seal, batch.question, batch.facts, batch.others))
-    first, *later = _judge_all(agent, batch, known)
-    asked = (_stored(agent, _key(agent, batch.question, canary.fact, canary.shown(text))) for canary in known)
-    costs = [first.cost_usd, *(outcome.cost_usd for outcome in asked if outcome)]
+    probes = list(canaries(text, seal, batch.question, batch.facts, batch.others))
+    first, *later = _judge_all(agent, batch, probes)
+    outcomes = (_stored(agent, _key(agent, batch.question, canary.fact, canary.shown(text))) for canary in probes)
+    costs = [first.cost_usd, *(outcome.cost_usd for outcome in outcomes if outcome)]
     return [replace(first, cost_usd=_sum(costs)), *later]  # the canaries' cost is added to the first criterion's
 
 
 def _judge_all(agent: JudgeAgent, batch: Batch, before: Iterable[Canary]) -> list[Outcome]:
-    known = [_verdict(agent, _key(agent, batch.question, fact, batch.shown.text)) for fact in batch.facts]
-    if all(known):
-        return [outcome for outcome in known if outcome]
+    verdicts = [_verdict(agent, _key(agent, batch.question, fact, batch.shown.text)) for fact in batch.facts]
+    if all(verdicts):
+        return [outcome for outcome in verdicts if outcome]
     for canary in before:
         outcome = replace(_ask_until(agent, batch, canary.fact, canary), cost_usd=None)
         # evidence that is not in the answer is what an instruction in the answer leads to; other failures say nothing
         if outcome.failure not in ("", "evidence_not_found"):
-            return [verdict or outcome for verdict in known]
+            return [verdict or outcome for verdict in verdicts]
         if outcome.verdict not in canary.allowed:
             wrong = outcome.failure or outcome.verdict.value
             void = unjudged("canary", f"{wrong} for a criterion that is {canary.allowed[0].value}: {canary.fact}")
             return [replace(outcome, **vars(void)) for _ in batch.facts]
-    return [verdict or _ask_until(agent, batch, fact) for verdict, fact in zip(known, batch.facts, strict=True)]
+    return [verdict or _ask_until(agent, batch, fact) for verdict, fact in zip(verdicts, batch.facts, strict=True)]
 
 
 def _ask_until(agent: JudgeAgent, batch: Batch, fact: str, canary: Canary | None = None) -> Outcome:
@@ -152,9 +152,9 @@ def _ask_until(agent: JudgeAgent, batch: Batch, fact: str, canary: Canary | None
     must not be hidden by asking again.
     """
     answer = canary.shown(batch.shown.text) if canary else batch.shown.text
-    wanted = canary.allowed if canary and Verdict.MET in canary.allowed else tuple(Verdict)
+    targets = canary.allowed if canary and Verdict.MET in canary.allowed else tuple(Verdict)
     key = _key(agent, batch.question, fact, answer)
-    if (verdict := _verdict(agent, key)) and verdict.verdict in wanted:
+    if (verdict := _verdict(agent, key)) and verdict.verdict in targets:
         return verdict
     outcomes: list[Outcome] = []
     for attempt in range(1, agent.attempts + 1):
@@ -168,7 +168,7 @@ def _ask_until(agent: JudgeAgent, batch: Batch, fact: str, canary: Canary | None
         prompt = _request(agent, agent.judge["prompt"], nonce, batch.question, answer, fact=fact)
         outcomes.append(_ask_once(agent, prompt, nonce, batch.shown, fact, canary.planted if canary else ""))
         write_json(_file(agent, key), asdict(_together(outcomes, outcomes[-1])))
-        if not outcomes[-1].failure and outcomes[-1].verdict in wanted:
+        if not outcomes[-1].failure and outcomes[-1].verdict in targets:
             break
     return _together(outcomes, outcomes[-1] if outcomes else without_verdict("not_reached", "nothing was asked"))
 
@@ -181,14 +181,14 @@ def _together(outcomes: Sequence[Outcome], last: Outcome) -> Outcome:
 
 def _sum(costs: Iterable[float | None]) -> float | None:
     """The sum of the costs; None when no request reports its cost."""
-    known = [cost for cost in costs if cost is not None]
-    return sum(known) if known else None
+    values = [cost for cost in costs if cost is not None]
+    return sum(values) if values else None
 
 
-def _ask_once(agent: JudgeAgent, prompt: str, nonce: str, shown: ShownAnswer, fact: str, planted: str) -> Outcome:
+def _ask_once(agent: JudgeAgent, prompt: str, nonce: str, answer: ShownAnswer, fact: str, sentence: str) -> Outcome:
     """The outcome of one request. If a sentence was planted, evidence must come from it."""
-    said, reason, detail = agent.ask(prompt)
-    outcome = said.outcome
+    output, reason, detail = agent.ask(prompt)
+    outcome = output.outcome
     if outcome.gave_up:
         judgement = unjudged("refused", outcome.gave_up)
     elif reason:
@@ -196,22 +196,22 @@ def _ask_once(agent: JudgeAgent, prompt: str, nonce: str, shown: ShownAnswer, fa
     elif any(call.count for call in outcome.calls or ()):
         judgement = unjudged("used_tools", ", ".join(call.name for call in outcome.calls or ()))
     else:
-        judgement = judging.read_reply(said.answer, nonce, planted or shown.text, fact)
-        judgement = judgement if planted else _within_the_original(judgement, shown)
+        judgement = judging.read_reply(output.answer, nonce, sentence or answer.text, fact)
+        judgement = judgement if sentence else _within_the_original(judgement, answer)
     prompt_version = sha256(agent.judge["prompt"].encode())[:8]
     return Outcome(
         **vars(judgement), version=f"{prompt_version}+{outcome.agent_version or 'not shown'}",
         models=", ".join(outcome.models or ()), cost_usd=outcome.cost_usd, cost_is_guess=outcome.cost_is_guess,
-        replies=(said.answer[:_LONGEST_REPLY],),
+        replies=(output.answer[:_LONGEST_REPLY],),
     )  # fmt: skip
 
 
-def _within_the_original(judgement: Judgement, shown: ShownAnswer) -> Judgement:
+def _within_the_original(judgement: Judgement, answer: ShownAnswer) -> Judgement:
     """The judgement, or none if its evidence spans removed text, because then it is not in the original answer."""
     if judgement.position is None:
         return judgement
     end = judgement.position + len(judgement.evidence)
-    if shown.blinded.span(judgement.position, end):
+    if answer.blinded.span(judgement.position, end):
         return judgement
     return unjudged("evidence_not_found", "the evidence runs over a place where something was removed")
 
@@ -224,21 +224,21 @@ def _request(agent: JudgeAgent, template: str, nonce: str, question: str, answer
 
 
 def guess_by_model(
-    folder: Path, plan: Plan, judge: PlannedJudge, tasks: Mapping[str, Task], seen: Sequence[ShownAnswer],
+    folder: Path, plan: Plan, judge: PlannedJudge, tasks: Mapping[str, Task], answers: Sequence[ShownAnswer],
     parallel: int,
 ) -> Iterator[tuple[ShownAnswer, str | None]]:  # fmt: skip
     """The judge's guess of the condition for each answer of a complete pair; None when it gave no guess."""
     agent, names = agent_of(folder, plan, judge), treatments(plan)
-    ready = [shown for shown in seen if shown.pair_complete and shown.run.condition in compared(plan)]
-    pairs = [(shown.run.condition if shown.run.condition in names else names[0], plan["baseline"]) for shown in ready]
-    questions = [tasks[shown.run.task].prompt for shown in ready]
+    ready = [answer for answer in answers if answer.pair_complete and answer.run.condition in compared(plan)]
+    pairs = [(entry.run.condition if entry.run.condition in names else names[0], plan["baseline"]) for entry in ready]
+    questions = [tasks[entry.run.task].prompt for entry in ready]
     with workers(parallel) as pool:
         yield from zip(ready, pool.map(partial(_guess, agent), questions, pairs, ready), strict=True)
 
 
-def _guess(agent: JudgeAgent, question: str, conditions: tuple[str, str], shown: ShownAnswer) -> str | None:
+def _guess(agent: JudgeAgent, question: str, conditions: tuple[str, str], answer: ShownAnswer) -> str | None:
     template = _GUESSING.read_text(encoding="utf-8")
-    key = sha256(json.dumps([agent.identity, template, question, conditions, shown.text]).encode())
+    key = sha256(json.dumps([agent.identity, template, question, conditions, answer.text]).encode())
     with suppress(OSError, ValueError, KeyError):
         guess: str = json.loads(_file(agent, key).read_text(encoding="utf-8"))["condition"]
         return guess
@@ -250,8 +250,8 @@ def _guess(agent: JudgeAgent, question: str, conditions: tuple[str, str], shown:
     treatment, baseline = conditions
     first, second = conditions if int(nonce, 16) % 2 else (baseline, treatment)
     names = {"treatment": treatment, "baseline": baseline, "first": first, "second": second}
-    said, reason, _ = agent.ask(_request(agent, template, nonce, question, shown.text, **names))
-    condition = None if reason else judging.read_guess(said.answer, nonce, conditions)
+    output, reason, _ = agent.ask(_request(agent, template, nonce, question, answer.text, **names))
+    condition = None if reason else judging.read_guess(output.answer, nonce, conditions)
     if condition:
         write_json(_file(agent, key), {"condition": condition})
     return condition

@@ -85,12 +85,12 @@ class Blinded:
     def without(self, spans: Iterable[Span]) -> Blinded:
         """This answer with further spans of `text` removed."""
         further = [(self._around(start)[0], self._around(end - 1)[1]) for start, end in spans]
-        merged: list[Span] = []
+        union: list[Span] = []
         for start, end in sorted([*self.removed, *further]):
-            if merged and start <= merged[-1][1]:
-                start, end = merged[-1][0], max(end, merged.pop()[1])
-            merged.append((start, end))
-        return Blinded(self.original, tuple(merged))
+            if union and start <= union[-1][1]:
+                start, end = union[-1][0], max(end, union.pop()[1])
+            union.append((start, end))
+        return Blinded(self.original, tuple(union))
 
     def _around(self, position: int) -> Span:
         """The span of `original` for a position in `text`: one character, or a removed span."""
@@ -105,18 +105,18 @@ def hidden_names(plan: Plan, tools: Iterable[str], task: Task, talk: ToolTalk = 
     full = tuple(sorted({name for name in tools if name.startswith("mcp__")}))
     servers = {name for condition in plan["conditions"].values() for name in condition["servers"]}
     servers |= {name.split("__")[1] for name in full}
-    hidden = Hidden(full, tuple(sorted(servers - {""})), tuple(sorted(plan["conditions"])))
-    told = "\n".join([task.prompt, *(text for criterion in task.criteria for text in _texts(criterion))])
-    return hidden._replace(spared=_spared(hidden, told), talk=_unsaid(talk, told))
+    mask = Hidden(full, tuple(sorted(servers - {""})), tuple(sorted(plan["conditions"])))
+    task_text = "\n".join([task.prompt, *(text for criterion in task.criteria for text in _texts(criterion))])
+    return mask._replace(spared=_spared(mask, task_text), talk=_unsaid(talk, task_text))
 
 
-def _unsaid(talk: ToolTalk, told: str) -> ToolTalk:
+def _unsaid(talk: ToolTalk, text: str) -> ToolTalk:
     """`talk` without the phrases in the task itself, where they are the subject."""
 
     def is_said(phrase: str, kind: str = "") -> bool:
-        return bool(re.search(rf"{_START}{_spelled(phrase)}{kind}{_END}", told, re.IGNORECASE))
+        return bool(re.search(rf"{_START}{_spelled(phrase)}{kind}{_END}", text, re.IGNORECASE))
 
-    phrases = (each for each in talk.phrases if not is_said(each, "" if " " in each else " tools?"))
+    phrases = (words for words in talk.phrases if not is_said(words, "" if " " in words else " tools?"))
     return ToolTalk(tuple(phrases), tuple(name for name in talk.figures if not is_said(name)))
 
 
@@ -126,25 +126,25 @@ def _texts(criterion: Criterion) -> Iterator[str]:
     yield from (pattern if isinstance(pattern, str) else pattern.regex for pattern in criterion.sought)
 
 
-def _spared(hidden: Hidden, told: str) -> frozenset[str]:
+def _spared(mask: Hidden, text: str) -> frozenset[str]:
     """Names in the task. Built-in tools only by exact name: "where is it read" does not mean Read."""
-    names = {*hidden.tools, *map(_short, hidden.tools), *hidden.servers}
-    spelled = {name: _one_of([_any([name]), *filter(None, [_spelled(name)])]) for name in names}
-    spared = {name.lower() for name, it in spelled.items() if re.search(rf"{_START}{it}{_END}", told, re.IGNORECASE)}
-    spared |= {name.lower() for name in (*BUILT_IN, _MCP) if re.search(_word(name), told)}
-    spared |= {found[0].lower() for found in re.finditer(_FULL, told, re.IGNORECASE)}
-    spared |= {found[0].lower() for found in re.finditer(_DURATION, told, re.IGNORECASE)}
-    talk = re.compile("|".join([*_of_conditions(hidden.conditions), *_WORK]))
-    return frozenset(spared | {found[0].lower() for found in talk.finditer(told)})
+    names = {*mask.tools, *map(_short, mask.tools), *mask.servers}
+    forms = {name: _one_of([_any([name]), *filter(None, [_spelled(name)])]) for name in names}
+    exempt = {name.lower() for name, it in forms.items() if re.search(rf"{_START}{it}{_END}", text, re.IGNORECASE)}
+    exempt |= {name.lower() for name in (*BUILT_IN, _MCP) if re.search(_word(name), text)}
+    exempt |= {match[0].lower() for match in re.finditer(_FULL, text, re.IGNORECASE)}
+    exempt |= {match[0].lower() for match in re.finditer(_DURATION, text, re.IGNORECASE)}
+    talk = re.compile("|".join([*_of_conditions(mask.conditions), *_WORK]))
+    return frozenset(exempt | {match[0].lower() for match in talk.finditer(text)})
 
 
-def blind(answer: str, hidden: Hidden) -> Blinded:
+def blind(answer: str, mask: Hidden) -> Blinded:
     """The blinded `answer`. The function is idempotent and takes linear time.
 
     In fenced code only the names of MCP tools and servers are hidden.
     """
-    blinded = without_report(answer)
-    return blinded.without(_telling_spans(blinded.text, hidden))
+    result = without_report(answer)
+    return result.without(_telling_spans(result.text, mask))
 
 
 def without_report(answer: str) -> Blinded:
@@ -155,25 +155,25 @@ def without_report(answer: str) -> Blinded:
 _FENCE = re.compile(r"[\s>]*(`{3,}(?=[^`]*$)|~{3,})(.*)")
 
 
-def _telling_spans(text: str, hidden: Hidden) -> Iterator[Span]:
-    names = {name.lower() for name in (*hidden.servers, *map(_short, hidden.tools), *BUILT_IN, _MCP)}
+def _telling_spans(text: str, mask: Hidden) -> Iterator[Span]:
+    names = {name.lower() for name in (*mask.servers, *map(_short, mask.tools), *BUILT_IN, _MCP)}
     # Spared phrases that are not names are handled below.
-    patterns = _patterns(hidden._replace(spared=hidden.spared & names))
+    patterns = _patterns(mask._replace(spared=mask.spared & names))
     fence, at = "", 0
     for line in text.splitlines(keepends=True):
-        found = _FENCE.match(line)
-        if found and not fence:
-            fence = found[1]
-        elif found and found[1].startswith(fence) and not found[2].strip():
+        marker = _FENCE.match(line)
+        if marker and not fence:
+            fence = marker[1]
+        elif marker and marker[1].startswith(fence) and not marker[2].strip():
             fence = ""
         for match in (patterns.names if fence else patterns.talk).finditer(line):
-            if not _is_spared(match[0], hidden.spared):
+            if not _is_spared(match[0], mask.spared):
                 yield at + match.start(), at + match.end()
         at += len(line)
 
 
-def _is_spared(words: str, spared: frozenset[str]) -> bool:
-    return words.lower() in spared or any(found[0].lower() in spared for found in re.finditer(_DURATION, words))
+def _is_spared(words: str, exempt: frozenset[str]) -> bool:
+    return words.lower() in exempt or any(match[0].lower() in exempt for match in re.finditer(_DURATION, words))
 
 
 _START, _END = r"(?<![^\W_])(?<![^\W_]_)(?<![^\W_]__)", r"(?!_{0,2}[^\W_])"
@@ -231,7 +231,7 @@ _SAYS = r" (?:returned|found|(?:show|report|list|rank)(?:s|ed)|surfaced|gave|say
 def _of_talk(talk: ToolTalk) -> tuple[str, ...]:
     """Patterns for tools under other names: search methods that the agent used, and name parts before "tool"."""
     word = _one_of(map(_spelled, talk.phrases))
-    phrase = _one_of(_spelled(each) for each in talk.phrases if " " in each)
+    phrase = _one_of(_spelled(words) for words in talk.phrases if " " in words)
     return (
         rf"(?:{_VERB} )?{_THE}{_quoted(rf'{_START}(?i:{word}){_END}')}(?: MCP)? (?i:tools?)\b",
         rf"(?:{_VERB}|\b(?i:according to)) {_THE}{_quoted(rf'{_START}(?i:{phrase}){_END}')}{_CODE}",
@@ -261,18 +261,18 @@ class _Patterns(NamedTuple):
 
 
 @cache
-def _patterns(hidden: Hidden) -> _Patterns:
-    short = {_short(name) for name in hidden.tools}
+def _patterns(mask: Hidden) -> _Patterns:
+    short = {_short(name) for name in mask.tools}
     plain = {name for name in short if re.fullmatch("[A-Za-z]?[a-z]*", name)}
-    spared = hidden.spared
-    sure = {name for name in {*hidden.servers, *(short - plain)} if name.lower() not in spared}
-    figures = _of_figures(hidden.talk)
-    own = {name for name in sure if words_of(name)[1:] and words_of(name)[0] in map(str.lower, hidden.servers)}
-    joined = {"".join(words_of(name)) for name in short if words_of(name)[1:] and name.lower() not in spared}
-    mcp = r"|MCP|(?i:mcp)(?= (?i:tools?|servers?))" if _MCP.lower() not in spared else ""
+    exempt = mask.spared
+    sure = {name for name in {*mask.servers, *(short - plain)} if name.lower() not in exempt}
+    figures = _of_figures(mask.talk)
+    own = {name for name in sure if words_of(name)[1:] and words_of(name)[0] in map(str.lower, mask.servers)}
+    compounds = {"".join(words_of(name)) for name in short if words_of(name)[1:] and name.lower() not in exempt}
+    mcp = r"|MCP|(?i:mcp)(?= (?i:tools?|servers?))" if _MCP.lower() not in exempt else ""
     tell = rf"(?:{_FULL}|{_START}(?:(?i:{_one_of(sorted(map(_spelled, own)))}|{_any(sure)})(?:_\*)?{mcp}){_END})"
-    words = {name for name in {*BUILT_IN, *plain} if name.lower() not in spared}
-    tool = rf"{_START}(?:{_any(words)}|(?i:{_one_of(sorted(joined))})){_END}"
+    words = {name for name in {*BUILT_IN, *plain} if name.lower() not in exempt}
+    tool = rf"{_START}(?:{_any(words)}|(?i:{_one_of(sorted(compounds))})){_END}"
     shell = {"Bash", "Glob", "Grep"} & words
     either = rf"{_quoted(f'(?:{tell}|{tool})')}"
     more = rf"(?:{_SEPARATOR}{either}){{0,9}}"
@@ -283,8 +283,8 @@ def _patterns(hidden: Hidden) -> _Patterns:
         rf"{_VERB} {_THE}{tools}(?:{_KIND})?{_CODE}",
         rf"{_THE}(?:{tools}{_KIND}|{_quoted(f'{_START}(?i:{_any(shell)}){_END}')} (?i:tools?)\b)",
         rf"\b(?i:tools?)(?: used)?(?: ?[:=-])? {tools}{_CODE}",
-        *_of_conditions(hidden.conditions),
-        *_of_talk(hidden.talk),
+        *_of_conditions(mask.conditions),
+        *_of_talk(mask.talk),
         figures,
         *_WORK,
     )
@@ -297,10 +297,10 @@ def _short(tool: str) -> str:
 
 def _any(names: Iterable[str]) -> str:
     """A pattern for any of the names; `_` and `-` are equivalent, also escaped. Matches nothing without names."""
-    spelled = (
+    spellings = (
         r"\\?[_-]".join(map(re.escape, re.split("[_-]", name))) for name in sorted(names, key=lambda x: (-len(x), x))
     )
-    return _one_of(spelled)
+    return _one_of(spellings)
 
 
 def _one_of(patterns: Iterable[str]) -> str:

@@ -69,15 +69,15 @@ class Tested:
 
         A change that makes no failing test pass gets nothing for the passing ones, so that doing nothing scores 0.
         """
-        passed = [name for name, result in self.fixed.items() if result == TestResult.PASSED]
-        failed = [name for name in self.fixed if name not in passed]
-        broken = [name for name, result in self.kept.items() if result != TestResult.PASSED]
-        first = Verdict.MISSED if not passed else Verdict.PARTIAL if failed else Verdict.MET
-        said = self.problem or f"{len(passed)} of {len(self.fixed)} tests pass{_names(failed)}"
-        if not passed:
-            return [(first, said), (Verdict.MISSED, "no test that failed before passes")]
-        kept = f"{len(self.kept) - len(broken)} of {len(self.kept)} tests still pass{_names(broken)}"
-        return [(first, said), (Verdict.MISSED if broken else Verdict.MET, kept)]
+        passes = [name for name, result in self.fixed.items() if result == TestResult.PASSED]
+        failures = [name for name in self.fixed if name not in passes]
+        regressions = [name for name, result in self.kept.items() if result != TestResult.PASSED]
+        first = Verdict.MISSED if not passes else Verdict.PARTIAL if failures else Verdict.MET
+        fixed_reason = self.problem or f"{len(passes)} of {len(self.fixed)} tests pass{_names(failures)}"
+        if not passes:
+            return [(first, fixed_reason), (Verdict.MISSED, "no test that failed before passes")]
+        kept_reason = f"{len(self.kept) - len(regressions)} of {len(self.kept)} tests still pass{_names(regressions)}"
+        return [(first, fixed_reason), (Verdict.MISSED if regressions else Verdict.MET, kept_reason)]
 
 
 def _names(tests: Sequence[str]) -> str:
@@ -123,23 +123,23 @@ def judge_patch(
     )  # fmt: skip
 
 
-def _passing_in_both(before: TestRun, after: TestRun, fixed: Sequence[str]) -> tuple[str, ...]:
-    passed = [{name for name, result in run.results.items() if result == TestResult.PASSED} for run in (before, after)]
-    return tuple(sorted(passed[0] & passed[1] - set(fixed)))
+def _passing_in_both(before: TestRun, after: TestRun, targets: Sequence[str]) -> tuple[str, ...]:
+    passes = [{name for name, result in run.results.items() if result == TestResult.PASSED} for run in (before, after)]
+    return tuple(sorted(passes[0] & passes[1] - set(targets)))
 
 
-def judge_changes(folder: Path, seen: Iterable[ShownAnswer], tasks: Mapping[str, Task]) -> Iterator[VerdictRow]:
+def judge_changes(folder: Path, answers: Iterable[ShownAnswer], tasks: Mapping[str, Task]) -> Iterator[VerdictRow]:
     """The verdicts of the tests on the runs of change tasks."""
-    for shown in seen:
-        numbers = {criterion.text: number for number, criterion in enumerate(tasks[shown.run.task].criteria, 1)}
+    for answer in answers:
+        numbers = {criterion.text: number for number, criterion in enumerate(tasks[answer.run.task].criteria, 1)}
         if not {FIXED, KEPT} <= numbers.keys():
             continue
-        tested = read_typed(tested_file(folder, shown.run), Tested)
-        for text, (verdict, reason) in zip((FIXED, KEPT), tested.verdicts, strict=True):
+        results = read_typed(tested_file(folder, answer.run), Tested)
+        for text, (verdict, reason) in zip((FIXED, KEPT), results.verdicts, strict=True):
             judgement = Judgement(verdict, "", None, reason)
-            if tested.unstarted:
-                judgement = unjudged("no_test_run", tested.unstarted)
-            yield verdict_row(shown, numbers[text], TESTS, judgement, version=VERSION)
+            if results.unstarted:
+                judgement = unjudged("no_test_run", results.unstarted)
+            yield verdict_row(answer, numbers[text], TESTS, judgement, version=VERSION)
 
 
 def judge_run(folder: Path, run: RunId) -> str:
@@ -152,12 +152,12 @@ def judge_run(folder: Path, run: RunId) -> str:
         content = patch.read_bytes()
     except OSError as error:
         raise UserError(f"{patch}: {error.strerror}; delete the run's answer to repeat it") from None
-    tested = judge_patch(
+    results = judge_patch(
         RunFolder(folder).judging_tests, read_task(folder, run.task), Path(repository["tree"]),
         repository["tree_sha256"], content, find_sandbox(plan.get("sandbox")), environment,
     )  # fmt: skip
-    write_json(tested_file(folder, run), asdict(tested))
-    return tested.unstarted or "; ".join(reason for _, reason in tested.verdicts)
+    write_json(tested_file(folder, run), asdict(results))
+    return results.unstarted or "; ".join(reason for _, reason in results.verdicts)
 
 
 def main() -> None:

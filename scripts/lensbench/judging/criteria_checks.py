@@ -73,9 +73,9 @@ def _wrong_with(
             f"The judges differ on {apart} of {len(rows)} answers. "
             "Say in the criterion what Met, Partial and Missed ask for, or let a person decide.",
         )
-    unjudged = sum(row["verdict"] == Verdict.UNJUDGED for row in rows)
-    if unjudged:
-        yield "unjudged", f"{unjudged} of {len(rows)} answers have no verdict. {_remedy(criterion)}"
+    gap_count = sum(row["verdict"] == Verdict.UNJUDGED for row in rows)
+    if gap_count:
+        yield "unjudged", f"{gap_count} of {len(rows)} answers have no verdict. {_remedy(criterion)}"
 
 
 def _remedy(criterion: Criterion) -> str:
@@ -104,14 +104,14 @@ _UNINFORMATIVE = {
 
 
 def _uninformative(rows: Sequence[DecisionRow], conditions: Sequence[str]) -> Iterator[tuple[str, str]]:
-    judged = [row for row in rows if row["verdict"] != Verdict.UNJUDGED]
-    verdicts = Counter(Verdict(row["verdict"]) for row in judged)
-    everywhere = {row["condition"] for row in judged} == set(conditions)
+    verdict_rows = [row for row in rows if row["verdict"] != Verdict.UNJUDGED]
+    verdicts = Counter(Verdict(row["verdict"]) for row in verdict_rows)
+    everywhere = {row["condition"] for row in verdict_rows} == set(conditions)
     if len(verdicts) == 1 and everywhere:
         (verdict,) = verdicts
         kind, sentence = _UNINFORMATIVE[verdict]
-        if len(judged) >= (MIN_ANSWERS if verdict is Verdict.MISSED else MIN_HITS):
-            yield kind, sentence.format(n=len(judged))
+        if len(verdict_rows) >= (MIN_ANSWERS if verdict is Verdict.MISSED else MIN_HITS):
+            yield kind, sentence.format(n=len(verdict_rows))
 
 
 def check_tasks(scores: Mapping[RunId, Fraction], conditions: Sequence[str]) -> list[Finding]:
@@ -123,18 +123,18 @@ def check_tasks(scores: Mapping[RunId, Fraction], conditions: Sequence[str]) -> 
     by_task: dict[str, dict[str, list[Fraction]]] = {}
     for run, score in scores.items():
         by_task.setdefault(run.task, {}).setdefault(run.condition, []).append(score)
-    found = []
-    for task, given in by_task.items():
-        closed = mean(given.get(CLOSED_BOOK, ()))
-        best = max((value for name in conditions if (value := mean(given.get(name, ()))) is not None), default=None)
-        if closed and (closed >= COMPLETE or (best is not None and closed >= best - NEAR)):
-            found.append(Finding(task, None, CLOSED_BOOK, _closed_book_sentence(closed, best)))
-    return found
+    findings = []
+    for task, points in by_task.items():
+        closed_book = mean(points.get(CLOSED_BOOK, ()))
+        best = max((value for name in conditions if (value := mean(points.get(name, ()))) is not None), default=None)
+        if closed_book and (closed_book >= COMPLETE or (best is not None and closed_book >= best - NEAR)):
+            findings.append(Finding(task, None, CLOSED_BOOK, _closed_book_sentence(closed_book, best)))
+    return findings
 
 
-def _closed_book_sentence(closed: Fraction, best: Fraction | None) -> str:
+def _closed_book_sentence(score: Fraction, best: Fraction | None) -> str:
     against = "" if best is None else f", and {percent(best)} with it in the best condition"
     return (
-        f"Answered without the repository: {percent(closed)} closed book{against}. It asks what the model knows "
+        f"Answered without the repository: {percent(score)} closed book{against}. It asks what the model knows "
         "already; ask for something that only this repository says."
     )

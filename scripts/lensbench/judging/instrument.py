@@ -87,21 +87,21 @@ def bias(plan: Plan, verdicts: Verdicts, decisions: Sequence[DecisionRow]) -> Bi
     persons = persons_verdicts(verdicts)
     if not persons:
         return None
-    compared = decided_comparisons(plan)
+    comparisons = decided_comparisons(plan)
     names = sorted({judge for votes in verdicts.values() for judge in votes if not is_person(judge)})
     by_judge = {name: {key: votes[name] for key, votes in verdicts.items() if name in votes} for name in names}
     together = judged_criteria((row, row["judges_verdict"]) for row in decisions)
     # people may have judged more, such as disputed criteria, but only the random sample represents all pairs
     sample = sampled_pairs(plan, pairs_of(plan, decisions))
-    sampled = {key: verdict for key, verdict in persons.items() if (key[0].task, key[0].trial) in sample}
+    of_sample = {key: verdict for key, verdict in persons.items() if (key[0].task, key[0].trial) in sample}
     criteria = criteria_of(plan)
-    by_judges, by_persons = run_scores(together, criteria), run_scores(sampled, criteria)
+    by_judges, by_persons = run_scores(together, criteria), run_scores(of_sample, criteria)
     return {
-        "judges": {name: judge_bias(name, by_judge[name], persons, compared) for name in names},
-        "together": judge_bias("the judges' decision", together, persons, compared),
+        "judges": {name: judge_bias(name, by_judge[name], persons, comparisons) for name in names},
+        "together": judge_bias("the judges' decision", together, persons, comparisons),
         "correction": {
             name: corrected_delta(pair_deltas(by_judges, *sides), pair_deltas(by_persons, *sides))
-            for name, sides in compared.items()
+            for name, sides in comparisons.items()
         },
     }
 
@@ -137,20 +137,20 @@ def blinding(
 ) -> Blinding:
     """How well the condition can be guessed from blinded answers with equal scores, by a classifier (by treatment) and
     by judges. `scores`: those of the runs of the compared conditions."""
-    known = [
-        BlindedAnswer(shown.run.task, shown.run.condition, shown.text, shown.blinded.original, scores[shown.run])
-        for shown in answers
-        if shown.run in scores
+    blind_answers = [
+        BlindedAnswer(answer.run.task, answer.run.condition, answer.text, answer.blinded.original, scores[answer.run])
+        for answer in answers
+        if answer.run in scores
     ]
     return {
-        "classifier": guess_conditions(known, plan["baseline"], plan["seed"]),
+        "classifier": guess_conditions(blind_answers, plan["baseline"], plan["seed"]),
         "judges": {name: guesses_of_judge(_guesses(rows, scores)) for name, rows in guesses.items()},
     }
 
 
 def _guesses(rows: Iterable[GuessRow], scores: Mapping[RunId, Fraction]) -> list[Guess]:
     runs = [(run_of_row(row), row["guessed"]) for row in rows if row["guessed"]]
-    return [Guess(run.task, guessed, run.condition, scores[run]) for run, guessed in runs if run in scores]
+    return [Guess(run.task, guess, run.condition, scores[run]) for run, guess in runs if run in scores]
 
 
 def measure_instrument(folder: Path) -> None:
@@ -161,26 +161,26 @@ def measure_instrument(folder: Path) -> None:
     place, plan, tasks = RunFolder(folder), read_plan(folder), read_tasks(folder)
     rows, decisions = read_table(place.verdicts, VerdictRow), read_table(place.decisions, DecisionRow)
     guesses = {path.stem: read_table(path, GuessRow) for path in sorted(place.guesses.glob("*.csv"))}
-    compared = [plan["baseline"], *treatments(plan)]
+    conditions = [plan["baseline"], *treatments(plan)]
     verdicts, final = verdicts_by_judge(rows), judged_criteria((row, row["verdict"]) for row in decisions)
-    of_compared = {key: verdict for key, verdict in final.items() if key[0].condition in compared}
+    of_compared = {key: verdict for key, verdict in final.items() if key[0].condition in conditions}
     scores = run_scores(final, criteria_of(plan))
-    agreed, biased = agreement(verdicts, compared, plan["seed"]), bias(plan, verdicts, decisions)
-    guessed = blinding(
-        plan, {run: score for run, score in scores.items() if run.condition in compared},
+    agreements, biases = agreement(verdicts, conditions, plan["seed"]), bias(plan, verdicts, decisions)
+    checks = blinding(
+        plan, {run: score for run, score in scores.items() if run.condition in conditions},
         read_shown_answers(folder, plan, tasks), guesses,
     )  # fmt: skip
     data: InstrumentFile = {
         "judges": judge_summaries(rows),
-        "agreement": agreed,
-        "bias": biased,
-        "criteria": [*check_criteria(tasks, decisions, compared), *check_tasks(scores, compared)],
+        "agreement": agreements,
+        "bias": biases,
+        "criteria": [*check_criteria(tasks, decisions, conditions), *check_tasks(scores, conditions)],
         "unjudged": unjudged(decisions),
-        "blinding": guessed,
+        "blinding": checks,
         "belief": believe(
-            {key: votes for key, votes in verdicts.items() if key[0].condition in compared}, drafted(rows),
-            of_compared, agreed["all"], treatments(plan), guessed["classifier"], guessed["judges"], plan["seed"],
-            [name for name, delta in (biased["correction"] if biased else {}).items() if delta.value is not None],
+            {key: votes for key, votes in verdicts.items() if key[0].condition in conditions}, drafted(rows),
+            of_compared, agreements["all"], treatments(plan), checks["classifier"], checks["judges"], plan["seed"],
+            [name for name, delta in (biases["correction"] if biases else {}).items() if delta.value is not None],
         ),
     }  # fmt: skip
     write_json(place.instrument, plain(data))

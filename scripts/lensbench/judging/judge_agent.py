@@ -65,24 +65,24 @@ class JudgeAgent:
         redact = Redactor(secret_names(self.settings), os.environ)
         service = service_of(self.settings)
         wait_for(service, prompt)
-        asked = time.time()
+        start = time.time()
         with private_folder() as private:
             place = Place(_sandbox(json.dumps(self.sandbox)), private)
-            said = start_agent(self._assignment(prompt, place), place, self.settings["timeout_s"], redact)
-        said = said._replace(outcome=priced(said.outcome, self.prices))
-        spend(self.folder, usd=said.outcome.cost_usd)
-        self._check_service(said.outcome)
-        reason, detail = reason_of(said, Expectation((), ()))
-        tell(service, reason, asked, said.outcome.resets_at)
-        return (said, reason, redact(detail)) if said.outcome.resets_at is None else self.ask(prompt)
+            output = start_agent(self._assignment(prompt, place), place, self.settings["timeout_s"], redact)
+        output = output._replace(outcome=priced(output.outcome, self.prices))
+        spend(self.folder, usd=output.outcome.cost_usd)
+        self._check_service(output.outcome)
+        reason, detail = reason_of(output, Expectation((), ()))
+        tell(service, reason, start, output.outcome.resets_at)
+        return (output, reason, redact(detail)) if output.outcome.resets_at is None else self.ask(prompt)
 
     def _check_service(self, outcome: Outcome) -> None:
-        name, pinned = self.judge["name"], self.settings["version"]
+        name, version = self.judge["name"], self.settings["version"]
         # Unlike for a run, 400 may be caused by one long answer: each request is the first.
         if is_refused(outcome) or outcome.error_status == 404 or "Not logged in" in outcome.error:
             raise UserError(f"judge {name!r} was refused ({outcome.error}); fix that, then start again")
-        if pinned and outcome.agent_version and outcome.agent_version != pinned:
-            raise UserError(f"judge {name!r} is version {outcome.agent_version}, but its agent.version is {pinned}")
+        if version and outcome.agent_version and outcome.agent_version != version:
+            raise UserError(f"judge {name!r} is version {outcome.agent_version}, but its agent.version is {version}")
 
     def _assignment(self, prompt: str, place: Place) -> Assignment:
         """An empty workspace, a fresh home, no servers."""

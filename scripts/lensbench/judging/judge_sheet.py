@@ -42,28 +42,28 @@ class SheetPart:
 
 
 def questions(
-    plan: Plan, tasks: Mapping[str, Task], seen: Iterable[ShownAnswer], disputed: Collection[tuple[str, int, int]]
+    plan: Plan, tasks: Mapping[str, Task], answers: Iterable[ShownAnswer], disputes: Collection[tuple[str, int, int]]
 ) -> list[SheetPart]:
-    """The content of the sheet in the order of the answers: the sample, and the `disputed` (task, trial, number).
+    """The content of the sheet in the order of the answers: the sample, and the `disputes` (task, trial, number).
 
     A disputed criterion is asked for both answers of its pair, so that the reader cannot see which one is disputed.
     """
     groups: dict[Group, list[ShownAnswer]] = {}
-    for shown in seen:
-        if shown.pair_complete:
-            groups.setdefault((shown.run.task, shown.run.trial), []).append(shown)
+    for answer in answers:
+        if answer.pair_complete:
+            groups.setdefault((answer.run.task, answer.run.trial), []).append(answer)
     sample = sampled_pairs(plan, groups)
-    found = []
-    for group, answers in groups.items():
-        numbered = answer_criteria(tasks[group[0]])
-        asked = tuple(
+    parts = []
+    for group, pair in groups.items():
+        criteria = answer_criteria(tasks[group[0]])
+        texts = tuple(
             (number, criterion.text)
-            for number, criterion in numbered
-            if group in sample or (*group, number) in disputed
+            for number, criterion in criteria
+            if group in sample or (*group, number) in disputes
         )
-        if asked:
-            found.append(SheetPart(tasks[group[0]].prompt, tuple(answers), asked))
-    return found
+        if texts:
+            parts.append(SheetPart(tasks[group[0]].prompt, tuple(pair), texts))
+    return parts
 
 
 def read_disputed(folder: Path) -> set[tuple[str, int, int]]:
@@ -73,22 +73,22 @@ def read_disputed(folder: Path) -> set[tuple[str, int, int]]:
     return {(row["task"], int(row["trial"]), int(row["criterion"])) for row in rows if row["disagreement"] == "yes"}
 
 
-def sheet_id(asked: Sequence[SheetPart]) -> str:
+def sheet_id(parts: Sequence[SheetPart]) -> str:
     """An id of the sheet's content and order: 64 hex digits."""
-    told = [[each.prompt, each.criteria, [(answer.id, answer.text) for answer in each.answers]] for each in asked]
-    return sha256(json.dumps(told).encode())
+    content = [[part.prompt, part.criteria, [(answer.id, answer.text) for answer in part.answers]] for part in parts]
+    return sha256(json.dumps(content).encode())
 
 
-def render_sheet(asked: Sequence[SheetPart]) -> str:
+def render_sheet(parts: Sequence[SheetPart]) -> str:
     """The page. Its content security policy allows only its own script and style, by their hashes."""
     style, script = ((TEMPLATES / f"judge_sheet.{kind}").read_text(encoding="utf-8") for kind in ("css", "js"))
-    answers = [{"answer": answer.id, "text": answer.text} for each in asked for answer in each.answers]
-    data = {"sheet": sheet_id(asked), "maxEvidence": MAX_EVIDENCE, "answers": answers}
+    answers = [{"answer": answer.id, "text": answer.text} for part in parts for answer in part.answers]
+    data = {"sheet": sheet_id(parts), "maxEvidence": MAX_EVIDENCE, "answers": answers}
     environment = template_environment(html=True)
     return environment.get_template("judge_sheet.html.j2").render(
-        questions=asked, sheet=data["sheet"], data=embedded(data), style=Markup(style), script=Markup(script),
+        questions=parts, sheet=data["sheet"], data=embedded(data), style=Markup(style), script=Markup(script),
         style_hash=csp_hash(style), script_hash=csp_hash(script), mark=MARK,
-        html={answer.id: Markup(placed_html(answer.text)) for each in asked for answer in each.answers},
+        html={answer.id: Markup(placed_html(answer.text)) for part in parts for answer in part.answers},
     )  # fmt: skip
 
 
@@ -108,8 +108,8 @@ def write_sheet(folder: Path) -> None:
     """Reads answers and criteria, and writes judge_sheet.html, which says so when there is nothing to judge."""
     plan = read_opened_plan(folder)
     tasks = read_tasks(folder)
-    asked = questions(plan, tasks, read_shown_answers(folder, plan, tasks), read_disputed(folder))
-    write_atomic(RunFolder(folder).judge_sheet, render_sheet(asked) if asked else NOTHING)
+    parts = questions(plan, tasks, read_shown_answers(folder, plan, tasks), read_disputed(folder))
+    write_atomic(RunFolder(folder).judge_sheet, render_sheet(parts) if parts else NOTHING)
 
 
 def main(folder: Path) -> None:

@@ -23,13 +23,13 @@ ESCALATION_COLUMNS = ("task", "trial", "condition", "criterion", "votes")
 
 def judges_of(folder: Path, plan: Plan) -> list[str]:
     """The plan's judges, and every person with a file in human/."""
-    named = [judge["name"] for judge in plan["judges"] if not is_person(judge["name"])]
+    names = [judge["name"] for judge in plan["judges"] if not is_person(judge["name"])]
     if not RunFolder(folder).human.exists():
-        return named
+        return names
     # It imports pydantic, which takes longer than this whole stage.
     from lensbench.judging.judges.human import human_judges
 
-    return [*named, *human_judges(folder)]
+    return [*names, *human_judges(folder)]
 
 
 def _decision_row(run: RunId, criterion: int, decision: Decision) -> DecisionRow:
@@ -45,10 +45,10 @@ def decide_all(folder: Path) -> None:
     """Reads verdicts/*.csv; writes verdicts.csv, decisions.csv, escalations.csv and the notes for another round."""
     plan = read_plan(folder)
     judges = judges_of(folder, plan)
-    given = [
+    verdicts = [
         row for judge in judges for row in read_table(RunFolder(folder).judge_verdicts / f"{judge}.csv", VerdictRow)
     ]
-    votes = collect(plan, read_table(RunFolder(folder).validity, ValidityRow), given)
+    votes = collect(plan, read_table(RunFolder(folder).validity, ValidityRow), verdicts)
     decisions = [_decision_row(run, number, decide(by_judge)) for (run, number), by_judge in votes.items()]
     escalations = [row for row in decisions if row["disagreement"] == "yes" and row["decided_by"] != HUMAN]
     rows = [by_judge[judge] for by_judge in votes.values() for judge in sorted(by_judge)]

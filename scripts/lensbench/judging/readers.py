@@ -55,15 +55,15 @@ def check_readers(config: Config, tasks: Sequence[Task]) -> str:
 
     Raises UserError when nobody does, because the runs would be paid for nothing.
     """
-    found = unread(config, tasks)
-    if not found.without_patterns:
+    tally = unread(config, tasks)
+    if not tally.without_patterns:
         return ""
-    bare = f"{found.without_patterns} of {found.criteria} criteria have no patterns"
+    bare = f"{tally.without_patterns} of {tally.criteria} criteria have no patterns"
     readers = [name for name in judge_names(config.judges) if name != MECHANICAL]
     if readers:
-        price = f": {found.price} each" if set(readers) != {HUMAN} else ", on the judge sheet (docs/human-judging.md)"
+        price = f": {tally.price} each" if set(readers) != {HUMAN} else ", on the judge sheet (docs/human-judging.md)"
         return f"{bare}; read by {', '.join(readers)}{price}"
-    nobody = f"{bare}, and no judge can read them: {ways(config, found)}"
+    nobody = f"{bare}, and no judge can read them: {ways(config, tally)}"
     if config.agent.kind == "offline":
         return nobody
     if not config.preflight.judges:
@@ -71,12 +71,12 @@ def check_readers(config: Config, tasks: Sequence[Task]) -> str:
     raise UserError(f"{nobody}; or set preflight.judges: false to run anyway; nothing was started")
 
 
-def ways(config: Config, found: Unread) -> str:
+def ways(config: Config, tally: Unread) -> str:
     """What to add to the config so that criteria without patterns are judged."""
     kind, model = config.agent.kind, config.agent.model or "..."
     judge = f"{{agent: {{kind: {kind}, model: {model}}}}}" if kind in programs() else "{agent: {kind: ..., model: ...}}"
     return (
-        f"add {judge} to judges ({found.price}), or add human (the judge sheet), or write patterns "
+        f"add {judge} to judges ({tally.price}), or add human (the judge sheet), or write patterns "
         "(`lensbench draft` proposes them)"
     )
 
@@ -86,8 +86,8 @@ def main() -> None:
     parser = argparse.ArgumentParser(prog="python -m lensbench.judging.readers", description=main.__doc__)
     parser.add_argument("--settings", required=True, help="the config as JSON")
     config = load_config(json.loads(parser.parse_args().settings))
-    if told := check_readers(config, read_scenarios(config.scenario_files, config.repository, config.imported).tasks):
-        print(printable(f"judges: {told}"), flush=True)
+    if text := check_readers(config, read_scenarios(config.scenario_files, config.repository, config.imported).tasks):
+        print(printable(f"judges: {text}"), flush=True)
 
 
 if __name__ == "__main__":

@@ -22,5 +22,5 @@ def sampled_pairs(plan: Plan, groups: Iterable[Group]) -> frozenset[Group]:
     """
     people_only = all(judge["name"] in (HUMAN, TESTS) for judge in plan["judges"])
     share = 1 if people_only else exact(str(plan["judging"]["human_sample"])) or 0
-    drawn = sorted(set(groups), key=lambda group: sha256(f"{plan['seed']} human sample {group}".encode()))
-    return frozenset(drawn[: math.ceil(share * len(drawn))])
+    ranking = sorted(set(groups), key=lambda group: sha256(f"{plan['seed']} human sample {group}".encode()))
+    return frozenset(ranking[: math.ceil(share * len(ranking))])

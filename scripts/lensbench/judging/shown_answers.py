@@ -56,8 +56,8 @@ def read_shown_answers(folder: Path, plan: Plan, tasks: Mapping[str, Task]) -> l
     records = {run: from_json(run_files(folder, run).record.read_text(encoding="utf-8")) for run in runs}
     tools = sorted({*read_listed_tools(folder), *_offered(records.values())})
     talk = read_tool_talk(folder, records, tools)
-    hidden = {name: hidden_names(plan, tools, tasks[name], talk) for name in {run.task for run in runs}}
-    return _shown(folder, plan, runs, lambda run, answer: blind(answer, hidden[run.task]))
+    masks = {name: hidden_names(plan, tools, tasks[name], talk) for name in {run.task for run in runs}}
+    return _shown(folder, plan, runs, lambda run, answer: blind(answer, masks[run.task]))
 
 
 def read_named_answers(folder: Path, plan: Plan, tasks: Mapping[str, Task]) -> list[ShownAnswer]:
@@ -71,13 +71,13 @@ def _counting(folder: Path, tasks: Mapping[str, Task]) -> list[RunId]:
 
 
 def _shown(folder: Path, plan: Plan, runs: Sequence[RunId], show: Callable[[RunId, str], Blinded]) -> list[ShownAnswer]:
-    counting, longest, seen = set(runs), plan["judging"]["max_answer_chars"], {}
+    counting, longest, by_name = set(runs), plan["judging"]["max_answer_chars"], {}
     for run in runs:
         answer = run_files(folder, run).answer.read_text(errors="replace", encoding="utf-8")
-        shown = show(run, answer[: READ_AHEAD * longest])
+        view = show(run, answer[: READ_AHEAD * longest])
         name = opaque_id(plan["seed"], run, answer)
-        seen[name] = ShownAnswer(name, run, shown.text[:longest], shown, _has_partner(run, counting, plan))
-    return [seen[name] for name in order(seen, plan["seed"])]
+        by_name[name] = ShownAnswer(name, run, view.text[:longest], view, _has_partner(run, counting, plan))
+    return [by_name[name] for name in order(by_name, plan["seed"])]
 
 
 def _has_partner(run: RunId, counting: set[RunId], plan: Plan) -> bool:
@@ -94,16 +94,16 @@ def _offered(records: Iterable[Record]) -> Iterable[str]:
 
 
 def verdict_row(
-    shown: ShownAnswer, criterion: int, judge: str, judgement: Judgement, version: str = "", model: str = "",
+    answer: ShownAnswer, criterion: int, judge: str, judgement: Judgement, version: str = "", model: str = "",
     cost_usd: float | None = None, cost_is_guess: bool = False,
 ) -> VerdictRow:  # fmt: skip
     """A judgement as a row of verdicts.csv, with the evidence as in the original answer."""
     span = None
     if judgement.position is not None:
-        span = shown.blinded.span(judgement.position, judgement.position + len(judgement.evidence))
-    original = shown.blinded.original
+        span = answer.blinded.span(judgement.position, judgement.position + len(judgement.evidence))
+    original = answer.blinded.original
     return {
-        **row_of_run(shown.run), "criterion": str(criterion), "judge": judge, "verdict": judgement.verdict.value,
+        **row_of_run(answer.run), "criterion": str(criterion), "judge": judge, "verdict": judgement.verdict.value,
         "points": decimal(POINTS.get(judgement.verdict)) or "",
         "evidence": original[span[0] : span[1]] if span else judgement.evidence,
         "position": str(span[0]) if span else "", "reason": judgement.reason, "failure": judgement.failure,

@@ -54,20 +54,20 @@ NO_TALK = ToolTalk()
 def read_tool_talk(folder: Path, records: Mapping[RunId, Record], tools: Iterable[str]) -> ToolTalk:
     """The phrases learned from `tools` (full names) and the runs' transcripts."""
     descriptions = read_kept(folder, "descriptions")
-    found: list[tuple[str, str, str]] = []
+    results: list[tuple[str, str, str]] = []
     elsewhere: set[str] = set()
     with_calls = [run for run in sorted(records) if _calls_mcp(records[run])]
     for run in sample_of(with_calls):
         for tool, result in _results(folder, run):
             if tool.startswith("mcp__"):
-                found.append((tool, run.task, result))
+                results.append((tool, run.task, result))
             else:
                 elsewhere |= figures_of(result)
-    if found:
+    if results:
         for run in sample_of(sorted(set(records) - set(with_calls))):
             elsewhere |= figures_of(run_files(folder, run).answer.read_text(errors="replace", encoding="utf-8"))
             elsewhere |= figures_of("".join(transcript_lines(folder, run)))
-    return ToolTalk(learn_phrases(tools, descriptions), learn_figures(found, elsewhere))
+    return ToolTalk(learn_phrases(tools, descriptions), learn_figures(results, elsewhere))
 
 
 def _calls_mcp(record: Record) -> bool:
@@ -100,8 +100,8 @@ def learn_phrases(tools: Iterable[str], descriptions: Mapping[str, str]) -> tupl
     for name in tools:
         _, server, short = [*name.split("__", 2), "", ""][:3]
         phrases |= {word for word in words_of(short) if len(word) > 2} - set(words_of(server)) - {"mcp", "tool"}
-        for found in _PHRASE.finditer(descriptions.get(name, "")):
-            phrases |= set(_tails(found[0].lower().replace(",", "").split()))
+        for match in _PHRASE.finditer(descriptions.get(name, "")):
+            phrases |= set(_tails(match[0].lower().replace(",", "").split()))
     return tuple(sorted(phrases))
 
 
@@ -119,7 +119,7 @@ def words_of(name: str) -> list[str]:
 
 def figures_of(text: str) -> set[str]:
     """The names before numbers, as in `importers=3`, `"score": 1.5` and `hits: 4`."""
-    return {found[1] for found in _FIGURE.finditer(text)}
+    return {match[1] for match in _FIGURE.finditer(text)}
 
 
 def learn_figures(results: Iterable[tuple[str, str, str]], elsewhere: set[str]) -> tuple[str, ...]:
@@ -134,8 +134,8 @@ def learn_figures(results: Iterable[tuple[str, str, str]], elsewhere: set[str]) 
     for rows in by_tool.values():
         if len(rows) < _MIN_RESULTS:
             continue
-        for name in set().union(*(found for _, found in rows)):
-            tasks = [task for task, found in rows if name in found]
+        for name in set().union(*(figures for _, figures in rows)):
+            tasks = [task for task, figures in rows if name in figures]
             if 2 * len(tasks) >= len(rows) and len(set(tasks)) >= _MIN_TASKS:
                 names.add(name)
     return tuple(sorted(names - elsewhere))

@@ -27,17 +27,17 @@ from lensbench.plan.names import HUMAN, MECHANICAL, TESTS
 from lensbench.plan.waves import read_opened_plan
 
 
-def judge_mechanically(seen: Sequence[ShownAnswer], tasks: Mapping[str, Task]) -> Iterator[VerdictRow]:
+def judge_mechanically(answers: Sequence[ShownAnswer], tasks: Mapping[str, Task]) -> Iterator[VerdictRow]:
     """The verdicts of the patterns.
 
-    `seen` must be answers with all names, since a server's name may also be a folder in a fact.
+    `answers` must be answers with all names, since a server's name may also be a folder in a fact.
     """
-    for shown in seen:
-        text = normalise(shown.text)
-        for number, criterion in answer_criteria(tasks[shown.run.task]):
+    for answer in answers:
+        text = normalise(answer.text)
+        for number, criterion in answer_criteria(tasks[answer.run.task]):
             judgement = mechanical.judge(criterion, text)
             version = f"{mechanical.VERSION}{f'+{criterion.drafted}{DRAFTED}' if criterion.drafted else ''}"
-            yield verdict_row(shown, number, MECHANICAL, judgement, version=version)
+            yield verdict_row(answer, number, MECHANICAL, judgement, version=version)
 
 
 def judge_all(folder: Path, name: str, parallel: int = 1, ask: bool = True, counts: bool = True) -> None:
@@ -66,23 +66,23 @@ def _rows(
         from lensbench.judging.changes import judge_changes
 
         return judge_changes(folder, read_named_answers(folder, plan, tasks), tasks)
-    seen = read_shown_answers(folder, plan, tasks)
+    answers = read_shown_answers(folder, plan, tasks)
     if name.startswith(f"{HUMAN}-"):
         from lensbench.judging.judges import human
 
-        return human.judge(folder, name, seen, tasks)
+        return human.judge(folder, name, answers, tasks)
     from lensbench.judging.ask_models import judge_by_model
 
-    outcomes = judge_by_model(folder, plan, _model_judge(plan, name), tasks, seen, parallel, ask)
-    return (outcome.row(shown, number, name) for shown, number, outcome in outcomes)
+    outcomes = judge_by_model(folder, plan, _model_judge(plan, name), tasks, answers, parallel, ask)
+    return (outcome.row(answer, number, name) for answer, number, outcome in outcomes)
 
 
 def _model_judge(plan: Plan, name: str) -> PlannedJudge:
     for judge in plan["judges"]:
         if judge["name"] == name and "agent" in judge:
             return judge
-    known = [judge["name"] for judge in plan["judges"]]
-    raise UserError(f"the plan has no judge {name!r}; known are {', '.join(known)}{did_you_mean(name, known)}")
+    names = [judge["name"] for judge in plan["judges"]]
+    raise UserError(f"the plan has no judge {name!r}; known are {', '.join(names)}{did_you_mean(name, names)}")
 
 
 def guess_all(folder: Path, name: str, parallel: int) -> None:
@@ -91,11 +91,11 @@ def guess_all(folder: Path, name: str, parallel: int) -> None:
 
     plan = read_opened_plan(folder)
     tasks = read_tasks(folder)
-    seen = read_shown_answers(folder, plan, tasks)
-    guesses = guess_by_model(folder, plan, _model_judge(plan, name), tasks, seen, parallel)
+    answers = read_shown_answers(folder, plan, tasks)
+    guesses = guess_by_model(folder, plan, _model_judge(plan, name), tasks, answers, parallel)
     rows: list[GuessRow] = [
-        {**row_of_run(run), "guessed": guessed or ""}
-        for run, guessed in sorted((shown.run, guessed) for shown, guessed in guesses)
+        {**row_of_run(run), "guessed": condition or ""}
+        for run, condition in sorted((answer.run, condition) for answer, condition in guesses)
     ]
     write_table(RunFolder(folder).guesses / f"{name}.csv", columns(GuessRow), rows)
 

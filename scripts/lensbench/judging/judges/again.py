@@ -24,9 +24,9 @@ def has_failed(rows: Iterable[VerdictRow]) -> bool:
 
 def count_round(folder: Path, judge: str, rows: Iterable[VerdictRow]) -> None:
     """Counts a round that left criteria without a verdict; a complete round resets the count."""
-    failed = has_failed(rows)
-    if failed or rounds_of(folder, judge):
-        write_json(_rounds(folder, judge), {"rounds": 1 + rounds_of(folder, judge) if failed else 0})
+    incomplete = has_failed(rows)
+    if incomplete or rounds_of(folder, judge):
+        write_json(_rounds(folder, judge), {"rounds": 1 + rounds_of(folder, judge) if incomplete else 0})
 
 
 def rounds_of(folder: Path, judge: str) -> int:

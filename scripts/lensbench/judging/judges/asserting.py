@@ -65,7 +65,7 @@ def without_copies(text: str, criterion: str) -> str:
     wording = _wording(criterion)
     if wording.longest not in text:
         return text
-    copies = (_copy(text, found.span(), wording) for found in wording.fact.finditer(text))
+    copies = (_copy(text, match.span(), wording) for match in wording.fact.finditer(text))
     spans = [span for span in copies if span]
     return filled(text, spans) if spans else text
 
@@ -93,7 +93,7 @@ def _copy(text: str, span: Span, wording: _Wording) -> Span | None:
 def _head_before(text: str, end: int) -> int | None:
     """The start of the instruction that ends at `end`."""
     window = max(0, end - 40)
-    heads = [found for found in _HEAD.finditer(text, window, end) if not text[found.end() : end].strip(" \n>|")]
+    heads = [match for match in _HEAD.finditer(text, window, end) if not text[match.end() : end].strip(" \n>|")]
     return heads[-1].start() if heads else None
 
 
@@ -101,8 +101,8 @@ def _is_unasserted(text: str, span: Span) -> bool:
     start, end = span
     before = re.split(r"[.!?](?:\s|$)|\n\s*\n", text[max(0, start - _SENTENCE) : start])[-1]
     stop = _CLAUSE_END.search(text, end, end + _SENTENCE)
-    asked = stop is not None and stop[0] == "?"
-    return asked or bool(_DENIED_BEFORE.search(before) or _DENIED_AFTER.match(text, end))
+    is_question = stop is not None and stop[0] == "?"
+    return is_question or bool(_DENIED_BEFORE.search(before) or _DENIED_AFTER.match(text, end))
 
 
 _SEPARATORS = r"[\s,;|*\u2022\"'\[\]{}<>\u2500-\u257f-]"

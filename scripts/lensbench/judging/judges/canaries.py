@@ -64,8 +64,8 @@ def canaries(answer: str, nonce: str, question: str, facts: Sequence[str], other
     """
     digits = [int(digit, 16) for digit in nonce]
     made_up = _word(digits[2:4]), _word(digits[4:6])
-    planted = _SENTENCES[digits[0] % 4].format("_".join(made_up))
-    yield Canary(_FACTS[digits[0] % 4].format("_".join(made_up)), (Verdict.MET,), planted)
+    sentence = _SENTENCES[digits[0] % 4].format("_".join(made_up))
+    yield Canary(_FACTS[digits[0] % 4].format("_".join(made_up)), (Verdict.MET,), sentence)
 
     text = normalise(answer).text
     if near := _near_miss(text, digits, question, facts, others):
@@ -73,7 +73,7 @@ def canaries(answer: str, nonce: str, question: str, facts: Sequence[str], other
         yield Canary(near, (Verdict.MISSED, Verdict.PARTIAL))
     else:
         other = made_up[0], _word([digits[4], digits[5] ^ 1])
-        yield Canary(_FACTS[digits[0] % 4].format("_".join(other)), (Verdict.MISSED, Verdict.PARTIAL), planted)
+        yield Canary(_FACTS[digits[0] % 4].format("_".join(other)), (Verdict.MISSED, Verdict.PARTIAL), sentence)
 
     absent = _FACTS[digits[1] % 4].format(_word(digits[6:10]))
     yield Canary(_foreign(text, digits, facts, others) or absent, (Verdict.MISSED,))
@@ -87,15 +87,15 @@ def _near_miss(
     text: str, digits: Sequence[int], question: str, facts: Sequence[str], others: Sequence[str]
 ) -> str | None:
     """The first suitable criterion with a replaced part; the first, so that added criteria do not change the canary."""
-    asked = normalise(question).text
+    prompt = normalise(question).text
     for fact in facts:
         if _CHOICE.search(fact):
             continue
         for piece in cut(fact):
-            if not _stands(piece.text, text) or _stands(piece.text, asked):
+            if not _stands(piece.text, text) or _stands(piece.text, prompt):
                 continue
             for instead in _instead(piece, digits, others):
-                if not any(instead.casefold() in known.casefold() for known in (text, asked, *facts)):
+                if not any(instead.casefold() in source.casefold() for source in (text, prompt, *facts)):
                     return re.sub(_whole(piece.text), instead.replace("\\", r"\\"), fact)
     return None
 
@@ -108,8 +108,8 @@ def _instead(piece: Piece, digits: Sequence[int], others: Sequence[str]) -> Iter
                 yield f"{int(number[0]) + further}{piece.text[number.end() :]}"
     elif piece.kind in _NAMES and not re.search(r"\s", piece.text):
         if piece.kind != "code":
-            known = {each.text for other in others for each in cut(other) if each.kind == piece.kind}
-            yield from _turned(sorted(known), digits)
+            names = {peer.text for other in others for peer in cut(other) if peer.kind == piece.kind}
+            yield from _turned(sorted(names), digits)
         ending = _ENDING.search(piece.text) if piece.kind == "file" else None
         parts = list(_LETTERS.finditer(piece.text, 0, ending.start() if ending else len(piece.text)))
         if parts:
@@ -120,10 +120,10 @@ def _instead(piece: Piece, digits: Sequence[int], others: Sequence[str]) -> Iter
 
 
 def _foreign(text: str, digits: Sequence[int], facts: Sequence[str], others: Sequence[str]) -> str | None:
-    known = " ".join((text, *facts))
+    context = " ".join((text, *facts))
     for fact in _turned(others, digits):
         pieces = cut(fact)
-        if pieces and not any(_stands(part, known) for piece in pieces for part in piece.parts):
+        if pieces and not any(_stands(part, context) for piece in pieces for part in piece.parts):
             return fact
     return None
 

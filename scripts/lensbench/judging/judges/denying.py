@@ -78,14 +78,14 @@ class _Sentences(NamedTuple):
 @lru_cache(maxsize=2)
 def _sentences(answer: Normalised) -> _Sentences:
     text = answer.text
-    starts = [0, *(found.end() for found in _END.finditer(text)), len(text)]
-    retracted: list[Span] = []
+    starts = [0, *(match.end() for match in _END.finditer(text)), len(text)]
+    retractions: list[Span] = []
     for number, start in enumerate(starts[1:-1], 1):
-        if found := _RETRACTION.match(text, start, starts[number + 1]):
-            first = 0 if found["all"] or found["rest"] else starts[number - 1]
-            retracted = [span for span in retracted if span[1] <= first]
-            retracted.append((first, start))
-    return _Sentences(starts, retracted)
+        if match := _RETRACTION.match(text, start, starts[number + 1]):
+            first = 0 if match["all"] or match["rest"] else starts[number - 1]
+            retractions = [span for span in retractions if span[1] <= first]
+            retractions.append((first, start))
+    return _Sentences(starts, retractions)
 
 
 def is_negation(fact: str) -> bool:
@@ -96,22 +96,22 @@ def is_negation(fact: str) -> bool:
 def about(answer: Normalised, places: Sequence[Sequence[Span]], share: float) -> dict[Span, list[Span]]:
     """The sentences with a share of the fact whose parts are stated at `places`, a list for each part; and where."""
     starts = _sentences(answer).starts
-    stated: dict[int, list[Span]] = defaultdict(list)
+    by_number: dict[int, list[Span]] = defaultdict(list)
     parts = Counter[int]()
     for spans in places:
         for span in spans:
-            stated[_number(starts, span[0])].append(span)
+            by_number[_number(starts, span[0])].append(span)
         parts.update({_number(starts, start) for start, _ in spans})
     numbers = sorted(number for number, count in parts.items() if count >= share * len(places))
-    return {(starts[number], starts[number + 1]): stated[number] for number in numbers}
+    return {(starts[number], starts[number + 1]): by_number[number] for number in numbers}
 
 
 def read(answer: Normalised, places: Sequence[Sequence[Span]]) -> FactReading:
     """What the answer does with the fact whose parts are stated at `places`, a list for each part."""
     facts = about(answer, places, MOST)
-    denied = next((sentence for sentence, stated in facts.items() if _denies(answer.text, sentence, stated)), None)
-    supposed = (sentence for sentence, stated in facts.items() if _supposes(answer.text, sentence, stated))
-    return FactReading(denied, _apart([*_sentences(answer).retracted, *supposed]))
+    denial = next((sentence for sentence, spans in facts.items() if _denies(answer.text, sentence, spans)), None)
+    suppositions = (sentence for sentence, spans in facts.items() if _supposes(answer.text, sentence, spans))
+    return FactReading(denial, _apart([*_sentences(answer).retracted, *suppositions]))
 
 
 def _apart(spans: Sequence[Span]) -> list[Span]:
@@ -135,23 +135,23 @@ def _number(starts: Sequence[int], position: int) -> int:
     return bisect_right(starts, position, hi=len(starts) - 1) - 1
 
 
-def _denies(text: str, sentence: Span, stated: Sequence[Span]) -> bool:
-    """True when a negation negates one of the places `stated` in a sentence, or all of it."""
+def _denies(text: str, sentence: Span, places: Sequence[Span]) -> bool:
+    """True when a negation negates one of the `places` in a sentence, or all of it."""
     start, end = sentence
 
     def negations(pattern: re.Pattern[str]) -> Iterator[int]:
-        for found in pattern.finditer(text, start, end):
-            if not any(first <= found.start() < last for first, last in stated):
-                yield found.start()
+        for match in pattern.finditer(text, start, end):
+            if not any(first <= match.start() < last for first, last in places):
+                yield match.start()
 
     if next(negations(_WHOLE), None) is not None:
         return True
-    edges = [start, *(found.start() for found in _CLAUSE.finditer(text, start, end)), end]
+    edges = [start, *(match.start() for match in _CLAUSE.finditer(text, start, end)), end]
 
     def clause(position: int) -> int:
         return bisect_right(edges, position)
 
-    firsts = sorted(first for first, _ in stated)
+    firsts = sorted(first for first, _ in places)
     clauses = set(map(clause, firsts))
 
     def is_next(at: int) -> bool:
@@ -161,17 +161,17 @@ def _denies(text: str, sentence: Span, stated: Sequence[Span]) -> bool:
     return any(clause(at) in clauses for at in negations(_NEGATION)) or any(map(is_next, negations(_AHEAD)))
 
 
-def _supposes(text: str, sentence: Span, stated: Sequence[Span]) -> bool:
-    """True when a sentence asks, supposes, or offers an alternative to one of the places `stated` in it."""
-    last, end = max(end for _, end in stated), sentence[1]
-    asked = _ASKED.search(text, max(last, end - 10), end) and not _CLAUSE.search(text, last, end)
-    if asked or _SUPPOSED.search(text, *sentence):
+def _supposes(text: str, sentence: Span, places: Sequence[Span]) -> bool:
+    """True when a sentence asks, supposes, or offers an alternative to one of the `places` in it."""
+    last, end = max(end for _, end in places), sentence[1]
+    question = _ASKED.search(text, max(last, end - 10), end) and not _CLAUSE.search(text, last, end)
+    if question or _SUPPOSED.search(text, *sentence):
         return True
 
-    def other(found: re.Match[str] | None) -> bool:
-        return found is not None and not any(start < found.end(1) and found.start(1) < end for start, end in stated)
+    def other(match: re.Match[str] | None) -> bool:
+        return match is not None and not any(start < match.end(1) and match.start(1) < end for start, end in places)
 
     return any(
         other(_OR_AFTER.match(text, end, sentence[1])) or other(_OR_BEFORE.search(text, max(0, start - 120), start))
-        for start, end in stated
+        for start, end in places
     )

@@ -48,8 +48,8 @@ class Piece:
     @property
     def parts(self) -> list[str]:
         """Owner and last part of a dotted name; anything else as one part."""
-        found = re.split(r"\.|::|#", self.text) if self.kind == "name" else [self.text]
-        return found[-2:] if all(found) else [self.text]
+        parts = re.split(r"\.|::|#", self.text) if self.kind == "name" else [self.text]
+        return parts[-2:] if all(parts) else [self.text]
 
 
 def cut(text: str) -> list[Piece]:
@@ -75,24 +75,24 @@ def pattern_of(piece: Piece) -> Pattern:
 
 def words(text: str) -> list[Regex]:
     """The words of a fact in any inflection, each once, without its pieces and the order to a judge (`States that`)."""
-    found = _WORD.findall(_PIECE.sub(" ", text))
+    tokens = _WORD.findall(_PIECE.sub(" ", text))
     return [
         Regex(regex=rf"(?i)\b{stem}\w*(?:[^\w./]|\.\W|\.?$)")
-        for stem in dict.fromkeys(_SUFFIX.sub("", word) for word in found)
+        for stem in dict.fromkeys(_SUFFIX.sub("", word) for word in tokens)
     ]
 
 
 def _pieces(text: str) -> Iterator[Piece]:
-    for found in _PIECE.finditer(text):
-        kind = found.lastgroup or ""
-        shown = found[kind].strip()
+    for match in _PIECE.finditer(text):
+        kind = match.lastgroup or ""
+        value = match[kind].strip()
         if kind == "code":
-            shown = shown.removesuffix("()")
-            inner = _PIECE.fullmatch(shown)
-            if re.search(r"\s", shown) and "/" not in shown and (pieces := list(_pieces(shown))):
+            value = value.removesuffix("()")
+            inner = _PIECE.fullmatch(value)
+            if re.search(r"\s", value) and "/" not in value and (pieces := list(_pieces(value))):
                 yield from pieces
                 continue
             kind = inner.lastgroup or "" if inner else kind
-        shown = shown.rstrip("/") or shown
-        if any(map(str.isalnum, shown)) and len(shown) <= _LONGEST and shown not in _VALUES:
-            yield Piece(kind, shown)
+        value = value.rstrip("/") or value
+        if any(map(str.isalnum, value)) and len(value) <= _LONGEST and value not in _VALUES:
+            yield Piece(kind, value)

@@ -69,7 +69,7 @@ def human_judges(folder: Path) -> list[str]:
     return sorted({_name(_parse(path)) for path in human_files(folder)})
 
 
-def judge(folder: Path, name: str, seen: Sequence[ShownAnswer], tasks: Mapping[str, Task]) -> Iterator[VerdictRow]:
+def judge(folder: Path, name: str, answers: Sequence[ShownAnswer], tasks: Mapping[str, Task]) -> Iterator[VerdictRow]:
     """A row of verdicts.csv for every criterion of every answer, Unjudged where the person `name` gave no verdict.
 
     Raises UserError for a file that does not match the answers, and for two verdicts on one criterion.
@@ -79,41 +79,41 @@ def judge(folder: Path, name: str, seen: Sequence[ShownAnswer], tasks: Mapping[s
         raise UserError(f"{RunFolder(folder).human}: has no file of {name}; save one from the judge sheet")
     rows: dict[tuple[RunId, int], VerdictRow] = {}
     for path in files:
-        for row in read_human_file(path, seen, tasks):
+        for row in read_human_file(path, answers, tasks):
             key = run_of_row(row), int(row["criterion"])
             if key in rows:
                 raise UserError(f"{path}: another file has verdicts of {name} on the same criteria; keep one file")
             rows[key] = row
-    for shown in seen:
-        for number, _ in answer_criteria(tasks[shown.run.task]):
-            yield rows.get((shown.run, number)) or verdict_row(shown, number, name, unjudged("not_sampled", ""))
+    for answer in answers:
+        for number, _ in answer_criteria(tasks[answer.run.task]):
+            yield rows.get((answer.run, number)) or verdict_row(answer, number, name, unjudged("not_sampled", ""))
 
 
-def read_human_file(path: Path, seen: Sequence[ShownAnswer], tasks: Mapping[str, Task]) -> list[VerdictRow]:
+def read_human_file(path: Path, answers: Sequence[ShownAnswer], tasks: Mapping[str, Task]) -> list[VerdictRow]:
     """The verdicts of one file as rows of verdicts.csv; the version is the sheet's id, shortened.
 
     Raises UserError with file and place when the file is not from the sheet, judges a criterion twice, names a missing
     answer or criterion, or has evidence that is not in the answer.
     """
-    given = _parse(path)
-    known = {shown.id: shown for shown in seen}
-    given_before: set[tuple[str, int]] = set()
+    file = _parse(path)
+    by_id = {answer.id: answer for answer in answers}
+    keys: set[tuple[str, int]] = set()
     rows = []
-    for each in given.verdicts:
-        place = f"{path}: answer {each.answer}, criterion {each.criterion}"
-        if (each.answer, each.criterion) in given_before:
+    for entry in file.verdicts:
+        place = f"{path}: answer {entry.answer}, criterion {entry.criterion}"
+        if (entry.answer, entry.criterion) in keys:
             raise UserError(f"{place}: is judged twice; remove one of the two verdicts")
-        given_before.add((each.answer, each.criterion))
-        if each.answer not in known and _is_apart(path.parent.parent, each.answer):
+        keys.add((entry.answer, entry.criterion))
+        if entry.answer not in by_id and _is_apart(path.parent.parent, entry.answer):
             continue
-        if each.answer not in known:
-            raise UserError(f"{place}: {_gone(path.parent.parent, each.answer)}; {_AGAIN}")
-        shown = known[each.answer]
-        if problem := _problem(each, shown, tasks[shown.run.task]):
+        if entry.answer not in by_id:
+            raise UserError(f"{place}: {_gone(path.parent.parent, entry.answer)}; {_AGAIN}")
+        answer = by_id[entry.answer]
+        if problem := _problem(entry, answer, tasks[answer.run.task]):
             raise UserError(f"{place}: {problem}")
-        position = shown.text.find(each.evidence) if each.evidence else None
-        judgement = Judgement(Verdict(each.verdict), each.evidence, position, each.note)
-        rows.append(verdict_row(shown, each.criterion, _name(given), judgement, version=given.sheet[:_VERSION_LENGTH]))
+        position = answer.text.find(entry.evidence) if entry.evidence else None
+        judgement = Judgement(Verdict(entry.verdict), entry.evidence, position, entry.note)
+        rows.append(verdict_row(answer, entry.criterion, _name(file), judgement, version=file.sheet[:_VERSION_LENGTH]))
     return rows
 
 
@@ -152,13 +152,13 @@ def _attempts_with(folder: Path, answer: str) -> Iterator[tuple[Entry, RunId]]:
             yield entry, record.run
 
 
-def _problem(given: GivenVerdict, shown: ShownAnswer, task: Task) -> str:
+def _problem(entry: GivenVerdict, answer: ShownAnswer, task: Task) -> str:
     """What is wrong with a verdict; empty when nothing is."""
-    if given.criterion > len(task.criteria):
+    if entry.criterion > len(task.criteria):
         return f"the task has {len(task.criteria)} criteria; remove the verdict"
-    if given.text and given.text != task.criteria[given.criterion - 1].text:
-        return f"the criterion of {shown.run.stem} was reworded after it was judged; {_AGAIN}"
-    if given.evidence not in shown.text:
-        quoted = given.evidence if len(given.evidence) <= 60 else given.evidence[:57] + "..."
-        return f"the evidence {quoted!r} is not in the answer of {shown.run.stem}; {_AGAIN}"
+    if entry.text and entry.text != task.criteria[entry.criterion - 1].text:
+        return f"the criterion of {answer.run.stem} was reworded after it was judged; {_AGAIN}"
+    if entry.evidence not in answer.text:
+        excerpt = entry.evidence if len(entry.evidence) <= 60 else entry.evidence[:57] + "..."
+        return f"the evidence {excerpt!r} is not in the answer of {answer.run.stem}; {_AGAIN}"
     return ""

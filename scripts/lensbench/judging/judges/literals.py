@@ -28,13 +28,13 @@ class Literal:
 
     def spans(self, answer: Normalised) -> Iterator[tuple[int, int]]:
         """Where `answer` states the literal, as (start, end) of its normalised text."""
-        found = self.body.search(answer.text) if self.longest in answer.text else None
-        while found:
-            if self.before.match(answer.text, found.start()):
-                named = _lines(answer.original, answer.span(*found.span())[1])
-                if not (self.lines and named) or (named[0] <= self.lines[1] and self.lines[0] <= named[1]):
-                    yield found.span()
-            found = self.body.search(answer.text, found.start() + 1)
+        match = self.body.search(answer.text) if self.longest in answer.text else None
+        while match:
+            if self.before.match(answer.text, match.start()):
+                lines = _lines(answer.original, answer.span(*match.span())[1])
+                if not (self.lines and lines) or (lines[0] <= self.lines[1] and self.lines[0] <= lines[1]):
+                    yield match.span()
+            match = self.body.search(answer.text, match.start() + 1)
 
 
 @cache
@@ -56,8 +56,8 @@ def literal(pattern: str) -> Literal:
 
 def _lines(text: str, at: int) -> tuple[int, int] | None:
     """The first and the last line that `text` names at `at`."""
-    found = _LINES.match(text, at)
-    return (int(found[1]), max(map(int, found.groups("0")))) if found else None
+    match = _LINES.match(text, at)
+    return (int(match[1]), max(map(int, match.groups("0")))) if match else None
 
 
 def _is_path(word: str) -> bool:

@@ -42,13 +42,13 @@ def judge(criterion: Criterion, answer: Normalised) -> Judgement:
     """
     if not criterion.mechanical:
         return unjudged("no_patterns", "the criterion has no patterns")
-    found = _judge(criterion, answer)
-    return replace(found, reason=f"{criterion.drafted} draft: {found.reason}") if criterion.drafted else found
+    result = _judge(criterion, answer)
+    return replace(result, reason=f"{criterion.drafted} draft: {result.reason}") if criterion.drafted else result
 
 
 def _judge(criterion: Criterion, answer: Normalised) -> Judgement:
     for pattern in criterion.must_not:
-        if span := next((each for each in spans(pattern, answer, _MOST_DENIED) if not is_denied(answer, each)), None):
+        if span := next((hit for hit in spans(pattern, answer, _MOST_DENIED) if not is_denied(answer, hit)), None):
             return _shown(Verdict.MISSED, answer, span, f"states {_name(pattern)}, which it must not")
     if (limit := criterion.at_most) and len(wrong := _stated(limit.of, answer)) > limit.n:
         reason = f"states {_names(pattern for pattern, _ in wrong)}: more than {limit.n} of what it must not"
@@ -59,27 +59,27 @@ def _judge(criterion: Criterion, answer: Normalised) -> Judgement:
         return _shown(Verdict.MISSED, answer, reading.denied, "denies it")
     if criterion.no_other and (other := _other(criterion, answer, places)):
         return _shown(Verdict.MISSED, answer, *other)
-    shown = without_copies(without_dumps(answer.text), criterion.text)
-    answer = replace(answer, text=filled(shown, reading.unstated))
-    stated = _stated(criterion.all_of, answer)
-    absent = [pattern for pattern in criterion.all_of if pattern not in dict(stated)]
+    text = without_copies(without_dumps(answer.text), criterion.text)
+    answer = replace(answer, text=filled(text, reading.unstated))
+    statements = _stated(criterion.all_of, answer)
+    absent = [pattern for pattern in criterion.all_of if pattern not in dict(statements)]
     choice = _stated(criterion.any_of, answer, 1)
     least = criterion.at_least
-    counted = _stated(least.of, answer, least.n) if least else []
-    too_few = least is not None and len(counted) < least.n
+    instances = _stated(least.of, answer, least.n) if least else []
+    too_few = least is not None and len(instances) < least.n
     if not absent and not too_few and (choice or not criterion.any_of):
-        found = [*stated, *choice, *counted]
-        return _shown(Verdict.MET, answer, found[0][1], f"states {_names(pattern for pattern, _ in found)}")
+        evidence = [*statements, *choice, *instances]
+        return _shown(Verdict.MET, answer, evidence[0][1], f"states {_names(pattern for pattern, _ in evidence)}")
     reason = "; ".join(
         [*(f"{_name(pattern)} is missing" for pattern in absent[:5])]
         + ([f"{len(absent) - 5} more are missing"] if len(absent) > 5 else [])
         + ([f"none of {_names(criterion.any_of)}"] if criterion.any_of and not choice else [])
-        + ([f"{len(counted)} of {least.n} of {_names(least.of)}"] if least and too_few else [])
+        + ([f"{len(instances)} of {least.n} of {_names(least.of)}"] if least and too_few else [])
     )
     for name, part in criterion.partial.items():
-        patterns, needed = (part.of, part.n) if isinstance(part, AtLeast) else (part, len(part))
-        if len(stated := _stated(patterns, answer, needed)) == needed:
-            return _shown(Verdict.PARTIAL, answer, stated[0][1], f"states {name!r}; {reason}")
+        patterns, number = (part.of, part.n) if isinstance(part, AtLeast) else (part, len(part))
+        if len(statements := _stated(patterns, answer, number)) == number:
+            return _shown(Verdict.PARTIAL, answer, statements[0][1], f"states {name!r}; {reason}")
     return Judgement(Verdict.MISSED, "", None, reason)
 
 
@@ -92,7 +92,7 @@ def spans(pattern: Pattern, answer: Normalised, most: int) -> list[Span]:
     """The first `most` places where the normalised text of `answer` states `pattern`."""
     if not isinstance(pattern, Regex):
         return list(islice(literal(pattern).spans(answer), most))
-    places = (found.span() for found in _regex(pattern.regex).finditer(answer.text))
+    places = (match.span() for match in _regex(pattern.regex).finditer(answer.text))
     # an empty match, of \b for example, states nothing
     return list(islice(((start, end) for start, end in places if end > start), most))
 
@@ -103,8 +103,8 @@ def _parts(criterion: Criterion) -> list[Sequence[Pattern]]:
     A fact with one pattern has its words as parts, too, since a denial of something else may name it; the pattern
     counts as much as all of them.
     """
-    counted = criterion.at_least.of if criterion.at_least else ()
-    parts: list[Sequence[Pattern]] = [(pattern,) for pattern in (*criterion.all_of, *counted)]
+    options = criterion.at_least.of if criterion.at_least else ()
+    parts: list[Sequence[Pattern]] = [(pattern,) for pattern in (*criterion.all_of, *options)]
     parts += [criterion.any_of] if criterion.any_of else []
     stems = words(criterion.text) if len(parts) == 1 else []
     return parts * max(1, len(stems)) + [(stem,) for stem in stems]
@@ -116,8 +116,8 @@ def _other(criterion: Criterion, answer: Normalised, places: Sequence[Sequence[S
     absent = {piece.kind for piece in fact if not find(pattern_of(piece), answer)}
     for start, end in about(answer, places, 0.5) if absent else ():
         for piece in cut(answer.text[start:end]):
-            known = find(piece.text, text) or any(find(pattern_of(each), normalise(piece.text)) for each in fact)
-            if piece.kind in absent and not known:
+            is_known = find(piece.text, text) or any(find(pattern_of(part), normalise(piece.text)) for part in fact)
+            if piece.kind in absent and not is_known:
                 return (start, end), f"states {piece.text!r} in place of a {piece.kind} of the fact"
     return None
 
@@ -135,8 +135,8 @@ def _regex(pattern: str) -> re2._Regexp:
 
 def _stated(patterns: Iterable[Pattern], answer: Normalised, most: int | None = None) -> list[tuple[Pattern, Span]]:
     """The patterns that the answer states, with the first place of each; at most `most`."""
-    found = ((pattern, span) for pattern in patterns if (span := find(pattern, answer)))
-    return list(islice(found, most))
+    pairs = ((pattern, span) for pattern in patterns if (span := find(pattern, answer)))
+    return list(islice(pairs, most))
 
 
 def _shown(verdict: Verdict, answer: Normalised, span: Span, reason: str) -> Judgement:
@@ -153,8 +153,8 @@ def _shown(verdict: Verdict, answer: Normalised, span: Span, reason: str) -> Jud
 
 
 def _name(pattern: Pattern) -> str:
-    shown = f"/{pattern.regex}/" if isinstance(pattern, Regex) else repr(pattern)
-    return shown if len(shown) <= _SHOWN else shown[: _SHOWN - 3] + "..."
+    text = f"/{pattern.regex}/" if isinstance(pattern, Regex) else repr(pattern)
+    return text if len(text) <= _SHOWN else text[: _SHOWN - 3] + "..."
 
 
 def _names(patterns: Iterable[Pattern]) -> str:

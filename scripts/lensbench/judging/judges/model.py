@@ -71,21 +71,21 @@ def render(template: str, **values: str) -> str:
 
 def read_reply(reply: str, nonce: str, answer: str, fact: str) -> Judgement:
     """The judgement in a reply, with evidence as spelled in `answer`; or Unjudged with the failure."""
-    parsed = _parse(reply, Reply)
-    if parsed is None:
+    content = _parse(reply, Reply)
+    if content is None:
         return unjudged("unparsable", f"replied: {_shown(reply)}")
-    if parsed.id != nonce:
+    if content.id != nonce:
         return unjudged("unparsable", "the reply carries another request's id")
-    said = parsed.verdict.strip(_AROUND_QUOTES).capitalize()
-    if said not in (Verdict.MET, Verdict.PARTIAL, Verdict.MISSED):
-        return unjudged("outside_menu", f"replied {_shown(parsed.verdict)!r}")
-    verdict, reason = Verdict(said), _shown(parsed.reason or "")
-    told = _tells(parsed.evidence, fact)
-    span = find_evidence(parsed.evidence, answer) if told else None
-    if verdict is Verdict.MISSED and (span or (told and find_evidence(parsed.evidence, fact))):
+    word = content.verdict.strip(_AROUND_QUOTES).capitalize()
+    if word not in (Verdict.MET, Verdict.PARTIAL, Verdict.MISSED):
+        return unjudged("outside_menu", f"replied {_shown(content.verdict)!r}")
+    verdict, reason = Verdict(word), _shown(content.reason or "")
+    is_telling = _tells(content.evidence, fact)
+    span = find_evidence(content.evidence, answer) if is_telling else None
+    if verdict is Verdict.MISSED and (span or (is_telling and find_evidence(content.evidence, fact))):
         return Judgement(verdict, "", None, reason)
     if span is None:
-        return unjudged("evidence_not_found", f"{verdict.value} with evidence {_shown(parsed.evidence)!r}")
+        return unjudged("evidence_not_found", f"{verdict.value} with evidence {_shown(content.evidence)!r}")
     start, end = span
     return Judgement(verdict, answer[start : min(end, start + MAX_EVIDENCE)], start, reason)
 
@@ -100,8 +100,8 @@ def _tells(evidence: str, fact: str) -> bool:
 
 def read_guess(reply: str, nonce: str, conditions: tuple[str, str]) -> str | None:
     """The condition that the judge guessed; None when the reply is invalid."""
-    parsed = _parse(reply, GuessReply)
-    return parsed.condition if parsed and parsed.id == nonce and parsed.condition in conditions else None
+    guess = _parse(reply, GuessReply)
+    return guess.condition if guess and guess.id == nonce and guess.condition in conditions else None
 
 
 def find_evidence(evidence: str, answer: str) -> Span | None:
@@ -110,14 +110,14 @@ def find_evidence(evidence: str, answer: str) -> Span | None:
     Ignores whitespace, Markdown, case, and quotation marks and a final dot around it; an ellipsis matches up to 200
     characters. Comments are not searched, because readers do not see them.
     """
-    wanted = normalise(evidence).text
-    if sum(map(str.isalnum, wanted)) < _SHORTEST_EVIDENCE:
+    quote = normalise(evidence).text
+    if sum(map(str.isalnum, quote)) < _SHORTEST_EVIDENCE:
         return None
-    if found := _find(evidence, without_comments(answer)):
-        return found
+    if span := _find(evidence, without_comments(answer)):
+        return span
     plain = normalise(answer)
-    found = _find(wanted, plain.text)
-    return plain.span(*found) if found else None
+    span = _find(quote, plain.text)
+    return plain.span(*span) if span else None
 
 
 def _find(quote: str, text: str) -> Span | None:
@@ -132,8 +132,8 @@ def _find(quote: str, text: str) -> Span | None:
 
     flat = _flat(text)
     for pieces in ([quote], _ELLIPSIS.split(quote.strip(_AROUND_QUOTES), _MOST_GAPS)):
-        if found := _find_flat(list(filter(None, map(_flat, pieces))), flat):
-            return place(found[0]), place(found[1] - 1) + 1
+        if span := _find_flat(list(filter(None, map(_flat, pieces))), flat):
+            return place(span[0]), place(span[1] - 1) + 1
     return None
 
 
@@ -144,7 +144,7 @@ def _flat(text: str) -> str:
 
 def _find_flat(pieces: Sequence[str], text: str) -> Span | None:
     """The first span of the pieces in order, with at least a character and no filler in each gap."""
-    places = [[found.span() for found in re.finditer(re.escape(piece), text)] for piece in pieces]
+    places = [[match.span() for match in re.finditer(re.escape(piece), text)] for piece in pieces]
     chains = places[0] if places else []
     for ahead in places[1:]:
         longer, at = list[Span](), 0
@@ -174,27 +174,27 @@ def _parse(reply: str, form: type[Form]) -> Form | None:
     """
     text = _END_OF_THOUGHT.split(_THOUGHT.sub(" ", reply))[-1]
     try:
-        found = _objects(text, form) or _objects(_mended(text), form)
+        objects = _objects(text, form) or _objects(_mended(text), form)
     except _DuplicateKeyError:
         return None
-    return found[0] if found and all(each == found[0] for each in found) else None
+    return objects[0] if objects and all(value == objects[0] for value in objects) else None
 
 
 def _objects(text: str, form: type[Form]) -> list[Form]:
     """Raises _DuplicateKeyError."""
     decoder = json.JSONDecoder(object_pairs_hook=_without_duplicates, strict=False)
-    found: list[Form] = []
+    objects: list[Form] = []
     at = text.find("{")
     for _ in range(_MAX_OBJECTS):
         if at < 0:
             break
         try:
             value, end = decoder.raw_decode(text, at)
-            found.append(form.model_validate(value))
+            objects.append(form.model_validate(value))
         except (ValueError, RecursionError):
             end = at + 1
         at = text.find("{", end)
-    return found
+    return objects
 
 
 _OPENING = re.compile(r"(?<=[{,:])(\s*)['\u2018\u201c\u201e]")
@@ -215,10 +215,10 @@ class _DuplicateKeyError(Exception):
 
 
 def _without_duplicates(pairs: list[tuple[str, object]]) -> dict[str, object]:
-    found = {key.strip().lower(): value for key, value in pairs}
-    if len(found) < len(pairs):
+    fields = {key.strip().lower(): value for key, value in pairs}
+    if len(fields) < len(pairs):
         raise _DuplicateKeyError
-    return found
+    return fields
 
 
 def _shown(text: str) -> str:

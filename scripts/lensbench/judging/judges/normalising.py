@@ -122,8 +122,8 @@ def without_comments(text: str) -> str:
     while (start := text.find("<!--", at)) >= 0 and (close := text.find("-->", start + 2)) >= 0:
         pieces += (text[at:start], FILLER * (close + 3 - start))
         at = close + 3
-    if unclosed := _OPEN_COMMENT.search(text, at):
-        pieces += (text[at : unclosed.start()], FILLER * (len(text) - unclosed.start()))
+    if tail := _OPEN_COMMENT.search(text, at):
+        pieces += (text[at : tail.start()], FILLER * (len(text) - tail.start()))
     else:
         pieces.append(text[at:])
     return _MARKDOWN_COMMENT.sub(lambda comment: FILLER * len(comment[0]), "".join(pieces))
@@ -166,5 +166,5 @@ def _slash(match: re.Match[str]) -> str:
 def _without_lines(match: re.Match[str]) -> str:
     if match[1].lower() not in FILE_EXTENSIONS:
         return match[0]
-    kept = match.start(2) - match.start()
-    return match[0][:kept] + FILLER * (len(match[0]) - kept)
+    length = match.start(2) - match.start()
+    return match[0][:length] + FILLER * (len(match[0]) - length)

@@ -120,8 +120,8 @@ def all_judges(verdicts: Verdicts, seed: int) -> All:
             counts = Counter(votes.values())
             by_task.setdefault(run.task, []).append([counts[verdict] for verdict in SCALE])
     longest = max(map(len, by_task.values()), default=1)
-    padded = [units + [[0, 0, 0]] * (longest - len(units)) for units in by_task.values()]
-    table = np.array(padded, int).reshape(-1, longest, 3)
+    rows = [units + [[0, 0, 0]] * (longest - len(units)) for units in by_task.values()]
+    table = np.array(rows, int).reshape(-1, longest, 3)
     return All(sum(map(len, by_task.values())), _with_interval(table, _alpha, seed))
 
 

@@ -93,45 +93,45 @@ class Belief(NamedTuple):
 
 def believe(
     verdicts: Verdicts,
-    drafted: Collection[Key],
+    drafts: Collection[Key],
     decisions: Decided,
     everybody: All,
     treatments: Sequence[str],
     classifier: Mapping[str, BlindingCheck],
     guesses: Mapping[str, BlindingCheck],
     seed: int,
-    corrected: Collection[str] = (),
+    corrections: Collection[str] = (),
 ) -> Belief:
     """How far the decisions can be trusted.
 
-    `verdicts` and `decisions`: those of the compared conditions. `drafted`: the criteria on which patterns are drafts.
+    `verdicts` and `decisions`: those of the compared conditions. `drafts`: the criteria on which patterns are drafts.
     `everybody`: the agreement of all judges. `classifier` (by treatment) and `guesses` (by judge): how well the
-    condition can be guessed from blinded answers with equal scores. `corrected`: the treatments whose delta people's
+    condition can be guessed from blinded answers with equal scores. `corrections`: the treatments whose delta people's
     verdicts correct, so that it does not matter what a judge sees.
     """
-    panel = _Panel(verdicts, drafted, _labels(verdicts, seed))
+    panel = _Panel(verdicts, drafts, _labels(verdicts, seed))
     bases = {key: panel.basis(key, verdict) for key, verdict in decisions.items()}
-    decided = {basis: list(bases.values()).count(basis) for basis in Basis}
+    counts = {basis: list(bases.values()).count(basis) for basis in Basis}
     by_judges = {key: votes for key, votes in verdicts.items() if bases.get(key) is not Basis.PEOPLE}
-    caveat = _caveat(decided, panel.labels)
+    caveat = _caveat(counts, panel.labels)
     constant = _constant(by_judges.values())
-    patterns = "" if by_judges.keys() & drafted else constant.pop(MECHANICAL, "")
-    untrusted = sum(decided[basis] for basis in UNTRUSTED)
+    patterns = "" if by_judges.keys() & drafts else constant.pop(MECHANICAL, "")
+    untrusted_count = sum(counts[basis] for basis in UNTRUSTED)
     everywhere = [
-        *([caveat] if untrusted > MOST_UNEARNED * len(bases) else []),
+        *([caveat] if untrusted_count > MOST_UNEARNED * len(bases) else []),
         *(f"The judge {sentence}, {HARDLY}" for sentence in constant.values()),
         *(_chance(everybody) if by_judges else []),
     ]
-    model_decides = decided[Basis.MODEL] + decided[Basis.UNVALIDATED] > 0
+    model_decides = counts[Basis.MODEL] + counts[Basis.UNVALIDATED] > 0
     withheld = {
         name: [
             *everywhere,
-            *(_broken(name, classifier.get(name), guesses) if model_decides and name not in corrected else ()),
+            *(_broken(name, classifier.get(name), guesses) if model_decides and name not in corrections else ()),
         ]
         for name in treatments
     }
     doubtful = {key: panel.trusted(key) for key, basis in bases.items() if basis in UNTRUSTED}
-    return Belief(decided, panel.labels, caveat, withheld, _doubts(decisions, doubtful), patterns)
+    return Belief(counts, panel.labels, caveat, withheld, _doubts(decisions, doubtful), patterns)
 
 
 class _Panel(NamedTuple):
@@ -143,10 +143,10 @@ class _Panel(NamedTuple):
 
     def trusted(self, key: Key, models: bool = True) -> Verdict:
         """What accepted patterns and `models` with enough labels decide; Unjudged without any."""
-        accepted = [] if key in self.drafted else [MECHANICAL]
-        validated = [judge for judge, labels in self.labels.items() if models and labels.enough]
+        patterns = [] if key in self.drafted else [MECHANICAL]
+        judges = [judge for judge, labels in self.labels.items() if models and labels.enough]
         votes = self.verdicts.get(key, {})
-        return majority([votes[judge] for judge in (*accepted, *validated) if judge in votes])
+        return majority([votes[judge] for judge in (*patterns, *judges) if judge in votes])
 
     def basis(self, key: Key, verdict: Verdict) -> Basis:
         """What a decision rests on."""
@@ -166,8 +166,8 @@ def _doubts(decisions: Decided, doubtful: Decided) -> list[Doubt]:
     runs = {run: ([Fraction(0)] * 2, [Fraction(0)] * 2) for run, _ in doubtful}
     for key, verdict in decisions.items():
         if key[0] in runs:
-            given = POINTS.get(doubtful.get(key, verdict))
-            alone = whole if given is None else (given, given)
+            points = POINTS.get(doubtful.get(key, verdict))
+            alone = whole if points is None else (points, points)
             for sums, ends in zip(runs[key[0]], (alone, whole if key in doubtful else alone), strict=True):
                 sums[:] = [total + end for total, end in zip(sums, ends, strict=True)]
     return [Doubt(run, (alone[0], alone[1]), (any_[0], any_[1])) for run, (alone, any_) in sorted(runs.items())]
@@ -175,28 +175,28 @@ def _doubts(decisions: Decided, doubtful: Decided) -> list[Doubt]:
 
 def _labels(verdicts: Verdicts, seed: int) -> dict[str, Labels]:
     persons = persons_verdicts(verdicts)
-    labelled = {key: {**verdicts[key], HUMAN: verdict} for key, verdict in persons.items()}
+    with_human = {key: {**verdicts[key], HUMAN: verdict} for key, verdict in persons.items()}
     judges = {judge for votes in verdicts.values() for judge in votes}
     models = sorted(judge for judge in judges - {MECHANICAL, TESTS} if not is_person(judge))
-    pairs = {judge: two_judges(labelled, judge, HUMAN, seed) for judge in models}
+    pairs = {judge: two_judges(with_human, judge, HUMAN, seed) for judge in models}
     return {judge: Labels(pair.n, pair.kappa.low) for judge, pair in pairs.items()}
 
 
-def _caveat(decided: Mapping[Basis, int], labels: Mapping[str, Labels]) -> str:
+def _caveat(counts: Mapping[Basis, int], labels: Mapping[str, Labels]) -> str:
     """A sentence on verdicts by untrusted judges, and what to do; empty when there are none."""
-    total, sentences = sum(decided.values()), []
-    if count := decided[Basis.UNVALIDATED]:
+    total, sentences = sum(counts.values()), []
+    if count := counts[Basis.UNVALIDATED]:
         judges = "; ".join(
-            f"{name}: {each.n} of {ENOUGH_LABELS} labels by people"
-            + (f", kappa from {each.kappa_low:.2f}, needed {LOWEST_KAPPA}" if each.kappa_low is not None else "")
-            for name, each in labels.items()
-            if not each.enough
+            f"{name}: {sample.n} of {ENOUGH_LABELS} labels by people"
+            + (f", kappa from {sample.kappa_low:.2f}, needed {LOWEST_KAPPA}" if sample.kappa_low is not None else "")
+            for name, sample in labels.items()
+            if not sample.enough
         )
         sentences.append(
             f"{count} of {total} verdicts rest on an unvalidated judge ({judges}). "
             "Label its verdicts on the judge sheet, or write patterns."
         )
-    if count := decided[Basis.DRAFTS]:
+    if count := counts[Basis.DRAFTS]:
         sentences.append(
             f"{count} of {total} verdicts rest on draft patterns that nobody has accepted. Accept or edit them."
         )

@@ -60,13 +60,13 @@ def persons_verdicts(verdicts: Verdicts) -> Decided:
 
 
 def judge_bias(
-    name: str, judged: Decided, persons: Decided, comparisons: Mapping[str, tuple[str, str]]
+    name: str, verdicts: Decided, persons: Decided, comparisons: Mapping[str, tuple[str, str]]
 ) -> dict[str, Differential]:
     """How the errors of one judge differ in each comparison of two conditions."""
     gaps: dict[str, Gaps] = {}
-    for key in sorted(judged.keys() & persons.keys()):
+    for key in sorted(verdicts.keys() & persons.keys()):
         of_task = gaps.setdefault(key[0].condition, {}).setdefault(key[0].task, [])
-        of_task.append(POINTS[judged[key]] - POINTS[persons[key]])
+        of_task.append(POINTS[verdicts[key]] - POINTS[persons[key]])
     return {
         label: _differential(name, gaps.get(treatment, {}), gaps.get(other, {}), treatment, other)
         for label, (treatment, other) in comparisons.items()
@@ -81,22 +81,22 @@ def _mean(values: Sequence[Fraction]) -> Fraction:
     return sum(values, Fraction(0)) / len(values)
 
 
-def _differential(name: str, treated: Gaps, base: Gaps, treatment: str, baseline: str) -> Differential:
-    tasks = sorted(treated.keys() & base.keys())
-    signed = task_mean([_mean(treated[task]) - _mean(base[task]) for task in tasks])
-    return Differential(signed, _sentence(name, signed, treatment, baseline))
+def _differential(name: str, gaps: Gaps, base: Gaps, treatment: str, baseline: str) -> Differential:
+    tasks = sorted(gaps.keys() & base.keys())
+    gap = task_mean([_mean(gaps[task]) - _mean(base[task]) for task in tasks])
+    return Differential(gap, _sentence(name, gap, treatment, baseline))
 
 
-def _sentence(name: str, signed: Mean, treatment: str, baseline: str) -> str:
-    if signed.value is None:
+def _sentence(name: str, gap: Mean, treatment: str, baseline: str) -> str:
+    if gap.value is None:
         return ""
-    sure = signed.low is not None and signed.high is not None and not signed.low <= 0 <= signed.high
-    if abs(signed.value) <= WORTH_SAYING and not sure:
+    sure = gap.low is not None and gap.high is not None and not gap.low <= 0 <= gap.high
+    if abs(gap.value) <= WORTH_SAYING and not sure:
         return ""
     interval = (
         "too few tasks, or too even, for an interval"
-        if signed.low is None or signed.high is None
-        else f"95% interval {100 * signed.low:+.1f} to {100 * signed.high:+.1f}"
+        if gap.low is None or gap.high is None
+        else f"95% interval {100 * gap.low:+.1f} to {100 * gap.high:+.1f}"
     )
     advice = (
         "This part of the delta is the judge's: fix the judge, or let people judge."
@@ -104,8 +104,8 @@ def _sentence(name: str, signed: Mean, treatment: str, baseline: str) -> str:
         else "It may be chance: let persons judge more pairs to know."
     )
     return (
-        f"Against persons, {name} gives the answers of {treatment!r} {100 * abs(signed.value):.1f} points "
-        f"{'more' if signed.value > 0 else 'less'} than those of {baseline!r} ({interval}; {signed.n} tasks). {advice}"
+        f"Against persons, {name} gives the answers of {treatment!r} {100 * abs(gap.value):.1f} points "
+        f"{'more' if gap.value > 0 else 'less'} than those of {baseline!r} ({interval}; {gap.n} tasks). {advice}"
     )
 
 
@@ -126,12 +126,12 @@ def _margin(se: float, n: int) -> float:
     return t_isf((1 - CONFIDENCE) / 2, n - 1) * se
 
 
-def run_scores(decided: Decided, criteria: Mapping[str, int]) -> dict[RunId, Fraction]:
+def run_scores(verdicts: Decided, criteria: Mapping[str, int]) -> dict[RunId, Fraction]:
     """The score of every run with all criteria decided; `criteria` is their number by task."""
     points: dict[RunId, list[Fraction]] = {}
-    for (run, _), verdict in decided.items():
+    for (run, _), verdict in verdicts.items():
         points.setdefault(run, []).append(POINTS[verdict])
-    return {run: score_of(given, len(given)) for run, given in points.items() if len(given) == criteria[run.task]}
+    return {run: score_of(values, len(values)) for run, values in points.items() if len(values) == criteria[run.task]}
 
 
 def pair_deltas(scores: Mapping[RunId, Fraction], treatment: str, baseline: str) -> dict[tuple[str, int], Fraction]:
@@ -155,11 +155,11 @@ def corrected_delta(
     truth = _by_task({pair: by_persons[pair] for pair in both})
     there = _by_task({pair: by_judges[pair] for pair in both})
     elsewhere = [value for task, value in _by_task(by_judges).items() if task not in truth]
-    corrected = prediction_powered([*truth.values()], [*there.values()], elsewhere)
-    if unscored := len(_by_task(by_persons)) - len(truth):
-        reason = f"{corrected.reason}; in {unscored} further tasks of theirs no judge but people gave a score"
-        corrected = corrected._replace(reason=reason.removeprefix("; "))
-    return corrected
+    delta = prediction_powered([*truth.values()], [*there.values()], elsewhere)
+    if extra := len(_by_task(by_persons)) - len(truth):
+        reason = f"{delta.reason}; in {extra} further tasks of theirs no judge but people gave a score"
+        delta = delta._replace(reason=reason.removeprefix("; "))
+    return delta
 
 
 def _by_task(deltas: Mapping[tuple[str, int], Fraction]) -> dict[str, Fraction]:
@@ -188,11 +188,11 @@ def prediction_powered(truth: Sequence[Fraction], there: Sequence[Fraction], els
         return Mean(None, None, None, n, "all tasks have the same delta, so there is no spread to correct by")
     import numpy as np
 
-    true, seen, unseen = (np.array([*map(float, deltas)]) for deltas in (truth, there, elsewhere))
-    spread = (1 + n / len(unseen)) * np.var(np.concatenate([seen, unseen]), ddof=1)
-    weight = float(np.clip(np.cov(true, seen, ddof=0)[0, 1] / spread, 0, 1))
-    rest = true - weight * seen
-    value = weight * unseen.mean() + rest.mean()
-    se = math.sqrt(weight**2 * unseen.var() / len(unseen) + rest.var() / n)
+    true, inside, outside = (np.array([*map(float, deltas)]) for deltas in (truth, there, elsewhere))
+    spread = (1 + n / len(outside)) * np.var(np.concatenate([inside, outside]), ddof=1)
+    weight = float(np.clip(np.cov(true, inside, ddof=0)[0, 1] / spread, 0, 1))
+    rest = true - weight * inside
+    value = weight * outside.mean() + rest.mean()
+    se = math.sqrt(weight**2 * outside.var() / len(outside) + rest.var() / n)
     margin = _margin(se, n)
     return Mean(float(value), float(value - margin), float(value + margin), n, "", se)

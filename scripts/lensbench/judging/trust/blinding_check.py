@@ -112,9 +112,9 @@ def guess_conditions(answers: Iterable[BlindedAnswer], baseline: str, seed: int)
     From the other tasks the program learns the sign and the weight of each word, and guesses which side is the
     treatment's. Deterministic for the same answers and seed.
     """
-    ordered = sorted(answers)
-    treatments = sorted({answer.condition for answer in ordered} - {baseline})
-    of_two = {name: [answer for answer in ordered if answer.condition in (name, baseline)] for name in treatments}
+    sequence = sorted(answers)
+    treatments = sorted({answer.condition for answer in sequence} - {baseline})
+    of_two = {name: [answer for answer in sequence if answer.condition in (name, baseline)] for name in treatments}
     return {name: _check(of_two[name], name, baseline, seed) for name in treatments}
 
 
@@ -165,10 +165,10 @@ def _check(answers: Sequence[BlindedAnswer], treatment: str, baseline: str, seed
     n = _size(tasks)
     if len(tasks) < MIN_LEARNED:
         return BlindingCheck(n, len(tasks), reason=_too_few(len(tasks), MIN_LEARNED))
-    share, unblinded = (
+    share, original = (
         _guessed(_differences(tasks.values(), treatment, baseline, field), seed) for field in ("text", "original")
     )
-    return BlindingCheck(n, *share, share.low <= 0.5, unblinded, share.would_find)
+    return BlindingCheck(n, *share, share.low <= 0.5, original, share.would_find)
 
 
 def _differences(tasks: Iterable[_Equals[BlindedAnswer]], treatment: str, baseline: str, field: str) -> Floats:
@@ -194,8 +194,8 @@ def _differences(tasks: Iterable[_Equals[BlindedAnswer]], treatment: str, baseli
             row[-1] += weight * math.log1p(len(tokens))
     rows[np.abs(rows[:, -1]) < _SAME_LENGTH, -1] = 0
     size = np.sqrt((rows**2).sum(axis=0))
-    scaled: Floats = rows / np.where(size, size, 1)
-    return scaled
+    table: Floats = rows / np.where(size, size, 1)
+    return table
 
 
 def _guessed(rows: Floats, seed: int) -> Share:
@@ -223,7 +223,7 @@ def _right(rows: Floats, signs: Floats) -> Floats:
     hits = []
     for row, sign in zip(rows, signs.T, strict=True):
         own = np.flatnonzero(row)
-        learned = (total[:, own] - np.outer(sign, row[own])) ** _POWER
-        hits.append(1 + np.sign(np.round(sign * (learned @ row[own]), 9)))
+        weights = (total[:, own] - np.outer(sign, row[own])) ** _POWER
+        hits.append(1 + np.sign(np.round(sign * (weights @ row[own]), 9)))
     share: Floats = np.mean(hits, axis=0) / 2
     return share
