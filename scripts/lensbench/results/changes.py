@@ -21,37 +21,37 @@ from lensbench.scores.run_tables import Tables
 def changes_view(folder: Path, tables: Tables) -> Changes[Fraction]:
     """By condition how many runs are resolved, and by treatment McNemar's test; empty without change tasks."""
     files = {record.run: tested_file(folder, record.run) for record in tables.valid if record.patch_sha256}
-    tested = {run: read_typed(file, Tested) for run, file in files.items() if file.exists()}
-    judged = {run: each for run, each in tested.items() if not each.unstarted}
-    if not tested:
+    reports = {run: read_typed(file, Tested) for run, file in files.items() if file.exists()}
+    results = {run: report for run, report in reports.items() if not report.unstarted}
+    if not reports:
         return {}
     return {
-        "unjudged": len(tested) - len(judged),
-        "conditions": {name: _condition(name, judged) for name in tables.plan["conditions"]},
-        "treatments": {name: mcnemar(_pairs(tables.plan, name, judged), tables.plan["trials"])
+        "unjudged": len(reports) - len(results),
+        "conditions": {name: _condition(name, results) for name in tables.plan["conditions"]},
+        "treatments": {name: mcnemar(_pairs(tables.plan, name, results), tables.plan["trials"])
                        for name in treatments(tables.plan)},
     }  # fmt: skip
 
 
-def _condition(name: str, judged: Mapping[RunId, Tested]) -> ChangesOfCondition[Fraction]:
-    found = [each for run, each in judged.items() if run.condition == name]
+def _condition(name: str, results: Mapping[RunId, Tested]) -> ChangesOfCondition[Fraction]:
+    reports = [report for run, report in results.items() if run.condition == name]
     return {
-        "runs": len(found),
-        "resolved": sum(each.resolved for each in found),
-        "files": mean(Fraction(len(each.size.files)) for each in found),
-        "lines": mean(Fraction(each.size.added + each.size.removed) for each in found),
-        "reference_lines": mean(Fraction(each.reference.added + each.reference.removed) for each in found),
-        "lint": mean(Fraction(each.lint) for each in found if each.lint is not None),
-        "left_out": sum(bool(each.left_out) for each in found),
-        "forged": sum(each.trouble == Trouble.FORGED for each in found),
-        "timed_out": sum(each.trouble in (Trouble.TIMED_OUT, Trouble.OVER_LIMIT) for each in found),
+        "runs": len(reports),
+        "resolved": sum(report.resolved for report in reports),
+        "files": mean(Fraction(len(report.size.files)) for report in reports),
+        "lines": mean(Fraction(report.size.added + report.size.removed) for report in reports),
+        "reference_lines": mean(Fraction(report.reference.added + report.reference.removed) for report in reports),
+        "lint": mean(Fraction(report.lint) for report in reports if report.lint is not None),
+        "left_out": sum(bool(report.left_out) for report in reports),
+        "forged": sum(report.trouble == Trouble.FORGED for report in reports),
+        "timed_out": sum(report.trouble in (Trouble.TIMED_OUT, Trouble.OVER_LIMIT) for report in reports),
     }
 
 
-def _pairs(plan: Plan, treatment: str, judged: Mapping[RunId, Tested]) -> dict[str, list[Pair]]:
+def _pairs(plan: Plan, treatment: str, results: Mapping[RunId, Tested]) -> dict[str, list[Pair]]:
     pairs: dict[str, list[Pair]] = {}
-    for run, each in judged.items():
-        base = judged.get(run._replace(condition=plan["baseline"]))
+    for run, report in results.items():
+        base = results.get(run._replace(condition=plan["baseline"]))
         if run.condition == treatment and base:
-            pairs.setdefault(run.task, []).append((Fraction(each.resolved), Fraction(base.resolved)))
+            pairs.setdefault(run.task, []).append((Fraction(report.resolved), Fraction(base.resolved)))
     return pairs

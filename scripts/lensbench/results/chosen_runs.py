@@ -24,11 +24,11 @@ from lensbench.scores.run_tables import Tables
 def chosen_runs(folder: Path, tables: Tables) -> dict[RunId, ChosenRun[Fraction]]:
     """The runs that were discarded by hand, in the order of the plan. Of several discards of a run the first stands
     here: it is what would count if nobody had chosen."""
-    valid, chosen = {record.run for record in tables.valid}, dict[RunId, ChosenRun[Fraction]]()
+    valid, runs = {record.run for record in tables.valid}, dict[RunId, ChosenRun[Fraction]]()
     for run in planned_runs(tables.plan):
         by_hand = [discard for _, discard in rounds(entries(folder, run)) if discard.reason == DiscardReason.BY_HAND]
         if by_hand:
-            chosen[run] = {
+            runs[run] = {
                 "task": run.task,
                 "condition": run.condition,
                 "trial": run.trial,
@@ -36,21 +36,21 @@ def chosen_runs(folder: Path, tables: Tables) -> dict[RunId, ChosenRun[Fraction]
                 "score": exact(by_hand[0].score),
                 "counts_again": run in valid,
             }
-    return chosen
+    return runs
 
 
 def delta_with(
-    tables: Tables, treatment: str, chosen: Mapping[RunId, ChosenRun[Fraction]]
+    tables: Tables, treatment: str, runs: Mapping[RunId, ChosenRun[Fraction]]
 ) -> tuple[Fraction, Fraction] | None:
     """The delta of the score with these runs counted: its least and its largest value, which differ where a run had
     no score. None without any pair."""
 
     def ends(of_treatment: int, of_baseline: int) -> Fraction | None:
         def score(run: RunId) -> Fraction | None:
-            if run not in chosen:
+            if run not in runs:
                 return tables.score(run)
-            known = chosen[run]["score"]
-            return known if known is not None else Fraction(of_treatment if run.condition == treatment else of_baseline)
+            value = runs[run]["score"]
+            return value if value is not None else Fraction(of_treatment if run.condition == treatment else of_baseline)
 
         return measure(Comparison(tables, treatment, tables.plan["baseline"]), score)["delta"]
 
@@ -60,22 +60,22 @@ def delta_with(
 
 def as_data(folder: Path, tables: Tables) -> ByHand[Fraction]:
     """What results say: the runs, and the delta of each treatment with and without them."""
-    chosen = chosen_runs(folder, tables)
-    return {"runs": [*chosen.values()], "sentences": [*_sentences(tables, chosen)]}
+    runs = chosen_runs(folder, tables)
+    return {"runs": [*runs.values()], "sentences": [*_sentences(tables, runs)]}
 
 
-def _sentences(tables: Tables, chosen: Mapping[RunId, ChosenRun[Fraction]]) -> Iterator[str]:
+def _sentences(tables: Tables, runs: Mapping[RunId, ChosenRun[Fraction]]) -> Iterator[str]:
     for treatment in treatments(tables.plan):
-        sides = {name: sum(run.condition == name for run in chosen) for name in (treatment, tables.plan["baseline"])}
+        sides = {name: sum(run.condition == name for run in runs) for name in (treatment, tables.plan["baseline"])}
         if not any(sides.values()):
             continue
         now = measure(Comparison(tables, treatment, tables.plan["baseline"]), tables.score)["delta"]
-        ends = delta_with(tables, treatment, chosen)
-        shown = "unknown" if ends is None else " to ".join(dict.fromkeys(points(end) for end in ends))
-        counted = ", ".join(f"{name} {count}" for name, count in sides.items())
-        change = f"stays {shown}" if shown == points(now) else f"is {shown}, not {points(now)}"
+        ends = delta_with(tables, treatment, runs)
+        figure = "unknown" if ends is None else " to ".join(dict.fromkeys(points(end) for end in ends))
+        counts = ", ".join(f"{name} {count}" for name, count in sides.items())
+        change = f"stays {figure}" if figure == points(now) else f"is {figure}, not {points(now)}"
         text = f"With these runs counted the delta of {treatment} {change}."
-        yield f"Discarded by hand: {counted}. {text}"
+        yield f"Discarded by hand: {counts}. {text}"
 
 
 def warnings(folder: Path) -> list[str]:
@@ -83,5 +83,5 @@ def warnings(folder: Path) -> list[str]:
     names = foreign_files(folder, planned_runs(read_plan(folder)))
     if not names:
         return []
-    found = f"{RunFolder.attempts}/ holds {some_of(names, 3)}, which lensbench did not write: ignored."
-    return [f"{found} To discard a run: lensbench discard <run> --reason ..."]
+    sentence = f"{RunFolder.attempts}/ holds {some_of(names, 3)}, which lensbench did not write: ignored."
+    return [f"{sentence} To discard a run: lensbench discard <run> --reason ..."]

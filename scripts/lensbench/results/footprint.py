@@ -20,25 +20,25 @@ _REPLACED = "exceeds maximum allowed tokens"
 
 def footprint(folder: Path, tables: Tables, treatment: str) -> list[str]:
     """The figures in sentences; none that are unknown."""
-    listed, baseline = read_kept(folder, "list_tokens").get(treatment), tables.plan["baseline"]
-    if not isinstance(listed, int):
+    tokens, baseline = read_kept(folder, "list_tokens").get(treatment), tables.plan["baseline"]
+    if not isinstance(tokens, int):
         return []
-    said = [f"The tool list and instructions are about {listed:,} tokens of every request (4 bytes a token)."]
+    lines = [f"The tool list and instructions are about {tokens:,} tokens of every request (4 bytes a token)."]
     tools = sorted(map(short_name, read_tools_of(folder, treatment)), key=len, reverse=True)
     calls = [(tool, step) for tool, step in _calls(folder, tables, treatment, tools) if tool]
-    served: dict[str, list[float]] = {}
+    sizes: dict[str, list[float]] = {}
     for tool, step in sorted(calls, key=lambda call: call[0]):
-        served.setdefault(tool, []).append(_tokens(step))
-    if each := ", ".join(f"{tool} {mean(found):,.0f} in {len(found)}" for tool, found in served.items()):
-        said.append(f"Estimated tokens of results, on average over calls: {each}.")
+        sizes.setdefault(tool, []).append(_tokens(step))
+    if averages := ", ".join(f"{tool} {mean(values):,.0f} in {len(values)}" for tool, values in sizes.items()):
+        lines.append(f"Estimated tokens of results, on average over calls: {averages}.")
     long = Counter(tool for tool, step in calls if _REPLACED in step.got or _tokens(step) * BYTES_A_TOKEN > LONG_RESULT)
-    if cut := ", ".join(f"{tool} {count} of {len(served[tool])}" for tool, count in sorted(long.items())):
-        said.append(f"Results too long for Claude Code, which gives its model the name of a file instead: {cut}.")
-    if each and (usual := [_tokens(step) for _, step in _calls(folder, tables, baseline, [])]):
-        spared = mean(usual) - mean(_tokens(step) for _, step in calls)
-        paid = f"after {ceil(listed / spared):,} calls that spare one" if spared > 0 else "by calls that spare several"
-        said.append(f"One of the agent's own tools has {mean(usual):,.0f}: the list is paid for {paid} of these.")
-    return said
+    if cut := ", ".join(f"{tool} {count} of {len(sizes[tool])}" for tool, count in sorted(long.items())):
+        lines.append(f"Results too long for Claude Code, which gives its model the name of a file instead: {cut}.")
+    if averages and (usual := [_tokens(step) for _, step in _calls(folder, tables, baseline, [])]):
+        saving = mean(usual) - mean(_tokens(step) for _, step in calls)
+        cost = f"after {ceil(tokens / saving):,} calls that spare one" if saving > 0 else "by calls that spare several"
+        lines.append(f"One of the agent's own tools has {mean(usual):,.0f}: the list is paid for {cost} of these.")
+    return lines
 
 
 def _calls(folder: Path, tables: Tables, condition: str, tools: list[str]) -> Iterator[tuple[str, Step]]:

@@ -36,10 +36,10 @@ def junit(data: Results[Fraction]) -> str:
             SubElement(properties, "property", name=f"{treatment}: {figure['label']}", value=_figure(figure))
     for name, verdict in data["verdicts_on"].items():
         _verdict(suite, name, verdict, data["plain"][name]["sentence"])
-    for counted in (*root, root):
-        counted.set("tests", str(sum(1 for _ in counted.iter("testcase"))))
+    for node in (*root, root):
+        node.set("tests", str(sum(1 for _ in node.iter("testcase"))))
         for element, attribute in _OUTCOMES.items():
-            counted.set(attribute, str(sum(1 for _ in counted.iter(element))))
+            node.set(attribute, str(sum(1 for _ in node.iter(element))))
     ElementTree.indent(root)
     return _NOT_XML.sub("\ufffd", ElementTree.tostring(root, encoding="unicode", xml_declaration=True)) + "\n"
 

@@ -51,27 +51,27 @@ class Rungs(NamedTuple):
 
 def ladders(conditions: Mapping[str, PlannedCondition], baseline: str) -> Iterator[Rungs]:
     """The conditions that make a ladder, whoever wrote them: a server alone, files alone, and the same two together."""
-    bare = {name: each for name, each in conditions.items() if "agent" not in each and name != baseline}
+    bare = {name: plan for name, plan in conditions.items() if "agent" not in plan and name != baseline}
     for server, words, both in () if brings(conditions[baseline]) else permutations(bare, 3):
         of = [(bare[name]["mcp_sha256"], bare[name].get("files", {})) for name in (server, words, both)]
         if of[0][0] and of[1][1] and of == [(of[0][0], {}), ("", of[1][1]), (of[0][0], of[1][1])]:
-            others = (name for name, each in conditions.items() if {**each, "agent": {}} == {**bare[both], "agent": {}})
+            others = (name for name, plan in conditions.items() if {**plan, "agent": {}} == {**bare[both], "agent": {}})
             yield Rungs(server, words, both, next((name for name in others if name != both), ""))
 
 
 def ladder(data: Estimated[Fraction]) -> tuple[list[LadderStep], list[str]]:
     """The steps of all ladders, and what each ladder shows in a sentence; empty without a ladder."""
-    found = list(ladders(data["conditions"], data["baseline"]))
-    steps = [_step(data, step) for rungs in found for step in rungs.steps(data["baseline"])]
-    return steps, [f"{rungs.both}: {_meaning(data, rungs)}" if found[1:] else _meaning(data, rungs) for rungs in found]
+    sets = list(ladders(data["conditions"], data["baseline"]))
+    steps = [_step(data, step) for rungs in sets for step in rungs.steps(data["baseline"])]
+    return steps, [f"{rungs.both}: {_meaning(data, rungs)}" if sets[1:] else _meaning(data, rungs) for rungs in sets]
 
 
 def _meaning(data: Estimated[Fraction], rungs: Rungs) -> str:
     """What the score says about server and words; a difference counts if its sign-flip test shows it (Holm)."""
 
     def shows(rung: str, below: str) -> bool:
-        found = _difference(data, Sides(rung, below))
-        return (found.delta or 0) > 0 and found.p_holm is not None and found.p_holm <= data["alpha"]
+        difference = _difference(data, Sides(rung, below))
+        return (difference.delta or 0) > 0 and difference.p_holm is not None and difference.p_holm <= data["alpha"]
 
     by_words, adds = shows(rungs.words, data["baseline"]), shows(rungs.both, rungs.words)
     if by_words:
@@ -86,15 +86,15 @@ def _meaning(data: Estimated[Fraction], rungs: Rungs) -> str:
 
 def _name(data: Estimated[Fraction], step: Sides) -> tuple[str, bool]:
     """The name of the comparison of two conditions, and True if it has them the other way round."""
-    names = {(found["treatment"], found["baseline"]): name for name, found in data["estimates"].items()}
+    names = {(entry["treatment"], entry["baseline"]): name for name, entry in data["estimates"].items()}
     return (names[step], False) if step in names else (names[step.baseline, step.treatment], True)
 
 
 def _difference(data: Estimated[Fraction], step: Sides) -> Estimate:
     """The difference in score; against the baseline with the interval of the gate."""
     name, is_turned = _name(data, step)
-    found = data["estimates"][name]
-    overall = found["score"]["overall"] if step.baseline == data["baseline"] else found["overall"]
+    comparison = data["estimates"][name]
+    overall = comparison["score"]["overall"] if step.baseline == data["baseline"] else comparison["overall"]
     if not is_turned:
         return overall
     low, high, delta = (None if end is None else -end for end in (overall.high, overall.low, overall.delta))
@@ -111,8 +111,8 @@ def _means(data: Estimated[Fraction], step: Sides, quantity: str) -> tuple[Fract
 
 def _step(data: Estimated[Fraction], step: Sides) -> LadderStep:
     adoption = data["comparisons"][step.treatment]["adoption"]
-    called = adoption["called"] if adoption["called"]["of"] else adoption["adopted"]
-    calls = f"{called['runs']} of {called['of']}" if data["conditions"][step.treatment]["servers"] else numbers.MISSING
+    share = adoption["called"] if adoption["called"]["of"] else adoption["adopted"]
+    calls = f"{share['runs']} of {share['of']}" if data["conditions"][step.treatment]["servers"] else numbers.MISSING
     difference = _difference(data, step)
     score, base = _means(data, step, "score")
     points = numbers.points(None if score is None or base is None else score - base)

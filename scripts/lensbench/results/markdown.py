@@ -32,9 +32,9 @@ def cell(value: Any) -> str:
     text = " ".join(text.split())
     if not text:
         return numbers.MISSING
-    shown = text if len(text) <= MAX_CELL else f"{text[:MAX_CELL]}…"
-    shown = _EMPHASIS.sub(lambda found: "\\_" * len(found[0]), shown.translate(_ESCAPED))
-    return _BLOCK.sub(lambda found: f"{found[0]}\\" if found[0].isdigit() else f"\\{found[0]}", shown)
+    line = text if len(text) <= MAX_CELL else f"{text[:MAX_CELL]}…"
+    line = _EMPHASIS.sub(lambda match: "\\_" * len(match[0]), line.translate(_ESCAPED))
+    return _BLOCK.sub(lambda match: f"{match[0]}\\" if match[0].isdigit() else f"\\{match[0]}", line)
 
 
 def p_value(p: float | None) -> str:
@@ -92,6 +92,6 @@ def _findable(share: float | None) -> str:
     return "none that is possible" if share and share > LARGEST else numbers.points(share).removeprefix("+")
 
 
-def interval_of_group(found: Estimate) -> str:
+def interval_of_group(estimate: Estimate) -> str:
     """The interval of a category or a repository, where it has the tasks for one."""
-    return "too few tasks" if found.n < FEWEST_TASKS else numbers.interval(found.low, found.high)
+    return "too few tasks" if estimate.n < FEWEST_TASKS else numbers.interval(estimate.low, estimate.high)

@@ -29,19 +29,19 @@ def told(plain: Mapping[str, Plain]) -> dict[str, str]:
 
 def plain_verdict(data: Estimated[Fraction], name: str, judges: Mapping[str, JudgeSummary]) -> Plain:
     """The plain words for a comparison by its name, from the results' data with estimates."""
-    found = data["estimates"][name]
-    new, old = display_name(data, found["treatment"]), display_name(data, found["baseline"])
-    is_of_two = found["baseline"] != data["baseline"]
-    gate, few, lead = found["gate"], found["too_few_calls"], "We cannot tell yet."
+    comparison = data["estimates"][name]
+    new, old = display_name(data, comparison["treatment"]), display_name(data, comparison["baseline"])
+    is_of_two = comparison["baseline"] != data["baseline"]
+    gate, few, lead = comparison["gate"], comparison["too_few_calls"], "We cannot tell yet."
     is_offline = data["agent"]["kind"] == "offline"
-    facts, then = f"{_tasks(found)}.{_missing(data)}", _next(data, found)
-    if not found["score"]["overall"].n:
+    facts, then = f"{_tasks(comparison)}.{_missing(data)}", _next(data, comparison)
+    if not comparison["score"]["overall"].n:
         facts = f"No task has a score in both conditions.{_missing(data)}"
         lead, then = "Nothing can be compared yet.", _first_step(data, judges)
     elif few:
         lead = few
     else:
-        facts = f"{_tasks(found)}{_effort(data, found, old)}.{_where(data, found)}{_missing(data)}"
+        facts = f"{_tasks(comparison)}{_effort(data, comparison, old)}.{_where(data, comparison)}{_missing(data)}"
         lead = _leads(gate, new, old if is_of_two else "").get(gate.verdict, lead)
         if is_offline:
             lead = "The pipeline works. No verdict: a search program answered, not a language model."
@@ -53,7 +53,7 @@ def plain_verdict(data: Estimated[Fraction], name: str, judges: Mapping[str, Jud
 def display_name(data: Collected[Fraction], condition: str) -> str:
     """What readers call a condition: its server, where it has one that no other condition has; else its name."""
     servers = data["conditions"][condition]["servers"]
-    alike = [each for each in data["conditions"].values() if each["servers"] == servers]
+    alike = [other for other in data["conditions"].values() if other["servers"] == servers]
     if condition == data["baseline"] and not servers:
         return "without a server"
     return servers[0] if len(servers) == len(alike) == 1 else condition
@@ -73,30 +73,30 @@ def _leads(gate: GateVerdict, new: str, old: str) -> dict[str, str]:
     }
 
 
-def _where(data: Estimated[Fraction], found: Compared) -> str:
+def _where(data: Estimated[Fraction], comparison: Compared) -> str:
     """Which of several categories have a difference, by p values that are adjusted for all of them, if a test shows
     that the categories differ: that one p value is small and another is not does not show it."""
-    categories = found["score"]["categories"]
+    categories = comparison["score"]["categories"]
     differ = {name: one for name, one in categories.items() if one.p_holm is not None and one.p_holm <= data["alpha"]}
     others = [name for name in categories if name not in differ]
     if not differ or not others:
         return ""
     if not are_unlike([*categories.values()], data["alpha"]):
         return " The categories are alike, as far as these tasks can tell."
-    named = [f"{name} ({points(one.delta)})" for name, one in differ.items()]
-    return f" The difference shows in {_and(named)}, and in {_and(others)} none is shown."
+    parts = [f"{name} ({points(one.delta)})" for name, one in differ.items()]
+    return f" The difference shows in {_and(parts)}, and in {_and(others)} none is shown."
 
 
 def are_unlike(groups: Sequence[Estimate], alpha: float) -> bool:
     """True when Welch's test for unequal variances (Biometrika 38, 1951) shows that the means of these groups differ:
     Cochran's Q, with an F reference for variances from few tasks. A group without a spread cannot be tested."""
-    known = [(one.delta or 0.0, 1 / one.se**2, one.df) for one in groups if one.se and one.df]
-    k, total = len(known), sum(weight for _, weight, _ in known)
+    terms = [(one.delta or 0.0, 1 / one.se**2, one.df) for one in groups if one.se and one.df]
+    k, total = len(terms), sum(weight for _, weight, _ in terms)
     if k < 2:
         return False
-    centre = sum(delta * weight for delta, weight, _ in known) / total
-    between = sum(weight * (delta - centre) ** 2 for delta, weight, _ in known) / (k - 1)
-    spread = sum((1 - weight / total) ** 2 / df for _, weight, df in known) / (k**2 - 1)
+    centre = sum(delta * weight for delta, weight, _ in terms) / total
+    between = sum(weight * (delta - centre) ** 2 for delta, weight, _ in terms) / (k - 1)
+    spread = sum((1 - weight / total) ** 2 / df for _, weight, df in terms) / (k**2 - 1)
     return f_sf(between / (1 + 2 * (k - 2) * spread), k - 1, 1 / (3 * spread)) <= alpha
 
 
@@ -119,8 +119,8 @@ def _first_step(data: Collected[Fraction], judges: Mapping[str, JudgeSummary]) -
         return f"Nobody has judged these answers. {WITHOUT_VERDICTS}"
     if data["agent"]["kind"] == "none":
         return "These runs were made elsewhere: a pair that lacks a run stays without a score."
-    if stopped := data["stopped"]:
-        return f"{stopped}."
+    if stop := data["stopped"]:
+        return f"{stop}."
     if data["counts"][RunStatus.DISCARDED]:
         reason = max(data["discards"], key=lambda name: data["discards"][name].total())
         rounds = ", with a higher `discards.max_rounds`" if data["given_up"] else ""
@@ -137,53 +137,53 @@ def _failures(judges: Mapping[str, JudgeSummary]) -> str:
     )
 
 
-def _tasks(found: Compared) -> str:
+def _tasks(comparison: Compared) -> str:
     """`2 tasks better, 1 worse, 9 the same (+4.0 points on average)`."""
-    overall, average = found["score"]["overall"], points(shown_difference(found).delta)
+    overall, average = comparison["score"]["overall"], points(shown_difference(comparison).delta)
     better, worse, same = overall.wins, overall.losses, overall.ties
     return (
         f"{better} {'task' if better == 1 else 'tasks'} better, {worse} worse, {same} the same ({average} on average)"
     )
 
 
-def _effort(data: Collected[Fraction], found: Compared, old: str) -> str:
+def _effort(data: Collected[Fraction], comparison: Compared, old: str) -> str:
     """How the typical time and price differ, as far as their intervals exclude no difference."""
     parts = []
-    paid = ("cost_usd", "cost", "more", "less")
-    if found["measures"]["cost_usd"]["overall"].delta is None:
-        paid = ("tokens_weighted", "used", "more tokens", "fewer tokens")
-    for name, verb, more, less in (("duration_s", "took", "longer", "less time"), paid):
-        overall = found["measures"][name]["overall"]
+    price = ("cost_usd", "cost", "more", "less")
+    if comparison["measures"]["cost_usd"]["overall"].delta is None:
+        price = ("tokens_weighted", "used", "more tokens", "fewer tokens")
+    for name, verb, more, less in (("duration_s", "took", "longer", "less time"), price):
+        overall = comparison["measures"][name]["overall"]
         is_same = overall.sd == 0 and overall.n >= FEWEST_TASKS
         ends = overall.low or 0, overall.high or 0
         if overall.delta and (ends[0] * ends[1] > 0 or is_same):
             share = change(Fraction(str(overall.delta))).lstrip("+-")
-            said = f"{verb} {share} {more if overall.delta > 0 else less}"
-            parts.append(f"{said} (estimated)" if name == "cost_usd" and data["estimated_costs"] else said)
+            phrase = f"{verb} {share} {more if overall.delta > 0 else less}"
+            parts.append(f"{phrase} (estimated)" if name == "cost_usd" and data["estimated_costs"] else phrase)
     return f"; it {' and '.join(parts)} than {old}" if parts else ""
 
 
 def _missing(data: Collected[Fraction]) -> str:
     counts = data["counts"]
-    gone = counts[RunStatus.DISCARDED] + counts[RunStatus.MISSING] + counts[RunStatus.UNJUDGED]
-    return f" {gone} of {sum(counts.values())} runs have no score." if gone else ""
+    number = counts[RunStatus.DISCARDED] + counts[RunStatus.MISSING] + counts[RunStatus.UNJUDGED]
+    return f" {number} of {sum(counts.values())} runs have no score." if number else ""
 
 
-def _next(data: Collected[Fraction], found: Compared) -> str:
-    verdict, scope = found["gate"].verdict, found["score"]["overall"].scope
+def _next(data: Collected[Fraction], comparison: Compared) -> str:
+    verdict, scope = comparison["gate"].verdict, comparison["score"]["overall"].scope
     where = f"for this model and questions like these{f', on {scope}' if scope else ''}"
-    if found["too_few_calls"]:
+    if comparison["too_few_calls"]:
         return "Find out why the agent does not call them: read a transcript and the descriptions of the tools."
-    if verdict != "INCONCLUSIVE" and found["baseline"] != data["baseline"]:
-        worse = found["baseline"] if verdict in ("HARM", "COSTS") else ""
-        better = found["treatment"] if verdict in ("GO", "SAVES") else worse
+    if verdict != "INCONCLUSIVE" and comparison["baseline"] != data["baseline"]:
+        worse = comparison["baseline"] if verdict in ("HARM", "COSTS") else ""
+        better = comparison["treatment"] if verdict in ("GO", "SAVES") else worse
         return f"Prefer {display_name(data, better)}, {where}." if better else f"Keep the cheaper one, {where}."
-    lost = "; read the pairs that lost" if found["score"]["overall"].losses else ""
+    hint = "; read the pairs that lost" if comparison["score"]["overall"].losses else ""
     steps = {
-        "GO": f"Use it, {where}{lost}.",
-        "SAVES": f"Use it to save, {where}{lost}.",
+        "GO": f"Use it, {where}{hint}.",
+        "SAVES": f"Use it to save, {where}{hint}.",
         "COSTS": f"Make it cheaper, {where}, or use it where its answers are worth the price; then compare again.",
         "HARM": f"Do not use it as it is, {where}; read the pairs that lost most.",
         "NO-GO": f"Leave it out, {where}, or change it and compare again (`lensbench compare`).",
     }
-    return found["gate"].needs or steps.get(verdict, "")
+    return comparison["gate"].needs or steps.get(verdict, "")

@@ -35,18 +35,18 @@ class ShownDifference(NamedTuple):
     corrected: bool
 
 
-def shown_difference(found: Compared) -> ShownDifference:
+def shown_difference(comparison: Compared) -> ShownDifference:
     """The difference that belongs to the verdict on a comparison."""
-    estimate, gate = found["corrected"] or found["score"]["overall"], found["gate"]
+    estimate, gate = comparison["corrected"] or comparison["score"]["overall"], comparison["gate"]
     low, high = estimate.low if gate.low is None else gate.low, estimate.high if gate.high is None else gate.high
-    return ShownDifference(estimate.delta, low, high, bool(found["corrected"]))
+    return ShownDifference(estimate.delta, low, high, bool(comparison["corrected"]))
 
 
 def presented(
     measures: Mapping[str, Measure[Fraction]], estimates: Compared, cost_label: str = QUANTITIES["cost_usd"].label
 ) -> dict[str, Figure]:
     """The figures of all quantities with a value in any run, of differences with one above 0; numbers are exact."""
-    overall = {name: found["overall"] for name, found in estimates["measures"].items()}
+    overall = {name: effect["overall"] for name, effect in estimates["measures"].items()}
     overall |= {"score": estimates["score"]["overall"], "complete": estimates["complete"]["overall"]}
     figures = {
         name: _figure(name, measures[name], overall[name])
@@ -57,10 +57,10 @@ def presented(
         )
     }
     if "score" in figures:
-        shown = shown_difference(estimates)
-        figures["score"]["change"] = numbers.points(shown.delta)
-        figures["score"]["interval"] = numbers.interval(shown.low, shown.high)
-        figures["score"]["label"] += " (change corrected by people)" if shown.corrected else ""
+        difference = shown_difference(estimates)
+        figures["score"]["change"] = numbers.points(difference.delta)
+        figures["score"]["interval"] = numbers.interval(difference.low, difference.high)
+        figures["score"]["label"] += " (change corrected by people)" if difference.corrected else ""
     if "cost_usd" in figures:
         figures["cost_usd"]["label"] = cost_label
     return figures

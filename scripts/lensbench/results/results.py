@@ -55,18 +55,18 @@ from lensbench.scores.scores import short_name, tools_of_condition, treatment_to
 
 
 def collect(
-    tables: Tables, repositories: Repositories, stopped: str = "", listed: Sequence[str] = ()
+    tables: Tables, repositories: Repositories, reason: str = "", listing: Sequence[str] = ()
 ) -> Collected[Fraction]:
     """All numbers and names of the results as plain data; numbers are exact fractions.
 
-    `stopped`: why, if it was; `listed`: the tools that servers listed in the preflight.
+    `reason`: why it stopped, if it did; `listing`: the tools that servers listed in the preflight.
     """
     plan = tables.plan
-    made = [record for record in tables.valid if record.source == "run"]
+    runs = [record for record in tables.valid if record.source == "run"]
     statuses = [row["status"] for row in tables.scores.values()]
     skews = summaries.start_skews(tables)
-    used = _used(tables)
-    tools = treatment_tools(plan, tables.records.values(), tables.reports.values(), listed)
+    tool_use = _used(tables)
+    tools = treatment_tools(plan, tables.records.values(), tables.reports.values(), listing)
     data: Collected[Fraction] = {
         "run_id": plan["run_id"],
         "lensbench": __version__,
@@ -80,11 +80,11 @@ def collect(
         },
         "notes": list(plan.get("notes", ())),
         "agent": plan["agent"],
-        "agent_versions": sorted({record.outcome.agent_version or "not shown" for record in made}),
+        "agent_versions": sorted({record.outcome.agent_version or "not shown" for record in runs}),
         "model_mapping": plan["model_mapping"],
         "models": sorted({model for record in tables.valid for model in record.outcome.models or ()}),
-        "first_start": min((record.attempt.started_at for record in made), default=None),
-        "last_start": max((record.attempt.started_at for record in made), default=None),
+        "first_start": min((record.attempt.started_at for record in runs), default=None),
+        "last_start": max((record.attempt.started_at for record in runs), default=None),
         "tasks": len(plan["order"]),
         "trials": plan["trials"],
         "seed": plan["seed"],
@@ -100,7 +100,7 @@ def collect(
         "verdicts": len(tables.verdicts),
         "judges": judges(tables.verdicts),
         "drafted_verdicts": sum(row["version"].endswith(DRAFTED) for row in tables.verdicts),
-        "runs": [_run(tables, row, used) for row in tables.validity],
+        "runs": [_run(tables, row, tool_use) for row in tables.validity],
         "pairs": [dict(row) for row in tables.pairs],
         "comparisons": {
             name: _comparison(Comparison(tables, *sides), tools_of_condition(plan, sides.treatment, tools))
@@ -116,12 +116,12 @@ def collect(
             "largest": max(skews, default=None),
         },
         "endings": endings(tables.records.values()),
-        "warnings": [*plan["warnings"], *(_unpinned(plan["agent"]) if made else ())],
+        "warnings": [*plan["warnings"], *(_unpinned(plan["agent"]) if runs else ())],
         "accepted_changes": plan["accepted_changes"],
-        "polluted_durations": sum(bool(record.outcome.api_retries) for record in made),
-        "estimated_costs": Counter(each.outcome.cost_basis or _GUESS for each in made if each.outcome.cost_is_guess),
-        "models_asked": sorted({model for record in made for model in record.outcome.models_asked or ()}),
-        "stopped": stopped,
+        "polluted_durations": sum(bool(record.outcome.api_retries) for record in runs),
+        "estimated_costs": Counter(run.outcome.cost_basis or _GUESS for run in runs if run.outcome.cost_is_guess),
+        "models_asked": sorted({model for record in runs for model in record.outcome.models_asked or ()}),
+        "stopped": reason,
         "headlines": [],
     }
     data["headlines"] = [
@@ -133,15 +133,15 @@ def collect(
 
 
 def with_findings(
-    collected: Collected[Fraction], estimates: EstimatesFile, instrument: InstrumentFile
+    facts: Collected[Fraction], estimates: EstimatesFile, instrument: InstrumentFile
 ) -> Findings[Fraction]:
     """The data with what is estimated, decided and known about the judges: what the two stages before left."""
     data: Estimated[Fraction] = {
-        **collected,
-        "estimates": {name: estimates["comparisons"][name] for name in collected["comparisons"]},
+        **facts,
+        "estimates": {name: estimates["comparisons"][name] for name in facts["comparisons"]},
         "alpha": estimates["alpha"],
     }
-    decided, label = decided_by_gate(data["estimates"]), _cost_label(data)
+    decisions, label = decided_by_gate(data["estimates"]), _cost_label(data)
     data["warnings"] = [*data["warnings"], *(text for name in data["treatments"] for text in _warmed(data, name))]
     steps, sentences = ladder(data)
     return {
@@ -149,15 +149,15 @@ def with_findings(
         "instrument": instrument,
         "judging": judges_view(instrument)._asdict(),
         "selftest": estimates["selftest"],
-        "unjudged_criteria": sum(found["criteria"] for found in instrument["unjudged"].values()),
-        "criteria_of_runs": sum(found["of"] for found in instrument["unjudged"].values()),
+        "unjudged_criteria": sum(count["criteria"] for count in instrument["unjudged"].values()),
+        "criteria_of_runs": sum(count["of"] for count in instrument["unjudged"].values()),
         "figures": {
-            name: presented(data["comparisons"][name]["measures"], found, label) for name, found in decided.items()
+            name: presented(data["comparisons"][name]["measures"], entry, label) for name, entry in decisions.items()
         },
-        "plain": {name: plain_verdict(data, name, instrument["judges"]) for name in decided},
+        "plain": {name: plain_verdict(data, name, instrument["judges"]) for name in decisions},
         "ladder": [step._asdict() for step in steps],
         "ladder_says": sentences,
-        "verdicts_on": {name: found["gate"].verdict for name, found in decided.items()},
+        "verdicts_on": {name: entry["gate"].verdict for name, entry in decisions.items()},
     }
 
 
@@ -166,14 +166,14 @@ def judges(verdicts: Sequence[VerdictRow]) -> list[str]:
     versions: dict[str, set[str]] = {}
     for row in verdicts:
         versions.setdefault(row["judge"], set()).update({row["version"]} - {""})
-    return [name if is_person(name) else " ".join([name, *sorted(found)]) for name, found in sorted(versions.items())]
+    return [name if is_person(name) else " ".join([name, *sorted(values)]) for name, values in sorted(versions.items())]
 
 
 def _useless(data: Collected[Fraction], treatment: str) -> str:
     """A sentence about runs in which no call of the treatment's tools worked; "" when there is none."""
-    failed = data["comparisons"][treatment]["adoption"]["all_calls_failed"]
-    runs = f"{failed['runs']} of the {failed['of']} runs of {treatment} that called its tools"
-    return f"In {runs}, all of these calls failed." if failed["runs"] else ""
+    failures = data["comparisons"][treatment]["adoption"]["all_calls_failed"]
+    runs = f"{failures['runs']} of the {failures['of']} runs of {treatment} that called its tools"
+    return f"In {runs}, all of these calls failed." if failures["runs"] else ""
 
 
 def _cost_label(data: Collected[Fraction]) -> str:
@@ -184,28 +184,28 @@ def _cost_label(data: Collected[Fraction]) -> str:
 
 def _warmed(data: Estimated[Fraction], treatment: str) -> Iterator[str]:
     """A warning where the service's cache held more of one side's first requests."""
-    found = data["estimates"][treatment]["measures"]["first_cached"]["overall"]
-    low, high = found.low or 0.0, found.high or 0.0
-    if low * high > 0 and abs(found.delta or 0.0) >= WARMED:
+    share = data["estimates"][treatment]["measures"]["first_cached"]["overall"]
+    low, high = share.low or 0.0, share.high or 0.0
+    if low * high > 0 and abs(share.delta or 0.0) >= WARMED:
         yield (
             f"The service's cache held another part of the first requests of {treatment} than of {data['baseline']} "
-            f"({numbers.points(found.delta)}, interval {numbers.interval(low, high)}), by the order of the runs or by "
+            f"({numbers.points(share.delta)}, interval {numbers.interval(low, high)}), by the order of the runs or by "
             "what is sent first. A part of the difference in cost is that."
         )
 
 
 def _uncounted(folder: Path, tables: Tables) -> str:
     """What the attempts cost that do not count, by condition."""
-    found, parts = uncounted(folder, tables.scores), []
+    attempts, parts = uncounted(folder, tables.scores), []
     for name in tables.plan["conditions"]:
-        made = [record for run, records in found.items() if run.condition == name for record in records]
-        outcomes = [priced(record.outcome, tables.plan.get("prices", {})) for record in made if record]
-        costs = [Fraction(str(each.cost_usd)) for each in outcomes if each.cost_usd is not None]
-        unknown = f", {len(made) - len(costs)} of unknown cost" if len(costs) < len(made) else ""
+        tries = [record for run, records in attempts.items() if run.condition == name for record in records]
+        outcomes = [priced(record.outcome, tables.plan.get("prices", {})) for record in tries if record]
+        costs = [Fraction(str(outcome.cost_usd)) for outcome in outcomes if outcome.cost_usd is not None]
+        rest = f", {len(tries) - len(costs)} of unknown cost" if len(costs) < len(tries) else ""
         parts.append(
-            f"{name} {len(made)}{f' (US dollars: {numbers.dollars(sum(costs, Fraction(0)))}{unknown})' if made else ''}"
+            f"{name} {len(tries)}{f' (US dollars: {numbers.dollars(sum(costs, Fraction(0)))}{rest})' if tries else ''}"
         )
-    return f"Attempts that do not count: {'; '.join(parts)}." if found else ""
+    return f"Attempts that do not count: {'; '.join(parts)}." if attempts else ""
 
 
 def _unpinned(agent: AgentSettings) -> list[str]:
@@ -233,7 +233,7 @@ def _used(tables: Tables) -> dict[RunId, str]:
     return {run_of_pair(row): row["called"] or row["adopted"] for row in tables.pairs}
 
 
-def _run(tables: Tables, row: ValidityRow, used: Mapping[RunId, str]) -> RunResult[Fraction]:
+def _run(tables: Tables, row: ValidityRow, tool_use: Mapping[RunId, str]) -> RunResult[Fraction]:
     run = run_of_row(row)
     score = tables.scores[run]
     return {
@@ -247,7 +247,7 @@ def _run(tables: Tables, row: ValidityRow, used: Mapping[RunId, str]) -> RunResu
         "score": tables.score(run),
         "complete": score["complete"],
         "duration_s": tables.duration(run),
-        "tools_used": used.get(run, ""),
+        "tools_used": tool_use.get(run, ""),
         "tool_calls_reported": tables.reported_calls(run),
         "tool_calls_observed": tables.observed_calls(run),
         "files_read_reported": tables.reported_files(run),
@@ -292,11 +292,11 @@ def write_results(folder: Path, tables: Tables | None = None) -> Results[Fractio
     `tables` are those of the folder, where they were read before."""
     tables = tables or read_tables(folder)
     repositories = read_json(RunFolder(folder).repositories, Repositories)
-    collected = collect(tables, repositories, why_stopped(folder), read_listed_tools(folder))
+    facts = collect(tables, repositories, why_stopped(folder), read_listed_tools(folder))
     pairs = published_pairs(folder, tables)
     by_hand = chosen_runs.as_data(folder, tables)
-    collected["headlines"] += by_hand["sentences"]
-    collected["warnings"] += chosen_runs.warnings(folder)
+    facts["headlines"] += by_hand["sentences"]
+    facts["warnings"] += chosen_runs.warnings(folder)
     changes: Changes[Fraction] = {}
     if any(record.patch_sha256 for record in tables.valid):
         from lensbench.results.changes import changes_view  # what runs tests takes longer to import than all else here
@@ -305,12 +305,12 @@ def write_results(folder: Path, tables: Tables | None = None) -> Results[Fractio
     estimates = read_typed(RunFolder(folder).estimates, EstimatesFile)
     instrument = read_typed(RunFolder(folder).instrument, InstrumentFile)
     data: Results[Fraction] = {
-        **with_findings(collected, estimates, instrument),
+        **with_findings(facts, estimates, instrument),
         "published": [pair._asdict() for pair in pairs],
-        "published_delta": {name: mean_delta(pairs, name) for name in collected["treatments"]},
+        "published_delta": {name: mean_delta(pairs, name) for name in facts["treatments"]},
         "by_hand": by_hand,
         "uncounted": _uncounted(folder, tables),
-        "footprints": {name: footprint(folder, tables, name) for name in collected["treatments"]},
+        "footprints": {name: footprint(folder, tables, name) for name in facts["treatments"]},
         "changes": changes,
     }
     write_all(folder, data)

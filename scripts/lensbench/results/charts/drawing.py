@@ -51,12 +51,12 @@ def _step(rough: float) -> float:
 
 def element(name: str, *content: str, **attributes: str | float | None) -> str:
     """An element: `content` is SVG, attributes are strings, or numbers in pixels. None values are omitted."""
-    shown = "".join(
+    text = "".join(
         f' {key.replace("_", "-")}="{_escaped(value) if isinstance(value, str) else _number(value)}"'
         for key, value in attributes.items()
         if value is not None
     )
-    return f"<{name}{shown}>{''.join(content)}</{name}>" if content else f"<{name}{shown}/>"
+    return f"<{name}{text}>{''.join(content)}</{name}>" if content else f"<{name}{text}/>"
 
 
 def _number(value: float) -> str:

@@ -59,11 +59,11 @@ def dumbbells(tasks: Sequence[Dumbbell], between: str, names: tuple[str, str], s
         top = _TASK_ROW * (index + (index >= middle))
         shapes.append(linked(task.address, *_dumbbell(task, x, top, size)))
     counts = Counter(sign(task.delta) for task in tasks)
-    told = ", ".join(f"{counts[name]} {name}" for name in COLOURS)
+    summary = ", ".join(f"{counts[name]} {name}" for name in COLOURS)
     return Chart(
         size, height, 44, 6, "".join(shapes),
         f"Score of each task in {names[0]} and in {names[1]}",
-        f"One line per task, the greatest gain first (tasks: {told}). The table below has the same numbers.",
+        f"One line per task, the greatest gain first (tasks: {summary}). The table below has the same numbers.",
     )  # fmt: skip
 
 
@@ -122,19 +122,19 @@ def _label(text: str, letters: int) -> str:
 def forest(intervals: Sequence[ForestLine], effect: float | None, size: Size) -> Chart:
     """Differences with their intervals, by group; a dashed line at the smallest worthwhile effect."""
     compact = size.plot < 200
-    size = size.fitted((each.label for each in intervals), 66)
+    size = size.fitted((row.label for row in intervals), 66)
     kinds, height = list(KINDS), _ROW * len(intervals) + 2 * _GAP
-    x = Scale(*around((end for each in intervals for end in (each.delta, each.low, each.high)), effect), 0, size.plot)
+    x = Scale(*around((end for row in intervals for end in (row.delta, row.low, row.high)), effect), 0, size.plot)
     shapes = [x_axis(x, height, "points", x.ticks(3 if compact else 6)), *_limits(effect, x, height)]
-    for index, each in enumerate(intervals):
-        y = _ROW * (index + 0.5) + _GAP * kinds.index(each.kind)
-        if each.low is not None and each.high is not None:
-            shapes.append(line([(x.at(each.low), y), (x.at(each.high), y)], each.colour, stroke_width=2.5))
+    for index, row in enumerate(intervals):
+        y = _ROW * (index + 0.5) + _GAP * kinds.index(row.kind)
+        if row.low is not None and row.high is not None:
+            shapes.append(line([(x.at(row.low), y), (x.at(row.high), y)], row.colour, stroke_width=2.5))
         shapes += [
-            symbol(KINDS[each.kind][0], x.at(each.delta), y, KINDS[each.kind][1], each.colour),
-            words(-size.left, y, _label(each.label, size.letters)),
-            words(-10, y, f"n {each.tasks}", "end", fill=MUTED),
-            words(size.plot + size.right, y, each.words(0 if compact else 1), "end"),
+            symbol(KINDS[row.kind][0], x.at(row.delta), y, KINDS[row.kind][1], row.colour),
+            words(-size.left, y, _label(row.label, size.letters)),
+            words(-10, y, f"n {row.tasks}", "end", fill=MUTED),
+            words(size.plot + size.right, y, row.words(0 if compact else 1), "end"),
         ]
     return Chart(
         size, height, 8, 40, "".join(shapes), "Difference in score, overall, by category and by repository",

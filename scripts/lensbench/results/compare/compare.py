@@ -29,23 +29,23 @@ def compare(runs: Sequence[FinishedRun]) -> ComparisonFile:
     Raises UserError when the runs share no task.
     """
     tasks, left_out = shared_tasks(runs)
-    shared = Shared(runs, tasks)
-    changed, same = changed_settings(runs, tasks)
-    gate = shared.reference.plan["gate"]
+    overlap = Shared(runs, tasks)
+    settings, same = changed_settings(runs, tasks)
+    gate = overlap.reference.plan["gate"]
     return {
         "lensbench": __version__,
-        "reference": shared.reference.name,
+        "reference": overlap.reference.name,
         "alpha": gate["alpha"],
         "power": gate["power"],
         "runs": [_run(run, tasks) for run in runs],
         "tasks": tasks,
         "left_out": left_out,
-        "unmatched": list(_unmatched(shared)),
-        "notices": notices(runs, changed),
-        "changed": changed,
+        "unmatched": list(_unmatched(overlap)),
+        "notices": notices(runs, settings),
+        "changed": settings,
         "same": same,
-        "treatments": [_treatment(shared, name) for name in treatments(shared.reference.plan)],
-        "changes": changes(shared),
+        "treatments": [_treatment(overlap, name) for name in treatments(overlap.reference.plan)],
+        "changes": changes(overlap),
     }
 
 
@@ -59,25 +59,25 @@ def _run(run: FinishedRun, tasks: Sequence[str]) -> ComparedRun:
     )  # fmt: skip
 
 
-def _unmatched(shared: Shared) -> Iterator[str]:
+def _unmatched(overlap: Shared) -> Iterator[str]:
     """Treatments that only one side has, one sentence each."""
-    reference = shared.reference
-    for run in shared.others:
+    reference = overlap.reference
+    for run in overlap.others:
         own = treatments(reference.plan)
-        matched = {name: run.counterpart(name, reference) for name in own}
+        counterparts = {name: run.counterpart(name, reference) for name in own}
         for name in own:
-            if matched[name] is None:
+            if counterparts[name] is None:
                 yield f"{name} of {reference.name} is no treatment of {run.name}."
         for name in treatments(run.plan):
-            if name not in matched.values():
+            if name not in counterparts.values():
                 yield f"{name} of {run.name} is no treatment of {reference.name}."
 
 
-def _treatment(shared: Shared, name: str) -> ComparedTreatment:
-    conditions = shared.conditions(name)
-    deltas = {run.name: shared.own_delta(run, condition) for run, condition in conditions}
+def _treatment(overlap: Shared, name: str) -> ComparedTreatment:
+    conditions = overlap.conditions(name)
+    deltas = {run.name: overlap.own_delta(run, condition) for run, condition in conditions}
     return ComparedTreatment(
-        name, {run.name: condition for run, condition in conditions}, deltas, by_task(shared, name)
+        name, {run.name: condition for run, condition in conditions}, deltas, by_task(overlap, name)
     )
 
 

@@ -74,8 +74,8 @@ class Shared:
 
     def conditions(self, treatment: str) -> list[tuple[FinishedRun, str]]:
         """The runs that have a treatment of the reference, and what they call it; the reference comes first."""
-        found = [(run, run.counterpart(treatment, self.reference)) for run in self.runs]
-        return [(run, condition) for run, condition in found if condition is not None]
+        pairs = [(run, run.counterpart(treatment, self.reference)) for run in self.runs]
+        return [(run, condition) for run, condition in pairs if condition is not None]
 
     def over(self, values: ByTask) -> Estimate:
         """The estimate of one number per task."""
@@ -108,43 +108,43 @@ class Shared:
         """A quantity of the reference's condition, and of the run's."""
         before, after = map(self.by_task, (self.reference, run), conditions, (quantity, quantity))
         both = [task for task in self.tasks if task in before and task in after]
-        found = self.over({task: after[task] - before[task] for task in both})
+        difference = self.over({task: after[task] - before[task] for task in both})
         means = [sum(float(side[task]) for task in both) / len(both) if both else None for side in (before, after)]
         if quantity in NEEDS:
-            found, means = as_change(found), [None if mean is None else math.exp(mean) for mean in means]
-        return Change(run.name, treatment, quantity, means[0], means[1], found)
+            difference, means = as_change(difference), [None if mean is None else math.exp(mean) for mean in means]
+        return Change(run.name, treatment, quantity, means[0], means[1], difference)
 
 
-def changes(shared: Shared) -> list[Change]:
+def changes(overlap: Shared) -> list[Change]:
     """Every treatment and the baseline of every run against the reference, with Holm's p among the runs and
     treatments that answer the same question. The baseline is a family of its own: it answers whether anything but the
     tools moved."""
     rows: list[Change] = []
-    for treatment in treatments(shared.reference.plan):
-        for run, condition in shared.conditions(treatment)[1:]:
+    for treatment in treatments(overlap.reference.plan):
+        for run, condition in overlap.conditions(treatment)[1:]:
             kinds = (DELTA, SCORE, *NEEDS)
-            rows += (shared.change(run, treatment, quantity, (treatment, condition)) for quantity in kinds)
-    for run in shared.others:
-        baselines = shared.reference.plan["baseline"], run.plan["baseline"]
-        rows += (shared.change(run, None, quantity, baselines) for quantity in (SCORE, *NEEDS))
+            rows += (overlap.change(run, treatment, quantity, (treatment, condition)) for quantity in kinds)
+    for run in overlap.others:
+        baselines = overlap.reference.plan["baseline"], run.plan["baseline"]
+        rows += (overlap.change(run, None, quantity, baselines) for quantity in (SCORE, *NEEDS))
     families: dict[tuple[str, bool], dict[int, Estimate]] = {}
     for number, row in enumerate(rows):
         families.setdefault((row.quantity, row.treatment is None), {})[number] = row.found
-    corrected = {number: estimate for family in families.values() for number, estimate in with_holm(family).items()}
-    return [replace(row, found=corrected[number]) for number, row in enumerate(rows)]
+    estimates = {number: estimate for family in families.values() for number, estimate in with_holm(family).items()}
+    return [replace(row, found=estimates[number]) for number, row in enumerate(rows)]
 
 
-def by_task(shared: Shared, treatment: str) -> list[ComparedTask]:
+def by_task(overlap: Shared, treatment: str) -> list[ComparedTask]:
     """A row per task: the delta in every run, and each run's delta less the reference's."""
-    deltas = {run.name: shared.by_task(run, condition, DELTA) for run, condition in shared.conditions(treatment)}
+    deltas = {run.name: overlap.by_task(run, condition, DELTA) for run, condition in overlap.conditions(treatment)}
     first, *others = deltas
     rows = []
-    for task in shared.tasks:
+    for task in overlap.tasks:
         own = {name: float(delta[task]) if task in delta else None for name, delta in deltas.items()}
         changes = {
             name: float(deltas[name][task] - deltas[first][task])
             for name in others
             if task in deltas[name] and task in deltas[first]
         }
-        rows.append(ComparedTask(task, shared.reference.plan["tasks"][task]["category"], own, changes))
+        rows.append(ComparedTask(task, overlap.reference.plan["tasks"][task]["category"], own, changes))
     return rows

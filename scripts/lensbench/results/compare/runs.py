@@ -71,9 +71,9 @@ def read_runs(folders: Sequence[Path]) -> list[FinishedRun]:
 def _read_run(folder: Path, name: str) -> FinishedRun:
     if not RunFolder(folder).plan.is_file():
         raise UserError(f"{folder}: is not a run folder (it has no plan.json); name folders such as bench/<run_id>")
-    for needed in NEEDED:
-        if not (folder / needed).is_file():
-            raise UserError(f"{folder}: has no {needed}, so this run is not finished; let Snakemake finish it first")
+    for file in NEEDED:
+        if not (folder / file).is_file():
+            raise UserError(f"{folder}: has no {file}, so this run is not finished; let Snakemake finish it first")
     repositories = read_json(RunFolder(folder).repositories, Repositories)
     return FinishedRun(name, read_tables(folder), read_tasks(folder), repositories, read_listed_tools(folder))
 
@@ -92,13 +92,13 @@ def shared_tasks(runs: Sequence[FinishedRun]) -> tuple[list[str], list[LeftOut]]
     """
     order = dict.fromkeys(task for run in runs for task in run.plan["order"])
     reasons = {task: _difference(runs, task) for task in order}
-    shared = [task for task, reason in reasons.items() if not reason]
+    tasks = [task for task, reason in reasons.items() if not reason]
     left_out = [LeftOut(task, reason) for task, reason in reasons.items() if reason]
-    if not shared:
-        shown = "; ".join(f"{task}: {reason}" for task, reason in left_out[:3])
+    if not tasks:
+        examples = "; ".join(f"{task}: {reason}" for task, reason in left_out[:3])
         names = ", ".join(run.name for run in runs)
-        raise UserError(f"{names}: no task is the same in all of them ({shown}); compare runs of one task set")
-    return shared, left_out
+        raise UserError(f"{names}: no task is the same in all of them ({examples}); compare runs of one task set")
+    return tasks, left_out
 
 
 def _difference(runs: Sequence[FinishedRun], task: str) -> str:

@@ -40,15 +40,15 @@ class Notice(NamedTuple):
 
 def changed_settings(runs: Sequence[FinishedRun], tasks: Sequence[str]) -> tuple[list[Setting], list[str]]:
     """The settings that differ, and the names of those that do not. `tasks` are those that are compared."""
-    given = {run.name: settings_of(run) for run in runs}
-    names = dict.fromkeys(name for settings in given.values() for name in settings)
-    rows = [Setting(name, {run: given[run].get(name, "") for run in given}) for name in names]
+    by_run = {run.name: settings_of(run) for run in runs}
+    names = dict.fromkeys(name for settings in by_run.values() for name in settings)
+    rows = [Setting(name, {run: by_run[run].get(name, "") for run in by_run}) for name in names]
     rows += _repositories(runs, tasks)
-    changed = [row for row in rows if len(set(row.values.values())) > 1]
+    changes = [row for row in rows if len(set(row.values.values())) > 1]
     kinds = {row.name: _kind(row.name) for row in rows}
-    moved = {kinds[row.name] for row in changed}
-    same = (kind if kind not in moved else name for name, kind in kinds.items())
-    return changed, [name for name in dict.fromkeys(same) if name not in {row.name for row in changed}]
+    changed_kinds = {kinds[row.name] for row in changes}
+    same = (kind if kind not in changed_kinds else name for name, kind in kinds.items())
+    return changes, [name for name in dict.fromkeys(same) if name not in {row.name for row in changes}]
 
 
 def _kind(name: str) -> str:
@@ -100,11 +100,11 @@ def _conditions(plan: Plan) -> Iterator[tuple[str, str]]:
         yield f"servers of {name}", ", ".join(condition["servers"]) or "none"
         yield f"MCP file of {name}", condition["mcp_sha256"][:SHORT] or "none"
         for key in ("files", "agent"):
-            if given := condition.get(key):
-                yield f"{key} of {name}", _text(given)
-        for command, given in (("setup", condition.get("setup")), ("teardown", condition.get("teardown"))):
-            if given:
-                yield f"{command} of {name}", " ".join(given)
+            if value := condition.get(key):
+                yield f"{key} of {name}", _text(value)
+        for command, value in (("setup", condition.get("setup")), ("teardown", condition.get("teardown"))):
+            if value:
+                yield f"{command} of {name}", " ".join(value)
 
 
 def judge_names(run: FinishedRun) -> list[str]:
@@ -115,8 +115,8 @@ def judge_names(run: FinishedRun) -> list[str]:
     rows: dict[str, list[VerdictRow]] = {}
     for row in run.tables.verdicts:
         rows.setdefault(row["judge"], []).append(row)
-    told = {judge["name"]: judge for judge in run.plan["judges"] if "agent" in judge}
-    return [name if is_person(name) else _judge(name, rows[name], _judge_hash(told.get(name))) for name in sorted(rows)]
+    plan = {judge["name"]: judge for judge in run.plan["judges"] if "agent" in judge}
+    return [name if is_person(name) else _judge(name, rows[name], _judge_hash(plan.get(name))) for name in sorted(rows)]
 
 
 def _judge(name: str, rows: Sequence[VerdictRow], digest: str) -> str:
@@ -145,39 +145,39 @@ def _repositories(runs: Sequence[FinishedRun], tasks: Sequence[str]) -> list[Set
 
 def _repository(run: FinishedRun, task: str) -> str:
     name = run.plan["tasks"][task]["repository"] or "none named"
-    known = run.repositories.get(name, {})
-    tree = (known.get("tree_sha256") or "")[:SHORT]
-    parts = [name, known.get("revision") or "", f"files {tree}" if tree else ""]
+    entry = run.repositories.get(name, {})
+    tree = (entry.get("tree_sha256") or "")[:SHORT]
+    parts = [name, entry.get("revision") or "", f"files {tree}" if tree else ""]
     return ", ".join(filter(None, parts))
 
 
-def notices(runs: Sequence[FinishedRun], changed: Sequence[Setting]) -> list[Notice]:
+def notices(runs: Sequence[FinishedRun], settings: Sequence[Setting]) -> list[Notice]:
     """What makes a comparison wrong, or another one than it seems, the worst first."""
-    found = [
-        *_differs(changed, JUDGING, "Not comparable: other judges.",
+    notes = [
+        *_differs(settings, JUDGING, "Not comparable: other judges.",
                   "Deltas and scores differ by what the judges hold to be met, whatever the agents did. Judge all runs"
                   " with the same judges, which repeats no run."),
-        *_differs(changed, MODELS, "Other models.",
+        *_differs(settings, MODELS, "Other models.",
                   "A difference between the runs is one of models or agents; it says nothing about the servers alone."),
-        *_differs(changed, [row.name for row in changed if row.name.startswith(REPOSITORY)],
+        *_differs(settings, [row.name for row in settings if row.name.startswith(REPOSITORY)],
                   "Other files.", "The agents of these tasks did not read the same repositories."),
     ]  # fmt: skip
     if offline := [run.name for run in runs if run.plan["agent"]["kind"] == "offline"]:
         text = f"The agent of {', '.join(offline)} is a deterministic retrieval program: its numbers say nothing"
-        found.append(Notice("No language model answered.", f"{text} about any model."))
-    if imported := [run.name for run in runs if run.plan["imported"]]:
-        text = f"{', '.join(imported)}: made elsewhere; what the machine did not record cannot be compared."
-        found.append(Notice("Imported.", text))
+        notes.append(Notice("No language model answered.", f"{text} about any model."))
+    if names := [run.name for run in runs if run.plan["imported"]]:
+        text = f"{', '.join(names)}: made elsewhere; what the machine did not record cannot be compared."
+        notes.append(Notice("Imported.", text))
     for run in runs:
         if run.plan["accepted_changes"]:
-            found.append(Notice(f"{run.name} was changed in the middle.", "; ".join(run.plan["accepted_changes"])))
-    return found
+            notes.append(Notice(f"{run.name} was changed in the middle.", "; ".join(run.plan["accepted_changes"])))
+    return notes
 
 
-def _differs(changed: Sequence[Setting], names: Sequence[str], lead: str, text: str) -> Iterator[Notice]:
-    if rows := [row for row in changed if row.name in names]:
-        shown = ". ".join(
+def _differs(settings: Sequence[Setting], names: Sequence[str], lead: str, text: str) -> Iterator[Notice]:
+    if rows := [row for row in settings if row.name in names]:
+        details = ". ".join(
             f"{row.name}: " + "; ".join(f"{run} has {value or 'none'}" for run, value in row.values.items())
             for row in rows
         )
-        yield Notice(lead, f"{text} {shown}.")
+        yield Notice(lead, f"{text} {details}.")

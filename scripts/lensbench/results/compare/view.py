@@ -38,13 +38,13 @@ def treatment_views(data: ComparisonFile) -> list[TreatmentView]:
 def _view(data: ComparisonFile, treatment: ComparedTreatment) -> TreatmentView:
     rows = [row for row in data["changes"] if row.treatment in (treatment.name, None)]
     against = [row for row in rows if row.quantity == DELTA]
-    moved = [row for row in rows if row.quantity != DELTA and row.found.delta is not None]
+    others = [row for row in rows if row.quantity != DELTA and row.found.delta is not None]
     return TreatmentView(
         treatment.name,
         {run: condition for run, condition in treatment.conditions.items() if condition != treatment.name},
         treatment.deltas,
         against,
-        {each.run: [row for row in moved if row.run == each.run] for each in against},
+        {change.run: [row for row in others if row.run == change.run] for change in against},
         sorted(treatment.tasks, key=_greatest_gain_first),
     )
 
@@ -77,25 +77,25 @@ def label(row: Change) -> str:
 
 def sentence(data: ComparisonFile, row: Change) -> str:
     """What the difference between two deltas says, and what it does not."""
-    found, run, reference, treatment = row.found, row.run, data["reference"], row.treatment
-    if found.delta is None:
+    estimate, run, reference, treatment = row.found, row.run, data["reference"], row.treatment
+    if estimate.delta is None:
         return f"No task has a complete pair of {treatment} in both {reference} and {run}."
-    if found.delta == 0:
+    if estimate.delta == 0:
         start = f"The delta of {treatment} is the same in {run} as in {reference}"
     else:
-        direction = "higher" if found.delta > 0 else "lower"
-        start = f"The delta of {treatment} is {_size(found.delta)} points {direction} in {run} than in {reference}"
-    if found.low is None or found.high is None:
-        return f"{start}; {found.method}."
-    level = f"{round((1 - data['alpha']) * 100, 4):g}% interval {numbers.interval(found.low, found.high, '')}"
-    decided = found.low > 0 or found.high < 0
-    chance = "more than chance explains" if decided else "chance alone can explain this"
+        direction = "higher" if estimate.delta > 0 else "lower"
+        start = f"The delta of {treatment} is {_size(estimate.delta)} points {direction} in {run} than in {reference}"
+    if estimate.low is None or estimate.high is None:
+        return f"{start}; {estimate.method}."
+    level = f"{round((1 - data['alpha']) * 100, 4):g}% interval {numbers.interval(estimate.low, estimate.high, '')}"
+    is_clear = estimate.low > 0 or estimate.high < 0
+    chance = "more than chance explains" if is_clear else "chance alone can explain this"
     power = ""
-    if found.mde is not None:
+    if estimate.mde is not None:
         power = f" If tasks spread as these do, {data['power'] * 100:g}% of such comparisons find a true difference"
-        power += f" of {_size(found.mde)} points."
-    scope = f" This holds for {found.scope}." if found.scope else ""
-    return f"{start} ({level}, over {found.n} tasks): {chance}.{power}{scope}"
+        power += f" of {_size(estimate.mde)} points."
+    scope = f" This holds for {estimate.scope}." if estimate.scope else ""
+    return f"{start} ({level}, over {estimate.n} tasks): {chance}.{power}{scope}"
 
 
 def _size(share: float) -> str:

@@ -66,21 +66,21 @@ def mark_answer(answer: str, evidence: Iterable[Evidence], prefix: str) -> Marke
     """
     pieces = _pieces(safe_html(answer))
     answer = answer[:MAX_SHOWN]
-    rendered = "".join(text for text, is_tag in pieces if not is_tag)
-    source, shown = _letters(_UNSHOWN.sub(lambda mark: " " * len(mark[0]), answer)), _letters(rendered)
-    found: list[_Span] = []
-    lost: list[_Span] = []
+    page_text = "".join(text for text, is_tag in pieces if not is_tag)
+    source, target = _letters(_UNSHOWN.sub(lambda mark: " " * len(mark[0]), answer)), _letters(page_text)
+    spans: list[_Span] = []
+    strays: list[_Span] = []
     for item in evidence:
         span = _in_source(item, answer)
         if span is None:
             continue
-        place = _in_rendered(span, source, shown)
-        found += [place] if place else []
-        lost += [] if place else [span]
-    places = {span.criterion: f"{prefix}-c{span.criterion}" for span in (*found, *lost)}
-    plain = "".join(_marked(answer, 0, lost, prefix)) if lost else None
+        place = _in_rendered(span, source, target)
+        spans += [place] if place else []
+        strays += [] if place else [span]
+    places = {span.criterion: f"{prefix}-c{span.criterion}" for span in (*spans, *strays)}
+    plain = "".join(_marked(answer, 0, strays, prefix)) if strays else None
     return MarkedAnswer(
-        Markup("".join(_mark_pieces(pieces, found, prefix))),
+        Markup("".join(_mark_pieces(pieces, spans, prefix))),
         None if plain is None else Markup(plain),
         places,
     )
@@ -114,8 +114,8 @@ def safe_html(text: str) -> str:
 
 def _leads_outside(_: str, name: str, value: str) -> str | None:
     """The value of an attribute; None for links to files of the repository, which do not work on the page."""
-    known = value.partition(":")[0].strip().lower() in _SCHEMES
-    return value if name != "href" or known else None
+    is_link = value.partition(":")[0].strip().lower() in _SCHEMES
+    return value if name != "href" or is_link else None
 
 
 class _Pieces(HTMLParser):
@@ -155,7 +155,7 @@ _UNSHOWN = re.compile(r"^[ >]*\d{1,9}[.)](?=\s)|(?<=\])\([^()\s]*\)|^ *(?:```|~~
 
 
 def _letters(text: str) -> _Letters:
-    places = [found.start() for found in _LETTER.finditer(text)]
+    places = [match.start() for match in _LETTER.finditer(text)]
     return _Letters("".join(text[place] for place in places), places)
 
 
@@ -168,28 +168,28 @@ def _in_source(item: Evidence, answer: str) -> _Span | None:
     return None if start < 0 else _Span(start, start + len(item.text), item.criterion)
 
 
-def _in_rendered(span: _Span, source: _Letters, shown: _Letters) -> _Span | None:
+def _in_rendered(span: _Span, source: _Letters, target: _Letters) -> _Span | None:
     """The same occurrence of the same letters: the third in the source is the third in the rendered text."""
     first = bisect_left(source.places, span.start)
     count = bisect_left(source.places, span.end) - first
-    wanted = source.text[first : first + count]
-    if not wanted:
+    letters = source.text[first : first + count]
+    if not letters:
         return None
     start = -1
-    for _ in range(1 + _occurrences(source.text, wanted, first)):
-        following = shown.text.find(wanted, start + 1)
+    for _ in range(1 + _occurrences(source.text, letters, first)):
+        following = target.text.find(letters, start + 1)
         if following < 0:
             break
         start = following
     if start < 0:
         return None
-    return _Span(shown.places[start], shown.places[start + count - 1] + 1, span.criterion)
+    return _Span(target.places[start], target.places[start + count - 1] + 1, span.criterion)
 
 
-def _occurrences(text: str, wanted: str, before: int) -> int:
-    count, place = 0, text.find(wanted)
+def _occurrences(text: str, letters: str, before: int) -> int:
+    count, place = 0, text.find(letters)
     while 0 <= place < before:
-        count, place = count + 1, text.find(wanted, place + 1)
+        count, place = count + 1, text.find(letters, place + 1)
     return count
 
 

@@ -33,12 +33,12 @@ MOST_LINES = 2000
 
 def _lines(patch: bytes) -> list[tuple[str, str]]:
     """The lines of a patch with their kinds."""
-    found = []
+    lines = []
     for line in patch.decode(errors="replace").removesuffix("\n").split("\n")[:MOST_LINES]:
         is_place = line.startswith(("diff ", "index ", "@@", "+++", "---"))
         kind = "place" if is_place else {"+": "added", "-": "removed"}.get(line[:1], "")
-        found.append((kind, line))
-    return found
+        lines.append((kind, line))
+    return lines
 
 
 def reference_of(folder: Path, task: str) -> list[tuple[str, str]]:
@@ -52,7 +52,7 @@ def change_of(folder: Path, run: RunId) -> TestedChange | None:
     patch, file = run_files(folder, run).patch, tested_file(folder, run)
     if not (patch.exists() and file.exists()):
         return None
-    tested = read_typed(file, Tested)
-    results = {**tested.fixed, **tested.kept}
-    problem = tested.unstarted or tested.problem
-    return TestedChange(_lines(patch.read_bytes()), results, problem, tested.left_out, tested.output, tested.lint)
+    report = read_typed(file, Tested)
+    results = {**report.fixed, **report.kept}
+    problem = report.unstarted or report.problem
+    return TestedChange(_lines(patch.read_bytes()), results, problem, report.left_out, report.output, report.lint)

@@ -53,16 +53,16 @@ def treatments(inputs: Inputs) -> list[str]:
 def task_rows(inputs: Inputs, treatment: str) -> tuple[list[Dumbbell], list[str]]:
     """The scores of the tasks with a complete pair, the greatest gain first; and the tasks without one."""
     tables = inputs.tables
-    rows, unpaired = [], []
+    rows, others = [], []
     for task, both in Comparison(tables, treatment, tables.plan["baseline"]).sides(tables.score).items():
         pairs = [(trial, a, b) for trial, (a, b) in enumerate(both, 1) if a is not None and b is not None]
         if not pairs:
-            unpaired.append(task)
+            others.append(task)
             continue
         trials, after, before = zip(*pairs, strict=True)
         old, new = (sum(side, Fraction(0)) / len(side) for side in (before, after))
         rows.append(Dumbbell(task, _percent(old), _percent(new), _percent(new - old), pair_address(task, trials[0])))
-    return sorted(rows, key=lambda row: (-row.delta, row.task)), unpaired
+    return sorted(rows, key=lambda row: (-row.delta, row.task)), others
 
 
 def _percent(share: SupportsFloat) -> float:
@@ -73,21 +73,21 @@ def ends_of(rows: Sequence[Dumbbell], ends: int) -> tuple[Sequence[Dumbbell], st
     """The tasks in the chart (all, or the first and the last `ends`), and a sentence about those in between."""
     if len(rows) <= 2 * ends:
         return rows, ""
-    hidden = rows[ends:-ends]
-    better, worse = sum(row.delta > 0 for row in hidden), sum(row.delta < 0 for row in hidden)
-    words = f"{better} better, {len(hidden) - better - worse} equal, {worse} worse"
-    return [*rows[:ends], *rows[-ends:]], f"… {len(hidden)} tasks between them: {words}"
+    middle = rows[ends:-ends]
+    better, worse = sum(row.delta > 0 for row in middle), sum(row.delta < 0 for row in middle)
+    words = f"{better} better, {len(middle) - better - worse} equal, {worse} worse"
+    return [*rows[:ends], *rows[-ends:]], f"… {len(middle)} tasks between them: {words}"
 
 
 def interval_rows(estimates: Compared) -> list[tuple[ForestLine, Estimate]]:
     """The lines of the forest plot with their estimates: overall, then by category, then by repository."""
     score = estimates["score"]
-    named = [("all tasks", "overall", score["overall"])]
-    named += [(name, "category", estimate) for name, estimate in score["categories"].items()]
+    groups = [("all tasks", "overall", score["overall"])]
+    groups += [(name, "category", estimate) for name, estimate in score["categories"].items()]
     repositories = sorted(score["repositories"].items(), key=lambda item: (-item[1].n, item[0]))
-    named += [(name, "repository", estimate) for name, estimate in repositories]
+    groups += [(name, "repository", estimate) for name, estimate in repositories]
     rows = []
-    for name, kind, estimate in named:
+    for name, kind, estimate in groups:
         if estimate.delta is not None:
             has_interval = kind == "overall" or estimate.n >= FEWEST_TASKS
             low, high = (
@@ -109,10 +109,10 @@ class Loss(NamedTuple):
 
 def losses(inputs: Inputs, treatment: str) -> list[Loss]:
     """The pairs with the greatest losses, the worst first."""
-    lost = [pair for pair in inputs.tables.pairs if pair["treatment"] == treatment and (exact(pair["delta"]) or 0) < 0]
-    lost.sort(key=lambda pair: (exact(pair["delta"]) or 0, pair["task"], int(pair["trial"])))
+    rows = [pair for pair in inputs.tables.pairs if pair["treatment"] == treatment and (exact(pair["delta"]) or 0) < 0]
+    rows.sort(key=lambda pair: (exact(pair["delta"]) or 0, pair["task"], int(pair["trial"])))
     return [
-        Loss(pair, _lost(inputs, run_of_pair(pair)), items(pair["only_treatment_files"]) or ()) for pair in lost[:WORST]
+        Loss(pair, _lost(inputs, run_of_pair(pair)), items(pair["only_treatment_files"]) or ()) for pair in rows[:WORST]
     ]
 
 
@@ -128,5 +128,5 @@ def _lost(inputs: Inputs, run: RunId) -> list[tuple[str, str, str]]:
 
 def criteria_of(inputs: Inputs, task: str) -> dict[int, str]:
     """The texts of a task's criteria by their number."""
-    known = inputs.tasks.get(task)
-    return {number: criterion.text for number, criterion in enumerate(known.criteria, 1)} if known else {}
+    entry = inputs.tasks.get(task)
+    return {number: criterion.text for number, criterion in enumerate(entry.criteria, 1)} if entry else {}

@@ -103,54 +103,54 @@ _BASES = {
 
 
 def _basis(belief: Belief) -> str:
-    decided = {words: count for basis, words in _BASES.items() if (count := belief.decided.get(basis))}
-    if not decided:
+    totals = {words: count for basis, words in _BASES.items() if (count := belief.decided.get(basis))}
+    if not totals:
         return ""
-    counts = ", ".join(f"{words} {count}" for words, count in decided.items())
-    return f"The {sum(decided.values())} verdicts that count rest on: {counts}."
+    counts = ", ".join(f"{words} {count}" for words, count in totals.items())
+    return f"The {sum(totals.values())} verdicts that count rest on: {counts}."
 
 
 def _bias_sentences(bias: Bias) -> list[str]:
     judges = [*bias["judges"].values(), bias["together"]]
-    return [found.sentence for judge in judges for found in judge.values() if found.sentence]
+    return [errors.sentence for judge in judges for errors in judge.values() if errors.sentence]
 
 
-def _correction(name: str, corrected: Mean) -> str:
-    if corrected.value is None:
-        return f"{name}: the difference is not corrected by persons: {corrected.reason.rstrip('.')}."
+def _correction(name: str, mean: Mean) -> str:
+    if mean.value is None:
+        return f"{name}: the difference is not corrected by persons: {mean.reason.rstrip('.')}."
     ends = ""
-    if corrected.low is not None and corrected.high is not None:
-        ends = f" ({signed(corrected.low * 100)} to {signed(corrected.high * 100)})"
-    return f"{name}: corrected by what persons decided, the difference is {signed(corrected.value * 100)} points{ends}."
+    if mean.low is not None and mean.high is not None:
+        ends = f" ({signed(mean.low * 100)} to {signed(mean.high * 100)})"
+    return f"{name}: corrected by what persons decided, the difference is {signed(mean.value * 100)} points{ends}."
 
 
 def _gaps(instrument: InstrumentFile) -> Iterator[str]:
-    unjudged = {name: count for name, count in instrument["unjudged"].items() if count["criteria"]}
-    if unjudged:
-        words = ", ".join(f"{count['criteria']} of {count['of']} in {name}" for name, count in unjudged.items())
+    gaps = {name: count for name, count in instrument["unjudged"].items() if count["criteria"]}
+    if gaps:
+        words = ", ".join(f"{count['criteria']} of {count['of']} in {name}" for name, count in gaps.items())
         yield f"Criteria without a verdict: {words}. A run with one of them has no score."
-    if voided := sum(judge["voided"] for judge in instrument["judges"].values()):
-        yield f"{voided} answers lost all verdicts of a judge: it was wrong about a criterion that is known."
+    if answers := sum(judge["voided"] for judge in instrument["judges"].values()):
+        yield f"{answers} answers lost all verdicts of a judge: it was wrong about a criterion that is known."
 
 
 def _blinding_sentences(blinding: Blinding) -> Iterator[str]:
-    for name, found in blinding["classifier"].items():
-        if found.accuracy is None:
-            yield f"{name}: not checked: {found.reason.rstrip('.')}."
+    for name, check in blinding["classifier"].items():
+        if check.accuracy is None:
+            yield f"{name}: not checked: {check.reason.rstrip('.')}."
         else:
-            kept = _not_shown_to_fail(found) if found.holds else "Blinding fails"
-            before = f"; without blinding it would be {_share(found.unblinded)}" if found.unblinded else ""
+            finding = _not_shown_to_fail(check) if check.holds else "Blinding fails"
+            before = f"; without blinding it would be {_share(check.unblinded)}" if check.unblinded else ""
             yield (
-                f"{name}: {kept}. From what the judges see, a program guesses the condition of "
-                f"{_share(found)} of the answers with equal scores, and 50% would be chance{before}."
+                f"{name}: {finding}. From what the judges see, a program guesses the condition of "
+                f"{_share(check)} of the answers with equal scores, and 50% would be chance{before}."
             )
     for name, guesses in blinding["judges"].items():
         if guesses.accuracy is not None:
             yield f"Asked for the condition, {name} was right about {_share(guesses)} of the answers with equal scores."
 
 
-def _not_shown_to_fail(found: BlindingCheck) -> str:
-    least = found.would_find
+def _not_shown_to_fail(check: BlindingCheck) -> str:
+    least = check.would_find
     power = f" (answers like these usually show {least:.0%} or more)" if least else ""
     return f"Blinding is not shown to fail{power}"
 

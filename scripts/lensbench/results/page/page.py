@@ -56,10 +56,10 @@ RowOfRun = TypeVar("RowOfRun", bound=RunRow)
 
 
 def _by_run(rows: Iterable[RowOfRun]) -> dict[RunId, list[RowOfRun]]:
-    found: dict[RunId, list[RowOfRun]] = {}
+    groups: dict[RunId, list[RowOfRun]] = {}
     for row in rows:
-        found.setdefault(run_of_row(row), []).append(row)
-    return found
+        groups.setdefault(run_of_row(row), []).append(row)
+    return groups
 
 
 def render(folder: Path, inputs: Inputs) -> Iterator[tuple[str, str]]:
@@ -89,16 +89,16 @@ def render(folder: Path, inputs: Inputs) -> Iterator[tuple[str, str]]:
         path = pair_address(pair.task, pair.trial)
         home = "../" * path.count("/")
         siblings = [(trial, home + pair_address(pair.task, trial)) for trial in trials]
-        made = {RunId(pair.task, column.condition, pair.trial): column.status for column in pair.columns}
-        stories = {run: shown for run in made if (shown := runs.run_page(folder, run))}
+        statuses = {RunId(pair.task, column.condition, pair.trial): column.status for column in pair.columns}
+        stories = {run: story for run in statuses if (story := runs.run_page(folder, run))}
         places = {run.condition: run_address(run) for run in stories}
         timelines = {condition: home + place for condition, place in places.items()}
-        for run, shown in stories.items():
+        for run, story in stories.items():
             place = places[run.condition]
             up = "../" * place.count("/")
             partners = {name: up + other for name, other in places.items() if name != run.condition}
-            told = {"home": f"{up}{RunFolder.page}", "pair_place": up + path, "partners": partners}
-            yield place, page("run.html.j2", shown=shown, facts=_facts(inputs, made[run], run), **told)
+            links = {"home": f"{up}{RunFolder.page}", "pair_place": up + path, "partners": partners}
+            yield place, page("run.html.j2", shown=story, facts=_facts(inputs, statuses[run], run), **links)
         at = order.index(pair.task)
         beside = {"previous": order[at - 1 : at], "next": order[at + 1 : at + 2]}
         yield (
@@ -116,13 +116,13 @@ def render(folder: Path, inputs: Inputs) -> Iterator[tuple[str, str]]:
 
 def _facts(inputs: Inputs, status: str, run: RunId) -> list[str]:
     """What is known about a run in figures."""
-    tables, said = inputs.tables, [status]
-    named = {"s": tables.duration(run), "tool calls": tables.observed_calls(run), "turns": tables.turns(run)}
-    named["tokens"] = tables.tokens(run, "input", "cache_read", "cache_write", "output")
-    said += [f"{rounded(value, 1 if name == 's' else 0)} {name}" for name, value in named.items() if value is not None]
+    tables, facts = inputs.tables, [status]
+    units = {"s": tables.duration(run), "tool calls": tables.observed_calls(run), "turns": tables.turns(run)}
+    units["tokens"] = tables.tokens(run, "input", "cache_read", "cache_write", "output")
+    facts += [f"{rounded(value, 1 if unit == 's' else 0)} {unit}" for unit, value in units.items() if value is not None]
     cost = tables.cost(run)
-    estimated = ", estimated" if cost is not None and tables.records[run].outcome.cost_is_guess else ""
-    return [*said, f"${rounded(cost, 4)}{estimated}"] if cost is not None else said
+    note = ", estimated" if cost is not None and tables.records[run].outcome.cost_is_guess else ""
+    return [*facts, f"${rounded(cost, 4)}{note}"] if cost is not None else facts
 
 
 def style_of_the_page() -> dict[str, Markup]:
@@ -145,7 +145,7 @@ def _outcome(pair: PairRow) -> str:
 def _discarded_because(inputs: Inputs, pair: PairRow) -> str:
     """Why a run of the pair does not count, such as `timed_out`; "" when both do."""
     run = run_of_pair(pair)
-    rows = (inputs.validity[each] for each in (run._replace(condition=inputs.tables.plan["baseline"]), run))
+    rows = (inputs.validity[side] for side in (run._replace(condition=inputs.tables.plan["baseline"]), run))
     return ", ".join(dict.fromkeys(row["reason"] for row in rows if row["reason"]))
 
 
@@ -156,8 +156,8 @@ def _durations(inputs: Inputs, pair: PairRow) -> tuple[Fraction | None, Fraction
     return duration(run._replace(condition=inputs.tables.plan["baseline"])), duration(run)
 
 
-def _page(environment: Environment, shared: Mapping[str, object], template: str, **values: object) -> str:
-    return environment.get_template(template).render({**shared, **values})
+def _page(environment: Environment, context: Mapping[str, object], template: str, **values: object) -> str:
+    return environment.get_template(template).render({**context, **values})
 
 
 def _hashes(folder: Path) -> dict[str, str]:

@@ -79,25 +79,25 @@ def pair_page(folder: Path, inputs: Inputs, task: str, trial: int) -> PairPage:
     """The page of a task in a trial."""
     plan = inputs.tables.plan
     conditions = sorted(plan["conditions"], key=lambda name: name != plan["baseline"])
-    made = [RunId(task, condition, trial) for condition in conditions]
+    runs = [RunId(task, condition, trial) for condition in conditions]
     changes: Mapping[RunId, TestedChange | None] = {}
     reference: Sequence[tuple[str, str]] = ()
     if plan["tasks"][task].get("kind") == "change":
         from lensbench.results.page.changes import change_of, reference_of  # imports everything for running tests
 
-        changes, reference = {run: change_of(folder, run) for run in made}, reference_of(folder, task)
-    columns = [_column(folder, inputs, run, changes.get(run)) for run in made]
+        changes, reference = {run: change_of(folder, run) for run in runs}, reference_of(folder, task)
+    columns = [_column(folder, inputs, run, changes.get(run)) for run in runs]
     base, *others = columns
     differences = {other.condition: word_changes(base.text, other.text) for other in others if base.text and other.text}
     texts = criteria_of(inputs, task)
     numbers = sorted({*texts, *(number for column in columns for number in column.judged)})
-    known = inputs.tasks.get(task)
+    entry = inputs.tasks.get(task)
     return PairPage(
         task,
         trial,
         plan["tasks"][task]["category"],
         plan["tasks"][task]["repository"] or "",
-        known.prompt if known else "",
+        entry.prompt if entry else "",
         {number: texts.get(number, "") for number in numbers},
         columns,
         differences,
@@ -113,12 +113,12 @@ def word_changes(before: str, after: str) -> Markup | None:
         return None
     pieces = []
     for kind, start, end, new_start, new_end in SequenceMatcher(None, old, new).get_opcodes():
-        removed, added = "".join(old[start:end]), "".join(new[new_start:new_end])
+        old_words, new_words = "".join(old[start:end]), "".join(new[new_start:new_end])
         if kind == "equal":
-            pieces.append(escape(removed))
+            pieces.append(escape(old_words))
         else:
-            pieces += [Markup("<del>{}</del>").format(removed)] if removed else []
-            pieces += [Markup("<ins>{}</ins>").format(added)] if added else []
+            pieces += [Markup("<del>{}</del>").format(old_words)] if old_words else []
+            pieces += [Markup("<ins>{}</ins>").format(new_words)] if new_words else []
     return Markup("").join(pieces)
 
 
@@ -129,15 +129,15 @@ def _column(folder: Path, inputs: Inputs, run: RunId, change: TestedChange | Non
     why = "" if counts else ": ".join(filter(None, (validity["reason"], validity["detail"])))
     value, seconds = exact(score["score"]), exact(score["duration_s"])
     decisions = inputs.decisions.get(run, ()) if counts else ()
-    found = {int(row["criterion"]): _evidence(inputs, run, row) for row in decisions}
+    evidence = {int(row["criterion"]): _evidence(inputs, run, row) for row in decisions}
     text, answer = "", None
     if counts:
         text = run_files(folder, run).answer.read_text(errors="replace", encoding="utf-8")
-        answer = mark_answer(text, filter(None, found.values()), f"answer-{run.condition}")
-    judged = {
+        answer = mark_answer(text, filter(None, evidence.values()), f"answer-{run.condition}")
+    verdicts = {
         int(row["criterion"]): Judged(
             row["verdict"], row["decided_by"], row["votes"].split(";") if ";" in row["votes"] else (),
-            item.text if (item := found[int(row["criterion"])]) else "",
+            item.text if (item := evidence[int(row["criterion"])]) else "",
             answer.places.get(int(row["criterion"]), "") if answer else "",
             _unmatched(inputs, run, row["criterion"]),
         )
@@ -145,7 +145,7 @@ def _column(folder: Path, inputs: Inputs, run: RunId, change: TestedChange | Non
     }  # fmt: skip
     return Column(
         run.condition, score["status"], why, None if value is None else float(value * 100),
-        None if seconds is None else float(seconds), text, answer, judged, change if counts else None,
+        None if seconds is None else float(seconds), text, answer, verdicts, change if counts else None,
         inputs.citations.get(run.stem, ()) if counts else (),
     )  # fmt: skip
 
@@ -159,12 +159,12 @@ def _unmatched(inputs: Inputs, run: RunId, criterion: str) -> str:
 
 def _evidence(inputs: Inputs, run: RunId, decision: DecisionRow) -> Evidence | None:
     """A judge's quote, preferably of one whose verdict is the decision."""
-    quoted = [
+    candidates = [
         row
         for row in inputs.verdicts.get(run, ())
         if row["criterion"] == decision["criterion"] and row["evidence"] and row["verdict"] != "Unjudged"
     ]
-    best = min(quoted, key=lambda row: row["verdict"] != decision["verdict"], default=None)
+    best = min(candidates, key=lambda row: row["verdict"] != decision["verdict"], default=None)
     if best is None:
         return None
     return Evidence(int(best["criterion"]), best["evidence"], int(best["position"]) if best.get("position") else None)

@@ -56,15 +56,15 @@ def run_page(folder: Path, run: RunId) -> RunPage | None:
     except (OSError, EOFError, zlib.error) as error:
         return RunPage(run, [], 0, f"the transcript cannot be read ({error})", name)
     problem = "" if steps else "this agent's output shows no single steps"
-    shown = [_shown(number, step) for number, step in enumerate(steps[:MOST_STEPS], 1)]
-    return RunPage(run, shown, max(len(steps) - MOST_STEPS, 0), problem, name)
+    rows = [_shown(number, step) for number, step in enumerate(steps[:MOST_STEPS], 1)]
+    return RunPage(run, rows, max(len(steps) - MOST_STEPS, 0), problem, name)
 
 
 def _shown(number: int, step: Step) -> ShownStep:
     preview = " ".join(printable(step.given[: 4 * MOST_PREVIEW]).split())
     preview = preview if len(preview) <= MOST_PREVIEW else f"{preview[:MOST_PREVIEW]}…"
-    given, got = _cut(step.given), _cut(step.got)
-    return ShownStep(number, step.kind, printable(step.title), preview, given, got, step.failed, step.at_s)
+    request, result = _cut(step.given), _cut(step.got)
+    return ShownStep(number, step.kind, printable(step.title), preview, request, result, step.failed, step.at_s)
 
 
 def _cut(text: str) -> str:

@@ -25,9 +25,9 @@ def treatment_view(inputs: Inputs, treatment: str) -> dict[str, object]:
     number, figures = inputs.results["treatments"].index(treatment), inputs.results["figures"][treatment]
     estimates, gate = inputs.results["estimates"][treatment], inputs.results["estimates"][treatment]["gate"]
     settings: GateSettings = {**DEFAULTS, **inputs.tables.plan["gate"]}
-    rows, unpaired = data.task_rows(inputs, treatment)
+    rows, others = data.task_rows(inputs, treatment)
     difference, intervals = shown_difference(estimates), data.interval_rows(estimates)
-    shown, between = data.ends_of(rows, ENDS)
+    ends, between = data.ends_of(rows, ENDS)
     charts = {"draw_ruler": "", "draw_forest": "", "draw_tasks": ""}
     if difference.delta is not None:
         low, high = (None if end is None else 100 * end for end in (difference.low, difference.high))
@@ -37,7 +37,7 @@ def treatment_view(inputs: Inputs, treatment: str) -> dict[str, object]:
         forest = partial(scores.forest, [line for line, _ in intervals[:MOST_ROWS]], settings["effect"])
         charts["draw_forest"] = draw_both(f"forest-{number}", forest, scores.FOREST_WIDE, scores.FOREST_NARROW)
     if rows:
-        dumbbells = partial(scores.dumbbells, shown, between, (inputs.results["baseline"], treatment))
+        dumbbells = partial(scores.dumbbells, ends, between, (inputs.results["baseline"], treatment))
         charts["draw_tasks"] = draw_both(f"tasks-{number}", dumbbells, scores.WIDE, scores.NARROW)
     sentence = gate.sentence.removeprefix(f"{gate.verdict}: ")
     return {
@@ -52,7 +52,7 @@ def treatment_view(inputs: Inputs, treatment: str) -> dict[str, object]:
         "difference": difference,
         "overall": estimates["corrected"] or estimates["score"]["overall"],
         "rows": rows,
-        "unpaired": unpaired,
+        "unpaired": others,
         "pairs": [pair for pair in inputs.tables.pairs if pair["treatment"] == treatment],
         "intervals": intervals,
         "losses": data.losses(inputs, treatment),
