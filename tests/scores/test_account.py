@@ -178,7 +178,7 @@ def test_what_an_earlier_look_showed_otherwise_is_known() -> None:
     assert shown_before(ledger, "with", now) == [first]
     del now["t3/1"]
     assert shown_before(ledger, "with", now) == [first, {"t3/1": SeenPair("0.2", ("3",))}]
-    assert shown_before(ledger, "with", now, voided={"0", "1", "2", "3"}) == []
+    assert shown_before(ledger, "with", now, discards={"0", "1", "2", "3"}) == []
     assert shown_before(ledger, "other", now) == []
 
 

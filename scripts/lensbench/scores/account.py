@@ -70,21 +70,21 @@ class Draw(Strict):
         return pairs_of(self.seen)
 
 
-def pairs_of(seen: Mapping[str, SeenPair]) -> Pairs:
+def pairs_of(look: Mapping[str, SeenPair]) -> Pairs:
     """The pairs of a look: their places and runs, but not their scores."""
-    return frozenset((place, pair.runs) for place, pair in seen.items())
+    return frozenset((place, pair.runs) for place, pair in look.items())
 
 
-def number_of(drawn: Draw, earlier: Sequence[Draw]) -> int:
+def number_of(look: Draw, earlier: Sequence[Draw]) -> int:
     """The number of this look, from 1: the sets of runs of the comparison that were looked at up to now, plus one if it
     was added after a look at others."""
-    looks = dict.fromkeys(draw.pairs for draw in [*earlier, drawn] if draw.comparison == drawn.comparison)
-    return [*looks].index(drawn.pairs) + 1 + any(drawn.comparison not in draw.family for draw in earlier)
+    looks = dict.fromkeys(draw.pairs for draw in [*earlier, look] if draw.comparison == look.comparison)
+    return [*looks].index(look.pairs) + 1 + any(look.comparison not in draw.family for draw in earlier)
 
 
 def _before(comparison: str, pairs: Pairs, earlier: Sequence[Draw]) -> Sequence[Draw]:
     """The lines before the first look of the comparison at these pairs."""
-    same = (index for index, each in enumerate(earlier) if (each.comparison, each.pairs) == (comparison, pairs))
+    same = (index for index, line in enumerate(earlier) if (line.comparison, line.pairs) == (comparison, pairs))
     return earlier[: next(same, len(earlier))]
 
 
@@ -97,52 +97,52 @@ def families(earlier: Sequence[Draw], pairs: Mapping[str, Pairs]) -> dict[str, t
     """
     last = {draw.comparison: draw for draw in earlier}
     then = {name: last[name].family for name, own in pairs.items() if name in last and last[name].pairs == own}
-    decided = {name for name, draw in last.items() if name not in pairs and draw.verdict in ("GO", "HARM")}
+    final = {name for name, draw in last.items() if name not in pairs and draw.verdict in ("GO", "HARM")}
     return {
-        name: tuple(sorted({*then.get(name, [other for other in pairs if name in then.get(other, pairs)])} - decided))
+        name: tuple(sorted({*then.get(name, [other for other in pairs if name in then.get(other, pairs)])} - final))
         for name in pairs
     }
 
 
-def draw(earlier: Sequence[Draw], comparison: str, asked: Asked, among: int, family: tuple[str, ...]) -> Draw:
+def draw(earlier: Sequence[Draw], comparison: str, look: Asked, among: int, family: tuple[str, ...]) -> Draw:
     """The error that a look at these runs may spend, and the resulting boundary; `among` comparisons of the family are
     undecided.
 
     Runs that an earlier look has used spend nothing, even if settings or scores have changed since. `alpha` is the
     smallest of all looks, because raising it once the result is known would void its guarantee.
     """
-    pairs, own = pairs_of(asked.seen), [each for each in earlier if each.comparison == comparison]
-    alpha = min([asked.gate["alpha"], *(each.alpha for each in earlier)])
-    at = next((index for index, each in enumerate(own) if each.pairs == pairs), len(own))
+    pairs, own = pairs_of(look.seen), [line for line in earlier if line.comparison == comparison]
+    alpha = min([look.gate["alpha"], *(line.alpha for line in earlier)])
+    at = next((index for index, line in enumerate(own) if line.pairs == pairs), len(own))
     before, same = own[:at], own[at:]
-    others = [each.spent for each in _before(comparison, pairs, earlier) if comparison not in each.family]
-    spent = max([0.0, *others, *(each.spent for each in before)])
-    total = _total(spent, alpha, asked.fraction)
-    if same and any(each.pairs != pairs for each in same):
+    others = [line.spent for line in _before(comparison, pairs, earlier) if comparison not in line.family]
+    debit = max([0.0, *others, *(line.spent for line in before)])
+    total = _total(debit, alpha, look.fraction)
+    if same and any(line.pairs != pairs for line in same):
         boundary, total = same[0].boundary, own[-1].spent
     else:
         boundary = next_boundary(
-            tuple(each.boundary for each in before[-REMEMBERED:]),
-            _correlations([each.pairs for each in before[-REMEMBERED:]] + [pairs]), (total - spent) / among,
+            tuple(line.boundary for line in before[-REMEMBERED:]),
+            _correlations([line.pairs for line in before[-REMEMBERED:]] + [pairs]), (total - debit) / among,
         )  # fmt: skip
-        total = max([total, *(each.spent for each in same)])
+        total = max([total, *(line.spent for line in same)])
     return Draw(
-        comparison=comparison, alpha=float(asked.gate["alpha"]), among=among, spent=round(total, 9), boundary=boundary,
-        family=family, seen=dict(asked.seen),
+        comparison=comparison, alpha=float(look.gate["alpha"]), among=among, spent=round(total, 9), boundary=boundary,
+        family=family, seen=dict(look.seen),
     )  # fmt: skip
 
 
-def _total(spent: float, alpha: float, fraction: float) -> float:
+def _total(debit: float, alpha: float, fraction: float) -> float:
     """The error that may be spent up to and including this look."""
-    planned = SHARE * alpha
-    if spent < planned * (1 - ROUNDED):
-        return max(spent, spending(fraction, planned))
-    return spent + max(alpha - spent, 0) * SHARE
+    budget = SHARE * alpha
+    if debit < budget * (1 - ROUNDED):
+        return max(debit, spending(fraction, budget))
+    return debit + max(alpha - debit, 0) * SHARE
 
 
-def left_after(drawn: Draw) -> float:
+def left_after(line: Draw) -> float:
     """The error, two-sided, that the next look at this comparison may spend."""
-    return max(drawn.alpha - drawn.spent, 0) * SHARE / drawn.among
+    return max(line.alpha - line.spent, 0) * SHARE / line.among
 
 
 def _correlations(sets: Sequence[Pairs]) -> tuple[tuple[float, ...], ...]:
@@ -165,41 +165,41 @@ class Asked(NamedTuple):
 
 
 def draw_all(
-    earlier: Sequence[Draw], asked: Mapping[str, Asked], holds: Callable[[str, Draw], bool]
+    earlier: Sequence[Draw], inputs: Mapping[str, Asked], holds: Callable[[str, Draw], bool]
 ) -> dict[str, Draw]:
     """The draw of every comparison: a family shares the error, and a decided comparison leaves its part to the others.
 
     `holds` is true for a comparison that excludes 0 at the level of its draw (Holm).
     """
-    pairs = {name: pairs_of(each.seen) for name, each in asked.items()}
+    pairs = {name: pairs_of(look.seen) for name, look in inputs.items()}
     sharing = families(earlier, pairs)
-    left = list(asked)
-    found: dict[str, Draw] = {}
+    left = list(inputs)
+    result: dict[str, Draw] = {}
     while left:
         draws = {}
         for name in left:
-            among = sum(other in left or other not in asked for other in sharing[name])
-            draws[name] = draw(earlier, name, asked[name], among, sharing[name])
-        decided = {name: each for name, each in draws.items() if holds(name, each)} or draws
-        found |= decided
-        left = [name for name in left if name not in decided]
-    return found
+            among = sum(other in left or other not in inputs for other in sharing[name])
+            draws[name] = draw(earlier, name, inputs[name], among, sharing[name])
+        final = {name: line for name, line in draws.items() if holds(name, line)} or draws
+        result |= final
+        left = [name for name in left if name not in final]
+    return result
 
 
 def shown_before(
-    earlier: Sequence[Draw], comparison: str, now: Mapping[str, SeenPair], voided: Collection[str] = ()
+    earlier: Sequence[Draw], comparison: str, now: Mapping[str, SeenPair], discards: Collection[str] = ()
 ) -> list[dict[str, SeenPair]]:
     """What each earlier look at a comparison showed otherwise than now, by task and trial: pairs whose runs, criteria
-    or verdicts have changed since, and those that are missing now. Pairs with a run in `voided` are ignored."""
-    found: list[dict[str, SeenPair]] = []
+    or verdicts have changed since, and those that are missing now. Pairs with a run in `discards` are ignored."""
+    looks: list[dict[str, SeenPair]] = []
     for draw in earlier:
         others = {
             place: pair for place, pair in draw.seen.items()
-            if (place not in now or now[place].delta != pair.delta) and not set(pair.runs) & set(voided)
+            if (place not in now or now[place].delta != pair.delta) and not set(pair.runs) & set(discards)
         }  # fmt: skip
-        if draw.comparison == comparison and others and others not in found:
-            found.append(others)
-    return found
+        if draw.comparison == comparison and others and others not in looks:
+            looks.append(others)
+    return looks
 
 
 NOTHING_SPENT = {ReasonKind.OFFLINE, ReasonKind.TOO_FEW_CALLS, ReasonKind.MIXED_RUNS, ReasonKind.SELFTEST}
@@ -228,10 +228,10 @@ def read_ledger(folder: Path) -> list[Draw]:
 
 
 def _was_shown(results: Mapping[str, Any]) -> bool:
-    found = results.get("estimates", {}).values()
+    entries = results.get("estimates", {}).values()
     return any(
-        "look_number" in each and spends(each["gate"]["low"], [reason["kind"] for reason in each["gate"]["reasons"]])
-        for each in found
+        "look_number" in entry and spends(entry["gate"]["low"], [reason["kind"] for reason in entry["gate"]["reasons"]])
+        for entry in entries
     )
 
 
@@ -245,9 +245,9 @@ def note(folder: Path, draws: Iterable[Draw]) -> None:
     text = ""
     for draw in draws:
         if last.get(draw.comparison) != draw:
-            told = draw.model_dump(mode="json")
-            checksum = _checksum(checksum, told)
-            text += json.dumps(told | {"checksum": checksum}, sort_keys=True) + "\n"
+            entry = draw.model_dump(mode="json")
+            checksum = _checksum(checksum, entry)
+            text += json.dumps(entry | {"checksum": checksum}, sort_keys=True) + "\n"
     if text:
         write_atomic(path, (path.read_text(encoding="utf-8") if path.exists() else "") + text)
 
@@ -257,17 +257,17 @@ def _lines(path: Path) -> Iterator[tuple[Draw, str]]:
     checksum = ""
     for number, line in enumerate(path.read_text(encoding="utf-8", errors="replace").splitlines(), 1):
         try:
-            told = json.loads(line)
-            before, checksum = checksum, told.pop("checksum")
-            draw = Draw.model_validate_json(json.dumps(told))
+            entry = json.loads(line)
+            before, checksum = checksum, entry.pop("checksum")
+            draw = Draw.model_validate_json(json.dumps(entry))
         except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
             checksum = ""
-        if not checksum or checksum != _checksum(before, told):
+        if not checksum or checksum != _checksum(before, entry):
             raise UserError(
                 f"{RunFolder.look_ledger}, line {number}, is damaged, so the error that is left to spend is unknown"
             )
         yield draw, checksum
 
 
-def _checksum(before: str, told: Mapping[str, Any]) -> str:
-    return hashlib.sha256(f"{before}{json.dumps(told, sort_keys=True)}".encode()).hexdigest()[:16]
+def _checksum(before: str, entry: Mapping[str, Any]) -> str:
+    return hashlib.sha256(f"{before}{json.dumps(entry, sort_keys=True)}".encode()).hexdigest()[:16]

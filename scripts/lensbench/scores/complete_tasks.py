@@ -50,16 +50,16 @@ def mcnemar(pairs: Mapping[str, Sequence[Pair]], trials: int) -> McNemar:
         return {"reason": "the trials of a task are not independent, so McNemar's test does not fit several trials"}
     counts = [[0, 0], [0, 0]]
     for both in pairs.values():
-        for treated, base in both:
-            counts[int(treated)][int(base)] += 1
-    gained, lost = counts[1][0], counts[0][1]
-    changed, fewer = gained + lost, min(gained, lost)
+        for treatment, base in both:
+            counts[int(treatment)][int(base)] += 1
+    gains, losses = counts[1][0], counts[0][1]
+    changes, fewer = gains + losses, min(gains, losses)
     return {
-        "treatment_only": gained,
-        "baseline_only": lost,
+        "treatment_only": gains,
+        "baseline_only": losses,
         "both": counts[1][1],
         "neither": counts[0][0],
-        "exact_p": min(1.0, 2 * sum(comb(changed, k) for k in range(fewer + 1)) / 2**changed),
+        "exact_p": min(1.0, 2 * sum(comb(changes, k) for k in range(fewer + 1)) / 2**changes),
         "reason": "",
     }
 
@@ -73,7 +73,7 @@ def reliability(treatment: Known, baseline: Known, trials: int) -> list[Reliabil
     rows = []
     for k in range(1, trials + 1):
         tasks = [task for task in treatment if min(len(treatment[task]), len(baseline[task])) >= k]
-        rates = [_pass_rates([known[task] for task in tasks], k) for known in (treatment, baseline)]
+        rates = [_pass_rates([side[task] for task in tasks], k) for side in (treatment, baseline)]
         rows.append(Reliability(k=k, tasks=len(tasks), treatment=rates[0], baseline=rates[1]))
     return rows
 

@@ -77,14 +77,14 @@ class Comparison:
     def pairs(self, value: Value) -> dict[str, list[Pair]]:
         """The values of the complete pairs by task; a task may have none."""
         return {
-            task: [(treated, base) for treated, base in both if treated is not None and base is not None]
+            task: [(treatment, base) for treatment, base in both if treatment is not None and base is not None]
             for task, both in self.sides(value).items()
         }
 
     def known(self, value: Value) -> tuple[Known, Known]:
         """The values of the treatment and those of the baseline, paired or not."""
         sides = self.sides(value).items()
-        treatment = {task: [treated for treated, _ in both if treated is not None] for task, both in sides}
+        treatment = {task: [own for own, _ in both if own is not None] for task, both in sides}
         return treatment, {task: [base for _, base in both if base is not None] for task, both in sides}
 
     def over(
@@ -113,7 +113,7 @@ class Comparison:
 
 def differences(pairs: Mapping[str, Sequence[Pair]]) -> dict[str, list[Fraction]]:
     """Treatment minus baseline for each pair."""
-    return {task: [treated - base for treated, base in both] for task, both in pairs.items()}
+    return {task: [treatment - base for treatment, base in both] for task, both in pairs.items()}
 
 
 def scores(comparison: Comparison) -> Scores:
@@ -134,22 +134,22 @@ def overall(comparison: Comparison) -> Estimate:
 
 def groups(plan: Plan, key: Literal["category", "repository"]) -> dict[str, list[str]]:
     """The tasks of each category or repository."""
-    found: dict[str, list[str]] = {}
+    tasks: dict[str, list[str]] = {}
     for task in plan["order"]:
-        found.setdefault(plan["tasks"][task][key] or "unknown", []).append(task)
-    return found
+        tasks.setdefault(plan["tasks"][task][key] or "unknown", []).append(task)
+    return tasks
 
 
 def with_holm(family: Mapping[Name, Estimate]) -> dict[Name, Estimate]:
     """The estimates with p values that hold for all of them together (Holm, Scandinavian Journal of Statistics 6,
     1979)."""
-    known = {name: found.p for name, found in family.items() if found.p is not None}
-    corrected: dict[Name, float] = {}
+    p_values = {name: result.p for name, result in family.items() if result.p is not None}
+    holm: dict[Name, float] = {}
     largest = 0.0
-    for rank, name in enumerate(sorted(known, key=known.__getitem__)):
-        largest = max(largest, min(1.0, (len(known) - rank) * known[name]))
-        corrected[name] = largest
-    return {name: replace(found, p_holm=corrected.get(name)) for name, found in family.items()}
+    for rank, name in enumerate(sorted(p_values, key=p_values.__getitem__)):
+        largest = max(largest, min(1.0, (len(p_values) - rank) * p_values[name]))
+        holm[name] = largest
+    return {name: replace(result, p_holm=holm.get(name)) for name, result in family.items()}
 
 
 def measures(comparison: Comparison) -> dict[str, Effort]:
@@ -169,16 +169,16 @@ def measures(comparison: Comparison) -> dict[str, Effort]:
 def log_ratios(pairs: Mapping[str, Sequence[Pair]]) -> dict[str, list[float]]:
     """log(treatment / baseline) for each pair without a 0."""
     return {
-        task: [math.log(treated / base) for treated, base in both if treated > 0 and base > 0]
+        task: [math.log(treatment / base) for treatment, base in both if treatment > 0 and base > 0]
         for task, both in pairs.items()
     }
 
 
-def as_change(found: Estimate) -> Estimate:
+def as_change(ratio: Estimate) -> Estimate:
     """An estimate of a log ratio with delta, interval and minimum detectable effect as relative changes (0.1 is 10%
     more). `se` and `sd` remain those of the logarithms."""
-    delta, low, high, mde = map(_change, (found.delta, found.low, found.high, found.mde))
-    return replace(found, delta=delta, low=low, high=high, mde=mde)
+    delta, low, high, mde = map(_change, (ratio.delta, ratio.low, ratio.high, ratio.mde))
+    return replace(ratio, delta=delta, low=low, high=high, mde=mde)
 
 
 def _change(log_ratio: float | None) -> float | None:
@@ -194,7 +194,7 @@ def variance(comparison: Comparison) -> dict[str, Components]:
     treatment, baseline = comparison.known(comparison.tables.score)
     pairs = differences(comparison.pairs(comparison.tables.score))
     values = {"differences": pairs, "treatment": treatment, "baseline": baseline}
-    return {name: components(each) for name, each in values.items()}
+    return {name: components(by_task) for name, by_task in values.items()}
 
 
 def missing(comparison: Comparison) -> dict[str, dict[str, int]]:
@@ -208,7 +208,7 @@ def missing(comparison: Comparison) -> dict[str, dict[str, int]]:
     }
 
 
-def corrected_by_people(found: Estimate, mean: Mean, alpha: float, power: float) -> Estimate | None:
+def corrected_by_people(raw: Estimate, mean: Mean, alpha: float, power: float) -> Estimate | None:
     """The estimate corrected for the errors of the judges, with the error of the correction; None if people have judged
     too few tasks.
 
@@ -216,15 +216,15 @@ def corrected_by_people(found: Estimate, mean: Mean, alpha: float, power: float)
     repositories, its standard error is increased by the same factor as that of all tasks (the design effect), and it
     has at most their degrees of freedom.
     """
-    if mean.value is None or mean.se is None or not (found.se and found.df and found.sd):
+    if mean.value is None or mean.se is None or not (raw.se and raw.df and raw.sd):
         return None
-    se = mean.se * max(1.0, found.se * math.sqrt(found.n) / found.sd)
-    df = min(mean.n - 1, found.df)
+    se = mean.se * max(1.0, raw.se * math.sqrt(raw.n) / raw.sd)
+    df = min(mean.n - 1, raw.df)
     margin = float(t_isf(alpha / 2, df)) * se
     return replace(
-        found, delta=mean.value, se=se, df=df, people=mean.n, root=None,
-        floor=None if found.floor is None else found.floor + mean.value - margin - (found.low or -LARGEST),
-        method=f"{found.method}, corrected by people",
+        raw, delta=mean.value, se=se, df=df, people=mean.n, root=None,
+        floor=None if raw.floor is None else raw.floor + mean.value - margin - (raw.low or -LARGEST),
+        method=f"{raw.method}, corrected by people",
         low=max(mean.value - margin, -LARGEST), high=min(mean.value + margin, LARGEST),
         mde=minimum_detectable(se, df, alpha, power),
     )  # fmt: skip
@@ -233,22 +233,22 @@ def corrected_by_people(found: Estimate, mean: Mean, alpha: float, power: float)
 def seen_pairs(comparison: Comparison) -> dict[str, SeenPair]:
     """The complete pairs by task and trial, for the error account."""
     tables = comparison.tables
-    found = {}
+    pairs = {}
     for task, both in comparison.sides(tables.score).items():
-        for trial, (treated, base) in enumerate(both, 1):
-            if treated is not None and base is not None:
+        for trial, (treatment, base) in enumerate(both, 1):
+            if treatment is not None and base is not None:
                 sides = (RunId(task, condition, trial) for condition in comparison.conditions)
                 criteria = tables.plan["tasks"][task].get("criteria_sha256", "")[:10]
-                found[f"{task}/{trial}"] = SeenPair(str(treated - base), tuple(map(tables.identity, sides)), criteria)
-    return found
+                pairs[f"{task}/{trial}"] = SeenPair(str(treatment - base), tuple(map(tables.identity, sides)), criteria)
+    return pairs
 
 
 def fraction(comparison: Comparison) -> float:
     """The share of complete pairs among the planned pairs that can still be completed."""
     tables, plan = comparison.tables, comparison.plan
-    lost = {(run.task, run.trial) for run in tables.lost if run.condition in comparison.conditions}
+    losses = {(run.task, run.trial) for run in tables.lost if run.condition in comparison.conditions}
     look = plan.get("look", {})
-    planned = len(plan["order"]) * plan["trials"]
+    total = len(plan["order"]) * plan["trials"]
     complete = len(seen_pairs(comparison))
-    due = 0 if plan["agent"]["kind"] == "none" else planned - len(lost) - complete
+    due = 0 if plan["agent"]["kind"] == "none" else total - len(losses) - complete
     return complete / (complete + max(due, 0)) * look.get("share", 1) if complete else 0.0

@@ -64,7 +64,7 @@ def with_holm(plan: Plan, overall: Mapping[str, Estimate]) -> dict[str, Estimate
     families: dict[bool, dict[str, Estimate]] = {True: {}, False: {}}
     for name, sides in comparisons(plan).items():
         families[sides.baseline == plan["baseline"]][name] = overall[name]
-    return {name: found for family in families.values() for name, found in compared.with_holm(family).items()}
+    return {name: result for family in families.values() for name, result in compared.with_holm(family).items()}
 
 
 def estimates_of(comparison: Comparison) -> Compared:
@@ -90,8 +90,8 @@ def estimates_of(comparison: Comparison) -> Compared:
 
 def earlier_looks(folder: Path, plan: Plan, treatment: str) -> list[LookResult]:
     """The results of the looks before the present one, as far as their files exist."""
-    taken = plan["look"]["taken"] if "look" in plan else 1
-    files = (path for number in range(1, taken) if (path := look_file(folder, number)).exists())
+    now = plan["look"]["taken"] if "look" in plan else 1
+    files = (path for number in range(1, now) if (path := look_file(folder, number)).exists())
     looks = (read_typed(path, LookFile)["treatments"] for path in files)
     return [look[treatment] for look in looks if treatment in look]
 
@@ -121,8 +121,8 @@ def blockers(
     if patterns := instrument["belief"].constant:
         yield Reason(ReasonKind.PATTERNS, f"The judge {patterns}, {HARDLY}")
     if instrument["bias"] and (differential := instrument["bias"]["together"].get(name)):
-        signed = differential.signed
-        if signed.low is not None and signed.high is not None and not signed.low <= 0 <= signed.high:
+        bias = differential.signed
+        if bias.low is not None and bias.high is not None and not bias.low <= 0 <= bias.high:
             yield Reason(ReasonKind.BIASED_JUDGES, differential.sentence)
 
 
@@ -137,12 +137,12 @@ def model_of(tables: Tables) -> str:
     """The model and the agent, such as "glm-5 in claude-code 2.1.329"; empty when unknown."""
     outcomes = [record.outcome for record in tables.valid]
     models = sorted({model for outcome in outcomes for model in outcome.models or ()})
-    mapped = [pair.rpartition("=")[2] for pair in tables.plan["model_mapping"].split(",")]
-    models = [model for model in models or dict.fromkeys(mapped) if model not in ("", "none")]
+    targets = [pair.rpartition("=")[2] for pair in tables.plan["model_mapping"].split(",")]
+    models = [model for model in models or dict.fromkeys(targets) if model not in ("", "none")]
     versions = sorted({outcome.agent_version for outcome in outcomes if outcome.agent_version})
     kind = tables.plan["agent"]["kind"]
-    named = [kind, ", ".join(versions), "(stock)" * is_stock(tables.plan["agent"])]
-    program = "" if kind == "none" else " ".join(filter(None, named))
+    parts = [kind, ", ".join(versions), "(stock)" * is_stock(tables.plan["agent"])]
+    program = "" if kind == "none" else " ".join(filter(None, parts))
     return " in ".join(filter(None, [", ".join(models), program]))
 
 
@@ -166,7 +166,7 @@ def look_at(
 ) -> dict[str, tuple[Draw, LookResult]]:
     """Every comparison at this look, with the error that the account leaves it. When all of them stop before the last
     wave, those for which no more verdict is likely spend what the plan had left: this is their last look."""
-    asked = {
+    inputs = {
         name: Asked(
             compared.seen_pairs(comparison), {**DEFAULTS, **comparison.plan["gate"]}, compared.fraction(comparison)
         )
@@ -174,24 +174,24 @@ def look_at(
     }  # fmt: skip
 
     def holds(name: str, draw: Draw) -> bool:
-        return excludes_zero(overall[name], better(draw.boundary, savings[name]), asked[name].gate)
+        return excludes_zero(overall[name], better(draw.boundary, savings[name]), inputs[name].gate)
 
     def looked() -> dict[str, tuple[Draw, LookResult]]:
-        drawn = draw_all(ledger, asked, holds)
-        found = {}
-        for name, draw in drawn.items():
+        draws = draw_all(ledger, inputs, holds)
+        results = {}
+        for name, draw in draws.items():
             plan = comparisons[name].plan
             look = plan.get("look", _ONLY)
             result = look_result(overall[name], look["taken"], look["of"], plan["gate"], draw.boundary, savings[name])
-            found[name] = (draw, result)
-        return found
+            results[name] = (draw, result)
+        return results
 
     first = looked()
     shares = [comparison.plan.get("look", _ONLY)["share"] for comparison in comparisons.values()]
-    if any(look.open for _, look in first.values()) or [each.fraction for each in asked.values()] != shares:
+    if any(look.open for _, look in first.values()) or [entry.fraction for entry in inputs.values()] != shares:
         return first
     futile = {name for name, (_, look) in first.items() if (look.conditional_power or 1) < FUTILE}
-    asked |= {name: asked[name]._replace(fraction=1.0) for name in futile}
+    inputs |= {name: inputs[name]._replace(fraction=1.0) for name in futile}
     return looked() if futile else first
 
 
@@ -217,9 +217,9 @@ def limits_changed(folder: Path, gate: GateSettings) -> list[Reason]:
 
 def voided_runs(folder: Path) -> set[str]:
     """The hashes of discarded runs, except those that a person discarded."""
-    filed = (rounds(attempts) for _, attempts in all_entries(folder))
-    voided = (entry for found in filed for entry, discard in found if discard.reason != DiscardReason.BY_HAND)
-    records = (from_json(entry.record.read_text(encoding="utf-8")) for entry in voided if RECORD in entry.files)
+    histories = (rounds(attempts) for _, attempts in all_entries(folder))
+    entries = (entry for history in histories for entry, discard in history if discard.reason != DiscardReason.BY_HAND)
+    records = (from_json(entry.record.read_text(encoding="utf-8")) for entry in entries if RECORD in entry.files)
     return {identity(record.attempt.started_at, record.answer_sha256) for record in records}
 
 
@@ -243,48 +243,48 @@ class Gatekeeper(NamedTuple):
         self,
         name: str,
         comparison: Comparison,
-        found: Compared,
-        corrected: Estimate | None,
+        estimates: Compared,
+        by_people: Estimate | None,
         draw: Draw,
         look: LookResult,
         saving: Saving | None,
     ) -> Compared:
         """The estimates of a comparison with the verdict and with what this look allows."""
-        overall, plan = found["score"]["overall"], comparison.plan
+        overall, plan = estimates["score"]["overall"], comparison.plan
         belief = self.instrument["belief"] if self.instrument else None
         before = shown_before(self.ledger, name, draw.seen, self.voided)
-        shown = as_looked_at(overall, look, plan["gate"]["power"])
-        counting = as_looked_at(corrected, look, plan["gate"]["power"]) if corrected else None
+        result = as_looked_at(overall, look, plan["gate"]["power"])
+        counting = as_looked_at(by_people, look, plan["gate"]["power"]) if by_people else None
         starts = {side: starts_of(self.folder, runs) for side, runs in runs_of(comparison).items()}
-        crashed = {run for own in starts.values() for run in own.crashed}
-        interrupted = {run for own in starts.values() for run in own.interrupted}
+        crashes = {run for own in starts.values() for run in own.crashed}
+        interruptions = {run for own in starts.values() for run in own.interrupted}
         gate: GateSettings = {**DEFAULTS, **plan["gate"]}
-        deciding = corrected or overall
+        deciding = by_people or overall
         verdict = decide(
             deciding, gate, look,
             [*self.distrusted, *blockers(comparison, name, self.instrument, self.proven), *self.moved],
-            [*readings(comparison, crashed, belief.doubts if belief else (), draw.seen, before, interrupted)],
+            [*readings(comparison, crashes, belief.doubts if belief else (), draw.seen, before, interruptions)],
             saving,
         )  # fmt: skip
         look = stopped(look, verdict.verdict)
-        judged = belief and not corrected and any(map(belief.decided.get, JUDGED))
-        assumed = [ASSUMPTION] if judged and verdict.verdict != "INCONCLUSIVE" else []
-        told = Told(
+        by_judge = belief and not by_people and any(map(belief.decided.get, JUDGED))
+        assumptions = [ASSUMPTION] if by_judge and verdict.verdict != "INCONCLUSIVE" else []
+        facts = Told(
             {**gate, "alpha": left_after(draw) or gate["alpha"]}, look, plan["trials"], model_of(self.tables),
             None if comparison.baseline == plan["baseline"] else Sides(*comparison.conditions),
             number_of(draw, self.ledger), draw.among,
-            found["variance"]["differences"].sigma, starts,
-            [*assumed, *([belief.caveat] if belief and belief.caveat else [])],
+            estimates["variance"]["differences"].sigma, starts,
+            [*assumptions, *([belief.caveat] if belief and belief.caveat else [])],
             saving, belief.constant if belief else "",
         )  # fmt: skip
         return {
-            **found,
-            "score": {**found["score"], "overall": shown},
+            **estimates,
+            "score": {**estimates["score"], "overall": result},
             "corrected": counting,
             "looks": [*earlier_looks(self.folder, self.tables.plan, name), look] if "look" in plan else [],
-            "look_number": told.number,
+            "look_number": facts.number,
             "level": level_of(look.boundary),
-            "gate": in_words(verdict, deciding, told),
+            "gate": in_words(verdict, deciding, facts),
         }
 
 
@@ -295,33 +295,33 @@ def write_estimates(folder: Path, tables: Tables | None = None) -> EstimatesFile
     tables = tables or read_tables(folder)
     place = RunFolder(folder).instrument
     instrument = read_typed(place, InstrumentFile) if place.exists() else None
-    ledger, distrusted = read_account(folder)
+    ledger, doubts = read_account(folder)
     proven = proof.status()
-    voided = voided_runs(folder) if ledger else set()
+    discards = voided_runs(folder) if ledger else set()
     aim: GateSettings = {**DEFAULTS, **tables.plan["gate"]}
-    keeper = Gatekeeper(folder, tables, instrument, proven, ledger, distrusted, voided, limits_changed(folder, aim))
+    keeper = Gatekeeper(folder, tables, instrument, proven, ledger, doubts, discards, limits_changed(folder, aim))
     against = {name: Comparison(tables, *sides) for name, sides in comparisons(tables.plan).items()}
-    found = {name: estimates_of(comparison) for name, comparison in against.items()}
-    for name, overall in with_holm(tables.plan, {name: each["overall"] for name, each in found.items()}).items():
-        found[name]["overall"] = found[name]["score"]["overall"] = overall
+    estimates = {name: estimates_of(comparison) for name, comparison in against.items()}
+    for name, overall in with_holm(tables.plan, {name: entry["overall"] for name, entry in estimates.items()}).items():
+        estimates[name]["overall"] = estimates[name]["score"]["overall"] = overall
     against = {name: against[name] for name in decided_comparisons(tables.plan)}
     others = uncounted(folder, tables.scores)
     savings = {name: saving_of(comparison, aim, others) for name, comparison in against.items()}
-    corrected = {name: corrected_by_people(instrument, name, aim, found[name]["overall"]) for name in against}
-    looked = look_at(against, {name: corrected[name] or found[name]["overall"] for name in against}, ledger, savings)
-    decided = {
-        name: keeper.decide(name, comparison, found[name], corrected[name], *looked[name], savings[name])
+    by_people = {name: corrected_by_people(instrument, name, aim, estimates[name]["overall"]) for name in against}
+    looks = look_at(against, {name: by_people[name] or estimates[name]["overall"] for name in against}, ledger, savings)
+    verdicts = {
+        name: keeper.decide(name, comparison, estimates[name], by_people[name], *looks[name], savings[name])
         for name, comparison in against.items()
     }
     data: EstimatesFile = {
         "alpha": tables.plan["gate"]["alpha"],
         "selftest": proven,
-        "comparisons": {**found, **decided},
+        "comparisons": {**estimates, **verdicts},
     }
-    if not distrusted:
-        gates = {name: each["gate"] for name, each in decided.items()}
+    if not doubts:
+        gates = {name: entry["gate"] for name, entry in verdicts.items()}
         note(folder, [
-            draw.model_copy(update={"verdict": gates[name].verdict}) for name, (draw, _) in looked.items()
+            draw.model_copy(update={"verdict": gates[name].verdict}) for name, (draw, _) in looks.items()
             if spends(gates[name].low, [reason.kind for reason in gates[name].reasons])
         ])  # fmt: skip
     write_json(RunFolder(folder).estimates, plain(data))

@@ -25,8 +25,8 @@ DEFAULTS: GateSettings = {
 
 def allows(verdict: Verdict, low: float, high: float, settings: GateSettings) -> bool:
     """True when an interval of the score allows a verdict. Those on effort need more: `claims`."""
-    allowed = {"GO": low > 0, "SAVES": low > -settings["margin"] / 100, "HARM": high < 0}
-    return allowed.get(verdict, high < settings["effect"] / 100)
+    rules = {"GO": low > 0, "SAVES": low > -settings["margin"] / 100, "HARM": high < 0}
+    return rules.get(verdict, high < settings["effect"] / 100)
 
 
 def claims(look: LookResult, settings: GateSettings, saving: Saving | None) -> list[Verdict]:
@@ -37,7 +37,7 @@ def claims(look: LookResult, settings: GateSettings, saving: Saving | None) -> l
         "SAVES": saving is not None and saving.is_cheaper(look.boundary),
         "COSTS": saving is not None and saving.is_dearer(look.boundary),
     }
-    return [each for each in get_args(Verdict)[:-1] if allows(each, low, high, settings) and more.get(each, True)]
+    return [name for name in get_args(Verdict)[:-1] if allows(name, low, high, settings) and more.get(name, True)]
 
 
 class Reading(NamedTuple):
@@ -102,7 +102,7 @@ def decide(
         against = objection(verdict, estimate, at, settings)
         if not allows(verdict, *(interval_at(estimate, at) or (low, high)), settings):
             against = ReasonKind.SHARED
-        undone_in = [each.kind for each in readings if not each.keeps(verdict, at, settings)]
+        undone_in = [reading.kind for reading in readings if not reading.keeps(verdict, at, settings)]
         doubts = [against] if against else list(dict.fromkeys(undone_in))
         blocking = [reason for reason in blockers if blocks(reason, verdict)]
         if not doubts and not blocking:

@@ -72,47 +72,47 @@ class Told(NamedTuple):
     """Accepted patterns that gave one verdict only, and how often."""
 
 
-def in_words(decided: GateVerdict, estimate: Estimate, told: Told) -> GateVerdict:
+def in_words(decision: GateVerdict, estimate: Estimate, facts: Told) -> GateVerdict:
     """The decision with its words."""
-    text, advice = sentence(decided, estimate, told), needs(decided, estimate, told)
-    return decided._replace(sentence=text, needs=advice, notes=notes(decided, estimate, told))
+    text, advice = sentence(decision, estimate, facts), needs(decision, estimate, facts)
+    return decision._replace(sentence=text, needs=advice, notes=notes(decision, estimate, facts))
 
 
-def sentence(decided: GateVerdict, estimate: Estimate, told: Told) -> str:
+def sentence(decision: GateVerdict, estimate: Estimate, facts: Told) -> str:
     """The verdict with the difference, its meaning, and the model and repositories for which it holds."""
-    sayings = [_saying(reason) for reason in decided.reasons]
-    if decided.low is None or decided.high is None:
-        return f"{decided.verdict}: {sayings[0]}"
-    meaning = sayings[0] if sayings else _meaning(decided.verdict, decided.low, decided.high, told)
-    if told.saving and decided.verdict in ("SAVES", "COSTS"):
-        meaning = f"{_effort(told.saving, estimate, decided.low, told, decided.verdict)}."
+    sayings = [_saying(reason) for reason in decision.reasons]
+    if decision.low is None or decision.high is None:
+        return f"{decision.verdict}: {sayings[0]}"
+    meaning = sayings[0] if sayings else _meaning(decision.verdict, decision.low, decision.high, facts)
+    if facts.saving and decision.verdict in ("SAVES", "COSTS"):
+        meaning = f"{_effort(facts.saving, estimate, decision.low, facts, decision.verdict)}."
     more = f" ({len(sayings) - 1} more below.)" if len(sayings) > 1 else ""
-    text = _difference(estimate, decided.low, decided.high, told)
-    return f"{decided.verdict}: {text} {meaning}{more} {_scope(estimate, told)}"
+    text = _difference(estimate, decision.low, decision.high, facts)
+    return f"{decision.verdict}: {text} {meaning}{more} {_scope(estimate, facts)}"
 
 
-def _difference(estimate: Estimate, low: float, high: float, told: Told) -> str:
-    tools = f"from {told.sides.baseline} to {told.sides.treatment}" if told.sides else "with its tools"
-    size = [with_noun(estimate.n, "task"), with_noun(told.trials, "trial")]
+def _difference(estimate: Estimate, low: float, high: float, facts: Told) -> str:
+    tools = f"from {facts.sides.baseline} to {facts.sides.treatment}" if facts.sides else "with its tools"
+    size = [with_noun(estimate.n, "task"), with_noun(facts.trials, "trial")]
     if estimate.pairs < estimate.planned:
         size.append(f"{estimate.pairs} of {with_noun(estimate.planned, 'pair')}")
-    if any(each.repeated for each in told.starts.values()):
-        size.append(f"repeated: {', '.join(f'{each.repeated} {name}' for name, each in told.starts.items())}")
+    if any(starts.repeated for starts in facts.starts.values()):
+        size.append(f"repeated: {', '.join(f'{starts.repeated} {name}' for name, starts in facts.starts.items())}")
     if estimate.people:
         size.append("corrected by people")
-    shown = f"{_percent(level_of(told.look.boundary))} interval {interval(low, high, '')}; {', '.join(size)}"
-    return f"{tools} the agent's score changes by {points(estimate.delta or 0)} ({shown})."
+    details = f"{_percent(level_of(facts.look.boundary))} interval {interval(low, high, '')}; {', '.join(size)}"
+    return f"{tools} the agent's score changes by {points(estimate.delta or 0)} ({details})."
 
 
 def _saying(reason: Reason) -> str:
     return SAYINGS[reason.kind].format(verdict=reason.undoes, tail="losses" if reason.undoes == "GO" else "gains")
 
 
-def _meaning(verdict: Verdict, low: float, high: float, told: Told) -> str:
-    worthwhile = f"{told.settings['effect']:g} points"
+def _meaning(verdict: Verdict, low: float, high: float, facts: Told) -> str:
+    worthwhile = f"{facts.settings['effect']:g} points"
     helps, harms = "The tools help", "The tools make the answers worse"
-    if told.sides:
-        new, old = told.sides
+    if facts.sides:
+        new, old = facts.sides
         helps, harms = f"{new} is better than {old}", f"{new} is worse than {old}"
     if verdict == "NO-GO":
         return f"{helps}, but by less than {worthwhile}." if low > 0 else f"Any gain is smaller than {worthwhile}."
@@ -123,50 +123,50 @@ def _meaning(verdict: Verdict, low: float, high: float, told: Told) -> str:
     return f"{helps if verdict == 'GO' else harms}."
 
 
-def _effort(saving: Saving, estimate: Estimate, low: float, told: Told, verdict: Verdict) -> str:
+def _effort(saving: Saving, estimate: Estimate, low: float, facts: Told, verdict: Verdict) -> str:
     """What a treatment needs; where it saves, how much worse answers may be, the bound reached."""
-    found = as_change(saving.change)
-    shown = f": {change(found.low)} to {change(found.high)}" if found.low is not None and found.high is not None else ""
-    worst = points(max(most_worse(estimate, low, told.look.boundary), 0.0)).removeprefix("+")
-    needed, by = change(found.delta or 0.0), ", as patterns tell" * bool(told.patterns and not estimate.people)
-    more = f"{needed[1:]} less" if needed.startswith("-") else f"{needed.lstrip('+')} more"
-    worse = f", answers at most {worst} worse{by}" * needed.startswith("-")
-    ends = {"COSTS": f", any gain below {told.settings['effect']:g} points", "GO": "", "HARM": ""}
-    return f"It needs {more} ({saving.label}{shown}){ends.get(verdict, worse)}"
+    share = as_change(saving.change)
+    span = f": {change(share.low)} to {change(share.high)}" if share.low is not None and share.high is not None else ""
+    worst = points(max(most_worse(estimate, low, facts.look.boundary), 0.0)).removeprefix("+")
+    need, by = change(share.delta or 0.0), ", as patterns tell" * bool(facts.patterns and not estimate.people)
+    more = f"{need[1:]} less" if need.startswith("-") else f"{need.lstrip('+')} more"
+    worse = f", answers at most {worst} worse{by}" * need.startswith("-")
+    ends = {"COSTS": f", any gain below {facts.settings['effect']:g} points", "GO": "", "HARM": ""}
+    return f"It needs {more} ({saving.label}{span}){ends.get(verdict, worse)}"
 
 
-def _scope(estimate: Estimate, told: Told) -> str:
+def _scope(estimate: Estimate, facts: Told) -> str:
     """The model and the repositories for which the sentence holds (protocol, section 8)."""
-    who = f"for {told.model} " if told.model else ""
+    who = f"for {facts.model} " if facts.model else ""
     where = "this repository" if estimate.clusters == 1 else f"these {with_noun(estimate.clusters, 'repository')}"
     return f"This holds {who}on {where}{' only' if estimate.scope else ''}."
 
 
-def notes(decided: GateVerdict, estimate: Estimate, told: Told) -> list[str]:
+def notes(decision: GateVerdict, estimate: Estimate, facts: Told) -> list[str]:
     """What else readers should know: reasons in detail, savings, the look, its level, the attempts."""
-    look = told.look
-    found = [
-        reason.detail or _saying(reason) for reason in decided.reasons if reason.detail or len(decided.reasons) > 1
+    look = facts.look
+    texts = [
+        reason.detail or _saying(reason) for reason in decision.reasons if reason.detail or len(decision.reasons) > 1
     ]
-    if told.saving and decided.low is not None and decided.verdict not in ("SAVES", "COSTS"):
-        found.append(f"{_effort(told.saving, estimate, decided.low, told, decided.verdict)}.")
-    if told.saving and len(told.saving.saved) > 1:
-        share = (1 - told.settings["least"] / 100) * math.exp(-(told.saving.saved[-1].delta or 0.0)) - 1
-        found.append(f"With attempts that failed the difference in {told.saving.label} is {change(share)}.")
-    if told.patterns and decided.verdict in ("SAVES", "COSTS"):
-        found.append(f"The judge {told.patterns}.")
+    if facts.saving and decision.low is not None and decision.verdict not in ("SAVES", "COSTS"):
+        texts.append(f"{_effort(facts.saving, estimate, decision.low, facts, decision.verdict)}.")
+    if facts.saving and len(facts.saving.saved) > 1:
+        share = (1 - facts.settings["least"] / 100) * math.exp(-(facts.saving.saved[-1].delta or 0.0)) - 1
+        texts.append(f"With attempts that failed the difference in {facts.saving.label} is {change(share)}.")
+    if facts.patterns and decision.verdict in ("SAVES", "COSTS"):
+        texts.append(f"The judge {facts.patterns}.")
     if look.looks > 1:
-        ended = "The runs go on after" if look.open else "The runs ended with"
-        found.append(f"{ended} look {look.look} of {look.looks}: {look.why}.")
-    if told.number > 1:
+        state = "The runs go on after" if look.open else "The runs ended with"
+        texts.append(f"{state} look {look.look} of {look.looks}: {look.why}.")
+    if facts.number > 1:
         level = _percent(level_of(look.boundary))
-        found.append(f"This is look {told.number} at this benchmark, at a level of {level}.")
-    if told.among > 1:
-        found.append(f"The level holds for {told.among} comparisons together (Holm).")
-    if any(each.repeated for each in told.starts.values()):
-        counts = (f"{name} {each.attempts} and {each.discards}" for name, each in told.starts.items())
-        found.append(f"Attempts and discards: {', '.join(counts)}.")
-    return list(dict.fromkeys([*found, *told.remarks]))
+        texts.append(f"This is look {facts.number} at this benchmark, at a level of {level}.")
+    if facts.among > 1:
+        texts.append(f"The level holds for {facts.among} comparisons together (Holm).")
+    if any(starts.repeated for starts in facts.starts.values()):
+        counts = (f"{name} {starts.attempts} and {starts.discards}" for name, starts in facts.starts.items())
+        texts.append(f"Attempts and discards: {', '.join(counts)}.")
+    return list(dict.fromkeys([*texts, *facts.remarks]))
 
 
 _OF_SIZE = {
@@ -175,33 +175,33 @@ _OF_SIZE = {
 }  # fmt: skip
 
 
-def needs(decided: GateVerdict, estimate: Estimate, told: Told) -> str:
+def needs(decision: GateVerdict, estimate: Estimate, facts: Told) -> str:
     """What would be needed for a decision; "" when there is one."""
-    kinds = {reason.kind for reason in decided.reasons}
-    is_cheaper = told.saving is not None and told.saving.is_cheaper(told.look.boundary)
-    if decided.verdict in ("NO-GO", "INCONCLUSIVE") and is_cheaper and kinds <= {*_OF_SIZE, ReasonKind.PATTERNS}:
-        return _what_saves(estimate, told)
-    if decided.verdict != "INCONCLUSIVE" or ReasonKind.OFFLINE in kinds:
+    kinds = {reason.kind for reason in decision.reasons}
+    is_cheaper = facts.saving is not None and facts.saving.is_cheaper(facts.look.boundary)
+    if decision.verdict in ("NO-GO", "INCONCLUSIVE") and is_cheaper and kinds <= {*_OF_SIZE, ReasonKind.PATTERNS}:
+        return _what_saves(estimate, facts)
+    if decision.verdict != "INCONCLUSIVE" or ReasonKind.OFFLINE in kinds:
         return ""
     if kinds - _OF_SIZE:
         return "Fix the cause first; more tasks will not help."
-    if told.look.open:
+    if facts.look.open:
         return "The next wave."
     if ReasonKind.HEAVY_TAIL in kinds:
         return "More tasks: 59, or 14 repositories where tasks share them, would show such differences."
-    return what_decides(estimate, told.settings, told.trials, told.trial_sd)
+    return what_decides(estimate, facts.settings, facts.trials, facts.trial_sd)
 
 
-def _what_saves(estimate: Estimate, told: Told) -> str:
+def _what_saves(estimate: Estimate, facts: Told) -> str:
     """How many more tasks would show that the answers of a treatment that saves are no worse."""
-    margin, delta = told.settings["margin"] / 100, min(estimate.delta or 0.0, 0.0)
+    margin, delta = facts.settings["margin"] / 100, min(estimate.delta or 0.0, 0.0)
     if delta <= -margin:
         return "The saving is shown, but the answers are worse by the margin of SAVES or more."
     sd = upper_sd((estimate.se or 0.0) * estimate.n**0.5, estimate.n)
-    chance = norm_sf(told.look.boundary)
-    more = tasks_for_no_worse(sd, margin, delta, told.settings["power"], chance) - estimate.n
+    chance = norm_sf(facts.look.boundary)
+    more = tasks_for_no_worse(sd, margin, delta, facts.settings["power"], chance) - estimate.n
     enough = f"About {with_noun(max(more, 1), 'more task')} would show that the answers are at most"
-    worse = f"{told.settings['margin']:g} points worse"
+    worse = f"{facts.settings['margin']:g} points worse"
     return f"The saving is shown. {enough} {worse}, if the true difference is the one found."
 
 

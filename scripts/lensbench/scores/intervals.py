@@ -126,9 +126,9 @@ def estimate(
     interval = _interval_of(d, groups, alpha) if varies else None
     if len(tasks) > 1 and not varies and limit < math.inf:
         interval = unseen(float(d.mean()), len(tasks), alpha / 2, limit)
-    shared = clusters < len(tasks)
-    limited = shared and effective(groups) < FEWEST_REPOSITORIES
-    units = np.bincount(groups, d).astype(float) if shared and not limited else d
+    has_groups = clusters < len(tasks)
+    is_local = has_groups and effective(groups) < FEWEST_REPOSITORIES
+    units = np.bincount(groups, d).astype(float) if has_groups and not is_local else d
     p, mid_p = sign_flip_p(units, seed)
     return Estimate(
         delta=float(d.mean()),
@@ -148,7 +148,7 @@ def estimate(
         ties=int((own == 0).sum()),
         losses=int((own < 0).sum()),
         mde=minimum_detectable(interval.se, interval.df, alpha, power) if interval and varies else None,
-        scope=SCOPE if limited else "",
+        scope=SCOPE if is_local else "",
         repositories=effective(groups),
         root=likelihood_root(units) if is_skewed(units) else None,
         floor=floor_of(d, limit, seed) if limit < math.inf else None,
@@ -164,9 +164,9 @@ def without_extremes(d: Floats, alpha: float) -> Floats:
     if not cut:
         return d
     middle, df = np.sort(d)[cut:-cut], len(d) - 1.0
-    moved = d.clip(middle[0], middle[-1])
+    values = d.clip(middle[0], middle[-1])
     wider = float(t_isf(alpha / 2, df - 2 * cut) / t_isf(alpha / 2, df)) * len(d) / len(middle)
-    whole: Floats = middle.mean() + (moved - moved.mean()) * wider
+    whole: Floats = middle.mean() + (values - values.mean()) * wider
     return whole
 
 
@@ -179,8 +179,8 @@ def effective(groups: Sequence[int]) -> float:
 
 def codes(names: Sequence[str | None]) -> list[int]:
     """A number from 0 for every name, in the order of first appearance: tasks without a repository share one."""
-    known = {name: code for code, name in enumerate(dict.fromkeys(names))}
-    return [known[name] for name in names]
+    code_of = {name: code for code, name in enumerate(dict.fromkeys(names))}
+    return [code_of[name] for name in names]
 
 
 CLUSTERED, WITHIN, PAIRED = "cluster-robust t", "within-repository t", "paired t"
@@ -191,8 +191,8 @@ def _interval_of(d: Floats, groups: Sequence[int], alpha: float) -> Interval:
     be a point; the paired interval is used instead."""
     if max(groups) + 1 == len(d):
         return paired_t(d, alpha)
-    shared = cluster_robust if effective(groups) >= FEWEST_REPOSITORIES else within_repositories
-    return shared(d, groups, alpha) or paired_t(d, alpha)
+    method = cluster_robust if effective(groups) >= FEWEST_REPOSITORIES else within_repositories
+    return method(d, groups, alpha) or paired_t(d, alpha)
 
 
 def paired_t(d: Floats, alpha: float) -> Interval:
@@ -280,18 +280,18 @@ def sign_flip_p(d: Floats, seed: int) -> tuple[float, float] | tuple[None, None]
 
     if len(d) < 2:
         return None, None
-    moved = d[d != 0]
-    if len(moved) < 2:
+    moves = d[d != 0]
+    if len(moves) < 2:
         return 1.0, 1.0
-    own = abs(float(moved.sum()))
-    if 2 ** len(moved) <= RESAMPLES:
-        flips = np.arange(2 ** len(moved))[:, None] >> np.arange(len(moved)) & 1
-        far, total = np.abs((2 * flips - 1) @ moved), 2 ** len(moved)
+    own = abs(float(moves.sum()))
+    if 2 ** len(moves) <= RESAMPLES:
+        flips = np.arange(2 ** len(moves))[:, None] >> np.arange(len(moves)) & 1
+        far, total = np.abs((2 * flips - 1) @ moves), 2 ** len(moves)
     else:
-        drawn = np.random.default_rng(seed).integers(0, 2, (RESAMPLES, len(moved)), dtype=np.int8)
-        far, total = np.append(np.abs((2.0 * drawn - 1) @ moved), own), RESAMPLES + 1
-    beyond, reached = ((far >= own * (1 + sign * NO_SPREAD)).sum() / total for sign in (1, -1))
-    return float(reached), float(beyond + reached) / 2
+        signs = np.random.default_rng(seed).integers(0, 2, (RESAMPLES, len(moves)), dtype=np.int8)
+        far, total = np.append(np.abs((2.0 * signs - 1) @ moves), own), RESAMPLES + 1
+    beyond, at_least = ((far >= own * (1 + sign * NO_SPREAD)).sum() / total for sign in (1, -1))
+    return float(at_least), float(beyond + at_least) / 2
 
 
 def is_skewed(values: Floats) -> bool:

@@ -87,15 +87,15 @@ class ControlCheck(TypedDict):
 def measure(comparison: Comparison, value: Value, tasks: Iterable[str] | None = None) -> Measure[Fraction]:
     """A quantity over the given tasks, by default all."""
     sides = comparison.sides(value)
-    chosen = [sides[task] for task in (sides if tasks is None else tasks)]
-    known = [[(a, b) for a, b in both if a is not None and b is not None] for both in chosen]
-    complete = [[sum(side, Fraction(0)) / len(both) for side in zip(*both, strict=True)] for both in known if both]
+    by_task = [sides[task] for task in (sides if tasks is None else tasks)]
+    pairs = [[(a, b) for a, b in both if a is not None and b is not None] for both in by_task]
+    complete = [[sum(side, Fraction(0)) / len(both) for side in zip(*both, strict=True)] for both in pairs if both]
     after, before = mean(a for a, _ in complete), mean(b for _, b in complete)
     delta = None if after is None or before is None else after - before
     total = sum((a for a, _ in complete), Fraction(0))
     return {
-        "treatment": mean(mean(a for a, _ in both) for both in chosen),
-        "baseline": mean(mean(b for _, b in both) for both in chosen),
+        "treatment": mean(mean(a for a, _ in both) for both in by_task),
+        "baseline": mean(mean(b for _, b in both) for both in by_task),
         "paired_treatment": after,
         "paired_baseline": before,
         "delta": delta,
@@ -130,8 +130,8 @@ def categories(comparison: Comparison) -> dict[str, CategoryResults[Fraction]]:
 
 def adoption(cells: Iterable[object]) -> Count:
     """In how many runs a fact of adoption is true, and in how many it is known, from its column of pairs.csv."""
-    known = [cell == "yes" for cell in cells if cell]
-    return {"runs": sum(known), "of": len(known)}
+    facts = [cell == "yes" for cell in cells if cell]
+    return {"runs": sum(facts), "of": len(facts)}
 
 
 def too_few_calls(tables: Tables, treatment: str) -> str:
@@ -141,13 +141,13 @@ def too_few_calls(tables: Tables, treatment: str) -> str:
     if not (tables.plan["imported"] or tables.plan["conditions"][treatment]["servers"]):
         return ""
     rows = [row for row in tables.pairs if row["treatment"] == treatment and row["delta"]]
-    used = [row["called"] or row["adopted"] for row in rows]
-    called, unknown = used.count("yes"), used.count("")
-    if not rows or called + unknown >= FEWEST * len(rows):
+    uses = [row["called"] or row["adopted"] for row in rows]
+    count, unknown = uses.count("yes"), uses.count("")
+    if not rows or count + unknown >= FEWEST * len(rows):
         return ""
-    which = f"Only {called}" if called else "None"
-    hidden = f" ({unknown} not known)" if unknown else ""
-    return f"{which} of {len(rows)} runs of {treatment} called its tools{hidden}: too few to show what they do."
+    which = f"Only {count}" if count else "None"
+    note = f" ({unknown} not known)" if unknown else ""
+    return f"{which} of {len(rows)} runs of {treatment} called its tools{note}: too few to show what they do."
 
 
 def adoption_table(pairs: Sequence[PairRow]) -> dict[str, Count]:
@@ -155,11 +155,11 @@ def adoption_table(pairs: Sequence[PairRow]) -> dict[str, Count]:
     facts = ["offered", "called", "called_without_error", "adopted", "diverged", "misdirected"]
     rows: Sequence[Mapping[str, object]] = pairs
     tools = [column for column in (rows[0] if rows else ()) if column.startswith("adopted_")]
-    failed = [row["called_without_error"] == "no" for row in pairs if row["called"] == "yes"]
+    failures = [row["called_without_error"] == "no" for row in pairs if row["called"] == "yes"]
     table = {column: adoption(row[column] for row in rows) for column in [*facts, *tools]}
     return {
         **table,
-        "all_calls_failed": {"runs": sum(failed), "of": len(failed)},
+        "all_calls_failed": {"runs": sum(failures), "of": len(failures)},
         "misdirected_adopters": adoption(row["misdirected"] for row in pairs if row["adopted"] == "yes"),
     }
 
@@ -170,11 +170,11 @@ def tools_by_run(tables: Tables, pairs: Sequence[PairRow], tools: Sequence[str])
     for pair in pairs:
         outcome = tables.records[run].outcome if (run := run_of_pair(pair)) in tables.records else None
         calls = outcome.calls if outcome and tables.scores[run]["status"] in COUNTING else None
-        reported = {tool: str(pair.get(f"adopted_{short_name(tool)}", "")) or None for tool in tools}
-        seen = {tool: sum(call.count for call in calls or () if call.name == tool) for tool in tools}
-        rows.append({"task": run.task, "trial": run.trial, "tools": reported if calls is None else seen})
-    used = [tool for tool in tools if any(row["tools"][tool] not in (None, 0, "no") for row in rows)]
-    return [{**row, "tools": {short_name(tool): row["tools"][tool] for tool in used}} for row in rows] if used else []
+        report = {tool: str(pair.get(f"adopted_{short_name(tool)}", "")) or None for tool in tools}
+        counts = {tool: sum(call.count for call in calls or () if call.name == tool) for tool in tools}
+        rows.append({"task": run.task, "trial": run.trial, "tools": report if calls is None else counts})
+    names = [tool for tool in tools if any(row["tools"][tool] not in (None, 0, "no") for row in rows)]
+    return [{**row, "tools": {short_name(tool): row["tools"][tool] for tool in names}} for row in rows] if names else []
 
 
 def discard_counts(validity: Iterable[ValidityRow]) -> dict[str, Counter[str]]:
@@ -188,18 +188,18 @@ def discard_counts(validity: Iterable[ValidityRow]) -> dict[str, Counter[str]]:
 
 def disagreements(tables: Tables) -> dict[str, Count]:
     """In how many runs the report differs from the transcript, of those with both values."""
-    compared = {
+    sources = {
         "tool calls": (tables.reported_calls, tables.observed_calls),
         "files read": (tables.reported_files, tables.observed_files),
     }
-    found: dict[str, Count] = {}
-    for name, (reported, observed) in compared.items():
-        values = ((reported(run), observed(run)) for run in tables.scores)
-        both = [(said, seen) for said, seen in values if said is not None and seen is not None]
-        found[name] = {"runs": sum(a != b for a, b in both), "of": len(both)}
-    adopted = [(row["adopted"], row["called"]) for row in tables.pairs if row["adopted"] and row["called"]]
-    found["adoption"] = {"runs": sum(a != b for a, b in adopted), "of": len(adopted)}
-    return found
+    table: dict[str, Count] = {}
+    for name, (claim_of, count_of) in sources.items():
+        values = ((claim_of(run), count_of(run)) for run in tables.scores)
+        both = [(claim, count) for claim, count in values if claim is not None and count is not None]
+        table[name] = {"runs": sum(a != b for a, b in both), "of": len(both)}
+    adoptions = [(row["adopted"], row["called"]) for row in tables.pairs if row["adopted"] and row["called"]]
+    table["adoption"] = {"runs": sum(a != b for a, b in adoptions), "of": len(adoptions)}
+    return table
 
 
 def controls(tables: Tables) -> list[ControlCheck]:
@@ -218,8 +218,8 @@ def controls(tables: Tables) -> list[ControlCheck]:
         return None if tools is None else not tools_of(denied(record), tools)
 
     def connected(record: Record) -> bool | None:
-        known = record.outcome.servers
-        return None if known is None else all(known.get(name) == "connected" for name in servers[record.condition])
+        states = record.outcome.servers
+        return None if states is None else all(states.get(name) == "connected" for name in servers[record.condition])
 
     def offered(record: Record) -> bool | None:
         tools = record.outcome.tools_offered
@@ -228,33 +228,33 @@ def controls(tables: Tables) -> list[ControlCheck]:
     def same_model(record: Record) -> bool | None:
         return None if record.outcome.models is None else len(set(record.outcome.models)) == 1
 
-    made = [record for record in tables.valid if record.source == "run"]
-    with_servers = [record for record in made if servers[record.condition]]
-    without = [record for record in made if denied(record)]
-    planned = tables.plan["tasks"]
+    runs = [record for record in tables.valid if record.source == "run"]
+    with_servers = [record for record in runs if servers[record.condition]]
+    without = [record for record in runs if denied(record)]
+    tasks = tables.plan["tasks"]
     checks: list[tuple[str, list[Record], Callable[[Record], bool | None]]] = [
-        ("the prompt is the planned one, byte for byte", made,
-         lambda record: record.prompt_sha256 == planned[record.task]["prompt_sha256"]),
-        ("nothing else differs than what the conditions state: the agent's settings, servers and files", made,
+        ("the prompt is the planned one, byte for byte", runs,
+         lambda record: record.prompt_sha256 == tasks[record.task]["prompt_sha256"]),
+        ("nothing else differs than what the conditions state: the agent's settings, servers and files", runs,
          lambda record: record.settings_sha256 == tables.plan["settings_sha256"]),
-        ("the workspace is unchanged after the run", made, lambda record: record.tree_before == record.tree_after),
-        ("one model answered throughout", made, same_model),
+        ("the workspace is unchanged after the run", runs, lambda record: record.tree_before == record.tree_after),
+        ("one model answered throughout", runs, same_model),
         ("no tool of another condition was offered", without, unoffered),
         ("the condition's MCP servers were connected", with_servers, connected),
         ("the condition's tools were offered", with_servers, offered),
-        ("the agent ran in a sandbox", made, lambda record: record.sandbox != "none" if record.sandbox else None),
-        ("the agent reached only its model, its servers and sandbox_hosts (a network of its own)", made,
+        ("the agent ran in a sandbox", runs, lambda record: record.sandbox != "none" if record.sandbox else None),
+        ("the agent reached only its model, its servers and sandbox_hosts (a network of its own)", runs,
          lambda record: record.network == "own" if record.network else None),
         ("no call went to another condition's server by its address (looked for in transcripts, where the network is "
          "shared)", [record for record in without if record.network != "own"],
          lambda record: None if record.direct_calls is None else record.direct_calls == 0),
-        ("the first attempt gave the answer", made, lambda record: record.attempt.number == 1),
+        ("the first attempt gave the answer", runs, lambda record: record.attempt.number == 1),
     ]  # fmt: skip
-    found: list[ControlCheck] = []
+    rows: list[ControlCheck] = []
     for name, records, holds in checks:
-        known = [value for value in map(holds, records) if value is not None]
-        found.append({"check": name, "runs": sum(known), "of": len(known), "unseen": len(records) - len(known)})
-    return found
+        values = [value for value in map(holds, records) if value is not None]
+        rows.append({"check": name, "runs": sum(values), "of": len(values), "unseen": len(records) - len(values)})
+    return rows
 
 
 def start_skews(tables: Tables) -> list[Fraction]:

@@ -109,8 +109,8 @@ def hides_a_tail(verdict: Verdict, estimate: Estimate, settings: GateSettings) -
         return False
     sign = 1 if verdict in ("GO", "SAVES") else -1
     worthwhile = settings["effect"] / 100
-    denied = {"SAVES": -settings.get("margin", 0) / 100, "NO-GO": worthwhile, "COSTS": worthwhile}.get(verdict, 0.0)
-    distance = sign * (estimate.delta - denied)
+    bound = {"SAVES": -settings.get("margin", 0) / 100, "NO-GO": worthwhile, "COSTS": worthwhile}.get(verdict, 0.0)
+    distance = sign * (estimate.delta - bound)
     return any(
         none * t_sf((distance - gain) / estimate.se, estimate.df) > CHANCE
         for none, gain in _unseen_tails(estimate, of_tasks=verdict != "SAVES")

@@ -32,21 +32,21 @@ def published_pairs(folder: Path, tables: Tables) -> list[PublishedPair]:
     """The published scores of an imported run; empty when there are none."""
     if not RunFolder(folder).published.exists():
         return []
-    given = {
+    scores = {
         (row["task"], row["condition"]): exact(row["score"])
         for row in read_table(RunFolder(folder).published, PublishedRow)
     }
     baseline = tables.plan["baseline"]
-    return [_pair(row, given, baseline) for row in tables.pairs]
+    return [_pair(row, scores, baseline) for row in tables.pairs]
 
 
-def _pair(row: PairRow, given: Mapping[tuple[str, str], Fraction | None], baseline: str) -> PublishedPair:
-    with_it, without = given.get((row["task"], row["treatment"])), given.get((row["task"], baseline))
+def _pair(row: PairRow, scores: Mapping[tuple[str, str], Fraction | None], baseline: str) -> PublishedPair:
+    with_it, without = scores.get((row["task"], row["treatment"])), scores.get((row["task"], baseline))
     delta = None if with_it is None or without is None else with_it - without
-    known = delta is not None and bool(row["diverged"])
-    misdirected = ("yes" if row["diverged"] == "yes" and delta is not None and delta < 0 else "no") if known else ""
+    has_both = delta is not None and bool(row["diverged"])
+    misleads = ("yes" if row["diverged"] == "yes" and delta is not None and delta < 0 else "no") if has_both else ""
     ours = exact(row["treatment_score"]), exact(row["baseline_score"])
-    return PublishedPair(row["task"], row["treatment"], (with_it, without), ours, delta, misdirected)
+    return PublishedPair(row["task"], row["treatment"], (with_it, without), ours, delta, misleads)
 
 
 def mean_delta(pairs: Sequence[PublishedPair], treatment: str) -> Fraction | None:

@@ -44,25 +44,25 @@ def with_lost_runs(
     """
     score, runs = comparison.tables.score, runs_of(comparison)
     again = {*crashed, *interrupted}
-    lost = {name: {run for run in own if score(run) is None or run in again} for name, own in runs.items()}
-    total, planned = sum(map(len, lost.values())), len(runs[comparison.treatment])
-    differ = {name for name, own in lost.items() if own and chance_of(len(own), total, planned) <= DIFFER}
-    crashes = {name: own.intersection(crashed) for name, own in lost.items()}
+    losses = {name: {run for run in own if score(run) is None or run in again} for name, own in runs.items()}
+    total, size = sum(map(len, losses.values())), len(runs[comparison.treatment])
+    differ = {name for name, own in losses.items() if own and chance_of(len(own), total, size) <= DIFFER}
+    crashes = {name: own.intersection(crashed) for name, own in losses.items()}
     fewest = min(map(len, crashes.values()))
     zero = {run for own in crashes.values() for run in own if len(own) > fewest}
-    if not differ and not zero and all(score(run) is not None for own in lost.values() for run in own):
+    if not differ and not zero and all(score(run) is not None for own in losses.values() for run in own):
         return None
 
     def value(run: RunId, at_best: bool) -> Fraction | None:
-        if run.condition in differ and run in lost[run.condition]:
+        if run.condition in differ and run in losses[run.condition]:
             return Fraction(at_best)
         return Fraction(0) if run in zero and not at_best else score(run)
 
     def at(best: bool) -> Estimate:
         pairs = [(run.task, value(run, best), value(base, not best)) for run, base in zip(*runs.values(), strict=True)]
-        known = sorted(one - other for _, one, other in pairs if one is not None and other is not None)
-        quarter = (len(known) - 1) // 4
-        missing = known[-1 - quarter if best else quarter] if known else Fraction(2 * best - 1)
+        deltas = sorted(one - other for _, one, other in pairs if one is not None and other is not None)
+        quarter = (len(deltas) - 1) // 4
+        missing = deltas[-1 - quarter if best else quarter] if deltas else Fraction(2 * best - 1)
         values: dict[str, list[Fraction]] = {}
         for task, one, other in pairs:
             values.setdefault(task, []).append(missing if one is None or other is None else one - other)
@@ -71,44 +71,44 @@ def with_lost_runs(
     return at(False), at(True)
 
 
-def chance_of(lost: int, total: int, planned: int) -> float:
-    """The probability that a condition has at least `lost` of the `total` lost runs, with `planned` runs in each of
+def chance_of(count: int, total: int, size: int) -> float:
+    """The probability that a condition has at least `count` of the `total` lost runs, with `size` runs in each of
     both: Fisher's exact test, one-sided."""
-    ways = sum(comb(planned, k) * comb(planned, total - k) for k in range(lost, min(planned, total) + 1))
-    return ways / comb(2 * planned, total)
+    ways = sum(comb(size, k) * comb(size, total - k) for k in range(count, min(size, total) + 1))
+    return ways / comb(2 * size, total)
 
 
 def readings(
     comparison: Comparison,
-    crashed: Collection[RunId],
+    crashes: Collection[RunId],
     doubts: Sequence[Doubt],
     now: Mapping[str, SeenPair],
-    shown: Sequence[Mapping[str, SeenPair]],
-    interrupted: Collection[RunId] = (),
+    looks: Sequence[Mapping[str, SeenPair]],
+    interruptions: Collection[RunId] = (),
 ) -> Iterator[Reading]:
     """The readings that the data call for: lost runs; verdicts of judges that nobody has validated, in both ways in
     which they can be doubted; and the pairs `now` with what earlier looks showed of them."""
-    if ends := with_lost_runs(comparison, crashed, interrupted):
+    if ends := with_lost_runs(comparison, crashes, interruptions):
         yield Reading(ReasonKind.LOST_RUNS, *ends)
-    judged: tuple[Literal["alone", "any"], ...] = ("alone", "any") if doubts else ()
-    for which in judged:
+    modes: tuple[Literal["alone", "any"], ...] = ("alone", "any") if doubts else ()
+    for which in modes:
         worst, best = (_doubted(comparison, doubts, which, good) for good in (0, 1))
-        low, high = (with_lost_runs(each, crashed, interrupted) for each in (worst, best))
+        low, high = (with_lost_runs(side, crashes, interruptions) for side in (worst, best))
         yield Reading(ReasonKind.DOUBTED, low[0] if low else overall(worst), high[1] if high else overall(best))
-    for pairs in shown:
+    for pairs in looks:
         estimate = as_shown(comparison, now, pairs)
         yield Reading(ReasonKind.SHOWN_BEFORE, estimate, estimate)
 
 
 def _doubted(
-    comparison: Comparison, doubts: Sequence[Doubt], judged: Literal["alone", "any"], treatment: int
+    comparison: Comparison, doubts: Sequence[Doubt], which: Literal["alone", "any"], treatment: int
 ) -> Comparison:
     """The comparison with the verdicts of untrusted judges at their worst (0) or best (1) for the treatment: those on
     which no trusted judge decides `alone`, or all."""
     scores = dict(comparison.tables.scores)
     for doubt in doubts:
         if (run := doubt.run) in scores and (row := scores[run])["score"]:
-            ends = doubt.alone if judged == "alone" else doubt.any
+            ends = doubt.alone if which == "alone" else doubt.any
             points = ends[treatment if run.condition == comparison.treatment else 1 - treatment]
             scores[run] = {**row, "score": decimal(score_of([points], int(row["criteria"]))) or ""}
     return replace(comparison, tables=comparison.tables._replace(scores=scores))

@@ -31,9 +31,9 @@ def judge_present(folder: Path, judge: Callable[[str], object] | None = None) ->
     """
     judge = judge or partial(judge_all, folder, ask=False)
     read_runs(folder)
-    for configured in read_plan(folder)["judges"]:
-        if configured["name"] != HUMAN:
-            judge(configured["name"])
+    for entry in read_plan(folder)["judges"]:
+        if entry["name"] != HUMAN:
+            judge(entry["name"])
     for name in human_judges(folder):
         judge_all(folder, name)
     decide_all(folder)

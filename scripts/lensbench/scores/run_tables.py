@@ -77,8 +77,8 @@ class Tables(NamedTuple):
 
     def known_calls(self, run: RunId) -> Fraction | None:
         """Tool calls in the transcript; those that the agent reports where there is none."""
-        observed = self.observed_calls(run)
-        return self.reported_calls(run) if observed is None else observed
+        count = self.observed_calls(run)
+        return self.reported_calls(run) if count is None else count
 
     def observed_files(self, run: RunId) -> Fraction | None:
         """Files read in the transcript."""
@@ -97,8 +97,8 @@ class Tables(NamedTuple):
     def first_cached(self, run: RunId) -> Fraction | None:
         """The share of the first request that the service's cache held before."""
         first = self.records[run].outcome.tokens_first if self._counts(run) else None
-        sent = sum(first.get(kind, 0) for kind in ("input", "cache_read", "cache_write")) if first else 0
-        return Fraction(first.get("cache_read", 0), sent) if first and sent else None
+        total = sum(first.get(kind, 0) for kind in ("input", "cache_read", "cache_write")) if first else 0
+        return Fraction(first.get("cache_read", 0), total) if first and total else None
 
     def of_subagents(self, run: RunId) -> Mapping[str, int] | None:
         """Tokens of sub-agents; None when unknown."""

@@ -56,7 +56,7 @@ class Saving(NamedTuple):
 
     def is_cheaper(self, boundary: float) -> bool:
         """True when the saving is shown at its part of the look's error."""
-        return self.total < 1 and all(is_positive(each, cheaper(boundary)) for each in self.saved)
+        return self.total < 1 and all(is_positive(surplus, cheaper(boundary)) for surplus in self.saved)
 
     def is_dearer(self, boundary: float) -> bool:
         """True when the treatment needs more, by more than `least`."""
@@ -75,16 +75,16 @@ def better(boundary: float, saving: Saving | None) -> float:
     return norm_isf((1 - PART) * norm_sf(boundary))
 
 
-def is_positive(found: Estimate, boundary: float) -> bool:
+def is_positive(mean: Estimate, boundary: float) -> bool:
     """True when a mean is shown to be above 0: by its interval, and where values are skewed by the empirical likelihood
     too. Equal values have no interval; the sign test decides."""
     chance = norm_sf(boundary)
-    if found.sd == 0:
-        return (found.delta or 0.0) > 0 and 0.5**found.n <= chance
-    interval = interval_at(found, boundary, math.inf)
+    if mean.sd == 0:
+        return (mean.delta or 0.0) > 0 and 0.5**mean.n <= chance
+    interval = interval_at(mean, boundary, math.inf)
     if interval is None or interval[0] <= 0:
         return False
-    return found.root is None or found.root >= t_isf(chance, found.df or math.inf)
+    return mean.root is None or mean.root >= t_isf(chance, mean.df or math.inf)
 
 
 def saving_of(
@@ -96,10 +96,8 @@ def saving_of(
     as much as the run that counts for the treatment, and nothing for the baseline.
     """
     tables, prices = comparison.tables, comparison.plan.get("prices", {})
-    counted = [record.run for record in tables.valid if record.condition in comparison.conditions]
-    name = next(
-        (name for name in quantities_of(settings) if all(QUANTITIES[name].of(tables, run) for run in counted)), ""
-    )
+    runs = [record.run for record in tables.valid if record.condition in comparison.conditions]
+    name = next((name for name in quantities_of(settings) if all(QUANTITIES[name].of(tables, run) for run in runs)), "")
     value: Value = partial(QUANTITIES[name].of, tables) if name else lambda _: None
     pairs = comparison.pairs(value)
     if not any(pairs.values()):
@@ -110,24 +108,24 @@ def saving_of(
         if own is None:
             return None
         unknown = own if run.condition == comparison.treatment else Fraction(0)
-        made = (record and replace(record, outcome=priced(record.outcome, prices)) for record in others.get(run, ()))
-        used = (QUANTITIES[name].of(tables._replace(records={run: each}), run) if each else None for each in made)
-        return own + sum((unknown if each is None else each for each in used), Fraction(0))
+        tries = (record and replace(record, outcome=priced(record.outcome, prices)) for record in others.get(run, ()))
+        costs = (QUANTITIES[name].of(tables._replace(records={run: one}), run) if one else None for one in tries)
+        return own + sum((unknown if cost is None else cost for cost in costs), Fraction(0))
 
     def beyond(value: Value, sign: int) -> Estimate:
         ratios = log_ratios(comparison.pairs(value))
         share = math.log1p(-sign * settings["least"] / 100)
-        return comparison.over({task: [sign * (share - each) for each in own] for task, own in ratios.items()}, ratios)
+        return comparison.over({task: [sign * (share - log) for log in own] for task, own in ratios.items()}, ratios)
 
-    treated, base = zip(*(pair for both in pairs.values() for pair in both), strict=True)
-    repeated = any(others.get(run) for run in counted)
-    is_guess = name == "cost_usd" and any(tables.records[run].outcome.cost_is_guess for run in counted)
+    treatment, base = zip(*(pair for both in pairs.values() for pair in both), strict=True)
+    has_others = any(others.get(run) for run in runs)
+    is_guess = name == "cost_usd" and any(tables.records[run].outcome.cost_is_guess for run in runs)
     return Saving(
         f"{'estimated ' * is_guess}{name.partition('_')[0]}",
         comparison.over(log_ratios(pairs), comparison.plan["order"]),
-        [beyond(each, 1) for each in ([value, with_others] if repeated else [value])],
+        [beyond(quantity, 1) for quantity in ([value, with_others] if has_others else [value])],
         beyond(value, -1),
-        float(sum(treated) / sum(base)),
+        float(sum(treatment) / sum(base)),
     )
 
 

@@ -28,15 +28,15 @@ def score_run(
     validity: ValidityRow, decisions: Sequence[DecisionRow], criteria: int, duration_s: Fraction | None
 ) -> ScoreRow:
     """The row of a run. The score is missing when the run does not count, or a criterion is unjudged."""
-    judged = [value for row in decisions if (value := exact(row["points"])) is not None]
+    values = [value for row in decisions if (value := exact(row["points"])) is not None]
     status = validity["status"]
     if status == RunStatus.VALID:
-        status = RunStatus.SCORED if len(judged) == criteria else RunStatus.UNJUDGED
-    points = decimal(sum(judged, Fraction(0))) or "" if judged else ""
-    score = score_of(judged, criteria) if status == RunStatus.SCORED else None
+        status = RunStatus.SCORED if len(values) == criteria else RunStatus.UNJUDGED
+    points = decimal(sum(values, Fraction(0))) or "" if values else ""
+    score = score_of(values, criteria) if status == RunStatus.SCORED else None
     return {
         "task": validity["task"], "condition": validity["condition"], "trial": validity["trial"],
-        "criteria": str(criteria), "judged": str(len(judged)), "points": points,
+        "criteria": str(criteria), "judged": str(len(values)), "points": points,
         "score": decimal(score) or "", "complete": yes_no(None if score is None else score >= COMPLETE),
         "duration_s": decimal(duration_s, 3) or "", "status": status,
     }  # fmt: skip
@@ -44,8 +44,8 @@ def score_run(
 
 def clean_duration(record: Record) -> Fraction | None:
     """Seconds of the attempt that gave the answer; None when the agent repeated requests, which prolongs it."""
-    polluted = bool(record.outcome.api_retries) or record.attempt.duration_s is None
-    return None if polluted else Fraction(str(record.attempt.duration_s))
+    is_unclear = bool(record.outcome.api_retries) or record.attempt.duration_s is None
+    return None if is_unclear else Fraction(str(record.attempt.duration_s))
 
 
 def short_name(tool: str) -> str:
@@ -94,48 +94,48 @@ def compare(treatment: RunFacts, baseline: RunFacts, tools: Sequence[str]) -> di
 
 def _adoption(side: RunFacts, tools: Sequence[str]) -> dict[str, Cell]:
     row: dict[str, Cell] = {"adopted": None, "offered": None, "called": None, "called_without_error": None}
-    reported = side.reported
-    shown = side.outcome.tools_offered if side.outcome else None
-    offered = [tool for tool in tools if shown is None or tool in shown]
-    if reported is not None:
+    report = side.reported
+    offer = side.outcome.tools_offered if side.outcome else None
+    present = [tool for tool in tools if offer is None or tool in offer]
+    if report is not None:
         row["adopted"] = False
         for tool in tools:
             short = short_name(tool)
-            named = tool in reported or (short in reported and short not in (shown or ()))
-            used = tool in offered and named
-            row[f"adopted_{short}"] = row.get(f"adopted_{short}", False) or used
-            row["adopted"] = row["adopted"] or used
-    if side.calls_reported is not None and shown is None:
+            mention = tool in report or (short in report and short not in (offer or ()))
+            use = tool in present and mention
+            row[f"adopted_{short}"] = row.get(f"adopted_{short}", False) or use
+            row["adopted"] = row["adopted"] or use
+    if side.calls_reported is not None and offer is None:
         row["adopted"] = side.calls_reported or bool(row["adopted"])
-    if shown is not None:
-        row["offered"] = bool(offered)
+    if offer is not None:
+        row["offered"] = bool(present)
     if side.outcome and side.outcome.calls is not None:
-        calls = [call for call in side.outcome.calls if call.name in offered]
+        calls = [call for call in side.outcome.calls if call.name in present]
         row["called"] = bool(calls)
         row["called_without_error"] = any(call.count > call.errors for call in calls)
     return row
 
 
 def treatment_tools(
-    plan: Plan, records: Iterable[Record], reports: Iterable[ReportRow], listed: Sequence[str] = ()
+    plan: Plan, records: Iterable[Record], reports: Iterable[ReportRow], listing: Sequence[str] = ()
 ) -> list[str]:
-    """The full names of the treatments' tools: those that agents show as offered, or else those that the servers
-    `listed` in the preflight. Names that appear only in calls or reports are ignored.
+    """The full names of the treatments' tools: those that agents show as offered, or else those in the
+    `listing` of the servers in the preflight. Names that appear only in calls or reports are ignored.
 
     If no list is known, the called and reported tools; if no condition names its servers (imported runs), all MCP tools
     in reports.
     """
     servers = sorted({server for condition in plan["conditions"].values() for server in condition["servers"]})
     outcomes = [record.outcome for record in records]
-    shown = [outcome.tools_offered for outcome in outcomes if outcome.tools_offered is not None]
-    offered = tools_of(servers, [tool for tools in shown for tool in tools] if shown else listed)
-    if offered:
-        return sorted(set(offered))
-    named = [tool for report in reports for tool in items(report["tools_used"]) or ()]
+    offers = [outcome.tools_offered for outcome in outcomes if outcome.tools_offered is not None]
+    own = tools_of(servers, [tool for tools in offers for tool in tools] if offers else listing)
+    if own:
+        return sorted(set(own))
+    mentions = [tool for report in reports for tool in items(report["tools_used"]) or ()]
     if not servers:
-        return sorted({tool for tool in named if tool.startswith("mcp__")})
+        return sorted({tool for tool in mentions if tool.startswith("mcp__")})
     return sorted(
-        set(tools_of(servers, [*named, *(call.name for outcome in outcomes for call in outcome.calls or ())]))
+        set(tools_of(servers, [*mentions, *(call.name for outcome in outcomes for call in outcome.calls or ())]))
     )
 
 
@@ -167,17 +167,17 @@ def score_all(folder: Path) -> dict[RunId, Record]:
         scores[run] = score_run(row, decisions.get(run, []), plan["tasks"][run.task]["criteria"], duration_s)
     tools = treatment_tools(plan, records.values(), reports.values(), read_listed_tools(folder))
     sides = {run: RunFacts(score, reports.get(run), records.get(run)) for run, score in scores.items()}
-    adopted = list(dict.fromkeys(f"adopted_{short_name(tool)}" for tool in tools))
+    adoptions = list(dict.fromkeys(f"adopted_{short_name(tool)}" for tool in tools))
     pairs = []
     for run, side in sides.items():
         if run.condition in treatments(plan):
             base = sides[run._replace(condition=plan["baseline"])]
             of_condition = tools_of_condition(plan, run.condition, tools)
             names = {"task": run.task, "trial": run.trial, "treatment": run.condition}
-            pairs.append({**dict.fromkeys(adopted), **names, **compare(side, base, of_condition)})
+            pairs.append({**dict.fromkeys(adoptions), **names, **compare(side, base, of_condition)})
     write_table(RunFolder(folder).scores, columns(ScoreRow), scores.values())
     place = PAIR_COLUMNS.index("adopted") + 1
-    write_table(RunFolder(folder).pairs, [*PAIR_COLUMNS[:place], *adopted, *PAIR_COLUMNS[place:]], pairs)
+    write_table(RunFolder(folder).pairs, [*PAIR_COLUMNS[:place], *adoptions, *PAIR_COLUMNS[place:]], pairs)
     return records
 
 

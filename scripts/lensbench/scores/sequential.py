@@ -73,9 +73,9 @@ def next_boundary(limits: tuple[float, ...], correlations: tuple[tuple[float, ..
     alone = min(norm_isf(spend / 2), HIGHEST)
     if not limits:
         return round(alone, 6)
-    reached = _first_reached(limits, correlations)
+    chance_at = _first_reached(limits, correlations)
     thousandths = range(round(-1000 * HIGHEST), round(1000 * alone))
-    index = bisect_left(thousandths, -spend / 2, key=lambda each: -reached((each + 0.5) / 1000))
+    index = bisect_left(thousandths, -spend / 2, key=lambda step: -chance_at((step + 0.5) / 1000))
     return (thousandths.start + index) / 1000
 
 
@@ -112,10 +112,10 @@ def _first_reached(limits: tuple[float, ...], correlations: tuple[tuple[float, .
 def boundaries(fractions: tuple[float, ...], alpha: float = 0.05) -> tuple[float, ...]:
     """The z value that each look must reach, for a two-sided `alpha` and increasing fractions of the information."""
     correlations = tuple(tuple(math.sqrt(min(a, b) / max(a, b)) for b in fractions) for a in fractions)
-    found: tuple[float, ...] = ()
+    limits: tuple[float, ...] = ()
     for before, time in pairwise((0.0, *fractions)):
-        found += (next_boundary(found, correlations, spending(time, alpha) - spending(before, alpha)),)
-    return found
+        limits += (next_boundary(limits, correlations, spending(time, alpha) - spending(before, alpha)),)
+    return limits
 
 
 def interval_at(estimate: Estimate, boundary: float, limit: float = LARGEST) -> tuple[float, float] | None:

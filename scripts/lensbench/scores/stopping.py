@@ -69,11 +69,11 @@ def _chances(
     if (look.high or 0.0) >= settings["effect"] / 100:
         yield conditional_power(z, time, worthwhile(se, time, settings), final)
     margin = settings["margin"] / 100
-    planned = estimate.n / (time if settings["over"] == "tasks" else 1.0)
-    if saving and saving.total < 1 and unseen_share(math.floor(planned), norm_sf(final)) <= margin:
+    tasks = estimate.n / (time if settings["over"] == "tasks" else 1.0)
+    if saving and saving.total < 1 and unseen_share(math.floor(tasks), norm_sf(final)) <= margin:
         no_worse = conditional_power((delta + margin) / se, time, margin / se / math.sqrt(time), final)
-        surplus = ((each.delta or 0.0) / (each.se or 1e-9) for each in saving.saved)
-        chances = (conditional_power(each, time, each / math.sqrt(time), cheaper(final)) for each in surplus)
+        surplus = ((part.delta or 0.0) / (part.se or 1e-9) for part in saving.saved)
+        chances = (conditional_power(ratio, time, ratio / math.sqrt(time), cheaper(final)) for ratio in surplus)
         yield min(no_worse, *chances)
 
 
