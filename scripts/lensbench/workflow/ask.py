@@ -61,8 +61,8 @@ def evaluate(config: Config, question: str, repo: str) -> Path:
     if config.agent.kind == "none":
         raise UserError("agent.kind is 'none', so no agent can answer; set agent.kind in the config")
     task = Task(id=TASK, category=Category.EXPLORATORY, repository=Folder(path=repo), prompt=question, criteria=())
-    asked = config.model_copy(update={"run_id": TASK, "trials": 1, "controls": Controls(), "gate": Gate()})
-    plan = make_plan(asked, ScenarioSet((task,)), [])
+    settings = config.model_copy(update={"run_id": TASK, "trials": 1, "controls": Controls(), "gate": Gate()})
+    plan = make_plan(settings, ScenarioSet((task,)), [])
     assert task.repository
     repository = facts_of(prepare(task.repository, Path(config.cache), servers_of_stock(plan)), task.repository)
     folder = EVALS / _name(task.prompt, [plan["settings_sha256"], plan["sandbox"], repository["tree_sha256"], repo])
@@ -72,7 +72,7 @@ def evaluate(config: Config, question: str, repo: str) -> Path:
         write_json(RunFolder(folder).plan, plan)
         write_json(RunFolder(folder).repositories, {source_name(task.repository): repository})
         write_atomic(RunFolder(folder).prompts / f"{TASK}.md", prompt_of(task, config.agent))
-        _make_runs(folder, asked, plan, task)
+        _make_runs(folder, settings, plan, task)
         judge_validity(folder)
         write_atomic(folder / PAGE, render_page(plan, task, repository, read_sides(folder, plan, TASK)))
     return folder
@@ -87,16 +87,16 @@ def _name(question: str, facts: Sequence[Any]) -> str:
 
 def _make_runs(folder: Path, config: Config, plan: Plan, task: Task) -> None:
     """Starts the runs that are missing or invalid, all at the same time."""
-    wanted = [name for name in plan["conditions"] if not run_files(folder, RunId(TASK, name)).counts]
-    if not wanted:
+    names = [name for name in plan["conditions"] if not run_files(folder, RunId(TASK, name)).counts]
+    if not names:
         print(f"this question was answered before, and nothing has changed; delete {folder} to ask it again")
         return
     clear(folder)
     insist(config, ScenarioSet((task,)), folder)
-    gate_s = config.start_gate.limit_s if len(wanted) > 1 else 0
+    gate_s = config.start_gate.limit_s if len(names) > 1 else 0
     os.environ[WORKFLOW] = str(os.getpid())  # the runs end with this process
     RunFolder(folder).logs.mkdir(exist_ok=True)
-    logs = {name: RunFolder(folder).logs / f"{TASK}-{name}.log" for name in wanted}
+    logs = {name: RunFolder(folder).logs / f"{TASK}-{name}.log" for name in names}
     with ExitStack() as files:
         runs = {}
         for name, log in logs.items():

@@ -38,11 +38,11 @@ class Detached:
 
     def follow(self) -> int:
         """Prints the output, by lines, until the program ends; returns the exit code."""
-        shown, code = 0, None
+        start, code = 0, None
         while code is None:
             time.sleep(_PAUSE_S)
             code, text = self.process.poll(), self.said()
             end = text.rfind("\n") + 1 if code is None else len(text)
-            print(text[shown:end], end="", flush=True)
-            shown = end
+            print(text[start:end], end="", flush=True)
+            start = end
         return code

@@ -38,7 +38,7 @@ def begin(schedule: Schedule, is_dry: bool = False) -> Store:
             write_json(RunFolder(folder).preflight, {})
     check = FolderCheck(folder, read_index(folder), schedule.own)
     if not is_dry:
-        date_back(folder, {name: modified for name, (_, modified, _) in check.whole.items()})
+        date_back(folder, {name: mtime for name, (_, mtime, _) in check.whole.items()})
     for damage in check.damages:
         repair = "a start repairs it, which may add jobs to this list" if is_dry else _repair(schedule, damage)
         _say(f"{folder / damage.name} is damaged ({damage.why}): {repair}")
@@ -52,9 +52,9 @@ def follow_store(schedule: Schedule, is_dry: bool) -> None:
     """Brings journals and views in line with the store, which others may have changed; says which runs a start repeats,
     and which answers come back. A dry run only says so."""
     if not is_dry:
-        recorded = [(stem, entry) for stem, made in schedule.store.items() for entry in made if RECORD in entry.files]
-        _count_foreign(schedule.folder, recorded)
-        _write_journals(schedule, recorded)
+        attempts = [(stem, entry) for stem, own in schedule.store.items() for entry in own if RECORD in entry.files]
+        _count_foreign(schedule.folder, attempts)
+        _write_journals(schedule, attempts)
         plan = RunFolder(schedule.folder).plan
         if plan.exists() and not Path(schedule.plan_mark).exists():
             os.utime(plan, (1, 1))  # of other settings: any target rewrites it
@@ -68,11 +68,11 @@ def follow_store(schedule: Schedule, is_dry: bool) -> None:
         )
 
 
-def _write_journals(schedule: Schedule, recorded: list[tuple[str, Entry]]) -> None:
+def _write_journals(schedule: Schedule, attempts: list[tuple[str, Entry]]) -> None:
     """Rewrites the journals that do not list the attempts in the store."""
     journals = {wave: set[str]() for wave in range(1, len(schedule.waves) + 1)}
     runs = {run.stem: run for run in schedule.runs}
-    for stem, entry in recorded:
+    for stem, entry in attempts:
         if stem in runs:
             journals[schedule.wave_of(runs[stem])].add(f"{stem}/{entry.number}\n")
     for wave, lines in journals.items():
@@ -81,12 +81,12 @@ def _write_journals(schedule: Schedule, recorded: list[tuple[str, Entry]]) -> No
             write_atomic(path, "".join(sorted(lines)))
 
 
-def _count_foreign(folder: Path, recorded: list[tuple[str, Entry]]) -> None:
+def _count_foreign(folder: Path, attempts: list[tuple[str, Entry]]) -> None:
     """Adds what attempts cost that were copied here from another machine: those whose records were not noted here."""
-    noted = read_checksums(folder)
-    is_list_lost = RunFolder(folder).spent.exists() and not any(name.endswith(f"/{RECORD}") for name in noted)
-    for stem, entry in recorded:
-        if (name := f"{RunFolder.attempts}/{stem}/{entry.number}/{RECORD}") not in noted:
+    checksums = read_checksums(folder)
+    is_list_lost = RunFolder(folder).spent.exists() and not any(name.endswith(f"/{RECORD}") for name in checksums)
+    for stem, entry in attempts:
+        if (name := f"{RunFolder.attempts}/{stem}/{entry.number}/{RECORD}") not in checksums:
             content = entry.record.read_bytes()
             record = from_json(content.decode())
             if record.source == "run" and not is_list_lost:
@@ -116,9 +116,9 @@ def _repair(schedule: Schedule, damage: Damage) -> str:
             f"{folder / name} is damaged ({damage.why}), and agent.kind is 'none'; restore the file, or import the run"
             " again"
         )
-    counted = damage.entry.counts
+    counts = damage.entry.counts
     damage.entry.set_aside(f"{name} is damaged: {damage.why}")
-    return "this run is repeated, and the damaged files stay" if counted else "it is discarded already"
+    return "this run is repeated, and the damaged files stay" if counts else "it is discarded already"
 
 
 def _restore(folder: Path, name: str) -> str:

@@ -40,13 +40,13 @@ class Damage(NamedTuple):
 class FolderCheck:
     """The damaged and the intact files of a run folder.
 
-    `known`: files that were intact at the last check; `own`: the user's own files, which may change.
+    `index`: files that were intact at the last check; `own`: the user's own files, which may change.
     """
 
-    def __init__(self, folder: Path, known: dict[str, list[int]] | None = None, own: Set[str] = frozenset()) -> None:
+    def __init__(self, folder: Path, index: dict[str, list[int]] | None = None, own: Set[str] = frozenset()) -> None:
         self.folder = folder
         self._own = own
-        self.known = known or {}
+        self.known = index or {}
         self._noted = read_checksums(folder)
         self.store = dict(all_entries(folder))
         self.whole: dict[str, list[int]] = {}
@@ -54,8 +54,8 @@ class FolderCheck:
 
     def _attempts(self) -> Iterator[Damage]:
         for stem, attempts in self.store.items():
-            recorded = (entry for entry in attempts if RECORD in entry.files)
-            damages = [damage for entry in recorded if (damage := self._damage(stem, entry))]
+            records = (entry for entry in attempts if RECORD in entry.files)
+            damages = [damage for entry in records if (damage := self._damage(stem, entry))]
             yield from damages
             view = f"{RunFolder.runs}/{stem}.md"
             if not self._are_known(view) and not damages:
@@ -66,8 +66,8 @@ class FolderCheck:
     def _damage(self, stem: str, entry: Entry) -> Damage | None:
         place = f"{RunFolder.attempts}/{stem}/{entry.number}"
         names = [f"{place}/{name}" for name in (RECORD, ANSWER, *({PATCH} & entry.files))]
-        if not self._are_known(*names) and (found := self._record_problem(stem, entry, names[0])):
-            return Damage(f"{place}/{found[0]}", found[1], entry)
+        if not self._are_known(*names) and (problem := self._record_problem(stem, entry, names[0])):
+            return Damage(f"{place}/{problem[0]}", problem[1], entry)
         transcript = f"{place}/{TRANSCRIPT}"
         if not self._are_known(transcript) and (why := _gzip_problem(entry.transcript)):
             return Damage(transcript, why, entry)
@@ -108,10 +108,10 @@ class FolderCheck:
 def read_index(folder: Path) -> dict[str, list[int]]:
     """The files that were found intact, with their state; empty when the list cannot be read."""
     try:
-        found = json.loads(RunFolder(folder).checked.read_text(encoding="utf-8"))
+        index = json.loads(RunFolder(folder).checked.read_text(encoding="utf-8"))
     except (OSError, ValueError, RecursionError):
         return {}
-    return found if isinstance(found, dict) else {}
+    return index if isinstance(index, dict) else {}
 
 
 def write_index(folder: Path, check: FolderCheck) -> None:
@@ -125,10 +125,10 @@ def write_index(folder: Path, check: FolderCheck) -> None:
 def _state(path: str) -> list[int] | None:
     """Size and timestamps of a file. The last one (ctime) cannot be set by users."""
     try:
-        found = os.stat(path)
+        state = os.stat(path)
     except OSError:
         return None
-    return [found.st_size, found.st_mtime_ns, found.st_ctime_ns]
+    return [state.st_size, state.st_mtime_ns, state.st_ctime_ns]
 
 
 def _content(path: Path) -> bytes | None:

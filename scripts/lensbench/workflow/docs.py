@@ -13,17 +13,17 @@ from lensbench.core.system.program import run_program
 def pages() -> dict[str, Path]:
     """The pages by their names, such as `gate` or `reference/verbs`."""
     folder = ROOT / "docs"
-    found = {file.relative_to(folder).with_suffix("").as_posix(): file for file in sorted(folder.rglob("*.md"))}
-    return found | {"examples": ROOT / "examples" / "README.md"}
+    files = {file.relative_to(folder).with_suffix("").as_posix(): file for file in sorted(folder.rglob("*.md"))}
+    return files | {"examples": ROOT / "examples" / "README.md"}
 
 
 def page(name: str) -> str:
     """The text of a page, by its name or as messages write it (docs/gate.md). Raises UserError for an unknown one."""
-    found = pages()
+    files = pages()
     short = name.removeprefix("docs/").removesuffix(".md")
-    if short not in found:
-        raise UserError(f"there is no page {name!r}{did_you_mean(short, found) or '; `lensbench docs` lists them'}")
-    return found[short].read_text(encoding="utf-8")
+    if short not in files:
+        raise UserError(f"there is no page {name!r}{did_you_mean(short, files) or '; `lensbench docs` lists them'}")
+    return files[short].read_text(encoding="utf-8")
 
 
 def overview() -> str:

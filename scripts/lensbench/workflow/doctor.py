@@ -51,8 +51,8 @@ def machine() -> Iterator[Check]:
         outcome: Outcome = "ok" if free >= LEAST_GB else "warning"
         yield Check(place, outcome, f"{free:.0f} GB free" + ("" if outcome == "ok" else f"; {LEAST_GB} are safe"))
     for program, (missing, why) in PROGRAMS.items():
-        found = shutil.which(program)
-        yield Check(program, "ok", found) if found else Check(program, missing, f"not on PATH: {why}")
+        path = shutil.which(program)
+        yield Check(program, "ok", path) if path else Check(program, missing, f"not on PATH: {why}")
     yield from (_agent(kind, program.name) for kind, program in programs().items())
 
 
@@ -89,24 +89,24 @@ def main() -> None:
     """Check the machine, its agents, and the benchmark of the config here. The exit code is 1 when a check failed."""
     parser = argparse.ArgumentParser(prog="lensbench doctor", description=main.__doc__)
     parser.add_argument("--configfile", type=Path, help="the config to check (default: the one in this folder)")
-    given = parser.parse_args().configfile
-    files = [given] if given else [Path(name) for name in configs(Path())]
+    config = parser.parse_args().configfile
+    files = [config] if config else [Path(name) for name in configs(Path())]
     print("machine:", flush=True)
-    found = list(machine())
-    print(*table(found), sep="\n", flush=True)
+    results = list(machine())
+    print(*table(results), sep="\n", flush=True)
     adopt_orphans()
     try:
         for file in files:
             checks = benchmark(file)
-            found += checks
+            results += checks
             print(f"{file}:", *table(checks), sep="\n", flush=True)
     finally:
         end_children()
     if not files:
         print("There is no config here: `lensbench init` writes one for your server.")
-    failed = [check.name for check in found if check.outcome == "failed"]
-    if failed:
-        raise UserError(f"{', '.join(failed)}: runs would fail; fix what is FAILED above")
+    failures = [check.name for check in results if check.outcome == "failed"]
+    if failures:
+        raise UserError(f"{', '.join(failures)}: runs would fail; fix what is FAILED above")
     print("No check failed.")
 
 

@@ -40,8 +40,8 @@ def lines(folder: Path, data: Results[float]) -> Iterator[str]:
     counts = data["counts"]
     if counts[RunStatus.DISCARDED] or counts[RunStatus.MISSING] or counts[RunStatus.UNJUDGED]:
         yield f"{counts['discarded']} runs discarded, {counts['missing']} missing, {counts['unjudged']} unjudged."
-        gone = (run for run in data["runs"] if run["status"] == RunStatus.MISSING)
-        if missing := sorted(RunId(run["task"], run["condition"], run["trial"]).stem for run in gone):
+        rows = (run for run in data["runs"] if run["status"] == RunStatus.MISSING)
+        if missing := sorted(RunId(run["task"], run["condition"], run["trial"]).stem for run in rows):
             yield f"Missing: {some_of(missing, MOST_NAMES)}."
         if data["agent"]["kind"] != "none" and (left := Status(folder).left):
             yield data["stopped"] or f"Start again to run the {left} discarded or missing runs, and only those."
@@ -68,8 +68,8 @@ def print_headline(folder: Path) -> None:
     width = min(shutil.get_terminal_size().columns, MOST_COLUMNS) if sys.stdout.isatty() else 0
     # A line that is wider than a terminal is broken between words; a path stays whole.
     wrap = textwrap.TextWrapper(width or sys.maxsize, break_long_words=False, break_on_hyphens=False)
-    shown = [wrap.fill(printable(line)) for line in lines(folder, data)]
-    print("", *shown, sep="\n", flush=True)
+    texts = [wrap.fill(printable(line)) for line in lines(folder, data)]
+    print("", *texts, sep="\n", flush=True)
     if page := os.environ.get("GITHUB_STEP_SUMMARY"):
         with open(page, "a", encoding="utf-8") as file:
             file.write(RunFolder(folder).summary.read_text(encoding="utf-8"))

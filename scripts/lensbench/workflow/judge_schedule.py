@@ -33,14 +33,14 @@ class JudgeSchedule:
     @cached_property
     def names(self) -> list[str]:
         """The judges whose verdicts are wanted: those of the config, and every person with a verdict file."""
-        named = [name for name in judge_names(self.config.judges) if name != HUMAN]
-        named += [TESTS] if self.change_tasks else []
+        judges = [name for name in judge_names(self.config.judges) if name != HUMAN]
+        judges += [TESTS] if self.change_tasks else []
         if not self._human_files:
-            return named
+            return judges
         # The import takes 0.1 s, and most benchmarks do not need it.
         from lensbench.judging.judges.human import human_judges
 
-        return [*named, *human_judges(self.folder)]
+        return [*judges, *human_judges(self.folder)]
 
     @cached_property
     def _human_files(self) -> list[Path]:

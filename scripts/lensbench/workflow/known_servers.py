@@ -42,13 +42,13 @@ class KnownServer(NamedTuple):
 
 def known_servers(folder: Path, home: Path) -> list[KnownServer]:
     """The servers in all readable places; the first one of each name."""
-    found: dict[str, KnownServer] = {}
+    servers: dict[str, KnownServer] = {}
     for place in PLACES:
         path = home / place[2:] if place.startswith("~/") else folder / place
         with suppress(OSError, ValueError, RecursionError):
             for name, server in _usable(_entries(path, folder), place).items():
-                found.setdefault(name, server)
-    return list(found.values())
+                servers.setdefault(name, server)
+    return list(servers.values())
 
 
 def server_of(file: Path, name: str | None, folder: Path) -> KnownServer:
@@ -58,30 +58,30 @@ def server_of(file: Path, name: str | None, folder: Path) -> KnownServer:
     except (OSError, ValueError, RecursionError) as error:
         why = getattr(error, "strerror", error)
         raise UserError(f"--from {file}: cannot be read: {why}") from None
-    found = _usable(entries, str(file))
-    if not found:
-        reasons = "; ".join(f"{called}: {_problem(entry)}" for called, entry in entries.items())
+    table = _usable(entries, str(file))
+    if not table:
+        reasons = "; ".join(f"{label}: {_problem(entry)}" for label, entry in entries.items())
         raise UserError(f"--from {file}: " + (reasons or "names no MCP server under mcpServers or servers"))
-    if name is None and len(found) > 1:
-        raise UserError(f"--from {file}: has several servers, {', '.join(found)}; add --server with one of them")
-    if name is not None and name not in found:
-        raise UserError(f"--from {file}: has no server {name!r}; it has {', '.join(found)}{did_you_mean(name, found)}")
-    return found[name or next(iter(found))]
+    if name is None and len(table) > 1:
+        raise UserError(f"--from {file}: has several servers, {', '.join(table)}; add --server with one of them")
+    if name is not None and name not in table:
+        raise UserError(f"--from {file}: has no server {name!r}; it has {', '.join(table)}{did_you_mean(name, table)}")
+    return table[name or next(iter(table))]
 
 
 def _entries(path: Path, folder: Path) -> dict[str, Any]:
     """The servers that a file has for a folder; of several with one name the nearest."""
     value = _mapping(read_jsonc(path.read_bytes()))
     own = _mapping(_mapping(value.get("projects")).get(str(folder.resolve())))
-    found: dict[str, Any] = {}
+    servers: dict[str, Any] = {}
     for section in (own.get("mcpServers"), value.get("mcpServers"), value.get("servers")):
-        found |= {name: entry for name, entry in _mapping(section).items() if name not in found}
-    return found
+        servers |= {name: entry for name, entry in _mapping(section).items() if name not in servers}
+    return servers
 
 
-def _usable(entries: Mapping[str, Any], shown: str) -> dict[str, KnownServer]:
+def _usable(entries: Mapping[str, Any], file: str) -> dict[str, KnownServer]:
     """The servers that can be used, by their names in our MCP file."""
-    usable = (_ours(called, shown, entry) for called, entry in entries.items() if not _problem(entry))
+    usable = (_ours(name, file, entry) for name, entry in entries.items() if not _problem(entry))
     return {server.name: server for server in usable}
 
 
@@ -96,15 +96,15 @@ def _problem(entry: Any) -> str:
 
 def _ours(name: str, file: str, entry: Mapping[str, Any]) -> KnownServer:
     """The entry with the keys that we know, `${workspace}` for an editor's variable, and variables for secrets."""
-    kept = {key: entry[key] for key in ("type", "command", "args", "env", "url", "headers") if key in entry}
-    if kept.get("type") == "streamable-http":
-        kept["type"] = "http"
-    text = _WORKSPACE.sub("${workspace}", json.dumps(kept))
-    variables = {_variable(asked) for asked in _ASKED.findall(text)}
+    fields = {key: entry[key] for key in ("type", "command", "args", "env", "url", "headers") if key in entry}
+    if fields.get("type") == "streamable-http":
+        fields["type"] = "http"
+    text = _WORKSPACE.sub("${workspace}", json.dumps(fields))
+    variables = {_variable(question) for question in _ASKED.findall(text)}
     text = _ASKED.sub(lambda match: f"${{{_variable(match[1])}}}", text)
-    secrets = {**literal_secrets({"": kept}), **dict(_told_secrets(kept.get("args", [])))}
-    for called, secret in sorted(secrets.items(), key=lambda item: -len(item[1])):  # one may be part of another
-        variable = _variable(called)
+    secrets = {**literal_secrets({"": fields}), **dict(_told_secrets(fields.get("args", [])))}
+    for label, secret in sorted(secrets.items(), key=lambda item: -len(item[1])):  # one may be part of another
+        variable = _variable(label)
         if json.dumps(secret)[1:-1] in text:
             text = text.replace(json.dumps(secret)[1:-1], f"${{{variable}}}")
             variables.add(variable)
@@ -119,7 +119,7 @@ def _variable(name: str) -> str:
 def _told_secrets(arguments: Sequence[str]) -> Iterator[tuple[str, str]]:
     """The values of options such as `--api-key`, in the next argument or behind `=`."""
     for option, following in zip_longest(arguments, arguments[1:], fillvalue=""):
-        if found := _OPTION.fullmatch(option):
-            value = found[2] if found[2] is not None else following
+        if match := _OPTION.fullmatch(option):
+            value = match[2] if match[2] is not None else following
             if value and "${" not in value and not value.startswith("-"):
-                yield found[1], value
+                yield match[1], value

@@ -86,11 +86,11 @@ def with_tasks(options: Sequence[str]) -> list[str]:
     """The options, with each `--only <task>` in the key `only` of the config."""
     parser = argparse.ArgumentParser(prog="lensbench run", add_help=False, allow_abbrev=False)
     parser.add_argument("--only", action="append", metavar="TASK")
-    given, rest = parser.parse_known_args(options)
-    if not given.only:
+    arguments, rest = parser.parse_known_args(options)
+    if not arguments.only:
         return list(options)
     at = rest.index("--config") + 1 if "--config" in rest else len(rest)
-    key = [f"only=[{', '.join(given.only)}]"]
+    key = [f"only=[{', '.join(arguments.only)}]"]
     return [*rest[:at], *([] if "--config" in rest else ["--config"]), *key, *rest[at:]]
 
 
@@ -100,9 +100,9 @@ def _check(options: Sequence[str]) -> None:
 
     try:
         with redirect_stderr(io.StringIO()) as usage:
-            given = get_argument_parser().parse_args(options)
-            parse_config(given.config)
-        why = "" if all(count is None or count > 0 for count in (given.cores, given.jobs)) else "--cores: at least 1"
+            values = get_argument_parser().parse_args(options)
+            parse_config(values.config)
+        why = "" if all(count is None or count > 0 for count in (values.cores, values.jobs)) else "--cores: at least 1"
     except SystemExit as end:
         if not end.code:
             raise
@@ -147,9 +147,9 @@ def main() -> None:
         return
     check_names(options)
     move_caches(Path.cwd())
-    told = snakemake_options(Path.cwd(), options)
+    argv = snakemake_options(Path.cwd(), options)
     sys.stdout.flush()
-    os.execv(sys.executable, [sys.executable, "-P", "-m", "snakemake", "--snakefile", str(ROOT / "Snakefile"), *told])
+    os.execv(sys.executable, [sys.executable, "-P", "-m", "snakemake", "--snakefile", str(ROOT / "Snakefile"), *argv])
 
 
 if __name__ == "__main__":

@@ -43,7 +43,7 @@ def look(folder: Path, number: int, parallel: int) -> LookFile:
     write_json(RunFolder(own).plan, {**restricted(plan, number), "gate": plan["gate"] | {"looks": 1}})
     estimates = estimate_present(own, lambda judge: judge_all(own, judge, parallel, counts=False))
     due = _due_again(read_table(RunFolder(own).validity, ValidityRow), compared(plan))
-    results = {name: found["looks"][-1] for name, found in decided_by_gate(estimates["comparisons"]).items()}
+    results = {name: entry["looks"][-1] for name, entry in decided_by_gate(estimates["comparisons"]).items()}
     if due:
         why = f"{due} runs of the waves so far must be repeated first; the next start repeats them"
         results = {name: result._replace(open=False, why=why) for name, result in results.items()}

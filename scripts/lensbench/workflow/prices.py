@@ -16,7 +16,7 @@ def estimate(agent: str, runs: int, at_once: int) -> str:
     seconds, dollars = (136.0, 543.0), f"{_span(runs * 0.04, runs * MOST_USD)} US dollars ({_PUBLISHED})"
     if agent == "offline":
         seconds, dollars = (0.2, 10), "nothing to pay (no model is asked)"
-    minutes = _span(*(math.ceil(runs * each / min(at_once, runs) / 60) for each in seconds))
+    minutes = _span(*(math.ceil(runs * duration / min(at_once, runs) / 60) for duration in seconds))
     return f"{runs} runs, {at_once} at a time: about {minutes} min and {dollars}."
 
 

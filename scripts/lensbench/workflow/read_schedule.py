@@ -21,7 +21,7 @@ from lensbench.workflow.schedule import Schedule
 
 
 def read_schedule(
-    given: Mapping[str, Any], files: Iterable[str], prepare: Callable[[Schedule], Store] | None = None
+    settings: Mapping[str, Any], files: Iterable[str], prepare: Callable[[Schedule], Store] | None = None
 ) -> Schedule:
     """The schedule for a config as Snakemake merged it from `files` and the command line.
 
@@ -31,7 +31,7 @@ def read_schedule(
     first valid run.
     """
     files = list(map(str, files))
-    config = load_config(given, files)
+    config = load_config(settings, files)
     if not config.scenario_files:
         raise UserError(f"{files[-1] if files else '--config'}: scenarios is empty; write the path of a task set")
     scenarios = read_scenarios(config.scenario_files, config.repository, config.imported, config.agent.kind)
@@ -47,20 +47,20 @@ def read_schedule(
     accepted_before = accepted_plans(schedule.folder)
     if not accepted_before:
         return schedule
-    *merged, old = accepted_before
-    found, named = planning.changes(old, plan), list(old["accepted_changes"])
-    for other in merged:
-        found += [change for change in planning.changes(other, plan) if change not in [*found, *named]]
+    *earlier, old = accepted_before
+    differences, consents = planning.changes(old, plan), list(old["accepted_changes"])
+    for other in earlier:
+        differences += [change for change in planning.changes(other, plan) if change not in [*differences, *consents]]
     if not any(attempts[-1].counts for attempts in schedule.store.values()):
-        found = []
+        differences = []
     elif dealt := planning.dealt_tasks(old, plan):
         schedule = replace(schedule, plan={**plan, "dealt": dealt})
     if RunFolder(schedule.folder).look_ledger.exists():
         meaning, waves_only = planning.gate_changes(old, plan)
-        found += meaning
-        named += [change for change in waves_only if change not in named]
-    accepted = planning.accept_or_refuse(found, named, config, schedule.folder)
-    return replace(schedule, accepted=accepted)
+        differences += meaning
+        consents += [change for change in waves_only if change not in consents]
+    acceptance = planning.accept_or_refuse(differences, consents, config, schedule.folder)
+    return replace(schedule, accepted=acceptance)
 
 
 def _check_only(config: Config, scenarios: ScenarioSet) -> None:

@@ -69,9 +69,9 @@ class Needs(NamedTuple):
             "share": (0 <= self.share <= 1, "from 0 to 1"),
             "icc": (0 <= self.icc <= 1, "from 0 to 1"),
         }
-        for name, (fits, meant) in ranges.items():
+        for name, (fits, limits) in ranges.items():
             if not fits:
-                raise UserError(f"--{name} is {getattr(self, name):g}; write a number {meant}")
+                raise UserError(f"--{name} is {getattr(self, name):g}; write a number {limits}")
 
 
 def plan_text(plan: Needs) -> str:
@@ -107,10 +107,10 @@ def _tasks_by_trials(plan: Needs) -> str:
 
 
 def _repositories(plan: Needs) -> str:
-    needed = {
-        each: repositories_needed(plan.sd, plan.effect, each, plan.icc, plan.power, plan.alpha) for each in (1, 2, 4, 8)
+    needs = {
+        size: repositories_needed(plan.sd, plan.effect, size, plan.icc, plan.power, plan.alpha) for size in (1, 2, 4, 8)
     }
-    rows = [[each, repositories, each * repositories] for each, repositories in needed.items()]
+    rows = [[size, repositories, size * repositories] for size, repositories in needs.items()]
     return _table(["tasks per repository", "repositories", "tasks"], rows)
 
 
@@ -119,7 +119,7 @@ def _effects_by_size(plan: Needs) -> str:
         [tasks, *(f"{detectable(spread, tasks, plan.power, plan.alpha):.1f}" for spread in plan.spreads.values())]
         for tasks in SIZES
     ]
-    return _table(["tasks", *(with_noun(each, "trial") for each in plan.spreads)], rows)
+    return _table(["tasks", *(with_noun(count, "trial") for count in plan.spreads)], rows)
 
 
 class Pilot(NamedTuple):
@@ -148,24 +148,24 @@ def read_pilot(folder: Path, share: float) -> list[Pilot]:
     between tasks, is used if there was only one trial. Raises UserError when the folder has no results, or no spread.
     """
     tables = read_tables(folder)
-    decided = decided_by_gate(read_typed(RunFolder(folder).estimates, EstimatesFile)["comparisons"])
+    results = decided_by_gate(read_typed(RunFolder(folder).estimates, EstimatesFile)["comparisons"])
     runs = [run for run, row in tables.scores.items() if row["status"] == RunStatus.SCORED]
     seconds, prices = mean(map(tables.duration, runs)), mean(map(tables.cost, runs))
     judges = read_typed(RunFolder(folder).instrument, InstrumentFile)["judges"].values()
     judging = sum(judge["cost_usd"] or Fraction(0) for judge in judges)
     price = None if prices is None else float(prices + judging / len(runs))
     pilots = []
-    for name, each in decided.items():
-        overall, sigma = each["score"]["overall"], each["variance"]["differences"].sigma
+    for name, result in results.items():
+        overall, sigma = result["score"]["overall"], result["variance"]["differences"].sigma
         if not overall.se:
             raise UserError(f"{folder}: the differences of {name!r} have no spread to plan with; make more pairs")
         trials = tables.plan["trials"]
-        seen = 100 * upper_sd(overall.se * math.sqrt(overall.n), overall.n)
-        spread = split(seen, trials, share)
+        sd = 100 * upper_sd(overall.se * math.sqrt(overall.n), overall.n)
+        spread = split(sd, trials, share)
         if sigma is not None:
-            spread = Spread(math.sqrt(max(seen**2 - (100 * sigma) ** 2 / trials, 0)), 100 * sigma)
+            spread = Spread(math.sqrt(max(sd**2 - (100 * sigma) ** 2 / trials, 0)), 100 * sigma)
         gate: GateSettings = {**DEFAULTS, **tables.plan["gate"]}
-        efforts = (each["measures"][key]["overall"] for key in quantities_of(gate) if key in each["measures"])
+        efforts = (result["measures"][key]["overall"] for key in quantities_of(gate) if key in result["measures"])
         pilots.append(Pilot(
             name, overall.n, trials, spread, sigma is not None, len(tables.plan["conditions"]), float(seconds or 0),
             price, gate, next((effort for effort in efforts if effort.delta is not None), None),
@@ -191,14 +191,14 @@ def _for_saves(sd: float, power: float, alpha: float, gate: GateSettings, effort
     one; and which of them needs more. `sd` in points."""
     chance, least = SHARE * alpha / 2, f"{gate['least']:g}%"
     answers = tasks_for_no_worse(sd / 100, gate["margin"] / 100, 0.0, power, chance)
-    said = f"For SAVES, {answers} tasks show that equal answers are at most {gate['margin']:g} points worse"
+    text = f"For SAVES, {answers} tasks show that equal answers are at most {gate['margin']:g} points worse"
     if effort is None or effort.delta is None or effort.sd is None:
-        return f"{said} ({100 * power:g}%)."
+        return f"{text} ({100 * power:g}%)."
     if (beyond := math.log1p(-gate["least"] / 100) - math.log1p(effort.delta)) <= 0:
-        return f"{said}, but the pilot does not save over {least}."
+        return f"{text}, but the pilot does not save over {least}."
     saving = tasks_needed(upper_sd(effort.sd, effort.n), beyond, power, 2 * PART * chance)
     short = "answers need" if answers >= saving else "saving needs"
-    return f"{said}, and {saving} that its saving of {-100 * effort.delta:.0f}% exceeds {least}: the {short} more."
+    return f"{text}, and {saving} that its saving of {-100 * effort.delta:.0f}% exceeds {least}: the {short} more."
 
 
 def _rounded_up(price: float) -> str:
@@ -221,8 +221,8 @@ def pilot_text(folder: Path, effect: float, power: float, alpha: float, share: f
         )
         paragraphs.append("\n".join(f"- {line}" for line in plans(pilot, effect, power, alpha, parallel)))
         paragraphs.append(_for_saves(pilot.spread.of(1), power, alpha, pilot.gate, pilot.effort))
-    wanted = max(tasks_needed(pilot.spread.of(pilot.trials), effect, power, SHARE * alpha) for pilot in pilots)
-    return "\n\n".join(filter(None, [*paragraphs, way_to(wanted, [RunFolder(folder).config])]))
+    tasks = max(tasks_needed(pilot.spread.of(pilot.trials), effect, power, SHARE * alpha) for pilot in pilots)
+    return "\n\n".join(filter(None, [*paragraphs, way_to(tasks, [RunFolder(folder).config])]))
 
 
 def way_to(tasks: int, configs: Sequence[Path]) -> str:
@@ -230,8 +230,8 @@ def way_to(tasks: int, configs: Sequence[Path]) -> str:
     set, of questions about one repository, with fewer."""
     try:
         (config,) = configs
-        given = read_file(str(config))[1].value["scenarios"]
-        (name,) = [given] if isinstance(given, str) else given
+        value = read_file(str(config))[1].value["scenarios"]
+        (name,) = [value] if isinstance(value, str) else value
         there = read_scenarios([name]).tasks
     except (UserError, ValueError, KeyError, TypeError):
         return ""
@@ -249,9 +249,9 @@ def way_to(tasks: int, configs: Sequence[Path]) -> str:
 def main() -> None:
     """Compute how many tasks, repositories and trials a decision needs."""
     parser = argparse.ArgumentParser(prog="lensbench size", description=main.__doc__)
-    known = parser.add_mutually_exclusive_group(required=True)
-    known.add_argument("--sd", type=float, help="spread of a task's difference, in points")
-    known.add_argument(
+    group = parser.add_mutually_exclusive_group(required=True)
+    group.add_argument("--sd", type=float, help="spread of a task's difference, in points")
+    group.add_argument(
         "--pilot", type=benchmark, help="a finished run, by its id or folder: its spread, price and time are used"
     )
     parser.add_argument("--effect", type=float, required=True, help="the difference that is to be found, in points")
@@ -270,8 +270,8 @@ def main() -> None:
             raise UserError(f"--parallel is {parallel}; write a number 1 or more")
         print(pilot_text(pilot, plan.effect, plan.power, plan.alpha, plan.share, parallel))
     else:
-        needed = tasks_needed(plan.sd, plan.effect, plan.power, plan.alpha)
-        print("\n\n".join(filter(None, [plan_text(plan), way_to(needed, list(map(Path, configs(Path()))))])))
+        tasks = tasks_needed(plan.sd, plan.effect, plan.power, plan.alpha)
+        print("\n\n".join(filter(None, [plan_text(plan), way_to(tasks, list(map(Path, configs(Path()))))])))
 
 
 if __name__ == "__main__":

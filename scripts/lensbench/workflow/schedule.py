@@ -70,10 +70,10 @@ class Schedule:
     @cached_property
     def runs(self) -> list[RunId]:
         """All runs; with `agent.kind: none`, those that exist."""
-        planned = planned_runs(self.plan)
+        runs = planned_runs(self.plan)
         if self.config.agent.kind != "none":
-            return planned
-        return [run for run in planned if entries(self.folder, run)]
+            return runs
+        return [run for run in runs if entries(self.folder, run)]
 
     @cached_property
     def change_tasks(self) -> list[str]:
@@ -99,10 +99,10 @@ class Schedule:
         if self.config.agent.kind == "none":
             return False
         try:
-            fetched = json.loads(RunFolder(self.folder).repositories.read_text(encoding="utf-8"))
+            facts = json.loads(RunFolder(self.folder).repositories.read_text(encoding="utf-8"))
         except (OSError, ValueError):
             return True
-        return not self.plan["repositories"].keys() <= set(fetched)
+        return not self.plan["repositories"].keys() <= set(facts)
 
     @property
     def max_rounds(self) -> int:
@@ -136,8 +136,8 @@ class Schedule:
 
     @cached_property
     def _waves_of_runs(self) -> dict[tuple[str, int], int]:
-        numbered = enumerate(self.waves, 1)
-        return {(task, trial): number for number, wave in numbered for task in wave.tasks for trial in wave.trials}
+        numbers = enumerate(self.waves, 1)
+        return {(task, trial): number for number, wave in numbers for task in wave.tasks for trial in wave.trials}
 
     def wave_of(self, run: RunId) -> int:
         """The number (from 1) of a run's wave."""
@@ -150,9 +150,9 @@ class Schedule:
 
     def runs_of_waves(self, count: int) -> list[RunId]:
         """The runs of the first `count` waves; with `only`, those of its tasks, and the finished ones."""
-        wanted = [run for run in self.runs if self.wave_of(run) <= count]
+        runs = [run for run in self.runs if self.wave_of(run) <= count]
         only = self.config.only
-        return [run for run in wanted if not only or run.task in only or run.stem in self._shown]
+        return [run for run in runs if not only or run.task in only or run.stem in self._shown]
 
     def files_of_waves(self, count: int) -> list[str]:
         """The inputs of the stages after the first `count` waves: their missing answers, and their journals, which list
@@ -168,8 +168,8 @@ class Schedule:
 
     def tests_of_waves(self, count: int) -> list[str]:
         """The test results of the change tasks in the first `count` waves."""
-        changed = (run for run in self.runs_of_waves(count) if run.task in self.change_tasks)
-        return [f"{self.folder}/tests/{run.stem}.json" for run in changed]
+        runs = (run for run in self.runs_of_waves(count) if run.task in self.change_tasks)
+        return [f"{self.folder}/tests/{run.stem}.json" for run in runs]
 
     def patch_source(self, run: RunId) -> str:
         """What a test result is made from: the record of a finished run, or the answer that this start makes."""
@@ -262,8 +262,8 @@ class Schedule:
         if run.condition not in compared(self.plan):
             return 0.0
         others = (name for name in compared(self.plan) if name != run.condition)
-        wanted = [run.condition, *(name for name in others if self.needs_agent(run._replace(condition=name)))]
-        fit = 1 < len(wanted) <= at_once and self._limits.bears(wanted)
+        names = [run.condition, *(name for name in others if self.needs_agent(run._replace(condition=name)))]
+        fit = 1 < len(names) <= at_once and self._limits.bears(names)
         return self.config.start_gate.limit_s if fit else 0.0
 
     @property

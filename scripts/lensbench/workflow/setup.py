@@ -72,12 +72,12 @@ class Wishes(NamedTuple):
     @property
     def files(self) -> dict[str, Path]:
         """The files to write, by their role."""
-        named = {
+        names = {
             "config": f"config.{self.name}.yaml",
             "mcp": f"mcp.{self.name}.json",
             "tasks": f"scenarios/{self.name}.yaml",
         }
-        return {kind: Path(name) for kind, name in named.items()}
+        return {kind: Path(name) for kind, name in names.items()}
 
     @property
     def smoke(self) -> Path:
@@ -85,42 +85,42 @@ class Wishes(NamedTuple):
         return Path("bench") / f"{self.name}-smoke"
 
 
-def ask(given: argparse.Namespace) -> Wishes:
+def ask(flags: argparse.Namespace) -> Wishes:
     """The choices: from the flags, else from the terminal; with `--yes`, or without a terminal, the defaults.
 
     Raises UserError when a value is wrong, or no server is named and there is no prompt.
     """
-    known = server_of(given.source, given.server, Path()) if given.source else None
-    server, can_ask = given.mcp or given.url or (known and known.name), sys.stdin.isatty() and not given.yes
+    entry = server_of(flags.source, flags.server, Path()) if flags.source else None
+    server, can_ask = flags.mcp or flags.url or (entry and entry.name), sys.stdin.isatty() and not flags.yes
 
     def settle(value: str | None, question: str, default: str = "", problem: Problem = lambda _: "") -> str:
         """The flag's value, or the user's input; prompts again until it is usable."""
         while True:
-            asked = value is None and can_ask
-            answer = (value or (_input(question, default) if asked else default)).strip()
+            asks = value is None and can_ask
+            answer = (value or (_input(question, default) if asks else default)).strip()
             if not (wrong := problem(answer)):
                 return answer
-            if not asked:
+            if not asks:
                 raise UserError(wrong)
             print(wrong)
 
-    found = known_servers(Path(), Path.home()) if server is None else []
-    if found:
-        print("configured here:", ", ".join(f"{each.name} ({each.file})" for each in found))
-    if given.words and (given.setup or given.teardown):
+    servers = known_servers(Path(), Path.home()) if server is None else []
+    if servers:
+        print("configured here:", ", ".join(f"{choice.name} ({choice.file})" for choice in servers))
+    if flags.words and (flags.setup or flags.teardown):
         raise UserError("--words: not with --setup and --teardown; write the conditions yourself (docs/ladder.md)")
-    if given.words and not Path(given.words).is_file():
-        raise UserError(f"--words {given.words}: there is no such file; write in it what users put into CLAUDE.md")
-    setup, teardown = (_command(flag, told) for flag, told in (("setup", given.setup), ("teardown", given.teardown)))
-    question = "MCP server: the command that starts it, or its URL" + (", or one of these names" if found else "")
-    names = {each.name for each in found}
-    server = settle(server, question, "", lambda answer: "" if known or answer in names else server_problem(answer))
-    known = known or next((each for each in found if each.name == server), None)
-    name = settle(given.name, "Name of the benchmark", "mine", name_problem)
-    agent = settle(given.agent, f"Agent ({', '.join(KINDS)})", "claude-code", agent_problem)
-    model = settle(given.model, "Model", KINDS[agent].model) if agent != "offline" else ""
-    repo = settle(given.repo, "Repository to ask about, a folder or a git URL (empty: the demo's)", "", repo_problem)
-    return Wishes(name, server, agent, model, repo, setup, teardown, known, given.words or "")
+    if flags.words and not Path(flags.words).is_file():
+        raise UserError(f"--words {flags.words}: there is no such file; write in it what users put into CLAUDE.md")
+    setup, teardown = (_command(flag, text) for flag, text in (("setup", flags.setup), ("teardown", flags.teardown)))
+    question = "MCP server: the command that starts it, or its URL" + (", or one of these names" if servers else "")
+    names = {choice.name for choice in servers}
+    server = settle(server, question, "", lambda answer: "" if entry or answer in names else server_problem(answer))
+    entry = entry or next((choice for choice in servers if choice.name == server), None)
+    name = settle(flags.name, "Name of the benchmark", "mine", name_problem)
+    agent = settle(flags.agent, f"Agent ({', '.join(KINDS)})", "claude-code", agent_problem)
+    model = settle(flags.model, "Model", KINDS[agent].model) if agent != "offline" else ""
+    repo = settle(flags.repo, "Repository to ask about, a folder or a git URL (empty: the demo's)", "", repo_problem)
+    return Wishes(name, server, agent, model, repo, setup, teardown, entry, flags.words or "")
 
 
 def _command(flag: str, line: str | None) -> tuple[str, ...]:
@@ -153,9 +153,9 @@ def name_problem(name: str) -> str:
     """What is wrong with the name of a benchmark, with a usable name; "" when it is fine."""
     if re.fullmatch(r"[a-z0-9][a-z0-9-]{0,40}", name):
         wishes = Wishes(name, "", "", "", "")
-        taken = next((path for path in (*wishes.files.values(), wishes.smoke) if path.exists()), None)
+        file = next((path for path in (*wishes.files.values(), wishes.smoke) if path.exists()), None)
         remedy = f"choose another --name, or remove it; `init --name {name}` alone tries it again"
-        return f"{taken} already exists; {remedy}" if taken else ""
+        return f"{file} already exists; {remedy}" if file else ""
     better = re.sub(r"[^a-z0-9]+", "-", name.lower())[:41].strip("-")
     return f"--name {name!r}: use a-z, 0-9 and '-', at most 41" + (f", such as {better}" if better else "")
 
@@ -173,8 +173,8 @@ def agent_problem(agent: str) -> str:
     """What is wrong with the name of an agent; "" when it is fine."""
     if agent in KINDS:
         return ""
-    known = f"--agent {agent!r} is not one of {', '.join(KINDS)}; for others write a config (docs/agents.md)"
-    return f"{known}{did_you_mean(agent, KINDS)}"
+    message = f"--agent {agent!r} is not one of {', '.join(KINDS)}; for others write a config (docs/agents.md)"
+    return f"{message}{did_you_mean(agent, KINDS)}"
 
 
 def earlier(name: str) -> Wishes | None:
@@ -216,9 +216,9 @@ def config_text(wishes: Wishes, version: str, tools: list[str], max_usd: int) ->
     """The text of the config, with a comment for each choice."""
     files = {kind: str(path) for kind, path in wishes.files.items()}
     keys = [KINDS[wishes.agent].key, *(wishes.known.variables if wishes.known else ())]
-    told = {**wishes._asdict(), **files, "keys": list(filter(None, keys))}
+    values = {**wishes._asdict(), **files, "keys": list(filter(None, keys))}
     page = template_environment().get_template("starting.yaml.j2")
-    return page.render(told, version=version, tools=tools, max_usd=max_usd)
+    return page.render(values, version=version, tools=tools, max_usd=max_usd)
 
 
 def write_tasks(wishes: Wishes, count: int) -> None:
@@ -228,8 +228,8 @@ def write_tasks(wishes: Wishes, count: int) -> None:
         write_atomic(target, (ROOT / "scenarios" / "demo.yaml").read_bytes())
         return
     print(f"generating {count} tasks about {wishes.repo} ...", flush=True)
-    told = ["generate", "--repo", wishes.repo, "--count", str(count), "--output", str(target)]
-    if subprocess.run([sys.executable, "-P", "-m", "lensbench", *told], check=False).returncode:
+    arguments = ["generate", "--repo", wishes.repo, "--count", str(count), "--output", str(target)]
+    if subprocess.run([sys.executable, "-P", "-m", "lensbench", *arguments], check=False).returncode:
         raise UserError(f"could not generate tasks about {wishes.repo}; use another --repo, or omit it for the demo's")
 
 
@@ -241,8 +241,8 @@ def smoke_command(wishes: Wishes) -> list[str]:
     settings = yaml.safe_load(wishes.files["config"].read_text(encoding="utf-8"))["agent"]
     keys = json.dumps([name for name in settings.get("pass_env", []) if name != KINDS[wishes.agent].key])
     agent = f"agent={{kind: offline, model: '', version: '', pass_env: {keys}}}"
-    changed = [f"run_id={wishes.smoke.name}", f"scenarios={few}", agent, "preflight={tools: true}"]
-    return ["--cores", "2", "--configfile", str(wishes.files["config"]), "--config", *changed]
+    overrides = [f"run_id={wishes.smoke.name}", f"scenarios={few}", agent, "preflight={tools: true}"]
+    return ["--cores", "2", "--configfile", str(wishes.files["config"]), "--config", *overrides]
 
 
 def write(wishes: Wishes, count: int) -> None:
@@ -270,9 +270,9 @@ def finish(wishes: Wishes, fix: bool) -> None:
         *_tools(results, read_checks(wishes.smoke)),
         sep="\n",
     )
-    called = [results["comparisons"][name]["adoption"]["called"] for name in results["treatments"]]
-    if not any(each["runs"] for each in called):
-        of = sum(each["of"] for each in called)
+    counts = [results["comparisons"][name]["adoption"]["called"] for name in results["treatments"]]
+    if not any(count["runs"] for count in counts):
+        of = sum(count["of"] for count in counts)
         raise UserError(
             f"the trial is no success: no tool of the server was called in {of} of {of} runs. The offline agent calls "
             "only tools that read, with arguments that it can guess, see above: try one task with the real agent, or "
@@ -295,20 +295,20 @@ def cure(wishes: Wishes, fix: bool) -> None:
     Raises UserError when the trial showed nothing, or the user does not agree.
     """
     files = f"{wishes.files['mcp']} or {wishes.files['config']} (docs/servers.md)"
-    failed = f"the trial failed; fix {files}, then continue with\n  {_lensbench()} init --name {wishes.name}"
+    failure = f"the trial failed; fix {files}, then continue with\n  {_lensbench()} init --name {wishes.name}"
     if not (cures := read_cures(wishes.smoke)):
-        raise UserError(failed)
+        raise UserError(failure)
     print("The server lacks:", *dict.fromkeys(f"  {cure}" for cure in cures), sep="\n", flush=True)
     if not fix and not sys.stdin.isatty():
-        raise UserError(f"{failed} --fix, which writes what is missing")
+        raise UserError(f"{failure} --fix, which writes what is missing")
     is_agreed = fix or _input("Write that, and try again? (y or n)", "y").lower().startswith("y")
     if not is_agreed or not write_cures(wishes.files["config"], cures):
-        raise UserError(failed)
+        raise UserError(failure)
 
 
 def _tools(results: Results[float], checks: Sequence[Check]) -> Iterator[str]:
     """What each tool gave when it was called in the preflight, and whether the agent used it."""
-    rows = {each.name.split(": ")[2]: each for each in checks if each.name.count(": ") == 2}
+    rows = {row.name.split(": ")[2]: row for row in checks if row.name.count(": ") == 2}
     runs = [run["tools"] for name in results["treatments"] for run in results["comparisons"][name]["tools_by_run"]]
     yield "The server's tools, how often the offline agent called them, and what they gave before:"
     for tool, check in rows.items():
@@ -365,14 +365,14 @@ def main() -> None:
     parser.add_argument("--count", type=int, default=12, help="how many tasks about --repo (default: 12)")
     parser.add_argument("--yes", action="store_true", help="do not prompt; use defaults for missing values")
     parser.add_argument("--fix", action="store_true", help="write settings that the server lacks, without a question")
-    given = parser.parse_args()
-    names_server = given.mcp or given.url or given.source
-    if not names_server and (wishes := earlier(given.name or "")):
+    arguments = parser.parse_args()
+    names_server = arguments.mcp or arguments.url or arguments.source
+    if not names_server and (wishes := earlier(arguments.name or "")):
         print(f"{wishes.files['config']} exists: trying it again", flush=True)
     else:
-        wishes = ask(given)
-        write(wishes, given.count)
-    finish(wishes, given.fix)
+        wishes = ask(arguments)
+        write(wishes, arguments.count)
+    finish(wishes, arguments.fix)
 
 
 if __name__ == "__main__":

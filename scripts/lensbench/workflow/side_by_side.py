@@ -74,11 +74,11 @@ def _facts(record: Record, report: Report) -> dict[str, str]:
     }
 
 
-def _told(seen: int | None, reported: int | None) -> str:
+def _told(count: int | None, claim: int | None) -> str:
     """The observed value, and the reported one if it differs."""
-    if seen is None:
-        return MISSING if reported is None else f"{reported}, it says"
-    return str(seen) if reported in (None, seen) else f"{seen} (it says {reported})"
+    if count is None:
+        return MISSING if claim is None else f"{claim}, it says"
+    return str(count) if claim in (None, count) else f"{count} (it says {claim})"
 
 
 def _tools(outcome: Outcome, report: Report) -> str:

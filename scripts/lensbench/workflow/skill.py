@@ -76,16 +76,16 @@ def start(bench: Bench, options: Sequence[str]) -> None:
     refuse_if_at_work(bench.folder)
     if bench.lacks_tasks:
         write_tasks(bench, ())  # the options are for Snakemake
-    made = Detached(bench.snakemake(options), bench.folder / LOG)
+    job = Detached(bench.snakemake(options), bench.folder / LOG)
     until = time.monotonic() + EARLY_S
-    code = made.wait(lambda: bool(who_is_there(str(RunFolder(bench.folder).gate))) or time.monotonic() > until)
+    code = job.wait(lambda: bool(who_is_there(str(RunFolder(bench.folder).gate))) or time.monotonic() > until)
     if code is None:
-        print(f"{bench.folder} is running (process {made.process.pid}); it continues after this shell is closed")
-        print(f"log: {made.log}\nprogress: --status; results: --report; to stop it: --stop")
+        print(f"{bench.folder} is running (process {job.process.pid}); it continues after this shell is closed")
+        print(f"log: {job.log}\nprogress: --status; results: --report; to stop it: --stop")
         return
-    print(*made.said().splitlines()[-LAST_LINES:], sep="\n")
+    print(*job.said().splitlines()[-LAST_LINES:], sep="\n")
     if code:
-        raise UserError(f"Snakemake ended with exit code {code}; full log: {made.log}")
+        raise UserError(f"Snakemake ended with exit code {code}; full log: {job.log}")
 
 
 def write_tasks(bench: Bench, options: Sequence[str]) -> None:
@@ -165,11 +165,11 @@ def read_bench(run_id: str) -> Bench:
     checkout = Path("config.yaml") if Path.cwd() == ROOT else DEFAULT_CONFIG
     file = OWN_CONFIG if OWN_CONFIG.exists() else checkout
     value = read_file(str(file))[1].value
-    given = value if isinstance(value, dict) else {}
-    first, *_ = given["scenarios"] if isinstance(given.get("scenarios"), list) else [given.get("scenarios")]
-    if not (isinstance(given.get("run_id"), str) and isinstance(first, str)):
+    config = value if isinstance(value, dict) else {}
+    first, *_ = config["scenarios"] if isinstance(config.get("scenarios"), list) else [config.get("scenarios")]
+    if not (isinstance(config.get("run_id"), str) and isinstance(first, str)):
         raise UserError(f"{file}: needs run_id and scenarios, both texts")
-    run_id = run_id or given["run_id"]
+    run_id = run_id or config["run_id"]
     if run_id == AUTO:
         run_id = newest_dated(Path("bench")) or new_dated(Path("bench"))
     if not re.fullmatch(RUN_ID, run_id):
@@ -198,9 +198,9 @@ def parse() -> tuple[argparse.Namespace, list[str]]:
 
 def main() -> None:
     """Run the benchmark of the config, or the action that an option names."""
-    given, options = parse()
-    action, run_id = next(((name, value) for name in ACTIONS if (value := getattr(given, name)) is not None), ("", ""))
-    bench = read_bench(run_id or given.run or "")
+    flags, options = parse()
+    action, run_id = next(((name, value) for name in ACTIONS if (value := getattr(flags, name)) is not None), ("", ""))
+    bench = read_bench(run_id or flags.run or "")
     folder = bench.folder
     match action:
         case "score":
@@ -214,15 +214,15 @@ def main() -> None:
             print_headline(folder.absolute())
         case "stop":
             stop(folder)
-        case "rerun" if not given.dry and not RunFolder(folder).plan.exists():
+        case "rerun" if not flags.dry and not RunFolder(folder).plan.exists():
             raise UserError(f"there is no benchmark in {folder}; start it without --rerun")
-        case _ if given.eval is not None:
-            evaluate(bench, given.eval, options)
-        case _ if given.scenarios_only:
+        case _ if flags.eval is not None:
+            evaluate(bench, flags.eval, options)
+        case _ if flags.scenarios_only:
             write_tasks(bench, options)
-        case _ if given.dry and bench.lacks_tasks:
+        case _ if flags.dry and bench.lacks_tasks:
             print(f"there is no {TASKS}: a start or --scenarios-only first generates tasks about this repository")
-        case _ if given.dry:
+        case _ if flags.dry:
             become([*bench.snakemake(options), "-n"])
         case _:
             start(bench, options)

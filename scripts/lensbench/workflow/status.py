@@ -57,19 +57,19 @@ class Status:
         self.runs = planned_runs(self.plan)
         newest = {run: run_files(folder, run) for run in self.runs}
         records = {run: record for run, entry in newest.items() if (record := _record(entry, run))}
-        filed = {run: entry.read_discard() for run, entry in newest.items() if DISCARD in entry.files}
-        self.due: dict[RunId, int] = before.due if before else {run: newest[run].number for run in filed}
-        self.is_cost_estimated = any(each.outcome.cost_usd is not None and each.outcome.cost_is_guess
-                                     for each in records.values())  # fmt: skip
+        discards = {run: entry.read_discard() for run, entry in newest.items() if DISCARD in entry.files}
+        self.due: dict[RunId, int] = before.due if before else {run: newest[run].number for run in discards}
+        self.is_cost_estimated = any(one.outcome.cost_usd is not None and one.outcome.cost_is_guess
+                                     for one in records.values())  # fmt: skip
         self._spent: dict[str, list[Spent]] = {name: [] for name in self.plan["conditions"]}
         for run, record in records.items():
             seconds = record.attempt.waited_s + (record.attempt.duration_s or 0)
             self._spent[run.condition].append(Spent(seconds, record.outcome.cost_usd))
         self.counts = dict.fromkeys(self.plan["conditions"], RunCounts(0, 0, 0))
         self.last_discard = ""
-        for validity in decide(records, self.plan, filed):
+        for validity in decide(records, self.plan, discards):
             run, is_discarded = validity.run, validity.status == RunStatus.DISCARDED
-            is_due = run in filed and newest[run].number == self.due.get(run)
+            is_due = run in discards and newest[run].number == self.due.get(run)
             again = is_due and state_of(entries(folder, run), self.plan["max_rounds"]) == State.DISCARDED
             own = (validity.status == RunStatus.VALID, is_discarded, again or validity.status == RunStatus.MISSING)
             self.counts[run.condition] = RunCounts(*map(sum, zip(self.counts[run.condition], own, strict=True)))
@@ -90,7 +90,7 @@ class Status:
     @property
     def median_s(self) -> float | None:
         """The median time of the finished runs in seconds, with all attempts; None without any."""
-        return median_high(seconds) if (seconds := [each.seconds for each in self._all]) else None
+        return median_high(seconds) if (seconds := [run.seconds for run in self._all]) else None
 
     def left_s(self, at_a_time: int) -> float | None:
         """Estimated seconds for the runs that are left; None while a condition with runs left has no finished one.
@@ -99,25 +99,25 @@ class Status:
         """
         if any(count.left and not self._spent[name] for name, count in self.counts.items()):
             return None
-        work = self._to_come(lambda spent: [each.seconds for each in spent])
+        work = self._to_come(lambda runs: [run.seconds for run in runs])
         return None if work is None else work / max(min(at_a_time, self.left), 1)
 
     @property
     def left_usd(self) -> float | None:
         """Estimated cost of the runs that are left, by the mean of each condition; None while no agent reports a
         cost."""
-        return self._to_come(lambda spent: [each.usd for each in spent if each.usd is not None])
+        return self._to_come(lambda runs: [run.usd for run in runs if run.usd is not None])
 
     @property
     def _all(self) -> list[Spent]:
-        return [each for spent in self._spent.values() for each in spent]
+        return [run for runs in self._spent.values() for run in runs]
 
     def _to_come(self, amounts: Callable[[list[Spent]], list[float]]) -> float | None:
         """The estimated total for the runs that are left; a condition without its own mean gets the overall mean."""
-        known = amounts(self._all)
-        if not known:
+        values = amounts(self._all)
+        if not values:
             return None
-        return sum(count.left * fmean(amounts(self._spent[name]) or known) for name, count in self.counts.items())
+        return sum(count.left * fmean(amounts(self._spent[name]) or values) for name, count in self.counts.items())
 
     @property
     def waiting(self) -> str:
@@ -132,12 +132,12 @@ class Status:
 
     def last_discards(self) -> list[tuple[str, Discard]]:
         """The last discarded attempts, as `<run>-<n>`, newest first."""
-        filed = [
+        discards = [
             ((entry.folder / DISCARD).stat().st_mtime_ns, f"{run.stem}-{entry.number}", discard)
             for run in self.runs
             for entry, discard in rounds(entries(self.folder, run))
         ]
-        return [(name, discard) for _, name, discard in sorted(filed, reverse=True)[:LAST_DISCARDS]]
+        return [(name, discard) for _, name, discard in sorted(discards, reverse=True)[:LAST_DISCARDS]]
 
 
 def _record(entry: Entry, run: RunId) -> Record | None:
@@ -173,8 +173,8 @@ def block(status: Status, running: Mapping[str, str], at_a_time: int, width: int
     if status.last_discard:
         rows.append(("discarded", status.last_discard))
     totals = " | ".join(_totals(status, len(running), at_a_time))
-    shown = [totals, *(f"  {name:{names}}  {text}" for name, text in rows)]
-    return [text if len(text) < width else f"{text[: width - 2]}…" for text in map(printable, shown)]
+    texts = [totals, *(f"  {name:{names}}  {text}" for name, text in rows)]
+    return [text if len(text) < width else f"{text[: width - 2]}…" for text in map(printable, texts)]
 
 
 def _totals(status: Status, running: int, at_a_time: int) -> list[str]:

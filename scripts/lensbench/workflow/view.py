@@ -40,13 +40,13 @@ def _headlines(folder: Path) -> list[str]:
 
 def view(place: Path, opens: bool) -> None:
     """Opens the page of the only benchmark in a place, or lists several. Raises UserError when there are none."""
-    found = list(benchmarks(place))
-    if not found:
+    entries = list(benchmarks(place))
+    if not entries:
         raise UserError(f"{place}: there is no benchmark here, below it, or in its bench/; `lensbench run` starts one")
-    for folder, headlines in found:
+    for folder, headlines in entries:
         print(RunFolder(folder).page, *(f"  {printable(line)}" for line in headlines), sep="\n")
-    page = RunFolder(found[0][0]).page
-    if len(found) == 1 and opens and page.exists():
+    page = RunFolder(entries[0][0]).page
+    if len(entries) == 1 and opens and page.exists():
         webbrowser.open(page.resolve().as_uri())
 
 
@@ -56,9 +56,9 @@ def main() -> None:
     place = "a run id, a run folder, or a folder with several (default: this one)"
     parser.add_argument("folder", nargs="?", type=benchmark, default=Path(), help=place)
     parser.add_argument("--print", dest="only_print", action="store_true", help="open nothing")
-    given = parser.parse_args()
+    arguments = parser.parse_args()
     has_screen = sys.platform in ("darwin", "win32") or {"DISPLAY", "WAYLAND_DISPLAY"} & os.environ.keys()
-    view(given.folder, bool(has_screen) and not given.only_print)
+    view(arguments.folder, bool(has_screen) and not arguments.only_print)
 
 
 if __name__ == "__main__":
