@@ -82,18 +82,18 @@ class AskedAgent:
 
         Raises NoAnswer, and UserError when the service refuses the agent, so that asking again is useless.
         """
-        said = self._start(tree, prompt)
-        self.spent += priced(said.outcome, self.prices).cost_usd or 0.0
+        reply = self._start(tree, prompt)
+        self.spent += priced(reply.outcome, self.prices).cost_usd or 0.0
         self._asked += 1
         name = f"{self._asked:02}-{stem}"
-        write_atomic(self.folder / f"{name}.md", said.answer)
-        write_atomic(self.folder / f"{name}.jsonl.gz", gzip.compress(said.transcript.encode(), 6, mtime=0))
-        if stops(said.outcome):
-            raise UserError(f"the agent was refused ({said.outcome.error}); fix that, then start again")
-        reason, detail = reason_of(said, Expectation((), ()))
+        write_atomic(self.folder / f"{name}.md", reply.answer)
+        write_atomic(self.folder / f"{name}.jsonl.gz", gzip.compress(reply.transcript.encode(), 6, mtime=0))
+        if stops(reply.outcome):
+            raise UserError(f"the agent was refused ({reply.outcome.error}); fix that, then start again")
+        reason, detail = reason_of(reply, Expectation((), ()))
         if reason:
             raise NoAnswer(f"the agent gave no valid answer: {reason} {detail}")
-        return said.answer
+        return reply.answer
 
     def _start(self, tree: Path, prompt: str) -> Said:
         plan: Any = {
@@ -106,9 +106,9 @@ class AskedAgent:
         redact = Redactor(secret_names(self.agent), os.environ)
         with tempfile.TemporaryDirectory(prefix="lb-", ignore_cleanup_errors=True) as private:
             place = Place(self.sandbox, private)
-            said = start_agent(prepare(job, place), place, self.agent["timeout_s"], redact)
+            reply = start_agent(prepare(job, place), place, self.agent["timeout_s"], redact)
             remove_tree(private)
-        return said
+        return reply
 
 
 def asked_agent(settings: Settings, folder: Path) -> AskedAgent:
@@ -135,34 +135,34 @@ class Author:
     """The last number in the ids of earlier tasks, by category."""
     _written: dict[str, str] = field(default_factory=dict)
 
-    def write(self, wanted: Mapping[Category, int]) -> list[Proposal]:
+    def write(self, counts: Mapping[Category, int]) -> list[Proposal]:
         """The tasks that the agent writes, by category."""
         proposals = []
-        for category, count in wanted.items():
+        for category, count in counts.items():
             first = 1 + self.after.get(category, 0)
             ids = [f"{self.name}-{SHORT[category]}-{number:02}" for number in range(first, first + count)]
             proposals += self._ask(category, ids, []) if ids else []
         return proposals
 
-    def revise(self, rejected: Sequence[Fate]) -> list[Proposal]:
+    def revise(self, failures: Sequence[Fate]) -> list[Proposal]:
         """The agent's new versions of rejected tasks."""
         proposals = []
         for category in Category:
-            back = [fate.proposal.id for fate in rejected if fate.proposal.category is category]
+            back = [fate.proposal.id for fate in failures if fate.proposal.category is category]
             why = [
                 Rejected(self._written.get(fate.proposal.id, f"- id: {fate.proposal.id}"), fate.tries[-1].problems)
-                for fate in rejected
+                for fate in failures
                 if fate.proposal.category is category
             ]
             proposals += self._ask(category, back, why) if back else []
         return proposals
 
-    def _ask(self, category: Category, ids: Sequence[str], rejected: Sequence[Rejected]) -> list[Proposal]:
+    def _ask(self, category: Category, ids: Sequence[str], failures: Sequence[Rejected]) -> list[Proposal]:
         if self.asked.spent_all:
             return []
         prompt = question(
             "write_tasks.md.j2", name=self.name, category=category.value, meaning=MEANING[category], count=len(ids),
-            ids=ids, rejected=rejected,
+            ids=ids, rejected=failures,
         )  # fmt: skip
         try:
             answer = self.asked.ask(self.tree, SHORT[category], prompt)
@@ -173,14 +173,14 @@ class Author:
     def _proposals(self, answer: str, category: Category, ids: Sequence[str]) -> list[Proposal]:
         """A proposal for each id: the task with that id in the reply, or why there is none."""
         try:
-            written = read_reply(answer)
+            entries = read_reply(answer)
         except DocumentError as error:
             return [_failed(name, category, f"the reply cannot be read: {error}") for name in ids]
         self._written |= {
             name: yaml.safe_dump([value], sort_keys=False, allow_unicode=True, width=110)
-            for name, value in written.items()
+            for name, value in entries.items()
         }
-        return [self._proposal(name, category, written.get(name)) for name in ids]
+        return [self._proposal(name, category, entries.get(name)) for name in ids]
 
     def _proposal(self, name: str, category: Category, value: dict[str, Any] | None) -> Proposal:
         if value is None:
@@ -190,7 +190,7 @@ class Author:
             return Proposal(name, category, Task.model_validate(value))
         except ValidationError as error:
             problems = explain(error, Task, value, lambda path: "")
-            return Proposal(name, category, None, tuple(Problem(RejectReason.SCHEMA, each[2:]) for each in problems))
+            return Proposal(name, category, None, tuple(Problem(RejectReason.SCHEMA, line[2:]) for line in problems))
 
 
 def _failed(name: str, category: Category, why: str) -> Proposal:
@@ -207,8 +207,8 @@ def question(template: str, **values: Any) -> str:
 
 def marked(answer: str, mark: str) -> str | None:
     """The last text between `<<<mark>>>` and `<<<end>>>` in an answer; None without one."""
-    found = re.findall(rf"^<<<{mark}>>>[ \t]*\n(.*?)^<<<end>>>", answer, re.MULTILINE | re.DOTALL)
-    return found[-1] if found else None
+    texts = re.findall(rf"^<<<{mark}>>>[ \t]*\n(.*?)^<<<end>>>", answer, re.MULTILINE | re.DOTALL)
+    return texts[-1] if texts else None
 
 
 def read_reply(answer: str) -> dict[str, dict[str, Any]]:

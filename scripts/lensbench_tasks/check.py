@@ -82,10 +82,10 @@ class Checked(NamedTuple):
 
     def counts(self, kind: Kind) -> str:
         """How many probes of a kind had the right verdict; for answers, how many were Met."""
-        found = [probe for probe in self.probes if probe.kind == kind]
+        probes = [probe for probe in self.probes if probe.kind == kind]
         if kind == "answer":
-            return f"{sum(probe.verdict is Verdict.MET for probe in found)} of {len(found)} Met" if found else ""
-        return f"{sum(not probe.is_wrong for probe in found)}/{len(found)}" if found else "-"
+            return f"{sum(probe.verdict is Verdict.MET for probe in probes)} of {len(probes)} Met" if probes else ""
+        return f"{sum(not probe.is_wrong for probe in probes)}/{len(probes)}" if probes else "-"
 
     @property
     def findings(self) -> list[str]:
@@ -102,7 +102,7 @@ def fact_of(criterion: Criterion) -> str:
 
 def exchanged(fact: str, prompt: str) -> Iterator[tuple[str, str]]:
     """The fact with one of its names or numbers replaced, and that part; parts that are in the question are skipped."""
-    for piece in dict.fromkeys(found[0].strip('`"') for found in _PIECE.finditer(fact)):
+    for piece in dict.fromkeys(match[0].strip('`"') for match in _PIECE.finditer(fact)):
         if piece != "and/or" and normalise(piece).text not in normalise(prompt).text:
             yield piece, fact.replace(piece, _other(piece))
 
@@ -121,13 +121,13 @@ def _cased(word: str, like: str) -> str:
 
 def negated(fact: str) -> str:
     """The negated fact."""
-    found = _VERB.search(fact)
-    return f"{fact[: found.end()]} not{fact[found.end() :]}" if found else f"It is wrong that it is {fact}"
+    verb = _VERB.search(fact)
+    return f"{fact[: verb.end()]} not{fact[verb.end() :]}" if verb else f"It is wrong that it is {fact}"
 
 
 def check(tasks: Sequence[Task], answers: Mapping[str, Sequence[tuple[str, str]]]) -> list[Checked]:
     """The checked criteria of all tasks. `answers`: task id -> (name, text) pairs."""
-    facts = {task.id: "\n\n".join(f"{fact_of(each)}." for _, each in answer_criteria(task)) for task in tasks}
+    facts = {task.id: "\n\n".join(f"{fact_of(criterion)}." for _, criterion in answer_criteria(task)) for task in tasks}
     return [
         Checked(task, number, criterion, [*_probes(task, criterion, facts, answers.get(task.id, ()))])
         for task in tasks
@@ -166,46 +166,46 @@ def _findings(probes: Sequence[CheckedText]) -> Iterator[str]:
         yield "Given away: the question alone earns points. Remove the fact from the question, or ask for more."
     if names := [probe.name for probe in wrong if probe.kind == "other task"]:
         yield f"The facts of other tasks meet it ({', '.join(names[:5])}). Require a name that only this task has."
-    given = [probe.verdict for probe in probes if probe.kind == "answer"]
-    if given and Verdict.MET not in given:
-        yield f"Never met by the {len(given)} answers. Check that the question asks for it and the patterns find it."
+    verdicts = [probe.verdict for probe in probes if probe.kind == "answer"]
+    if verdicts and Verdict.MET not in verdicts:
+        yield f"Never met by the {len(verdicts)} answers. Check that the question asks for it and the patterns find it."
 
 
 def read_answers(folder: Path, tasks: Sequence[Task]) -> dict[str, list[tuple[str, str]]]:
     """The answers in `folder` by task: <task>.md and <task>-<word>.md. Raises UserError when there are none."""
     names = {task.id for task in tasks}
-    found: dict[str, list[tuple[str, str]]] = {}
+    answers: dict[str, list[tuple[str, str]]] = {}
     for path in sorted(folder.rglob("*.md")):
         task = path.stem if path.stem in names else path.stem.rpartition("-")[0]
         if task in names:
-            found.setdefault(task, []).append((path.stem, path.read_text(errors="replace", encoding="utf-8")))
-    if not found:
+            answers.setdefault(task, []).append((path.stem, path.read_text(errors="replace", encoding="utf-8")))
+    if not answers:
         raise UserError(f"{folder}: has no answer to a task of the set; name them <task>.md or <task>-<word>.md")
-    return found
+    return answers
 
 
 COLUMNS: tuple[Kind, ...] = ("own text", "exchanged", "negated", "question", "other task", "answer")
 
 
-def table(found: Sequence[Checked]) -> Iterator[str]:
+def table(results: Sequence[Checked]) -> Iterator[str]:
     """A line for each criterion, followed by its findings."""
-    width = max(len(f"{each.task.id} {each.number}") for each in found)
+    width = max(len(f"{result.task.id} {result.number}") for result in results)
     yield f"{'':{width}}  {'  '.join(f'{kind:>10}' for kind in COLUMNS)}"
-    for each in found:
-        cells = "  ".join(f"{each.counts(kind):>10}" for kind in COLUMNS)
-        yield f"{f'{each.task.id} {each.number}':{width}}  {cells}".rstrip()
-        yield from (f"    {finding}" for finding in each.findings)
+    for result in results:
+        cells = "  ".join(f"{result.counts(kind):>10}" for kind in COLUMNS)
+        yield f"{f'{result.task.id} {result.number}':{width}}  {cells}".rstrip()
+        yield from (f"    {finding}" for finding in result.findings)
 
 
-def render_page(name: str, tasks: Sequence[Task], found: Sequence[Checked], fates: Mapping[str, ChangeFate]) -> str:
+def render_page(name: str, tasks: Sequence[Task], results: Sequence[Checked], fates: Mapping[str, ChangeFate]) -> str:
     """The page: every criterion with the tried texts, the proofs of changes, and the prompts."""
     style = (TEMPLATES / "judge_sheet.css").read_text(encoding="utf-8") + (TEMPLATES / "review.css").read_text(
         encoding="utf-8"
     )
     environment = template_environment(html=True)
     return environment.get_template("check.html.j2").render(
-        name=name, columns=COLUMNS, fates=fates, wrong=sum(bool(each.findings) for each in found), count=len(found),
-        tasks=[(task, prompt_of(task), [each for each in found if each.task is task]) for task in tasks],
+        name=name, columns=COLUMNS, fates=fates, wrong=sum(bool(item.findings) for item in results), count=len(results),
+        tasks=[(task, prompt_of(task), [item for item in results if item.task is task]) for task in tasks],
         style=Markup(style), style_hash=csp_hash(style),
     )  # fmt: skip
 
@@ -226,22 +226,22 @@ def main() -> None:
     tasks = [with_drafts(task, arguments.drafts) if arguments.drafts else task for task in tasks]
     if not tasks:
         raise UserError(f"{arguments.set}: has no criterion to check")
-    found = check(tasks, read_answers(arguments.answers, tasks) if arguments.answers else {})
+    results = check(tasks, read_answers(arguments.answers, tasks) if arguments.answers else {})
     bench = Prover(find_sandbox({"mode": "auto", "visible": [], "hidden": []}), arguments.cache)
     fates = {}
     for change in changes_of(tasks):
         fates[change.id] = bench.proven(change)
         print(printable(f"{change.id}: {fates[change.id].sentence}"), flush=True)
     page = arguments.page or Path(arguments.set).with_suffix(".check.html")
-    write_atomic(page, render_page(Path(arguments.set).name, tasks, found, fates))
-    if found:
-        print(*map(printable, table(found)), sep="\n")
-    wrong = [each for each in found if each.findings]
-    denied = sum(probe.is_wrong for each in found for probe in each.probes if probe.kind == "negated")
-    if denied:
-        print(f"{denied} are also met when negated: patterns do not detect negation. Where it is likely, add must_not.")
-    print(f"{len(wrong)} of {len(found)} criteria have findings; open {page}" if found else f"open {page}")
-    bad = [f"{each.task.id} {each.number}" for each in found if _is_bad(each)]
+    write_atomic(page, render_page(Path(arguments.set).name, tasks, results, fates))
+    if results:
+        print(*map(printable, table(results)), sep="\n")
+    wrong = [result for result in results if result.findings]
+    count = sum(probe.is_wrong for result in results for probe in result.probes if probe.kind == "negated")
+    if count:
+        print(f"{count} are also met when negated: patterns do not detect negation. Where it is likely, add must_not.")
+    print(f"{len(wrong)} of {len(results)} criteria have findings; open {page}" if results else f"open {page}")
+    bad = [f"{result.task.id} {result.number}" for result in results if _is_bad(result)]
     faults = [f"dead or given away: {', '.join(bad)}"] if bad else []
     faults += [*_unproven(fates)]
     if faults:
@@ -252,13 +252,13 @@ def _unproven(fates: Mapping[str, ChangeFate]) -> Iterator[str]:
     """The changes that are not proven; a reason that several share is said once, with their number."""
     reasons = {name: fate.reasons[0] for name, fate in fates.items() if not fate.task}
     for reason, count in Counter(reasons.values()).items():
-        shared = reason if reason.startswith("need ") else f"not proven: {reason}"
+        clause = reason if reason.startswith("need ") else f"not proven: {reason}"
         alone = next(name for name in reasons if reasons[name] == reason)
-        yield f"{count} of {len(fates)} {shared}" if count > 1 else f"not proven: {alone}"
+        yield f"{count} of {len(fates)} {clause}" if count > 1 else f"not proven: {alone}"
 
 
-def _is_bad(each: Checked) -> bool:
-    return any(probe.is_wrong and probe.kind in ("own text", "question") for probe in each.probes)
+def _is_bad(result: Checked) -> bool:
+    return any(probe.is_wrong and probe.kind in ("own text", "question") for probe in result.probes)
 
 
 if __name__ == "__main__":

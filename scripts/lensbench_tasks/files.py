@@ -38,20 +38,20 @@ class Made(NamedTuple):
         return tasks_of(self.fates)
 
 
-def render_set(made: Made) -> str:
+def render_set(result: Made) -> str:
     """The task set as YAML."""
     head = [
-        f"# Tasks about {printable(source_name(made.source))}, proposed by {printable(made.author)}.",
-        f"# Each criterion has proofs: `lensbench prove` looks them up. Review: {made.name}.review.html",
+        f"# Tasks about {printable(source_name(result.source))}, proposed by {printable(result.author)}.",
+        f"# Each criterion has proofs: `lensbench prove` looks them up. Review: {result.name}.review.html",
     ]
-    return "\n".join(head) + "\n" + _yaml(set_value(made))
+    return "\n".join(head) + "\n" + _yaml(set_value(result))
 
 
-def with_more(text: str, made: Made) -> str:
+def with_more(text: str, result: Made) -> str:
     """The text of a set with new tasks at its end. Raises UserError where `tasks` is not its last key."""
-    before, source = yaml.safe_load(text), made.source.model_dump(mode="json")
-    repository = next((name for name, each in before.get("repositories", {}).items() if each == source), source)
-    tasks = [task | {"repository": repository} for task in set_value(made)["tasks"]]
+    before, source = yaml.safe_load(text), result.source.model_dump(mode="json")
+    repository = next((name for name, value in before.get("repositories", {}).items() if value == source), source)
+    tasks = [task | {"repository": repository} for task in set_value(result)["tasks"]]
     indents = re.findall(r"^( *)- id:", text, re.MULTILINE) or [""]
     longer = f"{text.rstrip()}\n{textwrap.indent(_yaml(tasks), indents[-1])}"
     try:
@@ -59,19 +59,19 @@ def with_more(text: str, made: Made) -> str:
             return longer
     except yaml.YAMLError:
         pass
-    raise UserError(f"{made.name}.yaml: no task can be added; make `tasks` its last key, with `- id:` lines")
+    raise UserError(f"{result.name}.yaml: no task can be added; make `tasks` its last key, with `- id:` lines")
 
 
 def _yaml(value: Any) -> str:
     return yaml.safe_dump(value, sort_keys=False, allow_unicode=True, width=_WIDTH)
 
 
-def set_value(made: Made) -> dict[str, Any]:
+def set_value(result: Made) -> dict[str, Any]:
     """The set as plain data."""
-    tasks = [task.model_dump(mode="json", exclude_defaults=True) | {"repository": made.name} for task in made.tasks]
+    tasks = [task.model_dump(mode="json", exclude_defaults=True) | {"repository": result.name} for task in result.tasks]
     return {
-        "name": made.name,
-        "repositories": {made.name: made.source.model_dump(mode="json")},
+        "name": result.name,
+        "repositories": {result.name: result.source.model_dump(mode="json")},
         "tasks": [{key: task[key] for key in ("id", "category", "repository", "prompt", "criteria")} for task in tasks],
     }
 
@@ -79,4 +79,4 @@ def set_value(made: Made) -> dict[str, Any]:
 def plain_text(text: str) -> str:
     """Foreign text on one line, with Markdown markup removed."""
     line = " ".join(printable(text).split())[:300]
-    return "".join(f"\\{each}" if each in "\\`*_[]<>#|!" else each for each in line)
+    return "".join(f"\\{character}" if character in "\\`*_[]<>#|!" else character for character in line)

@@ -48,17 +48,17 @@ class Examiner:
 
     def __call__(self, proposal: Proposal, others: Sequence[Task]) -> Examined:
         """The examined proposal, given the tasks kept so far."""
-        found = self._examine(proposal, [*self.earlier, *others])
-        said = printable(f"{proposal.id}: {'; '.join(map(str, found.problems)) or 'good'}")
-        print(said, file=sys.stderr, flush=True)
-        return found
+        result = self._examine(proposal, [*self.earlier, *others])
+        message = printable(f"{proposal.id}: {'; '.join(map(str, result.problems)) or 'good'}")
+        print(message, file=sys.stderr, flush=True)
+        return result
 
     def _examine(self, proposal: Proposal, others: Sequence[Task]) -> Examined:
         if proposal.task is None:
             return Examined(proposal.problems)
         problems = find_problems(proposal.task, self.survey, others, self.tools)
-        tried = None if problems else try_task(proposal.task, self.survey)
-        return Examined(tuple(tried.problems if tried else problems), tried)
+        trial = None if problems else try_task(proposal.task, self.survey)
+        return Examined(tuple(trial.problems if trial else problems), trial)
 
 
 def generate(
@@ -67,37 +67,37 @@ def generate(
     """Generates what a set with the `earlier` tasks lacks until it has `count`; a model's replies are stored in
     `folder`. Raises UserError."""
     tree = prepare(source, Path(settings.cache)).tree.resolve()  # lens does not follow links
-    known = survey(tree)
-    after, wanted = last_numbers(name, earlier), missing_of(count, earlier)
+    overview = survey(tree)
+    after, counts = last_numbers(name, earlier), missing_of(count, earlier)
     writer: Writer
     if settings.offline:
-        writer = Miners(known, name, source, settings.seed, after)
+        writer = Miners(overview, name, source, settings.seed, after)
     else:
-        writer = Author(name, source, known.root, asked_agent(settings, folder), after)
-    fates = run_rounds(writer, Examiner(known, frozenset(settings.tools), earlier), wanted)
+        writer = Author(name, source, overview.root, asked_agent(settings, folder), after)
+    fates = run_rounds(writer, Examiner(overview, frozenset(settings.tools), earlier), counts)
     author = "the miners (no language model)" if settings.offline else settings.agent.model or settings.agent.kind
-    spent = isinstance(writer, Author) and writer.asked.spent_all
-    note = (f"the budget of {settings.max_usd} US dollars ended the work",) if spent else ()
-    return Made(name, source, author, sum(wanted.values()), fates, known, (*note, *_lacking(fates, wanted)))
+    is_spent = isinstance(writer, Author) and writer.asked.spent_all
+    note = (f"the budget of {settings.max_usd} US dollars ended the work",) if is_spent else ()
+    return Made(name, source, author, sum(counts.values()), fates, overview, (*note, *_lacking(fates, counts)))
 
 
-def _lacking(fates: Sequence[Fate], wanted: Mapping[Category, int]) -> Iterator[str]:
+def _lacking(fates: Sequence[Fate], counts: Mapping[Category, int]) -> Iterator[str]:
     """A sentence for each category with fewer tasks than wanted."""
     categories = [fate.proposal.category for fate in kept(fates)]
-    for category, count in wanted.items():
-        if (found := categories.count(category)) < count:
-            yield f"{category.value} has {found} of {count} tasks: no more valid tasks were found"
+    for category, count in counts.items():
+        if (number := categories.count(category)) < count:
+            yield f"{category.value} has {number} of {count} tasks: no more valid tasks were found"
 
 
-def write(made: Made, output: Path) -> None:
+def write(result: Made, output: Path) -> None:
     """Writes both files; adds to the set if it is there. Raises UserError when there is no task."""
-    if not made.tasks:
+    if not result.tasks:
         raise UserError(
-            f"none of the {len(made.fates)} tried tasks about {made.name} is valid; is there source code in it?"
+            f"none of the {len(result.fates)} tried tasks about {result.name} is valid; is there source code in it?"
         )
     before = output.read_text(encoding="utf-8") if output.exists() else ""
-    write_atomic(output, with_more(before, made) if before else render_set(made))
-    write_atomic(output.with_suffix(".review.html"), render_review(made))
+    write_atomic(output, with_more(before, result) if before else render_set(result))
+    write_atomic(output.with_suffix(".review.html"), render_review(result))
     read_scenarios([str(output)])
 
 
@@ -129,14 +129,14 @@ def main() -> None:
     if not arguments.repo and not exists:
         raise UserError("question tasks need --repo; for the other sources add --kind change")
     earlier = read_scenarios([str(arguments.output)]).tasks if exists else ()
-    pinned = Pinned(_source_of(earlier, arguments)) if earlier else pin(arguments.repo)
+    origin = Pinned(_source_of(earlier, arguments)) if earlier else pin(arguments.repo)
     folder = arguments.output.with_suffix(".transcripts")
-    made = generate(arguments.output.stem, pinned.source, arguments.count, settings, folder, earlier)
-    if pinned.warning:
-        made = made._replace(warnings=(f"{arguments.repo}: {pinned.warning}", *made.warnings))
-    write(made, arguments.output)
+    result = generate(arguments.output.stem, origin.source, arguments.count, settings, folder, earlier)
+    if origin.warning:
+        result = result._replace(warnings=(f"{arguments.repo}: {origin.warning}", *result.warnings))
+    write(result, arguments.output)
     review = arguments.output.with_suffix(".review.html")
-    count = len(earlier) + len(made.tasks)
+    count = len(earlier) + len(result.tasks)
     print(f"{arguments.output}: {count} of {arguments.count} tasks; see {review} for the others")
 
 

@@ -93,8 +93,8 @@ def _of_the_form(task: Task) -> Iterator[Problem]:
             yield Problem(RejectReason.NO_PATTERNS, "it has none of all_of, any_of and at_least", number)
         elif judge(criterion, normalise(stated(criterion))).verdict is not Verdict.MET:
             yield Problem(RejectReason.UNSTATED, "its patterns do not match the criterion's own text", number)
-        if lined := next((text for text in _texts(criterion) if _LINE.search(text)), ""):
-            yield Problem(RejectReason.LINE_NUMBER, f"{lined!r} depends on a line number, which may change", number)
+        if phrase := next((text for text in _texts(criterion) if _LINE.search(text)), ""):
+            yield Problem(RejectReason.LINE_NUMBER, f"{phrase!r} depends on a line number, which may change", number)
 
 
 def _texts(criterion: Criterion) -> Iterator[str]:
@@ -110,18 +110,18 @@ def _of_names(number: int, criterion: Criterion, survey: Survey) -> Iterator[Pro
         if not any(f"/{other}".endswith(f"/{path}") for other in survey.texts):
             yield Problem(RejectReason.UNKNOWN_NAME, f"there is no file {path}", number)
     files = {path for proof in criterion.proofs for path in (proof.file, proof.changes_with) if path}
-    shown = "\n".join([*files, *(survey.texts.get(path, "") for path in files)])
-    named = [name for code in _CODE.findall(text) if not _PATH.fullmatch(code) for name in _NAME.findall(code)]
-    code = (name for each in literals if not _PATH.fullmatch(each) for name in _NAME.findall(each))
-    named += filter(_TELLING.search, code)
-    known = set(_NAME.findall(shown))
-    for name in dict.fromkeys(named):
-        if name not in known:
+    content = "\n".join([*files, *(survey.texts.get(path, "") for path in files)])
+    names = [name for code in _CODE.findall(text) if not _PATH.fullmatch(code) for name in _NAME.findall(code)]
+    code = (name for literal in literals if not _PATH.fullmatch(literal) for name in _NAME.findall(literal))
+    names += filter(_TELLING.search, code)
+    vocabulary = set(_NAME.findall(content))
+    for name in dict.fromkeys(names):
+        if name not in vocabulary:
             yield Problem(
                 RejectReason.UNKNOWN_NAME, f"{name} does not occur in {', '.join(sorted(files)) or 'any proof'}", number
             )
     quotes = " ".join(f"{proof.quote} {proof.commits}" for proof in criterion.proofs)
-    known_numbers = {float(each.replace("_", "")) for each in re.findall(r"\d[\d_]*(?:\.\d+)?", quotes)}
+    known_numbers = {float(digits.replace("_", "")) for digits in re.findall(r"\d[\d_]*(?:\.\d+)?", quotes)}
     for value in _NUMBER.findall(_PATH.sub(" ", _CODE.sub(" ", _QUOTED.sub(" ", text)))):
         if float(value.replace("_", "")) not in known_numbers:
             yield Problem(RejectReason.WRONG_VALUE, f"no proof shows the number {value}", number)
@@ -134,18 +134,18 @@ def _of_the_prompt(task: Task, survey: Survey, tools: Collection[str]) -> Iterat
             yield Problem(RejectReason.GIVEN_AWAY, "the question itself states it, or a part of it", number)
         elif _paths_are_given(criterion, task.prompt):
             yield Problem(RejectReason.PATH_GIVEN, "the question names the file that the criterion asks for", number)
-    named = [tool for tool in sorted({*TOOLS, *tools}) if _names(tool, task.prompt, survey)]
-    if named:
-        yield Problem(RejectReason.NAMES_TOOL, f"the question names a tool: {', '.join(named)}")
-    if lined := _LINE.search(task.prompt):
-        yield Problem(RejectReason.LINE_NUMBER, f"the question has a line number: {lined[0]!r}")
+    names = [tool for tool in sorted({*TOOLS, *tools}) if _names(tool, task.prompt, survey)]
+    if names:
+        yield Problem(RejectReason.NAMES_TOOL, f"the question names a tool: {', '.join(names)}")
+    if match := _LINE.search(task.prompt):
+        yield Problem(RejectReason.LINE_NUMBER, f"the question has a line number: {match[0]!r}")
 
 
 def _paths_are_given(criterion: Criterion, prompt: str) -> bool:
     """True when the criterion asks for files, and the question names all of them."""
     files = [normalise(proof.file) for proof in criterion.proofs]
-    asked = [each for each in (*criterion.all_of, *criterion.any_of) if any(find(each, file) for file in files)]
-    return bool(asked) and all(find(each, normalise(prompt)) for each in asked)
+    paths = [path for path in (*criterion.all_of, *criterion.any_of) if any(find(path, file) for file in files)]
+    return bool(paths) and all(find(path, normalise(prompt)) for path in paths)
 
 
 def _names(tool: str, prompt: str, survey: Survey) -> bool:

@@ -40,8 +40,8 @@ def proof_problem(proof: Proof, tree: Path) -> str:
     text = (tree / proof.file).read_text("utf-8", "replace")
     places = [text]
     if proof.within:
-        found = definitions(proof.file, text, LANGUAGES.get(Path(proof.file).suffix.lower()))
-        places = [each.text for each in found if proof.within in (each.shown, each.name)]
+        candidates = definitions(proof.file, text, LANGUAGES.get(Path(proof.file).suffix.lower()))
+        places = [candidate.text for candidate in candidates if proof.within in (candidate.shown, candidate.name)]
         if not places:
             return f"{proof.within} is not defined in {proof.file}"
     if not any(flat(proof.quote) in flat(place) for place in places):

@@ -22,18 +22,18 @@ LONGEST = 12
 """The maximum number of lines of a quote."""
 
 
-def render_review(made: Made) -> str:
+def render_review(result: Made) -> str:
     """The page. Its content security policy allows only its own style, by its hash."""
     style = (TEMPLATES / "judge_sheet.css").read_text(encoding="utf-8") + (TEMPLATES / "review.css").read_text(
         encoding="utf-8"
     )
     environment = template_environment(html=True)
-    fates = kept(made.fates)
+    fates = kept(result.fates)
     return environment.get_template("review.html.j2").render(
-        made=made, set=set_value(made), dropped=[fate for fate in made.fates if fate.outcome == "dropped"],
+        made=result, set=set_value(result), dropped=[fate for fate in result.fates if fate.outcome == "dropped"],
         flags=[list(_flags(fate)) for fate in fates],
         sources=[
-            [[_source(proof, made.known) for proof in criterion.proofs] for criterion in fate.proposal.task.criteria]
+            [[_source(proof, result.known) for proof in criterion.proofs] for criterion in fate.proposal.task.criteria]
             for fate in fates if fate.proposal.task
         ],
         style=Markup(style), style_hash=csp_hash(style),
@@ -44,7 +44,7 @@ def _flags(fate: Fate) -> Iterator[str]:
     """Remarks for the reviewer about an accepted task."""
     last = fate.tries[-1].tried
     if fate.outcome == "repaired":
-        reasons = dict.fromkeys(problem.reason.value for each in fate.tries[:-1] for problem in each.problems)
+        reasons = dict.fromkeys(problem.reason.value for attempt in fate.tries[:-1] for problem in attempt.problems)
         yield f"repaired: {', '.join(reasons)}"
     if last:
         yield f"one search finds {percent(last.search)}"
@@ -52,24 +52,24 @@ def _flags(fate: Fate) -> Iterator[str]:
         yield f"an answer that states every fact gets {percent(last.oracle)}"
 
 
-def _source(proof: Proof, known: Survey) -> dict[str, str]:
+def _source(proof: Proof, survey: Survey) -> dict[str, str]:
     """The place of a proof, and the lines around it; the line number is only for human readers."""
     if proof.changes_with:
         return {"place": proof.file, "text": f"{proof.commits} commits changed {proof.changes_with} too"}
-    lines = known.texts.get(proof.file, "").split("\n")
-    start, end = _extent(proof, known, len(lines))
-    found = [at for at in range(start, end) if flat(proof.quote) in flat(" ".join(lines[at : at + LONGEST]))]
-    first = found[0] if found else start
-    while first + 1 in found:  # the match may start before the quote: take its last start
+    lines = survey.texts.get(proof.file, "").split("\n")
+    start, end = _extent(proof, survey, len(lines))
+    hits = [at for at in range(start, end) if flat(proof.quote) in flat(" ".join(lines[at : at + LONGEST]))]
+    first = hits[0] if hits else start
+    while first + 1 in hits:  # the match may start before the quote: take its last start
         first += 1
-    shown = lines[max(0, first - AROUND) : first + AROUND + 1]
+    excerpt = lines[max(0, first - AROUND) : first + AROUND + 1]
     where = f"{proof.file}, {proof.within}" if proof.within else proof.file
-    return {"place": f"{where}, line {first + 1}", "text": "\n".join(line[:MAX_LINE] for line in shown)}
+    return {"place": f"{where}, line {first + 1}", "text": "\n".join(line[:MAX_LINE] for line in excerpt)}
 
 
-def _extent(proof: Proof, known: Survey, lines: int) -> tuple[int, int]:
+def _extent(proof: Proof, survey: Survey, lines: int) -> tuple[int, int]:
     """The lines of the definition that contains a proof; all lines when it names none."""
-    for one in known.defined.get(proof.file, ()):
+    for one in survey.defined.get(proof.file, ()):
         if proof.within and proof.within in (one.shown, one.name):
             return one.node.start_point.row, one.node.end_point.row + 1
     return 0, lines

@@ -59,10 +59,10 @@ class Writer(Protocol):
     rounds: int
     """The number of rounds, including the first."""
 
-    def write(self, wanted: Mapping[Category, int]) -> list[Proposal]:
+    def write(self, counts: Mapping[Category, int]) -> list[Proposal]:
         """The wanted number of tasks per category, or fewer."""
 
-    def revise(self, rejected: Sequence[Fate]) -> list[Proposal]:
+    def revise(self, failures: Sequence[Fate]) -> list[Proposal]:
         """Fixed versions or replacements of failed tasks; fewer if there are none."""
 
 
@@ -84,26 +84,26 @@ def last_numbers(name: str, earlier: Sequence[Task]) -> dict[Category, int]:
     """The highest number in the ids of earlier tasks of the set `name`, by category; 0 without one."""
     return {
         category: max(
-            (int(found[1]) for task in earlier if (found := re.fullmatch(rf"{name}-{short}-(\d+)", task.id))), default=0
+            (int(match[1]) for task in earlier if (match := re.fullmatch(rf"{name}-{short}-(\d+)", task.id))), default=0
         )
         for category, short in SHORT.items()
     }
 
 
-def run_rounds(writer: Writer, examine: Examine, wanted: Mapping[Category, int]) -> list[Fate]:
+def run_rounds(writer: Writer, examine: Examine, counts: Mapping[Category, int]) -> list[Fate]:
     """The outcome of every proposal, in order of first appearance."""
     fates: dict[str, Fate] = {}
-    rejected: list[Fate] = []
+    failures: list[Fate] = []
     for number in range(writer.rounds):
-        proposals = writer.revise(rejected) if number else writer.write(wanted)
-        rejected = []
+        proposals = writer.revise(failures) if number else writer.write(counts)
+        failures = []
         for proposal in proposals:
             fate = fates.setdefault(proposal.id, Fate(proposal))
             fate.proposal = proposal
             fate.tries.append(examine(proposal, tasks_of(fates.values())))
             if fate.outcome == "dropped":
-                rejected.append(fate)
-        if not rejected:
+                failures.append(fate)
+        if not failures:
             break
     return list(fates.values())
 

@@ -49,11 +49,11 @@ class Survey:
     @cached_property
     def by_name(self) -> Mapping[str, list[Definition]]:
         """All definitions in `code` by name, including local ones."""
-        found = defaultdict(list)
-        for each in self.defined.values():
-            for one in each:
-                found[one.name].append(one)
-        return found
+        index = defaultdict(list)
+        for group in self.defined.values():
+            for one in group:
+                index[one.name].append(one)
+        return index
 
     @cached_property
     def words(self) -> Counter[str]:
@@ -62,8 +62,8 @@ class Survey:
 
     def only(self, name: str) -> Definition | None:
         """The definition of a name that is defined once, at the top level of a file; None for any other name."""
-        found = self.by_name.get(name, [])
-        return found[0] if len(found) == 1 and not found[0].owner and not found[0].local else None
+        matches = self.by_name.get(name, [])
+        return matches[0] if len(matches) == 1 and not matches[0].owner and not matches[0].local else None
 
     def short(self, path: str) -> str:
         """The shortest end of a path that is unique to this file."""

@@ -57,8 +57,8 @@ def try_task(task: Task, survey: Survey) -> TrialScores:
 
 def _offline_answer(prompt: str, workspace: Path) -> str:
     command = [*offline.ARGV, "--prompt-file", "/dev/stdin", "--workspace", str(workspace), "--seed", "1"]
-    done = subprocess.run(command, input=prompt, stdout=subprocess.PIPE, encoding="utf-8", check=True)
-    return offline.read(done.stdout.splitlines()).answer
+    process = subprocess.run(command, input=prompt, stdout=subprocess.PIPE, encoding="utf-8", check=True)
+    return offline.read(process.stdout.splitlines()).answer
 
 
 def score(task: Task, answer: str) -> Fraction:
@@ -75,11 +75,11 @@ def _search(task: Task, survey: Survey) -> Fraction:
 
 
 def _lines(term: str, survey: Survey) -> list[str]:
-    found = [
+    lines = [
         f"{path}: {line.strip()}"
         for path, text in survey.texts.items()
         if term in text
         for line in text.splitlines()
         if term in line
     ]
-    return found[:FOUND_LINES]
+    return lines[:FOUND_LINES]

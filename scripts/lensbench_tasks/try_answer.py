@@ -45,28 +45,28 @@ def find_task(sets: list[str], name: str) -> Task:
 
 def judged(task: Task, answer: str) -> Iterator[str]:
     """The lines to print: the score, two for each criterion (verdict, and deciding words or reason), and the report."""
-    shown = without_report(answer)
-    text = normalise(shown.text)
-    found = [(number, each, mechanical.judge(each, text)) for number, each in answer_criteria(task)]
-    points = [POINTS[judgement.verdict] for _, _, judgement in found if judgement.verdict in POINTS]
-    unread = len(found) - len(points)
-    share = f"{float(score_of(points, len(found))):.0%}" if found and not unread else "none"
-    yield f"{task.id}: score {share}, {len(found)} criteria" + (f", {unread} without a verdict" if unread else "")
-    for number, criterion, judgement in found:
+    body = without_report(answer)
+    text = normalise(body.text)
+    results = [(number, criterion, mechanical.judge(criterion, text)) for number, criterion in answer_criteria(task)]
+    points = [POINTS[judgement.verdict] for _, _, judgement in results if judgement.verdict in POINTS]
+    unread = len(results) - len(points)
+    share = f"{float(score_of(points, len(results))):.0%}" if results and not unread else "none"
+    yield f"{task.id}: score {share}, {len(results)} criteria" + (f", {unread} without a verdict" if unread else "")
+    for number, criterion, judgement in results:
         yield f"{number:3}  {judgement.verdict.value:8}  {criterion.text}"
-        yield f"               {_why(judgement, shown)}"
-    if number := len(task.criteria) - len(found):
+        yield f"               {_why(judgement, body)}"
+    if number := len(task.criteria) - len(results):
         yield f"{number} criteria are about the change itself and are judged by tests"
     report = "is present" if parse_report(answer).present else "is missing: its tool calls and files will be unknown"
     yield f"The report {report}."
 
 
-def _why(judgement: Judgement, shown: Blinded) -> str:
+def _why(judgement: Judgement, body: Blinded) -> str:
     at = judgement.position
-    span = None if at is None else shown.span(at, at + len(judgement.evidence))
+    span = None if at is None else body.span(at, at + len(judgement.evidence))
     if span is None:
         return judgement.reason
-    line = shown.original.count("\n", 0, span[0]) + 1
+    line = body.original.count("\n", 0, span[0]) + 1
     return f'line {line}: "{" ".join(judgement.evidence.split())}"; {judgement.reason}'
 
 

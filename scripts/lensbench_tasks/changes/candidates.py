@@ -80,10 +80,10 @@ class Prover:
 
     def run(self, tree: Path, patch: bytes, tests: Tests, environment: Environment) -> TestRun:
         """One run of the tests, with all that they print. Raises UserError when they cannot start on this machine."""
-        done = run_tests(tree, patch, tests, self.sandbox, environment, MAX_REPORT)
-        if done.unstarted:
-            raise UserError(f"the tests cannot be started: {done.unstarted}")
-        return done
+        result = run_tests(tree, patch, tests, self.sandbox, environment, MAX_REPORT)
+        if result.unstarted:
+            raise UserError(f"the tests cannot be started: {result.unstarted}")
+        return result
 
     def proven(self, task: ChangeTask) -> ChangeFate:
         """The fate of a task from a task set."""

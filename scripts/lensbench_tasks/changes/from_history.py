@@ -27,17 +27,17 @@ SHORT_ID = 8
 
 
 def tasks_from_history(
-    name: str, pinned: Pinned, bench: Prover, environment: Sequence[str], command: str, timeout_s: float
+    name: str, origin: Pinned, bench: Prover, environment: Sequence[str], command: str, timeout_s: float
 ) -> Iterator[ChangeFate]:
     """A task, or the reasons against it, for each commit that touches source and tests, newest first.
 
     Each is about the repository before the commit, with the history up to there. Raises UserError without a history.
     """
-    if not isinstance(pinned.source, Git):
-        raise UserError(f"tasks from a history need one: {pinned.warning}; commit the changes, or use another repo")
-    history = prepare(pinned.source, bench.cache).tree.resolve()
-    for commit in commits(history, pinned.source.revision):
-        before = Git(git=pinned.source.git, revision=commit.parent)
+    if not isinstance(origin.source, Git):
+        raise UserError(f"tasks from a history need one: {origin.warning}; commit the changes, or use another repo")
+    history = prepare(origin.source, bench.cache).tree.resolve()
+    for commit in commits(history, origin.source.revision):
+        before = Git(git=origin.source.git, revision=commit.parent)
         task_id = f"{name}-{commit.id[:SHORT_ID]}"
         what = commit.message.partition("\n")[0]
         if says_too_little(commit.message):
@@ -56,8 +56,8 @@ def _moment(before: Git, history: Path, commit: str) -> Moment:
         tag = git(Path(before.git), "describe", "--tags", "--abbrev=0", before.revision).decode()
     except (GitError, OSError):
         tag = ""
-    found = re.search(r"\d[\w.]*", tag)
-    return Moment(found[0] if found else "0", date)
+    match = re.search(r"\d[\w.]*", tag)
+    return Moment(match[0] if match else "0", date)
 
 
 def _fate(
@@ -73,26 +73,26 @@ def _fate(
     programs = [path for path in commit.tests if suite.starts(path)]
     if not programs:
         return ChangeFate(task_id, what, None, ("it changes no runnable test file",))
-    commands, installed = bench.first_environment(suite.environments, tree)
+    commands, installation = bench.first_environment(suite.environments, tree)
     after = Git(git=before.git, revision=commit.id)
     tests = hidden_tests(suite, programs, {path: FromSource(source=after) for path in commit.tests}, timeout_s)
     task = ChangeTask(
         id=task_id, kind="change", category=category_of(commit.message), repository=before, prompt=commit.message,
         tests=tests, environment=commands, reference=reference.decode(),
     )  # fmt: skip
-    filled = with_files(task, bench.cache).tests
-    runs = [bench.run(tree, patch, filled, installed) for patch in (b"", reference)]
+    full_tests = with_files(task, bench.cache).tests
+    runs = [bench.run(tree, patch, full_tests, installation) for patch in (b"", reference)]
     if runs[1].problem:
         return ChangeFate(task_id, what, None, (runs[1].problem,))
-    failing, kept = told_apart(*runs)
+    failing, passing = told_apart(*runs)
     if not failing:
-        unloaded = unloaded_files(runs[1].results, filled.files)
-        why = f"; {', '.join(sorted(unloaded))}: does not load{last_error(runs[1].output, ': ')}" if unloaded else ""
+        files = unloaded_files(runs[1].results, full_tests.files)
+        why = f"; {', '.join(sorted(files))}: does not load{last_error(runs[1].output, ': ')}" if files else ""
         return ChangeFate(task_id, what, None, (f"no test fails before the commit and passes after it{why}",))
-    found = tests.model_copy(update={"fail_to_pass": failing, "pass_to_pass": kept})
-    texts = [content for content in filled.files.values() if isinstance(content, str)]
-    said = git(history, "diff", commit.parent, commit.id, "--", "*.md", "*.rst", "*.d.ts").decode(errors="replace")
-    documented = "\n".join([line for line in added_lines(said) if not given_away(line, reference)][:SHOWN_LINES])
-    message = f"{commit.message}\n\nIts documents will say:\n\n{documented}" if documented.strip() else commit.message
+    final_tests = tests.model_copy(update={"fail_to_pass": failing, "pass_to_pass": passing})
+    texts = [content for content in full_tests.files.values() if isinstance(content, str)]
+    diff = git(history, "diff", commit.parent, commit.id, "--", "*.md", "*.rst", "*.d.ts").decode(errors="replace")
+    documents = "\n".join([line for line in added_lines(diff) if not given_away(line, reference)][:SHOWN_LINES])
+    message = f"{commit.message}\n\nIts documents will say:\n\n{documents}" if documents.strip() else commit.message
     prompt = write_prompt(message, failing, needs(reference.decode(), texts, tree))
-    return bench.judged(task.model_copy(update={"tests": found, "prompt": prompt}), what, tree, installed)
+    return bench.judged(task.model_copy(update={"tests": final_tests, "prompt": prompt}), what, tree, installation)

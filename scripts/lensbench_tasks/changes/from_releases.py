@@ -39,10 +39,10 @@ def read_releases(text: str) -> Releases:
 
     Raises UserError.
     """
-    found = _FORM.fullmatch(text)
-    if not found:
+    match = _FORM.fullmatch(text)
+    if not match:
         raise UserError(f"--releases {text}: write pypi:<name>@<earlier>..<later>, or npm:<name>@<earlier>..<later>")
-    index, name, *versions = found.groups()
+    index, name, *versions = match.groups()
     earlier, later = (_pinned(index, name, version) for version in versions)
     return Releases(task_id(name), earlier, later, (versions[0], versions[1]))
 
@@ -60,18 +60,18 @@ def tasks_between(
     releases."""
     earlier, later = (prepare(source, bench.cache).tree.resolve() for source in (releases.earlier, releases.later))
     suite = suite_of(earlier, environment, command)
-    installed = bench.environment(suite.environments[0], earlier)
-    hidden = [
+    installation = bench.environment(suite.environments[0], earlier)
+    test_paths = [
         piece.path for piece in differences(earlier, later, lambda path: kind_of(path) is Kind.TEST) if piece.lines
     ]
-    files = contents(later, dict.fromkeys(hidden))
-    whole = sorted({path.partition("/")[0] for path in hidden}) if suite.report == PYTEST else []
+    files = contents(later, dict.fromkeys(test_paths))
+    whole = sorted({path.partition("/")[0] for path in test_paths}) if suite.report == PYTEST else []
 
     def run(tree: Path, programs: Sequence[str], only: Collection[str]) -> Mapping[str, bool] | None:
-        placed = {path: content for path, content in files.items() if path in programs or not is_program(path)}
+        selection = {path: content for path, content in files.items() if path in programs or not is_program(path)}
         words = sorted(only) if only and suite.report == PYTEST else programs or whole
-        done = bench.run(tree, b"", hidden_tests(suite, words, placed, timeout_s), installed)
-        return None if done.problem else {name: result is TestResult.PASSED for name, result in done.results.items()}
+        trial = bench.run(tree, b"", hidden_tests(suite, words, selection, timeout_s), installation)
+        return None if trial.problem else {name: result is TestResult.PASSED for name, result in trial.results.items()}
 
     entries = _news(earlier, later)
     for number, change in enumerate(changes_between(earlier, later, run), 1):
@@ -85,11 +85,11 @@ def tasks_between(
         text = patch(change.pieces, earlier)
         hidden_texts = [str(files[path]) for path in change.tests]
         task = _task(name, releases, change, suite, entries, needs(text, hidden_texts, earlier), timeout_s)
-        yield bench.judged(task.model_copy(update={"reference": text}), what, earlier, installed)
+        yield bench.judged(task.model_copy(update={"reference": text}), what, earlier, installation)
 
 
 def _task(
-    name: str, releases: Releases, change: ReleaseChange, suite: Suite, entries: Sequence[str], needed: HiddenNeeds,
+    name: str, releases: Releases, change: ReleaseChange, suite: Suite, entries: Sequence[str], terms: HiddenNeeds,
     timeout_s: float,
 ) -> ChangeTask:  # fmt: skip
     programs = [path for path in change.tests if is_program(path)]
@@ -99,7 +99,7 @@ def _task(
     entry = entry_of(entries, words)
     return ChangeTask(
         id=name, kind="change", category=category_of(entry), repository=releases.earlier,
-        prompt=write_prompt(entry, change.fail_to_pass, needed), tests=tests, environment=suite.environments[0],
+        prompt=write_prompt(entry, change.fail_to_pass, terms), tests=tests, environment=suite.environments[0],
     )  # fmt: skip
 
 
@@ -110,7 +110,7 @@ def _news(earlier: Path, later: Path) -> list[str]:
     for log in (path for path in logs if path.is_file() and (earlier / path.name).is_file()):
         files = (earlier / log.name, log)
         old, new = (file.read_text(errors="replace", encoding="utf-8").splitlines() for file in files)
-        known = set(old)
-        new = [line for line in new if line not in known]
-        entries += [" ".join(each.split()) for each in re.split(r"(?m)^\s*[-*+]\s+|\n\s*\n", "\n".join(new))]
+        old_lines = set(old)
+        new = [line for line in new if line not in old_lines]
+        entries += [" ".join(entry.split()) for entry in re.split(r"(?m)^\s*[-*+]\s+|\n\s*\n", "\n".join(new))]
     return [entry for entry in entries if len(entry.split()) > 3]

@@ -94,19 +94,19 @@ def tasks_from_harbor(folder: Path, output: Path, bench: Prover, timeout_s: floa
         raise UserError(
             f"{folder}: there is no task.toml (Harbor) or task.yaml (Terminal-Bench) in it or in its subfolders"
         )
-    for each in folders:
-        name = task_id(each.resolve().name)
+    for source in folders:
+        name = task_id(source.resolve().name)
         try:
-            yield _fate_here_or_in_image(name, each, output.with_suffix("") / name / "repository", bench, timeout_s)
+            yield _fate_here_or_in_image(name, source, output.with_suffix("") / name / "repository", bench, timeout_s)
         except (UserError, OSError) as error:
-            yield ChangeFate(name, str(each), None, (str(error).replace("\n", "; "),))
+            yield ChangeFate(name, str(source), None, (str(error).replace("\n", "; "),))
 
 
 def _fate_here_or_in_image(name: str, folder: Path, repository: Path, bench: Prover, timeout_s: float) -> ChangeFate:
     """The fate with this machine's programs; where these do not suffice, with the task's image."""
     files = _read(folder)
-    if refused := [key for key, value in files.settings.items() if not _is_honoured(key, value)]:
-        raise Refused("; ".join(f"{key}: {_WHY.get(key, 'not supported here')}" for key in refused))
+    if obstacles := [key for key, value in files.settings.items() if not _is_honoured(key, value)]:
+        raise Refused("; ".join(f"{key}: {_WHY.get(key, 'not supported here')}" for key in obstacles))
     container = _container(files, name)
     try:
         return _fate(name, folder, files, repository, bench, timeout_s, container)
@@ -115,29 +115,29 @@ def _fate_here_or_in_image(name: str, folder: Path, repository: Path, bench: Pro
         if container or not base:
             raise
         try:
-            built = pinned_image(f"localhost/lensbench/{name}:1", files.environment)
+            image = pinned_image(f"localhost/lensbench/{name}:1", files.environment)
         except UserError as error:
             raise Refused(f"{lack}; it needs its image {base}, and {error}") from None
-        return _fate(name, folder, files, repository, bench, timeout_s, built)
+        return _fate(name, folder, files, repository, bench, timeout_s, image)
 
 
 def _fate(
     name: str, folder: Path, files: _Files, repository: Path, bench: Prover, timeout_s: float, container: str
 ) -> ChangeFate:
     workdir = _fill(files.environment, repository, is_built=bool(container))
-    moved = _Moved(workdir)
+    mover = _Moved(workdir)
     source = Folder(path=str(repository))
     tree = prepare(source, bench.cache).tree.resolve()
-    tests, environment = _tests(files, moved, timeout_s)
+    tests, environment = _tests(files, mover, timeout_s)
     draft = ChangeTask(
         id=name, kind="change", category=category_of(files.instruction), repository=source, tests=tests,
-        prompt=moved.text(files.instruction), environment=environment, container=container,
+        prompt=mover.text(files.instruction), environment=environment, container=container,
     )  # fmt: skip
-    installed = bench.environment(environment, tree, container)
-    reference = _solve(files.solution, moved, tree, bench, installed, timeout_s)
+    installation = bench.environment(environment, tree, container)
+    reference = _solve(files.solution, mover, tree, bench, installation, timeout_s)
     if tests.report == PYTEST:
-        runs = [bench.run(tree, patch, tests, installed) for patch in (b"", reference)]
-        failing, kept = told_apart(*runs)
+        runs = [bench.run(tree, patch, tests, installation) for patch in (b"", reference)]
+        failing, passing = told_apart(*runs)
         if not failing:
             raise Refused(
                 next(
@@ -145,9 +145,9 @@ def _fate(
                     "no test fails before the solution and passes after it",
                 )
             )
-        tests = tests.model_copy(update={"fail_to_pass": failing, "pass_to_pass": kept})
-    done = draft.model_copy(update={"tests": tests, "reference": Binary.text_or_bytes(reference)})
-    return bench.judged(done, str(folder), tree, installed)
+        tests = tests.model_copy(update={"fail_to_pass": failing, "pass_to_pass": passing})
+    task = draft.model_copy(update={"tests": tests, "reference": Binary.text_or_bytes(reference)})
+    return bench.judged(task, str(folder), tree, installation)
 
 
 def _is_honoured(key: str, value: Any) -> bool:
@@ -169,19 +169,19 @@ def _read(folder: Path) -> _Files:
         raise Refused(f"the task cannot be read: {error}") from None
     if settings.get("parser_name") == "swebench":
         raise Refused("parser_name: tests/config.json is a line of SWE-bench; import it with --swebench and --mirrors")
-    if not isinstance(asked := settings.get("instruction"), str):
+    if not isinstance(prompt := settings.get("instruction"), str):
         raise Refused("instruction: missing")
     if settings.get("parser_name", "pytest") != "pytest":
         raise Refused(f"parser_name {settings['parser_name']!r}: only pytest is supported")
-    return _Files(settings, asked, folder, folder / "run-tests.sh", folder / "solution.sh")
+    return _Files(settings, prompt, folder, folder / "run-tests.sh", folder / "solution.sh")
 
 
 def _flat(value: Mapping[str, Any], before: str = "") -> Iterator[tuple[str, Any]]:
-    for key, each in value.items():
-        if isinstance(each, dict) and each:
-            yield from _flat(each, f"{before}{key}.")
+    for key, entry in value.items():
+        if isinstance(entry, dict) and entry:
+            yield from _flat(entry, f"{before}{key}.")
         else:
-            yield f"{before}{key}", each
+            yield f"{before}{key}", entry
 
 
 def _container(files: _Files, name: str) -> str:
@@ -198,9 +198,9 @@ def _container(files: _Files, name: str) -> str:
 def _is_here(line: str) -> bool:
     """True for a RUN that only installs programs that this machine has, too."""
     steps = [" ".join(step.split()) for step in line[4:].split("&&")]
-    found = [_APT.fullmatch(step) for step in steps]
-    packages = {name for match in found if match for name in (match[6] or "").split()}
-    return all(found) and all(name in _EVERYWHERE or shutil.which(name) for name in packages)
+    matches = [_APT.fullmatch(step) for step in steps]
+    packages = {name for match in matches if match for name in (match[6] or "").split()}
+    return all(matches) and all(name in _EVERYWHERE or shutil.which(name) for name in packages)
 
 
 def _dockerfile(environment: Path) -> str:
@@ -280,48 +280,48 @@ class _Moved(NamedTuple):
         return self.text(content) if isinstance(content, str) else content
 
 
-def _tests(files: _Files, moved: _Moved, timeout_s: float) -> tuple[Tests, tuple[str, ...]]:
+def _tests(files: _Files, mover: _Moved, timeout_s: float) -> tuple[Tests, tuple[str, ...]]:
     """The tests of the task and their requirements: run with pytest, or else judged by the script's result."""
     if files.script.name == "test.sh" and not files.script.is_file():
         raise Refused("test.sh: missing")
     script = files.script.read_text(encoding="utf-8") if files.script.is_file() else "pytest"
     script = re.sub(r'python3? -c "[^"]*/reward\.json[^"]*"', "", script)  # the results decide, not their weights
     folder = files.script.parent if files.script.name == "test.sh" else files.script.parent / "tests"
-    hidden: dict[str, Content | FromSource] = {
-        f"{TESTS}/{path.relative_to(folder)}": moved.file(path) for path in sorted(folder.rglob("*")) if path.is_file()
+    contents: dict[str, Content | FromSource] = {
+        f"{TESTS}/{path.relative_to(folder)}": mover.file(path) for path in sorted(folder.rglob("*")) if path.is_file()
     }
     timeout = files.settings.get("verifier.timeout_sec", files.settings.get("max_test_timeout_sec", timeout_s))
-    programs = [path for path in hidden if re.fullmatch(r"(.*/)?(test_\w+|\w+_test)\.py", path)]
+    programs = [path for path in contents if re.fullmatch(r"(.*/)?(test_\w+|\w+_test)\.py", path)]
     if programs and "pytest" in script:
         if strange := next(
             (line for line in map(str.strip, script.splitlines()) if line and not _PYTEST_LINE.fullmatch(line)), ""
         ):
             raise Refused(f"{files.script.name}: `{strange[:80]}` does more than start pytest")
-        wanted = [word for found in _WITH.findall(script) for word in found.split() if not word.startswith("-")]
-        packages = sorted({word for word in wanted if word[:1].isalpha()} | {"pytest"})
+        words = [word for match in _WITH.findall(script) for word in match.split() if not word.startswith("-")]
+        packages = sorted({word for word in words if word[:1].isalpha()} | {"pytest"})
         environment = ("python -m venv /env", f"/env/bin/pip install -q {' '.join(map(shlex.quote, packages))}")
         command = ("python", "-m", "pytest", "-q", "-p", "no:cacheprovider", *programs)
-        return Tests(files=hidden, command=command, fail_to_pass=UNKNOWN, timeout_s=timeout), environment
-    if found := _NETWORK.search(script):
-        raise Refused(f"{files.script.name}: uses `{found[0]}`, and tests have no network")
+        return Tests(files=contents, command=command, fail_to_pass=UNKNOWN, timeout_s=timeout), environment
+    if match := _NETWORK.search(script):
+        raise Refused(f"{files.script.name}: uses `{match[0]}`, and tests have no network")
     if files.script.name != "test.sh":
         raise Refused("run-tests.sh starts no pytest file of tests/")
     bash = "$(command -v bash || command -v sh)"
     variables = "".join(f"export {line}; " for line in _variables(files))
     verdict = f'{variables}"{bash}" {TESTS}/test.sh; test "$(cat {VERDICT}/reward.txt)" = 1'
     command = ("sh", "-c", f"rm -rf {VERDICT}; mkdir {VERDICT}; {verdict}")
-    return Tests(files=hidden, command=command, report=EXIT, fail_to_pass=(EXIT_ID,), timeout_s=timeout), ()
+    return Tests(files=contents, command=command, report=EXIT, fail_to_pass=(EXIT_ID,), timeout_s=timeout), ()
 
 
 def _variables(files: _Files) -> list[str]:
     """The assignments of the Dockerfile's ENV lines, and of the settings, quoted for a shell."""
     lines = re.findall(r"(?im)^ENV\s+(\w+)[ =](.+)$", _dockerfile(files.environment))
     pairs = [pair for name, rest in lines for pair in re.findall(r'\b(\w+)=("[^"]*"|\S+)', f"{name}={rest}")]
-    pairs += [(key.rpartition(".")[2], each) for key, each in files.settings.items() if key.startswith(_ENV)]
+    pairs += [(key.rpartition(".")[2], value) for key, value in files.settings.items() if key.startswith(_ENV)]
     return [name + "=" + shlex.quote(str(value).strip('"')) for name, value in pairs if "$" not in str(value)]
 
 
-def _solve(script: Path, moved: _Moved, tree: Path, bench: Prover, environment: Environment, timeout_s: float) -> bytes:
+def _solve(script: Path, mover: _Moved, tree: Path, bench: Prover, environment: Environment, timeout_s: float) -> bytes:
     """The patch from running the solution's script without network."""
     if not script.is_file():
         raise Refused(f"{script.name}: missing, so nothing proves the task")
@@ -330,18 +330,18 @@ def _solve(script: Path, moved: _Moved, tree: Path, bench: Prover, environment: 
         copy_tree(str(tree), str(work))
         for folder in (scratch, home, Path(private, "tmp")):
             folder.mkdir(parents=True)
-        (home / "solve.sh").write_text(moved.text(script.read_text(encoding="utf-8")), encoding="utf-8")
+        (home / "solve.sh").write_text(mover.text(script.read_text(encoding="utf-8")), encoding="utf-8")
         place = environment.place(bench.sandbox, private)
         env = {**environment.variables, "HOME": place.inside(str(home)), "LANG": "C.UTF-8"}
         shell = 'command -v bash > /dev/null && exec bash "$0"; exec sh "$0"'
         argv = place.wrap(["/bin/sh", "-c", shell, place.inside(str(home / "solve.sh"))], env, "", ("--unshare-net",))
         try:
-            done = subprocess.run(argv, env=env, stdin=subprocess.DEVNULL, capture_output=True, timeout=timeout_s)
+            process = subprocess.run(argv, env=env, stdin=subprocess.DEVNULL, capture_output=True, timeout=timeout_s)
         except subprocess.TimeoutExpired:
             raise Refused(f"{script.name}: took longer than {timeout_s:g} s") from None
-        if done.returncode:
-            said = done.stderr.decode(errors="replace").strip().splitlines()[-1:]
+        if process.returncode:
+            message = process.stderr.decode(errors="replace").strip().splitlines()[-1:]
             network = _NETWORK.search(script.read_text(encoding="utf-8"))
             hint = f" (it uses `{network[0]}`, and has no network)" if network else ""
-            raise _Lacking(f"{script.name}: ended with {done.returncode} {''.join(said)}{hint}")
+            raise _Lacking(f"{script.name}: ended with {process.returncode} {''.join(message)}{hint}")
         return make_patch(tree, work, scratch)

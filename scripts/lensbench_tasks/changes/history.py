@@ -47,23 +47,23 @@ def commits(repository: Path, revision: str) -> Iterator[Commit]:
         f"--format={_FORMAT}", revision, "--",
     )  # fmt: skip
     for record in log.decode(errors="replace").split(_RECORD)[1:]:
-        commit, parents, message, listed = record.split(_FIELD, 3)
-        words = [word for word in listed.strip("\n\0").split("\0") if word.strip()]
-        changed = list(zip((word.strip() for word in words[::2]), words[1::2], strict=False))
-        sources = tuple(path for _, path in changed if kind_of(path) is Kind.SOURCE)
-        tests = tuple(path for status, path in changed if kind_of(path) is Kind.TEST and status != "D")
+        commit, parents, message, listing = record.split(_FIELD, 3)
+        words = [word for word in listing.strip("\n\0").split("\0") if word.strip()]
+        changes = list(zip((word.strip() for word in words[::2]), words[1::2], strict=False))
+        sources = tuple(path for _, path in changes if kind_of(path) is Kind.SOURCE)
+        tests = tuple(path for status, path in changes if kind_of(path) is Kind.TEST and status != "D")
         if parents and sources and tests:
             yield Commit(commit, parents.split()[0], told(message), sources, tests)
 
 
 def told(message: str) -> str:
     """A commit message without its technical lines."""
-    paragraphs = [each.strip() for each in re.split(r"\n\s*\n", message.strip())]
+    paragraphs = [paragraph.strip() for paragraph in re.split(r"\n\s*\n", message.strip())]
     if paragraphs and _MERGE.match(paragraphs[0]):
         del paragraphs[0]
     lines = [line for line in "\n\n".join(paragraphs).splitlines() if not _TRAILER.match(line.strip(" -*"))]
     title = lines[0].strip() if lines else ""
-    kept = [
+    prose = [
         line for line in lines if not (item := _ITEM.match(line)) or not (_CHORE.match(item[1]) or item[1] in title)
     ]
-    return re.sub(r"\n{3,}", "\n\n", "\n".join(kept)).strip()
+    return re.sub(r"\n{3,}", "\n\n", "\n".join(prose)).strip()

@@ -36,16 +36,16 @@ class EditPiece(NamedTuple):
         return self.stop - self.start + len(self.lines)
 
 
-def differences(before: Path, after: Path, wanted: Callable[[str], bool]) -> list[EditPiece]:
-    """The pieces that change tree `before` to `after`, in the `wanted` files, sorted by path and line."""
+def differences(before: Path, after: Path, rule: Callable[[str], bool]) -> list[EditPiece]:
+    """The pieces that change tree `before` to `after`, in the files of the `rule`, sorted by path and line."""
     paths = sorted({*_files(before), *_files(after)})
-    return [piece for path in paths if wanted(path) for piece in _pieces(path, _read(before, path), _read(after, path))]
+    return [piece for path in paths if rule(path) for piece in _pieces(path, _read(before, path), _read(after, path))]
 
 
 def _files(tree: Path) -> Iterator[str]:
-    skipped = {".git", *map(os.fsdecode, CACHE_FOLDERS)}
+    exclusions = {".git", *map(os.fsdecode, CACHE_FOLDERS)}
     for folder, folders, files in os.walk(tree):
-        folders[:] = [name for name in folders if name not in skipped]
+        folders[:] = [name for name in folders if name not in exclusions]
         for name in files:
             path = Path(folder, name)
             if path.is_file() and not path.is_symlink():
@@ -97,17 +97,17 @@ def apply(pieces: Iterable[EditPiece], tree: Path) -> None:
 
 def patch(pieces: Iterable[EditPiece], before: Path) -> str:
     """The pieces as a unified diff to the tree `before`, in git's format."""
-    chosen = list(pieces)
+    edits = list(pieces)
     with tempfile.TemporaryDirectory(prefix="lb-") as folder:
         tree = Path(folder)
         git(tree, "init", "--quiet", "--template=")
-        for path in {piece.path for piece in chosen}:
+        for path in {piece.path for piece in edits}:
             if (old := _read(before, path)) is not None:
                 (tree / path).parent.mkdir(parents=True, exist_ok=True)
                 (tree / path).write_bytes(old)
         git(tree, "add", "--all", "--force", ".")
         former = git(tree, "write-tree").decode().strip()
-        apply(chosen, tree)
+        apply(edits, tree)
         git(tree, "add", "--all", "--force", ".")
         later = git(tree, "write-tree").decode().strip()
         return git(tree, "diff", "--binary", "--no-renames", former, later).decode(errors="surrogateescape")

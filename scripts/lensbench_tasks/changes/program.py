@@ -43,52 +43,52 @@ def add_options(parser: argparse.ArgumentParser) -> argparse._MutuallyExclusiveG
     return where
 
 
-def write_changes(given: argparse.Namespace, settings: Settings) -> None:
+def write_changes(arguments: argparse.Namespace, settings: Settings) -> None:
     """Writes the set, its reference patches and its report. Raises UserError when no task is proven."""
-    name = given.output.stem
-    if given.output.exists():
-        raise UserError(f"{given.output} exists: use another --output")
+    name = arguments.output.stem
+    if arguments.output.exists():
+        raise UserError(f"{arguments.output} exists: use another --output")
     bench = Prover(find_sandbox(settings.for_sandbox()), Path(settings.cache))
     if not bench.sandbox.program:
         raise UserError(f"tests of changes {bench.sandbox.lack}")
     fates: list[ChangeFate] = []
-    report = given.output.with_suffix(".report.md")
-    for fate in _tried(_source(name, given, bench), given.count):
+    report = arguments.output.with_suffix(".report.md")
+    for fate in _tried(_source(name, arguments, bench), arguments.count):
         fates.append(fate)
         if fate.task:  # so that a kill loses one task
-            write_set(name, fates, given.output, "Tasks whose answer is a change, proven when this was written.")
+            write_set(name, fates, arguments.output, "Tasks whose answer is a change, proven when this was written.")
             write_atomic(report, render_report(name, fates))
     if not any(fate.task for fate in fates):
         counts = Counter(fate.reasons[0] for fate in fates).most_common(3)  # a problem of the project is said once
         reasons = "; ".join(f"{count} x {reason}" for reason, count in counts) or "none has tests"
         raise UserError(f"none of the {len(fates)} tried changes gave a proven task: {reasons}")
     write_atomic(report, render_report(name, fates))
-    read_scenarios([str(given.output)])
+    read_scenarios([str(arguments.output)])
     count = sum(fate.task is not None for fate in fates)
-    print(f"{given.output}: {count} of {given.count} tasks; see {report} for the others")
+    print(f"{arguments.output}: {count} of {arguments.count} tasks; see {report} for the others")
 
 
-def _source(name: str, given: argparse.Namespace, bench: Prover) -> Iterator[ChangeFate]:
-    how = (bench, given.environment, given.command, given.timeout)
-    if given.releases:
-        return tasks_between(read_releases(given.releases), *how)
-    if given.swebench:
-        if not given.mirrors:
+def _source(name: str, arguments: argparse.Namespace, bench: Prover) -> Iterator[ChangeFate]:
+    how = (bench, arguments.environment, arguments.command, arguments.timeout)
+    if arguments.releases:
+        return tasks_between(read_releases(arguments.releases), *how)
+    if arguments.swebench:
+        if not arguments.mirrors:
             raise UserError("--swebench needs --mirrors, the folder with clones of the repositories")
-        return tasks_from_swebench(given.swebench, given.mirrors, *how)
-    if given.harbor:
-        return tasks_from_harbor(given.harbor, given.output, bench, given.timeout)
-    if not given.repo:
+        return tasks_from_swebench(arguments.swebench, arguments.mirrors, *how)
+    if arguments.harbor:
+        return tasks_from_harbor(arguments.harbor, arguments.output, bench, arguments.timeout)
+    if not arguments.repo:
         raise UserError("change tasks need --repo, --releases, --swebench or --harbor")
-    return tasks_from_history(name, pin(given.repo), *how)
+    return tasks_from_history(name, pin(arguments.repo), *how)
 
 
-def _tried(fates: Iterable[ChangeFate], wanted: int) -> Iterator[ChangeFate]:
+def _tried(fates: Iterable[ChangeFate], goal: int) -> Iterator[ChangeFate]:
     """The fates up to the wanted number of tasks, printed as they are found."""
-    kept = 0
+    count = 0
     for number, fate in enumerate(fates, 1):
         print(printable(f"{fate.id}: {'; '.join(fate.reasons) or 'proven'}"), file=sys.stderr, flush=True)
         yield fate
-        kept += fate.task is not None
-        if kept >= wanted or number >= TRIED * wanted:
+        count += fate.task is not None
+        if count >= goal or number >= TRIED * goal:
             return

@@ -60,23 +60,23 @@ def added_lines(patch: str) -> list[str]:
 def needs(reference: str, tests: Sequence[str], tree: Path) -> HiddenNeeds:
     """What the reference adds, the tests use and `tree` lacks; texts of several words, and those that must be a part of
     another, even where it has them."""
-    known = git(tree, "grep", "-hIF", "-e", "", "--", ".").decode(errors="replace")
-    added = "\n".join(added_lines(reference))
-    names = _names(added) & {name for text in tests for name in _names(text)} - set(_IDENTIFIER.findall(known))
-    quoted = {quote for text in tests for _, quote in _TEXT.findall(text) if quote in added}
-    unknown = {quote for quote in quoted if quote not in known.replace(" ", "")}
+    corpus = git(tree, "grep", "-hIF", "-e", "", "--", ".").decode(errors="replace")
+    additions = "\n".join(added_lines(reference))
+    names = _names(additions) & {name for text in tests for name in _names(text)} - set(_IDENTIFIER.findall(corpus))
+    quotes = {quote for text in tests for _, quote in _TEXT.findall(text) if quote in additions}
+    unknown = {quote for quote in quotes if quote not in corpus.replace(" ", "")}
     parts = {one or other for text in tests for _, one, _, other in _ASSERTED.findall(text)}
-    messages = "\n".join(message for _, message in re.findall(r"""(["'])((?:(?!\1)[^\n])+)\1""", added))
+    messages = "\n".join(message for _, message in re.findall(r"""(["'])((?:(?!\1)[^\n])+)\1""", additions))
     texts = sorted(unknown | {part for part in parts if part in messages})
-    return HiddenNeeds(tuple(_described(name, added, "\n".join(tests)) for name in sorted(names)), tuple(texts))
+    return HiddenNeeds(tuple(_described(name, additions, "\n".join(tests)) for name in sorted(names)), tuple(texts))
 
 
-def _described(name: str, added: str, tests: str) -> str:
+def _described(name: str, additions: str, tests: str) -> str:
     """The name with its parameters, or the structure that the tests give it, and the module it is imported from."""
-    given = re.search(_STRUCTURE.format(re.escape(name)), tests)
+    match = re.search(_STRUCTURE.format(re.escape(name)), tests)
     modules = (one or other for one, names, others, other in _IMPORT.findall(tests) if name in _names(names or others))
     module = next((f" from {module}" for module in modules), "")
-    return f"{name}{_parameters(name, added) or (f'={given[1]}' if given else '')}{module}"
+    return f"{name}{_parameters(name, additions) or (f'={match[1]}' if match else '')}{module}"
 
 
 def _names(text: str) -> set[str]:
@@ -84,30 +84,30 @@ def _names(text: str) -> set[str]:
     return set(_IDENTIFIER.findall(_NO_CODE.sub(" ", text)))
 
 
-def _parameters(name: str, added: str) -> str:
+def _parameters(name: str, additions: str) -> str:
     """The names of a function's parameters, in parentheses; "" for anything else."""
-    if not (found := re.search(_SIGNATURE.format(re.escape(name)), added)):
+    if not (match := re.search(_SIGNATURE.format(re.escape(name)), additions)):
         return ""
-    inside = found[1].replace("=>", "")
+    inside = match[1].replace("=>", "")
     for _ in range(5):  # types and defaults, from the inside out
         inside = re.sub(r"[(\[<{][^()\[\]<>{}]*[)\]>}]", "", inside)
     return "(" + ", ".join(re.findall(r"(?:^|,)\s*([*.]*[\w$]+|\*(?=,))", inside)) + ")"
 
 
-def write_prompt(message: str, failing: Sequence[str], needed: HiddenNeeds = NOTHING) -> str:
+def write_prompt(message: str, failing: Sequence[str], terms: HiddenNeeds = NOTHING) -> str:
     """The prompt: the author's message with the names of the failing tests, and what these need.
 
     Issue numbers are removed, because the agent cannot look them up.
     """
-    shown = [f"- {test}" for test in failing[:SHOWN_TESTS]]
+    tests = [f"- {test}" for test in failing[:SHOWN_TESTS]]
     more = [f"- and {len(failing) - SHOWN_TESTS} more"] if len(failing) > SHOWN_TESTS else []
-    asked = "\n".join(_REFERENCE.sub("", line).rstrip() for line in message.splitlines()).strip()
+    request = "\n".join(_REFERENCE.sub("", line).rstrip() for line in message.splitlines()).strip()
     return "\n".join([
-        asked, "",
+        request, "",
         "Change the source so that this holds. Tests that you cannot see decide, among them these, which fail now:", "",
-        *shown, *more, *(["", f"The tests use names that are new: {', '.join(needed.names)}."] if needed.names else []),
-        *(["", "They compare with these texts:", "", *(f"- `{text}`" for text in needed.texts)]
-          if needed.texts else []),
+        *tests, *more, *(["", f"The tests use names that are new: {', '.join(terms.names)}."] if terms.names else []),
+        *(["", "They compare with these texts:", "", *(f"- `{text}`" for text in terms.texts)]
+          if terms.texts else []),
     ])  # fmt: skip
 
 
@@ -127,9 +127,9 @@ def entry_of(entries: Sequence[str], words: Iterable[str]) -> str:
     Names in many entries have less weight. Without a match, returns a sentence that points to the tests.
     """
     names = {part.lower() for word in words for name in _NAME.findall(word) for part in (name, *name.split("_"))}
-    said = [{name.lower() for name in _NAME.findall(entry)} & names for entry in entries]
-    held = [sum(1 / sum(name in other for other in said) for name in each) for each in said]
-    best = max(range(len(entries)), key=lambda number: held[number], default=None)
-    if best is None or held[best] < 1:
+    overlaps = [{name.lower() for name in _NAME.findall(entry)} & names for entry in entries]
+    scores = [sum(1 / sum(name in other for other in overlaps) for name in overlap) for overlap in overlaps]
+    best = max(range(len(entries)), key=lambda number: scores[number], default=None)
+    if best is None or scores[best] < 1:
         return "Something that this project should do, it does not do yet, or does wrongly: see what fails."
     return entries[best]

@@ -27,26 +27,26 @@ def separate(
     gets the further pieces with which it is, as all pieces together are.
     """
     everything = frozenset(range(count))
-    needed: dict[str, set[int]] = {test: set() for test in tests}
+    needs: dict[str, set[int]] = {test: set() for test in tests}
 
     def look(group: list[int], asking: frozenset[str]) -> None:
         failing = asking - passing(everything - frozenset(group))
         if failing and len(group) == 1:
             for test in failing:
-                needed[test].update(group)
+                needs[test].update(group)
         elif failing:
             middle = len(group) // 2
             look(group[:middle], failing)
             look(group[middle:], failing)
 
     if count:
-        look(list(everything), frozenset(needed))
-    found: list[Separate] = []
-    for test, pieces in sorted(needed.items()):
+        look(list(everything), frozenset(needs))
+    changes: list[Separate] = []
+    for test, pieces in sorted(needs.items()):
         if pieces:
-            found = joined(found, Separate(frozenset(pieces), frozenset({test})))
-    alone = [Separate(each.pieces, each.tests & passing(each.pieces)) for each in found]
-    return [_completed(each, everything, passing, intact) for each in alone if each.tests]
+            changes = joined(changes, Separate(frozenset(pieces), frozenset({test})))
+    alone = [Separate(change.pieces, change.tests & passing(change.pieces)) for change in changes]
+    return [_completed(change, everything, passing, intact) for change in alone if change.tests]
 
 
 def _completed(
@@ -55,29 +55,29 @@ def _completed(
     """The change with the fewest further pieces that make it `intact`: halves of the rest are omitted first."""
     if intact(change.pieces):
         return change
-    chosen = everything
+    pieces = everything
 
     def omit(group: list[int]) -> None:
-        nonlocal chosen
-        fewer = chosen - frozenset(group)
+        nonlocal pieces
+        fewer = pieces - frozenset(group)
         if intact(fewer) and change.tests <= passing(fewer):
-            chosen = fewer
+            pieces = fewer
         elif len(group) > 1:
             middle = len(group) // 2
             omit(group[:middle])
             omit(group[middle:])
 
     former = frozenset[int]()
-    while former != chosen:  # what a piece needed can be omitted once that piece was
-        former = chosen
-        omit(sorted(chosen - change.pieces))
-    return Separate(chosen, change.tests)
+    while former != pieces:  # what a piece needed can be omitted once that piece was
+        former = pieces
+        omit(sorted(pieces - change.pieces))
+    return Separate(pieces, change.tests)
 
 
-def joined(found: Sequence[Separate], new: Separate) -> list[Separate]:
-    """`found` plus `new`, with changes merged that share a piece."""
-    apart = [each for each in found if not each.pieces & new.pieces]
-    for each in found:
-        if each.pieces & new.pieces:
-            new = Separate(new.pieces | each.pieces, new.tests | each.tests)
+def joined(changes: Sequence[Separate], new: Separate) -> list[Separate]:
+    """`changes` plus `new`, with changes merged that share a piece."""
+    apart = [change for change in changes if not change.pieces & new.pieces]
+    for change in changes:
+        if change.pieces & new.pieces:
+            new = Separate(new.pieces | change.pieces, new.tests | change.tests)
     return [*apart, new]

@@ -42,19 +42,19 @@ def changes_between(earlier: Path, later: Path, run: Run) -> list[ReleaseChange]
     """
     pieces = differences(earlier, later, lambda path: kind_of(path) is Kind.SOURCE)
     tests = differences(earlier, later, lambda path: kind_of(path) is Kind.TEST)
-    changed = dict.fromkeys(piece.path for piece in tests if piece.lines)
-    programs = [path for path in changed if is_program(path)]
+    paths = dict.fromkeys(piece.path for piece in tests if piece.lines)
+    programs = [path for path in paths if is_program(path)]
     if len(pieces) > MAX_PIECES:
         raise UserError(f"the releases differ in {len(pieces)} places, more than {MAX_PIECES}; choose closer releases")
 
-    def passing(files: Sequence[str], chosen: Iterable[int], only: Collection[str] = ()) -> frozenset[str] | None:
+    def passing(files: Sequence[str], selection: Iterable[int], only: Collection[str] = ()) -> frozenset[str] | None:
         with tempfile.TemporaryDirectory(prefix="lb-") as folder:
             tree = Path(folder, "tree")
             copy_tree(str(earlier), str(tree))
-            apply((pieces[number] for number in chosen), tree)
+            apply((pieces[number] for number in selection), tree)
             apply(tests, tree)
             results = run(tree, files, only)
-            return None if results is None else frozenset(test for test, passed in results.items() if passed)
+            return None if results is None else frozenset(test for test, success in results.items() if success)
 
     last = {file: passing([file], range(len(pieces))) for file in programs}
     first = {file: passing([file], ()) for file in programs if last[file]}
@@ -66,21 +66,21 @@ def changes_between(earlier: Path, later: Path, run: Run) -> list[ReleaseChange]
     failing = frozenset[str]().union(*asking.values())
     if not asking:
         return []
-    kept = (passing([], ()) or frozenset()) & (passing([], range(len(pieces))) or frozenset())
+    baseline = (passing([], ()) or frozenset()) & (passing([], range(len(pieces))) or frozenset())
     apart = separate(
-        len(pieces), failing, lambda chosen: passing([*asking], chosen, failing) or frozenset(),
-        lambda chosen: kept <= (passing([], chosen) or frozenset()),
+        len(pieces), failing, lambda selection: passing([*asking], selection, failing) or frozenset(),
+        lambda selection: baseline <= (passing([], selection) or frozenset()),
     )  # fmt: skip
     names = own_names(pieces, earlier)
-    unneeded = frozenset(range(len(pieces))).difference(*(change.pieces for change in apart))
-    found = []
+    rest = frozenset(range(len(pieces))).difference(*(change.pieces for change in apart))
+    changes = []
     for change in apart:
         own = frozenset[bytes]().union(*(names[number] for number in change.pieces))
-        chosen = change.pieces | {number for number in unneeded if names[number] & own}
+        selection = change.pieces | {number for number in rest if names[number] & own}
         files = [file for file in asking if asking[file] & change.tests]
-        helpers = [path for path in changed if path not in programs]
-        found.append(ReleaseChange(
-            tuple(pieces[number] for number in sorted(chosen)), (*files, *helpers),
+        helpers = [path for path in paths if path not in programs]
+        changes.append(ReleaseChange(
+            tuple(pieces[number] for number in sorted(selection)), (*files, *helpers),
             tuple(sorted(change.tests)),
         ))  # fmt: skip
-    return sorted(found, key=lambda change: -len(change.fail_to_pass))
+    return sorted(changes, key=lambda change: -len(change.fail_to_pass))

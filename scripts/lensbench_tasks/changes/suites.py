@@ -33,8 +33,8 @@ _NODE_TEST = re.compile(r"\bnode((?: -[\w-]+(?:=\S+)?){0,20}?) --test\b")
 def _globs(rest: str) -> tuple[str, ...]:
     """The files after `--test` in a script, up to its next command; Node's defaults when there are none."""
     words = re.split(r"&&|\|\||[;|&]", rest)[0].split()
-    named = [word.strip("'\"") for word in words if not word.startswith("-")]
-    return tuple(each if re.search(r"[*.]", each) else f"{each.rstrip('/')}/**" for each in named) or _BY_NODE
+    names = [word.strip("'\"") for word in words if not word.startswith("-")]
+    return tuple(name if re.search(r"[*.]", name) else f"{name.rstrip('/')}/**" for name in names) or _BY_NODE
 
 
 def _regex(glob: str) -> re.Pattern[str]:
@@ -125,20 +125,20 @@ def suite_of(tree: Path, environment: Sequence[str], command: str, moment: Momen
     is_python = any((tree / name).is_file() for name in _CONFIGS)
     has_node = (tree / "package.json").is_file()
     if has_node and (not is_python or re.search(r"\b(vitest|borp)\b| --test\b", _scripts(tree))):
-        found = _node(tree, command)
+        suite = _node(tree, command)
     elif is_python:
-        found = _python(tree, moment)
-    elif runner := next((each for each in RUNNERS.values() if each.mark and (tree / each.mark).is_file()), None):
-        found = Suite(((runner.install,),), runner.command, runner.report, runner.globs, runner.form)
+        suite = _python(tree, moment)
+    elif runner := next((entry for entry in RUNNERS.values() if entry.mark and (tree / entry.mark).is_file()), None):
+        suite = Suite(((runner.install,),), runner.command, runner.report, runner.globs, runner.form)
     elif command:
-        found = Suite(((),), (), "")
+        suite = Suite(((),), (), "")
     else:
         raise UserError(f"the project has none of {', '.join(_PROJECTS)}; give --command")
     if command:
         words = tuple(shlex.split(command))
         report = JUNIT if REPORT_PLACE in command else NODE if "--test" in words else PYTEST
-        found = found._replace(command=words, report=report)
-    return found._replace(environments=(tuple(environment),)) if environment else found
+        suite = suite._replace(command=words, report=report)
+    return suite._replace(environments=(tuple(environment),)) if environment else suite
 
 
 def _python(tree: Path, moment: Moment) -> Suite:
@@ -163,31 +163,31 @@ def _own_plugins(tree: Path) -> Iterator[str]:
 def _environments(tree: Path, moment: Moment) -> Iterator[tuple[str, ...]]:
     """With the packages of a week after the tree's date; with the newest; with no more than the tests' extras."""
     configs = [(tree / name).read_text("utf-8", "replace") for name in _CONFIGS if (tree / name).is_file()]
-    known = {name for text in configs for name in (*_EXTRAS, "dev") if re.search(rf"\b{name}\b[\"']?\s*[:=]", text)}
-    extras = ",".join(sorted(known - {"dev"} or known))
+    names = {name for text in configs for name in (*_EXTRAS, "dev") if re.search(rf"\b{name}\b[\"']?\s*[:=]", text)}
+    extras = ",".join(sorted(names - {"dev"} or names))
     project = shlex.quote(f".[{extras}]" if extras else ".")
     files = [path.relative_to(tree).as_posix() for path in sorted((*tree.glob("*.txt"), *tree.glob("*/*.txt")))]
     files = [path for path in files if _FOR_TESTS.fullmatch(path) and re.search("test", path)]
     files = files or [path for path in _FOR_ALL if (tree / path).is_file()][:1]
     own = " ".join(map(shlex.quote, ["pytest", *_tox(tree), *_group(tree)]))
-    listed = " ".join([own, *(f"-r {path}" for path in files)])
+    packages = " ".join([own, *(f"-r {path}" for path in files)])
     version = next((_PRETENDED.format(shlex.quote(moment.version)) for text in configs if _BY_GIT.search(text)), "")
     venv, pip = "python -m venv /env", f"{version}/env/bin/pip install -q"
     if moment.date:
         until = (moment.date + _MARGIN).strftime("%Y-%m-%dT%H:%M:%SZ")
         index = "PIP_INDEX_URL=$(/env/bin/pip config get global.index-url || echo https://pypi.org/simple)"
-        dated = f"{version}PIP_CONFIG_FILE=/dev/null PIP_FIND_LINKS= {index} PYTHONPATH=/tmp/pip /env/bin/python -m pip"
+        tool = f"{version}PIP_CONFIG_FILE=/dev/null PIP_FIND_LINKS= {index} PYTHONPATH=/tmp/pip /env/bin/python -m pip"
         yield (
             venv, "/env/bin/pip install -q --target /tmp/pip 'pip>=26'",
-            f"{dated} install -q --uploaded-prior-to {until} {project} {listed}",  # folders know no time of upload
+            f"{tool} install -q --uploaded-prior-to {until} {project} {packages}",  # folders know no time of upload
             f"{pip} --no-deps -e .",
         )  # fmt: skip
-    yield venv, f"{pip} -e {project} {listed}"
+    yield venv, f"{pip} -e {project} {packages}"
     yield venv, f"{pip} -e {project} pytest"
 
 
 _CONFIGS = ("pyproject.toml", "setup.cfg", "setup.py")
-_PROJECTS = (*_CONFIGS, "package.json", *(each.mark for each in RUNNERS.values() if each.mark))
+_PROJECTS = (*_CONFIGS, "package.json", *(entry.mark for entry in RUNNERS.values() if entry.mark))
 
 
 def _tox(tree: Path) -> Iterator[str]:
@@ -210,17 +210,17 @@ def _group(tree: Path) -> Iterator[str]:
         return
     names = [name for name in (*_EXTRAS, "dev") if name in groups][:1]
     for name in names:  # grows while it is walked
-        for each in groups.get(name, ()):
-            if isinstance(each, str):
-                yield each
-            elif isinstance(each, dict) and (included := str(each.get("include-group"))) not in names:
-                names.append(included)
+        for entry in groups.get(name, ()):
+            if isinstance(entry, str):
+                yield entry
+            elif isinstance(entry, dict) and (group := str(entry.get("include-group"))) not in names:
+                names.append(group)
 
 
 def _scripts(tree: Path) -> str:
     try:
         package = json.loads((tree / "package.json").read_bytes())
-        return " ; ".join(str(each) for each in package.get("scripts", {}).values())
+        return " ; ".join(str(script) for script in package.get("scripts", {}).values())
     except (ValueError, AttributeError) as error:
         raise UserError(f"package.json cannot be read ({error}); give --command and --environment") from None
 
@@ -230,11 +230,11 @@ def _node(tree: Path, command: str) -> Suite:
     install = "cp package.json /env/ && cd /env && npm install --ignore-scripts --no-audit --no-fund"
     if command:
         return Suite(((install,),), (), JUNIT)
-    if (found := _NODE_TEST.search(scripts)) or re.search(r"\bborp\b", scripts):
-        flags = found[1].split() if found else []
-        globs = _globs(scripts[found.end() :]) if found else ()
+    if (match := _NODE_TEST.search(scripts)) or re.search(r"\bborp\b", scripts):
+        flags = match[1].split() if match else []
+        globs = _globs(scripts[match.end() :]) if match else ()
         return Suite(((install,),), ("node", *flags, "--test"), NODE, globs)
-    name = next((name for name, each in RUNNERS.items() if not each.mark and re.search(rf"\b{name}\b", scripts)), "")
+    name = next((name for name, entry in RUNNERS.items() if not entry.mark and re.search(rf"\b{name}\b", scripts)), "")
     if not name:
         raise UserError(f"package.json: no script has a known runner ({', '.join(RUNNERS)}); give --command")
     runner = RUNNERS[name]

@@ -100,9 +100,9 @@ def read_instance(line: str) -> Instance:
 def _moment(value: Mapping[str, Any]) -> Moment:
     """The version and the date of a line; dates are texts, or milliseconds where a data frame was written, whose
     missing values are not a number."""
-    given, version = value.get("created_at"), value.get("version")
+    stamp, version = value.get("created_at"), value.get("version")
     try:
-        ms = given if isinstance(given, int | float) else datetime.fromisoformat(str(given)).timestamp() * 1000
+        ms = stamp if isinstance(stamp, int | float) else datetime.fromisoformat(str(stamp)).timestamp() * 1000
         date = datetime.fromtimestamp(ms / 1000, UTC)
     except (ValueError, OverflowError):
         date = None
@@ -111,13 +111,13 @@ def _moment(value: Mapping[str, Any]) -> Moment:
 
 def _names(value: Mapping[str, Any], key: str) -> tuple[str, ...]:
     """The tests of a key in either case: a list, or a text with one in JSON or Python, as they occur in data sets."""
-    given = value.get(key, value.get(key.lower(), []))
-    for read in (json.loads, ast.literal_eval) if isinstance(given, str) else ():
+    names = value.get(key, value.get(key.lower(), []))
+    for read in (json.loads, ast.literal_eval) if isinstance(names, str) else ():
         with suppress(ValueError, SyntaxError):
-            given = read(given)
-    if not isinstance(given, list) or not all(isinstance(name, str) for name in given):
+            names = read(names)
+    if not isinstance(names, list) or not all(isinstance(name, str) for name in names):
         raise Refused(f"{key} is not a list of test ids")
-    return tuple(given)
+    return tuple(names)
 
 
 def _fate(
@@ -128,8 +128,8 @@ def _fate(
     tree = prepare(source, bench.cache).tree.resolve()
     files = _hidden(tree, instance.test_patch)
     suite = suite_of(tree, environment, command, instance.moment)
-    named = {test.partition("::")[0] for test in instance.fail_to_pass}
-    programs = [path for path in files if path in named or suite.starts(path)]
+    paths = {test.partition("::")[0] for test in instance.fail_to_pass}
+    programs = [path for path in files if path in paths or suite.starts(path)]
     if not programs:
         raise Refused("test_patch changes no runnable test file")
     task = ChangeTask(
@@ -151,30 +151,30 @@ def _fate(
 
 
 def _tried(instance: Instance, task: ChangeTask, what: str, tree: Path, bench: Prover) -> ChangeFate:
-    installed = bench.environment(task.environment, tree)
-    runs = [bench.run(tree, patch, task.tests, installed) for patch in (b"", instance.patch.encode())]
+    installation = bench.environment(task.environment, tree)
+    runs = [bench.run(tree, patch, task.tests, installation) for patch in (b"", instance.patch.encode())]
     if runs[1].problem:
         raise Refused(f"with the patch: {runs[1].problem}")
-    failing, kept = told_apart(*runs)
-    printed = [run.output for run in runs if run.results and task.tests.report == PRINTED]
-    names = {name: test for text in printed for name, test in read_printed(text, task.tests.files)[1].items()}
-    known: dict[str, set[str]] = {}
+    failing, baseline = told_apart(*runs)
+    outputs = [run.output for run in runs if run.results and task.tests.report == PRINTED]
+    names = {name: test for text in outputs for name, test in read_printed(text, task.tests.files)[1].items()}
+    ids_by_name: dict[str, set[str]] = {}
     for name, test in [*((name, name) for run in runs for name in run.results), *names.items()]:
-        known.setdefault(_short(name), set()).add(test)
-    wanted = {test: known.get(_short(test), set()) for test in instance.fail_to_pass}
-    if absent := next((test for test, ids in wanted.items() if not ids), ""):
+        ids_by_name.setdefault(_short(name), set()).add(test)
+    targets = {test: ids_by_name.get(_short(test), set()) for test in instance.fail_to_pass}
+    if absent := next((test for test, ids in targets.items() if not ids), ""):
         raise Refused(f"FAIL_TO_PASS: {absent!r} is not among the {len(runs[1].results)} tests that ran")
-    if unfixed := next((test for test, ids in wanted.items() if not ids & set(failing)), ""):
-        state = "passes without a change" if wanted[unfixed] & set(kept) else "does not pass with the patch"
-        raise Refused(f"FAIL_TO_PASS: {unfixed!r} {state}")
-    fixed = {name for ids in wanted.values() for name in ids & set(failing)}
-    still = {test: known.get(_short(test), set()) & set(kept) for test in instance.pass_to_pass}
+    if culprit := next((test for test, ids in targets.items() if not ids & set(failing)), ""):
+        state = "passes without a change" if targets[culprit] & set(baseline) else "does not pass with the patch"
+        raise Refused(f"FAIL_TO_PASS: {culprit!r} {state}")
+    fixes = {name for ids in targets.values() for name in ids & set(failing)}
+    still = {test: ids_by_name.get(_short(test), set()) & set(baseline) for test in instance.pass_to_pass}
     passing = {name for ids in still.values() for name in ids}
-    proven = {"fail_to_pass": tuple(sorted(fixed)), "pass_to_pass": tuple(sorted(passing))}
+    proven = {"fail_to_pass": tuple(sorted(fixes)), "pass_to_pass": tuple(sorted(passing))}
     task = task.model_copy(update={"tests": task.tests.model_copy(update=proven)})
-    dropped = sum(not ids for ids in still.values())
-    note = f"{dropped} of {len(still)} ids of PASS_TO_PASS do not pass here, and are left out" if dropped else ""
-    return bench.judged(task, what, tree, installed, foreign=True)._replace(note=note)
+    count = sum(not ids for ids in still.values())
+    note = f"{count} of {len(still)} ids of PASS_TO_PASS do not pass here, and are left out" if count else ""
+    return bench.judged(task, what, tree, installation, foreign=True)._replace(note=note)
 
 
 def _short(test: str) -> str:
@@ -191,9 +191,9 @@ def _mirror(mirrors: Path, repo: str) -> Path:
     """The clone of `owner/name` in `mirrors`, under any of the usual names."""
     owner, _, name = repo.rpartition("/")
     for place in (f"{owner}/{name}", f"{owner}__{name}", name):
-        for found in (mirrors / place, mirrors / f"{place}.git"):
-            if found.is_dir():
-                return found
+        for clone in (mirrors / place, mirrors / f"{place}.git"):
+            if clone.is_dir():
+                return clone
     raise Refused(f"repo: there is no clone of {repo} in {mirrors}; clone it to {mirrors / owner / name}")
 
 
@@ -205,7 +205,7 @@ def _hidden(tree: Path, test_patch: str) -> Mapping[str, Content]:
         copy_tree(str(tree), str(work))
         size = patch_size(test_patch.encode(), scratch)
         apply_patch(test_patch.encode(), work, scratch, ())
-        deleted = [path for path in size.files if not (work / path).is_file()]
-        if deleted:
-            raise Refused(f"test_patch deletes {', '.join(deleted)}, but hidden files cannot delete")
+        deletions = [path for path in size.files if not (work / path).is_file()]
+        if deletions:
+            raise Refused(f"test_patch deletes {', '.join(deletions)}, but hidden files cannot delete")
         return {path: Binary.text_or_bytes((work / path).read_bytes()) for path in size.files}

@@ -47,7 +47,7 @@ def write_set(name: str, fates: Sequence[ChangeFate], output: Path, head: str, b
         "repositories": {key: source.model_dump(mode="json") for key, source in sorted(sources.items())},
         "tasks": [_plain(task, output, beside) for task in tasks],
     }
-    for path, content in (each for task in tasks for each in _beside(task, beside)):
+    for path, content in (file for task in tasks for file in _beside(task, beside)):
         write_atomic(path, content_bytes(content))
     text = yaml.dump(value, Dumper=_Dumper, sort_keys=False, allow_unicode=True, width=_WIDTH)
     write_atomic(output, "".join(f"# {line}\n" for line in head.splitlines()) + text)
@@ -95,22 +95,22 @@ def render_report(name: str, fates: Sequence[ChangeFate]) -> str:
 
 def render_table(fates: Sequence[ChangeFate]) -> str:
     """The outcomes of the changes as a Markdown table: proven, dropped with reasons, flaky, seconds."""
-    kept = [fate for fate in fates if fate.task]
-    lines = [f"{len(kept)} of {len(fates)} changes are proven tasks.", ""]
+    successes = [fate for fate in fates if fate.task]
+    lines = [f"{len(successes)} of {len(fates)} changes are proven tasks.", ""]
     lines += [
         "| task | repository | failing tests | passing tests | flaky | seconds | MB |",
         "|---|---|--:|--:|--:|--:|--:|",
-        *map(_row, kept),
+        *map(_row, successes),
     ]
     flaky = [f"- {fate.id}: {plain_text(name)}" for fate in fates if fate.proof for name in fate.proof.flaky]
     lines += ["", "Flaky tests, left out:", "", *flaky] if flaky else []
-    noted = [f"- {fate.id}: {plain_text(fate.note)}" for fate in kept if fate.note]
-    lines += ["", "Prompts:", "", *noted] if noted else []
-    dropped = [fate for fate in fates if not fate.task]
+    notes = [f"- {fate.id}: {plain_text(fate.note)}" for fate in successes if fate.note]
+    lines += ["", "Prompts:", "", *notes] if notes else []
+    failures = [fate for fate in fates if not fate.task]
     reasons = [
-        f"- **{fate.id}**, {plain_text(fate.what)}: {plain_text('; '.join(fate.reasons[:3]))}" for fate in dropped
+        f"- **{fate.id}**, {plain_text(fate.what)}: {plain_text('; '.join(fate.reasons[:3]))}" for fate in failures
     ]
-    lines += ["", "Dropped:", "", *reasons] if dropped else []
+    lines += ["", "Dropped:", "", *reasons] if failures else []
     return "\n".join(lines) + "\n"
 
 

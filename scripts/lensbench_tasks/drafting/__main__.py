@@ -71,8 +71,8 @@ def main() -> None:
     """Propose patterns for the criteria of task sets that have none."""
     parser = argparse.ArgumentParser(prog="lensbench draft", description=main.__doc__)
     parser.add_argument("sets", nargs="+", type=Path, metavar="set", help="a task set, Markdown or YAML")
-    told = "the YAML file to write, or a folder for several sets; existing files are not overwritten"
-    parser.add_argument("--output", required=True, type=Path, help=told)
+    hint = "the YAML file to write, or a folder for several sets; existing files are not overwritten"
+    parser.add_argument("--output", required=True, type=Path, help=hint)
     kinds = "strict: every name, path, number and code piece; lenient: more than half (docs/scenarios.md)"
     parser.add_argument("--kind", choices=get_args(DraftKind), default="strict", help=f"{kinds}; default: strict")
     arguments = parser.parse_args()

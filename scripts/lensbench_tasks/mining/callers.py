@@ -16,33 +16,33 @@ from lensbench_tasks.survey import Survey
 
 def drafts(survey: Survey, rng: random.Random) -> Iterator[Draft]:
     """Questions about functions with three to five callers in other files, and no ambiguous calls."""
-    for callee, found in shuffled(by_callee(list(calls(survey))).items(), rng):
-        callers = {call.caller.shown for call in found}
-        if MIN_ITEMS <= len(found) <= MAX_ITEMS and len(callers) == len(found) and _are_all(found, survey):
-            limit = wrong_items(_others(found, survey, rng))
+    for callee, sites in shuffled(by_callee(list(calls(survey))).items(), rng):
+        callers = {call.caller.shown for call in sites}
+        if MIN_ITEMS <= len(sites) <= MAX_ITEMS and len(callers) == len(sites) and _are_all(sites, survey):
+            limit = wrong_items(_others(sites, survey, rng))
             yield Draft(
                 Category.CHANGE_IMPACT,
                 f"We want to change the parameters of `{callee.shown}`. Which functions and methods in other files, "
                 "tests aside, call it, and so may have to change too? Name each with its file.",
-                tuple(_item(call, limit, survey) for call in found),
+                tuple(_item(call, limit, survey) for call in sites),
             )
 
 
-def _are_all(found: list[CallSite], survey: Survey) -> bool:
+def _are_all(sites: list[CallSite], survey: Survey) -> bool:
     """True when no other file contains the name followed by a bracket."""
-    callee = found[0].callee
-    called = re.compile(rf"(?<![\w$]){re.escape(callee.name)}\s*\(")
-    files = {path for path in survey.code if called.search(survey.texts[path])}
-    return files - {callee.path} == {call.caller.path for call in found}
+    callee = sites[0].callee
+    pattern = re.compile(rf"(?<![\w$]){re.escape(callee.name)}\s*\(")
+    files = {path for path in survey.code if pattern.search(survey.texts[path])}
+    return files - {callee.path} == {call.caller.path for call in sites}
 
 
-def _others(found: list[CallSite], survey: Survey, rng: random.Random) -> list[Pattern]:
+def _others(sites: list[CallSite], survey: Survey, rng: random.Random) -> list[Pattern]:
     """Functions with unique names in files that are unrelated to the call."""
-    apart = {found[0].callee.path, *(call.caller.path for call in found)}
+    apart = {sites[0].callee.path, *(call.caller.path for call in sites)}
     names = [
         one.name
-        for path, each in survey.defined.items()
-        for one in each
+        for path, definitions in survey.defined.items()
+        for one in definitions
         if path not in apart and one.kind in CALLABLES and is_telling(one, survey)
     ]
     return [*shuffled(dict.fromkeys(names), rng)[:MAX_WRONG]]

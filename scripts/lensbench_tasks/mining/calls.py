@@ -27,16 +27,16 @@ def calls(survey: Survey) -> Iterator[CallSite]:
 
     Only the first call of a function by the same caller.
     """
-    for path, found in survey.defined.items():
-        own = {one.name for one in found}
-        for caller in found:
+    for path, definitions in survey.defined.items():
+        own = {one.name for one in definitions}
+        for caller in definitions:
             if caller.kind not in CALLABLES or caller.local:
                 continue
-            seen = set()
+            names = set()
             for name, quote in _called(caller):
-                callee = survey.only(name) if name not in own and name not in seen else None
+                callee = survey.only(name) if name not in own and name not in names else None
                 if callee and callee.kind in (*CALLABLES, "class") and _sees(path, callee.path, survey):
-                    seen.add(name)
+                    names.add(name)
                     yield CallSite(caller, callee, quote)
 
 
@@ -56,17 +56,17 @@ def _sees(path: str, other: str, survey: Survey) -> bool:
     return same_package or other in survey.imports.get(path, ())
 
 
-def by_callee(found: list[CallSite]) -> Mapping[Definition, list[CallSite]]:
+def by_callee(sites: list[CallSite]) -> Mapping[Definition, list[CallSite]]:
     """Definition -> the calls of it."""
-    grouped = defaultdict(list)
-    for call in found:
-        grouped[call.callee].append(call)
-    return grouped
+    groups = defaultdict(list)
+    for call in sites:
+        groups[call.callee].append(call)
+    return groups
 
 
-def by_caller(found: list[CallSite]) -> Mapping[Definition, list[CallSite]]:
+def by_caller(sites: list[CallSite]) -> Mapping[Definition, list[CallSite]]:
     """Definition -> the calls that it makes."""
-    grouped = defaultdict(list)
-    for call in found:
-        grouped[call.caller].append(call)
-    return grouped
+    groups = defaultdict(list)
+    for call in sites:
+        groups[call.caller].append(call)
+    return groups

@@ -36,9 +36,9 @@ class Draft:
 
     def without(self, numbers: Iterable[int]) -> Draft | None:
         """The draft without the criteria with these numbers (from 1); None when too few are left."""
-        gone = set(numbers)
-        left = tuple(item for number, item in enumerate(self.items, 1) if number not in gone)
-        return replace(self, items=left) if gone and len(left) >= MIN_ITEMS else None
+        exclusions = set(numbers)
+        left = tuple(item for number, item in enumerate(self.items, 1) if number not in exclusions)
+        return replace(self, items=left) if exclusions and len(left) >= MIN_ITEMS else None
 
 
 def wrong_items(patterns: Sequence[Pattern]) -> AtMost | None:
@@ -56,9 +56,9 @@ def listed(parts: Sequence[str]) -> str:
 
 def shuffled(values: Iterable[Each], rng: random.Random) -> list[Each]:
     """The values in random order."""
-    found = list(values)
-    rng.shuffle(found)
-    return found
+    items = list(values)
+    rng.shuffle(items)
+    return items
 
 
 def grouped(values: Sequence[Each], size: int, differ: Callable[[Each, Each], bool]) -> Iterator[list[Each]]:

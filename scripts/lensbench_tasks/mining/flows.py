@@ -14,24 +14,24 @@ from lensbench_tasks.survey import Survey
 
 def drafts(survey: Survey, rng: random.Random) -> Iterator[Draft]:
     """Questions about functions that reach three to five definitions in other files, directly or in one more step."""
-    made = by_caller(list(calls(survey)))
-    for caller in shuffled(made, rng):
-        direct = made[caller]
+    sites = by_caller(list(calls(survey)))
+    for caller in shuffled(sites, rng):
+        direct = sites[caller]
         further = [
             call
             for step in direct
-            for call in made.get(step.callee, ())
+            for call in sites.get(step.callee, ())
             if call.callee not in {caller, *(one.callee for one in direct)}
         ]
         turn = " directly, and which further ones do these call directly in turn"
-        found, depth = (direct, " directly") if len(direct) >= MIN_ITEMS else ([*direct, *further], turn)
-        if MIN_ITEMS <= len({call.callee for call in found}) == len(found) <= MAX_ITEMS:
+        reach, depth = (direct, " directly") if len(direct) >= MIN_ITEMS else ([*direct, *further], turn)
+        if MIN_ITEMS <= len({call.callee for call in reach}) == len(reach) <= MAX_ITEMS:
             yield Draft(
                 Category.EXPLORATORY,
                 f"Start at `{caller.shown}` in {caller.path} and follow its calls into other files of this project. "
                 f"Which functions and classes of other files does it call{depth}? Name each with the file that "
                 "defines it.",
-                tuple(_item(call, survey) for call in found),
+                tuple(_item(call, survey) for call in reach),
             )
 
 

@@ -15,14 +15,14 @@ def drafts(survey: Survey, rng: random.Random) -> Iterator[Draft]:
     """Questions about files that three to five others import, at least one of them indirectly."""
     for path in shuffled(survey.code, rng):
         direct = [(other, path) for other in survey.importers(path)]
-        seen = {path, *(other for other, _ in direct)}
-        further = [(other, via) for via, _ in direct for other in survey.importers(via) if other not in seen]
-        found = [*direct, *further]
-        once = len({other for other, _ in found}) == len(found)
-        if further and once and MIN_ITEMS <= len(found) <= MAX_ITEMS:
-            limit = wrong_items(_others({path, *(other for other, _ in found)}, survey, rng))
-            items = tuple(item for one in found if (item := _item(*one, limit, survey)))
-            if len(items) == len(found):
+        files = {path, *(other for other, _ in direct)}
+        further = [(other, via) for via, _ in direct for other in survey.importers(via) if other not in files]
+        pairs = [*direct, *further]
+        once = len({other for other, _ in pairs}) == len(pairs)
+        if further and once and MIN_ITEMS <= len(pairs) <= MAX_ITEMS:
+            limit = wrong_items(_others({path, *(other for other, _ in pairs)}, survey, rng))
+            items = tuple(item for one in pairs if (item := _item(*one, limit, survey)))
+            if len(items) == len(pairs):
                 yield Draft(
                     Category.CHANGE_IMPACT,
                     f"The file {path} is to be split. Which files of the project, tests aside, import it, and which "
@@ -39,29 +39,29 @@ def _others(right: set[str], survey: Survey, rng: random.Random) -> list[Pattern
     ]
 
 
-def _item(importer: str, imported: str, limit: AtMost | None, survey: Survey) -> Item | None:
-    quote = _statement(importer, imported, survey)
+def _item(importer: str, target: str, limit: AtMost | None, survey: Survey) -> Item | None:
+    quote = _statement(importer, target, survey)
     if not quote:
         return None
     return Item(
         "",
         Criterion(
-            text=f"States that {importer} imports {imported}",
-            all_of=(place(importer, survey), place(imported, survey)),
+            text=f"States that {importer} imports {target}",
+            all_of=(place(importer, survey), place(target, survey)),
             at_most=limit,
             proofs=(Proof(file=importer, quote=quote),),
         ),
     )
 
 
-def _statement(importer: str, imported: str, survey: Survey) -> str:
+def _statement(importer: str, target: str, survey: Survey) -> str:
     """The module name in the import, if only one import leads to the file."""
-    stem = imported.rpartition("/")[2].partition(".")[0]
-    stem = imported.split("/")[-2] if stem in ("__init__", "index", "mod", "lib") and "/" in imported else stem
-    written = [
+    stem = target.rpartition("/")[2].partition(".")[0]
+    stem = target.split("/")[-2] if stem in ("__init__", "index", "mod", "lib") and "/" in target else stem
+    texts = [
         text
         for one in survey.facts[importer].imports
         for text in (one.module, *one.names)
         if stem in text.replace("/", ".").split(".")
     ]
-    return written[0] if len(set(written)) == 1 else ""
+    return texts[0] if len(set(texts)) == 1 else ""

@@ -33,15 +33,15 @@ class _Message(NamedTuple):
 def drafts(survey: Survey, rng: random.Random) -> Iterator[Draft]:
     """Questions about five messages each, from different functions."""
     everything = "\n".join(survey.texts[path] for path in survey.code)
-    found = [
+    messages = [
         message
-        for each in survey.defined.values()
-        for one in each
+        for definitions in survey.defined.values()
+        for one in definitions
         if one.kind in CALLABLES and not one.local
-        for message in _messages(one, [other.node for other in each if other.local])
+        for message in _messages(one, [other.node for other in definitions if other.local])
         if everything.count(message.text) == 1 and one.name not in message.text
     ]
-    for group in grouped(shuffled(found, rng), SIZE, lambda a, b: a.of.shown != b.of.shown and a.text != b.text):
+    for group in grouped(shuffled(messages, rng), SIZE, lambda a, b: a.of.shown != b.of.shown and a.text != b.text):
         yield Draft(
             Category.DEBUG,
             "Users report errors and warnings with these words in them: {asked}. Which function or method does each "

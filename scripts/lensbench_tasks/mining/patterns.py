@@ -25,8 +25,8 @@ def beside(one: str, two: str, gap: int = _FAR) -> str:
 
 def at(name: str, path: str, survey: Survey) -> Regex:
     """A name with its file: no other file between them, and no comma, which ends a statement."""
-    shown = _anywhere(path, survey)
-    return Regex(regex=rf"{name}[^\n;./]{{0,60}}(?:[\w@.-]+/)*{shown}|{shown}[^\n,;./|]{{0,40}}{name}")
+    file = _anywhere(path, survey)
+    return Regex(regex=rf"{name}[^\n;./]{{0,60}}(?:[\w@.-]+/)*{file}|{file}[^\n,;./|]{{0,40}}{name}")
 
 
 def place(path: str, survey: Survey) -> Pattern:
@@ -42,8 +42,8 @@ def place(path: str, survey: Survey) -> Pattern:
 
 def _anywhere(path: str, survey: Survey) -> str:
     """The regular expression of `place`, for use within a longer one."""
-    found = place(path, survey)
-    return f"(?:{found.regex})" if isinstance(found, Regex) else whole(found)
+    pattern = place(path, survey)
+    return f"(?:{pattern.regex})" if isinstance(pattern, Regex) else whole(pattern)
 
 
 def _package(path: str, survey: Survey) -> str:
@@ -72,9 +72,9 @@ def valued(name: str, value: str) -> Regex:
     """A pattern for a name's value: no other number between them after the name, no comma between them before it."""
     name = whole(name)
     if not value[0].isdigit():
-        shown = rf"(?i:{re.escape(value)})"
-        return Regex(regex=rf"{name}[^\n]{{0,90}}{shown}|{shown}[^\n,;|]{{0,40}}{name}")
-    shown = rf"(?:^|[^\w.-]){re.escape(value.removesuffix('.0'))}(?:\.0)?"
+        literal = rf"(?i:{re.escape(value)})"
+        return Regex(regex=rf"{name}[^\n]{{0,90}}{literal}|{literal}[^\n,;|]{{0,40}}{name}")
+    literal = rf"(?:^|[^\w.-]){re.escape(value.removesuffix('.0'))}(?:\.0)?"
     between = r"(?:[^\n0-9]|[A-Za-z_]\d+)"  # jinja2 is a name, not a number
-    after = rf"{name}{between}{{0,90}}{shown}(?:[^\w.]|\.(?:\D|$)|$)"
-    return Regex(regex=rf"{after}|{shown}[ \])'\"][^\n0-9,;|]{{0,40}}{name}")
+    after = rf"{name}{between}{{0,90}}{literal}(?:[^\w.]|\.(?:\D|$)|$)"
+    return Regex(regex=rf"{after}|{literal}[ \])'\"][^\n0-9,;|]{{0,40}}{name}")

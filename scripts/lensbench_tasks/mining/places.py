@@ -16,16 +16,16 @@ SIZE = 5
 
 def drafts(survey: Survey, rng: random.Random) -> Iterator[Draft]:
     """Questions about five definitions in different files, each used by other files."""
-    found = [
+    candidates = [
         one
-        for each in survey.defined.values()
-        for one in each
+        for definitions in survey.defined.values()
+        for one in definitions
         if survey.only(one.name)
         and one.kind in (*CALLABLES, "class", "interface")
         and not one.name.startswith("_")
         and survey.words[one.name] >= 2
     ]
-    for group in grouped(shuffled(found, rng), SIZE, lambda a, b: a.path != b.path):
+    for group in grouped(shuffled(candidates, rng), SIZE, lambda a, b: a.path != b.path):
         yield Draft(
             Category.EXPLORATORY,
             "A new colleague meets these names where they are used: {asked}. In which file, tests aside, is each of "

@@ -40,12 +40,12 @@ class _Value(NamedTuple):
 def drafts(survey: Survey, rng: random.Random) -> Iterator[Draft]:
     """Questions about five values each, from different files if there are enough."""
     clear = (
-        value for each in survey.defined.values() for one in each for value in _values(one) if _is_clear(value, survey)
+        value for file in survey.defined.values() for one in file for value in _values(one) if _is_clear(value, survey)
     )
-    found = shuffled(clear, rng)
-    apart = list(grouped(found, SIZE, lambda a, b: _differ(a, b) and a.of.path != b.of.path))
-    used = {id(value) for group in apart for value in group}
-    rest = [value for value in found if id(value) not in used]
+    values = shuffled(clear, rng)
+    apart = list(grouped(values, SIZE, lambda a, b: _differ(a, b) and a.of.path != b.of.path))
+    ids = {id(value) for group in apart for value in group}
+    rest = [value for value in values if id(value) not in ids]
     for group in [*apart, *grouped(rest, SIZE, _differ)]:
         yield Draft(
             Category.TARGETED,
@@ -73,12 +73,12 @@ def _item(value: _Value, survey: Survey) -> Item:
     of, path = value.of, value.of.path
     owner = "" if value.kind == "constant" else f" of `{of.shown}`"
     plain = value.value[0].isdigit() or _SWITCH.fullmatch(value.value)
-    shown = value.value if plain else f'"{value.value}"'
+    literal = value.value if plain else f'"{value.value}"'
     within = of.shown if owner else ""
     return Item(
         f"the {value.kind} `{value.name}`{owner}",
         Criterion(
-            text=f"States that the {value.kind} `{value.name}`{owner} in {path} is {shown}",
+            text=f"States that the {value.kind} `{value.name}`{owner} in {path} is {literal}",
             all_of=(valued(value.name, value.value), place(path, survey)),
             partial={"names the value": (valued(value.name, value.value),)},
             proofs=(Proof(file=path, quote=value.quote, within=within),),
@@ -117,7 +117,7 @@ def _attributes(node: Node) -> Iterator[Node]:
     """The fields set in the body of this class."""
     body = node.child_by_field_name("body")
     for statement in body.named_children if body else ():
-        yield from (each for each in (statement, *statement.named_children[:1]) if each.type in _ATTRIBUTE)
+        yield from (part for part in (statement, *statement.named_children[:1]) if part.type in _ATTRIBUTE)
 
 
 def _given(kind: str, node: Node, of: Definition) -> _Value | None:
@@ -135,5 +135,5 @@ def _plain(value: Node | None) -> str:
     text = text_of(value)
     if _NUMBER.fullmatch(text):
         return text.replace("_", "")
-    quoted = _TEXT.fullmatch(text)
-    return quoted[2] if quoted else text if _SWITCH.fullmatch(text) else ""
+    match = _TEXT.fullmatch(text)
+    return match[2] if match else text if _SWITCH.fullmatch(text) else ""

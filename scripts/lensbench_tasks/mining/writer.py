@@ -43,15 +43,15 @@ class Miners:
         }
         self._drafts: dict[str, Draft] = {}
 
-    def write(self, wanted: Mapping[Category, int]) -> list[Proposal]:
+    def write(self, counts: Mapping[Category, int]) -> list[Proposal]:
         """The wanted number of tasks per category, or fewer if facts run out."""
-        found = (self._next(category) for category, count in wanted.items() for _ in range(count))
-        return [proposal for proposal in found if proposal]
+        proposals = (self._next(category) for category, count in counts.items() for _ in range(count))
+        return [proposal for proposal in proposals if proposal]
 
-    def revise(self, rejected: Sequence[Fate]) -> list[Proposal]:
+    def revise(self, failures: Sequence[Fate]) -> list[Proposal]:
         """Each task without the failed criteria, or else the next one of its category."""
-        found = (self._repair(fate) or self._next(fate.proposal.category) for fate in rejected)
-        return [proposal for proposal in found if proposal]
+        proposals = (self._repair(fate) or self._next(fate.proposal.category) for fate in failures)
+        return [proposal for proposal in proposals if proposal]
 
     def _next(self, category: Category) -> Proposal | None:
         draft = next(self._waiting[category], None)
@@ -74,9 +74,9 @@ class Miners:
         return Proposal(name, draft.category, task)
 
 
-def _in_turn(found: Sequence[Iterator[Draft]]) -> Iterator[Draft]:
+def _in_turn(miners: Sequence[Iterator[Draft]]) -> Iterator[Draft]:
     """The drafts of all miners in round-robin order."""
-    waiting = list(found)
+    waiting = list(miners)
     while waiting:
         for one in list(waiting):
             if draft := next(one, None):

@@ -48,13 +48,13 @@ def text_of(node: Node | None) -> str:
 
 def definitions(path: str, text: str, language: str | None) -> list[Definition]:
     """All definitions in a file, in order; empty for languages without a grammar and for broken code."""
-    found = grammar(language) if language and len(text) <= MAX_CHARS else None
-    if found is None:
+    syntax = grammar(language) if language and len(text) <= MAX_CHARS else None
+    if syntax is None:
         return []
-    root = found.parser.parse(text.encode("utf-8", "replace")).root_node
+    root = syntax.parser.parse(text.encode("utf-8", "replace")).root_node
     if root.has_error:
         return []
-    captures = QueryCursor(found.query).captures(root)
+    captures = QueryCursor(syntax.query).captures(root)
     nodes: dict[int, tuple[str, Node]] = {}
     for kind in _KINDS:
         for node in captures.get(kind, ()):
@@ -79,14 +79,14 @@ def _nested(path: str, nodes: list[tuple[str, Node]]) -> Iterator[Definition]:
 
 def _names(kind: str, node: Node) -> list[str]:
     fields = ("type",) if kind == "scope" else ("name", "left")
-    named = [child for field in fields for child in node.children_by_field_name(field)]
-    return [found[0] for child in named if (found := _NAME.match(text_of(child)))][: 1 if kind in OWNERS else None]
+    nodes = [child for field in fields for child in node.children_by_field_name(field)]
+    return [match[0] for child in nodes if (match := _NAME.match(text_of(child)))][: 1 if kind in OWNERS else None]
 
 
 def _receiver(node: Node) -> str:
     """The receiver type of a Go method."""
-    found = _RECEIVER.search(text_of(node.child_by_field_name("receiver")))
-    return found[1] if found else ""
+    match = _RECEIVER.search(text_of(node.child_by_field_name("receiver")))
+    return match[1] if match else ""
 
 
 def walk(node: Node) -> Iterator[Node]:

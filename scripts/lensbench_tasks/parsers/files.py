@@ -55,8 +55,8 @@ def readable(name: str) -> str:
 
 def list_sources(root: Path) -> list[Source]:
     """The files to index below `root` (an absolute, resolved path), sorted by path; each readable path once."""
-    listed = git_output(root, "ls-files", "-z", "--cached", "--others", "--exclude-standard")
-    names = _walk(root) if listed is None else _inside(root, map(os.fsdecode, filter(None, listed.split(b"\0"))))
+    listing = git_output(root, "ls-files", "-z", "--cached", "--others", "--exclude-standard")
+    names = _walk(root) if listing is None else _inside(root, map(os.fsdecode, filter(None, listing.split(b"\0"))))
     sources: dict[str, Source] = {}
     for name in names:
         try:

@@ -142,5 +142,5 @@ def grammar(language: str) -> Grammar | None:
     if language not in SOURCES:
         return None
     module, function, query = SOURCES[language]
-    loaded = Language(getattr(importlib.import_module(module), function)())
-    return Grammar(Parser(loaded), Query(loaded, query))
+    syntax = Language(getattr(importlib.import_module(module), function)())
+    return Grammar(Parser(syntax), Query(syntax, query))

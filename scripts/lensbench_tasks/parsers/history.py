@@ -51,11 +51,11 @@ def read_history(root: Path, head: str, paths: frozenset[str]) -> History:
         newest = time if newest is None else newest
         if len(names) > MAX_FILES_PER_COMMIT:
             continue
-        known = sorted(paths.intersection(readable(os.fsdecode(name)) for name in names))
-        history.commits.update(known)
+        files = sorted(paths.intersection(readable(os.fsdecode(name)) for name in names))
+        history.commits.update(files)
         if time >= newest - RECENT_S:
-            history.recent.update(known)
-        for one, other in combinations(known, 2):
+            history.recent.update(files)
+        for one, other in combinations(files, 2):
             history.partners[one][other] += 1
             history.partners[other][one] += 1
     return history

@@ -40,11 +40,11 @@ def resolve_imports(
         "java": _java_resolver(facts),
     }
     edges: dict[str, list[str]] = {}
-    for path, known in facts.items():
+    for path, file_facts in facts.items():
         resolve = resolvers.get(languages[path])
         if resolve is not None:
-            found = {target for one in known.imports for target in resolve(path, one)}
-            edges[path] = sorted(found - {path})
+            targets = {target for one in file_facts.imports for target in resolve(path, one)}
+            edges[path] = sorted(targets - {path})
     return edges
 
 
@@ -74,8 +74,8 @@ def _python_resolver(paths: frozenset[str]) -> Resolver:
 
     def resolve(path: str, one: Import) -> Iterable[str]:
         for base in bases(path, one.module):
-            found = module(base)
-            inside = [module(join(base, name)) or found for name in one.names] or [found]
+            parent = module(base)
+            inside = [module(join(base, name)) or parent for name in one.names] or [parent]
             if any(inside):
                 return [target for target in inside if target]
         return ()
@@ -114,8 +114,8 @@ def _script_resolver(paths: frozenset[str], manifests: Mapping[str, str]) -> Res
             yield normpath(join(folder, entry))
 
     def resolve(path: str, one: Import) -> Iterator[str]:
-        found = (file(candidate) for candidate in candidates(path, one.module))
-        yield from [target for target in found if target][:1]
+        targets = (file(candidate) for candidate in candidates(path, one.module))
+        yield from [target for target in targets if target][:1]
 
     return resolve
 
@@ -135,9 +135,9 @@ def _named_packages(manifests: Mapping[str, str]) -> Iterator[tuple[str, str]]:
 def _go_resolver(paths: frozenset[str], manifests: Mapping[str, str]) -> Resolver:
     """Packages of modules in this tree: all their files except tests."""
     modules = {
-        found[1]: dirname(path)
+        match[1]: dirname(path)
         for path, text in sorted(manifests.items())
-        if path.endswith("go.mod") and (found := re.search(r"^module\s+\"?([^\s\"]+)", text, re.MULTILINE))
+        if path.endswith("go.mod") and (match := re.search(r"^module\s+\"?([^\s\"]+)", text, re.MULTILINE))
     }
     folders: dict[str, list[str]] = defaultdict(list)
     for path in paths:
@@ -158,9 +158,9 @@ def _go_resolver(paths: frozenset[str], manifests: Mapping[str, str]) -> Resolve
 def _rust_resolver(paths: frozenset[str], manifests: Mapping[str, str]) -> Resolver:
     """`mod x;`, and `use` paths from crate, self, super or another crate of the workspace."""
     crates = {
-        found[1].replace("-", "_"): join(dirname(path), "src")
+        match[1].replace("-", "_"): join(dirname(path), "src")
         for path, text in sorted(manifests.items())
-        if path.endswith("Cargo.toml") and (found := re.search(r"^name\s*=\s*\"([^\"]+)\"", text, re.MULTILINE))
+        if path.endswith("Cargo.toml") and (match := re.search(r"^name\s*=\s*\"([^\"]+)\"", text, re.MULTILINE))
     }
 
     def file(base: str) -> str | None:
@@ -194,9 +194,9 @@ def _rust_resolver(paths: frozenset[str], manifests: Mapping[str, str]) -> Resol
             entries = (f"{folder}/lib.rs", f"{folder}.rs", f"{folder}/mod.rs")
             entry = next((name for name in entries if name in paths), None)
             outside = parts[0] not in ("crate", "self", "super", *crates)
-            found = next(filter(None, tries), None if outside else entry)
-            if found:
-                yield found
+            target = next(filter(None, tries), None if outside else entry)
+            if target:
+                yield target
 
     return resolve
 
@@ -205,30 +205,30 @@ def _rust_paths(text: str) -> list[list[str]]:
     """The single paths of `a::{b, c::{d, e}}`, at most 200 of them."""
     prefixes: list[list[str]] = [[]]
     current: list[str] = []
-    found: list[list[str]] = []
+    paths: list[list[str]] = []
     for token in re.findall(r"\w+|\{|\}|,", re.sub(r"\bas\s+\w+|\br#", "", text)):
         if token == "{":
             prefixes.append(prefixes[-1] + current)
             current = []
         elif token in ",}":
             if current:
-                found.append(prefixes[-1] + current)
+                paths.append(prefixes[-1] + current)
             current = []
             if token == "}" and len(prefixes) > 1:
                 prefixes.pop()
         else:
             current.append(token)
-        if len(found) >= MAX_RUST_PATHS or len(prefixes) > 50:
+        if len(paths) >= MAX_RUST_PATHS or len(prefixes) > 50:
             break
-    return [*found, prefixes[-1] + current] if current else found
+    return [*paths, prefixes[-1] + current] if current else paths
 
 
 def _java_resolver(facts: Mapping[str, Facts]) -> Resolver:
     """Classes by their full name, also for static imports and inner classes. Wildcards are not resolved."""
     classes = {
-        f"{known.package}.{path.rsplit('/', 1)[-1].removesuffix('.java')}": path
-        for path, known in sorted(facts.items())
-        if path.endswith(".java") and known.package
+        f"{file_facts.package}.{path.rsplit('/', 1)[-1].removesuffix('.java')}": path
+        for path, file_facts in sorted(facts.items())
+        if path.endswith(".java") and file_facts.package
     }
 
     def resolve(path: str, one: Import) -> Iterator[str]:

@@ -63,19 +63,19 @@ def read_facts(text: str, language: str | None) -> Facts:
     """The facts of one file: for broken code, those that can be parsed; for unknown languages, only sections."""
     heading = HEADINGS.get(language or "", COMMENT_HEADING)
     sections = tuple(_sections(heading, text))
-    found = grammar(language) if language and len(text) <= MAX_PARSED_CHARS else None
-    if language is None or found is None:
+    syntax = grammar(language) if language and len(text) <= MAX_PARSED_CHARS else None
+    if language is None or syntax is None:
         return Facts(sections=sections)
-    tree = found.parser.parse(text.encode("utf-8", "replace"))
-    captures = _captures(found.query, tree.root_node)
+    tree = syntax.parser.parse(text.encode("utf-8", "replace"))
+    captures = _captures(syntax.query, tree.root_node)
     everything = {_unquoted(node) for node in captures.get("all", ())}
-    named = everything or {_unquoted(node) for node in captures.get("export", ())}
-    symbols = _symbols(captures, language, everything or (set() if language == "python" else named))
-    defined = {symbol.name for symbol in symbols if symbol.exported and symbol.kind != "method"}
+    exports = everything or {_unquoted(node) for node in captures.get("export", ())}
+    symbols = _symbols(captures, language, everything or (set() if language == "python" else exports))
+    definitions = {symbol.name for symbol in symbols if symbol.exported and symbol.kind != "method"}
     modules = [Import(f"mod {_field(node, 'name')}") for node in captures.get("module", ())]
     return Facts(
         symbols=tuple(symbols),
-        exports=tuple(sorted(defined | named)),
+        exports=tuple(sorted(definitions | exports)),
         docstring=_docstring(tree.root_node, language),
         sections=sections,
         imports=tuple(dict.fromkeys([_import(node, language) for node in captures.get("import", ())] + modules)),
@@ -86,9 +86,9 @@ def read_facts(text: str, language: str | None) -> Facts:
 def _sections(heading: re.Pattern[str], text: str) -> Iterator[tuple[str, int]]:
     """The first 1,000 headings of a text with their lines."""
     line, position = 1, 0
-    for found in islice(heading.finditer(text), MAX_SECTIONS):
-        line, position = line + text.count("\n", position, found.start()), found.start()
-        yield found[1], line
+    for match in islice(heading.finditer(text), MAX_SECTIONS):
+        line, position = line + text.count("\n", position, match.start()), match.start()
+        yield match[1], line
 
 
 def _captures(query: Query, root: Node) -> dict[str, list[Node]]:
@@ -102,16 +102,16 @@ def _captures(query: Query, root: Node) -> dict[str, list[Node]]:
 
 def _is_too_broken(root: Node) -> bool:
     """True if a syntax error gives a node with thousands of children, or if there are very many syntax errors."""
-    broken, seen = [root] if root.has_error else [], 0
-    while broken:
-        node, seen = broken.pop(), seen + 1
-        if node.child_count > MAX_BROKEN or seen > MAX_BROKEN:
+    nodes, count = [root] if root.has_error else [], 0
+    while nodes:
+        node, count = nodes.pop(), count + 1
+        if node.child_count > MAX_BROKEN or count > MAX_BROKEN:
             return True
-        broken += [child for child in node.children if child.has_error]
+        nodes += [child for child in node.children if child.has_error]
     return False
 
 
-def _symbols(captures: dict[str, list[Node]], language: str, named: set[str]) -> list[Symbol]:
+def _symbols(captures: dict[str, list[Node]], language: str, exports: set[str]) -> list[Symbol]:
     """All definitions in the order of the file; those in a type are methods, those in a function are local."""
     nodes: dict[int, tuple[str, Node]] = {}
     for kind in sorted(KINDS | {"scope"}, key=lambda kind: kind in ("type", "var")):  # the general kinds come last
@@ -132,8 +132,8 @@ def _symbols(captures: dict[str, list[Node]], language: str, named: set[str]) ->
             break
         for name in _names(node):
             exact = _exact_kind(kind, name.text, node, language)
-            exported = not local and _exported(name.text, exact, node, language, named, outer)
-            symbols.append(Symbol(name.text, exact, name.row + 1, exported, local))
+            is_exported = not local and _exported(name.text, exact, node, language, exports, outer)
+            symbols.append(Symbol(name.text, exact, name.row + 1, is_exported, local))
     return symbols
 
 
@@ -145,8 +145,8 @@ class _Name:
 
 def _names(node: Node) -> list[_Name]:
     """The names in a definition: one, or several in `var a, b int`; `left` is Python's assignment."""
-    found = node.children_by_field_name("name") or node.children_by_field_name("left")
-    return [_Name(_text(one), one.start_point.row) for one in found if NAME.fullmatch(_text(one))]
+    fields = node.children_by_field_name("name") or node.children_by_field_name("left")
+    return [_Name(_text(one), one.start_point.row) for one in fields if NAME.fullmatch(_text(one))]
 
 
 def _exact_kind(kind: str, name: str, node: Node, language: str) -> str:
@@ -159,11 +159,11 @@ def _exact_kind(kind: str, name: str, node: Node, language: str) -> str:
     return keyword if keyword in ("const", "let") else "var"
 
 
-def _exported(name: str, kind: str, node: Node, language: str, named: set[str], outer: str) -> bool:
+def _exported(name: str, kind: str, node: Node, language: str, exports: set[str], outer: str) -> bool:
     """True if other files can use the definition, by the rule of the language."""
     if language == "python":
-        if named and kind != "method" and not outer:
-            return name in named
+        if exports and kind != "method" and not outer:
+            return name in exports
         return not name.startswith("_") and outer in {"", "class"}
     if language == "go":
         return name[:1].isupper()
@@ -176,7 +176,7 @@ def _exported(name: str, kind: str, node: Node, language: str, named: set[str], 
     above = node.parent
     if above is not None and above.type in ("lexical_declaration", "variable_declaration"):
         above = above.parent
-    return name in named or (above is not None and above.type == "export_statement")
+    return name in exports or (above is not None and above.type == "export_statement")
 
 
 def _import(node: Node, language: str) -> Import:
