@@ -547,8 +547,8 @@ def test_a_gateway_that_is_not_there_is_a_failure_and_the_key_is_never_shown(
 
 
 def test_agents_without_a_gateway_are_asked_nothing() -> None:
-    assert check_gateway(load_adapter("offline"), {"pass_env": []}, wanted=True) == []
-    assert check_gateway(load_adapter("command"), {"pass_env": []}, wanted=False) == []
+    assert check_gateway(load_adapter("offline"), {"pass_env": []}, may_ask=True) == []
+    assert check_gateway(load_adapter("command"), {"pass_env": []}, may_ask=False) == []
 
 
 def test_the_table_has_a_line_per_row_and_marks_failures() -> None:

@@ -114,9 +114,9 @@ class Adapter(Protocol):
 
 def base_environment(run: Assignment) -> dict[str, str]:
     """The environment of every agent: from the user's, only PATH and the variables in `agent.pass_env`."""
-    passed = {name: os.environ[name] for name in run.settings["pass_env"] if name in os.environ}
+    variables = {name: os.environ[name] for name in run.settings["pass_env"] if name in os.environ}
     private = {"HOME": run.home, "TMPDIR": os.path.join(run.home, "tmp"), "LANG": "C.UTF-8"}
-    return {"PATH": os.environ.get("PATH", os.defpath), **private, **passed}
+    return {"PATH": os.environ.get("PATH", os.defpath), **private, **variables}
 
 
 def secret_names(settings: AgentSettings) -> list[str]:
@@ -126,9 +126,9 @@ def secret_names(settings: AgentSettings) -> list[str]:
 
 def model_hosts(settings: AgentSettings) -> tuple[str, ...] | None:
     """The hosts (`name:port`) of an agent's model; None when they are unknown for its kind."""
-    known = getattr(load_adapter(settings["kind"]), "HOSTS", None)
+    hosts = getattr(load_adapter(settings["kind"]), "HOSTS", None)
     address = settings.get("base_url") or ADDRESSES.get(settings.get("provider", ""), "")
-    return tuple(map(str, hosts_in([address]))) or known
+    return tuple(map(str, hosts_in([address]))) or hosts
 
 
 def is_stock(settings: AgentSettings) -> bool:

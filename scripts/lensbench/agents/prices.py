@@ -30,15 +30,15 @@ def listed() -> Prices:
 
 def price_of(model: str, own: Prices) -> ModelPrice | None:
     """The price of a model: the first of `own` whose pattern matches, else its list price; None where none is known."""
-    known = chain(own.items(), listed().items())
-    return next((price for pattern, price in known if fnmatchcase(model.lower(), pattern.lower())), None)
+    prices = chain(own.items(), listed().items())
+    return next((price for pattern, price in prices if fnmatchcase(model.lower(), pattern.lower())), None)
 
 
 def in_words(model: str, price: ModelPrice) -> str:
     """The price in one line, with its source."""
     amounts = ", ".join(f"${price[kind]:g} {kind.replace('_', ' ')}" for kind in KINDS)
-    told = ", ".join(filter(None, (price["source"], price["date"]))) or "`prices` in the config"
-    return f"{model}: {amounts} per million tokens ({told})"
+    source = ", ".join(filter(None, (price["source"], price["date"]))) or "`prices` in the config"
+    return f"{model}: {amounts} per million tokens ({source})"
 
 
 def priced(outcome: Outcome, own: Prices) -> Outcome:
@@ -48,11 +48,11 @@ def priced(outcome: Outcome, own: Prices) -> Outcome:
     """
     if outcome.tokens is None or (outcome.cost_usd is not None and not outcome.cost_is_guess):
         return outcome
-    used, found = outcome.tokens, {}
+    tokens, costs = outcome.tokens, {}
     for model in outcome.models or outcome.models_asked or ():
         if price := price_of(model, own):
-            found[in_words(model, price)] = sum(price[kind] * used.get(kind, 0) for kind in KINDS) / 1e6
-    if not found:
+            costs[in_words(model, price)] = sum(price[kind] * tokens.get(kind, 0) for kind in KINDS) / 1e6
+    if not costs:
         return outcome
-    basis = min(found, key=lambda each: found[each])
-    return replace(outcome, cost_usd=round(found[basis], 9), cost_is_guess=True, cost_basis=basis)
+    basis = min(costs, key=lambda label: costs[label])
+    return replace(outcome, cost_usd=round(costs[basis], 9), cost_is_guess=True, cost_basis=basis)

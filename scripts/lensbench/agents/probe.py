@@ -28,12 +28,12 @@ LOOK_AT = {
 }
 
 
-def check_gateway(adapter: Adapter, settings: AgentSettings, wanted: bool) -> list[Check]:
+def check_gateway(adapter: Adapter, settings: AgentSettings, may_ask: bool) -> list[Check]:
     """One check, or none when the agent has no gateway to ask."""
     ask = getattr(adapter, "probe", None)
     if ask is None:
         return []
-    if not wanted:
+    if not may_ask:
         return [Check("gateway", "skipped", "preflight.request is false")]
     try:
         probe: Probe | None = ask(settings)
@@ -44,8 +44,8 @@ def check_gateway(adapter: Adapter, settings: AgentSettings, wanted: bool) -> li
     return [request(probe, any(name.lower().endswith("_proxy") for name in settings["pass_env"]), settings["served"])]
 
 
-def request(probe: Probe, through_proxy: bool, wanted: str = "", limit_s: float = REQUEST_S) -> Check:
-    """Sends the request; `through_proxy`: whether the agent will see the user's proxy variables; `wanted`: the model
+def request(probe: Probe, through_proxy: bool, pattern: str = "", limit_s: float = REQUEST_S) -> Check:
+    """Sends the request; `through_proxy`: whether the agent will see the user's proxy variables; `pattern`: the model
     that must answer (a name or a pattern with `*`; empty for the requested one)."""
     message = urllib.request.Request(
         probe.url, json.dumps(probe.body).encode(), {"Content-Type": "application/json", **probe.headers}
@@ -62,24 +62,24 @@ def request(probe: Probe, through_proxy: bool, wanted: str = "", limit_s: float 
     answer = _object(content)
     if answer is None:
         return Check("gateway", "failed", f"{probe.url}: its answer is not a JSON object; check agent.base_url")
-    served, asked = answer.get("model"), probe.body.get("model")
-    if not isinstance(served, str):
+    answerer, model = answer.get("model"), probe.body.get("model")
+    if not isinstance(answerer, str):
         return Check("gateway", "ok", f"{probe.url}: answered")
-    said = f"{probe.url}: answered, model {served}"
-    if wanted and not fnmatchcase(served, wanted):
+    note = f"{probe.url}: answered, model {answerer}"
+    if pattern and not fnmatchcase(answerer, pattern):
         return Check(
-            "gateway", "failed", f"{said}; agent.served is {wanted}: check agent.model, or correct agent.served"
+            "gateway", "failed", f"{note}; agent.served is {pattern}: check agent.model, or correct agent.served"
         )
-    if not wanted and isinstance(asked, str) and not is_same_model(asked, served):
-        return Check("gateway", "warning", f"{said}, but {asked} was requested; if that is correct, set agent.served")
-    return Check("gateway", "ok", said)
+    if not pattern and isinstance(model, str) and not is_same_model(model, answerer):
+        return Check("gateway", "warning", f"{note}, but {model} was requested; if that is correct, set agent.served")
+    return Check("gateway", "ok", note)
 
 
 def _refused(url: str, status: int, words: str) -> Check:
-    said = f"{url}: HTTP {status}" + (f", {words}" if words else "")
+    note = f"{url}: HTTP {status}" + (f", {words}" if words else "")
     if status in BUSY:
-        return Check("gateway", "warning", f"{said}; runs will try again")
-    return Check("gateway", "failed", f"{said}; check {LOOK_AT.get(status, 'agent.base_url and the key')}")
+        return Check("gateway", "warning", f"{note}; runs will try again")
+    return Check("gateway", "failed", f"{note}; check {LOOK_AT.get(status, 'agent.base_url and the key')}")
 
 
 def _words(content: bytes) -> str:

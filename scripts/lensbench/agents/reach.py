@@ -37,17 +37,17 @@ class Host(NamedTuple):
 
 def hosts_in(texts: Iterable[str]) -> list[Host]:
     """The hosts of all http and websocket URLs in the texts, in order, each once."""
-    found = (match for text in texts for match in URL.finditer(text))
+    matches = (match for text in texts for match in URL.finditer(text))
     hosts = (
         Host(name.strip("[]").lower(), int(port or (443 if scheme in SECURE else 80)))
-        for scheme, name, port in (match.groups() for match in found)
+        for scheme, name, port in (match.groups() for match in matches)
     )
     return list(dict.fromkeys(host for host in hosts if 0 < host.port < 65536))
 
 
-def read_host(written: str) -> Host:
+def read_host(address: str) -> Host:
     """`name`, `name:port` or `[number]:port`; the default port is 443."""
-    name, _, port = written.rpartition(":") if re.search(r":\d+$", written) else (written, "", "443")
+    name, _, port = address.rpartition(":") if re.search(r":\d+$", address) else (address, "", "443")
     return Host(name.strip("[]").lower(), int(port))
 
 
@@ -64,9 +64,9 @@ class Network(NamedTuple):
 
 
 def network_of(
-    declared: Iterable[str], environment: Mapping[str, str], agents: Iterable[str] | None, further: Iterable[str]
+    texts: Iterable[str], environment: Mapping[str, str], agents: Iterable[str] | None, further: Iterable[str]
 ) -> Network:
-    """The network for an agent whose `environment` and MCP file (`declared`) name what it needs.
+    """The network for an agent whose `environment` and MCP file (`texts`) name what it needs.
 
     `agents`: the hosts of the agent's model, None when unknown; `further`: the hosts in the config.
     """
@@ -75,8 +75,8 @@ def network_of(
         return Network(shared=f"{proxies[0]} is passed on, and a proxy can reach everything")
     if agents is None and not further:
         return Network(shared="the hosts that this agent needs are unknown; name them in sandbox_hosts")
-    named = [read_host(host) for host in (*(agents or ()), *further)]
-    hosts = dict.fromkeys((*named, *hosts_in([*declared, *environment.values()])))
+    targets = [read_host(host) for host in (*(agents or ()), *further)]
+    hosts = dict.fromkeys((*targets, *hosts_in([*texts, *environment.values()])))
     numbers = [host.name for host in hosts if host.number and not host.is_local]
     if numbers:
         return Network(shared=f"{numbers[0]} is a numeric address; use a host name")
@@ -86,15 +86,15 @@ def network_of(
 def addresses_of(hosts: Iterable[Host]) -> dict[Host, tuple[str, ...]]:
     """The addresses inside the sandbox for each host: loopback itself, and a separate address for each other name."""
     names: dict[str, str] = {}
-    found: dict[Host, tuple[str, ...]] = {}
+    addresses: dict[Host, tuple[str, ...]] = {}
     for host in hosts:
         if host.is_local:
-            found[host] = LOOPBACK if host.name == "localhost" else (host.name,)
+            addresses[host] = LOOPBACK if host.name == "localhost" else (host.name,)
         else:
             number = len(names)
             names.setdefault(host.name, f"127.0.{1 + number // 250}.{1 + number % 250}")
-            found[host] = (names[host.name],)
-    return found
+            addresses[host] = (names[host.name],)
+    return addresses
 
 
 def hosts_file(addresses: Mapping[Host, tuple[str, ...]]) -> str:

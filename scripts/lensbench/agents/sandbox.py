@@ -125,8 +125,8 @@ class Place:
             return Network(shared="there is no sandbox")
         if self.sandbox.shared_network or not mcp_file:
             return Network(shared=self.sandbox.shared_network or "it is not an agent")
-        declared = Path(self.outside(mcp_file)).read_text(encoding="utf-8")
-        return network_of([declared], env, agents, self.sandbox.hosts)
+        content = Path(self.outside(mcp_file)).read_text(encoding="utf-8")
+        return network_of([content], env, agents, self.sandbox.hosts)
 
     def wrap(
         self,
@@ -147,18 +147,18 @@ class Place:
         path = env.get("PATH", os.defpath)
         if not (self.image or shutil.which(argv[0], path=path) or argv[0].startswith(f"{ENVIRONMENT}/")):
             raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), argv[0])
-        declared = Path(self.outside(mcp_file)).read_text(encoding="utf-8") if mcp_file else '{"mcpServers": {}}'
-        servers = json.loads(declared)["mcpServers"].values()
+        content = Path(self.outside(mcp_file)).read_text(encoding="utf-8") if mcp_file else '{"mcpServers": {}}'
+        servers = json.loads(content)["mcpServers"].values()
         commands = [argv, *([entry["command"], *entry.get("args", ())] for entry in servers if "command" in entry)]
-        needed = [part for command in commands for part in programs_of(command, path)]
-        foreign = (path for path in self.foreign if not any(f"{part}/".startswith(f"{path}/") for part in needed))
+        programs = [part for command in commands for part in programs_of(command, path)]
+        foreign = (path for path in self.foreign if not any(f"{part}/".startswith(f"{path}/") for part in programs))
         sandbox = replace(self.sandbox, hidden=(*self.sandbox.hidden, *foreign))
         mounts = [part for outside, inside in self._folders.items() for part in ("--bind", outside, inside)]
         mounts += [*self._environment(), *options, "--remount-ro", "/", "--chdir", self.inside(f"{self.private}/repo")]
         if self.image:
             return _start_image(sandbox, self.private, self.image, argv, mounts)
         network = self.network(env, mcp_file, agents)
-        return _start(sandbox, self.private, needed, network, argv, mounts)
+        return _start(sandbox, self.private, programs, network, argv, mounts)
 
     def environment_variables(self, path: str) -> dict[str, str]:
         """The environment variables for the tests' environment; `path` is PATH without it."""
@@ -188,13 +188,13 @@ def find_sandbox(settings: SandboxSettings | None) -> Sandbox:
     """
     if not settings or settings["mode"] == "none":
         return NO_SANDBOX
-    found = _bubblewrap(settings)
-    if found.reason and settings["mode"] == "bubblewrap":
+    sandbox = _bubblewrap(settings)
+    if sandbox.reason and settings["mode"] == "bubblewrap":
         raise UserError(
-            f"sandbox: bubblewrap does not work here ({found.reason}); install it (package bubblewrap) and allow it to"
-            " make namespaces (docs/sandbox.md), or write sandbox: none; agents can then read and change your files"
+            f"sandbox: bubblewrap does not work here ({sandbox.reason}); install it (package bubblewrap) and allow it"
+            " to make namespaces (docs/sandbox.md), or write sandbox: none; agents can then read and change your files"
         )
-    return found
+    return sandbox
 
 
 def _bubblewrap(settings: SandboxSettings) -> Sandbox:
@@ -203,18 +203,18 @@ def _bubblewrap(settings: SandboxSettings) -> Sandbox:
         return Sandbox(reason=_MISSING)
     ours = map(str, PACKAGE.parent.glob(f"{PACKAGE.name}*"))  # and the packages beside it, where it is not installed
     visible = map(os.path.expanduser, settings["visible"])
-    shown = (*SYSTEM, program, sys.prefix, sys.base_prefix, *sorted(ours), *visible)
+    paths = (*SYSTEM, program, sys.prefix, sys.base_prefix, *sorted(ours), *visible)
     homes = (os.path.expanduser("~"), "/root", "/home")
     checkout = (str(ROOT),) if (ROOT / "Snakefile").exists() else ()
     secret = (os.getcwd(), tempfile.gettempdir(), *checkout, *homes, *AGENTS_SYSTEM_SETTINGS, *settings["hidden"])
-    shared = "sandbox_network is shared" if settings.get("network", "shared") == "shared" else ""
+    sharing = "sandbox_network is shared" if settings.get("network", "shared") == "shared" else ""
     limits = {**DEFAULT_LIMITS, **settings.get("limits", {})}
     hosts, same_path = tuple(settings.get("hosts", ())), settings.get("same_path", False)
-    sandbox = Sandbox("", "", program, shown, secret, hosts, shared, limits, same_path)
+    sandbox = Sandbox("", "", program, paths, secret, hosts, sharing, limits, same_path)
     try:
         return replace(sandbox, name=_try(sandbox))
     except OSError as error:
-        if not shared:
+        if not sharing:
             open_to_all = replace(sandbox, shared_network="this machine allows no separate network")
             with suppress(OSError):
                 return replace(open_to_all, name=_try(open_to_all))
@@ -240,7 +240,7 @@ def _try(sandbox: Sandbox) -> str:
 
 
 def _start(
-    sandbox: Sandbox, private: str, needed: Iterable[str], network: Network, argv: Sequence[str], mounts: Sequence[str]
+    sandbox: Sandbox, private: str, paths: Iterable[str], network: Network, argv: Sequence[str], mounts: Sequence[str]
 ) -> tuple[str, ...]:
     """`argv` wrapped in the nested programs of `sandbox_start`."""
     ways, options = [], [] if network.shared else ["--unshare-net"]
@@ -256,12 +256,12 @@ def _start(
         options += ["--ro-bind", sockets, REACH]
         options += ["--ro-bind", f"{sockets}/hosts", os.path.realpath("/etc/hosts")]
         options += ["--cap-add", "CAP_NET_BIND_SERVICE"] if any(host.port < 1024 for host in addresses) else []
-    step, told = _step(), repr(_told(sandbox, private, ways))
+    step, literal = _step(), repr(_told(sandbox, private, ways))
     return (
-        *(*step, "outside", told),
-        *_options(sandbox, (*needed, *programs_of(step, os.defpath)), os.path.join(private, "tmp")),
+        *(*step, "outside", literal),
+        *_options(sandbox, (*paths, *programs_of(step, os.defpath)), os.path.join(private, "tmp")),
         *("--seccomp", str(FILTER_FD), *options, *mounts, "--"),
-        *(*step, "inside", told),
+        *(*step, "inside", literal),
         *argv,
     )
 
@@ -279,7 +279,7 @@ def _start_image(
 ) -> tuple[str, ...]:
     """As `_start`, with the files of an image and without network. The program inside is omitted, because it would need
     this machine's Python."""
-    step, told = _step(), repr(_told(sandbox, private))
+    step, literal = _step(), repr(_told(sandbox, private))
     view = []
     for entry in sorted(os.scandir(root), key=lambda entry: entry.name):
         if entry.name not in _NOT_OF_IMAGES:
@@ -290,17 +290,17 @@ def _start_image(
     if os.path.isfile(os.path.join(root, "etc", "resolv.conf")):
         view += ["--ro-bind", os.path.realpath("/etc/resolv.conf"), "/etc/resolv.conf"]
     return (
-        *(*step, "outside", told),
+        *(*step, "outside", literal),
         *(*_kernel(sandbox.program), "--bind", tmp, "/tmp", *view),
         *("--seccomp", str(FILTER_FD), *mounts, "--"),
         *argv,
     )
 
 
-def _options(sandbox: Sandbox, needed: Iterable[str], tmp: str) -> list[str]:
+def _options(sandbox: Sandbox, paths: Iterable[str], tmp: str) -> list[str]:
     """bubblewrap's options without the private folders. Dropped capabilities keep root from undoing mounts."""
     binds = ["--bind", tmp, "/tmp", "--bind", tmp, "/var/tmp"]
-    return [*_kernel(sandbox.program), *binds, *mounts_of((*sandbox.shown, *needed), sandbox.hidden, tmp)]
+    return [*_kernel(sandbox.program), *binds, *mounts_of((*sandbox.shown, *paths), sandbox.hidden, tmp)]
 
 
 def _kernel(program: str) -> list[str]:

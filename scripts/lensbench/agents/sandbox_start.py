@@ -97,7 +97,7 @@ def outside(settings: Settings, argv: list[str], env: Env) -> NoReturn:
 
 def inside(settings: Settings, argv: list[str]) -> NoReturn:
     """Becomes the agent, after starting a process that forwards its connections."""
-    listening = [made for way in settings["ways"] for made in _listen_inside(way)]
+    listening = [listener for way in settings["ways"] for listener in _listen_inside(way)]
     if listening and os.fork() == 0:
         _give_up_privileges()
         _silence()
@@ -122,16 +122,16 @@ def _given_environment() -> dict[bytes, bytes]:
         return {name: value for name, _, value in pairs}
 
 
-def _read_settings(told: str) -> Settings:
+def _read_settings(literal: str) -> Settings:
     """The settings from the command line."""
     # A literal written by `sandbox`; json would be half of all imports.
-    settings: Settings = eval(told, {"__builtins__": {}})
+    settings: Settings = eval(literal, {"__builtins__": {}})
     return settings
 
 
 def _write(file: str, text: str) -> None:
-    with open(file, "w", encoding="utf-8") as opened:
-        opened.write(text)
+    with open(file, "w", encoding="utf-8") as stream:
+        stream.write(text)
 
 
 def _silence() -> None:
@@ -150,24 +150,24 @@ def _give_up_privileges() -> None:
 
 def _process_limits(limits: Mapping[str, Any]) -> dict[str, int]:
     """The limits of each process, by `LIMITS`, within those of this process."""
-    wanted = {
+    values = {
         "CORE": 0,
         "NOFILE": limits["open_files"],
         "NPROC": limits["processes"],  # of this user in this sandbox; no limit for root
         "DATA": int(limits["memory_gb"] * GB),
         "FSIZE": int(limits.get("file_gb", limits["disk_gb"]) * GB),
     }
-    hard = {name: resource.getrlimit(getattr(resource, f"RLIMIT_{name}"))[1] for name in wanted}
+    hard = {name: resource.getrlimit(getattr(resource, f"RLIMIT_{name}"))[1] for name in values}
     return {
         name: value if hard[name] == resource.RLIM_INFINITY else min(value, hard[name])
-        for name, value in wanted.items()
+        for name, value in values.items()
     }
 
 
 def _set_limits(limits: Settings, kinds: Iterable[str] = LIMITS) -> None:
-    wanted = _process_limits(limits)
+    values = _process_limits(limits)
     for kind in kinds:
-        resource.setrlimit(getattr(resource, f"RLIMIT_{kind}"), (wanted[kind], wanted[kind]))
+        resource.setrlimit(getattr(resource, f"RLIMIT_{kind}"), (values[kind], values[kind]))
 
 
 # --- control groups
@@ -176,13 +176,13 @@ def _set_limits(limits: Settings, kinds: Iterable[str] = LIMITS) -> None:
 def _make_groups(limits: Settings) -> list[str]:
     """Creates control groups with the limits, as far as this user may."""
     memory, processes = str(int(limits["memory_gb"] * GB)), str(limits["processes"])
-    wanted = {"memory.max": memory, "memory.swap.max": "0", "pids.max": processes}
-    wanted_of = {"memory": {"memory.limit_in_bytes": memory}, "pids": {"pids.max": processes}, "": wanted}
-    made: dict[str, str] = {}
+    values = {"memory.max": memory, "memory.swap.max": "0", "pids.max": processes}
+    values_of = {"memory": {"memory.limit_in_bytes": memory}, "pids": {"pids.max": processes}, "": values}
+    groups: dict[str, str] = {}
     for kind, group in _groups_of(os.getpid()):
-        if kind not in made and _make_group(group, wanted_of[kind]):
-            made[kind] = group
-    return list(made.values())
+        if kind not in groups and _make_group(group, values_of[kind]):
+            groups[kind] = group
+    return list(groups.values())
 
 
 def _groups_of(process: int) -> list[tuple[str, str]]:
@@ -212,7 +212,7 @@ def _remove_groups(groups: Iterable[str]) -> None:
             time.sleep(0.02)
 
 
-def _make_group(group: str, wanted: dict[str, str]) -> bool:
+def _make_group(group: str, values: dict[str, str]) -> bool:
     parent = os.path.dirname(group)
     if not f"{parent}/".startswith(f"{CGROUPS}/"):
         return False
@@ -221,7 +221,7 @@ def _make_group(group: str, wanted: dict[str, str]) -> bool:
             if old.startswith(GROUP) and not os.path.exists(f"/proc/{old.removeprefix(GROUP)}"):
                 _remove(f"{parent}/{old}")
         os.mkdir(group)
-        for file, value in wanted.items():
+        for file, value in values.items():
             if file != "memory.swap.max" or os.path.exists(f"{group}/{file}"):
                 _write(f"{group}/{file}", value)
         return True
@@ -293,21 +293,21 @@ def _accept(server: socket.socket, connect: Callable[[], socket.socket], start: 
         start(_pass_on, server.accept()[0], connect, start)
 
 
-def _pass_on(taken: socket.socket, connect: Callable[[], socket.socket], start: _Start) -> None:
+def _pass_on(client: socket.socket, connect: Callable[[], socket.socket], start: _Start) -> None:
     """Forwards in both directions; a connection that is not accepted is reset, not closed like an empty answer."""
     import socket
 
-    with taken:
+    with client:
         try:
             other = connect()
         except OSError:
-            taken.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+            client.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
             return
         with other:
-            if taken.family == socket.AF_UNIX:
-                taken.sendall(TAKEN)
-            start(_copy, taken, other)
-            _copy(other, taken)
+            if client.family == socket.AF_UNIX:
+                client.sendall(TAKEN)
+            start(_copy, client, other)
+            _copy(other, client)
 
 
 def _copy(source: socket.socket, target: socket.socket) -> None:
@@ -333,9 +333,9 @@ def _watch(sandbox: int, listening: Listening, groups: list[str], folder: str, d
     _serve(listening)
     try:
         process = os.pidfd_open(sandbox)
-        ended = select.poll()
-        ended.register(process, select.POLLIN)
-        _watch_disk(process, folder, disk, lambda pause_s: bool(ended.poll(pause_s * 1000)))
+        poller = select.poll()
+        poller.register(process, select.POLLIN)
+        _watch_disk(process, folder, disk, lambda pause_s: bool(poller.poll(pause_s * 1000)))
     except (OSError, SystemExit):
         pass
     _remove_groups(groups)

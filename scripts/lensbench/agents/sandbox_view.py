@@ -15,21 +15,21 @@ _LARGE = ("/usr", "/usr/bin", "/usr/sbin", "/usr/lib", "/usr/lib64", "/bin", "/s
 """Folders with too many others to look for installations more than one level below."""
 
 
-def mounts_of(shown: Iterable[str], hidden: Iterable[str], tmp: str) -> list[str]:
+def mounts_of(visible: Iterable[str], secret: Iterable[str], tmp: str) -> list[str]:
     """The mounts that show and hide paths. The deeper path wins; a path that is both shown and hidden is hidden, and so
-    are the data of every installed lensbench below `shown`. `tmp` is the folder behind /tmp: links that an earlier
+    are the data of every installed lensbench below `visible`. `tmp` is the folder behind /tmp: links that an earlier
     start left there are not made again."""
-    shown = [*shown]
-    hidden = [*hidden, *chain.from_iterable(map(_installed_data, map(os.path.realpath, shown)))]
+    visible = [*visible]
+    secret = [*secret, *chain.from_iterable(map(_installed_data, map(os.path.realpath, visible)))]
     links: dict[str, str] = {}
-    wanted: dict[str, bool] = {}
-    for path in shown:
-        wanted[_resolve(os.path.abspath(path), links)] = True
-    wanted |= {os.path.realpath(path): False for path in hidden}
+    visibility: dict[str, bool] = {}
+    for path in visible:
+        visibility[_resolve(os.path.abspath(path), links)] = True
+    visibility |= {os.path.realpath(path): False for path in secret}
     steps: dict[str, bool] = {}
-    for path in sorted(wanted):  # a folder comes before its content
-        if path != "/" and os.path.exists(path) and wanted[path] != _is_shown(path, steps):
-            steps[path] = wanted[path]
+    for path in sorted(visibility):  # a folder comes before its content
+        if path != "/" and os.path.exists(path) and visibility[path] != _is_shown(path, steps):
+            steps[path] = visibility[path]
     options = []
     for path, is_shown in steps.items():
         folder = ["--tmpfs", path] if os.path.isdir(path) else ["--ro-bind", os.devnull, path]
@@ -91,8 +91,8 @@ def _resolve(path: str, links: dict[str, str]) -> str:
 
 def programs_of(command: Sequence[str], path: str) -> Iterator[str]:
     """The paths that a command needs: its program, files with absolute paths in it, and their installations."""
-    found = shutil.which(command[0], path=path)
-    for file in (found, *command[1:]):
+    program = shutil.which(command[0], path=path)
+    for file in (program, *command[1:]):
         if file and os.path.isabs(file) and os.path.isfile(file) and os.access(file, os.R_OK):
             yield from _installation(file)
             yield from _installation(os.path.realpath(file))
@@ -102,9 +102,9 @@ def programs_of(command: Sequence[str], path: str) -> Iterator[str]:
 def _installation(file: str) -> Iterator[str]:
     """The file and its installation: its node_modules, its JavaScript package, or `lib` next to its `bin`."""
     yield file
-    before, found, _ = file.partition("/node_modules/")
-    if found:
-        yield before + found.rstrip("/")
+    before, separator, _ = file.partition("/node_modules/")
+    if separator:
+        yield before + separator.rstrip("/")
         return
     folder = os.path.dirname(file)
     if os.path.basename(folder) == "bin":

@@ -41,17 +41,17 @@ def service_of(agent: AgentSettings) -> str:
 def wait_for(service: str, party: str, check: Callable[[], None] = lambda: None) -> float:
     """Waits during a pause of the service, with a message; returns the seconds. Members of a party continue together.
     `check` is called now and then, and may raise."""
-    waited, told = 0.0, 0.0
+    total_s, until = 0.0, 0.0
     while (left := pause_left(state := _read(service), party)) > 0:
-        if told != state["until"]:
-            told, window = state["until"], used_up(service)
+        if until != state["until"]:
+            until, window = state["until"], used_up(service)
             why = f"{window}: waiting" if window else f"{service} asked for a pause (429): waiting"
             print(f"{why} {left:.0f} s", file=sys.stderr, flush=True)
-        slept = min(left, CHECK_S) if state["is_window"] else left
-        time.sleep(slept)
-        waited += slept
+        pause_s = min(left, CHECK_S) if state["is_window"] else left
+        time.sleep(pause_s)
+        total_s += pause_s
         check()
-    return round(waited, 3)
+    return round(total_s, 3)
 
 
 def used_up(service: str, place: Path = PLACE) -> str:
@@ -71,11 +71,11 @@ def pause_left(state: Mapping[str, float], party: str) -> float:
     return state["until"] + share * state["pause_s"] - time.time()
 
 
-def tell(service: str, reason: str, started: float, resets_at: float | None = None) -> None:
-    """Updates the pause after an attempt that `started` then and failed for `reason` ("" for success); `resets_at`:
+def tell(service: str, reason: str, started_at: float, resets_at: float | None = None) -> None:
+    """Updates the pause after an attempt of `started_at` that failed for `reason` ("" for success); `resets_at`:
     when the plan's used-up window resets, 0 when unknown. Raises UserError when that is too far away to wait for."""
-    refused = reason == "rate_limited" or resets_at is not None
-    if not refused and (reason or not _file(service).exists()):
+    is_refusal = reason == "rate_limited" or resets_at is not None
+    if not is_refusal and (reason or not _file(service).exists()):
         return
     if resets_at and resets_at > time.time() + LONGEST_WINDOW_S:
         raise UserError(f"{service}: the plan's window is used up until {_shown(resets_at)}; start again then")
@@ -83,12 +83,12 @@ def tell(service: str, reason: str, started: float, resets_at: float | None = No
     with (PLACE / ".lock").open("ab") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
         state, now = _read(service), time.time()
-        is_news = started >= state["until"]
-        if refused and (now >= state["until"] or (resets_at or 0) > state["until"]):
+        is_news = started_at >= state["until"]
+        if is_refusal and (now >= state["until"] or (resets_at or 0) > state["until"]):
             pause_s = min(max(FIRST_S, state["pause_s"] * (2 if is_news else 1)), LONGEST_S)
             until, is_window = max(now + pause_s, resets_at or 0), resets_at is not None
             write_json(_file(service), {"pause_s": pause_s, "until": until, "is_window": float(is_window)})
-        elif not refused and is_news and state["pause_s"]:
+        elif not is_refusal and is_news and state["pause_s"]:
             write_json(_file(service), {**state, "pause_s": 0.0})
 
 
@@ -99,9 +99,9 @@ def _file(service: str, place: Path = PLACE) -> Path:
 def _read(service: str, place: Path = PLACE) -> dict[str, float]:
     try:
         state = json.loads(_file(service, place).read_text(encoding="utf-8"))
-        found = {name: float(state.get(name, 0)) for name in _NO_PAUSE}
+        pause = {name: float(state.get(name, 0)) for name in _NO_PAUSE}
     except (OSError, ValueError, AttributeError, TypeError):
         return dict(_NO_PAUSE)
-    longest = LONGEST_WINDOW_S if found["is_window"] else LONGEST_S
-    is_possible = found["until"] <= time.time() + longest  # the clock may have been wrong
-    return found if is_possible else dict(_NO_PAUSE)
+    longest = LONGEST_WINDOW_S if pause["is_window"] else LONGEST_S
+    is_possible = pause["until"] <= time.time() + longest  # the clock may have been wrong
+    return pause if is_possible else dict(_NO_PAUSE)

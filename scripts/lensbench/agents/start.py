@@ -99,12 +99,12 @@ def start_agent(assignment: Assignment, place: Place, timeout_s: float, redact: 
         try:
             env = {**invocation.env, **place.environment_variables(invocation.env.get("PATH", os.defpath))}
             argv = place.wrap(invocation.argv, env, assignment.mcp_file, agents=hosts)
-            outcome, ended = run_process(argv, env, workspace, timeout_s, log, read, silence_s)
+            outcome, end = run_process(argv, env, workspace, timeout_s, log, read, silence_s)
         except OSError as error:
             raise UserError(f"the agent cannot be started: {invocation.argv[0]}: {error.strerror}") from None
     # Agent and servers can write any file in the session, so only a file that the program was told of counts.
-    written = read_text(place.outside(invocation.answer_file)) if invocation.answer_file else ""
-    answer = redact(written or outcome.answer)
+    file_answer = read_text(place.outside(invocation.answer_file)) if invocation.answer_file else ""
+    answer = redact(file_answer or outcome.answer)
     answer = answer.encode(errors="replace").decode()  # lone surrogates cannot be written
     network = place.network(invocation.env, assignment.mcp_file, hosts).name
     over = read_text(os.path.join(place.private, FULL))
@@ -113,7 +113,7 @@ def start_agent(assignment: Assignment, place: Place, timeout_s: float, redact: 
         from lensbench.agents.windows import reset_in  # few runs need it
 
         outcome = replace(outcome, resets_at=reset_in(outcome.error, time.time()))
-    return Said(outcome, answer, redact("".join(lines)), started_at, ended, network, over, unread)
+    return Said(outcome, answer, redact("".join(lines)), started_at, end, network, over, unread)
 
 
 def _has_failed_server(outcome: Outcome, servers: Iterable[str]) -> bool:
@@ -133,8 +133,8 @@ def _redacted_log(path: str, redact: Redactor) -> Iterator[int]:
             yield file.fileno()
         finally:
             file.seek(0)
-            said = redact(file.read(MAX_OUTPUT).decode(errors="replace"))
-            sys.stderr.write(printable_lines(said))  # Snakemake shows the log of a failed run
+            output = redact(file.read(MAX_OUTPUT).decode(errors="replace"))
+            sys.stderr.write(printable_lines(output))  # Snakemake shows the log of a failed run
 
 
 def place_of(error: BaseException) -> str:

@@ -86,19 +86,19 @@ def _steps(event: Event) -> Iterator[tuple[str, Step]]:
         case "tool_call":
             yield _id(event.get("id")), Step("call", text(event.get("name")), _shown(event.get("input")))
         case "tool_result":
-            failed = event.get("is_error") is True or event.get("status") == "error"
-            got = _shown(event.get("output") or event.get("content") or event.get("text") or event.get("error"))
+            is_bad = event.get("is_error") is True or event.get("status") == "error"
+            out = _shown(event.get("output") or event.get("content") or event.get("text") or event.get("error"))
             size = event.get("size")
-            got = got or " ".join(filter(None, [text(event.get("path")), f"{size} bytes" if size is not None else ""]))
-            found = Step("call", got=got, failed=failed, size=number(size))
-            yield _id(event.get("id", event.get("tool_id"))), found
+            out = out or " ".join(filter(None, [text(event.get("path")), f"{size} bytes" if size is not None else ""]))
+            step = Step("call", got=out, failed=is_bad, size=number(size))
+            yield _id(event.get("id", event.get("tool_id"))), step
         case "tool_use" if part:
-            got = _shown(state.get("output") or state.get("error"))
-            failed = state.get("status") == "error"
-            yield _id(part.get("callID")), Step("call", text(part.get("tool")), _shown(state.get("input")), got, failed)
+            out = _shown(state.get("output") or state.get("error"))
+            is_bad = state.get("status") == "error"
+            yield _id(part.get("callID")), Step("call", text(part.get("tool")), _shown(state.get("input")), out, is_bad)
         case "tool_use":
-            given = _shown(event.get("parameters"))
-            yield _id(event.get("tool_id")), Step("call", text(event.get("tool_name")), given)
+            parameters = _shown(event.get("parameters"))
+            yield _id(event.get("tool_id")), Step("call", text(event.get("tool_name")), parameters)
         case "message" if event.get("role") == "assistant":
             yield "", Step("says", given=text(event.get("content")))
         case "text":
@@ -124,21 +124,21 @@ def _message(message: Event) -> Iterator[tuple[str, Step]]:
             case "tool_use":
                 yield _id(block.get("id")), Step("call", text(block.get("name")), _shown(block.get("input")))
             case "tool_result":
-                got = _shown(block.get("content"))
-                yield _id(block.get("tool_use_id")), Step("call", got=got, failed=block.get("is_error") is True)
+                output = _shown(block.get("content"))
+                yield _id(block.get("tool_use_id")), Step("call", got=output, failed=block.get("is_error") is True)
 
 
 def _item(item: Event, is_done: bool) -> Iterator[tuple[str, Step]]:
     """Items of Codex."""
     kind = text(item.get("type"))
-    failed = item.get("status") == "failed" or bool(item.get("error"))
+    is_error = item.get("status") == "failed" or bool(item.get("error"))
     if kind == "mcp_tool_call":
         name = f"mcp__{text(item.get('server'))}__{text(item.get('tool'))}"
-        got = _shown(item.get("error") or mapping(item.get("result")).get("content"))
-        yield _id(item.get("id")), Step("call", name, _shown(item.get("arguments")), got, failed)
+        output = _shown(item.get("error") or mapping(item.get("result")).get("content"))
+        yield _id(item.get("id")), Step("call", name, _shown(item.get("arguments")), output, is_error)
     elif kind == "command_execution":
-        got = text(item.get("aggregated_output"))
-        yield _id(item.get("id")), Step("call", "shell", _shown(item.get("command")), got, failed)
+        output = text(item.get("aggregated_output"))
+        yield _id(item.get("id")), Step("call", "shell", _shown(item.get("command")), output, is_error)
     elif is_done and kind in ("agent_message", "reasoning", "error"):
         names: dict[str, Kind] = {"agent_message": "says", "reasoning": "thinks", "error": "error"}
         yield "", Step(names[kind], given=text(item.get("text")) or text(item.get("message")))
@@ -153,9 +153,9 @@ def _end(event: Event) -> Step:
         *(f"{usage[name]} {name.replace('_', ' ')}" for name in sorted(usage) if isinstance(usage[name], int)),
         f"${cost:.4f}" if isinstance(cost, int | float) else "",
     ]
-    failed = event.get("is_error") is True or event.get("status") == "error"
-    wrong = _shown(event.get("error") or event.get("result") or event.get("subtype")) if failed else ""
-    return Step("end", ", ".join(filter(None, figures)) or "the end", wrong, failed=failed)
+    is_error = event.get("is_error") is True or event.get("status") == "error"
+    wrong = _shown(event.get("error") or event.get("result") or event.get("subtype")) if is_error else ""
+    return Step("end", ", ".join(filter(None, figures)) or "the end", wrong, failed=is_error)
 
 
 def _id(value: Any) -> str:

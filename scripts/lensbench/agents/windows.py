@@ -45,8 +45,8 @@ def _time_of_day(at: re.Match[str], now: float) -> float:
     hour, minute = int(at["hour"]) % 12 + 12 * (at["half"].lower() == "pm"), int(at["minute"] or 0)
     today = datetime.fromtimestamp(now, zone).replace(hour=hour, minute=minute, second=0, microsecond=0)
     if not at["month"]:
-        passed = today.timestamp() < now - JUST_NOW_S
-        return (today + timedelta(days=passed)).timestamp()
+        is_past = today.timestamp() < now - JUST_NOW_S
+        return (today + timedelta(days=is_past)).timestamp()
     month, year = datetime.strptime(at["month"], "%b").month, int(at["year"] or today.year)
-    named = today.replace(year=year, month=month, day=int(at["day"]))
-    return (named.replace(year=year + 1) if not at["year"] and named.timestamp() < now - 86400 else named).timestamp()
+    date = today.replace(year=year, month=month, day=int(at["day"]))
+    return (date.replace(year=year + 1) if not at["year"] and date.timestamp() < now - 86400 else date).timestamp()

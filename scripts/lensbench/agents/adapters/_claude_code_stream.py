@@ -59,7 +59,7 @@ def read(lines: Iterable[str], *, errors: ErrorTexts = KNOWN_ERRORS) -> Outcome:
         tokens_first=_shown(own[:1]),
         tokens_subagents=_shown(others),
         cost_usd=cost if isinstance(cost := result.get("total_cost_usd"), int | float) else None,
-        cost_is_guess=not all(_is_priced(model, used) for model, used in usage.items()),
+        cost_is_guess=not all(_is_priced(model, entry) for model, entry in usage.items()),
         turns=sum(turns) if (turns := [n for leg in stream.results if (n := whole(leg.get("num_turns")))]) else None,
         gave_up=gave_up,
         ending=stream.ending,
@@ -109,13 +109,13 @@ class Stream:
         uses = tool_uses(entry for event in self.events for entry in _uses(event))
         return [self._made(use, words(use.result.get("content"))) for use in uses]
 
-    def _made(self, use: Use, said: str) -> _Made:
+    def _made(self, use: Use, output: str) -> _Made:
         is_marked = bool(use.result.get("is_error"))
-        unmarked = self._errors.found(use.name, said) if use.result and not is_marked else ""
-        failed = (
-            is_marked or bool(unmarked) or (not use.result and (text(use.call.get("id")), use.name) in self._denials)
+        error = self._errors.found(use.name, output) if use.result and not is_marked else ""
+        is_failure = (
+            is_marked or bool(error) or (not use.result and (text(use.call.get("id")), use.name) in self._denials)
         )
-        return _Made(use.name, use.call, unmarked, failed, said if is_marked else unmarked)
+        return _Made(use.name, use.call, error, is_failure, output if is_marked else error)
 
     @cached_property
     def _denials(self) -> set[tuple[str, str]]:
@@ -136,8 +136,8 @@ class Stream:
     @property
     def files_read(self) -> tuple[str, ...]:
         """Files of the workspace that Read was called for without an error."""
-        given = (mapping(call.block.get("input")) for call in self._calls if call.name == "Read" and not call.failed)
-        return inside(text(self.start.get("cwd")) or "/", (text(each.get("file_path")) for each in given))
+        inputs = (mapping(call.block.get("input")) for call in self._calls if call.name == "Read" and not call.failed)
+        return inside(text(self.start.get("cwd")) or "/", (text(entry.get("file_path")) for entry in inputs))
 
     @property
     def models(self) -> tuple[str, ...]:
@@ -166,10 +166,10 @@ class Stream:
         servers = {text(entry.get("name")): text(entry.get("status")) for entry in entries}
         for call in self._calls:
             if DISCONNECTED.search(call.why):
-                broken = (name for name in servers if call.name.startswith(f"mcp__{name}__"))
-                servers |= dict.fromkeys(broken, f"failed: {call.why[:200]}")
-        made = [(call.name, call.unmarked, call.failed) for call in self._calls]
-        return servers | {name: f"failed: {said}" for name, said in useless_servers(made).items() if name in servers}
+                names = (name for name in servers if call.name.startswith(f"mcp__{name}__"))
+                servers |= dict.fromkeys(names, f"failed: {call.why[:200]}")
+        calls = [(call.name, call.unmarked, call.failed) for call in self._calls]
+        return servers | {name: f"failed: {why}" for name, why in useless_servers(calls).items() if name in servers}
 
     @property
     def failure(self) -> tuple[str, str]:
@@ -178,27 +178,27 @@ class Stream:
         An error of the service looks like an answer: its text is the `result`, with the `subtype` success.
         """
         result = self.result
-        said = (words(result.get("result")) or words(" ".join(map(text, sequence(result.get("errors"))))))[:500]
+        reason = (words(result.get("result")) or words(" ".join(map(text, sequence(result.get("errors"))))))[:500]
         for key in ("subtype", "terminal_reason", "api_error", "stop_reason"):
             if limit := LIMITS.get(text(result.get(key))):
-                return "", f"{limit}: {said}" if said else limit
+                return "", f"{limit}: {reason}" if reason else limit
         if result.get("is_error"):
-            return said or text(result.get("subtype")) or "the agent reports a failure", ""
+            return reason or text(result.get("subtype")) or "the agent reports a failure", ""
         own = [words(message.get("content")) for message in self._messages("assistant") if _is_synthetic(message)]
         return (own[-1] or "the client answered by itself" if own else ""), ""
 
     @property
     def resets_at(self) -> float | None:
         """When the window resets for which a request was rejected."""
-        told = [mapping(event.get("rate_limit_info")) for event in self.events if event["type"] == "rate_limit_event"]
-        return float(whole(told[-1].get("resetsAt")) or 0) if told and told[-1].get("status") == "rejected" else None
+        info = [mapping(event.get("rate_limit_info")) for event in self.events if event["type"] == "rate_limit_event"]
+        return float(whole(info[-1].get("resetsAt")) or 0) if info and info[-1].get("status") == "rejected" else None
 
     @property
     def ending(self) -> Ending:
         """How the run ended. An unknown stop reason does not count as finished."""
         error, gave_up = self.failure
-        finished = bool(self.results) and not error and text(self.result.get("stop_reason")) in _FINISHED
-        return ending_of(gave_up, finished, bool(self._system("compact_boundary")))
+        is_finished = bool(self.results) and not error and text(self.result.get("stop_reason")) in _FINISHED
+        return ending_of(gave_up, is_finished, bool(self._system("compact_boundary")))
 
     @property
     def last_words(self) -> str:
@@ -216,7 +216,7 @@ class Stream:
     @property
     def usage(self) -> dict[str, Event]:
         """The usage of each requested model."""
-        return {model: mapping(used) for model, used in mapping(self.result.get("modelUsage")).items()}
+        return {model: mapping(entry) for model, entry in mapping(self.result.get("modelUsage")).items()}
 
     def used(self, *, by_subagents: bool) -> list[Event]:
         """The usage of each message. One comes in several events, of which the last has the most tokens."""
@@ -246,7 +246,7 @@ class Stream:
 
 
 def _tokens(usage: Iterable[Event], names: Sequence[str] = _OF_A_MODEL) -> dict[str, int]:
-    counts = (sum(whole(used.get(name)) or 0 for used in usage) for name in names)
+    counts = (sum(whole(entry.get(name)) or 0 for entry in usage) for name in names)
     return dict(zip(("input", "output", "cache_read", "cache_write"), counts, strict=True))
 
 
@@ -256,9 +256,9 @@ def _shown(usage: Iterable[Event]) -> dict[str, int] | None:
     return counts if any(counts.values()) else None
 
 
-def _is_priced(model: str, used: Event) -> bool:
+def _is_priced(model: str, usage: Event) -> bool:
     """True when the client knows the model's price; older versions do not tell, and know only their own models."""
-    return used["costBasis"] == "list" if "costBasis" in used else model.startswith("claude")
+    return usage["costBasis"] == "list" if "costBasis" in usage else model.startswith("claude")
 
 
 def _is_synthetic(message: Event) -> bool:

@@ -67,11 +67,11 @@ def gateway(settings: AgentSettings, addresses: Mapping[str, str] = MappingProxy
 
 def announced(run: Assignment, argv: Iterable[str]) -> tuple[str, ...]:
     """The program's arguments, wrapped in the shell command whose output `observe` reads."""
-    started = {
+    event = {
         "type": _STARTED, "model": run.settings["model"], "workspace": run.workspace,
         "servers": [*run.servers], "denied_servers": [*run.denied_servers],
     }  # fmt: skip
-    return ("/bin/sh", "-c", _SHELL, json.dumps(started), *argv)
+    return ("/bin/sh", "-c", _SHELL, json.dumps(event), *argv)
 
 
 def version_of(program: str, settings: AgentSettings, says: str = "") -> str | None:
@@ -81,15 +81,15 @@ def version_of(program: str, settings: AgentSettings, says: str = "") -> str | N
     """
     with tempfile.TemporaryDirectory(prefix="lb-", ignore_cleanup_errors=True) as home:
         try:
-            said = subprocess.run(
+            process = subprocess.run(
                 [*(settings["command"] or [program]), "--version"],
                 env={"PATH": os.environ.get("PATH", os.defpath), "HOME": home},
                 stdin=subprocess.DEVNULL, capture_output=True, encoding="utf-8", errors="replace", timeout=60,
             )  # fmt: skip
         except (OSError, subprocess.TimeoutExpired):
             return None
-    found = re.search(r"\d{1,9}\.\d{1,9}\.\d{1,9}[\w.+-]*", said.stdout)
-    return found[0] if found and said.returncode == 0 and says in said.stdout else None
+    match = re.search(r"\d{1,9}\.\d{1,9}\.\d{1,9}[\w.+-]*", process.stdout)
+    return match[0] if match and process.returncode == 0 and says in process.stdout else None
 
 
 @dataclass(frozen=True)
@@ -120,8 +120,8 @@ class Seen:
 
     def tool(self, name: str, prefix: str) -> str:
         """A tool's name in the form of records: `<prefix><server>_<tool>` becomes `mcp__<server>__<tool>`."""
-        denied = map(text, sequence(self.started.get("denied_servers")))
-        for server in sorted((*self.servers, *denied), key=len, reverse=True):
+        others = map(text, sequence(self.started.get("denied_servers")))
+        for server in sorted((*self.servers, *others), key=len, reverse=True):
             if name.startswith(f"{prefix}{server}_"):
                 return f"mcp__{server}__{name.removeprefix(f'{prefix}{server}_')}"
         return name
@@ -147,28 +147,28 @@ def inside(root: str, paths: Iterable[str]) -> tuple[str, ...]:
 def observe(lines: Iterable[str]) -> Seen:
     """The output of a program started through `announced`."""
     events: list[Event] = []
-    started: Event = {}
+    start: Event = {}
     log: list[str] = []
     for line in lines:
         event = read_event(line)
         if event is None:
             log.append(line.removeprefix(_COMPLAINT)[:_LONGEST_COMPLAINT])
-        elif not started and event["type"] == _STARTED:
-            started = event
+        elif not start and event["type"] == _STARTED:
+            start = event
         else:
             events.append(event)
-    return Seen(events, started, "".join(log))
+    return Seen(events, start, "".join(log))
 
 
-def ending_of(gave_up: str, finished: bool, compacted: bool = False) -> Ending:
+def ending_of(gave_up: str, is_finished: bool, is_compacted: bool = False) -> Ending:
     """The ending of an answer; `gave_up` is that of the outcome."""
     if gave_up:
         return "refusal" if gave_up.startswith("refusal") else "limit"
-    return "unknown" if not finished else "compaction" if compacted else "finished"
+    return "unknown" if not is_finished else "compaction" if is_compacted else "finished"
 
 
 def counted(calls: Iterable[tuple[str, bool]]) -> tuple[Call, ...]:
     """Calls by tool, from each call's name and whether it failed."""
     calls = list(calls)
-    counts, errors = Counter(name for name, _ in calls), Counter(name for name, failed in calls if failed)
+    counts, errors = Counter(name for name, _ in calls), Counter(name for name, is_error in calls if is_error)
     return tuple(Call(name, counts[name], errors[name]) for name in sorted(counts))

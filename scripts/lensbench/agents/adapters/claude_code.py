@@ -50,8 +50,8 @@ def command(run: Assignment) -> Invocation:
     built_in = [*settings["tools"], *(["ToolSearch"] if settings["tool_search"] else [])]
     built_in += ["Skill"] if run.reads_skills else []
     stock = is_stock(settings)
-    allowed = [*built_in, *(["Task"] if stock else []), *(f"mcp__{server}" for server in run.servers)]
-    denied = [*([] if stock else ["Task"]), *(f"mcp__{server}" for server in run.denied_servers)]
+    tools = [*built_in, *(["Task"] if stock else []), *(f"mcp__{server}" for server in run.servers)]
+    denials = [*([] if stock else ["Task"]), *(f"mcp__{server}" for server in run.denied_servers)]
     sources = "project" if run.reads_files else ""
     argv = (
         *(settings["command"] or [PROGRAM.name]),
@@ -59,8 +59,8 @@ def command(run: Assignment) -> Invocation:
         *("--output-format", "stream-json", "--verbose", "--no-session-persistence"),
         *("--setting-sources", sources, "--strict-mcp-config", "--mcp-config", run.mcp_file),
         *(() if stock else ("--tools", ",".join(built_in))),
-        *("--allowed-tools", ",".join(allowed)),
-        *("--disallowed-tools", ",".join(denied)),
+        *("--allowed-tools", ",".join(tools)),
+        *("--disallowed-tools", ",".join(denials)),
         *("--max-turns", str(settings["max_turns"]), "--", run.prompt),
     )
     return Invocation(argv, _environment(run))
@@ -92,12 +92,12 @@ def _environment(run: Assignment) -> dict[str, str]:
 
 def _gateway(settings: AgentSettings) -> dict[str, str]:
     """Address and token of the provider; nothing without a provider, where `agent.pass_env` brings the key."""
-    passed, token_env, provider = settings["pass_env"], settings["token_env"], settings["provider"]
-    for name in filter(None, (token_env, *(name for name in passed if name in KEYS))):
+    variables, token_env, provider = settings["pass_env"], settings["token_env"], settings["provider"]
+    for name in filter(None, (token_env, *(name for name in variables if name in KEYS))):
         if not os.environ.get(name):
             place = "token_env" if name == token_env else "pass_env"
             raise UserError(f"agent.{place} names {name}, which is not set in the environment; export it")
-    if provider and not token_env and not set(KEYS).intersection(passed):
+    if provider and not token_env and not set(KEYS).intersection(variables):
         raise UserError(f"agent.token_env is missing; name the environment variable with the token of {provider!r}")
     address = (settings["base_url"] or ADDRESSES.get(provider, "")) if provider else ""
     if provider and not address:
@@ -108,9 +108,9 @@ def _gateway(settings: AgentSettings) -> dict[str, str]:
 
 def _models(settings: AgentSettings) -> dict[str, str]:
     """The model of each tier. Tiers missing in the mapping get the main model, so that no other model answers."""
-    asked, provider = settings["model"], settings["provider"]
+    model, provider = settings["model"], settings["provider"]
     models = settings["models"]
-    main = models.get(asked) or (asked if provider and asked not in TIERS else None)
+    main = models.get(model) or (model if provider and model not in TIERS else None)
     if main is None:
         return {f"ANTHROPIC_DEFAULT_{tier.upper()}_MODEL": models[tier] for tier in TIERS if tier in models}
     tiers = {f"ANTHROPIC_DEFAULT_{tier.upper()}_MODEL": models.get(tier, main) for tier in TIERS}

@@ -75,7 +75,7 @@ def command(run: Assignment) -> Invocation:
         provider = {"name": "gateway", "base_url": base_url, "env_key": TOKEN, "wire_api": "responses"}
         config |= {"model_provider": "gateway", "model_providers": {"gateway": provider}}
     home = os.path.join(run.home, ".codex")
-    written = "".join(f"{key} = {_toml(value)}\n" for key, value in config.items())
+    toml = "".join(f"{key} = {_toml(value)}\n" for key, value in config.items())
     argv = (
         *(settings["command"] or [PROGRAM.name]),
         *("exec", "--json", "--strict-config", "--ephemeral", "--skip-git-repo-check"),
@@ -83,12 +83,12 @@ def command(run: Assignment) -> Invocation:
         *("--", run.prompt),
     )
     env = {**base_environment(run), "CODEX_HOME": home, **({TOKEN: token} if token else {})}
-    return Invocation(announced(run, argv), env, {os.path.join(home, "config.toml"): written})
+    return Invocation(announced(run, argv), env, {os.path.join(home, "config.toml"): toml})
 
 
 def _servers(run: Assignment) -> Settings:
-    denied = {name: {"command": "false", "enabled": False} for name in run.denied_servers}
-    return {**denied, **{name: _server(entry, run.settings) for name, entry in run.mcp_servers.items()}}
+    denials = {name: {"command": "false", "enabled": False} for name in run.denied_servers}
+    return {**denials, **{name: _server(entry, run.settings) for name, entry in run.mcp_servers.items()}}
 
 
 def _server(entry: Mapping[str, Any], settings: AgentSettings) -> Settings:
@@ -117,39 +117,39 @@ version = partial(version_of, PROGRAM.name)
 
 def read(lines: Iterable[str], *, errors: ErrorTexts = KNOWN_ERRORS) -> Outcome:
     """The outcome in the events; a stream without the end of its turn was cut off and is unfinished."""
-    seen = observe(lines)
-    items = _items(seen)
+    output = observe(lines)
+    items = _items(output)
     calls = [item for item in items if item["type"] in _CALLS]
-    done, broken = seen.of("turn.completed"), seen.of("turn.failed")
-    error = text(mapping(broken[-1].get("error")).get("message")) or "the turn failed" if broken else ""
+    ends, failures = output.of("turn.completed"), output.of("turn.failed")
+    error = text(mapping(failures[-1].get("error")).get("message")) or "the turn failed" if failures else ""
     gave_up = next((name for name, why in _GAVE_UP.items() if why.search(error)), "")
-    said = [errors.found(_name(item), _answered(item)) for item in calls]
+    complaints = [errors.found(_name(item), _answered(item)) for item in calls]
     results = [
-        (_name(item), found, bool(found) or item.get("status") == "failed")
-        for item, found in zip(calls, said, strict=True)
+        (_name(item), complaint, bool(complaint) or item.get("status") == "failed")
+        for item, complaint in zip(calls, complaints, strict=True)
     ]
     answers = [text(item.get("text")) for item in items if item["type"] == "agent_message"]
     return Outcome(
-        answer=answers[-1] if answers and (gave_up or (done and not broken)) else "",
-        finished=bool(seen.started and seen.of("thread.started") and (done or broken)),
+        answer=answers[-1] if answers and (gave_up or (ends and not failures)) else "",
+        finished=bool(output.started and output.of("thread.started") and (ends or failures)),
         error="" if gave_up else error,
         error_status=None if gave_up else _status(error),
-        servers=_statuses(seen, useless_servers(results)),
-        calls=counted((name, failed) for name, _, failed in results) if seen.events else None,
-        tokens=_tokens([mapping(event.get("usage")) for event in done]) if done else None,
+        servers=_statuses(output, useless_servers(results)),
+        calls=counted((name, is_error) for name, _, is_error in results) if output.events else None,
+        tokens=_tokens([mapping(event.get("usage")) for event in ends]) if ends else None,
         gave_up=f"{gave_up}: {error}" if gave_up else "",
-        ending=ending_of(gave_up, bool(done) and not broken),
-        models_asked=seen.models_asked,
-        denied_calls=tuple(sorted({_name(item) for item in calls if _denied(item)})) if seen.events else None,
-        api_retries=sum(text(event.get("message")).startswith("Reconnecting") for event in seen.of("error")),
+        ending=ending_of(gave_up, bool(ends) and not failures),
+        models_asked=output.models_asked,
+        denied_calls=tuple(sorted({_name(item) for item in calls if _denied(item)})) if output.events else None,
+        api_retries=sum(text(event.get("message")).startswith("Reconnecting") for event in output.of("error")),
         subagents=sum(item["type"] == "collab_tool_call" for item in calls),
     )
 
 
 def _status(error: str) -> int | None:
     """The status in an error: in words, or in the body of the refusal, which Codex passes on."""
-    if stated := re.search(r"(?:unexpected|last) status:? (\d{3})", error):
-        return int(stated[1])
+    if match := re.search(r"(?:unexpected|last) status:? (\d{3})", error):
+        return int(match[1])
     try:
         body = mapping(json.loads(error))
     except (ValueError, RecursionError):
@@ -158,12 +158,12 @@ def _status(error: str) -> int | None:
     return next((int(value) for value in values if re.fullmatch(r"[45]\d\d", value)), None)
 
 
-def _items(seen: Seen) -> list[Event]:
+def _items(output: Seen) -> list[Event]:
     """The items in order of their start, each in its last state; another item may have the id of a complete one."""
     items: list[Event] = []
     places: dict[str, int] = {}
     complete: set[int] = set()
-    for event in seen.events:
+    for event in output.events:
         item, key = mapping(event.get("item")), text(mapping(event.get("item")).get("id"))
         if event["type"].startswith("item.") and text(item.get("type")):
             place = places.get(key, -1)
@@ -191,31 +191,31 @@ def _denied(item: Mapping[str, Any]) -> bool:
     return "requires approval" in text(mapping(item.get("error")).get("message"))
 
 
-def _statuses(seen: Seen, useless: Mapping[str, str]) -> dict[str, str] | None:
+def _statuses(output: Seen, useless: Mapping[str, str]) -> dict[str, str] | None:
     """The servers are required: when a thread starts, all are connected; earlier failures are in the log."""
-    if seen.of("thread.started"):
-        broken = {
+    if output.of("thread.started"):
+        crashes = {
             text(item.get("server")): text(mapping(item.get("error")).get("message")).split("\n")[-1].strip()
-            for item in _items(seen)
+            for item in _items(output)
             if DISCONNECTED.search(text(mapping(item.get("error")).get("message")))
         }
-        broken = {**useless, **broken}
-        return {name: f"failed: {broken[name]}" if name in broken else "connected" for name in seen.servers}
-    why = re.search(r"required MCP servers failed to initialize: (.*)", seen.log)
+        crashes = {**useless, **crashes}
+        return {name: f"failed: {crashes[name]}" if name in crashes else "connected" for name in output.servers}
+    why = re.search(r"required MCP servers failed to initialize: (.*)", output.log)
     if not why:
         return None
-    said = {name: why[1][:200] for name in seen.servers if re.search(rf"(^|[\s;,]){re.escape(name)}: ", why[1])}
-    return seen.failed(said)
+    reasons = {name: why[1][:200] for name in output.servers if re.search(rf"(^|[\s;,]){re.escape(name)}: ", why[1])}
+    return output.failed(reasons)
 
 
-def _tokens(used: list[Event]) -> dict[str, int]:
+def _tokens(usages: list[Event]) -> dict[str, int]:
     """Token counts. Codex includes cached tokens in the input; here they are separate."""
-    read_from_cache = sum(number(usage.get("cached_input_tokens")) for usage in used)
+    read_from_cache = sum(number(usage.get("cached_input_tokens")) for usage in usages)
     return {
-        "input": sum(number(usage.get("input_tokens")) for usage in used) - read_from_cache,
-        "output": sum(number(usage.get("output_tokens")) for usage in used),
+        "input": sum(number(usage.get("input_tokens")) for usage in usages) - read_from_cache,
+        "output": sum(number(usage.get("output_tokens")) for usage in usages),
         "cache_read": read_from_cache,
-        "cache_write": sum(number(usage.get("cache_write_input_tokens")) for usage in used),
+        "cache_write": sum(number(usage.get("cache_write_input_tokens")) for usage in usages),
     }
 
 

@@ -107,35 +107,35 @@ version = partial(version_of, PROGRAM.name)
 
 def read(lines: Iterable[str], *, errors: ErrorTexts = KNOWN_ERRORS) -> Outcome:
     """The outcome in the events; a stream without its start or a `result` is incomplete."""
-    seen = observe(lines)
-    result = seen.last("result")
+    output = observe(lines)
+    result = output.last("result")
     stats, failure = mapping(result.get("stats")), mapping(result.get("error"))
     complaint = text(failure.get("message")) or ("the agent reports a failure" if failure else "")
     is_limited = failure.get("type") == "FatalTurnLimitedError"
-    is_blocked = text(seen.last("error").get("message")) == _BLOCKED and not failure and not _answer(seen)
+    is_blocked = text(output.last("error").get("message")) == _BLOCKED and not failure and not _answer(output)
     gave_up = f"turns: {complaint}" if is_limited else f"refusal: {_BLOCKED}" if is_blocked else ""
     error = "" if gave_up else complaint
     uses = tool_uses(
         (text(event.get("tool_id")),
-         seen.tool(text(event.get("tool_name")), "mcp_") if event["type"] == "tool_use" else None, event)
-        for event in seen.events if event["type"] in ("tool_use", "tool_result")
+         output.tool(text(event.get("tool_name")), "mcp_") if event["type"] == "tool_use" else None, event)
+        for event in output.events if event["type"] in ("tool_use", "tool_result")
     )  # fmt: skip
-    failed = [(use.name, mapping(use.result.get("error"))) for use in uses if use.result and not _is_good(use)]
-    said = [errors.found(use.name, words(use.result.get("output"))) for use in uses]
-    made = [(use.name, unmarked, bool(unmarked) or (bool(use.result) and not _is_good(use)))
-            for use, unmarked in zip(uses, said, strict=True)]  # fmt: skip
-    asked = [text(event.get("model")) for event in seen.of("init")[:1]] or [*(seen.models_asked or ())]
-    served = _served(stats)
-    helpers = _helpers(stats, served, asked)
+    failures = [(use.name, mapping(use.result.get("error"))) for use in uses if use.result and not _is_good(use)]
+    faults = [errors.found(use.name, words(use.result.get("output"))) for use in uses]
+    calls = [(use.name, fault, bool(fault) or (bool(use.result) and not _is_good(use)))
+             for use, fault in zip(uses, faults, strict=True)]  # fmt: skip
+    models = [text(event.get("model")) for event in output.of("init")[:1]] or [*(output.models_asked or ())]
+    counts = _served(stats)
+    helpers = _helpers(stats, counts, models)
     return Outcome(
-        answer="" if error else _answer(seen),
-        finished=bool(seen.started and seen.of("init") and result),
+        answer="" if error else _answer(output),
+        finished=bool(output.started and output.of("init") and result),
         error=error,
-        error_status=_status(error, seen.log),
-        models=tuple(sorted({*served} - helpers)) or None,
-        servers=_statuses(seen, failed, useless_servers(made)),
-        calls=counted((name, is_failed) for name, _, is_failed in made) if seen.events else None,
-        files_read=seen.files(
+        error_status=_status(error, output.log),
+        models=tuple(sorted({*counts} - helpers)) or None,
+        servers=_statuses(output, failures, useless_servers(calls)),
+        calls=counted((name, is_failed) for name, _, is_failed in calls) if output.events else None,
+        files_read=output.files(
             text(mapping(use.call.get("parameters")).get("file_path"))
             for use in uses
             if use.name == "read_file" and _is_good(use)
@@ -143,26 +143,26 @@ def read(lines: Iterable[str], *, errors: ErrorTexts = KNOWN_ERRORS) -> Outcome:
         tokens=_tokens(stats) if stats else None,
         gave_up=gave_up,
         ending=ending_of(gave_up, bool(result) and not failure),
-        models_asked=tuple(sorted({*asked, *helpers})) or None,
-        denied_calls=tuple(sorted({name for name, why in failed if _denied(why)})),
-        api_retries=len(re.findall(r"^Attempt \d+ failed(?!.*Max attempts)", seen.log, re.MULTILINE)),
+        models_asked=tuple(sorted({*models, *helpers})) or None,
+        denied_calls=tuple(sorted({name for name, why in failures if _denied(why)})),
+        api_retries=len(re.findall(r"^Attempt \d+ failed(?!.*Max attempts)", output.log, re.MULTILINE)),
         subagents=sum(use.name == "invoke_agent" for use in uses),
     )
 
 
 def _status(error: str, log: str) -> int | None:
     """The status in an error, or in the log of the failed request."""
-    stated = re.findall(r'"code":\s*(\d{3})', error)
-    if error.startswith("[API Error") and not stated:
+    codes = re.findall(r'"code":\s*(\d{3})', error)
+    if error.startswith("[API Error") and not codes:
         _, _, request = log.rpartition("Error when talking to Gemini API")
-        stated = _STATUS.findall(request)[:1] or _ATTEMPT.findall(request)[-1:]
-    return int(stated[0]) if stated else None
+        codes = _STATUS.findall(request)[:1] or _ATTEMPT.findall(request)[-1:]
+    return int(codes[0]) if codes else None
 
 
-def _answer(seen: Seen) -> str:
+def _answer(output: Seen) -> str:
     """The model's text after its last tool call, joined from the pieces of its messages."""
     pieces: list[str] = []
-    for event in seen.events:
+    for event in output.events:
         if event["type"] in ("tool_use", "tool_result"):
             pieces.clear()
         elif event["type"] == "message" and event.get("role") == "assistant":
@@ -181,31 +181,31 @@ def _denied(error: Mapping[str, Any]) -> bool:
 def _served(stats: Mapping[str, Any]) -> dict[str, int]:
     """The tokens of the models that answered; a model that was only requested has none."""
     models = mapping(stats.get("models")).items()
-    return {name: tokens for name, used in models if (tokens := number(mapping(used).get("total_tokens")))}
+    return {name: tokens for name, usage in models if (tokens := number(mapping(usage).get("total_tokens")))}
 
 
-def _helpers(stats: Mapping[str, Any], served: Mapping[str, int], asked: Sequence[str]) -> set[str]:
+def _helpers(stats: Mapping[str, Any], counts: Mapping[str, int], models: Sequence[str]) -> set[str]:
     """Gemini's own models that only watched: after LOOP_TURNS turns the program asks them whether it repeats itself.
 
     They take a small part of the tokens, beside the model that was asked for; more is another model that answered.
     """
-    if number(stats.get("tool_calls")) < LOOP_TURNS - 1 or not set(asked) & set(served):
+    if number(stats.get("tool_calls")) < LOOP_TURNS - 1 or not set(models) & set(counts):
         return set()
-    most = sum(served.values()) * MOST_HELP
-    return {name for name, tokens in served.items()
-            if name not in asked and name.startswith("gemini-") and tokens < most}  # fmt: skip
+    most = sum(counts.values()) * MOST_HELP
+    return {name for name, tokens in counts.items()
+            if name not in models and name.startswith("gemini-") and tokens < most}  # fmt: skip
 
 
 def _statuses(
-    seen: Seen, failed: Iterable[tuple[str, Mapping[str, Any]]], useless: Mapping[str, str]
+    output: Seen, failures: Iterable[tuple[str, Mapping[str, Any]]], useless: Mapping[str, str]
 ) -> dict[str, str] | None:
     """The failed servers; at the start the program does not report which one."""
-    why = dict.fromkeys(seen.servers, _FAILED) if _FAILED in seen.log else dict(useless)
-    for tool, error in failed:
-        broken = DISCONNECTED.search(text(error.get("message")))
-        if broken and tool.startswith("mcp__"):
-            why[tool.split("__")[1]] = broken[0]
-    return seen.failed(why)
+    why = dict.fromkeys(output.servers, _FAILED) if _FAILED in output.log else dict(useless)
+    for tool, error in failures:
+        match = DISCONNECTED.search(text(error.get("message")))
+        if match and tool.startswith("mcp__"):
+            why[tool.split("__")[1]] = match[0]
+    return output.failed(why)
 
 
 def _tokens(stats: Mapping[str, Any]) -> dict[str, int]:

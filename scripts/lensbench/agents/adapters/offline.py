@@ -60,18 +60,18 @@ def read_events(lines: Iterable[str], *, errors: ErrorTexts = KNOWN_ERRORS) -> O
         by_type.setdefault(event["type"], []).append(event)
     start = by_type.get("start", [{}])[0]
     end = by_type.get("end", [{}])[-1]
-    failed = end.get("is_error") is True
+    is_error = end.get("is_error") is True
     calls, useless = _calls(events, errors)
     servers = _servers(start)
     if servers:
-        servers |= {name: f"failed: {said}" for name, said in useless.items() if name in servers}
-    ended = text(end.get("ended")) or "finished"
-    ending: Ending = next((known for known in ENDINGS if known == ended and end and not failed), "unknown")
+        servers |= {name: f"failed: {why}" for name, why in useless.items() if name in servers}
+    reason = text(end.get("ended")) or "finished"
+    ending: Ending = next((kind for kind in ENDINGS if kind == reason and end and not is_error), "unknown")
     return Outcome(
         answer=text(by_type.get("answer", [{}])[-1].get("text")),
         finished="end" in by_type,
-        error=(text(end.get("error")) or "the agent reports a failure") if failed else "",
-        error_status=whole(end.get("status")) if failed else None,
+        error=(text(end.get("error")) or "the agent reports a failure") if is_error else "",
+        error_status=whole(end.get("status")) if is_error else None,
         agent_version=text(start.get("version")) or None,
         models=(text(start.get("model")),) if text(start.get("model")) else None,
         servers=servers,
@@ -87,8 +87,8 @@ def read_events(lines: Iterable[str], *, errors: ErrorTexts = KNOWN_ERRORS) -> O
     )
 
 
-def _tokens(used: Event) -> dict[str, int]:
-    return {kind: max(whole(used.get(kind)) or 0, 0) for kind in KINDS}
+def _tokens(counts: Event) -> dict[str, int]:
+    return {kind: max(whole(counts.get(kind)) or 0, 0) for kind in KINDS}
 
 
 def _servers(start: Event) -> dict[str, str] | None:
@@ -109,10 +109,10 @@ def _calls(events: list[Event], errors: ErrorTexts) -> tuple[tuple[Call, ...], d
         for event in events
         if event["type"] == "tool_result" or (event["type"] == "tool_call" and text(event.get("name")))
     )
-    made = [(use.name, errors.found(use.name, text(use.result.get("text"))), use.result.get("is_error") is True)
-            for use in uses]  # fmt: skip
-    answered = [call for call, use in zip(made, uses, strict=True) if use.result]
-    return counted((name, failed or bool(said)) for name, said, failed in made), useless_servers(answered)
+    calls = [(use.name, errors.found(use.name, text(use.result.get("text"))), use.result.get("is_error") is True)
+             for use in uses]  # fmt: skip
+    answers = [call for call, use in zip(calls, uses, strict=True) if use.result]
+    return counted((name, is_error or bool(why)) for name, why, is_error in calls), useless_servers(answers)
 
 
 def _files_read(by_type: dict[str, list[Event]]) -> tuple[str, ...] | None:

@@ -77,7 +77,7 @@ def command(run: Assignment) -> Invocation:
 
 def _config(run: Assignment, base_url: str, model: str) -> Settings:
     settings = run.settings
-    denied = {name: {"type": "local", "command": ["false"], "enabled": False} for name in run.denied_servers}
+    denials = {name: {"type": "local", "command": ["false"], "enabled": False} for name in run.denied_servers}
     config = {
         "model": model,
         "small_model": model,
@@ -91,7 +91,7 @@ def _config(run: Assignment, base_url: str, model: str) -> Settings:
             **{f"{name}_*": True for name in run.servers},
         },
         "agent": {"build": {"steps": settings["max_turns"]}},
-        "mcp": {**denied, **{name: _server(entry, settings) for name, entry in run.mcp_servers.items()}},
+        "mcp": {**denials, **{name: _server(entry, settings) for name, entry in run.mcp_servers.items()}},
     }
     return {**config, **(_provider(base_url, settings["model"]) if base_url else {})}
 
@@ -124,46 +124,46 @@ version = partial(version_of, PROGRAM.name)
 def read(lines: Iterable[str], *, errors: ErrorTexts = KNOWN_ERRORS) -> Outcome:
     """The outcome in the events; a stream whose last step ends in tool calls, or has no end, was cut off and is
     unfinished."""
-    seen = observe(lines)
-    parts = [(event["type"], mapping(event.get("part"))) for event in seen.events]
+    output = observe(lines)
+    parts = [(event["type"], mapping(event.get("part"))) for event in output.events]
     steps = [part for kind, part in parts if kind == "step_finish"]
     bounds = [part for kind, part in parts if kind in ("step_start", "step_finish") or _goes_on(part)]
     last = bounds[-1] if bounds else {}
-    calls = [(seen.tool(text(part.get("tool")), ""), part, mapping(part.get("state")))
+    calls = [(output.tool(text(part.get("tool")), ""), part, mapping(part.get("state")))
              for kind, part in parts if kind == "tool_use"]  # fmt: skip
-    recovered = _recovered(seen.events)
-    last_error = mapping(seen.last("error").get("error"))
-    failure = {} if recovered or last_error.get("name") == _REFUSAL else last_error
+    is_recovered = _recovered(output.events)
+    last_error = mapping(output.last("error").get("error"))
+    failure = {} if is_recovered or last_error.get("name") == _REFUSAL else last_error
     details = mapping(failure.get("data"))
     error = text(details.get("message")) or text(failure.get("name")) or ("the agent failed" if failure else "")
     reason = text(last.get("reason"))
     gave_up = "" if failure else _ENDS.get(reason, "")
     final = [part for kind, part in parts if kind == "text" and part.get("messageID") == last.get("messageID")]
-    compacted = recovered or any(map(_goes_on, bounds))
-    said = [(name, errors.found(name, words(state.get("output"))), state.get("status") != "completed")
-            for name, _, state in calls]  # fmt: skip
-    used = [mapping(part.get("tokens")) for part in steps]
+    is_compacted = is_recovered or any(map(_goes_on, bounds))
+    results = [(name, errors.found(name, words(state.get("output"))), state.get("status") != "completed")
+               for name, _, state in calls]  # fmt: skip
+    usages = [mapping(part.get("tokens")) for part in steps]
     cost = sum(price for part in steps if isinstance(price := part.get("cost"), int | float))
     return Outcome(
         answer="" if error else "".join(text(part.get("text")) for part in final),
-        finished=bool(seen.started) and (bool(failure) or reason not in ("", "tool-calls")),
+        finished=bool(output.started) and (bool(failure) or reason not in ("", "tool-calls")),
         error=error,
         error_status=number(details.get("statusCode")) or None,
-        servers=_statuses(seen, useless_servers(said)),
-        calls=counted((name, failed or bool(found)) for name, found, failed in said) if parts else None,
-        files_read=seen.files(
+        servers=_statuses(output, useless_servers(results)),
+        calls=counted((name, is_error or bool(why)) for name, why, is_error in results) if parts else None,
+        files_read=output.files(
             text(mapping(state.get("input")).get("filePath"))
             for name, _, state in calls
             if name == "read" and state.get("status") == "completed"
         ),
-        tokens=_tokens(used) if used else None,
-        tokens_first=_tokens(used[:1]) if used else None,
+        tokens=_tokens(usages) if usages else None,
+        tokens_first=_tokens(usages[:1]) if usages else None,
         cost_usd=cost or None,
         turns=len(steps) if parts else None,
         gave_up=gave_up,
-        ending=ending_of(gave_up, not failure and reason == "stop", compacted),
+        ending=ending_of(gave_up, not failure and reason == "stop", is_compacted),
         stop_reason=reason,
-        models_asked=seen.models_asked,
+        models_asked=output.models_asked,
         denied_calls=tuple(
             sorted({name for name, _, state in calls if "rejected permission" in text(state.get("error"))})
         ),
@@ -184,22 +184,22 @@ def _recovered(events: list[Event]) -> bool:
     """
     at = max((place for place, event in enumerate(events) if event["type"] == "error"), default=len(events))
     ends = [event for event in events[at:] if event["type"] == "step_finish"]
-    needed = 2 if at < len(events) and mapping(events[at].get("error")).get("name") == "ContextOverflowError" else 1
-    return len(ends) >= needed and text(mapping(ends[-1].get("part")).get("reason")) not in ("", "tool-calls")
+    minimum = 2 if at < len(events) and mapping(events[at].get("error")).get("name") == "ContextOverflowError" else 1
+    return len(ends) >= minimum and text(mapping(ends[-1].get("part")).get("reason")) not in ("", "tool-calls")
 
 
-def _statuses(seen: Seen, useless: Mapping[str, str]) -> dict[str, str] | None:
-    closed = {name: why for why, name in _CLOSED.findall(seen.log)}
-    return seen.failed({**useless, **dict(_UNAVAILABLE.findall(seen.log)), **closed})
+def _statuses(output: Seen, useless: Mapping[str, str]) -> dict[str, str] | None:
+    reasons = {name: why for why, name in _CLOSED.findall(output.log)}
+    return output.failed({**useless, **dict(_UNAVAILABLE.findall(output.log)), **reasons})
 
 
-def _tokens(used: list[Event]) -> dict[str, int]:
+def _tokens(usages: list[Event]) -> dict[str, int]:
     """Token counts over all steps; reasoning tokens count as output."""
     return {
-        "input": sum(number(tokens.get("input")) for tokens in used),
-        "output": sum(number(tokens.get("output")) + number(tokens.get("reasoning")) for tokens in used),
-        "cache_read": sum(number(mapping(tokens.get("cache")).get("read")) for tokens in used),
-        "cache_write": sum(number(mapping(tokens.get("cache")).get("write")) for tokens in used),
+        "input": sum(number(tokens.get("input")) for tokens in usages),
+        "output": sum(number(tokens.get("output")) + number(tokens.get("reasoning")) for tokens in usages),
+        "cache_read": sum(number(mapping(tokens.get("cache")).get("read")) for tokens in usages),
+        "cache_write": sum(number(mapping(tokens.get("cache")).get("write")) for tokens in usages),
     }
 
 

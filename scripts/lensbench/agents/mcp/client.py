@@ -131,7 +131,7 @@ class Servers:
         except BaseException:
             self.__exit__(None, None, None)
             raise
-        self._connections = {name: done for name, done in outcomes.items() if isinstance(done, _Connection)}
+        self._connections = {name: outcome for name, outcome in outcomes.items() if isinstance(outcome, _Connection)}
         self._reasons = self._entries | outcomes
         return self
 
@@ -213,9 +213,9 @@ class Servers:
         except Exception as error:
             reason = _reason(error)
         if not ready.done():
-            said = f"{entry.url}: {reason}" if entry.url else reason
+            sentence = f"{entry.url}: {reason}" if entry.url else reason
             self._said[name] = _end(errors)
-            ready.set_result(". ".join(part for part in (said, _last_line(self._said[name])) if part))
+            ready.set_result(". ".join(part for part in (sentence, _last_line(self._said[name])) if part))
 
 
 def read_entry(value: Any) -> ServerEntry | str:
@@ -283,8 +283,8 @@ async def _list_tools(client: Any, server: str) -> tuple[tuple[OfferedTool, ...]
         for tool in page.tools:
             hints = tool.annotations
             changes = bool(hints and (hints.destructive_hint or hints.read_only_hint is False))
-            reads, said = bool(hints and hints.read_only_hint), tool.description or ""
-            tools[tool.name] = OfferedTool(server, tool.name, said, dict(tool.input_schema), changes, reads)
+            reads, description = bool(hints and hints.read_only_hint), tool.description or ""
+            tools[tool.name] = OfferedTool(server, tool.name, description, dict(tool.input_schema), changes, reads)
         cursor = page.next_cursor or None
     return tuple(tools.values()), cursor is None
 
@@ -292,9 +292,9 @@ async def _list_tools(client: Any, server: str) -> tuple[tuple[OfferedTool, ...]
 def _result(result: Any) -> Result:
     """What agents show their model: the blocks of text, also of embedded files; without them the structured content."""
     blocks = [getattr(block, "resource", block) for block in result.content]
-    said = "\n".join(block.text for block in blocks if getattr(block, "text", None))
-    if said or not result.structured_content:
-        return Result(said, bool(result.is_error))
+    text = "\n".join(block.text for block in blocks if getattr(block, "text", None))
+    if text or not result.structured_content:
+        return Result(text, bool(result.is_error))
     return Result(json.dumps(result.structured_content, ensure_ascii=False), bool(result.is_error), is_structured=True)
 
 
@@ -307,8 +307,8 @@ def _reason(error: BaseException) -> str:
 
 def _unread(error: Exception) -> str:
     """The line that could not be read as a message."""
-    told: Sequence[Mapping[str, Any]] = getattr(error, "errors", list)()
-    return " ".join(str(told[0].get("input", "") if told else error).split())[:80]
+    errors: Sequence[Mapping[str, Any]] = getattr(error, "errors", list)()
+    return " ".join(str(errors[0].get("input", "") if errors else error).split())[:80]
 
 
 def _end(errors: IO[bytes]) -> str:
@@ -317,8 +317,8 @@ def _end(errors: IO[bytes]) -> str:
     return errors.read().decode("utf-8", "replace").strip()
 
 
-def _last_line(said: str) -> str:
+def _last_line(output: str) -> str:
     """The last line, or the error's own line, below which Node prints its stack and version."""
-    lines = said.splitlines()
+    lines = output.splitlines()
     errors = [line for line in lines if re.match(r"\w*Error\b.*: ", line)]
     return " ".join((errors or lines)[-1].split())[:300] if lines else ""

@@ -105,8 +105,8 @@ def read_question(prompt: str) -> Question:
             terms[key] = term
     heaviest = sorted(terms.values(), key=lambda term: -term.weight)[:MAX_TERMS]
     files = {PurePosixPath(term.text).stem for term in heaviest if FILE_PATH.fullmatch(term.text)}
-    spelled = list(dict.fromkeys(term.text for term in heaviest if term.whole and NAME.fullmatch(term.text)))
-    names = [name for name in spelled if name not in files] or spelled
+    identifiers = list(dict.fromkeys(term.text for term in heaviest if term.whole and NAME.fullmatch(term.text)))
+    names = [name for name in identifiers if name not in files] or identifiers
     return Question(
         tuple(heaviest),
         tuple(names),
@@ -119,14 +119,14 @@ def read_question(prompt: str) -> Question:
 
 def question_text(prompt: str) -> str:
     """The text before the first rule, heading or paragraph about the answer's form; all of it when that is nothing."""
-    kept: list[str] = []
+    lines: list[str] = []
     for line in prompt.splitlines():
-        said = any(earlier.strip() for earlier in kept)
-        starts_paragraph = not kept or not kept[-1].strip()
-        if said and (RULE_OR_HEADING.match(line) or (starts_paragraph and ABOUT_THE_ANSWER.match(line))):
+        has_text = any(earlier.strip() for earlier in lines)
+        starts_paragraph = not lines or not lines[-1].strip()
+        if has_text and (RULE_OR_HEADING.match(line) or (starts_paragraph and ABOUT_THE_ANSWER.match(line))):
             break
-        kept.append(line)
-    return "\n".join(kept)[:MAX_TEXT]
+        lines.append(line)
+    return "\n".join(lines)[:MAX_TEXT]
 
 
 def stem(word: str) -> str:
@@ -146,8 +146,8 @@ def _terms(text: str) -> Iterator[Term]:
         yield from _code_terms(span, 3.0)
     prose = CODE_SPAN.sub(" ; ", text)
     for groups in QUOTED.findall(prose):
-        quoted = next(group for group in groups if group).strip()
-        yield Term(quoted, 2.5, (quoted,), True)
+        quote = next(group for group in groups if group).strip()
+        yield Term(quote, 2.5, (quote,), True)
     for path in FILE_PATH.findall(prose):
         yield from _code_terms(path, 2.0)
     prose = FILE_PATH.sub(" ; ", prose)

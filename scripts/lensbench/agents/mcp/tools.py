@@ -68,24 +68,24 @@ def role(tool: OfferedTool) -> Role | None:
     """The tool's purpose; None for tools that change something or need unknown arguments."""
     if tool.changes or CHANGING.search(tool.name):
         return None
-    wanted = [name for name in _required(tool) if not _is_root(name)]
-    if not wanted:
+    names = [name for name in _required(tool) if not _is_root(name)]
+    if not names:
         return "overview" if OVERVIEW.search(f"{tool.name} {tool.description}") else None
-    if len(wanted) > 1 or _type(tool, wanted[0]) != "string":
+    if len(names) > 1 or _type(tool, names[0]) != "string":
         return None
-    if QUERY_NAMES.search(wanted[0]):
+    if QUERY_NAMES.search(names[0]):
         return "search"
-    return "neighbourhood" if FILE_NAMES.search(wanted[0]) else None
+    return "neighbourhood" if FILE_NAMES.search(names[0]) else None
 
 
 def arguments(tool: OfferedTool, value: str, root: str) -> Arguments:
     """The arguments to call `tool` with: `value` for what it searches or looks at, `root` for the workspace."""
-    given: Arguments = {name: root if _is_root(name) else value for name in _required(tool)}
+    values: Arguments = {name: root if _is_root(name) else value for name in _required(tool)}
     limit = tool.schema.get("properties", {}).get("limit")
-    if isinstance(limit, dict) and "limit" not in given:
+    if isinstance(limit, dict) and "limit" not in values:
         highest = limit.get("maximum", RESULTS)
-        given["limit"] = min(RESULTS, highest) if isinstance(highest, int) else RESULTS
-    return given
+        values["limit"] = min(RESULTS, highest) if isinstance(highest, int) else RESULTS
+    return values
 
 
 def why_not_called(tool: OfferedTool) -> str:
@@ -99,39 +99,39 @@ def why_not_called(tool: OfferedTool) -> str:
     return "" if READING.search(tool.name) else "neither a readOnlyHint nor its name says that it only reads"
 
 
-def example(tool: OfferedTool, root: str, file: str, defined: str) -> Arguments | str:
+def example(tool: OfferedTool, root: str, file: str, symbol: str) -> Arguments | str:
     """Arguments for a call about a workspace, a file in it and a name that this defines; else the name of an argument
     for which nothing is known."""
 
     def values(name: str, entry: Any) -> list[Any]:
         if not isinstance(entry, dict):
             return []
-        told = [entry[key] for key in ("default", "const") if key in entry]
-        told += [entry[key][0] for key in ("examples", "enum") if isinstance(entry.get(key), list) and entry[key]]
-        told += EXAMPLES.findall(str(entry.get("description", ""))) if entry.get("type") == "string" else []
+        choices = [entry[key] for key in ("default", "const") if key in entry]
+        choices += [entry[key][0] for key in ("examples", "enum") if isinstance(entry.get(key), list) and entry[key]]
+        choices += EXAMPLES.findall(str(entry.get("description", ""))) if entry.get("type") == "string" else []
         match entry.get("type", "string"):
             case "string" if _is_root(name) or (searches and FILE_NAMES.search(name)):
-                told.append(root)
+                choices.append(root)
             case "string" if FILE_NAMES.search(name):
-                told.append(file)
+                choices.append(file)
             case "string" if QUERY_NAMES.search(name) or DEFINED_NAMES.search(name):
-                told.append(defined)
+                choices.append(symbol)
             case "array":
-                told += [[item] for item in values(name.removesuffix("s"), entry.get("items"))]
+                choices += [[item] for item in values(name.removesuffix("s"), entry.get("items"))]
             case "integer" | "number":
-                told.append(entry.get("minimum", 1))
+                choices.append(entry.get("minimum", 1))
             case "boolean":
-                told.append(False)
-        return told
+                choices.append(False)
+        return choices
 
-    given: Arguments = {}
+    result: Arguments = {}
     searches = any(map(QUERY_NAMES.search, _required(tool)))  # in a folder, not in one file
     for name in _required(tool):
-        found = values(name, tool.schema.get("properties", {}).get(name))
-        if not found:
+        options = values(name, tool.schema.get("properties", {}).get(name))
+        if not options:
             return name
-        given[name] = found[0]
-    return given
+        result[name] = options[0]
+    return result
 
 
 def queries(tool: OfferedTool, question: Question) -> list[str]:
@@ -148,8 +148,8 @@ def suggestions(result: str, workspace: Workspace) -> list[Suggestion]:
     best: dict[str, float] = {}
     for path, weight in _paths(_parsed(result), workspace, 0):
         best[path] = max(best.get(path, 0.0), weight)
-    ranked = sorted(best.items(), key=lambda item: (-item[1], item[0]))
-    return [Suggestion(path, weight) for path, weight in ranked[:MAX_PATHS]]
+    ranking = sorted(best.items(), key=lambda item: (-item[1], item[0]))
+    return [Suggestion(path, weight) for path, weight in ranking[:MAX_PATHS]]
 
 
 def dependents(result: str, workspace: Workspace) -> list[str]:
@@ -171,11 +171,11 @@ def _paths(value: Any, workspace: Workspace, depth: int) -> Iterator[tuple[str, 
         return
     if isinstance(value, str):
         whole = workspace.locate(value)
-        found = (
+        candidates = (
             [whole] if whole else [workspace.locate(text.rstrip(".")) for text in PATH_LIKE.findall(value[:200_000])]
         )
-        known = list(dict.fromkeys(path for path in found if path))
-        yield from ((path, 1 / (1 + position)) for position, path in enumerate(known))
+        paths = list(dict.fromkeys(path for path in candidates if path))
+        yield from ((path, 1 / (1 + position)) for position, path in enumerate(paths))
     elif isinstance(value, list):
         for position, item in enumerate(value):
             yield from ((path, weight / (1 + position)) for path, weight in _paths(item, workspace, depth + 1))
@@ -188,8 +188,8 @@ def _paths(value: Any, workspace: Workspace, depth: int) -> Iterator[tuple[str, 
 
 
 def _required(tool: OfferedTool) -> Sequence[str]:
-    required = tool.schema.get("required", [])
-    return [name for name in required if isinstance(name, str)] if isinstance(required, list) else []
+    names = tool.schema.get("required", [])
+    return [name for name in names if isinstance(name, str)] if isinstance(names, list) else []
 
 
 def _type(tool: OfferedTool, name: str) -> str:

@@ -79,7 +79,7 @@ class Workspace:
         return data[starts[number - 1] : end].decode("utf-8", "replace").rstrip("\r\n")
 
     def _walk(self) -> Iterator[str]:
-        folders, found = [""], 0
+        folders, count = [""], 0
         while folders:
             folder = folders.pop()
             try:
@@ -94,8 +94,8 @@ class Workspace:
                     if entry.name not in SKIPPED_FOLDERS:
                         folders.append(path)
                 elif self._readable(entry):
-                    found += 1
-                    if found > MAX_FILES:
+                    count += 1
+                    if count > MAX_FILES:
                         return
                     yield path
 
@@ -127,15 +127,15 @@ class Workspace:
         data = self.data(path)
         if path not in self._lower:
             self._lower[path] = data.lower()
-        searched = data if term.whole else self._lower[path]
+        content = data if term.whole else self._lower[path]
         for variant in term.variants:
-            needle, found = variant.encode("utf-8", "replace"), 0
-            offset = searched.find(needle)
-            while offset >= 0 and found < MAX_HITS:
+            needle, count = variant.encode("utf-8", "replace"), 0
+            offset = content.find(needle)
+            while offset >= 0 and count < MAX_HITS:
                 if _bounded(data, offset, needle, term.whole):
-                    found += 1
+                    count += 1
                     yield offset
-                offset = searched.find(needle, offset + len(needle))
+                offset = content.find(needle, offset + len(needle))
 
 
 def _bounded(data: bytes, offset: int, needle: bytes, whole: bool) -> bool:
