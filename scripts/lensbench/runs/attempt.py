@@ -75,8 +75,8 @@ class Job(NamedTuple):
     @property
     def settings(self) -> dict[str, Any]:
         """The settings of the run that are kept in its record."""
-        kept = ("mcp_sha256", "servers", "setup", "teardown", "errors", "files", "writes", "agent")
-        condition = {key: value for key, value in self.condition.items() if key in kept}
+        keys = ("mcp_sha256", "servers", "setup", "teardown", "errors", "files", "writes", "agent")
+        condition = {key: value for key, value in self.condition.items() if key in keys}
         settings: dict[str, Any] = portable({"agent": self.plan["agent"], "condition": condition})
         return settings
 
@@ -174,16 +174,16 @@ def make_attempt(job: Job, place: Place, number: int, waited_s: float, redact: R
     try:
         if failure:
             not_run = Attempt(number, now(), 0.0, waited_s, None, False, DiscardReason.MCP_FAILED, redact(failure))
-            tried = Tried(not_run, Outcome(finished=False), "", "", before, before, assignment.workspace, None)
+            state = Tried(not_run, Outcome(finished=False), "", "", before, before, assignment.workspace, None)
         else:
-            tried = _ask(job, place, assignment, before, Attempt(number, "", None, waited_s, None, False), redact, keep)
+            state = _ask(job, place, assignment, before, Attempt(number, "", None, waited_s, None, False), redact, keep)
     finally:
         left = redact(run_command(job.condition, "teardown", workspace))
         if left:
             print(printable(left), file=sys.stderr)
-    if left and not tried.attempt.reason and (gone := unreachable(assignment, place, asks=False)):
-        tried = tried._replace(attempt=replace(tried.attempt, reason=DiscardReason.MCP_GONE, detail=redact(gone)))
-    return tried._replace(attempt=replace(tried.attempt, teardown=left))
+    if left and not state.attempt.reason and (why := unreachable(assignment, place, asks=False)):
+        state = state._replace(attempt=replace(state.attempt, reason=DiscardReason.MCP_GONE, detail=redact(why)))
+    return state._replace(attempt=replace(state.attempt, teardown=left))
 
 
 def _with_asked_servers(outcome: Outcome, assignment: Assignment, place: Place) -> Outcome:
@@ -193,87 +193,87 @@ def _with_asked_servers(outcome: Outcome, assignment: Assignment, place: Place) 
     call is what the server does for that call: the run counts, with the failed call. To discard either would repeat
     only runs of the treatment, until they go well.
     """
-    offered = [call.name for call in outcome.calls or ()] if outcome.tools_offered is None else outcome.tools_offered
+    offer = [call.name for call in outcome.calls or ()] if outcome.tools_offered is None else outcome.tools_offered
     suspects = [
         name
         for name, status in (outcome.servers or {}).items()
-        if status.startswith("failed") and name in assignment.mcp_servers and tools_of([name], offered)
+        if status.startswith("failed") and name in assignment.mcp_servers and tools_of([name], offer)
     ]
     from lensbench.runs.server_checks import unreachable
 
-    cleared = [name for name in suspects if not unreachable(assignment, place, asks=True, names=[name])]
-    servers = {**(outcome.servers or {}), **dict.fromkeys(cleared, "connected")}
-    return replace(outcome, servers=servers) if cleared else outcome
+    responders = [name for name in suspects if not unreachable(assignment, place, asks=True, names=[name])]
+    servers = {**(outcome.servers or {}), **dict.fromkeys(responders, "connected")}
+    return replace(outcome, servers=servers) if responders else outcome
 
 
 def _ask(
     job: Job, place: Place, assignment: Assignment, before: str, attempt: Attempt, redact: Redactor, keep: Keep
 ) -> Tried:
     """Starts the agent in its prepared workspace, and completes the attempt with the outcome."""
-    said = start_agent(assignment, place, job.agent["timeout_s"], redact)
-    said = said._replace(outcome=priced(said.outcome, job.plan.get("prices", {})))
+    reply = start_agent(assignment, place, job.agent["timeout_s"], redact)
+    reply = reply._replace(outcome=priced(reply.outcome, job.plan.get("prices", {})))
     attempt = replace(
-        attempt, started_at=said.started_at, duration_s=round(said.ended.duration_s, 3),
-        exit_code=said.ended.exit_code, timed_out=said.ended.timed_out,
+        attempt, started_at=reply.started_at, duration_s=round(reply.ended.duration_s, 3),
+        exit_code=reply.ended.exit_code, timed_out=reply.ended.timed_out,
     )  # fmt: skip
-    usd = said.outcome.cost_usd
-    spend(job.folder, hours=said.ended.duration_s / 3600, usd=usd or (0.0 if said.outcome.finished else None))
-    unchecked = replace(attempt, reason=DiscardReason.HARNESS_FAILED, detail="it was killed before the run was checked")
-    tried = Tried(
-        unchecked, said.outcome, said.answer, said.transcript, before, "", assignment.workspace, None, said.network
+    usd = reply.outcome.cost_usd
+    spend(job.folder, hours=reply.ended.duration_s / 3600, usd=usd or (0.0 if reply.outcome.finished else None))
+    failure = replace(attempt, reason=DiscardReason.HARNESS_FAILED, detail="it was killed before the run was checked")
+    state = Tried(
+        failure, reply.outcome, reply.answer, reply.transcript, before, "", assignment.workspace, None, reply.network
     )
-    keep(tried, False)
+    keep(state, False)
     try:
-        tried = _checked(job, place, assignment, tried._replace(attempt=attempt), said, redact)
+        state = _checked(job, place, assignment, state._replace(attempt=attempt), reply, redact)
     except Exception as error:  # any error: the run is invalid, and must not be paid for again and again
         traceback.print_exc()
-        tried = tried._replace(attempt=replace(unchecked, detail=place_of(error)))
-    tried = tried._replace(
-        attempt=replace(tried.attempt, detail=redact(tried.attempt.detail)), server_calls=redact.all(tried.server_calls)
+        state = state._replace(attempt=replace(failure, detail=place_of(error)))
+    state = state._replace(
+        attempt=replace(state.attempt, detail=redact(state.attempt.detail)), server_calls=redact.all(state.server_calls)
     )
-    keep(tried, True)
-    return tried
+    keep(state, True)
+    return state
 
 
-def _checked(job: Job, place: Place, assignment: Assignment, tried: Tried, said: Said, redact: Redactor) -> Tried:
+def _checked(job: Job, place: Place, assignment: Assignment, state: Tried, reply: Said, redact: Redactor) -> Tried:
     """The attempt with the results of all checks, including the reason why it is invalid, if there is one."""
-    workspace = place.outside(tried.workspace)
+    workspace = place.outside(state.workspace)
     is_too_large = exceeds(workspace)
     if job.condition.get("files") and not is_too_large:
         take_back(brought(job.plan, job.condition), Path(workspace), Path(job.repository["tree"]), job.is_change)
-    if written := job.condition.get("writes"):
-        remove_written(written, Path(workspace), Path(job.repository["tree"]))
+    if writes := job.condition.get("writes"):
+        remove_written(writes, Path(workspace), Path(job.repository["tree"]))
     after = "" if is_too_large else hash_tree(workspace)
     patch = _patch(job, place, redact) if job.is_change and not job.is_closed_book and not is_too_large else b""
-    tried = tried._replace(outcome=_with_asked_servers(tried.outcome, assignment, place))
-    reason, detail = find_reason(tried.attempt, tried.outcome, tried.answer, job.expected)
+    state = state._replace(outcome=_with_asked_servers(state.outcome, assignment, place))
+    reason, detail = find_reason(state.attempt, state.outcome, state.answer, job.expected)
     if reason == DiscardReason.CRASHED:
-        lines = [read_text(os.path.join(place.private, "stderr")), said.transcript]
+        lines = [read_text(os.path.join(place.private, "stderr")), reply.transcript]
         last = next((text.split("\n")[-1] for text in map(str.strip, lines) if text), "")
         detail += f": {printable(last[:LONGEST_LINE])}" if last else ""
-    if said.unread and reason != DiscardReason.TIMED_OUT:
-        reason, detail = DiscardReason.HARNESS_FAILED, said.unread
+    if reply.unread and reason != DiscardReason.TIMED_OUT:
+        reason, detail = DiscardReason.HARNESS_FAILED, reply.unread
     too_large = f"its workspace has more than {MOST_BYTES / 1e9:g} GB after the run and was not checked"
-    if over_limit := too_large if is_too_large else said.over_limit:
+    if over_limit := too_large if is_too_large else reply.over_limit:
         reason, detail = DiscardReason.OVER_LIMIT, over_limit
-    direct = _direct_calls(job, place, said)
+    direct = _direct_calls(job, place, reply)
     if not reason and direct:
         reason, detail = DiscardReason.CONTAMINATED, f"by the address of a server: {direct[0]}"
-    ran = [] if said.outcome.calls is None else program_calls(said.transcript.split("\n"), job.foreign_programs)
+    ran = [] if reply.outcome.calls is None else program_calls(reply.transcript.split("\n"), job.foreign_programs)
     if not reason and ran:
         reason, detail = DiscardReason.CONTAMINATED, f"by a command that runs a server's program: {ran[0]}"
-    if not reason and after != tried.tree_before and not job.is_change:
+    if not reason and after != state.tree_before and not job.is_change:
         names = [] if job.is_closed_book else changed_paths(job.repository["tree"], workspace)
         reason = DiscardReason.WORKSPACE_CHANGED
         detail = f"changed: {printable(some_of(names, MOST_NAMED)) or 'files in an empty folder'}"
     from lensbench.runs.server_checks import unreachable
 
-    listed, unseen = job.expected.tools, said.outcome.tools_offered is None
-    asked = [name for name, entry in assignment.mcp_servers.items() if "url" in entry or (listed and unseen)]
-    if not reason and (gone := unreachable(assignment, place, asks=True, names=asked, listed=listed)):
-        reason, detail = DiscardReason.MCP_GONE, gone
-    return tried._replace(
-        attempt=replace(tried.attempt, reason=reason, detail=detail),
+    listing, unseen = job.expected.tools, reply.outcome.tools_offered is None
+    servers = [name for name, entry in assignment.mcp_servers.items() if "url" in entry or (listing and unseen)]
+    if not reason and (why := unreachable(assignment, place, asks=True, names=servers, listing=listing)):
+        reason, detail = DiscardReason.MCP_GONE, why
+    return state._replace(
+        attempt=replace(state.attempt, reason=reason, detail=detail),
         tree_after=after,
         server_calls=server_calls(os.path.join(place.private, "session", "server.jsonl")),
         direct_calls=None if direct is None else len(direct),
@@ -281,14 +281,14 @@ def _checked(job: Job, place: Place, assignment: Assignment, tried: Tried, said:
     )
 
 
-def _direct_calls(job: Job, place: Place, said: Said) -> list[str] | None:
+def _direct_calls(job: Job, place: Place, reply: Said) -> list[str] | None:
     """Calls to servers of other conditions by their URL; None when none can be seen, or none can be made."""
-    if said.outcome.calls is None:
+    if reply.outcome.calls is None:
         return None
     hosts = foreign_hosts(job.plan, job.run.condition)
-    if said.network == "own":  # hosts that the config allows for all conditions are reachable even so
+    if reply.network == "own":  # hosts that the config allows for all conditions are reachable even so
         hosts = [host for host in hosts if host in map(read_host, place.sandbox.hosts)]
-    return direct_calls(said.transcript.split("\n"), hosts) if hosts else None
+    return direct_calls(reply.transcript.split("\n"), hosts) if hosts else None
 
 
 def _patch(job: Job, place: Place, redact: Redactor) -> bytes:
@@ -320,8 +320,8 @@ def prepare(job: Job, place: Place) -> Assignment:
         copy_tree(job.repository["tree"], repo)
     workspace, own = place.inside(repo), place.inside(session)
     program: Program | None = getattr(load_adapter(job.agent["kind"]), "PROGRAM", None)
-    named = _MENTION.findall(job.prompt) if program and "@" in program.commands else ()
-    if mention := next((name for name in named if os.path.exists(os.path.join(repo, name.rstrip(".:")))), ""):
+    mentions = _MENTION.findall(job.prompt) if program and "@" in program.commands else ()
+    if mention := next((name for name in mentions if os.path.exists(os.path.join(repo, name.rstrip(".:")))), ""):
         how = f"which {job.agent['kind']} replaces by that file; write it without @"
         raise UserError(f"task {job.run.task!r}: its prompt has @{mention}, {how}")
     values = {"workspace": workspace, "python": sys.executable, "server_log": os.path.join(own, "server.jsonl")}

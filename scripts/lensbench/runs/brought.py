@@ -21,11 +21,11 @@ from lensbench.core.records import sha256
 def brought(plan: Plan, condition: PlannedCondition) -> dict[str, bytes]:
     """The content of each file, by its path in the workspace. Raises UserError for a damaged plan."""
     texts = plan.get("texts", {})
-    found = {path: texts.get(digest, "").encode() for path, digest in condition.get("files", {}).items()}
-    for path, content in found.items():
+    files = {path: texts.get(digest, "").encode() for path, digest in condition.get("files", {}).items()}
+    for path, content in files.items():
         if sha256(content) != condition["files"][path]:
             raise UserError(f"plan.json: the text of {path} was changed; start Snakemake again, which writes it")
-    return found
+    return files
 
 
 def write_brought(files: Mapping[str, bytes], workspace: Path) -> None:

@@ -29,8 +29,8 @@ def spend(folder: Path, runs: int = 0, hours: float = 0.0, usd: float | None = 0
         if so_far is None:
             return  # do not lose a paid answer: `spent` reports the damage before the next attempt
         rate = so_far["usd"] / so_far["hours"] if so_far["hours"] else 0.0
-        added = {"runs": runs, "hours": hours, "usd": hours * rate if usd is None else usd}
-        total = {name: round(value + added[name], 9) for name, value in so_far.items()}
+        amounts = {"runs": runs, "hours": hours, "usd": hours * rate if usd is None else usd}
+        total = {name: round(value + amounts[name], 9) for name, value in so_far.items()}
         ledger.seek(0)
         # Never truncated first: on a full disk the amounts would be lost.
         ledger.write(json.dumps(total).ljust(len(before)))
@@ -51,8 +51,8 @@ def spent(folder: Path) -> dict[str, float]:
 def _parse(text: str) -> dict[str, float] | None:
     """The amounts of a ledger; None when the text is not one."""
     try:
-        found = json.loads(text or "{}")
-        return {name: float(found.get(name, 0)) for name in NOTHING}
+        amounts = json.loads(text or "{}")
+        return {name: float(amounts.get(name, 0)) for name in NOTHING}
     except (ValueError, TypeError, AttributeError, RecursionError):
         return None
 

@@ -67,13 +67,13 @@ class CitedSource(TypedDict):
 
 def citations(answer: str, workspace: str = "") -> Iterator[Citation]:
     """The places in files that an answer names with line numbers, each once, in order."""
-    seen = set()
-    for found in _CITED.finditer(answer):
-        name = next(name for name in "abc" if found[name])
-        path, first = normalise_path(found[name], workspace), int(found[f"{name}1"])
-        citation = Citation(path, first, max(first, int(found[f"{name}2"] or first)))
-        if path and citation not in seen:
-            seen.add(citation)
+    former = set()
+    for match in _CITED.finditer(answer):
+        name = next(name for name in "abc" if match[name])
+        path, first = normalise_path(match[name], workspace), int(match[f"{name}1"])
+        citation = Citation(path, first, max(first, int(match[f"{name}2"] or first)))
+        if path and citation not in former:
+            former.add(citation)
             yield citation
 
 
@@ -86,17 +86,17 @@ class RepositoryFiles:
     @cached_property
     def _by_name(self) -> Mapping[str, list[str]]:
         """The paths of all files, by file name."""
-        found: dict[str, list[str]] = defaultdict(list)
+        paths: dict[str, list[str]] = defaultdict(list)
         for top, folders, names in os.walk(self._root):
             folders[:] = [name for name in folders if name != ".git"]
             for name in names:
-                found[name].append(Path(top, name).relative_to(self._root).as_posix())
-        return found
+                paths[name].append(Path(top, name).relative_to(self._root).as_posix())
+        return paths
 
     def meant(self, path: str) -> list[str]:
         """The files that a cited path matches: that path itself, or all that end with it."""
         ends = self._by_name.get(path.rpartition("/")[2], [])
-        return [path] if path in ends else [each for each in ends if each.endswith(f"/{path}")]
+        return [path] if path in ends else [file for file in ends if file.endswith(f"/{path}")]
 
     @cached_property
     def _kinds(self) -> set[str]:
@@ -120,18 +120,18 @@ class RepositoryFiles:
     def look_up(self, citation: Citation) -> CitedSource:
         """The lines at a citation, with those around it."""
         span = f"{citation.first}-{citation.last}" if citation.last > citation.first else f"{citation.first}"
-        meant, lines, begin, problem = self.meant(citation.path), list[str](), 0, ""
-        if len(meant) != 1:
-            problem = f"{len(meant)} files match" if meant else "there is no such file"
-        elif not (found := self.lines(meant[0])):
+        files, lines, begin, problem = self.meant(citation.path), list[str](), 0, ""
+        if len(files) != 1:
+            problem = f"{len(files)} files match" if files else "there is no such file"
+        elif not (content := self.lines(files[0])):
             problem = "the file is empty, too large, or not text"
         else:
-            problem = f"the file has {len(found)} lines" if citation.last > len(found) else ""
-            if citation.first <= len(found):
+            problem = f"the file has {len(content)} lines" if citation.last > len(content) else ""
+            if citation.first <= len(content):
                 begin = max(citation.first - AROUND, 1)
-                end = min(citation.last + AROUND, len(found), begin + MOST_LINES - 1)
-                lines = [line[:_LONGEST_LINE] for line in found[begin - 1 : end]]
-        path = meant[0] if len(meant) == 1 else ""
+                end = min(citation.last + AROUND, len(content), begin + MOST_LINES - 1)
+                lines = [line[:_LONGEST_LINE] for line in content[begin - 1 : end]]
+        path = files[0] if len(files) == 1 else ""
         return CitedSource(cited=f"{citation.path}:{span}", path=path, first=begin, lines=lines, problem=problem)
 
 
@@ -140,22 +140,22 @@ def write_citations(folder: Path) -> None:
 
     Citations of a repository that was never fetched on this machine are skipped.
     """
-    fetched = read_json(RunFolder(folder).repositories, Repositories)
+    repositories = read_json(RunFolder(folder).repositories, Repositories)
     tasks = read_plan(folder)["tasks"]
     trees: dict[Path, RepositoryFiles] = {}
-    found: dict[str, list[CitedSource]] = {}
+    sources: dict[str, list[CitedSource]] = {}
     for row in read_table(RunFolder(folder).validity, ValidityRow):
-        root = Path(fetched.get(tasks[row["task"]]["repository"] or "", {}).get("tree", ""))
+        root = Path(repositories.get(tasks[row["task"]]["repository"] or "", {}).get("tree", ""))
         if row["status"] != RunStatus.VALID or root == Path() or not root.is_dir():
             continue
         tree = trees.setdefault(root, RepositoryFiles(root))
         run = run_of_row(row)
         files = run_files(folder, run)
         workspace = from_json(files.record.read_text(encoding="utf-8")).workspace
-        cited = citations(files.answer.read_text(errors="replace", encoding="utf-8"), workspace)
-        if places := list(islice((place for place in cited if tree.has_kind(place.path)), MOST)):
-            found[run.stem] = [tree.look_up(place) for place in places]
-    write_json(RunFolder(folder).citations, plain(found))
+        matches = citations(files.answer.read_text(errors="replace", encoding="utf-8"), workspace)
+        if places := list(islice((place for place in matches if tree.has_kind(place.path)), MOST)):
+            sources[run.stem] = [tree.look_up(place) for place in places]
+    write_json(RunFolder(folder).citations, plain(sources))
 
 
 if __name__ == "__main__":

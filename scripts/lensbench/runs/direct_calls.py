@@ -57,11 +57,11 @@ def direct_calls(transcript: Iterable[str], hosts: Collection[Host]) -> list[str
     ]
 
 
-def _command(given: str) -> str:
+def _command(arguments: str) -> str:
     """The arguments, without parts of a shell command that only search or print text."""
     with suppress(ValueError, AttributeError):
-        given = "\n".join(value for value in json.loads(given).values() if isinstance(value, str))
-    return "\n".join(part for part in _PARTS.split(given) if not _SEARCHES.match(part))
+        arguments = "\n".join(value for value in json.loads(arguments).values() if isinstance(value, str))
+    return "\n".join(part for part in _PARTS.split(arguments) if not _SEARCHES.match(part))
 
 
 def _goes_to(call: str, address: re.Pattern[str], port: re.Pattern[str] | None) -> bool:

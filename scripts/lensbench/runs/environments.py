@@ -22,7 +22,7 @@ def make_environments(folder: Path, cache: Path) -> None:
     sandbox = find_sandbox(plan.get("sandbox"))
     if not sandbox.program:
         raise UserError(f"tests of changes {sandbox.lack}")
-    made = {}
+    environments = {}
     for name in plan["order"]:
         if plan["tasks"][name].get("kind") != CHANGE:
             continue
@@ -32,9 +32,9 @@ def make_environments(folder: Path, cache: Path) -> None:
             environment = prepare_environment(task.environment, tree, cache, sandbox, task.container)
         except UserError as error:
             raise UserError(f"task {name!r}: {error}") from None
-        made[name] = environment.written()
+        environments[name] = environment.written()
         print(f"{name}: {environment.key or 'no environment'}", flush=True)
-    write_json(RunFolder(folder).environments, made)
+    write_json(RunFolder(folder).environments, environments)
 
 
 def main() -> None:

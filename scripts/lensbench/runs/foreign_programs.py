@@ -60,20 +60,20 @@ def foreign_programs(plan: Plan, condition: str) -> ServerProgram:
     """The programs of the servers of other conditions, without those of the condition's own."""
     own = _programs(plan["conditions"][condition])
     others = [_programs(other) for name, other in plan["conditions"].items() if name != condition]
-    names, paths, modules = (frozenset[str]().union(*(each[at] for each in others)) - own[at] for at in range(3))
+    names, paths, modules = (frozenset[str]().union(*(entry[at] for entry in others)) - own[at] for at in range(3))
     return ServerProgram(names, paths, modules)
 
 
 def _programs(condition: PlannedCondition) -> ServerProgram:
-    found: tuple[set[str], set[str], set[str]] = (set(), set(), set())
+    sets: tuple[set[str], set[str], set[str]] = (set(), set(), set())
     for file, servers in mcp_servers([condition]):
         values = {**os.environ, "here": str(Path(file).resolve().parent), "python": sys.executable}
         for entry in filled(servers, values).values():
             if "command" in entry:
                 command = [entry["command"], *map(str, entry.get("args", ()))]
-                for part, more in zip(found, _program(command), strict=True):
+                for part, more in zip(sets, _program(command), strict=True):
                     part.update(more)
-    return ServerProgram(*(frozenset(part) for part in found))
+    return ServerProgram(*(frozenset(part) for part in sets))
 
 
 def _program(command: Sequence[str]) -> ServerProgram:
@@ -93,7 +93,7 @@ def _program(command: Sequence[str]) -> ServerProgram:
         paths |= {path for path in command[1:] if os.path.isabs(path)}
     modules |= {module for path in paths if os.path.dirname(path).endswith("bin") for module in _module_of_script(path)}
     paths |= {os.path.realpath(path) for path in paths if os.path.exists(path)}
-    paths |= {found[0] for path in paths if (found := _JS_PACKAGE.match(path))}
+    paths |= {match[0] for path in paths if (match := _JS_PACKAGE.match(path))}
     paths |= {path for module in modules for path in _module_paths(module, program)}
     return ServerProgram(frozenset(names), frozenset(filter(_can_be_hidden, paths)), frozenset(modules))
 
@@ -149,16 +149,16 @@ def program_calls(transcript: Iterable[str], program: ServerProgram) -> list[str
     ]
 
 
-def _is_missing(said: str) -> bool:
-    return len(said) < 400 and bool(_MISSING.search(said))
+def _is_missing(output: str) -> bool:
+    return len(output) < 400 and bool(_MISSING.search(output))
 
 
-def _command(given: str) -> str:
+def _command(arguments: str) -> str:
     """The shell command among a call's arguments; "" when there is none."""
     try:
-        value = json.loads(given)
+        value = json.loads(arguments)
     except ValueError:
-        return given
+        return arguments
     if isinstance(value, dict):
         value = next((value[key] for key in _COMMAND_KEYS if key in value), "")
     return shlex.join(map(str, value)) if isinstance(value, list) else str(value)

@@ -35,29 +35,29 @@ def planned_agent(plan: Plan) -> AgentSettings:
 def as_made(plan: Plan, records: Iterable[Record]) -> Plan:
     """The plan with the agent that all runs used, if it was the same for all: an accepted change of the agent that no
     run used yet says nothing about these runs. The config's agent is still `planned_agent`."""
-    found = {json.dumps(record.made_with["agent"], sort_keys=True) for record in records if record.source == "run"}
-    agent = json.loads(found.pop()) if len(found) == 1 else None
+    agents = {json.dumps(record.made_with["agent"], sort_keys=True) for record in records if record.source == "run"}
+    agent = json.loads(agents.pop()) if len(agents) == 1 else None
     if agent is None or agent == planned_agent(plan):
         return plan
     from lensbench.plan.config import Agent  # imported here: the config's models take longer than most stages
 
-    mapping = ",".join(f"{asked}={served}" for asked, served in Agent.model_validate(agent).mapping.items())
+    mapping = ",".join(f"{model}={answerer}" for model, answerer in Agent.model_validate(agent).mapping.items())
     return {**plan, "agent": agent, "model_mapping": mapping, "planned_agent": planned_agent(plan)}
 
 
 def mixtures(records: Sequence[Record]) -> Iterator[str]:
     """Why one verdict cannot cover these runs, one sentence each."""
-    made = [record for record in records if record.source == "run"]
-    served = Counter(", ".join(sorted(record.outcome.models)) for record in made if record.outcome.models)
-    if len(served) > 1:
-        yield f"Different models answered ({_counted(served)}); one verdict cannot cover all of them."
-    agents = [record.made_with["agent"] for record in made]
+    runs = [record for record in records if record.source == "run"]
+    models = Counter(", ".join(sorted(record.outcome.models)) for record in runs if record.outcome.models)
+    if len(models) > 1:
+        yield f"Different models answered ({_counted(models)}); one verdict cannot cover all of them."
+    agents = [record.made_with["agent"] for record in runs]
     for key in sorted({key for agent in agents for key in agent}):
         values = Counter(_shown(agent.get(key, "the default")) for agent in agents)
         if len(values) > 1:
             yield f"Runs used different settings: agent.{key} was {_counted(values)}."
-    for name in sorted({record.condition for record in made}):
-        own = [record.made_with["condition"] for record in made if record.condition == name]
+    for name in sorted({record.condition for record in runs}):
+        own = [record.made_with["condition"] for record in runs if record.condition == name]
         if len({json.dumps(settings, sort_keys=True) for settings in own}) > 1:
             yield f"Runs of {name} used different servers or commands."
 
@@ -75,35 +75,35 @@ def endings(records: Iterable[Record]) -> dict[str, dict[str, int]]:
     counts: dict[str, Counter[str]] = {}
     for record in records:
         counts.setdefault(record.condition, Counter())[record.outcome.ending or "not shown"] += 1
-    return {name: {ending: found[ending] for ending in (*ENDINGS, "not shown")} for name, found in counts.items()}
+    return {name: {ending: tally[ending] for ending in (*ENDINGS, "not shown")} for name, tally in counts.items()}
 
 
 def notices(records: Sequence[Record], plan: Plan) -> Iterator[str]:
     """What readers must know before any figure, one sentence each."""
-    made = [record for record in records if record.source == "run"]
+    runs = [record for record in records if record.source == "run"]
     for key, now in sorted((plan.get("planned_agent") or {}).items()):
         if plan["agent"].get(key) != now:
             was = _shown(plan["agent"].get(key))
             yield f"The config now has agent.{key} {_shown(now)}; all runs used {was}."
     others: Counter[str] = Counter()
-    for record in made:
+    for record in runs:
         agent = record.made_with["agent"]
-        asked = record.outcome.models_asked or tuple(filter(None, [agent.get("model", "")]))
+        models = record.outcome.models_asked or tuple(filter(None, [agent.get("model", "")]))
         if not agent.get("served"):
-            others.update(unexpected(asked, record.outcome.models or (), agent.get("models") or {}))
+            others.update(unexpected(models, record.outcome.models or (), agent.get("models") or {}))
     if others:
         yield (
             f"The answering model differs from the requested one ({_counted(others)} runs). If it is correct, set"
             " agent.served to it."
         )
-    cut = {name: found for name, found in endings(made).items() if any(found[ending] for ending in _CUT)}
+    cut = {name: tally for name, tally in endings(runs).items() if any(tally[ending] for ending in _CUT)}
     if cut:
-        shown = "; ".join(
-            f"{name}: {', '.join(f'{found[ending]} by {ending}' for ending in _CUT if found[ending])}"
-            f" of {sum(found.values())}"
-            for name, found in cut.items()
+        listing = "; ".join(
+            f"{name}: {', '.join(f'{tally[ending]} by {ending}' for ending in _CUT if tally[ending])}"
+            f" of {sum(tally.values())}"
+            for name, tally in cut.items()
         )
-        yield f"Some runs did not finish their answer ({shown})."
+        yield f"Some runs did not finish their answer ({listing})."
 
 
 _CUT = ("limit", "refusal", "unknown")

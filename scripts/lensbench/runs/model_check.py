@@ -34,20 +34,20 @@ def ask_model(job: Job, sandbox: Sandbox, redact: Redactor) -> Check:
         place = Place(sandbox, private)
         assignment = prepare(asking, place)
         try:
-            said = start_agent(assignment, place, min(LONGEST_S, job.agent["timeout_s"]), redact)
+            reply = start_agent(assignment, place, min(LONGEST_S, job.agent["timeout_s"]), redact)
         except UserError as error:
             return Check("model", "failed", str(error))
         last = (read_text(f"{private}/stderr").strip().splitlines() or [""])[-1]
     job.folder.mkdir(parents=True, exist_ok=True)  # it does not exist before the first run
-    spend(job.folder, usd=priced(said.outcome, job.plan.get("prices", {})).cost_usd)
-    reason, detail = reason_of(said, asking.expected)
+    spend(job.folder, usd=priced(reply.outcome, job.plan.get("prices", {})).cost_usd)
+    reason, detail = reason_of(reply, asking.expected)
     if not reason:
-        models = ", ".join(sorted(said.outcome.models or ())) or "not shown"
-        cost = "" if said.outcome.cost_usd is None else f", {said.outcome.cost_usd:.4f} USD"
+        models = ", ".join(sorted(reply.outcome.models or ())) or "not shown"
+        cost = "" if reply.outcome.cost_usd is None else f", {reply.outcome.cost_usd:.4f} USD"
         where = "in the sandbox" if sandbox.program else "without a sandbox"
         return Check("model", "ok", f"answered a short question {where}: {models}{cost}")
     why = "; ".join(filter(None, (reason, detail, last)))
-    if said.outcome.error_status in BUSY:
+    if reply.outcome.error_status in BUSY:
         return Check("model", "warning", f"the agent got no answer ({why}); runs will try again")
     advice = "; add the files and programs it needs to sandbox_visible, and its hosts to sandbox_hosts"
     inside = advice if sandbox.program else ""

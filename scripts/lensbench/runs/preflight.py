@@ -84,10 +84,10 @@ def preflight(config: Config, scenarios: ScenarioSet, folder: Path) -> Preflight
         asks = config.preflight.request and not is_spent(folder, plan["budget"])
         gateway = check_gateway(adapter, plan["agent"], asks)
         findings.checks += gateway
-        tried = _try_runs(config, plan, scenarios.tasks[0], adapter, folder, findings)
+        trial = _try_runs(config, plan, scenarios.tasks[0], adapter, folder, findings)
         is_unknown = not gateway and hasattr(adapter, "version") and asks
-        if tried and is_unknown and not findings.failed:
-            findings.checks.append(ask_model(*tried, redact))
+        if trial and is_unknown and not findings.failed:
+            findings.checks.append(ask_model(*trial, redact))
     findings.checks = [replace(check, detail=redact(check.detail)) for check in findings.checks]
     findings.descriptions = {name: redact(text) for name, text in sorted(findings.descriptions.items())}
     return findings
@@ -113,7 +113,7 @@ def budget(plan: Plan, agents: Sequence[AgentSettings]) -> Iterator[Check]:
         adapter, kind, model = load_adapter(agent["kind"]), agent["kind"], agent["model"]
         shows, is_foreign = getattr(adapter, "COST", ""), bool(agent["provider"] or agent["base_url"])
         names = filter(None, (agent["served"], agent["models"].get(model), model))
-        price = next((in_words(name, found) for name in names if (found := price_of(name, plan["prices"]))), "")
+        price = next((in_words(name, rate) for name in names if (rate := price_of(name, plan["prices"]))), "")
         missing = f"no price of model {model!r} is known: add it under prices (docs/limits.md), or use max_runs"
         if getattr(adapter, "HOSTS", None) == ():
             continue
@@ -177,15 +177,15 @@ def _repository(name: str, repository: Prepared) -> Check:
     No history is normal for a package; a lost one is a warning, as it weakens some tools, and so are empty folders.
     """
     detail, history = name, repository.history
-    lost = f" (history {history})" if history.startswith("dropped") else ""
-    if lost or history == "none":
-        detail += f"; it has no git history{lost}, so tools that use it (blame, co-change) see one commit"
+    loss = f" (history {history})" if history.startswith("dropped") else ""
+    if loss or history == "none":
+        detail += f"; it has no git history{loss}, so tools that use it (blame, co-change) see one commit"
     elif history != "kept":
         detail += f"; history {history}"
     if repository.empty:
         again = f"make them available and delete {repository.tree.parent}"
         detail += f"; submodules that are empty folders for the agent: {', '.join(repository.empty)}; {again}"
-    return Check("repository", "warning" if lost or repository.empty else "ok", detail)
+    return Check("repository", "warning" if loss or repository.empty else "ok", detail)
 
 
 def _brings(condition: PlannedCondition) -> bool:
@@ -211,9 +211,9 @@ def _try_run(
         return
     name, condition = job.run.condition, config.conditions[job.run.condition]
     try:
-        told = _command(job, "setup", workspace)
-        findings.checks += told
-        if not any(check.outcome == "failed" for check in told):
+        results = _command(job, "setup", workspace)
+        findings.checks += results
+        if not any(check.outcome == "failed" for check in results):
             checks, tools, size, cures = check_servers(
                 name, condition, assignment, invocation.env, place, config.preflight.tools
             )
@@ -230,21 +230,21 @@ def _try_run(
 def _workspace(job: Job, workspace: Path, cures: list[Cure]) -> Iterator[Check]:
     """Whether setup and servers left the files of the repository as they were; new folders may be an index."""
     tree, name = Path(job.repository["tree"]), f"{job.run.condition}: workspace"
-    written = job.condition.get("writes", ())
-    for path in written:
+    writes = job.condition.get("writes", ())
+    for path in writes:
         if os.path.lexists(tree / path):
             detail = (
                 f"writes: {path} is in the repository, where all conditions see it; remove it there, or git-ignore it"
             )
             yield Check(name, "failed", detail)
             return
-    remove_written(written, workspace, tree)
-    if changed := changed_paths(str(tree), str(workspace)):
-        new = sorted({path.partition("/")[0] for path in changed})
+    remove_written(writes, workspace, tree)
+    if changes := changed_paths(str(tree), str(workspace)):
+        new = sorted({path.partition("/")[0] for path in changes})
         if not any(os.path.lexists(tree / top) for top in new):
             cures.append(Cure({f"conditions.{job.run.condition}.writes": new}))
         where = f"if that is an index, add it to conditions.{job.run.condition}.writes"
-        detail = f"setup or the servers changed {some_of(changed, MOST_NAMED)}; every run would be invalid; {where}"
+        detail = f"setup or the servers changed {some_of(changes, MOST_NAMED)}; every run would be invalid; {where}"
         yield Check(name, "failed", detail)
 
 
@@ -267,16 +267,16 @@ def _agent(
     findings: PreflightFindings,
 ) -> Iterator[Check]:
     """Checks that the program exists, starts in the sandbox too, and has the version that the config pins."""
-    program, pinned = invocation.argv[0], settings["version"]
+    program, pin = invocation.argv[0], settings["version"]
     # Relative paths start in the workspace, as for the run.
-    sought = os.path.join(workspace, program) if os.sep in program else program
-    if not shutil.which(sought, path=invocation.env.get("PATH")):
+    file = os.path.join(workspace, program) if os.sep in program else program
+    if not shutil.which(file, path=invocation.env.get("PATH")):
         yield Check("agent", "failed", f"there is no program {program}; install it, or set agent.command")
         return
     ask = getattr(adapter, "version", None)
     if ask is None:
-        unchecked = f"{program}; agent.version is {pinned}, but kind {settings['kind']!r} reports no version"
-        yield Check("agent", "warning", unchecked) if pinned else Check("agent", "ok", program)
+        note = f"{program}; agent.version is {pin}, but kind {settings['kind']!r} reports no version"
+        yield Check("agent", "warning", note) if pin else Check("agent", "ok", program)
         return
     version = findings.agent_version = ask(settings)
     if version is None:
@@ -288,10 +288,10 @@ def _agent(
     elif why := _why_not_inside([*(settings["command"] or getattr(ask, "args", (program,))[:1])], invocation, place):
         advice = "name the program itself in agent.command, not a version manager's launcher, or add to sandbox_visible"
         yield Check("agent", "failed", f"{program} starts here, but not in the sandbox ({why}); {advice}")
-    elif pinned and version != pinned:
-        detail = f"{program} is version {version}, agent.version is {pinned}; install that version, or change the pin"
+    elif pin and version != pin:
+        detail = f"{program} is version {version}, agent.version is {pin}; install that version, or change the pin"
         yield Check("agent", "failed", detail)
-    elif pinned:
+    elif pin:
         yield Check("agent", "ok", f"{program} {version}, as pinned")
     else:
         detail = f"{program} {version} is not pinned: other versions may behave differently; set agent.version"
@@ -304,29 +304,29 @@ def _why_not_inside(program: Sequence[str], invocation: Invocation, place: Place
         return ""
     try:
         argv = place.wrap([*program, "--version"], invocation.env, "")
-        done = subprocess.run(
+        process = subprocess.run(
             argv, env=invocation.env, stdin=subprocess.DEVNULL, capture_output=True, encoding="utf-8", errors="replace",
             timeout=60,
         )  # fmt: skip
     except (OSError, subprocess.TimeoutExpired) as error:
         return str(error)
-    said = [f"exit code {done.returncode}", *done.stdout.splitlines(), *done.stderr.splitlines()]
-    return next(line for line in reversed(said) if line.strip()) if done.returncode else ""
+    lines = [f"exit code {process.returncode}", *process.stdout.splitlines(), *process.stderr.splitlines()]
+    return next(line for line in reversed(lines) if line.strip()) if process.returncode else ""
 
 
 def _keep_tools(config: Config, folder: Path, findings: PreflightFindings) -> None:
     """Adds a check for each condition whose tools changed since its runs were made; those of the runs stay known."""
-    kept: dict[str, Any] = read_kept(folder, "tools")
-    for name in kept.keys() & findings.tools.keys():
-        old, new = kept[name], findings.tools[name]
+    former: dict[str, Any] = read_kept(folder, "tools")
+    for name in former.keys() & findings.tools.keys():
+        old, new = former[name], findings.tools[name]
         if old == new or not any(RunFolder(folder).runs.glob(f"**/*-{name}.md")):
             continue
-        changed = ", ".join(sorted(tool for tool in old.keys() | new.keys() if old.get(tool) != new.get(tool)))
-        detail = f"changed since runs were made: {changed}; take a new run_id, or the server that they had"
+        changes = ", ".join(sorted(tool for tool in old.keys() | new.keys() if old.get(tool) != new.get(tool)))
+        detail = f"changed since runs were made: {changes}; take a new run_id, or the server that they had"
         findings.checks.append(Check(f"{name}: tools", "warning" if config.accept_changes else "failed", detail))
         if not config.accept_changes:
             findings.tools[name] = old
-    findings.tools = {**{name: tools for name, tools in kept.items() if name in config.conditions}, **findings.tools}
+    findings.tools = {**{name: tools for name, tools in former.items() if name in config.conditions}, **findings.tools}
 
 
 def insist(config: Config, scenarios: ScenarioSet, folder: Path) -> None:

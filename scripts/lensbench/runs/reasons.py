@@ -186,15 +186,15 @@ def tools_of(servers: Sequence[str], tools: Sequence[str]) -> list[str]:
     return [tool for tool in tools if any(tool.startswith(f"mcp__{server}__") for server in servers)]
 
 
-def find_reason(attempt: Attempt, outcome: Outcome, answer: str, expected: Expectation) -> tuple[str, str]:
+def find_reason(attempt: Attempt, outcome: Outcome, answer: str, expectation: Expectation) -> tuple[str, str]:
     """The first reason why this attempt is invalid, and its detail; two empty strings when it is valid.
 
     Values that an agent does not report (None) are not a reason.
     """
     if attempt.timed_out:
         return DiscardReason.TIMED_OUT, f"after {attempt.duration_s:.0f} s"
-    if not stops(outcome) and (failed := _server_reason(outcome, expected)):
-        return failed
+    if not stops(outcome) and (failure := _server_reason(outcome, expectation)):
+        return failure
     if outcome.error:
         return DiscardReason.RATE_LIMITED if outcome.error_status == 429 else DiscardReason.API_ERROR, outcome.error
     good = (0, None, 1 if outcome.ending == "compaction" else 0)  # None: it stayed after its end; 1: see opencode
@@ -204,70 +204,68 @@ def find_reason(attempt: Attempt, outcome: Outcome, answer: str, expected: Expec
         return DiscardReason.CRASHED, "the output is incomplete"
     if outcome.ending == "unknown":
         return DiscardReason.CUT_OFF, f"stop reason {outcome.stop_reason or 'not shown'}"
-    return _tools_reason(outcome, expected) or _content_reason(outcome, answer, expected) or ("", "")
+    return _tools_reason(outcome, expectation) or _content_reason(outcome, answer, expectation) or ("", "")
 
 
-def reason_of(said: Said, expected: Expectation) -> tuple[str, str]:
+def reason_of(reply: Said, expectation: Expectation) -> tuple[str, str]:
     """The same for a single start of an agent outside of a run."""
-    ended = said.ended
-    attempt = Attempt(1, said.started_at, ended.duration_s, 0.0, ended.exit_code, ended.timed_out)
-    return find_reason(attempt, said.outcome, said.answer, expected)
+    end = reply.ended
+    attempt = Attempt(1, reply.started_at, end.duration_s, 0.0, end.exit_code, end.timed_out)
+    return find_reason(attempt, reply.outcome, reply.answer, expectation)
 
 
-def _server_reason(outcome: Outcome, expected: Expectation) -> tuple[str, str] | None:
+def _server_reason(outcome: Outcome, expectation: Expectation) -> tuple[str, str] | None:
     """A failed server is checked first, because some agents end with an error because of it."""
     if outcome.servers is None:
         return None
-    for server in expected.servers:
+    for server in expectation.servers:
         status = outcome.servers.get(server, "absent")
         if status != "connected":
             return DiscardReason.MCP_FAILED, f"{server}: {status}"
     return None
 
 
-def _tools_reason(outcome: Outcome, expected: Expectation) -> tuple[str, str] | None:
-    called = [
-        call.name for call in outcome.calls or () if call.count > call.errors
-    ]  # a made-up tool name calls nothing
-    foreign = tools_of(expected.denied_servers, [*(outcome.tools_offered or ()), *called])
+def _tools_reason(outcome: Outcome, expectation: Expectation) -> tuple[str, str] | None:
+    names = [call.name for call in outcome.calls or () if call.count > call.errors]  # a made-up tool name calls nothing
+    foreign = tools_of(expectation.denied_servers, [*(outcome.tools_offered or ()), *names])
     if foreign:
         return DiscardReason.CONTAMINATED, ", ".join(sorted(set(foreign)))
     if outcome.tools_offered is not None:
-        for server in expected.servers:
-            listed, offered = (tools_of([server], [*tools]) for tools in (expected.tools, outcome.tools_offered))
-            if not offered:
+        for server in expectation.servers:
+            listing, offer = (tools_of([server], [*tools]) for tools in (expectation.tools, outcome.tools_offered))
+            if not offer:
                 return DiscardReason.MCP_NOT_OFFERED, f"no tool of {server}"
-            if differences := _differences(listed, offered):
+            if differences := _differences(listing, offer):
                 return DiscardReason.MCP_NOT_OFFERED, f"unlike in the preflight: {differences}"
-            if outcome.tools_deferred is not None and not expected.is_stock:
-                deferred = bool(tools_of([server], outcome.tools_deferred))
-                if deferred != expected.tool_search:
-                    how = "deferred" if deferred else "not deferred"
+            if outcome.tools_deferred is not None and not expectation.is_stock:
+                is_deferred = bool(tools_of([server], outcome.tools_deferred))
+                if is_deferred != expectation.tool_search:
+                    how = "deferred" if is_deferred else "not deferred"
                     return DiscardReason.MCP_NOT_OFFERED, f"the tools of {server} were {how}"
-    denied = tools_of(expected.servers, outcome.denied_calls or ())
-    if denied:
-        return DiscardReason.CALL_DENIED, ", ".join(denied)
-    return (DiscardReason.SUBAGENTS, str(outcome.subagents)) if outcome.subagents and not expected.is_stock else None
+    denials = tools_of(expectation.servers, outcome.denied_calls or ())
+    if denials:
+        return DiscardReason.CALL_DENIED, ", ".join(denials)
+    return (DiscardReason.SUBAGENTS, str(outcome.subagents)) if outcome.subagents and not expectation.is_stock else None
 
 
-def _differences(listed: Sequence[str], offered: Sequence[str]) -> str:
+def _differences(listing: Sequence[str], offer: Sequence[str]) -> str:
     """How the tools that a run offered differ from those that the preflight listed, if it listed any.
 
     Agents write `_` for characters of a name that the model's service does not take.
     """
-    before, now = ({re.sub(r"[^\w-]", "_", tool, flags=re.ASCII) for tool in tools} for tools in (listed, offered))
+    before, now = ({re.sub(r"[^\w-]", "_", tool, flags=re.ASCII) for tool in tools} for tools in (listing, offer))
     differences = [*(f"no {tool}" for tool in sorted(before - now)), *(f"also {tool}" for tool in sorted(now - before))]
-    return ", ".join(differences) if listed else ""
+    return ", ".join(differences) if listing else ""
 
 
-def _content_reason(outcome: Outcome, answer: str, expected: Expectation) -> tuple[str, str] | None:
-    served, version = expected.served, outcome.agent_version
+def _content_reason(outcome: Outcome, answer: str, expectation: Expectation) -> tuple[str, str] | None:
+    pattern, version = expectation.served, outcome.agent_version
     if outcome.models is not None and len(set(outcome.models)) > 1:
         return DiscardReason.MODEL_CHANGED, " and ".join(sorted(set(outcome.models)))
-    if served and (others := [model for model in outcome.models or () if not fnmatchcase(model, served)]):
-        return DiscardReason.MODEL_CHANGED, f"{', '.join(others)} answered; agent.served is {served}"
-    if expected.version and version and version != expected.version:
-        return DiscardReason.SETTINGS_CHANGED, f"version {version} of the agent; agent.version is {expected.version}"
+    if pattern and (others := [model for model in outcome.models or () if not fnmatchcase(model, pattern)]):
+        return DiscardReason.MODEL_CHANGED, f"{', '.join(others)} answered; agent.served is {pattern}"
+    if expectation.version and version and version != expectation.version:
+        return DiscardReason.SETTINGS_CHANGED, f"version {version} of the agent; agent.version is {expectation.version}"
     return None if outcome.gave_up else answer_reason(answer)
 
 

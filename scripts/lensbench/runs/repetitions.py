@@ -30,23 +30,23 @@ class Starts(NamedTuple):
 
 def starts_of(folder: Path, runs: Collection[RunId]) -> Starts:
     """The starts of the agent for these runs."""
-    found = {run: entries(folder, run) for run in runs}
-    discards = {run: [each.read_discard() for each in made if DISCARD in each.files] for run, made in found.items()}
-    reasons = {run: {each.reason for each in own} - {DiscardReason.BY_HAND} for run, own in discards.items()}
-    crashed = frozenset(run for run, own in reasons.items() if own - INTERRUPTIONS)
-    repeated = frozenset(run for run, own in reasons.items() if own)
-    ended = sum(each.ends_round for own in discards.values() for each in own)
-    return Starts(sum(map(len, found.values())), ended, len(repeated), crashed, repeated - crashed)
+    attempts = {run: entries(folder, run) for run in runs}
+    discards = {run: [entry.read_discard() for entry in own if DISCARD in entry.files] for run, own in attempts.items()}
+    reasons = {run: {discard.reason for discard in own} - {DiscardReason.BY_HAND} for run, own in discards.items()}
+    crashes = frozenset(run for run, own in reasons.items() if own - INTERRUPTIONS)
+    repetitions = frozenset(run for run, own in reasons.items() if own)
+    ends = sum(discard.ends_round for own in discards.values() for discard in own)
+    return Starts(sum(map(len, attempts.values())), ends, len(repetitions), crashes, repetitions - crashes)
 
 
 def uncounted(folder: Path, runs: Collection[RunId]) -> dict[RunId, list[Record | None]]:
     """The attempts of these runs that do not count, but for a person's discards; None for one without a record."""
-    found: dict[RunId, list[Record | None]] = {}
+    records: dict[RunId, list[Record | None]] = {}
     for run in runs:
         for entry in entries(folder, run):
             if DISCARD in entry.files and entry.read_discard().reason != DiscardReason.BY_HAND:
                 record = None
                 with suppress(UserError):
                     record = entry.read_record(run)
-                found.setdefault(run, []).append(record)
-    return found
+                records.setdefault(run, []).append(record)
+    return records

@@ -83,15 +83,15 @@ def _process_lines(lines: list[str], mark: str) -> Iterator[tuple[int, int]]:
     """The number of each line that describes the work, and how many of its characters do."""
     for section in sections(lines, mark):
         fields = fields_of(section.lines)
-        named = fields.pop("findings", None)
-        if not fields or not (section.certain or named or len(fields) > 1):
+        findings_field = fields.pop("findings", None)
+        if not fields or not (section.certain or findings_field or len(fields) > 1):
             continue
-        spoken = [line for found in fields.values() for line in lines_of(found)]
-        told = {number: len(lines[number]) for line in spoken for number in range(line.first, line.last + 1)}
-        if named and named.line.first == named.line.last:
-            number, text = named.line.last, named.line.text
-            told.setdefault(number, len(lines[number]) - len(text) + named.begins)
-        yield from sorted({section.number: len(lines[section.number]), **told}.items())
+        spoken = [line for field in fields.values() for line in lines_of(field)]
+        counts = {number: len(lines[number]) for line in spoken for number in range(line.first, line.last + 1)}
+        if findings_field and findings_field.line.first == findings_field.line.last:
+            number, text = findings_field.line.last, findings_field.line.text
+            counts.setdefault(number, len(lines[number]) - len(text) + findings_field.begins)
+        yield from sorted({section.number: len(lines[section.number]), **counts}.items())
 
 
 def read_reports(folder: Path) -> None:

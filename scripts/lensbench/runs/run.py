@@ -51,7 +51,7 @@ def make_run(job: Job) -> str:
     if is_done(job):
         show(job.folder, job.run)
         return KEPT
-    arrived = now()
+    arrived_at = now()
     redact = Redactor(secret_names(job.agent), os.environ, mcp_secrets(job.plan))
     sandbox = find_sandbox(job.plan.get("sandbox"))
     if sandbox.reason:
@@ -60,28 +60,28 @@ def make_run(job: Job) -> str:
     gate = str(RunFolder(job.folder).gate)
     settings = job.settings
 
-    def record_of(tried: Tried) -> Record:
+    def record_of(state: Tried) -> Record:
         return Record(
-            task=job.run.task, condition=job.run.condition, trial=job.run.trial, source="run", attempt=tried.attempt,
-            outcome=replace(tried.outcome, answer="", error=redact(tried.outcome.error)),
-            answer_sha256=sha256(tried.answer.encode()), answer_bytes=len(tried.answer.encode()),
+            task=job.run.task, condition=job.run.condition, trial=job.run.trial, source="run", attempt=state.attempt,
+            outcome=replace(state.outcome, answer="", error=redact(state.outcome.error)),
+            answer_sha256=sha256(state.answer.encode()), answer_bytes=len(state.answer.encode()),
             prompt_sha256=sha256(job.prompt.encode()), settings_sha256=job.plan["settings_sha256"],
-            agent_sha256=job.plan.get("agent_sha256", ""), patch_sha256=sha256(tried.patch) if job.is_change else "",
-            workspace=tried.workspace, tree_before=tried.tree_before, tree_after=tried.tree_after,
-            revision=job.repository["revision"], server_calls=tried.server_calls,
-            arrived_at=arrived, opened_at=opened, lensbench=__version__, sandbox=sandbox.name,
-            network=tried.network, direct_calls=tried.direct_calls, made_with=settings,
+            agent_sha256=job.plan.get("agent_sha256", ""), patch_sha256=sha256(state.patch) if job.is_change else "",
+            workspace=state.workspace, tree_before=state.tree_before, tree_after=state.tree_after,
+            revision=job.repository["revision"], server_calls=state.server_calls,
+            arrived_at=arrived_at, opened_at=opened_at, lensbench=__version__, sandbox=sandbox.name,
+            network=state.network, direct_calls=state.direct_calls, made_with=settings,
         )  # fmt: skip
 
-    def keep(entry: Entry, tried: Tried, is_checked: bool = True) -> None:
-        _store(job, entry, tried, record_of(tried) if is_checked else None)
+    def keep(entry: Entry, state: Tried, is_checked: bool = True) -> None:
+        _store(job, entry, state, record_of(state) if is_checked else None)
 
     with at_the_gate(gate, gate_name(job.run), job.partners, job.gate_s, job.grace_s, lambda: not is_done(job)):
         _end_cut_short(job)
         if is_done(job):  # a job of an earlier start may have finished it on another machine
             show(job.folder, job.run)
             return KEPT
-        opened = now()
+        opened_at = now()
         number = 1
         while True:
             waited_s = back_off(number - 1) if number > 1 else 0.0
@@ -89,24 +89,24 @@ def make_run(job: Job) -> str:
             check_not_stopped(job.folder)
             check_budget(job.folder, job.plan.get("budget", {}))
             spend(job.folder, runs=1)
-            asked = time.time()
+            asked_at = time.time()
             entry = new_entry(job.folder, job.run)
             with private_folder() as private:
                 place = Place(sandbox, private, job.environment)
-                tried = make_attempt(job, place, number, waited_s, redact, partial(keep, entry))
-            keep(entry, tried)
-            is_used_up = tried.outcome.resets_at is not None
+                state = make_attempt(job, place, number, waited_s, redact, partial(keep, entry))
+            keep(entry, state)
+            is_used_up = state.outcome.resets_at is not None
             spend(job.folder, runs=-1 if is_used_up else 0)
             try:
-                tell(service, tried.attempt.reason, asked, tried.outcome.resets_at)
+                tell(service, state.attempt.reason, asked_at, state.outcome.resets_at)
             except UserError as error:
                 raise StopEverything(str(error)) from None
             if is_used_up:
                 continue
-            again = Discard(tried.attempt.reason, tried.attempt.detail, "runner")
+            again = Discard(state.attempt.reason, state.attempt.detail, "runner")
             why = equal_crashes(job.folder, job.run.condition, again)
-            if stops(tried.outcome):
-                why = f"the agent was refused ({tried.outcome.error})"
+            if stops(state.outcome):
+                why = f"the agent was refused ({state.outcome.error})"
             if why:
                 entry.discard(again)
                 raise StopEverything(f"{why}; fix that, then start again")
@@ -115,7 +115,7 @@ def make_run(job: Job) -> str:
             entry.discard(again)
             number += 1
         show(job.folder, job.run)
-    last = tried.attempt
+    last = state.attempt
     return f"{last.reason or 'answered'} after {last.duration_s:.1f} s, attempt {last.number}"
 
 
@@ -131,19 +131,19 @@ def _end_cut_short(job: Job) -> None:
         attempts[-1].discard(Discard(CUT_SHORT, "it was killed before the run was checked", "runner"))
 
 
-def _store(job: Job, entry: Entry, tried: Tried, record: Record | None) -> None:
+def _store(job: Job, entry: Entry, state: Tried, record: Record | None) -> None:
     """Stores what is new of an attempt: the answer; the record; what the teardown adds to it."""
     with held_signals():  # an answer without its record would be paid for again
         if not entry.answer.exists():
-            write_atomic(entry.transcript, gzip.compress(tried.transcript.encode(), 6, mtime=0))
-            if tried.outcome.resets_at is not None:
+            write_atomic(entry.transcript, gzip.compress(state.transcript.encode(), 6, mtime=0))
+            if state.outcome.resets_at is not None:
                 return  # the plan's window was used up: this is no attempt
-            write_atomic(entry.answer, tried.answer)
+            write_atomic(entry.answer, state.answer)
         if not record:
             return
         if not entry.record.exists():
             if record.patch_sha256:
-                write_atomic(entry.patch, tried.patch)
+                write_atomic(entry.patch, state.patch)
             note_made(job.folder, job.wave, entry)
         write_atomic(entry.record, to_json(record))
 

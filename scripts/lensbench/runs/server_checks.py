@@ -47,15 +47,15 @@ def check_servers(
 
     Servers are started as the agent would: with its `environment`, and in its sandbox (`place`).
     """
-    named = json.loads(Path(place.outside(run.mcp_file)).read_text(encoding="utf-8"))["mcpServers"]
-    entries = {name: placed(read_entry(entry), run, environment, place) for name, entry in named.items()}
+    config = json.loads(Path(place.outside(run.mcp_file)).read_text(encoding="utf-8"))["mcpServers"]
+    entries = {name: placed(read_entry(entry), run, environment, place) for name, entry in config.items()}
     workspace = Workspace(place.outside(run.workspace))
     file = f"conditions.{condition}.mcp, {settings.mcp}"
     with Servers(entries, workspace.root, run.settings["mcp_start_s"], environment) as servers:
         statuses, tools = servers.statuses, servers.tools
-        shown = [json.dumps([tool.full_name, tool.description, tool.schema]) for tool in tools]
-        added = len("".join([*shown, *servers.instructions.values()]).encode()) // BYTES_A_TOKEN
-        checked = {
+        texts = [json.dumps([tool.full_name, tool.description, tool.schema]) for tool in tools]
+        size = len("".join([*texts, *servers.instructions.values()]).encode()) // BYTES_A_TOKEN
+        results = {
             status.name: _check_server(condition, file, status, servers, run, workspace)
             for status in statuses if status.connected
         }  # fmt: skip
@@ -63,19 +63,19 @@ def check_servers(
     cures = []
     for status in statuses:  # the others are tried again when no process of these is left
         if not status.connected:
-            entry = read_entry(named[status.name])
-            told: str | Cure = ""
+            entry = read_entry(config[status.name])
+            note: str | Cure = ""
             if isinstance(entry, ServerEntry) and entry.command:
-                told = advice(status.name, entry, status, settings.mcp or "", run, environment, place)
-            if isinstance(told, Cure):
-                cures.append(told)
-                told = f"it starts with {told}"
-            checked[status.name] = _not_started(condition, file, status, run, told)
-    checks = [checked[status.name] for status in statuses]
+                note = advice(status.name, entry, status, settings.mcp or "", run, environment, place)
+            if isinstance(note, Cure):
+                cures.append(note)
+                note = f"it starts with {note}"
+            results[status.name] = _not_started(condition, file, status, run, note)
+    checks = [results[status.name] for status in statuses]
     if settings.tools and all(status.connected for status in statuses):
         checks += _compared(condition, settings.tools, tools)
-    told = f"with the instructions about {added:,} tokens of every request (estimated: 4 bytes a token)"
-    return [*checks, *rows, Check(f"{condition}: tool list", "ok", told)], tools, added, cures
+    note = f"with the instructions about {size:,} tokens of every request (estimated: 4 bytes a token)"
+    return [*checks, *rows, Check(f"{condition}: tool list", "ok", note)], tools, size, cures
 
 
 def hashes(tools: Sequence[OfferedTool], run: Assignment) -> dict[str, str]:
@@ -89,44 +89,44 @@ def unreachable(
     place: Place,
     asks: bool,
     names: Sequence[str] | None = None,
-    listed: Mapping[str, str] = MappingProxyType({}),
+    listing: Mapping[str, str] = MappingProxyType({}),
 ) -> str:
     """Why a server of `names` (else those with a URL, which agents do not always report) does not respond now; "" when
     all respond. One with a command is started again in the same workspace.
 
-    With `asks`, also calls one tool about the workspace, as the preflight does: the server must know it. With `listed`,
+    With `asks`, also calls one tool about the workspace, as the preflight does: the server must know it. With `listing`,
     the tools and hashes ("" for any) of the preflight, also which of them it lacks or changed: what it adds is what it
     does. One with a command is asked nothing else.
     """
-    named = {
+    subset = {
         name: entry for name, entry in run.mcp_servers.items() if ("url" in entry if names is None else name in names)
     }
-    if not named:
+    if not subset:
         return ""
     environment = load_adapter(run.settings["kind"]).command(run).env
     workspace = Workspace(place.outside(run.workspace))
-    entries = {name: placed(read_entry(entry), run, environment, place) for name, entry in named.items()}
+    entries = {name: placed(read_entry(entry), run, environment, place) for name, entry in subset.items()}
     with Servers(entries, workspace.root, run.settings["mcp_start_s"], environment) as servers:
         for status in servers.statuses:
-            if listed and status.connected:
+            if listing and status.connected:
                 own = hashes([tool for tool in servers.tools if tool.server == status.name], run)
-                before = {name: listed[name] for name in tools_of([status.name], [*listed])}
-                if changed := [name for name in before if name not in own or before[name] not in ("", own[name])]:
-                    return f"{status.name}: tools unlike in the preflight: {', '.join(changed)}"
-            if listed and "command" in named[status.name]:
+                before = {name: listing[name] for name in tools_of([status.name], [*listing])}
+                if changes := [name for name in before if name not in own or before[name] not in ("", own[name])]:
+                    return f"{status.name}: tools unlike in the preflight: {', '.join(changes)}"
+            if listing and "command" in subset[status.name]:
                 continue
             if not status.connected:
                 return f"{status.name}: {status.detail}"
             if not asks:
                 continue
-            check = _check_server("", named[status.name].get("url", run.mcp_file), status, servers, run, workspace)
+            check = _check_server("", subset[status.name].get("url", run.mcp_file), status, servers, run, workspace)
             if check.outcome == "failed":
                 return f"{status.name}: {check.detail}"
     return ""
 
 
-def _not_started(condition: str, file: str, status: ServerStatus, run: Assignment, told: str) -> Check:
-    parts = [f"did not start: {status.detail}", status.fault, told, f"check {file}"]
+def _not_started(condition: str, file: str, status: ServerStatus, run: Assignment, note: str) -> Check:
+    parts = [f"did not start: {status.detail}", status.fault, note, f"check {file}"]
     limit = f"agent.mcp_start_s is {run.settings['mcp_start_s']:g}"
     return Check(f"{condition}: {status.name}", "failed", f"{'; '.join(filter(None, parts))} ({limit})")
 
@@ -136,7 +136,7 @@ def _check_server(
 ) -> Check:
     name = f"{condition}: {status.name}"
     own = [tool for tool in servers.tools if tool.server == status.name]
-    listed = ", ".join(tool.name for tool in own)
+    listing = ", ".join(tool.name for tool in own)
     if not own:
         return Check(name, "failed", f"started, but lists no tools; check {file}")
     callable_tools = {role(tool): tool for tool in reversed(own)}
@@ -145,14 +145,14 @@ def _check_server(
         return Check(
             name,
             "warning",
-            f"{listed}; none was called as a check: none is known to only read and to need just a text or path",
+            f"{listing}; none was called as a check: none is known to only read and to need just a text or path",
         )
-    outcome, said = _call(tool, _guesses(tool, run, workspace), servers, run, workspace)
+    outcome, message = _call(tool, _guesses(tool, run, workspace), servers, run, workspace)
     if outcome == "failed":
-        return Check(name, outcome, f"{said}; check {file}")
-    if fault := next((each.fault for each in servers.statuses if each.name == status.name), ""):
-        outcome, said = "warning", f"{said}; {fault}"
-    return Check(name, outcome, f"{listed}; {said}")
+        return Check(name, outcome, f"{message}; check {file}")
+    if fault := next((other.fault for other in servers.statuses if other.name == status.name), ""):
+        outcome, message = "warning", f"{message}; {fault}"
+    return Check(name, outcome, f"{listing}; {message}")
 
 
 def _check_tool(condition: str, tool: OfferedTool, servers: Servers, run: Assignment, workspace: Workspace) -> Check:
@@ -161,12 +161,12 @@ def _check_tool(condition: str, tool: OfferedTool, servers: Servers, run: Assign
     if role(tool):
         guesses = _guesses(tool, run, workspace)
     elif not why:
-        given = example(tool, run.workspace, *_definition(workspace))
-        guesses, why = ([], f"nothing is known for its argument {given!r}") if isinstance(given, str) else ([given], "")
+        guess = example(tool, run.workspace, *_definition(workspace))
+        guesses, why = ([], f"nothing is known for its argument {guess!r}") if isinstance(guess, str) else ([guess], "")
     if why:
         return Check(name, "skipped", f"not called: {why}")
-    outcome, said = _call(tool, guesses, servers, run, workspace)
-    return Check(name, "warning" if outcome == "failed" else outcome, said)
+    outcome, message = _call(tool, guesses, servers, run, workspace)
+    return Check(name, "warning" if outcome == "failed" else outcome, message)
 
 
 def _files(workspace: Workspace) -> Sequence[str]:
@@ -176,14 +176,14 @@ def _files(workspace: Workspace) -> Sequence[str]:
 def _definition(workspace: Workspace) -> tuple[str, str]:
     """A file of code and a name that it defines; without one any file and its name."""
     files = _files(workspace)
-    found = ((file, match[1]) for file in files if (match := _DEFINITION.search(workspace.text(file))))
-    return next(found, (files[0], Path(files[0]).stem))
+    pairs = ((file, match[1]) for file in files if (match := _DEFINITION.search(workspace.text(file))))
+    return next(pairs, (files[0], Path(files[0]).stem))
 
 
 def _guesses(tool: OfferedTool, run: Assignment, workspace: Workspace) -> list[Arguments]:
     """Arguments to try for a tool whose role is known, the best first, with the workspace named as for the agent."""
-    searched = [*queries(tool, read_question(run.prompt))[:1], *(Path(file).stem for file in _files(workspace)[:2])]
-    values = searched if role(tool) == "search" else (_definition(workspace)[0], ".")
+    terms = [*queries(tool, read_question(run.prompt))[:1], *(Path(file).stem for file in _files(workspace)[:2])]
+    values = terms if role(tool) == "search" else (_definition(workspace)[0], ".")
     return [arguments(tool, value, run.workspace) for value in values]
 
 
@@ -194,38 +194,38 @@ def _call(
 
     It is called again while it gives nothing, since some servers call that an error.
     """
-    answered: tuple[Outcome, str] | None = None
-    failed = ""
-    for given in guesses:
-        shown = (f"{name}={'<workspace>' if text == run.workspace else repr(text)}" for name, text in given.items())
-        asked = f"{tool.name}({', '.join(shown)})"
-        result = servers.call(tool, given)
-        said = " ".join(result.text.split())[:200] or "nothing"
+    answer: tuple[Outcome, str] | None = None
+    fault = ""
+    for guess in guesses:
+        parts = (f"{name}={'<workspace>' if text == run.workspace else repr(text)}" for name, text in guess.items())
+        call = f"{tool.name}({', '.join(parts)})"
+        result = servers.call(tool, guess)
+        reply = " ".join(result.text.split())[:200] or "nothing"
         if result.is_error:
-            failed = failed or f"{asked} failed: {said}"
+            fault = fault or f"{call} failed: {reply}"
             continue
         if run.errors.found(tool.full_name, result.text):
             remedy = "it must register each workspace: add a setup command to the condition"
-            return "failed", f"{asked}: does not know the workspace: {said}; {remedy}"
-        gave = f"{asked} answered with {len(result.text):,} characters"
+            return "failed", f"{call}: does not know the workspace: {reply}; {remedy}"
+        gave = f"{call} answered with {len(result.text):,} characters"
         gave += " in structuredContent only" if result.is_structured else ""
         if len(result.text) > LONG_RESULT:
             return "warning", f"{gave}, too long for most agents' models"
         if suggestions(result.text.replace(f"{run.workspace}/", ""), workspace):
-            return "ok", f"{gave}; nothing found is an error there: {failed}" if failed and role(
+            return "ok", f"{gave}; nothing found is an error there: {fault}" if fault and role(
                 tool
             ) == "search" else gave
         if role(tool) in ("search", "overview"):
-            answered = "warning", f"{gave}, but named no file of the workspace: {said}"
+            answer = "warning", f"{gave}, but named no file of the workspace: {reply}"
         else:
-            answered = "ok" if result.text.strip() else "warning", f"{gave}: {said}"
-    return answered or ("failed", failed)
+            answer = "ok" if result.text.strip() else "warning", f"{gave}: {reply}"
+    return answer or ("failed", fault)
 
 
-def _compared(condition: str, wanted: Sequence[str], tools: Sequence[OfferedTool]) -> Iterator[Check]:
+def _compared(condition: str, names: Sequence[str], tools: Sequence[OfferedTool]) -> Iterator[Check]:
     """Compares the tools in the config (with or without `mcp__<server>__`) with the listed ones."""
     full = {tool.full_name: tool.name for tool in tools}
-    expected, listed = sorted({full.get(name, name) for name in wanted}), sorted({tool.name for tool in tools})
-    if expected != listed:
-        detail = f"conditions.{condition}.tools has {', '.join(expected)}; listed are {', '.join(listed)}: fix either"
+    config, listing = sorted({full.get(name, name) for name in names}), sorted({tool.name for tool in tools})
+    if config != listing:
+        detail = f"conditions.{condition}.tools has {', '.join(config)}; listed are {', '.join(listing)}: fix either"
         yield Check(f"{condition}: tools", "failed", detail)

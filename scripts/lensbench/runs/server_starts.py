@@ -81,10 +81,10 @@ def advice(
             status = _in_run(name, trial, run, env, place)
             if status.connected:
                 return trial.cure(limit, mcp, name)
-        cured = next((new for new in _cures(trial, status, limit, env) if new != trial), None)
-        if cured is None:
+        next_trial = next((new for new in _cures(trial, status, limit, env) if new != trial), None)
+        if next_trial is None:
             break
-        trial = cured
+        trial = next_trial
     missing = "; name the hosts that it calls in sandbox_hosts" if _NO_HOST.search(status.said) else _remedy(entry)
     where = "in the sandbox" if place.sandbox.program else "as in a run"
     return f"it starts by hand in {took:.0f} s, but not {where}: {status.detail}{missing} (docs/servers.md)"
@@ -130,11 +130,11 @@ def _written_out(trial: Trial, workspace: str) -> Trial:
         is_path = os.sep in part or os.path.splitext(part)[1]
         is_ours = is_path and os.path.exists(part) and not os.path.exists(os.path.join(workspace, part))
         command.append(os.path.abspath(part) if is_ours else part)
-    found = shutil.which(command[0])
+    program = shutil.which(command[0])
     ask = next((ask for name, ask in _REAL.items() if os.path.basename(command[0]).startswith(name)), None)
-    if found and ask and Path(found).read_bytes()[:2] == b"#!":
-        said = subprocess.run([found, *ask], capture_output=True, text=True, check=False)
-        command[0] = said.stdout.strip() or command[0]
+    if program and ask and Path(program).read_bytes()[:2] == b"#!":
+        process = subprocess.run([program, *ask], capture_output=True, text=True, check=False)
+        command[0] = process.stdout.strip() or command[0]
     pairs = zip(trial.entry.command, command, strict=True)
     words = tuple((old, new) for old, new in pairs if new != old)
     return replace(trial, entry=replace(trial.entry, command=tuple(command)), words=words)
@@ -142,19 +142,19 @@ def _written_out(trial: Trial, workspace: str) -> Trial:
 
 def _cures(trial: Trial, status: ServerStatus, limit: float, environment: Mapping[str, str]) -> Iterator[Trial]:
     """The trial with what a server's last words name, the surest first."""
-    said = status.said
-    for match in _MODULE.finditer(said):
+    output = status.said
+    for match in _MODULE.finditer(output):
         yield from _with_module(trial, match[1] or match[2])
-    for line in filter(_NO_FILE.search, said.splitlines()):
+    for line in filter(_NO_FILE.search, output.splitlines()):
         for path in filter(os.path.exists, _PATH.findall(line)):
             yield _showing(trial, os.path.dirname(path), path)
-    certificates = _CERTIFICATES if "certificate" in said else ()
-    for word in (*_VARIABLE.findall(said), *certificates):
+    certificates = _CERTIFICATES if "certificate" in output else ()
+    for word in (*_VARIABLE.findall(output), *certificates):
         if word in os.environ and word not in environment and word not in trial.variables:
             yield replace(trial, variables=(*trial.variables, word))
-    if _NO_HOST.search(said):
-        named = [*map(str, hosts_in([said])), *(f"{name}:443" for name in _HOST.findall(said))]
-        yield replace(trial, hosts=tuple(dict.fromkeys((*trial.hosts, *named))))
+    if _NO_HOST.search(output):
+        hosts = [*map(str, hosts_in([output])), *(f"{name}:443" for name in _HOST.findall(output))]
+        yield replace(trial, hosts=tuple(dict.fromkeys((*trial.hosts, *hosts))))
     if status.detail.startswith("not ready in"):
         yield replace(trial, seconds=max(trial.seconds, _rounded(PATIENCE * limit)))
 
@@ -169,11 +169,11 @@ def _with_module(trial: Trial, module: str) -> Iterator[Trial]:
         for path in (os.path.normpath(os.path.join(folder, top + end)) for end in ("", ".py", ".js", ".mjs")):
             if not os.path.exists(path):
                 continue
-            shown = _showing(trial, folder if path.startswith(f"{folder}/") else os.path.dirname(path), path)
+            new = _showing(trial, folder if path.startswith(f"{folder}/") else os.path.dirname(path), path)
             if folder == here and here not in scripts and "-m" in entry.command:
-                added = (("PYTHONPATH", here),)
-                shown = replace(shown, entry=replace(entry, env=(*dict(entry.env).items(), *added)), env=added)
-            yield shown
+                extra = (("PYTHONPATH", here),)
+                new = replace(new, entry=replace(entry, env=(*dict(entry.env).items(), *extra)), env=extra)
+            yield new
 
 
 def _editable(program: str, top: str) -> Iterator[str]:

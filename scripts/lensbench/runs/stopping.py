@@ -46,18 +46,18 @@ def check_not_stopped(folder: Path) -> None:
 EQUAL_CRASHES = 5
 
 
-def equal_crashes(folder: Path, condition: str, ended: Discard) -> str:
+def equal_crashes(folder: Path, condition: str, discard: Discard) -> str:
     """Why everything must stop when as many attempts of a condition in a row crashed in the same way; "" until then."""
     path = RunFolder(folder).crashes / condition
-    if ended.reason != DiscardReason.CRASHED:
+    if discard.reason != DiscardReason.CRASHED:
         path.unlink(missing_ok=True)
         return ""
     path.parent.mkdir(exist_ok=True)
     with path.open("a", encoding="utf-8") as file:
-        file.write(re.sub(r"/\S+|\d+", "", ended.detail) + "\n")  # paths and numbers differ from run to run
+        file.write(re.sub(r"/\S+|\d+", "", discard.detail) + "\n")  # paths and numbers differ from run to run
     last = path.read_text(encoding="utf-8").splitlines()[-EQUAL_CRASHES:]
     alike = len(last) == EQUAL_CRASHES and len(set(last)) == 1
-    return f"{EQUAL_CRASHES} attempts of {condition} in a row crashed alike ({ended.detail})" if alike else ""
+    return f"{EQUAL_CRASHES} attempts of {condition} in a row crashed alike ({discard.detail})" if alike else ""
 
 
 def clear(folder: Path) -> None:

@@ -48,25 +48,25 @@ def planned_runs(plan: Plan) -> list[RunId]:
 
 
 def decide(
-    records: Mapping[RunId, Record], plan: Plan, filed: Mapping[RunId, Discard] = MappingProxyType({})
+    records: Mapping[RunId, Record], plan: Plan, discards: Mapping[RunId, Discard] = MappingProxyType({})
 ) -> list[Validity]:
     """The validity of every planned run: what its last attempt says, and whether it fits the other runs of its pair.
 
-    `filed` are the runs that lie there as they were discarded before: they stay discarded until made again,
+    `discards` are the runs that lie there as they were discarded before: they stay discarded until made again,
     also when the run that they did not fit was made again.
     """
     together: dict[tuple[str, int], list[RunId]] = {}
     for run in planned_runs(plan):
         together.setdefault((run.task, run.trial), []).append(run)
-    decided = {run: _alone(run, records.get(run)) for runs in together.values() for run in runs}
-    for run in decided.keys() & filed.keys():
-        reason, detail = filed[run][:2]
-        decided[run] = replace(decided[run], status=RunStatus.DISCARDED, reason=reason, detail=detail)
+    validities = {run: _alone(run, records.get(run)) for runs in together.values() for run in runs}
+    for run in validities.keys() & discards.keys():
+        reason, detail = discards[run][:2]
+        validities[run] = replace(validities[run], status=RunStatus.DISCARDED, reason=reason, detail=detail)
     for runs in together.values():
-        counting = [run for run in runs if decided[run].status == RunStatus.VALID and run.condition != CLOSED_BOOK]
+        counting = [run for run in runs if validities[run].status == RunStatus.VALID and run.condition != CLOSED_BOOK]
         for record, reason, detail in _apart([records[run] for run in counting], plan):
-            decided[record.run] = Validity(record.run, RunStatus.DISCARDED, reason, detail, record.attempt.number)
-    return list(decided.values())
+            validities[record.run] = Validity(record.run, RunStatus.DISCARDED, reason, detail, record.attempt.number)
+    return list(validities.values())
 
 
 def _alone(run: RunId, record: Record | None) -> Validity:
@@ -81,18 +81,18 @@ def _apart(together: list[Record], plan: Plan) -> Iterable[tuple[Record, str, st
     """The runs of a pair made under other circumstances, with the reason."""
     if not together:
         return
-    models = {each.run.condition: ", ".join(sorted(set(each.outcome.models or ()))) for each in together}
-    versions = {each.run.condition: each.outcome.agent_version for each in together}
-    for reason, shown in ((DiscardReason.MODEL_CHANGED, models), (DiscardReason.SETTINGS_CHANGED, versions)):
-        values = {condition: value for condition, value in shown.items() if value}
+    models = {record.run.condition: ", ".join(sorted(set(record.outcome.models or ()))) for record in together}
+    versions = {record.run.condition: record.outcome.agent_version for record in together}
+    for reason, facts in ((DiscardReason.MODEL_CHANGED, models), (DiscardReason.SETTINGS_CHANGED, versions)):
+        values = {condition: value for condition, value in facts.items() if value}
         if len(set(values.values())) > 1:
-            word = "version " if shown is versions else ""
+            word = "version " if facts is versions else ""
             detail = "; ".join(f"{condition}: {word}{value}" for condition, value in values.items())
             yield from ((record, reason, detail) for record in together)
             return
-    planned = plan["tasks"][together[0].task]["prompt_sha256"]
+    digest = plan["tasks"][together[0].task]["prompt_sha256"]
     if len({record.prompt_sha256 for record in together}) > 1:
-        odd = [record for record in together if record.prompt_sha256 != planned]
+        odd = [record for record in together if record.prompt_sha256 != digest]
         yield from ((record, DiscardReason.PROMPT_MISMATCH, "its prompt is not the planned one") for record in odd)
     elif len({record.agent_sha256 for record in together if record.agent_sha256}) > 1:
         odd = [record for record in together if record.agent_sha256 != plan.get("agent_sha256")]
@@ -126,21 +126,21 @@ def judge_validity(folder: Path) -> None:
     attempts = {run: entries(folder, run) for run in planned_runs(plan)}
     records = read_records(folder, attempts)
     standing = {
-        run: found[-1].read_discard() for run, found in attempts.items() if found and DISCARD in found[-1].files
+        run: tries[-1].read_discard() for run, tries in attempts.items() if tries and DISCARD in tries[-1].files
     }
-    decided = decide(records, plan, standing)
+    validities = decide(records, plan, standing)
     rows: list[ValidityRow] = []
     earlier: list[Record] = []
-    for validity in decided:
-        run, found = validity.run, attempts[validity.run]
+    for validity in validities:
+        run, tries = validity.run, attempts[validity.run]
         if validity.status == RunStatus.DISCARDED:
-            found[-1] = found[-1].discard(Discard(validity.reason, validity.detail, "validity"))
-        filed = rounds(found)
-        earlier += filter(None, (entry.read_record(run) for entry, _ in filed))
+            tries[-1] = tries[-1].discard(Discard(validity.reason, validity.detail, "validity"))
+        past_rounds = rounds(tries)
+        earlier += filter(None, (entry.read_record(run) for entry, _ in past_rounds))
         rows.append({
             **row_of_run(run), "status": validity.status, "reason": validity.reason, "detail": validity.detail,
-            "attempts": str(validity.attempts), "discards": joined(discard.reason for _, discard in filed),
-            "given_up": yes_no(state_of(found, plan["max_rounds"]) == State.GIVEN_UP),
+            "attempts": str(validity.attempts), "discards": joined(discard.reason for _, discard in past_rounds),
+            "given_up": yes_no(state_of(tries, plan["max_rounds"]) == State.GIVEN_UP),
             "ending": records[run].outcome.ending if run in records else "",
         })  # fmt: skip
     write_table(RunFolder(folder).validity, columns(ValidityRow), rows)

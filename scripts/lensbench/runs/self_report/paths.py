@@ -31,8 +31,8 @@ def normalise_path(path: str, workspace: str = "") -> str:
 
 def _slashes(path: str) -> str:
     plain = re.sub(r"^(?:file://|[A-Za-z]:(?=[\\/]))", "", path).replace("\\", "/")
-    resolved = posixpath.normpath(plain) if plain else ""
-    return "" if resolved == "." else resolved
+    result = posixpath.normpath(plain) if plain else ""
+    return "" if result == "." else result
 
 
 def bare_path(text: str) -> str:

@@ -69,23 +69,23 @@ class Section:
 def sections(lines: list[str], mark: str = "") -> Iterator[Section]:
     """The sections of an answer that are titled Report; a line with `mark` ends a section and starts none."""
     section: Section | None = None
-    fenced = False
+    is_fenced = False
     for number, raw in enumerate(lines):
         line = _QUOTED.sub("", raw)
         text = line.strip()[:HEAD]
         if _FENCE.match(text):
-            fenced = not fenced
+            is_fenced = not is_fenced
             if section and section.fenced:
                 yield section
                 section = None
             continue
         cut = bool(mark) and mark in raw
-        opened = None if cut else _opened(number, line.strip(), text, fenced)
-        if section and (opened or cut or (fenced == section.fenced and _ends(section, text))):
+        start = None if cut else _opened(number, line.strip(), text, is_fenced)
+        if section and (start or cut or (is_fenced == section.fenced and _ends(section, text))):
             yield section
             section = None
-        if opened:
-            section = opened
+        if start:
+            section = start
         elif section:
             section.lines.append(SectionLine(number, number, line))
             section.has_field = section.has_field or bool(_FIELD.match(text.lstrip("|")))
@@ -93,7 +93,7 @@ def sections(lines: list[str], mark: str = "") -> Iterator[Section]:
         yield section
 
 
-def _opened(number: int, line: str, text: str, fenced: bool) -> Section | None:
+def _opened(number: int, line: str, text: str, is_fenced: bool) -> Section | None:
     """The section that a line starts: `## Report`, `## Final report`, `**Report**` or `Report:`."""
     if len(line) >= HEAD or not _REPORT_WORD.search(text):
         return None
@@ -101,7 +101,7 @@ def _opened(number: int, line: str, text: str, fenced: bool) -> Section | None:
     certain = bool(_TITLE.fullmatch(heading[2] if heading else text))
     if not heading and (not certain or BULLET.match(text) or text[0] in "|`"):
         return None
-    return Section(number, certain, len(heading[1]) if heading else 2, fenced)
+    return Section(number, certain, len(heading[1]) if heading else 2, is_fenced)
 
 
 def _ends(section: Section, text: str) -> bool:
@@ -138,8 +138,8 @@ def _upright(lines: list[SectionLine]) -> Iterator[SectionLine]:
         elif names and cells and set(text) <= set("|-: "):
             continue
         elif names and len(cells) == len(names):
-            told = zip(names, cells, strict=True)
-            yield from (SectionLine(first, line.last, f"{name}: {cell}") for name, cell in told)
+            pairs = zip(names, cells, strict=True)
+            yield from (SectionLine(first, line.last, f"{name}: {cell}") for name, cell in pairs)
             names = []
         else:
             yield line

@@ -33,11 +33,11 @@ _TIMES = re.compile(
 _TIMES_BEFORE = re.compile(r"(?<![0-9])[0-9]+\s?[x\u00d7]?\s")
 
 
-def count(found: Field | None) -> int | None:
+def count(field: Field | None) -> int | None:
     """The integer at the start; None for ranges, fractions, signs, words and numbers above MAX_COUNT."""
-    if found is None:
+    if field is None:
         return None
-    value = found.inline or next((text for line in found.below if (text := line.text.strip())), "")
+    value = field.inline or next((text for line in field.below if (text := line.text.strip())), "")
     number = _COUNT.match(value[:HEAD])
     if not number:
         return None
@@ -45,42 +45,42 @@ def count(found: Field | None) -> int | None:
     return int(digits) if len(digits) < 10 and int(digits) <= MAX_COUNT else None
 
 
-def _items(found: Field) -> Iterator[tuple[SectionLine, str]]:
+def _items(field: Field) -> Iterator[tuple[SectionLine, str]]:
     """The field's own line, and the list below it, bullet by bullet."""
-    if found.inline:
-        yield found.line, found.inline
-    last, blank, begun = found.inline, False, bool(found.inline)
-    for line in found.below:
+    if field.inline:
+        yield field.line, field.inline
+    last, blank, has_begun = field.inline, False, bool(field.inline)
+    for line in field.below:
         text = line.text.strip()
         if not text:
             blank = True
             continue
         bullet = BULLET.match(text)
         item = text[bullet.end() :] if bullet else text.strip("|").strip()
-        deeper = line.indent > found.line.indent
-        if bullet and (_OTHER_FIELD.match(item[:HEAD]) or (found.inline and not deeper)):
+        deeper = line.indent > field.line.indent
+        if bullet and (_OTHER_FIELD.match(item[:HEAD]) or (field.inline and not deeper)):
             return
-        if text[0] in "#|" or (not bullet and (blank or (begun and not last.endswith(",") and not deeper))):
+        if text[0] in "#|" or (not bullet and (blank or (has_begun and not last.endswith(",") and not deeper))):
             return
         yield line, item
-        last, blank, begun = text, False, begun or bool(bullet)
+        last, blank, has_begun = text, False, has_begun or bool(bullet)
 
 
-def lines_of(found: Field) -> Iterator[SectionLine]:
+def lines_of(field: Field) -> Iterator[SectionLine]:
     """The field's own line and those of its value: a list, or a number below the name."""
-    yield found.line
-    yield from (line for line, _ in _items(found))
-    following = next((line for line in found.below if line.text.strip()), None)
-    if following and not found.inline and _COUNT.match(following.text.strip()[:HEAD]):
+    yield field.line
+    yield from (line for line, _ in _items(field))
+    following = next((line for line in field.below if line.text.strip()), None)
+    if following and not field.inline and _COUNT.match(following.text.strip()[:HEAD]):
         yield following
 
 
-def _split(found: Field, remark: re.Pattern[str], short: Callable[[str], str] = str) -> tuple[str, ...] | None:
+def _split(field: Field, remark: re.Pattern[str], short: Callable[[str], str] = str) -> tuple[str, ...] | None:
     """The parts between commas, without remarks in brackets; () when the field is "none", None when it is empty, or
     when a bracket is open."""
-    pieces = [part for _, item in _items(found) for part in _BREAK.split(short(_OF_YAML.sub("", item)))]
-    if listed := _LIST.fullmatch(SPACED_REMARK.sub("", ",".join(pieces))):
-        pieces = [(listed[1] or listed[2] or listed[3] or "").strip(" ,") or "none"]
+    pieces = [part for _, item in _items(field) for part in _BREAK.split(short(_OF_YAML.sub("", item)))]
+    if match := _LIST.fullmatch(SPACED_REMARK.sub("", ",".join(pieces))):
+        pieces = [(match[1] or match[2] or match[3] or "").strip(" ,") or "none"]
     plain = [remark.sub("", piece).strip(" .,;") or piece.strip("( .,;)") for piece in pieces]
     whole = " ".join(plain).strip().strip(QUOTES + "()").lower()
     if whole in _MISSING or whole.isdigit():
@@ -92,9 +92,9 @@ def _split(found: Field, remark: re.Pattern[str], short: Callable[[str], str] = 
     return None if is_cut else parts
 
 
-def tools(found: Field | None) -> tuple[str, ...] | None:
+def tools(field: Field | None) -> tuple[str, ...] | None:
     """The bare names of tools, each once."""
-    parts = _split(found, _REMARK) if found else None
+    parts = _split(field, _REMARK) if field else None
     return None if parts is None else _known(_tool(name) for part in parts for name in _AND.split(part))
 
 
@@ -105,9 +105,9 @@ def _tool(text: str) -> str:
     return _TIMES.sub("", _TIMES_BEFORE.sub("", name[:HEAD], count=1)).strip(QUOTES + " :")
 
 
-def files(found: Field | None) -> tuple[str, ...] | None:
+def files(field: Field | None) -> tuple[str, ...] | None:
     """The paths without remarks, each once, not yet normalised (`normalise_path`)."""
-    parts = _split(found, SPACED_REMARK, _path_first) if found else None
+    parts = _split(field, SPACED_REMARK, _path_first) if field else None
     return None if parts is None else _known(bare_path(path) for part in parts for path in _paths(part))
 
 
@@ -128,25 +128,25 @@ def _known(names: Iterator[str]) -> tuple[str, ...]:
     return tuple(dict.fromkeys(name for name in names if name.lower() not in {*_MISSING, "etc", "none"}))
 
 
-def findings(found: Field | None) -> tuple[str, ...]:
+def findings(field: Field | None) -> tuple[str, ...]:
     """One text per bullet at any depth; continued lines are joined, headings are omitted."""
-    if found is None:
+    if field is None:
         return ()
-    items: list[list[str]] = [[found.inline]] if found.inline else []
+    items: list[list[str]] = [[field.inline]] if field.inline else []
     fresh = False
-    for line in found.below:
+    for line in field.below:
         text = line.text.strip()
         bullet = BULLET.match(text)
         if not text or (text[0] == "#" and HEADING.match(text[:HEAD])):
             fresh = True
-        elif bullet or fresh or not items or line.indent <= found.line.indent:
+        elif bullet or fresh or not items or line.indent <= field.line.indent:
             items.append([text[bullet.end() :] if bullet else text])
             fresh = False
         else:
             items[-1].append(text)
     texts = tuple(" ".join(item).strip() for item in items)
     with suppress(ValueError, RecursionError):
-        listed = json.loads(" ".join(texts).rstrip("}` "))
-        if isinstance(listed, list) and all(isinstance(item, str) for item in listed):
-            texts = tuple(listed)
+        data = json.loads(" ".join(texts).rstrip("}` "))
+        if isinstance(data, list) and all(isinstance(item, str) for item in data):
+            texts = tuple(data)
     return () if len(texts) == 1 and texts[0].lower().strip(" .") in {*_MISSING, "none"} else tuple(filter(None, texts))
