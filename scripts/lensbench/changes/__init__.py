@@ -22,8 +22,8 @@ def environments(folder: Path) -> dict[str, str]:
     path = RunFolder(folder).environments
     try:
         return {
-            task: "" if found.get("image") else str(found["folder"])
-            for task, found in json.loads(path.read_text(encoding="utf-8")).items()
+            task: "" if entry.get("image") else str(entry["folder"])
+            for task, entry in json.loads(path.read_text(encoding="utf-8")).items()
         }
     except (OSError, ValueError, TypeError, KeyError) as error:
         raise UserError(f"{path}: cannot be read ({error}); delete it, and the next start rebuilds it") from None

@@ -104,11 +104,11 @@ class Canaries:
         if not results:
             raise ValueError("no test ran")
         for group, count in self.groups.items():
-            found = [result for name, result in results.items() if group in name]
-            if any(result is not TestResult.FAILED for result in found):
+            matches = [result for name, result in results.items() if group in name]
+            if any(result is not TestResult.FAILED for result in matches):
                 raise Forged("tests that must fail passed: the code under test changed how tests are judged")
-            if len(found) != count and (found or not self._is_broken(group, results)):
-                raise Forged(f"{len(found)} of {count} tests that must fail were reported")
+            if len(matches) != count and (matches or not self._is_broken(group, results)):
+                raise Forged(f"{len(matches)} of {count} tests that must fail were reported")
 
     def _is_broken(self, group: str, results: Results) -> bool:
         return bool(unloaded_files(results, [self.files_of.get(group, "")]))
@@ -155,11 +155,11 @@ def _for_scripts(tests: Tests, word: str, runner: str) -> Canaries:
         if isinstance(content, str) and path.endswith(SCRIPTS) and _has_tests(content)
     ]
     groups = {path: f"{word} {number};" for number, (path, _) in enumerate(scripts, 1)}
-    extended = {
+    extensions = {
         path: _extended(content, groups[path], word, runner, path.endswith((".mjs", ".mts")))
         for path, content in scripts
     }
-    return Canaries(word, {}, extended, (), dict.fromkeys(groups.values(), 4), {g: p for p, g in groups.items()})
+    return Canaries(word, {}, extensions, (), dict.fromkeys(groups.values(), 4), {g: p for p, g in groups.items()})
 
 
 def _has_tests(content: str) -> bool:

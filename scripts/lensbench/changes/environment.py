@@ -72,9 +72,9 @@ class Environment:
 
     def add_built(self, repo: Path) -> None:
         """Adds what the installation built in the repository, such as a file with the version, and `repo` lacks."""
-        built = self.folder.with_name(_BUILT) if self.folder else Path()
-        for path in sorted(built.rglob("*")) if self.folder else ():
-            target = repo / path.relative_to(built)
+        folder = self.folder.with_name(_BUILT) if self.folder else Path()
+        for path in sorted(folder.rglob("*")) if self.folder else ():
+            target = repo / path.relative_to(folder)
             if path.is_file() and not os.path.lexists(target) and target.parent.is_dir():
                 shutil.copy2(path, target)
 
@@ -92,19 +92,19 @@ class Environment:
 NO_ENVIRONMENT = Environment()
 
 
-def read_environment(written: Mapping[str, str]) -> Environment:
+def read_environment(entry: Mapping[str, str]) -> Environment:
     """Reads the result of `Environment.written`. Raises UserError."""
-    image, folder = written["image"], written["folder"]
-    return Environment(written["key"], Path(folder) if folder else None, read_image(Path(image)) if image else None)
+    image, folder = entry["image"], entry["folder"]
+    return Environment(entry["key"], Path(folder) if folder else None, read_image(Path(image)) if image else None)
 
 
 def environment_key(commands: Sequence[str], tree: Path, container: str = "") -> str:
     """The cache key: a hash of the commands, the repository's lock files, the image and the kind of machine."""
-    found = sorted({path for form in LOCK_FILES for path in tree.glob(form) if path.is_file()})
-    locks = [[path.relative_to(tree).as_posix(), hashlib.sha256(path.read_bytes()).hexdigest()] for path in found]
-    said = [RECIPE, list(commands), locks, sys.platform, platform.machine(), platform.python_version()]
-    said += [container] if container else []
-    return hashlib.sha256(json.dumps(said).encode()).hexdigest()[:16]
+    files = sorted({path for form in LOCK_FILES for path in tree.glob(form) if path.is_file()})
+    locks = [[path.relative_to(tree).as_posix(), hashlib.sha256(path.read_bytes()).hexdigest()] for path in files]
+    parts = [RECIPE, list(commands), locks, sys.platform, platform.machine(), platform.python_version()]
+    parts += [container] if container else []
+    return hashlib.sha256(json.dumps(parts).encode()).hexdigest()[:16]
 
 
 def prepare_environment(
@@ -126,8 +126,8 @@ def prepare_environment(
     with locked(home / f".{key}.lock"):
         if not (folder / "environment.json").exists():
             remove_tree(str(folder))
-            said = _install(commands, tree, folder, sandbox, image)
-            write_json(folder / "environment.json", {"commands": list(commands), "said": said})
+            output = _install(commands, tree, folder, sandbox, image)
+            write_json(folder / "environment.json", {"commands": list(commands), "said": output})
     return Environment(key, (folder / "env").absolute(), image)
 
 
@@ -139,25 +139,25 @@ def _install(commands: Sequence[str], tree: Path, folder: Path, sandbox: Sandbox
             os.mkdir(os.path.join(private, "tmp"))
             os.makedirs(os.path.join(private, "session", "home"))
             copy_tree(str(tree), os.path.join(private, "repo"))
-            made = Environment("", (folder / "env").absolute(), image)
+            environment = Environment("", (folder / "env").absolute(), image)
             for command in commands:
-                said = _run(command, made, made.place(sandbox, private, may_install=True), private)
+                output = _run(command, environment, environment.place(sandbox, private, may_install=True), private)
             _keep_built(tree, Path(private, "repo"), folder / _BUILT)
-        return said[-_TAIL:]
+        return output[-_TAIL:]
     except BaseException:
         remove_tree(str(folder))
         raise
 
 
-def _keep_built(tree: Path, repo: Path, built: Path) -> None:
+def _keep_built(tree: Path, repo: Path, folder: Path) -> None:
     places = [path.relative_to(repo) for path in repo.rglob("*") if path.suffix in _BUILT_KINDS and path.is_file()]
     for place in places:
         if place.parts[0] not in _NO_CODE and (tree / place.parent).is_dir() and not (tree / place).exists():
-            (built / place).parent.mkdir(parents=True, exist_ok=True)
-            shutil.copy2(repo / place, built / place)
+            (folder / place).parent.mkdir(parents=True, exist_ok=True)
+            shutil.copy2(repo / place, folder / place)
 
 
-def _run(command: str, made: Environment, place: Place, private: str) -> str:
+def _run(command: str, environment: Environment, place: Place, private: str) -> str:
     env = {name: value for name, value in os.environ.items() if name.startswith(_PASSED)}
     home = os.path.join(private, "session", "home")
     for name in _OWN_SETTINGS:
@@ -165,22 +165,22 @@ def _run(command: str, made: Environment, place: Place, private: str) -> str:
         if source.is_file() and not target.exists():
             target.parent.mkdir(parents=True, exist_ok=True)
             shutil.copyfile(source, target)
-    env |= {**made.variables, "HOME": place.inside(home), "TMPDIR": "/tmp", "LANG": "C.UTF-8"}
+    env |= {**environment.variables, "HOME": place.inside(home), "TMPDIR": "/tmp", "LANG": "C.UTF-8"}
     env |= {"PIP_DISABLE_PIP_VERSION_CHECK": "1", "PIP_NO_INPUT": "1", "PIP_PROGRESS_BAR": "off", "CI": "1"}
     argv = place.wrap(["/bin/sh", "-ec", command], env, mcp_file="")
     with tempfile.TemporaryFile() as output:
         try:
-            done = subprocess.run(
+            process = subprocess.run(
                 argv, env=env, stdin=subprocess.DEVNULL, stdout=output, stderr=subprocess.STDOUT, timeout=LIMIT_S
             )
-            ended = f"ended with {done.returncode}" if done.returncode else ""
+            end = f"ended with {process.returncode}" if process.returncode else ""
         except subprocess.TimeoutExpired:
-            ended = f"took longer than {LIMIT_S} s"
+            end = f"took longer than {LIMIT_S} s"
         output.seek(0)
-        said = output.read().decode(errors="replace")
-    if ended:
-        raise UserError(f"environment: {_why(said) or ended}; `{command}` {ended}: run it in a copy of {WORKSPACE}")
-    return said
+        text = output.read().decode(errors="replace")
+    if end:
+        raise UserError(f"environment: {_why(text) or end}; `{command}` {end}: run it in a copy of {WORKSPACE}")
+    return text
 
 
 _SAID = re.compile(
@@ -189,8 +189,8 @@ _SAID = re.compile(
 _CAUSE = re.compile(r"\s*\w*(?:Error|Exception|NotFound): .+")
 
 
-def _why(said: str) -> str:
+def _why(output: str) -> str:
     """The line of pip's, npm's or a build's output that names the cause; else the last line."""
-    lines = [line for line in said.splitlines() if line.strip()]
-    named = [line for line in lines if _CAUSE.match(line)] or [line for line in lines if _SAID.match(line)]
-    return " ".join((named or lines or [""])[0 if named else -1].split())[:300]
+    lines = [line for line in output.splitlines() if line.strip()]
+    causes = [line for line in lines if _CAUSE.match(line)] or [line for line in lines if _SAID.match(line)]
+    return " ".join((causes or lines or [""])[0 if causes else -1].split())[:300]

@@ -102,15 +102,15 @@ def run_tests(
             return _run(tree, patch, tests, environment.place(sandbox, private), environment, tail)
 
     try:
-        done = run(tests)
-        copies, must_fail = failing_copies(tests, done.results)
+        result = run(tests)
+        copies, must_fail = failing_copies(tests, result.results)
         again = run(copies) if patch.strip() and must_fail else TestRun()
     except OSError as error:
         return TestRun(unstarted=f"{error.filename or tree}: {error.strerror}")
     if any(again.results.get(name) is TestResult.PASSED for name in must_fail):
         problem = "tests that must fail passed under the names of the hidden ones: the code under test makes up results"
-        return replace(done, trouble=Trouble.FORGED, problem=problem, results={})
-    return done
+        return replace(result, trouble=Trouble.FORGED, problem=problem, results={})
+    return result
 
 
 def count_findings(
@@ -122,8 +122,8 @@ def count_findings(
     command = ("sh", "-c", script, "lint", *size_of(patch).files)
     tests = Tests(command=command, report=EXIT, fail_to_pass=(EXIT_ID,))
     counts = []
-    for each in (b"", patch):
-        run = run_tests(tree, each, tests, sandbox, environment, MAX_FINDINGS)
+    for change in (b"", patch):
+        run = run_tests(tree, change, tests, sandbox, environment, MAX_FINDINGS)
         if run.unstarted or run.problem or run.exit_code in _NO_PROGRAM:
             return None
         counts.append(len(_FINDING.findall(run.output)))
@@ -145,39 +145,39 @@ def _run(tree: Path, patch: bytes, tests: Tests, place: Place, environment: Envi
         return TestRun(trouble=Trouble.UNAPPLIED, problem=f"the patch does not apply: {error}")
     remove_tree(str(scratch))
     environment.add_built(repo)
-    watched = canaries(tests, f"lb{secrets.token_hex(6)}")
-    _place_files(repo, tests, watched)
-    job = _Job(place, tests, environment, watched, report, tail)
-    ended = job.start()
+    guards = canaries(tests, f"lb{secrets.token_hex(6)}")
+    _place_files(repo, tests, guards)
+    job = _Job(place, tests, environment, guards, report, tail)
+    end = job.start()
     run = TestRun(
-        unstarted=ended.unstarted, trouble=ended.trouble, problem=ended.limit, left_out=left_out, size=size,
-        output=ended.output, exit_code=ended.exit_code, duration_s=round(ended.duration_s, 3),
-        memory_mb=ended.memory_mb,
+        unstarted=end.unstarted, trouble=end.trouble, problem=end.limit, left_out=left_out, size=size,
+        output=end.output, exit_code=end.exit_code, duration_s=round(end.duration_s, 3),
+        memory_mb=end.memory_mb,
     )  # fmt: skip
     if run.unstarted or run.problem:
         return run
     try:
-        results = job.results(ended)
-        watched.check(results)
+        results = job.results(end)
+        guards.check(results)
     except ValueError as error:
         if isinstance(error, Forged):
             return replace(run, trouble=Trouble.FORGED, problem=str(error))
-        return replace(run, trouble=Trouble.NO_REPORT, problem=f"{error}{last_error(ended.output, ': ')}")
-    return replace(run, results=with_unloaded(watched.without(results), tests.files))
+        return replace(run, trouble=Trouble.NO_REPORT, problem=f"{error}{last_error(end.output, ': ')}")
+    return replace(run, results=with_unloaded(guards.without(results), tests.files))
 
 
 def last_error(output: str, before: str = "") -> str:
     """The last line of the output that names an error, after `before`; "" when there is none."""
     lines = [" ".join(line.split()) for line in output.splitlines()]
-    named = [line for line in lines if re.search(r"\b\w*(Error|Exception|Warning|error)\b: ?\S", line)]
-    return f"{before}{named[-1].removeprefix('E ')[:300]}" if named else ""
+    errors = [line for line in lines if re.search(r"\b\w*(Error|Exception|Warning|error)\b: ?\S", line)]
+    return f"{before}{errors[-1].removeprefix('E ')[:300]}" if errors else ""
 
 
-def _place_files(repo: Path, tests: Tests, watched: Canaries) -> None:
+def _place_files(repo: Path, tests: Tests, guards: Canaries) -> None:
     """Writes the hidden files and the canaries, replacing what the patch left there."""
     for path, content in tests.files.items():
-        _put(repo, path, watched.extended.get(path, "").encode() or content_bytes(content))
-    for path, text in watched.files.items():
+        _put(repo, path, guards.extended.get(path, "").encode() or content_bytes(content))
+    for path, text in guards.files.items():
         _put(repo, path, text.encode())
     if tests.report not in (PYTEST, NODE, JUNIT, PRINTED, EXIT):
         remove_tree(str(_real(repo, tests.report)))
@@ -255,9 +255,9 @@ class _Job:
             duration_s = time.monotonic() - began
             size = output.seek(0, os.SEEK_END)
             output.seek(max(0, size - 4 * self.tail))
-            said = output.read().decode(errors="replace")[-self.tail :]
-        unstarted = said.strip() if said.startswith("bwrap: ") and process.returncode == 1 else ""
-        return _Ended(process.returncode, said, duration_s, watch.memory_mb, trouble, limit, unstarted)
+            text = output.read().decode(errors="replace")[-self.tail :]
+        start_error = text.strip() if text.startswith("bwrap: ") and process.returncode == 1 else ""
+        return _Ended(process.returncode, text, duration_s, watch.memory_mb, trouble, limit, start_error)
 
     def _protected(self) -> list[tuple[str, str]]:
         """Hidden files that the code under test must not rewrite: paths outside and inside the sandbox."""
@@ -279,19 +279,19 @@ class _Job:
         if self.tests.report == NODE:
             return [first, f"--test-reporter={JUDGE}/{REPORTER}", f"--test-reporter-destination={report}", *rest]
         names_files = any((Path(self.place.private, "repo") / word.partition("::")[0]).exists() for word in rest)
-        added = self.watched.arguments if names_files else ()
+        extra = self.watched.arguments if names_files else ()
         if self.tests.report != PYTEST:
-            return [first, *(word.replace(REPORT_PLACE, report) for word in rest), *added]
+            return [first, *(word.replace(REPORT_PLACE, report) for word in rest), *extra]
         if PurePosixPath(first).name in ("pytest", "py.test"):
             python = _found("python", os.path.dirname(first) + os.pathsep + path, self.environment)
         else:
             python, rest = first, rest[2:]
-        return [python, "-s", f"{JUDGE}/{STARTER}", report, *rest, *added]
+        return [python, "-s", f"{JUDGE}/{STARTER}", report, *rest, *extra]
 
-    def results(self, ended: _Ended) -> dict[str, TestResult]:
+    def results(self, end: _Ended) -> dict[str, TestResult]:
         """The reported results. Raises ValueError when they cannot be trusted or read."""
         if self.tests.report == EXIT:
-            return {EXIT_ID: TestResult.PASSED if ended.exit_code == 0 else TestResult.FAILED}
+            return {EXIT_ID: TestResult.PASSED if end.exit_code == 0 else TestResult.FAILED}
         if self.tests.report == PRINTED:
             output = Path(self.place.private, "output").read_bytes()[-MAX_REPORT:]
             return read_printed(output.decode(errors="replace"), self.tests.files)[0]

@@ -22,16 +22,16 @@ _Names = Mapping[str, str] | None
 """The ids of a file's tests, with their names in it; None for all tests of the file."""
 
 
-def failing_copies(given: Tests, results: Results) -> tuple[Tests, set[str]]:
+def failing_copies(source: Tests, results: Results) -> tuple[Tests, set[str]]:
     """The tests with failing copies of those that passed, and the ids of these.
 
     Tests that their file itself does not define, under a name that can be read in it, have no copy. Where only the exit
     status counts, every test of a hidden file gets one.
     """
-    passed = [name for name, result in results.items() if result is TestResult.PASSED]
-    copies, ids = dict(given.files), set[str]()
-    for path, content in given.files.items() if passed else ():
-        tests = None if given.report == EXIT else {name: own for name in passed if (own := name_in_file(name, path))}
+    passes = [name for name, result in results.items() if result is TestResult.PASSED]
+    copies, ids = dict(source.files), set[str]()
+    for path, content in source.files.items() if passes else ():
+        tests = None if source.report == EXIT else {name: own for name in passes if (own := name_in_file(name, path))}
         if tests == {} or not isinstance(content, str):
             continue
         suffix = PurePosixPath(path).suffix
@@ -39,7 +39,7 @@ def failing_copies(given: Tests, results: Results) -> tuple[Tests, set[str]]:
         text, names = change(content, tests, suffix)
         copies[path] = text
         ids |= names if tests else {EXIT_ID} if names else set()
-    return given.model_copy(update={"files": copies}), ids
+    return source.model_copy(update={"files": copies}), ids
 
 
 _TO_FAIL = re.compile(r"xfail|expectedfailure", re.IGNORECASE)
@@ -80,7 +80,7 @@ class _Failing(ast.NodeTransformer):
     def visit_FunctionDef(self, node: ast.FunctionDef | ast.AsyncFunctionDef) -> ast.AST:
         """Makes a test fail."""
         name = "::".join([*self._place, node.name])
-        is_to_fail = any(_TO_FAIL.search(ast.unparse(each)) for each in node.decorator_list)
+        is_to_fail = any(_TO_FAIL.search(ast.unparse(decorator)) for decorator in node.decorator_list)
         is_test = node.name.startswith("test") if self._names is None else name in self._names
         if is_test and not is_to_fail and not self._is_inside:
             self._is_inside = True
@@ -99,9 +99,9 @@ class _Failing(ast.NodeTransformer):
         match node:
             case ast.Assert(test=ast.Compare(left=one, ops=[ast.Eq()], comparators=[other])):
                 name, before, between, after = "equal", "assert ", " == ", ""
-            case ast.Expr(value=ast.Call(func=called, args=[one, other, *_])):
-                name = ast.unparse(called).rpartition(".")[2]
-                before, between, after = f"{ast.unparse(called)}(", ", ", ")"
+            case ast.Expr(value=ast.Call(func=function, args=[one, other, *_])):
+                name = ast.unparse(function).rpartition(".")[2]
+                before, between, after = f"{ast.unparse(function)}(", ", ", ")"
                 if not _COMPARES.match(name):
                     return node
             case _:
@@ -109,8 +109,8 @@ class _Failing(ast.NodeTransformer):
         swap = f"{self._other}({{}})" if _EQUALITY.search(name) else "object()"
         first, second = ast.unparse(one), ast.unparse(other)
         tries = f"try: {before}{first}{between}{swap.format(second)}{after}"
-        swapped = f"except Exception: {before}{swap.format(first)}{between}{second}{after}"
-        return ast.parse(f"{tries}\n{swapped}\n{self._held}.append(1)").body if self._is_inside else node
+        handler = f"except Exception: {before}{swap.format(first)}{between}{second}{after}"
+        return ast.parse(f"{tries}\n{handler}\n{self._held}.append(1)").body if self._is_inside else node
 
     visit_Assert = visit_Expr
 
@@ -123,8 +123,8 @@ def _python(text: str, tests: _Names, _: str) -> tuple[str, set[str]]:
         return text, set()
     failing = _Failing(names and set(names.values()))
     failing.visit(tree)
-    changed = failing.changed if names is None else {test for test, name in names.items() if name in failing.changed}
-    return ast.unparse(tree), changed
+    changes = failing.changed if names is None else {test for test, name in names.items() if name in failing.changed}
+    return ast.unparse(tree), changes
 
 
 _FAILING = {".go": (r"func {}\((\w+) \*testing\.T\) \{{", r"\g<0> defer \1.FailNow()"),
@@ -136,11 +136,11 @@ _FAILING = {".go": (r"func {}\((\w+) \*testing\.T\) \{{", r"\g<0> defer \1.FailN
 def _functions(text: str, tests: _Names, suffix: str) -> tuple[str, set[str]]:
     """Subtests, and tests that must panic, have no copy."""
     opening, failing = _FAILING[suffix]
-    changed = set()
+    changes = set()
     for test in tests or () if "should_panic" not in text else ():
         text, count = re.subn(opening.format(re.escape(test.rpartition("::")[2])), failing, text)
-        changed |= {test} if count else set()
-    return text, changed
+        changes |= {test} if count else set()
+    return text, changes
 
 
 _CALL = re.compile(
@@ -156,13 +156,13 @@ _MATCHER = re.compile(r"(?<!\.not)(\.to(?:Strict)?Equal\()")
 
 def _script(text: str, tests: _Names, suffix: str) -> tuple[str, set[str]]:
     names = {test: re.split(r"::| > ", test)[-1] for test in tests or ()}
-    changed, held = set[str](), f"held_{secrets.token_hex(4)}"
+    changes, variable = set[str](), f"held_{secrets.token_hex(4)}"
 
     def fails(call: re.Match[str]) -> str:
         form = re.sub(r"\\\$\\\{(?:(?!\\\$).)*?\\\}", ".*", re.escape(re.sub(r"\\(['\"`])", r"\1", call[4])))
-        defined = {test for test, name in names.items() if form.strip(".*") and re.fullmatch(form, name, re.DOTALL)}
-        changed.update({call[4]} if tests is None else defined)
-        return _FAILS.format(call[1], held) + call[2] if defined or tests is None else call[0]
+        matches = {test for test, name in names.items() if form.strip(".*") and re.fullmatch(form, name, re.DOTALL)}
+        changes.update({call[4]} if tests is None else matches)
+        return _FAILS.format(call[1], variable) + call[2] if matches or tests is None else call[0]
 
-    text = _MATCHER.sub(rf"\1globalThis.{held} = Symbol(), ", text) if suffix in SCRIPTS else text
-    return (_CALL.sub(fails, text) if suffix in SCRIPTS else text), changed
+    text = _MATCHER.sub(rf"\1globalThis.{variable} = Symbol(), ", text) if suffix in SCRIPTS else text
+    return (_CALL.sub(fails, text) if suffix in SCRIPTS else text), changes

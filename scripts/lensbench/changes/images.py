@@ -62,9 +62,9 @@ def _engine_with(name: str, context: Path | None = None) -> str:
     engine = next(filter(None, map(shutil.which, ENGINES)), None)
     if not engine:
         raise UserError("container: needs podman or docker, and neither is on PATH; install one, or write environment:")
-    made = ("build", "--quiet", "--tag", name, str(context)) if context else ("pull", "--quiet", name)
+    arguments = ("build", "--quiet", "--tag", name, str(context)) if context else ("pull", "--quiet", name)
     if context or _said(engine, "image", "inspect", name).returncode:
-        _done(_said(engine, *made), name)
+        _done(_said(engine, *arguments), name)
     return engine
 
 
@@ -80,11 +80,11 @@ def read_image(folder: Path) -> Image:
 def _unpack(name: str, folder: Path) -> None:
     engine = _engine_with(name)
     variables = json.loads(_done(_said(engine, "image", "inspect", "--format", "{{json .Config.Env}}", name), name))
-    made = _done(_said(engine, "create", name, "/none"), name).split()[-1]
+    handle = _done(_said(engine, "create", name, "/none"), name).split()[-1]
     root = folder / "root"
     root.mkdir(parents=True)
     try:
-        with subprocess.Popen([engine, "export", made], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL) as export:
+        with subprocess.Popen([engine, "export", handle], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL) as export:
             tar = ("tar", "-x", "--no-same-owner", "--delay-directory-restore", "--exclude=dev/*", "-C", str(root))
             _done(
                 subprocess.run(tar, stdin=export.stdout, capture_output=True, encoding="utf-8", timeout=LIMIT_S), name
@@ -92,7 +92,7 @@ def _unpack(name: str, folder: Path) -> None:
         if export.returncode:
             raise UserError(f"container: {Path(engine).name} could not export the files of {name}")
     finally:
-        _said(engine, "rm", made)
+        _said(engine, "rm", handle)
     write_json(folder / _NOTE, {"variables": dict(entry.split("=", 1) for entry in variables or ())})
 
 
@@ -102,9 +102,9 @@ def _said(engine: str, *arguments: str) -> subprocess.CompletedProcess[str]:
     )
 
 
-def _done(said: subprocess.CompletedProcess[str], name: str) -> str:
+def _done(process: subprocess.CompletedProcess[str], name: str) -> str:
     """The output of the command. Raises UserError when it failed."""
-    if said.returncode:
-        reason = (said.stderr.strip().splitlines() or [f"{said.args[0]} ended with {said.returncode}"])[-1]
+    if process.returncode:
+        reason = (process.stderr.strip().splitlines() or [f"{process.args[0]} ended with {process.returncode}"])[-1]
         raise UserError(f"container: {name}: {reason}")
-    return said.stdout
+    return process.stdout

@@ -90,21 +90,21 @@ def _files(tree: Path) -> list[bytes]:
 def _without_ignored(own: Path, tree: Path, files: list[bytes]) -> list[bytes]:
     """`files` without those that the pinned tree lacks and its rules ignore; the agent's own rules do not count."""
     at = (f"--git-dir={own}", f"--work-tree={tree}")
-    given = b"".join(b"./%s\0" % file for file in files)  # no name is taken for a pattern with a meaning of its own
+    listing = b"".join(b"./%s\0" % file for file in files)  # no name is taken for a pattern with a meaning of its own
     try:
-        ignored = set(git(tree, *at, "check-ignore", "-z", "--stdin", stdin=given).split(b"\0"))
+        matches = set(git(tree, *at, "check-ignore", "-z", "--stdin", stdin=listing).split(b"\0"))
     except GitError:  # exit code 1: none is ignored
         return files
-    return [file for file in files if b"./" + file not in ignored]
+    return [file for file in files if b"./" + file not in matches]
 
 
 def _snapshot(own: Path, tree: Path, files: list[bytes]) -> str:
     """The tree object for these files below `tree`. A file that is there and cannot be read stays as it was."""
     at = (f"--git-dir={own}", f"--work-tree={tree}")
-    known = [path for path in git(tree, *at, "ls-files", "-z").split(b"\0") if path]
-    gone = [path for path in known if not os.path.lexists(place := os.path.join(os.fsencode(tree), path))
-            or (os.path.isdir(place) and not os.path.islink(place))]  # fmt: skip
-    for option, paths in (("--force-remove", gone), ("--add", files)):
+    index = [path for path in git(tree, *at, "ls-files", "-z").split(b"\0") if path]
+    deletions = [path for path in index if not os.path.lexists(place := os.path.join(os.fsencode(tree), path))
+                 or (os.path.isdir(place) and not os.path.islink(place))]  # fmt: skip
+    for option, paths in (("--force-remove", deletions), ("--add", files)):
         git(tree, *at, "update-index", option, "--replace", "-z", "--stdin", stdin=b"\0".join(paths))
     return git(tree, *at, "write-tree").decode().strip()
 
@@ -114,12 +114,12 @@ def patch_size(patch: bytes, scratch: Path) -> PatchSize:
     if not patch.strip():
         return NOTHING
     try:
-        said = git(scratch, "apply", "--numstat", "-z", "-", stdin=patch, variables=_nowhere(scratch))
+        output = git(scratch, "apply", "--numstat", "-z", "-", stdin=patch, variables=_nowhere(scratch))
     except GitError as error:
         raise PatchError(str(error)) from None
-    rows = [row.split("\t", 2) for row in said.decode(errors="surrogateescape").split("\0") if row]
-    counted = [(int(more), int(less)) for more, less, _ in rows if more != "-"]
-    return PatchSize(tuple(sorted({row[2] for row in rows})), sum(a for a, _ in counted), sum(b for _, b in counted))
+    rows = [row.split("\t", 2) for row in output.decode(errors="surrogateescape").split("\0") if row]
+    counts = [(int(more), int(less)) for more, less, _ in rows if more != "-"]
+    return PatchSize(tuple(sorted({row[2] for row in rows})), sum(a for a, _ in counts), sum(b for _, b in counts))
 
 
 def size_of(patch: bytes) -> PatchSize:

@@ -50,14 +50,14 @@ def _go(content: str, files: Files) -> Found:
         match event:
             case {"Action": str(action), "Package": str(package), "Test": str(test)} if action in _GO:
                 yield f"{_go_file(package, test, files)}::{_GO_COUNT.sub('', test)}", _GO[action]
-            case {"Action": "build-output", "Output": str(said)} if found := _GO_ERROR.match(said):
-                yield found[1], _FAILED
+            case {"Action": "build-output", "Output": str(output)} if error := _GO_ERROR.match(output):
+                yield error[1], _FAILED
 
 
 def _go_file(package: str, test: str, files: Files) -> str:
     """The hidden file of the package that defines the test; else the package, in which its name is unique."""
-    defined = re.compile(rf"^func {re.escape(test.partition('/')[0])}\(", re.MULTILINE)
-    return next((path for path, text in files.items() if isinstance(text, str) and defined.search(text)
+    pattern = re.compile(rf"^func {re.escape(test.partition('/')[0])}\(", re.MULTILINE)
+    return next((path for path, text in files.items() if isinstance(text, str) and pattern.search(text)
                  and f"/{package}/".endswith(f"/{path.rpartition('/')[0]}/".replace("//", "/"))), package)  # fmt: skip
 
 
@@ -71,13 +71,13 @@ _CARGO_WORDS = {"ok": _PASSED, "FAILED": _FAILED, "ignored": _SKIPPED}
 def _cargo(content: str, files: Files) -> Found:
     file = ""
     for line in map(str.rstrip, io.StringIO(content)):
-        if found := _CARGO_FILE.match(line):
-            file = next((path for path in files if f"/{path}".endswith(f"/{found[1]}")), found[1])
-        elif found := _CARGO_TEST.fullmatch(line):
-            example = _CARGO_EXAMPLE.fullmatch(found[1])
-            yield "::".join(example.groups() if example else (file, found[1])), _CARGO_WORDS[found[2]]
-        elif found := _CARGO_BROKEN.match(line):
-            yield from ((path, _FAILED) for path in files if PurePosixPath(path).stem == found[1])
+        if match := _CARGO_FILE.match(line):
+            file = next((path for path in files if f"/{path}".endswith(f"/{match[1]}")), match[1])
+        elif match := _CARGO_TEST.fullmatch(line):
+            example = _CARGO_EXAMPLE.fullmatch(match[1])
+            yield "::".join(example.groups() if example else (file, match[1])), _CARGO_WORDS[match[2]]
+        elif match := _CARGO_BROKEN.match(line):
+            yield from ((path, _FAILED) for path in files if PurePosixPath(path).stem == match[1])
 
 
 _TAP = re.compile(r"(not )?ok \d+(?: - )?(.*?)(?: # (SKIP|TODO)\b.*)?")
@@ -87,12 +87,12 @@ def _tap(content: str, files: Files) -> Found:
     """Of AVA, which names a test's file, without its extension, only where it runs several."""
     stems = {PurePosixPath(path).name.partition(".")[0]: path for path in files}
     for line in map(str.rstrip, io.StringIO(content)):
-        if not (found := _TAP.fullmatch(line)):
+        if not (match := _TAP.fullmatch(line)):
             continue
-        first, _, rest = found[2].partition(" \u203a ")
+        first, _, rest = match[2].partition(" \u203a ")
         file = stems.get(first.partition(" exited with")[0].rpartition("/")[2].partition(".")[0], "")
-        label = f"{file}::{rest}" if file and rest else file or f"{next(iter(files), '')}::{found[2]}"
-        yield label, _SKIPPED if found[3] else _FAILED if found[1] else _PASSED
+        label = f"{file}::{rest}" if file and rest else file or f"{next(iter(files), '')}::{match[2]}"
+        yield label, _SKIPPED if match[3] else _FAILED if match[1] else _PASSED
 
 
 _OUTCOMES = {
@@ -109,21 +109,21 @@ _RESULT = re.compile(r"(?:.*\.\.\. ?)?\b(ok|FAIL|ERROR|expected failure|unexpect
 def _unittest(content: str, files: Files, names: dict[str, str]) -> Found:
     file, pending = "", ""
     for line in map(str.strip, io.StringIO(content)):
-        if found := _SYMPY_FILE.match(line):
-            file = found[1]
-        elif file and (found := _SYMPY_TEST.fullmatch(line)):
-            names[found[1]] = label = f"{file}::{found[1]}"
-            yield label, _OUTCOMES.get(found[2], _FAILED)
+        if match := _SYMPY_FILE.match(line):
+            file = match[1]
+        elif file and (match := _SYMPY_TEST.fullmatch(line)):
+            names[match[1]] = label = f"{file}::{match[1]}"
+            yield label, _OUTCOMES.get(match[2], _FAILED)
         else:
-            if found := _UNITTEST.match(line):
-                module, _, kind = found[2].removesuffix(f".{found[1]}").rpartition(".")
+            if match := _UNITTEST.match(line):
+                module, _, kind = match[2].removesuffix(f".{match[1]}").rpartition(".")
                 path = next((path for path in files if f".{module_of(path)}".endswith(f".{module}")), module)
-                pending = f"{path}::{kind}::{found[1]}"
-                names[line.partition(" ... ")[0]] = names[f"{found[1]} ({module}.{kind})"] = pending
+                pending = f"{path}::{kind}::{match[1]}"
+                names[line.partition(" ... ")[0]] = names[f"{match[1]} ({module}.{kind})"] = pending
             elif pending and " ... " in line:
                 names[line.partition(" ... ")[0]] = pending
-            if pending and (found := _RESULT.fullmatch(line)):
-                word = found[1].partition(" '")[0]
+            if pending and (match := _RESULT.fullmatch(line)):
+                word = match[1].partition(" '")[0]
                 yield pending, _SKIPPED if word.startswith("skipped") else _OUTCOMES.get(word, _FAILED)
                 pending = ""
 

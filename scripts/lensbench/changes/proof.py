@@ -72,10 +72,10 @@ def prove(
             reasons.append(f"{name}: {trouble}")
     if not after or _trouble(after):
         return ChangeProof(task.id, tuple(reasons))
-    unloaded = sorted(unloaded_files(after[0].results, task.tests.files))
-    reasons += [f"the hidden file {path} does not load with the reference" for path in unloaded]
-    own, broken = _suite(task.tests, tree, reference, sandbox, environment) if not foreign else (0, [])
-    reasons += [f"the reference breaks {name}" for name in sorted({*broken, *_broken(before, after)})]
+    paths = sorted(unloaded_files(after[0].results, task.tests.files))
+    reasons += [f"the hidden file {path} does not load with the reference" for path in paths]
+    own, breaks = _suite(task.tests, tree, reference, sandbox, environment) if not foreign else (0, [])
+    reasons += [f"the reference breaks {name}" for name in sorted({*breaks, *_broken(before, after)})]
     return replace(_compare(task, reasons, before, after), own=own)
 
 
@@ -93,14 +93,14 @@ def _suite(
     suite = tests.model_copy(update={"command": tuple(words), "timeout_s": _SUITE_TIME * tests.timeout_s})
     before: list[TestRun] = []
     after: list[TestRun] = []
-    broken: Sequence[str] = []
-    while len(before) < 1 + bool(broken):
+    breaks: Sequence[str] = []
+    while len(before) < 1 + bool(breaks):
         before += _rounds(tree, b"", suite, sandbox, environment, 1)
         if _trouble(before):
             return 0, []
         after += _rounds(tree, reference, suite, sandbox, environment, 1)
-        broken = _broken(before, after)
-    return sum(result is TestResult.PASSED for result in before[0].results.values()), broken
+        breaks = _broken(before, after)
+    return sum(result is TestResult.PASSED for result in before[0].results.values()), breaks
 
 
 def _broken(before: Sequence[TestRun], after: Sequence[TestRun]) -> list[str]:
@@ -125,29 +125,29 @@ def _rounds(
 
 def _trouble(runs: Sequence[TestRun], is_changed: bool = True) -> str:
     """Why a run gave no results. Without a change, the tests may not compile: then none of them passes."""
-    broken = (run for run in runs if is_changed or run.trouble is not Trouble.NO_REPORT or not run.exit_code)
-    return next((run.unstarted or run.problem for run in broken if run.unstarted or run.problem), "")
+    bad_runs = (run for run in runs if is_changed or run.trouble is not Trouble.NO_REPORT or not run.exit_code)
+    return next((run.unstarted or run.problem for run in bad_runs if run.unstarted or run.problem), "")
 
 
 def _compare(task: ChangeTask, reasons: list[str], before: Sequence[TestRun], after: Sequence[TestRun]) -> ChangeProof:
     names = {name for run in (*before, *after) for name in run.results}
     flaky = {name for name in names for runs in (before, after) if len({_passed(run, name) for run in runs}) > 1}
-    asked = [name for name in task.tests.fail_to_pass if name not in flaky]
-    fixed = [name for name in asked if not _passed(before[0], name) and _passed(after[0], name)]
+    goals = [name for name in task.tests.fail_to_pass if name not in flaky]
+    fixes = [name for name in goals if not _passed(before[0], name) and _passed(after[0], name)]
     always = [name for name in sorted(names - flaky) if _passed(before[0], name) and _passed(after[0], name)]
-    given = task.tests.pass_to_pass
-    kept = [name for name in always if name not in asked] if given == "all" else [n for n in given if n in set(always)]
-    reasons += [f"{name} passes without a change" for name in asked if _passed(before[0], name)]
-    reasons += [f"{name} does not pass with the reference" for name in asked if not _passed(after[0], name)]
-    if given != "all":
-        lost = [name for name in given if name not in set(always) | flaky]
-        reasons += [f"{name} is to pass in both cases, and does not" for name in lost]
-    if not asked:
+    rest = task.tests.pass_to_pass
+    passes = [name for name in always if name not in goals] if rest == "all" else [n for n in rest if n in set(always)]
+    reasons += [f"{name} passes without a change" for name in goals if _passed(before[0], name)]
+    reasons += [f"{name} does not pass with the reference" for name in goals if not _passed(after[0], name)]
+    if rest != "all":
+        failures = [name for name in rest if name not in set(always) | flaky]
+        reasons += [f"{name} is to pass in both cases, and does not" for name in failures]
+    if not goals:
         reasons.append("all tests that are to fail first are flaky")
     seconds = round(sum(run.duration_s for run in after) / len(after), 3)
     memory_mb = max(run.memory_mb for run in after)
-    wanted = flaky & {*task.tests.fail_to_pass, *(given if given != "all" else flaky)}
-    return ChangeProof(task.id, tuple(reasons), tuple(sorted(wanted)), tuple(fixed), tuple(kept), seconds, memory_mb)
+    flakes = flaky & {*task.tests.fail_to_pass, *(rest if rest != "all" else flaky)}
+    return ChangeProof(task.id, tuple(reasons), tuple(sorted(flakes)), tuple(fixes), tuple(passes), seconds, memory_mb)
 
 
 def _passed(run: TestRun, name: str) -> bool:
@@ -167,9 +167,9 @@ def _leaks(task: ChangeTask, tree: Path, foreign: bool) -> Iterator[str]:
 def given_away(prompt: str, reference: bytes) -> str:
     """A line of the reference that is in the prompt, too long to be there by chance; "" when there is none."""
     lines = reference.decode(errors="replace").split("\n")
-    added = [_flat(line[1:]) for line in lines if line.startswith("+") and not line.startswith("+++")]
-    said = _flat(prompt)
-    return next((line for line in added if len(line) >= _LONG_LINE and re.search(r"\w", line) and line in said), "")
+    new_lines = [_flat(line[1:]) for line in lines if line.startswith("+") and not line.startswith("+++")]
+    text = _flat(prompt)
+    return next((line for line in new_lines if len(line) >= _LONG_LINE and re.search(r"\w", line) and line in text), "")
 
 
 def _flat(text: str) -> str:
@@ -179,10 +179,10 @@ def _flat(text: str) -> str:
 def _seen(tree: Path, path: str, data: bytes) -> str:
     """Where most of the new lines of a hidden file are found, in the tree or its history; "" when nowhere."""
     here = tree / path
-    known = set(here.read_bytes().splitlines()) if here.is_file() and not here.is_symlink() else set()
+    former = set(here.read_bytes().splitlines()) if here.is_file() and not here.is_symlink() else set()
     if here.is_file() and here.read_bytes() == data:
         return ""  # the pinned version itself has nothing new
-    new = {line.strip() for line in data.splitlines() if line not in known and len(line.strip()) >= _LONG_LINE}
+    new = {line.strip() for line in data.splitlines() if line not in former and len(line.strip()) >= _LONG_LINE}
     try:
         blob = git(tree, "hash-object", "--stdin", "--no-filters", stdin=data).decode().strip()
         objects = git(tree, "rev-list", "--objects", "--all").decode(errors="replace").split("\n")

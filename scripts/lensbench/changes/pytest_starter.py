@@ -18,8 +18,8 @@ class Reporter:
     def __init__(self, report: TextIO, nonce: str) -> None:
         self._report, self._nonce, self._lines = report, nonce, 0
 
-    def _write(self, *said: str | int) -> None:
-        self._report.write(json.dumps([self._nonce, *said]) + "\n")
+    def _write(self, *values: str | int) -> None:
+        self._report.write(json.dumps([self._nonce, *values]) + "\n")
         self._report.flush()
 
     def pytest_runtest_logreport(self, report: Any) -> None:
@@ -46,9 +46,9 @@ def plugins_of_environment(arguments: list[str]) -> list[str]:
     own = os.path.join(os.getcwd(), "")
     names = dict.fromkeys(
         point.name
-        for found in distributions()
-        if not str(found.locate_file("")).startswith(own)
-        for point in found.entry_points
+        for distribution in distributions()
+        if not str(distribution.locate_file("")).startswith(own)
+        for point in distribution.entry_points
         if point.group == "pytest11" and f"no:{point.name}" not in arguments
     )
     return [word for name in names for word in ("-p", name)]

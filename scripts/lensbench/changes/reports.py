@@ -55,8 +55,8 @@ def read_junit(content: bytes) -> dict[str, TestResult]:
     if root.tag not in ("testsuites", "testsuite"):
         raise ValueError(f"the report has <{root.tag}> where JUnit has <testsuites>")
     results: dict[str, TestResult] = {}
-    nested = all(case.get("classname") == _NODE for case in root.iter("testcase"))
-    _collect(root, (), "", nested, results)
+    nests = all(case.get("classname") == _NODE for case in root.iter("testcase"))
+    _collect(root, (), "", nests, results)
     return results
 
 
@@ -64,11 +64,11 @@ _NODE = "test"
 """The class of every test in node's reporter; its nested suites become part of the test's name."""
 
 
-def _collect(suite: Element, names: tuple[str, ...], file: str, nested: bool, results: dict[str, TestResult]) -> None:
+def _collect(suite: Element, names: tuple[str, ...], file: str, nests: bool, results: dict[str, TestResult]) -> None:
     for child in suite:
         path = child.get("file") or file
         if child.tag == "testsuite":
-            _collect(child, (*names, child.get("name", "")) if nested else names, path, nested, results)
+            _collect(child, (*names, child.get("name", "")) if nests else names, path, nests, results)
         elif child.tag == "testcase":
             label = _label(_in_repository(path), child.get("classname", ""), [*names, child.get("name", "")])
             results[label] = worst(_result(child), results.get(label))
@@ -103,21 +103,21 @@ def read_lines(content: str, nonce: str) -> dict[str, TestResult]:
     Raises Forged for a line that the reporter did not write, and ValueError when the end is missing.
     """
     results: dict[str, TestResult] = {}
-    count, ended = 0, False
+    count, is_end = 0, False
     for line in io.StringIO(content):
         try:
-            said = json.loads(line)
+            entry = json.loads(line)
         except ValueError:
-            said = None
-        match said:
-            case [given, str(name), str(result)] if given == nonce and not ended:
+            entry = None
+        match entry:
+            case [key, str(name), str(result)] if key == nonce and not is_end:
                 results[name] = worst(TestResult(result), results.get(name))
                 count += 1
-            case [given, int(lines)] if given == nonce and lines == count and not ended:
-                ended = True
+            case [key, int(lines)] if key == nonce and lines == count and not is_end:
+                is_end = True
             case _:
                 raise Forged("the report has a line that its reporter did not write")
-    if not ended:
+    if not is_end:
         raise ValueError("the tests ended before the report did")
     return results
 
@@ -128,24 +128,24 @@ def with_unloaded(results: Results, files: Iterable[str]) -> dict[str, TestResul
     Tests whose file the report does not name may be of that file, so they fail as well.
     """
     files = set(files)
-    unloaded = unloaded_files(results, files)
+    failures = unloaded_files(results, files)
     return {
-        name: TestResult.FAILED if unloaded and not _is_of_others(name, unloaded, files) else result
+        name: TestResult.FAILED if failures and not _is_of_others(name, failures, files) else result
         for name, result in results.items()
     }
 
 
 def unloaded_files(results: Results, files: Iterable[str]) -> set[str]:
     """Those of the hidden `files` that were reported as failed themselves, in place of their tests."""
-    failed = {name.rpartition("::")[2] for name, result in results.items() if result is TestResult.FAILED}
-    return {path for path in files if {path, f"{WORKSPACE}/{path}", module_of(path)} & failed}
+    failures = {name.rpartition("::")[2] for name, result in results.items() if result is TestResult.FAILED}
+    return {path for path in files if {path, f"{WORKSPACE}/{path}", module_of(path)} & failures}
 
 
-def _is_of_others(name: str, unloaded: set[str], files: set[str]) -> bool:
+def _is_of_others(name: str, failures: set[str], files: set[str]) -> bool:
     place = name.partition("::")[0]
-    if any(_is_in(place, path) for path in unloaded):
+    if any(_is_in(place, path) for path in failures):
         return False
-    return "/" in place or any(_is_in(place, path) for path in files - unloaded)
+    return "/" in place or any(_is_in(place, path) for path in files - failures)
 
 
 def _is_in(place: str, path: str) -> bool:

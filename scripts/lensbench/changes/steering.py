@@ -33,16 +33,16 @@ _TEST_FOLDER = re.compile(r"_*(test|spec)_*|(.*[_-])?(tests|specs)_*", re.IGNORE
 
 
 def steering(
-    paths: Iterable[str], hidden: Iterable[str], command: Sequence[str] = (), modules: Collection[str] = ()
+    paths: Iterable[str], files: Iterable[str], command: Sequence[str] = (), modules: Collection[str] = ()
 ) -> list[str]:
-    """The skipped ones among the changed `paths`; `hidden` are the task's hidden files, `modules` the installed ones
+    """The skipped ones among the changed `paths`; `files` are the task's hidden files, `modules` the installed ones
     that the repository itself does not have."""
-    hidden = set(hidden)
-    roots = {root for path in hidden if (root := _test_root(path))}
+    files = set(files)
+    roots = {root for path in files if (root := _test_root(path))}
     script = {PurePosixPath(word).as_posix() for word in [word for word in command if word[:1] != "-"][:2]}
     return [
         path for path in paths
-        if path in hidden | script or _steers(path, modules) or any(_below(path, root) for root in roots)
+        if path in files | script or _steers(path, modules) or any(_below(path, root) for root in roots)
     ]  # fmt: skip
 
 

@@ -154,7 +154,7 @@ class ChangeTask(Task):
 
     @model_validator(mode="after")
     def _with_test_criteria(self) -> Self:
-        facts = tuple(each for each in self.criteria if each.text not in TEST_CRITERIA)
+        facts = tuple(criterion for criterion in self.criteria if criterion.text not in TEST_CRITERIA)
         both = tuple(Criterion(text=text) for text in TEST_CRITERIA)
         object.__setattr__(self, "criteria", (*both, *facts))
         return self
@@ -162,17 +162,17 @@ class ChangeTask(Task):
 
 def answer_criteria(task: Task) -> list[tuple[int, Criterion]]:
     """The criteria that are judged by the answer's text, by number (from 1): all except those that tests decide."""
-    numbered = enumerate(task.criteria, 1)
-    return [(number, criterion) for number, criterion in numbered if criterion.text not in TEST_CRITERIA]
+    pairs = enumerate(task.criteria, 1)
+    return [(number, criterion) for number, criterion in pairs if criterion.text not in TEST_CRITERIA]
 
 
 def inline_files(value: Any, folder: Path) -> Any:
     """A raw task with the content of the files that it names by `{file: ...}`. Raises OSError."""
 
-    def content(given: Any) -> Any:
-        if not (isinstance(given, dict) and set(given) == {"file"} and isinstance(given["file"], str)):
-            return given
-        data = Binary.text_or_bytes((folder / given["file"]).read_bytes())
+    def content(raw: Any) -> Any:
+        if not (isinstance(raw, dict) and set(raw) == {"file"} and isinstance(raw["file"], str)):
+            return raw
+        data = Binary.text_or_bytes((folder / raw["file"]).read_bytes())
         return data.model_dump() if isinstance(data, Binary) else data
 
     if not isinstance(value, dict) or value.get("kind") != "change":
@@ -180,7 +180,7 @@ def inline_files(value: Any, folder: Path) -> Any:
     value = {**value, **({"reference": content(value["reference"])} if "reference" in value else {})}
     tests = value.get("tests")
     if isinstance(tests, dict) and isinstance(files := tests.get("files"), dict):
-        value["tests"] = {**tests, "files": {path: content(given) for path, given in files.items()}}
+        value["tests"] = {**tests, "files": {path: content(raw) for path, raw in files.items()}}
     return value
 
 

@@ -94,7 +94,7 @@ def unreachable(
     """Why a server of `names` (else those with a URL, which agents do not always report) does not respond now; "" when
     all respond. One with a command is started again in the same workspace.
 
-    With `asks`, also calls one tool about the workspace, as the preflight does: the server must know it. With `listing`,
+    With `asks`, also calls a tool about the workspace, as the preflight does; the server must know it. With `listing`,
     the tools and hashes ("" for any) of the preflight, also which of them it lacks or changed: what it adds is what it
     does. One with a command is asked nothing else.
     """
