@@ -46,7 +46,7 @@ _LONGEST_REPLY = 2000
 
 
 @dataclass(frozen=True)
-class Outcome(Judgement):
+class ModelVerdict(Judgement):
     """What the requests about one criterion gave, as it is stored."""
 
     version: str = ""
@@ -61,12 +61,12 @@ class Outcome(Judgement):
         return verdict_row(answer, criterion, judge, self, self.version, self.models, self.cost_usd, self.cost_is_guess)
 
 
-_STORED = TypeAdapter(Outcome)
+_STORED = TypeAdapter(ModelVerdict)
 
 
-def without_verdict(failure: str, reason: str) -> Outcome:
+def without_verdict(failure: str, reason: str) -> ModelVerdict:
     """An outcome without a verdict."""
-    return Outcome(**vars(unjudged(failure, reason)))
+    return ModelVerdict(**vars(unjudged(failure, reason)))
 
 
 class Batch(NamedTuple):
@@ -83,7 +83,7 @@ def judge_by_model(
     folder: Path, plan: Plan, judge: PlannedJudge, tasks: Mapping[str, Task], answers: Sequence[ShownAnswer],
     parallel: int,
     ask: bool = True,
-) -> Iterator[tuple[ShownAnswer, int, Outcome]]:  # fmt: skip
+) -> Iterator[tuple[ShownAnswer, int, ModelVerdict]]:  # fmt: skip
     """The outcome for each criterion (from 1) of each answer; answers of incomplete pairs are skipped.
 
     Without `ask`, only stored outcomes are returned.
@@ -116,11 +116,11 @@ def judge_by_model(
                 yield answer, number, outcome
 
 
-def judge_batch(agent: JudgeAgent, batch: Batch) -> list[Outcome]:
+def judge_batch(agent: JudgeAgent, batch: Batch) -> list[ModelVerdict]:
     """The outcome for each fact of the batch, in order."""
     text = batch.shown.text
     if not any(character.isalnum() for character in without_comments(text).replace(MARK, "")):
-        return [Outcome(Verdict.MISSED, "", None, "nothing is stated") for _ in batch.facts]
+        return [ModelVerdict(Verdict.MISSED, "", None, "nothing is stated") for _ in batch.facts]
     seal = judging.nonce_of(str(agent.seed), agent.judge["prompt"], text)
     probes = list(canaries(text, seal, batch.question, batch.facts, batch.others))
     first, *later = _judge_all(agent, batch, probes)
@@ -129,7 +129,7 @@ def judge_batch(agent: JudgeAgent, batch: Batch) -> list[Outcome]:
     return [replace(first, cost_usd=_sum(costs)), *later]  # the canaries' cost is added to the first criterion's
 
 
-def _judge_all(agent: JudgeAgent, batch: Batch, before: Iterable[Canary]) -> list[Outcome]:
+def _judge_all(agent: JudgeAgent, batch: Batch, before: Iterable[Canary]) -> list[ModelVerdict]:
     verdicts = [_verdict(agent, _key(agent, batch.question, fact, batch.shown.text)) for fact in batch.facts]
     if all(verdicts):
         return [outcome for outcome in verdicts if outcome]
@@ -145,7 +145,7 @@ def _judge_all(agent: JudgeAgent, batch: Batch, before: Iterable[Canary]) -> lis
     return [verdict or _ask_until(agent, batch, fact) for verdict, fact in zip(verdicts, batch.facts, strict=True)]
 
 
-def _ask_until(agent: JudgeAgent, batch: Batch, fact: str, canary: Canary | None = None) -> Outcome:
+def _ask_until(agent: JudgeAgent, batch: Batch, fact: str, canary: Canary | None = None) -> ModelVerdict:
     """Asks until there is a verdict or the attempts are used up, and stores the outcome.
 
     A canary that is stated is asked again while its verdict is wrong. A Met for any other canary is leniency, which
@@ -156,7 +156,7 @@ def _ask_until(agent: JudgeAgent, batch: Batch, fact: str, canary: Canary | None
     key = _key(agent, batch.question, fact, answer)
     if (verdict := _verdict(agent, key)) and verdict.verdict in targets:
         return verdict
-    outcomes: list[Outcome] = []
+    outcomes: list[ModelVerdict] = []
     for attempt in range(1, agent.attempts + 1):
         if attempt > 1:
             back_off(attempt - 1)
@@ -173,7 +173,7 @@ def _ask_until(agent: JudgeAgent, batch: Batch, fact: str, canary: Canary | None
     return _together(outcomes, outcomes[-1] if outcomes else without_verdict("not_reached", "nothing was asked"))
 
 
-def _together(outcomes: Sequence[Outcome], last: Outcome) -> Outcome:
+def _together(outcomes: Sequence[ModelVerdict], last: ModelVerdict) -> ModelVerdict:
     """The last outcome with the costs and the replies of all."""
     replies = tuple(reply for outcome in outcomes for reply in outcome.replies)
     return replace(last, cost_usd=_sum(outcome.cost_usd for outcome in outcomes), replies=replies)
@@ -185,8 +185,8 @@ def _sum(costs: Iterable[float | None]) -> float | None:
     return sum(values) if values else None
 
 
-def _ask_once(agent: JudgeAgent, prompt: str, nonce: str, answer: ShownAnswer, fact: str, sentence: str) -> Outcome:
-    """The outcome of one request. If a sentence was planted, evidence must come from it."""
+def _ask_once(agent: JudgeAgent, prompt: str, nonce: str, answer: ShownAnswer, fact: str, plant: str) -> ModelVerdict:
+    """The outcome of one request. If a sentence was planted (`plant`), evidence must come from it."""
     output, reason, detail = agent.ask(prompt)
     outcome = output.outcome
     if outcome.gave_up:
@@ -196,10 +196,10 @@ def _ask_once(agent: JudgeAgent, prompt: str, nonce: str, answer: ShownAnswer, f
     elif any(call.count for call in outcome.calls or ()):
         judgement = unjudged("used_tools", ", ".join(call.name for call in outcome.calls or ()))
     else:
-        judgement = judging.read_reply(output.answer, nonce, sentence or answer.text, fact)
-        judgement = judgement if sentence else _within_the_original(judgement, answer)
+        judgement = judging.read_reply(output.answer, nonce, plant or answer.text, fact)
+        judgement = judgement if plant else _within_the_original(judgement, answer)
     prompt_version = sha256(agent.judge["prompt"].encode())[:8]
-    return Outcome(
+    return ModelVerdict(
         **vars(judgement), version=f"{prompt_version}+{outcome.agent_version or 'not shown'}",
         models=", ".join(outcome.models or ()), cost_usd=outcome.cost_usd, cost_is_guess=outcome.cost_is_guess,
         replies=(output.answer[:_LONGEST_REPLY],),
@@ -266,13 +266,13 @@ def _file(agent: JudgeAgent, key: str) -> Path:
     return RunFolder(agent.folder).judging / key[:2] / f"{key}.json"
 
 
-def _verdict(agent: JudgeAgent, key: str) -> Outcome | None:
+def _verdict(agent: JudgeAgent, key: str) -> ModelVerdict | None:
     """The stored verdict; None when there is none."""
     outcome = _stored(agent, key)
     return outcome if outcome and not outcome.failure else None
 
 
-def _stored(agent: JudgeAgent, key: str) -> Outcome | None:
+def _stored(agent: JudgeAgent, key: str) -> ModelVerdict | None:
     """The stored outcome; None when there is none, or the file is damaged."""
     try:
         return _STORED.validate_json(_file(agent, key).read_bytes())

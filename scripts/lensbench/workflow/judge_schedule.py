@@ -15,7 +15,7 @@ from lensbench.core.tables import read_table
 from lensbench.judging.judges.again import has_failed, note, rounds_of
 from lensbench.plan.config import Config, ModelJudge, judge_names
 from lensbench.plan.names import HUMAN, TESTS
-from lensbench.workflow.resources import Limits
+from lensbench.workflow.resources import JobLimits
 
 Claims = dict[str, Callable[[Any], int]]
 """Resource name -> how much of it a job takes, as a function of the job's wildcards."""
@@ -27,7 +27,7 @@ class JudgeSchedule:
 
     config: Config
     folder: Path
-    limits: Limits
+    limits: JobLimits
     change_tasks: Sequence[str]
 
     @cached_property

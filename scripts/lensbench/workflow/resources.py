@@ -24,7 +24,7 @@ ASSUMED = 12
 """Requests per minute of an agent before any measurement: one in five seconds."""
 
 
-class Limits:
+class JobLimits:
     """The limits of a benchmark, and what runs and judges take of them; `folder` is its run folder."""
 
     totals: dict[str, int]

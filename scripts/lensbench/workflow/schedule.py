@@ -28,7 +28,7 @@ from lensbench.plan.own_files import place_of_tasks, run_folder
 from lensbench.plan.waves import Wave, opened, waves
 from lensbench.runs.validity import planned_runs
 from lensbench.workflow.judge_schedule import Claims, JudgeSchedule
-from lensbench.workflow.resources import Limits
+from lensbench.workflow.resources import JobLimits
 
 SPARE_MIN = 10
 LONGEST_PAUSE_S = backoff.LONGEST_S + 2 * services.LONGEST_S
@@ -210,8 +210,8 @@ class Schedule:
         return JudgeSchedule(self.config, self.folder, self._limits, self.change_tasks)
 
     @cached_property
-    def _limits(self) -> Limits:
-        return Limits(self.config, self.folder)
+    def _limits(self) -> JobLimits:
+        return JobLimits(self.config, self.folder)
 
     @cached_property
     def resources(self) -> dict[str, int]:
