@@ -85,7 +85,7 @@ class Job(NamedTuple):
         """The MCP servers of this condition, and those that only other conditions have."""
         servers = self.condition["servers"]
         tools, tasks = read_tools_of(self.folder, self.run.condition), self.plan["tasks"]
-        if tasks[self.run.task]["repository"] != tasks[self.plan["order"][0]]["repository"]:
+        if tools and tasks[self.run.task]["repository"] != tasks[self.plan["order"][0]]["repository"]:
             tools = dict.fromkeys(tools, "")  # the preflight saw another repository, whose files a schema may name
         everywhere = {server for condition in self.plan["conditions"].values() for server in condition["servers"]}
         return Expectation(
