@@ -96,7 +96,7 @@ def test_a_killed_runner_fails_its_run_alone_and_the_next_start_makes_it(project
     assert wait_for(lambda: not project.processes()), project.processes()
     before = project.files()
     project.behave()
-    project.start(target="bench/r/validity.csv")
+    project.start()
     assert project.ledger() == ["anna-with", "anna-with", "anna-without", "bert-with", "bert-without"]
     assert {name: project.files()[name] for name in before} == before
 
@@ -112,7 +112,7 @@ def test_snakemake_that_is_asked_to_end_lets_the_runs_in_flight_finish(project: 
     assert len(project.ledger("end")) == 2
     before = project.files()
     project.behave()
-    project.start(target="bench/r/validity.csv")
+    project.start()
     assert project.ledger() == ["anna-with", "anna-without", "bert-with", "bert-without"]
     assert {name: project.files()[name] for name in before} == before
 
@@ -127,7 +127,7 @@ def test_control_c_ends_all_runs_and_the_next_start_makes_them(project: Project)
     assert wait_for(lambda: not project.processes(), ALIVE_AFTER_KILL_S), project.processes()
     assert unfinished(project) == []
     project.behave()
-    project.start(target="bench/r/validity.csv")
+    project.start()
     assert [project.ledger().count(run) for run in ("bert-without", "anna-with")] == [1, 2]
     assert project.reasons() == {}
 

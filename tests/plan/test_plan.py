@@ -73,7 +73,7 @@ def test_a_setting_that_makes_runs_incomparable_is_named(
     assert planning.changes(planned(given), planned(given | changes)) == [said]
 
 
-OF_OTHER_TARGETS = {"archive", "fail_on", "prompt", "repo", "tasks", "only"}
+OF_OTHER_TARGETS = {"archive", "fail_on", "only"}
 OF_THE_MACHINE = {"limits.requests_per_minute", "limits.agent_requests", "limits.clients"}
 
 
