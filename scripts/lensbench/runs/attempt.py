@@ -168,9 +168,8 @@ def make_attempt(job: Job, place: Place, number: int, waited_s: float, redact: R
     if teardown := filled_command(job.condition.get("teardown", ()), workspace):
         # The next start runs it if this process is killed.
         Path(place.private, TEARDOWN).write_text(json.dumps([job.condition["setup_s"], teardown]), encoding="utf-8")
-    from lensbench.runs.server_checks import unreachable
-
-    failure = run_command(job.condition, "setup", workspace) or unreachable(assignment, place, asks=False)
+    by_url = _by_url(assignment)
+    failure = run_command(job.condition, "setup", workspace) or _unreachable(assignment, place, by_url, {}, False)
     try:
         if failure:
             not_run = Attempt(number, now(), 0.0, waited_s, None, False, DiscardReason.MCP_FAILED, redact(failure))
@@ -181,9 +180,23 @@ def make_attempt(job: Job, place: Place, number: int, waited_s: float, redact: R
         left = redact(run_command(job.condition, "teardown", workspace))
         if left:
             print(printable(left), file=sys.stderr)
-    if left and not state.attempt.reason and (why := unreachable(assignment, place, asks=False)):
+    if left and not state.attempt.reason and (why := _unreachable(assignment, place, by_url, {}, False)):
         state = state._replace(attempt=replace(state.attempt, reason=DiscardReason.MCP_GONE, detail=redact(why)))
     return state._replace(attempt=replace(state.attempt, teardown=left))
+
+
+def _by_url(assignment: Assignment) -> list[str]:
+    """The servers with a URL, whose failure agents do not always report."""
+    return [name for name, entry in assignment.mcp_servers.items() if "url" in entry]
+
+
+def _unreachable(run: Assignment, place: Place, names: Sequence[str], listing: Mapping[str, str], asks: bool) -> str:
+    """Why a server of `names` is silent, or ""."""
+    if not names:
+        return ""
+    from lensbench.runs.server_checks import unreachable  # few runs need it
+
+    return unreachable(run, place, names, listing, asks)
 
 
 def _with_asked_servers(outcome: Outcome, assignment: Assignment, place: Place) -> Outcome:
@@ -199,9 +212,7 @@ def _with_asked_servers(outcome: Outcome, assignment: Assignment, place: Place) 
         for name, status in (outcome.servers or {}).items()
         if status.startswith("failed") and name in assignment.mcp_servers and tools_of([name], offer)
     ]
-    from lensbench.runs.server_checks import unreachable
-
-    responders = [name for name in suspects if not unreachable(assignment, place, asks=True, names=[name])]
+    responders = [name for name in suspects if not _unreachable(assignment, place, [name], {}, True)]
     servers = {**(outcome.servers or {}), **dict.fromkeys(responders, "connected")}
     return replace(outcome, servers=servers) if responders else outcome
 
@@ -266,11 +277,9 @@ def _checked(job: Job, place: Place, assignment: Assignment, state: Tried, reply
         names = [] if job.is_closed_book else changed_paths(job.repository["tree"], workspace)
         reason = DiscardReason.WORKSPACE_CHANGED
         detail = f"changed: {printable(some_of(names, MOST_NAMED)) or 'files in an empty folder'}"
-    from lensbench.runs.server_checks import unreachable
-
-    listing, unseen = job.expected.tools, reply.outcome.tools_offered is None
-    servers = [name for name, entry in assignment.mcp_servers.items() if "url" in entry or (listing and unseen)]
-    if not reason and (why := unreachable(assignment, place, asks=True, names=servers, listing=listing)):
+    listing = job.expected.tools
+    servers = [*assignment.mcp_servers] if listing and reply.outcome.tools_offered is None else _by_url(assignment)
+    if not reason and (why := _unreachable(assignment, place, servers, listing, True)):
         reason, detail = DiscardReason.MCP_GONE, why
     return state._replace(
         attempt=replace(state.attempt, reason=reason, detail=detail),

@@ -162,9 +162,7 @@ def read_job(folder: Path, run: RunId, gate_s: float, grace_s: float = GRACE_S, 
 
 
 def preload(arguments: Sequence[str]) -> None:
-    """Imports what runs need later, such as all adapters, and tries the sandbox once for the runs of a start."""
-    import lensbench.runs.server_checks  # noqa: F401  each run asks it whether its servers can be reached
-
+    """Imports all adapters, one of which the run will need, and tries the sandbox once for the runs of a start."""
     for kind in {*known_kinds()} - {"none"}:
         load_adapter(kind)
     folder = Path(arguments[arguments.index("--folder") + 1])

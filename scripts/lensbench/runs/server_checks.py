@@ -6,7 +6,6 @@ import json
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 from lensbench.agents import Assignment, load_adapter
@@ -84,25 +83,14 @@ def hashes(tools: Sequence[OfferedTool], run: Assignment) -> dict[str, str]:
     return {tool.full_name: sha256(json.dumps(tool.schema, sort_keys=True).replace(own, "").encode()) for tool in tools}
 
 
-def unreachable(
-    run: Assignment,
-    place: Place,
-    asks: bool,
-    names: Sequence[str] | None = None,
-    listing: Mapping[str, str] = MappingProxyType({}),
-) -> str:
-    """Why a server of `names` (else those with a URL, which agents do not always report) does not respond now; "" when
-    all respond. One with a command is started again in the same workspace.
+def unreachable(run: Assignment, place: Place, names: Sequence[str], listing: Mapping[str, str], asks: bool) -> str:
+    """Why a server of `names` does not respond; "" when all do. One with a command is started again in the workspace.
 
     With `asks`, also calls a tool about the workspace, as the preflight does; the server must know it. With `listing`,
     the tools and hashes ("" for any) of the preflight, also which of them it lacks or changed: what it adds is what it
     does. One with a command is asked nothing else.
     """
-    subset = {
-        name: entry for name, entry in run.mcp_servers.items() if ("url" in entry if names is None else name in names)
-    }
-    if not subset:
-        return ""
+    subset = {name: entry for name, entry in run.mcp_servers.items() if name in names}
     environment = load_adapter(run.settings["kind"]).command(run).env
     workspace = Workspace(place.outside(run.workspace))
     entries = {name: placed(read_entry(entry), run, environment, place) for name, entry in subset.items()}
