@@ -16,13 +16,12 @@ _DIGITS = 12
 
 
 FORMAT = 2
-"""The layout of run folders. The first one had no number, and records in a folder of their own."""
+"""The layout of run folders."""
 
 
 def read_plan(folder: Path) -> Plan:
     """The frozen plan of a run folder. Raises UserError when there is none, or it has another layout."""
     path = RunFolder(folder).plan
-    refuse_old_layout(folder)
     try:
         plan: Plan = json.loads(path.read_text(encoding="utf-8"))
     except (OSError, ValueError) as error:
@@ -32,14 +31,6 @@ def read_plan(folder: Path) -> Plan:
     if plan.get("format", FORMAT) != FORMAT:
         raise UserError(f"{path}: has format {plan.get('format')}, and this version reads {FORMAT}; use another run_id")
     return plan
-
-
-def refuse_old_layout(folder: Path) -> None:
-    """Raises UserError for a run folder whose runs are not in the store."""
-    if (folder / "records").is_dir() and not RunFolder(folder).attempts.is_dir():
-        raise UserError(
-            f"{folder}: an earlier version of lensbench made these runs; read them with it, or use another run_id"
-        )
 
 
 def keep_plan(folder: Path, plan: Plan) -> None:

@@ -13,7 +13,7 @@ from lensbench.core.store import Store, all_entries
 from lensbench.plan import freeze as planning
 from lensbench.plan.config import Config
 from lensbench.plan.dated_runs import AUTO, dated_run
-from lensbench.plan.frozen import accepted_plans, read_plan, refuse_old_layout
+from lensbench.plan.frozen import accepted_plans, read_plan
 from lensbench.plan.own_files import in_the_way, local_paths, own_files, run_folder
 from lensbench.plan.reading import load_config
 from lensbench.plan.task_files import ScenarioSet, read_scenarios
@@ -42,7 +42,6 @@ def read_schedule(
         config = config.model_copy(update={"run_id": dated_run(plan, Path("bench"))})
         plan = {**plan, "run_id": config.run_id}
     schedule = Schedule(config, plan, [], own_files(config, files))
-    refuse_old_layout(schedule.folder)
     schedule = replace(schedule, store=prepare(schedule) if prepare else dict(all_entries(schedule.folder)))
     accepted_before = accepted_plans(schedule.folder)
     if not accepted_before:

@@ -1,15 +1,13 @@
-"""The Jinja environment of the templates, which are compiled once for all programs, as Python does with modules."""
+"""The Jinja environment of the templates."""
 
 from __future__ import annotations
 
 import base64
 import hashlib
-import os
-import sys
 
-from jinja2 import Environment, FileSystemBytecodeCache, FileSystemLoader, StrictUndefined
+from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
-from lensbench.core.system.places import PACKAGE, TEMPLATES
+from lensbench.core.system.places import TEMPLATES
 
 
 def template_environment(*, html: bool = False) -> Environment:
@@ -17,18 +15,10 @@ def template_environment(*, html: bool = False) -> Environment:
     template are errors."""
     return Environment(
         loader=FileSystemLoader(TEMPLATES), undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True,
-        keep_trailing_newline=not html, autoescape=html, bytecode_cache=_compiled(),
+        keep_trailing_newline=not html, autoescape=html,
     )  # fmt: skip
 
 
 def csp_hash(content: str) -> str:
     """The content security policy source of an inline style or script."""
     return f"'sha256-{base64.b64encode(hashlib.sha256(content.encode()).digest()).decode()}'"
-
-
-def _compiled() -> FileSystemBytecodeCache | None:
-    """A cache beside the package's modules, where only those who can change the modules can write."""
-    folder = PACKAGE / "__pycache__"
-    if sys.dont_write_bytecode or not os.access(folder, os.W_OK):
-        return None
-    return FileSystemBytecodeCache(str(folder), "%s.template")
