@@ -15,7 +15,6 @@ from typing import Any
 import yaml
 
 from lensbench.agents.sandbox import find_sandbox
-from lensbench.changes.proof import given_away
 from lensbench.changes.task import content_bytes
 from lensbench.core.errors import UserError
 from lensbench.core.system.files import write_atomic
@@ -23,6 +22,7 @@ from lensbench.core.system.places import ROOT
 from lensbench.plan.config import DEFAULT_CACHE
 from lensbench_tasks.changes.candidates import ChangeFate, Prover
 from lensbench_tasks.changes.from_releases import read_releases, tasks_between
+from lensbench_tasks.changes.proof import given_away
 from lensbench_tasks.changes.writing import render_table, write_set
 
 RECIPE = Path(__file__).with_suffix(".yaml")

@@ -23,12 +23,12 @@ from lensbench.core.system.program import run_program
 from lensbench.core.system.terminal import printable
 from lensbench.core.tasks import Category, Source, Task
 from lensbench.plan.task_files import read_scenarios
-from lensbench.repositories.pin import Pinned, pin
 from lensbench.repositories.prepare import prepare
 from lensbench_tasks.author import Author, asked_agent
 from lensbench_tasks.changes.program import add_options, write_changes
 from lensbench_tasks.files import Made, render_set, with_more
 from lensbench_tasks.mining.writer import Miners
+from lensbench_tasks.pin import Pinned, pin
 from lensbench_tasks.problems import find_problems
 from lensbench_tasks.review_page import render_review
 from lensbench_tasks.rounds import Examined, Fate, Proposal, Writer, kept, last_numbers, missing_of, run_rounds

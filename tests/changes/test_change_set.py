@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import pytest
 
-from lensbench.changes.proof import given_away
 from lensbench.changes.task import ChangeTask, FromSource, content_bytes
 from lensbench.core.system.places import ROOT
 from lensbench.core.tasks import Npm, Pypi
 from lensbench.plan.task_files import read_scenarios
+from lensbench_tasks.changes.proof import given_away
 
 
 def tasks(name: str) -> list[ChangeTask]:

@@ -10,9 +10,9 @@ from calculator import FAILING, FIXED, KEPT, SANDBOX, SOURCE, make_task, make_tr
 from lensbench.agents.sandbox import NO_SANDBOX
 from lensbench.changes.environment import prepare_environment
 from lensbench.changes.execute import count_findings, run_tests
-from lensbench.changes.proof import prove
 from lensbench.changes.reports import TestResult
 from lensbench.core.errors import UserError
+from lensbench_tasks.changes.proof import prove
 from stock import write
 
 pytestmark = [pytest.mark.slow, pytest.mark.skipif(not SANDBOX.program, reason="no bubblewrap")]

@@ -11,10 +11,10 @@ from calculator import SANDBOX, make_task, make_tree, patch_of
 from images import image
 from lensbench.changes.environment import prepare_environment, read_environment
 from lensbench.changes.execute import TestRun, run_tests
-from lensbench.changes.proof import prove
 from lensbench.changes.reports import TestResult
 from lensbench.changes.task import ChangeTask
 from lensbench.core.errors import UserError
+from lensbench_tasks.changes.proof import prove
 
 __all__ = ["image"]
 pytestmark = pytest.mark.skipif(not SANDBOX.program, reason="no bubblewrap")

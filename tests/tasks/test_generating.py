@@ -9,9 +9,9 @@ import pytest
 from lensbench.core.errors import UserError
 from lensbench.core.tasks import Folder, Git
 from lensbench.plan.task_files import read_scenarios
-from lensbench.repositories.pin import pin
 from lensbench_tasks.files import render_set, set_value, with_more
 from lensbench_tasks.generate import generate
+from lensbench_tasks.pin import pin
 from lensbench_tasks.review_page import render_review
 from lensbench_tasks.settings import Settings
 from programs import run_module

@@ -13,11 +13,11 @@ from lensbench.agents.sandbox import Sandbox
 from lensbench.changes.environment import Environment, prepare_environment
 from lensbench.changes.execute import TestRun, run_tests
 from lensbench.changes.hidden_files import with_files
-from lensbench.changes.proof import ChangeProof, prove
 from lensbench.changes.reports import MAX_REPORT, TestResult
 from lensbench.changes.task import Binary, ChangeTask, Content, FromSource, Tests
 from lensbench.core.errors import UserError
 from lensbench.repositories.prepare import prepare
+from lensbench_tasks.changes.proof import ChangeProof, prove
 from lensbench_tasks.changes.suites import Suite
 
 UNKNOWN = ("?",)

@@ -9,18 +9,18 @@ from pathlib import Path
 
 from lensbench.changes.execute import last_error
 from lensbench.changes.hidden_files import with_files
-from lensbench.changes.proof import given_away
 from lensbench.changes.reports import unloaded_files
 from lensbench.changes.task import ChangeTask, FromSource
 from lensbench.core.errors import UserError
 from lensbench.core.tasks import Git
-from lensbench.repositories.pin import Pinned
 from lensbench.repositories.prepare import prepare
 from lensbench.repositories.sources.git_program import GitError, git
 from lensbench_tasks.changes.candidates import ChangeFate, Prover, hidden_tests, told_apart
 from lensbench_tasks.changes.history import Commit, commits
 from lensbench_tasks.changes.prompts import SHOWN_LINES, added_lines, category_of, needs, says_too_little, write_prompt
+from lensbench_tasks.changes.proof import given_away
 from lensbench_tasks.changes.suites import Moment, suite_of
+from lensbench_tasks.pin import Pinned
 
 SHORT_ID = 8
 """How many digits of the commit a task's id has."""

@@ -13,13 +13,13 @@ from lensbench.core.errors import UserError
 from lensbench.core.system.files import write_atomic
 from lensbench.core.system.terminal import printable
 from lensbench.plan.task_files import read_scenarios
-from lensbench.repositories.pin import pin
 from lensbench_tasks.changes.candidates import ChangeFate, Prover
 from lensbench_tasks.changes.from_history import tasks_from_history
 from lensbench_tasks.changes.from_releases import read_releases, tasks_between
 from lensbench_tasks.changes.harbor import tasks_from_harbor
 from lensbench_tasks.changes.swebench import tasks_from_swebench
 from lensbench_tasks.changes.writing import render_report, write_set
+from lensbench_tasks.pin import pin
 from lensbench_tasks.settings import Settings
 
 TRIED = 4
