@@ -89,28 +89,39 @@ CHEAT = {
 }
 
 
-@pytest.mark.parametrize("kind", list(CHEAT))
-def test_what_a_change_does_to_its_tests_is_counted(changing: Path, kind: str) -> None:
-    script = AGENT.replace('one + other")', f'one + other") + {CHEAT[kind]!r}')
-    script += "if servers: pathlib.Path('conftest.py').write_text('')\n" if kind == "left_out" else ""
+def test_what_a_change_does_to_its_tests_is_counted(changing: Path) -> None:
+    cheat = f"next(text for kind, text in {CHEAT!r}.items() if kind in question)"
+    script = "import sys\nquestion = open(sys.argv[2]).read()\n" + AGENT.replace(
+        'one + other")', f'one + other") + {cheat}'
+    )
+    script += "if servers and 'left_out' in question: pathlib.Path('conftest.py').write_text('')\n"
     (changing / "agent.py").write_text(script)
-    tasks = yaml.safe_load((changing / "tasks.yaml").read_text())
-    tasks["tasks"][0]["tests"]["timeout_s"] = 6
-    (changing / "tasks.yaml").write_text(yaml.safe_dump(tasks))
+    config, tasks = (yaml.safe_load((changing / name).read_text()) for name in ("config.yaml", "tasks.yaml"))
+    config["agent"]["command"].append("{prompt_file}")
+    (changing / "config.yaml").write_text(yaml.safe_dump(config))
+    (task,) = tasks["tasks"]
+    task["tests"]["timeout_s"] = 6
+    tasks["tasks"] = [{**task, "id": kind.replace("_", "-"), "prompt": f"{task['prompt']} {kind}"} for kind in CHEAT]
+    (changing / "tasks.yaml").write_text(json.dumps(tasks))
     snakemake(changing)
     results = json.loads((changing / "bench" / "changes" / "results.json").read_text())
     found = results["changes"]["conditions"]["with"]
-    assert {name: found[name] for name in CHEAT} == {name: int(name == kind) for name in CHEAT}
-    assert found["resolved"] == (kind == "left_out")
+    assert {name: found[name] for name in (*CHEAT, "resolved")} == dict.fromkeys((*CHEAT, "resolved"), 1)
+    tested = {
+        path.stem: json.loads(path.read_text()) for path in (changing / "bench/changes/tests").glob("*-with.json")
+    }
+    assert {stem: (test["trouble"], test["left_out"]) for stem, test in tested.items()} == {
+        "forged-with": ("forged", []), "timed-out-with": ("timed out", []), "left-out-with": (None, ["conftest.py"]),
+    }  # fmt: skip
 
 
 CANARY = "c4n4ry"
 FIND = "find / -type d ( -path /proc -o -path /sys -o -path /dev -o -path /repo ) -prune -o -type f -newerct @{} -exec grep -lF {} {{}} +"
 
 
-@pytest.mark.parametrize(("way", "is_visible"), [("looks around", True), ("canary", True), ("canary", False)])
+@pytest.mark.parametrize("way", ["looks around", "canary"])
 def test_no_criterion_reference_or_hidden_test_is_found_in_the_sandbox_unless_it_is_shown(
-    changing: Path, way: str, is_visible: bool
+    changing: Path, way: str
 ) -> None:
     tasks, config = (yaml.safe_load((changing / name).read_text()) for name in ("tasks.yaml", "config.yaml"))
     criteria = [{"text": f"waits {CANARY} {n}", "all_of": f"{CANARY} {n}"} for n in "ab"]
@@ -128,13 +139,13 @@ def test_no_criterion_reference_or_hidden_test_is_found_in_the_sandbox_unless_it
     if way == "canary":
         argv = FIND.format(int(time.time()) - 60, CANARY).split()
         config["agent"] = {"kind": "command", "command": argv, "retries": 1}
-    config["sandbox_visible"] = [str(copy)] if is_visible else []
+    config["sandbox_visible"] = [str(copy)]
     (changing / "config.yaml").write_text(yaml.safe_dump(config))
     snakemake(changing)
     bench = changing / "bench" / "changes"
     if way == "canary":
         said = [gzip.decompress(path.read_bytes()).decode() for path in bench.glob("attempts/*/*/*.gz")]
-        assert [line.strip() for line in said] == [str(copy) if is_visible else ""] * 4
+        assert [line.strip() for line in said] == [str(copy)] * 4
     else:
         runs = json.loads((bench / "results.json").read_text())["runs"]
         assert [run["score"] for run in runs] == [1.0] * 4

@@ -53,7 +53,7 @@ def api() -> Iterator[Fake]:
         yield fake
 
 
-def write_project(folder: Path, api: Fake, **settings: Any) -> None:
+def write_project(folder: Path, api: Fake, count: int = 1, **settings: Any) -> None:
     (folder / "repo" / "shop").mkdir(parents=True)
     (folder / "repo" / "shop" / "cart.py").write_text("class Cart:\n    limit = 10\n")
     (folder / "repo" / "CLAUDE.md").write_text("Always use lens_grep. PLANTED-INSTRUCTION\n")
@@ -65,7 +65,7 @@ def write_project(folder: Path, api: Fake, **settings: Any) -> None:
                 {"text": "names the folder", "all_of": "shop/cart.py", "any_of": "class Cart"},
             ],
         }
-        for number in (1, 2, 3)
+        for number in range(1, count + 1)
     ]  # fmt: skip
     (folder / "tasks.yaml").write_text(yaml.safe_dump({"tasks": tasks}))
     config = {
@@ -98,17 +98,17 @@ def records(folder: Path) -> list[dict[str, Any]]:
     return [json.loads(path.read_text()) for path in sorted((folder / "bench/live/attempts").glob("*/1/record.json"))]
 
 
-def check(folder: Path, api: Fake) -> None:
-    """What must be so after three tasks in both conditions, however the server is reached."""
+def check(folder: Path, api: Fake, count: int) -> None:
+    """What must be so after so many tasks in both conditions, however the server is reached."""
     assert {row["status"] for row in table(folder, "validity.csv")} == {"valid"}
     scores = {(row["task"], row["condition"]): row["score"] for row in table(folder, "scores.csv")}
     assert set(scores.values()) == {"1", "0.5"}
     pairs = table(folder, "pairs.csv")
-    assert [row["delta"] for row in pairs] == ["0.5"] * 3
+    assert [row["delta"] for row in pairs] == ["0.5"] * count
     facts = ("offered", "called", "called_without_error", "adopted", "adopted_lens_grep")
     assert all(row[fact] == "yes" for row in pairs for fact in facts)
     made = records(folder)
-    assert len(made) == 6
+    assert len(made) == 2 * count
     for record in made:
         outcome = record["outcome"]
         assert (outcome["models"], outcome["agent_version"]) == (["glm-5"], "2.1.329")
@@ -130,10 +130,10 @@ def test_a_benchmark_over_stdio(tmp_path: Path, api: Fake) -> None:
     arguments = ["-P", "-m", "lensbench_demo.lens", "--root", "${workspace}", "--log", "${server_log}"]
     server = {"command": "${python}", "args": arguments}
     (tmp_path / "mcp.json").write_text(json.dumps({"mcpServers": {"lens": server}}))
-    write_project(tmp_path, api)
+    write_project(tmp_path, api, count=2)
     said = start(tmp_path)
     assert "claude 2.1.329, as pinned" in said
-    check(tmp_path, api)
+    check(tmp_path, api, count=2)
     calls = {record["condition"]: record["server_calls"] for record in records(tmp_path)}
     assert calls == {"with": {"lens_grep": 1}, "without": None}
     asked = len(api.bodies)
@@ -207,7 +207,7 @@ def test_a_benchmark_over_http(tmp_path: Path, api: Fake, lens_daemon: str) -> N
     (tmp_path / "mcp.json").write_text(json.dumps({"mcpServers": {"lens": {"type": "http", "url": lens_daemon}}}))
     write_project(tmp_path, api)
     start(tmp_path)
-    check(tmp_path, api)
+    check(tmp_path, api, count=1)
 
 
 @pytest.fixture
@@ -241,7 +241,7 @@ def test_a_refused_key_stops_the_start_before_any_run(tmp_path: Path) -> None:
 
 def test_a_key_that_is_refused_later_stops_everything(tmp_path: Path) -> None:
     with serving(MessagesApi(), read_rules([{"reply": {"status": 403, "error": "no such key"}}])) as api:
-        said = refused(tmp_path, api, preflight={"servers": False, "request": False})
+        said = refused(tmp_path, api, count=3, preflight={"servers": False, "request": False})
         assert "the agent was refused" in said
         assert len(api.bodies) <= 4  # those that were in flight; six runs were planned
     assert "Traceback" not in said

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import json
 import os
-import random
 import shutil
 import time
 from base64 import urlsafe_b64encode
@@ -102,17 +101,13 @@ def find_cluster(project: Project) -> None:
 
 
 SCENARIOS: dict[str, list[Start]] = {
-    "a second start": [Start(nothing)],
     "forced": [Start(nothing, options=["-F"]), Start(nothing, options=["-R", "run"])],
     "forced dry": [Start(nothing, options=["-F", "-n"]), Start(nothing, options=["-R", "run", "-n"])],
     "touched": [Start(nothing, options=["--touch"]), Start(nothing, options=["--touch", "-F"]), Start(nothing)],
     "all output deleted": [Start(nothing, options=["--delete-all-output"]), Start(nothing)],
-    "a view deleted": [Start(delete("runs/anna-with.md"))], "all views deleted": [Start(delete("runs"))],
-    "a view edited": [Start(edit_view)],
-    "a run deleted in the store": [Start(delete("attempts/anna-with"), ["anna-with"])],
+    "all views deleted": [Start(delete("runs"))], "a view edited": [Start(edit_view)],
     "a run deleted altogether": [Start(delete("attempts/anna-with", "runs/anna-with.md"), ["anna-with"])],
     "the journal deleted": [Start(delete("attempts/made-1.csv"))],
-    "tables deleted": [Start(delete("validity.csv")), Start(delete("results.md", "scores.csv"))],
     "the plan deleted": [Start(delete("plan.json")), Start(nothing)],
     "the plan deleted, settings changed": [Start(both(delete("plan.json"), configure({"timeout_s": 9})), fails=True)],
     "everything but the store deleted": [
@@ -121,18 +116,14 @@ SCENARIOS: dict[str, list[Start]] = {
     "discarded by hand": [Start(discard("anna-with"), ["anna-with"]), Start(nothing)],
     "discarded, and undone": [Start(both(discard("anna-with"), delete("attempts/anna-with/1/discard.json")))],
     "discarded, Snakemake's memory lost": [Start(both(discard("anna-with"), forget_snakemake), ["anna-with"])],
-    "Snakemake's memory lost": [Start(forget_snakemake), Start(nothing)],
     "marked as unfinished": [Start(mark_unfinished)], "all times past": [Start(date(lambda: 1e9))],
-    "times in any order": [Start(date(lambda: random.uniform(1e9, 1.7e9)))],
     "all times in the future": [Start(date(lambda: time.time() + 86400)), Start(nothing)],
     "settings changed": [Start(configure({"timeout_s": 9}), fails=True), Start(configure())],
     "settings changed and accepted": [Start(configure({"timeout_s": 9}, accept_changes=True)), Start(nothing)],
-    "a task added": [Start(write_tasks("anna", "bert", "carl"), ["carl-with", "carl-without"])],
     "a condition added": [Start(third, ["anna-with", "bert-with"])],  # the ledger knows servers, not conditions
     "a task added while a discard waits": [
         Start(both(discard("anna-with"), write_tasks("anna", "bert", "carl")), ["anna-with", "carl-with", "carl-without"])
     ],
-    "more trials": [Start(configure(trials=2), FOUR), Start(delete("runs/t2/anna-with.md"))],
 }  # fmt: skip
 
 
@@ -143,22 +134,18 @@ FROM_THE_FIRST_START: dict[str, list[Start]] = {
         Start(both(configure(discards={"max_rounds": 2}), behave(anna_with="empty")), FOUR),
         Start(nothing, ["anna-with"]), Start(nothing, ["anna-with"]), Start(nothing), Start(delete("runs/anna-with.md")),
     ],
-    "a job that fails, repaired": [
-        Start(block, [stem for stem in FOUR if stem != "anna-with"], fails=True),
-        Start(delete("attempts/anna-with"), ["anna-with"]), Start(nothing),
-    ],
     "a job that fails, and a discard": [
         Start(both(block, behave(bert_with="empty")), [stem for stem in FOUR if stem != "anna-with"], fails=True),
-        Start(both(delete("attempts/anna-with"), behave()), ["anna-with", "bert-with"]), Start(nothing),
+        Start(both(delete("attempts/anna-with"), behave()), ["anna-with", "bert-with"]),
     ],
     "waves": [
-        Start(configure(trials=2, gate=WAVES), FOUR * 2), Start(nothing),
+        Start(configure(trials=2, gate=WAVES), FOUR * 2),
         Start(delete("runs/anna-with.md", "runs/t2/bert-with.md")), Start(delete("looks")),
         Start(discard("t2/anna-with"), ["anna-with"]), Start(nothing, options=["-F"]),
     ],
     "on a cluster": [
         Start(both(find_cluster, behave(anna_with="empty")), FOUR, CLUSTER), Start(behave(), ["anna-with"], CLUSTER),
-        Start(delete("runs/bert-with.md"), options=CLUSTER), Start(nothing, options=[*CLUSTER, "-F"]), Start(nothing),
+        Start(delete("runs/bert-with.md"), options=CLUSTER), Start(nothing, options=[*CLUSTER, "-F"]),
     ],
 }  # fmt: skip
 
@@ -218,8 +205,8 @@ def test_after_a_kill_at_any_phase_the_next_start_buys_only_what_was_not_finishe
     process = project.begin(cores=1)
     process.communicate(timeout=120)
     assert process.returncode == -9
-    project.start()
-    project.start()
+    for _ in range(1 + twice):  # the one before the hook has a discard, which the start after it repeats
+        project.start()
     ledger = project.ledger()
     assert set(ledger) == set(FOUR)
     assert len(ledger) == 4 + twice
