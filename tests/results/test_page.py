@@ -201,7 +201,7 @@ def test_what_is_known_of_the_judges_stands_on_the_page(made: Make) -> None:
 @pytest.mark.parametrize(("parts", "words"), [
     ({"alpha": Coefficient(None, None, None, "too few")}, "judges agree is not known: too few."),
     ({"corrected": NONE._replace(reason="few pairs.")}, "not corrected by persons: few pairs."),
-    ({"classifier": BlindingCheck(9, 9, 0.5, 0.4, 0.6, holds=True, would_find=0.64)}, "with: Blinding is not shown to fail (answers like these usually show 64% or more)."),
+    ({"classifier": BlindingCheck(9, 9, 0.5, 0.4, 0.6, holds=True, would_find=0.64)}, "with: Blinding is not shown to fail (usually only 64% right guesses show it)."),
     ({"classifier": BlindingCheck(2, 2, reason="Two tasks.")}, "with: not checked: Two tasks."),
     ({"guesses": BlindingCheck(9, 9, 0.5, 0.4, 0.6)}, "claude was right about 50% (40% to 60%)"),
 ])  # fmt: skip

@@ -151,7 +151,7 @@ def _blinding_sentences(blinding: Blinding) -> Iterator[str]:
 
 def _not_shown_to_fail(check: BlindingCheck) -> str:
     least = check.would_find
-    power = f" (answers like these usually show {least:.0%} or more)" if least else ""
+    power = f" (usually only {least:.0%} right guesses show it)" if least else ""
     return f"Blinding is not shown to fail{power}"
 
 
