@@ -21,7 +21,6 @@ PROGRAMS = {
     "drafts": ("Drafted patterns", "drafted_patterns.py"),
     "counts": ("Intervals of counts with runaways", "counts.py --replications 400"),
     "savings": ("How often SAVES is right", "savings.py --replications 1000"),
-    "scale": ("Benchmarks whose agent does nothing", "null_runs.py 100 400"),
 }
 """The name of a page, its title and its command in benchmarks/."""
 
