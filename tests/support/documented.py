@@ -1,13 +1,15 @@
-"""The commands in README.md and docs/, with their places."""
+"""The commands in README.md and docs/, with their places, and the reader of the config keys that they show."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterator
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
+from lensbench.core.errors import UserError
 from lensbench.core.system.places import ROOT
+from lensbench.plan.reading import load_config
 
 PROGRAM = (
     r"(?:(?:snakemake|lensbench|make|pip|openssl|cd|unzip|apt-get|npm|kill|ln|mkdir|docker|machine [AB]\$)(?= )"
@@ -16,6 +18,23 @@ PROGRAM = (
 SPAN = re.compile(rf"(?<!`)`({PROGRAM}[^`\n]+)`")
 FENCE = re.compile(r"^\s*```(\S*)")
 SHELL = ("", "sh", "bash")
+BASE = {
+    "run_id": "x",
+    "scenarios": "tasks.yaml",
+    "conditions": {"without": {}, **{name: {"mcp": f"{name}.json"} for name in ("v1", "v2", "with", "lens", "search")}},
+    "agent": {"kind": "claude-code"},
+}
+"""What some keys of a config are added to."""
+ELSEWHERE = re.compile(r"there is no (file )?[/\w]|is not there|is not used|cannot be read: No such|has none")
+
+
+def read_keys(config: dict[str, Any]) -> None:
+    """Reads some keys as a config is read. Raises UserError, but not for files and servers, which are elsewhere."""
+    try:
+        load_config({**BASE, **config})
+    except UserError as error:
+        if found := [line for line in str(error).splitlines() if not ELSEWHERE.search(line)]:
+            raise UserError("\n".join(found)) from None
 
 
 class Documented(NamedTuple):
