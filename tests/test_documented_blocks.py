@@ -95,12 +95,12 @@ def unknown_names(text: str) -> list[str]:
     known |= {option for action in get_argument_parser()._actions for option in action.option_strings}
     known |= set(re.findall(r"--[\w-]+", (ROOT / "docs" / "reference" / "verbs.md").read_text(encoding="utf-8")))
     named = re.findall(
-        rf"(?<!`)`(--[\w-]+|(?:{'|'.join(key for key in parts if parts[key])})\.[a-z_]+)(?=[`:= ])", text
+        rf"(?<!`)`(--[\w-]+|(?:{'|'.join(key for key in parts if parts[key])})\.(?!json)[a-z_]+)(?=[`:= ])", text
     )
     return [name for name in named if name not in known]
 
 
-@pytest.mark.parametrize("file", PAGES, ids=[str(file.relative_to(ROOT)) for file in PAGES])
+@pytest.mark.parametrize("file", [file for file in PAGES if file.name != "CHANGELOG.md"], ids=lambda file: file.stem)
 def test_options_and_keys_in_sentences_are_there(file: Path) -> None:
     assert not unknown_names(file.read_text(encoding="utf-8"))
 
