@@ -22,5 +22,5 @@ rule archive:
     message:
         f"archiving {BENCH}"
     shell:
-        f"exec {PYTHON} lensbench_archive.archive --folder {BENCH} --output {{output:q}} --allow {{params.allow:q}}"
+        f"exec {PYTHON} lensbench_archive.archive {BENCH} --output {{output:q}} --allow {{params.allow:q}}"
         " 2> {log:q}"

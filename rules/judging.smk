@@ -110,7 +110,7 @@ rule judge_sheet:
     message:
         "writing {output}"
     shell:
-        f"exec {PYTHON} lensbench.judging.judge_sheet --folder {BENCH} > {{log:q}} 2>&1"
+        f"exec {PYTHON} lensbench.judging.judge_sheet {BENCH} > {{log:q}} 2>&1"
 
 
 rule instrument:

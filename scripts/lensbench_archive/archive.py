@@ -6,7 +6,6 @@ identifies the machine or its user, or that looks like a secret. Files that it o
 
 from __future__ import annotations
 
-import argparse
 import json
 import os
 import platform
@@ -28,7 +27,7 @@ from lensbench.core.records import sha256
 from lensbench.core.run_folder import RunFolder
 from lensbench.core.system.files import write_json
 from lensbench.core.system.places import ROOT, commit
-from lensbench.core.system.program import add_run_folder, run_folder, run_program
+from lensbench.core.system.program import Parser, add_run_folder, run_folder, run_program
 from lensbench.plan.frozen import read_plan
 from lensbench.results.results_file import Results
 from lensbench_archive import PROJECT, RUN, VERSIONS
@@ -188,7 +187,7 @@ def _date(results: Results[float]) -> str:
 
 def main() -> None:
     """Pack a benchmark into an archive that others can verify."""
-    parser = argparse.ArgumentParser(prog="lensbench archive", description=main.__doc__)
+    parser = Parser(prog="lensbench archive", description=main.__doc__)
     add_run_folder(parser)
     parser.add_argument("--output", type=Path, help="the archive (default: bench/<run_id>.zip)")
     parser.add_argument("--allow", nargs="*", default=[], help="ids of findings to include in the archive anyway")

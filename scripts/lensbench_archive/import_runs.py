@@ -5,7 +5,6 @@ It may break our rules: it is imported unchanged, and the results show a warning
 
 from __future__ import annotations
 
-import argparse
 import re
 import shutil
 import sys
@@ -19,7 +18,7 @@ from lensbench.core.records import Attempt, Record, RunId, sha256, to_json
 from lensbench.core.run_folder import RunFolder
 from lensbench.core.store import new_entry, note_made, show
 from lensbench.core.system.files import write_atomic, write_json
-from lensbench.core.system.program import run_program
+from lensbench.core.system.program import Parser, run_program
 from lensbench.core.system.terminal import printable
 from lensbench.core.tables import write_table
 from lensbench.core.tasks import Folder, Task
@@ -137,7 +136,7 @@ def fit_run_id(name: str) -> str:
 
 def main() -> None:
     """Import a finished run into bench/<run_id>, to be judged and reported without running an agent."""
-    parser = argparse.ArgumentParser(prog="lensbench import", description=main.__doc__)
+    parser = Parser(prog="lensbench import", description=main.__doc__)
     parser.add_argument("folder", type=Path, help="a finished run: scenarios*.md, runs/*.md, runs/timing.csv")
     parser.add_argument("--run-id", help="default: the folder's name, made fit")
     parser.add_argument("--scores", type=Path, help="published scores to compare with: the run's results.md, or a CSV")

@@ -7,7 +7,6 @@ No code in the archive is run, and no model is asked. Prints a line for each pro
 
 from __future__ import annotations
 
-import argparse
 import json
 import shutil
 import sys
@@ -23,7 +22,7 @@ from lensbench.core.errors import UserError, some_of
 from lensbench.core.proof import code_hash
 from lensbench.core.run_folder import RunFolder
 from lensbench.core.system.places import ROOT
-from lensbench.core.system.program import run_program
+from lensbench.core.system.program import Parser, run_program
 from lensbench.core.system.terminal import printable
 from lensbench.core.tables import read_table
 from lensbench_archive import PROJECT, RUN, VERSIONS
@@ -141,7 +140,7 @@ def _contents(folder: Path) -> dict[str, Path]:
 
 def main() -> None:
     """Verify an archive: check its files, rebuild its figures and compare them."""
-    parser = argparse.ArgumentParser(prog="lensbench verify", description=main.__doc__)
+    parser = Parser(prog="lensbench verify", description=main.__doc__)
     parser.add_argument("archive", type=Path, help="the archive, <run_id>.zip")
     arguments = parser.parse_args()
     problems = list(dict.fromkeys(verify(arguments.archive)))

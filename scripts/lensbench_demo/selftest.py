@@ -8,7 +8,6 @@ so that results can state whether the code that computed them passed. docs/testi
 
 from __future__ import annotations
 
-import argparse
 import re
 import subprocess
 import sys
@@ -31,7 +30,7 @@ from lensbench.core.run_folder import RunFolder
 from lensbench.core.system.files import read_typed, write_atomic, write_json
 from lensbench.core.system.places import ROOT
 from lensbench.core.system.processes import end_children
-from lensbench.core.system.program import run_program
+from lensbench.core.system.program import Parser, positive, run_program
 from lensbench.results.results_file import Results
 from lensbench_demo.controls import BROKEN_SERVER, CONTROLS, OUTSIDE, Control, Planted, make_project
 
@@ -193,10 +192,10 @@ def _chosen(names: Sequence[str]) -> list[Control]:
 
 def main() -> None:
     """Run the control arms and print a line for each. The exit code is 1 when one has an unexpected outcome."""
-    parser = argparse.ArgumentParser(prog="lensbench selftest", description=main.__doc__)
+    parser = Parser(prog="lensbench selftest", description=main.__doc__)
     parser.add_argument("controls", nargs="*", help="the controls to run (default: all; only a full run is recorded)")
     parser.add_argument(
-        "--cores", type=int, default=2, help="how many controls run at a time, each with two agents (default: 2)"
+        "--cores", type=positive, default=2, help="how many controls run at a time, each with two agents (default: 2)"
     )
     parser.add_argument("--keep", type=Path, metavar="FOLDER", help="keep the projects in this new folder")
     arguments = parser.parse_args()

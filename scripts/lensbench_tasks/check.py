@@ -11,7 +11,6 @@ all texts.
 
 from __future__ import annotations
 
-import argparse
 import re
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
@@ -26,7 +25,7 @@ from lensbench.changes.task import answer_criteria, changes_of
 from lensbench.core.errors import UserError
 from lensbench.core.system.files import write_atomic
 from lensbench.core.system.places import TEMPLATES
-from lensbench.core.system.program import run_program
+from lensbench.core.system.program import Parser, run_program
 from lensbench.core.system.templates import csp_hash, template_environment
 from lensbench.core.system.terminal import printable
 from lensbench.core.tasks import Criterion, DraftKind, Task
@@ -213,7 +212,7 @@ def render_page(name: str, tasks: Sequence[Task], results: Sequence[Checked], fa
 def main() -> None:
     """Check the criteria of a task set on texts with known verdicts, and prove its change tasks. The exit code is 1
     when criteria are dead or given away, or when changes are not proven."""
-    parser = argparse.ArgumentParser(prog="lensbench check", description=main.__doc__)
+    parser = Parser(prog="lensbench check", description=main.__doc__)
     parser.add_argument("set", help="a task set, YAML or Markdown")
     parser.add_argument("--answers", type=Path, help="a folder with answers, <task>.md or <task>-<word>.md")
     parser.add_argument("--drafts", choices=get_args(DraftKind), help="use such drafts for criteria without patterns")

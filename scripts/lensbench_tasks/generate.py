@@ -19,7 +19,7 @@ from pathlib import Path
 from lensbench.core.errors import UserError
 from lensbench.core.system.files import write_atomic
 from lensbench.core.system.processes import adopt_orphans
-from lensbench.core.system.program import run_program
+from lensbench.core.system.program import Parser, positive, run_program
 from lensbench.core.system.terminal import printable
 from lensbench.core.tasks import Category, Source, Task
 from lensbench.plan.task_files import read_scenarios
@@ -103,7 +103,7 @@ def write(result: Made, output: Path) -> None:
 
 def main() -> None:
     """Write a task set about a repository, with proven facts."""
-    parser = argparse.ArgumentParser(prog="lensbench generate", description=main.__doc__)
+    parser = Parser(prog="lensbench generate", description=main.__doc__)
     parser.add_argument(
         "--kind",
         choices=("question", "change"),
@@ -112,7 +112,7 @@ def main() -> None:
     )
     where = add_options(parser)
     where.add_argument("--repo", help="the repository: a git URL or a folder (default: that of the set)")
-    parser.add_argument("--count", type=int, default=12, help="how many tasks the set is to have")
+    parser.add_argument("--count", type=positive, default=12, help="how many tasks the set is to have")
     parser.add_argument("--output", required=True, type=Path, help="the YAML file to write, or to add tasks to")
     parser.add_argument("--settings", default="{}", help="the agent and its environment, as JSON")
     arguments = parser.parse_args()

@@ -8,12 +8,11 @@ exists at the pinned revision; whether the criterion describes it correctly stil
 
 from __future__ import annotations
 
-import argparse
 from collections.abc import Iterator
 from pathlib import Path
 
 from lensbench.core.errors import UserError
-from lensbench.core.system.program import run_program
+from lensbench.core.system.program import Parser, run_program
 from lensbench.core.tasks import Proof, Task
 from lensbench.plan.config import DEFAULT_CACHE
 from lensbench.plan.task_files import read_scenarios
@@ -76,7 +75,7 @@ def task_problems(task: Task, tree: Path) -> Iterator[tuple[int, str]]:
 
 def main() -> None:
     """Check every proof of a task set against its repositories."""
-    parser = argparse.ArgumentParser(prog="lensbench prove", description=main.__doc__)
+    parser = Parser(prog="lensbench prove", description=main.__doc__)
     parser.add_argument("set", help="a task set, YAML or Markdown")
     parser.add_argument(
         "--cache", type=Path, default=Path(DEFAULT_CACHE), help="the cache folder for fetched repositories"

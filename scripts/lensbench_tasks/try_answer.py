@@ -7,7 +7,6 @@ lensbench try cart-dbg-01 answer.md --set scenarios/mine.yaml
 
 from __future__ import annotations
 
-import argparse
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -16,7 +15,7 @@ from typing import get_args
 from lensbench.changes.task import answer_criteria
 from lensbench.core.errors import UserError, did_you_mean
 from lensbench.core.numbers import score_of
-from lensbench.core.system.program import only_config, run_program
+from lensbench.core.system.program import Parser, only_config, run_program
 from lensbench.core.system.terminal import printable
 from lensbench.core.tasks import DraftKind, Task
 from lensbench.judging.blinding import Blinded, without_report
@@ -72,7 +71,7 @@ def _why(judgement: Judgement, body: Blinded) -> str:
 
 def main() -> None:
     """Judge a text with the patterns of a task, and show which words decided; without a text, print the prompt."""
-    parser = argparse.ArgumentParser(prog="lensbench try", description=main.__doc__)
+    parser = Parser(prog="lensbench try", description=main.__doc__)
     parser.add_argument("task", help="the id of a task")
     parser.add_argument("answer", nargs="?", help="a file with an answer; - for standard input")
     parser.add_argument("--set", action="append", help="the task set (default: the sets of the config)")

@@ -190,7 +190,7 @@ def test_an_empty_sheet_says_so_and_does_not_fail_the_start(bench: Make) -> None
 
 def test_the_stage_is_a_program(bench: Make) -> None:
     folder = lay_out(bench, {"a": ANSWER}, sheet=False)
-    subprocess.run([sys.executable, "-m", "lensbench.judging.judge_sheet", "--folder", str(folder)], check=True)
+    subprocess.run([sys.executable, "-m", "lensbench.judging.judge_sheet", str(folder)], check=True)
     assert page_of(folder).startswith("<!DOCTYPE html>")
 
 

@@ -9,7 +9,7 @@ REFUSED = "Another Snakemake is running on bench/r (process "
 
 
 def status(project: Project) -> str:
-    return run_module("lensbench.workflow.status", "--folder", "bench/r", cwd=project.folder).stdout
+    return run_module("lensbench.workflow.status", "bench/r", cwd=project.folder).stdout
 
 
 def test_a_second_snakemake_on_one_run_is_refused_in_a_sentence_and_one_beside_it_is_not(project: Project) -> None:

@@ -22,6 +22,7 @@ from programs import run_module
 
 CORES = "an option cannot be read (Error parsing number of cores (--cores, -c): must be integer or 'all')"
 UNREAD = "Invalid config definition: Config entries have to be defined as name=value pairs."
+TARGET = "is no target; name a config by --configfile, a run by --config run_id=<run id>"
 VERBS = [name for group in all_verbs().values() for name in group]
 
 
@@ -71,7 +72,9 @@ def test_a_program_gets_its_arguments_and_gives_its_exit_code(tmp_path: Path) ->
     assert failed.returncode == 1
     assert failed.stderr.startswith("error: ")
     assert "nowhere" in failed.stderr
-    assert lensbench("compare", "--no-such-option").returncode == 2
+    wrong = lensbench("compare", "--no-such-option")
+    why = "the following arguments are required: runs"
+    assert (wrong.returncode, wrong.stderr) == (2, f"error: {why}; `lensbench compare --help` shows the options\n")
 
 
 def test_a_wrong_name_is_answered_with_the_nearest() -> None:
@@ -129,6 +132,8 @@ def test_run_finds_the_config_here_and_takes_all_cores(
     (["--config", "run_id=a", "nosuch"], f"an option cannot be read ({UNREAD} (Unparsable value: 'nosuch'))"),
     (["--cores", "0"], "--cores: at least 1"),
     (["--jobs", "0"], "--cores: at least 1"),
+    (["--set-threads", "run=x"], "--set-threads: write a number, as in run=4"),
+    (["x.yaml"], f"x.yaml: {TARGET}"), (["-n", "--until", "archiv"], f"archiv: {TARGET}"),
     (["--resources", "mem=x"], "an option cannot be read (Resource 'mem' was given value 'x', which is not an integer)"),
 ])  # fmt: skip
 def test_an_option_that_snakemake_does_not_know_is_one_line(
@@ -198,20 +203,16 @@ def test_a_config_that_is_not_there_is_one_line(tmp_path: Path, options: list[st
 
 
 @pytest.mark.parametrize(("options", "message"), [
-    (["x.yaml", "-n"], "x.yaml: is no target; name a config by --configfile, a run by --config run_id=<run id>"),
-    (["mine"], "mine: is no target; name a config by"), (["bench/mine"], "bench/mine: is no target; name a config by"),
     (["-n", "--directory", "gone"], "--directory gone: there is no such folder"),
     (["--directory=gone"], "--directory gone: there is no such folder"),
 ])  # fmt: skip
-def test_a_config_a_benchmark_or_a_folder_in_the_wrong_place_is_one_line(
+def test_a_folder_that_is_not_there_is_one_line(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, options: list[str], message: str
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    (tmp_path / "bench" / "mine").mkdir(parents=True)
-    (tmp_path / "bench" / "mine" / "plan.json").touch()
     with pytest.raises(UserError, match=f"^{re.escape(message)}"):
         check_names(options)
-    check_names(["archive", "-n", "--directory", "bench"])
+    check_names(["archive", "-n", "--directory", "."])
 
 
 def test_a_benchmark_that_is_not_there_is_one_line(tmp_path: Path) -> None:

@@ -37,6 +37,9 @@ def starting(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
     (["--url", "http://a", "--yes", "--teardown", "'"], "error: --teardown ': No closing quotation"),
     (["--mcp", "true", "--yes", "--words", "gone"], "error: --words gone: there is no such file; write in it"),
     (["--url", "http://a", "--yes", "--words", "a", "--setup", "x {workspace}"], "error: --words: not with --setup"),
+    (["--count", "0"], "error: argument --count: must be a whole number, at least 1, not '0'; `lensbench init --help`"),
+    (["--mcp", "true", "--yes", "--count", "3"], "error: --count needs --repo; `lensbench init --help`"),
+    (["--mcp", "true", "--server", "x"], "error: --server needs --from; `lensbench init --help`"),
     (["--mcp", "  ", "--yes"], "error: no server is named; give --mcp "),
     (["--mcp", "my server", "--yes"], "error: --mcp my server: there is no program 'my' here; name one on PATH"),
     (["--mcp", "true", "--yes", "--repo", "gone"], "error: --repo gone: there is no folder "),
@@ -46,7 +49,7 @@ def test_what_is_missing_or_wrong_is_one_line_and_nothing_is_written(
     tmp_path: Path, arguments: list[str], line: str
 ) -> None:
     ended = starting(tmp_path, *arguments)
-    assert ended.returncode == 1
+    assert ended.returncode == (2 if "shows the options" in ended.stderr else 1)
     assert ended.stderr.startswith(line)
     assert ended.stderr.count("\n") == 1
     assert not list(tmp_path.iterdir())

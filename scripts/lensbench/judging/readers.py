@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import argparse
 import json
 from collections.abc import Sequence
 from typing import NamedTuple
@@ -10,7 +9,7 @@ from typing import NamedTuple
 from lensbench.agents import programs
 from lensbench.changes.task import answer_criteria
 from lensbench.core.errors import UserError
-from lensbench.core.system.program import run_program
+from lensbench.core.system.program import Parser, run_program
 from lensbench.core.system.terminal import printable
 from lensbench.core.tasks import Task
 from lensbench.judging.judges import canaries
@@ -83,7 +82,7 @@ def ways(config: Config, tally: Unread) -> str:
 
 def main() -> None:
     """Print who judges the criteria without patterns. The exit code is 1 when nobody does."""
-    parser = argparse.ArgumentParser(prog="python -m lensbench.judging.readers", description=main.__doc__)
+    parser = Parser(prog="python -m lensbench.judging.readers", description=main.__doc__)
     parser.add_argument("--settings", required=True, help="the config as JSON")
     config = load_config(json.loads(parser.parse_args().settings))
     if text := check_readers(config, read_scenarios(config.scenario_files, config.repository, config.imported).tasks):

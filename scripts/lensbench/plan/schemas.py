@@ -5,7 +5,6 @@ They are generated from the models; editors use them to complete and check YAML 
 
 from __future__ import annotations
 
-import argparse
 import ast
 import inspect
 import textwrap
@@ -19,7 +18,7 @@ from pydantic import BaseModel, ConfigDict, TypeAdapter, with_config
 from lensbench.changes.task import TEST_CRITERIA
 from lensbench.core.records import Record
 from lensbench.core.system.files import write_json
-from lensbench.core.system.program import run_program
+from lensbench.core.system.program import Parser, run_program
 from lensbench.core.tasks import MAX_CRITERIA, MIN_CRITERIA
 from lensbench.plan.config import Config
 from lensbench.plan.task_files import ScenarioFile
@@ -115,7 +114,7 @@ def write_schemas(folder: Path) -> None:
 
 def main() -> None:
     """Write the JSON schemas of the config, task sets and records."""
-    parser = argparse.ArgumentParser(prog="lensbench schemas", description=main.__doc__)
+    parser = Parser(prog="lensbench schemas", description=main.__doc__)
     parser.add_argument("folder", type=Path, nargs="?", default=Path("schemas"), help="default: schemas, here")
     folder = parser.parse_args().folder
     folder.mkdir(parents=True, exist_ok=True)

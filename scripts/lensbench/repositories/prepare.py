@@ -8,7 +8,6 @@ contains neither instructions for agents nor answers (`sources.cleaning`).
 
 from __future__ import annotations
 
-import argparse
 import hashlib
 import json
 import os
@@ -28,6 +27,7 @@ from pydantic import TypeAdapter, ValidationError
 from lensbench.core.errors import UserError
 from lensbench.core.frozen_plan import RepositoryFacts
 from lensbench.core.system.files import locked, write_json
+from lensbench.core.system.program import Parser
 from lensbench.core.system.terminal import printable_lines
 from lensbench.core.system.trees import hash_tree, remove_tree
 from lensbench.core.tasks import Folder, Git, Npm, Pypi, Source
@@ -293,7 +293,7 @@ def facts_of(repository: Prepared, source: Source) -> RepositoryFacts:
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Prepares all repositories of a plan; the exit code is 1 when one of them fails."""
-    parser = argparse.ArgumentParser(prog="lensbench.repositories.prepare", description=main.__doc__)
+    parser = Parser(prog="lensbench.repositories.prepare", description=main.__doc__)
     parser.add_argument("--plan", type=Path, required=True, help="JSON file with the key 'repositories'")
     parser.add_argument("--cache", type=Path, required=True, help="folder for the fetched repositories")
     parser.add_argument("--output", type=Path, required=True, help="JSON file to write")

@@ -7,7 +7,6 @@ another question, other settings or changed files in the repository give another
 
 from __future__ import annotations
 
-import argparse
 import fcntl
 import json
 import os
@@ -29,7 +28,7 @@ from lensbench.core.run_folder import RunFolder
 from lensbench.core.store import run_files
 from lensbench.core.system.files import write_atomic, write_json
 from lensbench.core.system.processes import WORKFLOW, adopt_orphans, end_children
-from lensbench.core.system.program import only_config, run_program
+from lensbench.core.system.program import Parser, only_config, run_program
 from lensbench.core.tasks import Category, Folder, Task
 from lensbench.plan.config import Config, Controls, Gate
 from lensbench.plan.freeze import make_plan, prompt_of, source_name
@@ -136,7 +135,7 @@ def show_eval(folder: Path, question: str, console: Console) -> None:
 
 def main() -> None:
     """Ask one question in every condition, and show the answers side by side. Nothing is scored."""
-    parser = argparse.ArgumentParser(prog="lensbench ask", description=main.__doc__)
+    parser = Parser(prog="lensbench ask", description=main.__doc__)
     parser.add_argument("question", help="the question for the agent")
     parser.add_argument("--repo", default=".", help="the folder that the question is about (default: the current one)")
     parser.add_argument("--configfile", help="the config with agent and conditions (default: the one in this folder)")

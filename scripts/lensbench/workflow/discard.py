@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import argparse
 from pathlib import Path
 
 from lensbench.core.errors import UserError, did_you_mean
@@ -12,7 +11,7 @@ from lensbench.core.run_folder import RunFolder
 from lensbench.core.run_status import RunStatus
 from lensbench.core.store import DISCARD, Discard, entries, rounds, run_files, show, view_of
 from lensbench.core.system.claim import refuse_if_at_work
-from lensbench.core.system.program import add_run_folder, run_folder, run_program
+from lensbench.core.system.program import Parser, add_run_folder, run_folder, run_program
 from lensbench.core.tables import read_table, run_of_row
 from lensbench.plan.waves import read_opened_plan
 from lensbench.runs.reasons import DiscardReason
@@ -68,7 +67,7 @@ def main() -> None:
 
     The next start repeats the run, like every discarded run.
     """
-    parser = argparse.ArgumentParser(prog="lensbench discard", description=main.__doc__)
+    parser = Parser(prog="lensbench discard", description=main.__doc__)
     parser.add_argument("run", help="<task>-<condition>, t2/<task>-<condition> for trial 2, or the path of its answer")
     add_run_folder(parser)
     what = parser.add_mutually_exclusive_group(required=True)

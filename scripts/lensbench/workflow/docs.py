@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import argparse
 from pathlib import Path
 
 from lensbench.core.errors import UserError, did_you_mean
 from lensbench.core.system.places import ROOT
-from lensbench.core.system.program import run_program
+from lensbench.core.system.program import Parser, run_program
 
 
 def pages() -> dict[str, Path]:
@@ -36,7 +35,7 @@ def overview() -> str:
 
 def main() -> None:
     """Prints the page, or the list of pages."""
-    parser = argparse.ArgumentParser(prog="lensbench docs", description="Print a page of the documentation.")
+    parser = Parser(prog="lensbench docs", description="Print a page of the documentation.")
     parser.add_argument("page", nargs="?", help="its name, such as gate or docs/gate.md (default: a list of all)")
     name = parser.parse_args().page
     print(page(name) if name else overview())

@@ -5,7 +5,6 @@ Nothing is written. Models receive only the requests of the preflight.
 
 from __future__ import annotations
 
-import argparse
 import platform
 import shutil
 import tempfile
@@ -17,7 +16,7 @@ from lensbench.agents.sandbox import find_sandbox
 from lensbench.core.errors import UserError
 from lensbench.core.preflight_results import Check, Outcome, table
 from lensbench.core.system.processes import adopt_orphans, end_children
-from lensbench.core.system.program import configs, run_program
+from lensbench.core.system.program import Parser, configs, run_program
 from lensbench.plan.config import Agent
 from lensbench.plan.reading import load_config, read_file
 from lensbench.plan.task_files import read_scenarios
@@ -87,7 +86,7 @@ def benchmark(file: Path) -> list[Check]:
 
 def main() -> None:
     """Check the machine, its agents, and the benchmark of the config here. The exit code is 1 when a check failed."""
-    parser = argparse.ArgumentParser(prog="lensbench doctor", description=main.__doc__)
+    parser = Parser(prog="lensbench doctor", description=main.__doc__)
     parser.add_argument("--configfile", type=Path, help="the config to check (default: the one in this folder)")
     config = parser.parse_args().configfile
     files = [config] if config else [Path(name) for name in configs(Path())]

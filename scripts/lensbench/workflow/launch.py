@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import argparse
 import io
 import os
 import re
@@ -14,14 +13,13 @@ from itertools import pairwise
 from pathlib import Path
 
 from lensbench.core.errors import UserError
-from lensbench.core.run_folder import RunFolder
 from lensbench.core.system.places import ROOT
-from lensbench.core.system.program import benchmark, only_config, run_program
+from lensbench.core.system.program import Parser, only_config, run_program
 
 DEMO = ("config.yaml", "scenarios", ".claude/skills/benchmark")
 """The files of the demo, by their paths in a checkout."""
 NAMED = r"(--configfile|--workflow-profile)[ =][^ -]\S*|--config( [A-Za-z_][\w-]*\w=\S*)+(?= -|$)"
-PLAIN = rf"((-n|--dry-run|--verbose|--cores[ =]([1-9]\d*|all)|{NAMED}|[^ -]\S*)( |$))*"
+PLAIN = rf"((-n|--dry-run|--verbose|--cores[ =]([1-9]\d*|all)|{NAMED})( |$))*"
 """Options that need no check."""
 HELP = """\
 usage: lensbench run [-n] [--cores N] [--configfile FILE] [--only TASK] [--config KEY=VALUE ...] [target ...]
@@ -53,26 +51,17 @@ def copy_demo(folder: Path) -> None:
                 shutil.copy(file, target)  # run.sh of the skill stays executable
 
 
-def names_config(options: Sequence[str]) -> bool:
-    """True when the options name a config or a folder, or only ask for the version."""
-    return any(option.startswith(("--configf", "-d", "--dir", "-v", "--version")) for option in options)
-
-
-def names_cores(options: Sequence[str]) -> bool:
-    """True when the options, or a profile that they name, set the number of parallel jobs."""
-    # --cores itself is not checked: given twice, Snakemake takes the last one.
-    return any(option.startswith(("-j", "--job", "--profile", "--workflow-profile")) for option in options)
-
-
 def snakemake_options(folder: Path, options: Sequence[str]) -> list[str]:
     """The options for Snakemake. Copies the demo when there is no config.
 
     Raises UserError when there are several configs. Exits when Snakemake does not know an option.
     """
-    cores = [] if names_cores(options) else ["--cores", "all"]
+    # of several --cores, Snakemake takes the last one
+    has_cores = any(option.startswith(("-j", "--job", "--profile", "--workflow-profile")) for option in options)
+    cores = [] if has_cores else ["--cores", "all"]
     if not re.fullmatch(PLAIN, " ".join(options)):
         _check(options)
-    if names_config(options):
+    if any(option.startswith(("--configf", "-d", "--dir", "-v", "--version")) for option in options):
         return [*cores, *options]
     config = only_config(folder)
     if not (folder / config).exists():
@@ -84,14 +73,16 @@ def snakemake_options(folder: Path, options: Sequence[str]) -> list[str]:
 
 def with_tasks(options: Sequence[str]) -> list[str]:
     """The options, with each `--only <task>` in the key `only` of the config."""
-    parser = argparse.ArgumentParser(prog="lensbench run", add_help=False, allow_abbrev=False)
+    parser = Parser(prog="lensbench run", add_help=False, allow_abbrev=False)
     parser.add_argument("--only", action="append", metavar="TASK")
     arguments, rest = parser.parse_known_args(options)
-    if not arguments.only:
-        return list(options)
-    at = rest.index("--config") + 1 if "--config" in rest else len(rest)
-    key = [f"only=[{', '.join(arguments.only)}]"]
-    return [*rest[:at], *([] if "--config" in rest else ["--config"]), *key, *rest[at:]]
+    return with_key(rest, f"only=[{', '.join(arguments.only)}]") if arguments.only else rest
+
+
+def with_key(options: Sequence[str], setting: str) -> list[str]:
+    """The options with that setting."""
+    at = options.index("--config") + 1 if "--config" in options else len(options)
+    return [*options[:at], *([] if "--config" in options else ["--config"]), setting, *options[at:]]
 
 
 def _check(options: Sequence[str]) -> None:
@@ -102,7 +93,17 @@ def _check(options: Sequence[str]) -> None:
         with redirect_stderr(io.StringIO()) as usage:
             values = get_argument_parser().parse_args(options)
             parse_config(values.config)
-        why = "" if all(count is None or count > 0 for count in (values.cores, values.jobs)) else "--cores: at least 1"
+        targets = (*values.targets, *values.until, *values.omit_from, *values.forcerun)
+        rules = "".join(file.read_text("utf-8") for file in (ROOT / "Snakefile", *(ROOT / "rules").glob("*.smk")))
+        why = ""
+        if any(count is not None and count <= 0 for count in (values.cores, values.jobs)):
+            why = "--cores: at least 1"
+        elif any(count.is_evaluable() for count in values.set_threads.values()):
+            why = "--set-threads: write a number, as in run=4"
+        elif files := [
+            name for name in targets if f"\nrule {name}:" not in rules and not re.match("bench/.+[./]", name)
+        ]:
+            why = f"{files[0]}: is no target; name a config by --configfile, a run by --config run_id=<run id>"
     except SystemExit as end:
         if not end.code:
             raise
@@ -115,10 +116,7 @@ def _check(options: Sequence[str]) -> None:
 
 
 def check_names(options: Sequence[str]) -> None:
-    """Raises UserError for a config, folder or profile that is missing, or a target."""
-    first = next(iter(options), "")
-    if Path(first).suffix in (".yaml", ".yml") or (first and RunFolder(benchmark(first)).plan.exists()):
-        raise UserError(f"{first}: is no target; name a config by --configfile, a run by --config run_id=<run id>")
+    """Raises UserError for a config, folder or profile that is missing."""
     for option, following in pairwise((*options, "")):
         name = option.partition("=")[2] or following
         if option.startswith("--configf") and not Path(name).is_file():

@@ -8,7 +8,6 @@ The numbers are those of a paired t test: one difference per task.
 
 from __future__ import annotations
 
-import argparse
 import math
 from collections.abc import Iterable, Iterator, Sequence
 from fractions import Fraction
@@ -21,7 +20,7 @@ from lensbench.core.numbers import dollars, mean
 from lensbench.core.run_folder import RunFolder
 from lensbench.core.run_status import RunStatus
 from lensbench.core.system.files import read_typed
-from lensbench.core.system.program import benchmark, configs, run_program
+from lensbench.core.system.program import Parser, benchmark, configs, positive, run_program
 from lensbench.core.tasks import Task
 from lensbench.judging.trust import InstrumentFile
 from lensbench.plan.reading import read_file
@@ -65,7 +64,6 @@ class Needs(NamedTuple):
             "effect": (0 < self.effect <= 100, "above 0, at most 100"),
             "power": (0.5 < self.power < 1, "between 0.5 and 1"),
             "alpha": (0 < self.alpha < 0.5, "between 0 and 0.5"),
-            "trials": (self.trials >= 1, "1 or more"),
             "share": (0 <= self.share <= 1, "from 0 to 1"),
             "icc": (0 <= self.icc <= 1, "from 0 to 1"),
         }
@@ -248,7 +246,7 @@ def way_to(tasks: int, configs: Sequence[Path]) -> str:
 
 def main() -> None:
     """Compute how many tasks, repositories and trials a decision needs."""
-    parser = argparse.ArgumentParser(prog="lensbench size", description=main.__doc__)
+    parser = Parser(prog="lensbench size", description=main.__doc__)
     group = parser.add_mutually_exclusive_group(required=True)
     group.add_argument("--sd", type=float, help="spread of a task's difference, in points")
     group.add_argument(
@@ -257,17 +255,15 @@ def main() -> None:
     parser.add_argument("--effect", type=float, required=True, help="the difference that is to be found, in points")
     parser.add_argument("--power", type=float, default=0.8, help="chance of finding it (0.8)")
     parser.add_argument("--alpha", type=float, default=0.05, help="two-sided error (0.05)")
-    parser.add_argument("--trials", type=int, default=1, help="trials that --sd was seen with (1)")
+    parser.add_argument("--trials", type=positive, default=1, help="trials that --sd was seen with (1)")
     parser.add_argument("--share", type=float, default=0.24, help="the tasks' own part of one trial's variance (0.24)")
     parser.add_argument("--icc", type=float, default=0.14, help="the repositories' part of the variance (0.14)")
-    parser.add_argument("--parallel", type=int, default=8, help="runs at a time, for the hours of --pilot (8)")
+    parser.add_argument("--parallel", type=positive, default=8, help="runs at a time, for the hours of --pilot (8)")
     arguments = vars(parser.parse_args())
     pilot, parallel = (arguments.pop(name) for name in ("pilot", "parallel"))
     plan = Needs(**arguments | {"sd": arguments["sd"] if pilot is None else 1.0})
     plan.check()
     if pilot:
-        if parallel < 1:
-            raise UserError(f"--parallel is {parallel}; write a number 1 or more")
         print(pilot_text(pilot, plan.effect, plan.power, plan.alpha, plan.share, parallel))
     else:
         tasks = tasks_needed(plan.sd, plan.effect, plan.power, plan.alpha)

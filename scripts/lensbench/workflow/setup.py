@@ -26,7 +26,7 @@ from lensbench.core.preflight_results import Check, read_checks, read_cures, rea
 from lensbench.core.run_folder import RunFolder
 from lensbench.core.system.files import read_typed, write_atomic, write_json
 from lensbench.core.system.places import ROOT
-from lensbench.core.system.program import run_program
+from lensbench.core.system.program import Parser, positive, run_program
 from lensbench.core.system.templates import template_environment
 from lensbench.core.tasks import Folder
 from lensbench.plan.reading import read_config
@@ -333,44 +333,37 @@ def _lensbench() -> str:
 
 def main() -> None:
     """Write a config for your own MCP server, try it with the offline agent, and estimate the price."""
-    parser = argparse.ArgumentParser(prog="lensbench init", description=main.__doc__)
-    parser.add_argument(
-        "--name", help="name of the files and the run folder (default: mine); alone: try what is there again"
-    )
+    parser = Parser(prog="lensbench init", description=main.__doc__)
+    parser.add_argument("--name", help="name of the files and the run folder (default: mine); alone: try that again")
     which = parser.add_mutually_exclusive_group()
-    which.add_argument(
-        "--mcp", help="the command of the server, with absolute paths; ${workspace} stands for the repository's folder"
-    )
+    which.add_argument("--mcp", help="the command of the server; ${workspace} stands for the repository's folder")
     which.add_argument("--url", help="the URL of a running server")
-    which.add_argument(
-        "--from",
-        dest="source",
-        type=Path,
-        metavar="FILE",
-        help="a file that configures the server already, such as .mcp.json",
-    )
+    file = "a file that configures the server already, such as .mcp.json"
+    which.add_argument("--from", dest="source", type=Path, metavar="FILE", help=file)
     parser.add_argument("--server", help="the server's name in that file; not needed if it has only one")
     registers = "for a running server: the command that registers the {workspace} of a run (docs/servers.md)"
     parser.add_argument("--setup", help=registers)
     parser.add_argument("--teardown", help="for a running server: the command that unregisters {workspace} again")
-    parser.add_argument(
-        "--words",
-        metavar="FILE",
-        help="the text that users of the server put into the agent's instruction "
-        "file: makes the ladder of docs/ladder.md",
-    )
+    words = "the text that users put into the agent's instruction file: makes the ladder of docs/ladder.md"
+    parser.add_argument("--words", metavar="FILE", help=words)
     parser.add_argument("--agent", help=f"one of {', '.join(KINDS)} (default: claude-code)")
     parser.add_argument("--model", help="the model, as the agent's program names it")
     parser.add_argument("--repo", help="a folder or a git URL to ask about (default: the demo's projects)")
-    parser.add_argument("--count", type=int, default=12, help="how many tasks about --repo (default: 12)")
+    parser.add_argument("--count", type=positive, default=12, help="how many tasks about --repo (default: 12)")
     parser.add_argument("--yes", action="store_true", help="do not prompt; use defaults for missing values")
     parser.add_argument("--fix", action="store_true", help="write settings that the server lacks, without a question")
     arguments = parser.parse_args()
+    if arguments.server and not arguments.source:
+        parser.error("--server needs --from")
     names_server = arguments.mcp or arguments.url or arguments.source
     if not names_server and (wishes := earlier(arguments.name or "")):
+        if any(vars(arguments)[flag] for flag in ("setup", "teardown", "words", "agent", "model", "repo")):
+            parser.error(f"{wishes.files['config']} exists; edit it, or take another --name")
         print(f"{wishes.files['config']} exists: trying it again", flush=True)
     else:
         wishes = ask(arguments)
+        if arguments.count != parser.get_default("count") and not wishes.repo:
+            parser.error("--count needs --repo")
         write(wishes, arguments.count)
     finish(wishes, arguments.fix)
 

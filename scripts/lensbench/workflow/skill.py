@@ -19,7 +19,7 @@ from lensbench.core.errors import UserError
 from lensbench.core.run_folder import RunFolder
 from lensbench.core.system.claim import at_work, refuse_if_at_work
 from lensbench.core.system.places import ROOT
-from lensbench.core.system.program import run_program
+from lensbench.core.system.program import Parser, run_program
 from lensbench.plan.config import RUN_ID, Config
 from lensbench.plan.dated_runs import AUTO, new_dated, newest_dated
 from lensbench.plan.freeze import make_plan
@@ -28,6 +28,7 @@ from lensbench.plan.task_files import ScenarioSet
 from lensbench.runs.start_gate import who_is_there
 from lensbench.workflow.background import Detached
 from lensbench.workflow.finish import print_headline
+from lensbench.workflow.launch import with_key
 
 OWN_CONFIG = Path("benchmark.yaml")
 DEFAULT_CONFIG = ROOT / ".claude" / "skills" / "benchmark" / "benchmark.yaml"
@@ -62,9 +63,7 @@ class Bench(NamedTuple):
 
     def snakemake(self, options: Sequence[str]) -> list[str]:
         """The command that runs what is missing."""
-        more, setting = list(options), f"run_id={self.folder.name}"
-        place = more.index("--config") + 1 if "--config" in more else 0
-        more[place:place] = [setting] if place else ["--config", setting]
+        more = with_key(options, f"run_id={self.folder.name}")
         return verb("run", "--configfile", str(self.config), "--cores", CORES, *more)
 
 
@@ -179,7 +178,7 @@ def read_bench(run_id: str) -> Bench:
 
 def parse() -> tuple[argparse.Namespace, list[str]]:
     """The parsed arguments, and the remaining ones for the started program."""
-    parser = argparse.ArgumentParser(
+    parser = Parser(
         prog="run.sh", allow_abbrev=False, description=__doc__,
         epilog="<run_id> defaults to the config's. Further options are passed to Snakemake, such as --cores 8.",
     )  # fmt: skip

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import argparse
 import json
 import os
 import sys
@@ -12,7 +11,7 @@ from pathlib import Path
 
 from lensbench.core.errors import UserError
 from lensbench.core.run_folder import RunFolder
-from lensbench.core.system.program import benchmark, run_program
+from lensbench.core.system.program import Parser, benchmark, run_program
 from lensbench.core.system.terminal import printable
 from lensbench.results.plain_verdict import told
 
@@ -52,7 +51,7 @@ def view(place: Path, opens: bool) -> None:
 
 def main() -> None:
     """Open the results page of a benchmark; for a folder with several, list them with their verdicts."""
-    parser = argparse.ArgumentParser(prog="lensbench view", description=main.__doc__)
+    parser = Parser(prog="lensbench view", description=main.__doc__)
     place = "a run id, a run folder, or a folder with several (default: this one)"
     parser.add_argument("folder", nargs="?", type=benchmark, default=Path(), help=place)
     parser.add_argument("--print", dest="only_print", action="store_true", help="open nothing")

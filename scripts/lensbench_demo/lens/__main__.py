@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import argparse
 import gc
 import os
 import socket
 from pathlib import Path
 
 from lensbench.core.errors import UserError
-from lensbench.core.system.program import run_program
+from lensbench.core.system.program import Parser, run_program
 
 LOOPBACK = ("127.0.0.1", "localhost", "::1")
 LOG_VARIABLE = "LENS_CALL_LOG"
@@ -17,7 +16,7 @@ LOG_VARIABLE = "LENS_CALL_LOG"
 
 def main() -> None:
     """Reads the arguments and serves until the client disconnects (stdio) or the process is stopped (http)."""
-    parser = argparse.ArgumentParser(prog="lensbench lens", description="Search and map one folder over MCP.")
+    parser = Parser(prog="lensbench lens", description="Search and map one folder over MCP.")
     parser.add_argument("--root", type=Path, default=Path(), help="the folder to serve (default: the current one)")
     parser.add_argument("--transport", choices=("stdio", "http"), default="stdio")
     parser.add_argument("--host", default="127.0.0.1", help="http: a loopback address (default: %(default)s)")

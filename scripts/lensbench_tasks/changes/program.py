@@ -11,6 +11,7 @@ from pathlib import Path
 from lensbench.agents.sandbox import find_sandbox
 from lensbench.core.errors import UserError
 from lensbench.core.system.files import write_atomic
+from lensbench.core.system.program import Parser
 from lensbench.core.system.terminal import printable
 from lensbench.plan.task_files import read_scenarios
 from lensbench_tasks.changes.candidates import ChangeFate, Prover
@@ -26,7 +27,7 @@ TRIED = 4
 """How many changes are tried for each wanted task."""
 
 
-def add_options(parser: argparse.ArgumentParser) -> argparse._MutuallyExclusiveGroup:
+def add_options(parser: Parser) -> argparse._MutuallyExclusiveGroup:
     """Adds the options for change tasks; returns the group of options for the source of tasks."""
     where = parser.add_mutually_exclusive_group()
     where.add_argument("--releases", help="two releases of a package: pypi:<name>@<earlier>..<later>, or npm:...")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import argparse
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
@@ -12,7 +11,7 @@ import yaml
 
 from lensbench.core.errors import UserError
 from lensbench.core.system.files import write_atomic
-from lensbench.core.system.program import run_program
+from lensbench.core.system.program import Parser, run_program
 from lensbench.core.tasks import Criterion, DraftKind, Task
 from lensbench.judging.judges.denying import is_negation
 from lensbench.judging.judges.fact_pieces import cut
@@ -69,7 +68,7 @@ def _item(value: dict[str, object], indent: str) -> Iterator[str]:
 
 def main() -> None:
     """Propose patterns for the criteria of task sets that have none."""
-    parser = argparse.ArgumentParser(prog="lensbench draft", description=main.__doc__)
+    parser = Parser(prog="lensbench draft", description=main.__doc__)
     parser.add_argument("sets", nargs="+", type=Path, metavar="set", help="a task set, Markdown or YAML")
     hint = "the YAML file to write, or a folder for several sets; existing files are not overwritten"
     parser.add_argument("--output", required=True, type=Path, help=hint)

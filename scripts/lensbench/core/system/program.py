@@ -11,13 +11,29 @@ import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import NoReturn
 
 from lensbench.core.errors import UserError
 from lensbench.core.system.files import keep_from_others
 from lensbench.core.system.processes import end_in_order
 from lensbench.core.system.terminal import printable_lines
 
-UNWRITABLE = {errno.ENOSPC, errno.EDQUOT, errno.EROFS, errno.EACCES}
+UNWRITABLE = {errno.ENOSPC, errno.EDQUOT, errno.EROFS, errno.EACCES, errno.EEXIST, errno.EISDIR, errno.ENOTDIR}
+
+
+class Parser(argparse.ArgumentParser):
+    """A parser whose errors are one line, with exit code 2."""
+
+    def error(self, message: str) -> NoReturn:
+        """Ends the program."""
+        self.exit(2, f"error: {message}; `{self.prog} --help` shows the options\n")
+
+
+def positive(text: str) -> int:
+    """The whole number of an option, at least 1."""
+    if text.isdecimal() and int(text):
+        return int(text)
+    raise argparse.ArgumentTypeError(f"must be a whole number, at least 1, not {text!r}")
 
 
 @contextmanager
@@ -73,15 +89,15 @@ def run_stage(stage: Callable[[Path], object]) -> None:
     run_program(lambda: stage(folder))
 
 
-def stage_parser(about: str | None) -> argparse.ArgumentParser:
+def stage_parser(about: str | None) -> Parser:
     """The parser of this program, which works on a run folder."""
     spec = sys.modules["__main__"].__spec__
-    parser = argparse.ArgumentParser(prog=f"python -P -m {spec.name}" if spec else None, description=about)
+    parser = Parser(prog=f"python -P -m {spec.name}" if spec else None, description=about)
     parser.add_argument("--folder", required=True, type=Path, help="the run folder, bench/<run_id>")
     return parser
 
 
-def run_parser(about: str | None) -> argparse.ArgumentParser:
+def run_parser(about: str | None) -> Parser:
     """The parser of this program, which works on one run."""
     parser = stage_parser(about)
     parser.add_argument("--task", required=True)
@@ -92,22 +108,21 @@ def run_parser(about: str | None) -> argparse.ArgumentParser:
 
 def run_verb(verb: str, does: Callable[[Path], object]) -> None:
     """The program of a verb that only needs a run folder; by default the only one under bench/."""
-    parser = argparse.ArgumentParser(prog=f"lensbench {verb}", description=does.__doc__)
+    parser = Parser(prog=f"lensbench {verb}", description=does.__doc__)
     add_run_folder(parser)
     arguments = parser.parse_args()
     run_program(lambda: does(run_folder(arguments)))
 
 
-def add_run_folder(parser: argparse.ArgumentParser) -> None:
-    """Adds `[folder]` and the equivalent `--folder`; `run_folder` reads them."""
+def add_run_folder(parser: Parser) -> None:
+    """Adds what `run_folder` reads."""
     words = "the run id, or the run folder bench/<run_id>; not needed if there is only one"
     parser.add_argument("folder", nargs="?", type=benchmark, help=words)
-    parser.add_argument("--folder", dest="named_folder", metavar="FOLDER", type=benchmark, help=argparse.SUPPRESS)
 
 
 def run_folder(arguments: argparse.Namespace) -> Path:
     """The given run folder, or the only one under bench/. Raises UserError when it is missing, or not the only one."""
-    folder: Path | None = arguments.folder or arguments.named_folder
+    folder: Path | None = arguments.folder
     if folder and not folder.is_dir():
         raise UserError(f"{folder}: there is no such benchmark; name a run id, or bench/<run_id>")
     return folder or only_benchmark(Path("bench"))

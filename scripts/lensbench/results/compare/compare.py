@@ -5,7 +5,6 @@ The first run is the reference. Prints the differences, and writes comparison.md
 
 from __future__ import annotations
 
-import argparse
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from pathlib import Path
@@ -14,7 +13,7 @@ from lensbench import __version__
 from lensbench.core.conditions import treatments
 from lensbench.core.run_status import RunStatus
 from lensbench.core.system.files import plain, write_atomic, write_json
-from lensbench.core.system.program import benchmark, run_program
+from lensbench.core.system.program import Parser, benchmark, run_program
 from lensbench.results.compare import view
 from lensbench.results.compare.comparison_file import ComparedRun, ComparedTreatment, ComparisonFile
 from lensbench.results.compare.differences import Shared, by_task, changes
@@ -104,7 +103,7 @@ def write_comparison(folders: Sequence[Path], output: Path | None = None) -> Non
 
 def main() -> None:
     """Reads the arguments, and compares the runs."""
-    parser = argparse.ArgumentParser(prog="lensbench compare", description=__doc__)
+    parser = Parser(prog="lensbench compare", description=__doc__)
     parser.add_argument(
         "runs", nargs="+", type=benchmark, help="run ids, or run folders bench/<run_id>; the first is the reference"
     )
