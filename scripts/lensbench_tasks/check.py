@@ -30,6 +30,7 @@ from lensbench.core.system.templates import csp_hash, template_environment
 from lensbench.core.system.terminal import printable
 from lensbench.core.tasks import Criterion, DraftKind, Task
 from lensbench.judging.judges import Verdict, mechanical
+from lensbench.judging.judges.fact_pieces import cut
 from lensbench.judging.judges.normalising import normalise
 from lensbench.plan.config import DEFAULT_CACHE
 from lensbench.plan.freeze import prompt_of
@@ -43,11 +44,6 @@ _ORDER = re.compile(
     r"s?(?:\s+that)?\s+",
     re.IGNORECASE,
 )
-_PIECE = re.compile(
-    r"`[^`\n]+`|\"[^\"\n]+\"|\b\d+(?:\.\d+)*\b"
-    r"|\b\w+(?:[./_:]+\w+)+\b(?:\(\))?|\b[a-z]+[A-Z]\w*|\b[A-Z][a-z0-9]+[A-Z]\w*|\b[A-Z][A-Z0-9_]{2,}\b"
-)
-"""The parts of a fact: quoted text, a number, a path, a dotted, snake or camel case name."""
 _VERB = re.compile(r"\b(?:is|are|was|were|has|have|can|must|should|will|does|do)\b")
 
 
@@ -101,7 +97,7 @@ def fact_of(criterion: Criterion) -> str:
 
 def exchanged(fact: str, prompt: str) -> Iterator[tuple[str, str]]:
     """The fact with one of its names or numbers replaced, and that part; parts that are in the question are skipped."""
-    for piece in dict.fromkeys(match[0].strip('`"') for match in _PIECE.finditer(fact)):
+    for piece in (piece.text for piece in cut(fact)):
         if piece != "and/or" and normalise(piece).text not in normalise(prompt).text:
             yield piece, fact.replace(piece, _other(piece))
 

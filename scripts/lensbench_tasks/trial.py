@@ -12,7 +12,6 @@ from pathlib import Path
 from typing import NamedTuple
 
 from lensbench.agents.adapters import offline
-from lensbench.agents.mcp.question import read_question
 from lensbench.core.numbers import COMPLETE, percent
 from lensbench.core.tasks import Task
 from lensbench.judging.judges import POINTS, Verdict
@@ -20,6 +19,7 @@ from lensbench.judging.judges.mechanical import judge
 from lensbench.judging.judges.normalising import normalise
 from lensbench.plan.freeze import prompt_of
 from lensbench_tasks.problems import Problem, RejectReason, stated
+from lensbench_tasks.question import read_question
 from lensbench_tasks.survey import Survey
 
 FOUND_LINES = 200

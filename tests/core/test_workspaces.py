@@ -164,23 +164,6 @@ def test_a_copy_keeps_modes_links_times_and_the_git_folder(tmp_path: Path) -> No
     assert (copy / ".git" / "HEAD").read_text() == "ref: refs/heads/main\n"
 
 
-def test_a_copy_is_whole_where_the_system_cannot_share_bytes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    root = sample(tmp_path / "tree")
-    (root / "large").write_bytes(os.urandom(3_000_000))
-    shared = 0
-
-    def give_up_half_way(reader: int, writer: int, size: int) -> int:
-        nonlocal shared
-        shared += 1
-        if shared % 2:
-            return os.write(writer, os.read(reader, 1))
-        raise OSError(18, "not between these file systems")
-
-    monkeypatch.setattr(os, "copy_file_range", give_up_half_way)
-    copy_tree(str(root), str(tmp_path / "copy"))
-    assert hash_tree(str(root)) == hash_tree(str(tmp_path / "copy"))
-
-
 def test_a_copy_never_writes_into_an_existing_folder(tmp_path: Path) -> None:
     root = sample(tmp_path / "tree")
     (tmp_path / "copy").mkdir()

@@ -16,9 +16,10 @@ import psutil
 import pytest
 from retrieval_shop import SCRIPTS, Ask
 
-from lensbench.agents.mcp.question import read_question
-from lensbench.agents.mcp.tools import OfferedTool, arguments, queries, role, suggestions
-from lensbench.agents.mcp.workspace import Workspace
+from lensbench.agents.mcp.tools import OfferedTool, arguments, role
+from lensbench_demo.offline.suggestions import queries, suggestions
+from lensbench_demo.offline.workspace import Workspace
+from lensbench_tasks.question import read_question
 from services import free_port, listening
 
 SERVER = str(Path(__file__).with_name("search_server.py"))

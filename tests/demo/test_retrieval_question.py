@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from lensbench.agents.mcp.question import question_text, read_question, stem
 from lensbench_demo.offline.outline import outline
+from lensbench_tasks.question import question_text, read_question, stem
 
 
 @pytest.mark.parametrize(

@@ -275,7 +275,7 @@ def test_settings_that_differ_are_rows_and_the_others_are_only_named() -> None:
     assert {row.name: list(row.values.values()) for row in rows} == {
         "seed": ["1", "2"], "agent.max_turns": ["60", "90"], "MCP file of with": ["c" * 12, "d" * 12],
     }  # fmt: skip
-    assert {"agent.model", "judges", "trials", "repositories", "all of judging"} <= set(same)
+    assert {"agent.model", "judges", "trials", "repositories"} <= set(same)
 
 
 def test_other_files_of_a_repository_are_a_difference_with_a_warning() -> None:

@@ -43,7 +43,7 @@ def lay_out(
         tasks=tuple(answers), servers={BASELINE: [], TREATMENT: ["sonar"]}, criteria=len(CRITERIA),
         changes={
             "baseline": BASELINE, "judges": [{"name": name} for name in judges],
-            "judging": {"human_sample": sample, "max_answer_chars": 60_000},
+            "judging": {"human_sample": sample},
         } | changes,
     )  # fmt: skip
     folder: Path = bench.folder

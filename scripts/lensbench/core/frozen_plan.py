@@ -82,7 +82,6 @@ class JudgingSettings(TypedDict):
 
     parallel: ReadOnly[int]
     attempts: ReadOnly[int]
-    max_answer_chars: ReadOnly[int]
     human_sample: ReadOnly[float]
 
 

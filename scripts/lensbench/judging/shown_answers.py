@@ -27,6 +27,8 @@ from lensbench.judging.tool_talk import read_tool_talk
 from lensbench.plan.frozen import frozen_tasks
 from lensbench.plan.task_files import read_scenarios
 
+MOST_CHARS = 60_000
+"""No judge reads more characters of an answer."""
 READ_AHEAD = 4
 """How far beyond the shown text blinding searches; limited, because 5 MB of newlines took 43 s."""
 
@@ -71,12 +73,12 @@ def _counting(folder: Path, tasks: Mapping[str, Task]) -> list[RunId]:
 
 
 def _shown(folder: Path, plan: Plan, runs: Sequence[RunId], show: Callable[[RunId, str], Blinded]) -> list[ShownAnswer]:
-    counting, longest, by_name = set(runs), plan["judging"]["max_answer_chars"], {}
+    counting, by_name = set(runs), dict[str, ShownAnswer]()
     for run in runs:
         answer = run_files(folder, run).answer.read_text(errors="replace", encoding="utf-8")
-        view = show(run, answer[: READ_AHEAD * longest])
+        view = show(run, answer[: READ_AHEAD * MOST_CHARS])
         name = opaque_id(plan["seed"], run, answer)
-        by_name[name] = ShownAnswer(name, run, view.text[:longest], view, _has_partner(run, counting, plan))
+        by_name[name] = ShownAnswer(name, run, view.text[:MOST_CHARS], view, _has_partner(run, counting, plan))
     return [by_name[name] for name in order(by_name, plan["seed"])]
 
 

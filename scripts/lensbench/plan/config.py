@@ -220,8 +220,6 @@ class Judging(Strict):
     """Answers that a model judge reads at the same time; `--cores` limits it too."""
     attempts: Annotated[Whole, Field(ge=1, le=10)] = 3
     """How many times a judge is asked before a criterion stays unjudged; later starts ask again."""
-    max_answer_chars: Annotated[Whole, Field(ge=1000)] = 60_000
-    """No judge reads more of an answer than this many characters."""
     human_sample: Annotated[Number, Field(ge=0, le=1)] = 0.1
     """The share of the pairs on the judge sheet, drawn by seed; all of them when people are the only judges."""
 

@@ -3,25 +3,16 @@
 from __future__ import annotations
 
 import json
+import os
 import re
 from collections.abc import Iterator, Mapping, Sequence
+from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from lensbench.agents import Assignment, load_adapter
 from lensbench.agents.mcp.client import ServerEntry, Servers, ServerStatus, read_entry
-from lensbench.agents.mcp.question import read_question
-from lensbench.agents.mcp.tools import (
-    Arguments,
-    OfferedTool,
-    arguments,
-    example,
-    queries,
-    role,
-    suggestions,
-    why_not_called,
-)
-from lensbench.agents.mcp.workspace import Workspace
+from lensbench.agents.mcp.tools import Arguments, OfferedTool, arguments, example, role, why_not_called
 from lensbench.agents.sandbox import Place
 from lensbench.core.preflight_results import BYTES_A_TOKEN, LONG_RESULT, Check, Cure, Outcome
 from lensbench.core.records import sha256
@@ -33,7 +24,41 @@ if TYPE_CHECKING:
 
 ROLES = ("search", "neighbourhood", "overview")
 """The purposes of tools that are safe to call; the first is the cheapest and most informative."""
+_PATH = re.compile(r"[\w.+@/-]{3,300}")
 _DEFINITION = re.compile(r"(?m)^\t* *(?:export |pub |async )*(?:def|class|function|func|fn|struct|interface) +(\w{3,})")
+_LARGEST_FILE = 1_000_000
+
+
+class Subject:
+    """The workspace that servers are asked about."""
+
+    def __init__(self, root: str) -> None:
+        self.root = root
+
+    @cached_property
+    def files(self) -> Sequence[str]:
+        """The paths of its files; those that are hidden only where there are no others."""
+        paths: list[str] = []
+        for place, folders, names in os.walk(self.root):
+            folders[:] = [name for name in folders if name not in (".git", "node_modules")]
+            paths += (os.path.relpath(os.path.join(place, name), self.root) for name in names)
+        return sorted(path for path in paths if not path.startswith(".")) or sorted(paths) or ["README"]
+
+    @cached_property
+    def definition(self) -> tuple[str, str]:
+        """A file of code and a name that it defines; without one any file and its name."""
+        pairs = ((path, match[1]) for path in self.files if (match := _DEFINITION.search(self._text(path))))
+        return next(pairs, (self.files[0], Path(self.files[0]).stem))
+
+    def is_named_in(self, result: str) -> bool:
+        """True when a result names one of its files."""
+        paths = _PATH.findall(result.replace("\\/", "/").replace(f"{self.root}/", ""))
+        return not {os.path.normpath(path.rstrip(".")) for path in paths}.isdisjoint(self.files)
+
+    def _text(self, path: str) -> str:
+        file = Path(self.root, path)
+        is_readable = file.is_file() and not file.is_symlink() and file.stat().st_size < _LARGEST_FILE
+        return file.read_text(encoding="utf-8", errors="replace") if is_readable else ""
 
 
 def check_servers(
@@ -48,17 +73,17 @@ def check_servers(
     """
     config = json.loads(Path(place.outside(run.mcp_file)).read_text(encoding="utf-8"))["mcpServers"]
     entries = {name: placed(read_entry(entry), run, environment, place) for name, entry in config.items()}
-    workspace = Workspace(place.outside(run.workspace))
+    subject = Subject(place.outside(run.workspace))
     file = f"conditions.{condition}.mcp, {settings.mcp}"
-    with Servers(entries, workspace.root, run.settings["mcp_start_s"], environment) as servers:
+    with Servers(entries, subject.root, run.settings["mcp_start_s"], environment) as servers:
         statuses, tools = servers.statuses, servers.tools
         texts = [json.dumps([tool.full_name, tool.description, tool.schema]) for tool in tools]
         size = len("".join([*texts, *servers.instructions.values()]).encode()) // BYTES_A_TOKEN
         results = {
-            status.name: _check_server(condition, file, status, servers, run, workspace)
+            status.name: _check_server(condition, file, status, servers, run, subject)
             for status in statuses if status.connected
         }  # fmt: skip
-        rows = [_check_tool(condition, tool, servers, run, workspace) for tool in tools] if each_tool else []
+        rows = [_check_tool(condition, tool, servers, run, subject) for tool in tools] if each_tool else []
     cures = []
     for status in statuses:  # the others are tried again when no process of these is left
         if not status.connected:
@@ -92,9 +117,9 @@ def unreachable(run: Assignment, place: Place, names: Sequence[str], listing: Ma
     """
     subset = {name: entry for name, entry in run.mcp_servers.items() if name in names}
     environment = load_adapter(run.settings["kind"]).command(run).env
-    workspace = Workspace(place.outside(run.workspace))
+    subject = Subject(place.outside(run.workspace))
     entries = {name: placed(read_entry(entry), run, environment, place) for name, entry in subset.items()}
-    with Servers(entries, workspace.root, run.settings["mcp_start_s"], environment) as servers:
+    with Servers(entries, subject.root, run.settings["mcp_start_s"], environment) as servers:
         for status in servers.statuses:
             if listing and status.connected:
                 own = hashes([tool for tool in servers.tools if tool.server == status.name], run)
@@ -107,7 +132,7 @@ def unreachable(run: Assignment, place: Place, names: Sequence[str], listing: Ma
                 return f"{status.name}: {status.detail}"
             if not asks:
                 continue
-            check = _check_server("", subset[status.name].get("url", run.mcp_file), status, servers, run, workspace)
+            check = _check_server("", subset[status.name].get("url", run.mcp_file), status, servers, run, subject)
             if check.outcome == "failed":
                 return f"{status.name}: {check.detail}"
     return ""
@@ -120,7 +145,7 @@ def _not_started(condition: str, file: str, status: ServerStatus, run: Assignmen
 
 
 def _check_server(
-    condition: str, file: str, status: ServerStatus, servers: Servers, run: Assignment, workspace: Workspace
+    condition: str, file: str, status: ServerStatus, servers: Servers, run: Assignment, subject: Subject
 ) -> Check:
     name = f"{condition}: {status.name}"
     own = [tool for tool in servers.tools if tool.server == status.name]
@@ -135,7 +160,7 @@ def _check_server(
             "warning",
             f"{listing}; none was called as a check: none is known to only read and to need just a text or path",
         )
-    outcome, message = _call(tool, _guesses(tool, run, workspace), servers, run, workspace)
+    outcome, message = _call(tool, _guesses(tool, run, subject), servers, run, subject)
     if outcome == "failed":
         return Check(name, outcome, f"{message}; check {file}")
     if fault := next((other.fault for other in servers.statuses if other.name == status.name), ""):
@@ -143,40 +168,29 @@ def _check_server(
     return Check(name, outcome, f"{listing}; {message}")
 
 
-def _check_tool(condition: str, tool: OfferedTool, servers: Servers, run: Assignment, workspace: Workspace) -> Check:
+def _check_tool(condition: str, tool: OfferedTool, servers: Servers, run: Assignment, subject: Subject) -> Check:
     """What a tool gives for arguments made from its schema. No failure: they may be what is wrong."""
     name, why, guesses = f"{condition}: {tool.server}: {tool.name}", why_not_called(tool), []
     if role(tool):
-        guesses = _guesses(tool, run, workspace)
+        guesses = _guesses(tool, run, subject)
     elif not why:
-        guess = example(tool, run.workspace, *_definition(workspace))
+        guess = example(tool, run.workspace, *subject.definition)
         guesses, why = ([], f"nothing is known for its argument {guess!r}") if isinstance(guess, str) else ([guess], "")
     if why:
         return Check(name, "skipped", f"not called: {why}")
-    outcome, message = _call(tool, guesses, servers, run, workspace)
+    outcome, message = _call(tool, guesses, servers, run, subject)
     return Check(name, "warning" if outcome == "failed" else outcome, message)
 
 
-def _files(workspace: Workspace) -> Sequence[str]:
-    return [path for path in workspace.files if not path.startswith(".")] or list(workspace.files) or ["README"]
-
-
-def _definition(workspace: Workspace) -> tuple[str, str]:
-    """A file of code and a name that it defines; without one any file and its name."""
-    files = _files(workspace)
-    pairs = ((file, match[1]) for file in files if (match := _DEFINITION.search(workspace.text(file))))
-    return next(pairs, (files[0], Path(files[0]).stem))
-
-
-def _guesses(tool: OfferedTool, run: Assignment, workspace: Workspace) -> list[Arguments]:
+def _guesses(tool: OfferedTool, run: Assignment, subject: Subject) -> list[Arguments]:
     """Arguments to try for a tool whose role is known, the best first, with the workspace named as for the agent."""
-    terms = [*queries(tool, read_question(run.prompt))[:1], *(Path(file).stem for file in _files(workspace)[:2])]
-    values = terms if role(tool) == "search" else (_definition(workspace)[0], ".")
+    file, symbol = subject.definition
+    values = (symbol, *(Path(path).stem for path in subject.files[:2])) if role(tool) == "search" else (file, ".")
     return [arguments(tool, value, run.workspace) for value in values]
 
 
 def _call(
-    tool: OfferedTool, guesses: Sequence[Arguments], servers: Servers, run: Assignment, workspace: Workspace
+    tool: OfferedTool, guesses: Sequence[Arguments], servers: Servers, run: Assignment, subject: Subject
 ) -> tuple[Outcome, str]:
     """Calls a tool about the workspace; returns the outcome and a message.
 
@@ -199,7 +213,7 @@ def _call(
         gave += " in structuredContent only" if result.is_structured else ""
         if len(result.text) > LONG_RESULT:
             return "warning", f"{gave}, too long for most agents' models"
-        if suggestions(result.text.replace(f"{run.workspace}/", ""), workspace):
+        if subject.is_named_in(result.text.replace(f"{run.workspace}/", "")):
             return "ok", f"{gave}; nothing found is an error there: {fault}" if fault and role(
                 tool
             ) == "search" else gave

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import gc
 import os
 import socket
 from pathlib import Path
@@ -50,13 +49,10 @@ def serve(root: Path, transport: str, host: str, port: int, log: Path | None) ->
 
     Raises UserError if the root is not a folder or the log cannot be written.
     """
-    gc.disable()  # garbage collection during the imports took a tenth of the start-up time
     from lensbench_demo.lens.calls import CallLog
     from lensbench_demo.lens.server import make_server
     from lensbench_demo.lens.service import Service
 
-    gc.freeze()
-    gc.enable()
     service = Service(root)
     server = make_server(service, CallLog(log) if log else None)
     service.warm_up()

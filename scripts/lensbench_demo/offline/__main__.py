@@ -11,10 +11,10 @@ from pathlib import Path
 from typing import Any
 
 from lensbench.agents.mcp.client import Servers, read_config
-from lensbench.agents.mcp.workspace import Workspace
 from lensbench.core.errors import UserError
 from lensbench_demo.offline.agent import answer_prompt
 from lensbench_demo.offline.toolbox import OWN_TOOLS, Toolbox, print_event
+from lensbench_demo.offline.workspace import Workspace
 
 VERSION = "3"
 

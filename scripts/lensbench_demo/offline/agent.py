@@ -11,13 +11,14 @@ from dataclasses import dataclass, replace
 from pathlib import PurePath
 
 from lensbench.agents.mcp import tools as mcp_tools
-from lensbench.agents.mcp.question import Question, Term, read_question
 from lensbench_demo.offline.answer import AnswerParts, DefinitionPlace, Importers, Uses, write_answer
 from lensbench_demo.offline.outline import outline
 from lensbench_demo.offline.passages import COMMENT, GUARD, Passage, choose
 from lensbench_demo.offline.ranking import idf, prior, rank, term_weights
 from lensbench_demo.offline.references import definitions, import_search
+from lensbench_demo.offline.suggestions import dependents, queries, suggestions
 from lensbench_demo.offline.toolbox import Toolbox
+from lensbench_tasks.question import Question, Term, read_question
 
 READ_ALONE, READ_GUIDED = 6, 5
 """Files to read: found by own searches, or named by a search tool that is trusted to name the right ones."""
@@ -90,16 +91,16 @@ def _guided(question: Question, toolbox: Toolbox, files: Sequence[str]) -> _Lead
         for tool in by_role["overview"][:1]:
             _consult(tool, "", OVERVIEW_WORTH, question, toolbox, scores)
     for tool in by_role["search"][:2]:
-        for query in mcp_tools.queries(tool, question):
+        for query in queries(tool, question):
             _consult(tool, query, 1.0, question, toolbox, scores)
     for term in question.phrases:  # plain text search is best for these
         for path in toolbox.grep(term, files):
             scores[path] += prior(path, question)
-    dependents: dict[str, list[str]] = {}
+    importers: dict[str, list[str]] = {}
     for tool in by_role["neighbourhood"][:1]:
         for path in list(dict.fromkeys([*_asked(question, files), *_best(scores)]))[:NEIGHBOURS]:
             result = _consult(tool, path, NEIGHBOUR_WORTH, question, toolbox, scores)
-            dependents[path] = mcp_tools.dependents(result, toolbox.workspace)
+            importers[path] = dependents(result, toolbox.workspace)
     candidates = _best(scores)[:CANDIDATES]
     if not candidates:
         return None
@@ -107,7 +108,7 @@ def _guided(question: Question, toolbox: Toolbox, files: Sequence[str]) -> _Lead
     unknown = idf(len(candidates), len(candidates) // 3)
     rest = {term: term.weight * unknown for term in question.terms[GUIDED_TERMS:]}
     ranking = tuple((path, scores[path]) for path in candidates[:READ_GUIDED])
-    return _Lead(ranking, term_weights(hits, len(candidates)) | rest, dependents)
+    return _Lead(ranking, term_weights(hits, len(candidates)) | rest, importers)
 
 
 def _try_servers(toolbox: Toolbox, files: Sequence[str]) -> None:
@@ -131,7 +132,7 @@ def _consult(
     """Calls an MCP tool, adds what it suggests to `scores`, and returns its text."""
     workspace = toolbox.workspace
     result = toolbox.call(tool, mcp_tools.arguments(tool, value, workspace.root))
-    for suggestion in mcp_tools.suggestions(result, workspace):
+    for suggestion in suggestions(result, workspace):
         scores[suggestion.path] += worth * suggestion.weight * prior(suggestion.path, question)
     return result
 
@@ -248,7 +249,7 @@ def _dependents(target: str, toolbox: Toolbox) -> list[str]:
     for tool in toolbox.offered:
         if mcp_tools.role(tool) == "neighbourhood":
             arguments = mcp_tools.arguments(tool, target, toolbox.workspace.root)
-            return mcp_tools.dependents(toolbox.call(tool, arguments), toolbox.workspace)
+            return dependents(toolbox.call(tool, arguments), toolbox.workspace)
     return []
 
 

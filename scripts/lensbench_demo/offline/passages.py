@@ -7,10 +7,10 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from lensbench.agents.mcp.question import Question, Term
-from lensbench.agents.mcp.workspace import Workspace
 from lensbench_demo.offline.outline import Unit
 from lensbench_demo.offline.ranking import in_path, named, prior
+from lensbench_demo.offline.workspace import Workspace
+from lensbench_tasks.question import Question, Term
 
 NAMED, ENCLOSED = 1.6, 0.5
 RAISING = 1.5

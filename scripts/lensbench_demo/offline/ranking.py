@@ -8,9 +8,9 @@ import zlib
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
 
-from lensbench.agents.mcp.question import Question, Term
-from lensbench.agents.mcp.workspace import Workspace
 from lensbench_demo.offline.outline import DEFINITION, is_prose
+from lensbench_demo.offline.workspace import Workspace
+from lensbench_tasks.question import Question, Term
 
 Hits = Mapping[Term, Mapping[str, Sequence[int]]]
 """term -> file -> lines with the term."""

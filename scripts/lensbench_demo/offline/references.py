@@ -7,8 +7,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import PurePosixPath
 
-from lensbench.agents.mcp.workspace import Workspace
 from lensbench_demo.offline.outline import CONSTANT, DEFINITION
+from lensbench_demo.offline.workspace import Workspace
 
 ENTRIES = ("__init__", "index")
 """Files that are imported by the name of their folder."""

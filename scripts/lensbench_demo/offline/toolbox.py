@@ -9,11 +9,11 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from lensbench.agents.mcp.client import Servers
-from lensbench.agents.mcp.question import Term
 from lensbench.agents.mcp.tools import OfferedTool
-from lensbench.agents.mcp.workspace import Workspace
 from lensbench.core.error_texts import REFUSAL
 from lensbench_demo.offline.references import ImportSearch
+from lensbench_demo.offline.workspace import Workspace
+from lensbench_tasks.question import Term
 
 OWN_TOOLS = ("Glob", "Grep", "Read")
 READ_LINES = 2500

@@ -17,8 +17,6 @@ if TYPE_CHECKING:  # True for mypy; at run time the import would take longer tha
 CACHE_FOLDERS = frozenset((b"__pycache__", b".pytest_cache", b".mypy_cache", b".ruff_cache"))
 CACHE_SUFFIX = b".pyc"
 BLOCK = 1 << 20
-SMALL = 1 << 16
-"""The largest file, in bytes, for which copying is faster than a reflink."""
 
 MOST_BYTES = 16_000_000_000
 """Limit of the bytes of all files in a workspace, including holes, that are read after a run."""
@@ -34,8 +32,8 @@ def copy_tree(tree: str, destination: str) -> None:
     """Copies `tree`, with its `.git`, to the new folder `destination`.
 
     Modes, symlinks and file times are kept: agents list files by time, and must see the same order in all conditions.
-    Content is shared by reflinks where the file system supports them, never by hard links. FIFOs, sockets and devices
-    are skipped. Raises FileExistsError when `destination` exists, and OSError.
+    Content is never shared by hard links. FIFOs, sockets and devices are skipped. Raises FileExistsError when
+    `destination` exists, and OSError.
     """
     os.makedirs(destination)
     folders = [(os.fsencode(tree), os.fsencode(destination))]
@@ -54,34 +52,13 @@ def copy_tree(tree: str, destination: str) -> None:
 
 
 def _copy_file(source: bytes, target: bytes) -> None:
-    reader = os.open(source, READ)
-    try:
-        status = os.fstat(reader)
-        writer = os.open(target, CREATE, 0o600)
-        try:
-            _copy_bytes(reader, writer, status.st_size)
-            os.fchmod(writer, stat.S_IMODE(status.st_mode))
-            os.utime(writer, ns=(status.st_mtime_ns, status.st_mtime_ns))
-        finally:
-            os.close(writer)
-    finally:
-        os.close(reader)
-
-
-def _copy_bytes(reader: int, writer: int, size: int) -> None:
-    in_kernel = size > SMALL and hasattr(os, "copy_file_range")
-    while in_kernel:
-        try:
-            count = os.copy_file_range(reader, writer, size)
-        except OSError:  # not supported between these two file systems: the rest is copied below
-            break
-        size -= count
-        in_kernel = count > 0 and size > 0
-    if size > 0:
-        while block := os.read(reader, BLOCK):
-            view = memoryview(block)
-            while view:
-                view = view[os.write(writer, view) :]
+    with open(os.open(source, READ), "rb") as reader, open(os.open(target, CREATE, 0o600), "wb") as writer:
+        while block := reader.read(BLOCK):
+            writer.write(block)
+        writer.flush()
+        status = os.fstat(reader.fileno())
+        os.fchmod(writer.fileno(), stat.S_IMODE(status.st_mode))
+        os.utime(writer.fileno(), ns=(status.st_mtime_ns, status.st_mtime_ns))
 
 
 def hash_tree(folder: str) -> str:

@@ -19,7 +19,7 @@ SHORT = 12
 """Digits of a hash that people compare."""
 
 REPOSITORY = "repository of "
-JUDGING = ("judges", "judging.max_answer_chars")
+JUDGING = ("judges",)
 MODELS = ("agent.kind", "agent.profile", "agent.model", "model mapping", "models that answered")
 
 
@@ -73,7 +73,6 @@ def settings_of(run: FinishedRun) -> dict[str, str]:
         **dict(_conditions(plan)),
         "tools that the servers list": ", ".join(run.tools) or NOT_RECORDED,
         "judges": " + ".join(judge_names(run)),
-        "judging.max_answer_chars": _text(plan["judging"]["max_answer_chars"]),
         "trials": _text(plan["trials"]),
         "seed": _text(plan["seed"]),
         "sandbox": _all(record.sandbox for record in records),

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from functools import cached_property
 from pathlib import PurePosixPath
 
-from lensbench.agents.mcp.question import Term
+from lensbench_tasks.question import Term
 
 MAX_FILES = 20_000
 MAX_FILE_BYTES = 1_000_000
