@@ -42,16 +42,6 @@ def check(folder: Path, said: str) -> None:
     assert len(list(records.glob("*/*/record.json"))) == 4
 
 
-def test_flags_are_enough_and_the_config_that_is_written_works(stock: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    server = "${python} -P -m lensbench_demo.lens --root ${workspace}"
-    flags = ["--name", "mine", "--mcp", server, "--agent", "offline", "--repo", "stock"]
-    ended = run_module("lensbench.workflow.setup", *flags, cwd=stock)
-    assert ended.returncode == 0, ended.stdout + ended.stderr
-    check(stock, ended.stdout)
-    monkeypatch.chdir(stock)
-    assert load_config(yaml.safe_load(Path("config.mine.yaml").read_text(encoding="utf-8"))).run_id == "mine"
-
-
 @pytest.fixture
 def served(stock: Path) -> Iterator[str]:
     """The address of a server that runs already."""
@@ -65,7 +55,9 @@ def test_a_terminal_is_asked_and_a_server_that_runs_already_is_tried(stock: Path
     check(stock, said)
 
 
-def test_a_server_that_does_not_start_is_named_and_when_it_is_fixed_init_goes_on(stock: Path) -> None:
+def test_a_server_that_does_not_start_is_named_and_when_it_is_fixed_init_goes_on(
+    stock: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     flags = ["--name", "mine", "--mcp", "false", "--agent", "offline", "--repo", "stock"]
     ended = run_module("lensbench.workflow.setup", *flags, cwd=stock)
     assert ended.returncode == 1
@@ -79,6 +71,8 @@ def test_a_server_that_does_not_start_is_named_and_when_it_is_fixed_init_goes_on
     assert again.returncode == 0, again.stdout + again.stderr
     check(stock, again.stdout)
     assert (stock / "scenarios" / "mine.yaml").read_bytes() == tasks
+    monkeypatch.chdir(stock)
+    assert load_config(yaml.safe_load(Path("config.mine.yaml").read_text(encoding="utf-8"))).run_id == "mine"
 
 
 @pytest.mark.timeout(600)  # three trials

@@ -184,7 +184,10 @@ def test_other_code_makes_everything_but_runs_anew(finished: Project) -> None:
 
 def test_more_trials_add_their_runs_only_and_new_tasks_theirs_with_their_repository(finished: Project) -> None:
     before = finished.files()
-    finished.start("--config", "trials=2")
+    shutil.rmtree(finished.folder / ".snakemake")  # settings reach the plan although Snakemake's memory is lost
+    finished.configure(trials=2)
+    finished.start()
+    assert "8 scored" in (finished.bench / "results.md").read_text()
     again = {name.replace("/", "/t2/", 1) for name in before}
     after = finished.files()
     assert set(after) == set(before) | again
@@ -196,9 +199,13 @@ def test_more_trials_add_their_runs_only_and_new_tasks_theirs_with_their_reposit
     shutil.copytree(finished.folder / "repo", finished.folder / "other")
     new = {**tasks["tasks"][0], "id": "carl", "repository": {"path": "other"}, "prompt": "Task carl: where?"}
     (finished.folder / "tasks.yaml").write_text(json.dumps({**tasks, "tasks": [*tasks["tasks"], new]}))
-    finished.start("--config", "trials=2")
+    finished.start()
     assert finished.ledger() == ["carl-with", "carl-with", "carl-without", "carl-without"]
     assert {name: finished.files()[name] for name in before} == before
+
+    finished.configure(trials=1)
+    finished.start()
+    assert json.loads((finished.bench / "plan.json").read_text())["trials"] == 1
 
 
 def test_a_new_run_id_starts_anew_and_on_one_core_the_order_inside_pairs_is_balanced(finished: Project) -> None:
@@ -220,15 +227,3 @@ def test_a_finished_run_that_snakemake_wants_again_is_copied_and_not_paid_twice(
     assert bytes_of(finished.files()) == bytes_of(before)
     assert finished.ledger() == []
     assert "kept" in (finished.bench / "logs" / "anna-with.log").read_text()
-
-
-def test_changed_settings_reach_the_plan_although_snakemakes_memory_is_lost(finished: Project) -> None:
-    shutil.rmtree(finished.folder / ".snakemake")
-    finished.configure(trials=2)
-    finished.start()
-    assert json.loads((finished.bench / "plan.json").read_text())["trials"] == 2
-    assert "8 scored" in (finished.bench / "results.md").read_text()
-    assert "Nothing to be done" in finished.start()
-    finished.configure(trials=1)
-    finished.start()
-    assert json.loads((finished.bench / "plan.json").read_text())["trials"] == 1

@@ -46,12 +46,18 @@ def test_no_hidden_program_hides_a_verb() -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("verb", [*VERBS, *HIDDEN])
+@pytest.mark.parametrize("verb", ["check", *HIDDEN])
 def test_help_names_the_verb_and_does_nothing(verb: str, tmp_path: Path) -> None:
+    """`test_documentation` starts the help of every verb."""
     shown = lensbench(verb, "--help", folder=tmp_path)
     assert shown.returncode == 0, shown.stderr
     assert shown.stdout.startswith(f"usage: lensbench {verb}" if verb in VERBS else "usage: ")
     assert tree(tmp_path) == []
+
+
+def test_the_help_of_every_verb_begins_with_its_name() -> None:
+    page = (ROOT / "docs" / "reference" / "verbs.md").read_text(encoding="utf-8")
+    assert [verb for verb in VERBS if f"\n### lensbench {verb}\n\n```text\nusage: lensbench {verb}" not in page] == []
 
 
 @pytest.mark.slow
