@@ -18,13 +18,9 @@ from lensbench.plan.config import DEFAULT_CACHE
 from lensbench.plan.task_files import read_scenarios
 from lensbench.repositories.prepare import prepare
 from lensbench.repositories.sources.git_program import GitError, git
+from lensbench_tasks.changes.proof import flat
 from lensbench_tasks.parsers.code import definitions
 from lensbench_tasks.parsers.files import LANGUAGES
-
-
-def flat(text: str) -> str:
-    """The text with whitespace collapsed, for comparing quotes."""
-    return " ".join(text.split())
 
 
 def proof_problem(proof: Proof, tree: Path) -> str:

@@ -10,8 +10,8 @@ from lensbench.core.numbers import percent
 from lensbench.core.system.places import TEMPLATES
 from lensbench.core.system.templates import csp_hash, template_environment
 from lensbench.core.tasks import Proof
+from lensbench_tasks.changes.proof import flat
 from lensbench_tasks.files import Made, set_value
-from lensbench_tasks.proofs import flat
 from lensbench_tasks.rounds import Fate, kept
 from lensbench_tasks.survey import Survey
 

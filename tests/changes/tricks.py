@@ -20,13 +20,14 @@ from typing import Any
 from calculator import FIXED, OLD_TESTS, PYPROJECT, SOURCE, TESTS
 
 from lensbench.agents.sandbox import Sandbox
-from lensbench.changes.environment import NO_ENVIRONMENT
+from lensbench.changes.environment import prepare_environment
 from lensbench.changes.patches import make_patch
 from lensbench.changes.task import ChangeTask
 from lensbench.core.system.trees import copy_tree, hash_tree
 from lensbench.judging.changes import judge_patch
 from lensbench.judging.judges import POINTS
 from lensbench.repositories.sources.git_program import git
+from lensbench_tasks.changes.suites import RUNNERS
 
 NULL, ORACLE = "null", "oracle"
 
@@ -278,6 +279,7 @@ class Project:
     fixed: Mapping[str, str]
     tricks: Mapping[str, Mapping[str, str | None]]
     """The files that each trick writes; None deletes a file, and `-> place` makes a link."""
+    environment: tuple[str, ...] = ()
 
 
 def _python(tests: str = "test_calculator.py") -> dict[str, Any]:
@@ -435,7 +437,96 @@ PRINTED = Project(
         "code that changes unittest": {"calculator.py": _QUIET_METHODS.replace("Greater", "Equal") + SOURCE},
     },
 )  # fmt: skip
-PROJECTS = (PYTHON, LESS_KNOWN, EXIT_STATUS, JUNIT, PRINTED, NODE)
+_GO = "package sums\n\nfunc Sum(a, b int) int { return a - b }\n"
+_GO_TESTS = """\
+package sums
+
+import (
+	"testing"
+
+	"example.invalid/sums/internal/check"
+)
+
+func TestTwo(t *testing.T) {
+	if Sum(1, 2) != 3 {
+		t.Fatal()
+	}
+}
+
+func TestSame(t *testing.T) { same(t, Sum(2, 2), 4) }
+
+func TestCheck(t *testing.T) { check.Same(t, Sum(1, 1), 2) }
+"""
+_GO_HELPER = """\
+package {}
+
+import "testing"
+
+func {}(t *testing.T, one, other int) {{
+	if one != other {{
+		t.Fatal()
+	}}
+}}
+"""
+_GO_NAMES = ("TestTwo", "TestSame", "TestCheck")
+_GO_END = """\
+import (
+	"fmt"
+	"os"
+)
+
+func init() {{
+	for _, name := range []string{{"TestTwo", "TestSame", "TestCheck"}} {{
+		fmt.Printf({}, name)
+	}}
+	os.Exit(0)
+}}
+"""
+_GO_EVENT = '"\\n{\\"Time\\":\\"2026-01-01T00:00:00Z\\",\\"Action\\":\\"pass\\",\\"Package\\":\\"example.invalid/sums\\",\\"Test\\":\\"%s\\"}\\n"'
+_GO_QUIET = """\
+import (
+	"testing"
+	_ "unsafe"
+)
+
+//go:linkname tests main.tests
+var tests []testing.InternalTest
+
+func init() {
+	for i := range tests {
+		tests[i].F = func(*testing.T) {}
+	}
+}
+"""
+
+
+def _go_source(top: str) -> str:
+    return _GO.replace("\n", f"\n\n{top}", 1)
+
+
+GO = Project(
+    "go",
+    {"go.mod": "module example.invalid/sums\n\ngo 1.20\n", "sums.go": _GO, "same_test.go": _GO_HELPER.format("sums", "same"),
+     "internal/check/check.go": _GO_HELPER.format("check", "Same")},
+    {"files": {"sums_test.go": _GO_TESTS}, "command": [*RUNNERS["go"].command, "./."], "report": "printed",
+     "fail_to_pass": [f"sums_test.go::{name}" for name in _GO_NAMES], "timeout_s": 120},
+    {"sums.go": _GO.replace("a - b", "a + b")},
+    {
+        "a helper beside the tests": {"same_test.go": _GO_HELPER.format("sums", "same").replace("one !=", "1 < 0 && one !=")},
+        "a package with assertions": {"internal/check/check.go": _GO_HELPER.format("check", "Same").replace("one !=", "1 < 0 && one !=")},
+        "a TestMain": {"main_test.go": 'package sums\n\nimport (\n\t"os"\n\t"testing"\n)\n\n'
+                       "func TestMain(m *testing.M) { os.Exit(0 * m.Run()) }\n"},
+        "code that prints results and exits": {"sums.go": _go_source(_GO_END.format('"\\x16--- PASS: %s (0.00s)\\n"'))},
+        "code that prints events and exits": {"sums.go": _go_source(_GO_END.format(_GO_EVENT))},
+        "code that empties the tests": {"sums.go": _go_source(_GO_QUIET), "empty.s": ""},
+        "a replaced module": {"go.mod": "module example.invalid/sums\n\ngo 1.20\n\nreplace testing => ./quiet\n",
+                              "quiet/testing.go": "package testing\n"},
+        "a vendored testing": {"vendor/testing/testing.go": "package testing\n\ntype T struct{}\n", "vendor/modules.txt": ""},
+        "a tag that skips the tests": {"sums_test.go": f"//go:build skipped\n\n{_GO_TESTS}"},
+    },
+    (RUNNERS["go"].install,),
+)  # fmt: skip
+PROJECTS = (PYTHON, LESS_KNOWN, EXIT_STATUS, JUNIT, PRINTED, NODE, GO)
 
 
 @dataclass(frozen=True)
@@ -469,9 +560,10 @@ def try_changes(project: Project, sandbox: Sandbox) -> Iterator[Tried]:
             "id": "control", "kind": "change", "category": "Debug", "prompt": "Sums come out wrong. Mend that.",
             "reference": patches[ORACLE].decode(), "tests": project.tests,
         })  # fmt: skip
-        digest = hash_tree(str(tree))
+        digest, cache = hash_tree(str(tree)), folder / "cache"
+        environment = prepare_environment(project.environment, tree, cache, sandbox)
         for change, patch in patches.items():
-            tested = judge_patch(folder / "kept", task, tree, digest, patch, sandbox, NO_ENVIRONMENT)
+            tested = judge_patch(folder / "kept", task, tree, digest, patch, sandbox, environment)
             points = [POINTS[verdict] for verdict, _ in tested.verdicts]
             said = tested.unstarted or "; ".join(reason for _, reason in tested.verdicts)
             yield Tried(project.name, change, sum(points, Fraction(0)) / len(points), said)

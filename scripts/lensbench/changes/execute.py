@@ -27,7 +27,7 @@ from lensbench.changes.failing_copies import failing_copies
 from lensbench.changes.patches import NOTHING, PatchError, PatchSize, apply_patch, patch_size, size_of
 from lensbench.changes.printed import read_printed
 from lensbench.changes.reports import MAX_REPORT, Forged, TestResult, with_unloaded
-from lensbench.changes.steering import installed_modules, steering
+from lensbench.changes.steering import steering
 from lensbench.changes.task import EXIT, EXIT_ID, JUNIT, NODE, PRINTED, PYTEST, REPORT_PLACE, Tests, content_bytes
 from lensbench.core.system.private_folders import private_folder
 from lensbench.core.system.trees import READ, copy_tree, remove_tree
@@ -138,8 +138,7 @@ def _run(tree: Path, patch: bytes, tests: Tests, place: Place, environment: Envi
     remove_tree(str(repo / ".git"))  # tests do not need the history
     try:
         size = patch_size(patch, scratch)
-        modules = installed_modules(environment.folder, repo)
-        left_out = tuple(steering(size.files, tests.files, tests.command, modules))
+        left_out = steering(size.files, tests.files, tests.command, environment.folder, repo)
         apply_patch(patch, repo, scratch, left_out)
     except PatchError as error:
         return TestRun(trouble=Trouble.UNAPPLIED, problem=f"the patch does not apply: {error}")
@@ -295,10 +294,8 @@ class _Job:
         if self.tests.report == PRINTED:
             output = Path(self.place.private, "output").read_bytes()[-MAX_REPORT:]
             return read_printed(output.decode(errors="replace"), self.tests.files)[0]
-        if self.tests.report in (PYTEST, NODE, JUNIT):
-            content = _read(self.report / self.name)
-        else:
-            content = _read(Path(self.place.private, "repo", self.tests.report))
+        is_own = self.tests.report in (PYTEST, NODE, JUNIT)
+        content = _read(self.report / self.name if is_own else Path(self.place.private, "repo", self.tests.report))
         if self.tests.report in (PYTEST, NODE):
             return reports.read_lines(content.decode(errors="replace"), self.nonce)
         return reports.read_junit(content)

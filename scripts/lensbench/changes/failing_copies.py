@@ -127,7 +127,7 @@ def _python(text: str, tests: _Names, _: str) -> tuple[str, set[str]]:
     return ast.unparse(tree), changes
 
 
-_FAILING = {".go": (r"func {}\((\w+) \*testing\.T\) \{{", r"\g<0> defer \1.FailNow()"),
+_FAILING = {".go": (r"func {}\(([a-zA-Z]\w*) \*testing\.T\) \{{", r"\g<0> defer \1.FailNow();"),
             ".rs": (r"fn {}\(\)[^{{;]*\{{", r"\g<0> struct Fails; impl Drop for Fails { fn drop(&mut self) {"
                     r' if !std::thread::panicking() { panic!("on purpose") } } } let _fails = Fails;')}  # fmt: skip
 """How a test function begins, and what makes it fail at its end, by the extension of its file."""

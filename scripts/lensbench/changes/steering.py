@@ -1,9 +1,9 @@
 """Files that determine how tests run rather than what the program does: changes to them are not applied.
 
-Skipped in an agent's patch: files that the hidden tests replace, files in the same test folder, the script that the
-command starts, configuration of a test runner or an interpreter, and Python modules in the place of installed ones. The
-pinned tree's files are used instead. A task that needs a different file includes it in its hidden files; the same rule
-applies to its reference.
+Skipped in an agent's patch: files that the hidden tests replace, files in the same test folder, helpers of tests, the
+script that the command starts, configuration of a test runner or an interpreter, and Python modules in the place of
+installed ones. The pinned tree's files are used instead. A task that needs a different file includes it in its hidden
+files; the same rule applies to its reference.
 """
 
 from __future__ import annotations
@@ -13,13 +13,15 @@ import sys
 from collections.abc import Collection, Iterable, Sequence
 from pathlib import Path, PurePosixPath
 
+from lensbench.changes.canaries import SCRIPTS
+
 _NAMES = frozenset((
     "conftest.py", "sitecustomize.py", "usercustomize.py", "pytest.ini", ".pytest.ini", "pytest.toml", ".pytest.toml",
     "tox.ini", "setup.cfg", "pyproject.toml", ".coveragerc", "pyvenv.cfg", "noxfile.py",
     "package.json", "package-lock.json", "npm-shrinkwrap.json", "yarn.lock", "pnpm-lock.yaml", ".npmrc", ".yarnrc",
     ".yarnrc.yml", ".pnp.cjs", ".pnp.loader.mjs", ".swcrc", "deno.json", "bunfig.toml", ".env",
     "makefile", "gnumakefile", "justfile", "go.mod", "go.sum", "go.work", "cargo.toml", "cargo.lock", "build.rs",
-    ".gitattributes",
+    "rust-toolchain", "rust-toolchain.toml", ".gitattributes",
 ))  # fmt: skip
 """Lower case."""
 _FORMS = re.compile(
@@ -29,29 +31,40 @@ _FORMS = re.compile(
 )
 _FOLDERS = frozenset(("node_modules", "__mocks__", "__snapshots__", ".cargo", ".venv", ".github", ".git"))
 _RUNNERS = {"pytest", "_pytest", "pluggy", "iniconfig", "_pytest_runner", "py"}
+_HELPER = re.compile(r"(.*[_-])?test[_-]?(utils?|helpers?|support|kit)|testing")
+"""The name of a file or folder of Rust or JavaScript with assertions: one that does nothing lets every test pass."""
+_IN_GO = re.compile(rb'^\s*(import )?"testing"', re.MULTILINE)
 _TEST_FOLDER = re.compile(r"_*(test|spec)_*|(.*[_-])?(tests|specs)_*", re.IGNORECASE)
 
 
 def steering(
-    paths: Iterable[str], files: Iterable[str], command: Sequence[str] = (), modules: Collection[str] = ()
-) -> list[str]:
-    """The skipped ones among the changed `paths`; `files` are the task's hidden files, `modules` the installed ones
-    that the repository itself does not have."""
-    files = set(files)
+    paths: Iterable[str], files: Iterable[str], command: Sequence[str], environment: Path | None, tree: Path
+) -> tuple[str, ...]:
+    """The skipped ones among the changed `paths` of `tree`; `files` are the task's hidden files."""
+    files, modules = set(files), _installed_modules(environment, tree)
     roots = {root for path in files if (root := _test_root(path))}
     script = {PurePosixPath(word).as_posix() for word in [word for word in command if word[:1] != "-"][:2]}
-    return [
+    return tuple(
         path for path in paths
-        if path in files | script or _steers(path, modules) or any(_below(path, root) for root in roots)
-    ]  # fmt: skip
+        if path in files | script or _steers(path, modules) or _helps(PurePosixPath(path), tree)
+        or any(_below(path, root) for root in roots)
+    )  # fmt: skip
 
 
-def installed_modules(environment: Path | None, tree: Path) -> set[str]:
+def _installed_modules(environment: Path | None, tree: Path) -> set[str]:
     """The names of modules of Python and of the environment, without those of `tree`: new files of these names at the
     top of the repository or in src/ would replace them."""
     packages = environment.glob("lib/python3*/site-packages/*") if environment else ()
     names = {*sys.stdlib_module_names, *_RUNNERS, *(path.name.partition(".")[0] for path in packages)}
     return names - {path.name.partition(".")[0] for path in (*tree.iterdir(), *tree.glob("src/*"))}
+
+
+def _helps(path: PurePosixPath, tree: Path) -> bool:
+    """What only tests use: in Go, files of tests, and packages that import `testing` already."""
+    if path.suffix == ".go":
+        package = (file for file in (tree / path.parent).glob("*.go") if not file.name.endswith("_test.go"))
+        return path.name.endswith("_test.go") or any(_IN_GO.search(file.read_bytes()) for file in package)
+    return path.suffix in (*SCRIPTS, ".rs") and any(_HELPER.fullmatch(part.partition(".")[0]) for part in path.parts)
 
 
 def _steers(path: str, modules: Collection[str]) -> bool:

@@ -32,7 +32,7 @@ from lensbench.judging.shown_answers import ShownAnswer, verdict_row
 from lensbench.plan.frozen import read_plan
 from lensbench.plan.names import TESTS
 
-VERSION = "3"
+VERSION = "4"
 """Increased when the same tests on the same patch may give another verdict."""
 _SHOWN = 3
 

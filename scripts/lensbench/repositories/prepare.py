@@ -22,7 +22,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from pydantic import TypeAdapter, ValidationError
+from pydantic import TypeAdapter
 
 from lensbench.core.errors import UserError
 from lensbench.core.frozen_plan import RepositoryFacts
@@ -140,7 +140,8 @@ def _replace(cache: Path, key: str, source: Source, ready: Prepared | None, serv
     stage = Path(tempfile.mkdtemp(prefix=f".{key}.", suffix=".tmp", dir=cache))
     try:
         repository = _build(source, key, stage, cache, servers)
-        if ready and replace(ready, key=key, tree=repository.tree) == repository and _same_commit(ready, stage / "new"):
+        is_same = ready and replace(ready, key=key, tree=repository.tree) == repository
+        if ready and is_same and head_commit(ready.tree) == head_commit(stage / "new" / "tree"):
             return ready
         home = cache / key
         if home.exists():
@@ -149,10 +150,6 @@ def _replace(cache: Path, key: str, source: Source, ready: Prepared | None, serv
         return repository
     finally:
         remove_tree(str(stage))
-
-
-def _same_commit(ready: Prepared, new: Path) -> bool:
-    return head_commit(ready.tree) == head_commit(new / "tree")
 
 
 def _build(source: Source, key: str, stage: Path, cache: Path, servers: Sequence[str] | None) -> Prepared:
@@ -248,22 +245,9 @@ def _facts(repository: Prepared) -> RepositoryFacts:
 def read_sources(plan: Path) -> dict[str, Source]:
     """The repositories in the plan. Raises UserError."""
     try:
-        value = json.loads(plan.read_bytes())
-    except (OSError, ValueError) as error:
-        raise UserError(f"{plan} cannot be read as JSON: {error}; rebuild the plan") from None
-    entries = value.get("repositories") if isinstance(value, dict) else None
-    if not isinstance(entries, dict):
-        raise UserError(f"{plan} has no 'repositories'; rebuild the plan")
-    sources: dict[str, Source] = {}
-    for key, entry in entries.items():
-        try:
-            sources[key] = TypeAdapter[Source](Source).validate_python(entry)
-        except ValidationError:
-            raise UserError(
-                f"{plan}: repository {key!r} is {json.dumps(entry)}; "
-                "give pypi and sha256, npm and integrity, git and revision, or path"
-            ) from None
-    return sources
+        return TypeAdapter(dict[str, Source]).validate_python(json.loads(plan.read_bytes())["repositories"])
+    except (OSError, ValueError, KeyError, TypeError) as error:
+        raise UserError(f"{plan} cannot be read: {error!r}; rebuild the plan") from None
 
 
 def servers_of_stock(plan: Mapping[str, Any]) -> list[str] | None:

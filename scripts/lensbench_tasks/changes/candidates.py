@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import re
 from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import NamedTuple
@@ -71,12 +72,11 @@ class Prover:
 
     def first_environment(self, choices: Sequence[Sequence[str]], tree: Path) -> tuple[tuple[str, ...], Environment]:
         """The first of the choices that can be installed, with its commands. Raises UserError when none can."""
-        for commands in choices[:-1]:
-            try:
+        *others, last = choices
+        for commands in others:
+            with suppress(UserError):
                 return tuple(commands), self.environment(commands, tree)
-            except UserError:
-                continue
-        return tuple(choices[-1]), self.environment(choices[-1], tree)
+        return tuple(last), self.environment(last, tree)
 
     def run(self, tree: Path, patch: bytes, tests: Tests, environment: Environment) -> TestRun:
         """One run of the tests, with all that they print. Raises UserError when they cannot start on this machine."""

@@ -86,20 +86,19 @@ def tasks_from_harbor(folder: Path, output: Path, bench: Prover, timeout_s: floa
 
     The files of a task's repository are written next to `output`.
     """
-    folders = [path.parent for name in ("task.toml", "task.yaml") for path in folder.glob(name)]
-    folders = folders or sorted(
-        {path.parent for name in ("task.toml", "task.yaml") for path in folder.glob(f"*/{name}")}
-    )
+    folders = [folder] if _is_task(folder) else sorted(filter(_is_task, folder.glob("*")))
     if not folders:
-        raise UserError(
-            f"{folder}: there is no task.toml (Harbor) or task.yaml (Terminal-Bench) in it or in its subfolders"
-        )
+        raise UserError(f"{folder}: neither it nor a folder in it has task.toml (Harbor) or task.yaml (Terminal-Bench)")
     for source in folders:
         name = task_id(source.resolve().name)
         try:
             yield _fate_here_or_in_image(name, source, output.with_suffix("") / name / "repository", bench, timeout_s)
         except (UserError, OSError) as error:
             yield ChangeFate(name, str(source), None, (str(error).replace("\n", "; "),))
+
+
+def _is_task(folder: Path) -> bool:
+    return (folder / "task.toml").is_file() or (folder / "task.yaml").is_file()
 
 
 def _fate_here_or_in_image(name: str, folder: Path, repository: Path, bench: Prover, timeout_s: float) -> ChangeFate:
@@ -139,12 +138,8 @@ def _fate(
         runs = [bench.run(tree, patch, tests, installation) for patch in (b"", reference)]
         failing, passing = told_apart(*runs)
         if not failing:
-            raise Refused(
-                next(
-                    (run.problem for run in runs if run.problem),
-                    "no test fails before the solution and passes after it",
-                )
-            )
+            problems = [run.problem for run in runs if run.problem]
+            raise Refused((*problems, "no test fails before the solution and passes after it")[0])
         tests = tests.model_copy(update={"fail_to_pass": failing, "pass_to_pass": passing})
     task = draft.model_copy(update={"tests": tests, "reference": Binary.text_or_bytes(reference)})
     return bench.judged(task, str(folder), tree, installation)
@@ -266,12 +261,8 @@ class _Moved(NamedTuple):
 
     def text(self, text: str) -> str:
         """`text` with the paths of this machine."""
-        for there, here in (
-            ("/tests", f"{WORKSPACE}/{TESTS}"),
-            ("/logs/verifier", f"{WORKSPACE}/{VERDICT}"),
-            (self.workdir, WORKSPACE),
-        ):
-            text = re.sub(rf"(?<![\w./-]){re.escape(there)}(?![\w-])", here, text)
+        for there, here in (("/tests", f"/{TESTS}"), ("/logs/verifier", f"/{VERDICT}"), (self.workdir, "")):
+            text = re.sub(rf"(?<![\w./-]){re.escape(there)}(?![\w-])", WORKSPACE + here, text)
         return text
 
     def file(self, path: Path) -> Content:
@@ -293,9 +284,8 @@ def _tests(files: _Files, mover: _Moved, timeout_s: float) -> tuple[Tests, tuple
     timeout = files.settings.get("verifier.timeout_sec", files.settings.get("max_test_timeout_sec", timeout_s))
     programs = [path for path in contents if re.fullmatch(r"(.*/)?(test_\w+|\w+_test)\.py", path)]
     if programs and "pytest" in script:
-        if strange := next(
-            (line for line in map(str.strip, script.splitlines()) if line and not _PYTEST_LINE.fullmatch(line)), ""
-        ):
+        lines = filter(None, map(str.strip, script.splitlines()))
+        if strange := next((line for line in lines if not _PYTEST_LINE.fullmatch(line)), ""):
             raise Refused(f"{files.script.name}: `{strange[:80]}` does more than start pytest")
         words = [word for match in _WITH.findall(script) for word in match.split() if not word.startswith("-")]
         packages = sorted({word for word in words if word[:1].isalpha()} | {"pytest"})

@@ -167,12 +167,13 @@ def _leaks(task: ChangeTask, tree: Path, foreign: bool) -> Iterator[str]:
 def given_away(prompt: str, reference: bytes) -> str:
     """A line of the reference that is in the prompt, too long to be there by chance; "" when there is none."""
     lines = reference.decode(errors="replace").split("\n")
-    new_lines = [_flat(line[1:]) for line in lines if line.startswith("+") and not line.startswith("+++")]
-    text = _flat(prompt)
+    new_lines = [flat(line[1:]) for line in lines if line.startswith("+") and not line.startswith("+++")]
+    text = flat(prompt)
     return next((line for line in new_lines if len(line) >= _LONG_LINE and re.search(r"\w", line) and line in text), "")
 
 
-def _flat(text: str) -> str:
+def flat(text: str) -> str:
+    """The text with whitespace collapsed, for comparing quotes."""
     return " ".join(text.split())
 
 

@@ -175,7 +175,7 @@ def _environments(tree: Path, moment: Moment) -> Iterator[tuple[str, ...]]:
     venv, pip = "python -m venv /env", f"{version}/env/bin/pip install -q"
     if moment.date:
         until = (moment.date + _MARGIN).strftime("%Y-%m-%dT%H:%M:%SZ")
-        index = "PIP_INDEX_URL=$(/env/bin/pip config get global.index-url || echo https://pypi.org/simple)"
+        index = "PIP_INDEX_URL=$(/env/bin/pip config get global.index-url 2>&- || echo https://pypi.org/simple)"
         tool = f"{version}PIP_CONFIG_FILE=/dev/null PIP_FIND_LINKS= {index} PYTHONPATH=/tmp/pip /env/bin/python -m pip"
         yield (
             venv, "/env/bin/pip install -q --target /tmp/pip 'pip>=26'",
