@@ -141,7 +141,7 @@ def test_a_planted_dead_link_is_found() -> None:
 
 
 def test_pages_and_sections_that_code_names_are_there() -> None:
-    """In messages, comments and templates: docs/<page>.md, and section n of the protocol."""
+    """In messages, comments, templates and pages: docs/<page>.md, `lensbench docs <page>`, and section n of the protocol."""
     protocol = (ROOT / "docs" / "protocol.md").read_text(encoding="utf-8")
     folders = ("scripts", "rules", "templates", "profiles", "scenarios", "benchmarks", "tools", ".claude")
     files = [
@@ -152,10 +152,16 @@ def test_pages_and_sections_that_code_names_are_there() -> None:
     ]
     named = {
         (file.name, page)
-        for file in [*files, ROOT / "Makefile", ROOT / "config.yaml", ROOT / "Snakefile"]
+        for file in [*files, *PAGES, ROOT / "Makefile", ROOT / "config.yaml", ROOT / "Snakefile"]
         if "node_modules" not in file.parts
-        for page in re.findall(r"\bdocs/[\w/-]+\.md|protocol, section \d+", file.read_text(encoding="utf-8"))
+        for page in re.findall(
+            r"\bdocs/[\w/-]+\.md|\blensbench docs [\w/-]+|protocol, section \d+", file.read_text(encoding="utf-8")
+        )
     }
     assert len(named) > 40
     sections = {f"protocol, section {number}" for number in re.findall(r"^## (\d+)\.", protocol, re.MULTILINE)}
-    assert not {(name, page) for name, page in named if page not in sections and not (ROOT / page).is_file()}
+    pages = {
+        f"lensbench docs {page.relative_to(ROOT / 'docs').with_suffix('')}" for page in (ROOT / "docs").rglob("*.md")
+    }
+    known = sections | pages | {"lensbench docs examples"}
+    assert not {(name, page) for name, page in named if page not in known and not (ROOT / page).is_file()}
