@@ -228,7 +228,7 @@ class Gate(Strict):
     """The settings of the verdict."""
 
     effect: Annotated[Number, Field(gt=0, le=100)] = 5
-    """The smallest worthwhile effect, in percentage points of the score."""
+    """The smallest worthwhile effect, in points of the score."""
     alpha: Annotated[Number, Field(gt=0, lt=0.5)] = 0.05
     """The accepted share of benchmarks that show an effect of a useless server, both directions together."""
     power: Annotated[Number, Field(gt=0.5, lt=1)] = 0.8
@@ -242,7 +242,7 @@ class Gate(Strict):
     saves: Literal["cost", "tokens", "duration", "turns", "none"] = "cost"
     """What a treatment may save without worse answers, for the verdict SAVES; tokens where an agent reports no cost."""
     margin: Annotated[Number, Field(gt=0, le=100)] = 10
-    """For SAVES: by how many percentage points the answers must not be worse."""
+    """For SAVES: by how many points the answers must not be worse."""
     least: Annotated[Number, Field(ge=0, lt=100)] = 10
     """For SAVES: the saving, in percent, that must be exceeded; for COSTS, how much more it must cost."""
 
