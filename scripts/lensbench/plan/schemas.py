@@ -5,15 +5,10 @@ They are generated from the models; editors use them to complete and check YAML 
 
 from __future__ import annotations
 
-import ast
-import inspect
-import textwrap
-from collections.abc import Iterator
-from itertools import pairwise
 from pathlib import Path
-from typing import Any, TypeVar, get_args
+from typing import Any
 
-from pydantic import BaseModel, ConfigDict, TypeAdapter, with_config
+from pydantic import ConfigDict, TypeAdapter, with_config
 
 from lensbench.changes.task import TEST_CRITERIA
 from lensbench.core.records import Record
@@ -25,45 +20,11 @@ from lensbench.plan.task_files import ScenarioFile
 
 Schema = dict[str, Any]
 """A JSON schema."""
-Model = TypeVar("Model", bound=BaseModel)
-
-
-def described(model: type[Model]) -> type[Model]:
-    """The model with the docstrings below its fields as descriptions, including all nested models.
-
-    pydantic's `use_attribute_docstrings` does the same at each import, which costs every program 0.1 s.
-    """
-    for inner in _models(model):
-        for name, text in _docstrings(inner).items():
-            inner.model_fields[name].description = text
-        inner.model_rebuild(force=True)
-    return model
-
-
-def _models(model: type[BaseModel]) -> Iterator[type[BaseModel]]:
-    """The models in the fields of a model, inner ones first, and the model itself; may contain duplicates."""
-    waiting: list[Any] = [field.annotation for field in model.model_fields.values()]
-    for kind in waiting:  # grows during iteration
-        if isinstance(kind, type) and issubclass(kind, BaseModel):
-            yield from _models(kind)
-        waiting += get_args(kind)
-    yield model
-
-
-def _docstrings(model: type[BaseModel]) -> dict[str, str]:
-    texts = {}
-    for kind in reversed(model.__mro__):
-        if kind.__module__.startswith("lensbench."):
-            body = ast.parse(textwrap.dedent(inspect.getsource(kind))).body[0].body  # type: ignore[attr-defined]
-            for field, below in pairwise(body):
-                if isinstance(field, ast.AnnAssign) and isinstance(below, ast.Expr):
-                    texts[ast.unparse(field.target)] = inspect.cleandoc(ast.literal_eval(below.value))
-    return texts
 
 
 def config_schema() -> Schema:
     """The schema of config.yaml."""
-    return described(Config).model_json_schema()
+    return Config.model_json_schema()
 
 
 def scenarios_schema() -> Schema:
@@ -72,7 +33,7 @@ def scenarios_schema() -> Schema:
     Unlike the model, it allows a task to name one of `repositories`, and limits the number of criteria: the reader
     handles both outside of the model.
     """
-    schema = described(ScenarioFile).model_json_schema()
+    schema = ScenarioFile.model_json_schema()
     question, change = (schema["$defs"][name]["properties"] for name in ("Task", "ChangeTask"))
     for task in (question, change):
         name_of_source = {"type": "string", "description": "One of the names under `repositories`."}
