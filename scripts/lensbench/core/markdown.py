@@ -1,13 +1,14 @@
 """Renders untrusted Markdown as safe HTML in which every piece of text has its position in the source.
 
-So a selection on the page can be mapped to a verbatim piece of the answer, including Markdown syntax.
+So a selection on the page can be mapped to a verbatim piece of the answer, including Markdown syntax, and evidence can
+be marked where it stands.
 """
 
 from __future__ import annotations
 
 import re
 from bisect import bisect_left
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import cache
 from html import escape
 from itertools import accumulate
@@ -23,9 +24,15 @@ _TAGS = {
     "tbody", "td", "th", "thead", "tr", "ul",
 }  # fmt: skip
 _ATTRIBUTES = {"span": {"data-p", "class"}, "ol": {"start"}}
+_OF_PAGES = {"a": {"href"}, "span": {"id"}, "ol": {"start"}}
+_SCHEMES = {"http", "https", "mailto"}
 _WORDS = re.compile(r"(\s+)")
 _AHEAD = 4096
 """Characters between two pieces of text that are looked through: marks, and the targets of links."""
+
+
+Show = Callable[[int, str], str]
+"""The HTML of a piece of text that begins at this index of the source."""
 
 
 def placed_html(text: str) -> str:
@@ -34,8 +41,30 @@ def placed_html(text: str) -> str:
     A piece of text is `<span data-p="n">`: its characters are in `text` from offset n, in UTF-16 units as in browsers.
     A piece that is spelled differently in the source (an escape, an entity) has no position. Headings start at level 4.
     """
-    tokens = _parser().parse(text)
-    places = _Places(text)
+    wide = [index for index, character in enumerate(text) if character > "\uffff"]
+
+    def show(start: int, piece: str) -> str:
+        return f'<span data-p="{start + bisect_left(wide, start)}">{escape(piece)}</span>'
+
+    return nh3.clean(_rendered(text, show, _parser(has_links=False)), tags=_TAGS, attributes=_ATTRIBUTES)
+
+
+def linked_html(text: str, show: Show) -> str:
+    """The same with links to http, https and mailto; `show` may put `mark`, `sup` and `<span id>` around its text."""
+    return nh3.clean(
+        _rendered(text, show, _parser(has_links=True)), tags=_TAGS | {"a", "mark", "sup"}, attributes=_OF_PAGES,
+        attribute_filter=_leads_outside, url_schemes=_SCHEMES, link_rel="noopener noreferrer",
+    )  # fmt: skip
+
+
+def _leads_outside(_: str, name: str, value: str) -> str | None:
+    """The value of an attribute; None for links to files of the repository, which do not work on the page."""
+    return value if name != "href" or value.partition(":")[0].strip().lower() in _SCHEMES else None
+
+
+def _rendered(text: str, show: Show, parser: MarkdownIt) -> str:
+    tokens = parser.parse(text)
+    places = _Places(text, show)
     for token in tokens:
         if token.map:
             places.enter(*token.map)
@@ -44,15 +73,15 @@ def placed_html(text: str) -> str:
         for part in [token, *_with_targets(token.children or ())]:
             if part.type in ("text", "code_inline", "fence", "code_block"):
                 part.meta["html"] = "".join(places.spans(part.content))
-    html = _parser().renderer.render(tokens, _parser().options, {})
-    return nh3.clean(html, tags=_TAGS, attributes=_ATTRIBUTES)
+    return str(parser.renderer.render(tokens, parser.options, {}))
 
 
 @cache
-def _parser() -> MarkdownIt:
+def _parser(*, has_links: bool) -> MarkdownIt:
     parser = MarkdownIt("commonmark", {"html": False}).enable(["table", "strikethrough"])
     for kind, rule in _RULES.items():
-        parser.add_render_rule(kind, rule)
+        if not (has_links and kind.startswith("link")):
+            parser.add_render_rule(kind, rule)
     return parser
 
 
@@ -70,12 +99,12 @@ def _with_targets(tokens: Iterable[Token]) -> Iterator[Token]:
 class _Places:
     """Finds the positions of text pieces in order."""
 
-    def __init__(self, text: str) -> None:
+    def __init__(self, text: str, show: Show) -> None:
         self.text = text
+        self.show = show
         self.at = 0
         self.end = len(text)
         self.lines = [0, *accumulate(len(line) + 1 for line in text.split("\n"))]
-        self.wide = [index for index, character in enumerate(text) if character > "\uffff"]
 
     def enter(self, first: int, last: int) -> None:
         """Continues at a block with the lines from `first` to `last`."""
@@ -95,7 +124,7 @@ class _Places:
         if start < 0:
             return ""
         self.at = start + len(piece)
-        return f'<span data-p="{start + bisect_left(self.wide, start)}">{escape(piece)}</span>'
+        return self.show(start, piece)
 
 
 def _placed(_: RendererHTML, tokens: Sequence[Token], index: int, *__: Any) -> str:
