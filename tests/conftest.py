@@ -3,8 +3,6 @@
 What tests import stands in `support/`: a `conftest` in another folder would hide this one.
 """
 
-from __future__ import annotations
-
 import math
 import os
 from collections.abc import Callable

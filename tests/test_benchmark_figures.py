@@ -1,7 +1,5 @@
 """Two files of benchmark figures, compared in units of a loop that both machines timed."""
 
-from __future__ import annotations
-
 import json
 import subprocess
 import sys

@@ -1,7 +1,5 @@
 """The documentation's own tools: what the site's build refuses, without Sphinx."""
 
-from __future__ import annotations
-
 import re
 import sys
 from pathlib import Path

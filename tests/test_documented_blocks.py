@@ -1,7 +1,5 @@
 """Every fenced YAML and JSON of the documents is read by the model that reads it in use, and every link leads somewhere."""
 
-from __future__ import annotations
-
 import json
 import re
 from collections.abc import Iterator

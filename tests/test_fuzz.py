@@ -1,7 +1,5 @@
 """Replays the bytes that the fuzzer found, and those that it begins with."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

@@ -1,7 +1,5 @@
 """The comparison with other harnesses: what its own counting rests on. No peer is installed or started."""
 
-from __future__ import annotations
-
 import os
 import sys
 from collections.abc import Iterator

@@ -1,7 +1,5 @@
 """What every rule must keep to: nothing that anybody chose reaches a shell unquoted."""
 
-from __future__ import annotations
-
 import re
 import subprocess
 import sys

@@ -1,7 +1,5 @@
 """The soak's accounts find what is lost, doubled or wrongly counted: they are compared with the service's own truth."""
 
-from __future__ import annotations
-
 import sys
 from dataclasses import replace
 from pathlib import Path

@@ -4,8 +4,6 @@ Each row is tested twice: with the real program (test_claude_code_live.py), and 
 (test_claude_code.py). A row expects some fields of the `Outcome`; text is a pattern that must be found.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any

@@ -3,8 +3,6 @@
 The real programs are tried with each row (test_endings_live.py), and docs/reference/endings.md has the same table (`table`).
 """
 
-from __future__ import annotations
-
 import itertools
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple

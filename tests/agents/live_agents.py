@@ -1,8 +1,6 @@
 """The real Claude Code, Codex, Gemini CLI and opencode on scripted fakes of their services, started as a run starts
 them. `make agents` installs them."""
 
-from __future__ import annotations
-
 import json
 import os
 import shutil

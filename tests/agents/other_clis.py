@@ -1,7 +1,5 @@
 """What the tests of Codex, Gemini CLI and opencode share: a run's assignment, and streams."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterator
 from pathlib import Path

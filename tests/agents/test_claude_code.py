@@ -1,7 +1,5 @@
 """The adapter of Claude Code: its command line, and its output as recorded from the real program."""
 
-from __future__ import annotations
-
 import json
 import re
 from pathlib import Path

@@ -3,8 +3,6 @@
 `ALL_ROWS=1` runs every row of claude_code_rows.py; `RECORD_STREAMS=1` also writes tests/agents/streams/ again.
 """
 
-from __future__ import annotations
-
 import json
 import os
 import re

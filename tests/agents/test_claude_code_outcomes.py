@@ -1,7 +1,5 @@
 """What becomes of every row: valid, again, later or stop. Needs the proposed reasons.py."""
 
-from __future__ import annotations
-
 import pytest
 from claude_code_rows import ROWS
 from test_claude_code import stream

@@ -1,7 +1,5 @@
 """The shell line around agents that complain on their standard error only."""
 
-from __future__ import annotations
-
 import os
 import tempfile
 from pathlib import Path

@@ -1,7 +1,5 @@
 """The adapter of Codex: what is written for it."""
 
-from __future__ import annotations
-
 import tomllib
 from pathlib import Path
 from typing import Any

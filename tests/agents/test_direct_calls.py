@@ -1,7 +1,5 @@
 """Calls to a server by its address, past its tools, in the transcripts of several kinds of agents."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from typing import Any

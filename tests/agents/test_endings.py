@@ -1,7 +1,5 @@
 """How runs end, as their streams show it: what was cut off, what is no finished answer, and what servers did."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from typing import Any

@@ -1,7 +1,5 @@
 """What docs/reference/endings.md says about endings holds with the real programs: every row of endings_table.py, for every kind."""
 
-from __future__ import annotations
-
 import os
 from collections.abc import Iterator
 from concurrent.futures import Future, ProcessPoolExecutor

@@ -1,7 +1,5 @@
 """The adapter of Gemini CLI: what is written for it, and what its stream shows."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from typing import Any

@@ -1,7 +1,5 @@
 """A daemon with the endpoints of LENS, the scripts that tell it of workspaces, and what becomes of them."""
 
-from __future__ import annotations
-
 import json
 import os
 import signal

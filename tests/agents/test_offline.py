@@ -1,7 +1,5 @@
 """The adapter of the agent without a language model."""
 
-from __future__ import annotations
-
 import json
 import subprocess
 from pathlib import Path

@@ -1,7 +1,5 @@
 """The adapter of opencode: what is written for it, and what its stream shows."""
 
-from __future__ import annotations
-
 import json
 import os
 from pathlib import Path

@@ -1,7 +1,5 @@
 """What the real programs are given, and what is read of it: `make agents` installs them."""
 
-from __future__ import annotations
-
 import json
 import re
 import sys

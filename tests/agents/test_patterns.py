@@ -1,7 +1,5 @@
 """Every regular expression that meets foreign text takes linear time: each is tried with texts made of its own parts."""
 
-from __future__ import annotations
-
 import ast
 import itertools
 import re

@@ -3,8 +3,6 @@
 A kind that does not show something returns None for it. What one kind alone has is tested in the file of its name.
 """
 
-from __future__ import annotations
-
 import json
 import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence

@@ -1,7 +1,5 @@
 """What an agent with a network of its own reaches, what keeps it there, and what one run may use of the machine."""
 
-from __future__ import annotations
-
 import json
 import os
 import re

@@ -1,7 +1,5 @@
 """What an agent in the sandbox sees, what it cannot touch, and how it ends."""
 
-from __future__ import annotations
-
 import os
 import shutil
 import stat

@@ -1,7 +1,5 @@
 """What an agent did, step by step, from the streams of all agents."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterable
 from typing import Any

@@ -1,7 +1,5 @@
 """When a plan's used-up window resets, in the words of the programs."""
 
-from __future__ import annotations
-
 import json
 from datetime import datetime
 

@@ -1,7 +1,5 @@
 """Archives: whole, the same bytes each time, and without anything that is nobody else's business."""
 
-from __future__ import annotations
-
 import getpass
 import gzip
 import json

@@ -1,7 +1,5 @@
 """Scores that others gave: read, named when they cannot be, and shown beside those of our judges."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from fractions import Fraction
 from pathlib import Path

@@ -1,7 +1,5 @@
 """`lensbench verify` as a program."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 from programs import run_module

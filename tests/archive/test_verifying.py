@@ -1,7 +1,5 @@
 """Checking archives from strangers: whatever was changed, one line says what."""
 
-from __future__ import annotations
-
 import csv
 import json
 import shutil

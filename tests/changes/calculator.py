@@ -1,7 +1,5 @@
 """A small project with a defect, its hidden tests, and the right change: what change tasks are tried on."""
 
-from __future__ import annotations
-
 import sys
 from pathlib import Path
 from typing import Any

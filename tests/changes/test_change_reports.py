@@ -1,7 +1,5 @@
 """Reports of test runs: ids carry the file, and a hidden file that does not load fails all its tests."""
 
-from __future__ import annotations
-
 import pytest
 
 from lensbench.changes.failing_copies import failing_copies

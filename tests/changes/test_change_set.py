@@ -1,7 +1,5 @@
 """The shipped change tasks: pinned, small, with hidden files that are named and not copied."""
 
-from __future__ import annotations
-
 import pytest
 
 from lensbench.changes.task import ChangeTask, FromSource, content_bytes

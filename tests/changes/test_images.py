@@ -1,7 +1,5 @@
 """Tests that run in a container image, made here of this machine's shell and its libraries."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """The patch of what an agent changed holds every change, whatever it did to git."""
 
-from __future__ import annotations
-
 import os
 from pathlib import Path
 

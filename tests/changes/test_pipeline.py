@@ -1,7 +1,5 @@
 """Change tasks through the whole pipeline: a program that makes the right change, one that makes none."""
 
-from __future__ import annotations
-
 import gzip
 import json
 import os

@@ -1,7 +1,5 @@
 """What makes tests pass without the right change gains nothing: every trick by itself."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import pytest

@@ -5,8 +5,6 @@ oracle   the reference             everything is
 tricks   what agents were seen to do, and what they might: as much as `null`
 """
 
-from __future__ import annotations
-
 import shutil
 import sys
 from collections.abc import Iterator, Mapping

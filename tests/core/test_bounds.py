@@ -1,7 +1,5 @@
 """What an agent, a server or a task set may at most put into records, pages and memory."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """Files of a clock that was ahead: brought back together, in their order; nothing else is touched."""
 
-from __future__ import annotations
-
 import os
 import time
 from pathlib import Path

@@ -1,7 +1,5 @@
 """The distributions against scipy's."""
 
-from __future__ import annotations
-
 import math
 
 import pytest

@@ -1,7 +1,5 @@
 """A derived folder is made anew as a whole."""
 
-from __future__ import annotations
-
 import hashlib
 from collections.abc import Iterator
 from pathlib import Path

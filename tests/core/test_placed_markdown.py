@@ -1,7 +1,5 @@
 """Answers as HTML whose pieces know where they stand in the source."""
 
-from __future__ import annotations
-
 import re
 from html import unescape
 

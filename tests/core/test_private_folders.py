@@ -1,7 +1,5 @@
 """What a killed program leaves is found and removed by the next one; what a living one has is left alone."""
 
-from __future__ import annotations
-
 import os
 import subprocess
 import sys

@@ -1,7 +1,5 @@
 """The store: which files an attempt has is its state; nothing is replaced."""
 
-from __future__ import annotations
-
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """Nothing that others wrote speaks to the terminal."""
 
-from __future__ import annotations
-
 import json
 import subprocess
 import sys

@@ -1,7 +1,5 @@
 """Asking the embedded server as agents do: through the SDK's client, in this process, over stdio or over HTTP."""
 
-from __future__ import annotations
-
 import asyncio
 import json
 import os

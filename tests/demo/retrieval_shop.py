@@ -1,7 +1,5 @@
 """A small shop to ask about, and the agent as a process."""
 
-from __future__ import annotations
-
 import json
 import os
 import subprocess

@@ -3,8 +3,6 @@
 `python search_server.py ROOT LOG [PORT]`: stdio, or streamable HTTP on PORT. LOG gets the name of every called tool.
 """
 
-from __future__ import annotations
-
 import json
 import sys
 from pathlib import Path

@@ -1,7 +1,5 @@
 """The control agent and its server, started as programs."""
 
-from __future__ import annotations
-
 import json
 import subprocess
 import sys

@@ -1,7 +1,5 @@
 """What the four tools answer."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterator
 from pathlib import Path

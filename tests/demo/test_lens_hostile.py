@@ -1,7 +1,5 @@
 """A repository that wants to be read outside itself, or to run something."""
 
-from __future__ import annotations
-
 import os
 import subprocess
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Symbols and import edges, language by language."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

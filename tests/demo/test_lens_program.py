@@ -1,7 +1,5 @@
 """The program: started by real clients over stdio and HTTP, its log, its refusals."""
 
-from __future__ import annotations
-
 import http.client
 import json
 from collections.abc import Iterator

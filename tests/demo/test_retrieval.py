@@ -1,7 +1,5 @@
 """The agent without a language model, alone with its own tools."""
 
-from __future__ import annotations
-
 import os
 import re
 import shutil

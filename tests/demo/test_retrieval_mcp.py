@@ -1,7 +1,5 @@
 """The agent with MCP servers: real ones, and ones that do not start."""
 
-from __future__ import annotations
-
 import json
 import os
 import signal

@@ -1,7 +1,5 @@
 """How a prompt is read."""
 
-from __future__ import annotations
-
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st

@@ -1,7 +1,5 @@
 """The self-test: it passes when the pipeline tells the truth, fails when it does not, and says for which code."""
 
-from __future__ import annotations
-
 import json
 import os
 import shutil

@@ -6,8 +6,6 @@
 names. `NONCE` in it becomes the request's id. To all else it replies honestly, and says that the fact is not stated.
 """
 
-from __future__ import annotations
-
 import json
 import re
 import sys

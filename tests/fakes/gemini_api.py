@@ -2,8 +2,6 @@
 `messages_api`.
 """
 
-from __future__ import annotations
-
 import json
 import re
 from collections.abc import Sequence

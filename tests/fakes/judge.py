@@ -7,8 +7,6 @@ request. Without one it is honest: a fact is Met when the words of the fact in b
 the answer.
 """
 
-from __future__ import annotations
-
 import json
 import re
 import sys

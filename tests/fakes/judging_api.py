@@ -1,7 +1,5 @@
 """A fake of a model's API whose model judges: rules can ask for what is judged, and a function replies."""
 
-from __future__ import annotations
-
 import dataclasses
 import re
 from collections.abc import Callable, Iterator

@@ -3,8 +3,6 @@
 Every other request gets 429. `answered` and `refused` count them, and `most` is how many were answered at a time.
 """
 
-from __future__ import annotations
-
 import contextlib
 import time
 from collections import deque

@@ -8,8 +8,6 @@ no rule fits gets status 403, which no client tries again. `When` and `Reply` li
 `serving` knows nothing of Anthropic's Messages API: another API is another class with the four methods of `Api`.
 """
 
-from __future__ import annotations
-
 import contextlib
 import dataclasses
 import itertools
@@ -228,7 +226,7 @@ class Fake:
 
 class _Handler(BaseHTTPRequestHandler):
     protocol_version = "HTTP/1.1"
-    server: _Server
+    server: "_Server"
 
     def do_POST(self) -> None:
         content = self.rfile.read(int(self.headers.get("content-length") or 0))

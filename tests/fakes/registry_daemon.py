@@ -8,8 +8,6 @@ Like some real servers it answers for a workspace that it does not know, and doe
 line for everything that it was told and asked.
 """
 
-from __future__ import annotations
-
 import json
 import sys
 import urllib.error

@@ -3,8 +3,6 @@
 A rule names the tools of an MCP server `mcp__<server>__<tool>`, although they come in a namespace here.
 """
 
-from __future__ import annotations
-
 import itertools
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence

@@ -3,8 +3,6 @@
 It speaks JSON-RPC by hand, because it must start in a moment, late, or not at all.
 """
 
-from __future__ import annotations
-
 import argparse
 import json
 import sys

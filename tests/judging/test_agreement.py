@@ -1,7 +1,5 @@
 """How far judges agree: equal to the libraries called directly, and to cases computed by hand."""
 
-from __future__ import annotations
-
 import itertools
 import random
 from collections.abc import Mapping

@@ -1,7 +1,5 @@
 """Attacks in answers: what an answer asks for is no reason for a verdict. The attacks are data, in attacks.py."""
 
-from __future__ import annotations
-
 import importlib
 import re
 from collections.abc import Callable, Sequence

@@ -1,7 +1,5 @@
 """Simulated benchmarks with bad judges, by the code of real runs (benchmarks/bad_judges.py)."""
 
-from __future__ import annotations
-
 import importlib
 from collections.abc import Iterator
 from pathlib import Path

@@ -1,7 +1,5 @@
 """What the verdicts rest on, and when that is too little for a verdict on a treatment."""
 
-from __future__ import annotations
-
 import random
 from collections.abc import Callable, Mapping
 from typing import Any

@@ -1,7 +1,5 @@
 """What judges get wrong by condition, and the delta corrected by persons: by hand, and by the libraries directly."""
 
-from __future__ import annotations
-
 from fractions import Fraction
 
 import numpy as np

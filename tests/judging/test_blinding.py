@@ -1,7 +1,5 @@
 """Blinding: what gives a condition away is taken out, what the answer states stays, and the way back is exact."""
 
-from __future__ import annotations
-
 import re
 
 import pytest

@@ -1,7 +1,5 @@
 """The blinding check: it finds what gives a condition away, and finds nothing where there is nothing."""
 
-from __future__ import annotations
-
 import random
 from collections.abc import Callable
 from fractions import Fraction

@@ -1,7 +1,5 @@
 """Canaries: criteria whose verdict is known, and which judges they find out."""
 
-from __future__ import annotations
-
 import hashlib
 import importlib
 import json

@@ -1,7 +1,5 @@
 """What is wrong with criteria and tasks: each finding says what it saw and what to do."""
 
-from __future__ import annotations
-
 from fractions import Fraction
 from typing import Any
 

@@ -1,7 +1,5 @@
 """What is denied, taken back, struck out, asked or supposed is not stated; what else a sentence denies is no matter."""
 
-from __future__ import annotations
-
 import pytest
 
 from lensbench.core.tasks import Criterion

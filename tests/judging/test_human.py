@@ -1,7 +1,5 @@
 """Verdict files of people: what is taken from them, and what is wrong with them in one sentence."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path

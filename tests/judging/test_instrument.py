@@ -1,7 +1,5 @@
 """The judges measured as an instrument, from run folders that are made by hand."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable, Iterable
 from pathlib import Path

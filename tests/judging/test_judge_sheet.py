@@ -1,7 +1,5 @@
 """What stands on the judge sheet, and what must not."""
 
-from __future__ import annotations
-
 import base64
 import hashlib
 import json

@@ -1,7 +1,5 @@
 """The judge sheet as a person uses it, in a real browser."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable
 from pathlib import Path

@@ -1,7 +1,5 @@
 """The mechanical judge against labelled answers: made from the drafting set, and from facts in the pinned sources."""
 
-from __future__ import annotations
-
 import random
 import re
 from collections import Counter, defaultdict

@@ -1,7 +1,5 @@
 """Foreign text is read in linear time: twice as much of it takes about twice as long, whatever it repeats."""
 
-from __future__ import annotations
-
 import time
 from collections.abc import Callable
 

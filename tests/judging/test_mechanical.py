@@ -1,7 +1,5 @@
 """The mechanical judge: what is stated is found, in every spelling; what is not is never found by luck."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable
 from fractions import Fraction

@@ -1,7 +1,5 @@
 """What a model judge is asked, and what its reply is worth."""
 
-from __future__ import annotations
-
 import json
 import re
 from typing import Any

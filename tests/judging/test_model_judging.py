@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 import json
 import sys
 from collections.abc import Callable
@@ -37,7 +35,7 @@ ANSWER = "The class Cart holds the items of a customer.\nIt lies in shop.py, whi
 
 
 @pytest.fixture
-def court(bench: Callable[..., Bench], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Court:
+def court(bench: Callable[..., Bench], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> "Court":
     """A finished pair and a model judge that has not been asked yet."""
     monkeypatch.setattr(ask_models, "back_off", lambda attempts: 0.0)
     return Court(bench, tmp_path)

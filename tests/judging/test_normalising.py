@@ -1,7 +1,5 @@
 """Normalising: one spelling for what people see as the same, and a way back to every character."""
 
-from __future__ import annotations
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st

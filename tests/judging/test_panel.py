@@ -1,7 +1,5 @@
 """What counts when several judges have spoken: majority, the stricter of a tie, persons first, failures vote for nobody."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any

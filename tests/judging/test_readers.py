@@ -1,7 +1,5 @@
 """Who will read the criteria, said before the runs are paid."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from typing import Any

@@ -1,7 +1,5 @@
 """Forms in which models reply: each is read, or lost, whatever its verdict is."""
 
-from __future__ import annotations
-
 import random
 from collections import Counter
 from pathlib import Path

@@ -1,7 +1,5 @@
 """What tells that MCP tools were used, beside their names, is learnt from these tools and taken out of answers."""
 
-from __future__ import annotations
-
 import gzip
 import json
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Fixtures of the tests that run real Snakemake."""
 
-from __future__ import annotations
-
 import os
 import signal
 from collections.abc import Iterator

@@ -1,7 +1,5 @@
 """`snakemake archive`, checking what it made, and repeating an archived experiment from its frozen config."""
 
-from __future__ import annotations
-
 import gzip
 import json
 import shutil

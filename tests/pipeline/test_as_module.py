@@ -1,7 +1,5 @@
 """The workflow as a module of another one (docs/installing.md)."""
 
-from __future__ import annotations
-
 import json
 import subprocess
 import sys

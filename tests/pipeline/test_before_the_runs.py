@@ -1,7 +1,5 @@
 """The preflight in real Snakemake runs, and servers that must be told of each workspace."""
 
-from __future__ import annotations
-
 import json
 import re
 import shlex

@@ -1,7 +1,5 @@
 """What CI sees of a benchmark: the exit code, and the page of a GitHub job (docs/ci.md)."""
 
-from __future__ import annotations
-
 import csv
 import os
 import shlex

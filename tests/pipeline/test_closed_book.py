@@ -1,7 +1,5 @@
 """The closed-book control: the same tasks without the repository, beside the comparison and never in it."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Runs on other machines, by `profiles/cluster`: as on one machine, whatever people edit and whatever is killed."""
 
-from __future__ import annotations
-
 import json
 import os
 import signal

@@ -1,7 +1,5 @@
 """Files that were cut off or changed: found, named, and only what they are about is made again."""
 
-from __future__ import annotations
-
 import gzip
 import json
 import os

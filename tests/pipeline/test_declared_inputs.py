@@ -1,7 +1,5 @@
 """What a stage opens in the run folder, compared with what its rule, and the rules before it, declare."""
 
-from __future__ import annotations
-
 import base64
 import json
 import os

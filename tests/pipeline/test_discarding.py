@@ -1,7 +1,5 @@
 """Runs that must not count: found, filed, repeated by the next start, and given up in the end."""
 
-from __future__ import annotations
-
 import json
 from collections import Counter
 

@@ -1,7 +1,5 @@
 """`lensbench discard`: a run that a person discards is made again, or counts again when that is taken back."""
 
-from __future__ import annotations
-
 import subprocess
 
 from test_repeating import bytes_of

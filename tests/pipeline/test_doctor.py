@@ -1,7 +1,5 @@
 """`lensbench doctor`: what stands in the way, at any time, and nothing written."""
 
-from __future__ import annotations
-
 import os
 import re
 import subprocess

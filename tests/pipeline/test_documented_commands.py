@@ -1,7 +1,5 @@
 """Every command that README.md and docs/ show: run here as it stands there, or run elsewhere and at least read here."""
 
-from __future__ import annotations
-
 import argparse
 import os
 import re

@@ -1,7 +1,5 @@
 """One question in every condition at once: what is shown, what is kept, and what is asked again."""
 
-from __future__ import annotations
-
 import io
 import json
 import os

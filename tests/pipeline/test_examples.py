@@ -1,7 +1,5 @@
 """The examples work as they stand, from the folder that holds them."""
 
-from __future__ import annotations
-
 import csv
 import json
 import shutil

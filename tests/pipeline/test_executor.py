@@ -1,8 +1,6 @@
 """The executor plug-in forks runs off a process that keeps their imports: whatever ends it, or them, nothing is lost,
 and without it everything is the same."""
 
-from __future__ import annotations
-
 import json
 import os
 import random

@@ -1,7 +1,5 @@
 """One number has one value, wherever it stands: every output of a real benchmark, figure by figure."""
 
-from __future__ import annotations
-
 import json
 import math
 import re

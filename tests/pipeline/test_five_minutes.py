@@ -1,7 +1,5 @@
 """Your server in five minutes, with real servers: over stdio by flags, over HTTP by questions on a terminal."""
 
-from __future__ import annotations
-
 import json
 import re
 import sys

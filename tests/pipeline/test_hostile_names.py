@@ -1,7 +1,5 @@
 """Names that a shell, a terminal or another user would like to have."""
 
-from __future__ import annotations
-
 import os
 import re
 import shutil

@@ -1,7 +1,5 @@
 """A repository and an agent that mean harm: what they leave, read and change, with the sandbox and without it."""
 
-from __future__ import annotations
-
 import json
 import os
 import subprocess

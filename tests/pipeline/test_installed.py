@@ -1,7 +1,5 @@
 """The wheel, installed in an environment of its own, in an empty folder, with an empty home."""
 
-from __future__ import annotations
-
 import json
 import os
 import re

@@ -1,7 +1,5 @@
 """What reaches an agent, and what of it reaches the disk."""
 
-from __future__ import annotations
-
 import gzip
 import json
 import sys

@@ -1,7 +1,5 @@
 """Judging is a stage of its own: whatever is judged anew, no run is repeated, and no verdict is paid for twice."""
 
-from __future__ import annotations
-
 import json
 import os
 import signal

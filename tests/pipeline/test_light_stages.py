@@ -1,7 +1,5 @@
 """What stages load: most of what a stage after the runs costs is its imports."""
 
-from __future__ import annotations
-
 import shutil
 import subprocess
 import sys

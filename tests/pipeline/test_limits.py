@@ -1,7 +1,5 @@
 """What a service or a server bears is not a number of cores: a real one that says 429, and real Snakemake."""
 
-from __future__ import annotations
-
 import sys
 from typing import Any
 

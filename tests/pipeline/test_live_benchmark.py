@@ -1,7 +1,5 @@
 """A whole benchmark with the real Claude Code, a scripted fake of its model's API, and a real MCP server."""
 
-from __future__ import annotations
-
 import csv
 import json
 from collections.abc import Iterator

@@ -1,7 +1,5 @@
 """Change tasks with the real agent programs: each edits with a tool of its own, and hidden tests judge what it left."""
 
-from __future__ import annotations
-
 import json
 import shutil
 from collections.abc import Mapping, Sequence

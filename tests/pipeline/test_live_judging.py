@@ -1,7 +1,5 @@
 """The whole chain with a model judge: the real Claude Code, and a fake of its model's API that fails in every way."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Mapping
 from typing import Any

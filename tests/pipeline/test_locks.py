@@ -1,7 +1,5 @@
 """Who works on a run folder: one Snakemake at a time, and a killed one is in nobody's way."""
 
-from __future__ import annotations
-
 from programs import run_module
 from small_benchmark import Project, wait_for
 

@@ -1,7 +1,5 @@
 """Waves: the next one is made only while the gate is open, in the same start."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Sequence
 from typing import Any

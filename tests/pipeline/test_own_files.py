@@ -1,7 +1,5 @@
 """Files of the user's that lie in the run folder: no start writes, repairs or deletes one."""
 
-from __future__ import annotations
-
 import shutil
 from pathlib import Path
 from typing import Any

@@ -1,7 +1,5 @@
 """Paid answers under the options of Snakemake that delete and repeat, and single files as targets."""
 
-from __future__ import annotations
-
 import json
 import shutil
 import signal

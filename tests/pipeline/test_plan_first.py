@@ -1,7 +1,5 @@
 """Whatever is asked for, also a single file, the plan of the present settings comes first."""
 
-from __future__ import annotations
-
 import json
 import shutil
 

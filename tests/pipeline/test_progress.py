@@ -1,7 +1,5 @@
 """What Snakemake says while it runs: one line, and what must not be missed."""
 
-from __future__ import annotations
-
 import fcntl
 import os
 import pty

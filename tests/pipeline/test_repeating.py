@@ -1,7 +1,5 @@
 """What a later start makes again, and what it does not."""
 
-from __future__ import annotations
-
 import json
 import os
 import random

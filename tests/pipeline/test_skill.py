@@ -1,7 +1,5 @@
 """The /benchmark skill in a foreign repository: its commands, what survives the shell, and through the real Claude Code."""
 
-from __future__ import annotations
-
 import json
 import os
 import shutil

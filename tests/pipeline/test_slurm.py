@@ -1,7 +1,5 @@
 """The same on a real Slurm: Debian's, of two nodes on loopback (tools/slurm.sh), with Snakemake's own plugin."""
 
-from __future__ import annotations
-
 import os
 import re
 import shutil

@@ -1,7 +1,5 @@
 """What lensbench rests on inside Snakemake: each test shows what would break, on a small workflow of its own."""
 
-from __future__ import annotations
-
 import re
 import subprocess
 import sys

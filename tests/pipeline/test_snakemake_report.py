@@ -1,7 +1,5 @@
 """`snakemake --report`: Snakemake's own page over a finished benchmark."""
 
-from __future__ import annotations
-
 import re
 import zipfile
 from pathlib import Path

@@ -1,7 +1,5 @@
 """The soak in small: every kind of fault is injected, and nothing is lost, doubled, wrongly counted or left over."""
 
-from __future__ import annotations
-
 import subprocess
 import sys
 from pathlib import Path

@@ -1,7 +1,5 @@
 """A budget, in a real Snakemake run: what is made, what is said, and how it goes on."""
 
-from __future__ import annotations
-
 import json
 
 from lensbench.workflow.status import Status, line

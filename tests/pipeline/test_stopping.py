@@ -1,7 +1,5 @@
 """However Snakemake or a run is ended: nothing is left running, nothing is half written, nothing is paid for twice."""
 
-from __future__ import annotations
-
 import os
 import random
 import re

@@ -3,8 +3,6 @@
 Agents are counted by the fake agent's own ledger, which lensbench does not write.
 """
 
-from __future__ import annotations
-
 import json
 import os
 import shutil

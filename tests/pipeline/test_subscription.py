@@ -1,7 +1,5 @@
 """A plan whose window is used up under way: the runs wait for its reset, and nothing is counted."""
 
-from __future__ import annotations
-
 import json
 import os
 import signal

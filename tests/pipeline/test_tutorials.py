@@ -1,7 +1,5 @@
 """Every output block of the tutorials is what their commands print, the times of a machine aside."""
 
-from __future__ import annotations
-
 import os
 import re
 import subprocess

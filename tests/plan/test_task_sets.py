@@ -1,7 +1,5 @@
 """The task sets state facts that are true of the pinned sources, and ask for them fairly."""
 
-from __future__ import annotations
-
 import ast
 import os
 import re

@@ -1,7 +1,5 @@
 """Packages of the npm registry: found by name and version, proven by their integrity."""
 
-from __future__ import annotations
-
 import base64
 import hashlib
 import io

@@ -1,7 +1,5 @@
 """Answers as HTML: nothing active is left, and evidence is marked where it stands."""
 
-from __future__ import annotations
-
 import re
 from html import unescape
 

@@ -1,7 +1,5 @@
 """The charts of the page."""
 
-from __future__ import annotations
-
 import re
 import xml.etree.ElementTree as ElementTree
 from collections.abc import Sequence

@@ -1,7 +1,5 @@
 """Runs that a person discarded are named in the results, with the delta as if they counted."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Any
 

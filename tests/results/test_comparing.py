@@ -1,7 +1,5 @@
 """Comparing finished runs: which tasks, what differs between the settings, deltas of deltas, and the three files."""
 
-from __future__ import annotations
-
 import json
 import math
 import re

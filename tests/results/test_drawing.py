@@ -1,7 +1,5 @@
 """Scales, axes and elements of drawings."""
 
-from __future__ import annotations
-
 import itertools
 import math
 import xml.etree.ElementTree as ElementTree

@@ -1,7 +1,5 @@
 """What a server costs before and when it is asked."""
 
-from __future__ import annotations
-
 import gzip
 import json
 from pathlib import Path

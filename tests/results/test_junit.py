@@ -1,7 +1,5 @@
 """junit.xml and summary.md: what CI services show of a benchmark."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Any
 from xml.etree import ElementTree

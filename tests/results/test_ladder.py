@@ -1,7 +1,5 @@
 """The ladder of a server and its words, for planted servers whose effect is known."""
 
-from __future__ import annotations
-
 import json
 import sys
 from collections.abc import Callable

@@ -1,7 +1,5 @@
 """Five whole projects: every output shows the difference and the interval that the verdict has."""
 
-from __future__ import annotations
-
 import csv
 import re
 from fractions import Fraction

@@ -1,7 +1,5 @@
 """The page: what stands on it, in which order, and that nobody's text can do anything there."""
 
-from __future__ import annotations
-
 import base64
 import hashlib
 import json

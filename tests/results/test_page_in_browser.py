@@ -1,8 +1,6 @@
 """The page in a real browser: links, folding, keys, narrow screens, paper. The `page` fixture fails on any request
 and on any error in the console."""
 
-from __future__ import annotations
-
 import re
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """The verdict in plain words, on the page and on the terminal."""
 
-from __future__ import annotations
-
 from collections import Counter
 from typing import Any
 

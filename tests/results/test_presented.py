@@ -1,7 +1,5 @@
 """The one table of figures that every output takes its words from."""
 
-from __future__ import annotations
-
 from fractions import Fraction as F
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Sentences that misled readers: none stands on the page, in results.md or on the terminal, nor in templates and docs."""
 
-from __future__ import annotations
-
 import re
 
 import pytest

@@ -1,7 +1,5 @@
 """The page of a run in Chromium: hostile transcripts do nothing, steps open by keyboard, links lead to steps."""
 
-from __future__ import annotations
-
 import gzip
 import json
 from pathlib import Path

@@ -1,7 +1,5 @@
 """What a condition brings into the workspace: there for its runs alone, and no part of what the agent did."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from typing import Any

@@ -1,7 +1,5 @@
 """What a benchmark may cost, and how everything is stopped."""
 
-from __future__ import annotations
-
 import json
 import subprocess
 import sys

@@ -1,7 +1,5 @@
 """Places in the source that answers cite, and what stands there."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

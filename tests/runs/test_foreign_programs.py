@@ -1,7 +1,5 @@
 """Programs of servers that only other conditions have: what is hidden of them, and which commands run them."""
 
-from __future__ import annotations
-
 import json
 import os
 import sys

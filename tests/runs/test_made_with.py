@@ -1,7 +1,5 @@
 """Results are about the runs as they were made: their settings, the models that answered them, and how they ended."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from lensbench.core.records import Attempt, Outcome, Record

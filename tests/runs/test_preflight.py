@@ -1,7 +1,5 @@
 """What is tried before the first run, with real servers and a gateway on this machine."""
 
-from __future__ import annotations
-
 import json
 import re
 import shutil

@@ -1,7 +1,5 @@
 """The report parser: every form that people's agents write gives the same report, and nothing gives a wrong one."""
 
-from __future__ import annotations
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st

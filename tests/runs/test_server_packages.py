@@ -1,7 +1,5 @@
 """Servers that `npx` and `uvx` start: their packages are fetched once, by the real npm and uv, from files."""
 
-from __future__ import annotations
-
 import json
 import os
 import shutil

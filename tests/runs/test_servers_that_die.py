@@ -2,8 +2,6 @@
 
 # ruff: noqa: F811 (`bench` is a fixture)
 
-from __future__ import annotations
-
 import json
 import os
 import socket

@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 from collections.abc import Callable
 from fractions import Fraction as F
 from typing import Any

@@ -1,7 +1,5 @@
 """The account of error: what looks spend, and that a damaged one gives no verdict."""
 
-from __future__ import annotations
-
 import json
 import shutil
 from collections.abc import Callable

@@ -1,7 +1,5 @@
 """Two versions of a server against each other: a verdict like any other, in the same account of error."""
 
-from __future__ import annotations
-
 import json
 import shutil
 from collections.abc import Callable

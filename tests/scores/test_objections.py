@@ -1,7 +1,5 @@
 """What an interval that excludes 0 must stand beside: skewness, and gains that are too small and even."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from hypothesis import given

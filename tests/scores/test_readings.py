@@ -1,7 +1,5 @@
 """The readings in which a verdict must hold: lost runs, and attempts by condition."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Collection
 from typing import Any
 

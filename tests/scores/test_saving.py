@@ -1,7 +1,5 @@
 """SAVES: less of one quantity, and answers that are no worse."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from typing import Any
 

@@ -1,7 +1,5 @@
 """A benchmark to archive, built by hand and by the real stages; and ways to forge an archive."""
 
-from __future__ import annotations
-
 import csv
 import io
 import json

@@ -1,7 +1,5 @@
 """Synthetic run folders of any size, written by the real code, for tests and benchmarks of stages after the runs."""
 
-from __future__ import annotations
-
 import random
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass

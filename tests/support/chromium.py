@@ -1,7 +1,5 @@
 """A real browser for the pages, opened from disk without a server and without a network."""
 
-from __future__ import annotations
-
 import os
 import shutil
 from collections.abc import Iterator

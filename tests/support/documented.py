@@ -1,7 +1,5 @@
 """The commands in README.md and docs/, with their places, and the reader of the config keys that they show."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator
 from pathlib import Path

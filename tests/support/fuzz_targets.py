@@ -3,8 +3,6 @@
 `benchmarks/fuzz.py` searches for bytes that violate this, `test_fuzz.py` replays those in tests/fuzz/<target>/.
 """
 
-from __future__ import annotations
-
 import atexit
 import contextlib
 import io

@@ -4,8 +4,6 @@ pytest-xdist adds `@group` to the names. `--last-failed` does not find such test
 `make test` would skip failed ones.
 """
 
-from __future__ import annotations
-
 import os
 
 import pytest

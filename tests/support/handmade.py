@@ -1,7 +1,5 @@
 """Run folders that are built by hand instead of by agents, with the real stages after the runs."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace

@@ -1,7 +1,5 @@
 """A container image of this machine's shell and its libraries."""
 
-from __future__ import annotations
-
 import json
 import os
 import re

@@ -1,7 +1,5 @@
 """Programs of lensbench, run to their ends."""
 
-from __future__ import annotations
-
 import os
 import subprocess
 import sys

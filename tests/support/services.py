@@ -1,7 +1,5 @@
 """Services on loopback: programs that listen, and files over HTTP."""
 
-from __future__ import annotations
-
 import os
 import socket
 import subprocess

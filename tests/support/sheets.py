@@ -1,7 +1,5 @@
 """Run folders with answers and criteria, for the tests of the judge sheet and of human judges."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any

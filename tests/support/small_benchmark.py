@@ -1,7 +1,5 @@
 """A small benchmark in a separate folder, with an agent of configurable behaviour, run by real Snakemake."""
 
-from __future__ import annotations
-
 import csv
 import json
 import os
@@ -135,7 +133,7 @@ class Project:
         """The folder of the newest attempt of a run."""
         return max((self.bench / "attempts" / stem).iterdir(), key=lambda path: int(path.name))
 
-    def take(self, made: Project) -> Project:
+    def take(self, made: "Project") -> "Project":
         """Replaces the folder by a copy of another project's, with all its times."""
         shutil.rmtree(self.folder)
         shutil.copytree(made.folder, self.folder, symlinks=True)

@@ -1,7 +1,5 @@
 """A project for generated tasks: twelve modules with callers, messages, values, and a history."""
 
-from __future__ import annotations
-
 import subprocess
 from collections.abc import Mapping
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Runs a program on a terminal with typed input."""
 
-from __future__ import annotations
-
 import os
 import pty
 import select

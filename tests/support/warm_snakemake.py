@@ -4,8 +4,6 @@ As with `python -m snakemake`, each start is a process of its own session, with 
 and none of lensbench is imported in advance.
 """
 
-from __future__ import annotations
-
 import atexit
 import gc
 import json

@@ -1,7 +1,5 @@
 """An agent that writes tasks is believed nothing: the real Claude Code, and a model that says what the test wants."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from typing import Any

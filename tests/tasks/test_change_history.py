@@ -1,7 +1,5 @@
 """Commits that touch source and tests are found in a history, and told in their authors' words."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

@@ -1,7 +1,5 @@
 """A large change is taken apart into pieces; which of them a test needs is found by leaving out."""
 
-from __future__ import annotations
-
 import subprocess
 from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Sets of change tasks from a history, SWE-bench lines and Harbor folders: proven, written, read again, or refused."""
 
-from __future__ import annotations
-
 import json
 import shutil
 import sys

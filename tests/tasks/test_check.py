@@ -1,7 +1,5 @@
 """`lensbench check`: what the patterns of a set do on texts whose verdict is known."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

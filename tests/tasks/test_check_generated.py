@@ -1,7 +1,5 @@
 """The independent check of benchmarks/check_generated.py finds mined facts true, and notices false ones."""
 
-from __future__ import annotations
-
 import sys
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """Drafting: prose becomes patterns that find the fact, are marked, and are never better than what the prose says."""
 
-from __future__ import annotations
-
 import tempfile
 from functools import cache
 from pathlib import Path

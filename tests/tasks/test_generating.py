@@ -1,7 +1,5 @@
 """A set is written about a repository: pinned, proven, reported, and read again without complaint."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

@@ -1,7 +1,5 @@
 """The miners state facts that the sources show, in tasks that ask for them."""
 
-from __future__ import annotations
-
 import random
 import re
 from collections.abc import Callable, Iterator

@@ -1,7 +1,5 @@
 """Everything that can be wrong with a generated task is found, and named."""
 
-from __future__ import annotations
-
 from fractions import Fraction
 from pathlib import Path
 from typing import Any

@@ -1,7 +1,5 @@
 """Proofs of criteria are looked up in the repository, and what does not hold is said."""
 
-from __future__ import annotations
-
 import sys
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """The review page in a real browser."""
 
-from __future__ import annotations
-
 from fractions import Fraction
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """Each known test runner, installed from its package index, proves the fix of a small project by the ids of its tests."""
 
-from __future__ import annotations
-
 import json
 import os
 import shutil

@@ -1,7 +1,5 @@
 """`lensbench try`: a text is judged at once, as the patterns judge answers."""
 
-from __future__ import annotations
-
 import os
 import subprocess
 import sys

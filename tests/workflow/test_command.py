@@ -1,7 +1,5 @@
 """The `lensbench` command: every program by its name."""
 
-from __future__ import annotations
-
 import os
 import re
 import subprocess

@@ -1,7 +1,5 @@
 """What a server lacks is written where it belongs, and nothing else changes."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 

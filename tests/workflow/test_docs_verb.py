@@ -1,7 +1,5 @@
 """`lensbench docs`: the pages that messages name, in a terminal."""
 
-from __future__ import annotations
-
 import pytest
 
 from lensbench.core.errors import UserError

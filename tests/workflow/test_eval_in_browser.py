@@ -1,7 +1,5 @@
 """The page of one question in a real browser; the `page` fixture fails on any request and on any error in the console."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

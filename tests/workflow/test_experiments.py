@@ -1,7 +1,5 @@
 """What the controls plant: scores that are known before any judge has read an answer."""
 
-from __future__ import annotations
-
 from fractions import Fraction
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """What the terminal prints at the end."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Any
 

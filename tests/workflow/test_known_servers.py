@@ -1,7 +1,5 @@
 """Servers that other programs have already: found, made ours, and without their secrets."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from typing import Any

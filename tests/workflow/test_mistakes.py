@@ -3,8 +3,6 @@
 python tests/workflow/test_mistakes.py        prints the table
 """
 
-from __future__ import annotations
-
 import os
 import re
 import tempfile

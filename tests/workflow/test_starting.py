@@ -1,7 +1,5 @@
 """Your server in five minutes: what is asked, written and refused (tests/pipeline/test_five_minutes.py starts it)."""
 
-from __future__ import annotations
-
 import json
 import subprocess
 import sys

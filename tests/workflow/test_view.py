@@ -1,7 +1,5 @@
 """`lensbench view`: which benchmarks a folder has, and what each says."""
 
-from __future__ import annotations
-
 import json
 import os
 import subprocess
