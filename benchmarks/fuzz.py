@@ -3,7 +3,7 @@
     make fuzz ARGS="--target report --seconds 600"
 
 It starts with the corpora in tests/fuzz/<target>/ and of earlier runs (.cache/fuzz/<target>/corpus). A finding is an
-input that fails a check in tests/support/fuzz_targets.py, or takes more than 20 s or 500 MB. Each kind is stored once
+input that fails a check in inputs/fuzz_targets.py, or takes more than 20 s or 500 MB. Each kind is stored once
 in .cache/fuzz/<target>/findings; add fixed ones to tests/fuzz/<target>/. Exit code 1 when there is a finding.
 """
 
@@ -23,7 +23,7 @@ from pathlib import Path
 from typing import Any
 
 ROOT = Path(__file__).resolve().parents[1]
-sys.path[:0] = [str(ROOT / "tests" / "support")]
+sys.path[:0] = [str(ROOT / each) for each in ("benchmarks/inputs", "tests/support")]
 SEEDS = ROOT / "tests" / "fuzz"
 MAX_S, MAX_MB, MAX_BYTES = 20, 500, 20_000
 MAX_STARTS = 50

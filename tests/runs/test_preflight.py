@@ -34,8 +34,22 @@ from lensbench.scores.scores import treatment_tools
 
 STDIO = str(Path(__file__).parents[1] / "fakes" / "stdio_mcp_server.py")
 KEY = "sk-a-very-secret-key"
+SANDBOX = find_sandbox({"mode": "auto", "visible": [], "hidden": []})
+sandboxed = pytest.mark.skipif(not SANDBOX.program, reason="bubblewrap is not installed, or does not work here")
 
 Try = Callable[..., dict[str, Check]]
+FOUND = "found {params['arguments']['query']} in src/cart.py:3"
+"""What the server answers."""
+
+
+def altered(folder: Path, *changes: tuple[str, str]) -> dict[str, Any]:
+    """The server with pieces of its text replaced, in this folder."""
+    text = Path(STDIO).read_text(encoding="utf-8")
+    for old, new in changes:
+        assert old in text
+        text = text.replace(old, new)
+    (folder / "altered.py").write_text(text, encoding="utf-8")
+    return server(program=str(folder / "altered.py"))
 
 
 def server(*arguments: str, program: str = STDIO) -> dict[str, Any]:
@@ -84,17 +98,14 @@ def test_a_server_is_started_as_in_runs_its_tools_are_listed_and_one_is_called(a
 
 
 def test_a_search_that_finds_nothing_is_asked_again_for_the_name_of_a_file(attempt: Try, project: Path) -> None:
-    text = Path(STDIO).read_text(encoding="utf-8")
-    answer = """f"found {params['arguments']['query']} in src/cart.py:3\""""
-    assert answer in text
     finding = """f"{params['arguments']['query']}.py:3" if params["arguments"]["query"] == "cart" else "no match\""""
-    (project / "grep.py").write_text(text.replace(answer, finding))
     (project / "repo" / "cart.py").write_text("a = 1\n")
-    check = attempt({"lens": server(program=str(project / "grep.py"))})["with: lens"]
+    check = attempt({"lens": altered(project, (f'f"{FOUND}"', finding))})["with: lens"]
     assert (check.outcome, check.detail) == ("ok", "find, crash; find(query='cart') answered with 9 characters")
 
 
 PAGE = 'return {"tools": TOOLS}'
+LOOP = "    for line in sys.stdin:"
 TEXT = '[{"type": "text", "text": text}]'
 
 
@@ -111,10 +122,7 @@ def test_what_servers_answer_in_their_own_ways_is_understood(
     attempt: Try, project: Path, old: str, new: str, outcome: str, said: str
 ) -> None:
     (project / "repo" / "cart.py").write_text("a = 1\n", encoding="utf-8")
-    text = Path(STDIO).read_text(encoding="utf-8").replace("in src/cart.py:3", "in cart.py:3")
-    assert old in text
-    (project / "odd.py").write_text(text.replace(old, new), encoding="utf-8")
-    check = attempt({"lens": server(program=str(project / "odd.py"))})["with: lens"]
+    check = attempt({"lens": altered(project, ("in src/cart.py:3", "in cart.py:3"), (old, new))})["with: lens"]
     assert (check.outcome, said in check.detail) == (outcome, True), check.detail
 
 
@@ -139,29 +147,23 @@ def test_each_tool_that_only_reads_is_called_with_arguments_of_its_schema(
          "annotations": {} if reads is None else {"readOnlyHint": reads}}
         for name, (given, reads, _, _) in ROWS.items()
     ]  # fmt: skip
-    text = Path(STDIO).read_text(encoding="utf-8").replace("params['arguments']['query']", "params['arguments']")
-    text = text.replace('params["arguments"]["query"] == "fail"', '"fail" in params["name"]')
-    text = text.replace(
-        "    for line in sys.stdin:", f"    TOOLS[:] = json.loads({json.dumps(tools)!r})\n    for line in sys.stdin:"
-    )
-    (project / "odd.py").write_text(text, encoding="utf-8")
-    checks = attempt({"lens": server(program=str(project / "odd.py"))}, preflight={"tools": True})
+    odd = altered(
+        project, ("params['arguments']['query']", "params['arguments']"),
+        ('params["arguments"]["query"] == "fail"', '"fail" in params["name"]'),
+        (LOOP, f"    TOOLS[:] = json.loads({json.dumps(tools)!r})\n{LOOP}"),
+    )  # fmt: skip
+    checks = attempt({"lens": odd}, preflight={"tools": True})
     found = {name: checks[f"with: lens: {name}"] for name in ROWS}
     assert {name: check.outcome for name, check in found.items()} == {name: row[2] for name, row in ROWS.items()}
     for name, (_, _, _, said) in ROWS.items():
         assert found[name].detail.startswith(said)
-    assert not [name for name in attempt({"lens": server(program=str(project / "odd.py"))}) if name.count(":") > 1]
+    assert not [name for name in attempt({"lens": odd}) if name.count(":") > 1]
 
 
 @pytest.mark.parametrize("breaks", [False, True])
 def test_what_a_server_prints_beside_its_messages_is_shown(attempt: Try, project: Path, breaks: bool) -> None:
-    text = (
-        Path(STDIO)
-        .read_text(encoding="utf-8")
-        .replace("    for line in sys.stdin:", '    print("Loading 3 models", flush=True)\n    for line in sys.stdin:')
-    )
-    (project / "loud.py").write_text(text.replace("json.loads(line)", "json.loads(1)") if breaks else text)
-    check = attempt({"lens": server(program=str(project / "loud.py"))}, agent={"mcp_start_s": 5})["with: lens"]
+    loud = [(LOOP, f'    print("Loading 3 models", flush=True)\n{LOOP}'), ("json.loads(line)", "json.loads(1)")]
+    check = attempt({"lens": altered(project, *loud[: 1 + breaks])}, agent={"mcp_start_s": 5})["with: lens"]
     assert check.outcome == ("failed" if breaks else "warning")
     assert "other text than protocol messages to standard output ('Loading 3 models')" in check.detail
 
@@ -231,9 +233,7 @@ def test_tools_other_than_the_configured_ones_are_a_failure_that_shows_both(atte
 
 
 def test_a_server_whose_tools_cannot_be_called_blindly_is_a_warning(attempt: Try, project: Path) -> None:
-    text = Path(STDIO).read_text(encoding="utf-8").replace('"query"', '"amount"')
-    (project / "server.py").write_text(text)
-    check = attempt({"lens": server(program=str(project / "server.py"))})["with: lens"]
+    check = attempt({"lens": altered(project, ('"query"', '"amount"'))})["with: lens"]
     assert (check.outcome, "none was called" in check.detail) == ("warning", True)
 
 
@@ -244,19 +244,13 @@ def test_a_server_whose_tools_cannot_be_called_blindly_is_a_warning(attempt: Try
 def test_a_server_that_does_not_know_the_workspace_fails_although_it_reports_no_error(
     attempt: Try, project: Path, answer: str, said: str
 ) -> None:
-    text = (
-        Path(STDIO).read_text(encoding="utf-8").replace("found {params['arguments']['query']} in src/cart.py:3", answer)
-    )
-    (project / "server.py").write_text(text)
-    check = attempt({"lens": server(program=str(project / "server.py"))})["with: lens"]
+    check = attempt({"lens": altered(project, (FOUND, answer))})["with: lens"]
     assert check.outcome == "failed"
     assert said in check.detail
 
 
 def test_a_call_that_fails_is_a_failure(attempt: Try, project: Path) -> None:
-    text = Path(STDIO).read_text(encoding="utf-8").replace('params["arguments"]["query"] == "fail"', "True")
-    (project / "server.py").write_text(text)
-    check = attempt({"lens": server(program=str(project / "server.py"))})["with: lens"]
+    check = attempt({"lens": altered(project, ('params["arguments"]["query"] == "fail"', "True"))})["with: lens"]
     assert check.outcome == "failed"
     assert check.detail.startswith("find(query='a') failed: found")
 
@@ -290,9 +284,8 @@ def test_a_variable_of_an_mcp_file_reaches_the_server_of_any_agent_and_is_never_
 
 
 @pytest.mark.slow
+@sandboxed
 def test_in_a_sandbox_servers_are_tried_inside_and_setup_outside(attempt: Try, project: Path) -> None:
-    if not find_sandbox({"mode": "auto", "visible": [], "hidden": []}).program:
-        pytest.skip("bubblewrap is not installed, or does not work here")
     entry = {"command": "/bin/sh", "args": ["-c", "echo here: $(pwd) ${workspace} $(ls) >&2; exit 3"]}
     setup = ["/bin/sh", "-c", 'echo "$0" > told', "{workspace}"]
     checks = attempt({"lens": entry}, {"setup": setup}, sandbox="bubblewrap")
@@ -346,11 +339,10 @@ def servers_of_people(project: Path, tmp_path_factory: pytest.TempPathFactory) -
     (["{beside}/docker", "run"], "with your environment; a container: start it before, with HTTP on 127.0.0.1"),
     ([PYTHON, "{beside}/api.py"], "name the hosts that it calls in sandbox_hosts (docs/servers.md)"),
 ], ids=["sibling", "file", "relative", "broken", "module here", "variable", "editable", "slow", "never", "container", "host"])  # fmt: skip
+@sandboxed
 def test_a_server_that_starts_by_hand_only_is_told_what_to_add(
     attempt: Try, servers_of_people: Path, command: list[str], said: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    if not find_sandbox({"mode": "auto", "visible": [], "hidden": []}).program:
-        pytest.skip("bubblewrap is not installed, or does not work here")
     places = {"beside": servers_of_people, "here": Path.cwd()}
     monkeypatch.setenv("SHOP_KEY", "sk-of-the-shop")
     program, *arguments = (part.format(**places) for part in command)
@@ -361,18 +353,11 @@ def test_a_server_that_starts_by_hand_only_is_told_what_to_add(
     assert "sk-of-the-shop" not in check.detail
 
 
+@sandboxed
 def test_a_daemon_that_knows_another_name_of_the_workspace_needs_a_start_without_sandbox(
     attempt: Try, project: Path
 ) -> None:
-    if not find_sandbox({"mode": "auto", "visible": [], "hidden": []}).program:
-        pytest.skip("bubblewrap is not installed, or does not work here")
-    text = (
-        Path(STDIO)
-        .read_text(encoding="utf-8")
-        .replace("found {params['arguments']['query']} in src/cart.py:3", "not registered")
-    )
-    (project / "server.py").write_text(text)
-    check = attempt({"lens": server(program=str(project / "server.py"))}, sandbox="bubblewrap")["with: lens"]
+    check = attempt({"lens": altered(project, (FOUND, "not registered"))}, sandbox="bubblewrap")["with: lens"]
     assert "add a setup command to the condition" in check.detail
 
 

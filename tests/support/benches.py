@@ -6,20 +6,16 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from handmade import store
+from handmade import finish, store
 from lensbench.core.records import Attempt, Call, Outcome, Record, RunId, sha256
 from lensbench.core.system.files import write_atomic, write_json
 from lensbench.core.tables import write_table
 from lensbench.core.tasks import Category, Criterion, Folder, Task
-from lensbench.judging.instrument import measure_instrument
-from lensbench.judging.panel import VERDICT_COLUMNS, decide_all
+from lensbench.judging.panel import VERDICT_COLUMNS
 from lensbench.plan import task_markdown
 from lensbench.plan.config import Agent, Gate, Judging
-from lensbench.results.results import write_results
 from lensbench.runs.reports import read_reports
 from lensbench.runs.validity import judge_validity
-from lensbench.scores.estimates import write_estimates
-from lensbench.scores.scores import score_all
 
 TOOLS = ("lens_grep", "lens_graph", "lens_graph_neighbors", "lens_reindex")
 STARTED = "2026-01-02T03:04:05.000Z"
@@ -76,11 +72,7 @@ def make_bench(folder: Path, shape: Shape) -> Path:
     for judge in shape.judges:
         rows = verdicts if judge == shape.judges[0] else [_second_thoughts(row, judge, rng) for row in verdicts]
         write_table(folder / "verdicts" / f"{judge}.csv", VERDICT_COLUMNS, rows)
-    decide_all(folder)
-    score_all(folder)
-    measure_instrument(folder)
-    write_estimates(folder)
-    write_results(folder)
+    finish(folder)
     return folder
 
 

@@ -35,6 +35,15 @@ def file_discard(folder: Path, run: RunId, reason: str, detail: str, score: str 
     run_files(folder, run).discard(Discard(reason, detail, "validity" if score is None else "person", score or ""))
 
 
+def finish(folder: Path) -> dict[str, Any]:
+    """Decides, scores and compares what was judged; the content of results.json."""
+    decide_all(folder)
+    score_all(folder)
+    measure_instrument(folder)
+    write_estimates(folder)
+    return {**write_results(folder)}
+
+
 @dataclass
 class Bench:
     """A run folder built by hand. `run` adds a run, `build` executes the stages and returns the results as data."""
@@ -131,12 +140,8 @@ class Bench:
         for judge in {"mechanical": 1} | {row["judge"]: 1 for row in self.verdicts}:
             rows = [row for row in self.verdicts if row["judge"] == judge]
             write_table(self.folder / "verdicts" / f"{judge}.csv", VERDICT_COLUMNS, rows)
-        decide_all(self.folder)
-        score_all(self.folder)
         write_atomic(self.folder / "scenarios.md", "".join(self._scenario(name) for name in self.plan["tasks"]))
-        measure_instrument(self.folder)
-        write_estimates(self.folder)
-        data = write_results(self.folder)
+        data = finish(self.folder)
         return {**data, "estimates": plain(data["estimates"])}
 
     def _scenario(self, task: str) -> str:
