@@ -56,7 +56,7 @@ def test_the_declared_tools_are_all_that_is_there_and_allowed() -> None:
     found = invocation(tools=("Read", "Bash"))
     assert option(found, "--tools") == "Read,Bash"
     assert option(found, "--allowed-tools") == "Read,Bash"
-    assert option(found, "--mcp-config") == "/run/mcp.json"
+    assert option(found, "--mcp-config") == "/run/home/mcp.json"
     assert "--strict-mcp-config" in found.argv
     assert option(found, "--setting-sources") == ""
     assert not any("skip-permissions" in part for part in found.argv)

@@ -41,6 +41,15 @@ def key(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("LIVE_TEST_KEY", KEY)
 
 
+@pytest.mark.parametrize("cli", [cli.param for cli in CLIS.values()])
+def test_no_program_replaces_what_looks_like_a_variable_of_its_own(cli: Cli, tmp_path: Path) -> None:
+    texts = ["$HOME", "$$HOME", r"\$HOME", "${HOME}", "${NO_SUCH:-y}", "{env:HOME}", "{file:/etc/hostname}", "a$$b"]
+    spy = "import json, os, sys; json.dump([sys.argv[1:], os.environ['TEXT']], open('../seen.json', 'w'))"
+    server = {"command": sys.executable, "args": ["-c", spy, *texts], "env": {"TEXT": " ".join(texts)}}
+    ask(cli, tmp_path, [{"reply": {"text": "It is in src/cart.py."}}], server)
+    assert json.loads((tmp_path / "seen.json").read_text()) == [texts, " ".join(texts)]
+
+
 def said(ran: Ran) -> list[str]:
     """What the user says in the first request."""
     body = ran.fake.bodies[0]

@@ -19,7 +19,7 @@ from lensbench.agents import Assignment, Invocation, Probe, base_environment, lo
 from lensbench.agents.adapters.offline import read
 from lensbench.agents.probe import check_gateway, request
 from lensbench.agents.sandbox import find_sandbox
-from lensbench.core.conditions import fill_mcp_file, run_command
+from lensbench.core.conditions import fill_mcp_file, missing_variables, run_command
 from lensbench.core.errors import UserError
 from lensbench.core.preflight_results import Check, read_listed_tools, read_tools_of, table
 from lensbench.core.records import sha256
@@ -544,7 +544,8 @@ def test_an_mcp_file_is_filled_and_must_be_the_planned_one(tmp_path: Path, monke
     file, rows = tmp_path / "mcp.json", {
         "${workspace}": "/w", "<${KEY}>": "<a${workspace}$$>", "${KEY:-x}": "a${workspace}$$", "${UNSET_X:-x y}": "x y",
         "${UNSET_X:-}": "", "pa$$word": "pa$$word", r"\.py$$": r"\.py$$", "$KEY": "$KEY", "$${KEY": "$${KEY",
-        "${input:key}": "${input:key}", "${}": "${}",
+        "${input:key}": "${input:key}", "${}": "${}", "${KEY:-${UNSET_Y}}": "a${workspace}$$",
+        "${UNSET_X:-<${KEY}>}": "<a${workspace}$$>", "${UNSET_X:-${UNSET_Y:-z}}}": "z}",
     }  # fmt: skip
     monkeypatch.setenv("KEY", "a${workspace}$$")  # what a value contains is no variable
     monkeypatch.delenv("UNSET_X", raising=False)
@@ -555,6 +556,7 @@ def test_an_mcp_file_is_filled_and_must_be_the_planned_one(tmp_path: Path, monke
     monkeypatch.delenv("KEY")
     with pytest.raises(UserError, match=r"mcp.json: \$\{KEY\} is not set; write `export KEY="):
         fill_mcp_file(condition, {"python": "py", "workspace": "/w"})
+    assert len(missing_variables([condition])) == 2  # UNSET_Y, now that KEY is not set
     assert json.loads(fill_mcp_file({"mcp": None}, {})) == {"mcpServers": {}}
     file.write_text("{}")
     with pytest.raises(UserError, match="was changed during the benchmark"):

@@ -18,7 +18,9 @@ answer in which `errors` finds something counts as a failed call. It may have mo
 from __future__ import annotations
 
 import importlib
+import json
 import os
+import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import cache
@@ -117,6 +119,11 @@ def base_environment(run: Assignment) -> dict[str, str]:
     variables = {name: os.environ[name] for name in run.settings["pass_env"] if name in os.environ}
     private = {"HOME": run.home, "TMPDIR": os.path.join(run.home, "tmp"), "LANG": "C.UTF-8"}
     return {"PATH": os.environ.get("PATH", os.defpath), **private, **variables}
+
+
+def as_written(settings: Mapping[str, Any]) -> str:
+    """`settings` as JSON in which programs that replace `$X` and `${X}` find each text as it is written here."""
+    return re.sub(r"\$(?=[\w{])", "${LENSBENCH_NO_VALUE:-$}", json.dumps(settings))
 
 
 def secret_names(settings: AgentSettings) -> list[str]:

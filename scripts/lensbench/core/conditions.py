@@ -26,7 +26,8 @@ LONGEST_LINE = 300
 
 OF_THE_RUN = ("workspace", "python", "server_log", "here")
 """The names in MCP files that mean something of a run; all others are environment variables."""
-_VARIABLE = re.compile(r"\$\{([A-Za-z_][A-Za-z0-9_]*)(?::-((?:[^}$]|\$(?!\{))*+))?\}")
+_NAME = re.compile(r"\$\{([A-Za-z_][A-Za-z0-9_]*)")
+_VARIABLE = re.compile(r"\$\{([A-Za-z_][A-Za-z0-9_]*)(?::-((?:[^}$]|\$(?!\{)|\$\{[^{}]*+\})*+))?\}")
 
 Command = Literal["setup", "teardown"]
 
@@ -117,11 +118,16 @@ def missing_variables(conditions: Iterable[PlannedCondition]) -> list[str]:
     """The environment variables without default in MCP files that are not set, each with its file and the remedy."""
     missing: dict[str, str] = {}
     for file, servers in mcp_servers(conditions):
-        for name, default in (match.groups() for text in _texts(servers) for match in _VARIABLE.finditer(text)):
-            if default is None and name not in OF_THE_RUN and name not in os.environ:
-                remedy = f"write `export {name}=...` in the shell that starts lensbench, or ${{{name}:-default}}"
-                missing[name] = f"{file}: ${{{name}}} is not set; {remedy} in the file"
+        for name in (name for text in _texts(servers) for name in _unset(text)):
+            remedy = f"write `export {name}=...` in the shell that starts lensbench, or ${{{name}:-default}}"
+            missing[name] = f"{file}: ${{{name}}} is not set; {remedy} in the file"
     return list(missing.values())
+
+
+def _unset(text: str) -> Iterator[str]:
+    for name, default in (match.groups() for match in _VARIABLE.finditer(text)):
+        if name not in OF_THE_RUN and name not in os.environ:
+            yield from [name] if default is None else _unset(default)
 
 
 def mcp_servers(conditions: Iterable[PlannedCondition]) -> Iterator[tuple[str, Mapping[str, Any]]]:
@@ -144,7 +150,7 @@ def mcp_secrets(plan: Plan) -> dict[str, str]:
     the environment variables that are named there."""
     secrets: dict[str, str] = {}
     for _, servers in mcp_servers(plan["conditions"].values()):
-        names = {match[1] for text in _texts(servers) for match in _VARIABLE.finditer(text)} - {*OF_THE_RUN}
+        names = {name for text in _texts(servers) for name in _NAME.findall(text)} - {*OF_THE_RUN}
         values = {name: os.environ.get(name, "") for name in sorted(names)}
         values = {name: value for name, value in values.items() if value and is_secret(name, value)}
         whole = literal_secrets(filled(servers, os.environ)).items()
@@ -153,10 +159,12 @@ def mcp_secrets(plan: Plan) -> dict[str, str]:
 
 
 def filled(value: Any, values: Mapping[str, str]) -> Any:
-    """Plain data with `${name}` and `${name:-default}` replaced in all strings except keys; unknown names without
-    default are kept, and so is every other text: `$$`, `$name`."""
+    """Plain data with `${name}` and `${name:-default}` replaced in all strings except keys, and in defaults; unknown
+    names without default are kept, and so is every other text: `$$`, `$name`."""
     if isinstance(value, str):
-        return _VARIABLE.sub(lambda match: values.get(match[1], match[0] if match[2] is None else match[2]), value)
+        return _VARIABLE.sub(
+            lambda match: values.get(match[1], match[0] if match[2] is None else filled(match[2], values)), value
+        )
     if isinstance(value, list):
         return [filled(item, values) for item in value]
     return {key: filled(item, values) for key, item in value.items()} if isinstance(value, dict) else value

@@ -56,7 +56,8 @@ def read_tool_talk(folder: Path, records: Mapping[RunId, Record], tools: Iterabl
     descriptions = read_kept(folder, "descriptions")
     results: list[tuple[str, str, str]] = []
     elsewhere: set[str] = set()
-    with_calls = [run for run in sorted(records) if _calls_mcp(records[run])]
+    calls = {run: record.outcome.calls or () for run, record in records.items()}
+    with_calls = [run for run in sorted(calls) if any(call.name.startswith("mcp__") for call in calls[run])]
     for run in sample_of(with_calls):
         for tool, result in _results(folder, run):
             if tool.startswith("mcp__"):
@@ -68,10 +69,6 @@ def read_tool_talk(folder: Path, records: Mapping[RunId, Record], tools: Iterabl
             elsewhere |= figures_of(run_files(folder, run).answer.read_text(errors="replace", encoding="utf-8"))
             elsewhere |= figures_of("".join(transcript_lines(folder, run)))
     return ToolTalk(learn_phrases(tools, descriptions), learn_figures(results, elsewhere))
-
-
-def _calls_mcp(record: Record) -> bool:
-    return any(call.name.startswith("mcp__") for call in record.outcome.calls or ())
 
 
 def sample_of(runs: Sequence[RunId]) -> Sequence[RunId]:

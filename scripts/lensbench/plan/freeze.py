@@ -10,7 +10,6 @@ import json
 import re
 import shutil
 from collections.abc import Collection, Iterable, Iterator, Mapping
-from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -44,20 +43,16 @@ from lensbench.plan.task_files import ScenarioSet, read_scenarios
 def prompt_of(task: Task, agent: Agent | None = None) -> str:
     """The prompt, the same bytes in every condition: the task's text and its kind's suffix (protocol, section 2). A
     stock agent is not told how to work, and is asked for a report only with `agent.report`."""
-    suffix = _suffix("change_suffix.md" if isinstance(task, ChangeTask) else "report_suffix.md")
+    name = "change_suffix.md" if isinstance(task, ChangeTask) else "report_suffix.md"
+    suffix = (TEMPLATES / name).read_text(encoding="utf-8")
     if agent and agent.profile == "stock":
         suffix = re.sub(r"How to work: .*\n\n", "", suffix) if agent.report else ""
     return f"{task.prompt}\n\n{suffix}" if suffix else task.prompt
 
 
-@cache
-def _suffix(name: str) -> str:
-    return (TEMPLATES / name).read_text(encoding="utf-8")
-
-
 def make_plan(config: Config, scenarios: ScenarioSet, accepted: list[str]) -> Plan:
     """The plan: everything that a run depends on, as plain data. `accepted`: changes that the user accepted."""
-    repositories = named_sources(scenarios)
+    repositories = {source_name(task.repository): task.repository for task in scenarios.tasks if task.repository}
     agent = config.agent.model_dump(mode="json", exclude_defaults=True)
     own_texts = {name: texts(condition, config.agent.kind) for name, condition in config.conditions.items()}
     arms = {name: _condition(condition, own_texts[name]) for name, condition in config.conditions.items()}
@@ -105,11 +100,6 @@ def make_plan(config: Config, scenarios: ScenarioSet, accepted: list[str]) -> Pl
 def _dumped(section: BaseModel) -> Any:
     """A section of the config with all its keys, in the form of the plan."""
     return section.model_dump(mode="json")
-
-
-def named_sources(scenarios: ScenarioSet) -> dict[str, Source]:
-    """The repositories of the tasks, by name."""
-    return {source_name(task.repository): task.repository for task in scenarios.tasks if task.repository}
 
 
 def source_name(source: Source) -> str:

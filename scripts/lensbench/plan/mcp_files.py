@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from pathlib import Path
-from typing import Any
 
 from lensbench.core.conditions import read_jsonc
 from lensbench.plan.config import Condition
@@ -36,7 +35,9 @@ def mcp_problem(path: Path) -> str:
             return f"names a server {name!r}; use letters, digits, '-' and single '_' only, at most 64"
         if not isinstance(entry, dict) or ("command" in entry) == ("url" in entry):
             return f"must give server {name!r} either a command or a url"
-        if not isinstance(entry.get("command", entry.get("url")), str) or not _is_texts(entry.get("args", [])):
+        args = entry.get("args", [])
+        texts = [entry.get("command", entry.get("url")), *(args if isinstance(args, list) else [None])]
+        if not all(isinstance(text, str) for text in texts):
             return f"must give server {name!r} a command or url that is text, and args that are a list of texts"
         unknown = sorted(set(entry) - _ENTRY_KEYS)
         if unknown:
@@ -44,10 +45,6 @@ def mcp_problem(path: Path) -> str:
                 sorted(_ENTRY_KEYS)
             )
     return ""
-
-
-def _is_texts(value: Any) -> bool:
-    return isinstance(value, list) and all(isinstance(item, str) for item in value)
 
 
 def servers_of(condition: Condition) -> list[str]:

@@ -149,7 +149,8 @@ def _read_file(name: str, source: bytes) -> list[tuple[Task, str]]:
             if not isinstance(value, dict):
                 raise DocumentError("must be a mapping with the key 'tasks'")
             _put_named_repositories(value, lines)
-            _put_files(value, Path(name).parent)
+            if isinstance(tasks := value.get("tasks"), list):
+                value["tasks"] = [inline_files(task, Path(name).parent) for task in tasks]
     except UnicodeDecodeError as error:
         raise UserError(f"{name}:{source[: error.start].count(10) + 1}: is not UTF-8 text") from None
     except DocumentError as error:
@@ -194,8 +195,3 @@ def _naming_a_repository(tasks: list[Any]) -> Iterator[tuple[dict[str, Any], str
             for path, content in files.items() if isinstance(files, dict) else ():
                 if isinstance(content, dict):
                     yield content, "source", ("tasks", index, "tests", "files", path, "source")
-
-
-def _put_files(value: dict[str, Any], folder: Path) -> None:
-    if isinstance(tasks := value.get("tasks"), list):
-        value["tasks"] = [inline_files(task, folder) for task in tasks]

@@ -58,7 +58,7 @@ def parse(text: str) -> list[ParsedTask]:
     for number, line in enumerate(text.replace("\r\n", "\n").replace("\r", "\n").split("\n"), 1):
         if fence:
             entries[-1].text.append(line)
-            if _closes(line, fence):
+            if line.strip().startswith(fence) and not line.strip().strip(fence[0]):
                 fence = entries[-1].field = ""
         elif heading := _TASK.match(line):
             entries.append(ParsedTask(number, {"id": heading["id"], "criteria": []}))
@@ -70,10 +70,6 @@ def parse(text: str) -> list[ParsedTask]:
         if entry.text:
             entry.value["prompt"] = _unwrap(entry.text)
     return entries
-
-
-def _closes(line: str, fence: str) -> bool:
-    return line.strip().startswith(fence) and not line.strip().strip(fence[0])
 
 
 def _read_line(entry: ParsedTask, line: str, number: int) -> str:

@@ -145,12 +145,9 @@ def program_calls(transcript: Iterable[str], program: ServerProgram) -> list[str
     return [
         step.line
         for step in own_calls(transcript)
-        if not _is_missing(step.got) and any(_runs(words, program) for words in simple_commands(_command(step.given)))
+        if not (len(step.got) < 400 and _MISSING.search(step.got))
+        and any(_runs(words, program) for words in simple_commands(_command(step.given)))
     ]
-
-
-def _is_missing(output: str) -> bool:
-    return len(output) < 400 and bool(_MISSING.search(output))
 
 
 def _command(arguments: str) -> str:

@@ -77,7 +77,9 @@ def make_run(job: Job) -> str:
         _store(job, entry, state, record_of(state) if is_checked else None)
 
     with at_the_gate(gate, gate_name(job.run), job.partners, job.gate_s, job.grace_s, lambda: not is_done(job)):
-        _end_cut_short(job)
+        attempts = entries(job.folder, job.run)
+        if state_of(attempts, job.plan["max_rounds"]) == State.CUT_SHORT:  # killed after its agent had ended
+            attempts[-1].discard(Discard(CUT_SHORT, "it was killed before the run was checked", "runner"))
         if is_done(job):  # a job of an earlier start may have finished it on another machine
             show(job.folder, job.run)
             return KEPT
@@ -122,13 +124,6 @@ def make_run(job: Job) -> str:
 def is_done(job: Job) -> bool:
     """True when no agent must be asked, because the run counts or was given up."""
     return state_of(entries(job.folder, job.run), job.plan["max_rounds"]).is_final
-
-
-def _end_cut_short(job: Job) -> None:
-    """Discards an attempt whose job was killed after its agent had ended, and before the run was checked."""
-    attempts = entries(job.folder, job.run)
-    if state_of(attempts, job.plan["max_rounds"]) == State.CUT_SHORT:
-        attempts[-1].discard(Discard(CUT_SHORT, "it was killed before the run was checked", "runner"))
 
 
 def _store(job: Job, entry: Entry, state: Tried, record: Record | None) -> None:

@@ -20,7 +20,7 @@ from __future__ import annotations
 import os
 from functools import partial
 
-from lensbench.agents import ADDRESSES, Assignment, Invocation, Probe, Program, base_environment, is_stock
+from lensbench.agents import ADDRESSES, Assignment, Invocation, Probe, Program, as_written, base_environment, is_stock
 from lensbench.agents.adapters._claude_code_stream import is_over, read
 from lensbench.agents.adapters._cli import version_of
 from lensbench.core.errors import UserError
@@ -53,17 +53,18 @@ def command(run: Assignment) -> Invocation:
     tools = [*built_in, *(["Task"] if stock else []), *(f"mcp__{server}" for server in run.servers)]
     denials = [*([] if stock else ["Task"]), *(f"mcp__{server}" for server in run.denied_servers)]
     sources = "project" if run.reads_files else ""
+    mcp_file = os.path.join(run.home, "mcp.json")
     argv = (
         *(settings["command"] or [PROGRAM.name]),
         *("-p", "--model", settings["model"]),
         *("--output-format", "stream-json", "--verbose", "--no-session-persistence"),
-        *("--setting-sources", sources, "--strict-mcp-config", "--mcp-config", run.mcp_file),
+        *("--setting-sources", sources, "--strict-mcp-config", "--mcp-config", mcp_file),
         *(() if stock else ("--tools", ",".join(built_in))),
         *("--allowed-tools", ",".join(tools)),
         *("--disallowed-tools", ",".join(denials)),
         *("--max-turns", str(settings["max_turns"]), "--", run.prompt),
     )
-    return Invocation(argv, _environment(run))
+    return Invocation(argv, _environment(run), {mcp_file: as_written({"mcpServers": run.mcp_servers})})
 
 
 def _environment(run: Assignment) -> dict[str, str]:

@@ -123,7 +123,7 @@ def read(lines: Iterable[str], *, errors: ErrorTexts = KNOWN_ERRORS) -> Outcome:
     ends, failures = output.of("turn.completed"), output.of("turn.failed")
     error = text(mapping(failures[-1].get("error")).get("message")) or "the turn failed" if failures else ""
     gave_up = next((name for name, why in _GAVE_UP.items() if why.search(error)), "")
-    complaints = [errors.found(_name(item), _answered(item)) for item in calls]
+    complaints = [errors.found(_name(item), words(mapping(item.get("result")).get("content"))) for item in calls]
     results = [
         (_name(item), complaint, bool(complaint) or item.get("status") == "failed")
         for item, complaint in zip(calls, complaints, strict=True)
@@ -180,11 +180,6 @@ def _name(item: Mapping[str, Any]) -> str:
     if item["type"] == "mcp_tool_call":
         return f"mcp__{text(item.get('server'))}__{text(item.get('tool'))}"
     return text(item["type"])
-
-
-def _answered(item: Mapping[str, Any]) -> str:
-    """The text of an MCP tool's answer."""
-    return words(mapping(item.get("result")).get("content"))
 
 
 def _denied(item: Mapping[str, Any]) -> bool:

@@ -19,14 +19,13 @@
 
 from __future__ import annotations
 
-import json
 import os
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from functools import partial
 from typing import Any
 
-from lensbench.agents import Assignment, Invocation, Program, base_environment, is_stock
+from lensbench.agents import Assignment, Invocation, Program, as_written, base_environment, is_stock
 from lensbench.agents.adapters._cli import Seen, Settings, announced, counted, ending_of, gateway, observe, version_of
 from lensbench.agents.adapters._events import Event, Use, mapping, number, text, tool_uses, words
 from lensbench.core.error_texts import DISCONNECTED, KNOWN_ERRORS, ErrorTexts, useless_servers
@@ -65,7 +64,7 @@ def command(run: Assignment) -> Invocation:
         *("--model", settings["model"], f"--prompt={run.prompt}"),
     )
     service = {"GOOGLE_GEMINI_BASE_URL": base_url, "GEMINI_API_KEY": token} if base_url else {}
-    files = {file: json.dumps(_settings(run), indent=1, sort_keys=True)}
+    files = {file: as_written(_settings(run))}
     return Invocation(announced(run, argv), {**base_environment(run), **service}, files)
 
 

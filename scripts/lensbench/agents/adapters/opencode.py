@@ -72,7 +72,9 @@ def command(run: Assignment) -> Invocation:
     switches = {f"OPENCODE_DISABLE_{name}": "1" for name in off} | {"npm_config_offline": "true"}
     token = {TOKEN: service.token} if service.token else {}
     env = {**base_environment(run), **switches, **token, "OPENCODE_CONFIG": file}
-    return Invocation(announced(run, argv), env, {file: json.dumps(_config(run, service.base_url, model), indent=1)})
+    # `{env:X}` and `{file:X}` are no references in an MCP file; the program replaces them before it reads JSON
+    text = re.sub(r"\{(?=env:|file:)", r"\\u007b", json.dumps(_config(run, service.base_url, model), indent=1))
+    return Invocation(announced(run, argv), env, {file: text})
 
 
 def _config(run: Assignment, base_url: str, model: str) -> Settings:
@@ -103,7 +105,8 @@ def _provider(base_url: str, model: str) -> Settings:
             "gateway": {
                 "npm": "@ai-sdk/anthropic",  # comes with the program
                 "name": "gateway",
-                "options": {"baseURL": f"{base_url}/v1", "apiKey": f"{{env:{TOKEN}}}"},
+                "env": [TOKEN],
+                "options": {"baseURL": f"{base_url}/v1"},
                 "models": {model: {"name": model, "limit": {"context": CONTEXT, "output": OUTPUT}}},
             }
         },
