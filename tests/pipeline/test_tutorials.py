@@ -1,5 +1,7 @@
 """Every output block of the tutorials is what their commands print, the times of a machine aside."""
 
+import csv
+import json
 import os
 import re
 import subprocess
@@ -38,9 +40,13 @@ def missing(block: str, said: str) -> list[str]:
 
 
 @pytest.fixture(scope="module")
-def said(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tmp_path_factory.mktemp("tutorials")
+
+
+@pytest.fixture(scope="module")
+def said(folder: Path) -> dict[str, str]:
     """What the commands of each tutorial print, with the results that they write."""
-    folder = tmp_path_factory.mktemp("tutorials")
     for name, module in (("lensbench", "lensbench"), ("pip", "pip")):
         (folder / name).write_text(f'#!/bin/sh\nexec "{sys.executable}" -P -m {module} "$@"\n')
         (folder / name).chmod(0o755)
@@ -88,6 +94,17 @@ def test_every_output_block_is_what_the_commands_print(page: str, said: dict[str
     assert outputs(page)
     for block in outputs(page):
         assert not missing(block, said[page]), f"not printed by the commands of docs/{page}.md:\n{said[page]}"
+
+
+def test_the_embedded_server_gains_more_than_the_example_s(said: dict[str, str], folder: Path) -> None:
+    with (folder / "bench" / "two-servers" / "pairs.csv").open() as file:
+        pairs = list(csv.DictReader(file))
+    assert all(pair["called"] == "yes" for pair in pairs)
+    gained = {
+        pair["treatment"]: float(pair["delta"].lstrip("'")) for pair in pairs if pair["task"] == "httpcore-chg-01"
+    }
+    assert gained["lens"] > gained["search"]
+    assert len(json.loads((folder / "bench" / "two-servers" / "results.json").read_text())["estimates"]) == 3
 
 
 def test_a_planted_mistake_in_an_output_is_found() -> None:
