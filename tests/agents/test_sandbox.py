@@ -23,6 +23,12 @@ FOUND = find_sandbox(AUTO)
 bubblewrap = pytest.mark.skipif(not FOUND.program, reason=f"no sandbox on this machine: {FOUND.reason}")
 
 
+def test_where_bubblewrap_works_a_sandbox_is_found() -> None:
+    """Or else every test of it would be skipped when the sandbox is what is broken."""
+    if shutil.which("bwrap") and subprocess.run(["bwrap", "--dev-bind", "/", "/", "true"], check=False).returncode == 0:
+        assert FOUND.program, FOUND.reason
+
+
 def make_place(folder: Path, sandbox: Sandbox) -> Place:
     for name in ("repo", "session", "tmp"):
         (folder / name).mkdir(parents=True)
@@ -278,7 +284,8 @@ def test_settings_of_the_machines_administrator_reach_no_agent(project: Path, tm
     assert managed <= set(find_sandbox(AUTO).hidden)
     (tmp_path / "etc" / "claude-code").mkdir(parents=True)
     hides = mounts_of([f"{tmp_path}/etc"], [f"{tmp_path}/etc/claude-code", f"{tmp_path}/etc/codex"], "")
-    assert hides[3:5] == ["--tmpfs", f"{tmp_path}/etc/claude-code"]
+    etc, there = f"{tmp_path}/etc", f"{tmp_path}/etc/claude-code"  # what is not there is not hidden
+    assert hides == ["--ro-bind", etc, etc, "--tmpfs", there, "--remount-ro", there]
 
 
 @bubblewrap
