@@ -6,9 +6,8 @@ import fcntl
 import hashlib
 import json
 import os
-import shutil
 import warnings
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import is_dataclass
 from fractions import Fraction
@@ -54,33 +53,6 @@ def write_atomic(path: Path, content: str | bytes) -> None:
         note_checksum(folder, name, data)
 
 
-def write_folder(folder: Path, name: str, files: Iterable[tuple[str, str]]) -> None:
-    """Rewrites a derived folder of a run folder: writes it to a temporary name, then replaces the old one. `files` are
-    pairs of the path in the run folder and the content."""
-    place, temporary, old = (
-        folder / part for part in (name, f".{name}.{os.getpid()}.tmp", f".{name}.{os.getpid()}.old")
-    )
-    lines, parents = [], set()
-    try:
-        for path, content in files:
-            data = content.encode(errors="replace")
-            target = f"{temporary}{path.removeprefix(name)}"
-            if (parent := os.path.dirname(target)) not in parents:
-                os.makedirs(parent, exist_ok=True)
-                parents.add(parent)
-            with open(target, "wb") as file:
-                file.write(data)
-            lines.append(_checksum_line(path, data))
-        if place.exists():
-            place.replace(old)
-        temporary.replace(place)
-    finally:
-        for remainder in (temporary, old):
-            shutil.rmtree(remainder, ignore_errors=True)
-    if RunFolder(folder).checksums.exists():
-        _append(folder, lines)
-
-
 def _replace(path: Path, data: bytes) -> None:
     path.parent.mkdir(parents=True, exist_ok=True)
     temporary = path.with_name(f".{path.name}.{os.getpid()}.tmp")
@@ -94,17 +66,9 @@ def _replace(path: Path, data: bytes) -> None:
 
 def note_checksum(folder: Path, name: str, data: bytes) -> None:
     """Appends the checksum of a file in the run folder to the list."""
-    _append(folder, [_checksum_line(name, data)])
-
-
-def _checksum_line(name: str, data: bytes) -> str:
-    return f"{hashlib.sha256(data).hexdigest()}  {name}\n"
-
-
-def _append(folder: Path, lines: Iterable[str]) -> None:
     with open(RunFolder(folder).checksums, "a", encoding="utf-8") as checksums:
         fcntl.flock(checksums, fcntl.LOCK_EX)
-        checksums.writelines(lines)
+        checksums.write(f"{hashlib.sha256(data).hexdigest()}  {name}\n")
 
 
 def read_checksums(folder: Path) -> dict[str, str]:

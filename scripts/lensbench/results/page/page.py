@@ -19,9 +19,10 @@ from lensbench.core.numbers import exact, rounded
 from lensbench.core.records import RunId
 from lensbench.core.rows import DecisionRow, PairRow, RunRow
 from lensbench.core.run_folder import RunFolder
-from lensbench.core.system.files import read_json, read_typed, write_atomic, write_folder
+from lensbench.core.system.files import read_json, read_typed, write_atomic
 from lensbench.core.system.places import ROOT, TEMPLATES
 from lensbench.core.system.templates import csp_hash
+from lensbench.core.system.trees import remove_tree
 from lensbench.core.tables import read_table, run_of_pair, run_of_row
 from lensbench.judging.shown_answers import read_tasks
 from lensbench.plan.frozen import frozen_tasks
@@ -171,8 +172,8 @@ def _hashes(folder: Path) -> dict[str, str]:
 
 
 def write_page(folder: Path, inputs: Inputs | None = None) -> None:
-    """Writes report.html, and the answers beside it."""
-    pages = render(folder, inputs or read_inputs(folder))
-    name, report = next(pages)
-    write_atomic(folder / name, report)
-    write_folder(folder, RunFolder.answers, pages)
+    """Writes report.html, and the answers beside it; pages of tasks that are gone are removed."""
+    inputs = inputs or read_inputs(folder)
+    remove_tree(str(RunFolder(folder).answers))
+    for name, page in render(folder, inputs):
+        write_atomic(folder / name, page)
