@@ -257,16 +257,18 @@ def test_a_python_project_with_a_package_json_for_its_scripts_is_one_of_python(t
         '[project.optional-dependencies]\ntests = ["a"]\n[tool.pytest.ini_options]\naddopts = [\n  "-p", "pytester",\n]\n'
         '[build-system]\nrequires = ["setuptools-scm"]\n[dependency-groups]\ntest = ["b", {include-group = "more"}]\nmore = ["c"]\n'
     )
-    (tmp_path / "tox.ini").write_text("[testenv]\ndeps =\n    d>=1\n    py38: e\n")
+    (tmp_path / "tox.ini").write_text("[testenv]\nextras = more\ndeps =\n    d>=1\n    py38: e\n")
     suite = suite_of(tmp_path, (), "", Moment("7.2", datetime(2023, 1, 1, tzinfo=UTC)))
     assert suite.command[-2:] == ("-p", "pytester")
     dated, newest, _ = (commands[-1] for commands in suite.environments)
     assert newest == (
         "SETUPTOOLS_SCM_PRETEND_VERSION=7.2 PBR_VERSION=7.2 PDM_BUILD_SCM_VERSION=7.2 "
-        "/env/bin/pip install -q -e '.[test,tests]' pytest 'd>=1' b c"  # pip only warns of an extra that is none
+        "/env/bin/pip install -q -e '.[more,test,tests]' pytest 'd>=1' b c"  # pip only warns of an extra that is none
     )
     assert "--uploaded-prior-to 2023-01-08T00:00:00Z" in suite.environments[0][-2]
     assert dated.endswith("--no-deps -e .")
+    (tmp_path / "test-requirements.txt").write_text("f")  # tox may name another version of the same
+    assert suite_of(tmp_path, (), "").environments[0][-1].endswith("pytest b c -r test-requirements.txt")
 
 
 def test_the_plan_freezes_the_content_of_hidden_files(shop: Path) -> None:

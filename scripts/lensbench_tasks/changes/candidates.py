@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -15,7 +15,7 @@ from lensbench.changes.environment import Environment, prepare_environment
 from lensbench.changes.execute import TestRun, run_tests
 from lensbench.changes.hidden_files import with_files
 from lensbench.changes.reports import MAX_REPORT, TestResult
-from lensbench.changes.task import Binary, ChangeTask, Content, FromSource, Tests
+from lensbench.changes.task import ChangeTask, Content, FromSource, Tests
 from lensbench.core.errors import UserError
 from lensbench.repositories.prepare import prepare
 from lensbench_tasks.changes.proof import ChangeProof, prove
@@ -127,8 +127,3 @@ def told_apart(before: TestRun, after: TestRun) -> tuple[tuple[str, ...], tuple[
 
 def _passing(run: TestRun) -> set[str]:
     return {name for name, result in run.results.items() if result is TestResult.PASSED}
-
-
-def contents(tree: Path, paths: Iterable[str]) -> dict[str, Content]:
-    """Files of `tree` in the form of a task set."""
-    return {path: Binary.text_or_bytes((tree / path).read_bytes()) for path in paths}

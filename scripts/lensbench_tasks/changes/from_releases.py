@@ -8,12 +8,12 @@ from pathlib import Path
 from typing import NamedTuple
 
 from lensbench.changes.reports import TestResult
-from lensbench.changes.task import PYTEST, ChangeTask, FromSource
+from lensbench.changes.task import PYTEST, Binary, ChangeTask, FromSource
 from lensbench.core.errors import UserError
 from lensbench.core.tasks import Npm, Pypi, Source
 from lensbench.repositories.prepare import prepare
 from lensbench.repositories.sources import npm, pypi
-from lensbench_tasks.changes.candidates import ChangeFate, Prover, contents, hidden_tests, task_id
+from lensbench_tasks.changes.candidates import ChangeFate, Prover, hidden_tests, task_id
 from lensbench_tasks.changes.kinds import Kind, is_program, kind_of
 from lensbench_tasks.changes.pieces import differences, patch
 from lensbench_tasks.changes.prompts import HiddenNeeds, category_of, entry_of, needs, write_prompt
@@ -64,7 +64,7 @@ def tasks_between(
     test_paths = [
         piece.path for piece in differences(earlier, later, lambda path: kind_of(path) is Kind.TEST) if piece.lines
     ]
-    files = contents(later, dict.fromkeys(test_paths))
+    files = {path: Binary.text_or_bytes((later / path).read_bytes()) for path in test_paths}
     whole = sorted({path.partition("/")[0] for path in test_paths}) if suite.report == PYTEST else []
 
     def run(tree: Path, programs: Sequence[str], only: Collection[str]) -> Mapping[str, bool] | None:

@@ -46,6 +46,4 @@ def kind_of(path: str) -> Kind:
 
 def is_program(path: str) -> bool:
     """True when a test runner starts the test file at `path`; False for helpers and data."""
-    return kind_of(path) is Kind.TEST and (
-        _TEST_NAME.fullmatch(PurePosixPath(path.lower()).name) is not None and not path.endswith("conftest.py")
-    )
+    return bool(_TEST_NAME.fullmatch(PurePosixPath(path.lower()).name)) and not path.endswith("conftest.py")

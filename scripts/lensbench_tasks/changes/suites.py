@@ -8,6 +8,7 @@ import re
 import shlex
 import tomllib
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from datetime import datetime, timedelta
 from pathlib import Path, PurePosixPath
 from typing import NamedTuple
@@ -164,18 +165,18 @@ def _environments(tree: Path, moment: Moment) -> Iterator[tuple[str, ...]]:
     """With the packages of a week after the tree's date; with the newest; with no more than the tests' extras."""
     configs = [(tree / name).read_text("utf-8", "replace") for name in _CONFIGS if (tree / name).is_file()]
     names = {name for text in configs for name in (*_EXTRAS, "dev") if re.search(rf"\b{name}\b[\"']?\s*[:=]", text)}
-    extras = ",".join(sorted(names - {"dev"} or names))
+    extras = ",".join(sorted({*(names - {"dev"} or names), *re.findall(r"[\w.-]+", _tox(tree, "extras"))}))
     project = shlex.quote(f".[{extras}]" if extras else ".")
     files = [path.relative_to(tree).as_posix() for path in sorted((*tree.glob("*.txt"), *tree.glob("*/*.txt")))]
     files = [path for path in files if _FOR_TESTS.fullmatch(path) and re.search("test", path)]
     files = files or [path for path in _FOR_ALL if (tree / path).is_file()][:1]
-    own = " ".join(map(shlex.quote, ["pytest", *_tox(tree), *_group(tree)]))
+    own = " ".join(map(shlex.quote, ["pytest", *(() if files else _requirements(tree)), *_group(tree)]))
     packages = " ".join([own, *(f"-r {path}" for path in files)])
     version = next((_PRETENDED.format(shlex.quote(moment.version)) for text in configs if _BY_GIT.search(text)), "")
     venv, pip = "python -m venv /env", f"{version}/env/bin/pip install -q"
     if moment.date:
         until = (moment.date + _MARGIN).strftime("%Y-%m-%dT%H:%M:%SZ")
-        index = "PIP_INDEX_URL=$(/env/bin/pip config get global.index-url 2>&- || echo https://pypi.org/simple)"
+        index = "PIP_INDEX_URL=$(/env/bin/pip config get global.index-url 2> /dev/null || echo https://pypi.org/simple)"
         tool = f"{version}PIP_CONFIG_FILE=/dev/null PIP_FIND_LINKS= {index} PYTHONPATH=/tmp/pip /env/bin/python -m pip"
         yield (
             venv, "/env/bin/pip install -q --target /tmp/pip 'pip>=26'",
@@ -190,14 +191,17 @@ _CONFIGS = ("pyproject.toml", "setup.cfg", "setup.py")
 _PROJECTS = (*_CONFIGS, "package.json", *(entry.mark for entry in RUNNERS.values() if entry.mark))
 
 
-def _tox(tree: Path) -> Iterator[str]:
-    """The requirements of tox's own environment, without those for some factors only."""
+def _tox(tree: Path, key: str) -> str:
+    """A setting of tox's own environment; "" without one."""
     parser = configparser.RawConfigParser(strict=False)
-    try:
+    with suppress(configparser.Error, UnicodeDecodeError):
         parser.read(tree / "tox.ini", encoding="utf-8")
-    except (configparser.Error, UnicodeDecodeError):
-        return
-    for line in parser.get("testenv", "deps", fallback="").splitlines():
+    return parser.get("testenv", key, fallback="")
+
+
+def _requirements(tree: Path) -> Iterator[str]:
+    """The requirements of tox's own environment, without those for some factors only."""
+    for line in _tox(tree, "deps").splitlines():
         if re.fullmatch(r"[A-Za-z0-9][\w.-]*(\[[\w,]+\])?\s*([<>=!~]=?[^#;{:]*)?", line.strip()):
             yield line.strip().replace(" ", "")
 

@@ -137,7 +137,7 @@ def _fate(
         repository=source, prompt=instance.problem_statement, tests=hidden_tests(suite, programs, files, timeout_s),
         reference=instance.patch,
     )  # fmt: skip
-    best: ChangeFate | None = None
+    fates: list[ChangeFate] = []
     for commands in suite.environments:  # neither the newest packages nor those of the date suit every line
         try:
             fate = _tried(instance, task.model_copy(update={"environment": commands}), what, tree, bench)
@@ -145,9 +145,8 @@ def _fate(
             fate = ChangeFate(task.id, what, None, (str(error).replace("\n", "; "),))
         if fate.task:
             return fate
-        best = fate if best is None or (fate.proof and not best.proof) else best
-    assert best
-    return best
+        fates.append(fate)
+    return fates[-2:][0]  # the reason with the newest packages, which are the last but one
 
 
 def _tried(instance: Instance, task: ChangeTask, what: str, tree: Path, bench: Prover) -> ChangeFate:
