@@ -51,7 +51,11 @@ def api() -> Iterator[Fake]:
         yield fake
 
 
-def write_project(folder: Path, api: Fake, count: int = 1, **settings: Any) -> None:
+LENS = {"command": "${python}", "args": ["-P", "-m", "lensbench_demo.lens", "--root", "${workspace}"]}
+
+
+def write_project(folder: Path, api: Fake, server: Any = LENS, count: int = 1, **settings: Any) -> None:
+    (folder / "mcp.json").write_text(json.dumps({"mcpServers": {"lens": server}}))
     (folder / "repo" / "shop").mkdir(parents=True)
     (folder / "repo" / "shop" / "cart.py").write_text("class Cart:\n    limit = 10\n")
     (folder / "repo" / "CLAUDE.md").write_text("Always use lens_grep. PLANTED-INSTRUCTION\n")
@@ -126,9 +130,7 @@ def check(folder: Path, api: Fake, count: int) -> None:
 
 def test_a_benchmark_over_stdio(tmp_path: Path, api: Fake) -> None:
     arguments = ["-P", "-m", "lensbench_demo.lens", "--root", "${workspace}", "--log", "${server_log}"]
-    server = {"command": "${python}", "args": arguments}
-    (tmp_path / "mcp.json").write_text(json.dumps({"mcpServers": {"lens": server}}))
-    write_project(tmp_path, api, count=2)
+    write_project(tmp_path, api, {"command": "${python}", "args": arguments}, count=2)
     said = start(tmp_path)
     assert "claude 2.1.329, as pinned" in said
     check(tmp_path, api, count=2)
@@ -140,8 +142,6 @@ def test_a_benchmark_over_stdio(tmp_path: Path, api: Fake) -> None:
 
 
 def test_one_question_in_both_conditions(tmp_path: Path, api: Fake) -> None:
-    server = {"command": "${python}", "args": ["-P", "-m", "lensbench_demo.lens", "--root", "${workspace}"]}
-    (tmp_path / "mcp.json").write_text(json.dumps({"mcpServers": {"lens": server}}))
     write_project(tmp_path, api)
     words = ("where is the cart?", "--repo", "repo")
     done = run_module("lensbench.workflow.ask", *words, cwd=tmp_path, LIVE_TEST_KEY=KEY, COLUMNS="120")
@@ -154,8 +154,6 @@ def test_one_question_in_both_conditions(tmp_path: Path, api: Fake) -> None:
 
 
 def test_the_first_requests_of_all_rungs_differ_in_what_their_conditions_state(tmp_path: Path, api: Fake) -> None:
-    server = {"command": "${python}", "args": ["-P", "-m", "lensbench_demo.lens", "--root", "${workspace}"]}
-    (tmp_path / "mcp.json").write_text(json.dumps({"mcpServers": {"lens": server}}))
     (tmp_path / "words.md").write_text("THE-WORDS\n")
     write_project(tmp_path, api, conditions={}, ladder={"mcp": "mcp.json", "words": "words.md"})
     start(tmp_path)
@@ -174,8 +172,6 @@ def test_the_first_requests_of_all_rungs_differ_in_what_their_conditions_state(t
 
 
 def test_a_stock_agent_works_with_its_own_defaults_and_the_results_say_so(tmp_path: Path, api: Fake) -> None:
-    server = {"command": "${python}", "args": ["-P", "-m", "lensbench_demo.lens", "--root", "${workspace}"]}
-    (tmp_path / "mcp.json").write_text(json.dumps({"mcpServers": {"lens": server}}))
     write_project(tmp_path, api)
     (tmp_path / "repo" / "shop" / "CLAUDE.md").write_text("Use lens.")
     (tmp_path / "repo" / "CLAUDE.md").write_text("HOUSE-RULES")
@@ -202,8 +198,7 @@ def lines_of(body: dict[str, Any]) -> set[str]:
 
 
 def test_a_benchmark_over_http(tmp_path: Path, api: Fake, lens_daemon: str) -> None:
-    (tmp_path / "mcp.json").write_text(json.dumps({"mcpServers": {"lens": {"type": "http", "url": lens_daemon}}}))
-    write_project(tmp_path, api)
+    write_project(tmp_path, api, {"type": "http", "url": lens_daemon})
     start(tmp_path)
     check(tmp_path, api, count=1)
 
@@ -219,8 +214,6 @@ def lens_daemon(tmp_path: Path) -> Iterator[str]:
 
 def refused(folder: Path, api_key_refused: Fake, **settings: Any) -> str:
     """What a start says whose key the service refuses."""
-    server = {"command": "${python}", "args": ["-P", "-m", "lensbench_demo.lens", "--root", "${workspace}"]}
-    (folder / "mcp.json").write_text(json.dumps({"mcpServers": {"lens": server}}))
     write_project(folder, api_key_refused, **settings)
     with pytest.raises(AssertionError) as said:
         start(folder)
@@ -261,8 +254,6 @@ def launcher_project(folder: Path, api: Fake, **settings: Any) -> Path:
     script.chmod(0o755)
     project = folder / "project"
     project.mkdir()
-    server = {"command": "${python}", "args": ["-P", "-m", "lensbench_demo.lens", "--root", "${workspace}"]}
-    (project / "mcp.json").write_text(json.dumps({"mcpServers": {"lens": server}}))
     agent = {
         "kind": "claude-code", "command": [str(script)], "model": "sonnet", "models": {"sonnet": "glm-5"},
         "tools": ["Bash", "Read"], "mcp_start_s": 60,
