@@ -73,7 +73,7 @@ def _read(folder: Path) -> tuple[Plan, dict[str, Any], Results[float]]:
         settings = yaml.safe_load(RunFolder(folder).config.read_text(encoding="utf-8"))
         return read_plan(folder), settings, json.loads(RunFolder(folder).results_json.read_text(encoding="utf-8"))
     except (OSError, ValueError, yaml.YAMLError) as error:
-        raise UserError(f"{folder}: is not a finished benchmark ({error}); start Snakemake first") from None
+        raise UserError(f"{folder}: is not a finished benchmark ({error}); finish it first") from None
 
 
 def _copy_run(folder: Path, target: Path, machine: Machine) -> None:
@@ -165,7 +165,7 @@ def _rebuild_as(folder: Path, target: Path, machine: Machine, results: Results[f
     if problems:
         listing = "\n".join(f"  {problem}" for problem in problems)
         raise UserError(
-            f"{folder}: no archive was written:\n{listing}\nDelete these files, start Snakemake, then archive again."
+            f"{folder}: no archive was written:\n{listing}\nDelete them, start the benchmark, and archive again."
         )
 
 

@@ -3,7 +3,7 @@
 from programs import run_module
 from small_benchmark import Project, wait_for
 
-REFUSED = "Another Snakemake is running on bench/r (process "
+REFUSED = "Another start is running on bench/r (process "
 
 
 def status(project: Project) -> str:
@@ -15,7 +15,7 @@ def test_a_second_snakemake_on_one_run_is_refused_in_a_sentence_and_one_beside_i
     first = project.begin(target="bench/r/validity.csv")
     assert wait_for(lambda: len(project.ledger()) == 4, 90)
     shown = status(project)
-    assert f"Snakemake is running (process {first.pid} on " in shown
+    assert f": running (process {first.pid} on " in shown
     assert "running now: anna-with, anna-without, bert-with, bert-without" in shown
     refused = project.start(target="bench/r/validity.csv", fails=True)
     assert f"{REFUSED}{first.pid} on " in refused
@@ -30,7 +30,7 @@ def test_a_second_snakemake_on_one_run_is_refused_in_a_sentence_and_one_beside_i
     assert project.ledger("end") == ["anna-with", "anna-without", "bert-with", "bert-without"]
     first.kill()
     first.communicate()
-    assert "no Snakemake is running" in status(project)
+    assert ": not running" in status(project)
 
 
 def test_after_a_kill_the_next_start_goes_on_and_takes_no_lock_from_a_living_one(project: Project) -> None:

@@ -72,10 +72,10 @@ def test_a_benchmark_outlives_its_shell_is_started_once_stopped_killed_and_gone_
     assert "anna, with" in skill("-n")
     assert "it continues after this shell is closed" in skill("--cores", "2")
     assert wait_for(lambda: len(foreign.ledger()) == 2)
-    assert "Another Snakemake is running on bench/r" in skill("--run", "r", fails=True)
+    assert "Another start is running on bench/r" in skill("--run", "r", fails=True)
     assert "r has no results yet" in skill("--report", fails=True)
     said = skill("--status")
-    assert "Snakemake is running" in said
+    assert ": running (process" in said
     assert "2 running" in said
     assert "running agents finish" in skill("--stop")
     (foreign.control / "go").touch()
@@ -197,7 +197,7 @@ def test_claude_code_runs_the_skill_s_commands(
     assert foreign.ledger() == []
     assert "it continues after this shell is closed" in claude("/benchmark --run r --cores 2")[0]
     assert wait_for(lambda: len(foreign.ledger()) == 2)
-    assert "Snakemake is running" in claude("/benchmark --status")[0]
+    assert ": running (process" in claude("/benchmark --status")[0]
     assert "running agents finish" in claude("/benchmark --stop")[0]
     (foreign.control / "go").touch()
     assert wait_for(lambda: is_over(foreign), LONG_S)

@@ -148,7 +148,7 @@ def test_a_markdown_set_is_kept_as_it_was_written(project: Path, given: Given) -
 def test_a_plan_that_is_not_there_is_a_clear_error(tmp_path: Path, content: str | None) -> None:
     if content is not None:
         (tmp_path / "plan.json").write_bytes(content.encode(errors="surrogateescape"))
-    with pytest.raises(UserError, match=r"plan\.json: cannot be read .*start Snakemake"):
+    with pytest.raises(UserError, match=r"plan\.json: cannot be read .*start the benchmark"):
         read_plan(tmp_path)
 
 

@@ -129,5 +129,5 @@ def test_programs_can_be_started_and_a_text_of_the_plan_that_was_changed_is_refu
     condition: Any = {"files": {"AGENTS.md": digest}}
     assert brought(plan, condition) == {"AGENTS.md": b"WORDS\n"}
     plan["texts"][digest] = "OTHERS\n"
-    with pytest.raises(UserError, match=r"plan\.json: the text of AGENTS\.md was changed; start Snakemake again"):
+    with pytest.raises(UserError, match=r"plan\.json: the text of AGENTS\.md was changed; start the benchmark again"):
         brought(plan, condition)

@@ -94,7 +94,7 @@ def test_a_person_sees_who_is_running_and_the_last_discards(begun: Bench) -> Non
         (gate / "t2_b-with").touch()
         fcntl.flock(held, fcntl.LOCK_EX)
         shown = list(lines(Status(begun.folder)))
-    assert shown[0].endswith("no Snakemake is running on it")
+    assert shown[0].endswith(": not running")
     assert "running now: t2/a-with" in shown
     assert shown[-1] == "discarded: b-with-1: timed_out after 50 s"
 

@@ -91,7 +91,7 @@ def fill_mcp_file(condition: PlannedCondition, values: Mapping[str, str]) -> str
         return NO_SERVERS
     content = Path(condition["mcp"]).read_bytes()
     if sha256(content) != condition["mcp_sha256"]:
-        raise UserError(f"{condition['mcp']} was changed during the benchmark; start Snakemake again")
+        raise UserError(f"{condition['mcp']} was changed during the benchmark; start it again")
     if missing := missing_variables([condition]):
         raise UserError(missing[0])
     here = str(Path(condition["mcp"]).resolve().parent)

@@ -275,7 +275,7 @@ class Folder(Strict):
     """A folder on this machine, with its content at the start of the benchmark."""
 
     path: Annotated[str, Field(min_length=1)]
-    """The folder; relative paths start in the folder in which Snakemake runs."""
+    """The folder; relative paths start in the folder where lensbench runs."""
 
 
 def _kind_of_source(value: Any) -> str | None:

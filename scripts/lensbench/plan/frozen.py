@@ -25,9 +25,9 @@ def read_plan(folder: Path) -> Plan:
     try:
         plan: Plan = json.loads(path.read_text(encoding="utf-8"))
     except (OSError, ValueError) as error:
-        raise UserError(f"{path}: cannot be read ({error}); start Snakemake to write it again") from None
+        raise UserError(f"{path}: cannot be read ({error}); start the benchmark again, which writes it") from None
     if not isinstance(plan, dict) or not {"order", "tasks", "conditions"} <= plan.keys():
-        raise UserError(f"{path}: is not a plan; delete it, and the next start of Snakemake writes it again")
+        raise UserError(f"{path}: is not a plan; delete it, and the next start writes it again")
     if plan.get("format", FORMAT) != FORMAT:
         raise UserError(f"{path}: has format {plan.get('format')}, and this version reads {FORMAT}; use another run_id")
     return plan

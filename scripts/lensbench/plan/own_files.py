@@ -17,7 +17,7 @@ WRITTEN = frozenset(name.partition("/")[0] for name in PLACES if not name.starts
 
 
 def run_folder(config: Config) -> Path:
-    """The run folder, relative to the folder where Snakemake runs."""
+    """The run folder, relative to the folder where lensbench runs."""
     return Path("bench") / config.run_id
 
 

@@ -57,7 +57,7 @@ def source_problem(source: Source | None) -> str:
     return ""
 
 
-_FROM_HERE = "which is relative to the folder where Snakemake runs"
+_FROM_HERE = "which is relative to the folder where lensbench runs"
 
 
 @dataclass(frozen=True)

@@ -24,7 +24,7 @@ def brought(plan: Plan, condition: PlannedCondition) -> dict[str, bytes]:
     files = {path: texts.get(digest, "").encode() for path, digest in condition.get("files", {}).items()}
     for path, content in files.items():
         if sha256(content) != condition["files"][path]:
-            raise UserError(f"plan.json: the text of {path} was changed; start Snakemake again, which writes it")
+            raise UserError(f"plan.json: the text of {path} was changed; start the benchmark again, which writes it")
     return files
 
 

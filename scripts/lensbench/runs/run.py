@@ -153,7 +153,7 @@ def read_job(folder: Path, run: RunId, gate_s: float, grace_s: float = GRACE_S, 
         repository: RepositoryFacts = repositories[source] if source else {}
         return Job(folder, run, plan, prompt, repository, gate_s, grace_s, wave)
     except (OSError, ValueError, KeyError) as error:
-        raise UserError(f"{folder} has no plan for {run.stem} ({error}); start Snakemake, which writes it") from None
+        raise UserError(f"{folder} has no plan for {run.stem} ({error}); the next start writes it") from None
 
 
 def preload(arguments: Sequence[str]) -> None:

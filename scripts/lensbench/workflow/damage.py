@@ -161,7 +161,7 @@ def check_all(folder: Path) -> None:
     for damage in check.damages:
         print(f"{folder / damage.name}: {damage.why}")
     if check.damages:
-        raise UserError(f"{len(check.damages)} damaged files; the next start of Snakemake repairs what it can")
+        raise UserError(f"{len(check.damages)} damaged files; the next start repairs what it can")
     print(f"{folder}: {len(check.whole)} files are intact")
 
 

@@ -84,7 +84,7 @@ def start(bench: Bench, options: Sequence[str]) -> None:
         return
     print(*job.said().splitlines()[-LAST_LINES:], sep="\n")
     if code:
-        raise UserError(f"Snakemake ended with exit code {code}; full log: {job.log}")
+        raise UserError(f"the benchmark ended with exit code {code}; full log: {job.log}")
 
 
 def write_tasks(bench: Bench, options: Sequence[str]) -> None:

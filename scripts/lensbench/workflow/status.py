@@ -204,9 +204,9 @@ def lines(status: Status) -> Iterator[str]:
     """The lines that `lensbench status` prints."""
     worker, running = at_work(status.folder), status.running
     if worker:
-        yield f"{status.folder}: Snakemake is running (process {worker.process} on {worker.host}, since {worker.since})"
+        yield f"{status.folder}: running (process {worker.process} on {worker.host}, since {worker.since})"
     else:
-        yield f"{status.folder}: no Snakemake is running on it"
+        yield f"{status.folder}: not running"
     yield line(status, len(running), len(running))
     if status.median_s is not None:
         yield f"median run: {span(status.median_s)}"

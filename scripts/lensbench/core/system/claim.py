@@ -89,6 +89,6 @@ def _refusal(folder: Path) -> str:
     who = f" (process {worker.process} on {worker.host}, since {worker.since})" if worker else ""
     end = f"end it with kill -TERM {worker.process}" if worker else "end it"
     return (
-        f"Another Snakemake is running on {folder}{who}. Wait for it (lensbench status {folder}"
+        f"Another start is running on {folder}{who}. Wait for it (lensbench status {folder}"
         f" shows how far it is), {end}, or start a benchmark beside it: --config run_id=<a new name>"
     )

@@ -73,7 +73,7 @@ def _read_run(folder: Path, name: str) -> FinishedRun:
         raise UserError(f"{folder}: is not a run folder (it has no plan.json); name folders such as bench/<run_id>")
     for file in NEEDED:
         if not (folder / file).is_file():
-            raise UserError(f"{folder}: has no {file}, so this run is not finished; let Snakemake finish it first")
+            raise UserError(f"{folder}: has no {file}, so this run is not finished; finish it first")
     repositories = read_json(RunFolder(folder).repositories, Repositories)
     return FinishedRun(name, read_tables(folder), read_tasks(folder), repositories, read_listed_tools(folder))
 
