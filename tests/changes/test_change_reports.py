@@ -1,7 +1,12 @@
 """Reports of test runs: ids carry the file, and a hidden file that does not load fails all its tests."""
 
+import subprocess
+import sys
+from pathlib import Path
+
 import pytest
 
+from lensbench.changes import pytest_starter
 from lensbench.changes.failing_copies import failing_copies
 from lensbench.changes.printed import read_printed
 from lensbench.changes.reports import TestResult, read_junit, with_unloaded
@@ -139,3 +144,14 @@ def test_tests_in_go_and_rust_have_a_failing_copy(path: str, text: str, name: st
     copies, ids = failing_copies(tests, {name: PASSED})
     assert ids == {name}
     assert ("FailNow()" in str(copies.files[path])) != ("panic!" in str(copies.files[path]))
+
+
+@pytest.mark.parametrize(("options", "is_loaded"), [
+    ([], True), (["--disable-plugin-autoload"], False), (["-p", "no:xdist"], False),
+])  # fmt: skip
+def test_plugins_of_the_environment_are_loaded_unless_the_command_says_no(
+    tmp_path: Path, options: list[str], is_loaded: bool
+) -> None:
+    starter = [sys.executable, "-s", pytest_starter.__file__, str(tmp_path / "report"), *options, "--help"]
+    shown = subprocess.run(starter, input="nonce\n", capture_output=True, text=True, check=True, cwd=tmp_path).stdout
+    assert ("--numprocesses" in shown) == is_loaded
