@@ -198,3 +198,10 @@ def test_attempts_of_another_machine_are_taken_only_with_the_same_settings(confi
     assert [run.stem for run in merged.missing_runs if not merged.needs_agent(run)] == ["t1-with"]
     assert Path("bench/r/attempts/made-1.csv").read_text(encoding="utf-8").split() == ["t0-with/1", "t1-with/1"]
     assert spent(merged.folder)["runs"] == 2
+
+
+def test_a_folder_of_the_first_layout_is_refused_in_one_line(config: dict[str, Any]) -> None:
+    begun(config)
+    Path("bench/r/attempts").rename("bench/r/records")
+    with pytest.raises(UserError, match="has format 1, and this version reads 2; use another run_id"):
+        schedule_of(config)

@@ -16,7 +16,7 @@ _DIGITS = 12
 
 
 FORMAT = 2
-"""The layout of run folders."""
+"""The layout of run folders. The first one had no number, and records in a folder of their own."""
 
 
 def read_plan(folder: Path) -> Plan:
@@ -28,8 +28,9 @@ def read_plan(folder: Path) -> Plan:
         raise UserError(f"{path}: cannot be read ({error}); start the benchmark again, which writes it") from None
     if not isinstance(plan, dict) or not {"order", "tasks", "conditions"} <= plan.keys():
         raise UserError(f"{path}: is not a plan; delete it, and the next start writes it again")
-    if plan.get("format", FORMAT) != FORMAT:
-        raise UserError(f"{path}: has format {plan.get('format')}, and this version reads {FORMAT}; use another run_id")
+    number = 1 if (folder / "records").is_dir() else plan.get("format", FORMAT)
+    if number != FORMAT:
+        raise UserError(f"{path}: has format {number}, and this version reads {FORMAT}; use another run_id")
     return plan
 
 

@@ -14,7 +14,6 @@ from lensbench_tasks.question import Term
 
 MAX_FILES = 20_000
 MAX_FILE_BYTES = 1_000_000
-MAX_TOTAL_BYTES = 96_000_000
 MAX_HITS = 200
 SKIPPED_FOLDERS = frozenset({".git", ".hg", ".svn", "node_modules", "__pycache__", ".venv", "venv", ".tox"})
 _BINARY = ".png .jpg .jpeg .gif .ico .pdf .zip .gz .xz .bz2 .whl .so .pyc .woff .woff2 .ttf .mo .db .svg"
@@ -30,7 +29,6 @@ class Workspace:
         self._lower: dict[str, bytes] = {}
         self._starts: dict[str, list[int]] = {}
         self._hits: dict[tuple[str, Term], tuple[int, ...]] = {}
-        self._read_bytes = 0
 
     @cached_property
     def files(self) -> tuple[str, ...]:
@@ -50,7 +48,7 @@ class Workspace:
         return path if path in self._known else None
 
     def data(self, path: str) -> bytes:
-        """The bytes of a file of the workspace; empty when it is binary, too large or beyond the total limit."""
+        """The bytes of a file of the workspace; empty when it is binary or too large."""
         if path not in self._data:
             self._data[path] = self._load(path) if path in self._known else b""
         return self._data[path]
@@ -108,14 +106,11 @@ class Workspace:
         return regular and inside and PurePosixPath(entry.name).suffix.lower() not in BINARY_SUFFIXES
 
     def _load(self, path: str) -> bytes:
-        if self._read_bytes >= MAX_TOTAL_BYTES:
-            return b""
         try:
             with open(os.path.join(self.root, path), "rb") as file:
                 data = file.read(MAX_FILE_BYTES + 1)
         except OSError:
             return b""
-        self._read_bytes += len(data)
         return b"" if len(data) > MAX_FILE_BYTES or b"\0" in data[:8192] else data
 
     def _line_starts(self, path: str) -> list[int]:
