@@ -95,7 +95,7 @@ class Codex:
         return self.calls(tool, "the call requires approval, but the approval policy is never")
 
     def starts_agent(self) -> Output:
-        return [self.item("collab_tool_call", 9)]
+        return [self.item("collab_tool_call", 9, tool="spawn_agent"), self.item("collab_tool_call", 10, tool="wait")]
 
     def asks_again(self) -> Output:
         return [{"type": "error", "message": "Reconnecting... 1/5 (unexpected status 500)"}]

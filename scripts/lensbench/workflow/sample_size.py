@@ -179,7 +179,8 @@ def plans(pilot: Pilot, effect: float, power: float, alpha: float, parallel: int
         size = f"{tasks} tasks x {with_noun(trials, 'trial')} x {pilot.conditions} conditions"
         price = "at a price that the agent does not show"
         if pilot.run_usd is not None:
-            price = f"about {_rounded_up(runs * pilot.run_usd)} USD"
+            usd = runs * pilot.run_usd
+            price = f"about {math.ceil(usd) if usd >= 1 else dollars(Fraction(str(round(usd, 6))))} USD"
         hours = _duration(math.ceil(runs / parallel) * pilot.run_s)
         yield f"{runs} runs ({size}), {price}, {hours} at {parallel} at a time: {100 * power:g}% to find +{effect:g}"
 
@@ -197,10 +198,6 @@ def _for_saves(sd: float, power: float, alpha: float, gate: GateSettings, effort
     saving = tasks_needed(upper_sd(effort.sd, effort.n), beyond, power, 2 * PART * chance)
     short = "answers need" if answers >= saving else "saving needs"
     return f"{text}, and {saving} that its saving of {-100 * effort.delta:.0f}% exceeds {least}: the {short} more."
-
-
-def _rounded_up(price: float) -> str:
-    return str(math.ceil(price)) if price >= 1 else dollars(Fraction(str(round(price, 6))))
 
 
 def _duration(seconds: float) -> str:

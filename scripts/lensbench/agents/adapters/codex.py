@@ -142,7 +142,7 @@ def read(lines: Iterable[str], *, errors: ErrorTexts = KNOWN_ERRORS) -> Outcome:
         models_asked=output.models_asked,
         denied_calls=tuple(sorted({_name(item) for item in calls if _denied(item)})) if output.events else None,
         api_retries=sum(text(event.get("message")).startswith("Reconnecting") for event in output.of("error")),
-        subagents=sum(item["type"] == "collab_tool_call" for item in calls),
+        subagents=sum(item.get("tool") == "spawn_agent" for item in calls if item["type"] == "collab_tool_call"),
     )
 
 
