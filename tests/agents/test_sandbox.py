@@ -279,6 +279,20 @@ def test_the_answers_in_an_installed_lensbench_are_hidden_whichever_copy_runs(
 
 
 @bubblewrap
+def test_other_releases_of_the_packages_under_test_are_hidden(project: Path, tmp_path: Path) -> None:
+    packages = tmp_path / "env" / "lib" / "python3.99" / "site-packages"
+    info = {
+        "RECORD": "dotenv/main.py,,\n../../../bin/dotenv,,\n",
+        "METADATA": "Metadata-Version: 2.1\nName: python-dotenv\n",
+    }
+    for name in ("dotenv/main.py", "dotenv_other/main.py", *(f"python_dotenv-9.dist-info/{file}" for file in info)):
+        write_program(packages / name, info.get(name.rpartition("/")[2], "the fix"))
+    settings = {**AUTO, "visible": [str(tmp_path / "env")], "packages": ["Python.Dotenv"]}
+    place = make_place(tmp_path / "lb-2", find_sandbox(settings))
+    assert start(place, "grep", "-rl", "the fix", str(packages)).stdout.split() == [f"{packages}/dotenv_other/main.py"]
+
+
+@bubblewrap
 def test_settings_of_the_machines_administrator_reach_no_agent(project: Path, tmp_path: Path) -> None:
     managed = {f"/etc/{name}" for name in ("claude-code", "codex", "gemini-cli", "opencode")}
     assert managed <= set(find_sandbox(AUTO).hidden)

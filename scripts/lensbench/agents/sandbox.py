@@ -23,7 +23,7 @@ from typing import Any, Final
 
 from lensbench.agents.reach import Network, addresses_of, hosts_file, network_of
 from lensbench.agents.sandbox_start import FILTER_FD
-from lensbench.agents.sandbox_view import mounts_of, programs_of
+from lensbench.agents.sandbox_view import mounts_of, programs_of, releases
 from lensbench.core.errors import UserError
 from lensbench.core.frozen_plan import SandboxSettings
 from lensbench.core.system.places import PACKAGE, ROOT
@@ -207,6 +207,7 @@ def _bubblewrap(settings: SandboxSettings) -> Sandbox:
     homes = (os.path.expanduser("~"), "/root", "/home")
     checkout = (str(ROOT),) if (ROOT / "Snakefile").exists() else ()
     secret = (os.getcwd(), tempfile.gettempdir(), *checkout, *homes, *AGENTS_SYSTEM_SETTINGS, *settings["hidden"])
+    secret += tuple(releases(settings.get("packages", ()), paths))
     sharing = "sandbox_network is shared" if settings.get("network", "shared") == "shared" else ""
     limits = {**DEFAULT_LIMITS, **settings.get("limits", {})}
     hosts, same_path = tuple(settings.get("hosts", ())), settings.get("same_path", False)

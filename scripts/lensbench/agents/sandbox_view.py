@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import os
 import shutil
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from functools import cache
+from glob import escape, glob
 from itertools import chain
 from pathlib import Path
 
-_DATA = "python*/*-packages/lensbench_workflow"
-"""Where a wheel of lensbench puts task sets, criteria and reference patches, below the `lib` of an installation."""
+_DATA = "lensbench_workflow"
+"""Where a wheel of lensbench puts task sets, criteria and reference patches, beside the packages."""
 _LARGE = ("/usr", "/usr/bin", "/usr/sbin", "/usr/lib", "/usr/lib64", "/bin", "/sbin", "/lib", "/lib64", "/etc", "/sys")
 """Folders with too many others to look for installations more than one level below."""
 
@@ -20,7 +21,7 @@ def mounts_of(visible: Iterable[str], secret: Iterable[str], tmp: str) -> list[s
     are the data of every installed lensbench below `visible`. `tmp` is the folder behind /tmp: links that an earlier
     start left there are not made again."""
     visible = [*visible]
-    secret = [*secret, *chain.from_iterable(map(_installed_data, map(os.path.realpath, visible)))]
+    secret = [*secret, *(f"{folder}/{_DATA}" for top in visible for folder in _package_folders(os.path.realpath(top)))]
     links: dict[str, str] = {}
     visibility: dict[str, bool] = {}
     for path in visible:
@@ -44,23 +45,22 @@ def mounts_of(visible: Iterable[str], secret: Iterable[str], tmp: str) -> list[s
     return options
 
 
+def releases(packages: Collection[str], visible: Iterable[str]) -> Iterator[str]:
+    """The files and folders of the Python packages `packages` that are installed below `visible`."""
+    if packages:
+        from importlib.metadata import distributions  # few task sets need it
+
+        folders = [folder for top in visible for folder in _package_folders(os.path.realpath(top))]
+        for release in chain.from_iterable(distributions(name=name, path=folders) for name in packages):
+            for name in {file.parts[0] for file in release.files or ()} - {".."}:
+                yield str(release.locate_file(name))
+
+
 @cache  # most of it is the same for all runs that are forked from one process
-def _installed_data(top: str) -> tuple[str, ...]:
-    libraries, level = [top], [top]
-    for _ in range(2 if top in _LARGE else 4):  # pipx has its installations in /opt/pipx/venvs/X
-        level = [path for folder in level for path in _folders(folder)]
-        libraries += [path for path in level if os.path.basename(path).startswith("lib")]
-    return tuple(str(path) for library in libraries for path in Path(library).glob(_DATA))
-
-
-def _folders(folder: str) -> list[str]:
-    """The folders in a folder, without the modules of a Python, of which there are thousands."""
-    modules = "python" if os.path.basename(folder).startswith("lib") else "\0"
-    try:
-        with os.scandir(folder) as entries:
-            return [entry.path for entry in entries if not entry.name.startswith(modules) and entry.is_dir()]
-    except OSError:
-        return []
+def _package_folders(top: str) -> tuple[str, ...]:
+    levels = range(2 if top in _LARGE else 4)  # pipx has its installations in /opt/pipx/venvs/X
+    ways = ["", *(f"{'*/' * level}lib*/" for level in levels)]
+    return tuple(path for way in ways for path in glob(f"{escape(top)}/{way}python*/*-packages", include_hidden=True))
 
 
 def _is_shown(path: str, steps: Mapping[str, bool]) -> bool:

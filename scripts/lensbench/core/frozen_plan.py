@@ -117,6 +117,8 @@ class SandboxSettings(TypedDict, total=False):
     hosts: ReadOnly[Sequence[str]]
     limits: ReadOnly[Mapping[str, float]]
     hidden: ReadOnly[Sequence[str]]
+    packages: ReadOnly[Sequence[str]]
+    """Python packages under test in change tasks: another release of them may contain the fix."""
 
 
 class BudgetSettings(TypedDict, total=False):

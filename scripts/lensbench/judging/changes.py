@@ -112,7 +112,8 @@ def judge_patch(
     reference = content_bytes(task.reference)
     if names == "all":
         before, after = (run(b""), run(reference)) if task.tests.report != EXIT else (TestRun(), TestRun())
-        names = _passing_in_both(before, after, task.tests.fail_to_pass)
+        passes = ({name for name, end in test.results.items() if end == TestResult.PASSED} for test in (before, after))
+        names = tuple(sorted(set.intersection(*passes) - {*task.tests.fail_to_pass}))
         result = replace(result, unstarted=result.unstarted or before.unstarted or after.unstarted)
     return Tested(
         {name: result.results.get(name, "") for name in task.tests.fail_to_pass},
@@ -121,11 +122,6 @@ def judge_patch(
         result.output, result.duration_s, result.memory_mb,
         count_findings(tree, patch, task.lint, sandbox, environment) if task.lint else None,
     )  # fmt: skip
-
-
-def _passing_in_both(before: TestRun, after: TestRun, targets: Sequence[str]) -> tuple[str, ...]:
-    passes = [{name for name, result in run.results.items() if result == TestResult.PASSED} for run in (before, after)]
-    return tuple(sorted(passes[0] & passes[1] - set(targets)))
 
 
 def judge_changes(folder: Path, answers: Iterable[ShownAnswer], tasks: Mapping[str, Task]) -> Iterator[VerdictRow]:

@@ -35,7 +35,7 @@ from lensbench.plan.brought import condition_files, texts
 from lensbench.plan.config import Agent, Condition, Config, ModelJudge
 from lensbench.plan.frozen import FORMAT, keep_plan
 from lensbench.plan.names import TESTS
-from lensbench.plan.own_files import place_of_tasks
+from lensbench.plan.own_files import local_paths, place_of_tasks
 from lensbench.plan.reading import load_config
 from lensbench.plan.task_files import ScenarioSet, read_scenarios
 
@@ -52,7 +52,11 @@ def prompt_of(task: Task, agent: Agent | None = None) -> str:
 
 def make_plan(config: Config, scenarios: ScenarioSet, accepted: list[str]) -> Plan:
     """The plan: everything that a run depends on, as plain data. `accepted`: changes that the user accepted."""
+    asked = changes_of(scenarios.tasks)
+    packages = {task.repository.pypi.partition("==")[0] for task in asked if isinstance(task.repository, Pypi)}
     repositories = {source_name(task.repository): task.repository for task in scenarios.tasks if task.repository}
+    # repositories on this machine still contain the files that are removed for the runs
+    local = [path for source in repositories.values() for path in local_paths(source) if Path(path).exists()]
     agent = config.agent.model_dump(mode="json", exclude_defaults=True)
     own_texts = {name: texts(condition, config.agent.kind) for name, condition in config.conditions.items()}
     arms = {name: _condition(condition, own_texts[name]) for name, condition in config.conditions.items()}
@@ -79,11 +83,12 @@ def make_plan(config: Config, scenarios: ScenarioSet, accepted: list[str]) -> Pl
             "same_path": any(condition.setup for condition in config.conditions.values()),
             "hosts": list(config.sandbox_hosts),
             "limits": {name: getattr(config.limits, name) for name in DEFAULT_LIMITS},
-            "hidden": [config.cache, *config.scenario_files, *condition_files(config), *_local_sources(repositories)],
+            "hidden": [config.cache, *config.scenario_files, *condition_files(config), *local],
+            **({"packages": sorted(packages)} if packages else {}),
         },
         "budget": _dumped(config.budget),
         "prices": {pattern: _dumped(price) for pattern, price in config.prices.items()},
-        "judges": [*map(_judge, config.judges), *([PlannedJudge(name=TESTS)] if changes_of(scenarios.tasks) else [])],
+        "judges": [*map(_judge, config.judges), *([PlannedJudge(name=TESTS)] if asked else [])],
         "judging": _dumped(config.judging),
         "gate": _dumped(config.gate),
         "order": [task.id for task in scenarios.tasks],
@@ -154,12 +159,6 @@ def _judge(judge: str | ModelJudge) -> PlannedJudge:
 def judge_prompt(judge: ModelJudge) -> Path:
     """The path of the prompt template of a model judge."""
     return Path(judge.prompt) if judge.prompt else TEMPLATES / "judge.md.j2"
-
-
-def _local_sources(repositories: Mapping[str, Source]) -> list[str]:
-    """Repositories on this machine, which still contain the files that are removed for the runs."""
-    places = (getattr(source, "path", "") or getattr(source, "git", "") for source in repositories.values())
-    return [path for path in places if path and Path(path).exists()]
 
 
 def _task(task: Task, agent: Agent) -> PlannedTask:

@@ -84,7 +84,8 @@ def _wait(folder: str, run: str, partners: Sequence[str], limit_s: float, grace_
     began = last_running = time.monotonic()
     while not all(_has_come(folder, run, partner) for partner in partners):
         now = time.monotonic()
-        if _somebody_runs(folder, run):
+        others = (os.path.join(folder, name) for name in os.listdir(folder) if name != run)
+        if any(is_held(other) and RUNNING in _notes(other) for other in others):
             last_running = now
         if now - last_running > grace_s or now - began > limit_s:
             return
@@ -111,8 +112,3 @@ def _notes(path: str) -> list[str]:
             return file.read().splitlines()
     except FileNotFoundError:
         return []
-
-
-def _somebody_runs(folder: str, run: str) -> bool:
-    others = (os.path.join(folder, name) for name in os.listdir(folder) if name != run)
-    return any(is_held(other) and RUNNING in _notes(other) for other in others)

@@ -143,7 +143,7 @@ def read(lines: Iterable[str], *, errors: ErrorTexts = KNOWN_ERRORS) -> Outcome:
         gave_up=gave_up,
         ending=ending_of(gave_up, bool(result) and not failure),
         models_asked=tuple(sorted({*models, *helpers})) or None,
-        denied_calls=tuple(sorted({name for name, why in failures if _denied(why)})),
+        denied_calls=tuple(sorted({name for name, why in failures if why.get("type") == "policy_violation"})),
         api_retries=len(re.findall(r"^Attempt \d+ failed(?!.*Max attempts)", output.log, re.MULTILINE)),
         subagents=sum(use.name == "invoke_agent" for use in uses),
     )
@@ -171,10 +171,6 @@ def _answer(output: Seen) -> str:
 
 def _is_good(use: Use) -> bool:
     return use.result.get("status") == "success"
-
-
-def _denied(error: Mapping[str, Any]) -> bool:
-    return error.get("type") == "policy_violation"
 
 
 def _served(stats: Mapping[str, Any]) -> dict[str, int]:

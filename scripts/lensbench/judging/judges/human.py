@@ -104,8 +104,9 @@ def read_human_file(path: Path, answers: Sequence[ShownAnswer], tasks: Mapping[s
         if (entry.answer, entry.criterion) in keys:
             raise UserError(f"{place}: is judged twice; remove one of the two verdicts")
         keys.add((entry.answer, entry.criterion))
-        if entry.answer not in by_id and _is_apart(path.parent.parent, entry.answer):
-            continue
+        attempts = [] if entry.answer in by_id else _attempts_with(path.parent.parent, entry.answer)
+        if any(attempt.counts for attempt, _ in attempts):
+            continue  # it is only not judged now: of a later wave, or of a disabled control
         if entry.answer not in by_id:
             raise UserError(f"{place}: {_gone(path.parent.parent, entry.answer)}; {_AGAIN}")
         answer = by_id[entry.answer]
@@ -130,11 +131,6 @@ def _parse(path: Path) -> HumanFile:
 
 def _name(file: HumanFile) -> str:
     return f"{HUMAN}-{file.judge}"
-
-
-def _is_apart(folder: Path, answer: str) -> bool:
-    """True for a valid answer that is only not judged now: of a later wave, or of a disabled control."""
-    return any(entry.counts for entry, _ in _attempts_with(folder, answer))
 
 
 def _gone(folder: Path, answer: str) -> str:
