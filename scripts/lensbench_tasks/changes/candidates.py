@@ -23,8 +23,6 @@ from lensbench_tasks.changes.suites import Suite
 
 UNKNOWN = ("?",)
 """A placeholder for the failing tests until they are known."""
-
-
 _LONGEST_ID = 64
 
 

@@ -72,7 +72,7 @@ def _fate(
     suite = suite_of(tree, environment, command, _moment(before, history, commit.id))
     programs = [path for path in commit.tests if suite.starts(path)]
     if not programs:
-        return ChangeFate(task_id, what, None, ("it changes no runnable test file",))
+        raise UserError("it changes no runnable test file")
     commands, installation = bench.first_environment(suite.environments, tree)
     after = Git(git=before.git, revision=commit.id)
     tests = hidden_tests(suite, programs, {path: FromSource(source=after) for path in commit.tests}, timeout_s)
@@ -83,11 +83,12 @@ def _fate(
     full_tests = with_files(task, bench.cache).tests
     runs = [bench.run(tree, patch, full_tests, installation) for patch in (b"", reference)]
     if runs[1].problem:
-        return ChangeFate(task_id, what, None, (runs[1].problem,))
+        raise UserError(runs[1].problem)
     failing, passing = told_apart(*runs)
     if not failing:
         files = unloaded_files(runs[1].results, full_tests.files)
-        why = f"; {', '.join(sorted(files))}: does not load{last_error(runs[1].output, ': ')}" if files else ""
+        output = runs[1].output.partition("= FAILURES =")[0]
+        why = f"; {', '.join(sorted(files))}: does not load{last_error(output, ': ')}" if files else ""
         return ChangeFate(task_id, what, None, (f"no test fails before the commit and passes after it{why}",))
     final_tests = tests.model_copy(update={"fail_to_pass": failing, "pass_to_pass": passing})
     texts = [content for content in full_tests.files.values() if isinstance(content, str)]
