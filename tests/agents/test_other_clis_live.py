@@ -33,6 +33,11 @@ SHELL = {"codex": "command_execution", "gemini": "run_shell_command", "opencode"
 """What a record calls the shell."""
 READ = {"gemini": {"name": "read_file", "input": {"file_path": "src/cart.py"}},
         "opencode": {"name": "read", "input": {"filePath": "src/cart.py"}}}  # fmt: skip
+DELEGATE = {
+    "codex": {"name": "multi_agent_v1__spawn_agent", "input": {"message": "SUBTASK"}},
+    "gemini": {"name": "invoke_agent", "input": {"agent_name": "generalist", "prompt": "SUBTASK"}},
+    "opencode": {"name": "task", "input": {"description": "x", "prompt": "SUBTASK", "subagent_type": "general"}},
+}
 others = pytest.mark.parametrize("cli", [CLIS[kind].param for kind in SHELL])
 
 
@@ -124,6 +129,18 @@ def test_words_and_skills_that_a_condition_brings_are_read(cli: Cli, tmp_path: P
     ran = ask(cli, tmp_path, [{"reply": {"text": "It is in src/cart.py."}}], None, files, reads=True)
     sent = json.dumps(ran.fake.bodies[0])
     assert ("THE-WORDS" in sent, "THE-SKILL" in sent, ran.said.outcome.error) == (True, True, "")
+
+
+@others
+def test_a_sub_agent_of_a_stock_agent_is_counted_and_its_work_is_unknown(cli: Cli, tmp_path: Path) -> None:
+    rules: list[dict[str, Any]] = [
+        {"when": {"text": "SUBTASK", "turn": 1}, "reply": {"tools": ["lens_grep"]}},
+        {"when": {"turn": 1}, "reply": {"tools": [DELEGATE[cli.kind]]}},
+        {"reply": {"text": "It is in src/cart.py."}},
+    ]
+    outcome = ask(cli, tmp_path, rules, LENS, profile="stock").said.outcome
+    assert (outcome.answer, outcome.subagents, outcome.hides_work) == ("It is in src/cart.py.", 1, True)
+    assert not any(call.name.startswith("mcp__") for call in outcome.calls or ())
 
 
 def lines_of(value: Any) -> set[str]:

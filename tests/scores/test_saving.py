@@ -50,7 +50,7 @@ def made(bench: Make, with_it: Sequence[int], without: Sequence[int], share: flo
             built.run(
                 task, condition, points=["1"] * score + ["0"] * (10 - score),
                 tokens={kind: round(count * factor) for kind, count in TOKENS.items()},
-                cost_usd=usd * factor if usd else None,
+                cost_usd=usd * factor if usd else None, subagents=more.get("subagents", 0) if treated else 0,
                 attempts=attempts if treated and number % 2 else 1, seen=seen if treated else "usual",
             )  # fmt: skip
     return built
@@ -127,6 +127,11 @@ def test_cheaper_and_worse_does_not_save(bench: Make, cheaper: float) -> None:
 def test_a_treatment_that_nobody_called_does_not_save(bench: Make) -> None:
     gate = decided(made(bench, [10] * 40, [10] * 40, 0.6, seen=()))
     assert (gate["verdict"], "too few calls" in kinds(gate)) == ("INCONCLUSIVE", True)
+
+
+def test_tokens_that_lack_those_of_sub_agents_save_nothing(bench: Make) -> None:
+    gate = decided(made(bench, [10] * 40, [10] * 40, 0.6, subagents=1))
+    assert gate["verdict"] == "INCONCLUSIVE"
 
 
 def test_attempts_that_failed_are_paid_for_too(bench: Make) -> None:

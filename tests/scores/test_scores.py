@@ -21,6 +21,15 @@ def scored(points: Sequence[str], criteria: int, status: str = "valid") -> dict[
     return score_run(validity, [{"points": value} for value in points], criteria, F("12.3456"))
 
 
+def test_what_sub_agents_did_is_unknown_where_the_agent_does_not_show_it() -> None:
+    own = {"calls": (Call("task", 1), Call(GREP, 1)), "subagents": 1}
+    for calls, parts, called in (
+        (own["calls"], None, True), (own["calls"][:1], None, None), (own["calls"][:1], {"input": 1}, False),
+    ):  # fmt: skip
+        row = compare(side(**{**own, "calls": calls, "tokens_subagents": parts}), side(), TOOLS)
+        assert (row["called"], row["called_without_error"]) == (called, called)
+
+
 @pytest.mark.parametrize(("points", "score", "complete"), [
     ("1 1", "1", True), ("1 0.5", "0.75", False), ("0 0", "0", False), ("1 1 0.5", "0.85", True),
     ("1 0.5 0.5", "0.65", False), ("1 1 0", "0.65", False), ("1 0 0", "0.35", False), ("0.5 0 0", "0.15", False),

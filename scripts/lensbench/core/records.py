@@ -101,6 +101,11 @@ class Outcome:
     subagents: int | None = None
     """Sub-agents that were started."""
 
+    @property
+    def hides_work(self) -> bool:
+        """True when calls, tokens and cost of its sub-agents are not shown."""
+        return bool(self.subagents) and self.tokens_subagents is None
+
 
 MAX_NAMES, MAX_NAME, MAX_TEXT = 2000, 300, 4000
 """Limits of a record: names of tools, files and models, characters of each, and characters of an error."""

@@ -72,7 +72,7 @@ class Tables(NamedTuple):
 
     def observed_calls(self, run: RunId) -> Fraction | None:
         """Tool calls in the transcript."""
-        calls = self.records[run].outcome.calls if self._counts(run) else None
+        calls = self._outcome(run).calls
         return None if calls is None else Fraction(sum(call.count for call in calls))
 
     def known_calls(self, run: RunId) -> Fraction | None:
@@ -82,12 +82,12 @@ class Tables(NamedTuple):
 
     def observed_files(self, run: RunId) -> Fraction | None:
         """Files read in the transcript."""
-        files = self.records[run].outcome.files_read if self._counts(run) else None
+        files = self._outcome(run).files_read
         return None if files is None else Fraction(len(files))
 
     def all_tokens(self, run: RunId) -> Mapping[str, int] | None:
         """Tokens by kind; None when unknown."""
-        return self.records[run].outcome.tokens if self._counts(run) else None
+        return self._outcome(run).tokens
 
     def tokens(self, run: RunId, *names: str) -> Fraction | None:
         """Tokens of the named kinds together; None when the agent does not show them."""
@@ -96,27 +96,32 @@ class Tables(NamedTuple):
 
     def first_cached(self, run: RunId) -> Fraction | None:
         """The share of the first request that the service's cache held before."""
-        first = self.records[run].outcome.tokens_first if self._counts(run) else None
+        first = self._outcome(run).tokens_first
         total = sum(first.get(kind, 0) for kind in ("input", "cache_read", "cache_write")) if first else 0
         return Fraction(first.get("cache_read", 0), total) if first and total else None
 
     def of_subagents(self, run: RunId) -> Mapping[str, int] | None:
         """Tokens of sub-agents; None when unknown."""
-        outcome = self.records[run].outcome if self._counts(run) else Outcome()
+        outcome = self._outcome(run)
         return {} if outcome.subagents == 0 else outcome.tokens_subagents
 
     def cost(self, run: RunId) -> Fraction | None:
         """US dollars, as the agent reports them, else estimated."""
-        cost = self.records[run].outcome.cost_usd if self._counts(run) else None
+        cost = self._outcome(run).cost_usd
         return None if cost is None else Fraction(str(cost))
 
     def turns(self, run: RunId) -> Fraction | None:
         """Turns of the agent."""
-        turns = self.records[run].outcome.turns if self._counts(run) else None
+        turns = self._outcome(run).turns
         return None if turns is None else Fraction(turns)
 
     def _reported(self, run: RunId, column: Literal["tool_calls", "files_read"]) -> Fraction | None:
         return exact(self.reports[run][column]) if self._counts(run) and run in self.reports else None
+
+    def _outcome(self, run: RunId) -> Outcome:
+        """That of a run that counts, without sums that lack sub-agents."""
+        outcome = self.records[run].outcome if self._counts(run) else Outcome()
+        return replace(outcome, calls=None, tokens=None, cost_usd=None) if outcome.hides_work else outcome
 
     def _counts(self, run: RunId) -> bool:
         return self.scores[run]["status"] in COUNTING

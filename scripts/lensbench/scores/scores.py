@@ -111,8 +111,9 @@ def _adoption(side: RunFacts, tools: Sequence[str]) -> dict[str, Cell]:
         row["offered"] = bool(present)
     if side.outcome and side.outcome.calls is not None:
         calls = [call for call in side.outcome.calls if call.name in present]
-        row["called"] = bool(calls)
-        row["called_without_error"] = any(call.count > call.errors for call in calls)
+        if calls or not side.outcome.hides_work:
+            row["called"] = bool(calls)
+            row["called_without_error"] = any(call.count > call.errors for call in calls)
     return row
 
 

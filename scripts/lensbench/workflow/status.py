@@ -78,11 +78,6 @@ class Status:
                 self.last_discard = f"{run.stem}: {why}"
 
     @property
-    def planned(self) -> int:
-        """How many runs are planned in open waves."""
-        return len(self.runs)
-
-    @property
     def left(self) -> int:
         """How many of the planned runs are still to do."""
         return sum(count.left for count in self.counts.values())
@@ -181,7 +176,7 @@ def _totals(status: Status, running: int, at_a_time: int) -> list[str]:
     seconds, to_come = status.left_s(at_a_time), status.left_usd
     is_left = status.left > 0
     return [
-        f"{status.planned - status.left}/{status.planned} runs", f"{running} running",
+        f"{len(status.runs) - status.left}/{len(status.runs)} runs", f"{running} running",
         *([f"{span(seconds)} left"] if seconds is not None and is_left else []),
         f"spent {_price(status.folder)}" + (f", about ${to_come:.2f} to come" if to_come and is_left else "")
         + (" (estimated)" if status.is_cost_estimated else ""),
