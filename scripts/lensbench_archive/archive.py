@@ -61,7 +61,7 @@ def make_archive(folder: Path, output: Path, exceptions: frozenset[str] = frozen
         refuse(find_leaks(bag, own, machine, _values(plan)), exceptions)
         _rebuild_as(folder, bag / RUN, machine, results)
         write_json(bag / VERSIONS, versions())
-        make_bag(bag, str(plan["run_id"]), _date(results)[:10])
+        make_bag(bag, str(plan["run_id"]), (results["last_start"] or _UNTIMED)[:10])
         write_zip(bag, output)
         count = len(_names(bag))
     return f"{output}: {count} files, sha256 {sha256(output.read_bytes())}"
@@ -179,10 +179,6 @@ def versions() -> dict[str, str]:
         "platform": f"{platform.system()} {platform.machine()}",
         **{name: version(name) for name in LIBRARIES},
     }
-
-
-def _date(results: Results[float]) -> str:
-    return results["last_start"] or _UNTIMED
 
 
 def main() -> None:

@@ -15,7 +15,7 @@ from __future__ import annotations
 import os
 import re
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -170,7 +170,9 @@ def read_finished(folder: Path) -> Finished:
         raise UserError(f"{folder}: has no scenarios.md; a finished run has tasks there and answers in runs/")
     tasks = tuple(task.id for task in read_scenarios(map(str, sets), imported=True).tasks)
     by_file = {path.name: read_scenarios([str(path)], imported=True).tasks for path in sets}
-    files = {path.relative_to(RunFolder(folder).runs).with_suffix("").as_posix(): path for path in _answers(folder)}
+    runs = RunFolder(folder).runs
+    paths = [path for path in sorted(runs.rglob("*.md")) if path.is_file()]
+    files = {path.relative_to(runs).with_suffix("").as_posix(): path for path in paths}
     conditions = find_conditions(tasks, files)
     stems = {run.stem: run for run in (RunId(task, name) for task in tasks for name in conditions)}
     answers = {run: files[stem].read_bytes() for stem, run in stems.items() if stem in files}
@@ -183,10 +185,6 @@ def read_finished(folder: Path) -> Finished:
     timing = parse_timing(text(contents.get("timing.csv", b"")))
     left_out = tuple(sorted(files.keys() - stems.keys()))
     return Finished(by_file, conditions, answers, timing, contents, left_out)
-
-
-def _answers(folder: Path) -> Iterator[Path]:
-    return (path for path in sorted(RunFolder(folder).runs.rglob("*.md")) if path.is_file())
 
 
 def _refuse_links(folder: Path) -> None:

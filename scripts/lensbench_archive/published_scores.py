@@ -39,7 +39,8 @@ def read_scores(path: Path) -> dict[Run, Fraction]:
     for line, row in rows:
         value = _points(row)
         if value is None:
-            raise UserError(f"{path}:{line}: {_said(row)!r} is neither a score of 0 to 100% nor a verdict")
+            entry = row.get("verdict", row.get("score", ""))
+            raise UserError(f"{path}:{line}: {entry!r} is neither a score of 0 to 100% nor a verdict")
         points.setdefault((row["task"].strip("`* "), row["condition"].strip("`* ").lower()), []).append(value)
     twice = [run for run, given in points.items() if len(given) > 1] if "verdict" not in rows[0][1] else []
     if twice:
@@ -72,10 +73,6 @@ def _table_rows(text: str) -> Iterator[tuple[int, dict[str, str]]]:
             columns = found if len(found) == len(COLUMNS) else {}
         elif not re.fullmatch(r"[\s|:-]+", line) and len(cells) > max(columns.values()):
             yield number, {name: cells[place] for name, place in columns.items()}
-
-
-def _said(row: Mapping[str, str]) -> str:
-    return row.get("verdict", row.get("score", ""))
 
 
 def _points(row: Mapping[str, str]) -> Fraction | None:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import random
 import sys
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from fractions import Fraction
 from pathlib import Path
@@ -156,9 +156,6 @@ def _plant(control: Control, folder: Path) -> Planted:
 
 def statement(criterion: Criterion) -> str:
     """A sentence that states a criterion: its text and the literals that its author asks for."""
-    literals = _literals((*criterion.all_of, *criterion.any_of[:1]))
+    patterns = (*criterion.all_of, *criterion.any_of[:1])
+    literals = [pattern for pattern in patterns if not isinstance(pattern, Regex)]
     return f"{criterion.text} ({', '.join(literals) or 'as it says'})"
-
-
-def _literals(patterns: Sequence[str | Regex]) -> Iterator[str]:
-    return (pattern for pattern in patterns if not isinstance(pattern, Regex))

@@ -384,7 +384,7 @@ def test_a_refusal_is_told_by_its_status_and_its_words(status: int, is_first: bo
 GATEWAYS: dict[str, tuple[str, str, Sequence[str]]] = {
     "claude-code": ("ANTHROPIC_AUTH_TOKEN", "ANTHROPIC_BASE_URL", ()), "gemini": ("GEMINI_API_KEY", "GOOGLE_GEMINI_BASE_URL", ()),
     "codex": ("LENSBENCH_TOKEN", "", ('"base_url" = "http://127.0.0.1:1/v1", "env_key" = "LENSBENCH_TOKEN", "wire_api" = "responses"', 'model_provider = "gateway"')),
-    "opencode": ("LENSBENCH_TOKEN", "", ('"baseURL": "http://127.0.0.1:1/v1/v1", "apiKey": "{env:LENSBENCH_TOKEN}"', '"model": "gateway/model-a"')),
+    "opencode": ("LENSBENCH_TOKEN", "", ('"env": [ "LENSBENCH_TOKEN" ], "options": { "baseURL": "http://127.0.0.1:1/v1/v1" }', '"model": "gateway/model-a"')),
 }  # fmt: skip
 """The variable with a gateway's token, that with its address, and what a file of the program says about both."""
 

@@ -7,11 +7,13 @@ import signal
 import time
 from base64 import b64decode
 from pathlib import Path
+from threading import Lock
 
 import pytest
 
 from lensbench.core.records import RunId
 from lensbench.core.store import run_files
+from lensbench.workflow.start import ends_without_waiting
 from small_benchmark import Project, living, make_project, wait_for
 
 FOUR = ("anna", "bert", "carl", "dora")
@@ -35,6 +37,18 @@ def runners(project: Project) -> list[int]:
 def kept(project: Project) -> list[str]:
     runs = [RunId(task, condition) for task in FOUR for condition in ("with", "without")]
     return [run.stem for run in runs if run_files(project.bench, run).counts]
+
+
+def test_a_signal_s_handler_may_wait_for_what_it_interrupts() -> None:
+    lock, outcomes = Lock(), list[bool]()
+    before = signal.signal(signal.SIGTERM, lambda *_: outcomes.append(lock.acquire(timeout=2)))
+    try:
+        ends_without_waiting(signal.SIGTERM)
+        with lock:
+            os.kill(os.getpid(), signal.SIGTERM)
+        assert wait_for(lambda: outcomes) and outcomes == [True]
+    finally:
+        signal.signal(signal.SIGTERM, before)
 
 
 @pytest.fixture(scope="session")

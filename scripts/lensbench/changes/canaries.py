@@ -152,7 +152,7 @@ def _for_scripts(tests: Tests, word: str, runner: str) -> Canaries:
     scripts = [
         (path, content)
         for path, content in tests.files.items()
-        if isinstance(content, str) and path.endswith(SCRIPTS) and _has_tests(content)
+        if isinstance(content, str) and path.endswith(SCRIPTS) and re.search(r"\b(test|it)\b[\w.]*\s*\(", content)
     ]
     groups = {path: f"{word} {number};" for number, (path, _) in enumerate(scripts, 1)}
     extensions = {
@@ -160,10 +160,6 @@ def _for_scripts(tests: Tests, word: str, runner: str) -> Canaries:
         for path, content in scripts
     }
     return Canaries(word, {}, extensions, (), dict.fromkeys(groups.values(), 4), {g: p for p, g in groups.items()})
-
-
-def _has_tests(content: str) -> bool:
-    return bool(re.search(r"\b(test|it)\b[\w.]*\s*\(", content))
 
 
 _OPENING = re.compile(r"\A(#![^\n]*\n)?(\s*/\*.*?\*/|\s*//[^\n]*)*", re.DOTALL)

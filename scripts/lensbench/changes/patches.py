@@ -113,8 +113,9 @@ def patch_size(patch: bytes, scratch: Path) -> PatchSize:
     """The changed files of a patch, and the number of lines. Raises PatchError for an invalid patch."""
     if not patch.strip():
         return NOTHING
+    nowhere = {"GIT_CEILING_DIRECTORIES": os.fspath(scratch.parent)}
     try:
-        output = git(scratch, "apply", "--numstat", "-z", "-", stdin=patch, variables=_nowhere(scratch))
+        output = git(scratch, "apply", "--numstat", "-z", "-", stdin=patch, variables=nowhere)
     except GitError as error:
         raise PatchError(str(error)) from None
     rows = [row.split("\t", 2) for row in output.decode(errors="surrogateescape").split("\0") if row]
@@ -146,10 +147,6 @@ def apply_patch(patch: bytes, copy: Path, scratch: Path, but: Iterable[str] = ()
         )  # fmt: skip
     except GitError as error:
         raise PatchError(str(error)) from None
-
-
-def _nowhere(scratch: Path) -> dict[str, str]:
-    return {"GIT_CEILING_DIRECTORIES": os.fspath(scratch.parent)}
 
 
 def _literally(path: str) -> str:

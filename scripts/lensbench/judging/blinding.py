@@ -131,7 +131,7 @@ def _spared(mask: Hidden, text: str) -> frozenset[str]:
     names = {*mask.tools, *map(_short, mask.tools), *mask.servers}
     forms = {name: _one_of([_any([name]), *filter(None, [_spelled(name)])]) for name in names}
     exempt = {name.lower() for name, it in forms.items() if re.search(rf"{_START}{it}{_END}", text, re.IGNORECASE)}
-    exempt |= {name.lower() for name in (*BUILT_IN, _MCP) if re.search(_word(name), text)}
+    exempt |= {name.lower() for name in (*BUILT_IN, _MCP) if re.search(f"{_START}{_any([name])}{_END}", text)}
     exempt |= {match[0].lower() for match in re.finditer(_FULL, text, re.IGNORECASE)}
     exempt |= {match[0].lower() for match in re.finditer(_DURATION, text, re.IGNORECASE)}
     talk = re.compile("|".join([*_of_conditions(mask.conditions), *_WORK]))
@@ -305,10 +305,6 @@ def _any(names: Iterable[str]) -> str:
 
 def _one_of(patterns: Iterable[str]) -> str:
     return f"(?:{'|'.join(patterns) or '(?!)'})"
-
-
-def _word(name: str) -> str:
-    return f"{_START}{_any([name])}{_END}"
 
 
 def _quoted(name: str) -> str:

@@ -7,11 +7,13 @@ from __future__ import annotations
 
 import os
 import shlex
+import signal
 import subprocess
 import sys
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from functools import partial
+from threading import Thread
 from typing import Any
 
 from snakemake.exceptions import WorkflowError
@@ -83,6 +85,7 @@ def runs_at_once(workflow: Any) -> int:
 
 def before_jobs(workflow: Any, schedule: Schedule) -> None:
     """Runs the preflight before the first run costs money."""
+    ends_without_waiting(signal.SIGTERM)
     snakemake_inside.lift_rate_limit(workflow)
     stopping.clear(schedule.folder)
     RunFolder(schedule.folder).refused.unlink(missing_ok=True)
@@ -96,6 +99,12 @@ def before_jobs(workflow: Any, schedule: Schedule) -> None:
             is_ready = False
         if not is_ready:
             sys.exit(1)  # the error is already on the terminal
+
+
+def ends_without_waiting(number: signal.Signals) -> None:
+    """Calls a signal's handler in a thread: Snakemake's waits for a lock, for ever if it interrupts the holder."""
+    if callable(handler := signal.getsignal(number)):
+        signal.signal(number, lambda *given: Thread(target=handler, args=given).start())
 
 
 def after_success(schedule: Schedule) -> None:

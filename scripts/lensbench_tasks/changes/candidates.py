@@ -119,9 +119,5 @@ def hidden_tests(
 
 def told_apart(before: TestRun, after: TestRun) -> tuple[tuple[str, ...], tuple[str, ...]]:
     """The tests that pass only after a change, and those that also pass before."""
-    passing = [_passing(run) for run in (before, after)]
+    passing = [{name for name, result in run.results.items() if result is TestResult.PASSED} for run in (before, after)]
     return tuple(sorted(passing[1] - passing[0])), tuple(sorted(passing[1] & passing[0]))
-
-
-def _passing(run: TestRun) -> set[str]:
-    return {name for name, result in run.results.items() if result is TestResult.PASSED}

@@ -72,7 +72,11 @@ def clean(tree: Path, servers: Sequence[str] | None = None) -> tuple[str, ...]:
     """
     entries = list(_entries(tree))
     own = {path for path in entries if servers is not None and _is_instruction(tree / path, servers)}
-    targets = {path for path in entries if (path not in own and _is_agent_file(path)) or _is_foreign_git(tree, path)}
+    targets = {
+        path
+        for path in entries
+        if (path not in own and AGENT_FILE.match(f"/{path.lower()}")) or _is_foreign_git(tree, path)
+    }
     targets |= {path for path in entries if (tree / path).is_symlink() and _leaves(tree, path)}
     targets |= {_holder(path) for path in _answers(tree, entries)}
     outermost = [path for path in sorted(targets) if not any(parent in targets for parent in _parents(path))]
@@ -118,10 +122,6 @@ def _entries(tree: Path) -> Iterator[str]:
 def _parents(path: str) -> Iterator[str]:
     while path := os.path.dirname(path):
         yield path
-
-
-def _is_agent_file(path: str) -> bool:
-    return AGENT_FILE.match(f"/{path.lower()}") is not None
 
 
 def _is_instruction(path: Path, servers: Sequence[str]) -> bool:
