@@ -46,7 +46,8 @@ def test_a_signal_s_handler_may_wait_for_what_it_interrupts() -> None:
         ends_without_waiting(signal.SIGTERM)
         with lock:
             os.kill(os.getpid(), signal.SIGTERM)
-        assert wait_for(lambda: outcomes) and outcomes == [True]
+        assert wait_for(lambda: outcomes)
+        assert outcomes == [True]
     finally:
         signal.signal(signal.SIGTERM, before)
 

@@ -6,7 +6,6 @@ import os
 import shutil
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from functools import cache
-from glob import escape, glob
 from itertools import chain
 from pathlib import Path
 
@@ -60,7 +59,7 @@ def releases(packages: Collection[str], visible: Iterable[str]) -> Iterator[str]
 def _package_folders(top: str) -> tuple[str, ...]:
     levels = range(2 if top in _LARGE else 4)  # pipx has its installations in /opt/pipx/venvs/X
     ways = ["", *(f"{'*/' * level}lib*/" for level in levels)]
-    return tuple(path for way in ways for path in glob(f"{escape(top)}/{way}python*/*-packages", include_hidden=True))
+    return tuple(str(path) for way in ways for path in Path(top).glob(f"{way}python*/*-packages"))
 
 
 def _is_shown(path: str, steps: Mapping[str, bool]) -> bool:
