@@ -37,6 +37,6 @@ def test_what_agents_wrote_is_shown_and_does_nothing(page: Page, written: Path, 
     expect(page.get_by_text("12 (it says 10)").first).to_be_visible()
     assert barriers(page) == []
     expect(page.get_by_text("a benchmark would not count this run")).to_be_visible()
-    expect(page.locator(".answer h1")).to_have_text("Here")
+    expect(page.locator(".answer h4")).to_have_text("Here")
     assert page.locator("script, img, main a[href]").count() == 0
     assert page.evaluate("document.documentElement.scrollWidth") == width
