@@ -267,13 +267,14 @@ def test_an_agent_in_a_hidden_folder_is_found_with_its_links_its_packages_and_it
 def test_the_answers_in_an_installed_lensbench_are_hidden_whichever_copy_runs(
     project: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, way: str
 ) -> None:
-    packages = tmp_path / "env" / "lib" / "python3.99" / "site-packages"
+    home = tmp_path / "a" / "b"
+    packages = home / "env" / "lib" / "python3.99" / "site-packages"
     for name in ("lensbench_workflow/scenarios/set.yaml", "lensbench_workflow/docs/page.md", "other/module.py"):
         write_program(packages / name, "canary")
-    program = write_program(tmp_path / "env" / "bin" / "agent", f"#!/bin/sh\nexec grep -rl canary {packages}\n")
+    program = write_program(home / "env" / "bin" / "agent", f"#!/bin/sh\nexec grep -rl canary {packages}\n")
     if way == "prefix":
-        monkeypatch.setattr(sys, "prefix", str(tmp_path / "env"))
-    shown = {"visible": [str(tmp_path / "env")], "deep": [str(tmp_path.parent.parent)]}.get(way, [])
+        monkeypatch.setattr(sys, "prefix", str(home / "env"))
+    shown = {"visible": [str(home / "env")], "deep": [str(tmp_path)]}.get(way, [])
     place = make_place(tmp_path / "lb-2", find_sandbox({**AUTO, "visible": shown}))
     assert start(place, str(program)).stdout.split() == [f"{packages}/other/module.py"]
 

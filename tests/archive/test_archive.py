@@ -21,7 +21,6 @@ from archived import make_benchmark, pack
 from handmade import Bench
 from lensbench.core.errors import UserError
 from lensbench.core.system.files import write_atomic
-from lensbench_archive import archive as stage
 from lensbench_archive.machine import Machine, Trace, this_machine, trace_id
 from lensbench_archive.rebuilding import rebuild
 from lensbench_archive.secrets import find_secrets, secret_values
@@ -229,10 +228,6 @@ def test_what_is_no_finished_benchmark_or_lacks_a_file_is_named(benchmark: Path)
     (benchmark / "results.json").unlink()
     with pytest.raises(UserError, match="is not a finished benchmark"):
         pack(benchmark)
-
-
-def test_runs_that_nobody_timed_have_a_date_that_is_always_the_same() -> None:
-    assert stage._date({"last_start": None}) == "1980-01-01T00:00:00Z"
 
 
 # What tells whose machine it is

@@ -439,7 +439,7 @@ def killed_in_teardown(bench: Path, shell: str) -> subprocess.CompletedProcess[b
     frozen = json.loads((folder / "plan.json").read_text())
     teardown = {
         "setup": [],
-        "teardown": ["/bin/sh", "-c", '[ -e "$1" ] || { touch "$1"; kill -9 $PPID; }', "sh", str(folder / "torn")],
+        "teardown": ["/bin/sh", "-c", '[ -e "$1" ] || { touch "$1" && kill -9 $PPID; }', "sh", str(folder / "torn")],
         "setup_s": 20,
     }
     frozen["conditions"]["with"] |= teardown

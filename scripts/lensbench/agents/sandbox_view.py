@@ -57,9 +57,11 @@ def releases(packages: Collection[str], visible: Iterable[str]) -> Iterator[str]
 
 @cache  # most of it is the same for all runs that are forked from one process
 def _package_folders(top: str) -> tuple[str, ...]:
+    from glob import escape, glob  # Path's fails where folders vanish
+
     levels = range(2 if top in _LARGE else 4)  # pipx has its installations in /opt/pipx/venvs/X
     ways = ["", *(f"{'*/' * level}lib*/" for level in levels)]
-    return tuple(str(path) for way in ways for path in Path(top).glob(f"{way}python*/*-packages"))
+    return tuple(path for way in ways for path in glob(f"{escape(top)}/{way}python*/*-packages", include_hidden=True))
 
 
 def _is_shown(path: str, steps: Mapping[str, bool]) -> bool:

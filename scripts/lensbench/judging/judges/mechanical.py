@@ -53,7 +53,9 @@ def _judge(criterion: Criterion, answer: Normalised) -> Judgement:
     if (limit := criterion.at_most) and len(wrong := _stated(limit.of, answer)) > limit.n:
         reason = f"states {_names(pattern for pattern, _ in wrong)}: more than {limit.n} of what it must not"
         return _shown(Verdict.MISSED, answer, wrong[limit.n][1], reason)
-    places = [_places(part, answer) for part in _parts(criterion)]
+    places = [
+        sorted(span for pattern in part for span in spans(pattern, answer, _MOST_PLACES)) for part in _parts(criterion)
+    ]
     reading = read(answer, [] if is_negation(criterion.text) else places)
     if reading.denied:
         return _shown(Verdict.MISSED, answer, reading.denied, "denies it")
@@ -120,10 +122,6 @@ def _other(criterion: Criterion, answer: Normalised, places: Sequence[Sequence[S
             if piece.kind in absent and not is_known:
                 return (start, end), f"states {piece.text!r} in place of a {piece.kind} of the fact"
     return None
-
-
-def _places(part: Sequence[Pattern], answer: Normalised) -> list[Span]:
-    return sorted(span for pattern in part for span in spans(pattern, answer, _MOST_PLACES))
 
 
 @cache
