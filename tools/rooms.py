@@ -44,7 +44,7 @@ OTHER_FOLDERS = {"agents", "repositories", "lensbench_tasks", "lensbench_demo"}
 """Rooms that work in other folders: workspaces, caches, repositories."""
 
 
-BUDGET = {"lines": 44_007, "characters": 2_004_612}
+BUDGET = {"lines": 44_007, "characters": 2_004_541}
 """The most code that `scripts/`, `rules/`, `templates/` and the Snakefile may have. It only falls: features pay with
 deletions."""
 CODE = (".py", ".smk", ".j2", ".js")

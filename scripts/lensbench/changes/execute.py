@@ -84,6 +84,11 @@ class TestRun:
     memory_mb: int = 0
     """The peak of all its processes together."""
 
+    @property
+    def passing(self) -> set[str]:
+        """The tests that passed."""
+        return {name for name, result in self.results.items() if result is TestResult.PASSED}
+
 
 def run_tests(
     tree: Path, patch: bytes, tests: Tests, sandbox: Sandbox, environment: Environment = NO_ENVIRONMENT,

@@ -112,8 +112,7 @@ def judge_patch(
     reference = content_bytes(task.reference)
     if names == "all":
         before, after = (run(b""), run(reference)) if task.tests.report != EXIT else (TestRun(), TestRun())
-        passes = ({name for name, end in test.results.items() if end == TestResult.PASSED} for test in (before, after))
-        names = tuple(sorted(set.intersection(*passes) - {*task.tests.fail_to_pass}))
+        names = tuple(sorted((before.passing & after.passing) - {*task.tests.fail_to_pass}))
         result = replace(result, unstarted=result.unstarted or before.unstarted or after.unstarted)
     return Tested(
         {name: result.results.get(name, "") for name in task.tests.fail_to_pass},

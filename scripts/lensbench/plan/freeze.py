@@ -52,8 +52,8 @@ def prompt_of(task: Task, agent: Agent | None = None) -> str:
 
 def make_plan(config: Config, scenarios: ScenarioSet, accepted: list[str]) -> Plan:
     """The plan: everything that a run depends on, as plain data. `accepted`: changes that the user accepted."""
-    asked = changes_of(scenarios.tasks)
-    packages = {task.repository.pypi.partition("==")[0] for task in asked if isinstance(task.repository, Pypi)}
+    change_tasks = changes_of(scenarios.tasks)
+    packages = {task.repository.pypi.partition("==")[0] for task in change_tasks if isinstance(task.repository, Pypi)}
     repositories = {source_name(task.repository): task.repository for task in scenarios.tasks if task.repository}
     # repositories on this machine still contain the files that are removed for the runs
     local = [path for source in repositories.values() for path in local_paths(source) if Path(path).exists()]
@@ -88,7 +88,7 @@ def make_plan(config: Config, scenarios: ScenarioSet, accepted: list[str]) -> Pl
         },
         "budget": _dumped(config.budget),
         "prices": {pattern: _dumped(price) for pattern, price in config.prices.items()},
-        "judges": [*map(_judge, config.judges), *([PlannedJudge(name=TESTS)] if asked else [])],
+        "judges": [*map(_judge, config.judges), *([PlannedJudge(name=TESTS)] if change_tasks else [])],
         "judging": _dumped(config.judging),
         "gate": _dumped(config.gate),
         "order": [task.id for task in scenarios.tasks],

@@ -14,7 +14,7 @@ from lensbench.agents.sandbox import Sandbox
 from lensbench.changes.environment import Environment, prepare_environment
 from lensbench.changes.execute import TestRun, run_tests
 from lensbench.changes.hidden_files import with_files
-from lensbench.changes.reports import MAX_REPORT, TestResult
+from lensbench.changes.reports import MAX_REPORT
 from lensbench.changes.task import ChangeTask, Content, FromSource, Tests
 from lensbench.core.errors import UserError
 from lensbench.repositories.prepare import prepare
@@ -119,5 +119,4 @@ def hidden_tests(
 
 def told_apart(before: TestRun, after: TestRun) -> tuple[tuple[str, ...], tuple[str, ...]]:
     """The tests that pass only after a change, and those that also pass before."""
-    passing = [{name for name, result in run.results.items() if result is TestResult.PASSED} for run in (before, after)]
-    return tuple(sorted(passing[1] - passing[0])), tuple(sorted(passing[1] & passing[0]))
+    return tuple(sorted(after.passing - before.passing)), tuple(sorted(after.passing & before.passing))

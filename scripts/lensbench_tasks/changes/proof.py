@@ -100,7 +100,7 @@ def _suite(
             return 0, []
         after += _rounds(tree, reference, suite, sandbox, environment, 1)
         breaks = _broken(before, after)
-    return sum(result is TestResult.PASSED for result in before[0].results.values()), breaks
+    return len(before[0].passing), breaks
 
 
 def _broken(before: Sequence[TestRun], after: Sequence[TestRun]) -> list[str]:

@@ -72,11 +72,8 @@ def clean(tree: Path, servers: Sequence[str] | None = None) -> tuple[str, ...]:
     """
     entries = list(_entries(tree))
     own = {path for path in entries if servers is not None and _is_instruction(tree / path, servers)}
-    targets = {
-        path
-        for path in entries
-        if (path not in own and AGENT_FILE.match(f"/{path.lower()}")) or _is_foreign_git(tree, path)
-    }
+    targets = {path for path in entries if path not in own and AGENT_FILE.match(f"/{path.lower()}")}
+    targets |= {path for path in entries if _is_foreign_git(tree, path)}
     targets |= {path for path in entries if (tree / path).is_symlink() and _leaves(tree, path)}
     targets |= {_holder(path) for path in _answers(tree, entries)}
     outermost = [path for path in sorted(targets) if not any(parent in targets for parent in _parents(path))]
