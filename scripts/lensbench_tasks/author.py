@@ -16,7 +16,6 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import yaml
-from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from pydantic import ValidationError
 
 from lensbench.agents import secret_names
@@ -27,8 +26,8 @@ from lensbench.core.errors import UserError
 from lensbench.core.frozen_plan import AgentSettings
 from lensbench.core.records import RunId
 from lensbench.core.system.files import write_atomic
-from lensbench.core.system.places import TEMPLATES
 from lensbench.core.system.redaction import Redactor
+from lensbench.core.system.templates import template_environment
 from lensbench.core.system.trees import remove_tree
 from lensbench.core.system.yaml_places import DocumentError, parse_document
 from lensbench.core.tasks import Category, Source, Task
@@ -45,6 +44,8 @@ MEANING = {
     Category.CHANGE_IMPACT: "which places a change reaches; the thing, or some of its dependents, per criterion.",
     Category.TARGETED: "what holds when nothing is configured; one value with its name per criterion.",
 }
+_TEMPLATE = template_environment().get_template("write_tasks.md.j2")
+_TASKS = re.compile(r"^<<<tasks>>>[ \t]*\n(.*?)^<<<end>>>", re.MULTILINE | re.DOTALL)
 _NO_SERVERS: Mapping[str, Any] = {"mcp": None, "servers": []}
 
 
@@ -160,9 +161,9 @@ class Author:
     def _ask(self, category: Category, ids: Sequence[str], failures: Sequence[Rejected]) -> list[Proposal]:
         if self.asked.spent_all:
             return []
-        prompt = question(
-            "write_tasks.md.j2", name=self.name, category=category.value, meaning=MEANING[category], count=len(ids),
-            ids=ids, rejected=failures,
+        prompt = _TEMPLATE.render(
+            name=self.name, category=category.value, meaning=MEANING[category], count=len(ids), ids=ids,
+            rejected=failures,
         )  # fmt: skip
         try:
             answer = self.asked.ask(self.tree, SHORT[category], prompt)
@@ -197,26 +198,12 @@ def _failed(name: str, category: Category, why: str) -> Proposal:
     return Proposal(name, category, None, (Problem(RejectReason.SCHEMA, why),))
 
 
-def question(template: str, **values: Any) -> str:
-    """The rendered prompt for an agent that writes."""
-    environment = Environment(
-        loader=FileSystemLoader(TEMPLATES), undefined=StrictUndefined, trim_blocks=True, autoescape=False
-    )
-    return environment.get_template(template).render(values)
-
-
-def marked(answer: str, mark: str) -> str | None:
-    """The last text between `<<<mark>>>` and `<<<end>>>` in an answer; None without one."""
-    texts = re.findall(rf"^<<<{mark}>>>[ \t]*\n(.*?)^<<<end>>>", answer, re.MULTILINE | re.DOTALL)
-    return texts[-1] if texts else None
-
-
 def read_reply(answer: str) -> dict[str, dict[str, Any]]:
     """The tasks in a reply, by id. Raises DocumentError when there is no list of tasks between the marks."""
-    text = marked(answer, "tasks")
-    if text is None:
+    texts = _TASKS.findall(answer)
+    if not texts:
         raise DocumentError("there is nothing between <<<tasks>>> and <<<end>>>")
-    value = parse_document(text.encode(errors="replace")).value
+    value = parse_document(texts[-1].encode(errors="replace")).value
     tasks = value.get("tasks") if isinstance(value, dict) else None
     if not isinstance(tasks, list) or not all(isinstance(task, dict) for task in tasks):
         raise DocumentError("it has no list 'tasks' of mappings")
