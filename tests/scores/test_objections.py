@@ -104,12 +104,13 @@ def test_a_difference_that_rare_heavy_tasks_would_show_too_often_is_not_believed
     assert hides_a_tail("NO-GO", around(0.05 - mean, spread, tasks), DEFAULTS) == (chance > 0.045)
 
 
-@pytest.mark.parametrize(("mean", "believed"), [(0.06, False), (0.085, True)])
-def test_heavy_repositories_count_where_tasks_share_them(mean: float, believed: bool) -> None:
+@pytest.mark.parametrize("mean", [0.06, 0.07, 0.075, 0.085])
+def test_heavy_repositories_count_where_tasks_share_them(mean: float) -> None:
     """Eight repositories of twelve tasks: none of the fifth that loses 24 points is seen in one of six samples."""
-    wave = np.sin(np.arange(96) * 2.4)
-    values = [*(mean + 0.02 * (wave - wave.mean()))]
-    assert hides_a_tail("GO", over(values, "abcdefgh" * 12), DEFAULTS) != believed
+    wave = np.sin(np.arange(8) * 2.4)
+    values = [*(mean + 0.05 * (wave - wave.mean()) / wave.std(ddof=1))] * 12
+    chance = 0.8**8 * t.sf((mean - 0.06) / (0.05 / 8**0.5), 7)
+    assert hides_a_tail("GO", over(values, "abcdefgh" * 12), DEFAULTS) == (chance > 0.045)
     assert not hides_a_tail("GO", over(values), DEFAULTS)
 
 
