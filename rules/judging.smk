@@ -44,7 +44,7 @@ rule judging:
         rules.validity.output.table,
         SCHEDULE.preflight,
         needed_tests,
-        lambda wildcards: [trigger(*each) for each in SCHEDULE.judging.inputs(wildcards.judge)],
+        lambda wildcards: SCHEDULE.judging.inputs(wildcards.judge),
     output:
         f"{BENCH}/verdicts/{{judge}}.csv",
     log:

@@ -32,7 +32,7 @@ def is_derived(name: str) -> bool:
     """True when `rebuild` writes the file with this path in the run folder."""
     folder, _, rest = name.partition("/")
     if folder == RunFolder.judge_verdicts and rest:
-        return rest == f"{MECHANICAL}.csv" or rest.startswith(f"{HUMAN}-") or rest.endswith(".again.json")
+        return rest == f"{MECHANICAL}.csv" or rest.startswith(f"{HUMAN}-")
     return name in DERIVED or (folder == RunFolder.answers and bool(rest))
 
 

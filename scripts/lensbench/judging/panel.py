@@ -13,7 +13,6 @@ from lensbench.core.system.program import run_stage
 from lensbench.core.tables import joined, read_table, row_of_run, write_table, yes_no
 from lensbench.judging.decisions import Decision, collect, decide, is_person
 from lensbench.judging.judges import POINTS
-from lensbench.judging.judges.again import leave_note
 from lensbench.plan.frozen import read_plan
 from lensbench.plan.names import HUMAN
 
@@ -42,11 +41,12 @@ def _decision_row(run: RunId, criterion: int, decision: Decision) -> DecisionRow
 
 
 def decide_all(folder: Path) -> None:
-    """Reads verdicts/*.csv; writes verdicts.csv, decisions.csv, escalations.csv and the notes for another round."""
+    """Reads verdicts/*.csv; writes verdicts.csv, decisions.csv and escalations.csv."""
     plan = read_plan(folder)
-    judges = judges_of(folder, plan)
     verdicts = [
-        row for judge in judges for row in read_table(RunFolder(folder).judge_verdicts / f"{judge}.csv", VerdictRow)
+        row
+        for judge in judges_of(folder, plan)
+        for row in read_table(RunFolder(folder).judge_verdicts / f"{judge}.csv", VerdictRow)
     ]
     votes = collect(plan, read_table(RunFolder(folder).validity, ValidityRow), verdicts)
     decisions = [_decision_row(run, number, decide(by_judge)) for (run, number), by_judge in votes.items()]
@@ -55,8 +55,6 @@ def decide_all(folder: Path) -> None:
     write_table(RunFolder(folder).verdicts, VERDICT_COLUMNS, rows)
     write_table(RunFolder(folder).decisions, columns(DecisionRow), decisions)
     write_table(RunFolder(folder).escalations, ESCALATION_COLUMNS, escalations)
-    for judge in judges:
-        leave_note(folder, judge)
 
 
 if __name__ == "__main__":

@@ -50,7 +50,7 @@ def begin(schedule: Schedule, is_dry: bool = False) -> Store:
 
 def follow_store(schedule: Schedule, is_dry: bool) -> None:
     """Brings journals and views in line with the store, which others may have changed; says which runs a start repeats,
-    and which answers come back. A dry run only says so."""
+    which answers come back, and which judges are asked again. A dry run only says so."""
     if not is_dry:
         attempts = [(stem, entry) for stem, own in schedule.store.items() for entry in own if RECORD in entry.files]
         _count_foreign(schedule.folder, attempts)
@@ -66,6 +66,10 @@ def follow_store(schedule: Schedule, is_dry: bool) -> None:
             f"from {RunFolder(schedule.folder).attempts}, without an agent: {', '.join(names)}. To repeat a run:"
             " lensbench discard"
         )
+    for judge in schedule.judging.incomplete:  # files of people that are damaged are said here
+        _say(f"{judge} left criteria without a verdict; a start asks again")
+        if not is_dry:  # the verdicts that it gave are stored
+            (RunFolder(schedule.folder).judge_verdicts / f"{judge}.csv").unlink(missing_ok=True)
 
 
 def _write_journals(schedule: Schedule, attempts: list[tuple[str, Entry]]) -> None:

@@ -8,11 +8,8 @@ from functools import cached_property, partial
 from pathlib import Path
 from typing import Any
 
-from lensbench.core.errors import UserError
-from lensbench.core.rows import VerdictRow
 from lensbench.core.run_folder import RunFolder
-from lensbench.core.tables import read_table
-from lensbench.judging.judges.again import has_failed, note, rounds_of
+from lensbench.judging.judges.again import rounds_of
 from lensbench.plan.config import Config, ModelJudge, judge_names
 from lensbench.plan.names import HUMAN, TESTS
 from lensbench.workflow.resources import JobLimits
@@ -77,20 +74,11 @@ class JudgeSchedule:
     def _claim(self, resource: str, wildcards: Any) -> int:
         return self.limits.judge_claim(resource, wildcards.judge, self.threads(wildcards.judge))
 
-    def inputs(self, name: str) -> list[tuple[str, bool]]:
-        """The inputs of this judge alone, and whether each may trigger the job: people's verdict files, and the note
-        that criteria are without a verdict, which triggers another round."""
-        files = [(str(file), True) for file in self._human_files if name.startswith(f"{HUMAN}-")]
-        again = note(self.folder, name)
-        if again.exists():
-            asks = has_failed(_verdicts(RunFolder(self.folder).judge_verdicts / f"{name}.csv"))
-            files.append((str(again), asks and rounds_of(self.folder, name) <= self.config.discards.max_rounds))
-        return files
+    def inputs(self, name: str) -> list[str]:
+        """The inputs of this judge alone: people's verdict files."""
+        return [str(file) for file in self._human_files if name.startswith(f"{HUMAN}-")]
 
-
-def _verdicts(path: Path) -> list[VerdictRow]:
-    """The rows of a table; none when it is missing or damaged."""
-    try:
-        return read_table(path, VerdictRow)
-    except UserError:
-        return []
+    @property
+    def incomplete(self) -> list[str]:
+        """The judges whose last round left criteria without a verdict, and that a start asks again."""
+        return [name for name in self.names if 0 < rounds_of(self.folder, name) <= self.config.discards.max_rounds]

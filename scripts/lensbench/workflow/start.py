@@ -66,7 +66,6 @@ def read_start(workflow: Any, module: str | None, config: Mapping[str, Any]) -> 
         if workflow.is_main_process:
             schedule = read_schedule(config, workflow.configfiles, partial(begin.begin, is_dry=is_dry))
             begin.follow_store(schedule, is_dry)
-            _ = schedule.judging.names  # files of people that are damaged are said here
         else:
             schedule = frozen_schedule(os.environ.get(settings))
     says_when_nothing_is_to_be_done(schedule.folder)
