@@ -70,6 +70,14 @@ def test_the_same_pairs_draw_nothing_whatever_the_settings_are_now() -> None:
     assert number_of(ledger[-1], ledger) == 1
 
 
+def test_pairs_before_a_later_look_keep_their_boundary_when_others_are_decided() -> None:
+    """The later look was computed with it."""
+    ledger: list[Draw] = []
+    first, later = (look(ledger, pairs(count), among=2) for count in (12, 24))
+    back = look(ledger, pairs(12), among=1)
+    assert (back.boundary, back.spent) == (first.boundary, later.spent)
+
+
 def test_other_verdicts_on_the_same_runs_spend_nothing_and_other_runs_do() -> None:
     ledger: list[Draw] = []
     first = look(ledger, pairs(12))
