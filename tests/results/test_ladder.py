@@ -38,7 +38,7 @@ def planted(words: str, *server: str) -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize(("words", "server", "says", "called"), [
     ("Use find.", (), "The server helps only with its words.", "0 of 7|7 of 7"),
-    ("The cart is in src/cart.py:3.", (), "The words help without the server, and no task shows", "0 of 7|0 of 7"),
+    ("The cart is in src/cart.py:3.", (), "The words help without the server, and it is not shown", "0 of 7|0 of 7"),
     ("Be brief.", ("--describe", "always use it"), "The agent finds the server by itself", "7 of 7|7 of 7"),
     ("Be brief.", (), "No rung is shown to help.", "0 of 7|0 of 7"),
 ])  # fmt: skip
@@ -64,12 +64,16 @@ def test_the_ladder_names_what_a_planted_server_needs(
     assert list(steps) == [("server", "without"), ("words", "without"), ("both", "server"), ("both", "words")]
     assert f"{steps['server', 'without']['adoption']}|{steps['both', 'words']['adoption']}" == called
     assert steps["words", "without"]["adoption"] == "—"
+    sentences = {name: results["estimates"][name]["gate"]["sentence"] for name in results["treatments"]}
+    assert "with its tools the" in sentences["server"]
+    assert all("with what it brings the" in sentences[rung] for rung in ("words", "both"))
     assert says in RunFolder(folder).results.read_text()
     assert says in (folder / "report.html").read_text()
 
 
 @pytest.mark.parametrize(("server", "words", "both", "says"), [
-    ("0", "0", "1", "The server helps only with its words."), ("0", "1", "1", "The words help without the server, and no task shows that"),
+    ("uncalled", "0", "uncalled", "No rung is shown to help."),
+    ("0", "0", "1", "The server helps only with its words."), ("0", "1", "1", "The words help without the server, and it is not shown that"),
     ("0", "0.5", "1", "The words help without the server, and with the server they do more."),
     ("1", "0", "1", "The agent finds the server by itself, without its words."), ("0", "0", "0", "No rung is shown to help."),
 ])  # fmt: skip
@@ -83,12 +87,14 @@ def test_a_ladder_is_told_by_the_scores_of_its_rungs(
     }
     servers = {name: ["lens"] if each["mcp"] else [] for name, each in conditions.items()}
     made = bench(tasks=TASKS, servers=servers, changes={"conditions": conditions})
+    is_called = server != "uncalled"
+    server, both = ("1" if rung == "uncalled" else rung for rung in (server, both))
     for task in TASKS:
         for condition, points in (("without", "0"), ("server", server), ("words", words), ("both", both)):
-            seen = (
-                {"duration_s": 20.0, "tokens": TOKENS | {"input": 1500}} if condition == "both" else {"tokens": TOKENS}
-            )
-            made.run(task, condition, points=(points, points), **seen)
+            more: dict[str, Any] = {} if is_called else {"seen": (), "tools": ()}
+            if condition == "both":
+                more |= {"duration_s": 20.0, "tokens": TOKENS | {"input": 1500}}
+            made.run(task, condition, points=(points, points), **{"tokens": TOKENS, **more})
     found = made.build()
     assert [sentence.startswith(says) for sentence in found["ladder_says"]] == [True], found["ladder_says"]
     assert [step["score"] for step in found["ladder"]] == [f"{float(each):.0%}" for each in (server, words, both, both)]

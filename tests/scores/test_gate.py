@@ -120,6 +120,9 @@ def test_the_sentence_has_three_parts_and_at_most_60_words() -> None:
     assert len(told.split()) <= 60
     assert words(found(0.1, 0.1, clusters=1)).endswith("This holds on this repository.")
     assert "from v1 to v2 the" in words(few, sides=Sides("v2", "v1"))
+    brought = words(found(0.1, 0.1), brings_more=True)
+    assert brought.startswith("GO: with what it brings the agent's")
+    assert "). What it brings helps. This" in brought
 
 
 def test_a_blocker_leaves_no_verdict_and_keeps_the_figures() -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 from lensbench.agents import known_kinds, programs
@@ -62,18 +62,11 @@ def problems_of(config: Config, config_files: Iterable[str] = ()) -> Iterable[tu
     for path in (*config.scenario_files, *condition_files(config), *prompts):
         if set("{}") & set(path):
             yield (), f"{path} has a brace in its name, which Snakemake takes for a wildcard; rename the file"
-    if config.agent.kind in ("command", "command-events") and not config.agent.command:
-        needs = f"agent.command is missing; kind {config.agent.kind!r} needs the program and its arguments"
-        yield ("agent", "command"), needs
     keys = [key for key in _OF_A_KIND if key in config.agent.model_fields_set]
     if keys and "kind" not in config.agent.model_fields_set:
         text = f"agent.{keys[0]} is given, but agent.kind is missing; write the agent's kind, such as claude-code"
         yield ("agent", keys[0]), text
-    yield from _address_problems(config.agent, "agent", ("agent",))
-    kinds = known_kinds()
-    if config.agent.kind not in kinds:
-        text = f"agent.kind is {config.agent.kind!r}; known are {', '.join(kinds)}"
-        yield ("agent", "kind"), text + did_you_mean(config.agent.kind, kinds)
+    yield from _agent_problems(config.agent, "agent", ("agent",), known_kinds())
     for index, path in enumerate(config.sandbox_visible):
         if not Path(path).expanduser().exists():
             yield ("sandbox_visible", index), f"sandbox_visible: there is no {path}; write an existing folder or file"
@@ -107,7 +100,14 @@ def _twins(config: Config) -> Iterable[tuple[KeyPath, str]]:
             yield ("conditions", name), text
 
 
-def _address_problems(agent: Agent, name: str, path: KeyPath) -> Iterable[tuple[KeyPath, str]]:
+def _agent_problems(agent: Agent, name: str, path: KeyPath, kinds: Sequence[str]) -> Iterable[tuple[KeyPath, str]]:
+    """What is wrong with an agent of one of these kinds."""
+    if agent.kind not in kinds:
+        text = f"{name}.kind is {agent.kind!r}; known are {', '.join(kinds)}"
+        yield (*path, "kind"), text + did_you_mean(agent.kind, kinds)
+    if agent.kind in ("command", "command-events") and not agent.command:
+        text = f"{name}.command is missing; kind {agent.kind!r} needs the program and its arguments"
+        yield (*path, "command"), text
     if agent.base_url and not agent.provider and agent.kind in programs():
         text = f"{name}.base_url is not read without agent.provider; write provider: custom, or remove base_url"
         yield (*path, "base_url"), text
@@ -140,13 +140,7 @@ def _judge_problems(config: Config) -> Iterable[tuple[KeyPath, str]]:
         if name in (MECHANICAL, HUMAN, TESTS) or name.startswith(f"{HUMAN}-"):
             yield ("judges", index, "name"), f"a model judge cannot be named {name!r}; give it another name"
         kinds = [kind for kind in known_kinds() if kind not in ("none", "offline")]
-        if judge.agent.kind not in kinds:
-            text = f"judges: agent.kind is {judge.agent.kind!r}; a judge can be {', '.join(kinds)}"
-            yield ("judges", index, "agent", "kind"), text + did_you_mean(judge.agent.kind, kinds)
-        if judge.agent.kind in ("command", "command-events") and not judge.agent.command:
-            text = f"judges: agent.command is missing; kind {judge.agent.kind!r} needs the program and its arguments"
-            yield ("judges", index, "agent", "command"), text
-        yield from _address_problems(judge.agent, "judges: agent", ("judges", index, "agent"))
+        yield from _agent_problems(judge.agent, "judges: agent", ("judges", index, "agent"), kinds)
         if judge.prompt and not Path(judge.prompt).is_file():
             yield ("judges", index, "prompt"), f"judges: there is no file {judge.prompt}; write the path of a template"
 

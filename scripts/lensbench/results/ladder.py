@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from lensbench.core import numbers
 from lensbench.core.conditions import Sides, brings
+from lensbench.scores.objections import ReasonKind
 from lensbench.scores.quantities import QUANTITIES
 
 if TYPE_CHECKING:
@@ -67,15 +68,18 @@ def ladder(data: Estimated[Fraction]) -> tuple[list[LadderStep], list[str]]:
 
 
 def _meaning(data: Estimated[Fraction], rungs: Rungs) -> str:
-    """What the score says about server and words; a difference counts if its sign-flip test shows it (Holm)."""
+    """What the score says about server and words; a difference counts if its sign-flip test shows it (Holm), and if
+    nothing forbids every verdict on the rung, such as tools that nobody called."""
 
     def shows(rung: str, below: str) -> bool:
-        difference = _difference(data, Sides(rung, below))
-        return (difference.delta or 0) > 0 and difference.p_holm is not None and difference.p_holm <= data["alpha"]
+        difference, gate = _difference(data, Sides(rung, below)), data["estimates"][rung]["gate"]
+        kinds = {reason.kind for reason in gate.reasons if reason.undoes == "INCONCLUSIVE"}
+        is_shown = difference.p_holm is not None and difference.p_holm <= data["alpha"]
+        return is_shown and (difference.delta or 0) > 0 and kinds <= {ReasonKind.OFFLINE}
 
     by_words, adds = shows(rungs.words, data["baseline"]), shows(rungs.both, rungs.words)
     if by_words:
-        more = "and with the server they do more" if adds else "and no task shows that the server adds anything"
+        more = "and with the server they do more" if adds else "and it is not shown that the server adds anything"
         return f"The words help without the server, {more}."
     if shows(rungs.server, data["baseline"]):
         return "The agent finds the server by itself, without its words."

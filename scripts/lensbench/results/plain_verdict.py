@@ -11,6 +11,7 @@ from lensbench.core.numbers import change, points
 from lensbench.core.run_status import RunStatus
 from lensbench.judging.judges import FAILURES
 from lensbench.results.presented import shown_difference
+from lensbench.scores.gate_words import with_noun
 from lensbench.scores.objections import FEWEST_TASKS
 
 if TYPE_CHECKING:
@@ -140,10 +141,8 @@ def _failures(judges: Mapping[str, JudgeSummary]) -> str:
 def _tasks(comparison: Compared) -> str:
     """`2 tasks better, 1 worse, 9 the same (+4.0 points on average)`."""
     overall, average = comparison["score"]["overall"], points(shown_difference(comparison).delta)
-    better, worse, same = overall.wins, overall.losses, overall.ties
-    return (
-        f"{better} {'task' if better == 1 else 'tasks'} better, {worse} worse, {same} the same ({average} on average)"
-    )
+    better = with_noun(overall.wins, "task")
+    return f"{better} better, {overall.losses} worse, {overall.ties} the same ({average} on average)"
 
 
 def _effort(data: Collected[Fraction], comparison: Compared, old: str) -> str:

@@ -268,10 +268,11 @@ class Gatekeeper(NamedTuple):
         )  # fmt: skip
         look = stopped(look, verdict.verdict)
         by_judge = belief and not by_people and any(map(belief.decided.get, JUDGED))
+        brought = plan["conditions"][comparison.treatment].keys() & {"files", "agent"}
         assumptions = [ASSUMPTION] if by_judge and verdict.verdict != "INCONCLUSIVE" else []
         facts = Told(
             {**gate, "alpha": left_after(draw) or gate["alpha"]}, look, plan["trials"], model_of(self.tables),
-            None if comparison.baseline == plan["baseline"] else Sides(*comparison.conditions),
+            None if comparison.baseline == plan["baseline"] else Sides(*comparison.conditions), bool(brought),
             number_of(draw, self.ledger), draw.among,
             estimates["variance"]["differences"].sigma, starts,
             [*assumptions, *([belief.caveat] if belief and belief.caveat else [])],

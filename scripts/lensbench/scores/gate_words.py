@@ -57,6 +57,8 @@ class Told(NamedTuple):
     """The model and the agent, such as "glm-5 in claude-code 2.1.329"."""
     sides: Sides | None = None
     """The two treatments, when neither is the baseline."""
+    brings_more: bool = False
+    """Beside tools, or without any, it brings files or settings."""
     number: int = 1
     """The number of this look, from 1."""
     among: int = 1
@@ -92,7 +94,9 @@ def sentence(decision: GateVerdict, estimate: Estimate, facts: Told) -> str:
 
 
 def _difference(estimate: Estimate, low: float, high: float, facts: Told) -> str:
-    tools = f"from {facts.sides.baseline} to {facts.sides.treatment}" if facts.sides else "with its tools"
+    tools = "with what it brings" if facts.brings_more else "with its tools"
+    if facts.sides:
+        tools = f"from {facts.sides.baseline} to {facts.sides.treatment}"
     size = [with_noun(estimate.n, "task"), with_noun(facts.trials, "trial")]
     if estimate.pairs < estimate.planned:
         size.append(f"{estimate.pairs} of {with_noun(estimate.planned, 'pair')}")
@@ -111,6 +115,8 @@ def _saying(reason: Reason) -> str:
 def _meaning(verdict: Verdict, low: float, high: float, facts: Told) -> str:
     worthwhile = f"{facts.settings['effect']:g} points"
     helps, harms = "The tools help", "The tools make the answers worse"
+    if facts.brings_more:
+        helps, harms = "What it brings helps", "What it brings makes the answers worse"
     if facts.sides:
         new, old = facts.sides
         helps, harms = f"{new} is better than {old}", f"{new} is worse than {old}"
@@ -129,7 +135,7 @@ def _effort(saving: Saving, estimate: Estimate, low: float, facts: Told, verdict
     span = f": {change(share.low)} to {change(share.high)}" if share.low is not None and share.high is not None else ""
     worst = points(max(most_worse(estimate, low, facts.look.boundary), 0.0)).removeprefix("+")
     need, by = change(share.delta or 0.0), ", as patterns tell" * bool(facts.patterns and not estimate.people)
-    more = f"{need[1:]} less" if need.startswith("-") else f"{need.lstrip('+')} more"
+    more = f"{need[1:]} less" if need.startswith("-") else "as much" if need == "0%" else f"{need[1:]} more"
     worse = f", answers at most {worst} worse{by}" * need.startswith("-")
     ends = {"COSTS": f", any gain below {facts.settings['effect']:g} points", "GO": "", "HARM": ""}
     return f"It needs {more} ({saving.label}{span}){ends.get(verdict, worse)}"
