@@ -3,13 +3,14 @@ import sys
 from pathlib import Path
 
 import pytest
-from calculator import FAILING, FIXED, KEPT, SANDBOX, SOURCE, make_task, make_tree, patch_of
+from calculator import FAILING, FIXED, KEPT, OLD_TESTS, SANDBOX, SOURCE, TESTS, make_task, make_tree, patch_of
 
 from lensbench.agents.sandbox import NO_SANDBOX
 from lensbench.changes.environment import prepare_environment
 from lensbench.changes.execute import count_findings, run_tests
 from lensbench.changes.reports import TestResult
 from lensbench.core.errors import UserError
+from lensbench.repositories.sources.git_program import git
 from lensbench_tasks.changes.proof import prove
 from stock import write
 
@@ -113,6 +114,23 @@ def test_a_reference_that_breaks_a_test_or_loads_a_hidden_file_not_is_refused(
     proof = prove(task.model_copy(update={"tests": tests}), tree, SANDBOX, rounds=1)
     assert not proof.holds
     assert any(given.startswith(reason) for given in proof.reasons), proof.reasons
+
+
+@pytest.mark.parametrize(("first", "second", "is_seen"), [
+    ({"tests/test_calculator.py": TESTS}, {"tests/test_calculator.py": OLD_TESTS}, True),
+    ({"tests/test_calculator.py": TESTS}, {"tests/test_calculator.py": TESTS + "\nimport os\n"}, False),
+    ({"tests/test_calculator.py": TESTS}, {"tests/test_calculator.py": None, "tests/renamed.py": TESTS}, False),
+    ({"tests/test_calculator.py": TESTS + "\n"}, {"tests/test_calculator.py": TESTS.replace("  ", "   ")}, False),
+], ids=["removed", "extended", "renamed", "indented"])  # fmt: skip
+def test_a_hidden_file_is_seen_when_the_history_has_what_the_pinned_version_has_not(
+    tree: Path, reference: bytes, first: dict[str, str | None], second: dict[str, str | None], is_seen: bool
+) -> None:
+    for files in (first, second):
+        write(tree, files)
+        git(tree, "add", "--all")
+        git(tree, "-c", "user.name=x", "-c", "user.email=x@y", "commit", "--quiet", "-m", "Go on")
+    reasons = prove(make_task(reference), tree, NO_SANDBOX).reasons
+    assert any("can be seen" in reason for reason in reasons) == is_seen, reasons
 
 
 @pytest.mark.skipif(not shutil.which("node"), reason="no node")

@@ -178,28 +178,24 @@ def flat(text: str) -> str:
 
 
 def _seen(tree: Path, path: str, data: bytes) -> str:
-    """Where most of the new lines of a hidden file are found, in the tree or its history; "" when nowhere."""
-    here = tree / path
-    former = set(here.read_bytes().splitlines()) if here.is_file() and not here.is_symlink() else set()
-    if here.is_file() and here.read_bytes() == data:
-        return ""  # the pinned version itself has nothing new
-    new = {line.strip() for line in data.splitlines() if line not in former and len(line.strip()) >= _LONG_LINE}
+    """Where the history has most of the new lines of a hidden file; "" when nowhere. A line that any such file of the
+    pinned version has is not new."""
+    new = set(map(bytes.strip, data.splitlines()))
     try:
+        for name in git(tree, "ls-files", "-z", f"*{Path(path).suffix}").decode().split("\0"):
+            if (tree / name).is_file() and not (tree / name).is_symlink():
+                new.difference_update(map(bytes.strip, (tree / name).read_bytes().splitlines()))
         blob = git(tree, "hash-object", "--stdin", "--no-filters", stdin=data).decode().strip()
         objects = git(tree, "rev-list", "--objects", "--all").decode(errors="replace").split("\n")
-        if data.strip() and any(line.startswith(blob) for line in objects):
+        if new and any(line.startswith(blob) for line in objects):
             return f"its content is object {blob[:12]} of the history"
         versions = {line.partition(" ")[0] for line in objects if line.partition(" ")[2].endswith(Path(path).name)}
+        long_lines = {line for line in new if len(line) >= _LONG_LINE}
         for version in sorted(versions):
-            if git(tree, "cat-file", "-t", version).strip() == b"blob" and _holds(
-                git(tree, "cat-file", "blob", version), new
-            ):
-                return f"object {version[:12]} of the history has most of its new lines"
+            if git(tree, "cat-file", "-t", version).strip() == b"blob":
+                lines = set(map(bytes.strip, git(tree, "cat-file", "blob", version).splitlines()))
+                if len(lines & long_lines) > _SEEN_SHARE * len(long_lines):
+                    return f"object {version[:12]} of the history has most of its new lines"
     except GitError:
         return ""
     return ""
-
-
-def _holds(content: bytes, new: set[bytes]) -> bool:
-    lines = {line.strip() for line in content.splitlines()}
-    return len(new) > 0 and len(new & lines) > _SEEN_SHARE * len(new)
