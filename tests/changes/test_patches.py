@@ -7,6 +7,7 @@ import pytest
 from calculator import FIXED, make_tree
 
 from lensbench.changes.patches import apply_patch, make_patch
+from lensbench.changes.steering import steering
 from lensbench.core.system.trees import copy_tree
 from lensbench.repositories.sources.git_program import git
 from stock import write
@@ -35,3 +36,17 @@ def test_no_ignore_rule_or_repository_of_the_agent_loses_a_change(tmp_path: Path
     assert not [
         path for path in ("build", "inner/__pycache__", "inner/.git", "pyproject.toml") if (again / path).exists()
     ]
+
+
+def test_what_determines_how_tests_run_is_left_out_of_a_patch(tmp_path: Path) -> None:
+    write(tmp_path, {"core.py": "", "src/lib.py": "", "go/help.go": 'import "testing"\n', "go/run.go": ""})
+    environment = tmp_path / "environment"
+    write(environment / "lib/python3.11/site-packages", {"attr/__init__.py": "", "core.py": "", "six.py": ""})
+    left_out = [
+        "tests/unit/other.py", "run.sh", "six.py", "attr/x.py", "src/json.py", "conftest.py", "a/PyProject.toml", "x.pth",
+        "x-1.dist-info/entry_points.txt", "vitest.config.ts", "node_modules/x/i.js", "go/new_test.go", "go/help.go",
+        "src/testing.rs",
+    ]  # fmt: skip
+    applied = ["core.py", "src/lib.py", "lib/json.py", "a/six.py", "src/new.py", "latest/x.py", "attributes.py"]
+    command = ["bash", "./run.sh", "-q"]
+    assert steering([*left_out, *applied], ["tests/test_a.py"], command, environment, tmp_path) == (*left_out,)

@@ -137,6 +137,15 @@ def test_a_killed_partner_counts_as_gone_and_its_file_is_no_partner(gate: Gate) 
     assert os.listdir(gate.folder) == []
 
 
+def test_what_a_killed_run_noted_lets_its_repetition_not_pass(gate: Gate) -> None:
+    gate.folder.mkdir()
+    (gate.folder / "a").write_text("b\n")
+    gate.run("a", "b", grace=1000)
+    gate.run("b", "a", grace=1000, before=0.5)
+    events = gate.events()
+    assert events.index("came b") < events.index("passed a")
+
+
 @pytest.mark.slow
 def test_a_partner_that_is_killed_at_the_gate_does_not_hold_up_the_other(gate: Gate) -> None:
     gate.run("c", "a", "b", grace=1000, limit=1000)

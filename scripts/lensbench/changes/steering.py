@@ -69,8 +69,6 @@ def _helps(path: PurePosixPath, tree: Path) -> bool:
 
 def _steers(path: str, modules: Collection[str]) -> bool:
     parts = [part.lower() for part in PurePosixPath(path).parts]
-    if not parts:
-        return False
     name = parts[-1]
     top = PurePosixPath(path.removeprefix("src/")).parts[0].partition(".")[0]
     replaces = name.endswith((".py", ".so")) and top in modules
