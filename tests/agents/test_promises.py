@@ -441,6 +441,16 @@ def test_nothing_but_the_servers_differs_between_the_conditions(tmp_path: Path, 
     assert (SERVER["command"], REMOTE["url"]) == ("lens", "http://127.0.0.1:4111/mcp")
 
 
+@pytest.mark.parametrize(("kind", "denial"), [
+    ("claude-code", "--disallowed-tools Task"), ("codex", "--disable multi_agent"),
+    ("gemini", '"enableAgents": false'), ("opencode", '"*": false'),
+])  # fmt: skip
+@pytest.mark.parametrize("profile", ["strict", "stock"])
+def test_a_strict_agent_alone_is_denied_sub_agents(tmp_path: Path, kind: str, denial: str, profile: str) -> None:
+    run = started(load_adapter(kind), assignment(tmp_path, treatment=True, kind=kind, profile=profile))
+    assert (denial in " ".join([*run.argv, *map(str, run.files.values())])) == (profile == "strict")
+
+
 @pytest.mark.parametrize("kind", GATEWAYS)
 def test_a_program_that_is_not_there_has_no_version(kind: str) -> None:
     assert load_adapter(kind).version({"command": ["no-such-program"]}) is None
