@@ -16,11 +16,10 @@ from check_generated import false_criteria
 
 from lensbench.core.system.places import ROOT
 from lensbench.core.tasks import Git, Npm, Pypi, Source
-from lensbench.plan.config import DEFAULT_CACHE
+from lensbench.plan.config import DEFAULT_CACHE, Config
 from lensbench.repositories.prepare import prepare
 from lensbench_tasks.files import OUTCOMES, set_value
 from lensbench_tasks.generate import generate
-from lensbench_tasks.settings import Settings
 
 SOURCES: dict[str, Source] = {
     "flask": Pypi(pypi="flask==3.1.1", sha256="284c7b8f2f58cb737f0cf1c30fd7eaf0ccfcde196099d24ecede3fc2005aa59e"),
@@ -54,9 +53,9 @@ def main() -> None:
 
 def row(source: Source, count: int, seed: int, cache: Path) -> str:
     """The figures of one set."""
-    settings = Settings(seed=seed, cache=str(cache))
+    config = Config(run_id="tasks", scenarios=(), seed=seed, cache=str(cache))
     with tempfile.TemporaryDirectory() as folder, redirect_stderr(io.StringIO()):
-        made = generate("set", source, count, settings, Path(folder))
+        made = generate("set", source, count, config, Path(folder))
     outcomes = Counter(fate.outcome for fate in made.fates)
     shares = [f"{outcomes[each]} ({outcomes[each] / len(made.fates):.0%})" for each in OUTCOMES]
     dropped = [fate for fate in made.fates if fate.outcome == "dropped"]

@@ -32,11 +32,12 @@ from lensbench.core.system.trees import remove_tree
 from lensbench.core.system.yaml_places import DocumentError, parse_document
 from lensbench.core.tasks import Category, Source, Task
 from lensbench.core.validation import explain
+from lensbench.plan.config import Config
 from lensbench.runs.attempt import Job, prepare
 from lensbench.runs.reasons import Expectation, reason_of, stops
 from lensbench_tasks.problems import Problem, RejectReason
 from lensbench_tasks.rounds import SHORT, Fate, Proposal
-from lensbench_tasks.settings import Settings
+from lensbench_tasks.settings import sandbox_of
 
 MEANING = {
     Category.EXPLORATORY: "how one thing passes through several files; a station of the way per criterion.",
@@ -112,14 +113,14 @@ class AskedAgent:
         return reply
 
 
-def asked_agent(settings: Settings, folder: Path) -> AskedAgent:
-    """The agent of the settings. Raises UserError when a key is missing."""
-    agent = settings.agent.settings
+def asked_agent(config: Config, folder: Path) -> AskedAgent:
+    """The agent of the config. Raises UserError when a key is missing."""
+    agent = config.agent.settings
     missing = [variable for variable in secret_names(agent) if not os.environ.get(variable)]
     if missing:
         raise UserError(f"{', '.join(missing)} is not set in the environment; export it")
-    prices: Any = settings.model_dump(mode="json")["prices"]
-    return AskedAgent(agent, find_sandbox(settings.for_sandbox()), folder, settings.max_usd, prices)
+    prices: Any = config.model_dump(mode="json", include={"prices"})["prices"]
+    return AskedAgent(agent, find_sandbox(sandbox_of(config)), folder, config.budget.max_usd, prices)
 
 
 @dataclass

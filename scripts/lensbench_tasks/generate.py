@@ -22,6 +22,7 @@ from lensbench.core.system.processes import adopt_orphans
 from lensbench.core.system.program import Parser, positive, run_program
 from lensbench.core.system.terminal import printable
 from lensbench.core.tasks import Category, Source, Task
+from lensbench.plan.config import Config
 from lensbench.plan.task_files import read_scenarios
 from lensbench.repositories.prepare import prepare
 from lensbench_tasks.author import Author, asked_agent
@@ -32,7 +33,7 @@ from lensbench_tasks.pin import Pinned, pin
 from lensbench_tasks.problems import find_problems
 from lensbench_tasks.review_page import render_review
 from lensbench_tasks.rounds import Examined, Fate, Proposal, Writer, kept, last_numbers, missing_of, run_rounds
-from lensbench_tasks.settings import Settings
+from lensbench_tasks.settings import config_of, is_offline, names_of
 from lensbench_tasks.survey import Survey, survey
 from lensbench_tasks.trial import try_task
 
@@ -61,23 +62,21 @@ class Examiner:
         return Examined(tuple(trial.problems if trial else problems), trial)
 
 
-def generate(
-    name: str, source: Source, count: int, settings: Settings, folder: Path, earlier: Sequence[Task] = ()
-) -> Made:
+def generate(name: str, source: Source, count: int, config: Config, folder: Path, earlier: Sequence[Task] = ()) -> Made:
     """Generates what a set with the `earlier` tasks lacks until it has `count`; a model's replies are stored in
     `folder`. Raises UserError."""
-    tree = prepare(source, Path(settings.cache)).tree.resolve()  # lens does not follow links
+    tree = prepare(source, Path(config.cache)).tree.resolve()  # lens does not follow links
     overview = survey(tree)
     after, counts = last_numbers(name, earlier), missing_of(count, earlier)
     writer: Writer
-    if settings.offline:
-        writer = Miners(overview, name, source, settings.seed, after)
+    if is_offline(config):
+        writer = Miners(overview, name, source, config.seed, after)
     else:
-        writer = Author(name, source, overview.root, asked_agent(settings, folder), after)
-    fates = run_rounds(writer, Examiner(overview, frozenset(settings.tools), earlier), counts)
-    author = "the miners (no language model)" if settings.offline else settings.agent.model or settings.agent.kind
+        writer = Author(name, source, overview.root, asked_agent(config, folder), after)
+    fates = run_rounds(writer, Examiner(overview, names_of(config), earlier), counts)
+    author = "the miners (no language model)" if is_offline(config) else config.agent.model or config.agent.kind
     is_spent = isinstance(writer, Author) and writer.asked.spent_all
-    note = (f"the budget of {settings.max_usd} US dollars ended the work",) if is_spent else ()
+    note = (f"the budget of {config.budget.max_usd} US dollars ended the work",) if is_spent else ()
     return Made(name, source, author, sum(counts.values()), fates, overview, (*note, *_lacking(fates, counts)))
 
 
@@ -114,16 +113,18 @@ def main() -> None:
     where.add_argument("--repo", help="the repository: a git URL or a folder (default: that of the set)")
     parser.add_argument("--count", type=positive, default=12, help="how many tasks the set is to have")
     parser.add_argument("--output", required=True, type=Path, help="the YAML file to write, or to add tasks to")
-    parser.add_argument("--settings", default="{}", help="the agent and its environment, as JSON")
+    parser.add_argument(
+        "--configfile", type=Path, help="the config whose agent writes the tasks, within its budget (default: no model)"
+    )
     arguments = parser.parse_args()
     if not re.fullmatch(r"[a-z0-9][a-z0-9-]{0,49}\.yaml", arguments.output.name):
         raise UserError(
             f"--output {arguments.output}: its name is the prefix of the tasks' ids; use a-z, 0-9 and '-', then .yaml"
         )
     adopt_orphans()
-    settings = Settings.model_validate_json(arguments.settings)
+    config = config_of(arguments.configfile)
     if arguments.kind == "change":
-        write_changes(arguments, settings)
+        write_changes(arguments, config)
         return
     exists = arguments.output.exists()
     if not arguments.repo and not exists:
@@ -131,7 +132,7 @@ def main() -> None:
     earlier = read_scenarios([str(arguments.output)]).tasks if exists else ()
     origin = Pinned(_source_of(earlier, arguments)) if earlier else pin(arguments.repo)
     folder = arguments.output.with_suffix(".transcripts")
-    result = generate(arguments.output.stem, origin.source, arguments.count, settings, folder, earlier)
+    result = generate(arguments.output.stem, origin.source, arguments.count, config, folder, earlier)
     if origin.warning:
         result = result._replace(warnings=(f"{arguments.repo}: {origin.warning}", *result.warnings))
     write(result, arguments.output)

@@ -1,41 +1,31 @@
-"""Settings of the generator: the agent that writes tasks, and its environment."""
+"""What the generator takes from a benchmark's config: the agent that writes tasks, and its environment."""
 
 from __future__ import annotations
 
-from typing import Annotated
-
-from pydantic import Field
+from pathlib import Path
 
 from lensbench.core.frozen_plan import SandboxSettings
-from lensbench.core.tasks import Many, Strict
-from lensbench.plan.config import DEFAULT_CACHE, Agent, Price
+from lensbench.plan.config import Config
+from lensbench.plan.mcp_files import servers_of
+from lensbench.plan.reading import read_config
 
 
-class Settings(Strict):
-    """A subset of the config; all keys have defaults."""
+def config_of(file: Path | None) -> Config:
+    """The config in a file; without one, the defaults, with which no model is asked. Raises UserError."""
+    return read_config(file) if file else Config(run_id="tasks", scenarios=())
 
-    agent: Agent = Agent()
-    """The agent that writes; `offline` and `none` select the miners."""
-    seed: Annotated[int, Field(ge=0)] = 1
-    """The seed of the miners."""
-    tools: Many[str] = ()
-    """Tools and servers of the benchmark, which questions must not mention."""
-    sandbox: str = "auto"
-    """As in the config."""
-    sandbox_visible: Many[str] = ()
-    """As in the config."""
-    max_usd: float | None = None
-    """The budget; once it is spent, the agent is not asked again."""
-    prices: dict[str, Price] = Field(default={})
-    """As in the config."""
-    cache: str = DEFAULT_CACHE
-    """The cache folder for fetched repositories."""
 
-    def for_sandbox(self) -> SandboxSettings:
-        """The settings of the sandbox for agents and tests."""
-        return {"mode": self.sandbox, "visible": list(self.sandbox_visible), "hidden": [self.cache]}
+def is_offline(config: Config) -> bool:
+    """True when no model is asked: the miners write the tasks."""
+    return config.agent.kind in ("offline", "none")
 
-    @property
-    def offline(self) -> bool:
-        """True when no model is asked."""
-        return self.agent.kind in ("offline", "none")
+
+def sandbox_of(config: Config) -> SandboxSettings:
+    """The settings of the sandbox for agents and tests."""
+    return {"mode": config.sandbox, "visible": list(config.sandbox_visible), "hidden": [config.cache]}
+
+
+def names_of(config: Config) -> frozenset[str]:
+    """The servers and tools of the benchmark, which questions must not mention."""
+    conditions = config.conditions.values()
+    return frozenset(name for condition in conditions for name in (*servers_of(condition), *condition.tools))

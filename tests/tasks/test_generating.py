@@ -11,7 +11,7 @@ from lensbench_tasks.files import render_set, set_value, with_more
 from lensbench_tasks.generate import generate
 from lensbench_tasks.pin import pin
 from lensbench_tasks.review_page import render_review
-from lensbench_tasks.settings import Settings
+from lensbench_tasks.settings import config_of, names_of
 from programs import run_module
 from stock import git, with_history, write_stock
 
@@ -43,7 +43,8 @@ def test_a_set_is_written_pinned_and_proven(stock: Path) -> None:
 
 def test_the_same_seed_gives_the_same_bytes(stock: Path) -> None:
     source = pin("stock").source
-    first, again, other = (generate("stock", source, 8, Settings(seed=seed), Path("kept")) for seed in (3, 3, 4))
+    seeds = (config_of(None).model_copy(update={"seed": seed}) for seed in (3, 3, 4))
+    first, again, other = (generate("stock", source, 8, config, Path("kept")) for config in seeds)
     assert render_set(first) == render_set(again) != render_set(other)
     assert render_review(first) == render_review(again)
     assert len(first.tasks) == len(set_value(first)["tasks"])
@@ -109,14 +110,26 @@ def test_a_set_grows_to_a_larger_count_and_what_is_in_it_stays(stock: Path) -> N
     after = read_scenarios(["sets/stock.yaml"]).tasks
     assert after[: len(before)] == before
     assert Path("sets/stock.yaml").read_text(encoding="utf-8").startswith(edited)
-    whole = generate("stock", pin("stock").source, 16, Settings(), Path("kept")).tasks
+    whole = generate("stock", pin("stock").source, 16, config_of(None), Path("kept")).tasks
     assert {(task.id, task.prompt) for task in after} == {(task.id, task.prompt) for task in whole}
     assert "has 7 tasks; to add some, write a --count above that" in run("--count", "7", *output, fails=True)
     assert "sets/stock.yaml exists: omit --repo" in run("--repo", "stock", *output, fails=True)
     assert "sets/stock.yaml exists" in run("--kind", "change", "--repo", "stock", *output, fails=True)
 
 
+def test_a_config_says_who_writes_and_which_names_no_question_mentions(stock: Path) -> None:
+    Path("lens.json").write_text('{"mcpServers": {"lens": {"command": "lens"}}}', encoding="utf-8")
+    conditions = "{without: {}, with: {mcp: lens.json, tools: [lens_grep]}}"
+    agent = "{kind: claude-code, model: m, pass_env: [NO_SUCH_KEY]}"
+    Path("config.yaml").write_text(
+        f"{{run_id: r, scenarios: later.yaml, conditions: {conditions}, agent: {agent}}}", encoding="utf-8"
+    )
+    assert names_of(config_of(Path("config.yaml"))) == {"lens", "lens_grep"}
+    output = ("--repo", "stock", "--output", "later.yaml")
+    assert "NO_SUCH_KEY is not set" in run(*output, "--configfile", "config.yaml", fails=True)
+
+
 def test_a_set_whose_last_key_is_not_tasks_is_left_alone(stock: Path) -> None:
-    made = generate("stock", pin("stock").source, 4, Settings(), Path("kept"))
+    made = generate("stock", pin("stock").source, 4, config_of(None), Path("kept"))
     with pytest.raises(UserError, match="make `tasks` its last key"):
         with_more("tasks:\n- id: a\nname: last\n", made)

@@ -67,13 +67,16 @@ def test_a_runner_s_tests_prove_a_fix(
 ) -> None:
     if not shutil.which(program):
         pytest.skip(f"no {program}")
-    settings: dict[str, list[str]] = {}
+    options: list[str] = []
     if program == "cargo":  # rustup installs in the home folder, which is hidden
         root = subprocess.run(
             ["rustc", "--print", "sysroot"], capture_output=True, text=True, check=True
         ).stdout.strip()
         monkeypatch.setenv("PATH", f"{root}/bin", prepend=os.pathsep)
-        settings = {"sandbox_visible": [root]}
+        conditions = {"without": {}, "with": {"agent": {"retries": 1}}}
+        config = {"run_id": "r", "scenarios": "sums.yaml", "conditions": conditions, "sandbox_visible": [root]}
+        (tmp_path / "config.yaml").write_text(json.dumps(config))
+        options = ["--configfile", "config.yaml"]
     git(tmp_path, "init", "--quiet", "--initial-branch=main", "sums")
     folder = tmp_path / "sums"
     fixed = {path: text.replace("a - b", "a + b") for path, text in project.items() if "a - b" in text}
@@ -84,7 +87,7 @@ def test_a_runner_s_tests_prove_a_fix(
         git(folder, "add", "--all")
         git(folder, "commit", "--quiet", "--message", message)
     monkeypatch.chdir(tmp_path)
-    given = ("--kind", "change", "--repo", "sums", "--count", 1, "--timeout", 300, "--settings", json.dumps(settings))
+    given = ("--kind", "change", "--repo", "sums", "--count", 1, "--timeout", 300, *options)
     done = run_module("lensbench_tasks.generate", *given, "--output", "sums.yaml")
     assert done.returncode == 0, done.stderr
     (task,) = read_scenarios(["sums.yaml"]).tasks

@@ -65,9 +65,7 @@ def check_readers(config: Config, tasks: Sequence[Task]) -> str:
     nobody = f"{bare}, and no judge can read them: {ways(config, tally)}"
     if config.agent.kind == "offline":
         return nobody
-    if not config.preflight.judges:
-        return f"{nobody}; accepted, preflight.judges is false"
-    raise UserError(f"{nobody}; or set preflight.judges: false to run anyway; nothing was started")
+    raise UserError(f"{nobody}; nothing was started")
 
 
 def ways(config: Config, tally: Unread) -> str:

@@ -331,8 +331,6 @@ class Preflight(Strict):
     """Call each tool that only reads, with arguments made from its schema, as the trial of `lensbench init` does."""
     request: Switch = True
     """Request one token from the model's gateway."""
-    judges: Switch = True
-    """Refuse runs that cost money while some criteria have no patterns and no judge can read them."""
 
 
 class StartGate(Strict):

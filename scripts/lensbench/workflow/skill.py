@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import json
 import os
 import re
 import shutil
@@ -20,11 +19,9 @@ from lensbench.core.run_folder import RunFolder
 from lensbench.core.system.claim import at_work, refuse_if_at_work
 from lensbench.core.system.places import ROOT
 from lensbench.core.system.program import Parser, run_program
-from lensbench.plan.config import RUN_ID, Config
+from lensbench.plan.config import RUN_ID
 from lensbench.plan.dated_runs import AUTO, new_dated, newest_dated
-from lensbench.plan.freeze import make_plan
-from lensbench.plan.reading import read_config, read_file
-from lensbench.plan.task_files import ScenarioSet
+from lensbench.plan.reading import read_file
 from lensbench.runs.start_gate import who_is_there
 from lensbench.workflow.background import Detached
 from lensbench.workflow.finish import print_headline
@@ -91,22 +88,8 @@ def write_tasks(bench: Bench, options: Sequence[str]) -> None:
     """Generates tasks about the current folder into the config's file. Raises UserError when that file exists."""
     if bench.scenarios.exists():
         raise UserError(f"{bench.scenarios} already exists; delete it to generate new tasks")
-    settings = json.dumps(_of_the_writer(read_config(bench.config)), sort_keys=True)
-    command = verb("generate", "--repo", ".", "--output", str(bench.scenarios), "--settings", settings, *options)
-    follow(command, bench.scenarios.with_suffix(".log"))
-
-
-def _of_the_writer(config: Config) -> dict[str, object]:
-    """The settings of the agent that writes tasks, and the words that no question may contain."""
-    servers = {
-        name
-        for condition in make_plan(config, ScenarioSet(()), [])["conditions"].values()
-        for name in condition["servers"]
-    }
-    tools = {tool for condition in config.conditions.values() for tool in condition.tools}
-    same = {"agent", "seed", "sandbox", "sandbox_visible", "cache", "prices"}
-    settings = config.model_dump(mode="json", exclude_defaults=True, include=same)
-    return settings | {"tools": sorted(servers | tools), "max_usd": config.budget.max_usd}
+    where = ("--repo", ".", "--output", str(bench.scenarios), "--configfile", str(bench.config))
+    follow(verb("generate", *where, *options), bench.scenarios.with_suffix(".log"))
 
 
 def evaluate(bench: Bench, question: str, options: Sequence[str]) -> None:

@@ -13,6 +13,7 @@ from lensbench.core.errors import UserError
 from lensbench.core.system.files import write_atomic
 from lensbench.core.system.program import Parser
 from lensbench.core.system.terminal import printable
+from lensbench.plan.config import Config
 from lensbench.plan.task_files import read_scenarios
 from lensbench_tasks.changes.candidates import ChangeFate, Prover
 from lensbench_tasks.changes.from_history import tasks_from_history
@@ -21,7 +22,7 @@ from lensbench_tasks.changes.harbor import tasks_from_harbor
 from lensbench_tasks.changes.swebench import tasks_from_swebench
 from lensbench_tasks.changes.writing import render_report, write_set
 from lensbench_tasks.pin import pin
-from lensbench_tasks.settings import Settings
+from lensbench_tasks.settings import sandbox_of
 
 TRIED = 4
 """How many changes are tried for each wanted task."""
@@ -44,12 +45,12 @@ def add_options(parser: Parser) -> argparse._MutuallyExclusiveGroup:
     return where
 
 
-def write_changes(arguments: argparse.Namespace, settings: Settings) -> None:
+def write_changes(arguments: argparse.Namespace, config: Config) -> None:
     """Writes the set, its reference patches and its report. Raises UserError when no task is proven."""
     name = arguments.output.stem
     if arguments.output.exists():
         raise UserError(f"{arguments.output} exists: use another --output")
-    bench = Prover(find_sandbox(settings.for_sandbox()), Path(settings.cache))
+    bench = Prover(find_sandbox(sandbox_of(config)), Path(config.cache))
     if not bench.sandbox.program:
         raise UserError(f"tests of changes {bench.sandbox.lack}")
     fates: list[ChangeFate] = []
