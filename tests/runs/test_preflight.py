@@ -546,6 +546,7 @@ def test_an_mcp_file_is_filled_and_must_be_the_planned_one(tmp_path: Path, monke
         "${UNSET_X:-}": "", "pa$$word": "pa$$word", r"\.py$$": r"\.py$$", "$KEY": "$KEY", "$${KEY": "$${KEY",
         "${input:key}": "${input:key}", "${}": "${}", "${KEY:-${UNSET_Y}}": "a${workspace}$$",
         "${UNSET_X:-<${KEY}>}": "<a${workspace}$$>", "${UNSET_X:-${UNSET_Y:-z}}}": "z}",
+        "${UNSET_X:-${UNSET_Z:-<${KEY}>}}": "<a${workspace}$$>", "${UNSET_X:-a${UNSET_Y:-b${UNSET_Z:-${KEY:-c}}}d}": "aba${workspace}$$d",
     }  # fmt: skip
     monkeypatch.setenv("KEY", "a${workspace}$$")  # what a value contains is no variable
     monkeypatch.delenv("UNSET_X", raising=False)

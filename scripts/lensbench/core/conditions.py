@@ -27,7 +27,10 @@ LONGEST_LINE = 300
 OF_THE_RUN = ("workspace", "python", "server_log", "here")
 """The names in MCP files that mean something of a run; all others are environment variables."""
 _NAME = re.compile(r"\$\{([A-Za-z_][A-Za-z0-9_]*)")
-_VARIABLE = re.compile(r"\$\{([A-Za-z_][A-Za-z0-9_]*)(?::-((?:[^}$]|\$(?!\{)|\$\{[^{}]*+\})*+))?\}")
+_DEFAULT = r"(?:[^}$]|\$(?!\{)|\$\{[^{}]*+\})*+"
+for _ in range(7):  # defaults in defaults
+    _DEFAULT = rf"(?:[^}}$]|\$(?!\{{)|\$\{{(?:[^{{}}]*+|\w+:-{_DEFAULT})\}})*+"
+_VARIABLE = re.compile(rf"\$\{{([A-Za-z_][A-Za-z0-9_]*)(?::-({_DEFAULT}))?\}}")
 
 Command = Literal["setup", "teardown"]
 
