@@ -1,8 +1,8 @@
 """The programs of servers that only other conditions have: their paths, and shell commands that run them.
 
 In the sandbox the paths are hidden. A program that is run all the same (without a sandbox, or installed on the way by
-`npx` or `uvx`) shows in the transcript. Only the command itself counts: searching for its name, or reading a file with
-that name, runs nothing.
+`npx` or `uvx`) shows in the transcript: a command that begins with its name, code that imports it, or its path that
+an interpreter, a copy, a link or an alias names.
 """
 
 from __future__ import annotations
@@ -24,23 +24,28 @@ from lensbench.core.conditions import filled, mcp_servers
 from lensbench.core.frozen_plan import Plan, PlannedCondition
 from lensbench.core.system.places import PACKAGE
 
-_PYTHON = re.compile(r"(python|pypy)[\d.]*")
 _INTERPRETER = re.compile(
     r"(python|pypy)[\d.]*|node(js)?|deno|bun|(ba|da|z|k)?sh|env|ruby|perl|php|java|dotnet|go|busybox|coreutils|toybox"
-    r"|docker|podman|true|false|cat"
+    r"|docker|podman|true|false|cat|source|\.|cp|ln|mv|install|alias|="
 )
 """Programs that belong to no server: they are never hidden, and starting them means nothing."""
 _LAUNCHER = re.compile(r"npx|npm|pnpm|yarn|bunx|uvx|uv|pipx")
 """Programs that run a package by its name."""
-_SHELL = re.compile(r"(ba|da|z|k)?sh")
+_SHELL = re.compile(r"(ba|da|z|k)?sh|su|script")
 _BEFORE = re.compile(
-    r"\w+=.*|-.*|[\d.]+[smhd]?|env|sudo|exec|nohup|time|timeout|nice|xargs|command|then|do|else|if|while|!|\{"
+    r"\w+=.*|-.*|[\d.]+[smhd]?|then|do|else|if|while|!|\{|(/.*/)?(env|sudo|exec|nohup|time|timeout|nice|xargs|command"
+    r"|setsid|stdbuf|strace|coproc|watch|parallel|busybox)"
 )
 """Words before the program of a command."""
 _JS_PACKAGE = re.compile(r".*/node_modules/(@[^/]+/)?[^/]+")
 _MISSING = re.compile(r"not found|No such file|No module named|Cannot find module|[Pp]ermission denied")
 """What is said of a program that is not there, as in the sandbox."""
-_HERE_DOCUMENT = re.compile(r"<<-?\s*(['\"]?)(\w+)\1(.*)\n(?:.*\n)*?\s*\2\b")
+_HERE_DOCUMENT = re.compile(r"<<-?\s*(['\"]?)(\w+)\1(.*)\n((?:.*\n)*?)\s*\2\b")
+_LOOK_UP = re.compile(r"(?:\$\(|`)\s*(?:which|type -p|command -v|readlink -f|realpath)\s+([^\s()`]+)\s*[)`]")
+"""What stands for the path of a program."""
+_SET = re.compile(r"\w+=")
+_STARTS = r"\b(?:\w*import\w*|require|run\w*|from|system|popen|call|check_\w+|exec\w*|spawn\w*)\s*\(?\s*\[?\s*['\"]"
+"""What code has before the name of a module or program that it runs."""
 _COMMAND_KEYS = ("command", "cmd", "script")
 MOST_READ = 1 << 13
 """Characters of a command that are read: an unclosed here-document takes quadratic time."""
@@ -58,22 +63,18 @@ class ServerProgram(NamedTuple):
 
 def foreign_programs(plan: Plan, condition: str) -> ServerProgram:
     """The programs of the servers of other conditions, without those of the condition's own."""
-    own = _programs(plan["conditions"][condition])
-    others = [_programs(other) for name, other in plan["conditions"].items() if name != condition]
-    names, paths, modules = (frozenset[str]().union(*(entry[at] for entry in others)) - own[at] for at in range(3))
-    return ServerProgram(names, paths, modules)
+    others = (other for name, other in plan["conditions"].items() if name != condition)
+    own = _programs([plan["conditions"][condition]])
+    return ServerProgram(*(theirs - ours for theirs, ours in zip(_programs(others), own, strict=True)))
 
 
-def _programs(condition: PlannedCondition) -> ServerProgram:
-    sets: tuple[set[str], set[str], set[str]] = (set(), set(), set())
-    for file, servers in mcp_servers([condition]):
+def _programs(conditions: Iterable[PlannedCondition]) -> ServerProgram:
+    programs = []
+    for file, servers in mcp_servers(conditions):
         values = {**os.environ, "here": str(Path(file).resolve().parent), "python": sys.executable}
-        for entry in filled(servers, values).values():
-            if "command" in entry:
-                command = [entry["command"], *map(str, entry.get("args", ()))]
-                for part, more in zip(sets, _program(command), strict=True):
-                    part.update(more)
-    return ServerProgram(*(frozenset(part) for part in sets))
+        entries = (entry for entry in filled(servers, values).values() if "command" in entry)
+        programs += [_program([entry["command"], *map(str, entry.get("args", ()))]) for entry in entries]
+    return ServerProgram(*(frozenset[str]().union(*(program[at] for program in programs)) for at in range(3)))
 
 
 def _program(command: Sequence[str]) -> ServerProgram:
@@ -87,7 +88,7 @@ def _program(command: Sequence[str]) -> ServerProgram:
     elif not _INTERPRETER.fullmatch(name):
         names.add(name)
         paths.add(program)
-    elif _PYTHON.fullmatch(name) and "-m" in command[:-1]:
+    elif name.startswith(("python", "pypy")) and "-m" in command[:-1]:
         modules.add(command[command.index("-m") + 1])
     else:
         paths |= {path for path in command[1:] if os.path.isabs(path)}
@@ -140,14 +141,20 @@ def _module_paths(module: str, program: str) -> Iterator[str]:
 
 def program_calls(transcript: Iterable[str], program: ServerProgram) -> list[str]:
     """The calls in a transcript that run the programs by a shell command, each shortened to one line."""
-    if not any(program):
-        return []
     return [
         step.line
-        for step in own_calls(transcript)
-        if not (len(step.got) < 400 and _MISSING.search(step.got))
-        and any(_runs(words, program) for words in simple_commands(_command(step.given)))
+        for step in (own_calls(transcript) if any(program) else ())
+        if not (len(step.got) < 400 and _MISSING.search(step.got)) and _any_runs(_command(step.given), program)
     ]
+
+
+def _any_runs(command: str, program: ServerProgram) -> bool:
+    place = ""
+    for words in simple_commands(command):
+        if _runs(words, program, place):
+            return True
+        place = os.path.join(place, *words[1:2]) if words[0] == "cd" else place
+    return False
 
 
 def _command(arguments: str) -> str:
@@ -163,50 +170,67 @@ def _command(arguments: str) -> str:
 
 def simple_commands(text: str) -> Iterator[list[str]]:
     """The words of each command in a shell command; of the command in `sh -c` too."""
-    lexer = shlex.shlex(_HERE_DOCUMENT.sub(r"\3", text[:MOST_READ]), posix=True, punctuation_chars=";&|()<>\n")
+    text = re.sub(r"(?m)^[ \t]*#.*|\\\n", " ", text[:MOST_READ])  # a comment may have a quote
+    text = _LOOK_UP.sub(r"/\1", text)
+    text = _HERE_DOCUMENT.sub(lambda match: f" -c {shlex.quote(match[4])}{match[3]}", text)  # may be code
+    lexer = shlex.shlex(text, posix=True, punctuation_chars=";&|()<>\n")
     lexer.whitespace, lexer.commenters, lexer.whitespace_split = " \t\r", "", True
     words: list[str] = []
-    is_file = False
     with suppress(ValueError):  # an open quote: the rest is not read
         for token in lexer:
             if set(token) <= set(";&|()\n"):
                 yield from _unwrapped(words)
                 words = []
-            elif not is_file and not set(token) <= set("<>&"):
+            elif not set(token) <= set("<>&"):
                 words.append(token)
-            is_file = bool(set(token) & set("<>")) and set(token) <= set("<>&|")
     yield from _unwrapped(words)
 
 
 def _unwrapped(words: list[str]) -> Iterator[list[str]]:
-    if words[:1] == ["command"] and words[1:2] in (["-v"], ["-V"]):
+    if words[:2] in (["command", "-v"], ["command", "-V"]):
         return
+    values = [word.partition("=")[2] for word in words if _SET.match(word)]
+    yield from [["alias" if words[0] == "alias" else "=", *values]] if values else []
     while words and _BEFORE.fullmatch(words[0]):
-        words = words[1:]
+        words = words[2 if re.fullmatch("-[IugosCda]", words[0]) else 1 :]  # xargs -I {}, sudo -u, env -C
     scripts = [at for at, word in enumerate(words[:-1]) if re.fullmatch(r"-\w*c", word)]
-    if words and _SHELL.fullmatch(os.path.basename(words[0])) and scripts:
+    if words and scripts and _SHELL.fullmatch(os.path.basename(words[0])):
         yield from simple_commands(words[scripts[0] + 1])
     elif words:
         yield words
+        yield from [["python", *words[2:]]] if words[:2] == ["uv", "run"] else []
 
 
-def _runs(words: Sequence[str], program: ServerProgram) -> bool:
+def _runs(words: Sequence[str], program: ServerProgram, place: str) -> bool:
+    """True when a command, in the folder `place`, runs the program."""
     name, rest = os.path.basename(words[0]), words[1:]
-    if words[0] in program.paths or words[0] in program.names:
-        return True
-    if words[0].startswith(("/", "~", "$")) and name in program.names and "/repo/" not in words[0]:
+    if not program.names.isdisjoint(words if name == "alias" else words[:1]) or _is_of(words[0], program, place):
         return True
     if _LAUNCHER.fullmatch(name):
         return not program.names.isdisjoint(_packages(rest)) and "install" not in rest
-    if not _INTERPRETER.fullmatch(name) or name == "cat":
+    if name == "cat" or not _INTERPRETER.fullmatch(name):
         return False
-    if _PYTHON.fullmatch(name) and rest[:-1]:
-        for option, value in pairwise(rest):
-            if option == "-m" and any(f"{value}.".startswith(f"{module}.") for module in program.modules):
-                return True
-            if option == "-c" and any(
-                re.search(rf"\b(import|from)\s+{re.escape(m)}\b", value) for m in program.modules
-            ):
-                return True
-    file = next((word for word in rest if not word.startswith("-")), "")
-    return any(file == path or file.startswith(f"{path}/") for path in program.paths)
+    if any(_is_of(word, program, place) for word in rest):
+        return True
+    for option, value in (*pairwise(rest), *((word[:2], word[2:]) for word in rest)):
+        if re.fullmatch(r"-\w*m", option) and any(f"{value}.".startswith(f"{module}.") for module in program.modules):
+            return True
+        if re.fullmatch(r"-\w*[cep]|--eval", option) and _is_code(value, program):
+            return True
+    return False
+
+
+def _is_of(word: str, program: ServerProgram, place: str) -> bool:
+    """True when a word is the path of one of the program's files."""
+    file = os.path.normpath(os.path.join(place, word))
+    is_named = word.startswith(("/", "~", "$")) and os.path.basename(word) in program.names and "/repo/" not in word
+    return is_named or any(file == path or file.startswith(f"{path}/") for path in program.paths)
+
+
+def _is_code(text: str, program: ServerProgram) -> bool:
+    """True when code imports one of the program's modules, or starts it."""
+    modules, every = (
+        "|".join(map(re.escape, sorted(names))) or r"\b\B" for names in (program.modules, frozenset().union(*program))
+    )
+    listing = rf"\b(?:import|from)\s+(?:[\w.]+(?:\s+as\s+\w+)?\s*,\s*)*(?:{modules})\b"
+    return bool(re.search(rf"{listing}|{_STARTS}(?:{every})(?![\w-])", text))
