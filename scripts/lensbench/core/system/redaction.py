@@ -56,15 +56,15 @@ class Redactor:
 
     def __call__(self, text: str) -> str:
         """The text with `[redacted: NAME]` in place of each secret."""
-        text = self._hide(text)
-        if not self._values or "\\" not in text:
-            return text
-        return "".join(self._hide_in_json(line) for line in io.StringIO(text))
+        return str(self.all(text))
 
     def all(self, value: Any, depth: int = 0) -> Any:
         """Plain data with every string redacted, including keys."""
         if isinstance(value, str):
-            return self(value) if depth < DEPTH else self._hide(value)
+            text = self._hide(value)
+            if depth > DEPTH or not self._values or "\\" not in text:
+                return text
+            return "".join(self._hide_in_json(line, depth) for line in io.StringIO(text))
         if isinstance(value, list):
             return [self.all(item, depth) for item in value]
         if isinstance(value, dict):
@@ -82,34 +82,17 @@ class Redactor:
                     text = re.sub(_GAP.join(map(re.escape, whole)), f"[redacted: {name}]", text)
         return text
 
-    def _hide_in_json(self, line: str) -> str:
+    def _hide_in_json(self, line: str, depth: int) -> str:
         r"""A line of JSON that contains a secret with other escapes (`\u0073k-...`), serialized again."""
         if line.lstrip()[:1] not in ("{", "[", '"') or "\\" not in line:
             return line
         try:
             value = json.loads(line)
-            clean = self._texts(value, 0)
+            clean = self.all(value, depth + 1)
         except (ValueError, RecursionError):
             return line
         end = line[len(line.rstrip("\r\n")) :]
         return line if clean == value else json.dumps(clean, ensure_ascii=False) + end
-
-    def _texts(self, value: Any, depth: int) -> Any:
-        if isinstance(value, str):
-            content = self._hide(value)
-            if depth < DEPTH and content[:1] in ("{", "[", '"') and "\\" in content:
-                try:
-                    inner = json.loads(content)
-                except ValueError:
-                    return content
-                clean = self._texts(inner, depth + 1)
-                return content if clean == inner else json.dumps(clean, ensure_ascii=False)
-            return content
-        if isinstance(value, list):
-            return [self._texts(item, depth) for item in value]
-        if isinstance(value, dict):
-            return {self._hide(key): self._texts(item, depth) for key, item in value.items()}
-        return value
 
 
 def _forms(value: str) -> Iterator[str]:
