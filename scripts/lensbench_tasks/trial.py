@@ -58,7 +58,7 @@ def try_task(task: Task, survey: Survey) -> TrialScores:
 def _offline_answer(prompt: str, workspace: Path) -> str:
     command = [*offline.ARGV, "--prompt-file", "/dev/stdin", "--workspace", str(workspace), "--seed", "1"]
     process = subprocess.run(command, input=prompt, stdout=subprocess.PIPE, encoding="utf-8", check=True)
-    return offline.read(process.stdout.splitlines()).answer
+    return offline.read(process.stdout.split("\n")).answer
 
 
 def score(task: Task, answer: str) -> Fraction:

@@ -104,7 +104,14 @@ def _run(argv: Sequence[str], env: Mapping[str, str]) -> str:
     """The standard output of a package manager. Raises UserError with the beginning of its errors."""
     if not shutil.which(argv[0]):
         raise UserError(f"there is no program {argv[0]} here; install it")
-    child = subprocess.run(argv, env={**os.environ, **env}, stdin=subprocess.DEVNULL, capture_output=True, text=True)
+    child = subprocess.run(
+        argv,
+        env={**os.environ, **env},
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        encoding="utf-8",
+        errors="replace",
+    )
     if child.returncode:
         raise UserError(f"`{shlex.join(argv)}` failed: {' '.join(child.stderr.replace('npm error', '').split())[:200]}")
     return child.stdout

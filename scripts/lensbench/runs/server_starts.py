@@ -133,7 +133,7 @@ def _written_out(trial: Trial, workspace: str) -> Trial:
     program = shutil.which(command[0])
     ask = next((ask for name, ask in _REAL.items() if os.path.basename(command[0]).startswith(name)), None)
     if program and ask and Path(program).read_bytes()[:2] == b"#!":
-        process = subprocess.run([program, *ask], capture_output=True, text=True, check=False)
+        process = subprocess.run([program, *ask], capture_output=True, encoding="utf-8", errors="replace")
         command[0] = process.stdout.strip() or command[0]
     pairs = zip(trial.entry.command, command, strict=True)
     words = tuple((old, new) for old, new in pairs if new != old)

@@ -55,7 +55,7 @@ def equal_crashes(folder: Path, condition: str, discard: Discard) -> str:
     path.parent.mkdir(exist_ok=True)
     with path.open("a", encoding="utf-8") as file:
         file.write(re.sub(r"/\S+|\d+", "", discard.detail) + "\n")  # paths and numbers differ from run to run
-    last = path.read_text(encoding="utf-8").splitlines()[-EQUAL_CRASHES:]
+    last = path.read_text(encoding="utf-8").split("\n")[-EQUAL_CRASHES - 1 : -1]
     alike = len(last) == EQUAL_CRASHES and len(set(last)) == 1
     return f"{EQUAL_CRASHES} attempts of {condition} in a row crashed alike ({discard.detail})" if alike else ""
 
