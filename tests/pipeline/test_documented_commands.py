@@ -21,7 +21,7 @@ from small_benchmark import CHECKOUT, make_project
 
 RUN_HERE = (
     "snakemake -n", "snakemake --cores 8", "lensbench judge", "lensbench docs gate", "snakemake --report report.zip",
-    "lensbench --version", "python -m lensbench.runs.validity --help", "lensbench status bench/demo",
+    "lensbench --version", "python -m lensbench.runs.stages --help", "lensbench status bench/demo",
     "lensbench fsck bench/demo", "lensbench doctor",
 )  # fmt: skip
 """In a project with a finished benchmark, in this order; what they name is there."""
@@ -41,7 +41,7 @@ ELSEWHERE = (
     (r"lensbench discard", "test_discarding_by_hand.py"), (r"lensbench check", "test_check.py"),
     (r"lensbench try", "test_try_answer.py"),
     (r"lensbench (run|schemas|size|<verb>|status$)", "test_installed.py, test_schemas.py, test_planning.py"),
-    (r"lensbench (compare|size|import|prove|draft|fsck|generate)|python -m lensbench.scores.estimates", "test_comparing.py and the others of these names"),
+    (r"lensbench (compare|size|import|prove|draft|fsck|generate)", "test_comparing.py and the others of these names"),
     (r"python (benchmarks/|-m pytest)", "takes minutes"),
     (r"(docker|npm|pip|pipx|uv|apt-get|ssh-keygen|unzip|cd|mkdir|ln|mv|tar|export|python3|kill|tools/slurm.sh)\b", "not a program of ours"),
 )  # fmt: skip

@@ -21,7 +21,6 @@ from lensbench.core.rows import ValidityRow, VerdictRow
 from lensbench.core.run_folder import RunFolder
 from lensbench.core.run_status import RunStatus
 from lensbench.core.system.files import plain, read_json, read_typed, write_atomic, write_json
-from lensbench.core.system.program import run_stage
 from lensbench.core.tables import run_of_pair, run_of_row
 from lensbench.judging.decisions import is_person
 from lensbench.judging.judges import DRAFTED
@@ -318,7 +317,3 @@ def write_all(folder: Path, data: Results[Fraction]) -> None:
     write_atomic(RunFolder(folder).results, render(data))
     write_atomic(RunFolder(folder).summary, render(data, "summary.md.j2"))
     write_atomic(RunFolder(folder).junit, junit(data))
-
-
-if __name__ == "__main__":
-    run_stage(write_results)

@@ -99,12 +99,9 @@ class RepositoryFiles:
         return [path] if path in ends else [file for file in ends if file.endswith(f"/{path}")]
 
     @cached_property
-    def _kinds(self) -> set[str]:
+    def kinds(self) -> set[str]:
+        """The extensions of the files in the tree."""
         return {name.rpartition(".")[2] for name in self._by_name}
-
-    def has_kind(self, path: str) -> bool:
-        """True when a file in the tree has this path's extension: `example.com:80` is not a citation."""
-        return path.rpartition(".")[2] in self._kinds
 
     def lines(self, path: str) -> list[str]:
         """The lines of a file; none when it is not text or too large."""
@@ -153,7 +150,8 @@ def write_citations(folder: Path) -> None:
         files = run_files(folder, run)
         workspace = from_json(files.record.read_text(encoding="utf-8")).workspace
         matches = citations(files.answer.read_text(errors="replace", encoding="utf-8"), workspace)
-        if places := list(islice((place for place in matches if tree.has_kind(place.path)), MOST)):
+        known = (match for match in matches if match.path.rpartition(".")[2] in tree.kinds)  # not `example.com:80`
+        if places := list(islice(known, MOST)):
             sources[run.stem] = [tree.look_up(place) for place in places]
     write_json(RunFolder(folder).citations, plain(sources))
 

@@ -1,7 +1,7 @@
 """The preflight: tries everything that runs need once, before any run costs money.
 
-It runs at each start that has runs to do, and writes `preflight.json` to the run folder: the checks, the agent's
-version, and the names of the tools that each condition's servers list.
+It runs at each start that has runs to do, and writes `preflight.json` to the run folder: the checks, and the names
+of the tools that each condition's servers list.
 """
 
 from __future__ import annotations
@@ -53,7 +53,6 @@ class PreflightFindings:
     """The findings so far."""
 
     checks: list[Check] = field(default_factory=list)
-    agent_version: str | None = None
     tools: dict[str, dict[str, str]] = field(default_factory=dict)
     """Condition -> the tools of its servers, by the names that agents use -> the hash of the input schema."""
     descriptions: dict[str, str] = field(default_factory=dict)
@@ -206,7 +205,7 @@ def _try_run(
     assignment = prepare(job, place)
     workspace, invocation = place.outside(assignment.workspace), adapter.command(assignment)
     if is_first:
-        findings.checks += _agent(adapter, invocation, job.agent, place, workspace, findings)
+        findings.checks += _agent(adapter, invocation, job.agent, place, workspace)
     if not config.preflight.servers or not _brings(job.condition):
         return
     name, condition = job.run.condition, config.conditions[job.run.condition]
@@ -259,12 +258,7 @@ def _command(job: Job, word: Command, workspace: str) -> list[Check]:
 
 
 def _agent(
-    adapter: Adapter,
-    invocation: Invocation,
-    settings: AgentSettings,
-    place: Place,
-    workspace: str,
-    findings: PreflightFindings,
+    adapter: Adapter, invocation: Invocation, settings: AgentSettings, place: Place, workspace: str
 ) -> Iterator[Check]:
     """Checks that the program exists, starts in the sandbox too, and has the version that the config pins."""
     program, pin = invocation.argv[0], settings["version"]
@@ -278,7 +272,7 @@ def _agent(
         note = f"{program}; agent.version is {pin}, but kind {settings['kind']!r} reports no version"
         yield Check("agent", "warning", note) if pin else Check("agent", "ok", program)
         return
-    version = findings.agent_version = ask(settings)
+    version = ask(settings)
     if version is None:
         yield Check(
             "agent",

@@ -15,7 +15,6 @@ from lensbench.core.rows import ReportRow, ValidityRow, columns
 from lensbench.core.run_folder import RunFolder
 from lensbench.core.run_status import RunStatus
 from lensbench.core.store import run_files
-from lensbench.core.system.program import run_stage
 from lensbench.core.tables import read_table, write_table
 from lensbench.runs.self_report.sections import fields_of, sections
 from lensbench.runs.self_report.values import count, files, findings, lines_of, tools
@@ -104,7 +103,3 @@ def read_reports(folder: Path) -> None:
             fields = {name: getattr(report, name) for name in columns(ReportRow)[4:]}
             rows.append({**run._asdict(), "report_present": report.present, **fields})
     write_table(RunFolder(folder).reports, columns(ReportRow), rows)
-
-
-if __name__ == "__main__":
-    run_stage(read_reports)

@@ -19,7 +19,6 @@ from lensbench.core.run_folder import RunFolder
 from lensbench.core.run_status import RunStatus
 from lensbench.core.store import DISCARD, Discard, State, entries, read_records, rounds, state_of
 from lensbench.core.system.files import write_atomic
-from lensbench.core.system.program import run_stage
 from lensbench.core.tables import joined, row_of_run, write_table, yes_no
 from lensbench.plan.waves import read_opened_plan
 from lensbench.runs.made_with import as_made
@@ -146,7 +145,3 @@ def judge_validity(folder: Path) -> None:
     write_table(RunFolder(folder).validity, columns(ValidityRow), rows)
     mapping = as_made(plan, records.values())["model_mapping"]
     write_atomic(RunFolder(folder).timing, timing_csv([*records.values(), *earlier], mapping))
-
-
-if __name__ == "__main__":
-    run_stage(judge_validity)

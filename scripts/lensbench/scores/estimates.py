@@ -19,7 +19,6 @@ from lensbench.core.records import from_json
 from lensbench.core.run_folder import RunFolder
 from lensbench.core.store import RECORD, all_entries, rounds
 from lensbench.core.system.files import plain, read_typed, write_json
-from lensbench.core.system.program import run_stage
 from lensbench.judging.trust import HARDLY, Basis, InstrumentFile
 from lensbench.plan.frozen import first_plan
 from lensbench.plan.waves import look_file
@@ -327,7 +326,3 @@ def write_estimates(folder: Path, tables: Tables | None = None) -> EstimatesFile
         ])  # fmt: skip
     write_json(RunFolder(folder).estimates, plain(data))
     return data
-
-
-if __name__ == "__main__":
-    run_stage(write_estimates)

@@ -15,7 +15,6 @@ from lensbench.core.rows import DecisionRow, PairRow, ReportRow, ScoreRow, Valid
 from lensbench.core.run_folder import RunFolder
 from lensbench.core.run_status import COUNTING, RunStatus
 from lensbench.core.store import read_records
-from lensbench.core.system.program import run_stage
 from lensbench.core.tables import Cell, items, read_table, run_of_row, write_table, yes_no
 from lensbench.plan.waves import read_opened_plan
 from lensbench.runs.reasons import tools_of
@@ -180,7 +179,3 @@ def score_all(folder: Path) -> dict[RunId, Record]:
     place = PAIR_COLUMNS.index("adopted") + 1
     write_table(RunFolder(folder).pairs, [*PAIR_COLUMNS[:place], *adoptions, *PAIR_COLUMNS[place:]], pairs)
     return records
-
-
-if __name__ == "__main__":
-    run_stage(score_all)

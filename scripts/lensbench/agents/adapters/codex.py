@@ -129,6 +129,7 @@ def read(lines: Iterable[str], *, errors: ErrorTexts = KNOWN_ERRORS) -> Outcome:
         for item, complaint in zip(calls, complaints, strict=True)
     ]
     answers = [text(item.get("text")) for item in items if item["type"] == "agent_message"]
+    denials = {_name(item) for item in calls if "requires approval" in text(mapping(item.get("error")).get("message"))}
     return Outcome(
         answer=answers[-1] if answers and (gave_up or (ends and not failures)) else "",
         finished=bool(output.started and output.of("thread.started") and (ends or failures)),
@@ -140,7 +141,7 @@ def read(lines: Iterable[str], *, errors: ErrorTexts = KNOWN_ERRORS) -> Outcome:
         gave_up=f"{gave_up}: {error}" if gave_up else "",
         ending=ending_of(gave_up, bool(ends) and not failures),
         models_asked=output.models_asked,
-        denied_calls=tuple(sorted({_name(item) for item in calls if _denied(item)})) if output.events else None,
+        denied_calls=tuple(sorted(denials)) if output.events else None,
         api_retries=sum(text(event.get("message")).startswith("Reconnecting") for event in output.of("error")),
         subagents=sum(item.get("tool") == "spawn_agent" for item in calls if item["type"] == "collab_tool_call"),
     )
@@ -180,10 +181,6 @@ def _name(item: Mapping[str, Any]) -> str:
     if item["type"] == "mcp_tool_call":
         return f"mcp__{text(item.get('server'))}__{text(item.get('tool'))}"
     return text(item["type"])
-
-
-def _denied(item: Mapping[str, Any]) -> bool:
-    return "requires approval" in text(mapping(item.get("error")).get("message"))
 
 
 def _statuses(output: Seen, useless: Mapping[str, str]) -> dict[str, str] | None:

@@ -10,6 +10,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
 
 from lensbench.agents import Assignment, Invocation, base_environment
@@ -22,22 +23,17 @@ COST = "nothing"
 def command(run: Assignment) -> Invocation:
     """`agent.command` with {prompt_file}, {workspace}, {mcp_file}, {answer_file}, {model} and {seed} put in."""
     places = {
-        "{prompt_file}": run.prompt_file,
-        "{workspace}": run.workspace,
-        "{mcp_file}": run.mcp_file,
-        "{answer_file}": run.answer_file,
-        "{model}": run.settings["model"],
-        "{seed}": str(run.seed),
+        "prompt_file": run.prompt_file,
+        "workspace": run.workspace,
+        "mcp_file": run.mcp_file,
+        "answer_file": run.answer_file,
+        "model": run.settings["model"],
+        "seed": str(run.seed),
     }
     parts = run.settings["command"]
-    answer_file = run.answer_file if any("{answer_file}" in part for part in parts) else ""
-    return Invocation(tuple(_filled(part, places) for part in parts), base_environment(run), answer_file=answer_file)
-
-
-def _filled(part: str, places: dict[str, str]) -> str:
-    for place, value in places.items():
-        part = part.replace(place, value)
-    return part
+    answer_file = run.answer_file if "{answer_file}" in "".join(parts) else ""
+    argv = tuple(re.sub(r"\{(\w+)\}", lambda match: places.get(match[1], match[0]), part) for part in parts)
+    return Invocation(argv, base_environment(run), answer_file=answer_file)
 
 
 def read(lines: Iterable[str], *, errors: ErrorTexts = KNOWN_ERRORS) -> Outcome:

@@ -5,7 +5,9 @@ from __future__ import annotations
 import posixpath
 import re
 
-from lensbench.runs.self_report.words import DESCRIPTION, QUOTES, SPACED_REMARK
+SPACED_REMARK = re.compile(r"(?<=[\s`*\"'])\([^()]*\)")
+DESCRIPTION = re.compile(r"\s[-\u2013—]\s|:\s")
+QUOTES = "`*\"'“”\u2018\u2019"
 
 _LONGEST_PATH = 4096
 _LINE_NUMBERS = re.compile(

@@ -7,7 +7,10 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
-from lensbench.runs.self_report.words import BULLET, HEAD, HEADING
+HEAD = 160
+"""How many characters of a line are searched for a heading or a field's name."""
+HEADING = re.compile(r"(#{1,6})\s+(.*)")
+BULLET = re.compile(r"(?:[-*+•‣◦\u2013]|\d{1,3}[.)])\s+(?:\[[ xX]\]\s+)?")
 
 
 class SectionLine(NamedTuple):

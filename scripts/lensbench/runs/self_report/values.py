@@ -7,9 +7,8 @@ import re
 from collections.abc import Callable, Iterator
 from contextlib import suppress
 
-from lensbench.runs.self_report.paths import bare_path
-from lensbench.runs.self_report.sections import Field, SectionLine
-from lensbench.runs.self_report.words import BULLET, DESCRIPTION, HEAD, HEADING, QUOTES, SPACED_REMARK
+from lensbench.runs.self_report.paths import DESCRIPTION, QUOTES, SPACED_REMARK, bare_path
+from lensbench.runs.self_report.sections import BULLET, HEAD, HEADING, Field, SectionLine
 
 MAX_COUNT = 1_000_000
 
