@@ -64,6 +64,24 @@ def test_a_program_that_is_not_there_was_not_run_and_other_tools_run_none() -> N
     assert program_calls([json.dumps(read)], SERVER) == []
 
 
+@pytest.mark.parametrize(("command", "calls"), [
+    ("copy .", 1), ("{0}/bin/copy .", 1), ("link .", 1), ("python {0}/bin/copy", 1), ("other .", 0), ("./bin/copy .", 0),
+    ("{0}/repo/copy", 0),
+])  # fmt: skip
+def test_a_link_and_a_copy_outside_the_workspace_are_the_program(
+    command: str, calls: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("PATH", f"{tmp_path}/bin:{os.environ['PATH']}")
+    for name in ("seek", "bin/copy", "repo/copy", "bin/other"):
+        Path(name).parent.mkdir(exist_ok=True)
+        Path(name).write_text(f"#!/bin/sh\n{'other' if name == 'bin/other' else 'index'}", encoding="utf-8")
+        Path(name).chmod(0o755)
+    Path("bin/link").symlink_to(tmp_path / "seek")
+    program = ServerProgram(frozenset(), frozenset([str(tmp_path / "seek")]), frozenset())
+    assert len(program_calls(shell(command.format(tmp_path)), program)) == calls
+
+
 def test_the_paths_are_those_of_programs_scripts_modules_and_packages_that_others_alone_have(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -71,7 +89,7 @@ def test_the_paths_are_those_of_programs_scripts_modules_and_packages_that_other
     console = f"#!{sys.executable}\nimport sys\nfrom tool_pkg.cli import main\nsys.exit(main())\n"
     files = {
         tmp_path / "bin/python": "", tmp_path / "bin/npx": "", tmp_path / "bin/tool": console,
-        site / "seek_mcp/__main__.py": "", site / "tool_pkg/cli.py": "", site / "one.py": "",
+        site / "seek_mcp/__main__.py": "", site / "tool_pkg/cli.py": "", site / "one.py": "", tmp_path / "own/by_path.py": "",
         tmp_path / "lib/node_modules/@acme/seek/cli.js": "", tmp_path / "server.py": "", tmp_path / "both.py": "",
         tmp_path / "x/node_modules/pack/dist/index.js": "",
     }  # fmt: skip
@@ -86,13 +104,15 @@ def test_the_paths_are_those_of_programs_scripts_modules_and_packages_that_other
     ]  # fmt: skip
     for name, its in (("with", commands), ("own", commands[5:6])):
         entries = {str(number): {"command": argv[0], "args": argv[1:]} for number, argv in enumerate(its)}
+        if name == "with":
+            entries["p"] = {"command": "python", "args": ["-m", "by_path"], "env": {"PYTHONPATH": "x:${here}/own"}}
         (tmp_path / f"{name}.json").write_text(json.dumps({"mcpServers": entries}))
     mcp = {"without": None, "own": str(tmp_path / "own.json"), "with": str(tmp_path / "with.json")}
     plan: Any = {"conditions": {name: {"mcp": file} for name, file in mcp.items()}}
     hidden = {
         "bin/tool", "server.py", "x/node_modules/pack", "x/node_modules/pack/dist/index.js", "lib/node_modules/@acme/seek",
         "lib/python3.99/site-packages/seek_mcp", "lib/python3.99/site-packages/tool_pkg",
-        "lib/python3.99/site-packages/one.py",
+        "lib/python3.99/site-packages/one.py", "own/by_path.py",
     }  # fmt: skip
     assert foreign_programs(plan, "own").paths == {str(tmp_path / path) for path in hidden}
     assert foreign_programs(plan, "without").paths == {str(tmp_path / path) for path in (*hidden, "both.py")}

@@ -68,13 +68,13 @@ def ladder(data: Estimated[Fraction]) -> tuple[list[LadderStep], list[str]]:
 
 
 def _meaning(data: Estimated[Fraction], rungs: Rungs) -> str:
-    """What the score says about server and words; a difference counts if its sign-flip test shows it (Holm), and if
-    nothing forbids every verdict on the rung, such as tools that nobody called."""
+    """What the score says about server and words; a difference counts if its sign-flip test shows it (Holm), and
+    nothing, such as tools that nobody called, forbids verdicts on the rung."""
 
     def shows(rung: str, below: str) -> bool:
         difference, gate = _difference(data, Sides(rung, below)), data["estimates"][rung]["gate"]
         kinds = {reason.kind for reason in gate.reasons if reason.undoes == "INCONCLUSIVE"}
-        is_shown = difference.p_holm is not None and difference.p_holm <= data["alpha"]
+        is_shown = (difference.p_holm or 1.0) <= data["alpha"]
         return is_shown and (difference.delta or 0) > 0 and kinds <= {ReasonKind.OFFLINE}
 
     by_words, adds = shows(rungs.words, data["baseline"]), shows(rungs.both, rungs.words)

@@ -64,7 +64,7 @@ def collect(
     runs = [record for record in tables.valid if record.source == "run"]
     statuses = [row["status"] for row in tables.scores.values()]
     skews = summaries.start_skews(tables)
-    tool_use = _used(tables)
+    tool_use = {run_of_pair(row): row["called"] or row["adopted"] for row in tables.pairs}  # or the report
     tools = treatment_tools(plan, tables.records.values(), tables.reports.values(), listing)
     data: Collected[Fraction] = {
         "run_id": plan["run_id"],
@@ -220,11 +220,6 @@ WARMED = 0.1
 """Less of the first request makes little difference to the cost of a run."""
 _GUESS = "the agent's, which does not know the model's price"
 _REPOSITORY = ("revision", "removed", "history")
-
-
-def _used(tables: Tables) -> dict[RunId, str]:
-    """Whether the tools of a treatment were used, yes or no: what the transcript shows, else what the agent reports."""
-    return {run_of_pair(row): row["called"] or row["adopted"] for row in tables.pairs}
 
 
 def _run(tables: Tables, row: ValidityRow, tool_use: Mapping[RunId, str]) -> RunResult[Fraction]:

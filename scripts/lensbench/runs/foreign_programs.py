@@ -7,6 +7,7 @@ an interpreter, a copy, a link or an alias names.
 
 from __future__ import annotations
 
+import filecmp
 import json
 import os
 import re
@@ -72,12 +73,13 @@ def _programs(conditions: Iterable[PlannedCondition]) -> ServerProgram:
     programs = []
     for file, servers in mcp_servers(conditions):
         values = {**os.environ, "here": str(Path(file).resolve().parent), "python": sys.executable}
-        entries = (entry for entry in filled(servers, values).values() if "command" in entry)
-        programs += [_program([entry["command"], *map(str, entry.get("args", ()))]) for entry in entries]
+        for entry in (entry for entry in filled(servers, values).values() if "command" in entry):
+            roots = str(entry.get("env", {}).get("PYTHONPATH", "")).split(":")
+            programs.append(_program([entry["command"], *map(str, entry.get("args", ()))], roots))
     return ServerProgram(*(frozenset[str]().union(*(program[at] for program in programs)) for at in range(3)))
 
 
-def _program(command: Sequence[str]) -> ServerProgram:
+def _program(command: Sequence[str], roots: Sequence[str]) -> ServerProgram:
     name, program = os.path.basename(command[0]), shutil.which(command[0]) or ""
     names, paths, modules = set[str](), set[str](), set[str]()
     if _LAUNCHER.fullmatch(name):
@@ -95,7 +97,7 @@ def _program(command: Sequence[str]) -> ServerProgram:
     modules |= {module for path in paths if os.path.dirname(path).endswith("bin") for module in _module_of_script(path)}
     paths |= {os.path.realpath(path) for path in paths if os.path.exists(path)}
     paths |= {match[0] for path in paths if (match := _JS_PACKAGE.match(path))}
-    paths |= {path for module in modules for path in _module_paths(module, program)}
+    paths |= {path for module in modules for path in _module_paths(module, program, roots)}
     return ServerProgram(frozenset(names), frozenset(filter(_can_be_hidden, paths)), frozenset(modules))
 
 
@@ -130,11 +132,11 @@ def _module_of_script(path: str) -> list[str]:
     return []
 
 
-def _module_paths(module: str, program: str) -> Iterator[str]:
+def _module_paths(module: str, program: str, roots: Sequence[str]) -> Iterator[str]:
     """The folders or files of a module, or of its whole package where that is not lensbench itself."""
     parts = module.split(".") if module.startswith((f"{PACKAGE.name}.", f"{PACKAGE.name}_")) else module.split(".")[:1]
     own = Path(program).parent.parent.glob("lib*/python*/*-packages") if program else ()
-    for root in (*own, *map(Path, filter(None, sys.path))):
+    for root in (*own, *map(Path, filter(None, (*roots, *sys.path)))):
         place = root.joinpath(*parts)
         yield from (str(path) for path in (place, place.with_name(f"{place.name}.py")) if path.exists())
 
@@ -204,7 +206,8 @@ def _unwrapped(words: list[str]) -> Iterator[list[str]]:
 def _runs(words: Sequence[str], program: ServerProgram, place: str) -> bool:
     """True when a command, in the folder `place`, runs the program."""
     name, rest = os.path.basename(words[0]), words[1:]
-    if not program.names.isdisjoint(words if name == "alias" else words[:1]) or _is_of(words[0], program, place):
+    file = words[0] if "/" in words[0] else shutil.which(words[0]) or words[0]
+    if not program.names.isdisjoint(words if name == "alias" else words[:1]) or _is_of(file, program, place):
         return True
     if _LAUNCHER.fullmatch(name):
         return not program.names.isdisjoint(_packages(rest)) and "install" not in rest
@@ -221,10 +224,13 @@ def _runs(words: Sequence[str], program: ServerProgram, place: str) -> bool:
 
 
 def _is_of(word: str, program: ServerProgram, place: str) -> bool:
-    """True when a word is the path of one of the program's files."""
+    """True when a word is the path of one of the program's files, or a link or copy of it."""
     file = os.path.normpath(os.path.join(place, word))
     is_named = word.startswith(("/", "~", "$")) and os.path.basename(word) in program.names and "/repo/" not in word
-    return is_named or any(file == path or file.startswith(f"{path}/") for path in program.paths)
+    if is_named or any(file == path or file.startswith(f"{path}/") for path in program.paths):
+        return True
+    files = program.paths if os.path.isabs(word) and "/repo/" not in word and os.path.isfile(word) else ()
+    return any(filecmp.cmp(word, path) for path in files if os.path.isfile(path))
 
 
 def _is_code(text: str, program: ServerProgram) -> bool:

@@ -130,8 +130,12 @@ def categories(comparison: Comparison) -> dict[str, CategoryResults[Fraction]]:
 
 def adoption(cells: Iterable[object]) -> Count:
     """In how many runs a fact of adoption is true, and in how many it is known, from its column of pairs.csv."""
-    facts = [cell == "yes" for cell in cells if cell]
-    return {"runs": sum(facts), "of": len(facts)}
+    return _count(cell == "yes" for cell in cells if cell)
+
+
+def _count(facts: Iterable[bool]) -> Count:
+    known = list(facts)
+    return {"runs": sum(known), "of": len(known)}
 
 
 def too_few_calls(tables: Tables, treatment: str) -> str:
@@ -155,11 +159,10 @@ def adoption_table(pairs: Sequence[PairRow]) -> dict[str, Count]:
     facts = ["offered", "called", "called_without_error", "adopted", "diverged", "misdirected"]
     rows: Sequence[Mapping[str, object]] = pairs
     tools = [column for column in (rows[0] if rows else ()) if column.startswith("adopted_")]
-    failures = [row["called_without_error"] == "no" for row in pairs if row["called"] == "yes"]
     table = {column: adoption(row[column] for row in rows) for column in [*facts, *tools]}
     return {
         **table,
-        "all_calls_failed": {"runs": sum(failures), "of": len(failures)},
+        "all_calls_failed": _count(row["called_without_error"] == "no" for row in pairs if row["called"] == "yes"),
         "misdirected_adopters": adoption(row["misdirected"] for row in pairs if row["adopted"] == "yes"),
     }
 
@@ -188,18 +191,12 @@ def discard_counts(validity: Iterable[ValidityRow]) -> dict[str, Counter[str]]:
 
 def disagreements(tables: Tables) -> dict[str, Count]:
     """In how many runs the report differs from the transcript, of those with both values."""
-    sources = {
-        "tool calls": (tables.reported_calls, tables.observed_calls),
-        "files read": (tables.reported_files, tables.observed_files),
+    sources: dict[str, list[tuple[object, object]]] = {
+        "tool calls": [(tables.reported_calls(run), tables.observed_calls(run)) for run in tables.scores],
+        "files read": [(tables.reported_files(run), tables.observed_files(run)) for run in tables.scores],
+        "adoption": [(row["adopted"] or None, row["called"] or None) for row in tables.pairs],
     }
-    table: dict[str, Count] = {}
-    for name, (claim_of, count_of) in sources.items():
-        values = ((claim_of(run), count_of(run)) for run in tables.scores)
-        both = [(claim, count) for claim, count in values if claim is not None and count is not None]
-        table[name] = {"runs": sum(a != b for a, b in both), "of": len(both)}
-    adoptions = [(row["adopted"], row["called"]) for row in tables.pairs if row["adopted"] and row["called"]]
-    table["adoption"] = {"runs": sum(a != b for a, b in adoptions), "of": len(adoptions)}
-    return table
+    return {name: _count(a != b for a, b in both if None not in (a, b)) for name, both in sources.items()}
 
 
 def controls(tables: Tables) -> list[ControlCheck]:
@@ -252,8 +249,8 @@ def controls(tables: Tables) -> list[ControlCheck]:
     ]  # fmt: skip
     rows: list[ControlCheck] = []
     for name, records, holds in checks:
-        values = [value for value in map(holds, records) if value is not None]
-        rows.append({"check": name, "runs": sum(values), "of": len(values), "unseen": len(records) - len(values)})
+        count = _count(value for value in map(holds, records) if value is not None)
+        rows.append({"check": name, **count, "unseen": len(records) - count["of"]})
     return rows
 
 
