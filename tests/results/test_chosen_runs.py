@@ -38,13 +38,13 @@ def test_the_delta_is_shown_with_and_without_what_was_chosen(bench: Make) -> Non
     assert told in "\n".join(lines(made.folder, data))
 
 
-def test_a_run_without_a_score_gives_both_ends(bench: Make) -> None:
+@pytest.mark.parametrize(("condition", "counts"), [("with", "with 1, without 0"), ("without", "with 0, without 1")])
+def test_a_run_without_a_score_gives_both_ends(bench: Make, condition: str, counts: str) -> None:
     made = make(bench)
-    file_discard(made.folder, RunId("b", "without"), DiscardReason.BY_HAND, "odd", "")
+    file_discard(made.folder, RunId("b", condition), DiscardReason.BY_HAND, "odd", "")
     (said,) = made.build()["by_hand"]["sentences"]
-    assert said.endswith(
-        "without 1. With these runs counted the delta of with is -25.0 points to +25.0 points, not +50.0 points."
-    )
+    ends = "the delta of with is -25.0 points to +25.0 points, not +50.0 points."
+    assert said == f"Discarded by hand: {counts}. With these runs counted {ends}"
 
 
 def test_a_run_that_was_made_again_still_has_its_first_score_in_the_second_delta(bench: Make) -> None:
