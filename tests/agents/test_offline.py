@@ -127,7 +127,9 @@ def test_a_failed_server_is_reported_with_its_reason(tmp_path: Path) -> None:
     run = assignment(tmp_path, tmp_path, '{"mcpServers": {"lens": {"command": ""}}}')
     invocation = command(run)
     done = subprocess.run(invocation.argv, env=dict(invocation.env), capture_output=True, text=True, timeout=60)
-    assert read(done.stdout.splitlines()).servers == {"lens": "failed: the entry has no command and no url"}
+    assert read(done.stdout.splitlines()).servers == {
+        "lens": "failed: command must be the program alone, as a text; write its arguments in args"
+    }
 
 
 def test_the_adapter_is_found_by_its_kind() -> None:

@@ -96,7 +96,9 @@ def test_a_search_program_has_one_status_everywhere() -> None:
     assert plain["lead"] == "The pipeline works. No verdict: a search program answered, not a language model."
     assert plain["facts"].startswith("With lens: 2 tasks better, 1 worse, 9 the same")
     assert plain["sentence"] == f"{plain['lead']} {plain['facts']}"
-    assert plain["next"] == "Ask a language model: `lensbench init --agent claude-code`."
+    assert (
+        plain["next"] == "Ask a language model: `lensbench init` writes a config for your server, then `lensbench run`."
+    )
 
 
 def test_the_categories_that_differ_are_named_and_those_that_do_not() -> None:

@@ -15,6 +15,7 @@ from typing import Any
 
 import pytest
 
+from fakes.stdio_mcp_server import answer
 from lensbench.agents import Assignment, Invocation, Probe, base_environment, load_adapter
 from lensbench.agents.adapters.offline import read
 from lensbench.agents.probe import check_gateway, request
@@ -171,7 +172,28 @@ def test_what_a_server_prints_beside_its_messages_is_shown(attempt: Try, project
 def test_an_address_that_does_not_answer_is_named(attempt: Try) -> None:
     check = attempt({"lens": {"type": "http", "url": "http://127.0.0.1:9/mcp"}})["with: lens"]
     assert check.outcome == "failed"
-    assert check.detail.startswith("did not start: http://127.0.0.1:9/mcp: ")
+    assert re.match("did not start: http://127.0.0.1:9/mcp: .* start the server first, or correct this", check.detail)
+
+
+def test_a_server_that_wants_a_login_or_whose_token_expires_says_so(attempt: Try) -> None:
+    class Handler(BaseHTTPRequestHandler):
+        def do_POST(self) -> None:
+            request = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
+            is_refused = not self.headers["Authorization"] or request["method"] == "tools/call"
+            result = {"id": request.get("id"), "result": answer(request["method"], request.get("params", {}))}
+            self.send_response(401 if is_refused else 200 if "id" in request else 202)
+            self.send_header("Content-Type", "application/json")
+            self.end_headers()
+            self.wfile.write(json.dumps({"jsonrpc": "2.0", **result}).encode())
+
+    with ThreadingHTTPServer(("127.0.0.1", 0), Handler) as served:
+        threading.Thread(target=served.serve_forever, daemon=True).start()
+        entry = {"type": "http", "url": f"http://127.0.0.1:{served.server_port}/mcp"}
+        login = attempt({"lens": entry})["with: lens"].detail
+        expired = attempt({"lens": {**entry, "headers": {"Authorization": "Bearer old"}}})["with: lens"].detail
+        served.shutdown()
+    assert '401 Unauthorized: it wants a login, and none in a browser (OAuth) is possible: add "headers"' in login
+    assert expired.startswith("find(query='a') failed: 401 Unauthorized: the token in its headers is wrong or has exp")
 
 
 def test_a_repository_without_history_says_so_and_one_that_lost_it_warns(attempt: Try, project: Path) -> None:
@@ -213,16 +235,16 @@ def test_the_embedded_server_answers_about_the_workspace(attempt: Try) -> None:
 @pytest.mark.parametrize(("entry", "said"), [
     ({"command": "no-such-command"}, "No such file or directory"),
     ({"command": "/bin/sh", "args": ["-c", "echo no licence >&2; exit 3"]}, "no licence"),
-    ({"command": "/bin/sh", "args": ["-c", "sleep 300"]}, "not ready in 1 s"),
-    ({"command": "/bin/sh", "args": ["-c", "yes"]}, "not ready in 1 s"),
-    ({"command": "/bin/sh", "args": ["-c", "yes | tr -d '\\n'"]}, "not ready in 1 s"),
+    ({"command": "/bin/sh", "args": ["-c", "sleep 300"]}, "not ready in 1 s (agent.mcp_start_s)"),
+    ({"command": "/bin/sh", "args": ["-c", "yes"]}, "not ready in 1 s (agent.mcp_start_s)"),
+    ({"command": "/bin/sh", "args": ["-c", "yes | tr -d '\\n'"]}, "not ready in 1 s (agent.mcp_start_s)"),
     ({"type": "http", "url": "http://127.0.0.1:9/mcp"}, "did not start"),
 ])  # fmt: skip
 def test_a_server_that_does_not_start_stops_everything(attempt: Try, entry: dict[str, Any], said: str) -> None:
     check = attempt({"lens": entry}, agent={"mcp_start_s": 1})["with: lens"]
     assert check.outcome == "failed"
     assert said in check.detail
-    assert "conditions.with.mcp, lens.json (agent.mcp_start_s is 1)" in check.detail
+    assert "; check conditions.with.mcp, lens.json" in check.detail
 
 
 def test_tools_other_than_the_configured_ones_are_a_failure_that_shows_both(attempt: Try) -> None:
@@ -250,9 +272,17 @@ def test_a_server_that_does_not_know_the_workspace_fails_although_it_reports_no_
 
 
 def test_a_call_that_fails_is_a_failure(attempt: Try, project: Path) -> None:
-    check = attempt({"lens": altered(project, ('params["arguments"]["query"] == "fail"', "True"))})["with: lens"]
+    failing = 'bool(print("ValueError: no index", file=sys.stderr, flush=True)) or True'
+    check = attempt({"lens": altered(project, ('params["arguments"]["query"] == "fail"', failing))})["with: lens"]
     assert check.outcome == "failed"
     assert check.detail.startswith("find(query='a') failed: found")
+    assert "; its standard error ends with ValueError: no index; check" in check.detail
+    check = attempt({"lens": altered(project, ('params["name"] == "crash"', 'sys.exit("index is locked")'))})[
+        "with: lens"
+    ]
+    assert check.detail.startswith(
+        "find(query='a') failed: the server ended in this call; its standard error ends with index is locked; check"
+    )
 
 
 @pytest.mark.parametrize("agent", [{"kind": "command", "command": ["true"]}, {"kind": "offline"}])
@@ -261,9 +291,9 @@ def test_a_server_has_the_environment_of_the_agent_and_not_ours(
 ) -> None:
     monkeypatch.setenv("OURS", "1")
     monkeypatch.setenv("PASSED", "a-passed-value")
-    script = "import os, sys; sys.exit(' '.join(sorted(os.environ)) + os.environ['GIVEN'])"
+    script = "import os, sys, time; 'OURS' in os.environ and time.sleep(9); sys.exit(' '.join(os.environ) + os.environ['GIVEN'])"
     entry = {"command": sys.executable, "args": ["-c", script], "env": {"GIVEN": "<${PASSED}>"}}
-    said = attempt({"lens": entry}, agent={**agent, "pass_env": ["PASSED"]})["with: lens"].detail
+    said = attempt({"lens": entry}, agent={**agent, "mcp_start_s": 2, "pass_env": ["PASSED"]})["with: lens"].detail
     assert "OURS" not in said
     assert "PASSED" in said
     assert "<[redacted: PASSED]>" in said
@@ -286,9 +316,12 @@ def test_a_variable_of_an_mcp_file_reaches_the_server_of_any_agent_and_is_never_
 @pytest.mark.slow
 @sandboxed
 def test_in_a_sandbox_servers_are_tried_inside_and_setup_outside(attempt: Try, project: Path) -> None:
-    entry = {"command": "/bin/sh", "args": ["-c", "echo here: $(pwd) ${workspace} $(ls) >&2; exit 3"]}
+    entry = {
+        "command": "/bin/sh",
+        "args": ["-c", "[ -e told ] && sleep 9; echo here: $(pwd) ${workspace} $(ls) >&2; exit 3"],
+    }
     setup = ["/bin/sh", "-c", 'echo "$0" > told', "{workspace}"]
-    checks = attempt({"lens": entry}, {"setup": setup}, sandbox="bubblewrap")
+    checks = attempt({"lens": entry}, {"setup": setup}, sandbox="bubblewrap", agent={"mcp_start_s": 2})
     assert checks["sandbox"].outcome == "ok"
     told = (project / "told").read_text().strip()  # outside and inside alike, so that a daemon's paths are right
     assert told.startswith(tempfile.gettempdir())
@@ -308,6 +341,7 @@ def servers_of_people(project: Path, tmp_path_factory: pytest.TempPathFactory) -
         (folder / "server.py").write_text("from helper import main\nmain()\n")
     keyed = "import os, sys\nif not os.environ.get('SHOP_KEY'): sys.exit('SHOP_KEY environment variable is required')\n"
     (beside / "keyed.py").write_text(f"{keyed}from helper import main\nmain()\n")
+    (beside / "priced.py").write_text("import sys\nfrom helper import main\nsys.exit('PRICE_KEY is required')\n")
     (beside / "reads.py").write_text(f"open('{beside}/terms.txt')\nfrom helper import main\nmain()\n")
     (beside / "docker").write_text("#!/bin/sh\nexit 3\n")
     (beside / "docker").chmod(0o755)
@@ -332,13 +366,14 @@ def servers_of_people(project: Path, tmp_path_factory: pytest.TempPathFactory) -
     ([PYTHON, "own/helper.py"], "it starts with {here}/own/helper.py for own/helper.py in lens.json; check"),
     ([PYTHON, "-m", "own.server"], "it does not start by hand either"),
     ([PYTHON, "-m", "own.helper"], 'sandbox_visible: [{here}/own] in the config and "env": {{"PYTHONPATH": "{here}"}} in lens.json; check'),
+    ([PYTHON, "{beside}/priced.py"], "closed. PRICE_KEY is required; it does not start by hand either, in this folder and with your environment; write `export PRICE_KEY=...`"),
     ([PYTHON, "{beside}/keyed.py"], "it starts with sandbox_visible: [{beside}], agent.pass_env: [SHOP_KEY] in the config; check"),
     (["{beside}/venv/bin/python", "-m", "shop"], "it starts with sandbox_visible: [{beside}/src] in the config; check"),
     ([PYTHON, "{beside}/helper.py", "--start-s", "3"], "it starts with agent.mcp_start_s: 10 in the config; check"),
-    (["/bin/sh", "-c", "exit 3"], "it does not start by hand either, in this folder and with your environment; check"),
+    (["/bin/sh", "-c", "echo code: MODULE_NOT_FOUND >&2; exit 3"], "it does not start by hand either, in this folder and with your environment; check"),
     (["{beside}/docker", "run"], "with your environment; a container: start it before, with HTTP on 127.0.0.1"),
     ([PYTHON, "{beside}/api.py"], "name the hosts that it calls in sandbox_hosts (docs/servers.md)"),
-], ids=["sibling", "file", "relative", "broken", "module here", "variable", "editable", "slow", "never", "container", "host"])  # fmt: skip
+], ids=["sibling", "file", "relative", "broken", "module here", "variable that is not set", "variable", "editable", "slow", "never", "container", "host"])  # fmt: skip
 @sandboxed
 def test_a_server_that_starts_by_hand_only_is_told_what_to_add(
     attempt: Try, servers_of_people: Path, command: list[str], said: str, monkeypatch: pytest.MonkeyPatch

@@ -56,7 +56,7 @@ def test_the_line_tells_time_by_each_conditions_mean_and_what_was_spent_and_fits
     status = Status(begun.folder)
     assert line(status, 2, 2) == (
         "4/8 runs | with: 1 valid, 1 discarded, 2 left | without: 2 valid, 0 discarded, 2 left"
-        " | 2 running | 55s left | spent 30m"
+        " | 2 running | 55s left | agents worked 30m"
     )
     spend(begun.folder, usd=1.5)
     assert block(status, {"a-with": "14:02:11", "b-with": "14:02:12"}, 2, 80) == [
@@ -80,7 +80,7 @@ def test_time_and_cost_left_are_estimated_by_condition(bench: Callable[..., Benc
     made.run("a", "without", duration_s=10.0)
     status = Status(made.folder)
     assert (status.left_s(2), status.left_usd) == ((3 * 100 + 3 * 10) / 2, 3 * 0.5 + 3 * 0.5)
-    assert line(status, 2, 2).endswith("165s left | spent 0s, about $3.00 to come".replace("165s", span(165)))
+    assert line(status, 2, 2).endswith("165s left | agents worked 0s, about $3.00 to come".replace("165s", span(165)))
     made.run("b", "without", duration_s=30.0, cost_usd=0.1)
     status = Status(made.folder)
     assert (status.left_s(1), status.left_usd) == pytest.approx((3 * 100 + 2 * 20, 3 * 0.5 + 2 * 0.1))

@@ -68,11 +68,6 @@ def read_tools_of(folder: Path, condition: str) -> dict[str, str]:
     return dict(read_kept(folder, "tools").get(condition, {}))
 
 
-def read_checks(folder: Path) -> list[Check]:
-    """The checks of the last preflight; empty without one."""
-    return [Check(**row) for row in _read(folder, "checks") or ()]
-
-
 def read_cures(folder: Path) -> list[Cure]:
     """What conditions lacked in the last preflight; empty without one."""
     return [Cure(**row) for row in _read(folder, "cures") or ()]

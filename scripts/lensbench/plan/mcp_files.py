@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import json
 import re
 from pathlib import Path
 
+from lensbench.agents.mcp.client import read_entry
 from lensbench.core.conditions import read_jsonc
 from lensbench.plan.config import Condition
 
 _SERVER = re.compile(r"(?!.*__)[A-Za-z0-9][A-Za-z0-9_-]{0,63}")
+EDITORS = re.compile(r"\$\{(?:(?:input|env):([\w.-]+)|workspaceFolder|workspaceRoot)\}")
+"""A variable as editors write it: one that they ask for, one of the environment, or their folder."""
 _ENTRY_KEYS = {"type", "command", "args", "env", "url", "headers", "timeout", "alwaysLoad"}
 
 
@@ -27,23 +31,20 @@ def mcp_problem(path: Path) -> str:
         content = None
     entries = content.get("mcpServers") if isinstance(content, dict) else None
     if not isinstance(entries, dict):
-        return 'is not an MCP file; it must be JSON of the form {"mcpServers": {"<name>": {"command": ...}}}'
+        form = '{"mcpServers": {"<name>": {"command": ...}}}'
+        return f"is not an MCP file; write {form}, as `lensbench init --from {path}` does from an editor's file"
     if not entries:
         return "names no server; omit the key for a condition without servers"
     for name, entry in entries.items():
         if not _SERVER.fullmatch(name):
             return f"names a server {name!r}; use letters, digits, '-' and single '_' only, at most 64"
-        if not isinstance(entry, dict) or ("command" in entry) == ("url" in entry):
-            return f"must give server {name!r} either a command or a url"
-        args = entry.get("args", [])
-        texts = [entry.get("command", entry.get("url")), *(args if isinstance(args, list) else [None])]
-        if not all(isinstance(text, str) for text in texts):
-            return f"must give server {name!r} a command or url that is text, and args that are a list of texts"
-        unknown = sorted(set(entry) - _ENTRY_KEYS)
-        if unknown:
-            return f"gives server {name!r} the key {unknown[0]!r}, which agents ignore; known are " + ", ".join(
-                sorted(_ENTRY_KEYS)
-            )
+        if unknown := sorted(set(entry) - _ENTRY_KEYS) if isinstance(entry, dict) else []:
+            keys = ", ".join(sorted(_ENTRY_KEYS))
+            return f"gives server {name!r} the key {unknown[0]!r}, which agents ignore; known are {keys}"
+        if isinstance(problem := read_entry(entry), str):
+            return f"has a wrong server {name!r}: {problem}"
+    if match := EDITORS.search(json.dumps(entries)):
+        return f"has {match[0]}, which only an editor fills; write ${{{match[1] or 'workspace'}}}"
     return ""
 
 

@@ -46,7 +46,8 @@ def plain_verdict(data: Estimated[Fraction], name: str, judges: Mapping[str, Jud
         lead = _leads(gate, new, old if is_of_two else "").get(gate.verdict, lead)
         if is_offline:
             lead = "The pipeline works. No verdict: a search program answered, not a language model."
-            facts, then = f"With {new}: {facts}", "Ask a language model: `lensbench init --agent claude-code`."
+            facts = f"With {new}: {facts}"
+            then = "Ask a language model: `lensbench init` writes a config for your server, then `lensbench run`."
     sentence = f"{lead} {facts}" if is_offline else gate.sentence
     return {"lead": lead, "facts": facts, "next": then, "sentence": sentence}
 

@@ -90,11 +90,12 @@ def check_servers(
             entry = read_entry(config[status.name])
             note: str | Cure = ""
             if isinstance(entry, ServerEntry) and entry.command:
-                note = advice(status.name, entry, status, settings.mcp or "", run, environment, place)
+                status, note = advice(status.name, entry, status, settings.mcp or "", run, environment, place)
             if isinstance(note, Cure):
                 cures.append(note)
                 note = f"it starts with {note}"
-            results[status.name] = _not_started(condition, file, status, run, note)
+            parts = [f"did not start: {status.detail}", status.fault, note, f"check {file}"]
+            results[status.name] = Check(f"{condition}: {status.name}", "failed", "; ".join(filter(None, parts)))
     checks = [results[status.name] for status in statuses]
     if settings.tools and all(status.connected for status in statuses):
         checks += _compared(condition, settings.tools, tools)
@@ -136,12 +137,6 @@ def unreachable(run: Assignment, place: Place, names: Sequence[str], listing: Ma
             if check.outcome == "failed":
                 return f"{status.name}: {check.detail}"
     return ""
-
-
-def _not_started(condition: str, file: str, status: ServerStatus, run: Assignment, note: str) -> Check:
-    parts = [f"did not start: {status.detail}", status.fault, note, f"check {file}"]
-    limit = f"agent.mcp_start_s is {run.settings['mcp_start_s']:g}"
-    return Check(f"{condition}: {status.name}", "failed", f"{'; '.join(filter(None, parts))} ({limit})")
 
 
 def _check_server(
@@ -221,7 +216,8 @@ def _call(
             answer = "warning", f"{gave}, but named no file of the workspace: {reply}"
         else:
             answer = "ok" if result.text.strip() else "warning", f"{gave}: {reply}"
-    return answer or ("failed", fault)
+    end = servers.last_words(tool.server)
+    return answer or ("failed", f"{fault}; its standard error ends with {end}" if end else fault)
 
 
 def _compared(condition: str, names: Sequence[str], tools: Sequence[OfferedTool]) -> Iterator[Check]:

@@ -18,6 +18,7 @@ from lensbench.agents.mcp.client import ServerEntry, Servers, ServerStatus
 from lensbench.agents.reach import hosts_in
 from lensbench.agents.sandbox import Place
 from lensbench.core.preflight_results import Cure
+from lensbench.core.system.redaction import Redactor, is_secret
 
 ROUNDS = 6
 """Starts in the sandbox, each with one more setting."""
@@ -32,7 +33,9 @@ _HOST = re.compile(r"(?:ENOTFOUND |EAI_AGAIN |host='|lookup )([a-z0-9-]+(?:\.[a-
 _CERTIFICATES = ("SSL_CERT_FILE", "SSL_CERT_DIR", "REQUESTS_CA_BUNDLE", "NODE_EXTRA_CA_CERTS")
 """Variables that name a company's own certificates."""
 _PATH = re.compile(r"(?:/[\w.+@-]+)+")
-_VARIABLE = re.compile(r"\b[A-Z][A-Z0-9]*_[A-Z0-9_]+\b")
+_VARIABLE = re.compile(r"\b(?!ERR_)[A-Z][A-Z0-9]*_[A-Z0-9_]+\b")
+_ASKS = re.compile(r"(?i)environ|variable|require|missing|must be|not set|provide|undefined|KeyError")
+"""What a line says that asks for a variable; others have error codes in capitals, too."""
 
 
 @dataclass(frozen=True)
@@ -59,35 +62,40 @@ class Trial:
 
 def advice(
     name: str, entry: ServerEntry, status: ServerStatus, mcp: str, run: Assignment, env: Mapping[str, str], place: Place
-) -> str | Cure:
-    """What makes a server start that failed with `status` in `place`; the advice in words when nothing tried did.
+) -> tuple[ServerStatus, str | Cure]:
+    """What makes a server start that failed with `status` in `place`; the advice in words when nothing tried did. Also
+    the status to show: that of the start by hand where this failed, too, as its cause must go first.
 
     `mcp` is the user's file, `env` the agent's environment.
     """
-    began, limit = time.monotonic(), float(run.settings["mcp_start_s"])
+    first, began, limit = status, time.monotonic(), float(run.settings["mcp_start_s"])
     by_hand = replace(
         entry, command=tuple(part.replace(run.workspace, place.outside(run.workspace)) for part in entry.command)
     )
     outside = _start(name, by_hand, os.getcwd(), PATIENCE * limit, os.environ)
     took = time.monotonic() - began
     if not outside.connected:
-        unset = [word for word in _VARIABLE.findall(f"{status.said} {outside.said}") if word not in os.environ]
-        if unset:
-            return f"write `export {unset[0]}=...` in the shell that starts lensbench, and add it to agent.pass_env"
-        return "it does not start by hand either, in this folder and with your environment" + _remedy(entry)
+        words = [word for line in filter(_ASKS.search, outside.said.splitlines()) for word in _VARIABLE.findall(line)]
+        unset = next((word for word in words if word not in os.environ), "")
+        export = f"; write `export {unset}=...` in the shell that starts lensbench, and add it to agent.pass_env"
+        neither = "it does not start by hand either, in this folder and with your environment"
+        if not outside.detail.startswith("not ready in"):
+            secrets = [name for name, value in os.environ.items() if is_secret(name, value)]
+            status = replace(outside, detail=Redactor(secrets, os.environ)(outside.detail))
+        return status, neither + (export if unset else _remedy(entry))
     trial = _written_out(Trial(entry, _rounded(2 * took) if took > limit else limit), place.outside(run.workspace))
     for _ in range(ROUNDS):
         if trial != Trial(entry, limit):
             status = _in_run(name, trial, run, env, place)
             if status.connected:
-                return trial.cure(limit, mcp, name)
+                return first, trial.cure(limit, mcp, name)
         next_trial = next((new for new in _cures(trial, status, limit, env) if new != trial), None)
         if next_trial is None:
             break
         trial = next_trial
     missing = "; name the hosts that it calls in sandbox_hosts" if _NO_HOST.search(status.said) else _remedy(entry)
     where = "in the sandbox" if place.sandbox.program else "as in a run"
-    return f"it starts by hand in {took:.0f} s, but not {where}: {status.detail}{missing} (docs/servers.md)"
+    return first, f"it starts by hand in {took:.0f} s, but not {where}: {status.detail}{missing} (docs/servers.md)"
 
 
 def _remedy(entry: ServerEntry) -> str:

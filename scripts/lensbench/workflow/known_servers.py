@@ -17,6 +17,7 @@ from lensbench.agents.mcp.client import read_entry
 from lensbench.core.conditions import read_jsonc
 from lensbench.core.errors import UserError, did_you_mean
 from lensbench.core.system.redaction import literal_secrets
+from lensbench.plan.mcp_files import EDITORS
 
 PLACES = (
     ".mcp.json", "mcp.json", ".vscode/mcp.json", ".cursor/mcp.json", "~/.claude.json", "~/.cursor/mcp.json",
@@ -24,8 +25,6 @@ PLACES = (
 )  # fmt: skip
 """Where programs keep their servers; `claude mcp add` writes to `~/.claude.json`."""
 _WORKSPACE = re.compile(r"\$\{(?:workspaceFolder|workspaceRoot|PWD)\}")
-_ASKED = re.compile(r"\$\{(?:input|env):([\w.-]+)\}")
-"""A variable as editors write it: one that they ask for, or one of the environment."""
 _OPTION = re.compile(r"-{1,2}((?:[\w-]*[_-])?(?:key|token|secret|password|passwd|pat))(?:=(.+))?", re.IGNORECASE)
 
 
@@ -74,7 +73,7 @@ def _entries(path: Path, folder: Path) -> dict[str, Any]:
     value = _mapping(read_jsonc(path.read_bytes()))
     own = _mapping(_mapping(value.get("projects")).get(str(folder.resolve())))
     servers: dict[str, Any] = {}
-    for section in (own.get("mcpServers"), value.get("mcpServers"), value.get("servers")):
+    for section in (own.get("mcpServers"), value.get("mcpServers"), value.get("servers"), value.get("context_servers")):
         servers |= {name: entry for name, entry in _mapping(section).items() if name not in servers}
     return servers
 
@@ -100,8 +99,8 @@ def _ours(name: str, file: str, entry: Mapping[str, Any]) -> KnownServer:
     if fields.get("type") == "streamable-http":
         fields["type"] = "http"
     text = _WORKSPACE.sub("${workspace}", json.dumps(fields))
-    variables = {_variable(question) for question in _ASKED.findall(text)}
-    text = _ASKED.sub(lambda match: f"${{{_variable(match[1])}}}", text)
+    variables = {_variable(question) for question in EDITORS.findall(text)}
+    text = EDITORS.sub(lambda match: f"${{{_variable(match[1])}}}", text)
     secrets = {**literal_secrets({"": fields}), **dict(_told_secrets(fields.get("args", [])))}
     for label, secret in sorted(secrets.items(), key=lambda item: -len(item[1])):  # one may be part of another
         variable = _variable(label)

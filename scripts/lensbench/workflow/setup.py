@@ -22,7 +22,7 @@ import yaml
 
 from lensbench.agents import Program, programs
 from lensbench.core.errors import UserError, did_you_mean
-from lensbench.core.preflight_results import Check, read_checks, read_cures, read_listed_tools
+from lensbench.core.preflight_results import read_cures, read_listed_tools
 from lensbench.core.run_folder import RunFolder
 from lensbench.core.system.files import read_typed, write_atomic, write_json
 from lensbench.core.system.places import ROOT
@@ -55,10 +55,6 @@ class Wishes(NamedTuple):
     model: str
     repo: str
     """A git URL or a folder; empty for the demo's repositories."""
-    setup: tuple[str, ...] = ()
-    """The command that registers a workspace with a running server; `{workspace}` is its folder."""
-    teardown: tuple[str, ...] = ()
-    """The command that unregisters it."""
     known: KnownServer | None = None
     """The server from another program's configuration; then `server` is its name."""
     words: str = ""
@@ -107,11 +103,8 @@ def ask(flags: argparse.Namespace) -> Wishes:
     servers = known_servers(Path(), Path.home()) if server is None else []
     if servers:
         print("configured here:", ", ".join(f"{choice.name} ({choice.file})" for choice in servers))
-    if flags.words and (flags.setup or flags.teardown):
-        raise UserError("--words: not with --setup and --teardown; write the conditions yourself (docs/ladder.md)")
     if flags.words and not Path(flags.words).is_file():
         raise UserError(f"--words {flags.words}: there is no such file; write in it what users put into CLAUDE.md")
-    setup, teardown = (_command(flag, text) for flag, text in (("setup", flags.setup), ("teardown", flags.teardown)))
     question = "MCP server: the command that starts it, or its URL" + (", or one of these names" if servers else "")
     names = {choice.name for choice in servers}
     server = settle(server, question, "", lambda answer: "" if entry or answer in names else server_problem(answer))
@@ -120,18 +113,7 @@ def ask(flags: argparse.Namespace) -> Wishes:
     agent = settle(flags.agent, f"Agent ({', '.join(KINDS)})", "claude-code", agent_problem)
     model = settle(flags.model, "Model", KINDS[agent].model) if agent != "offline" else ""
     repo = settle(flags.repo, "Repository to ask about, a folder or a git URL (empty: the demo's)", "", repo_problem)
-    return Wishes(name, server, agent, model, repo, setup, teardown, entry, flags.words or "")
-
-
-def _command(flag: str, line: str | None) -> tuple[str, ...]:
-    """The words of a command that registers a workspace with a daemon. Raises UserError when it lacks {workspace}."""
-    try:
-        words = tuple(shlex.split(line or ""))
-    except ValueError as error:
-        raise UserError(f"--{flag} {line}: {error}") from None
-    if words and not any("{workspace}" in word for word in words):
-        raise UserError(f"--{flag} {line}: has no {{workspace}}, the folder to register with the server")
-    return words
+    return Wishes(name, server, agent, model, repo, entry, flags.words or "")
 
 
 def server_problem(server: str) -> str:
@@ -265,18 +247,14 @@ def finish(wishes: Wishes, fix: bool) -> None:
     config = wishes.files["config"].read_text(encoding="utf-8")
     write_atomic(wishes.files["config"], config.replace("tools: []", f"tools: {json.dumps(tools)}", 1))
     results = read_typed(RunFolder(wishes.smoke).results_json, Results[float])
-    print(
-        f"\n{', '.join(map(str, wishes.files.values()))} are written.",
-        *_tools(results, read_checks(wishes.smoke)),
-        sep="\n",
-    )
+    print(f"\n{', '.join(map(str, wishes.files.values()))} are written.", _calls(results, tools), sep="\n")
     counts = [results["comparisons"][name]["adoption"]["called"] for name in results["treatments"]]
     if not any(count["runs"] for count in counts):
         of = sum(count["of"] for count in counts)
         raise UserError(
             f"the trial is no success: no tool of the server was called in {of} of {of} runs. The offline agent calls "
-            "only tools that read, with arguments that it can guess, see above: try one task with the real agent, or "
-            f"change the server and repeat with {_lensbench()} init --name {wishes.name}"
+            "only tools that read, with arguments that it can guess (see preflight above): try one task with the real "
+            f"agent, or change the server and repeat with {_lensbench()} init --name {wishes.name}"
         )
     print(*_what_next(wishes), estimate(wishes.agent, wishes.runs, AT_ONCE), sep="\n")
 
@@ -306,14 +284,11 @@ def cure(wishes: Wishes, fix: bool) -> None:
         raise UserError(failure)
 
 
-def _tools(results: Results[float], checks: Sequence[Check]) -> Iterator[str]:
-    """What each tool gave when it was called in the preflight, and whether the agent used it."""
-    rows = {row.name.split(": ")[2]: row for row in checks if row.name.count(": ") == 2}
+def _calls(results: Results[float], tools: Sequence[str]) -> str:
+    """How often the trial's agent called each tool."""
     runs = [run["tools"] for name in results["treatments"] for run in results["comparisons"][name]["tools_by_run"]]
-    yield "The server's tools, how often the offline agent called them, and what they gave before:"
-    for tool, check in rows.items():
-        calls = sum(count for run in runs if isinstance(count := run.get(tool), int))
-        yield f"  {check.outcome:8} {tool} ({calls}): {check.detail}"
+    counts = {tool: sum(count for run in runs if isinstance(count := run.get(tool), int)) for tool in tools}
+    return f"Calls by the offline agent: {', '.join(f'{tool} {count}' for tool, count in counts.items())}."
 
 
 def _what_next(wishes: Wishes) -> Iterator[str]:
@@ -341,9 +316,6 @@ def main() -> None:
     file = "a file that configures the server already, such as .mcp.json"
     which.add_argument("--from", dest="source", type=Path, metavar="FILE", help=file)
     parser.add_argument("--server", help="the server's name in that file; not needed if it has only one")
-    registers = "for a running server: the command that registers the {workspace} of a run (docs/servers.md)"
-    parser.add_argument("--setup", help=registers)
-    parser.add_argument("--teardown", help="for a running server: the command that unregisters {workspace} again")
     words = "the text that users put into the agent's instruction file: makes the ladder of docs/ladder.md"
     parser.add_argument("--words", metavar="FILE", help=words)
     parser.add_argument("--agent", help=f"one of {', '.join(KINDS)} (default: claude-code)")
@@ -357,7 +329,7 @@ def main() -> None:
         parser.error("--server needs --from")
     names_server = arguments.mcp or arguments.url or arguments.source
     if not names_server and (wishes := earlier(arguments.name or "")):
-        if any(vars(arguments)[flag] for flag in ("setup", "teardown", "words", "agent", "model", "repo")):
+        if any(vars(arguments)[flag] for flag in ("words", "agent", "model", "repo")):
             parser.error(f"{wishes.files['config']} exists; edit it, or take another --name")
         print(f"{wishes.files['config']} exists: trying it again", flush=True)
     else:

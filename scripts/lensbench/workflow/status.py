@@ -142,12 +142,12 @@ def _record(entry: Entry, run: RunId) -> Record | None:
         return None  # damaged: it will be repeated
 
 
-def _price(folder: Path) -> str:
+def _spent(folder: Path) -> str:
     try:
         cost = spent(folder)
     except UserError:
-        return "?"  # with a budget, the next attempt reports the error
-    return f"${cost['usd']:.2f}" if cost["usd"] else span(cost["hours"] * 3600)
+        return "spent ?"  # with a budget, the next attempt reports the error
+    return f"spent ${cost['usd']:.2f}" if cost["usd"] else f"agents worked {span(cost['hours'] * 3600)}"
 
 
 def line(status: Status, running: int, at_a_time: int) -> str:
@@ -178,7 +178,7 @@ def _totals(status: Status, running: int, at_a_time: int) -> list[str]:
     return [
         f"{len(status.runs) - status.left}/{len(status.runs)} runs", f"{running} running",
         *([f"{span(seconds)} left"] if seconds is not None and is_left else []),
-        f"spent {_price(status.folder)}" + (f", about ${to_come:.2f} to come" if to_come and is_left else "")
+        _spent(status.folder) + (f", about ${to_come:.2f} to come" if to_come and is_left else "")
         + (" (estimated)" if status.is_cost_estimated else ""),
     ]  # fmt: skip
 

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import argparse
 import gc
+import json
 import os
 import signal
 import sys
 from pathlib import Path
 from typing import Any
 
-from lensbench.agents.mcp.client import Servers, read_config
+from lensbench.agents.mcp.client import Servers, read_entry
 from lensbench.core.errors import UserError
 from lensbench_demo.offline.agent import answer_prompt
 from lensbench_demo.offline.toolbox import OWN_TOOLS, Toolbox, print_event
@@ -28,10 +29,11 @@ def main() -> int:
         prompt = _read(options.prompt_file)
         if not os.path.isdir(options.workspace):
             raise UserError(f"{options.workspace}: is not a folder. Name the workspace with --workspace.")
-        entries = read_config(Path(options.mcp_config)) if options.mcp_config else {}
     except UserError as error:
         print(f"lensbench_demo.offline: {error}", file=sys.stderr)
         return 2
+    config = json.loads(Path(options.mcp_config).read_bytes())["mcpServers"] if options.mcp_config else {}
+    entries = {name: read_entry(entry) for name, entry in config.items()}
     workspace = Workspace(options.workspace)
     with Servers(entries, workspace.root, options.mcp_start_s) as servers:
         print_event(_start_event(workspace, servers))

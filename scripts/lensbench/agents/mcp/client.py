@@ -17,13 +17,11 @@ from concurrent.futures import Future
 from contextlib import ExitStack, asynccontextmanager
 from dataclasses import dataclass
 from functools import partial
-from pathlib import Path
 from types import TracebackType
 from typing import IO, Any
 
 from lensbench.agents.mcp.tools import Arguments, OfferedTool
 from lensbench.agents.reach import hosts_in
-from lensbench.core.errors import UserError
 from lensbench.core.system.processes import adopt_orphans, end_children, held_signals
 
 CALL_SECONDS = 45.0
@@ -31,6 +29,10 @@ CALL_SECONDS = 45.0
 _PRINTS = (
     "it prints other text than protocol messages to standard output ({!r}), which makes some agents fail; print it "
     "to standard error"
+)
+_NO_TOKEN = (
+    'it wants a login, and none in a browser (OAuth) is possible: add "headers": {"Authorization": "Bearer ${TOKEN}"}',
+    "the token in its headers is wrong or has expired: export a new one",
 )
 _NO_END = "its tools/list never ends: it names a next page again and again, which makes some agents fail"
 
@@ -74,19 +76,6 @@ class _Connection:
     tools: tuple[OfferedTool, ...]
 
 
-def read_config(path: Path) -> dict[str, ServerEntry | str]:
-    """name -> its entry, or the sentence that says why it cannot be used. Raises UserError for a broken file."""
-    try:
-        servers = json.loads(path.read_text(encoding="utf-8"))["mcpServers"]
-    except OSError as error:
-        raise UserError(f"{path}: cannot be read ({error.strerror}). Name an existing MCP configuration.") from None
-    except (ValueError, KeyError, TypeError, RecursionError):
-        servers = None
-    if not isinstance(servers, dict):
-        raise UserError(f'{path}: is not an MCP configuration. Write {{"mcpServers": {{}}}} or servers in it.')
-    return {name: read_entry(value) for name, value in servers.items()}
-
-
 class Servers:
     """The running servers. A context manager: on leaving it, none of their processes is left."""
 
@@ -108,6 +97,8 @@ class Servers:
         self._reasons: dict[str, Any] = {}
         self._faults: dict[str, str] = {}
         self._said: dict[str, str] = {}
+        self._errors: dict[str, IO[bytes]] = {}  # their standard error
+        self._refusals: dict[str, str] = {}  # why an address refuses requests
         self.instructions: dict[str, str] = {}  # what each server tells the model about itself
 
     @property
@@ -152,8 +143,13 @@ class Servers:
             self._dead.add(tool.server)
             return Result(f"no answer in {CALL_SECONDS:g} s", True)
         except Exception as error:
-            return Result(_reason(error), True)
+            reason = self._refusals.get(tool.server) or _reason(error)
+            return Result(reason.replace("MCPError: Connection closed", "the server ended in this call"), True)
         return result
+
+    def last_words(self, server: str) -> str:
+        """The end of a server's standard error, in one line."""
+        return _last_line(_end(self._errors[server]))
 
     def _start(self, entries: dict[str, ServerEntry]) -> dict[str, _Connection | str]:
         """Starts all servers at once. Returns each one's connection, or why it has none."""
@@ -164,7 +160,7 @@ class Servers:
         if any(entry.command for entry in entries.values()):
             adopt_orphans()
         ready: dict[str, Future[_Connection | str]] = {name: Future() for name in entries}
-        errors = {name: self._stack.enter_context(tempfile.TemporaryFile()) for name in entries}  # noqa: SIM115
+        self._errors = {name: self._stack.enter_context(tempfile.TemporaryFile()) for name in entries}  # noqa: SIM115
         with held_signals():  # a signal in between would wait forever for a thread that nothing stops
             portal = self._stack.enter_context(start_blocking_portal())
             portal.call(signal.pthread_sigmask, signal.SIG_SETMASK, ())  # processes that it starts must receive signals
@@ -179,11 +175,11 @@ class Servers:
 
         self._stack.callback(end)
         for name, entry in entries.items():
-            running[name] = portal.start_task_soon(self._serve, name, entry, ready[name], stop, portal, errors[name])
+            running[name] = portal.start_task_soon(self._serve, name, entry, ready[name], stop, portal)
         return {name: future.result() for name, future in ready.items()}
 
     async def _serve(
-        self, name: str, entry: ServerEntry, ready: Future[_Connection | str], stop: Any, portal: Any, errors: IO[bytes]
+        self, name: str, entry: ServerEntry, ready: Future[_Connection | str], stop: Any, portal: Any
     ) -> None:
         """Keeps one server connected until `stop`; sets `ready` to the outcome of its start."""
         import anyio
@@ -198,10 +194,14 @@ class Servers:
             if isinstance(message, Exception):
                 self._faults.setdefault(name, _PRINTS.format(_unread(message)))
 
-        reason = f"not ready in {self._start_seconds:g} s"
+        reason = f"not ready in {self._start_seconds:g} s (agent.mcp_start_s)"
         try:
             with anyio.CancelScope(deadline=anyio.current_time() + self._start_seconds) as starting:
-                transport = _transport(entry, self._workspace, self._environment, errors)
+                transport = (
+                    _http_transport(entry, partial(self._refusals.setdefault, name))
+                    if entry.url
+                    else _stdio_transport(entry, self._workspace, self._environment, self._errors[name])
+                )
                 async with Client(transport, message_handler=heard) as client:
                     tools, ends = await _list_tools(client, name)
                     if not ends:
@@ -211,46 +211,49 @@ class Servers:
                     ready.set_result(_Connection(lambda tool, values: portal.call(call, tool, values), tools))
                     await stop.wait()
         except Exception as error:
-            reason = _reason(error)
+            reason = self._refusals.get(name) or _reason(error)
         if not ready.done():
-            sentence = f"{entry.url}: {reason}" if entry.url else reason
-            self._said[name] = _end(errors)
+            remedy = "; start the server first, or correct this address" if reason.startswith("ConnectError") else ""
+            sentence = f"{entry.url}: {reason}{remedy}" if entry.url else reason
+            self._said[name] = _end(self._errors[name])
             ready.set_result(". ".join(part for part in (sentence, _last_line(self._said[name])) if part))
 
 
 def read_entry(value: Any) -> ServerEntry | str:
-    """A server of an MCP file, or the sentence that says why it cannot be used."""
-    if not isinstance(value, dict):
-        return "the entry is not a mapping"
-    if value.get("type", "stdio") in ("http", "streamable-http") or ("url" in value and "command" not in value):
-        url, headers = value.get("url"), value.get("headers", {})
-        if value.get("type") == "sse":
-            return "transport sse is not supported; give the server's address for type http"
-        if not isinstance(url, str) or not url.startswith(("http://", "https://")):
-            return f"url is {url!r}; it must begin with http:// or https://, not with a variable"
+    """A server of an MCP file, or what is wrong with its entry."""
+    if not isinstance(value, dict) or ("command" in value) == ("url" in value):
+        return "write a mapping with either a command or a url"
+    command, url, kind = value.get("command"), value.get("url"), value.get("type")
+    args, env, headers = value.get("args", []), value.get("env", {}), value.get("headers", {})
+    if "url" in value:
+        if kind not in (None, "http", "streamable-http"):
+            return f"type is {kind!r}, which is not supported; give the server's address for type http"
+        if not isinstance(url, str) or not url.startswith(("http://", "https://", "${")):
+            return f"url is {url!r}; it must begin with http:// or https://"
         return _no_text("headers", headers) or ServerEntry(url=url, headers=tuple(headers.items()))
-    command, args, env = value.get("command"), value.get("args", []), value.get("env", {})
-    if not isinstance(command, str) or not command:
-        return "the entry has no command and no url"
-    if not isinstance(args, list) or not all(isinstance(argument, str) for argument in args):
+    is_line = isinstance(command, str) and " " in command and "${" not in command and not os.path.exists(command)
+    if not isinstance(command, str) or not command or is_line:
+        return "command must be the program alone, as a text; write its arguments in args"
+    if not isinstance(args, list):
         return "args is not a list of texts"
-    return _no_text("env", env) or ServerEntry((command, *args), tuple(env.items()))
+    if problem := _no_text("args", dict(enumerate(args))) or _no_text("env", env):
+        return problem
+    if home := next((word for word in (command, *args) if word.startswith("~/")), ""):
+        return f"has {home!r}, but only a shell replaces ~; write ${{HOME}}{home[1:]}"
+    return ServerEntry((command, *args), tuple(env.items()))
 
 
 def _no_text(key: str, value: Any) -> str:
     """What keeps a value from being a mapping of texts; "" when nothing does."""
     if not isinstance(value, dict):
         return f"{key} is not a mapping of texts"
-    return next(
-        (f"{key}.{name} is {item!r}; write a text" for name, item in value.items() if type(item) is not str), ""
-    )
+    wrong = next((name for name, item in value.items() if type(item) is not str), None)
+    return "" if wrong is None else f"{key}.{wrong} is {value[wrong]!r}; write a text, in double quotes"
 
 
-def _transport(entry: ServerEntry, workspace: str, environment: Mapping[str, str], errors: IO[bytes]) -> Any:
+def _stdio_transport(entry: ServerEntry, workspace: str, environment: Mapping[str, str], errors: IO[bytes]) -> Any:
     from mcp.client.stdio import StdioServerParameters, stdio_client
 
-    if entry.url:
-        return _http_transport(entry)
     program, *arguments = entry.command
     env = {**environment, **dict(entry.env)}
     parameters = StdioServerParameters(command=program, args=arguments, env=env, cwd=workspace)
@@ -258,13 +261,23 @@ def _transport(entry: ServerEntry, workspace: str, environment: Mapping[str, str
 
 
 @asynccontextmanager
-async def _http_transport(entry: ServerEntry) -> AsyncIterator[Any]:
-    """The SDK's HTTP transport, with the entry's headers in every request; a proxy cannot reach this machine."""
+async def _http_transport(entry: ServerEntry, refuse: Callable[[str], object]) -> AsyncIterator[Any]:
+    """The SDK's HTTP transport, with the entry's headers in every request; a proxy cannot reach this machine. `refuse`
+    gets why the server refuses a request, which the SDK does not tell."""
     import httpx2
     from mcp.client.streamable_http import streamable_http_client
 
+    async def note(response: Any) -> None:
+        if response.status_code in (401, 403):
+            refuse(f"{response.status_code} {response.reason_phrase}: {_NO_TOKEN[bool(entry.headers)]}")
+
     is_local = any(host.is_local for host in hosts_in([entry.url]))
-    client = partial(httpx2.AsyncClient, timeout=httpx2.Timeout(30, read=300), trust_env=not is_local)
+    client = partial(
+        httpx2.AsyncClient,
+        timeout=httpx2.Timeout(30, read=300),
+        trust_env=not is_local,
+        event_hooks={"response": [note]},
+    )
     async with (
         client(headers=dict(entry.headers), follow_redirects=not entry.headers) as http,
         streamable_http_client(entry.url, http_client=http) as streams,
@@ -319,6 +332,6 @@ def _end(errors: IO[bytes]) -> str:
 
 def _last_line(output: str) -> str:
     """The last line, or the error's own line, below which Node prints its stack and version."""
-    lines = output.splitlines()
+    lines = [line for line in output.splitlines() if "--help" not in line]
     errors = [line for line in lines if re.match(r"\w*Error\b.*: ", line)]
     return " ".join((errors or lines)[-1].split())[:300] if lines else ""
