@@ -367,6 +367,8 @@ def test_an_ending_becomes_the_same_for_every_kind_of_agent(kind: str) -> None:
     (402, False, "pay", "stop api_error"), (400, False, "Your credit balance is too low", "stop api_error"),
     (400, False, "The model-x model is not supported with this account.", "stop api_error"),
     (404, False, "model: glm-9 does not exist", "stop api_error"), (400, False, "a picture cannot be read", "again api_error"),
+    (0, False, "Quota exceeded. Check your plan and billing details.", "stop api_error"),
+    (0, False, "Your workspace is out of credits. Add credits to continue.", "stop api_error"),
     (413, True, "too large", "again api_error"), (429, True, "slow down", "again rate_limited"), (529, False, "overloaded", "again api_error"),
 ])  # fmt: skip
 def test_a_refusal_is_told_by_its_status_and_its_words(status: int, is_first: bool, words: str, expected: str) -> None:

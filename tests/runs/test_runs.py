@@ -136,6 +136,23 @@ def test_a_program_of_another_version_than_the_planned_one_does_not_count(bench:
     assert (last.reason, last.detail) == ("settings_changed", "version 2.1 of the agent; agent.version is 2.0")
 
 
+def test_a_program_whose_output_has_no_version_is_asked_for_it_in_every_run(bench: Path) -> None:
+    said: dict[str, Any] = {"type": "agent_message", "id": "0", "text": "here"}
+    stream = [{"type": "thread.started"}, {"type": "item.completed", "item": said}, {"type": "turn.completed"}]
+    lines = "".join(json.dumps(event) + "\n" for event in stream)
+    program = Path("codex").absolute()
+    for condition, version in (("with", "1.0.0"), ("without", "1.0.1")):
+        program.write_text(
+            f"#!/bin/sh\n[ \"$1\" = --version ] && echo codex-cli {version} || cat <<'X'\n{lines}X\n", encoding="utf-8"
+        )
+        program.chmod(0o755)
+        plan(bench, "", kind="codex", command=[str(program)], model="m")
+        make_run(read_job(bench, RUN._replace(condition=condition), 0))
+    judge_validity(bench)
+    details = {row["detail"] for row in read_table(bench / "validity.csv") if row["reason"] == "settings_changed"}
+    assert details == {"with: version 1.0.0; without: version 1.0.1"}
+
+
 UNAWARE = """
 import json, sys
 for request in map(json.loads, sys.stdin):

@@ -40,7 +40,7 @@ from lensbench.core.system.trees import MOST_BYTES, changed_paths, copy_tree, ex
 from lensbench.runs.brought import brought, take_back, write_brought
 from lensbench.runs.budget import spend
 from lensbench.runs.direct_calls import direct_calls, foreign_hosts
-from lensbench.runs.foreign_programs import ServerProgram, foreign_programs, program_calls
+from lensbench.runs.foreign_programs import foreign_programs, program_calls
 from lensbench.runs.made_with import portable
 from lensbench.runs.reasons import DiscardReason, Expectation, find_reason, tools_of
 
@@ -99,11 +99,6 @@ class Job(NamedTuple):
         )
 
     @property
-    def foreign_programs(self) -> ServerProgram:
-        """The programs of servers that only other conditions have."""
-        return foreign_programs(self.plan, self.run.condition)
-
-    @property
     def is_change(self) -> bool:
         """True when the task asks for a change of the workspace."""
         return bool(self.plan["tasks"][self.run.task].get("kind") == CHANGE)
@@ -157,7 +152,7 @@ def make_attempt(job: Job, place: Place, number: int, waited_s: float, redact: R
     before anything else can fail.
     """
     if place.sandbox.program:
-        place = replace(place, foreign=job.foreign_programs.paths)
+        place = replace(place, foreign=foreign_programs(job.plan, job.run.condition).paths)
     assignment = prepare(job, place)
     workspace = place.outside(assignment.workspace)
     before = hash_tree(workspace)
@@ -222,7 +217,10 @@ def _ask(
 ) -> Tried:
     """Starts the agent in its prepared workspace, and completes the attempt with the outcome."""
     reply = start_agent(assignment, place, job.agent["timeout_s"], redact)
-    reply = reply._replace(outcome=priced(reply.outcome, job.plan.get("prices", {})))
+    outcome, ask = reply.outcome, getattr(load_adapter(job.agent["kind"]), "version", None)
+    if ask and outcome.finished and not outcome.agent_version:  # not shown by its output
+        outcome = replace(outcome, agent_version=ask(job.agent))
+    reply = reply._replace(outcome=priced(outcome, job.plan.get("prices", {})))
     attempt = replace(
         attempt, started_at=reply.started_at, duration_s=round(reply.ended.duration_s, 3),
         exit_code=reply.ended.exit_code, timed_out=reply.ended.timed_out,
@@ -270,7 +268,8 @@ def _checked(job: Job, place: Place, assignment: Assignment, state: Tried, reply
     direct = _direct_calls(job, place, reply)
     if not reason and direct:
         reason, detail = DiscardReason.CONTAMINATED, f"by the address of a server: {direct[0]}"
-    ran = [] if reply.outcome.calls is None else program_calls(reply.transcript.split("\n"), job.foreign_programs)
+    programs = foreign_programs(job.plan, job.run.condition)
+    ran = [] if reply.outcome.calls is None else program_calls(reply.transcript.split("\n"), programs)
     if not reason and ran:
         reason, detail = DiscardReason.CONTAMINATED, f"by a command that runs a server's program: {ran[0]}"
     if not reason and after != state.tree_before and not job.is_change:

@@ -204,7 +204,7 @@ def _unwrapped(words: list[str]) -> Iterator[list[str]]:
 
 
 def _runs(words: Sequence[str], program: ServerProgram, place: str) -> bool:
-    """True when a command, in the folder `place`, runs the program."""
+    """True when a command in the folder `place` runs the program."""
     name, rest = os.path.basename(words[0]), words[1:]
     file = words[0] if "/" in words[0] else shutil.which(words[0]) or words[0]
     if not program.names.isdisjoint(words if name == "alias" else words[:1]) or _is_of(file, program, place):
@@ -234,7 +234,7 @@ def _is_of(word: str, program: ServerProgram, place: str) -> bool:
 
 
 def _is_code(text: str, program: ServerProgram) -> bool:
-    """True when code imports one of the program's modules, or starts it."""
+    """True when code imports the program's modules, or starts it."""
     modules, every = (
         "|".join(map(re.escape, sorted(names))) or r"\b\B" for names in (program.modules, frozenset().union(*program))
     )

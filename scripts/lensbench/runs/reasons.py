@@ -141,8 +141,9 @@ _ABOUT_ACCESS = re.compile(
 _STOP_WORDS = re.compile(
     r"ECONNREFUSED|EAI_AGAIN|ENOTFOUND|Not logged in|^Connection failed: "
     r"|^Cannot connect to API: (?:Unable to connect|Was there a typo)"
+    r"|^Quota exceeded\. |^To use Codex|out of credits"
 )
-"""Errors without a status: connection refused, unknown host (in the words of each client), missing key."""
+"""Errors without a status: connection refused, unknown host (in the words of each client), missing key or credit."""
 
 
 def is_refused(outcome: Outcome) -> bool:

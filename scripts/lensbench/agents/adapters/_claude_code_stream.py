@@ -65,7 +65,7 @@ def read(lines: Iterable[str], *, errors: ErrorTexts = KNOWN_ERRORS) -> Outcome:
         ending=stream.ending,
         stop_reason=text(result.get("stop_reason"))[:100],
         models_asked=tuple(sorted({text(stream.start.get("model")), *usage} - {""})) or None,
-        denied_calls=stream.denied,
+        denied_calls=tuple(sorted({name for _, name in stream.denials})),
         tools_deferred=stream.tools_deferred,
         api_retries=stream.retries,
         subagents=stream.subagents,
@@ -101,9 +101,6 @@ class Stream:
     def _system(self, subtype: str) -> list[Event]:
         return [event for event in self.events if event["type"] == "system" and event.get("subtype") == subtype]
 
-    def _messages(self, kind: str) -> list[Event]:
-        return [mapping(event.get("message")) for event in self.events if event["type"] == kind]
-
     @cached_property
     def _calls(self) -> list[_Made]:
         uses = tool_uses(entry for event in self.events for entry in _uses(event))
@@ -113,20 +110,16 @@ class Stream:
         is_marked = bool(use.result.get("is_error"))
         error = self._errors.found(use.name, output) if use.result and not is_marked else ""
         is_failure = (
-            is_marked or bool(error) or (not use.result and (text(use.call.get("id")), use.name) in self._denials)
+            is_marked or bool(error) or (not use.result and (text(use.call.get("id")), use.name) in self.denials)
         )
         return _Made(use.name, use.call, error, is_failure, output if is_marked else error)
 
     @cached_property
-    def _denials(self) -> set[tuple[str, str]]:
+    def denials(self) -> set[tuple[str, str]]:
+        """Refused calls: id and tool."""
         entries = [*self._system("permission_denied")]
         entries += [mapping(entry) for result in self.results for entry in sequence(result.get("permission_denials"))]
         return {(text(entry.get("tool_use_id")), text(entry.get("tool_name"))) for entry in entries}
-
-    @property
-    def denied(self) -> tuple[str, ...]:
-        """The tools whose calls permissions refused."""
-        return tuple(sorted({name for _, name in self._denials}))
 
     @property
     def calls(self) -> tuple[Call, ...]:
@@ -184,7 +177,8 @@ class Stream:
                 return "", f"{limit}: {reason}" if reason else limit
         if result.get("is_error"):
             return reason or text(result.get("subtype")) or "the agent reports a failure", ""
-        own = [words(message.get("content")) for message in self._messages("assistant") if _is_synthetic(message)]
+        messages = (mapping(event.get("message")) for event in self.events if event["type"] == "assistant")
+        own = [words(message.get("content")) for message in messages if _is_synthetic(message)]
         return (own[-1] or "the client answered by itself" if own else ""), ""
 
     @property
