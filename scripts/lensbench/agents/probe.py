@@ -44,7 +44,7 @@ def check_gateway(adapter: Adapter, settings: AgentSettings, may_ask: bool) -> l
     return [request(probe, any(name.lower().endswith("_proxy") for name in settings["pass_env"]), settings["served"])]
 
 
-def request(probe: Probe, through_proxy: bool, pattern: str = "", limit_s: float = REQUEST_S) -> Check:
+def request(probe: Probe, through_proxy: bool, pattern: str = "") -> Check:
     """Sends the request; `through_proxy`: whether the agent will see the user's proxy variables; `pattern`: the model
     that must answer (a name or a pattern with `*`; empty for the requested one)."""
     message = urllib.request.Request(
@@ -52,7 +52,7 @@ def request(probe: Probe, through_proxy: bool, pattern: str = "", limit_s: float
     )
     proxies = urllib.request.ProxyHandler(None if through_proxy else {})
     try:
-        with urllib.request.build_opener(proxies).open(message, timeout=limit_s) as response:
+        with urllib.request.build_opener(proxies).open(message, timeout=REQUEST_S) as response:
             content = response.read(MAX_ANSWER)
     except urllib.error.HTTPError as error:
         return _refused(probe.url, error.code, _words(error.read(MAX_ANSWER)))

@@ -7,7 +7,6 @@ an interpreter, a copy, a link or an alias names.
 
 from __future__ import annotations
 
-import filecmp
 import json
 import os
 import re
@@ -26,7 +25,7 @@ from lensbench.core.frozen_plan import Plan, PlannedCondition
 from lensbench.core.system.places import PACKAGE
 
 _INTERPRETER = re.compile(
-    r"(python|pypy)[\d.]*|node(js)?|deno|bun|(ba|da|z|k)?sh|env|ruby|perl|php|java|dotnet|go|busybox|coreutils|toybox"
+    r"(python|pypy)[\d.]*|node(js)?|deno|bun|(ba|da|z|k)?sh|env|ruby|perl|php|java|dotnet|go|busybox|coreutils"
     r"|docker|podman|true|false|cat|source|\.|cp|ln|mv|install|alias|="
 )
 """Programs that belong to no server: they are never hidden, and starting them means nothing."""
@@ -35,7 +34,7 @@ _LAUNCHER = re.compile(r"npx|npm|pnpm|yarn|bunx|uvx|uv|pipx")
 _SHELL = re.compile(r"(ba|da|z|k)?sh|su|script")
 _BEFORE = re.compile(
     r"\w+=.*|-.*|[\d.]+[smhd]?|then|do|else|if|while|!|\{|(/.*/)?(env|sudo|exec|nohup|time|timeout|nice|xargs|command"
-    r"|setsid|stdbuf|strace|coproc|watch|parallel|busybox)"
+    r"|setsid|stdbuf|strace|parallel|busybox)"
 )
 """Words before the program of a command."""
 _JS_PACKAGE = re.compile(r".*/node_modules/(@[^/]+/)?[^/]+")
@@ -44,7 +43,6 @@ _MISSING = re.compile(r"not found|No such file|No module named|Cannot find modul
 _HERE_DOCUMENT = re.compile(r"<<-?\s*(['\"]?)(\w+)\1(.*)\n((?:.*\n)*?)\s*\2\b")
 _LOOK_UP = re.compile(r"(?:\$\(|`)\s*(?:which|type -p|command -v|readlink -f|realpath)\s+([^\s()`]+)\s*[)`]")
 """What stands for the path of a program."""
-_SET = re.compile(r"\w+=")
 _STARTS = r"\b(?:\w*import\w*|require|run\w*|from|system|popen|call|check_\w+|exec\w*|spawn\w*)\s*\(?\s*\[?\s*['\"]"
 """What code has before the name of a module or program that it runs."""
 _COMMAND_KEYS = ("command", "cmd", "script")
@@ -191,8 +189,8 @@ def simple_commands(text: str) -> Iterator[list[str]]:
 def _unwrapped(words: list[str]) -> Iterator[list[str]]:
     if words[:2] in (["command", "-v"], ["command", "-V"]):
         return
-    values = [word.partition("=")[2] for word in words if _SET.match(word)]
-    yield from [["alias" if words[0] == "alias" else "=", *values]] if values else []
+    if values := [word.partition("=")[2] for word in words if re.match(r"\w+=", word)]:
+        yield ["alias" if words[0] == "alias" else "=", *values]
     while words and _BEFORE.fullmatch(words[0]):
         words = words[2 if re.fullmatch("-[IugosCda]", words[0]) else 1 :]  # xargs -I {}, sudo -u, env -C
     scripts = [at for at, word in enumerate(words[:-1]) if re.fullmatch(r"-\w*c", word)]
@@ -200,7 +198,8 @@ def _unwrapped(words: list[str]) -> Iterator[list[str]]:
         yield from simple_commands(words[scripts[0] + 1])
     elif words:
         yield words
-        yield from [["python", *words[2:]]] if words[:2] == ["uv", "run"] else []
+        if words[:2] == ["uv", "run"]:
+            yield ["python", *words[2:]]
 
 
 def _runs(words: Sequence[str], program: ServerProgram, place: str) -> bool:
@@ -226,11 +225,13 @@ def _runs(words: Sequence[str], program: ServerProgram, place: str) -> bool:
 def _is_of(word: str, program: ServerProgram, place: str) -> bool:
     """True when a word is the path of one of the program's files, or a link or copy of it."""
     file = os.path.normpath(os.path.join(place, word))
-    is_named = word.startswith(("/", "~", "$")) and os.path.basename(word) in program.names and "/repo/" not in word
-    if is_named or any(file == path or file.startswith(f"{path}/") for path in program.paths):
+    is_outside = word.startswith(("/", "~", "$")) and "/repo/" not in word
+    is_named = is_outside and os.path.basename(word) in program.names
+    if is_named or any(f"{file}/".startswith(f"{path}/") for path in program.paths):
         return True
-    files = program.paths if os.path.isabs(word) and "/repo/" not in word and os.path.isfile(word) else ()
-    return any(filecmp.cmp(word, path) for path in files if os.path.isfile(path))
+    files = program.paths if is_outside and os.path.isfile(word) else ()
+    alike = (path for path in files if os.path.isfile(path) and os.path.getsize(path) == os.path.getsize(word))
+    return any(Path(path).read_bytes() == Path(word).read_bytes() for path in alike)
 
 
 def _is_code(text: str, program: ServerProgram) -> bool:
