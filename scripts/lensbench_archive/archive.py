@@ -22,7 +22,6 @@ from lensbench import __version__
 from lensbench.agents import secret_names
 from lensbench.core.errors import UserError
 from lensbench.core.frozen_plan import Plan
-from lensbench.core.proof import code_hash
 from lensbench.core.records import sha256
 from lensbench.core.run_folder import RunFolder
 from lensbench.core.system.files import write_json
@@ -32,6 +31,7 @@ from lensbench.plan.frozen import read_plan
 from lensbench.results.results_file import Results
 from lensbench_archive import PROJECT, RUN, VERSIONS
 from lensbench_archive.bag import make_bag, write_zip
+from lensbench_archive.code import code_hash
 from lensbench_archive.leaks import find_leaks, may_be_rewritten, refuse, rewrite
 from lensbench_archive.machine import Machine, outside, this_machine
 from lensbench_archive.rebuilding import is_derived, rebuild
@@ -59,7 +59,7 @@ def make_archive(folder: Path, output: Path, exceptions: frozenset[str] = frozen
         user_files = _copy_project(settings, bag / PROJECT, machine)
         own = [*_names(bag, RUN), *user_files]
         refuse(find_leaks(bag, own, machine, _values(plan)), exceptions)
-        _rebuild_as(folder, bag / RUN, machine, results)
+        _rebuild_as(folder, bag / RUN, machine)
         write_json(bag / VERSIONS, versions())
         make_bag(bag, str(plan["run_id"]), (results["last_start"] or _UNTIMED)[:10])
         write_zip(bag, output)
@@ -154,9 +154,9 @@ def _values(plan: Plan) -> list[str]:
     return secret_values(names, os.environ)
 
 
-def _rebuild_as(folder: Path, target: Path, machine: Machine, results: Results[float]) -> None:
+def _rebuild_as(folder: Path, target: Path, machine: Machine) -> None:
     """Rebuilds the files that were not copied, and compares them with the run folder."""
-    problems = rebuild(target, results.get("selftest"))
+    problems = rebuild(target)
     for name in (RunFolder.results_json, RunFolder.results):
         if machine.rewritten((folder / name).read_text(encoding="utf-8")) != machine.rewritten(
             (target / name).read_text(encoding="utf-8")

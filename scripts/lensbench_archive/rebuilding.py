@@ -9,7 +9,6 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from lensbench.core.errors import UserError
-from lensbench.core.proof import SelftestStatus
 from lensbench.core.rows import VerdictRow
 from lensbench.core.run_folder import RunFolder
 from lensbench.core.system.files import write_atomic
@@ -18,7 +17,7 @@ from lensbench.judging.judges import Verdict
 from lensbench.judging.verdicts import judge_all
 from lensbench.plan.names import HUMAN, MECHANICAL
 from lensbench.results.page.page import write_page
-from lensbench.results.results import write_all, write_results
+from lensbench.results.results import write_results
 from lensbench.scores.rescore import estimate_present
 
 DERIVED = frozenset({
@@ -36,10 +35,9 @@ def is_derived(name: str) -> bool:
     return name in DERIVED or (folder == RunFolder.answers and bool(rest))
 
 
-def rebuild(folder: Path, selftest: SelftestStatus | None) -> list[str]:
+def rebuild(folder: Path) -> list[str]:
     """Runs all stages after the runs; returns the model verdicts that no stored reply supports.
 
-    `selftest`: the outcome of the self-test from the original results.json, which a rebuild cannot compute.
     Raises UserError for input that the stages cannot read.
     """
     problems: list[str] = []
@@ -51,10 +49,7 @@ def rebuild(folder: Path, selftest: SelftestStatus | None) -> list[str]:
             problems.extend(unsupported(folder, name))
 
     estimate_present(folder, judge)
-    data = write_results(folder)
-    if selftest is not None and data["selftest"] != selftest:
-        data["selftest"] = selftest
-        write_all(folder, data)
+    write_results(folder)
     write_page(folder)
     return problems
 

@@ -19,7 +19,6 @@ import yaml
 
 from lensbench import __version__
 from lensbench.core.errors import UserError, some_of
-from lensbench.core.proof import code_hash
 from lensbench.core.run_folder import RunFolder
 from lensbench.core.system.places import ROOT
 from lensbench.core.system.program import Parser, run_program
@@ -28,6 +27,7 @@ from lensbench.core.tables import read_table
 from lensbench_archive import PROJECT, RUN, VERSIONS
 from lensbench_archive.archive import foreign_parts
 from lensbench_archive.bag import check_bag
+from lensbench_archive.code import code_hash
 from lensbench_archive.completeness import (
     attempt_problems,
     check_plan,
@@ -61,7 +61,6 @@ def number_problems(data: Path, again: Path) -> Iterator[str]:
     try:
         is_same_code = _compare_versions(json.loads((data / VERSIONS).read_text(encoding="utf-8")))
         plan = check_plan(data / RUN)
-        selftest = json.loads(RunFolder(data / RUN).results_json.read_text(encoding="utf-8"))["selftest"]
         settings = yaml.safe_load(RunFolder(data / RUN).config.read_text(encoding="utf-8"))
         foreign = [*foreign_files(data, plan), *foreign_parts(data / PROJECT, settings)]
         for note in foreign[:MAX_SHOWN]:
@@ -69,7 +68,7 @@ def number_problems(data: Path, again: Path) -> Iterator[str]:
         yield from missing_prompts(data / RUN, plan)
         yield from attempt_problems(data / RUN, plan)
         _copy_kept(data / RUN, again)
-        for problem in rebuild(again, selftest):
+        for problem in rebuild(again):
             if is_same_code:
                 yield f"run/{problem}"
             else:

@@ -2,8 +2,7 @@
 
     python -P -m lensbench_demo.selftest
 
-It works offline, in a temporary folder. The outcome is stored with a hash of the tested code (`.cache/selftest.json`),
-so that results can state whether the code that computed them passed. docs/testing.md explains each control.
+It works offline, in a temporary folder. docs/testing.md explains each control.
 """
 
 from __future__ import annotations
@@ -16,18 +15,16 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from fractions import Fraction
 from pathlib import Path
 
-from lensbench import __version__
 from lensbench.agents.sandbox import find_sandbox
 from lensbench.core import numbers
 from lensbench.core.errors import UserError, did_you_mean
 from lensbench.core.frozen_plan import SandboxSettings
-from lensbench.core.proof import code_hash, record_file
 from lensbench.core.run_folder import RunFolder
-from lensbench.core.system.files import read_typed, write_atomic, write_json
+from lensbench.core.system.files import read_typed, write_atomic
 from lensbench.core.system.places import ROOT
 from lensbench.core.system.processes import end_children
 from lensbench.core.system.program import Parser, positive, run_program
@@ -193,26 +190,19 @@ def _chosen(names: Sequence[str]) -> list[Control]:
 def main() -> None:
     """Run the control arms and print a line for each. The exit code is 1 when one has an unexpected outcome."""
     parser = Parser(prog="lensbench selftest", description=main.__doc__)
-    parser.add_argument("controls", nargs="*", help="the controls to run (default: all; only a full run is recorded)")
+    parser.add_argument("controls", nargs="*", help="the controls to run (default: all)")
     parser.add_argument(
         "--cores", type=positive, default=2, help="how many controls run at a time, each with two agents (default: 2)"
     )
     parser.add_argument("--keep", type=Path, metavar="FOLDER", help="keep the projects in this new folder")
     arguments = parser.parse_args()
     controls = _chosen(arguments.controls)
-    code = code_hash(ROOT)
-    is_whole = not arguments.controls
-    findings = []
+    failures = []
     with _folder(arguments.keep) as folder:
-        if is_whole:  # a recorded failure would suppress the verdicts that the self-test expects
-            record_file(ROOT).unlink(missing_ok=True)
-        for finding in selftest(controls, folder, arguments.cores):
-            findings.append(finding)
-            print(finding.line, flush=True)
-    if is_whole:
-        record = {"lensbench": __version__, "code_sha256": code, "findings": [asdict(item) for item in findings]}
-        write_json(record_file(ROOT), record)
-    if failures := [finding.control for finding in findings if not finding.ok]:
+        for outcome in selftest(controls, folder, arguments.cores):
+            failures += [] if outcome.ok else [outcome.control]
+            print(outcome.line, flush=True)
+    if failures:
         raise UserError(f"the self-test failed ({', '.join(failures)}): do not trust results computed with this code")
 
 

@@ -147,7 +147,7 @@ def test_what_was_found_may_leave_when_its_id_is_allowed(benchmark: Path) -> Non
 def rerun(benchmark: Path, answer: str) -> None:
     """Makes the run again with another answer, and all that follows from it."""
     Bench(benchmark).run("one", "with", answer=answer)
-    rebuild(benchmark, None)
+    rebuild(benchmark)
 
 
 @pytest.mark.slow
@@ -213,7 +213,7 @@ def test_links_marks_and_half_files_stay_behind(benchmark: Path, tmp_path: Path)
     (benchmark / "looks").mkdir()
     (benchmark / "looks" / "runs").symlink_to(benchmark / "runs")
     (benchmark / ".stopped").write_text("the budget is spent\n")
-    rebuild(benchmark, None)
+    rebuild(benchmark)
     held = members(pack(benchmark))
     assert {
         name for name in held if "link.txt" in name or "run/looks" in name or "/.gate" in name or ".tmp" in name

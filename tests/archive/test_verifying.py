@@ -178,7 +178,6 @@ def test_every_table_result_and_page_that_was_changed_with_its_hash_is_named(arc
     (edit_json("plan.json", lambda plan: plan.update(order=["one", "../two"])), "run/plan.json: is not a plan"),
     (edit_json("plan.json", lambda plan: plan.update(trials=10**9)), "run/plan.json: is not a plan"),
     (edit_json("plan.json", lambda plan: plan.update(gate=[])), "the figures cannot be rebuilt"),
-    (edit_json("results.json", lambda value: value.pop("selftest")), "the figures cannot be rebuilt: KeyError"),
     (add("data/versions.json", "[]"), "the figures cannot be rebuilt: TypeError"),
 ], ids=lambda value: value if isinstance(value, str) else "")  # fmt: skip
 def test_whatever_is_changed_with_its_hash_contradicts_the_rest(

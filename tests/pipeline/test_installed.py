@@ -14,8 +14,8 @@ from pathlib import Path
 import pytest
 import yaml
 
-from lensbench.core.proof import code_hash
 from lensbench.core.system.trees import hash_tree
+from lensbench_archive.code import code_hash
 from small_benchmark import CHECKOUT
 
 pytestmark = pytest.mark.xdist_group("installed")  # the environment is made once
@@ -108,7 +108,12 @@ def _without_times(path: Path) -> list[str]:
 
 
 def test_both_know_that_it_is_the_same_code(installed: Path) -> None:
-    command = [str(installed / "bin" / "python"), "-P", "-c", "from lensbench.core.proof import *; print(code_hash())"]
+    command = [
+        str(installed / "bin" / "python"),
+        "-P",
+        "-c",
+        "from lensbench_archive.code import *; print(code_hash())",
+    ]
     said = subprocess.run(command, capture_output=True, text=True, check=False)
     assert said.stdout.strip() == code_hash(CHECKOUT), said.stderr
 

@@ -57,7 +57,7 @@ def test_the_ladder_names_what_a_planted_server_needs(
     for task in TASKS:
         for condition in ("without", "server", "words", "both"):
             make_run(read_job(folder, RunId(task, condition), 0))
-    assert rebuild(folder, None) == []
+    assert rebuild(folder) == []
     results = json.loads(RunFolder(folder).results_json.read_text())
     assert results["ladder_says"][0].startswith(says)
     steps = {(step["rung"], step["below"]): step for step in results["ladder"]}

@@ -10,10 +10,8 @@ import pytest
 from scipy.stats import norm, t, ttest_1samp
 from statsmodels.stats.multitest import multipletests
 
-from lensbench.core import proof
 from lensbench.core.conditions import comparisons
 from lensbench.core.errors import UserError
-from lensbench.core.proof import SelftestStatus
 from lensbench.core.records import Call, RunId, from_json, to_json
 from lensbench.core.system.files import plain, write_json
 from lensbench.core.system.program import run_stage
@@ -25,12 +23,6 @@ from lensbench.scores.stopping import look_result
 
 Make = Callable[..., Any]
 ALL, HALF, NONE = ("1", "1"), ("1", "0"), ("0", "0")
-
-
-@pytest.fixture(autouse=True)
-def _unproven(monkeypatch: pytest.MonkeyPatch) -> None:
-    """What a self-test said on this computer plays no part."""
-    monkeypatch.setattr(proof, "status", lambda: SelftestStatus(state="not run", failed=[], sentence="Not run."))
 
 
 def planned(tasks: Mapping[str, tuple[str | None, str]], criteria: int = 2) -> dict[str, Any]:
@@ -299,18 +291,6 @@ def test_a_condition_without_a_server_needs_no_calls(bench: Make) -> None:
     made = wide(bench, agent={"kind": "claude-code"})
     made.servers["with"] = []
     assert found(made)["too_few_calls"] == ""
-
-
-def test_a_failed_self_test_forbids_a_verdict(bench: Make, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(
-        proof,
-        "status",
-        lambda: SelftestStatus(
-            state="failed", failed=["oracle"], sentence="The self-test FAILED with this code: oracle."
-        ),
-    )
-    result = found(wide(bench, agent={"kind": "claude-code"}))["gate"]
-    assert (result["verdict"], "oracle" in result["notes"][0]) == ("INCONCLUSIVE", True)
 
 
 MEAN = {"value": 0.02, "low": None, "high": None, "n": 8, "reason": "", "se": None}

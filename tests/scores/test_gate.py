@@ -127,14 +127,14 @@ def test_the_sentence_has_three_parts_and_at_most_60_words() -> None:
 
 def test_a_blocker_leaves_no_verdict_and_keeps_the_figures() -> None:
     own = found(0.1, 0.1)
-    blockers = [Reason(ReasonKind.SELFTEST, "The oracle failed."), Reason(ReasonKind.OFFLINE)]
+    blockers = [Reason(ReasonKind.MIXED_RUNS, "Two agents ran."), Reason(ReasonKind.OFFLINE)]
     decided = gate(own, blockers=blockers)
     assert (decided.verdict, decided.reasons) == ("INCONCLUSIVE", tuple(blockers))
     told = Told(DEFAULTS, look_at(own))
     assert "+10.0 points" in sentence(decided, own, told)
-    assert "The self-test of the instrument failed. (1 more below.)" in sentence(decided, own, told)
+    assert "The runs were not all made alike. (1 more below.)" in sentence(decided, own, told)
     assert notes(decided, own, told) == [
-        "The oracle failed.",
+        "Two agents ran.",
         "No language model answered: this was the offline agent.",
     ]
     assert needs(gate(own, blockers=blockers[:1]), own, told).startswith("Fix the cause first")

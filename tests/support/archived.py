@@ -69,7 +69,7 @@ def make_benchmark(project: Path, given: dict[str, Any], with_model: bool = Fals
     if with_model:
         judge_validity(folder)
         judge_all(folder, MODEL)
-    rebuild(folder, None)
+    rebuild(folder)
     return folder
 
 

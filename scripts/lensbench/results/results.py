@@ -147,7 +147,6 @@ def with_findings(
         **data,
         "instrument": instrument,
         "judging": judges_view(instrument)._asdict(),
-        "selftest": estimates["selftest"],
         "unjudged_criteria": sum(count["criteria"] for count in instrument["unjudged"].values()),
         "criteria_of_runs": sum(count["of"] for count in instrument["unjudged"].values()),
         "figures": {
@@ -302,13 +301,8 @@ def write_results(folder: Path, tables: Tables | None = None) -> Results[Fractio
         "footprints": {name: footprint(folder, tables, name) for name in facts["treatments"]},
         "changes": changes,
     }
-    write_all(folder, data)
-    return data
-
-
-def write_all(folder: Path, data: Results[Fraction]) -> None:
-    """Writes the data in all its forms."""
     write_json(RunFolder(folder).results_json, plain(data))
     write_atomic(RunFolder(folder).results, render(data))
     write_atomic(RunFolder(folder).summary, render(data, "summary.md.j2"))
     write_atomic(RunFolder(folder).junit, junit(data))
+    return data

@@ -9,7 +9,6 @@ from typing import Generic
 from typing_extensions import TypedDict
 
 from lensbench.core.frozen_plan import AgentSettings, PlannedCondition
-from lensbench.core.proof import SelftestStatus
 from lensbench.judging.trust import InstrumentFile
 from lensbench.plan.names import Verdict
 from lensbench.scores.complete_tasks import McNemar
@@ -203,7 +202,6 @@ class Findings(Estimated[N], Generic[N]):
     instrument: InstrumentFile
     judging: dict[str, object]
     """A Judges (page/judges.py)."""
-    selftest: SelftestStatus
     unjudged_criteria: int
     criteria_of_runs: int
     figures: dict[str, dict[str, Figure]]

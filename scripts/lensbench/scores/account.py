@@ -202,7 +202,7 @@ def shown_before(
     return looks
 
 
-NOTHING_SPENT = {ReasonKind.OFFLINE, ReasonKind.TOO_FEW_CALLS, ReasonKind.MIXED_RUNS, ReasonKind.SELFTEST}
+NOTHING_SPENT = {ReasonKind.OFFLINE, ReasonKind.TOO_FEW_CALLS, ReasonKind.MIXED_RUNS}
 """Reasons for which a look can give no verdict, whatever its user does with these runs."""
 
 

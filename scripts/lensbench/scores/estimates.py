@@ -11,7 +11,6 @@ from pathlib import Path
 from typing import NamedTuple
 
 from lensbench.agents import is_stock
-from lensbench.core import proof
 from lensbench.core.conditions import Sides, comparisons, decided_comparisons
 from lensbench.core.errors import UserError
 from lensbench.core.frozen_plan import Aim, GateSettings, Look, Plan
@@ -95,9 +94,7 @@ def earlier_looks(folder: Path, plan: Plan, treatment: str) -> list[LookResult]:
     return [look[treatment] for look in looks if treatment in look]
 
 
-def blockers(
-    comparison: Comparison, name: str, instrument: InstrumentFile | None, proven: proof.SelftestStatus
-) -> Iterator[Reason]:
+def blockers(comparison: Comparison, name: str, instrument: InstrumentFile | None) -> Iterator[Reason]:
     """Reasons that forbid a verdict whatever the numbers are. `name` is the comparison's name in instrument.json."""
     tables = comparison.tables
     if tables.plan["agent"]["kind"] == "offline":
@@ -106,8 +103,6 @@ def blockers(
         yield Reason(ReasonKind.TOO_FEW_CALLS, few)
     of_both = [record for record in tables.valid if record.condition in comparison.conditions]
     yield from (Reason(ReasonKind.MIXED_RUNS, text) for text in mixtures(of_both))
-    if proven["state"] == "failed":
-        yield Reason(ReasonKind.SELFTEST, proven["sentence"])
     if instrument is None:
         return
     for judge, summary in instrument["judges"].items():
@@ -229,7 +224,6 @@ class Gatekeeper(NamedTuple):
     tables: Tables
     instrument: InstrumentFile | None
     """None at a look, which comes before judges are measured."""
-    proven: proof.SelftestStatus
     ledger: Sequence[Draw]
     distrusted: Sequence[Reason]
     """Why the ledger cannot be trusted."""
@@ -261,7 +255,7 @@ class Gatekeeper(NamedTuple):
         deciding = by_people or overall
         verdict = decide(
             deciding, gate, look,
-            [*self.distrusted, *blockers(comparison, name, self.instrument, self.proven), *self.moved],
+            [*self.distrusted, *blockers(comparison, name, self.instrument), *self.moved],
             [*readings(comparison, crashes, belief.doubts if belief else (), draw.seen, before, interruptions)],
             saving,
         )  # fmt: skip
@@ -296,10 +290,9 @@ def write_estimates(folder: Path, tables: Tables | None = None) -> EstimatesFile
     place = RunFolder(folder).instrument
     instrument = read_typed(place, InstrumentFile) if place.exists() else None
     ledger, doubts = read_account(folder)
-    proven = proof.status()
     discards = voided_runs(folder) if ledger else set()
     aim: GateSettings = {**DEFAULTS, **tables.plan["gate"]}
-    keeper = Gatekeeper(folder, tables, instrument, proven, ledger, doubts, discards, limits_changed(folder, aim))
+    keeper = Gatekeeper(folder, tables, instrument, ledger, doubts, discards, limits_changed(folder, aim))
     against = {name: Comparison(tables, *sides) for name, sides in comparisons(tables.plan).items()}
     estimates = {name: estimates_of(comparison) for name, comparison in against.items()}
     for name, overall in with_holm(tables.plan, {name: entry["overall"] for name, entry in estimates.items()}).items():
@@ -315,7 +308,6 @@ def write_estimates(folder: Path, tables: Tables | None = None) -> EstimatesFile
     }
     data: EstimatesFile = {
         "alpha": tables.plan["gate"]["alpha"],
-        "selftest": proven,
         "comparisons": {**estimates, **verdicts},
     }
     if not doubts:

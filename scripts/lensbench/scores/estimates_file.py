@@ -7,7 +7,6 @@ from typing import NotRequired
 
 from typing_extensions import TypedDict
 
-from lensbench.core.proof import SelftestStatus
 from lensbench.scores.complete_tasks import McNemar, Reliability
 from lensbench.scores.differences import Effort, Scores
 from lensbench.scores.gate import GateVerdict
@@ -61,7 +60,6 @@ class EstimatesFile(TypedDict):
     """estimates.json."""
 
     alpha: float
-    selftest: SelftestStatus
     comparisons: Mapping[str, Compared]
     """Of every two conditions, by name."""
 

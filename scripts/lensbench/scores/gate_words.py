@@ -29,7 +29,6 @@ SAYINGS = {
     ReasonKind.OFFLINE: "No language model answered: this was the offline agent.",
     ReasonKind.TOO_FEW_CALLS: "Too few runs called the tools to show what they do.",
     ReasonKind.MIXED_RUNS: "The runs were not all made alike.",
-    ReasonKind.SELFTEST: "The self-test of the instrument failed.",
     ReasonKind.WRONG_JUDGE: "A judge was wrong about criteria whose verdict is known.",
     ReasonKind.UNTRUSTED_JUDGES: "The judges cannot be trusted yet.",
     ReasonKind.BIASED_JUDGES: "According to people, the judges err more in one condition.",

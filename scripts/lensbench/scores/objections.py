@@ -38,7 +38,6 @@ class ReasonKind(StrEnum):
     OFFLINE = "offline agent"
     TOO_FEW_CALLS = "too few calls"
     MIXED_RUNS = "mixed runs"
-    SELFTEST = "self-test"
     WRONG_JUDGE = "wrong judge"
     UNTRUSTED_JUDGES = "untrusted judges"
     BIASED_JUDGES = "biased judges"
