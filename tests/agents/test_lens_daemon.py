@@ -6,9 +6,7 @@ import signal
 import subprocess
 import sys
 import tempfile
-import threading
 from collections.abc import Iterator
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
 
@@ -17,71 +15,49 @@ from test_sandbox import AUTO, bubblewrap, make_place, start
 
 from lensbench.agents.sandbox import find_sandbox
 from lensbench.core.system.private_folders import remove_abandoned
+from services import Reply, Request, answering
 
 ROOT = Path(__file__).resolve().parents[2]
 SCRIPT = ROOT / "examples" / "lens" / "workspace.py"
 
 
-class Lens(ThreadingHTTPServer):
+class Lens:
     """Registrations by id, and whether each is indexed."""
 
     def __init__(self) -> None:
-        super().__init__(("127.0.0.1", 0), Handler)
         self.repos: dict[str, str] = {}
         self.indexed: set[str] = set()
         self.made = 0
 
-    @property
-    def url(self) -> str:
-        return f"http://127.0.0.1:{self.server_address[1]}"
+    def answer(self, asked: Request) -> Reply:
+        status, value = self._of(asked.method, asked.path.split("/")[3:], json.loads(asked.body or "{}"))
+        return Reply(status, json.dumps(value).encode())
 
-
-class Handler(BaseHTTPRequestHandler):
-    server: Lens
-
-    def _say(self, value: Any, status: int = 200) -> None:
-        body = json.dumps(value).encode()
-        self.send_response(status)
-        self.send_header("Content-Length", str(len(body)))
-        self.end_headers()
-        self.wfile.write(body)
-
-    def do_GET(self) -> None:
-        _, _, _, what, *rest = self.path.split("/")
-        if (what, rest) == ("repos", []):
-            self._say([{"id": each, "root_path": path} for each, path in self.server.repos.items()])
-        else:
-            self._say({"files": 1 if rest[0] in self.server.indexed else 0})
-
-    def do_POST(self) -> None:
-        body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
-        _, _, _, _, *rest = self.path.split("/")
-        if rest:
-            self.server.indexed.add(rest[0])
-            self._say({"indexed": True})
-        elif body["path"] in self.server.repos.values() or not Path(body["path"]).is_dir():
-            self._say({"error": "cannot register"}, 400)
-        else:
-            self.server.made += 1
-            self.server.repos[str(self.server.made)] = body["path"]
-            self._say({"id": self.server.made})
-
-    def do_DELETE(self) -> None:
-        self.server.repos.pop(self.path.rpartition("/")[2])
-        self._say({})
-
-    def log_message(self, format: str, *arguments: object) -> None:
-        pass
+    def _of(self, method: str, path: list[str], body: Any) -> tuple[int, Any]:
+        match method, path:
+            case "GET", ["repos"]:
+                return 200, [{"id": each, "root_path": path} for each, path in self.repos.items()]
+            case "GET", [_, repo, *_]:
+                return 200, {"files": 1 if repo in self.indexed else 0}
+            case "DELETE", [*_, repo]:
+                self.repos.pop(repo)
+                return 200, {}
+            case "POST", [_, repo, *_]:
+                self.indexed.add(repo)
+                return 200, {"indexed": True}
+        if body["path"] in self.repos.values() or not Path(body["path"]).is_dir():
+            return 400, {"error": "cannot register"}
+        self.made += 1
+        self.repos[str(self.made)] = body["path"]
+        return 200, {"id": self.made}
 
 
 @pytest.fixture
 def lens(monkeypatch: pytest.MonkeyPatch) -> Iterator[Lens]:
-    server = Lens()
-    threading.Thread(target=server.serve_forever, args=(0.01,), daemon=True).start()
-    monkeypatch.setenv("LENS_URL", server.url)
-    yield server
-    server.shutdown()
-    server.server_close()
+    daemon = Lens()
+    with answering(daemon.answer) as url:
+        monkeypatch.setenv("LENS_URL", url)
+        yield daemon
 
 
 def script(*arguments: str) -> subprocess.CompletedProcess[str]:

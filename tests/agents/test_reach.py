@@ -6,10 +6,8 @@ import re
 import socket
 import subprocess
 import sys
-import threading
 import time
 from collections.abc import Iterator
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
 import pytest
@@ -18,6 +16,7 @@ from test_sandbox import AUTO, FOUND, bubblewrap, make_place, project
 from lensbench.agents.reach import Host, addresses_of, hosts_file, hosts_in, network_of, read_host
 from lensbench.agents.sandbox import Place, find_sandbox
 from lensbench.agents.sandbox_start import FULL, keyring_filter
+from services import Reply, answering
 
 __all__ = ["project"]
 
@@ -72,31 +71,11 @@ def test_each_name_is_listened_for_at_an_address_of_its_own() -> None:
 # --- inside
 
 
-class Daemon(BaseHTTPRequestHandler):
-    """Answers with the length of what it was sent, and with much."""
-
-    protocol_version = "HTTP/1.1"
-
-    def do_POST(self) -> None:
-        body = self.rfile.read(int(self.headers["Content-Length"]))
-        answer = str(len(body)).encode().ljust(300_000)
-        self.send_response(200)
-        self.send_header("Content-Length", str(len(answer)))
-        self.end_headers()
-        self.wfile.write(answer)
-
-    def log_message(self, format: str, *arguments: object) -> None:
-        pass
-
-
 @pytest.fixture
 def daemon() -> Iterator[int]:
-    """The port of a service on this machine's loopback."""
-    server = ThreadingHTTPServer(("127.0.0.1", 0), Daemon)
-    threading.Thread(target=server.serve_forever, args=(0.01,), daemon=True).start()
-    yield server.server_address[1]
-    server.shutdown()
-    server.server_close()
+    """The port of a service on loopback that answers with the length of what it was sent, and with much."""
+    with answering(lambda asked: Reply(200, str(len(asked.body)).encode().ljust(300_000))) as url:
+        yield int(url.rpartition(":")[2])
 
 
 @pytest.fixture

@@ -10,13 +10,12 @@ from pathlib import Path
 
 import pytest
 from pydantic import TypeAdapter, ValidationError
-from tenacity import wait_none
 
 from lensbench.core.errors import UserError
 from lensbench.core.tasks import Npm, Source
 from lensbench.plan.freeze import source_name
 from lensbench.repositories.prepare import prepare, source_key
-from lensbench.repositories.sources import downloads, npm
+from lensbench.repositories.sources import npm
 from services import Files, serving
 
 
@@ -47,10 +46,8 @@ def packed(files: dict[str, str]) -> bytes:
 @pytest.fixture
 def registry(monkeypatch: pytest.MonkeyPatch) -> Iterator[Registry]:
     files = Registry()
-    with serving(files):
+    with serving(files, monkeypatch):
         monkeypatch.setenv("NPM_CONFIG_REGISTRY", f"{files.url}/")
-        monkeypatch.setenv("NO_PROXY", "127.0.0.1")
-        monkeypatch.setattr(downloads, "WAIT", wait_none())
         yield files
 
 

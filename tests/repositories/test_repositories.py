@@ -9,14 +9,12 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from tenacity import wait_none
 
 import stock
 from lensbench.core.errors import UserError
 from lensbench.core.system.trees import copy_tree, hash_tree
 from lensbench.core.tasks import Folder, Git, Pypi, Source
 from lensbench.repositories.prepare import main, prepare, source_key
-from lensbench.repositories.sources import downloads
 from services import Files, serving
 from stock import git, write
 
@@ -57,10 +55,8 @@ class Index(Files):
 @pytest.fixture
 def index(monkeypatch: pytest.MonkeyPatch) -> Iterator[Index]:
     files = Index()
-    with serving(files):
+    with serving(files, monkeypatch):
         monkeypatch.setenv("PIP_INDEX_URL", f"{files.url}/simple")
-        monkeypatch.setenv("NO_PROXY", "127.0.0.1")
-        monkeypatch.setattr(downloads, "WAIT", wait_none())
         yield files
 
 

@@ -6,9 +6,7 @@ import shutil
 import subprocess
 import sys
 import tempfile
-import threading
 from collections.abc import Callable, Iterator, Sequence
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -32,6 +30,7 @@ from lensbench.plan.task_files import read_scenarios
 from lensbench.runs import preflight as stage
 from lensbench.runs.preflight import PreflightFindings, preflight
 from lensbench.scores.scores import treatment_tools
+from services import Reply, Request, answering
 
 STDIO = str(Path(__file__).parents[1] / "fakes" / "stdio_mcp_server.py")
 KEY = "sk-a-very-secret-key"
@@ -176,22 +175,19 @@ def test_an_address_that_does_not_answer_is_named(attempt: Try) -> None:
 
 
 def test_a_server_that_wants_a_login_or_whose_token_expires_says_so(attempt: Try) -> None:
-    class Handler(BaseHTTPRequestHandler):
-        def do_POST(self) -> None:
-            request = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
-            is_refused = not self.headers["Authorization"] or request["method"] == "tools/call"
-            result = {"id": request.get("id"), "result": answer(request["method"], request.get("params", {}))}
-            self.send_response(401 if is_refused else 200 if "id" in request else 202)
-            self.send_header("Content-Type", "application/json")
-            self.end_headers()
-            self.wfile.write(json.dumps({"jsonrpc": "2.0", **result}).encode())
+    def serve(asked: Request) -> Reply:
+        request = json.loads(asked.body or "{}")
+        if asked.method != "POST":
+            return Reply(501)
+        is_refused = not asked.headers["Authorization"] or request["method"] == "tools/call"
+        result = {"id": request.get("id"), "result": answer(request["method"], request.get("params", {}))}
+        status = 401 if is_refused else 200 if "id" in request else 202
+        return Reply(status, json.dumps({"jsonrpc": "2.0", **result}).encode())
 
-    with ThreadingHTTPServer(("127.0.0.1", 0), Handler) as served:
-        threading.Thread(target=served.serve_forever, daemon=True).start()
-        entry = {"type": "http", "url": f"http://127.0.0.1:{served.server_port}/mcp"}
+    with answering(serve) as url:
+        entry = {"type": "http", "url": f"{url}/mcp"}
         login = attempt({"lens": entry})["with: lens"].detail
         expired = attempt({"lens": {**entry, "headers": {"Authorization": "Bearer old"}}})["with: lens"].detail
-        served.shutdown()
     assert '401 Unauthorized: it wants a login, and none in a browser (OAuth) is possible: add "headers"' in login
     assert expired.startswith("find(query='a') failed: 401 Unauthorized: the token in its headers is wrong or has exp")
 
@@ -513,28 +509,17 @@ def gateway() -> Iterator[Callable[[int, bytes], Probe]]:
     """Makes a request to a gateway that gives one answer."""
     answers: list[tuple[int, bytes]] = []
 
-    class Handler(BaseHTTPRequestHandler):
-        def do_POST(self) -> None:
-            body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
-            status, content = answers[-1]
-            told = self.headers["Authorization"] == f"Bearer {KEY}" and body == {"max_tokens": 1}
-            self.send_response(status if told else 418)
-            self.end_headers()
-            self.wfile.write(content)
+    def answer(asked: Request) -> Reply:
+        told = asked.headers["Authorization"] == f"Bearer {KEY}" and json.loads(asked.body) == {"max_tokens": 1}
+        return Reply(answers[-1][0] if told and asked.method == "POST" else 418, answers[-1][1])
 
-        def log_message(self, *_: Any) -> None:
-            pass
-
-    with ThreadingHTTPServer(("127.0.0.1", 0), Handler) as served:
-        threading.Thread(target=served.serve_forever, daemon=True).start()
+    with answering(answer) as url:
 
         def probe(status: int, content: bytes) -> Probe:
             answers.append((status, content))
-            url = f"http://127.0.0.1:{served.server_port}/v1/messages"
-            return Probe(url, {"Authorization": f"Bearer {KEY}"}, {"max_tokens": 1})
+            return Probe(f"{url}/v1/messages", {"Authorization": f"Bearer {KEY}"}, {"max_tokens": 1})
 
         yield probe
-        served.shutdown()
 
 
 @pytest.mark.parametrize(("status", "content", "outcome", "words"), [

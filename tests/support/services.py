@@ -6,14 +6,19 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from email.message import Message
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
+
+import pytest
+from tenacity import wait_none
 
 from lensbench.core.system.places import ROOT
+from lensbench.repositories.sources import downloads
 
 START_S = 60
 
@@ -54,6 +59,53 @@ def lens_over_http(root: Path) -> Iterator[int]:
         yield port
 
 
+class Request(NamedTuple):
+    """What a client asks."""
+
+    method: str
+    path: str
+    headers: Message
+    body: bytes
+
+
+class Reply(NamedTuple):
+    """What a service answers."""
+
+    status: int
+    body: bytes = b""
+    kind: str = "application/json"
+    missing: int = 0
+    """Bytes of the body that are announced and never come."""
+
+
+@contextmanager
+def answering(answer: Callable[[Request], Reply]) -> Iterator[str]:
+    """The address of a service over HTTP that gives these answers until the block ends."""
+
+    class Handler(BaseHTTPRequestHandler):
+        protocol_version = "HTTP/1.1"
+
+        def answer(self) -> None:
+            body = self.rfile.read(int(self.headers.get("Content-Length", 0)))
+            reply = answer(Request(self.command, self.path, self.headers, body))
+            self.send_response(reply.status)
+            self.send_header("Content-Type", reply.kind)
+            self.send_header("Content-Length", str(len(reply.body) + reply.missing))
+            self.end_headers()
+            self.wfile.write(reply.body)
+            self.close_connection |= bool(reply.missing)
+
+        do_GET = do_POST = do_DELETE = answer
+
+        def log_message(self, format: str, *arguments: object) -> None:
+            pass
+
+    with ThreadingHTTPServer(("127.0.0.1", 0), Handler) as server:
+        threading.Thread(target=server.serve_forever, args=(0.01,), daemon=True).start()
+        yield f"http://127.0.0.1:{server.server_address[1]}"
+        server.shutdown()
+
+
 @dataclass
 class Files:
     """What a package index serves by path, and the paths that it was asked for."""
@@ -67,36 +119,25 @@ class Files:
     login: str = ""
     """The only value of the header Authorization that is accepted; any if ""."""
 
+    def answer(self, request: Request) -> Reply:
+        self.asked.append(request.path)
+        if self.login and request.headers.get("Authorization") != self.login:
+            return Reply(401)
+        if codes := self.failures.get(request.path):
+            return Reply(codes.pop(0))
+        if (body := self.bodies.get(request.path)) is None:
+            return Reply(404)
+        kind = "application/vnd.pypi.simple.v1+json" if body[:1] == b"{" else "text/html"
+        if request.path.startswith("/files/") and self.cut:
+            self.cut -= 1
+            return Reply(200, body[: len(body) // 2], kind, len(body) - len(body) // 2)
+        return Reply(200, body, kind)
+
 
 @contextmanager
-def serving(files: Files) -> Iterator[None]:
-    """Serves files until the block ends."""
-
-    class Handler(BaseHTTPRequestHandler):
-        def do_GET(self) -> None:
-            files.asked.append(self.path)
-            codes = files.failures.get(self.path, [])
-            if files.login and self.headers.get("Authorization") != files.login:
-                codes = [401]
-            body = files.bodies.get(self.path)
-            if codes or body is None:
-                self.send_error(codes.pop(0) if codes else 404)
-                return
-            self.send_response(200)
-            kind = "application/vnd.pypi.simple.v1+json" if body[:1] == b"{" else "text/html"
-            self.send_header("Content-Type", kind)
-            self.send_header("Content-Length", str(len(body)))
-            self.end_headers()
-            if self.path.startswith("/files/") and files.cut:
-                files.cut -= 1
-                body = body[: len(body) // 2]
-            self.wfile.write(body)
-
-        def log_message(self, format: str, *arguments: object) -> None:
-            pass
-
-    with ThreadingHTTPServer(("127.0.0.1", 0), Handler) as server:
-        threading.Thread(target=server.serve_forever, args=(0.01,), daemon=True).start()
-        files.url = f"http://127.0.0.1:{server.server_address[1]}"
+def serving(files: Files, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """Serves files until the block ends, to downloads that try again at once."""
+    monkeypatch.setenv("NO_PROXY", "127.0.0.1")
+    monkeypatch.setattr(downloads, "WAIT", wait_none())
+    with answering(files.answer) as files.url:
         yield
-        server.shutdown()
