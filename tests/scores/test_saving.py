@@ -134,10 +134,14 @@ def test_tokens_that_lack_those_of_sub_agents_save_nothing(bench: Make) -> None:
     assert gate["verdict"] == "INCONCLUSIVE"
 
 
-def test_attempts_that_failed_are_paid_for_too(bench: Make) -> None:
+@pytest.mark.parametrize("is_known", [True, False])
+def test_attempts_that_failed_are_paid_for_too(bench: Make, is_known: bool) -> None:
     """Every other run of the treatment was made twice: 0.6 and 1.2 of the baseline's price are 15% less on average, and
-    not by at least 10% in each of few tasks."""
-    gate = decided(made(bench, SHIFTED, MIXED, 0.6, around=0.02, attempts=2))
+    not by at least 10% in each of few tasks. An attempt without a record may have cost as much as the one that counts."""
+    built = made(bench, SHIFTED, MIXED, 0.6, around=0.02, attempts=2)
+    for second in () if is_known else built.folder.glob("attempts/*-with/2"):
+        second.with_name("1").joinpath("record.json").unlink()
+    gate = decided(built)
     assert gate["verdict"] != "SAVES"
     assert "With attempts that failed the difference in cost is -15%." in gate["notes"]
 
