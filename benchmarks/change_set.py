@@ -23,7 +23,7 @@ from lensbench.plan.config import DEFAULT_CACHE
 from lensbench_tasks.changes.candidates import ChangeFate, Prover
 from lensbench_tasks.changes.from_releases import read_releases, tasks_between
 from lensbench_tasks.changes.proof import given_away
-from lensbench_tasks.changes.writing import render_table, write_set
+from lensbench_tasks.changes.writing import render_report, write_set
 
 RECIPE = Path(__file__).with_suffix(".yaml")
 DEMO = 6
@@ -33,7 +33,6 @@ HEAD = """\
 # The change tasks
 
 Written by `python benchmarks/change_set.py`; seconds and MB are those of the hidden tests with the reference.
-
 """
 
 
@@ -74,7 +73,7 @@ def write(fates: Sequence[ChangeFate]) -> None:
     write_set(
         "changes-demo", demo(fates), ROOT / "scenarios" / "changes-demo.yaml", head, ROOT / "scenarios" / "changes"
     )
-    write_atomic(PAGE, f"{HEAD}{render_table(fates)}")
+    write_atomic(PAGE, render_report(HEAD, fates))
 
 
 def demo(fates: Sequence[ChangeFate]) -> list[ChangeFate]:

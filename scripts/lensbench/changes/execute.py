@@ -283,7 +283,7 @@ class _Job:
         if self.tests.report == NODE:
             return [first, f"--test-reporter={JUDGE}/{REPORTER}", f"--test-reporter-destination={report}", *rest]
         names_files = any((Path(self.place.private, "repo") / word.partition("::")[0]).exists() for word in rest)
-        extra = self.watched.arguments if names_files else ()
+        extra = self.watched.files if names_files else ()
         if self.tests.report != PYTEST:
             return [first, *(word.replace(REPORT_PLACE, report) for word in rest), *extra]
         if PurePosixPath(first).name in ("pytest", "py.test"):

@@ -51,8 +51,9 @@ _OPENING = """\
 {held} = []
 def {other}(value):
     kinds = {{bool: lambda: not value, int: lambda: value + 7, float: lambda: 2.5 if value == 1.5 else 1.5,
-             str: lambda: value + "x7", bytes: lambda: value + b"x7", list: lambda: [*value, None],
-             tuple: lambda: (*value, None), dict: lambda: {{**value, object(): None}}}}
+             str: lambda: value + "x7", bytes: lambda: value + b"x7",
+             list: lambda: [*map({other}, value)] or [None], tuple: lambda: (*map({other}, value),) or (None,),
+             dict: lambda: {{key: {other}(part) for key, part in value.items()}} or {{None: None}}}}
     return kinds.get(type(value), object)()
 try: pass
 finally: assert {held}
@@ -150,8 +151,17 @@ _FAILS = """\
 Object((name, ...given) => {0}(name, ...given.map((each) => typeof each !== 'function' ? each : \
 async function (...own) {{ globalThis.{1} = 0; await each.apply(this, own); if (!globalThis.{1}) throw Error(); }})))"""
 """A function in the place of one that defines a test; it begins with a word, so that a line before it ends there."""
-_MATCHER = re.compile(r"(?<!\.not)(\.to(?:Strict)?Equal\()")
+_MATCHER = re.compile(r"(?<!\.not)\.(to(?:Strict|Contain)?Equal|toMatchObject)\(")
 """What an object can claim to equal; others compare identities."""
+_OTHER = """
+Object.defineProperty(Object.prototype, 'to_{0}', {{ value(matcher, expected) {{
+  const other = (_, part) => typeof part === 'string' ? `${{part}}7` : typeof part === 'boolean' ? !part
+    : part && Object.keys(part).length ? part : part === 7 ? 8 : 7;
+  globalThis.{0} = true;
+  return this[matcher](JSON.parse(JSON.stringify(expected) ?? null, other));
+}} }});
+"""
+"""Compares with another value; a method of every object, as it may follow any matcher."""
 
 
 def _script(text: str, tests: _Names, suffix: str) -> tuple[str, set[str]]:
@@ -164,5 +174,7 @@ def _script(text: str, tests: _Names, suffix: str) -> tuple[str, set[str]]:
         changes.update({call[4]} if tests is None else matches)
         return _FAILS.format(call[1], variable) + call[2] if matches or tests is None else call[0]
 
-    text = _MATCHER.sub(rf"\1globalThis.{variable} = Symbol(), ", text) if suffix in SCRIPTS else text
-    return (_CALL.sub(fails, text) if suffix in SCRIPTS else text), changes
+    if suffix not in SCRIPTS:
+        return text, changes
+    text = _CALL.sub(fails, _MATCHER.sub(rf".to_{variable}('\1', ", text))
+    return f"{text}\n{_OTHER.format(variable)}", changes

@@ -59,7 +59,7 @@ def write_changes(arguments: argparse.Namespace, config: Config) -> None:
         fates.append(fate)
         if fate.task:  # so that a kill loses one task
             write_set(name, fates, arguments.output, "Tasks whose answer is a change, proven when this was written.")
-        write_atomic(report, render_report(name, fates))
+        write_atomic(report, render_report(f"# Change tasks: {name}", fates))
     if not any(fate.task for fate in fates):
         counts = Counter(fate.reasons[0] for fate in fates).most_common(3)  # a problem of the project is said once
         reasons = "; ".join(f"{count} x {reason}" for reason, count in counts) or "none has tests"

@@ -54,7 +54,7 @@ NOTHING = HiddenNeeds()
 
 def added_lines(patch: str) -> list[str]:
     """The lines that a patch adds."""
-    return [line[1:] for line in patch.splitlines() if line.startswith("+") and line[:3] != "+++"]
+    return [line[1:] for line in patch.split("\n") if line.startswith("+") and line[:3] != "+++"]
 
 
 def needs(reference: str, tests: Sequence[str], tree: Path) -> HiddenNeeds:

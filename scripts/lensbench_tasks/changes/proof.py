@@ -19,6 +19,7 @@ from lensbench.changes.execute import TestRun, Trouble, run_tests
 from lensbench.changes.reports import TestResult, unloaded_files
 from lensbench.changes.task import PYTEST, ChangeTask, Tests, content_bytes
 from lensbench.repositories.sources.git_program import GitError, git
+from lensbench_tasks.changes.prompts import added_lines
 
 ROUNDS = 3
 _LONG_LINE = 24
@@ -166,8 +167,7 @@ def _leaks(task: ChangeTask, tree: Path, foreign: bool) -> Iterator[str]:
 
 def given_away(prompt: str, reference: bytes) -> str:
     """A line of the reference that is in the prompt, too long to be there by chance; "" when there is none."""
-    lines = reference.decode(errors="replace").split("\n")
-    new_lines = [flat(line[1:]) for line in lines if line.startswith("+") and not line.startswith("+++")]
+    new_lines = map(flat, added_lines(reference.decode(errors="replace")))
     text = flat(prompt)
     return next((line for line in new_lines if len(line) >= _LONG_LINE and re.search(r"\w", line) and line in text), "")
 

@@ -45,7 +45,7 @@ def write_set(name: str, fates: Sequence[ChangeFate], output: Path, head: str, b
     value = {
         "name": name,
         "repositories": {key: source.model_dump(mode="json") for key, source in sorted(sources.items())},
-        "tasks": [_plain(task, output, beside) for task in tasks],
+        "tasks": [_plain(task, beside.relative_to(output.parent).as_posix()) for task in tasks],
     }
     for path, content in (file for task in tasks for file in _beside(task, beside)):
         write_atomic(path, content_bytes(content))
@@ -61,47 +61,34 @@ def _sources(task: ChangeTask) -> Iterator[Source]:
 
 def _beside(task: ChangeTask, beside: Path) -> Iterator[tuple[Path, Content]]:
     """The contents that are too long for the YAML: the reference, and hidden files without a pinned source."""
-    yield _reference(task, beside), task.reference
+    yield beside / f"{task.id}.diff", task.reference
     for path, content in task.tests.files.items():
         if not isinstance(content, FromSource):
-            yield _hidden(task, beside, path), content
+            yield beside / task.id / path, content
 
 
-def _reference(task: ChangeTask, beside: Path) -> Path:
-    return beside / f"{task.id}.diff"
-
-
-def _hidden(task: ChangeTask, beside: Path, path: str) -> Path:
-    return beside / task.id / path
-
-
-def _plain(task: ChangeTask, output: Path, beside: Path) -> dict[str, Any]:
+def _plain(task: ChangeTask, folder: str) -> dict[str, Any]:
     value = task.model_dump(mode="json", exclude_defaults=True)
     assert task.repository
     value["repository"] = source_key(task.repository)
-    value["reference"] = {"file": _reference(task, beside).relative_to(output.parent).as_posix()}
+    value["reference"] = {"file": f"{folder}/{task.id}.diff"}
     for path, content in task.tests.files.items():
         value["tests"]["files"][path] = (
             {"source": source_key(content.source)} if isinstance(content, FromSource)
-            else {"file": _hidden(task, beside, path).relative_to(output.parent).as_posix()}
+            else {"file": f"{folder}/{task.id}/{path}"}
         )  # fmt: skip
     return {key: value[key] for key in _KEYS if key in value}
 
 
-def render_report(name: str, fates: Sequence[ChangeFate]) -> str:
-    """The report as Markdown."""
-    return f"# Change tasks: {name}\n\n{render_table(fates)}"
-
-
-def render_table(fates: Sequence[ChangeFate]) -> str:
-    """The outcomes of the changes as a Markdown table: proven, dropped with reasons, flaky, seconds."""
+def render_report(head: str, fates: Sequence[ChangeFate]) -> str:
+    """The outcomes of the changes as Markdown: proven, dropped with reasons, flaky, seconds."""
     successes = [fate for fate in fates if fate.task]
-    lines = [f"{len(successes)} of {len(fates)} changes are proven tasks.", ""]
-    lines += [
+    lines = [
+        head, "", f"{len(successes)} of {len(fates)} changes are proven tasks.", "",
         "| task | repository | failing tests | passing tests | flaky | seconds | MB |",
         "|---|---|--:|--:|--:|--:|--:|",
         *map(_row, successes),
-    ]
+    ]  # fmt: skip
     flaky = [f"- {fate.id}: {plain_text(name)}" for fate in fates if fate.proof for name in fate.proof.flaky]
     lines += ["", "Flaky tests, left out:", "", *flaky] if flaky else []
     notes = [f"- {fate.id}: {plain_text(fate.note)}" for fate in successes if fate.note]
