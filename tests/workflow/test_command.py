@@ -137,7 +137,9 @@ def test_run_finds_the_config_here_and_takes_all_cores(
     (["--cores", "0"], "--cores: at least 1"),
     (["--jobs", "0"], "--cores: at least 1"),
     (["--set-threads", "run=x"], "--set-threads: write a number, as in run=4"),
-    (["x.yaml"], f"x.yaml: {TARGET}"), (["-n", "--until", "archiv"], f"archiv: {TARGET}"),
+    (["x.yaml"], f"x.yaml: {TARGET}"), (["run"], f"run: {TARGET}"), (["bench/a/b.md"], f"bench/a/b.md: {TARGET}"),
+    (["-n", "--until", "archiv"], "archiv: is no rule; did you mean 'archive'?"),
+    (["--set-threads", "nosuch=2"], "nosuch: is no rule"),
     (["--resources", "mem=x"], "an option cannot be read (Resource 'mem' was given value 'x', which is not an integer)"),
 ])  # fmt: skip
 def test_an_option_that_snakemake_does_not_know_is_one_line(

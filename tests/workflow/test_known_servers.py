@@ -10,7 +10,7 @@ import yaml
 from lensbench.core.errors import UserError
 from lensbench.plan.mcp_files import mcp_problem
 from lensbench.plan.reading import load_config
-from lensbench.workflow.known_servers import known_servers, server_of
+from lensbench.workflow.known_servers import server_of
 from lensbench.workflow.setup import Wishes, config_text, mcp_file
 
 TOKEN = "sk-live-0123456789abcdef"
@@ -22,23 +22,11 @@ def put(path: Path, value: Any) -> Path:
     return path
 
 
-def test_servers_of_projects_editors_and_claude_are_found_the_nearest_first(tmp_path: Path) -> None:
-    here, home = tmp_path / "here", tmp_path / "home"
-    put(here / ".mcp.json", {"mcpServers": {"lens": {"command": "lens", "args": ["${workspaceFolder}"]}, "bad": {}}})
-    put(here / ".vscode/mcp.json", '// ours\n{"servers": {"web": {"type": "http", "url": "http://localhost:1/mcp"}}}')
-    put(
-        home / ".claude.json",
-        {
-            "mcpServers": {"user": {"type": "stdio", "command": "u"}, "lens": {"command": "other"}},
-            "projects": {str(here): {"mcpServers": {"local": {"command": "l"}}}, "/else": {"mcpServers": {"x": {}}}},
-        },
-    )
-    put(home / ".cursor/mcp.json", "no json")
-    found = known_servers(here, home)
-    assert [(server.name, server.file) for server in found] == [
-        ("lens", ".mcp.json"), ("web", ".vscode/mcp.json"), ("local", "~/.claude.json"), ("user", "~/.claude.json"),
-    ]  # fmt: skip
-    assert found[0].entry == {"command": "lens", "args": ["${workspace}"]}
+def test_the_server_of_this_project_comes_before_that_of_all(tmp_path: Path) -> None:
+    own = {"mcpServers": {"lens": {"command": "own", "args": ["${workspaceFolder}"]}}}
+    value = {"mcpServers": {"lens": {"command": "other"}}, "projects": {str(tmp_path): own, "/else": {}}}
+    server = server_of(put(tmp_path / ".claude.json", value), None, tmp_path)
+    assert server.entry == {"command": "own", "args": ["${workspace}"]}
 
 
 def test_secrets_stay_where_they_are(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -36,8 +36,9 @@ def starting(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
     (["--mcp", "true", "--yes", "--count", "3"], "error: --count needs --repo; `lensbench init --help`"),
     (["--mcp", "true", "--server", "x"], "error: --server needs --from; `lensbench init --help`"),
     (["--mcp", "  ", "--yes"], "error: no server is named; give --mcp "),
-    (["--mcp", "my server", "--yes"], "error: --mcp my server: there is no program 'my' here; name one on PATH"),
+    (["--mcp", "my server", "--yes"], "error: my server: no program 'my' is here; name one on PATH"),
     (["--mcp", "true", "--yes", "--repo", "gone"], "error: --repo gone: there is no folder "),
+    (["--url", "localhost:1/mcp", "--yes"], "error: localhost:1/mcp: no program 'localhost:1/mcp' is here; name one on PATH or its path, or a URL with http://"),
     (["--url", "http://me:word@localhost:1/mcp", "--yes"], "error: the URL contains a password; "),
 ])  # fmt: skip
 def test_what_is_missing_or_wrong_is_one_line_and_nothing_is_written(
@@ -91,7 +92,7 @@ def test_a_terminal_is_asked_again_when_an_answer_cannot_be_used(tmp_path: Path)
     assert exit_code == 1
     for said in (
         "no server is named", "--mcp my-server 'half: No closing quotation", "at most 41, such as my-server",
-        "there is no program 'my-server' here", "config.there.yaml already exists; choose another --name",
+        "no program 'my-server' is here", "config.there.yaml already exists; choose another --name",
         "did you mean 'claude-code'?", "could not generate tasks about empty",
         "--repo nowhere: there is no folder",
     ):  # fmt: skip

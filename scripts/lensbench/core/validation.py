@@ -18,6 +18,8 @@ Place = Callable[[KeyPath], str]
 """From a key's path to its place, such as `config.yaml:12`."""
 
 _EXPONENT = re.compile(r"[+-]?\d+[eE][+-]?\d+")
+_UNITS = {"s": 1, "m": 60, "h": 3600}
+"""Seconds of a unit by its first letter."""
 _SECRETS = {"pass_env", "token_env"}
 """Keys whose values are not shown: instead of the name of a variable, a key itself may be there."""
 _WANTED = {
@@ -38,7 +40,7 @@ def explain(error: ValidationError, model: type[BaseModel], value: Any, place: P
     """One message per problem, in the order of the file: `file:line: key: what is wrong; what to write`."""
     messages: dict[str, str] = {}  # of the branches of a union, the last one speaks
     for problem in error.errors(include_url=False):
-        path = _real_path(problem["loc"], value)
+        path = _real_path(problem["loc"], value, problem["type"] == "missing")
         messages[f"{place(path)}: {_name(path, value)}"] = _sentence(dict(problem), path, model)
     return [f"{key} {sentence}" for key, sentence in messages.items()]
 
@@ -48,15 +50,15 @@ def has(value: Any, part: str | int) -> bool:
     return part in range(len(value)) if isinstance(value, list) else isinstance(value, dict) and part in value
 
 
-def _real_path(location: Iterable[str | int], value: Any) -> KeyPath:
-    """The location without the names that pydantic adds for the branches of unions."""
+def _real_path(location: Iterable[str | int], value: Any, is_missing: bool) -> KeyPath:
+    """The location without the names that pydantic adds for the branches of unions; the last one may be missing."""
     path: KeyPath = ()
     parts = list(location)
     for index, part in enumerate(parts):
         inside = has(value, part)
         if inside:
             value = value[part]
-        if inside or (index == len(parts) - 1 and isinstance(value, dict)):
+        if inside or (is_missing and index == len(parts) - 1 and isinstance(value, dict)):
             path = (*path, part)
     return path
 
@@ -110,12 +112,16 @@ def _unknown(key: str, section: KeyPath, model: type[BaseModel]) -> str:
 def _example(kind: str, value: Any, path: KeyPath, model: type[BaseModel]) -> str:
     """How to write a plain value where a list or a mapping is wanted, or a number with a unit; "" for others."""
     if kind == "float_parsing" and (number := re.search(r"\d+(\.\d+)?", value)) and not _EXPONENT.fullmatch(value):
-        return f"; write {number[0]}"
+        have = _UNITS.get(value[number.end() :].strip()[:1].lower(), 0)
+        want = _UNITS["h" if str(path[-1]).endswith("_hours") else "s"] if have else 1
+        return f"; write {float(number[0]) * (have or 1) / want:g}"
     if isinstance(value, (dict, list)):
         return "; begin each item with `- `" if kind == "tuple_type" else ""
     text = printable(str(value).lower() if isinstance(value, bool) else str(value).removeprefix("$"))
     if kind == "tuple_type":
         return f"; write [{', '.join(text.replace(',', ' ').split())}]"
+    if kind == "model_type" and (match := re.match(r"(\w+):(?=[^\s/])", text)):
+        return f"; write a space after the colon: {match[0]} {text[match.end() :]}"
     if kind == "model_type":
         return f"; write {{{next(iter(_models_at(model, path)[0].model_fields))}: {text}}}"
     return ""

@@ -68,8 +68,8 @@ def problems_of(config: Config, config_files: Iterable[str] = ()) -> Iterable[tu
         yield ("agent", keys[0]), text
     yield from _agent_problems(config.agent, "agent", ("agent",), known_kinds())
     for index, path in enumerate(config.sandbox_visible):
-        if not Path(path).expanduser().exists():
-            yield ("sandbox_visible", index), f"sandbox_visible: there is no {path}; write an existing folder or file"
+        if not (file := Path(path).expanduser()).exists():
+            yield ("sandbox_visible", index), f"sandbox_visible: there is no {file}; write an existing folder or file"
     if config.imported and config.agent.kind != "none":
         text = (
             f"imported is true, but agent.kind is {config.agent.kind!r}; imported runs cannot be repeated: write none"

@@ -34,7 +34,8 @@ def load_config(settings: Mapping[str, Any], files: Iterable[str] = ()) -> Confi
         config = Config.model_validate(value)
     except ValidationError as error:
         raise UserError("\n".join(explain(error, Config, value, place))) from None
-    problems = [f"{place(path)}: {message}" for path, message in problems_of(config, files)]
+    home = "; write the whole path: ~ is not replaced here"
+    problems = [f"{place(path)}: {text}{home if ' ~/' in text else ''}" for path, text in problems_of(config, files)]
     if problems:
         raise UserError("\n".join(problems))
     return config

@@ -146,8 +146,8 @@ def _read_file(name: str, source: bytes) -> list[tuple[Task, str]]:
         else:
             document = parse_document(source)
             value, lines = document.value, document.lines
-            if not isinstance(value, dict):
-                raise DocumentError("must be a mapping with the key 'tasks'")
+            if not isinstance(value, dict) or "conditions" in value:
+                raise DocumentError("must be a task set, a mapping with the key 'tasks'")
             _put_named_repositories(value, lines)
             if isinstance(tasks := value.get("tasks"), list):
                 value["tasks"] = [inline_files(task, Path(name).parent) for task in tasks]

@@ -1,4 +1,4 @@
-"""MCP servers that are already configured on this machine: for Claude Code, an editor or a project.
+"""MCP servers that are already configured, for Claude Code, an editor or a project: `init --from FILE`.
 
 Secrets are not copied: the files that we write have `${NAME}` in their place.
 """
@@ -8,7 +8,6 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import suppress
 from itertools import zip_longest
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -19,11 +18,6 @@ from lensbench.core.errors import UserError, did_you_mean
 from lensbench.core.system.redaction import literal_secrets
 from lensbench.plan.mcp_files import EDITORS
 
-PLACES = (
-    ".mcp.json", "mcp.json", ".vscode/mcp.json", ".cursor/mcp.json", "~/.claude.json", "~/.cursor/mcp.json",
-    "~/.config/Code/User/mcp.json", "~/Library/Application Support/Claude/claude_desktop_config.json",
-)  # fmt: skip
-"""Where programs keep their servers; `claude mcp add` writes to `~/.claude.json`."""
 _WORKSPACE = re.compile(r"\$\{(?:workspaceFolder|workspaceRoot|PWD)\}")
 _OPTION = re.compile(r"-{1,2}((?:[\w-]*[_-])?(?:key|token|secret|password|passwd|pat))(?:=(.+))?", re.IGNORECASE)
 
@@ -32,22 +26,10 @@ class KnownServer(NamedTuple):
     """A server from the configuration of another program, with its name there."""
 
     name: str
-    file: str
     entry: Mapping[str, Any]
     """The entry for our MCP file, without secrets."""
     variables: tuple[str, ...] = ()
     """The environment variables that replace secrets and must be set."""
-
-
-def known_servers(folder: Path, home: Path) -> list[KnownServer]:
-    """The servers in all readable places; the first one of each name."""
-    servers: dict[str, KnownServer] = {}
-    for place in PLACES:
-        path = home / place[2:] if place.startswith("~/") else folder / place
-        with suppress(OSError, ValueError, RecursionError):
-            for name, server in _usable(_entries(path, folder), place).items():
-                servers.setdefault(name, server)
-    return list(servers.values())
 
 
 def server_of(file: Path, name: str | None, folder: Path) -> KnownServer:
@@ -57,7 +39,7 @@ def server_of(file: Path, name: str | None, folder: Path) -> KnownServer:
     except (OSError, ValueError, RecursionError) as error:
         why = getattr(error, "strerror", error)
         raise UserError(f"--from {file}: cannot be read: {why}") from None
-    table = _usable(entries, str(file))
+    table = _usable(entries)
     if not table:
         reasons = "; ".join(f"{label}: {_problem(entry)}" for label, entry in entries.items())
         raise UserError(f"--from {file}: " + (reasons or "names no MCP server under mcpServers or servers"))
@@ -78,9 +60,9 @@ def _entries(path: Path, folder: Path) -> dict[str, Any]:
     return servers
 
 
-def _usable(entries: Mapping[str, Any], file: str) -> dict[str, KnownServer]:
+def _usable(entries: Mapping[str, Any]) -> dict[str, KnownServer]:
     """The servers that can be used, by their names in our MCP file."""
-    usable = (_ours(name, file, entry) for name, entry in entries.items() if not _problem(entry))
+    usable = (_ours(name, entry) for name, entry in entries.items() if not _problem(entry))
     return {server.name: server for server in usable}
 
 
@@ -93,7 +75,7 @@ def _problem(entry: Any) -> str:
     return usable if isinstance(usable := read_entry(entry), str) else ""
 
 
-def _ours(name: str, file: str, entry: Mapping[str, Any]) -> KnownServer:
+def _ours(name: str, entry: Mapping[str, Any]) -> KnownServer:
     """The entry with the keys that we know, `${workspace}` for an editor's variable, and variables for secrets."""
     fields = {key: entry[key] for key in ("type", "command", "args", "env", "url", "headers") if key in entry}
     if fields.get("type") == "streamable-http":
@@ -108,7 +90,7 @@ def _ours(name: str, file: str, entry: Mapping[str, Any]) -> KnownServer:
             text = text.replace(json.dumps(secret)[1:-1], f"${{{variable}}}")
             variables.add(variable)
     fit = re.sub(r"[^A-Za-z0-9_-]+|__+", "-", name).strip("-_")[:64] or "server"
-    return KnownServer(fit, file, json.loads(text), tuple(sorted(variables)))
+    return KnownServer(fit, json.loads(text), tuple(sorted(variables)))
 
 
 def _variable(name: str) -> str:

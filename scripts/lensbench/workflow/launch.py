@@ -12,14 +12,14 @@ from contextlib import redirect_stderr, suppress
 from itertools import pairwise
 from pathlib import Path
 
-from lensbench.core.errors import UserError
+from lensbench.core.errors import UserError, did_you_mean
+from lensbench.core.run_folder import PLACES
 from lensbench.core.system.places import ROOT
 from lensbench.core.system.program import Parser, only_config, run_program
 
 DEMO = ("config.yaml", "scenarios", ".claude/skills/benchmark")
 """The files of the demo, by their paths in a checkout."""
-NAMED = r"(--configfile|--workflow-profile)[ =][^ -]\S*|--config( [A-Za-z_][\w-]*\w=\S*)+(?= -|$)"
-PLAIN = rf"((-n|--dry-run|--verbose|--cores[ =]([1-9]\d*|all)|{NAMED})( |$))*"
+PLAIN = r"((-n|--dry-run|--verbose|--cores[ =]([1-9]\d*|all)|--configfile[ =][^ -]\S*)( |$))*"
 """Options that need no check."""
 HELP = """\
 usage: lensbench run [-n] [--cores N] [--configfile FILE] [--only TASK] [--config KEY=VALUE ...] [target ...]
@@ -93,17 +93,24 @@ def _check(options: Sequence[str]) -> None:
         with redirect_stderr(io.StringIO()) as usage:
             values = get_argument_parser().parse_args(options)
             parse_config(values.config)
-        targets = (*values.targets, *values.until, *values.omit_from, *values.forcerun)
-        rules = "".join(file.read_text("utf-8") for file in (ROOT / "Snakefile", *(ROOT / "rules").glob("*.smk")))
+        text = "".join(file.read_text("utf-8") for file in (ROOT / "Snakefile", *(ROOT / "rules").glob("*.smk")))
+        rules = dict(re.findall(r"(?ms)^(?:rule|checkpoint) (\w+):$(.*?)(?=^\w|\Z)", text))
+        targets = [
+            name for name in values.targets
+            if not name.partition("bench/")[2].partition("/")[2].startswith(PLACES)
+            and "wildcards." in rules.get(name, "wildcards.")  # it makes a file for each run or judge
+        ]  # fmt: skip
+        names = (*values.until, *values.omit_from, *values.forcerun, *values.set_threads, *values.set_resources)
+        unknown = [name for name in names if name not in rules and not re.match("bench/.+[./]", name)]
         why = ""
         if any(count is not None and count <= 0 for count in (values.cores, values.jobs)):
             why = "--cores: at least 1"
         elif any(count.is_evaluable() for count in values.set_threads.values()):
             why = "--set-threads: write a number, as in run=4"
-        elif files := [
-            name for name in targets if f"\nrule {name}:" not in rules and not re.match("bench/.+[./]", name)
-        ]:
-            why = f"{files[0]}: is no target; name a config by --configfile, a run by --config run_id=<run id>"
+        elif targets:
+            why = f"{targets[0]}: is no target; name a config by --configfile, a run by --config run_id=<run id>"
+        elif unknown:
+            why = f"{unknown[0]}: is no rule{did_you_mean(unknown[0], rules)}"
     except SystemExit as end:
         if not end.code:
             raise

@@ -35,7 +35,7 @@ from lensbench.repositories.sources.git import PASSWORD
 from lensbench.results.results_file import Results
 from lensbench.workflow.cures import write_cures
 from lensbench.workflow.doctor import reported_version
-from lensbench.workflow.known_servers import KnownServer, known_servers, server_of
+from lensbench.workflow.known_servers import KnownServer, server_of
 from lensbench.workflow.prices import MOST_USD, estimate
 
 SMOKE_TASKS = 2
@@ -100,15 +100,10 @@ def ask(flags: argparse.Namespace) -> Wishes:
                 raise UserError(wrong)
             print(wrong)
 
-    servers = known_servers(Path(), Path.home()) if server is None else []
-    if servers:
-        print("configured here:", ", ".join(f"{choice.name} ({choice.file})" for choice in servers))
     if flags.words and not Path(flags.words).is_file():
         raise UserError(f"--words {flags.words}: there is no such file; write in it what users put into CLAUDE.md")
-    question = "MCP server: the command that starts it, or its URL" + (", or one of these names" if servers else "")
-    names = {choice.name for choice in servers}
-    server = settle(server, question, "", lambda answer: "" if entry or answer in names else server_problem(answer))
-    entry = entry or next((choice for choice in servers if choice.name == server), None)
+    question = "MCP server: the command that starts it, or its URL"
+    server = settle(server, question, "", lambda answer: "" if entry else server_problem(answer))
     name = settle(flags.name, "Name of the benchmark", "mine", name_problem)
     agent = settle(flags.agent, f"Agent ({', '.join(KINDS)})", "claude-code", agent_problem)
     model = settle(flags.model, "Model", KINDS[agent].model) if agent != "offline" else ""
@@ -128,7 +123,7 @@ def server_problem(server: str) -> str:
         return f"--mcp {server}: {error}"
     if _URL.match(server) or "${" in program or shutil.which(program):
         return ""
-    return f"--mcp {server}: there is no program {program!r} here; name one on PATH, or by its absolute path"
+    return f"{server}: no program {program!r} is here; name one on PATH or its path, or a URL with http://"
 
 
 def name_problem(name: str) -> str:
@@ -253,8 +248,8 @@ def finish(wishes: Wishes, fix: bool) -> None:
         of = sum(count["of"] for count in counts)
         raise UserError(
             f"the trial is no success: no tool of the server was called in {of} of {of} runs. The offline agent calls "
-            "only tools that read, with arguments that it can guess (see preflight above): try one task with the real "
-            f"agent, or change the server and repeat with {_lensbench()} init --name {wishes.name}"
+            "only tools that read, with arguments that it can guess: try a task with the real agent, or change the "
+            f"server and repeat with {_lensbench()} init --name {wishes.name}"
         )
     print(*_what_next(wishes), estimate(wishes.agent, wishes.runs, AT_ONCE), sep="\n")
 
@@ -293,7 +288,7 @@ def _calls(results: Results[float], tools: Sequence[str]) -> str:
 
 def _what_next(wishes: Wishes) -> Iterator[str]:
     config = wishes.files["config"]
-    yield "The trial succeeded; its figures say nothing about a real model."
+    yield "The trial succeeded."
     if wishes.agent != "offline":
         if not reported_version(wishes.agent):
             yield f"{wishes.agent} does not start here: install it, and write its version into {config}."

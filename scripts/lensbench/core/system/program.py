@@ -125,7 +125,7 @@ def run_folder(arguments: argparse.Namespace) -> Path:
     folder: Path | None = arguments.folder
     if folder and not folder.is_dir():
         raise UserError(f"{folder}: there is no such benchmark; name a run id, or bench/<run_id>")
-    return folder or only_benchmark(Path("bench"))
+    return folder if folder and not any(folder.glob("*/plan.json")) else only_benchmark(folder or Path("bench"))
 
 
 def benchmark(name: str) -> Path:

@@ -63,7 +63,7 @@ def parse_document(source: bytes) -> Document:
     try:
         text = source.decode("utf-8-sig")
     except UnicodeDecodeError as error:
-        raise DocumentError("is not UTF-8 text", source[: error.start].count(b"\n") + 1) from None
+        raise DocumentError("is not UTF-8 text; save it as UTF-8", source[: error.start].count(b"\n") + 1) from None
     try:
         _check_events(text)
         loader = yaml.CSafeLoader(text)
@@ -86,11 +86,13 @@ def parse_document(source: bytes) -> Document:
 
 
 def _remedy(text: str, line: int, reason: str) -> str:
-    """How to fix the two most common mistakes; "" for others."""
+    """How to fix the most common mistakes; "" for others."""
     lines = text.splitlines()
     here = lines[line - 1] if line <= len(lines) else ""
     if "\t" in here[: len(here) - len(here.lstrip())] or "'\\t'" in reason:
         return "; a tab: indent with spaces"
+    if "cannot start any token" in reason:
+        return "; put this value in quotes"
     if "expected <block end>" in reason or "expected key" in reason or "mapping values are not allowed" in reason:
         return "; indent this line like the lines that it belongs to, and put values with `: ` in quotes"
     return ""
@@ -123,6 +125,8 @@ def _lines(node: yaml.Node, path: KeyPath) -> Iterator[tuple[KeyPath, int]]:
             line = key.start_mark.line + 1
             if not isinstance(key, yaml.ScalarNode) or key.tag != "tag:yaml.org,2002:str":
                 name = key.value if isinstance(key, yaml.ScalarNode) else "a list or mapping"
+                if name == "<<":
+                    raise DocumentError("uses a YAML merge key (<<); write the keys out", line)
                 raise DocumentError(f"has the key {name!r}, which is not text; put it in quotes", line)
             if key.value in keys:
                 raise DocumentError(f"gives the key {key.value!r} twice", line)
