@@ -67,6 +67,11 @@ def test_the_docs_have_the_table_that_the_real_programs_are_tried_with() -> None
     assert table() in (Path(__file__).parents[2] / "docs" / "reference" / "endings.md").read_text()
 
 
+def test_the_status_of_an_error_is_read_where_an_older_client_only_words_it() -> None:
+    for name, status in {"429-long": 429, "401": 401, "500": 500, "refusal": None}.items():
+        assert read([line.replace("api_error_status", "x") for line in lines_of(name)]).error_status == status
+
+
 def test_a_compacted_context_is_a_separate_kind_of_ending() -> None:
     lines = lines_of("without")
     boundary = json.dumps({"type": "system", "subtype": "compact_boundary"})

@@ -71,13 +71,10 @@ def decided_comparisons(plan: Plan) -> dict[str, Sides]:
     return {name: sides for name, sides in comparisons(plan).items() if name in names}
 
 
-_SHORT = 12
-
-
 def brings(condition: PlannedCondition) -> str:
     """Everything in which a condition may differ from others, with short hashes: `CLAUDE.md (1f0c...)`."""
     files = {"MCP file": condition["mcp_sha256"], **condition.get("files", {})}
-    parts = [f"{name} ({digest[:_SHORT]})" for name, digest in files.items() if digest]
+    parts = [f"{name} ({digest[:12]})" for name, digest in files.items() if digest]
     commands = {"setup": condition.get("setup", ()), "teardown": condition.get("teardown", ())}
     commands |= {"writes": condition.get("writes", ())}
     parts += [f"{word} {' '.join(command)}" for word, command in commands.items() if command]

@@ -47,8 +47,6 @@ def _hosts(condition: PlannedCondition) -> list[Host]:
 
 def direct_calls(transcript: Iterable[str], hosts: Collection[Host]) -> list[str]:
     """The calls in a transcript to one of `hosts`, each shortened to one line."""
-    if not hosts:
-        return []
     patterns = [(_address(host), _port(host)) for host in hosts]
     return [
         step.line

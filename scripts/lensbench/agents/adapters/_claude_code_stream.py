@@ -6,6 +6,7 @@ unknown events are ignored.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Hashable, Iterable, Iterator, Sequence
 from functools import cached_property
 from typing import NamedTuple
@@ -13,7 +14,7 @@ from typing import NamedTuple
 from lensbench.agents.adapters._cli import counted, ending_of, inside
 from lensbench.agents.adapters._events import Event, Use, mapping, read_event, sequence, text, tool_uses, whole, words
 from lensbench.core.error_texts import DISCONNECTED, KNOWN_ERRORS, ErrorTexts, useless_servers
-from lensbench.core.records import Call, Ending, Outcome
+from lensbench.core.records import Ending, Outcome
 
 LIMITS = {
     "model_context_window_exceeded": "prompt too long",
@@ -32,6 +33,9 @@ LIMITS = {
 _OF_A_MODEL = ("inputTokens", "outputTokens", "cacheReadInputTokens", "cacheCreationInputTokens")
 _OF_A_MESSAGE = ("input_tokens", "output_tokens", "cache_read_input_tokens", "cache_creation_input_tokens")
 _SYNTHETIC = "<synthetic>"
+"""The model of messages that the client itself created, for an error."""
+_STATUS = re.compile(r"API Error: (?:Request rejected \()?([45]\d\d)\b")
+"""The status in an error of clients that do not name it (`api_error_status`)."""
 _FINISHED = ("end_turn", "stop_sequence", "stop", "")
 """Stop reasons of a complete answer; older clients show none."""
 
@@ -43,17 +47,18 @@ def read(lines: Iterable[str], *, errors: ErrorTexts = KNOWN_ERRORS) -> Outcome:
         return Outcome(finished=False)
     result, usage, (error, gave_up) = stream.result, stream.usage, stream.failure
     own, others = stream.used(by_subagents=False), stream.used(by_subagents=True)
+    status = whole(result.get("api_error_status")) or next(map(int, _STATUS.findall(error)), None)
     return Outcome(
         answer=stream.last_words if gave_up else "" if error or result.get("is_error") else text(result.get("result")),
         finished=bool(stream.start and stream.results),
         error=error,
-        error_status=whole(result.get("api_error_status")) if error else None,
+        error_status=status if error else None,
         resets_at=stream.resets_at if error else None,
         agent_version=text(stream.start.get("claude_code_version")) or None,
         models=stream.models,
         servers=stream.servers,
         tools_offered=stream.tools,
-        calls=stream.calls,
+        calls=counted((call.name, call.failed) for call in stream.calls),
         files_read=stream.files_read,
         tokens=_tokens(usage.values()) if usage else _shown(own + others),
         tokens_first=_shown(own[:1]),
@@ -102,7 +107,8 @@ class Stream:
         return [event for event in self.events if event["type"] == "system" and event.get("subtype") == subtype]
 
     @cached_property
-    def _calls(self) -> list[_Made]:
+    def calls(self) -> list[_Made]:
+        """Including failed calls of tools that do not exist."""
         uses = tool_uses(entry for event in self.events for entry in _uses(event))
         return [self._made(use, words(use.result.get("content"))) for use in uses]
 
@@ -122,14 +128,9 @@ class Stream:
         return {(text(entry.get("tool_use_id")), text(entry.get("tool_name"))) for entry in entries}
 
     @property
-    def calls(self) -> tuple[Call, ...]:
-        """Calls by tool, including failed calls of tools that do not exist."""
-        return counted((call.name, call.failed) for call in self._calls)
-
-    @property
     def files_read(self) -> tuple[str, ...]:
         """Files of the workspace that Read was called for without an error."""
-        inputs = (mapping(call.block.get("input")) for call in self._calls if call.name == "Read" and not call.failed)
+        inputs = (mapping(call.block.get("input")) for call in self.calls if call.name == "Read" and not call.failed)
         return inside(text(self.start.get("cwd")) or "/", (text(entry.get("file_path")) for entry in inputs))
 
     @property
@@ -157,11 +158,11 @@ class Stream:
             return None
         entries = list(map(mapping, self.start["mcp_servers"]))
         servers = {text(entry.get("name")): text(entry.get("status")) for entry in entries}
-        for call in self._calls:
+        for call in self.calls:
             if DISCONNECTED.search(call.why):
                 names = (name for name in servers if call.name.startswith(f"mcp__{name}__"))
                 servers |= dict.fromkeys(names, f"failed: {call.why[:200]}")
-        calls = [(call.name, call.unmarked, call.failed) for call in self._calls]
+        calls = [(call.name, call.unmarked, call.failed) for call in self.calls]
         return servers | {name: f"failed: {why}" for name, why in useless_servers(calls).items() if name in servers}
 
     @property
@@ -178,7 +179,7 @@ class Stream:
         if result.get("is_error"):
             return reason or text(result.get("subtype")) or "the agent reports a failure", ""
         messages = (mapping(event.get("message")) for event in self.events if event["type"] == "assistant")
-        own = [words(message.get("content")) for message in messages if _is_synthetic(message)]
+        own = [words(message.get("content")) for message in messages if message.get("model") == _SYNTHETIC]
         return (own[-1] or "the client answered by itself" if own else ""), ""
 
     @property
@@ -203,7 +204,11 @@ class Stream:
             message = mapping(event.get("message"))
             if event["type"] == "user" and (_blocks(message, "tool_result") or event.get("refused_message_id")):
                 pieces.clear()
-            elif event["type"] == "assistant" and not _is_synthetic(message) and not event.get("parent_tool_use_id"):
+            elif (
+                event["type"] == "assistant"
+                and message.get("model") != _SYNTHETIC
+                and not event.get("parent_tool_use_id")
+            ):
                 pieces += [text(block.get("text")) for block in _blocks(message, "text")]
         return "".join(pieces)
 
@@ -253,11 +258,6 @@ def _shown(usage: Iterable[Event]) -> dict[str, int] | None:
 def _is_priced(model: str, usage: Event) -> bool:
     """True when the client knows the model's price; older versions do not tell, and know only their own models."""
     return usage["costBasis"] == "list" if "costBasis" in usage else model.startswith("claude")
-
-
-def _is_synthetic(message: Event) -> bool:
-    """True when the client itself created the message, for an error."""
-    return message.get("model") == _SYNTHETIC
 
 
 def _uses(event: Event) -> Iterator[tuple[Hashable, str | None, Event]]:

@@ -60,7 +60,7 @@ def read_events(lines: Iterable[str], *, errors: ErrorTexts = KNOWN_ERRORS) -> O
         by_type.setdefault(event["type"], []).append(event)
     start = by_type.get("start", [{}])[0]
     end = by_type.get("end", [{}])[-1]
-    is_error = end.get("is_error") is True
+    is_error, counts = end.get("is_error") is True, end.get("tokens")
     calls, useless = _calls(events, errors)
     servers = _servers(start)
     if servers:
@@ -78,17 +78,13 @@ def read_events(lines: Iterable[str], *, errors: ErrorTexts = KNOWN_ERRORS) -> O
         tools_offered=tuple(filter(None, map(text, sequence(start.get("tools"))))) if "tools" in start else None,
         calls=calls if calls or "start" in by_type else None,
         files_read=_files_read(by_type),
-        tokens=_tokens(end["tokens"]) if isinstance(end.get("tokens"), dict) else None,
+        tokens={kind: max(whole(counts.get(kind)) or 0, 0) for kind in KINDS} if isinstance(counts, dict) else None,
         cost_usd=cost if isinstance(cost := end.get("cost_usd"), int | float) and not isinstance(cost, bool) else None,
         turns=whole(end.get("turns")),
         gave_up=ending if ending in ("limit", "refusal") else "",
         ending=ending,
         stop_reason=text(end.get("ended"))[:100],
     )
-
-
-def _tokens(counts: Event) -> dict[str, int]:
-    return {kind: max(whole(counts.get(kind)) or 0, 0) for kind in KINDS}
 
 
 def _servers(start: Event) -> dict[str, str] | None:
