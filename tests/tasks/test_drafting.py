@@ -51,6 +51,7 @@ def verdicts(text: str, answer: str) -> str:
     ("States that Cart.add_all in cart.py raises FullCart", "`add_all` raises `FullCart`", "Partial Met"),
     ("States that Cart.add_all in cart.py raises FullCart", "`cart.add_all` in cart.py: `FullCart`", "Met Met"),
     ("States that Cart.add_all in cart.py raises FullCart", "`Cart.add_all`, cart.py: `EmptyCart`", "Partial Missed"),
+    ("States that os.path in core.py joins them", "the path of core.py joins them", "Partial Partial"),
     ("States that max_size is 400 in cache.py", "`max_size` in cache.py is 400", "Met Met"),
     ("States that max_size is 400 in cache.py", "`max_size` in cache.py is 4000", "Partial Missed"),
     ("States that max_size is 400 in cache.py", "`max_size` in cache.py, line 400", "Met Met"),
