@@ -113,6 +113,7 @@ def test_swebench_lines_become_tasks_and_what_cannot_be_honoured_is_named(shop: 
         instance(shop, instance_id="none", repo="acme/other", problem_statement="One line.\u2028Another,\x85a third."),
         instance(shop, instance_id="wrong", FAIL_TO_PASS=["tests/test_cart.py::test_number"]),
         instance(shop, instance_id="absent", FAIL_TO_PASS=["test_total (cart.Tests)"]),
+        instance(shop, instance_id="plain", FAIL_TO_PASS=["test_total"], PASS_TO_PASS=[]),
         instance(shop, instance_id="cut", PASS_TO_PASS=["tests/test_cart.py::gone", "tests/test_cart.py::test_number"],
                  image_assets="{}", log_parser="parse_log_x"),
     ]  # fmt: skip
@@ -122,8 +123,10 @@ def test_swebench_lines_become_tasks_and_what_cannot_be_honoured_is_named(shop: 
     (Path("mirrors") / "acme").mkdir(parents=True)
     git(shop, "clone", "--quiet", "--bare", str(shop), "../mirrors/acme/shop.git")
     generate("--swebench", "bench.jsonl", "--mirrors", "mirrors", "--output", "sets/swe.yaml")
-    task, cut = read_scenarios(["sets/swe.yaml"]).tasks
+    task, plain, cut = read_scenarios(["sets/swe.yaml"]).tasks
     assert isinstance(task, ChangeTask)
+    assert isinstance(plain, ChangeTask)
+    assert plain.tests.fail_to_pass == ("tests/test_cart.py::test_total",)
     assert isinstance(cut, ChangeTask)
     assert cut.tests.pass_to_pass == ("tests/test_cart.py::test_number",)
     assert (task.id, task.prompt) == ("acme-shop-3", "The total is one too small.")

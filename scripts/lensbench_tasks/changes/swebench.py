@@ -155,10 +155,12 @@ def _tried(instance: Instance, task: ChangeTask, what: str, tree: Path, bench: P
     if runs[1].problem:
         raise Refused(f"with the patch: {runs[1].problem}")
     failing, baseline = told_apart(*runs)
-    outputs = [run.output for run in runs if run.results and task.tests.report == PRINTED]
-    names = {name: test for text in outputs for name, test in read_printed(text, task.tests.files)[1].items()}
+    forms = [(form, test) for run in runs for test in run.results for form in (test, test.partition("::")[2])]
+    for run in runs:
+        if run.results and task.tests.report == PRINTED:
+            forms += read_printed(run.output, task.tests.files)[1].items()
     ids_by_name: dict[str, set[str]] = {}
-    for name, test in [*((name, name) for run in runs for name in run.results), *names.items()]:
+    for name, test in forms:  # only lines of Python name the file
         ids_by_name.setdefault(_short(name), set()).add(test)
     targets = {test: ids_by_name.get(_short(test), set()) for test in instance.fail_to_pass}
     if absent := next((test for test, ids in targets.items() if not ids), ""):

@@ -93,11 +93,9 @@ def render_report(head: str, fates: Sequence[ChangeFate]) -> str:
     lines += ["", "Flaky tests, left out:", "", *flaky] if flaky else []
     notes = [f"- {fate.id}: {plain_text(fate.note)}" for fate in successes if fate.note]
     lines += ["", "Prompts:", "", *notes] if notes else []
-    failures = [fate for fate in fates if not fate.task]
-    reasons = [
-        f"- **{fate.id}**, {plain_text(fate.what)}: {plain_text('; '.join(fate.reasons[:3]))}" for fate in failures
-    ]
-    lines += ["", "Dropped:", "", *reasons] if failures else []
+    drops = [f"- **{fate.id}**, {plain_text(fate.what)}: {plain_text('; '.join(fate.reasons[:3]))}"
+             for fate in fates if not fate.task]  # fmt: skip
+    lines += ["", "Dropped:", "", *drops] if drops else []
     return "\n".join(lines) + "\n"
 
 
