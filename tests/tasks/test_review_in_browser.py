@@ -54,8 +54,10 @@ def review(page: Page, set_of: Made, tmp_path: Path) -> Page:
     return page
 
 
-def test_axe_finds_no_barrier_on_the_review(review: Page) -> None:
+def test_axe_finds_no_barrier_on_the_review_and_it_fits_a_phone(review: Page) -> None:
     assert barriers(review) == []
+    review.set_viewport_size({"width": 400, "height": 800})
+    assert review.evaluate("document.documentElement.scrollWidth") == 400
 
 
 def test_the_source_of_each_proof_and_what_was_found_out_are_shown(review: Page) -> None:

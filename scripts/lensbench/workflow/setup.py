@@ -248,8 +248,8 @@ def finish(wishes: Wishes, fix: bool) -> None:
         of = sum(count["of"] for count in counts)
         raise UserError(
             f"the trial is no success: no tool of the server was called in {of} of {of} runs. The offline agent calls "
-            "only tools that read, with arguments that it can guess: try a task with the real agent, or change the "
-            f"server and repeat with {_lensbench()} init --name {wishes.name}"
+            "only tools that read, with arguments that it can guess: try the real agent, or change the "
+            f"server, then {_lensbench()} init --name {wishes.name}"
         )
     print(*_what_next(wishes), estimate(wishes.agent, wishes.runs, AT_ONCE), sep="\n")
 
@@ -280,7 +280,7 @@ def cure(wishes: Wishes, fix: bool) -> None:
 
 
 def _calls(results: Results[float], tools: Sequence[str]) -> str:
-    """How often the trial's agent called each tool."""
+    """How often the agent called each tool."""
     runs = [run["tools"] for name in results["treatments"] for run in results["comparisons"][name]["tools_by_run"]]
     counts = {tool: sum(count for run in runs if isinstance(count := run.get(tool), int)) for tool in tools}
     return f"Calls by the offline agent: {', '.join(f'{tool} {count}' for tool, count in counts.items())}."
@@ -288,7 +288,6 @@ def _calls(results: Results[float], tools: Sequence[str]) -> str:
 
 def _what_next(wishes: Wishes) -> Iterator[str]:
     config = wishes.files["config"]
-    yield "The trial succeeded."
     if wishes.agent != "offline":
         if not reported_version(wishes.agent):
             yield f"{wishes.agent} does not start here: install it, and write its version into {config}."
