@@ -1,6 +1,7 @@
 """The page: what stands on it, in which order, and that nobody's text can do anything there."""
 
 import base64
+import gzip
 import hashlib
 import json
 import re
@@ -299,6 +300,16 @@ def test_a_pair_page_shows_the_source_lines_that_answers_cite(made: Make) -> Non
     assert "Source lines that it cites: 2, 1 not as cited" in told
     assert "cart.py:3 in src/cart.py 3 class Cart: 4" in told
     assert "there is no such file" in told
+
+
+def test_a_run_s_page_has_the_figures_of_the_table(made: Make) -> None:
+    folder = made(tasks=1)
+    (attempt,) = (folder / "attempts").glob("*-with/*")
+    (attempt / "transcript.jsonl.gz").write_bytes(gzip.compress(b"{}\n"))
+    (html,) = (html for path, html in pages(folder).items() if path.startswith("answers/runs/"))
+    facts = Elements(html).text
+    for label in ("score: ", "duration: ", "tokens out: ", "cost in US dollars: ", "turns: ", "files read, observed: "):
+        assert facts.count(f"· {label}") == 1
 
 
 def test_a_run_that_does_not_count_shows_why_and_no_answer(made: Make) -> None:

@@ -24,7 +24,7 @@ ByTask = Mapping[str, Fraction | float]
 """One number for each task that has one."""
 
 DELTA, SCORE = "delta", "score"
-NEEDS = ("duration_s", "tokens_input", "tokens_output")
+NEEDS = tuple(name for name, quantity in QUANTITIES.items() if quantity.kind == "log ratio")
 """Quantities that are compared by how many times more a run needs than the reference."""
 
 

@@ -107,17 +107,14 @@ def _difference(runs: Sequence[FinishedRun], task: str) -> str:
     if absent:
         return f"not in {', '.join(absent)}"
     first = runs[0]
-    prompts = [run.name for run in runs if _prompt(run, task) != _prompt(first, task)]
+    hashes = [run.plan["tasks"][task]["prompt_sha256"] for run in runs]
+    prompts = [run.name for run, digest in zip(runs, hashes, strict=True) if digest != hashes[0]]
     if prompts:
         return f"another prompt in {', '.join(prompts)}"
     criteria = [run for run in runs if _criteria(run, task) != _criteria(first, task)]
     same_text = [_texts(_criteria(run, task)) == _texts(_criteria(first, task)) for run in criteria]
     what = "other patterns of the same criteria" if all(same_text) else "other criteria"
     return f"{what} in {', '.join(run.name for run in criteria)}" if criteria else ""
-
-
-def _prompt(run: FinishedRun, task: str) -> str:
-    return str(run.plan["tasks"][task]["prompt_sha256"])
 
 
 def _criteria(run: FinishedRun, task: str) -> Sequence[Criterion]:

@@ -15,7 +15,7 @@ from typing import TypeVar
 from jinja2 import Environment
 from markupsafe import Markup
 
-from lensbench.core.numbers import exact, rounded
+from lensbench.core.numbers import exact
 from lensbench.core.records import RunId
 from lensbench.core.rows import DecisionRow, PairRow, RunRow
 from lensbench.core.run_folder import RunFolder
@@ -35,6 +35,7 @@ from lensbench.results.page.words import page_environment
 from lensbench.results.results_file import Results
 from lensbench.runs.citations import CitedSource
 from lensbench.runs.reasons import REASONS
+from lensbench.scores.quantities import QUANTITIES
 from lensbench.scores.run_tables import Tables, read_tables
 
 
@@ -118,12 +119,12 @@ def render(folder: Path, inputs: Inputs) -> Iterator[tuple[str, str]]:
 def _facts(inputs: Inputs, status: str, run: RunId) -> list[str]:
     """What is known about a run in figures."""
     tables, facts = inputs.tables, [status]
-    units = {"s": tables.duration(run), "tool calls": tables.observed_calls(run), "turns": tables.turns(run)}
-    units["tokens"] = tables.tokens(run, "input", "cache_read", "cache_write", "output")
-    facts += [f"{rounded(value, 1 if unit == 's' else 0)} {unit}" for unit, value in units.items() if value is not None]
-    cost = tables.cost(run)
-    note = ", estimated" if cost is not None and tables.records[run].outcome.cost_is_guess else ""
-    return [*facts, f"${rounded(cost, 4)}{note}"] if cost is not None else facts
+    for name, quantity in QUANTITIES.items():
+        value = quantity.of(tables, run)
+        if value or (value is not None and quantity.kind != "count"):
+            note = ", estimated" if name == "cost_usd" and tables.records[run].outcome.cost_is_guess else ""
+            facts.append(f"{quantity.label}: {quantity.amount(value)}{note}")
+    return facts
 
 
 def style_of_the_page() -> dict[str, Markup]:
