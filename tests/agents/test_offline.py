@@ -4,6 +4,7 @@ import json
 import subprocess
 from pathlib import Path
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -51,8 +52,18 @@ def test_a_program_may_say_what_it_used_and_what_that_cost() -> None:
     used = {"input": 10, "cache_read": 7, "cache_write": 3, "output": 2}
     outcome = read([json.dumps({"type": "end", "cost_usd": 0.5, "tokens": {**used, "other": 1}})])
     assert (outcome.tokens, outcome.cost_usd, outcome.cost_is_guess) == (used, 0.5, False)
-    outcome = read(['{"type": "end", "cost_usd": "much", "tokens": {"input": -1, "output": "x"}}'])
-    assert (outcome.tokens, outcome.cost_usd) == (dict.fromkeys(used, 0), None)
+    outcome = read(['{"type": "end", "tokens": {"input": 10, "output": 2}}'])
+    assert outcome.tokens == {**used, "cache_read": 0, "cache_write": 0}
+
+
+@pytest.mark.parametrize("tokens", [
+    '{"input": -1, "output": 2}', '{"input": 10, "output": "2"}', '{"input": NaN, "output": 2}', '{"input": 10}', "{}", "[10, 2]",
+    '{"input": true, "output": 2}', '{"input": 10, "output": 2, "cache_read": 1.5}', '{"input": 1e30, "output": 2}',
+])  # fmt: skip
+@pytest.mark.parametrize("cost", ['"0.5"', "-0.5", "NaN", "true", "1e999", "{}"])
+def test_odd_numbers_of_a_program_are_unknown_and_never_0(tokens: str, cost: str) -> None:
+    outcome = read([f'{{"type": "end", "cost_usd": {cost}, "tokens": {tokens}}}'])
+    assert (outcome.tokens, outcome.cost_usd) == (None, None)
 
 
 def test_a_stream_that_was_cut_off_is_not_finished() -> None:

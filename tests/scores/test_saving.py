@@ -88,6 +88,14 @@ def test_below_39_equal_tasks_a_tenth_could_lose_everything_unseen(bench: Make) 
     assert "at most 10.1 points worse" in " ".join(gate["notes"])
 
 
+def test_equal_patterns_on_few_tasks_need_more_of_them_and_no_other_cure(bench: Make) -> None:
+    built = made(bench, [10] * 12, [10] * 12, 0.6, around=0.5)
+    assert decided(built)["verdict"] == "INCONCLUSIVE"
+    assert (
+        "Next: The saving is not shown yet. About 28 more tasks would show it, and that the answers are" in built.page
+    )
+
+
 def test_cheaper_and_equal_is_not_left_out_before_the_tasks_are_enough(bench: Make) -> None:
     built = made(bench, [7] * 36, [8, 7, 7, 7, 7, 7, 7, 7, 7] * 4, 0.6, around=0.02)
     gate = decided(built)

@@ -55,10 +55,15 @@ class Sides(NamedTuple):
 
 def comparisons(plan: Plan) -> dict[str, Sides]:
     """Every two conditions by the name of their comparison: treatments against the baseline have their own names, and
-    two treatments a name such as `v2 against v1`: the later one of the plan first, or as `gate.comparisons` names them.
-    """
+    two treatments a name such as `v2 against v1`: the one that brings more first, else the later one of the plan, or as
+    `gate.comparisons` names them."""
     sides = {name: Sides(name, plan["baseline"]) for name in treatments(plan)}
-    for earlier, later in combinations(treatments(plan), 2):
+
+    def size(name: str) -> tuple[int, int, int]:
+        condition = plan["conditions"][name]
+        return len(condition.get("files", ())), len(condition.get("servers", ())), len(condition.get("agent", ()))
+
+    for earlier, later in combinations(sorted(treatments(plan), key=size), 2):
         is_reverse = f"{earlier} against {later}" in plan["gate"].get("comparisons", ())
         first, second = (earlier, later) if is_reverse else (later, earlier)
         sides[f"{first} against {second}"] = Sides(first, second)

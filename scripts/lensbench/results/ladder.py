@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import replace
 from fractions import Fraction
 from itertools import permutations
 from typing import TYPE_CHECKING, NamedTuple
@@ -17,21 +16,6 @@ if TYPE_CHECKING:
     from lensbench.core.frozen_plan import PlannedCondition
     from lensbench.results.results_file import Estimated
     from lensbench.scores.intervals import Estimate
-
-
-class LadderStep(NamedTuple):
-    """A rung against the one below it, as it is shown; a dash where nothing is known."""
-
-    rung: str
-    below: str
-    adoption: str
-    score: str
-    score_change: str
-    interval: str
-    tokens: str
-    tokens_change: str
-    time: str
-    time_change: str
 
 
 class Rungs(NamedTuple):
@@ -60,22 +44,23 @@ def ladders(conditions: Mapping[str, PlannedCondition], baseline: str) -> Iterat
             yield Rungs(server, words, both, next((name for name in others if name != both), ""))
 
 
-def ladder(data: Estimated[Fraction]) -> tuple[list[LadderStep], list[str]]:
+def ladder(data: Estimated[Fraction]) -> tuple[list[dict[str, str]], list[str]]:
     """The steps of all ladders, and what each ladder shows in a sentence; empty without a ladder."""
     sets = list(ladders(data["conditions"], data["baseline"]))
-    steps = [_step(data, step) for rungs in sets for step in rungs.steps(data["baseline"])]
+    steps = [_step(data, _sides(data, step)) for rungs in sets for step in rungs.steps(data["baseline"])]
     return steps, [f"{rungs.both}: {_meaning(data, rungs)}" if sets[1:] else _meaning(data, rungs) for rungs in sets]
 
 
 def _meaning(data: Estimated[Fraction], rungs: Rungs) -> str:
-    """What the score says about server and words; a difference counts if its sign-flip test shows it (Holm), and
-    nothing, such as tools that nobody called, forbids verdicts on the rung."""
+    """What the score says about server and words; a difference counts if a sign-flip test shows it (Holm)
+    and a verdict is possible."""
 
     def shows(rung: str, below: str) -> bool:
-        difference, gate = _difference(data, Sides(rung, below)), data["estimates"][rung]["gate"]
+        sides, gate = _sides(data, Sides(rung, below)), data["estimates"][rung]["gate"]
+        difference = _difference(data, sides)
         kinds = {reason.kind for reason in gate.reasons if reason.undoes == "INCONCLUSIVE"}
-        is_shown = (difference.p_holm or 1.0) <= data["alpha"]
-        return is_shown and (difference.delta or 0) > 0 and kinds <= {ReasonKind.OFFLINE}
+        is_shown = (difference.p_holm or 1.0) <= data["alpha"] and kinds <= {ReasonKind.OFFLINE}
+        return is_shown and ((difference.delta or 0) > 0) == (sides.treatment == rung)
 
     by_words, adds = shows(rungs.words, data["baseline"]), shows(rungs.both, rungs.words)
     if by_words:
@@ -88,43 +73,36 @@ def _meaning(data: Estimated[Fraction], rungs: Rungs) -> str:
     return "No rung is shown to help."
 
 
-def _name(data: Estimated[Fraction], step: Sides) -> tuple[str, bool]:
-    """The name of the comparison of two conditions, and True if it has them the other way round."""
-    names = {(entry["treatment"], entry["baseline"]): name for name, entry in data["estimates"].items()}
-    return (names[step], False) if step in names else (names[step.baseline, step.treatment], True)
+def _sides(data: Estimated[Fraction], step: Sides) -> Sides:
+    """The step as it is compared: `gate.comparisons` may have the lower rung first."""
+    turned = Sides(step.baseline, step.treatment)
+    return turned if _name(data, turned) in data["estimates"] else step
 
 
-def _difference(data: Estimated[Fraction], step: Sides) -> Estimate:
+def _name(data: Estimated[Fraction], sides: Sides) -> str:
+    return sides.treatment if sides.baseline == data["baseline"] else f"{sides.treatment} against {sides.baseline}"
+
+
+def _difference(data: Estimated[Fraction], sides: Sides) -> Estimate:
     """The difference in score; against the baseline with the interval of the gate."""
-    name, is_turned = _name(data, step)
-    comparison = data["estimates"][name]
-    overall = comparison["score"]["overall"] if step.baseline == data["baseline"] else comparison["overall"]
-    if not is_turned:
-        return overall
-    low, high, delta = (None if end is None else -end for end in (overall.high, overall.low, overall.delta))
-    return replace(overall, low=low, high=high, delta=delta)
+    comparison = data["estimates"][_name(data, sides)]
+    return comparison["score"]["overall"] if sides.baseline == data["baseline"] else comparison["overall"]
 
 
-def _means(data: Estimated[Fraction], step: Sides, quantity: str) -> tuple[Fraction | None, Fraction | None]:
-    """The averages of a quantity over complete pairs: of the rung, and of the one below it."""
-    name, is_turned = _name(data, step)
-    measure = data["comparisons"][name]["measures"][quantity]
-    means = measure["paired_treatment"], measure["paired_baseline"]
-    return means[::-1] if is_turned else means
-
-
-def _step(data: Estimated[Fraction], step: Sides) -> LadderStep:
+def _step(data: Estimated[Fraction], step: Sides) -> dict[str, str]:
+    """A row of the table; a dash for unknown."""
     adoption = data["comparisons"][step.treatment]["adoption"]
     share = adoption["called"] if adoption["called"]["of"] else adoption["adopted"]
     calls = f"{share['runs']} of {share['of']}" if data["conditions"][step.treatment]["servers"] else numbers.MISSING
-    difference = _difference(data, step)
-    score, base = _means(data, step, "score")
-    points = numbers.points(None if score is None or base is None else score - base)
-    effort = []
-    for name in ("tokens_input", "duration_s"):
-        mean, below = _means(data, step, name)
+    difference, measures = _difference(data, step), data["comparisons"][_name(data, step)]["measures"]
+    row = {
+        "rung": step.treatment, "below": step.baseline, "adoption": calls,
+        "score": numbers.percent(measures["score"]["paired_treatment"]),
+        "score_change": numbers.points(measures["score"]["delta"]),
+        "interval": numbers.interval(difference.low, difference.high),
+    }  # fmt: skip
+    for label, name in (("tokens", "tokens_input"), ("time", "duration_s")):
+        mean, below = measures[name]["paired_treatment"], measures[name]["paired_baseline"]
         change = mean / below - 1 if mean is not None and below else None
-        effort += [QUANTITIES[name].amount(mean), numbers.change(change)]
-    return LadderStep(
-        *step, calls, numbers.percent(score), points, numbers.interval(difference.low, difference.high), *effort
-    )
+        row |= {label: QUANTITIES[name].amount(mean), f"{label}_change": numbers.change(change)}
+    return row

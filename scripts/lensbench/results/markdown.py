@@ -13,6 +13,7 @@ from lensbench.core.tables import items
 from lensbench.results.page.judges import coefficient, coefficient_interval
 from lensbench.results.presented import FEWEST_TASKS
 from lensbench.runs.reasons import REASONS, Remedy
+from lensbench.scores.gate_words import with_noun
 from lensbench.scores.intervals import LARGEST, Estimate
 
 MANY_DISCARDS = 4
@@ -57,6 +58,7 @@ def _escaped(text: str) -> str:
 FILTERS: Mapping[str, Callable[..., object]] = {
     "share": lambda counts: f"{counts['runs']}/{counts['of']}" if counts["of"] else numbers.MISSING,
     "sum_values": lambda counts: sum(counts.values()),
+    "noun": with_noun,
     "minute": lambda moment: moment[:16].replace("T", " "),
     "coefficient": coefficient,
     "coefficient_interval": coefficient_interval,

@@ -153,7 +153,7 @@ def with_findings(
             name: presented(data["comparisons"][name]["measures"], entry, label) for name, entry in decisions.items()
         },
         "plain": {name: plain_verdict(data, name, instrument["judges"]) for name in decisions},
-        "ladder": [step._asdict() for step in steps],
+        "ladder": steps,
         "ladder_says": sentences,
         "verdicts_on": {name: entry["gate"].verdict for name, entry in decisions.items()},
     }
@@ -168,7 +168,7 @@ def judges(verdicts: Sequence[VerdictRow]) -> list[str]:
 
 
 def _useless(data: Collected[Fraction], treatment: str) -> str:
-    """A sentence about runs in which no call of the treatment's tools worked; "" when there is none."""
+    """The runs in which no call of the treatment's tools worked; "" for none."""
     failures = data["comparisons"][treatment]["adoption"]["all_calls_failed"]
     runs = f"{failures['runs']} of the {failures['of']} runs of {treatment} that called its tools"
     return f"In {runs}, all of these calls failed." if failures["runs"] else ""

@@ -17,7 +17,7 @@ from lensbench.scores.gate import GateVerdict
 from lensbench.scores.intervals import LARGEST, Estimate
 from lensbench.scores.objections import Reason, ReasonKind, most_worse
 from lensbench.scores.power import tasks_for_width, tasks_needed, upper_sd
-from lensbench.scores.saving import Saving, tasks_for_no_worse
+from lensbench.scores.saving import PART, Saving, tasks_for_no_worse
 from lensbench.scores.sequential import LookResult, level_of
 
 MOST_TRIALS = 20
@@ -57,7 +57,7 @@ class Told(NamedTuple):
     sides: Sides | None = None
     """The two treatments, when neither is the baseline."""
     brings_more: bool = False
-    """Beside tools, or without any, it brings files or settings."""
+    """It brings files or settings, too."""
     number: int = 1
     """The number of this look, from 1."""
     among: int = 1
@@ -183,9 +183,9 @@ _OF_SIZE = {
 def needs(decision: GateVerdict, estimate: Estimate, facts: Told) -> str:
     """What would be needed for a decision; "" when there is one."""
     kinds = {reason.kind for reason in decision.reasons}
-    is_cheaper = facts.saving is not None and facts.saving.is_cheaper(facts.look.boundary)
-    if decision.verdict in ("NO-GO", "INCONCLUSIVE") and is_cheaper and kinds <= {*_OF_SIZE, ReasonKind.PATTERNS}:
-        return _what_saves(estimate, facts)
+    is_open = decision.verdict in ("NO-GO", "INCONCLUSIVE") and kinds <= {*_OF_SIZE, ReasonKind.PATTERNS}
+    if is_open and facts.saving and (text := _what_saves(estimate, facts, facts.saving)):
+        return text
     if decision.verdict != "INCONCLUSIVE" or ReasonKind.OFFLINE in kinds:
         return ""
     if kinds - _OF_SIZE:
@@ -197,17 +197,24 @@ def needs(decision: GateVerdict, estimate: Estimate, facts: Told) -> str:
     return what_decides(estimate, facts.settings, facts.trials, facts.trial_sd)
 
 
-def _what_saves(estimate: Estimate, facts: Told) -> str:
-    """How many more tasks would show that the answers of a treatment that saves are no worse."""
+def _what_saves(estimate: Estimate, facts: Told, saving: Saving) -> str:
+    """How many more tasks would show SAVES; "" where the saving is not shown, and the score may decide."""
     margin, delta = facts.settings["margin"] / 100, min(estimate.delta or 0.0, 0.0)
+    is_shown, surplus = saving.is_cheaper(facts.look.boundary), saving.saved[0]
+    if not is_shown and (estimate.se or (surplus.delta or 0.0) <= 0):
+        return ""
     if delta <= -margin:
-        return "The saving is shown, but the answers are worse by the margin of SAVES or more."
-    sd = upper_sd((estimate.se or 0.0) * estimate.n**0.5, estimate.n)
+        return "It may save, but the answers are worse by the margin of SAVES or more."
+    sd, power = upper_sd((estimate.se or 0.0) * estimate.n**0.5, estimate.n), facts.settings["power"]
     chance = norm_sf(facts.look.boundary)
-    more = tasks_for_no_worse(sd, margin, delta, facts.settings["power"], chance) - estimate.n
-    enough = f"About {with_noun(max(more, 1), 'more task')} would show that the answers are at most"
+    tasks, what = tasks_for_no_worse(sd, margin, delta, power, chance), "The saving is shown. About {} would show"
+    if not is_shown:
+        saving_sd = upper_sd(surplus.sd or 0.0, surplus.n)
+        tasks = max(tasks, tasks_needed(saving_sd, surplus.delta or 0.0, power, 2 * PART * chance))
+        what = "The saving is not shown yet. About {} would show it, and"
+    enough = what.format(with_noun(max(tasks - estimate.n, 1), "more task"))
     worse = f"{facts.settings['margin']:g} points worse"
-    return f"The saving is shown. {enough} {worse}, if the true difference is the one found."
+    return f"{enough} that the answers are at most {worse}, if the true difference is the one found."
 
 
 def what_decides(estimate: Estimate, settings: GateSettings, trials: int, trial_sd: float | None = None) -> str:

@@ -60,12 +60,12 @@ def read_events(lines: Iterable[str], *, errors: ErrorTexts = KNOWN_ERRORS) -> O
         by_type.setdefault(event["type"], []).append(event)
     start = by_type.get("start", [{}])[0]
     end = by_type.get("end", [{}])[-1]
-    is_error, counts = end.get("is_error") is True, end.get("tokens")
+    is_error = end.get("is_error") is True
     calls, useless = _calls(events, errors)
     servers = _servers(start)
     if servers:
         servers |= {name: f"failed: {why}" for name, why in useless.items() if name in servers}
-    reason = text(end.get("ended")) or "finished"
+    reason, cost = text(end.get("ended")) or "finished", end.get("cost_usd") or 0
     ending: Ending = next((kind for kind in ENDINGS if kind == reason and end and not is_error), "unknown")
     return Outcome(
         answer=text(by_type.get("answer", [{}])[-1].get("text")),
@@ -78,13 +78,20 @@ def read_events(lines: Iterable[str], *, errors: ErrorTexts = KNOWN_ERRORS) -> O
         tools_offered=tuple(filter(None, map(text, sequence(start.get("tools"))))) if "tools" in start else None,
         calls=calls if calls or "start" in by_type else None,
         files_read=_files_read(by_type),
-        tokens={kind: max(whole(counts.get(kind)) or 0, 0) for kind in KINDS} if isinstance(counts, dict) else None,
-        cost_usd=cost if isinstance(cost := end.get("cost_usd"), int | float) and not isinstance(cost, bool) else None,
+        tokens=_tokens(end.get("tokens")),
+        cost_usd=cost if type(end.get("cost_usd")) in (int, float) and cost >= 0 else None,
         turns=whole(end.get("turns")),
         gave_up=ending if ending in ("limit", "refusal") else "",
         ending=ending,
         stop_reason=text(end.get("ended"))[:100],
     )
+
+
+def _tokens(counts: object) -> dict[str, int] | None:
+    """Tokens by kind; None when a number is unusable, or input or output is missing."""
+    given = {"cache_read": 0, "cache_write": 0, **mapping(counts)}
+    tokens: dict[str, int] = {kind: n for kind in KINDS if (n := whole(given.get(kind))) is not None and n >= 0}
+    return tokens if len(tokens) == len(KINDS) else None
 
 
 def _servers(start: Event) -> dict[str, str] | None:
