@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import gzip
 import os
-import re
 import tempfile
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -46,7 +45,6 @@ MEANING = {
     Category.TARGETED: "what holds when nothing is configured; one value with its name per criterion.",
 }
 _TEMPLATE = template_environment().get_template("write_tasks.md.j2")
-_TASKS = re.compile(r"^<<<tasks>>>[ \t]*\n(.*?)^<<<end>>>", re.MULTILINE | re.DOTALL)
 _NO_SERVERS: Mapping[str, Any] = {"mcp": None, "servers": []}
 
 
@@ -201,10 +199,11 @@ def _failed(name: str, category: Category, why: str) -> Proposal:
 
 def read_reply(answer: str) -> dict[str, dict[str, Any]]:
     """The tasks in a reply, by id. Raises DocumentError when there is no list of tasks between the marks."""
-    texts = _TASKS.findall(answer)
-    if not texts:
+    before, _, _ = f"\n{answer}".rpartition("\n<<<end>>>")
+    _, mark, text = before.rpartition("\n<<<tasks>>>")
+    if not mark:
         raise DocumentError("there is nothing between <<<tasks>>> and <<<end>>>")
-    value = parse_document(texts[-1].encode(errors="replace")).value
+    value = parse_document(text.encode(errors="replace")).value
     tasks = value.get("tasks") if isinstance(value, dict) else None
     if not isinstance(tasks, list) or not all(isinstance(task, dict) for task in tasks):
         raise DocumentError("it has no list 'tasks' of mappings")

@@ -72,3 +72,4 @@ def test_nothing_but_harmless_tags_comes_out(text: str) -> None:
 
 def test_headings_come_below_those_of_the_page() -> None:
     assert re.findall(r"<(h\d)>", placed_html("# a\n\n## b\n\n###### c")) == ["h4", "h5", "h6"]
+    assert re.findall(r"<(h\d)>", placed_html("## a\n\n#### b")) == ["h4", "h5"]

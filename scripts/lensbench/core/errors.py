@@ -1,7 +1,5 @@
 """The one exception whose text is meant for the user, and names in such a text."""
 
-from __future__ import annotations
-
 import difflib
 from collections.abc import Iterable, Sequence
 

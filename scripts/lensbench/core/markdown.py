@@ -30,7 +30,6 @@ _WORDS = re.compile(r"(\s+)")
 _AHEAD = 4096
 """Characters between two pieces of text that are looked through: marks, and the targets of links."""
 
-
 Show = Callable[[int, str], str]
 """The HTML of a piece of text that begins at this index of the source."""
 
@@ -65,11 +64,12 @@ def _leads_outside(_: str, name: str, value: str) -> str | None:
 def _rendered(text: str, show: Show, parser: MarkdownIt) -> str:
     tokens = parser.parse(text)
     places = _Places(text, show)
+    levels = sorted({token.tag for token in tokens if token.type == "heading_open"})
     for token in tokens:
         if token.map:
             places.enter(*token.map)
         if token.type in ("heading_open", "heading_close"):
-            token.tag = f"h{min(6, int(token.tag[1:]) + 3)}"
+            token.tag = f"h{min(6, levels.index(token.tag) + 4)}"
         for part in [token, *_with_targets(token.children or ())]:
             if part.type in ("text", "code_inline", "fence", "code_block"):
                 part.meta["html"] = "".join(places.spans(part.content))

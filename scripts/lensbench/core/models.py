@@ -1,7 +1,5 @@
 """Compares names of models: the requested one, and the one that answered."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterable, Mapping
 

@@ -1,7 +1,5 @@
 """Draws the pairs of runs that people judge completely."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterable
 

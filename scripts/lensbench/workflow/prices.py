@@ -1,7 +1,5 @@
 """Estimates the cost and duration of a benchmark before it starts; `lensbench size --pilot` does it from its runs."""
 
-from __future__ import annotations
-
 import math
 
 MOST_USD = 1.19

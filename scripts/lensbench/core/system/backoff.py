@@ -1,7 +1,5 @@
 """Pauses between attempts of an agent: longer each time, with random jitter."""
 
-from __future__ import annotations
-
 import random
 import time
 

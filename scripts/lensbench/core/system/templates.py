@@ -1,7 +1,5 @@
 """The Jinja environment of the templates."""
 
-from __future__ import annotations
-
 import base64
 import hashlib
 

@@ -1,7 +1,5 @@
 """Makes foreign text safe to print: names, errors and replies must not control the terminal or imitate our output."""
 
-from __future__ import annotations
-
 import re
 
 _SEQUENCE = re.compile(r"\x1b(?:\[[0-?]*[ -/]*[@-~]|[\]PX^_][^\x07\x1b]*(?:\x07|\x1b\\)?|[ -/]*[0-~])")
