@@ -9,7 +9,7 @@ BOMB = b"a: &a [x,x]\n" + b"".join(b"%c: &%c [*%c,*%c]\n" % (c, c, c - 1, c - 1)
 
 @pytest.mark.parametrize(("source", "line", "words"), [
     (b"a: 1\nb: &x 2\n", 2, "anchor or alias"), (b"a: 1\nb: *x\n", 2, "anchor or alias"), (BOMB, 1, "anchor or alias"),
-    (b"a:\n  <<: {b: 1}\n", 2, "not text"), (b"[" * 3000, 1, "deeper than 24"), (b"{a: " * 3000, 1, "deeper than 24"),
+    (b"a:\n  <<: {b: 1}\n", 2, "merge key"), (b"[" * 3000, 1, "deeper than 24"), (b"{a: " * 3000, 1, "deeper than 24"),
     (b"".join(b"%s- \n" % (b" " * depth) for depth in range(40)), 25, "deeper than 24"),
     (b"a: 1\nb: 2\na: 3\n", 3, "'a' twice"), (b"x:\n  a: 1\n  a: 3\n", 3, "'a' twice"),
     (b"a: 1\n5: x\n", 2, "put it in quotes"), (b"true: x\n", 1, "not text"),

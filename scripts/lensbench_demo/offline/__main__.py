@@ -27,12 +27,12 @@ def main() -> int:
     signal.signal(signal.SIGTERM, lambda number, frame: sys.exit(143))  # exit normally, so that the servers are ended
     try:
         prompt = _read(options.prompt_file)
+        config = _servers(options.mcp_config) if options.mcp_config else {}
         if not os.path.isdir(options.workspace):
             raise UserError(f"{options.workspace}: is not a folder. Name the workspace with --workspace.")
     except UserError as error:
         print(f"lensbench_demo.offline: {error}", file=sys.stderr)
         return 2
-    config = json.loads(Path(options.mcp_config).read_bytes())["mcpServers"] if options.mcp_config else {}
     entries = {name: read_entry(entry) for name, entry in config.items()}
     workspace = Workspace(options.workspace)
     with Servers(entries, workspace.root, options.mcp_start_s) as servers:
@@ -65,7 +65,14 @@ def _read(path: str) -> str:
     try:
         return Path(path).read_text(encoding="utf-8", errors="replace")
     except OSError as error:
-        raise UserError(f"{path}: cannot be read ({error.strerror}). Name the prompt with --prompt-file.") from None
+        raise UserError(f"{path}: cannot be read ({error.strerror})") from None
+
+
+def _servers(path: str) -> dict[str, Any]:
+    try:
+        return {**json.loads(_read(path))["mcpServers"]}
+    except (ValueError, LookupError, TypeError) as error:
+        raise UserError(f"{path}: is not an MCP file ({error})") from None
 
 
 def _start_event(workspace: Workspace, servers: Servers) -> dict[str, Any]:
