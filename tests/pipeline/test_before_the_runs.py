@@ -2,7 +2,6 @@
 
 import json
 import re
-import shlex
 import shutil
 import sys
 from collections.abc import Iterator
@@ -11,7 +10,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-import yaml
 
 from programs import run_module
 from services import free_port, listening
@@ -175,14 +173,16 @@ def test_a_baseline_that_asks_the_daemon_by_its_address_is_contaminated(project:
 
 
 def test_init_tells_a_running_server_of_each_workspace(project: Project, daemon: Daemon) -> None:
-    commands = {word: shlex.join(daemon.command(told)) for word, told in (("setup", "tell"), ("teardown", "forget"))}
+    """The commands are added to the config that the first trial leaves, as the tutorial says."""
     flags = ["--url", f"{daemon.address}/mcp", "--name", "mine", "--agent", "offline", "--yes"]
-    flags += [part for word, line in commands.items() for part in (f"--{word}", line)]
     (project.folder / "config.yaml").unlink()
     with_history(project.folder / "stock")
-    ended = run_module("lensbench.workflow.setup", *flags, "--repo", "stock", cwd=project.folder)
+    run_module("lensbench.workflow.setup", *flags, "--repo", "stock", cwd=project.folder)
+    config = project.folder / "config.mine.yaml"
+    commands = (
+        f"    {word}: {json.dumps(daemon.command(told))}" for word, told in (("setup", "tell"), ("teardown", "forget"))
+    )
+    config.write_text(config.read_text().replace("\n  with:\n", "\n".join(("\n  with:", *commands, ""))))
+    ended = run_module("lensbench.workflow.setup", "--name", "mine", cwd=project.folder)
     assert ended.returncode == 0, ended.stdout + ended.stderr
     assert len(daemon.folders("told")) == len(daemon.folders("forgot")) >= 2
-    config = yaml.safe_load((project.folder / "config.mine.yaml").read_text())
-    assert config["conditions"]["with"]["setup"] == daemon.command("tell")
-    assert config["conditions"]["with"]["teardown"] == daemon.command("forget")
