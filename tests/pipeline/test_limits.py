@@ -46,7 +46,7 @@ def test_no_more_agents_ask_a_service_than_its_requests_a_minute_allow(project: 
 def test_who_is_refused_tells_the_others_who_wait_and_then_finish(project: Project) -> None:
     program = project.copy_program()
     module = program / "scripts" / "lensbench" / "agents" / "services.py"
-    module.write_text(module.read_text().replace("FIRST_S = 30.0", "FIRST_S = 1.0"))
+    module.write_text(module.read_text().replace("FIRST_S = 30.0", "FIRST_S = 3.0"))
     with limited(2) as service:
         configure(project, service, (2, 2), retries=10)
         project.start(target="validity", cores=CORES)

@@ -9,7 +9,9 @@ from contextlib import suppress
 
 from small_benchmark import Project
 
-END = "4/4 runs | with: 2 valid, 0 discarded, 0 left | without: 1 valid, 1 discarded, 0 left | 0 running | spent "
+END = (
+    "4/4 runs | with: 2 valid, 0 discarded, 0 left | without: 1 valid, 1 discarded, 0 left | 0 running | agents worked "
+)
 NOISE = ("Building DAG", "jobid", "localrule", " steps (", "Job stats", "Select jobs", "Shell command")
 
 
