@@ -196,7 +196,7 @@ def test_a_remote_repository_is_not_asked_for(project: Path, given: Given) -> No
     ('{"mcpServers": {"a": {"command": "x", "arg": []}}}', "the key 'arg', which agents ignore; known are"),
     ('{"mcpServers": {"a": {"command": 5}}}', "must be the program alone, as a text"),
     ('{"mcpServers": {"a": {"command": "x --stdio"}}}', "must be the program alone, as a text"),
-    ('{"mcpServers": {"a": {"command": "x", "args": ["~/a"]}}}', "has '~/a', but only a shell replaces ~; write ${HOME}/a"),
+    ('{"mcpServers": {"a": {"command": "x", "args": ["~/a"]}}}', "has '~/a'; only a shell replaces ~; write ${HOME}/a"),
     ('{"mcpServers": {"a": {"command": "x", "env": {"PORT": 80}}}}', "has a wrong server 'a': env.PORT is 80; write a text"),
     ('{"mcpServers": {"a": {"type": "http", "url": "localhost/mcp"}}}', "must begin with http:// or https://"),
     ('{"mcpServers": {"a": {"type": "sse", "url": "http://h"}}}', "type is 'sse', which is not supported; give"),

@@ -231,6 +231,8 @@ def test_the_embedded_server_answers_about_the_workspace(attempt: Try) -> None:
 @pytest.mark.parametrize(("entry", "said"), [
     ({"command": "no-such-command"}, "No such file or directory"),
     ({"command": "/bin/sh", "args": ["-c", "echo no licence >&2; exit 3"]}, "no licence"),
+    ({"command": "/bin/sh", "args": ["-c", "echo no flag -x, see --help >&2; exit 2"]}, "no flag -x, see --help"),
+    ({"command": "/bin/sh", "args": ["-c", "echo no daemon >&2; echo see --help >&2; exit 2"]}, "no daemon"),
     ({"command": "/bin/sh", "args": ["-c", "sleep 300"]}, "not ready in 1 s (agent.mcp_start_s)"),
     ({"command": "/bin/sh", "args": ["-c", "yes"]}, "not ready in 1 s (agent.mcp_start_s)"),
     ({"command": "/bin/sh", "args": ["-c", "yes | tr -d '\\n'"]}, "not ready in 1 s (agent.mcp_start_s)"),

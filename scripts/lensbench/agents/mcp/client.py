@@ -239,7 +239,7 @@ def read_entry(value: Any) -> ServerEntry | str:
     if problem := _no_text("args", dict(enumerate(args))) or _no_text("env", env):
         return problem
     if home := next((word for word in (command, *args) if word.startswith("~/")), ""):
-        return f"has {home!r}, but only a shell replaces ~; write ${{HOME}}{home[1:]}"
+        return f"has {home!r}; only a shell replaces ~; write ${{HOME}}{home[1:]}"
     return ServerEntry((command, *args), tuple(env.items()))
 
 
@@ -332,6 +332,6 @@ def _end(errors: IO[bytes]) -> str:
 
 def _last_line(output: str) -> str:
     """The last line, or the error's own line, below which Node prints its stack and version."""
-    lines = [line for line in output.splitlines() if "--help" not in line]
+    lines = sorted(output.splitlines(), key=lambda line: "--help" not in line)
     errors = [line for line in lines if re.match(r"\w*Error\b.*: ", line)]
     return " ".join((errors or lines)[-1].split())[:300] if lines else ""
