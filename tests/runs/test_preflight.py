@@ -363,6 +363,7 @@ def servers_of_people(project: Path, tmp_path_factory: pytest.TempPathFactory) -
     ([PYTHON, "{beside}/reads.py"], "it starts with sandbox_visible: [{beside}] in the config; check"),
     ([PYTHON, "own/helper.py"], "it starts with {here}/own/helper.py for own/helper.py in lens.json; check"),
     ([PYTHON, "-m", "own.server"], "it does not start by hand either"),
+    (["/bin/sh", "-c", "[ -e a.py ] && echo no index here >&2; exit 3"], "closed. no index here; it does not start by hand either"),
     ([PYTHON, "-m", "own.helper"], 'sandbox_visible: [{here}/own] in the config and "env": {{"PYTHONPATH": "{here}"}} in lens.json; check'),
     ([PYTHON, "{beside}/priced.py"], "closed. PRICE_KEY is required; it does not start by hand either, in this folder and with your environment; write `export PRICE_KEY=...`"),
     ([PYTHON, "{beside}/keyed.py"], "it starts with sandbox_visible: [{beside}], agent.pass_env: [SHOP_KEY] in the config; check"),
@@ -371,7 +372,7 @@ def servers_of_people(project: Path, tmp_path_factory: pytest.TempPathFactory) -
     (["/bin/sh", "-c", "echo code: MODULE_NOT_FOUND >&2; exit 3"], "it does not start by hand either, in this folder and with your environment; check"),
     (["{beside}/docker", "run"], "with your environment; a container: start it before, with HTTP on 127.0.0.1"),
     ([PYTHON, "{beside}/api.py"], "name the hosts that it calls in sandbox_hosts (docs/servers.md)"),
-], ids=["sibling", "file", "relative", "broken", "module here", "variable that is not set", "variable", "editable", "slow", "never", "container", "host"])  # fmt: skip
+], ids=["sibling", "file", "relative", "broken", "silent by hand", "module here", "variable that is not set", "variable", "editable", "slow", "never", "container", "host"])  # fmt: skip
 @sandboxed
 def test_a_server_that_starts_by_hand_only_is_told_what_to_add(
     attempt: Try, servers_of_people: Path, command: list[str], said: str, monkeypatch: pytest.MonkeyPatch

@@ -78,11 +78,11 @@ def advice(
         words = [word for line in filter(_ASKS.search, outside.said.splitlines()) for word in _VARIABLE.findall(line)]
         unset = next((word for word in words if word not in os.environ), "")
         export = f"; write `export {unset}=...` in the shell that starts lensbench, and add it to agent.pass_env"
-        neither = "it does not start by hand either, in this folder and with your environment"
-        if not outside.detail.startswith("not ready in"):
+        also = "it does not start by hand either, in this folder and with your environment"
+        if outside.said and "not ready" not in outside.detail:
             secrets = [name for name, value in os.environ.items() if is_secret(name, value)]
             status = replace(outside, detail=Redactor(secrets, os.environ)(outside.detail))
-        return status, neither + (export if unset else _remedy(entry))
+        return status, also + (export if unset else _remedy(entry))
     trial = _written_out(Trial(entry, _rounded(2 * took) if took > limit else limit), place.outside(run.workspace))
     for _ in range(ROUNDS):
         if trial != Trial(entry, limit):
