@@ -209,7 +209,7 @@ def _uncounted(folder: Path, tables: Tables) -> str:
 def _unpinned(agent: AgentSettings) -> list[str]:
     """A warning for an agent whose version could be pinned and is not."""
     kind = agent["kind"]
-    if agent.get("version") or kind not in known_kinds()[:-1] or not hasattr(load_adapter(kind), "version"):
+    if agent.get("version") or kind not in {*known_kinds()} - {"none"} or not hasattr(load_adapter(kind), "version"):
         return []
     text = "The agent's version is not pinned (agent.version): after an update, the same names may mean another model"
     return [f"{text}, other tools and other prompts."]

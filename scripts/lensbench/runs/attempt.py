@@ -268,10 +268,10 @@ def _checked(job: Job, place: Place, assignment: Assignment, state: Tried, reply
     direct = _direct_calls(job, place, reply)
     if not reason and direct:
         reason, detail = DiscardReason.CONTAMINATED, f"by the address of a server: {direct[0]}"
-    programs = foreign_programs(job.plan, job.run.condition)
-    ran = [] if reply.outcome.calls is None else program_calls(reply.transcript.split("\n"), programs)
-    if not reason and ran:
-        reason, detail = DiscardReason.CONTAMINATED, f"by a command that runs a server's program: {ran[0]}"
+    if not reason and reply.outcome.calls is not None:
+        programs = foreign_programs(job.plan, job.run.condition)
+        if any(programs) and (ran := program_calls(reply.transcript.split("\n"), programs)):
+            reason, detail = DiscardReason.CONTAMINATED, f"by a command that runs a server's program: {ran[0]}"
     if not reason and after != state.tree_before and not job.is_change:
         names = [] if job.is_closed_book else changed_paths(job.repository["tree"], workspace)
         reason = DiscardReason.WORKSPACE_CHANGED

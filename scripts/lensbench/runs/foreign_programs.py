@@ -143,7 +143,7 @@ def program_calls(transcript: Iterable[str], program: ServerProgram) -> list[str
     """The calls in a transcript that run the programs by a shell command, each shortened to one line."""
     return [
         step.line
-        for step in (own_calls(transcript) if any(program) else ())
+        for step in own_calls(transcript)
         if not (len(step.got) < 400 and _MISSING.search(step.got)) and _any_runs(_command(step.given), program)
     ]
 

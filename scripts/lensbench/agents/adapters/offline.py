@@ -65,7 +65,7 @@ def read_events(lines: Iterable[str], *, errors: ErrorTexts = KNOWN_ERRORS) -> O
     servers = _servers(start)
     if servers:
         servers |= {name: f"failed: {why}" for name, why in useless.items() if name in servers}
-    reason, cost = text(end.get("ended")) or "finished", end.get("cost_usd") or 0
+    reason = text(end.get("ended")) or "finished"
     ending: Ending = next((kind for kind in ENDINGS if kind == reason and end and not is_error), "unknown")
     return Outcome(
         answer=text(by_type.get("answer", [{}])[-1].get("text")),
@@ -79,7 +79,7 @@ def read_events(lines: Iterable[str], *, errors: ErrorTexts = KNOWN_ERRORS) -> O
         calls=calls if calls or "start" in by_type else None,
         files_read=_files_read(by_type),
         tokens=_tokens(end.get("tokens")),
-        cost_usd=cost if type(end.get("cost_usd")) in (int, float) and cost >= 0 else None,
+        cost_usd=cost if type(cost := end.get("cost_usd", -1)) in (int, float) and cost >= 0 else None,
         turns=whole(end.get("turns")),
         gave_up=ending if ending in ("limit", "refusal") else "",
         ending=ending,
