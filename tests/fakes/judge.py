@@ -22,9 +22,10 @@ def main(prompt_file: str, control_folder: str) -> None:
     nonce = re.search(r"<fact-(\w+)>", prompt)
     assert nonce
     fact, answer = (part(prompt, name, nonce[1]) for name in ("fact", "answer"))
-    with (control / "asked").open("a") as asked:
+    behaves = behaviour(prompt, control)
+    with (control / "asked").open("a") as asked:  # once the script is written: a test may kill what has asked
         asked.write(json.dumps(fact) + "\n")
-    print(reply(behaviour(prompt, control), nonce[1], fact, answer))
+    print(reply(behaves, nonce[1], fact, answer))
 
 
 def part(prompt: str, name: str, nonce: str) -> str:
