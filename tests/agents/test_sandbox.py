@@ -16,6 +16,7 @@ import pytest
 from lensbench.agents.sandbox import NO_SANDBOX, SYSTEM, Place, Sandbox, find_sandbox
 from lensbench.agents.sandbox_view import mounts_of
 from lensbench.core.errors import UserError
+from lensbench.core.system.places import PACKAGE
 from lensbench.core.system.processes import run_process
 
 AUTO = {"mode": "auto", "visible": [], "hidden": []}
@@ -379,7 +380,7 @@ def test_programs_of_other_conditions_are_hidden_where_nothing_that_is_started_l
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root can start a program as somebody else")
 def test_it_works_for_a_user_without_privileges(outside_tmp: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sys, "executable", "/usr/bin/python3")  # one that everybody may start
-    place = make_place(outside_tmp / "lb-3", Sandbox("bubblewrap", "", FOUND.program, SYSTEM, ()))
+    place = make_place(outside_tmp / "lb-3", Sandbox("bubblewrap", "", FOUND.program, (*SYSTEM, str(PACKAGE)), ()))
     for path in (outside_tmp / "lb-3", *(outside_tmp / "lb-3").rglob("*")):
         os.chown(path, 65534, 65534)
     env = {"PATH": os.defpath}

@@ -257,22 +257,19 @@ def _start(
         options += ["--ro-bind", sockets, REACH]
         options += ["--ro-bind", f"{sockets}/hosts", os.path.realpath("/etc/hosts")]
         options += ["--cap-add", "CAP_NET_BIND_SERVICE"] if any(host.port < 1024 for host in addresses) else []
-    step, literal = _step(), repr(_told(sandbox, private, ways))
     return (
-        *(*step, "outside", literal),
-        *_options(sandbox, (*paths, *programs_of(step, os.defpath)), os.path.join(private, "tmp")),
+        *_step("outside", sandbox, private, ways),
+        *_options(sandbox, (*paths, *programs_of((sys.executable,), os.defpath)), os.path.join(private, "tmp")),
         *("--seccomp", str(FILTER_FD), *options, *mounts, "--"),
-        *(*step, "inside", literal),
+        *_step("inside", sandbox, private, ways),
         *argv,
     )
 
 
-def _told(sandbox: Sandbox, private: str, ways: Sequence[Mapping[str, Any]] = ()) -> dict[str, Any]:
-    return {"ways": list(ways), "limits": dict(sandbox.limits), "folder": private}
-
-
-def _step() -> tuple[str, ...]:
-    return (sys.executable, "-IS", str(Path(__file__).with_name("sandbox_start.py")))
+def _step(place: str, sandbox: Sandbox, private: str, ways: Sequence[Mapping[str, Any]] = ()) -> tuple[str, ...]:
+    start = f"import sys; sys.path.append({os.path.dirname(__file__)!r}); import sandbox_start; sandbox_start.main()"
+    told = {"ways": ways, "limits": dict(sandbox.limits), "folder": private}
+    return (sys.executable, "-IS", "-c", start, place, repr(told))
 
 
 def _start_image(
@@ -280,7 +277,6 @@ def _start_image(
 ) -> tuple[str, ...]:
     """As `_start`, with the files of an image and without network. The program inside is omitted, because it would need
     this machine's Python."""
-    step, literal = _step(), repr(_told(sandbox, private))
     view = []
     for entry in sorted(os.scandir(root), key=lambda entry: entry.name):
         if entry.name not in _NOT_OF_IMAGES:
@@ -291,7 +287,7 @@ def _start_image(
     if os.path.isfile(os.path.join(root, "etc", "resolv.conf")):
         view += ["--ro-bind", os.path.realpath("/etc/resolv.conf"), "/etc/resolv.conf"]
     return (
-        *(*step, "outside", literal),
+        *_step("outside", sandbox, private),
         *(*_kernel(sandbox.program), "--bind", tmp, "/tmp", *view),
         *("--seccomp", str(FILTER_FD), *mounts, "--"),
         *argv,

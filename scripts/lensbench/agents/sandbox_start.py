@@ -1,7 +1,8 @@
 """The two small programs around a sandboxed process. They use only the standard library, since one runs in the sandbox,
-and import little, since every start of an agent waits for both.
+and import little, since every start of an agent waits for both. Python would compile a script at each start: they are
+imported.
 
-    python -IS sandbox_start.py outside '<settings>' bwrap ... python -IS sandbox_start.py inside '<settings>' agent ...
+    python -IS -c <import> outside '<settings>' bwrap ... python -IS -c <import> inside '<settings>' agent ...
 
 `outside` gives bubblewrap a system call filter, limits memory and processes with a control group if it may create one,
 forwards connections to allowed addresses, and ends the sandbox when it exceeds its disk limit. `inside` listens at the
@@ -10,7 +11,6 @@ allowed addresses in the sandbox's own network, sets process limits, drops its p
 
 from __future__ import annotations
 
-import ctypes
 import os
 import resource
 import struct
@@ -98,8 +98,9 @@ def outside(settings: Settings, argv: list[str], env: Env) -> NoReturn:
 def inside(settings: Settings, argv: list[str]) -> NoReturn:
     """Becomes the agent, after starting a process that forwards its connections."""
     listening = [listener for way in settings["ways"] for listener in _listen_inside(way)]
-    if listening and os.fork() == 0:
+    if listening:  # else bubblewrap left no privileges
         _give_up_privileges()
+    if listening and os.fork() == 0:
         _silence()
         _serve(listening)
         while True:
@@ -107,7 +108,6 @@ def inside(settings: Settings, argv: list[str]) -> NoReturn:
     for server, _ in listening:
         server.close()
     _set_limits(settings["limits"])
-    _give_up_privileges()
     try:
         os.execvpe(argv[0], argv, _given_environment())
     except OSError as error:
@@ -120,13 +120,6 @@ def _given_environment() -> dict[bytes, bytes]:
     with open("/proc/self/environ", "rb") as file:
         pairs = (pair.partition(b"=") for pair in file.read().split(b"\0") if pair)
         return {name: value for name, _, value in pairs}
-
-
-def _read_settings(literal: str) -> Settings:
-    """The settings from the command line."""
-    # A literal written by `sandbox`; json would be half of all imports.
-    settings: Settings = eval(literal, {"__builtins__": {}})
-    return settings
 
 
 def _write(file: str, text: str) -> None:
@@ -143,6 +136,8 @@ def _silence() -> None:
 
 def _give_up_privileges() -> None:
     """Drops all capabilities, for this process and its children; low ports must be bound before."""
+    import ctypes
+
     libc = ctypes.CDLL(None)
     libc.prctl(47, 4, 0, 0, 0)  # PR_CAP_AMBIENT, PR_CAP_AMBIENT_CLEAR_ALL
     libc.capset(struct.pack("=II", 0x20080522, 0), bytes(24))
@@ -376,8 +371,10 @@ def _blocks(folder: str) -> Iterator[int]:
                 continue
 
 
-if __name__ == "__main__":
+def main() -> NoReturn:
+    """Runs the program that the command line names."""
     _, place, told, *rest = sys.argv
+    settings: Settings = eval(told, {"__builtins__": {}})  # json would be half of all imports
     if place == "outside":
-        outside(_read_settings(told), rest, _given_environment())
-    inside(_read_settings(told), rest)
+        outside(settings, rest, _given_environment())
+    inside(settings, rest)
