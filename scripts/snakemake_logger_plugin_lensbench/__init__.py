@@ -7,6 +7,7 @@ rest of Snakemake's output is in its log file. Dry runs, `--verbose` and `--quie
 from __future__ import annotations
 
 import os
+import re
 import sys
 import time
 from contextlib import suppress
@@ -79,6 +80,9 @@ class LogHandler(LogHandlerBase):
             self._snakemake.setFormatter(self.formatter)
             if any(words in str(record.msg) for words in _BROKEN_CONFIG):
                 record.msg = _why_broken() or record.msg
+            foreign = re.search(r"No rule to produce (bench/\S+)", str(record.msg))
+            if foreign and (mine := _finished_folder) and mine not in Path(foreign[1]).parents:
+                record.msg = f"error: {foreign[1]}: this config makes {mine}; name another by --configfile"
             if self._is_snakemakes:
                 self._snakemake.emit(record)
                 return

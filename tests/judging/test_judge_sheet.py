@@ -94,10 +94,15 @@ def test_a_sampled_pair_is_asked_about_with_all_its_criteria(bench: Make) -> Non
         assert {answer.run.condition for answer in each.answers} == {BASELINE, TREATMENT}
 
 
-def test_a_disputed_criterion_is_asked_about_both_answers_and_looks_like_any_other(bench: Make) -> None:
+@pytest.mark.parametrize("criterion", [("yes", "Met"), ("no", "Unjudged")])
+def test_a_disputed_or_open_criterion_is_asked_about_both_answers_and_looks_like_any_other(
+    bench: Make, criterion: tuple[str, str]
+) -> None:
     folder = lay_out(bench, {"a": ANSWER, "b": ANSWER}, sample=0, sheet=False)
-    columns = ("task", "condition", "trial", "criterion", "disagreement")
-    values = [("a", TREATMENT, 1, 2, "yes"), ("a", TREATMENT, 1, 3, "no"), ("b", BASELINE, 1, 1, "no")]
+    columns = ("task", "condition", "trial", "criterion", "disagreement", "judges_verdict")
+    values = [
+        ("a", TREATMENT, 1, 2, *criterion), ("a", TREATMENT, 1, 3, "no", "Met"), ("b", BASELINE, 1, 1, "no", "Met"),
+    ]  # fmt: skip
     write_table(folder / "decisions.csv", columns, [dict(zip(columns, row, strict=True)) for row in values])
     write_sheet(folder)
     page = page_of(folder)

@@ -170,3 +170,14 @@ def test_next_of_a_stopped_benchmark_is_what_lets_it_go_on_and_not_only_to_start
     for gone in (0, 24):
         data = results(overall={"n": 0}, stopped=why, gone=gone)
         assert plain_verdict(data, "with", {})["next"] == f"{why}."
+
+
+@pytest.mark.parametrize(("kind", "then"), [
+    ("codex", "Start again: `lensbench run` runs what is missing."), ("none", "About 14 more tasks."),
+])  # fmt: skip
+def test_no_further_tasks_are_asked_for_while_runs_are_missing(kind: str, then: str) -> None:
+    data = results(kind=kind)
+    data["counts"]["missing"] = 18
+    assert plain_verdict(data, "with", {})["next"] == then
+    data["stopped"] = why = "the budget is spent (6.00 of 6 attempts); raise budget.max_runs to continue"
+    assert plain_verdict(data, "with", {})["next"] == (f"{why}." if kind == "codex" else then)

@@ -15,7 +15,7 @@ from lensbench.__main__ import EXIT_CODES, HIDDEN, all_verbs, module_of, overvie
 from lensbench.core.errors import UserError
 from lensbench.core.system.places import ROOT
 from lensbench.core.system.program import benchmark, only_benchmark
-from lensbench.workflow.launch import check_names, copy_demo, move_caches, snakemake_options, with_tasks
+from lensbench.workflow.launch import check_names, copy_demo, move_caches, profile, snakemake_options, with_tasks
 from programs import run_module
 
 CORES = "an option cannot be read (Error parsing number of cores (--cores, -c): must be integer or 'all')"
@@ -118,14 +118,15 @@ def test_nothing_but_help_is_help() -> None:
     (["config.yaml"], ["--cores", "2", "archive"], ["--cores", "all", "--cores", "2", "archive"]),
     (["config.yaml"], ["-j3"], ["-j3"]), ([], ["--configfile", "x.yaml"], ["--cores", "all", "--configfile", "x.yaml"]),
     ([], ["--directory", "elsewhere"], ["--cores", "all", "--directory", "elsewhere"]),
-    (["config.yaml"], ["--workflow-profile", "p"], ["--workflow-profile", "p"]),
+    (["config.yaml"], ["--workflow-profile", "p", "-n"], ["--workflow-profile", "p", "-n"]),
 ])  # fmt: skip
 def test_run_finds_the_config_here_and_takes_all_cores(
     tmp_path: Path, here: list[str], options: list[str], told: list[str]
 ) -> None:
     for name in here:
         (tmp_path / name).touch()
-    assert snakemake_options(tmp_path, options) == told
+    ours = [] if "--workflow-profile" in options else [*profile()]
+    assert snakemake_options(tmp_path, options) == [*ours, *told]
     assert sorted(path.name for path in tree(tmp_path)) == sorted(here)
 
 
@@ -150,6 +151,19 @@ def test_an_option_that_snakemake_does_not_know_is_one_line(
     assert end.value.code == 2
     assert capsys.readouterr().err == f"error: {why}; `lensbench run --help` shows the most useful options\n"
     assert tree(tmp_path) == []
+
+
+def test_our_profile_is_given_as_options_that_no_folder_of_a_project_replaces() -> None:
+    assert "--keep-going --rerun-triggers mtime params software-env --rerun-incomplete" in " ".join(profile())
+    assert [*profile()][-2:] == ["--workflow-profile", "none"]
+
+
+@pytest.mark.slow
+def test_an_error_of_the_config_stands_alone_even_beside_a_folder_default(tmp_path: Path) -> None:
+    (tmp_path / "default").mkdir()
+    (tmp_path / "config.yaml").write_text("run_id: shop\n")
+    ended = lensbench("run", folder=tmp_path)
+    assert ended.stderr.startswith("error: config.yaml: ")
 
 
 def test_a_task_alone_is_a_key_of_the_config() -> None:

@@ -26,6 +26,7 @@ from lensbench.core.system.templates import csp_hash, template_environment
 from lensbench.core.tables import read_table
 from lensbench.core.tasks import Task
 from lensbench.judging.blinding import MARK
+from lensbench.judging.judges import Verdict
 from lensbench.judging.judges.human import MAX_EVIDENCE
 from lensbench.judging.sample import Group, sampled_pairs
 from lensbench.judging.shown_answers import ShownAnswer, read_shown_answers, read_tasks
@@ -67,10 +68,14 @@ def questions(
 
 
 def read_disputed(folder: Path) -> set[tuple[str, int, int]]:
-    """The criteria (task, trial, number) on which judges disagree; empty before there are decisions."""
+    """The criteria (task, trial, number) on which judges disagree or have no verdict."""
     path = RunFolder(folder).decisions
     rows = read_table(path, DecisionRow) if path.exists() else []
-    return {(row["task"], int(row["trial"]), int(row["criterion"])) for row in rows if row["disagreement"] == "yes"}
+    return {
+        (row["task"], int(row["trial"]), int(row["criterion"]))
+        for row in rows
+        if row["disagreement"] == "yes" or row["judges_verdict"] == Verdict.UNJUDGED
+    }
 
 
 def sheet_id(parts: Sequence[SheetPart]) -> str:
@@ -100,7 +105,7 @@ def embedded(data: Mapping[str, Any]) -> Markup:
 NOTHING = """\
 <!DOCTYPE html>
 <html lang="en"><meta charset="utf-8"><title>Nothing to judge</title>
-<p>There is nothing to judge: judging.human_sample draws no pair, no judges differ, or no pair of runs counts yet.</p>
+<p>There is nothing to judge: judging.human_sample draws no pair, judges agree, or no pair counts yet.</p>
 """
 
 

@@ -107,7 +107,7 @@ def _and(names: Sequence[str]) -> str:
 
 
 WITHOUT_VERDICTS = (
-    "Add a model to judges, or judge them on the sheet (`lensbench judge`), or write patterns "
+    "Add a model to judges, or judge them on the sheet (`lensbench judge`), or write patterns for the judge mechanical "
     "(`lensbench draft` proposes them); then start again: no run is repeated."
 )
 """What to do when criteria have no verdict."""
@@ -121,13 +121,16 @@ def _first_step(data: Collected[Fraction], judges: Mapping[str, JudgeSummary]) -
         return f"Nobody has judged these answers. {WITHOUT_VERDICTS}"
     if data["agent"]["kind"] == "none":
         return "These runs were made elsewhere: a pair that lacks a run stays without a score."
-    if stop := data["stopped"]:
-        return f"{stop}."
-    if data["counts"][RunStatus.DISCARDED]:
+    if data["counts"][RunStatus.DISCARDED] and not data["stopped"]:
         reason = max(data["discards"], key=lambda name: data["discards"][name].total())
         rounds = ", with a higher `discards.max_rounds`" if data["given_up"] else ""
         return f"Most discards are {reason}: fix the cause (Discards in results.md), then start again{rounds}."
-    return "Start again: `lensbench run` runs what is missing."
+    return _go_on(data)
+
+
+def _go_on(data: Collected[Fraction]) -> str:
+    """What starts missing runs."""
+    return f"{data['stopped']}." if data["stopped"] else "Start again: `lensbench run` runs what is missing."
 
 
 def _failures(judges: Mapping[str, JudgeSummary]) -> str:
@@ -174,6 +177,8 @@ def _next(data: Collected[Fraction], comparison: Compared) -> str:
     where = f"for this model and questions like these{f', on {scope}' if scope else ''}"
     if comparison["too_few_calls"]:
         return "Find out why the agent does not call them: read a transcript and the descriptions of the tools."
+    if comparison["gate"].needs and data["counts"][RunStatus.MISSING] and data["agent"]["kind"] != "none":
+        return _go_on(data)
     if verdict != "INCONCLUSIVE" and comparison["baseline"] != data["baseline"]:
         worse = comparison["baseline"] if verdict in ("HARM", "COSTS") else ""
         better = comparison["treatment"] if verdict in ("GO", "SAVES") else worse

@@ -12,7 +12,7 @@ from fractions import Fraction
 from typing import TYPE_CHECKING, NamedTuple
 
 from lensbench.core import numbers
-from lensbench.scores.quantities import QUANTITIES, Amount
+from lensbench.scores.quantities import QUANTITIES
 
 if TYPE_CHECKING:
     from lensbench.results.results_file import Figure
@@ -80,19 +80,16 @@ def _figure(name: str, measure: Measure[Fraction], overall: Estimate) -> Figure:
         None if value is None else Fraction(str(value)) for value in (overall.low, overall.high, overall.delta)
     )
     show = quantity.difference
+    between = numbers.MISSING if low is None or high is None else f"{show(low)} to {show(high)}"
     return {
         "label": f"{quantity.label}{' (typical change)' * (quantity.kind == 'count')}",
         "treatment": _counted(name, measure["pairs"], treatment) or quantity.amount(treatment),
         "baseline": _counted(name, measure["pairs"], baseline) or quantity.amount(baseline),
         "change": show(measure["delta"] if quantity.kind == "share" else delta),
-        "interval": numbers.interval(low, high) if quantity.kind == "share" else _between(show, low, high),
+        "interval": numbers.interval(low, high) if quantity.kind == "share" else between,
         "total": _total(measure) if quantity.kind == "log ratio" else "",
         "tasks": measure["pairs"],
     }
-
-
-def _between(show: Amount, low: Fraction | None, high: Fraction | None) -> str:
-    return numbers.MISSING if low is None or high is None else f"{show(low)} to {show(high)}"
 
 
 def _counted(name: str, pairs: int, share: Fraction | None) -> str:

@@ -73,16 +73,15 @@ def reliability(treatment: Known, baseline: Known, trials: int) -> list[Reliabil
     rows = []
     for k in range(1, trials + 1):
         tasks = [task for task in treatment if min(len(treatment[task]), len(baseline[task])) >= k]
-        rates = [_pass_rates([side[task] for task in tasks], k) for side in (treatment, baseline)]
+        rates: list[PassRates] = [
+            {
+                "pass^k": mean(_chance_of_all(side[task], k) for task in tasks),
+                "pass@k": mean(1 - _chance_of_all([1 - value for value in side[task]], k) for task in tasks),
+            }
+            for side in (treatment, baseline)
+        ]
         rows.append(Reliability(k=k, tasks=len(tasks), treatment=rates[0], baseline=rates[1]))
     return rows
-
-
-def _pass_rates(tasks: Sequence[Sequence[Fraction]], k: int) -> PassRates:
-    return {
-        "pass^k": mean(_chance_of_all(values, k) for values in tasks),
-        "pass@k": mean(1 - _chance_of_all([1 - value for value in values], k) for values in tasks),
-    }
 
 
 def _chance_of_all(values: Sequence[Fraction], k: int) -> Fraction:

@@ -39,7 +39,8 @@ def server_of(file: Path, name: str | None, folder: Path) -> KnownServer:
     except (OSError, ValueError, RecursionError) as error:
         why = getattr(error, "strerror", error)
         raise UserError(f"--from {file}: cannot be read: {why}") from None
-    table = _usable(entries)
+    usable = (_ours(label, entry) for label, entry in entries.items() if not _problem(entry))
+    table = {server.name: server for server in usable}
     if not table:
         reasons = "; ".join(f"{label}: {_problem(entry)}" for label, entry in entries.items())
         raise UserError(f"--from {file}: " + (reasons or "names no MCP server under mcpServers or servers"))
@@ -58,12 +59,6 @@ def _entries(path: Path, folder: Path) -> dict[str, Any]:
     for section in (own.get("mcpServers"), value.get("mcpServers"), value.get("servers"), value.get("context_servers")):
         servers |= {name: entry for name, entry in _mapping(section).items() if name not in servers}
     return servers
-
-
-def _usable(entries: Mapping[str, Any]) -> dict[str, KnownServer]:
-    """The servers that can be used, by their names in our MCP file."""
-    usable = (_ours(name, entry) for name, entry in entries.items() if not _problem(entry))
-    return {server.name: server for server in usable}
 
 
 def _mapping(value: Any) -> Mapping[str, Any]:

@@ -7,10 +7,12 @@ import os
 import re
 import shutil
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import redirect_stderr, suppress
 from itertools import pairwise
 from pathlib import Path
+
+import yaml
 
 from lensbench.core.errors import UserError, did_you_mean
 from lensbench.core.run_folder import PLACES
@@ -58,17 +60,26 @@ def snakemake_options(folder: Path, options: Sequence[str]) -> list[str]:
     """
     # of several --cores, Snakemake takes the last one
     has_cores = any(option.startswith(("-j", "--job", "--profile", "--workflow-profile")) for option in options)
-    cores = [] if has_cores else ["--cores", "all"]
+    ours = [] if any(option.startswith("--workflow-p") for option in options) else [*profile()]
+    ours += [] if has_cores else ["--cores", "all"]
     if not re.fullmatch(PLAIN, " ".join(options)):
         _check(options)
     if any(option.startswith(("--configf", "-d", "--dir", "-v", "--version")) for option in options):
-        return [*cores, *options]
+        return [*ours, *options]
     config = only_config(folder)
     if not (folder / config).exists():
         _check(options)
         copy_demo(folder)
         print("no config.yaml here: copied the demo's; `lensbench init` writes one for your server")
-    return [*cores, *options, *(["--configfile", config] if config != "config.yaml" else [])]
+    return [*ours, *options, *(["--configfile", config] if config != "config.yaml" else [])]
+
+
+def profile() -> Iterator[str]:
+    """Our profile as options: Snakemake would announce it, and prefer a folder `default` of the project."""
+    for key, value in yaml.safe_load((ROOT / "profiles" / "default" / "config.yaml").read_text("utf-8")).items():
+        if value:
+            yield from (f"--{key}", *([] if value is True else [value] if isinstance(value, str) else value))
+    yield from ("--workflow-profile", "none")
 
 
 def with_tasks(options: Sequence[str]) -> list[str]:

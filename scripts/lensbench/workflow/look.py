@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Collection, Iterable
 from pathlib import Path
 
 from lensbench.core.conditions import compared
@@ -42,7 +41,8 @@ def look(folder: Path, number: int, parallel: int) -> LookFile:
     _share(folder, own)
     write_json(RunFolder(own).plan, {**restricted(plan, number), "gate": plan["gate"] | {"looks": 1}})
     estimates = estimate_present(own, lambda judge: judge_all(own, judge, parallel, counts=False))
-    due = _due_again(read_table(RunFolder(own).validity, ValidityRow), compared(plan))
+    rows = (row for row in read_table(RunFolder(own).validity, ValidityRow) if row["condition"] in compared(plan))
+    due = sum(row["status"] != RunStatus.VALID and row["given_up"] != "yes" for row in rows)
     results = {name: entry["looks"][-1] for name, entry in decided_by_gate(estimates["comparisons"]).items()}
     if due:
         why = f"{due} runs of the waves so far must be repeated first; the next start repeats them"
@@ -55,14 +55,6 @@ def look(folder: Path, number: int, parallel: int) -> LookFile:
     for name, result in results.items():
         print(f"{name}, look {result.look} of {result.looks}: {result.why}", file=sys.stderr)
     return value
-
-
-def _due_again(validity: Iterable[ValidityRow], conditions: Collection[str]) -> int:
-    """How many runs of the waves so far the next start repeats."""
-    return sum(
-        row["status"] != RunStatus.VALID and row["given_up"] != "yes" and row["condition"] in conditions
-        for row in validity
-    )
 
 
 def _share(folder: Path, own: Path) -> None:

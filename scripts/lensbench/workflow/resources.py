@@ -25,10 +25,9 @@ ASSUMED = 12
 
 
 class JobLimits:
-    """The limits of a benchmark, and what runs and judges take of them; `folder` is its run folder."""
+    """The limits of a benchmark, and what runs and judges take of them."""
 
     totals: dict[str, int]
-    """The total of each resource."""
 
     def __init__(self, config: Config, folder: Path) -> None:
         limits, conditions = config.limits, config.conditions
@@ -50,7 +49,7 @@ class JobLimits:
 
     def claim(self, resource: str, condition: str, paired: bool) -> int:
         """How much of a resource a run takes. A run that starts together with others also takes one unit of their
-        resources: without it, runs that need no server would fill all cores, waiting for partners that cannot start."""
+        resources: otherwise runs without servers would fill all cores, waiting for partners."""
         if resource == self._service:
             return min(self._requests_of_agent, self.totals[resource])
         if resource == _resource("beside", condition):

@@ -1,10 +1,4 @@
-"""Computes how many tasks, repositories and trials a decision needs, before any run is paid for.
-
-    lensbench size --sd 20 --effect 10
-    lensbench size --pilot bench/first --effect 10 --power 0.9
-
-The numbers are those of a paired t test: one difference per task.
-"""
+"""Computes how many tasks, repositories and trials a decision needs, before any run is paid for, by a paired t test."""
 
 from __future__ import annotations
 
@@ -181,7 +175,8 @@ def plans(pilot: Pilot, effect: float, power: float, alpha: float, parallel: int
         if pilot.run_usd is not None:
             usd = runs * pilot.run_usd
             price = f"about {math.ceil(usd) if usd >= 1 else dollars(Fraction(str(round(usd, 6))))} USD"
-        hours = _duration(math.ceil(runs / parallel) * pilot.run_s)
+        seconds = math.ceil(runs / parallel) * pilot.run_s
+        hours = f"{seconds / 3600:.2g} h" if seconds >= 3600 else f"{max(math.ceil(seconds / 60), 1)} min"
         yield f"{runs} runs ({size}), {price}, {hours} at {parallel} at a time: {100 * power:g}% to find +{effect:g}"
 
 
@@ -198,11 +193,6 @@ def _for_saves(sd: float, power: float, alpha: float, gate: GateSettings, effort
     saving = tasks_needed(upper_sd(effort.sd, effort.n), beyond, power, 2 * PART * chance)
     short = "answers need" if answers >= saving else "saving needs"
     return f"{text}, and {saving} that its saving of {-100 * effort.delta:.0f}% exceeds {least}: the {short} more."
-
-
-def _duration(seconds: float) -> str:
-    hours, minutes = seconds / 3600, seconds / 60
-    return f"{hours:.2g} h" if hours >= 1 else f"{max(math.ceil(minutes), 1)} min"
 
 
 def pilot_text(folder: Path, effect: float, power: float, alpha: float, share: float, parallel: int) -> str:

@@ -115,19 +115,17 @@ def judge_names(run: FinishedRun) -> list[str]:
     for row in run.tables.verdicts:
         rows.setdefault(row["judge"], []).append(row)
     plan = {judge["name"]: judge for judge in run.plan["judges"] if "agent" in judge}
-    return [name if is_person(name) else _judge(name, rows[name], _judge_hash(plan.get(name))) for name in sorted(rows)]
+    return [name if is_person(name) else _judge(name, rows[name], plan.get(name)) for name in sorted(rows)]
 
 
-def _judge(name: str, rows: Sequence[VerdictRow], digest: str) -> str:
-    versions = sorted({row["version"] for row in rows} - {""})
-    models = sorted({row.get("model", "") for row in rows} - {""})
-    return " ".join([name, *versions, *([f"({', '.join(models)})"] if models else []), *([digest] if digest else [])])
-
-
-def _judge_hash(judge: PlannedJudge | None) -> str:
-    if judge is None:
-        return ""
-    return f"settings {sha256(json.dumps([judge['prompt'], judge['agent']], sort_keys=True).encode())[:SHORT]}"
+def _judge(name: str, rows: Sequence[VerdictRow], judge: PlannedJudge | None) -> str:
+    words = [name, *sorted({row["version"] for row in rows} - {""})]
+    if models := sorted({row.get("model", "") for row in rows} - {""}):
+        words.append(f"({', '.join(models)})")
+    if judge:
+        digest = sha256(json.dumps([judge["prompt"], judge["agent"]], sort_keys=True).encode())
+        words.append(f"settings {digest[:SHORT]}")
+    return " ".join(words)
 
 
 def _repositories(runs: Sequence[FinishedRun], tasks: Sequence[str]) -> list[Setting]:

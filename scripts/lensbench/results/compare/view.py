@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from fractions import Fraction
+from math import inf
+from statistics import fmean
 from typing import NamedTuple
 
 from lensbench.core import numbers
@@ -45,14 +47,8 @@ def _view(data: ComparisonFile, treatment: ComparedTreatment) -> TreatmentView:
         treatment.deltas,
         against,
         {change.run: [row for row in others if row.run == change.run] for change in against},
-        sorted(treatment.tasks, key=_greatest_gain_first),
+        sorted(treatment.tasks, key=lambda row: -fmean(row.changes.values()) if row.changes else inf),
     )
-
-
-def _greatest_gain_first(row: ComparedTask) -> tuple[bool, float]:
-    """By the mean over the runs that are compared with the reference."""
-    changes = list(row.changes.values())
-    return not changes, -sum(changes) / len(changes) if changes else 0.0
 
 
 def points(share: float | None) -> str:

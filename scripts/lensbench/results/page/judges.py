@@ -10,7 +10,6 @@ from lensbench.judging.trust import (
     All,
     Basis,
     Belief,
-    Bias,
     Blinding,
     BlindingCheck,
     Coefficient,
@@ -43,12 +42,13 @@ class Judges(NamedTuple):
 def judges_view(instrument: InstrumentFile) -> Judges:
     """The judges in words."""
     names, bias, overall = list(instrument["judges"]), instrument["bias"], instrument["agreement"]["all"]
+    errors = (*bias["judges"].values(), bias["together"]) if bias else ()
     return Judges(
         ", ".join(names) or "none",
         _in_short(names, overall),
         _sentence(names, overall),
         _basis(instrument["belief"]),
-        _bias_sentences(bias) if bias else [],
+        [e.sentence for one in errors for e in one.values() if e.sentence],
         [_correction(name, delta) for name, delta in bias["correction"].items()] if bias else [],
         list(_blinding_sentences(instrument["blinding"])),
         list(_gaps(instrument)),
@@ -108,11 +108,6 @@ def _basis(belief: Belief) -> str:
         return ""
     counts = ", ".join(f"{words} {count}" for words, count in totals.items())
     return f"The {sum(totals.values())} verdicts that count rest on: {counts}."
-
-
-def _bias_sentences(bias: Bias) -> list[str]:
-    judges = [*bias["judges"].values(), bias["together"]]
-    return [errors.sentence for judge in judges for errors in judge.values() if errors.sentence]
 
 
 def _correction(name: str, mean: Mean) -> str:
