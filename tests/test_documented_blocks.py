@@ -22,9 +22,8 @@ PAGES = [*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md"), ROOT / "examples" /
 FENCED = re.compile(r"^```(yaml|json)\n(.*?)^```", re.MULTILINE | re.DOTALL)
 PLACEHOLDERS = {
     "<64 hex digits of the sdist>": "a" * 64,
-    "sha512-<as `npm view ajv@8.17.1 dist.integrity` shows it>": f"sha512-{'A' * 86}==",
-    "<id of the sheet>": "a" * 64,
-}
+    "sha512-<as `npm view ajv@8.17.1 dist.integrity` shows it>": f"sha512-{'A' * 86}==", "<id of the sheet>": "a" * 64,
+}  # fmt: skip
 
 
 class Block(NamedTuple):

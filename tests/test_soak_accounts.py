@@ -58,8 +58,7 @@ def test_all_is_well(truth: Truth) -> None:
 
 
 @pytest.mark.parametrize("change", [
-    {"model": "other"}, {"given": ""}, {"given": sha256(b"else")}, {"fault": ENDS_AT_START, "injected": True},
-    {"was_found": False},
+    {"model": "other"}, {"given": ""}, {"given": sha256(b"else")}, {"fault": ENDS_AT_START, "injected": True}, {"was_found": False},
 ], ids=["model", "cut off", "another text", "no server", "no answer of the server"])  # fmt: skip
 def test_an_answer_that_must_not_count(change: dict[str, Any], truth: Truth) -> None:
     attempts = truth[1].attempts

@@ -149,7 +149,6 @@ ROWS = {
 }  # fmt: skip
 
 QUICK = {
-    "without", "with", "tool-search", "server-breaks", "call-denied", "subagent", "subagent-denied", "max-turns",
-    "stock",
+    "without", "with", "tool-search", "server-breaks", "call-denied", "subagent", "subagent-denied", "max-turns", "stock",
 }  # fmt: skip
 """Rows that the real program shows on every start of the tests, beside those of endings_table.py; `ALL_ROWS=1` runs all."""

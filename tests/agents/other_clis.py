@@ -10,8 +10,7 @@ from lensbench.core.system.files import write_atomic
 from lensbench.plan.config import Agent
 
 STARTED = {
-    "type": "lensbench.started", "model": "model-a", "workspace": "/repo", "servers": ["lens", "lens_two"],
-    "denied_servers": ["other"],
+    "type": "lensbench.started", "model": "model-a", "workspace": "/repo", "servers": ["lens", "lens_two"], "denied_servers": ["other"],
 }  # fmt: skip
 """The line that stands before a program's own."""
 SERVER = {"command": "lens", "args": ["--x"], "env": {"A": 'b "c"'}, "timeout": 5000}

@@ -167,9 +167,7 @@ def test_the_answer_at_a_limit_is_what_was_said_after_the_last_call() -> None:
     ({"pass_env": ("ANTHROPIC_API_KEY",)}, "agent.pass_env names ANTHROPIC_API_KEY, which is not set"),
     ({"provider": "zai"}, "agent.token_env is missing"),
 ])  # fmt: skip
-def test_what_is_missing_is_named(
-    given_settings: dict[str, Any], message: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_what_lacks_is_named(given_settings: dict[str, Any], message: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("ANTHROPIC_API_KEY", raising=False)
     with pytest.raises(UserError, match=re.escape(message)):
         invocation(**given_settings)

@@ -100,9 +100,7 @@ def test_the_real_program_shows_the_row(name: str, tmp_path: Path, monkeypatch: 
         (STREAMS / f"{name}.jsonl").write_text(recorded(ran, tmp_path))
 
 
-def test_the_first_requests_differ_in_nothing_but_the_server_s_tools_and_instructions(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_first_requests_differ_in_the_server_s_part_only(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     rows = {"a": Row([ANSWER], {}), "b": Row([ANSWER], {}), "c": Row([ANSWER], {}, treatment=True)}
     without, again, treated = (
         first_request(start(row, tmp_path / name, monkeypatch), tmp_path / name) for name, row in rows.items()
@@ -121,9 +119,7 @@ def test_the_client_offers_what_it_says_it_offers(tmp_path: Path, monkeypatch: p
     assert sorted(tool["name"] for tool in ran.fake.bodies[0]["tools"]) == sorted(ran.said.outcome.tools_offered or ())
 
 
-def test_the_repository_s_own_settings_servers_hooks_and_instructions_reach_nothing(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_its_settings_servers_hooks_and_words_do_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     planted, repository = tmp_path / "planted", tmp_path / "run" / "repo"
     (repository / ".claude" / "skills" / "trap").mkdir(parents=True)
     hook = {"hooks": [{"type": "command", "command": f"touch {planted}"}]}

@@ -9,12 +9,11 @@ from lensbench.core.records import Attempt
 from lensbench.runs.reasons import REASONS, Expectation, find_reason, stops
 
 OUTCOMES = {
-    "valid": "without with stock tool-search server-slow tool-not-there subagent-denied 429-short error-event drop "
-             "max-turns too-long-answer refusal too-long-prompt",
+    "valid": "without with stock tool-search server-slow tool-not-there subagent-denied 429-short error-event drop " "max-turns too-long-answer refusal too-long-prompt",
     "again api_error": "413 500 502 529 reset html", "again rate_limited": "429-long",
-    "again mcp_failed": "server-too-slow server-missing server-breaks", "again empty": "empty no-content",
-    "later timed_out": "stall", "later model_changed": "other-model", "later call_denied": "call-denied",
-    "later subagents": "subagent", "stop api_error": "400 400-credit 401 403 404 refused no-key",
+    "again mcp_failed": "server-too-slow server-missing server-breaks", "again empty": "empty no-content", "later timed_out": "stall",
+    "later model_changed": "other-model", "later call_denied": "call-denied", "later subagents": "subagent",
+    "stop api_error": "400 400-credit 401 403 404 refused no-key",
 }  # fmt: skip
 ROWS_WITH_OUTCOME = {name: outcome for outcome, names in OUTCOMES.items() for name in names.split()}
 

@@ -22,12 +22,11 @@ def shell(command: str) -> list[str]:
 
 
 @pytest.mark.parametrize("command", [
-    "curl -s http://127.0.0.1:7341/mcp -d '{}'", "curl localhost:7341/mcp", "wget -qO- http://[::1]:7341/",
-    "curl http://host.docker.internal:7341", "curl http://0.0.0.0:7341", "curl http://127.1:7341",
-    "curl http://$(hostname):7341/mcp", "curl http://2130706433:7341", "nc localhost 7341",
-    "exec 3<>/dev/tcp/127.0.0.1/7341", "python3 -c 'import socket; socket.create_connection((\"127.0.0.1\", 7341))'",
-    "python call.py http://localhost:7341/mcp", "node -e 'fetch(`http://localhost:${7341}/mcp`)'",
-    "PORT=7341; curl http://localhost:$PORT/mcp", "cd /repo && curl localhost:7341",
+    "curl -s http://127.0.0.1:7341/mcp -d '{}'", "curl localhost:7341/mcp", "wget -qO- http://[::1]:7341/", "curl http://host.docker.internal:7341",
+    "curl http://0.0.0.0:7341", "curl http://127.1:7341", "curl http://$(hostname):7341/mcp", "curl http://2130706433:7341", "nc localhost 7341",
+    "exec 3<>/dev/tcp/127.0.0.1/7341",
+    "python3 -c 'import socket; socket.create_connection((\"127.0.0.1\", 7341))'", "python call.py http://localhost:7341/mcp",
+    "node -e 'fetch(`http://localhost:${7341}/mcp`)'", "PORT=7341; curl http://localhost:$PORT/mcp", "cd /repo && curl localhost:7341",
     "npx mcp-remote http://localhost:7341/mcp",
 ])  # fmt: skip
 def test_a_command_that_goes_to_the_server_is_found_by_any_of_its_names(command: str) -> None:
@@ -35,9 +34,8 @@ def test_a_command_that_goes_to_the_server_is_found_by_any_of_its_names(command:
 
 
 @pytest.mark.parametrize("command", [
-    "grep -rn 'localhost:7341' .", "rg 'curl http://127.0.0.1:7341' docs", "cat config.yaml; sed -n 7341p big.txt",
-    "python -c 'print(text[:7341])'", "curl http://localhost:73410/", "curl http://127.0.0.1:8000/",
-    "git fetch origin && git log", "curl https://lens.example.com.evil.org/", "ls",
+    "grep -rn 'localhost:7341' .", "rg 'curl http://127.0.0.1:7341' docs", "cat config.yaml; sed -n 7341p big.txt", "python -c 'print(text[:7341])'",
+    "curl http://localhost:73410/", "curl http://127.0.0.1:8000/", "git fetch origin && git log", "curl https://lens.example.com.evil.org/", "ls",
 ])  # fmt: skip
 def test_a_search_for_the_address_and_other_addresses_are_none(command: str) -> None:
     assert direct_calls(shell(command), [*LOCAL, *REMOTE]) == []
@@ -56,13 +54,10 @@ def test_a_script_that_is_written_to_call_it_is_found() -> None:
 
 
 @pytest.mark.parametrize("event", [
-    {"type": "assistant", "message": {"role": "assistant", "content": [
-        {"type": "tool_use", "id": "a", "name": "Bash", "input": {"command": "curl localhost:7341"}}]}},
+    {"type": "assistant", "message": {"role": "assistant", "content": [{"type": "tool_use", "id": "a", "name": "Bash", "input": {"command": "curl localhost:7341"}}]}},
     {"type": "item.completed", "item": {"id": "a", "type": "command_execution", "command": "curl localhost:7341"}},
-    {"type": "tool_use", "tool_id": "a", "tool_name": "run_shell_command",
-     "parameters": {"command": "curl localhost:7341"}},
-    {"type": "tool_use", "part": {"callID": "a", "tool": "bash", "state": {
-        "status": "completed", "input": {"command": "curl localhost:7341"}}}},
+    {"type": "tool_use", "tool_id": "a", "tool_name": "run_shell_command", "parameters": {"command": "curl localhost:7341"}},
+    {"type": "tool_use", "part": {"callID": "a", "tool": "bash", "state": {"status": "completed", "input": {"command": "curl localhost:7341"}}}},
 ], ids=["claude-code", "codex", "gemini", "opencode"])  # fmt: skip
 def test_all_kinds_of_agents_are_read(event: dict[str, Any]) -> None:
     assert len(direct_calls([json.dumps(event)], LOCAL)) == 1

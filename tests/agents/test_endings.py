@@ -35,11 +35,10 @@ def without_servers(outcome: Outcome) -> str:
 
 
 @pytest.mark.parametrize(("name", "ending", "answer", "reason"), [
-    ("stop-max-tokens", "limit", "receivers_for in", ""), ("stop-context-limit", "limit", "receivers_for in", ""),
-    ("max-turns", "limit", "", ""), ("stop-refusal", "refusal", "I cannot help with that.", ""),
-    ("stop-network-error", "unknown", "receivers_for in", "cut_off"),
-    ("stop-pause-turn", "unknown", "Let me look", "cut_off"), ("without", "finished", "", ""),
-    ("500", "unknown", "", "api_error"),
+    ("stop-max-tokens", "limit", "receivers_for in", ""), ("stop-context-limit", "limit", "receivers_for in", ""), ("max-turns", "limit", "", ""),
+    ("stop-refusal", "refusal", "I cannot help with that.", ""),
+    ("stop-network-error", "unknown", "receivers_for in", "cut_off"), ("stop-pause-turn", "unknown", "Let me look", "cut_off"),
+    ("without", "finished", "", ""), ("500", "unknown", "", "api_error"),
 ])  # fmt: skip
 def test_the_text_that_there_is_stays_and_the_ending_is_seen(name: str, ending: str, answer: str, reason: str) -> None:
     outcome = read(lines_of(name))
@@ -49,15 +48,14 @@ def test_the_text_that_there_is_stays_and_the_ending_is_seen(name: str, ending: 
 
 
 @pytest.mark.parametrize(("adapter", "event", "is_over"), [
-    (claude_code, {"type": "result"}, True), (claude_code, {"type": "assistant"}, False),
-    (claude_code, {"type": "system", "subtype": "init"}, False), (claude_code, {"type": "system"}, None),
-    (codex, {"type": "turn.completed"}, True), (codex, {"type": "turn.failed"}, True),
-    (codex, {"type": "turn.started"}, False), (codex, {"type": "item.completed"}, None),
-    (gemini, {"type": "result"}, True), (gemini, {"type": "message"}, None),
+    (claude_code, {"type": "result"}, True), (claude_code, {"type": "assistant"}, False), (claude_code, {"type": "system", "subtype": "init"}, False),
+    (claude_code, {"type": "system"}, None), (codex, {"type": "turn.completed"}, True), (codex, {"type": "turn.failed"}, True),
+    (codex, {"type": "turn.started"}, False), (codex, {"type": "item.completed"}, None), (gemini, {"type": "result"}, True),
+    (gemini, {"type": "message"}, None),
     (opencode, {"type": "step_finish", "part": {"reason": "stop"}}, True),
-    (opencode, {"type": "step_finish", "part": {"reason": "tool-calls"}}, False),
-    (opencode, {"type": "step_start"}, False), (opencode, {"type": "text"}, False), (offline, {"type": "end"}, True),
-    (command_events, {"type": "end"}, True), (offline, {"type": "answer"}, None),
+    (opencode, {"type": "step_finish", "part": {"reason": "tool-calls"}}, False), (opencode, {"type": "step_start"}, False),
+    (opencode, {"type": "text"}, False), (offline, {"type": "end"}, True), (command_events, {"type": "end"}, True),
+    (offline, {"type": "answer"}, None),
 ])  # fmt: skip
 def test_each_adapter_names_the_event_that_ends_an_answer(adapter: Any, event: Event, is_over: bool | None) -> None:
     assert adapter.is_over(event) is is_over
@@ -114,8 +112,7 @@ def test_one_error_text_among_good_answers_discards_nothing() -> None:
 
 
 @pytest.mark.parametrize(("ended", "ending", "reason"), [
-    ("limit", "limit", ""), ("refusal", "refusal", ""), ("compaction", "compaction", ""),
-    ("gone", "unknown", "cut_off"),
+    ("limit", "limit", ""), ("refusal", "refusal", ""), ("compaction", "compaction", ""), ("gone", "unknown", "cut_off"),
 ])  # fmt: skip
 def test_a_users_program_may_report_how_it_ended(ended: str, ending: str, reason: str) -> None:
     events = [{"type": "start"}, {"type": "answer", "text": "half"}, {"type": "end", "ended": ended}]
@@ -143,8 +140,7 @@ def test_a_sub_agent_s_call_with_the_id_of_an_open_call_has_its_own_result() -> 
 
 
 @pytest.mark.parametrize("before", [
-    "\ufeff", "\x1b]0;claude\x07", "\x1b]2;a b\x1b\\", "\x1b[?2004h", "\x1b[2K\r", "\x1bc", "\x1b(B\x1b[?25l\ufeff",
-    "\0",
+    "\ufeff", "\x1b]0;claude\x07", "\x1b]2;a b\x1b\\", "\x1b[?2004h", "\x1b[2K\r", "\x1bc", "\x1b(B\x1b[?25l\ufeff", "\0",
 ])  # fmt: skip
 def test_what_a_launcher_prints_before_an_event_does_not_hide_it(before: str) -> None:
     failed, *rest = lines_of("server-missing")

@@ -38,7 +38,5 @@ def endings(
 
 @pytest.mark.parametrize("cli", [cli.param for cli in CLIS.values()])
 @pytest.mark.parametrize("what", [row.what for row in ROWS])
-def test_it_becomes_what_the_docs_say(
-    cli: Cli, what: str, endings: dict[str, Future[str]], request: pytest.FixtureRequest
-) -> None:
+def test_it_is_documented(cli: Cli, what: str, endings: dict[str, Future[str]], request: pytest.FixtureRequest) -> None:
     assert endings[request.node.callspec.id].result() == BY_NAME[what].outcome(cli.kind)

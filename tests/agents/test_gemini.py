@@ -38,9 +38,7 @@ def ended(kind: str, message: str) -> dict[str, Any]:
     (28, "gemini-2.5-flash", 250, {"model-a", "gemini-2.5-flash"}),
     (45, "gemini-2.5-flash", 4000, {"model-a", "gemini-2.5-flash"}), (45, "model-b", 250, {"model-a", "model-b"}),
 ])  # fmt: skip
-def test_a_model_that_only_watches_a_long_run_did_not_answer(
-    calls: int, other: str, tokens: int, served: set[str]
-) -> None:
+def test_a_model_that_only_watches_a_run_did_not_answer(calls: int, other: str, tokens: int, served: set[str]) -> None:
     models = {"model-a": {"total_tokens": 5750}, other: {"total_tokens": tokens}}
     outcome = gemini.read(stream(BEGIN, {**END, "stats": {"tool_calls": calls, "models": models}}))
     assert set(outcome.models or ()) == served

@@ -74,9 +74,7 @@ def test_a_workspace_is_registered_anew_indexed_and_removed(lens: Lens, tmp_path
     assert list(tmp_path.iterdir()) == []
 
 
-def test_what_the_daemon_refuses_and_a_daemon_that_is_gone_are_one_line(
-    lens: Lens, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_refusals_and_a_gone_daemon_are_one_line(lens: Lens, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     refused = script("register", str(tmp_path / "missing"))
     assert (refused.returncode, "HTTP 400" in refused.stderr, refused.stderr.count("\n")) == (1, True, 1)
     monkeypatch.setenv("LENS_URL", "http://127.0.0.1:9")
@@ -99,9 +97,7 @@ with private_folder() as folder:
 """
 
 
-def test_what_a_killed_run_registered_is_torn_down_by_the_next_start(
-    lens: Lens, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_the_next_run_forgets_a_killed_one_s(lens: Lens, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("TMPDIR", str(tmp_path))
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
     run = subprocess.Popen([sys.executable, "-c", KILLED, str(SCRIPT)], stdout=subprocess.PIPE, text=True)

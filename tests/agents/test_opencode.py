@@ -54,9 +54,7 @@ CONTINUE = part("text", 4, text="Continue.", synthetic=True, metadata={"compacti
     ((*LOOKED, OVERFLOW, *SUMMARY, CONTINUE, *ANSWERED, OVERFLOW), 1, ("api_error", "unknown", "")),
     ((*LOOKED, *SUMMARY, CONTINUE), 0, ("crashed", "unknown", "Continue.")),
 ])  # fmt: skip
-def test_an_error_counts_unless_the_run_went_on_to_an_end(
-    events: tuple[Any, ...], exit_code: int, expected: tuple[str, str, str]
-) -> None:
+def test_an_error_counts_without_end(events: tuple[Any, ...], exit_code: int, expected: tuple[str, str, str]) -> None:
     outcome = opencode.read(stream(*events))
     reason, _ = find_reason(Attempt(1, "", 1.0, 0.0, exit_code, False), outcome, outcome.answer, Expectation((), ()))
     assert (reason, outcome.ending, outcome.answer) == expected
@@ -97,9 +95,7 @@ def test_without_has_no_server_and_the_tools_of_others_are_off(tmp_path: Path) -
     assert written["tools"] == {"*": False, "bash": True, "read": True, "lens_*": False, "far_*": False}
 
 
-def test_a_gateway_serves_all_requests_and_its_token_is_in_the_environment_only(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_gateway_serves_all_with_a_token_from_environment(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("MY_KEY", "secret-value")
     settings = {"kind": "opencode", "provider": "zai", "model": "glm-5", "token_env": "MY_KEY"}
     invocation = started(opencode, assignment(tmp_path, treatment=False, **settings))
@@ -110,9 +106,7 @@ def test_a_gateway_serves_all_requests_and_its_token_is_in_the_environment_only(
     assert "secret-value" not in f"{invocation.argv}{written}"
 
 
-def test_a_search_tool_without_its_program_is_a_mistake_that_is_named(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_search_tool_without_its_program_is_a_named_error(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PATH", os.fspath(tmp_path))
     with pytest.raises(UserError, match="put rg on PATH"):
         started(opencode, assignment(tmp_path, treatment=False, kind="opencode", tools=("Bash", "Grep")))

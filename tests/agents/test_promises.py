@@ -392,9 +392,7 @@ GATEWAYS: dict[str, tuple[str, str, Sequence[str]]] = {
 
 
 @pytest.mark.parametrize("kind", GATEWAYS)
-def test_a_gateway_gets_its_token_by_the_environment_only(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, kind: str
-) -> None:
+def test_the_environment_alone_has_the_token(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, kind: str) -> None:
     token, address, written = GATEWAYS[kind]
     monkeypatch.setenv("MY_KEY", "secret-value")
     gateway = {"kind": kind, "provider": "custom", "base_url": "http://127.0.0.1:1/v1", "token_env": "MY_KEY"}
@@ -444,8 +442,7 @@ def test_nothing_but_the_servers_differs_between_the_conditions(tmp_path: Path, 
 
 
 @pytest.mark.parametrize(("kind", "denial"), [
-    ("claude-code", "--disallowed-tools Task"), ("codex", "--disable multi_agent"),
-    ("gemini", '"enableAgents": false'), ("opencode", '"*": false'),
+    ("claude-code", "--disallowed-tools Task"), ("codex", "--disable multi_agent"), ("gemini", '"enableAgents": false'), ("opencode", '"*": false'),
 ])  # fmt: skip
 @pytest.mark.parametrize("profile", ["strict", "stock"])
 def test_a_strict_agent_alone_is_denied_sub_agents(tmp_path: Path, kind: str, denial: str, profile: str) -> None:

@@ -113,9 +113,7 @@ def test_a_trial_that_found_no_network_is_made_again(tmp_path: Path, monkeypatch
 
 
 @bubblewrap
-def test_inside_there_are_the_workspace_the_session_and_programs_and_nothing_of_the_project(
-    place: Place, project: Path
-) -> None:
+def test_inside_are_the_workspace_the_session_programs_and_nothing_of_the_project(place: Place, project: Path) -> None:
     (project / "home").mkdir()
     listed = start(place, "sh", "-c", "pwd; ls /; ls /repo /session; touch /repo/b.py /session/s /tmp/t /var/tmp/v")
     assert listed.returncode == 0, listed.stderr
@@ -159,9 +157,7 @@ def test_the_rest_is_read_only_and_root_has_no_power_over_it(place: Place) -> No
 
 
 @bubblewrap
-def test_only_the_given_environment_and_only_its_own_processes_are_seen(
-    place: Place, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_only_the_given_environment_and_own_processes_are_seen(place: Place, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PIPELINE_KEY", "planted-key")
     look = 'env; for file in /proc/[0-9]*/environ; do tr "\\0" "\\n" < "$file"; done; ls -d /proc/[0-9]* | wc -l'
     seen = start(place, "sh", "-c", look, GIVEN="yes").stdout
@@ -363,9 +359,7 @@ def test_the_deeper_path_wins_and_where_both_are_named_it_is_hidden(project: Pat
 
 
 @bubblewrap
-def test_programs_of_other_conditions_are_hidden_where_nothing_that_is_started_lies_in_them(
-    project: Path, tmp_path: Path
-) -> None:
+def test_programs_of_other_conditions_are_hidden_where_none_that_is_started_lies(project: Path, tmp_path: Path) -> None:
     tools = tmp_path / "tools"
     seek, agent = (write_program(tools / "bin" / name, '#!/bin/sh\n"$@"\necho ran\n') for name in ("seek", "agent"))
     place = make_place(tmp_path / "lb-2", find_sandbox({**AUTO, "visible": [str(tools)]}))

@@ -121,9 +121,7 @@ def test_what_no_number_rests_on_is_rewritten(benchmark: Path) -> None:
     (f"{TOKEN}", "possible secret (GitHub Token)"), (MODEL_KEY, "possible secret (key of a model service)"),
     ("-----BEGIN OPENSSH PRIVATE KEY-----", "possible secret (Private Key)"),
 ])  # fmt: skip
-def test_an_answer_that_tells_too_much_stops_the_archive_and_is_not_shown(
-    benchmark: Path, text: str, what: str
-) -> None:
+def test_an_answer_that_tells_too_much_stops_the_archive_unshown(benchmark: Path, text: str, what: str) -> None:
     told = text.format(cwd=Path.cwd())
     Bench(benchmark).run("one", "with", answer=f"first line\n{told} x in a.py\n")
     with pytest.raises(UserError) as caught:
@@ -162,13 +160,10 @@ def test_the_value_of_a_variable_that_an_agent_was_given_does_not_leave(
 
 
 @pytest.mark.parametrize("server", [
-    {"url": "https://x.example/mcp", "headers": {"Authorization": "Bearer abcdefgh12345678"}},
-    {"url": "https://anna:hunter22@x.example/mcp"}, {"command": "lens", "env": {"LENS_TOKEN": "abcdefgh12345678"}},
-    {"command": "lens", "env": {"PASSWORD": "hunter22"}},
+    {"url": "https://x.example/mcp", "headers": {"Authorization": "Bearer abcdefgh12345678"}}, {"url": "https://anna:hunter22@x.example/mcp"},
+    {"command": "lens", "env": {"LENS_TOKEN": "abcdefgh12345678"}}, {"command": "lens", "env": {"PASSWORD": "hunter22"}},
 ])  # fmt: skip
-def test_a_secret_in_an_mcp_file_does_not_leave_but_the_name_of_a_variable_does(
-    benchmark: Path, server: dict[str, Any]
-) -> None:
+def test_a_secret_in_an_mcp_file_stays_but_a_variable_s_name_leaves(benchmark: Path, server: dict[str, Any]) -> None:
     text = json.dumps({"mcpServers": {"lens": server}})
     Path("lens.json").write_text(text, encoding="utf-8")
     with pytest.raises(UserError, match=r"project/lens\.json:1: possible secret"):
@@ -179,9 +174,7 @@ def test_a_secret_in_an_mcp_file_does_not_leave_but_the_name_of_a_variable_does(
 
 
 @pytest.mark.slow
-def test_paths_in_the_settings_are_rewritten_and_the_numbers_still_follow(
-    project: Path, given: dict[str, Any], tmp_path: Path
-) -> None:
+def test_paths_in_settings_are_rewritten_and_numbers_hold(project: Path, given: dict[str, Any], tmp_path: Path) -> None:
     elsewhere = tmp_path.parent / f"{tmp_path.name}-elsewhere"
     elsewhere.mkdir()
     shutil.copy("lens.json", elsewhere / "my.json")
@@ -256,8 +249,7 @@ def test_what_is_allowed_may_stay_with_all_that_is_in_it() -> None:
 
 
 @pytest.mark.parametrize("quoted", [
-    json.dumps, lambda text: json.dumps(text, ensure_ascii=False),
-    lambda text: yaml.safe_dump(text, allow_unicode=True),
+    json.dumps, lambda text: json.dumps(text, ensure_ascii=False), lambda text: yaml.safe_dump(text, allow_unicode=True),
 ], ids=["JSON", "JSON with letters as they are", "YAML"])  # fmt: skip
 def test_a_path_is_found_however_it_is_quoted(quoted: Callable[[str], str]) -> None:
     text = quoted("- /home/anna/Grüße's: folder/x")

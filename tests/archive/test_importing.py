@@ -116,9 +116,7 @@ def rows(path: Path) -> dict[tuple[str, str], Row]:
 
 
 @pytest.mark.slow
-def test_a_tidy_run_is_rendered_without_an_agent_and_a_second_start_has_nothing_to_do(
-    tmp_path: Path, take: Take
-) -> None:
+def test_a_tidy_run_is_rendered_without_an_agent_and_then_nothing_is_to_do(tmp_path: Path, take: Take) -> None:
     source = write(tmp_path / "2026 02 (copy)", TIDY)
     folder = tmp_path / "bench" / "2026-02-copy"
     done = take(source)
@@ -283,9 +281,7 @@ def test_a_judge_can_be_added_to_an_import_whose_repositories_are_elsewhere(tmp_
     (["one", "two"], ["/a/bank", "/a/my_shop"], {"one": "one", "two": "two"}),
     (["shop", "two"], ["/a/shop", "/b/shop"], {"shop": "shop", "two": "two"}),
 ])  # fmt: skip
-def test_repositories_are_told_by_their_names_and_never_guessed(
-    groups: list[str], paths: list[str], found: dict[str, str]
-) -> None:
+def test_repositories_are_told_by_name_not_guessed(groups: list[str], paths: list[str], found: dict[str, str]) -> None:
     assert match_repositories(groups, paths) == found
 
 
@@ -344,16 +340,13 @@ def test_an_answer_whose_name_is_no_text_is_left_out_with_a_warning(tmp_path: Pa
 
 
 @pytest.mark.parametrize(("stems", "conditions"), [
-    (["a-with", "a-without"], ("without", "with")), ([], ("without", "with")),
-    (["a-without", "b-without"], ("without", "with")), (["a-rag", "b-rag", "a-without"], ("without", "rag")),
-    (["a-rag", "b-rag", "a-with", "a-bm25", "b-bm25"], ("without", "with", "bm25", "rag")),
-    (["a-rag", "a-with"], ("without", "with")), (["x-rag", "y-rag"], ("without", "with")),
-    (["a-RAG", "b-RAG", "a-1", "b-1"], ("without", "with")),
+    (["a-with", "a-without"], ("without", "with")), ([], ("without", "with")), (["a-without", "b-without"], ("without", "with")),
+    (["a-rag", "b-rag", "a-without"], ("without", "rag")),
+    (["a-rag", "b-rag", "a-with", "a-bm25", "b-bm25"], ("without", "with", "bm25", "rag")), (["a-rag", "a-with"], ("without", "with")),
+    (["x-rag", "y-rag"], ("without", "with")), (["a-RAG", "b-RAG", "a-1", "b-1"], ("without", "with")),
     (["a-b-with", "a-b-rag", "a-rag"], ("without", "with", "rag")),
 ])  # fmt: skip
-def test_conditions_are_with_and_without_and_what_several_tasks_answers_are_named_for(
-    stems: list[str], conditions: tuple[str, ...]
-) -> None:
+def test_conditions_are_with_and_without_and_what_answers_share(stems: list[str], conditions: tuple[str, ...]) -> None:
     assert find_conditions(["a", "b", "a-b"], stems) == conditions
 
 

@@ -149,9 +149,7 @@ def test_tests_in_go_and_rust_have_a_failing_copy(path: str, text: str, name: st
 @pytest.mark.parametrize(("options", "is_loaded"), [
     ([], True), (["--disable-plugin-autoload"], False), (["-p", "no:xdist"], False),
 ])  # fmt: skip
-def test_plugins_of_the_environment_are_loaded_unless_the_command_says_no(
-    tmp_path: Path, options: list[str], is_loaded: bool
-) -> None:
+def test_the_environment_s_plugins_load_unless_told_not_to(tmp_path: Path, options: list[str], is_loaded: bool) -> None:
     starter = [sys.executable, "-s", pytest_starter.__file__, str(tmp_path / "report"), *options, "--help"]
     shown = subprocess.run(starter, input="nonce\n", capture_output=True, text=True, check=True, cwd=tmp_path).stdout
     assert ("--numprocesses" in shown) == is_loaded

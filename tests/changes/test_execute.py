@@ -49,14 +49,8 @@ def test_a_missing_program_is_unstarted(tree: Path, reference: bytes) -> None:
 
 
 @pytest.mark.parametrize(("command", "why"), [
-    (
-        f"{sys.executable} -m pip install --no-index no-such-package-x",
-        "Could not find a version that satisfies the requirement no-such-package-x",
-    ),
-    (
-        "echo one; echo 'npm error code E404' >&2; echo 'npm error 404 Not Found - x' >&2; exit 1",
-        "npm error 404 Not Found - x",
-    ),
+    (f"{sys.executable} -m pip install --no-index no-such-package-x", "Could not find a version that satisfies the requirement no-such-package-x"),
+    ("echo one; echo 'npm error code E404' >&2; echo 'npm error 404 Not Found - x' >&2; exit 1", "npm error 404 Not Found - x"),
 ])  # fmt: skip
 def test_an_installer_s_own_line_says_why_it_failed(tree: Path, tmp_path: Path, command: str, why: str) -> None:
     with pytest.raises(UserError, match=why) as caught:

@@ -56,9 +56,7 @@ def test_code_in_an_image_has_no_network_and_nothing_of_this_machine(tree: Path,
     assert (run.results, run.output) == ({"exit": TestResult.PASSED}, run.output)
 
 
-def test_an_image_that_cannot_be_had_is_named_in_one_line(
-    tree: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_an_image_that_is_not_to_be_had_is_named(tree: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PATH", str(tmp_path))
     with pytest.raises(UserError, match="needs podman or docker"):
         prepare_environment((), tree, tmp_path / "cache", SANDBOX, f"localhost/none@sha256:{64 * '0'}")

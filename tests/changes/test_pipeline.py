@@ -81,10 +81,8 @@ def test_the_right_change_scores_all_and_no_change_nothing(changing: Path) -> No
 
 
 CHEAT = {
-    "forged": "import pytest\npytest.Function.runtest = lambda self: None\n",
-    "timed_out": "import time\ntime.sleep(9)\n",
-    "left_out": "",
-}
+    "forged": "import pytest\npytest.Function.runtest = lambda self: None\n", "timed_out": "import time\ntime.sleep(9)\n", "left_out": "",
+}  # fmt: skip
 
 
 def test_what_a_change_does_to_its_tests_is_counted(changing: Path) -> None:
@@ -118,9 +116,7 @@ FIND = "find / -type d ( -path /proc -o -path /sys -o -path /dev -o -path /repo 
 
 
 @pytest.mark.parametrize("way", ["looks around", "canary"])
-def test_no_criterion_reference_or_hidden_test_is_found_in_the_sandbox_unless_it_is_shown(
-    changing: Path, way: str
-) -> None:
+def test_no_criterion_reference_or_hidden_test_is_in_the_sandbox_unless_it_is_shown(changing: Path, way: str) -> None:
     tasks, config = (yaml.safe_load((changing / name).read_text()) for name in ("tasks.yaml", "config.yaml"))
     criteria = [{"text": f"waits {CANARY} {n}", "all_of": f"{CANARY} {n}"} for n in "ab"]
     change = tasks["tasks"][0]

@@ -144,9 +144,8 @@ _pytest.runner.TestReport.from_item_and_call = classmethod(made)
 """
 _PLUGIN = {
     "cheat-1.dist-info/METADATA": "Name: cheat\nVersion: 1\n",
-    "cheat-1.dist-info/entry_points.txt": "[pytest11]\ncheat = cheat\n",
-    "cheat.py": _PASS_ALL,
-}
+    "cheat-1.dist-info/entry_points.txt": "[pytest11]\ncheat = cheat\n", "cheat.py": _PASS_ALL,
+}  # fmt: skip
 _PLUGIN_FOR_WANTED = {**_PLUGIN, "cheat.py": _FOR_WANTED}
 _FOR_WANTED_BY_NODE = """\
 const runner = require('node:test');

@@ -13,10 +13,9 @@ tenths = st.decimals(-(10**6), 10**6, places=4, allow_nan=False)
 
 
 @pytest.mark.parametrize(("value", "digits", "shown"), [
-    (F(309, 2), 0, "155"), (F(361, 2), 0, "181"), (F(21, 4), 1, "5.3"), (F(25, 2), 0, "13"), (F(-25, 2), 0, "-13"),
-    (F(1, 3), 2, "0.33"), (F(2, 3), 2, "0.67"), (F(-1, 3), 0, "0"), (F(-1, 1000), 2, "0.00"), (F(0), 0, "0"),
-    (F(1, 20), 1, "0.1"), (F(-1, 20), 1, "-0.1"), (F(999, 100), 1, "10.0"), (F(10**40), 0, "1" + "0" * 40),
-    (F(10**40), 2, "1" + "0" * 40 + ".00"), (F(1005, 1000), 2, "1.01"),
+    (F(309, 2), 0, "155"), (F(361, 2), 0, "181"), (F(21, 4), 1, "5.3"), (F(25, 2), 0, "13"), (F(-25, 2), 0, "-13"), (F(1, 3), 2, "0.33"),
+    (F(2, 3), 2, "0.67"), (F(-1, 3), 0, "0"), (F(-1, 1000), 2, "0.00"), (F(0), 0, "0"), (F(1, 20), 1, "0.1"), (F(-1, 20), 1, "-0.1"),
+    (F(999, 100), 1, "10.0"), (F(10**40), 0, "1" + "0" * 40), (F(10**40), 2, "1" + "0" * 40 + ".00"), (F(1005, 1000), 2, "1.01"),
 ])  # fmt: skip
 def test_numbers_are_rounded_half_away_from_zero_on_exact_values(value: F, digits: int, shown: str) -> None:
     assert figures.rounded(value, digits) == shown
@@ -57,15 +56,13 @@ def test_a_missing_value_is_a_dash_and_never_0(show) -> None:  # type: ignore[no
 
 @pytest.mark.parametrize(("shown", "expected"), [
     (figures.percent(F(1, 8)), "12.5%"), (figures.percent(F(3, 4)), "75%"), (figures.points(F(1, 8)), "+12.5 points"),
-    (figures.points(F(-1, 8)), "-12.5 points"), (figures.points(F(1, 10000)), "0.0 points"),
-    (figures.points(F(-1, 10000)), "0.0 points"), (figures.points(0.1625), "+16.3 points"),
-    (figures.points(0.16249999999999998), figures.points(F(13, 80))),
-    (figures.interval(0.054, F(1, 3)), "+5.4 to +33.3 points"), (figures.interval(None, 0.1), figures.MISSING),
-    (figures.seconds(F("8.04")), "8.0s"), (figures.seconds(F("180.5")), "181s"), (figures.number(F(59, 2)), "29.5"),
-    (figures.number(F(3)), "3"), (figures.signed_number(F(3)), "+3"), (figures.signed_number(F(-3, 2)), "-1.5"),
-    (figures.change(F(256 - 181, 181)), "+41%"), (figures.change(F(-1, 1000)), "-0.1%"),
-    (figures.change(F(-1, 10000)), "0%"), (figures.dollars(F("0.003")), "0.003"),
-    (figures.dollars(F("0.0000312")), "0.000031"), (figures.dollars(F("0.1234567")), "0.1235"),
+    (figures.points(F(-1, 8)), "-12.5 points"), (figures.points(F(1, 10000)), "0.0 points"), (figures.points(F(-1, 10000)), "0.0 points"),
+    (figures.points(0.1625), "+16.3 points"),
+    (figures.points(0.16249999999999998), figures.points(F(13, 80))), (figures.interval(0.054, F(1, 3)), "+5.4 to +33.3 points"),
+    (figures.interval(None, 0.1), figures.MISSING), (figures.seconds(F("8.04")), "8.0s"), (figures.seconds(F("180.5")), "181s"),
+    (figures.number(F(59, 2)), "29.5"), (figures.number(F(3)), "3"), (figures.signed_number(F(3)), "+3"), (figures.signed_number(F(-3, 2)), "-1.5"),
+    (figures.change(F(256 - 181, 181)), "+41%"), (figures.change(F(-1, 1000)), "-0.1%"), (figures.change(F(-1, 10000)), "0%"),
+    (figures.dollars(F("0.003")), "0.003"), (figures.dollars(F("0.0000312")), "0.000031"), (figures.dollars(F("0.1234567")), "0.1235"),
     (figures.dollars(F("41.254")), "41.25"), (figures.dollars(None), figures.MISSING),
 ])  # fmt: skip
 def test_figures_are_written_as_people_read_them(shown: str, expected: str) -> None:

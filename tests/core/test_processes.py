@@ -160,9 +160,7 @@ def test_a_program_that_prints_without_end_is_ended(monkeypatch: pytest.MonkeyPa
 @pytest.mark.slow
 @pytest.mark.usefixtures("short_grace")
 @pytest.mark.parametrize("piece", ["", "[],", "{}"])
-def test_a_program_that_prints_more_than_can_be_held_as_objects_is_ended(
-    monkeypatch: pytest.MonkeyPatch, mark: str, piece: str
-) -> None:
+def test_a_program_that_prints_too_much_is_ended(monkeypatch: pytest.MonkeyPatch, mark: str, piece: str) -> None:
     monkeypatch.setattr(processes, "MAX_PIECES", 20_000)
     lines, ended = run(["/bin/sh", "-c", f"yes '{piece * 300}'", mark], timeout_s=1.5)
     assert len(lines) < 2**19

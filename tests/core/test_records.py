@@ -58,10 +58,9 @@ def changed(**changes: Any) -> str:
 
 
 @pytest.mark.parametrize("text", [
-    "", "{", "null", "[]", "5", '"x"', "{}", "[" * 100_000, to_json(EXAMPLE)[:-40], without("schema"),
-    without("outcome"), without("attempt"), without("task"), changed(schema=99), changed(outcome=None),
-    changed(outcome=[]), changed(outcome={"calls": 5}), changed(attempt=5), changed(attempt=[5]),
-    changed(attempt={"x": 1}), changed(unknown=1), changed(outcome={"calls": [1]}),
+    "", "{", "null", "[]", "5", '"x"', "{}", "[" * 100_000, to_json(EXAMPLE)[:-40], without("schema"), without("outcome"), without("attempt"),
+    without("task"), changed(schema=99), changed(outcome=None), changed(outcome=[]), changed(outcome={"calls": 5}), changed(attempt=5),
+    changed(attempt=[5]), changed(attempt={"x": 1}), changed(unknown=1), changed(outcome={"calls": [1]}),
 ])  # fmt: skip
 def test_a_damaged_record_is_a_value_error(text: str) -> None:
     with pytest.raises(ValueError, match=r".+"):

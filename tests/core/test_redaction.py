@@ -16,9 +16,8 @@ secrets = st.text(
 
 @pytest.mark.parametrize(("environment", "text", "shown"), [
     ({"KEY": "sk-123456"}, "the key is sk-123456.", "the key is [redacted: KEY]."),
-    ({"KEY": "sk-123456"}, "sk-123456sk-123456", "[redacted: KEY][redacted: KEY]"),
-    ({"KEY": "short"}, "short", "short"), ({"KEY": ""}, "anything", "anything"), ({}, "anything", "anything"),
-    ({"OTHER": "sk-123456"}, "sk-123456", "sk-123456"),
+    ({"KEY": "sk-123456"}, "sk-123456sk-123456", "[redacted: KEY][redacted: KEY]"), ({"KEY": "short"}, "short", "short"),
+    ({"KEY": ""}, "anything", "anything"), ({}, "anything", "anything"), ({"OTHER": "sk-123456"}, "sk-123456", "sk-123456"),
     ({"A": "sk-123456", "KEY": "sk-123456-long"}, "x sk-123456-long", "x [redacted: KEY]"),
     ({"KEY": 'pa"ss\\wo/rd'}, json.dumps({"out": 'pa"ss\\wo/rd'}), '{"out": "[redacted: KEY]"}'),
     ({"KEY": "pässwörd"}, json.dumps("pässwörd"), '"[redacted: KEY]"'),
@@ -61,9 +60,8 @@ def test_base64_is_hidden_at_every_offset_of_the_value(before: str, after: str, 
 
 @pytest.mark.parametrize("coded", [
     KEY.encode().hex(), KEY.encode().hex().upper(), quote(KEY, safe=""),
-    quote(KEY, safe="").replace("%2F", "%2f").replace("%2B", "%2b").replace("%3F", "%3f"),
-    "".join(f"%{byte:02x}" for byte in KEY.encode()), f"{KEY[:9]}\n{KEY[9:]}", f"{KEY[:9]}\\n   {KEY[9:]}",
-    base64.encodebytes(KEY.encode() * 4).decode(), json.dumps(f"{KEY[:5]}\n{KEY[5:]}"),
+    quote(KEY, safe="").replace("%2F", "%2f").replace("%2B", "%2b").replace("%3F", "%3f"), "".join(f"%{byte:02x}" for byte in KEY.encode()),
+    f"{KEY[:9]}\n{KEY[9:]}", f"{KEY[:9]}\\n   {KEY[9:]}", base64.encodebytes(KEY.encode() * 4).decode(), json.dumps(f"{KEY[:5]}\n{KEY[5:]}"),
 ])  # fmt: skip
 def test_coded_and_broken_values_are_hidden(coded: str) -> None:
     shown = Redactor(["KEY"], {"KEY": KEY})(f"a {coded} b")

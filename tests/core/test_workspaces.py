@@ -45,9 +45,7 @@ def write(tree: Tree, root: Path) -> Path:
 
 @settings(max_examples=60)
 @given(first=trees(), second=trees())
-def test_two_trees_have_the_same_hash_exactly_when_they_are_equal(
-    tmp_path_factory: pytest.TempPathFactory, first: Tree, second: Tree
-) -> None:
+def test_equal_trees_alone_share_a_hash(tmp_path_factory: pytest.TempPathFactory, first: Tree, second: Tree) -> None:
     base = tmp_path_factory.mktemp("trees")
     one, two = write(first, base / "one"), write(second, base / "two")
     assert (hash_tree(str(one)) == hash_tree(str(two))) == (first == second)
@@ -55,9 +53,7 @@ def test_two_trees_have_the_same_hash_exactly_when_they_are_equal(
 
 @settings(max_examples=40)
 @given(tree=trees())
-def test_a_copy_has_the_hash_of_its_tree_and_shares_no_file_with_it(
-    tmp_path_factory: pytest.TempPathFactory, tree: Tree
-) -> None:
+def test_a_copy_has_its_tree_s_hash_and_no_shared_file(tmp_path_factory: pytest.TempPathFactory, tree: Tree) -> None:
     base = tmp_path_factory.mktemp("trees")
     source = write(tree, base / "source")
     copy_tree(str(source), str(base / "copy"))

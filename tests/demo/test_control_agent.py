@@ -44,8 +44,7 @@ def test_an_agent_with_nothing_to_say_answers_well_formed_and_reports(tmp_path: 
 
 @pytest.mark.parametrize(("entry", "detail"), [
     (BROKEN, "broken on purpose"), ({"command": "/no/such/program"}, "No such file"),
-    ({"command": sys.executable, "args": ["-c", "print('not JSON')"]}, ""),
-    ({"command": sys.executable, "args": ["-c", ""]}, ""),
+    ({"command": sys.executable, "args": ["-c", "print('not JSON')"]}, ""), ({"command": sys.executable, "args": ["-c", ""]}, ""),
 ])  # fmt: skip
 def test_a_server_that_does_not_start_is_found_out_and_the_answer_is_given_all_the_same(
     tmp_path: Path, entry: dict[str, Any], detail: str

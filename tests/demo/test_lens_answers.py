@@ -12,18 +12,11 @@ from lensbench_demo.lens.service import Service
 
 PYTHON = {
     "src/shop/__init__.py": "",
-    "src/shop/pricing.py": (
-        '"""Prices and discounts."""\nMAX_DISCOUNT = 30\n\n\nclass PriceRule:\n    def apply(self): ...\n'
-    ),
-    "src/shop/cart.py": (
-        "from .pricing import PriceRule\nfrom shop import taxes\n\n\ndef total_amount():\n"
-        "    def helper(): ...\n    # gift vouchers are free of charge\n"
-    ),
+    "src/shop/pricing.py": '"""Prices and discounts."""\nMAX_DISCOUNT = 30\n\n\nclass PriceRule:\n    def apply(self): ...\n',
+    "src/shop/cart.py": "from .pricing import PriceRule\nfrom shop import taxes\n\n\ndef total_amount():\n" "    def helper(): ...\n    # gift vouchers are free of charge\n",
     "src/shop/taxes.py": "import json\nimport shop.pricing\n\n\ndef vat_rate():\n    return 19\n",
-    "tests/test_cart.py": "from shop.cart import total_amount\n",
-    "README.md": "# The Shop\n\nSelect * from the shelf.\n",
-    "notes.bin": "a\0b",
-}
+    "tests/test_cart.py": "from shop.cart import total_amount\n", "README.md": "# The Shop\n\nSelect * from the shelf.\n", "notes.bin": "a\0b",
+}  # fmt: skip
 
 
 @pytest.fixture(scope="module")
@@ -174,10 +167,9 @@ def test_mistakes_are_errors_that_say_what_to_do(shop: Service) -> None:
 @pytest.mark.parametrize(("tool", "arguments"), [
     ("lens_grep", {}), ("lens_grep", {"query": "x", "limit": 0}), ("lens_grep", {"query": "x", "limit": 51}),
     ("lens_graph_neighbors", {"path": "new.py", "cochangeLimit": 0}),
-    ("lens_graph_neighbors", {"path": "new.py", "cochangeLimit": 101}), ("lens_reindex", {"force": "perhaps"}),
-    ("lens_nothing", {}),
+    ("lens_graph_neighbors", {"path": "new.py", "cochangeLimit": 101}), ("lens_reindex", {"force": "perhaps"}), ("lens_nothing", {}),
 ])  # fmt: skip
-def test_arguments_out_of_bounds_and_unknown_tools_are_errors(
+def test_arguments_beyond_bounds_and_other_tools_are_errors(
     shop: Service, tool: str, arguments: dict[str, Any]
 ) -> None:
     assert one(shop, tool, **arguments).is_error
@@ -216,9 +208,7 @@ def test_a_new_commit_is_a_change_and_counts_do_not_shrink(tmp_path: Path) -> No
     ("lens_graph", {"dir": "."}, {"files", "edges"}),
     ("lens_graph_neighbors", {"path": "core.py"}, {"importers", "symbols", "exports"}),
 ])  # fmt: skip
-def test_answers_are_capped_and_count_what_was_left_out(
-    tmp_path: Path, tool: str, arguments: dict[str, Any], lists: set[str]
-) -> None:
+def test_answers_are_capped_and_say_so(tmp_path: Path, tool: str, arguments: dict[str, Any], lists: set[str]) -> None:
     many = {f"pkg{n}/sub/handler_{n}.py": f"import core\n\n\ndef handler_{n}(): ...\n" for n in range(300)}
     root = write_tree(tmp_path, many | {"core.py": "".join(f"def function_{n}(): ...\n" for n in range(400))})
     answer = ask(root, tool, **arguments)

@@ -84,10 +84,7 @@ TREES = {
 SYMBOLS = {
     "python": ("class A:\n  def m(self):\n    def i(): ...\nX = 1\n_y = 2\n", "A:class+ m:method+ i:function- X:const+ _y:var-"),
     "javascript": ("export class A { m() {} }\nconst f = () => 1;\nmodule.exports = { f };\n", "A:class+ m:method+ f:function+"),
-    "typescript": (
-        "export interface I {}\ntype T = 1;\nexport { T };\nenum E { A }\nexport const k = 1;\n",
-        "I:interface+ T:type+ E:enum- k:const+",
-    ),
+    "typescript": ("export interface I {}\ntype T = 1;\nexport { T };\nenum E { A }\nexport const k = 1;\n", "I:interface+ T:type+ E:enum- k:const+",),
     "tsx": ("export function View() { return <p/>; }\n", "View:function+"),
     "go": ("package p\ntype S struct{}\nfunc (s S) M() {}\nfunc f() {}\nconst A, b = 1, 2\n", "S:class+ M:method+ f:function- A:const+ b:const-"),
     "rust": ("pub struct S;\nimpl S { pub fn n() {} }\nfn f() {}\npub trait T {}\n", "S:class+ n:method+ f:function- T:interface+"),
@@ -121,8 +118,7 @@ def test_a_list_of_all_names_decides_what_python_exports() -> None:
 @pytest.mark.parametrize(("language", "text", "docstring"), [
     ("python", '#!/usr/bin/python\n# licence\n"""What it\n  does."""\n', "What it does."),
     ("javascript", "#!/usr/bin/env node\n/**\n * What it\n * does.\n */\nx()\n", "What it does."),
-    ("go", "// Package p\n// does.\npackage p\n", "Package p does."),
-    ("rust", "//! What it\n//! does.\n", "What it does."),
+    ("go", "// Package p\n// does.\npackage p\n", "Package p does."), ("rust", "//! What it\n//! does.\n", "What it does."),
 ])  # fmt: skip
 def test_the_docstring_is_what_opens_the_file(language: str, text: str, docstring: str) -> None:
     assert read_facts(text, language).docstring == docstring

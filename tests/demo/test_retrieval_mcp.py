@@ -71,9 +71,7 @@ def test_tools_of_a_stdio_server_are_found_out_and_used(ask: Ask, shop: Path, tm
 
 
 @pytest.mark.slow
-def test_a_tool_that_knows_neighbours_is_asked_about_the_files_of_the_question(
-    ask: Ask, shop: Path, tmp_path: Path
-) -> None:
+def test_a_tool_for_neighbours_is_asked_about_the_files_of_the_question(ask: Ask, shop: Path, tmp_path: Path) -> None:
     log = tmp_path / "calls.log"
     run = ask("Which files import `src/shop/errors.py`?", shop, {"finder": entry(shop, log)})
     asked = [call[-1] for call in called(log) if call[0] == "file_neighbors"]
@@ -94,9 +92,7 @@ def test_a_quoted_message_is_searched_as_text_whatever_the_server_finds(ask: Ask
 
 
 @pytest.mark.slow
-def test_tools_of_an_http_server_on_this_machine_are_used_beside_a_proxy(
-    ask: Ask, shop: Path, tmp_path: Path, http_server: str
-) -> None:
+def test_tools_of_local_http_are_used_past_a_proxy(ask: Ask, shop: Path, tmp_path: Path, http_server: str) -> None:
     servers = {"finder": {"type": "http", "url": http_server}}
     run = ask(PROMPT, shop, servers)
     assert run.events[0]["mcp_servers"][0]["status"] == "connected"

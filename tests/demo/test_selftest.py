@@ -59,14 +59,10 @@ def test_a_control_that_nobody_knows_and_a_folder_in_use_are_refused_in_one_sent
 
 
 PLANTED: dict[str, Planted] = {
-    LIFT.name: {
-        (f"t{number}", condition): Fraction(2 + (condition == "with" and number % 2), 5)
-        for number in range(LIFT.tasks)
-        for condition in ("without", "with")
-    },
+    LIFT.name: {(f"t{number}", condition): Fraction(2 + (condition == "with" and number % 2), 5) for number in range(LIFT.tasks) for condition in ("without", "with")},
     SAME.name: {(f"t{number}", name): Fraction(2, 5) for number in range(SAME.tasks) for name in ("a", "b")},
     ORACLE.name: {(f"t{number}", name): Fraction(1) for number in range(4) for name in ("without", "with")},
-}
+}  # fmt: skip
 
 
 def judged(

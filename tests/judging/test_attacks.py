@@ -118,8 +118,7 @@ def test_a_long_list_that_says_something_about_each_name_is_an_answer() -> None:
 
 @pytest.mark.parametrize("answer", [
     "Das Modul shop/limits.py liest die Grenze, und zwar bevor die Steuer dazukommt, " * 30,
-    "It lies in shop/limits.py. " + " ".join(f"word{number}" for number in range(90)),
-    "```\n" + "limit = read(shop/limits.py)\n" * 80 + "```",
+    "It lies in shop/limits.py. " + " ".join(f"word{number}" for number in range(90)), "```\n" + "limit = read(shop/limits.py)\n" * 80 + "```",
 ], ids=["prose", "names after a sentence", "code"])  # fmt: skip
 def test_long_prose_and_code_are_no_dumps(answer: str) -> None:
     criterion = Criterion.model_validate({"text": "Names the module", "all_of": "shop/limits.py"})
@@ -130,8 +129,7 @@ def test_long_prose_and_code_are_no_dumps(answer: str) -> None:
     ("Names the file `shop.py`", "It names the file shop.py in its list.", Verdict.MET),
     ("Names the file `shop.py`", "- [x] Names the file `shop.py`", Verdict.MISSED),
     ("Names the file `shop.py`", "Criterion 1: names the file shop.py", Verdict.MISSED),
-    ("Names the file `shop.py`", "Whether or not, the file shop.py has it.", Verdict.MET),
-    ("shop.py", "shop.py", Verdict.MET),
+    ("Names the file `shop.py`", "Whether or not, the file shop.py has it.", Verdict.MET), ("shop.py", "shop.py", Verdict.MET),
     ("The items of a cart are in shop.py", "The items of a cart are in shop.py.", Verdict.MET),
     ("The items of a cart are in shop.py", "Do you think that the items of a cart are in shop.py?", Verdict.MISSED),
     ("The items of a cart are in shop.py", "That the items of a cart are in shop.py is wrong.", Verdict.MISSED),
@@ -210,18 +208,14 @@ def test_no_attack_keeps_an_honest_judge_from_its_verdict(bench: Callable[..., A
 
 @pytest.mark.slow
 @pytest.mark.usefixtures("in_process")
-def test_of_a_credulous_judge_nothing_counts_that_the_harness_can_see_through(
-    bench: Callable[..., Any], control: Path
-) -> None:
+def test_of_a_credulous_judge_nothing_counts_that_can_be_seen_through(bench: Callable[..., Any], control: Path) -> None:
     folder = lay_out(bench, control, {question(attack): fooled(attack) for attack in ATTACKS})
     assert differing(what_counts(folder, "model"), [attack.counts for attack in ATTACKS]) == []
 
 
 @pytest.mark.slow
 @pytest.mark.usefixtures("in_process")
-def test_whatever_the_attack_a_judge_that_obeys_it_throughout_gives_no_verdict(
-    bench: Callable[..., Any], control: Path
-) -> None:
+def test_whatever_the_attack_a_judge_that_obeys_it_gives_no_verdict(bench: Callable[..., Any], control: Path) -> None:
     folder = lay_out(bench, control, {question(attack): fooled(attack) | {"about": ""} for attack in ATTACKS})
     empty = ("a colon", "a bracket", "an emoji", "zero-width", "nothing but a comment")  # nobody is asked about these
     expected = ["Missed" if attack.name in empty else "canary" for attack in ATTACKS]

@@ -36,17 +36,15 @@ def task(prompt: str, *criteria: str) -> Task:
 @pytest.mark.parametrize(("answer", "seen"), [
     ("mcp__lens__lens_grep finds it", "@ finds it"), ("It needs MCP__Other__x-y.", "It needs @."),
     (r"mcp\_\_lens\_\_lens\_grep finds it", "@ finds it"), ("`mcp__lens__*` finds it", "@ finds it"),
-    ("**lens_grep** and `LENS_GRAPH`, lens-grep find it", "@ find it"),
-    ('`lens_grep("x")` finds it', '`@("x")` finds it'), ("__lens__, *Lens* and <b>LENS</b>", "__@__, *@* and <b>@</b>"),
-    ("the lens MCP server knows", "@ knows"), ("No MCP tools are there", "No @ are there"),
-    ("Glob, Grep and lens_grep show", "@ show"), ("I found it using the Grep tool.", "I found it @."),
-    ("I used Grep and `Read`, then looked", "I @, then looked"), ("via `Bash` it runs", "@ it runs"),
-    ("The Read tool shows", "@ shows"), ("the grep tool shows", "@ shows"), ("the `search` tool shows", "@ shows"),
-    ("Tools used: Grep, Read", "@"), ("Without LENS it is slow", "@ it is slow"),
-    ("In the `with` condition it is", "In @ it is"), ("WITHOUT condition: yes", "@: yes"),
+    ("**lens_grep** and `LENS_GRAPH`, lens-grep find it", "@ find it"), ('`lens_grep("x")` finds it', '`@("x")` finds it'),
+    ("__lens__, *Lens* and <b>LENS</b>", "__@__, *@* and <b>@</b>"), ("the lens MCP server knows", "@ knows"),
+    ("No MCP tools are there", "No @ are there"), ("Glob, Grep and lens_grep show", "@ show"), ("I found it using the Grep tool.", "I found it @."),
+    ("I used Grep and `Read`, then looked", "I @, then looked"), ("via `Bash` it runs", "@ it runs"), ("The Read tool shows", "@ shows"),
+    ("the grep tool shows", "@ shows"), ("the `search` tool shows", "@ shows"), ("Tools used: Grep, Read", "@"),
+    ("Without LENS it is slow", "@ it is slow"), ("In the `with` condition it is", "In @ it is"), ("WITHOUT condition: yes", "@: yes"),
     ("Answered with condition.", "Answered @."), ("Condition: without.", "@."), ("It took 3.2 s.", "It @."),
-    ("In about 40 seconds, I found it", "@, I found it"), ("Done in two minutes.", "@."),
-    ("**Time taken**: ~40 s", "@"), ("After 12 tool calls it is clear", "After @ it is clear"),
+    ("In about 40 seconds, I found it", "@, I found it"), ("Done in two minutes.", "@."), ("**Time taken**: ~40 s", "@"),
+    ("After 12 tool calls it is clear", "After @ it is clear"),
 ])  # fmt: skip
 def test_what_tells_of_the_work_becomes_a_mark(answer: str, seen: str) -> None:
     assert text_of(answer) == seen.replace("@", MARK)
@@ -58,11 +56,10 @@ def test_what_tells_of_the_work_becomes_a_mark(answer: str, seen: str) -> None:
     "It works with and without a proxy, with condition `x > 0` and with open(path).",
     "Loops end with condition variables; the condition with two branches stays.",
     "`std::io::Read` and the Write trait; implemented via Read::read, using the Read trait.",
-    "With Write access it is a class called Grep, uses `Bash` scripts and a Task.",
-    "camera_lens, lens_flare, lensing and lenses are variables.", "## Bug report\nThe report is empty.\n",
-    "## Report\nThe module `report` holds the answer.\n",
-    "```python\nwith condition:\n    wait()  # took 5 s, using Grep\n```\n",
-    "~~~\nI used Grep and the Read tool\n~~~\n", "a\r\nb\x0bc\u2028d\0e\ud800",
+    "With Write access it is a class called Grep, uses `Bash` scripts and a Task.", "camera_lens, lens_flare, lensing and lenses are variables.",
+    "## Bug report\nThe report is empty.\n", "## Report\nThe module `report` holds the answer.\n",
+    "```python\nwith condition:\n    wait()  # took 5 s, using Grep\n```\n", "~~~\nI used Grep and the Read tool\n~~~\n",
+    "a\r\nb\x0bc\u2028d\0e\ud800",
 ])  # fmt: skip
 def test_an_answer_with_nothing_to_hide_is_the_same(answer: str) -> None:
     blinded = blind(answer, HIDDEN)
@@ -166,16 +163,13 @@ def test_the_way_back_ends_at_what_was_removed() -> None:
         assert blinded.span(start, end) is None
 
 
-PIECES = st.sampled_from(
-    [
-        "## Report\n", "**Report**\n", "Report:", "## Bug report", "- **Tool calls**: ", "- Tools used: ", "Files used:",
-        "- **Key findings**:", "\n", "\n", "- ", "  ", "5", "```\n", "~~~", "> ", "|", "---\n", "`", "**", "_", ", ",
-        " and ", "lens", "LENS", "lens_grep", "mcp__lens__lens_graph", "Read", "Grep", "tool", " MCP", " server",
-        "using ", "via ", "with ", "the ", " condition", "condition: ", "took ", "3.2 s", " in ", "about ", "I ", ".",
-        ":", "(", "[", MARK, "\\", "Time taken:", "12 ", "LensGrep", "import graph", "graph", " shows", "importers", "=3",
-        "hub score", " trait", "\r", "\x85", "\ud800",
-    ]
-)  # fmt: skip
+PIECES = st.sampled_from([
+    "## Report\n", "**Report**\n", "Report:", "## Bug report", "- **Tool calls**: ", "- Tools used: ", "Files used:", "- **Key findings**:", "\n",
+    "\n", "- ", "  ", "5", "```\n", "~~~", "> ", "|", "---\n", "`", "**", "_", ", ", " and ", "lens", "LENS", "lens_grep", "mcp__lens__lens_graph",
+    "Read", "Grep", "tool", " MCP", " server", "using ", "via ", "with ", "the ", " condition", "condition: ", "took ", "3.2 s", " in ", "about ",
+    "I ", ".", ":", "(", "[", MARK, "\\", "Time taken:", "12 ", "LensGrep", "import graph", "graph", " shows", "importers", "=3", "hub score",
+    " trait", "\r", "\x85", "\ud800",
+])  # fmt: skip
 ANSWERS = st.lists(PIECES | st.text(max_size=3), max_size=40).map("".join)
 
 

@@ -66,8 +66,7 @@ def test_no_canary_quotes_the_answer() -> None:
 
 
 @pytest.mark.parametrize(("fact", "exchanged"), [
-    ("Names the class `Cart`", r"Names the class `[A-Z][a-z]+`"),
-    ("Names the file shop.py", r"Names the file [a-z]+\.py"),
+    ("Names the class `Cart`", r"Names the class `[A-Z][a-z]+`"), ("Names the file shop.py", r"Names the file [a-z]+\.py"),
     ("States that it waits for 30 s", r"States that it waits for \d+ s"),
     ("Says that `Basket` in shop.py is wrong", r"Says that `Basket` in [a-z]+\.py is wrong"),
 ])  # fmt: skip

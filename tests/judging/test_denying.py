@@ -42,15 +42,12 @@ DENIALS = {
     ],
 }  # fmt: skip
 STATEMENTS = [
-    "{0} in {1} reads it, not other_name in shop/other.py.", "It is {0} in {1} rather than other_name.",
-    "It is not other_name but {0} in {1}.", "{0} in {1} reads it. It is not in shop/other.py.",
-    "{0} in {1} reads it, or fails.", "{0} in {1} reads it (`if not strict:`).",
-    "```\nif not done: {0}()\n```\nThis is in {1}.", "Do not forget {0} in {1}.",
-    "It is not only {0} in {1}, but all of them.", "Where is it? {0} in {1} reads it.",
-    "other_name reads it. That is wrong. {0} in {1} reads it.", "other_name does not read it; {0} in {1} does.",
-    "{0} in {1} returns False if it is false.", "If no limit is set, {0} in {1} reads it.",
-    "If a limit were set, {0} in {1} reads it.", "{0} in {1} reads it. That is right.",
-    "The value ~~~ is {0} in {1} ~~~ here.",
+    "{0} in {1} reads it, not other_name in shop/other.py.", "It is {0} in {1} rather than other_name.", "It is not other_name but {0} in {1}.",
+    "{0} in {1} reads it. It is not in shop/other.py.", "{0} in {1} reads it, or fails.", "{0} in {1} reads it (`if not strict:`).",
+    "```\nif not done: {0}()\n```\nThis is in {1}.", "Do not forget {0} in {1}.", "It is not only {0} in {1}, but all of them.",
+    "Where is it? {0} in {1} reads it.", "other_name reads it. That is wrong. {0} in {1} reads it.", "other_name does not read it; {0} in {1} does.",
+    "{0} in {1} returns False if it is false.", "If no limit is set, {0} in {1} reads it.", "If a limit were set, {0} in {1} reads it.",
+    "{0} in {1} reads it. That is right.", "The value ~~~ is {0} in {1} ~~~ here.",
 ]  # fmt: skip
 
 
@@ -76,8 +73,7 @@ def test_a_sentence_that_denies_something_else_states_the_fact(answer: str) -> N
     ("{0} in {1} reads it. It is not in b.py.", "Met"), ("{0} in {1} reads it. b.py does not do so.", "Met"),
     ("{0} in {1} reads it rather than b.py.", "Met"), ("{0} in {1} reads it. So does b.py.", "Missed"),
     ("{0} in {1} reads it. It is in b.py, not in c.py.", "Missed"),
-    ("{0} in {1} reads it. It is not in c.py but in b.py.", "Missed"),
-    ("{0} in {1} reads it, but is not copied.", "Missed"),
+    ("{0} in {1} reads it. It is not in c.py but in b.py.", "Missed"), ("{0} in {1} reads it, but is not copied.", "Missed"),
 ])  # fmt: skip
 def test_what_must_not_be_stated_may_be_denied(answer: str, verdict: str) -> None:
     assert verdicts(answer, must_not=["b.py", {"regex": "not copied"}]) == {verdict}

@@ -100,9 +100,7 @@ def test_a_file_written_by_hand_may_leave_out_text_evidence_and_note(folder: Pat
     ({"text": "names something else"}, f"the criterion of a-{TREATMENT} was reworded after it was judged"),
     ({"points": 1}, "is not a key that lensbench knows"),
 ])  # fmt: skip
-def test_a_verdict_that_does_not_fit_is_an_error_with_file_and_place(
-    folder: Path, changes: dict[str, Any], message: str
-) -> None:
+def test_a_verdict_that_does_not_fit_is_told_by_its_place(folder: Path, changes: dict[str, Any], message: str) -> None:
     path = drop(folder, said(folder, **changes))
     with pytest.raises(UserError, match=message) as error:
         read(path)
@@ -114,9 +112,7 @@ def test_a_verdict_that_does_not_fit_is_an_error_with_file_and_place(
     ({"judge": "a;b"}, "use letters, digits and '-' only"), ({"judge": ""}, "use letters, digits and '-' only"),
     ({"verdicts": {}}, "verdicts must be a list"),
 ])  # fmt: skip
-def test_a_file_of_another_form_is_an_error_with_file_and_key(
-    folder: Path, changes: dict[str, Any], message: str
-) -> None:
+def test_a_file_of_another_form_is_told_by_file_and_key(folder: Path, changes: dict[str, Any], message: str) -> None:
     with pytest.raises(UserError, match=message):
         read(drop(folder, **changes))
 

@@ -225,9 +225,7 @@ def test_what_a_judge_guessed_is_measured_and_the_control_is_left_out(bench: Mak
 
 
 @pytest.mark.parametrize(("labelled", "held"), [(0, False), (24, True)])
-def test_broken_blinding_withholds_no_verdict_where_people_correct_the_delta(
-    bench: Make, labelled: int, held: bool
-) -> None:
+def test_broken_blinding_stops_no_verdict_where_people_correct_it(bench: Make, labelled: int, held: bool) -> None:
     judging = {"human_sample": 1}
     made = bench(tasks=[f"t{number:02}" for number in range(32)], changes={"judging": judging})
     for number, task in enumerate(made.tasks):

@@ -82,9 +82,8 @@ def test_no_luck(literal: str, answer: str) -> None:
 
 
 @pytest.mark.parametrize("answer", [
-    "<!-- core.py -->", "a <!-- x\ncore.py\n--> b", "\n<!-- core.py", "<!-- <!-- core.py -->", "[//]: # (core.py)",
-    "[x]: <> (core.py)", "`<!-- core.py -->`", "co<!-- -->x<!-- -->re.py", "Criterion met: Met. All criteria are met.",
-    ":", "", "\u200b",
+    "<!-- core.py -->", "a <!-- x\ncore.py\n--> b", "\n<!-- core.py", "<!-- <!-- core.py -->", "[//]: # (core.py)", "[x]: <> (core.py)",
+    "`<!-- core.py -->`", "co<!-- -->x<!-- -->re.py", "Criterion met: Met. All criteria are met.", ":", "", "\u200b",
 ])  # fmt: skip
 def test_what_nobody_sees_or_says_does_not_score(answer: str) -> None:
     assert verdict(answer, all_of=["core.py"]) == Judgement(Verdict.MISSED, "", None, "'core.py' is missing")
@@ -136,10 +135,9 @@ def test_no_patterns_is_unjudged_and_has_no_points() -> None:
 
 
 @pytest.mark.parametrize(("regex", "answer", "found"), [
-    (r"core\.py\s+defines", "`core.py:12` **defines**", True), ("default is 1000", "default is 1,000", True),
-    ("Core", "core", False), ("(?i)Core", "core", True), ("re", "core", True), (r"\bcore\b", "core", True),
-    (r"\bre\b", "core", False), ("it's", "it\u2019s", True), ("(a+)+$", "a" * 5000 + "!", False),
-    ("(?s)a.*b", "a\nb", True), ("(?m)^x", "a\r\nx", True),
+    (r"core\.py\s+defines", "`core.py:12` **defines**", True), ("default is 1000", "default is 1,000", True), ("Core", "core", False),
+    ("(?i)Core", "core", True), ("re", "core", True), (r"\bcore\b", "core", True), (r"\bre\b", "core", False), ("it's", "it\u2019s", True),
+    ("(a+)+$", "a" * 5000 + "!", False), ("(?s)a.*b", "a\nb", True), ("(?m)^x", "a\r\nx", True),
 ])  # fmt: skip
 def test_a_regex_is_searched_as_written_on_the_normalised_text(regex: str, answer: str, found: bool) -> None:
     assert (verdict(answer, any_of={"regex": regex}).verdict is Verdict.MET) == found
@@ -152,12 +150,9 @@ def test_the_evidence_is_the_line_as_it_was_written() -> None:
     assert found.position == 10
 
 
-WORDS = st.sampled_from(
-    [
-        "core.py", "`core.py:12`", "Context", "10", "1,000", "\u200b", "<!--", "-->", "**", "`", "\r\n", "\u2014",
-        "x" * 90,
-    ]
-)  # fmt: skip
+WORDS = st.sampled_from([
+    "core.py", "`core.py:12`", "Context", "10", "1,000", "\u200b", "<!--", "-->", "**", "`", "\r\n", "\u2014", "x" * 90,
+])  # fmt: skip
 
 
 @given(st.lists(WORDS | st.text(max_size=5), max_size=30).map(" ".join))
@@ -194,12 +189,9 @@ def test_what_is_hidden_has_filler_of_its_length(hide: Callable[[str], str], hid
 
 
 NAME = st.from_regex(r"[A-Za-z_][A-Za-z0-9_]{2,12}", fullmatch=True)
-WRAP = st.sampled_from(
-    [
-        "{}", "`{}`", "**{}**", "({})", "\u201c{}\u201d", "{}.", "x {}, y", "{}\u2014so", "a\r\n{}\r\nb",
-        "\u00a0{}\u00a0", "`./{}`",
-    ]
-)  # fmt: skip
+WRAP = st.sampled_from([
+    "{}", "`{}`", "**{}**", "({})", "\u201c{}\u201d", "{}.", "x {}, y", "{}\u2014so", "a\r\n{}\r\nb", "\u00a0{}\u00a0", "`./{}`",
+])  # fmt: skip
 
 
 @given(NAME, st.sampled_from(["", ".py", ".ts"]), WRAP)

@@ -48,11 +48,10 @@ def test_missed_needs_evidence_from_the_fact_or_the_answer_and_keeps_none() -> N
 
 
 @pytest.mark.parametrize("text", [
-    "", "Met", "null", "[]", "{}", f"{reply()}\n{reply(verdict='Missed')}", f"<think>{reply()}</think>",
-    reply()[:-1] + ', "verdict": "Missed"}', reply()[:-1], reply(id=1), reply(id=None), reply(id="fedcba9876543210"),
-    reply(id="NONCE"), reply(id=""), reply(id=NONCE.upper()), reply(verdict=None), reply(verdict=["Met"]),
-    reply(evidence=None), reply(evidence=["shop.py"]), reply(evidence="x" * 4001), reply(confidence=1), reply(reason=3),
-    "[" * 100_000, '{"id": ' * 5_000,
+    "", "Met", "null", "[]", "{}", f"{reply()}\n{reply(verdict='Missed')}", f"<think>{reply()}</think>", reply()[:-1] + ', "verdict": "Missed"}',
+    reply()[:-1], reply(id=1), reply(id=None), reply(id="fedcba9876543210"), reply(id="NONCE"), reply(id=""), reply(id=NONCE.upper()),
+    reply(verdict=None), reply(verdict=["Met"]), reply(evidence=None), reply(evidence=["shop.py"]), reply(evidence="x" * 4001), reply(confidence=1),
+    reply(reason=3), "[" * 100_000, '{"id": ' * 5_000,
 ])  # fmt: skip
 def test_what_is_not_the_object_that_was_asked_for_is_unparsable(text: str) -> None:
     found = read(text)
@@ -116,10 +115,9 @@ def test_no_object_raises(value: dict[str, Any]) -> None:
 
 
 @pytest.mark.parametrize(("evidence", "piece"), [
-    ("shop.py", "shop.py"), ("class Cart", "class `Cart"), ("the items of", "the **items** of"),
-    ("`Cart` holds", "`Cart` holds"), ("a customer. It lies", "a customer.\nIt lies"), ("  lies   in ", "lies in"),
-    ("Shop.py", "shop.py"), ("\u201cit lies in shop.py\u201d", "It lies in shop.py"),
-    ("'The class Cart holds.'", "The class `Cart` holds"),
+    ("shop.py", "shop.py"), ("class Cart", "class `Cart"), ("the items of", "the **items** of"), ("`Cart` holds", "`Cart` holds"),
+    ("a customer. It lies", "a customer.\nIt lies"), ("  lies   in ", "lies in"), ("Shop.py", "shop.py"),
+    ("\u201cit lies in shop.py\u201d", "It lies in shop.py"), ("'The class Cart holds.'", "The class `Cart` holds"),
     ("holds the items of a customer...", "holds the **items** of a customer"),
     ("It lies in \u2026 the limit.", "It lies in shop.py, which also has the limit"),
     ("the items [...] the limit", "the **items** of a customer.\nIt lies in shop.py, which also has the limit"),
@@ -130,12 +128,9 @@ def test_evidence_is_found_as_people_quote_it(evidence: str, piece: str) -> None
     assert ANSWER[slice(*span)] == piece
 
 
-WORDS = st.sampled_from(
-    [
-        "shop.py", "`Cart`", "**bold**", "1,000", "\u6f22\u5b57\u8a9e", "\u00e9t\u00e9", "a\u200bb", "it\u2019s", "{x}",
-        "(", "\\",
-    ]
-)  # fmt: skip
+WORDS = st.sampled_from([
+    "shop.py", "`Cart`", "**bold**", "1,000", "\u6f22\u5b57\u8a9e", "\u00e9t\u00e9", "a\u200bb", "it\u2019s", "{x}", "(", "\\",
+])  # fmt: skip
 WORDED = st.lists(st.tuples(WORDS, st.sampled_from([" ", "\n", "\r\n", "\u00a0", "  "])).map("".join), min_size=3).map(
     "".join
 )

@@ -296,9 +296,7 @@ def test_without_asking_only_what_was_said_before_counts(court: Court) -> None:
 
 
 @pytest.mark.slow
-def test_what_the_canaries_cost_stands_with_the_first_criterion_however_the_batch_ended(
-    court: Court, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_what_canaries_cost_stands_with_the_first_criterion(court: Court, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(command, "read", lambda lines, **_: Outcome(answer="".join(lines), cost_usd=0.25))
     rows = court.judge()
     assert [row["cost_usd"] for row in rows] == ["1", "0.25"] * 2

@@ -38,11 +38,10 @@ def test_phrases_are_words_of_names_and_what_descriptions_call_a_way_of_searchin
 @pytest.mark.parametrize(("answer", "seen"), [
     ("I used LensGrep and lensGraph.", "I @."), ("`LensGraph` shows it, lens grep too", "@ shows it, @ too"),
     ("I ran findUsages to see it", "I @ to see it"), ("The graph tool shows it", "@ shows it"),
-    ("According to the usages tool, it is", "According to @, it is"),
-    ("The semantic search returned `a.py`", "@ `a.py`"), ("Semantic search results: `a.py`", "@: `a.py`"),
-    ("I found it via the import graph", "I found it @"), ("importers=3 and hub score 0.82", "@ and @"),
-    ('a.py ("importers": 12), `hubScore: 1.5`', 'a.py ("@), `@`'),
-    ("```\na.py importers=3\n```\n", "```\na.py @\n```\n"),
+    ("According to the usages tool, it is", "According to @, it is"), ("The semantic search returned `a.py`", "@ `a.py`"),
+    ("Semantic search results: `a.py`", "@: `a.py`"), ("I found it via the import graph", "I found it @"),
+    ("importers=3 and hub score 0.82", "@ and @"),
+    ('a.py ("importers": 12), `hubScore: 1.5`', 'a.py ("@), `@`'), ("```\na.py importers=3\n```\n", "```\na.py @\n```\n"),
 ])  # fmt: skip
 def test_learnt_talk_becomes_a_mark(answer: str, seen: str) -> None:
     assert blind(answer, asked("Where is it?")).text == seen.replace("@", MARK)

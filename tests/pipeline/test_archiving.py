@@ -59,9 +59,7 @@ def test_a_benchmark_with_discards_can_be_archived_and_checked(project: Project)
     assert found.returncode == 0, found.stdout
 
 
-def test_an_archive_repeats_its_experiment_elsewhere_and_compares_old_with_new(
-    project: Project, tmp_path: Path
-) -> None:
+def test_an_archive_repeats_its_experiment_elsewhere_and_compares_both(project: Project, tmp_path: Path) -> None:
     shutil.copy(CHECKOUT / ".claude" / "skills" / "benchmark" / "lens-mcp.json", project.folder / "mcp.json")
     project.configure(agent={"kind": "offline", "command": [], "pass_env": []})
     project.start()

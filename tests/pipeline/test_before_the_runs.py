@@ -83,9 +83,7 @@ def test_a_daemon_over_http_is_told_of_every_workspace_and_forgets_it_again(proj
     assert len(daemon.folders("told")) == 3
 
 
-def test_a_setup_that_fails_is_a_discard_without_an_agent_and_the_teardown_runs_all_the_same(
-    project: Project, daemon: Daemon
-) -> None:
+def test_a_failed_setup_is_a_discard_without_an_agent_and_the_teardown_runs(project: Project, daemon: Daemon) -> None:
     script = "import sys; print('cannot index'); sys.exit(4)"
     treatment = daemon.condition(project.folder / "mcp.json", setup=[sys.executable, "-c", script])
     project.configure(conditions={"without": {}, "with": treatment})
@@ -144,9 +142,7 @@ def test_a_start_that_makes_no_run_has_no_preflight(finished: Project) -> None:
     assert "preflight" in finished.start()
 
 
-def test_a_program_that_shows_no_tools_has_the_adoption_columns_of_what_the_servers_list(
-    project: Project, daemon: Daemon
-) -> None:
+def test_a_program_that_shows_no_tools_has_adoption_columns_of_those_listed(project: Project, daemon: Daemon) -> None:
     script = "print('`Cart` is in shop.py.\\n\\n## Report\\n\\n- **Tool calls**: 1\\n- **Tools used**: lens_grep\\n')"
     agent = {"kind": "command", "command": [sys.executable, "-c", script], "pass_env": []}
     conditions = {"without": {}, "with": daemon.condition(project.folder / "mcp.json")}

@@ -13,9 +13,7 @@ import yaml
 from small_benchmark import CHECKOUT, Project
 
 
-def test_a_verdict_that_fail_on_names_fails_every_start_after_everything_is_written(
-    finished: Project, tmp_path: Path
-) -> None:
+def test_a_verdict_that_fail_on_names_fails_every_start_after_all_is_written(finished: Project, tmp_path: Path) -> None:
     (finished.bench / "summary.md").unlink()
     page = tmp_path / "github.md"
     github = {"GITHUB_STEP_SUMMARY": str(page)}

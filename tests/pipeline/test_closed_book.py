@@ -36,9 +36,7 @@ def test_the_control_gets_the_same_prompt_an_empty_folder_and_no_servers_and_for
     assert scored == {"anna": "0.5", "bert": "0.5"}
 
 
-def test_the_control_may_be_switched_on_and_off_later_and_repeats_no_run(
-    project: Project, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_the_control_may_come_and_go_and_repeats_no_run(project: Project, monkeypatch: pytest.MonkeyPatch) -> None:
     def start(**settings: Any) -> list[str]:
         project.configure(**settings)
         project.clear_ledger()
@@ -57,9 +55,7 @@ def test_the_control_may_be_switched_on_and_off_later_and_repeats_no_run(
     assert {row["condition"] for row in project.table("validity")} == {"without", "with"}
 
 
-def test_a_pair_starts_together_on_two_cores_and_the_control_comes_after_all_pairs(
-    project: Project, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_pair_starts_together_and_the_control_comes_last(project: Project, monkeypatch: pytest.MonkeyPatch) -> None:
     project.configure(**CONTROL)
     schedule = scheduled(project, monkeypatch)
     pair, control = RunId("anna", "with", 1), RunId("anna", "closed_book", 1)

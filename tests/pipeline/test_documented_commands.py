@@ -20,26 +20,23 @@ from lensbench.core.system import program
 from small_benchmark import CHECKOUT, make_project
 
 RUN_HERE = (
-    "snakemake -n", "snakemake --cores 8", "lensbench judge", "lensbench docs gate", "snakemake --report report.zip",
-    "lensbench --version", "python -m lensbench.runs.stages --help", "lensbench status bench/demo",
-    "lensbench fsck bench/demo", "lensbench doctor",
+    "snakemake -n", "snakemake --cores 8", "lensbench judge", "lensbench docs gate", "snakemake --report report.zip", "lensbench --version",
+    "python -m lensbench.runs.stages --help", "lensbench status bench/demo", "lensbench fsck bench/demo", "lensbench doctor",
 )  # fmt: skip
 """In a project with a finished benchmark, in this order; what they name is there."""
 
 ELSEWHERE = (
-    (r"make test-quick$", "a part of make test"), (r"make (run|dev|test|lint|selftest|agents|docs)$", ".ci/run"),
+    (r"make test-quick$", "a part of make test"),
+    (r"make (run|dev|test|lint|selftest|agents|docs)$", ".ci/run"),
     (r"make (slurm|soak|fuzz|lock|bench-peers|newest|agents-newest)\b", "takes minutes, or a cluster"),
-    (r"make new\b|lensbench init\b", "test_starting.py, test_five_minutes.py"),
-    (r"snakemake .*\bjudge_sheet$", "above, with other cores"),
+    (r"make new\b|lensbench init\b", "test_starting.py, test_five_minutes.py"), (r"snakemake .*\bjudge_sheet$", "above, with other cores"),
     (r"lensbench ask", "test_evaluating.py"),
     (r"lensbench (archive|verify)", "test_archiving.py, test_verifying.py"),
     (r"lensbench (selftest|docs)", "test_selftest.py, test_docs_verb.py"),
     (r"snakemake .*\bfail_on=|lensbench run .*\bfail_on=", "test_ci.py"),
-    (r"snakemake .*profiles/(slurm|cluster)", "test_clusters.py, test_slurm.py"),
-    (r"snakemake .*--report ", "above, with the demo's name"),
+    (r"snakemake .*profiles/(slurm|cluster)", "test_clusters.py, test_slurm.py"), (r"snakemake .*--report ", "above, with the demo's name"),
     (r"snakemake (--cores (\d+|N) ?)?(--verbose|--configfile mine.yaml.*|--config (run_id|scenarios|notes)=.*)?$", "test_repeating.py"),
-    (r"lensbench discard", "test_discarding_by_hand.py"), (r"lensbench check", "test_check.py"),
-    (r"lensbench try", "test_try_answer.py"),
+    (r"lensbench discard", "test_discarding_by_hand.py"), (r"lensbench check", "test_check.py"), (r"lensbench try", "test_try_answer.py"),
     (r"lensbench (run|schemas|size|<verb>|status$)", "test_installed.py, test_schemas.py, test_planning.py"),
     (r"lensbench (compare|size|import|prove|draft|fsck|generate)", "test_comparing.py and the others of these names"),
     (r"python (benchmarks/|-m pytest)", "takes minutes"),
@@ -77,9 +74,7 @@ def test_what_is_run_here_is_what_the_documents_show() -> None:
 
 
 @pytest.mark.parametrize("shown", ONCE, ids=[place for place, _ in ONCE])
-def test_a_command_has_options_keys_and_targets_that_are_there(
-    shown: Documented, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_command_has_options_keys_and_targets_that_exist(shown: Documented, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(CHECKOUT)
     command = re.sub(r"\[(.+)\]$", r"\1", ours(shown.command)).replace("--cores N", "--cores 2").replace(" ...", "")
     match shlex.split(command):
@@ -136,14 +131,13 @@ def _read_by_program(name: str, arguments: list[str], monkeypatch: pytest.Monkey
         runpy.run_module(name, run_name="__main__")
 
 
-@pytest.mark.parametrize(
-    "planted",
-    ["lensbench size --sd 20 --efect 10", "lensbench compair a b", "lensbench run --nosuch", "make runn",
-     "lensbench run --config fail_onn=HARM", "lensbench run --config 'gate={lookss: 3}'", "python benchmarks/null_runs.py --repat 3", "snakemake --cores 2 judge_shet"],
-)  # fmt: skip
+@pytest.mark.parametrize("planted", [
+    "lensbench size --sd 20 --efect 10", "lensbench compair a b", "lensbench run --nosuch", "make runn", "lensbench run --config fail_onn=HARM",
+    "lensbench run --config 'gate={lookss: 3}'", "python benchmarks/null_runs.py --repat 3", "snakemake --cores 2 judge_shet",
+])  # fmt: skip
 def test_a_planted_mistake_in_a_command_is_found(planted: str, monkeypatch: pytest.MonkeyPatch) -> None:
     with pytest.raises((AssertionError, SystemExit, UserError)):
-        test_a_command_has_options_keys_and_targets_that_are_there(Documented("", planted), monkeypatch)
+        test_a_command_has_options_keys_and_targets_that_exist(Documented("", planted), monkeypatch)
 
 
 @pytest.fixture(scope="module")

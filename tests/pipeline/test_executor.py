@@ -76,9 +76,7 @@ def test_a_run_is_snakemakes_own_child_and_is_shown_as_the_command_that_makes_it
 
 
 @pytest.mark.parametrize("seed", range(2))
-def test_when_the_process_is_killed_its_runs_go_on_and_the_others_are_made_all_the_same(
-    seed: int, project: Project
-) -> None:
+def test_when_the_process_is_killed_its_runs_go_on_and_the_others_are_made(seed: int, project: Project) -> None:
     rng = random.Random(seed)
     project.write_tasks(FOUR)
     project.behave(others="sleep 0.5")

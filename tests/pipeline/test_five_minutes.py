@@ -52,9 +52,7 @@ def test_a_terminal_is_asked_and_a_server_that_runs_already_is_tried(stock: Path
     check(stock, said)
 
 
-def test_a_server_that_does_not_start_is_named_and_when_it_is_fixed_init_goes_on(
-    stock: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_server_that_does_not_start_is_named_and_fixed_goes_on(stock: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     flags = ["--name", "mine", "--mcp", "false", "--agent", "offline", "--repo", "stock"]
     ended = run_module("lensbench.workflow.setup", *flags, cwd=stock)
     assert ended.returncode == 1
@@ -73,9 +71,7 @@ def test_a_server_that_does_not_start_is_named_and_when_it_is_fixed_init_goes_on
 
 
 @pytest.mark.timeout(600)  # three trials
-def test_init_writes_what_the_server_lacks_in_a_run_and_goes_on(
-    stock: Path, tmp_path_factory: pytest.TempPathFactory
-) -> None:
+def test_init_writes_what_the_server_lacks_and_goes_on(stock: Path, tmp_path_factory: pytest.TempPathFactory) -> None:
     """A script that imports its sibling, needs a variable, and keeps an index in the project."""
     beside = tmp_path_factory.mktemp("beside")
     fake = Path(__file__).parents[1] / "fakes" / "stdio_mcp_server.py"

@@ -19,30 +19,17 @@ CLAUDE = CHECKOUT / "tools" / "agents" / "node_modules" / ".bin" / "claude"
 KEY = "sk-live-test-0123456789abcdef"
 
 pytestmark = [
-    pytest.mark.skipif(not CLAUDE.exists(), reason="Claude Code is not installed: make agents (needs npm)"),
-    pytest.mark.xdist_group("claude"),
-]
+    pytest.mark.skipif(not CLAUDE.exists(), reason="Claude Code is not installed: make agents (needs npm)"), pytest.mark.xdist_group("claude"),
+]  # fmt: skip
 
 REPORT = "\n\n## Report\n\n- **Tool calls**: 1\n- **Tools used**: {tool}\n- **Files read**: 0\n- **Files used**: shop/cart.py\n"
 RULES: list[dict[str, Any]] = [
-    {
-        "when": {"turn": 1, "has_tool": "mcp__lens__lens_grep"},
-        "reply": {"tools": [{"name": "mcp__lens__lens_grep", "input": {"query": "Cart"}}], "model": "glm-5"},
-    },
-    {
-        "when": {"turn": 1, "has_tool": "Bash"},
-        "reply": {"tools": [{"name": "Bash", "input": {"command": "ls", "description": "list"}}], "model": "glm-5"},
-    },
-    {
-        "when": {"turn": 2, "has_tool": "mcp__lens__lens_grep"},
-        "reply": {
-            "text": "`class Cart` is in shop/cart.py." + REPORT.format(tool="mcp__lens__lens_grep"),
-            "model": "glm-5",
-        },
-    },
+    {"when": {"turn": 1, "has_tool": "mcp__lens__lens_grep"}, "reply": {"tools": [{"name": "mcp__lens__lens_grep", "input": {"query": "Cart"}}], "model": "glm-5"}},
+    {"when": {"turn": 1, "has_tool": "Bash"}, "reply": {"tools": [{"name": "Bash", "input": {"command": "ls", "description": "list"}}], "model": "glm-5"}},
+    {"when": {"turn": 2, "has_tool": "mcp__lens__lens_grep"}, "reply": {"text": "`class Cart` is in shop/cart.py." + REPORT.format(tool="mcp__lens__lens_grep"), "model": "glm-5"}},
     {"when": {"turn": 2}, "reply": {"text": "It is in cart.py." + REPORT.format(tool="Bash"), "model": "glm-5"}},
     {"reply": {"text": "ok", "model": "glm-5"}},
-]
+]  # fmt: skip
 
 
 @pytest.fixture

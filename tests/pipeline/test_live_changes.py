@@ -48,13 +48,10 @@ class Cli:
 
 
 CLIS = [
-    Cli("claude-code", "claude", MessagesApi, "", "mcp__lens__", "Edit",
-        {"name": "Read", "input": {"file_path": "/repo/calculator.py"}}),
+    Cli("claude-code", "claude", MessagesApi, "", "mcp__lens__", "Edit", {"name": "Read", "input": {"file_path": "/repo/calculator.py"}}),
     Cli("codex", "codex", ResponsesApi, "/v1", "mcp__lens__", "", None),
-    Cli("gemini", "gemini", GeminiApi, "", "mcp_lens_", "replace",
-        {"name": "read_file", "input": {"file_path": "calculator.py"}}),
-    Cli("opencode", "opencode", MessagesApi, "", "lens_", "edit",
-        {"name": "read", "input": {"filePath": "/repo/calculator.py"}}),
+    Cli("gemini", "gemini", GeminiApi, "", "mcp_lens_", "replace", {"name": "read_file", "input": {"file_path": "calculator.py"}}),
+    Cli("opencode", "opencode", MessagesApi, "", "lens_", "edit", {"name": "read", "input": {"filePath": "/repo/calculator.py"}}),
 ]  # fmt: skip
 
 pytestmark = [pytest.mark.skipif(not SANDBOX.program, reason="no bubblewrap"), pytest.mark.xdist_group("claude")]

@@ -16,9 +16,8 @@ CLAUDE = CHECKOUT / "tools" / "agents" / "node_modules" / ".bin" / "claude"
 KEY = "sk-live-test-0123456789abcdef"
 
 pytestmark = [
-    pytest.mark.skipif(not CLAUDE.exists(), reason="Claude Code is not installed: make agents (needs npm)"),
-    pytest.mark.xdist_group("claude"),
-]
+    pytest.mark.skipif(not CLAUDE.exists(), reason="Claude Code is not installed: make agents (needs npm)"), pytest.mark.xdist_group("claude"),
+]  # fmt: skip
 
 FACTS = (
     "Names the class `Cart`", "Names the file `shop.py`", "Says that it asked an `index`", "Names the file `cli.py`",
@@ -26,9 +25,8 @@ FACTS = (
 PATTERNS = ("Cart", "shop.py", "index", "cli.py")
 RIGHT = {"with": ["Met", "Met", "Met", "Missed"], "without": ["Met", "Met", "Missed", "Missed"]}
 BEGINNINGS = {
-    "with": "anna: `Cart` is in shop.py, of 2 files. An index",
-    "without": "anna: `Cart` is in shop.py, of 2 files. \n",
-}
+    "with": "anna: `Cart` is in shop.py, of 2 files. An index", "without": "anna: `Cart` is in shop.py, of 2 files. \n",
+}  # fmt: skip
 """What tells the answers of the fake agent apart."""
 
 FAILURES: dict[tuple[str, int], tuple[dict[str, Any], str]] = {

@@ -89,15 +89,12 @@ PLACES = {
     "mcp": lambda path: {"conditions": {"without": {}, "with": {"mcp": path}}},
     "setup": lambda path: {"conditions": {"without": {}, "with": {"mcp": "mcp.json", "setup": [path]}}},
     "teardown": lambda path: {"conditions": {"without": {}, "with": {"mcp": "mcp.json", "teardown": ["sh", path]}}},
-    "judge's prompt": lambda path: {
-        "judges": [{"agent": {"kind": "command", "command": ["true"]}, "prompt": path, "name": "j"}]
-    },
+    "judge's prompt": lambda path: {"judges": [{"agent": {"kind": "command", "command": ["true"]}, "prompt": path, "name": "j"}]},
     "judge's command": lambda path: {"judges": [{"agent": {"kind": "command", "command": ["sh", path]}, "name": "j"}]},
     "agent's command": lambda path: {"agent": {"kind": "command", "command": ["sh", path]}},
-    "repository": lambda path: {"repository": {"path": path}},
-    "sandbox_visible": lambda path: {"sandbox_visible": [path]},
+    "repository": lambda path: {"repository": {"path": path}}, "sandbox_visible": lambda path: {"sandbox_visible": [path]},
     "cache": lambda path: {"cache": path},
-}
+}  # fmt: skip
 
 
 @pytest.mark.parametrize("key", PLACES)

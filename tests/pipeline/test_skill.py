@@ -65,9 +65,7 @@ def is_over(project: Project) -> bool:
 
 
 @pytest.mark.timeout(600)  # three starts, one kill, and all stages: a quarter of a minute, more beside others
-def test_a_benchmark_outlives_its_shell_is_started_once_stopped_killed_and_gone_on_with(
-    foreign: Project, skill: Skill
-) -> None:
+def test_a_benchmark_outlives_its_shell_starts_once_is_stopped_killed_resumed(foreign: Project, skill: Skill) -> None:
     foreign.behave(others="await go")
     assert "anna, with" in skill("-n")
     assert "it continues after this shell is closed" in skill("--cores", "2")
@@ -186,9 +184,7 @@ def claude(foreign: Project, tmp_path: Path) -> Iterator[Callable[[str], tuple[s
     return run
 
 
-def test_claude_code_runs_the_skill_s_commands(
-    foreign: Project, claude: Callable[[str], tuple[str, dict[str, Any]]]
-) -> None:
+def test_claude_code_runs_its_commands(foreign: Project, claude: Callable[[str], tuple[str, dict[str, Any]]]) -> None:
     foreign.behave(others="await go")
     said, request = claude("/benchmark -n")
     assert ".claude/skills/benchmark/run.sh -n" in json.dumps(request["messages"])

@@ -62,9 +62,7 @@ def test_slurm_gives_what_one_machine_gives(on_slurm: Project, finished_once: Pr
     assert on_slurm.tables() == finished_once.tables()
 
 
-def test_after_a_killed_job_and_a_drained_node_the_results_are_the_same(
-    on_slurm: Project, finished_once: Project
-) -> None:
+def test_after_a_killed_job_and_a_drained_node_results_are_the_same(on_slurm: Project, finished_once: Project) -> None:
     on_slurm.behave(anna_with="hang")
     process = on_slurm.begin(*ON_SLURM, "--jobs", "2")
     assert wait_for(lambda: "anna-with" in on_slurm.ledger(), 120)

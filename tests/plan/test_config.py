@@ -46,15 +46,13 @@ def test_what_is_left_out_has_its_default(project: Path, given: Given) -> None:
     ("run_id: r", "run_id: 7", "c.yaml:1: run_id must be text, not 7; put it in quotes"),
     ("run_id: r", "run_id: a/b", "c.yaml:1: run_id is 'a/b'; use letters, digits and '-' only"),
     ("run_id: r", "run_id: ../x", "c.yaml:1: run_id is '../x'"), ("run_id: r", "run_id: ''", "c.yaml:1: run_id is ''"),
+    ("run_id: r", "run_id: $(x)", "c.yaml:1: run_id is '$(x)'"), ("run_id: r", "run_id: a`x`", "c.yaml:1: run_id is 'a`x`'"),
+    ("run_id: r", "run_id: a;x", "c.yaml:1: run_id is 'a;x'"), ("run_id: r", "run_id: a'b", "c.yaml:1: run_id is \"a'b\""),
     ("run_id: r\n", "", "c.yaml: run_id is missing"),
     ("run_id: r", "run-id: r", "c.yaml:1: run-id is not a key that lensbench knows; did you mean 'run_id'?"),
     ("run_id: r", "run_id: r\ntrails: 3", "c.yaml:2: trails is not a key that lensbench knows; did you mean 'trials'?"),
     ("run_id: r", "run_id: r\nqqq: 3", "c.yaml:2: qqq is not a key that lensbench knows; remove it"),
-    (
-        "run_id: r",
-        "run_id: r\nagent: {retrys: 3}",
-        "c.yaml:2: agent.retrys is not a key that lensbench knows; did you mean 'retries'?",
-    ),
+    ("run_id: r", "run_id: r\nagent: {retrys: 3}", "c.yaml:2: agent.retrys is not a key that lensbench knows; did you mean 'retries'?"),
     ("run_id: r", "run_id: r\ntrials: many", "c.yaml:2: trials must be a whole number, not 'many'"),
     ("run_id: r", "run_id: r\ntrials: 1.5", "c.yaml:2: trials must be a whole number, not 1.5"),
     ("run_id: r", "run_id: r\ntrials: 0", "c.yaml:2: trials should be greater than or equal to 1, not 0"),
@@ -185,12 +183,11 @@ def test_a_remote_repository_is_not_asked_for(project: Path, given: Given) -> No
 
 
 @pytest.mark.parametrize(("content", "message"), [
-    ("", "is not JSON: Expecting value: line 1 column 1"), ("{", "is not JSON: Expecting property name"),
-    ("[]", "is not an MCP file"), ("null", "is not an MCP file"), ("[" * 100_000, "is not an MCP file"),
-    ('{"servers": {}}', "is not an MCP file"), ('{"mcpServers": []}', "is not an MCP file"),
+    ("", "is not JSON: Expecting value: line 1 column 1"), ("{", "is not JSON: Expecting property name"), ("[]", "is not an MCP file"),
+    ("null", "is not an MCP file"), ("[" * 100_000, "is not an MCP file"), ('{"servers": {}}', "is not an MCP file"),
+    ('{"mcpServers": []}', "is not an MCP file"),
     ('{"mcpServers": [["a", {"command": "x"}]]}', "is not an MCP file"), ('{"mcpServers": {}}', "names no server"),
-    ('{"mcpServers": {"a": {}}}', "either a command or a url"),
-    ('{"mcpServers": {"a": "x"}}', "either a command or a url"),
+    ('{"mcpServers": {"a": {}}}', "either a command or a url"), ('{"mcpServers": {"a": "x"}}', "either a command or a url"),
     ('{"mcpServers": {"a": {"command": "x", "url": "y"}}}', "either a command or a url"),
     ('{"mcpServers": {"a": {"comand": "x"}}}', "the key 'comand', which agents ignore"),
     ('{"mcpServers": {"a": {"command": "x", "arg": []}}}', "the key 'arg', which agents ignore; known are"),
@@ -210,9 +207,7 @@ def test_a_remote_repository_is_not_asked_for(project: Path, given: Given) -> No
     ('{"mcpServers": {"": {"command": "x"}}}', "names a server ''"),
     ('{"mcpServers": {"a\\n": {"command": "x"}}}', "names a server 'a\\n'"),
 ])  # fmt: skip
-def test_a_server_that_would_silently_be_missing_is_refused(
-    project: Path, given: Given, content: str, message: str
-) -> None:
+def test_a_server_that_would_be_missing_is_refused(project: Path, given: Given, content: str, message: str) -> None:
     Path("lens.json").write_bytes(content.encode(errors="surrogateescape"))
     problem = refused(given)
     assert problem.startswith("--config: conditions.with.mcp: lens.json ")

@@ -29,18 +29,17 @@ def tasks(text: str) -> list[dict[str, Any]]:
 
 
 @pytest.mark.parametrize("text", [
-    PLAIN, "Sure! Here are the scenarios:\n\n- Category: all of them\n\n# Scenarios\n\n## Exploratory\n\n" + PLAIN,
-    PLAIN + "\n---\n", PLAIN + "\n***\n", PLAIN + "\n## Summary\n\n- **Category**: all\n1. done\n",
-    PLAIN.replace("\n", "\r\n"), PLAIN.replace("\n", "\n\n"), PLAIN.replace("`", ""), PLAIN.replace("**", ""),
-    PLAIN.replace("- **", "**"), PLAIN.replace("- **", "* **"), PLAIN.replace(":\n  `", ": `"),
-    PLAIN.replace("**:", ":**"), PLAIN.replace("Judge Criteria", "judge criteria"),
-    PLAIN.replace("Judge Criteria", "Criteria"),
+    PLAIN,
+    "Sure! Here are the scenarios:\n\n- Category: all of them\n\n# Scenarios\n\n## Exploratory\n\n" + PLAIN, PLAIN + "\n---\n", PLAIN + "\n***\n",
+    PLAIN + "\n## Summary\n\n- **Category**: all\n1. done\n", PLAIN.replace("\n", "\r\n"), PLAIN.replace("\n", "\n\n"), PLAIN.replace("`", ""),
+    PLAIN.replace("**", ""), PLAIN.replace("- **", "**"), PLAIN.replace("- **", "* **"), PLAIN.replace(":\n  `", ": `"), PLAIN.replace("**:", ":**"),
+    PLAIN.replace("Judge Criteria", "judge criteria"), PLAIN.replace("Judge Criteria", "Criteria"),
     PLAIN.replace("  `How does it start?`", "  ```\n  How does it start?\n  ```"),
     PLAIN.replace("  `How does it start?`", "  ~~~text\n  How does it start?\n  ~~~~"),
     PLAIN.replace("  `How does it start?`", "    ```\n    How does it start?\n    ```"),
     PLAIN.replace("**Prompt**:\n  `How does it start?`", "**Prompt**: ```\nHow does it start?\n```\nNote: chatter"),
-    PLAIN.replace("1. ", "1) ").replace("2. ", "2) "), PLAIN.replace("1. ", "- ").replace("2. ", "- "),
-    PLAIN.replace("  1", "1").replace("  2", "2"), PLAIN.replace("names main.py", "names\n     main.py"),
+    PLAIN.replace("1. ", "1) ").replace("2. ", "2) "), PLAIN.replace("1. ", "- ").replace("2. ", "- "), PLAIN.replace("  1", "1").replace("  2", "2"),
+    PLAIN.replace("names main.py", "names\n     main.py"),
     PLAIN.replace("names main.py", "names\n     - main.py").replace("names - main.py", "names main.py"),
     PLAIN.replace("#### rlm-exp-01", "#### `rlm-exp-01`"), PLAIN.replace("#### rlm-exp-01", "#### **rlm-exp-01** ####"),
     PLAIN.replace("#### rlm-exp-01", "#### rlm-exp-01: How it starts"),
@@ -55,8 +54,7 @@ def test_the_forms_that_people_write_mean_the_same(text: str) -> None:
 
 
 @pytest.mark.parametrize(("prompt", "read"), [
-    ("`Why does `f` fail in `g`?`", "Why does `f` fail in `g`?"), ("Why does `f` fail?", "Why does `f` fail?"),
-    ("`a\n  b`", "a\nb"),
+    ("`Why does `f` fail in `g`?`", "Why does `f` fail in `g`?"), ("Why does `f` fail?", "Why does `f` fail?"), ("`a\n  b`", "a\nb"),
     ("```\n  #### not-a-task\n\n    - **Category**: x\n  ---\n  ```", "#### not-a-task\n\n  - **Category**: x\n---"),
     ("````\n  ```\n  code\n  ```\n  ````", "```\ncode\n```"),
 ])  # fmt: skip

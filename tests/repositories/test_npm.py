@@ -63,9 +63,7 @@ def test_a_package_is_fetched_verified_unpacked_and_cleaned(name: str, registry:
     assert len(registry.asked) == 2
 
 
-def test_a_package_in_the_cache_is_not_fetched_again_even_when_its_tree_is_harmed(
-    registry: Registry, tmp_path: Path
-) -> None:
+def test_a_cached_package_is_not_fetched_again_even_with_a_harmed_tree(registry: Registry, tmp_path: Path) -> None:
     source = registry.add("demo", "1.0.0", FILES)
     tree = prepare(source, tmp_path / "cache").tree
     (tree / "package.json").write_text("changed")
@@ -73,9 +71,7 @@ def test_a_package_in_the_cache_is_not_fetched_again_even_when_its_tree_is_harme
     assert (prepare(source, tmp_path / "cache").tree / "package.json").read_text() == "{}"
 
 
-def test_a_registry_that_tells_no_integrity_is_believed_only_for_the_right_bytes(
-    registry: Registry, tmp_path: Path
-) -> None:
+def test_a_registry_without_integrity_is_believed_for_the_right_bytes_only(registry: Registry, tmp_path: Path) -> None:
     source = registry.add("demo", "1.0.0", FILES, integrity="")
     assert prepare(source, tmp_path / "cache").revision == "1.0.0"
     with pytest.raises(UserError, match=r"is damaged: .* received with sha512"):

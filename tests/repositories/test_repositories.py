@@ -188,18 +188,14 @@ def test_a_busy_index_is_asked_again_and_a_refusing_one_is_not(tmp_path: Path, i
     assert prepare(source, tmp_path / "cache").revision == "1.0"
 
 
-def test_an_index_that_is_not_there_is_named_without_its_password(
-    tmp_path: Path, index: Index, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_missing_index_is_named_without_login(tmp_path: Path, index: Index, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PIP_INDEX_URL", "http://me:secret@127.0.0.1:9/simple/")
     message = refusal(index, tmp_path / "cache", "demo==1.0", "0" * 64)
     assert "127.0.0.1:9/simple/demo" in message
     assert "secret" not in message
 
 
-def test_the_login_in_the_index_url_is_used_for_page_and_file(
-    tmp_path: Path, index: Index, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_the_index_url_s_login_is_used_for_both(tmp_path: Path, index: Index, monkeypatch: pytest.MonkeyPatch) -> None:
     source = Pypi(pypi="demo==1.0", sha256=index.add("demo-1.0.tar.gz", sdist(PACKAGE)))
     index.login = "Basic bWU6YSBi"
     monkeypatch.setenv("PIP_INDEX_URL", f"{index.url}/simple".replace("//", "//me:a%20b@", 1))
@@ -254,9 +250,7 @@ def test_a_git_url_and_a_shallow_clone_are_sources_too(tmp_path: Path, upstream:
     assert by_url.tree_sha256 == shallow.tree_sha256
 
 
-def test_a_relative_git_path_starts_in_the_current_folder(
-    tmp_path: Path, upstream: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_relative_git_path_starts_here(tmp_path: Path, upstream: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     assert prepare(Git(git="upstream", revision="trunk"), Path("cache")).history == "kept"
 
@@ -297,9 +291,7 @@ def readable(tree: Path) -> str:
 
 
 @pytest.mark.parametrize("kind", ["git", "path", "shallow"])
-def test_a_history_with_answers_of_a_benchmark_is_rewritten_without_them(
-    tmp_path: Path, upstream: Path, kind: str
-) -> None:
+def test_a_history_with_a_benchmarks_answers_is_rewritten_without(tmp_path: Path, upstream: Path, kind: str) -> None:
     commit(upstream, {ANSWERS: "LEAK 1", "bench/r1/scores.md": "LEAK 2", "bench/speed.py": "fast", "é a.py": "1\n"})
     commit(upstream, {"bench/r1/scores.md": "LEAK 3"})
     (upstream / "AGENTS.md").write_text("LEAK 4")
@@ -347,9 +339,7 @@ def test_a_history_with_harmless_benchmarks_is_kept(tmp_path: Path, upstream: Pa
     assert prepare(Git(git=str(upstream), revision="trunk"), tmp_path / "cache").history == "kept"
 
 
-def test_neither_hooks_nor_filters_nor_settings_of_a_repository_run(
-    tmp_path: Path, upstream: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_no_hook_filter_or_setting_of_it_runs(tmp_path: Path, upstream: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     ran = tmp_path / "ran"
     hostile = f"#!/bin/sh\ntouch {ran}\n"
     commit(upstream, {".gitattributes": "* filter=evil\n", ".githooks/x": hostile})
@@ -398,9 +388,7 @@ def test_the_files_of_submodules_and_inner_repositories_are_there(tmp_path: Path
 
 @pytest.mark.parametrize("url", ["{private}", "file://{private}", "--upload-pack=touch ran:x", "ext::touch ran", None])
 @pytest.mark.parametrize("kind", ["git", "path"])
-def test_a_submodule_that_cannot_or_must_not_be_fetched_is_named_as_empty(
-    tmp_path: Path, upstream: Path, url: str | None, kind: str
-) -> None:
+def test_a_submodule_that_stays_empty_is_named(tmp_path: Path, upstream: Path, url: str | None, kind: str) -> None:
     outer = tmp_path / "outer"
     commit(outer, {"a.py": "1"})
     git(outer, "submodule", "--quiet", "add", str(upstream), "vendor/lib")
@@ -421,8 +409,7 @@ def test_a_submodule_that_cannot_or_must_not_be_fetched_is_named_as_empty(
 
 
 @pytest.mark.parametrize(("address", "revision", "message"), [
-    ("{upstream}", "nothing", "cannot get revision 'nothing'"),
-    ("{upstream}", "0123abc", "cannot get revision '0123abc'"),
+    ("{upstream}", "nothing", "cannot get revision 'nothing'"), ("{upstream}", "0123abc", "cannot get revision '0123abc'"),
     ("{upstream}-missing", "trunk", "there is no git repository"), ("{upstream}/pkg", "trunk", "cannot get revision"),
     ("ext::sh%-c%touch", "trunk", "not allowed"),
     ("https://me:secret@example.invalid/x", "trunk", "contains a password"),
@@ -451,9 +438,7 @@ def test_a_work_tree_gives_what_is_tracked_or_new_but_not_what_is_ignored(tmp_pa
     assert git(prepared.tree, "log", "--format=%s").splitlines() == ["Changes of the work tree", "change", "change"]
 
 
-def test_a_folder_that_is_a_git_repository_keeps_its_history_and_no_other_branch(
-    tmp_path: Path, upstream: Path
-) -> None:
+def test_a_folder_with_git_keeps_its_history_and_no_other_branch(tmp_path: Path, upstream: Path) -> None:
     head = git(upstream, "rev-parse", "HEAD")
     git(upstream, "switch", "--quiet", "--create", "side")
     commit(upstream, {"elsewhere.py": "x"})
@@ -493,9 +478,7 @@ def test_a_plain_folder_is_taken_whole_but_for_git_caches_and_the_cache_itself(t
     assert git(first.tree, "status", "--porcelain", "--ignored") == ""
 
 
-def test_benchmarks_that_grow_in_the_folder_itself_are_not_seen(
-    tmp_path: Path, upstream: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_benchmarks_that_grow_inside_stay_out(tmp_path: Path, upstream: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(upstream)
     write(upstream, {"bench/speed.py": "x", "pkg/bench/new.py": "x"})
     git(upstream, "add", "bench/speed.py")
@@ -643,9 +626,7 @@ def test_every_repository_that_cannot_be_had_is_named_at_once(
 @pytest.mark.parametrize(
     "plan", ["{", "[]", "{}", '{"repositories": {"a": {"path": 1}}}', '{"repositories": {"a": []}}']
 )
-def test_a_plan_that_cannot_be_used_is_an_error_without_a_traceback(
-    tmp_path: Path, plan: str, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_an_unusable_plan_is_no_traceback(tmp_path: Path, plan: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert run_stage(tmp_path, plan) == 1
     assert capsys.readouterr().err.startswith("error: ")
 

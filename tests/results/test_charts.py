@@ -27,19 +27,13 @@ def tasks(*rows: Dumbbell, between: str = "", size: Size = scores.WIDE) -> Chart
 
 ALL = {
     "dumbbells": tasks(dumbbell("a", 20, 80), dumbbell("b", 50, 50), dumbbell("c", 90, 10)),
-    "dumbbells with a gap": tasks(
-        dumbbell("a", 20, 80), dumbbell("c", 90, 10), between="3 between", size=scores.NARROW
-    ),
+    "dumbbells with a gap": tasks(dumbbell("a", 20, 80), dumbbell("c", 90, 10), between="3 between", size=scores.NARROW),
     "one dumbbell": tasks(dumbbell("a", 0, 0)),
-    "forest": scores.forest(
-        [ForestLine("all", "overall", 3, 4, -2, 10), ForestLine("Debug", "category", 1, 9, None, None)],
-        5,
-        scores.FOREST_WIDE,
-    ),
+    "forest": scores.forest([ForestLine("all", "overall", 3, 4, -2, 10), ForestLine("Debug", "category", 1, 9, None, None)], 5, scores.FOREST_WIDE,),
     "forest without an effect": scores.forest([ForestLine("r", "repository", 3, 0, 0, 0)], None, scores.FOREST_NARROW),
     "ruler": scores.ruler(4, -2, 10, 5, "INCONCLUSIVE", scores.RULER_WIDE),
     "ruler without an interval": scores.ruler(-4, None, None, None, "UNDECIDED", scores.RULER_NARROW),
-}
+}  # fmt: skip
 
 
 @cache

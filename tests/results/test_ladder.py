@@ -77,9 +77,7 @@ def test_the_ladder_names_what_a_planted_server_needs(
     ("0", "0.5", "1", "The words help without the server, and with the server they do more."),
     ("1", "0", "1", "The agent finds the server by itself, without its words."), ("0", "0", "0", "No rung is shown to help."),
 ])  # fmt: skip
-def test_a_ladder_is_told_by_the_scores_of_its_rungs(
-    bench: Callable[..., Any], server: str, words: str, both: str, says: str
-) -> None:
+def test_rungs_tell_the_ladder(bench: Callable[..., Any], server: str, words: str, both: str, says: str) -> None:
     files = {"files": {"AGENTS.md": "words.md"}}
     conditions = {
         name: {"mcp": "m.json" if has else None, "mcp_sha256": "c" * has, "servers": ["lens"] * has, **more}

@@ -18,10 +18,9 @@ from lensbench.workflow.finish import lines
 PROJECTS = [
     Shape(9),
     Shape(12, trials=2, repositories=3, missing=0.1, discarded=0.1),
-    Shape(8, treatments=("with", "v2"), repositories=8, lift=0.3),
-    Shape(10, repositories=1, lift=-0.3, unjudged=0.1),
+    Shape(8, treatments=("with", "v2"), repositories=8, lift=0.3), Shape(10, repositories=1, lift=-0.3, unjudged=0.1),
     Shape(8, repositories=8, lift=0.6, transcripts=False),
-]
+]  # fmt: skip
 POINTS, ENDS = r"([+-]?[\d.]+) points", r"(-?[+]?[\d.]+ to [+-]?[\d.]+)"
 
 

@@ -44,8 +44,7 @@ def results(verdict: str = "INCONCLUSIVE", low: float | None = -0.05, **more: An
 
 @pytest.mark.parametrize(("verdict", "low", "lead", "then"), [
     ("INCONCLUSIVE", -0.05, "We cannot tell yet.", "About 14 more tasks."),
-    ("GO", 0.01, "lens helps.", "Use it, for this model and questions like these; read"),
-    ("NO-GO", -0.05, "lens does not help.", "Leave it out"),
+    ("GO", 0.01, "lens helps.", "Use it, for this model and questions like these; read"), ("NO-GO", -0.05, "lens does not help.", "Leave it out"),
     ("NO-GO", 0.01, "lens helps too little to matter.", "Leave it out"),
     ("HARM", -0.2, "lens makes the answers worse.", "Do not use it"),
 ])  # fmt: skip

@@ -14,15 +14,13 @@ from lensbench.workflow.finish import lines
 
 GONE = {
     "a condition is no subject": r"\b[Ww]ith(out)? (helps|does not help|makes|saves|costs|\d+(\.\d+)?%(?! probability| of ))",
-    "three statuses": r"INCONCLUSIVE: no verdict|it is no verdict|NO VERDICT",
-    "an interval is no proof of chance": r"not chance",
-    "power": r"would be found with|a true [\d.]+ ?%|such benchmarks find a true|If tasks spread as these do",
-    "as long as what": r"took as long[.;]", "no verb": r"up to \d+ ?% of tasks may\b(?! \w)",
+    "three statuses": r"INCONCLUSIVE: no verdict|it is no verdict|NO VERDICT", "an interval is no proof of chance": r"not chance",
+    "power": r"would be found with|a true [\d.]+ ?%|such benchmarks find a true|If tasks spread as these do", "as long as what": r"took as long[.;]",
+    "no verb": r"up to \d+ ?% of tasks may\b(?! \w)",
     "unlabelled counts": r"\((?!pairs:|tasks:)\d+ better, \d+ equal", "points": r"\bpp\b|\d ?pp\b",
-    "not shown 19": r"no call went to another condition.s server[^|]*not shown \d",
-    "rounded away": r"the delta is (\S+) points?, not \1 ",
-    "no model differs from none": r"differs from the requested one \(none",
-    "an exact loss": r"\d+ of \d+ tasks lost \d+ points", "what makes what": r"makes what is missing: ",
+    "not shown 19": r"no call went to another condition.s server[^|]*not shown \d", "rounded away": r"the delta is (\S+) points?, not \1 ",
+    "no model differs from none": r"differs from the requested one \(none", "an exact loss": r"\d+ of \d+ tasks lost \d+ points",
+    "what makes what": r"makes what is missing: ",
 }  # fmt: skip
 """Why -> what must not stand anywhere."""
 SHAPES = {
@@ -33,9 +31,8 @@ SHAPES = {
 RIGHT = [
     ("offline", "The pipeline works. No verdict: a search program answered, not a language model. With lens: "),
     ("offline", "on average over 12 of 12 pairs (pairs: "), ("helps", "lens helps. "),
-    ("helps", "80 of 100 benchmarks like this show a true difference of this size, fewer a smaller one"),
-    ("helps", ", without a server "), ("unclear", "Start again to run the "),
-    ("unclear", "other: We cannot tell yet. "),
+    ("helps", "80 of 100 benchmarks like this show a true difference of this size, fewer a smaller one"), ("helps", ", without a server "),
+    ("unclear", "Start again to run the "), ("unclear", "other: We cannot tell yet. "),
 ]  # fmt: skip
 """What must stand on the page, in results.md or on the terminal."""
 

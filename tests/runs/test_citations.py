@@ -23,8 +23,7 @@ def test_a_place_is_read_in_the_ways_that_people_and_models_write_it(text: str, 
 
 
 @pytest.mark.parametrize("text", [
-    "at 12:30", "http://example.com:80", "version 1.2:3", "http://localhost:8080", "cart.py has 12 lines", "a.py:0",
-    "see cart.py", "line 4",
+    "at 12:30", "http://example.com:80", "version 1.2:3", "http://localhost:8080", "cart.py has 12 lines", "a.py:0", "see cart.py", "line 4",
 ])  # fmt: skip
 def test_what_names_no_line_of_a_file_is_no_citation(text: str) -> None:
     assert list(citations(text)) == []

@@ -200,9 +200,7 @@ def test_a_repository_without_history_says_so_and_one_that_lost_it_warns(attempt
     assert (check.outcome, "the folder is part of a git repository" in check.detail) == ("warning", True)
 
 
-def test_submodules_that_are_empty_are_named_and_a_rewritten_history_is_not_a_lost_one(
-    attempt: Try, project: Path
-) -> None:
+def test_empty_submodules_are_named_and_a_rewritten_history_is_not_a_lost_one(attempt: Try, project: Path) -> None:
     git = ("git", "-c", "user.name=x", "-c", "user.email=x@x", "-c", "protocol.file.allow=always")
     answers = project / "repo" / "bench" / "r1" / "runs"
     answers.mkdir(parents=True)
@@ -297,9 +295,7 @@ def test_a_server_has_the_environment_of_the_agent_and_not_ours(
     assert "<[redacted: PASSED]>" in said
 
 
-def test_a_variable_of_an_mcp_file_reaches_the_server_of_any_agent_and_is_never_shown(
-    attempt: Try, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_variable_of_an_mcp_file_reaches_the_server_unseen(attempt: Try, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("SEARCH_X", "sk-live-0123456789")
     script = "import os, sys; sys.exit(os.environ['GIVEN'][::-1] + os.environ['GIVEN'])"
     entry = {"command": sys.executable, "args": ["-c", script], "env": {"GIVEN": "${SEARCH_X}"}}
@@ -388,9 +384,7 @@ def test_a_server_that_starts_by_hand_only_is_told_what_to_add(
 
 
 @sandboxed
-def test_a_daemon_that_knows_another_name_of_the_workspace_needs_a_start_without_sandbox(
-    attempt: Try, project: Path
-) -> None:
+def test_a_daemon_that_knows_the_workspace_by_another_name_needs_no_sandbox(attempt: Try, project: Path) -> None:
     check = attempt({"lens": altered(project, (FOUND, "not registered"))}, sandbox="bubblewrap")["with: lens"]
     assert "add a setup command to the condition" in check.detail
 
@@ -419,9 +413,7 @@ def test_a_setup_that_writes_into_the_workspace_is_found_before_any_run(attempt:
     assert checks["with: workspace"].detail.startswith(said)
 
 
-def test_what_a_server_keeps_in_the_workspace_is_no_change_unless_the_repository_has_it(
-    attempt: Try, project: Path
-) -> None:
+def test_what_a_server_keeps_in_the_workspace_is_no_change_of_other_files(attempt: Try, project: Path) -> None:
     keeps = {"setup": ["/bin/sh", "-c", 'mkdir "$0/.index"; touch "$0/.index/x"', "{workspace}"], "writes": [".index/"]}
     assert "with: workspace" not in attempt(treatment=keeps)
     (project / "repo" / ".index").mkdir()
@@ -436,9 +428,7 @@ def test_a_command_that_hangs_is_ended_and_one_that_is_missing_is_named(tmp_path
     assert run_command({}, "setup", str(tmp_path)) == ""
 
 
-def test_variables_that_are_not_set_are_named_and_nothing_else_is_tried(
-    attempt: Try, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_unset_variables_are_named_and_nothing_else_is_tried(attempt: Try, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("SET", KEY)
     monkeypatch.setenv("EMPTY", "")
     checks = attempt(agent={"kind": "offline", "pass_env": ["SET", "EMPTY"], "token_env": "MISSING"})
@@ -453,8 +443,7 @@ def test_servers_and_requests_can_be_left_out(attempt: Try, adapter: SimpleNames
 
 @pytest.mark.parametrize(("pinned", "said", "outcome", "words"), [
     ("2.1.329", "2.1.329", "ok", "as pinned"),
-    ("2.1.197", "2.1.329", "failed", "is version 2.1.329, agent.version is 2.1.197"),
-    ("", "2.1.329", "warning", "2.1.329 is not pinned"),
+    ("2.1.197", "2.1.329", "failed", "is version 2.1.329, agent.version is 2.1.197"), ("", "2.1.329", "warning", "2.1.329 is not pinned"),
     ("2.1.329", None, "failed", "does not start, or is another program"),
 ])  # fmt: skip
 def test_the_version_is_compared_with_the_one_that_the_program_reports(
@@ -638,9 +627,7 @@ def test_listed_tools_stand_in_for_what_an_agent_does_not_show(tmp_path: Path) -
     ("claude-code", {"model": "sonnet"}, "ok", "5 USD, as claude-code reports them"),
     ("claude-code", {"model": "x", "provider": "custom"}, "warning", "no price of model 'x' is known"),
 ])  # fmt: skip
-def test_a_budget_that_cannot_hold_is_said_before_the_start(
-    kind: str, more: dict[str, Any], outcome: str, detail: str
-) -> None:
+def test_a_budget_that_cannot_hold_is_told_first(kind: str, more: dict[str, Any], outcome: str, detail: str) -> None:
     price = {"input": 1, "output": 1, "cache_read": 1, "cache_write": 1, "date": "", "source": ""}
     plan: Any = {"budget": {"max_usd": 5}, "prices": {"min*": price}}
     agents = [Agent(kind=kind, **more).settings, Agent(kind="offline").settings]

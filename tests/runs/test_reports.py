@@ -40,20 +40,18 @@ def plain(form: str) -> str:
 
 
 @pytest.mark.parametrize("heading", [
-    "## Report", "# Report", "### Report", "###### Report", "## **Report**", "## Report:", "## REPORT", "## report ##",
-    "  ## Report", "**Report**", "**Report:**", "Report:", "Report\n------", "Report\n======", "## 4. Report",
-    "## 📊 Report", "## Final Report", "## Self-Report", "## Report (self)", "## `Report`", "## Report\n\n---",
-    "## Report\r",
+    "## Report", "# Report", "### Report", "###### Report", "## **Report**", "## Report:", "## REPORT", "## report ##", "  ## Report", "**Report**",
+    "**Report:**", "Report:", "Report\n------", "Report\n======", "## 4. Report", "## 📊 Report", "## Final Report", "## Self-Report",
+    "## Report (self)", "## `Report`", "## Report\n\n---", "## Report\r",
 ])  # fmt: skip
 def test_a_heading_in_any_form_begins_the_report(heading: str) -> None:
     assert parse_report(f"The answer.\n\n{heading}\n{BULLETS}") == FULL
 
 
 @pytest.mark.parametrize("form", [
-    "- **NAME**: ", "**NAME:** ", "**NAME**: ", "NAME: ", "* NAME — ", "* NAME - ", "- NAME \u2013 ", "+ NAME: ",
-    "• NAME: ", "1. **NAME**: ", "2) NAME: ", "- *NAME*: ", "- `NAME`: ", "- [x] **NAME**: ", "  - **NAME**: ",
-    "> - **NAME**: ", "- __NAME__: ", "- **NAME** (as counted): ", "- **NAME** - ", "NAME = ", "- NAME : ",
-    "- ***NAME***: ", "NAME\uff1a ",
+    "- **NAME**: ", "**NAME:** ", "**NAME**: ", "NAME: ", "* NAME — ", "* NAME - ", "- NAME \u2013 ", "+ NAME: ", "• NAME: ", "1. **NAME**: ",
+    "2) NAME: ", "- *NAME*: ", "- `NAME`: ", "- [x] **NAME**: ", "  - **NAME**: ", "> - **NAME**: ", "- __NAME__: ", "- **NAME** (as counted): ",
+    "- **NAME** - ", "NAME = ", "- NAME : ", "- ***NAME***: ", "NAME\uff1a ",
 ])  # fmt: skip
 def test_a_field_in_any_form_is_read(form: str) -> None:
     assert parse_report(f"## Report\n{plain(form)}") == FULL
@@ -95,13 +93,11 @@ def test_a_report_in_any_place_and_shape_is_read(answer: str) -> None:
 
 
 @pytest.mark.parametrize(("value", "count"), [
-    ("5", 5), ("0", 0), ("**5**", 5), ("`5`", 5), ("~12", 12), ("12+", 12), ("5 calls", 5), ("8 (3 Grep, 5 Read)", 8),
-    ("4 (Grep x2, Read x2)", 4), ("0 (context already provided)", 0), ("about 7", 7), ("1,234", 1234), ("007", 7),
-    ("5.", 5), ("Total: 6", 6), ("≈ 9", 9), (str(MAX_COUNT), MAX_COUNT), ("", None), ("five", None), ("-3", None),
-    ("\u22123", None), ("3.5", None), ("5-7", None), ("5 \u2013 7", None), ("5 to 7", None), ("N/A", None), ("-", None),
-    ("many", None), ("5k", None), ("10%", None), ("Grep x2, Read x3", None), (str(MAX_COUNT + 1), None),
-    ("9" * 5000, None), ("1,2", None), ("1e3", None), ("²", None), ("٣", None), ("1/2", None), ("<number>", None),
-    ("see below", None),
+    ("5", 5), ("0", 0), ("**5**", 5), ("`5`", 5), ("~12", 12), ("12+", 12), ("5 calls", 5), ("8 (3 Grep, 5 Read)", 8), ("4 (Grep x2, Read x2)", 4),
+    ("0 (context already provided)", 0), ("about 7", 7), ("1,234", 1234), ("007", 7), ("5.", 5), ("Total: 6", 6), ("≈ 9", 9),
+    (str(MAX_COUNT), MAX_COUNT), ("", None), ("five", None), ("-3", None), ("\u22123", None), ("3.5", None), ("5-7", None), ("5 \u2013 7", None),
+    ("5 to 7", None), ("N/A", None), ("-", None), ("many", None), ("5k", None), ("10%", None), ("Grep x2, Read x3", None), (str(MAX_COUNT + 1), None),
+    ("9" * 5000, None), ("1,2", None), ("1e3", None), ("²", None), ("٣", None), ("1/2", None), ("<number>", None), ("see below", None),
 ])  # fmt: skip
 def test_a_count_is_its_leading_whole_number_or_missing(value: str, count: int | None) -> None:
     report = parse_report(f"## Report\n- **Tool calls**: {value}\n- **Files read**: {value}\n- **Tools used**: Read\n")
@@ -109,18 +105,16 @@ def test_a_count_is_its_leading_whole_number_or_missing(value: str, count: int |
 
 
 @pytest.mark.parametrize(("value", "tools"), [
-    (" Read, Grep", TOOLS), (" `Read`, **Grep**", TOOLS), (" Read (x4), Grep (2x)", TOOLS),
-    (" Read \u00d73, Grep\u00d72", TOOLS), (" Read x4, 2x Grep", TOOLS), (" Read and Grep", TOOLS),
-    (" Read, and Grep.", TOOLS), (" Read; Grep", TOOLS), (" Read (files, folders), Grep, Read", TOOLS),
-    (" Read: 4, Grep: 2", TOOLS), (" Read - to look, Grep — to find", TOOLS), ("\n  - Read\n  - Grep", TOOLS),
-    ("\n- `Read` (x2)\n- `Grep`", TOOLS), ("\n\n  1. Read\n  2. Grep", TOOLS),
+    (" Read, Grep", TOOLS), (" `Read`, **Grep**", TOOLS), (" Read (x4), Grep (2x)", TOOLS), (" Read \u00d73, Grep\u00d72", TOOLS),
+    (" Read x4, 2x Grep", TOOLS), (" Read and Grep", TOOLS), (" Read, and Grep.", TOOLS), (" Read; Grep", TOOLS),
+    (" Read (files, folders), Grep, Read", TOOLS), (" Read: 4, Grep: 2", TOOLS), (" Read - to look, Grep — to find", TOOLS),
+    ("\n  - Read\n  - Grep", TOOLS), ("\n- `Read` (x2)\n- `Grep`", TOOLS), ("\n\n  1. Read\n  2. Grep", TOOLS),
     (" mcp__lens__lens_grep, Read (2)", ("mcp__lens__lens_grep", "Read")), (" mcp__a__x2", ("mcp__a__x2",)),
     (" ToolSearch, `mcp__lens__lens_graph` (x3)", ("ToolSearch", "mcp__lens__lens_graph")), (" [Read, Grep]", TOOLS),
-    (" `[Read, Grep]`  # both", TOOLS), (" [Read,\n    Grep]", TOOLS), (" [\n    Read,\n    Grep,\n  ]", TOOLS),
-    (" >-\n    Read,\n    Grep", TOOLS), ("\n  - name: Read\n    count: 2\n  - name: Grep\n    count: 1", TOOLS),
-    (" none", ()), (" None.", ()), (" None (answered from context)", ()), (" (none)", ()), (" **none**", ()),
-    (" N/A", None), (" -", None), ("", None), (" —", None), (" ~", None), (" 3", None),
-    (" (Read, Grep)", TOOLS), (' {"Read", "Grep"} (both)', TOOLS), (" (Read, Grep", None),
+    (" `[Read, Grep]`  # both", TOOLS), (" [Read,\n    Grep]", TOOLS), (" [\n    Read,\n    Grep,\n  ]", TOOLS), (" >-\n    Read,\n    Grep", TOOLS),
+    ("\n  - name: Read\n    count: 2\n  - name: Grep\n    count: 1", TOOLS), (" none", ()), (" None.", ()), (" None (answered from context)", ()),
+    (" (none)", ()), (" **none**", ()), (" N/A", None), (" -", None), ("", None), (" —", None), (" ~", None), (" 3", None), (" (Read, Grep)", TOOLS),
+    (' {"Read", "Grep"} (both)', TOOLS), (" (Read, Grep", None),
 ])  # fmt: skip
 def test_tools_are_bare_names_in_their_order(value: str, tools: tuple[str, ...] | None) -> None:
     report = parse_report(f"## Report\n- **Tools used**:{value}\n- **Tool calls**: 3\n")
@@ -128,22 +122,19 @@ def test_tools_are_bare_names_in_their_order(value: str, tools: tuple[str, ...] 
 
 
 @pytest.mark.parametrize(("value", "files"), [
-    (" src/a.py, web apps/b.py", FILES), (" `src/a.py`, `web apps/b.py`", FILES),
-    ("\n  - `src/a.py`,\n  - `web apps/b.py`,", FILES),
-    ("\n- src/a.py - the parser, mostly\n- web apps/b.py — the page", FILES),
-    ("\n- `src/a.py`: it, and more\n- `web apps/b.py`", FILES), (" src/a.py (lines 1, 2), web apps/b.py (all)", FILES),
-    (" src/a.py,\n  web apps/b.py", FILES), ("\nsrc/a.py\nweb apps/b.py", FILES),
-    (" [a](src/a.py), **web apps/b.py**", FILES), (" app/(auth)/page.tsx", ("app/(auth)/page.tsx",)),
-    (" /w/src/a.py:12", ("/w/src/a.py:12",)), (" none", ()), (" none.py", ("none.py",)),
-    (" nothing.py, no files/a.py", ("nothing.py", "no files/a.py")), (" src/a.py, web apps/b.py, etc", FILES),
-    (" [src/a.py, web apps/b.py]", FILES), (' ["src/a.py", "web apps/b.py"]', FILES),
-    (" [\n    src/a.py,\n    web apps/b.py\n]", FILES), (" [app/[id]/a.tsx, b.tsx]", ("app/[id]/a.tsx", "b.tsx")),
-    (" |\n    src/a.py\n    web apps/b.py", FILES), ("\n  - path: src/a.py\n  - path: web apps/b.py", FILES),
-    (" app/[id].tsx, [slug]/a.py", ("app/[id].tsx", "[slug]/a.py")), (" n/a", None), ("", None),
-    (" (src/a.py, web apps/b.py)", FILES), (" {src/a.py:1-3, web apps/b.py (lines 1, 2)}", FILES_AT),
-    (" ('src/a.py', 'web apps/b.py',)", FILES), (" [src/a.py, web apps/b.py] (2 files)", FILES), (" ()", ()),
-    (" src/a.py and web apps/b.py", FILES), (" Terms and Conditions.md", ("Terms and Conditions.md",)),
-    (" src/{a,b}.py", None), (" (src/a.py, web apps/b.py", None),
+    (" src/a.py, web apps/b.py", FILES), (" `src/a.py`, `web apps/b.py`", FILES), ("\n  - `src/a.py`,\n  - `web apps/b.py`,", FILES),
+    ("\n- src/a.py - the parser, mostly\n- web apps/b.py — the page", FILES), ("\n- `src/a.py`: it, and more\n- `web apps/b.py`", FILES),
+    (" src/a.py (lines 1, 2), web apps/b.py (all)", FILES), (" src/a.py,\n  web apps/b.py", FILES), ("\nsrc/a.py\nweb apps/b.py", FILES),
+    (" [a](src/a.py), **web apps/b.py**", FILES), (" app/(auth)/page.tsx", ("app/(auth)/page.tsx",)), (" /w/src/a.py:12", ("/w/src/a.py:12",)),
+    (" none", ()), (" none.py", ("none.py",)),
+    (" nothing.py, no files/a.py", ("nothing.py", "no files/a.py")), (" src/a.py, web apps/b.py, etc", FILES), (" [src/a.py, web apps/b.py]", FILES),
+    (' ["src/a.py", "web apps/b.py"]', FILES), (" [\n    src/a.py,\n    web apps/b.py\n]", FILES),
+    (" [app/[id]/a.tsx, b.tsx]", ("app/[id]/a.tsx", "b.tsx")), (" |\n    src/a.py\n    web apps/b.py", FILES),
+    ("\n  - path: src/a.py\n  - path: web apps/b.py", FILES),
+    (" app/[id].tsx, [slug]/a.py", ("app/[id].tsx", "[slug]/a.py")), (" n/a", None), ("", None), (" (src/a.py, web apps/b.py)", FILES),
+    (" {src/a.py:1-3, web apps/b.py (lines 1, 2)}", FILES_AT), (" ('src/a.py', 'web apps/b.py',)", FILES),
+    (" [src/a.py, web apps/b.py] (2 files)", FILES), (" ()", ()), (" src/a.py and web apps/b.py", FILES),
+    (" Terms and Conditions.md", ("Terms and Conditions.md",)), (" src/{a,b}.py", None), (" (src/a.py, web apps/b.py", None),
 ])  # fmt: skip
 def test_files_are_split_on_commas_and_lines_only(value: str, files: tuple[str, ...] | None) -> None:
     report = parse_report(f"## Report\n- **Files used**:{value}\n- **Confidence**: high\n- **Tool calls**: 3\n")
@@ -172,11 +163,10 @@ def test_none_in_any_spelling_is_no_name(name: str, value: str) -> None:
     assert (report.tools_used if name == "Tools used" else report.files_used) == ()
 
 
-@pytest.mark.parametrize(
-    ("value", "findings"),
-    [("", ()), (" none", ()), (" None.", ()), ("\n  - One\n\n    Two", ("One", "Two")), ("\n  - One\n    more", ("One more",)),
-     (' ["One, two.", "Three"]', ("One, two.", "Three")), (" []", ()), (" [1] One", ("[1] One",))],
-)  # fmt: skip
+@pytest.mark.parametrize(("value", "findings"), [
+    ("", ()), (" none", ()), (" None.", ()), ("\n  - One\n\n    Two", ("One", "Two")), ("\n  - One\n    more", ("One more",)),
+    (' ["One, two.", "Three"]', ("One, two.", "Three")), (" []", ()), (" [1] One", ("[1] One",)),
+])  # fmt: skip
 def test_findings_are_one_per_bullet_and_paragraph(value: str, findings: tuple[str, ...]) -> None:
     assert parse_report(f"## Report\n- **Tool calls**: 3\n- **Key findings**:{value}\n").findings == findings
 
@@ -276,12 +266,10 @@ def test_a_cut_report_gives_no_value_but_keeps_its_findings(case: tuple[Report, 
     assert all(finding in cut(text) for finding in report.findings)
 
 
-PIECES = st.sampled_from(
-    [
-        "## Report\n", "### Report\n", "- **Tool calls**: ", "Tools used:", "Files used", "Key findings:\n", "|",
-        "---\n", "```\n", "\n", "- ", "  ", "5", "-", "(", ")", "`", "**", ",", "none", "[a](", "<br>", "\0", "\ud800",
-    ]
-)  # fmt: skip
+PIECES = st.sampled_from([
+    "## Report\n", "### Report\n", "- **Tool calls**: ", "Tools used:", "Files used", "Key findings:\n", "|", "---\n", "```\n", "\n", "- ", "  ", "5",
+    "-", "(", ")", "`", "**", ",", "none", "[a](", "<br>", "\0", "\ud800",
+])  # fmt: skip
 
 
 @given(st.lists(PIECES | st.text(max_size=5), max_size=40).map("".join))
@@ -306,10 +294,9 @@ def test_two_megabytes_of_anything_are_read(piece: str) -> None:
 
 
 @pytest.mark.parametrize("path", [
-    "src/a b.py", "./src/a b.py", "/src/a b.py", "/w/repo/src/a b.py", "w/repo/src/a b.py", "`src/a b.py`",
-    "**src/a b.py**", "'src/a b.py'", '"src/a b.py"', "src/a b.py:12", "src/a b.py:12-40", "src/a b.py#L12-L40",
-    "src/a b.py(12)", "src/a b.py (new)", "`src/a b.py`,", "src\\a b.py", "C:\\w\\repo\\src\\a b.py", "src//a b.py",
-    "src/x/../a b.py", "`./src/a b.py:12` (the parser),", "file:///w/repo/src/a b.py", " src/a b.py ",
+    "src/a b.py", "./src/a b.py", "/src/a b.py", "/w/repo/src/a b.py", "w/repo/src/a b.py", "`src/a b.py`", "**src/a b.py**", "'src/a b.py'",
+    '"src/a b.py"', "src/a b.py:12", "src/a b.py:12-40", "src/a b.py#L12-L40", "src/a b.py(12)", "src/a b.py (new)", "`src/a b.py`,", "src\\a b.py",
+    "C:\\w\\repo\\src\\a b.py", "src//a b.py", "src/x/../a b.py", "`./src/a b.py:12` (the parser),", "file:///w/repo/src/a b.py", " src/a b.py ",
     "`/w/repo/src/a b.py`:12", "“src/a b.py”",
 ])  # fmt: skip
 def test_a_cited_file_is_the_same_in_every_spelling(path: str) -> None:

@@ -326,9 +326,7 @@ def test_an_answer_file_that_is_no_file_is_not_read(bench: Path, shell: str) -> 
 
 
 @pytest.mark.parametrize("kind", [path.stem for path in Path(adapters.__file__).parent.glob("[a-z]*.py")])
-def test_a_file_counts_as_the_answer_only_for_a_program_that_was_told_of_it(
-    bench: Path, kind: str, tmp_path: Path
-) -> None:
+def test_a_file_is_the_answer_only_for_a_program_that_was_told_of_it(bench: Path, kind: str, tmp_path: Path) -> None:
     adapter = load_adapter(kind)
     job = read_job(plan(bench, "true"), RUN, 0)
     place = Place(NO_SANDBOX, str(tmp_path / "private"))
@@ -406,9 +404,7 @@ def test_a_server_log_that_no_parser_can_take_costs_no_answer(bench: Path) -> No
     assert record_of(bench).server_calls == {}
 
 
-def test_what_fails_after_the_agent_ended_is_a_discard_with_its_answer_and_its_cost(
-    bench: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_late_failure_is_a_discard_with_answer_and_cost(bench: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def fails(log: str) -> None:
         raise RecursionError
 
@@ -426,9 +422,7 @@ def test_what_fails_after_the_agent_ended_is_a_discard_with_its_answer_and_its_c
     ("truncate -s 60G sparse", "over_limit"), ("for n in 1 2 3 4 5 6; do truncate -s 3G part$n; done", "over_limit"),
     ("mkfifo pipe; ln -s /dev/zero endless", "workspace_changed"),
 ], ids=["one file of 60 GB", "many files", "a FIFO and a link to a device"])  # fmt: skip
-def test_a_workspace_of_any_size_costs_no_answer_and_is_not_read_without_end(
-    bench: Path, shell: str, reason: str
-) -> None:
+def test_a_workspace_of_any_size_costs_no_answer_and_reading_it_ends(bench: Path, shell: str, reason: str) -> None:
     assert answer_of(plan(bench, f"{shell}; echo the answer")) == b"the answer\n"
     last = record_of(bench).attempt
     assert last.reason == reason
@@ -437,9 +431,7 @@ def test_a_workspace_of_any_size_costs_no_answer_and_is_not_read_without_end(
     )
 
 
-def test_an_output_that_no_adapter_can_read_is_a_discard_with_its_transcript(
-    bench: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_an_unreadable_output_is_a_discard_with_its_transcript(bench: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def fails(lines: Iterable[str]) -> Outcome:
         next(iter(lines))
         raise RecursionError

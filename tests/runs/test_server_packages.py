@@ -18,8 +18,7 @@ EXAMPLE = Path(__file__).parents[2] / "examples" / "own-server" / "server.mjs"
 
 @pytest.mark.parametrize(("line", "packages", "program", "arguments"), [
     ("npx -y @acme/seek@1.2 --root .", ("@acme/seek@1.2",), "", ("--root", ".")),
-    ("/opt/bin/npx --package=@acme/seek seek -y", ("@acme/seek",), "seek", ("-y",)),
-    ("uvx seek@2 -v", ("seek@2",), "seek", ("-v",)),
+    ("/opt/bin/npx --package=@acme/seek seek -y", ("@acme/seek",), "seek", ("-y",)), ("uvx seek@2 -v", ("seek@2",), "seek", ("-v",)),
     ("uvx --with extra --from git+https://x/seek seek-cli", ("--with", "extra", "git+https://x/seek"), "seek-cli", ()),
     *((line, None, "", ()) for line in ("node npx seek", "npx", "npx -c seek", "uvx --from", "uvx --isolated seek")),
 ])  # fmt: skip

@@ -89,9 +89,7 @@ def test_a_server_that_answers_discards_nothing(bench: Path, port: int, server: 
 
 
 @pytest.mark.slow
-def test_a_server_that_died_during_the_run_discards_it_with_its_answer(
-    bench: Path, port: int, server: subprocess.Popen[bytes]
-) -> None:
+def test_a_server_that_died_discards_the_answer(bench: Path, port: int, server: subprocess.Popen[bytes]) -> None:
     folder = planned(bench, port, f"kill -9 {server.pid}; echo fine")
     make(folder)
     assert record(folder).attempt.reason == "mcp_gone"
@@ -109,9 +107,7 @@ def test_no_agent_is_started_for_a_server_that_is_gone_already(bench: Path, port
 
 @pytest.mark.slow
 @pytest.mark.parametrize("server", ["Repo not registered"], indirect=True)
-def test_a_server_that_forgot_the_workspace_discards_the_run(
-    bench: Path, port: int, server: subprocess.Popen[bytes]
-) -> None:
+def test_a_server_that_forgot_the_workspace_discards(bench: Path, port: int, server: subprocess.Popen[bytes]) -> None:
     folder = planned(bench, port, "echo fine")
     make(folder)
     assert record(folder).attempt.reason == "mcp_gone"

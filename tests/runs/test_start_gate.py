@@ -74,9 +74,7 @@ def test_nobody_passes_before_all_partners_have_come(gate: Gate) -> None:
     assert os.listdir(gate.folder) == []
 
 
-def test_a_partner_that_is_done_before_the_other_looks_again_has_come(
-    gate: Gate, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_partner_that_is_done_before_the_other_looks_has_come(gate: Gate, monkeypatch: pytest.MonkeyPatch) -> None:
     """The quick one passes and goes while the slow one sleeps between two looks; the slow one need not wait for GRACE_S."""
     gate.run("slow", "quick", work=0.2, grace=1000)
     gate.wait_for("came slow")
@@ -195,9 +193,7 @@ def test_a_removed_gate_file_does_not_fail_the_run(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("is_due", [True, False])
-def test_a_run_that_another_job_has_finished_does_not_wait(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, is_due: bool
-) -> None:
+def test_a_run_finished_elsewhere_does_not_wait(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, is_due: bool) -> None:
     pauses: list[float] = []
     monkeypatch.setattr("time.sleep", pauses.append)
     with at_the_gate(str(tmp_path), "a-with", ["a-without"], 0.1, 0.1, lambda: is_due):

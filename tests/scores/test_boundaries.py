@@ -26,8 +26,7 @@ def spread_around(mean: float, spread: float, tasks: int = 12) -> Estimate:
 
 
 @pytest.mark.parametrize(("looks", "published"), [
-    (1, [1.960]), (2, [2.963, 1.969]), (3, [3.710, 2.511, 1.993]), (4, [4.333, 2.963, 2.359, 2.014]),
-    (5, [4.877, 3.357, 2.680, 2.290, 2.031]),
+    (1, [1.960]), (2, [2.963, 1.969]), (3, [3.710, 2.511, 1.993]), (4, [4.333, 2.963, 2.359, 2.014]), (5, [4.877, 3.357, 2.680, 2.290, 2.031]),
 ])  # fmt: skip
 def test_the_boundaries_are_the_published_ones(looks: int, published: list[float]) -> None:
     assert boundaries(even_fractions(looks)) == pytest.approx(published, abs=0.002)
@@ -47,9 +46,7 @@ def test_the_looks_together_err_as_often_as_one_look_would() -> None:
     spend=st.sampled_from([0.0005, 0.005, 0.05]),
 )
 @settings(max_examples=6, phases=[Phase.generate])
-def test_the_boundary_after_other_looks_is_that_of_scipys_normal_distribution(
-    sets: list[set[int]], spend: float
-) -> None:
+def test_the_boundary_after_other_looks_is_of_scipys_normal_distribution(sets: list[set[int]], spend: float) -> None:
     shared = np.array([[len(a & b) / np.sqrt(len(a) * len(b)) for b in sets] for a in sets])
     limits = (2.8, 2.4, 2.2)[: len(sets) - 1]
 
@@ -152,9 +149,7 @@ def saving(mean: float, spread: float = 0.1, tasks: int = 24) -> Saving:
     (-0.04, 0.4, 16, False),  # 32 cannot
     (-0.04, -0.1, 24, False),  # nothing is saved
 ])  # fmt: skip
-def test_runs_that_cannot_give_a_go_go_on_while_savings_are_likely(
-    mean: float, saved: float, tasks: int, is_open: bool
-) -> None:
+def test_runs_without_a_go_go_on_while_savings_are_likely(mean: float, saved: float, tasks: int, is_open: bool) -> None:
     half = spread_around(mean, 0.2, tasks)
     assert look_result(half, 2, 4, DEFAULTS, 6.0, saving(saved, tasks=tasks)).open is is_open
 

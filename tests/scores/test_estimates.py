@@ -269,9 +269,7 @@ def test_an_offline_agent_never_gets_a_verdict(bench: Make) -> None:
     (1, 1, None, "Only 1 of 24 runs of with called its tools (1 not known): too few"), (3, 0, 0, ""), (1, 2, None, ""),
     (0, 24, None, ""),
 ])  # fmt: skip
-def test_no_verdict_where_too_few_runs_called_a_tool(
-    bench: Make, called: int, unknown: int, reported: int | None, sentence: str
-) -> None:
+def test_no_verdict_if_few_call_it(bench: Make, called: int, unknown: int, reported: int | None, sentence: str) -> None:
     tasks = {f"t{n:02}": (f"r{n}", "Debug") for n in range(24)}
     made = bench(tasks=tuple(tasks), changes={"tasks": planned(tasks), "agent": {"kind": "claude-code"}})
     tool = "mcp__lens__lens_grep"
@@ -323,20 +321,16 @@ def measured(folder: Path, **parts: Any) -> None:
 
 
 @pytest.mark.parametrize(("instrument", "verdict", "reason"), [
-    (voided(5), "INCONCLUSIVE", "j was wrong in 5 of 96 answers."),
-    (voided(4), "GO", ""),
-    (biased(0.01, "The judges favour 'with'."), "INCONCLUSIVE", "The judges favour 'with'."),
-    (biased(-0.01, "It may be chance."), "GO", ""), ({"bias": None}, "GO", ""),
+    (voided(5), "INCONCLUSIVE", "j was wrong in 5 of 96 answers."), (voided(4), "GO", ""),
+    (biased(0.01, "The judges favour 'with'."), "INCONCLUSIVE", "The judges favour 'with'."), (biased(-0.01, "It may be chance."), "GO", ""),
+    ({"bias": None}, "GO", ""),
     ({"belief": {"withheld": {"with": ["An unvalidated judge decides."]}, "caveat": "c"}}, "INCONCLUSIVE", "An unv"),
     ({"belief": {"withheld": {"with": []}, "caveat": "3 verdicts rest on drafts."}}, "GO", "3 verdicts rest on"),
     (doubts((2, 2), (2, 2)), "GO", "Drafts."),
     (doubts((2, 2), (0, 2)), "INCONCLUSIVE", "nobody has validated could undo a GO."),
-    (doubts((0, 2), (2, 2)), "INCONCLUSIVE", "nobody has validated could undo a GO."),
-    (doubts((2, 2), (0, 2), tasks=0), "GO", "Drafts."),
+    (doubts((0, 2), (2, 2)), "INCONCLUSIVE", "nobody has validated could undo a GO."), (doubts((2, 2), (0, 2), tasks=0), "GO", "Drafts."),
 ])  # fmt: skip
-def test_judges_that_cannot_be_trusted_forbid_a_verdict(
-    bench: Make, instrument: dict[str, Any], verdict: str, reason: str
-) -> None:
+def test_untrusted_judges_give_no_verdict(bench: Make, instrument: dict[str, Any], verdict: str, reason: str) -> None:
     made = wide(bench, agent={"kind": "claude-code"})
     made.run("t7", "without", points=HALF, agent_version="1.0")
     made.build()

@@ -147,9 +147,7 @@ def test_a_blocker_leaves_no_verdict_and_keeps_the_figures() -> None:
     (-0.02, 0.05, -0.9, 0.0, True),  # NO-GO: the lower side does not matter
     (-0.02, 0.05, -0.1, 0.7, False),
 ])  # fmt: skip
-def test_a_verdict_must_hold_in_every_reading(
-    mean: float, spread: float, worst: float, best: float, stands: bool
-) -> None:
+def test_a_verdict_holds_in_every_reading(mean: float, spread: float, worst: float, best: float, stands: bool) -> None:
     whole, tasks = found(mean, spread), differences_around(mean, spread)
     other, harmless = (over(tasks | {"missing": value}) for value in (worst, best))
     decided = gate(whole, readings=[
@@ -297,9 +295,7 @@ def calibration(monkeypatch: pytest.MonkeyPatch) -> dict[str, Any]:
     return runpy.run_path(str(ROOT / "benchmarks" / "calibration.py"))
 
 
-def test_a_server_that_does_nothing_gets_no_go_and_the_interval_holds_0_as_often_as_promised(
-    calibration: dict[str, Any],
-) -> None:
+def test_a_server_that_does_nothing_gets_no_go_and_intervals_hold_0_as_promised(calibration: dict[str, Any]) -> None:
     outcome = calibration["one_look"](calibration["World"](tasks=24), 0.0, 300)
     assert calibration["as_promised"](outcome)
     assert 0 < outcome.share("GO") + outcome.share("HARM") < 0.1

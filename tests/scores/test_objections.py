@@ -91,12 +91,9 @@ def test_fewer_than_eight_tasks_are_neither_a_go_nor_a_harm() -> None:
 
 
 @pytest.mark.parametrize(("mean", "spread", "tasks"), [
-    (0.06, 0.05, 12), (0.06, 0.10, 24), (0.12, 0.10, 12), (0.10, 0.05, 24), (0.06, 0.05, 60), (0.07, 0.12, 40),
-    (0.06, 0.19, 12), (0.06, 0.21, 12),
+    (0.06, 0.05, 12), (0.06, 0.10, 24), (0.12, 0.10, 12), (0.10, 0.05, 24), (0.06, 0.05, 60), (0.07, 0.12, 40), (0.06, 0.19, 12), (0.06, 0.21, 12),
 ])  # fmt: skip
-def test_a_difference_that_rare_heavy_tasks_would_show_too_often_is_not_believed(
-    mean: float, spread: float, tasks: int
-) -> None:
+def test_a_difference_that_rare_heavy_tasks_show_too_often_is_no_fact(mean: float, spread: float, tasks: int) -> None:
     """A sample of tasks of which 5% lose 95 points and the others gain 5, without one of the former."""
     chance = 0.95**tasks * t.sf((mean - 0.05) / (spread / tasks**0.5), tasks - 1) if spread < 0.2 else 0
     assert hides_a_tail("GO", around(mean, spread, tasks), DEFAULTS) == (chance > 0.045)
@@ -117,9 +114,7 @@ def test_heavy_repositories_count_where_tasks_share_them(mean: float) -> None:
 @pytest.mark.parametrize("tasks", [12, 24, 48])
 @pytest.mark.parametrize(("verdict", "sign"), [("GO", 1), ("HARM", -1)])
 @pytest.mark.parametrize("spread", [0.05, 0.18])
-def test_benchmarks_with_rare_heavy_tasks_are_believed_in_one_of_twenty(
-    tasks: int, verdict: str, sign: int, spread: float
-) -> None:
+def test_with_rare_heavy_tasks_one_of_twenty_is_believed(tasks: int, verdict: str, sign: int, spread: float) -> None:
     rng = np.random.default_rng(tasks)
     believed = 0
     for _ in range(600):

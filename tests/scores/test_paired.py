@@ -326,9 +326,7 @@ def test_a_smaller_alpha_gives_a_wider_interval_and_the_same_p() -> None:
 
 
 @pytest.mark.parametrize(("clusters", "design"), [(24, 1.0), (6, 1.4)], ids=["apart", "of shared repositories"])
-def test_what_people_correct_has_the_interval_of_the_correction_widened_by_shared_repositories(
-    clusters: int, design: float
-) -> None:
+def test_what_people_correct_has_its_interval_widened_by_repositories(clusters: int, design: float) -> None:
     found = Estimate(
         delta=0.05, low=-0.1, high=0.2, n=24, sd=0.2, se=design * 0.2 / math.sqrt(24), df=clusters - 1.0, floor=-0.15,
         method="m",

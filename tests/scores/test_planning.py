@@ -20,9 +20,7 @@ from programs import run_module
 @pytest.mark.parametrize(("sd", "for_10", "for_5", "for_5_at_90"), [
     (15, 20, 73, 97), (20, 34, 128, 171), (25, 52, 199, 265), (30, 73, 285, 381),
 ])  # fmt: skip
-def test_tasks_for_a_decision_are_those_of_the_paired_t_test(
-    sd: int, for_10: int, for_5: int, for_5_at_90: int
-) -> None:
+def test_tasks_for_a_decision_are_of_the_paired_t_test(sd: int, for_10: int, for_5: int, for_5_at_90: int) -> None:
     assert (tasks_needed(sd, 10), tasks_needed(sd, 5), tasks_needed(sd, 5, 0.9)) == (for_10, for_5, for_5_at_90)
 
 

@@ -31,10 +31,9 @@ def test_what_sub_agents_did_is_unknown_where_the_agent_does_not_show_it() -> No
 
 
 @pytest.mark.parametrize(("points", "score", "complete"), [
-    ("1 1", "1", True), ("1 0.5", "0.75", False), ("0 0", "0", False), ("1 1 0.5", "0.85", True),
-    ("1 0.5 0.5", "0.65", False), ("1 1 0", "0.65", False), ("1 0 0", "0.35", False), ("0.5 0 0", "0.15", False),
-    ("1 1 1 0.5", "0.9", True), ("1 1 1 0", "0.75", False), ("1 0.5 1 0.5", "0.75", False),
-    ("0.5 0 0 0", "0.15", False), ("1 1 0.5 0", "0.65", False), ("1 1 1 1 0", "0.8", True),
+    ("1 1", "1", True), ("1 0.5", "0.75", False), ("0 0", "0", False), ("1 1 0.5", "0.85", True), ("1 0.5 0.5", "0.65", False),
+    ("1 1 0", "0.65", False), ("1 0 0", "0.35", False), ("0.5 0 0", "0.15", False), ("1 1 1 0.5", "0.9", True), ("1 1 1 0", "0.75", False),
+    ("1 0.5 1 0.5", "0.75", False), ("0.5 0 0 0", "0.15", False), ("1 1 0.5 0", "0.65", False), ("1 1 1 1 0", "0.8", True),
     ("1 1 1 0.5 0.5", "0.8", True), ("1 1 1 0.5 0", "0.7", False),
 ])  # fmt: skip
 def test_a_score_is_points_by_criteria_to_the_nearest_5_percent(points: str, score: str, complete: bool) -> None:
@@ -44,13 +43,10 @@ def test_a_score_is_points_by_criteria_to_the_nearest_5_percent(points: str, sco
 
 
 @pytest.mark.parametrize(("points", "status", "shown", "judged", "sum_"), [
-    (["1", ""], "valid", "unjudged", "1", "1"), (["", ""], "valid", "unjudged", "0", ""),
-    ([], "valid", "unjudged", "0", ""), (["1"], "valid", "unjudged", "1", "1"), ([], "discarded", "discarded", "0", ""),
-    ([], "missing", "missing", "0", ""),
+    (["1", ""], "valid", "unjudged", "1", "1"), (["", ""], "valid", "unjudged", "0", ""), ([], "valid", "unjudged", "0", ""),
+    (["1"], "valid", "unjudged", "1", "1"), ([], "discarded", "discarded", "0", ""), ([], "missing", "missing", "0", ""),
 ])  # fmt: skip
-def test_a_run_without_all_verdicts_has_no_score(
-    points: list[str], status: str, shown: str, judged: str, sum_: str
-) -> None:
+def test_without_all_verdicts_is_no_score(points: list[str], status: str, shown: str, judged: str, sum_: str) -> None:
     row = scored(points, 2, status)
     assert (row["status"], row["score"], row["complete"]) == (shown, "", "")
     assert (row["judged"], row["points"]) == (judged, sum_)
@@ -67,10 +63,9 @@ def side(
 
 @pytest.mark.parametrize(("with_files", "without_files", "diverged", "jaccard", "only"), [
     ("a.py", "a.py", False, "1", []), ("b.py;a.py", "a.py;b.py", False, "1", []), ("./a.py", "`a.py`", False, "1", []),
-    ("/w/repo/a.py", "a.py:12", False, "1", []), ("a.py", "b.py", True, "0", ["a.py"]),
-    ("none", "none", False, "1", []), ("a.py;b.py;c.py", "a.py", True, "0.3333", ["b.py", "c.py"]),
-    ("a.py", "a.py;b.py", True, "0.5", []), ("none", "a.py", True, "0", []), ("", "a.py", None, None, None),
-    ("a.py", "", None, None, None),
+    ("/w/repo/a.py", "a.py:12", False, "1", []), ("a.py", "b.py", True, "0", ["a.py"]), ("none", "none", False, "1", []),
+    ("a.py;b.py;c.py", "a.py", True, "0.3333", ["b.py", "c.py"]), ("a.py", "a.py;b.py", True, "0.5", []), ("none", "a.py", True, "0", []),
+    ("", "a.py", None, None, None), ("a.py", "", None, None, None),
 ])  # fmt: skip
 def test_cited_files_are_compared_after_normalising(
     with_files: str, without_files: str, diverged: bool | None, jaccard: str | None, only: list[str] | None
@@ -80,9 +75,8 @@ def test_cited_files_are_compared_after_normalising(
 
 
 @pytest.mark.parametrize(("with_score", "without_score", "files", "delta", "misdirected"), [
-    ("0.5", "0.75", "b.py", "-0.25", True), ("0.5", "0.75", "a.py", "-0.25", False),
-    ("0.75", "0.5", "b.py", "0.25", False), ("0.5", "0.5", "b.py", "0", False), ("", "0.5", "b.py", None, None),
-    ("0.5", "", "b.py", None, None), ("0", "0.5", "", "-0.5", None),
+    ("0.5", "0.75", "b.py", "-0.25", True), ("0.5", "0.75", "a.py", "-0.25", False), ("0.75", "0.5", "b.py", "0.25", False),
+    ("0.5", "0.5", "b.py", "0", False), ("", "0.5", "b.py", None, None), ("0.5", "", "b.py", None, None), ("0", "0.5", "", "-0.5", None),
 ])  # fmt: skip
 def test_misdirected_is_other_files_and_a_lower_score(
     with_score: str, without_score: str, files: str, delta: str | None, misdirected: bool | None
@@ -92,9 +86,8 @@ def test_misdirected_is_other_files_and_a_lower_score(
 
 
 @pytest.mark.parametrize(("used", "adopted"), [
-    (GREP, {"grep"}), ("lens_graph", {"graph"}), (NEAR, {"graph_neighbors"}),
-    (f"Read;{GREP};{NEAR}", {"grep", "graph_neighbors"}), ("Read", set()), ("none", set()), ("lens_graph_", set()),
-    ("mcp__other__lens_grep", set()), ("LENS_GREP", set()),
+    (GREP, {"grep"}), ("lens_graph", {"graph"}), (NEAR, {"graph_neighbors"}), (f"Read;{GREP};{NEAR}", {"grep", "graph_neighbors"}), ("Read", set()),
+    ("none", set()), ("lens_graph_", set()), ("mcp__other__lens_grep", set()), ("LENS_GREP", set()),
 ])  # fmt: skip
 def test_adoption_is_what_the_agent_reports_tool_by_tool(used: str, adopted: set[str]) -> None:
     row = compare(side(used=used), side(), TOOLS)
@@ -114,9 +107,7 @@ def test_a_missing_report_is_missing_and_never_a_no(missing: dict[str, str]) -> 
 @pytest.mark.parametrize(("used", "calls", "adopted"), [
     ("", "", None), ("", "0", False), ("", "2", True), ("Read", "2", True), ("Read", "0", False), (GREP, "0", True),
 ])  # fmt: skip
-def test_calls_that_the_report_counts_are_adoption_where_nobody_shows_what_was_offered(
-    used: str, calls: str, adopted: bool | None
-) -> None:
+def test_reported_calls_are_adoption_where_no_offer_is_shown(used: str, calls: str, adopted: bool | None) -> None:
     assert compare(side(used=used, server_calls=calls), side(), TOOLS)["adopted"] is adopted
     shown = compare(side(used="Read", server_calls=calls, tools_offered=("Read",)), side(), TOOLS)
     assert shown["adopted"] is False
@@ -134,9 +125,7 @@ def test_an_agents_own_tool_of_the_same_name_is_not_adoption() -> None:
     ({"tools_offered": (GREP,), "calls": (Call(GREP, 2, 2),)}, (True, True, False)),
     ({"tools_offered": (GREP,), "calls": (Call(GREP, 2, 1),)}, (True, True, True)),
 ])  # fmt: skip
-def test_offered_called_and_called_without_error_are_observed(
-    outcome: dict[str, Any], facts: tuple[bool | None, ...]
-) -> None:
+def test_what_is_offered_called_and_failed_is_observed(outcome: dict[str, Any], facts: tuple[bool | None, ...]) -> None:
     row = compare(side(**outcome), side(), TOOLS)
     assert (row["offered"], row["called"], row["called_without_error"]) == facts
 
@@ -146,8 +135,7 @@ MADE_UP = "mcp__lens__lens_magic"
 
 
 @pytest.mark.parametrize(("shown", "listed", "tools"), [
-    (("Read", GREP), [GREP, NEAR], [GREP]), (None, [GREP, NEAR], sorted([GREP, NEAR])),
-    (None, [], sorted([GRAPH, MADE_UP, NEAR])),
+    (("Read", GREP), [GREP, NEAR], [GREP]), (None, [GREP, NEAR], sorted([GREP, NEAR])), (None, [], sorted([GRAPH, MADE_UP, NEAR])),
 ], ids=["the agent shows a list", "only the servers list their tools", "nobody lists any"])  # fmt: skip
 def test_the_tools_of_the_treatments_are_those_offered_and_else_those_called_or_reported(
     shown: tuple[str, ...] | None, listed: list[str], tools: list[str]

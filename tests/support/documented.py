@@ -17,11 +17,10 @@ SPAN = re.compile(rf"(?<!`)`({PROGRAM}[^`\n]+)`")
 FENCE = re.compile(r"^\s*```(\S*)")
 SHELL = ("", "sh", "bash")
 BASE = {
-    "run_id": "x",
-    "scenarios": "tasks.yaml",
+    "run_id": "x", "scenarios": "tasks.yaml",
     "conditions": {"without": {}, **{name: {"mcp": f"{name}.json"} for name in ("v1", "v2", "with", "lens", "search")}},
     "agent": {"kind": "claude-code"},
-}
+}  # fmt: skip
 """What some keys of a config are added to."""
 ELSEWHERE = re.compile(r"there is no (file )?[/\w]|is not there|is not used|cannot be read: No such|has none")
 

@@ -52,9 +52,8 @@ def reply(*tasks: dict[str, Any]) -> dict[str, Any]:
 
 
 BARK, BEACH = (
-    "White bark: which numbers hold when nobody chooses any?",
-    "What bounds has sand by the sea, and how many?",
-)
+    "White bark: which numbers hold when nobody chooses any?", "What bounds has sand by the sea, and how many?",
+)  # fmt: skip
 GOOD = written("01", "amber", 17, "How much does yellow stone take at once and at all, how patient is it?")
 FALSE = written("02", "birch", 24, BARK)
 MENDED = written("02", "birch", 23, BARK)
@@ -71,9 +70,8 @@ TOOL = written("06", "ember", 41, prompt="Use Grep to find out what holds in the
 RULES = [
     {"when": {"text": "checked by a program"}, "times": 1, "reply": reply(MENDED, HOPELESS, DUPLICATE, DISCREET, TOOL)},
     {"when": {"text": "checked by a program"}, "reply": reply(HOPELESS, DUPLICATE)},
-    {"when": {"text": "of the category Targeted"}, "reply": reply(GOOD, FALSE, HOPELESS, DUPLICATE, LEAKING, TOOL)},
-    {"reply": {"text": "ok"}},
-]
+    {"when": {"text": "of the category Targeted"}, "reply": reply(GOOD, FALSE, HOPELESS, DUPLICATE, LEAKING, TOOL)}, {"reply": {"text": "ok"}},
+]  # fmt: skip
 
 
 def ask(fake: Fake, folder: Path, monkeypatch: pytest.MonkeyPatch, max_usd: float | None = None) -> list[Fate]:
@@ -91,9 +89,7 @@ def ask(fake: Fake, folder: Path, monkeypatch: pytest.MonkeyPatch, max_usd: floa
 
 
 @live
-def test_good_tasks_are_kept_bad_ones_go_back_and_hopeless_ones_are_dropped(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_good_tasks_stay_bad_ones_go_back_and_hopeless_ones_go(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     with serving(MessagesApi(), read_rules(RULES)) as fake:
         fates = {fate.proposal.id[-2:]: fate for fate in ask(fake, tmp_path, monkeypatch)}
         asked = [json.dumps(body) for body in fake.bodies if "benchmark task" in json.dumps(body)]

@@ -63,11 +63,9 @@ def test_a_text_that_a_message_must_contain_is_named_even_if_it_is_known(shop: P
 
 
 @pytest.mark.parametrize(("added", "used", "named"), [
-    ("export function keep<T>(input: string, fits: (key: string) => boolean = () => true, ...more: T[]): string {",
-     "keep(a, b)", ("keep(input, fits, ...more)",)),
-    ("const keep = async ({ input = {} }, fits) => {", "keep(a)", ("keep(fits)",)),
-    ("  keep(input) {", "cart.keep(1)", ("keep(input)",)), ("  if (options.strictly) keep(1)  # 'loud'", "{strictly: 1} // loud",
-                                                         ("strictly",)),
+    ("export function keep<T>(input: string, fits: (key: string) => boolean = () => true, ...more: T[]): string {", "keep(a, b)", ("keep(input, fits, ...more)",)),
+    ("const keep = async ({ input = {} }, fits) => {", "keep(a)", ("keep(fits)",)), ("  keep(input) {", "cart.keep(1)", ("keep(input)",)),
+    ("  if (options.strictly) keep(1)  # 'loud'", "{strictly: 1} // loud", ("strictly",)),
     ("    keep = options['keep']", "const { keep } = require('../cart')", ("keep from ../cart",)),
     ("def total(keep=()):", "total(keep=[{'rate': 3}])", ("keep=[{'rate': 3}]", "total(keep)")),
     ("def keep(self, *, input: dict[str, int] = {}, **more) -> int:", "keep()", ("keep(self, *, input, **more)",)),

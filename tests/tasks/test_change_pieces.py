@@ -13,12 +13,11 @@ from lensbench_tasks.changes.releases import changes_between
 
 
 @pytest.mark.parametrize(("path", "kind"), [
-    ("src/shop/cart.py", Kind.SOURCE), ("index.js", Kind.SOURCE), ("lib/parse.ts", Kind.SOURCE),
-    ("tests/test_cart.py", Kind.TEST), ("tests/data/a.json", Kind.TEST), ("conftest.py", Kind.TEST),
-    ("src/parse.spec.ts", Kind.TEST), ("test/basic.ts", Kind.TEST), ("cart_test.go", Kind.TEST),
-    ("src/__tests__/a.tsx", Kind.TEST), ("docs/conf.py", Kind.OTHER), ("README.md", Kind.OTHER),
-    ("setup.py", Kind.OTHER), ("bench/run.js", Kind.OTHER), ("vitest.config.ts", Kind.OTHER),
-    ("src/latest.py", Kind.SOURCE), ("src/contest.py", Kind.SOURCE),
+    ("src/shop/cart.py", Kind.SOURCE), ("index.js", Kind.SOURCE), ("lib/parse.ts", Kind.SOURCE), ("tests/test_cart.py", Kind.TEST),
+    ("tests/data/a.json", Kind.TEST), ("conftest.py", Kind.TEST), ("src/parse.spec.ts", Kind.TEST), ("test/basic.ts", Kind.TEST),
+    ("cart_test.go", Kind.TEST), ("src/__tests__/a.tsx", Kind.TEST), ("docs/conf.py", Kind.OTHER), ("README.md", Kind.OTHER),
+    ("setup.py", Kind.OTHER), ("bench/run.js", Kind.OTHER), ("vitest.config.ts", Kind.OTHER), ("src/latest.py", Kind.SOURCE),
+    ("src/contest.py", Kind.SOURCE),
 ])  # fmt: skip
 def test_a_file_is_source_test_or_neither(path: str, kind: Kind) -> None:
     assert kind_of(path) is kind

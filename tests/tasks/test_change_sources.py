@@ -183,9 +183,7 @@ def harbor(folder: Path, **changed: str) -> None:
 
 @pytest.mark.slow
 @needs_sandbox
-def test_harbor_folders_become_tasks_and_what_needs_an_image_is_named(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_harbor_folders_become_tasks_and_images_are_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     harbor(Path("tasks", "write-done"))
     harbor(Path("tasks", "with-run"), **{"environment/Dockerfile": "FROM localhost/none:1\nRUN ./configure\n"})

@@ -55,8 +55,7 @@ def test_a_good_criterion_has_no_finding(found: dict[str, Checked]) -> None:
 
 @pytest.mark.parametrize(("criterion", "words"), [
     ("cart 2", ["Dead: its own text does not meet it", "Never met by the 2 answers"]), ("cart 3", ["Given away"]),
-    ("tax 1", ["Met with rates.py, 19 exchanged", "The facts of other tasks meet it (cart)"]),
-    ("tax 2", ["It has no patterns"]),
+    ("tax 1", ["Met with rates.py, 19 exchanged", "The facts of other tasks meet it (cart)"]), ("tax 2", ["It has no patterns"]),
 ])  # fmt: skip
 def test_what_is_wrong_is_said_in_a_sentence(found: dict[str, Checked], criterion: str, words: list[str]) -> None:
     findings = found[criterion].findings

@@ -91,9 +91,8 @@ def test_a_draft_is_marked_with_its_kind_and_is_not_drafted_again() -> None:
 
 
 PIECES = st.sampled_from([
-    "`a_b`", "`", "core.py", "src/x y/", "A.b.c", "or", "and/or", "(e.g.", ")", "(", "= 5", "30 items", "1,000", "is",
-    "`f(x, y)`", "HTTP", "Content-Length", "x=True", "\u00e9_\u00fc", "-", "either", ",", "a" * 80, "_" * 70, "9" * 59,
-    "such as", "\u201cx y\u201d",
+    "`a_b`", "`", "core.py", "src/x y/", "A.b.c", "or", "and/or", "(e.g.", ")", "(", "= 5", "30 items", "1,000", "is", "`f(x, y)`", "HTTP",
+    "Content-Length", "x=True", "\u00e9_\u00fc", "-", "either", ",", "a" * 80, "_" * 70, "9" * 59, "such as", "\u201cx y\u201d",
 ])  # fmt: skip
 
 

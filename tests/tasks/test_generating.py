@@ -74,9 +74,7 @@ def test_a_url_is_pinned_to_its_newest_commit(stock: Path) -> None:
     ("https://user:word@example.org/x.git", "contains a password"),
     ("file:///nowhere/at/all", "git cannot reach file:///nowhere/at/all"),
 ])  # fmt: skip
-def test_no_repository_is_one_clear_line(
-    repo: str, words: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_no_repository_is_one_line(repo: str, words: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     with pytest.raises(UserError, match=words):
         pin(repo)

@@ -55,10 +55,7 @@ def test_a_good_task_has_no_problems(stock: Survey) -> None:
     (with_first(proofs=[{"file": "stock/dune.py", "quote": "DUNE_LIMIT = 380"}]), RejectReason.FALSE_PROOF),
     (with_first(proofs=[{"file": "stock/sand.py", "quote": "DUNE_LIMIT = 370"}]), RejectReason.FALSE_PROOF),
     (with_first(proofs=[{"file": "../stock/dune.py", "quote": "DUNE_LIMIT = 370"}]), RejectReason.FALSE_PROOF),
-    (
-        with_first(proofs=[{"file": "stock/dune.py", "quote": "DUNE_LIMIT = 370", "within": "DuneStore"}]),
-        RejectReason.FALSE_PROOF,
-    ),
+    (with_first(proofs=[{"file": "stock/dune.py", "quote": "DUNE_LIMIT = 370", "within": "DuneStore"}]), RejectReason.FALSE_PROOF),
     (with_first(text="States that `SAND_LIMIT` in stock/dune.py is 370", all_of="370"), RejectReason.UNKNOWN_NAME),
     (with_first(text="States that `DUNE_LIMIT` in stock/sand.py is 370", all_of="370"), RejectReason.UNKNOWN_NAME),
     (with_first(all_of="DUNE_LIMIT", any_of=["370", "sand_limit"]), RejectReason.UNKNOWN_NAME),
@@ -67,10 +64,7 @@ def test_a_good_task_has_no_problems(stock: Survey) -> None:
     (with_first(text="States that `DUNE_LIMIT` is at stock/dune.py:6", all_of="DUNE_LIMIT"), RejectReason.LINE_NUMBER),
     (task(prompt="Is `DUNE_LIMIT` really 370?"), RejectReason.GIVEN_AWAY),
     (with_first(all_of=["dune.py", "370"], any_of="DUNE_LIMIT"), None),
-    (
-        task({**GOOD[0], "all_of": ["dune.py", "370"]}, *GOOD[1:], prompt=f"In stock/dune.py: {PROMPT}"),
-        RejectReason.PATH_GIVEN,
-    ),
+    (task({**GOOD[0], "all_of": ["dune.py", "370"]}, *GOOD[1:], prompt=f"In stock/dune.py: {PROMPT}"), RejectReason.PATH_GIVEN),
     (task(prompt=f"{PROMPT} Use Grep."), RejectReason.NAMES_TOOL),
     (task(prompt=f"{PROMPT} Ask sonar_find."), RejectReason.NAMES_TOOL),
     (task(prompt=f"{PROMPT} It is near line 6."), RejectReason.LINE_NUMBER),

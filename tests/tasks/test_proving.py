@@ -40,8 +40,7 @@ def tree(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 @pytest.mark.parametrize(("proof", "problem"), [
     (Proof(file="a.py", quote="LIMIT = 4"), ""),
-    (Proof(file="a.py", quote='size=30, colour="red"', within="Store.fill"), ""),
-    (Proof(file="a.py", quote="size=30", within="fill"), ""),
+    (Proof(file="a.py", quote='size=30, colour="red"', within="Store.fill"), ""), (Proof(file="a.py", quote="size=30", within="fill"), ""),
     (Proof(file="a.py", quote="LIMIT = 4", within="Store"), "does not occur in Store"),
     (Proof(file="a.py", quote="size=30", within="Store.empty"), "Store.empty is not defined in a.py"),
     (Proof(file="a.py", quote="LIMIT = 5"), "does not occur in a.py"),
@@ -57,9 +56,7 @@ def test_a_proof_holds_or_it_is_said_why_not(tree: Path, proof: Proof, problem: 
     assert bool(problem) == bool(found)
 
 
-def test_the_program_checks_a_whole_set(
-    tree: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_it_checks_a_whole_set(tree: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
     (tree.parent / "set.yaml").write_text(SET.replace("{value}", "4"))
     monkeypatch.setattr(sys, "argv", ["proving", "set.yaml", "--cache", "cache"])
     main()

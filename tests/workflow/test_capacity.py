@@ -43,9 +43,7 @@ def test_without_limits_there_is_nothing_but_cores(config: dict[str, Any]) -> No
     assert schedule.gate_s(WITH, 8) == 900
 
 
-def test_a_server_for_one_client_is_taken_by_runs_that_have_it_and_partners_wait_for_its_runs_only(
-    config: dict[str, Any],
-) -> None:
+def test_a_server_for_one_client_is_taken_by_runs_that_have_it_and_partners_await_these(config: dict[str, Any]) -> None:
     schedule = scheduled(config, limits={"clients": {"my-server": 1}})
     assert schedule.resources == {"clients_my_server": 1, "beside_without": 1, "beside_with": 1}
     taken = {run.condition: [schedule.claim(name, run, 8) for name in schedule.resources] for run in (WITH, WITHOUT)}

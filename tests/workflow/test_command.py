@@ -120,9 +120,7 @@ def test_nothing_but_help_is_help() -> None:
     ([], ["--directory", "elsewhere"], ["--cores", "all", "--directory", "elsewhere"]),
     (["config.yaml"], ["--workflow-profile", "p", "-n"], ["--workflow-profile", "p", "-n"]),
 ])  # fmt: skip
-def test_run_finds_the_config_here_and_takes_all_cores(
-    tmp_path: Path, here: list[str], options: list[str], told: list[str]
-) -> None:
+def test_run_takes_config_and_all_cores(tmp_path: Path, here: list[str], options: list[str], told: list[str]) -> None:
     for name in here:
         (tmp_path / name).touch()
     ours = [] if "--workflow-profile" in options else [*profile()]
@@ -132,15 +130,12 @@ def test_run_finds_the_config_here_and_takes_all_cores(
 
 @pytest.mark.parametrize(("options", "why"), [
     (["--nosuch"], "unrecognized arguments: --nosuch"),
-    (["-n", "--cores"], "argument --cores/-c: expected one argument"),
-    (["--cores", "x", "--nosuch"], CORES),
+    (["-n", "--cores"], "argument --cores/-c: expected one argument"), (["--cores", "x", "--nosuch"], CORES),
     (["--config", "run_id=a", "nosuch"], f"an option cannot be read ({UNREAD} (Unparsable value: 'nosuch'))"),
-    (["--cores", "0"], "--cores: at least 1"),
-    (["--jobs", "0"], "--cores: at least 1"),
-    (["--set-threads", "run=x"], "--set-threads: write a number, as in run=4"),
-    (["x.yaml"], f"x.yaml: {TARGET}"), (["run"], f"run: {TARGET}"), (["bench/a/b.md"], f"bench/a/b.md: {TARGET}"),
-    (["-n", "--until", "archiv"], "archiv: is no rule; did you mean 'archive'?"),
-    (["--set-threads", "nosuch=2"], "nosuch: is no rule"),
+    (["--cores", "0"], "--cores: at least 1"), (["--jobs", "0"], "--cores: at least 1"),
+    (["--set-threads", "run=x"], "--set-threads: write a number, as in run=4"), (["x.yaml"], f"x.yaml: {TARGET}"), (["run"], f"run: {TARGET}"),
+    (["bench/a/b.md"], f"bench/a/b.md: {TARGET}"),
+    (["-n", "--until", "archiv"], "archiv: is no rule; did you mean 'archive'?"), (["--set-threads", "nosuch=2"], "nosuch: is no rule"),
     (["--resources", "mem=x"], "an option cannot be read (Resource 'mem' was given value 'x', which is not an integer)"),
 ])  # fmt: skip
 def test_an_option_that_snakemake_does_not_know_is_one_line(
@@ -226,9 +221,7 @@ def test_a_config_that_is_not_there_is_one_line(tmp_path: Path, options: list[st
     (["-n", "--directory", "gone"], "--directory gone: there is no such folder"),
     (["--directory=gone"], "--directory gone: there is no such folder"),
 ])  # fmt: skip
-def test_a_folder_that_is_not_there_is_one_line(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, options: list[str], message: str
-) -> None:
+def test_no_folder_one_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, options: list[str], message: str) -> None:
     monkeypatch.chdir(tmp_path)
     with pytest.raises(UserError, match=f"^{re.escape(message)}"):
         check_names(options)

@@ -19,9 +19,7 @@ def differences(control: Control, planted: Planted) -> dict[str, Fraction]:
 
 
 @pytest.mark.parametrize("control", CONTROLS, ids=lambda control: control.name)
-def test_a_project_is_a_valid_one_and_the_same_bytes_each_time(
-    control: Control, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_project_is_valid_and_the_same(control: Control, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     first = make_project(control, tmp_path)
     before = {path: path.read_bytes() for path in tmp_path.rglob("*") if path.is_file()}
     assert make_project(control, tmp_path) == first

@@ -10,9 +10,7 @@ from lensbench.results.results_file import Results
 from lensbench.workflow.finish import lines
 
 
-def test_answers_without_a_verdict_are_counted_with_a_remedy_and_a_person_is_listed_once(
-    bench: Callable[..., Any],
-) -> None:
+def test_answers_without_verdict_are_counted_with_a_remedy_and_a_person_is_once(bench: Callable[..., Any]) -> None:
     made = bench()
     for condition in ("with", "without"):
         for task in "ab":

@@ -54,10 +54,8 @@ SECRET = "sk-live-0123456789abcdef"
 Change = tuple[str, str, str]
 IN_FILES: dict[str, Change] = {
     "a tab as indent": ("config.yaml", "  kind: offline", "\tkind: offline"),
-    "a wrong indent": ("config.yaml", "  with: {mcp", "   with: {mcp"),
-    "an empty config": ("config.yaml", CONFIG, ""),
-    "a list instead of keys": ("config.yaml", CONFIG, "- run_id: shop\n"),
-    "a misspelt key": ("config.yaml", "scenarios:", "scenario:"),
+    "a wrong indent": ("config.yaml", "  with: {mcp", "   with: {mcp"), "an empty config": ("config.yaml", CONFIG, ""),
+    "a list instead of keys": ("config.yaml", CONFIG, "- run_id: shop\n"), "a misspelt key": ("config.yaml", "scenarios:", "scenario:"),
     "a misspelt agent": ("config.yaml", "kind: offline", "kind: claude"),
     "a baseline that is no condition": ("config.yaml", "run_id: shop", "run_id: shop\nbaseline: witout"),
     "one condition only": ("config.yaml", "  with: {mcp: mcp.json}\n", ""),
@@ -90,8 +88,7 @@ IN_FILES: dict[str, Change] = {
     "no blank after a colon": ("config.yaml", "kind: offline", "kind:offline"),
     "a mapping in place of a path": ("config.yaml", "scenarios: tasks.yaml", "scenarios: {file: tasks.yaml}"),
     "a merge key": ("config.yaml", "{mcp: mcp.json}", "{<<: {mcp: mcp.json}}"),
-    "a value that begins with @": ("config.yaml", "run_id: shop", "run_id: @shop"),
-    "a path with ~": ("config.yaml", "mcp.json}", "~/mcp.json}"),
+    "a value that begins with @": ("config.yaml", "run_id: shop", "run_id: @shop"), "a path with ~": ("config.yaml", "mcp.json}", "~/mcp.json}"),
     "a number in a server's environment": ("mcp.json", '"args": []', '"env": {"PORT": 80}'),
     "an agent without its key": ("config.yaml", "agent:\n  kind: offline", "agent: claude-code"),
     "a command line as text": ("config.yaml", "kind: offline", "kind: command\n  command: my-agent --quiet"),
@@ -113,12 +110,10 @@ IN_FILES: dict[str, Change] = {
 """What is changed: file, old text, new text."""
 
 ON_THE_COMMAND_LINE: dict[str, list[str]] = {
-    "a misspelt verb": ["compair"],
-    "the status of nothing": ["status"],
-    "discarding where nothing was run": ["discard", "cart-with", "--reason", "x"],
-    "`init` without a server": ["init", "--yes"],
+    "a misspelt verb": ["compair"], "the status of nothing": ["status"],
+    "discarding where nothing was run": ["discard", "cart-with", "--reason", "x"], "`init` without a server": ["init", "--yes"],
     "`init` for an unknown agent": ["init", "--yes", "--mcp", "true", "--agent", "claude"],
-}
+}  # fmt: skip
 
 
 def answer(change: Change, folder: Path) -> str:

@@ -72,9 +72,7 @@ def test_the_runs_of_a_task_are_neighbours_and_the_order_inside_is_by_seed_and_b
     assert len(orders) > 4
 
 
-def test_a_run_waits_at_the_gate_only_for_a_partner_that_this_start_makes_and_has_a_core_for(
-    config: dict[str, Any],
-) -> None:
+def test_a_run_waits_only_for_a_partner_that_this_start_makes_and_has_a_core_for(config: dict[str, Any]) -> None:
     schedule = schedule_of(config)
     assert [schedule.gate_s(RUN, cores) for cores in (1, 2, 8)] == [0, 9, 9]
     finish(schedule, RUN._replace(condition="without"))
@@ -87,9 +85,7 @@ def test_a_run_waits_at_the_gate_only_for_a_partner_that_this_start_makes_and_ha
     assert [schedule_of(config, conditions=three, run_id="s").gate_s(RUN, cores) for cores in (2, 3)] == [0, 9]
 
 
-def test_a_job_on_another_machine_sees_the_start_that_sent_it_and_nothing_that_was_edited_since(
-    config: dict[str, Any],
-) -> None:
+def test_a_job_elsewhere_sees_the_start_that_sent_it_and_nothing_that_was_edited_since(config: dict[str, Any]) -> None:
     schedule = begun(config)
     Path("tasks.yaml").write_text("tasks: [half a line", encoding="utf-8")
     Path("mcp.json").unlink()
@@ -132,9 +128,7 @@ def test_what_is_missing_is_made_by_an_agent_or_from_the_store(config: dict[str,
     ({"repository": {"git": "https://example.org/shop", "revision": "v2"}}, "is https://example.org/shop at v2"),
     ({"conditions": {"without": {}, "with": {"mcp": "mcp.json"}, "more": {"mcp": "mcp.json"}}}, "conditions.more"),
 ])  # fmt: skip
-def test_a_changed_setting_stops_everything_until_it_is_accepted(
-    config: dict[str, Any], changes: dict[str, Any], message: str
-) -> None:
+def test_changes_stop_all_until_accepted(config: dict[str, Any], changes: dict[str, Any], message: str) -> None:
     begun(config)
     with pytest.raises(UserError, match=r"has valid runs") as refused:
         schedule_of(config, **changes)
@@ -164,9 +158,7 @@ def test_a_changed_prompt_task_or_mcp_file_stops_everything_too(config: dict[str
         schedule_of(config)
 
 
-def test_criteria_trials_judges_and_new_tasks_are_no_change_and_nothing_is_before_a_run_counts(
-    config: dict[str, Any],
-) -> None:
+def test_criteria_trials_judges_and_tasks_are_no_change_nor_is_any_before_a_run_counts(config: dict[str, Any]) -> None:
     schedule = begun(config)
     write_tasks(7, criterion="another one")
     assert schedule_of(config, trials=3, seed=5, discards={"max_rounds": 9}).accepted == []

@@ -41,9 +41,7 @@ def starting(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
     (["--url", "localhost:1/mcp", "--yes"], "error: localhost:1/mcp: no program 'localhost:1/mcp' is here; name one on PATH or its path, or a URL with http://"),
     (["--url", "http://me:word@localhost:1/mcp", "--yes"], "error: the URL contains a password; "),
 ])  # fmt: skip
-def test_what_is_missing_or_wrong_is_one_line_and_nothing_is_written(
-    tmp_path: Path, arguments: list[str], line: str
-) -> None:
+def test_what_is_missing_or_wrong_is_one_line_with_no_file(tmp_path: Path, arguments: list[str], line: str) -> None:
     ended = starting(tmp_path, *arguments)
     assert ended.returncode == (2 if "shows the options" in ended.stderr else 1)
     assert ended.stderr.startswith(line)
@@ -139,9 +137,7 @@ def test_a_server_is_a_command_line_or_an_address() -> None:
 
 @pytest.mark.parametrize("agent", KINDS)
 @pytest.mark.parametrize("version", ["", "2.10"])
-def test_the_config_is_valid_for_every_agent(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, agent: str, version: str
-) -> None:
+def test_any_agent_s_config_holds(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, agent: str, version: str) -> None:
     monkeypatch.chdir(tmp_path)
     wishes = Wishes("mine", "true", agent, KINDS[agent].model, "")
     wishes.files["mcp"].write_text(json.dumps(mcp_file(wishes)))
