@@ -221,7 +221,7 @@ class Fake:
             return self._rules[number].reply, facts
 
     def gave(self, reply: Reply) -> None:
-        """Called when a reply was sent to its end."""
+        """Called when a reply begins to be sent: a client that has it may ask again before the sender goes on."""
 
 
 class _Handler(BaseHTTPRequestHandler):
@@ -237,13 +237,13 @@ class _Handler(BaseHTTPRequestHandler):
         reply, facts = self.server.fake.take(self.command, self.path, self.headers, body)
         with contextlib.suppress(OSError):
             self._answer(reply, facts)
-            self.server.fake.gave(reply)
 
     do_GET = do_HEAD = do_POST
 
     def _answer(self, reply: Reply, facts: Facts) -> None:
         api = self.server.fake.api
         self._sleep(reply.delay_s)
+        self.server.fake.gave(reply)
         if reply.breaks == "reset":
             self._reset()
         elif reply.raw is not None:
