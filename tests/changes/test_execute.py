@@ -58,6 +58,16 @@ def test_an_installer_s_own_line_says_why_it_failed(tree: Path, tmp_path: Path, 
     assert "\n" not in str(caught.value)
 
 
+@pytest.mark.parametrize("name", ["PIP_INDEX_URL", "npm_config_registry", "GOPROXY", "GONOSUMDB", "CARGO_HTTP_CAINFO"])
+def test_an_installation_asks_the_registry_that_the_user_has_set(
+    tree: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str
+) -> None:
+    monkeypatch.setenv(name, "https://registry.example.invalid")
+    environment = prepare_environment([f'echo "${name}" > /env/said'], tree, tmp_path / "cache", SANDBOX)
+    assert environment.folder
+    assert (environment.folder / "said").read_text() == "https://registry.example.invalid\n"
+
+
 def test_a_file_that_tests_write_has_a_limit(tree: Path, reference: bytes) -> None:
     for size, result in {"400M": TestResult.PASSED, "600M": TestResult.FAILED}.items():
         tests = make_task(

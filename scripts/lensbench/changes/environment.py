@@ -38,9 +38,10 @@ LOCK_FILES = (
 """Files of the repository that determine what is installed."""
 _PASSED = (
     "PIP_", "UV_", "npm_config_", "NPM_CONFIG_", "SSL_CERT_", "NODE_EXTRA_CA_CERTS", "REQUESTS_CA_BUNDLE",
-    "CURL_CA_BUNDLE", "http_proxy", "https_proxy", "HTTP_PROXY", "HTTPS_PROXY", "no_proxy", "NO_PROXY",
+    "CURL_CA_BUNDLE", "http_proxy", "https_proxy", "HTTP_PROXY", "HTTPS_PROXY", "no_proxy", "NO_PROXY", "GOPROXY",
+    "GOPRIVATE", "GOSUMDB", "GOINSECURE", "GONO", "CARGO_REGISTR", "CARGO_SOURCE_", "CARGO_HTTP_", "CARGO_NET_",
 )  # fmt: skip
-_OWN_SETTINGS = (".config/pip/pip.conf", ".pip/pip.conf", ".npmrc")
+_OWN_SETTINGS = (".config/pip/pip.conf", ".pip/pip.conf", ".npmrc", ".config/go/env")
 """The user's configuration of package registries, below the home folder. Only these commands see it."""
 _TAIL = 2000
 _BUILT, _BUILT_KINDS, _NO_CODE = "built", (".py", ".so", ".pyi"), ("build", "dist", ".git", "node_modules")
