@@ -66,7 +66,8 @@ def main() -> int:
 
         if os.getcwd() not in sys.path:
             sys.path.append(os.getcwd())
-        options = [*plugins, "-p", "no:cacheprovider", "--continue-on-collection-errors"]
+        # pytest's own form of traceback reads the whole test file again for each failure
+        options = [*plugins, "-p", "no:cacheprovider", "--continue-on-collection-errors", "--tb=native"]
         return int(pytest.main([*options, *sys.argv[1:]], plugins=[Reporter(report, nonce)]))
 
 

@@ -97,10 +97,11 @@ class Prover:
             return ChangeFate(task.id, what, None, (str(error).splitlines()[0],))
 
     def judged(
-        self, task: ChangeTask, what: str, tree: Path, environment: Environment, foreign: bool = False
-    ) -> ChangeFate:
-        """The task with its proven tests, or why it is dropped."""
-        proof = prove(with_files(task, self.cache), tree, self.sandbox, environment, foreign=foreign)
+        self, task: ChangeTask, what: str, tree: Path, environment: Environment, foreign: bool = False,
+        runs: Sequence[TestRun] = (),
+    ) -> ChangeFate:  # fmt: skip
+        """The task with its proven tests, or why it is dropped; `runs` as in `prove`."""
+        proof = prove(with_files(task, self.cache), tree, self.sandbox, environment, foreign=foreign, runs=runs)
         if not proof.holds:
             return ChangeFate(task.id, what, None, proof.reasons, proof)
         tests = task.tests.model_copy(update={"fail_to_pass": proof.fail_to_pass, "pass_to_pass": proof.pass_to_pass})

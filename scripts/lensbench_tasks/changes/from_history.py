@@ -96,4 +96,5 @@ def _fate(
     documents = "\n".join([line for line in added_lines(diff) if not given_away(line, reference)][:SHOWN_LINES])
     message = f"{commit.message}\n\nIts documents will say:\n\n{documents}" if documents.strip() else commit.message
     prompt = write_prompt(message, failing, needs(reference.decode(), texts, tree))
-    return bench.judged(task.model_copy(update={"tests": final_tests, "prompt": prompt}), what, tree, installation)
+    task = task.model_copy(update={"tests": final_tests, "prompt": prompt})
+    return bench.judged(task, what, tree, installation, runs=runs)

@@ -55,19 +55,20 @@ class ChangeProof:
 
 def prove(
     task: ChangeTask, tree: Path, sandbox: Sandbox, environment: Environment = NO_ENVIRONMENT, rounds: int = ROUNDS,
-    foreign: bool = False,
+    foreign: bool = False, runs: Sequence[TestRun] = (),
 ) -> ChangeProof:  # fmt: skip
     """The proof of a task whose repository is in `tree`. Runs the tests 2 x `rounds` times, and the project's own
     suite with and without the reference, unless a run shows that the task cannot be judged. A data set of others
-    (`foreign`) has its own words and tests that must pass: neither prompt nor suite are examined."""
+    (`foreign`) has its own words and tests that must pass: neither prompt nor suite are examined. `runs` are a first
+    round that there is already."""
     reasons = [*_leaks(task, tree, foreign)]
     reference = content_bytes(task.reference)
     if not reference.strip():
         return ChangeProof(task.id, (*reasons, "it has no reference patch"))
-    before = _rounds(tree, b"", task.tests, sandbox, environment, rounds)
-    after = (
-        [] if _trouble(before, is_changed=False) else _rounds(tree, reference, task.tests, sandbox, environment, rounds)
-    )
+    before = _rounds(tree, b"", task.tests, sandbox, environment, rounds, runs[:1])
+    after = []
+    if not _trouble(before, is_changed=False):
+        after = _rounds(tree, reference, task.tests, sandbox, environment, rounds, runs[1:])
     for name, runs in (("without a change", before), ("with the reference", after)):
         if trouble := _trouble(runs, is_changed=runs is after):
             reasons.append(f"{name}: {trouble}")
@@ -114,13 +115,13 @@ def _broken(before: Sequence[TestRun], after: Sequence[TestRun]) -> list[str]:
 
 
 def _rounds(
-    tree: Path, patch: bytes, tests: Tests, sandbox: Sandbox, environment: Environment, rounds: int
-) -> list[TestRun]:
-    runs: list[TestRun] = []
-    for _ in range(rounds):
-        runs.append(run_tests(tree, patch, tests, sandbox, environment))
-        if runs[-1].unstarted or runs[-1].problem:
-            break
+    tree: Path, patch: bytes, tests: Tests, sandbox: Sandbox, environment: Environment, rounds: int,
+    first: Sequence[TestRun] = (),
+) -> list[TestRun]:  # fmt: skip
+    """The `first` runs, and more until there are `rounds` or one cannot be used; only one needs the failing copies."""
+    runs = [*first]
+    while len(runs) < rounds and not any(run.unstarted or run.problem for run in runs):
+        runs.append(run_tests(tree, patch, tests, sandbox, environment, with_copies=not runs))
     return runs
 
 

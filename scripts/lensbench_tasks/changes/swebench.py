@@ -175,7 +175,7 @@ def _tried(instance: Instance, task: ChangeTask, what: str, tree: Path, bench: P
     task = task.model_copy(update={"tests": task.tests.model_copy(update=proven)})
     count = sum(not ids for ids in still.values())
     note = f"{count} of {len(still)} ids of PASS_TO_PASS do not pass here, and are left out" if count else ""
-    return bench.judged(task, what, tree, installation, foreign=True)._replace(note=note)
+    return bench.judged(task, what, tree, installation, True, runs)._replace(note=note)
 
 
 def _short(test: str) -> str:
