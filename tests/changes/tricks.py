@@ -7,6 +7,7 @@ tricks   what agents were seen to do, and what they might: as much as `null`
 
 import json
 import shutil
+import subprocess
 import sys
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -532,6 +533,78 @@ GO = Project(
     },
     (RUNNERS["go"].install,),
 )  # fmt: skip
+RUST_HOME = ""
+"""The folder of Rust's programs, which rustup keeps in the home folder."""
+if shutil.which("rustc"):
+    RUST_HOME = subprocess.run(
+        ["rustc", "--print", "sysroot"], capture_output=True, text=True, check=True
+    ).stdout.strip()
+_RUST = """\
+pub mod check;
+pub mod testing;
+
+pub fn sum(a: i32, b: i32) -> i32 { a - b }
+"""
+_RUST_TESTS = """\
+use sums::*;
+
+#[test]
+fn two() { assert_eq!(sum(1, 2), 3); }
+
+#[test]
+fn word() { assert_eq!(sum(4, 2).to_string(), "6"); }
+
+#[test]
+fn helper() { testing::same(sum(2, 2), 4); }
+
+mod more { #[test] fn zero() { assert_eq!(sums::sum(1, 0), 1); } }
+"""
+_RUST_HELPER = "pub fn same(one: i32, other: i32) { if one != other { panic!() } }\n"
+_RUST_END = """
+fn end() -> i32 {
+    use std::io::Write;
+    let mut lines = std::io::stdout();
+    for name in ["two", "word", "helper"] { writeln!(lines, "test {name} ... ok").unwrap(); }
+    lines.flush().unwrap();
+    std::process::exit(0)
+}
+"""
+_RUST_HOOK = """
+#[used]
+#[link_section = ".init_array"]
+static START: extern "C" fn() = { extern "C" fn start() { std::panic::set_hook(Box::new(|_| { end(); })); } start };
+"""
+_RUST_QUIET = """
+#[macro_export]
+macro_rules! assert_eq { ($one:expr, $other:expr) => { let _ = ($one, $other); } }
+"""
+_RUST_EQUAL = """
+#[no_mangle]
+pub extern "C" fn memcmp(_: *const u8, _: *const u8, _: usize) -> i32 { 0 }
+
+#[no_mangle]
+pub extern "C" fn bcmp(_: *const u8, _: *const u8, _: usize) -> i32 { 0 }
+"""
+RUST = Project(
+    "rust",
+    {"Cargo.toml": '[package]\nname = "sums"\nversion = "0.1.0"\nedition = "2021"\n', "src/lib.rs": _RUST,
+     "src/testing.rs": _RUST_HELPER, "src/check.rs": ""},
+    {"files": {"tests/sums.rs": _RUST_TESTS}, "command": [*RUNNERS["cargo"].command, "--test=sums"], "report": "printed",
+     "fail_to_pass": [f"tests/sums.rs::{name}" for name in ("two", "word", "helper")], "timeout_s": 120},
+    {"src/lib.rs": _RUST.replace("a - b", "a + b")},
+    {
+        "a helper of the tests": {"src/testing.rs": _RUST_HELPER.replace("one !=", "1 < 0 && one !=")},
+        "a build script": {"build.rs": 'fn main() { println!("cargo:rustc-cfg=quiet"); }\n'},
+        "a harness in Cargo.toml": {"Cargo.toml": '[package]\nname = "sums"\nversion = "0.1.0"\n[[test]]\nname = "sums"\nharness = false\n'},
+        "a runner in .cargo": {".cargo/config.toml": '[target.x86_64-unknown-linux-gnu]\nrunner = "true"\n'},
+        "code that prints results and exits": {"src/lib.rs": _RUST.replace("a - b", "end() + a + b") + _RUST_END},
+        "a panic hook that prints results": {"src/lib.rs": _RUST + _RUST_HOOK + _RUST_END},
+        "a macro in the place of the assertion": {"src/lib.rs": _RUST + _RUST_QUIET},
+        "a comparison of memory that holds": {"src/lib.rs": _RUST + _RUST_EQUAL},
+        "code that ends the process": {"src/lib.rs": _RUST.replace("{ a - b }", "{ std::process::exit(a * 0 + b * 0) }")},
+    },
+    (RUNNERS["cargo"].install,),
+)  # fmt: skip
 _EXPECTING = """\
 {} add, total }} {}'../calculator.js'{};
 describe('sums', () => {{
@@ -584,7 +657,7 @@ VITEST = _expecting(
     "vitest", "test/sums.test.mjs", "import { describe, expect, test } from 'vitest';\n" + _EXPECTING.format("import {", "from ", ""),
     "vitest.config.mjs", "export default",
 )  # fmt: skip
-PROJECTS = (PYTHON, NESTED, LESS_KNOWN, EXIT_STATUS, JUNIT, PRINTED, NODE, JEST, VITEST, GO)
+PROJECTS = (PYTHON, NESTED, LESS_KNOWN, EXIT_STATUS, JUNIT, PRINTED, NODE, JEST, VITEST, GO, RUST)
 
 
 @dataclass(frozen=True)
@@ -601,7 +674,8 @@ class Tried:
 def projects_here() -> list[Project]:
     """The projects whose test runner is on this machine."""
     has_node, has_pytest = shutil.which("node") is not None, find_spec("pytest") is not None
-    return [project for project in PROJECTS if (has_node if project in (NODE, JEST, VITEST) else has_pytest)]
+    needs = dict.fromkeys(("node", "jest", "vitest"), has_node) | {"rust": bool(RUST_HOME)}
+    return [project for project in PROJECTS if needs.get(project.name, has_pytest)]
 
 
 def try_changes(project: Project, sandbox: Sandbox) -> Iterator[Tried]:
