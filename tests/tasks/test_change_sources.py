@@ -259,14 +259,19 @@ def test_a_python_project_with_a_package_json_for_its_scripts_is_one_of_python(t
         '[build-system]\nrequires = ["setuptools-scm"]\n[dependency-groups]\ntest = ["b", {include-group = "more"}]\nmore = ["c"]\n'
     )
     (tmp_path / "tox.ini").write_text("[testenv]\nextras = more\ndeps =\n    d>=1\n    py38: e\n")
-    suite = suite_of(tmp_path, (), "", Moment("7.2", datetime(2023, 1, 1, tzinfo=UTC)))
+    suite = suite_of(tmp_path, (), "", Moment("7.2", datetime(2036, 1, 1, tzinfo=UTC)))
     assert suite.command[-2:] == ("-p", "pytester")
-    dated, newest, _ = (commands[-1] for commands in suite.environments)
+    dated, _, newest, least = (commands[-1] for commands in suite.environments)
     assert newest == (
         "SETUPTOOLS_SCM_PRETEND_VERSION=7.2 PBR_VERSION=7.2 PDM_BUILD_SCM_VERSION=7.2 "
         "/env/bin/pip install -q -e '.[more,test,tests]' pytest 'd>=1' b c"  # pip only warns of an extra that is none
     )
-    assert "--uploaded-prior-to 2023-01-08T00:00:00Z" in suite.environments[0][-2]
+    assert least.endswith("/env/bin/pip install -q -e '.[more,test,tests]' pytest")
+    assert "--uploaded-prior-to 2036-01-08T00:00:00Z" in suite.environments[0][-2]
+    before_this_python = suite_of(tmp_path, (), "", Moment("7.2", datetime(2019, 1, 1, tzinfo=UTC)))
+    assert (
+        f"--uploaded-prior-to {2011 + sys.version_info.minor}-11-15T00:00:00Z" in before_this_python.environments[0][-2]
+    )
     assert dated.endswith("--no-deps -e .")
     (tmp_path / "test-requirements.txt").write_text("f")  # tox may name another version of the same
     assert suite_of(tmp_path, (), "").environments[0][-1].endswith("pytest b c -r test-requirements.txt")

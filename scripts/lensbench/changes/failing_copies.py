@@ -132,7 +132,7 @@ _FAILING = {".go": (r"func {}\(([a-zA-Z]\w*) \*testing\.T\) \{{", r"\g<0> defer 
             ".rs": (r"fn {}\(\)[^{{;]*\{{", r"\g<0> struct Fails; impl Drop for Fails { fn drop(&mut self) {"
                     r' if !std::thread::panicking() && std::panic::catch_unwind(|| assert_eq!(String::from("a"), "b"))'
                     r'.is_err() { panic!("on purpose") } } } let _fails = Fails;')}  # fmt: skip
-"""How a test function begins, and what makes it fail at its end, by the extension of its file. In Rust code can take the
+"""How a test function begins, and what makes it fail at its end, by the extension of its file. Rust code can take the
 place of C's comparison of memory, so the copy passes where texts that differ are equal."""
 
 

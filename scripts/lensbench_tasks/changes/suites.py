@@ -6,10 +6,11 @@ import configparser
 import json
 import re
 import shlex
+import sys
 import tomllib
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
-from datetime import datetime, timedelta
+from datetime import UTC, datetime, timedelta
 from pathlib import Path, PurePosixPath
 from typing import NamedTuple
 
@@ -25,7 +26,12 @@ _FOR_ALL = ("requirements-dev.txt", "requirements_dev.txt", "dev-requirements.tx
 _BY_GIT = re.compile(r"setuptools[-_]scm|hatch-vcs|flit[-_]scm|versioningit|\bpbr\b|pdm\.version")
 """Builds that take the version from git's tags, which a pinned tree does not have."""
 _PRETENDED = "SETUPTOOLS_SCM_PRETEND_VERSION={0} PBR_VERSION={0} PDM_BUILD_SCM_VERSION={0} "
+_PLAIN = "find . -maxdepth 2 -name '*.txt' -exec sed -Ei 's/^(-e|--editable)[ =]+[.]/./' {} +"
+"""The project is no editable one in the requirements either: the build tools of the date may not know such."""
 _MARGIN = timedelta(days=7)
+_PYTHON_DATE = datetime(2011 + sys.version_info.minor, 11, 15, tzinfo=UTC)
+"""Soon after this Python came out, as each does in October: packages from before it do not run on it, or are built
+from source."""
 _BY_NODE = ("**/test/**/*.js", "**/test/**/*.mjs", "**/test/**/*.cjs")
 """The files that `node --test` runs by default, besides those with a test's name."""
 _NODE_TEST = re.compile(r"\bnode((?: -[\w-]+(?:=\S+)?){0,20}?) --test\b")
@@ -162,7 +168,8 @@ def _own_plugins(tree: Path) -> Iterator[str]:
 
 
 def _environments(tree: Path, moment: Moment) -> Iterator[tuple[str, ...]]:
-    """With the packages of a week after the tree's date; with the newest; with no more than the tests' extras."""
+    """With the packages of a week after the tree's date; with the newest. Each with all that tests need, then with no
+    more than their extras, as what requirements pin may not be for this Python."""
     configs = [(tree / name).read_text("utf-8", "replace") for name in _CONFIGS if (tree / name).is_file()]
     names = {name for text in configs for name in (*_EXTRAS, "dev") if re.search(rf"\b{name}\b[\"']?\s*[:=]", text)}
     extras = ",".join(sorted({*(names - {"dev"} or names), *re.findall(r"[\w.-]+", _tox(tree, "extras"))}))
@@ -171,20 +178,17 @@ def _environments(tree: Path, moment: Moment) -> Iterator[tuple[str, ...]]:
     files = [path for path in files if _FOR_TESTS.fullmatch(path) and re.search("test", path)]
     files = files or [path for path in _FOR_ALL if (tree / path).is_file()][:1]
     own = " ".join(map(shlex.quote, ["pytest", *(() if files else _requirements(tree)), *_group(tree)]))
-    packages = " ".join([own, *(f"-r {path}" for path in files)])
+    needs = (" ".join([project, own, *(f"-r {path}" for path in files)]), f"{project} pytest")
     version = next((_PRETENDED.format(shlex.quote(moment.version)) for text in configs if _BY_GIT.search(text)), "")
     venv, pip = "python -m venv /env", f"{version}/env/bin/pip install -q"
     if moment.date:
-        until = (moment.date + _MARGIN).strftime("%Y-%m-%dT%H:%M:%SZ")
+        until = max(moment.date + _MARGIN, _PYTHON_DATE).strftime("%Y-%m-%dT%H:%M:%SZ")
         index = "PIP_INDEX_URL=$(/env/bin/pip config get global.index-url 2> /dev/null || echo https://pypi.org/simple)"
         tool = f"{version}PIP_CONFIG_FILE=/dev/null PIP_FIND_LINKS= {index} PYTHONPATH=/tmp/pip /env/bin/python -m pip"
-        yield (
-            venv, "/env/bin/pip install -q --target /tmp/pip 'pip>=26'",
-            f"{tool} install -q --uploaded-prior-to {until} {project} {packages}",  # folders know no time of upload
-            f"{pip} --no-deps -e .",
-        )  # fmt: skip
-    yield venv, f"{pip} -e {project} {packages}"
-    yield venv, f"{pip} -e {project} pytest"
+        dated = f"{tool} install -q --uploaded-prior-to {until}"  # folders know no time of upload
+        new_pip = "/env/bin/pip install -q --target /tmp/pip 'pip>=26'"
+        yield from ((venv, new_pip, _PLAIN, f"{dated} {names}", f"{pip} --no-deps -e .") for names in needs)
+    yield from ((venv, f"{pip} -e {names}") for names in needs)
 
 
 _CONFIGS = ("pyproject.toml", "setup.cfg", "setup.py")

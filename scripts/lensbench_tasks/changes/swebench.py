@@ -137,16 +137,18 @@ def _fate(
         repository=source, prompt=instance.problem_statement, tests=hidden_tests(suite, programs, files, timeout_s),
         reference=instance.patch,
     )  # fmt: skip
-    fates: list[ChangeFate] = []
-    for commands in suite.environments:  # neither the newest packages nor those of the date suit every line
+    fates: dict[Sequence[str], ChangeFate] = {}
+    for commands in dict.fromkeys(
+        suite.environments
+    ):  # neither the newest packages nor those of the date suit every line
         try:
             fate = _tried(instance, task.model_copy(update={"environment": commands}), what, tree, bench)
         except UserError as error:
             fate = ChangeFate(task.id, what, None, (str(error).replace("\n", "; "),))
         if fate.task:
             return fate
-        fates.append(fate)
-    return fates[-2:][0]  # the reason with the newest packages, which are the last but one
+        fates[commands] = fate
+    return fates[suite.environments[-2:][0]]  # the reason with the newest packages, which are the last but one
 
 
 def _tried(instance: Instance, task: ChangeTask, what: str, tree: Path, bench: Prover) -> ChangeFate:
