@@ -179,7 +179,7 @@ def read_answers(folder: Path, tasks: Sequence[Task]) -> dict[str, list[tuple[st
     return answers
 
 
-COLUMNS: tuple[Kind, ...] = ("own text", "exchanged", "negated", "question", "other task", "answer")
+COLUMNS: tuple[Kind, ...] = get_args(Kind)
 
 
 def table(results: Sequence[Checked]) -> Iterator[str]:

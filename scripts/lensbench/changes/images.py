@@ -7,6 +7,7 @@ without an image: no network, the same limits, the same checks against forged re
 from __future__ import annotations
 
 import json
+import re
 import shutil
 import subprocess
 from dataclasses import dataclass
@@ -54,7 +55,7 @@ def pinned_image(name: str, context: Path | None = None) -> str:
     """The image `name`, with its digest: fetched, or built from the Dockerfile in `context`. Raises UserError."""
     engine = _engine_with(name, context)
     digest = _done(_said(engine, "image", "inspect", "--format", "{{.Digest}}", name), name).strip()
-    return f"{name.rpartition('/')[0]}{'/' if '/' in name else ''}{name.rpartition('/')[2].partition(':')[0]}@{digest}"
+    return f"{re.sub(r':[^/]*$', '', name)}@{digest}"
 
 
 def _engine_with(name: str, context: Path | None = None) -> str:

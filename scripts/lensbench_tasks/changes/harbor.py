@@ -36,15 +36,10 @@ from lensbench_tasks.changes.swebench import Refused
 TESTS, VERDICT = ".hidden-tests", ".verdict"
 """The folders in the repository for the container's /tests and /logs/verifier."""
 _IMAGE, _ENV = "environment.docker_image", "environment.env."
-_HONOURED = {
-    "version", "schema_version", "instruction", "author_name", "author_email", "difficulty", "category", "tags",
-    "parser_name", "max_agent_timeout_sec", "max_test_timeout_sec", "expert_time_estimate_min",
-    "junior_time_estimate_min", "source", "task.name", "task.description", "task.authors", "task.keywords",
-    "verifier.timeout_sec", "agent.timeout_sec", "environment.build_timeout_sec", "environment.cpus",
-    "environment.memory", "environment.memory_mb", "environment.storage", "environment.storage_mb",
-    "run_tests_in_same_shell", "disable_asciinema", "estimated_duration_sec", "environment.network_mode",
-    "environment.workdir", _IMAGE,
-}  # fmt: skip
+_HONOURED = re.compile(
+    r"(?!(agent|environment|solution|verifier)\.).*|(agent|verifier)\.timeout_sec"
+    r"|environment\.(build_timeout_sec|cpus|(memory|storage)(_mb)?|network_mode|workdir|docker_image|env\..*)"
+)
 """Settings that are supported, or that do not affect how a task is judged."""
 _HARMLESS: Mapping[str, Any] = {"environment.gpus": 0, "environment.allow_internet": True}
 _FROM = re.compile(r"^FROM\s+(?:--\S+\s+)?(\S+)", re.IGNORECASE | re.MULTILINE)
@@ -146,8 +141,7 @@ def _fate(
 
 
 def _is_honoured(key: str, value: Any) -> bool:
-    is_known = key in _HONOURED or key.startswith(("metadata.", _ENV))
-    return is_known or value in ("", [], {}, None) or _HARMLESS.get(key) == value
+    return bool(_HONOURED.fullmatch(key)) or value in ("", [], {}, None) or _HARMLESS.get(key) == value
 
 
 def _read(folder: Path) -> _Files:

@@ -7,12 +7,15 @@ import os
 import tarfile
 import zipfile
 import zlib
+from collections.abc import Iterable, Iterator
 from pathlib import Path, PurePosixPath
+from typing import TypeVar
 
 from lensbench.core.errors import UserError
 
 MAX_MEMBERS = 200_000
 MAX_BYTES = 2 << 30
+M = TypeVar("M", tarfile.TarInfo, zipfile.ZipInfo)
 DAMAGED = (tarfile.TarError, zipfile.BadZipFile, lzma.LZMAError, zlib.error, EOFError, ValueError, RuntimeError)
 
 
@@ -29,7 +32,9 @@ def unpack(archive: Path, destination: Path) -> None:
                 tar.extractall(destination, members=_checked_tar(tar))
         elif zipfile.is_zipfile(archive):
             with zipfile.ZipFile(archive) as bundle:
-                bundle.extractall(destination, members=_checked_zip(bundle))
+                for member in _within_limits(bundle.infolist()):
+                    _safe_name(member.filename)
+                bundle.extractall(destination)
         else:
             raise UserError("the archive is neither a tar nor a zip file; use the project's source distribution")
     except DAMAGED as error:
@@ -37,29 +42,23 @@ def unpack(archive: Path, destination: Path) -> None:
     _strip_top_folder(destination)
 
 
-class _Limits:
-    """Counts members while they are listed, so that a zip bomb is detected before it is unpacked."""
-
-    def __init__(self) -> None:
-        self.members = 0
-        self.bytes = 0
-
-    def add(self, size: int) -> None:
-        self.members += 1
-        self.bytes += max(size, 0)
-        if self.members > MAX_MEMBERS:
+def _within_limits(members: Iterable[M]) -> Iterator[M]:
+    """The members, counted while they are listed, so that a zip bomb is detected before it is unpacked."""
+    total = 0
+    for count, member in enumerate(members, 1):
+        total += max(member.size if isinstance(member, tarfile.TarInfo) else member.file_size, 0)
+        if count > MAX_MEMBERS:
             raise UserError(f"the archive holds more than {MAX_MEMBERS} members; use the git source")
-        if self.bytes > MAX_BYTES:
+        if total > MAX_BYTES:
             raise UserError(f"the archive unpacks to more than {MAX_BYTES} bytes; use the git source")
+        yield member
 
 
 def _checked_tar(tar: tarfile.TarFile) -> list[tarfile.TarInfo]:
     """All members, links last, so that nothing is written through a link."""
-    limits = _Limits()
     kinds: dict[str, bytes] = {}
     members: list[tarfile.TarInfo] = []
-    for member in tar:
-        limits.add(member.size)
+    for member in _within_limits(tar):
         name = _safe_name(member.name)
         if not (member.isreg() or member.isdir() or member.issym() or member.islnk()):
             raise UserError(f"the archive holds {name!r}, which is no file, folder or link; use the git source")
@@ -83,14 +82,6 @@ def _check_place(member: tarfile.TarInfo, kinds: dict[str, bytes]) -> None:
         raise UserError(f"the archive holds {name!r}, a hard link to no file of it; use the git source")
     if member.issym() and _leaves(name, member.linkname):
         raise UserError(f"the archive holds {name!r}, a link that leaves its folder; use the git source")
-
-
-def _checked_zip(bundle: zipfile.ZipFile) -> list[zipfile.ZipInfo]:
-    limits = _Limits()
-    for member in bundle.infolist():
-        limits.add(member.file_size)
-        _safe_name(member.filename)
-    return bundle.infolist()
 
 
 def _safe_name(name: str) -> str:

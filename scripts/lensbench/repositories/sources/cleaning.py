@@ -11,50 +11,22 @@ from pathlib import Path
 from lensbench.core.system.trees import remove_tree
 from lensbench.repositories.sources.git_program import git
 
-AGENT_FILES: tuple[tuple[str, str], ...] = (
-    ("claude.md", "Claude Code: instructions"),
-    ("claude.local.md", "Claude Code: instructions"),
-    (".claude", "Claude Code: settings, hooks, skills, agents"),
-    (".claude-plugin", "Claude Code: plug-ins"),
-    (".mcp.json", "Claude Code: MCP servers, read whatever the command line says"),
-    ("agents.md", "Codex, opencode, Cursor, Claude Code: instructions"),
-    ("agents.override.md", "Codex: instructions"),
-    ("agent.md", "several: instructions"),
-    (".agents", "several: skills"),
-    (".codex", "Codex: configuration, MCP servers"),
-    ("gemini.md", "Gemini CLI: instructions"),
-    (".gemini", "Gemini CLI: settings, MCP servers"),
-    (".geminiignore", "Gemini CLI: files that its tools hide"),
-    ("opencode.json", "opencode: configuration, MCP servers"),
-    ("opencode.jsonc", "opencode: configuration, MCP servers"),
-    (".opencode", "opencode: agents, commands, plug-ins"),
-    (".cursor", "Cursor: rules, MCP servers"),
-    (".cursorrules", "Cursor: rules"),
-    (".cursorignore", "Cursor: files that its tools hide"),
-    (".vscode/mcp.json", "VS Code: MCP servers"),
-    (".github/copilot-instructions.md", "Copilot: instructions"),
-    (".github/instructions", "Copilot: instructions"),
-    (".github/prompts", "Copilot: prompts"),
-    (".github/agents", "Copilot: agents"),
-    (".windsurf", "Windsurf: rules"),
-    (".windsurfrules", "Windsurf: rules"),
-    (".clinerules", "Cline: rules"),
-    (".roo", "Roo Code: rules, MCP servers"),
-    (".roorules", "Roo Code: rules"),
-    (".aider*", "Aider: configuration, history"),
-    (".continue", "Continue: rules, MCP servers"),
-    (".junie", "Junie: guidelines"),
-    (".kiro", "Kiro: steering, MCP servers"),
-    (".amazonq", "Amazon Q: rules, MCP servers"),
-    (".goosehints", "Goose: hints"),
-    *((name, "an index or memory of a code server, which commands could read without the server")
-      for name in (".serena", ".codegraph", ".codegraphcontext", ".gitnexus", ".codanna", ".code-index", ".grepai",
-                   ".codebase-memory", ".cocoindex_code", ".osgrep", ".claude-context", ".code-review-graph")),
+INSTRUCTIONS = ("claude.md", "claude.local.md", "agents.md", "agents.override.md", "agent.md", "gemini.md")
+AGENT_FILES = (
+    *INSTRUCTIONS, ".agents",
+    ".claude", ".claude-plugin", ".mcp.json",  # Claude Code; it reads the last whatever the command line says
+    ".codex", ".gemini", ".geminiignore", "opencode.json", "opencode.jsonc", ".opencode",
+    ".cursor", ".cursorrules", ".cursorignore", ".vscode/mcp.json",
+    ".github/copilot-instructions.md", ".github/instructions", ".github/prompts", ".github/agents",
+    ".windsurf", ".windsurfrules", ".clinerules", ".roo", ".roorules", ".aider*", ".continue", ".junie", ".kiro",
+    ".amazonq", ".goosehints",
+    # indexes and memories of code servers, which commands could read without the server
+    ".serena", ".codegraph", ".codegraphcontext", ".gitnexus", ".codanna", ".code-index", ".grepai",
+    ".codebase-memory", ".cocoindex_code", ".osgrep", ".claude-context", ".code-review-graph",
 )  # fmt: skip
-"""Shell patterns for lower-case names, with the parent folder where the name alone is ambiguous, and a reason."""
-
-INSTRUCTIONS = frozenset(name for name, reason in AGENT_FILES if reason.endswith(": instructions") and "/" not in name)
-AGENT_FILE = re.compile("|".join(translate(f"*/{pattern}") for pattern, _ in AGENT_FILES))
+"""Instructions, settings, rules, servers and ignore files of agents: shell patterns for lower-case names, with the
+parent folder where the name alone is ambiguous."""
+AGENT_FILE = re.compile("|".join(translate(f"*/{pattern}") for pattern in AGENT_FILES))
 
 BENCHMARK_FOLDERS = frozenset(("bench", "benches", "benchmark", "benchmarks"))
 CRITERIA_MARK = "**Judge Criteria**"
