@@ -1,22 +1,18 @@
 """The documentation's own tools: what the site's build refuses, without Sphinx."""
 
 import re
-import sys
 from pathlib import Path
 from typing import get_args
 
 import pytest
+from links import problems
+from navigation import LINK, with_toctrees
+from reference import pages, protocol, schema_page
 
 from lensbench.core.rows import PairRow
 from lensbench.core.system.places import PROTOCOL, ROOT
 from lensbench.judging.judges import Verdict as Judged
 from lensbench.plan.names import Verdict
-
-sys.path.insert(0, str(ROOT / "tools" / "docs"))
-
-from links import problems
-from navigation import LINK, with_toctrees
-from reference import pages, protocol, schema_page
 
 
 def test_every_document_is_in_the_navigation() -> None:

@@ -8,6 +8,7 @@ from typing import NamedTuple
 
 import pytest
 import yaml
+from schemas import schemas
 from snakemake.cli import get_argument_parser
 
 from documented import read_keys
@@ -15,7 +16,6 @@ from lensbench.agents.adapters.command_events import read
 from lensbench.core.errors import UserError
 from lensbench.core.system.places import ROOT
 from lensbench.judging.judges.human import HumanFile
-from lensbench.plan.schemas import schemas
 from lensbench.plan.task_files import read_scenarios
 
 PAGES = [*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md"), ROOT / "examples" / "README.md"]

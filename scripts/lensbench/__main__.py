@@ -51,7 +51,6 @@ GROUPS: dict[str, dict[str, Verb]] = {
         "docs": Verb("lensbench.workflow.docs", "print a page of the documentation"),
         "doctor": Verb("lensbench.workflow.doctor", "check machine, agents, keys, servers and config"),
         "fsck": Verb("lensbench.workflow.damage", "find damaged files in a run folder"),
-        "schemas": Verb("lensbench.plan.schemas", "write the JSON schemas of config, task sets and records"),
     },
 }
 HIDDEN = {"skill": "lensbench.workflow.skill"}

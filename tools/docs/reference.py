@@ -19,10 +19,10 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import yaml
+from schemas import schemas
 
 from lensbench.__main__ import EXIT_CODES, all_verbs
 from lensbench.core.system.places import PROTOCOL
-from lensbench.plan.schemas import schemas
 from lensbench.runs.reasons import REASONS
 
 ROOT = Path(__file__).parents[2]

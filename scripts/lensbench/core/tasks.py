@@ -47,9 +47,7 @@ class Category(StrEnum):
 class Strict(BaseModel):
     """Base of everything that users write: unknown keys are errors, and values are not converted."""
 
-    model_config = ConfigDict(
-        extra="forbid", strict=True, frozen=True, allow_inf_nan=False, defer_build=True, use_attribute_docstrings=True
-    )
+    model_config = ConfigDict(extra="forbid", strict=True, frozen=True, allow_inf_nan=False, defer_build=True)
 
 
 Item = TypeVar("Item")

@@ -26,11 +26,11 @@ def page(name: str) -> str:
 
 
 def overview() -> str:
-    """The name and title of each page, and where the examples are."""
+    """The name and title of each page, and where the examples and the schemas for editors are."""
     titles = {name: file.read_text(encoding="utf-8").split("\n", 1)[0].lstrip("# ") for name, file in pages().items()}
     width = max(map(len, titles))
     lines = [f"{name:{width}}  {title}" for name, title in titles.items()]
-    return "\n".join([*lines, "", f"To get the examples: cp -r {ROOT / 'examples'} ."])
+    return "\n".join([*lines, "", f"To get the examples: cp -r {ROOT / 'examples'} .", f"Schemas: {ROOT / 'schemas'}"])
 
 
 def main() -> None:

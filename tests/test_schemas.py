@@ -1,16 +1,15 @@
 import json
 from pathlib import Path
 
+from schemas import config_schema, record_schema, scenarios_schema, schemas, write_schemas
+
 from lensbench.core.system.places import ROOT
-from lensbench.plan.schemas import config_schema, record_schema, scenarios_schema, schemas, write_schemas
 
 
 def test_the_committed_schemas_are_those_of_the_models(tmp_path: Path) -> None:
     write_schemas(tmp_path)
     for name in schemas():
-        assert (tmp_path / name).read_bytes() == (ROOT / "schemas" / name).read_bytes(), (
-            "python -m lensbench.plan.schemas"
-        )
+        assert (tmp_path / name).read_bytes() == (ROOT / "schemas" / name).read_bytes(), "tools/docs/schemas.py"
 
 
 def test_every_key_of_the_config_and_of_task_sets_is_described() -> None:

@@ -1,10 +1,15 @@
-"""Writes the JSON schemas of the config, task sets, and records.
+"""Writes schemas/, the JSON schemas of config, task sets and records: `python tools/docs/schemas.py`. A test compares.
 
 They are generated from the models; editors use them to complete and check YAML files.
 """
 
 from __future__ import annotations
 
+import ast
+import inspect
+import textwrap
+from collections.abc import Iterator
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -13,18 +18,47 @@ from pydantic import ConfigDict, TypeAdapter, with_config
 from lensbench.changes.task import TEST_CRITERIA
 from lensbench.core.records import Record
 from lensbench.core.system.files import write_json
-from lensbench.core.system.program import Parser, run_program
-from lensbench.core.tasks import MAX_CRITERIA, MIN_CRITERIA
+from lensbench.core.tasks import MAX_CRITERIA, MIN_CRITERIA, Strict
 from lensbench.plan.config import Config
 from lensbench.plan.task_files import ScenarioFile
 
+ROOT = Path(__file__).parents[2]
 Schema = dict[str, Any]
 """A JSON schema."""
 
 
+def described(model: type[Strict]) -> Schema:
+    """The schema of a model, with the docstrings of its keys. pydantic would read them at each import of a model."""
+    schema = model.model_json_schema()
+    models = {each.__name__: each for each in subclasses(Strict)}
+    for name, part in {model.__name__: schema, **schema["$defs"]}.items():
+        for base in reversed(models[name].__mro__ if name in models else ()):
+            for key, meaning in meanings(base):
+                part["properties"][key]["description"] = meaning
+    return schema
+
+
+def subclasses(model: type[Strict]) -> Iterator[type[Strict]]:
+    """All classes below one."""
+    for below in model.__subclasses__():
+        yield from (below, *subclasses(below))
+
+
+def meanings(model: type) -> Iterator[tuple[str, str]]:
+    """The keys of a model that have a docstring, with it."""
+    if not issubclass(model, Strict):
+        return
+    (definition,) = ast.parse(textwrap.dedent(inspect.getsource(model))).body
+    assert isinstance(definition, ast.ClassDef)
+    for field, following in pairwise(definition.body):
+        match field, following:
+            case ast.AnnAssign(target=ast.Name(id=key)), ast.Expr(value=ast.Constant(value=str(text))):
+                yield key, inspect.cleandoc(text)
+
+
 def config_schema() -> Schema:
     """The schema of config.yaml."""
-    return Config.model_json_schema()
+    return described(Config)
 
 
 def scenarios_schema() -> Schema:
@@ -33,7 +67,7 @@ def scenarios_schema() -> Schema:
     Unlike the model, it allows a task to name one of `repositories`, and limits the number of criteria: the reader
     handles both outside of the model.
     """
-    schema = ScenarioFile.model_json_schema()
+    schema = described(ScenarioFile)
     question, change = (schema["$defs"][name]["properties"] for name in ("Task", "ChangeTask"))
     for task in (question, change):
         name_of_source = {"type": "string", "description": "One of the names under `repositories`."}
@@ -73,14 +107,5 @@ def write_schemas(folder: Path) -> None:
         write_json(folder / name, {"$schema": "https://json-schema.org/draft/2020-12/schema", **schema})
 
 
-def main() -> None:
-    """Write the JSON schemas of the config, task sets and records."""
-    parser = Parser(prog="lensbench schemas", description=main.__doc__)
-    parser.add_argument("folder", type=Path, nargs="?", default=Path("schemas"), help="default: schemas, here")
-    folder = parser.parse_args().folder
-    folder.mkdir(parents=True, exist_ok=True)
-    write_schemas(folder)
-
-
 if __name__ == "__main__":
-    run_program(main)
+    write_schemas(ROOT / "schemas")
