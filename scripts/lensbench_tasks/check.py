@@ -18,15 +18,11 @@ from itertools import cycle
 from pathlib import Path
 from typing import Literal, NamedTuple, get_args
 
-from markupsafe import Markup
-
 from lensbench.agents.sandbox import find_sandbox
 from lensbench.changes.task import answer_criteria, changes_of
 from lensbench.core.errors import UserError
 from lensbench.core.system.files import write_atomic
-from lensbench.core.system.places import TEMPLATES
 from lensbench.core.system.program import Parser, run_program
-from lensbench.core.system.templates import csp_hash, template_environment
 from lensbench.core.system.terminal import printable
 from lensbench.core.tasks import Criterion, DraftKind, Task
 from lensbench.judging.judges import Verdict, mechanical
@@ -37,6 +33,7 @@ from lensbench.plan.freeze import prompt_of
 from lensbench.plan.task_files import read_scenarios
 from lensbench_tasks.changes.candidates import ChangeFate, Prover
 from lensbench_tasks.drafting import with_drafts
+from lensbench_tasks.review_page import styled_page
 
 Kind = Literal["own text", "exchanged", "negated", "question", "other task", "answer"]
 _ORDER = re.compile(
@@ -194,14 +191,10 @@ def table(results: Sequence[Checked]) -> Iterator[str]:
 
 def render_page(name: str, tasks: Sequence[Task], results: Sequence[Checked], fates: Mapping[str, ChangeFate]) -> str:
     """The page: every criterion with the tried texts, the proofs of changes, and the prompts."""
-    style = (TEMPLATES / "judge_sheet.css").read_text(encoding="utf-8") + (TEMPLATES / "review.css").read_text(
-        encoding="utf-8"
-    )
-    environment = template_environment(html=True)
-    return environment.get_template("check.html.j2").render(
-        name=name, columns=COLUMNS, fates=fates, wrong=sum(bool(item.findings) for item in results), count=len(results),
+    return styled_page(
+        "check.html.j2", name=name, columns=COLUMNS, fates=fates, count=len(results),
+        wrong=sum(bool(item.findings) for item in results),
         tasks=[(task, prompt_of(task), [item for item in results if item.task is task]) for task in tasks],
-        style=Markup(style), style_hash=csp_hash(style),
     )  # fmt: skip
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Any
 
 from markupsafe import Markup
 
@@ -23,21 +24,24 @@ LONGEST = 12
 
 
 def render_review(result: Made) -> str:
-    """The page. Its content security policy allows only its own style, by its hash."""
-    style = (TEMPLATES / "judge_sheet.css").read_text(encoding="utf-8") + (TEMPLATES / "review.css").read_text(
-        encoding="utf-8"
-    )
-    environment = template_environment(html=True)
+    """The page."""
     fates = kept(result.fates)
-    return environment.get_template("review.html.j2").render(
-        made=result, set=set_value(result), dropped=[fate for fate in result.fates if fate.outcome == "dropped"],
+    return styled_page(
+        "review.html.j2", made=result, set=set_value(result),
+        dropped=[fate for fate in result.fates if fate.outcome == "dropped"],
         flags=[list(_flags(fate)) for fate in fates],
         sources=[
             [[_source(proof, result.known) for proof in criterion.proofs] for criterion in fate.proposal.task.criteria]
             for fate in fates if fate.proposal.task
         ],
-        style=Markup(style), style_hash=csp_hash(style),
     )  # fmt: skip
+
+
+def styled_page(template: str, **values: Any) -> str:
+    """A page about tasks. Its content security policy allows only its own style, by its hash."""
+    style = "".join((TEMPLATES / f"{name}.css").read_text(encoding="utf-8") for name in ("judge_sheet", "review"))
+    page = template_environment(html=True).get_template(template)
+    return page.render(values, style=Markup(style), style_hash=csp_hash(f"\n{style}\n"))
 
 
 def _flags(fate: Fate) -> Iterator[str]:

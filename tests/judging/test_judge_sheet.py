@@ -173,7 +173,7 @@ def test_the_page_allows_its_own_script_and_style_and_nothing_else(bench: Make) 
     for kind in ("script", "style"):
         digest = base64.b64encode(hashlib.sha256(page.parts[kind].encode()).digest()).decode()
         assert rules.pop(f"{kind}-src") == f"'sha256-{digest}'"
-    assert rules == {"base-uri": "'none'", "form-action": "'none'"}
+    assert rules == {"img-src": "data:", "base-uri": "'none'", "form-action": "'none'"}
 
 
 def test_prompts_and_criteria_are_escaped(bench: Make) -> None:

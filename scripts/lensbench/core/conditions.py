@@ -123,7 +123,7 @@ def missing_variables(conditions: Iterable[PlannedCondition]) -> list[str]:
     """The environment variables without default in MCP files that are not set, each with its file and the remedy."""
     missing: dict[str, str] = {}
     for file, servers in mcp_servers(conditions):
-        for name in (name for text in _texts(servers) for name in _unset(text)):
+        for name in (name for text in texts_in(servers) for name in _unset(text)):
             remedy = f"write `export {name}=...` in the shell that starts lensbench, or ${{{name}:-default}}"
             missing[name] = f"{file}: ${{{name}}} is not set; {remedy} in the file"
     return list(missing.values())
@@ -142,12 +142,13 @@ def mcp_servers(conditions: Iterable[PlannedCondition]) -> Iterator[tuple[str, M
             yield file, dict(read_jsonc(Path(file).read_bytes())["mcpServers"])
 
 
-def _texts(value: Any) -> Iterator[str]:
+def texts_in(value: Any) -> Iterator[str]:
+    """All texts in plain data, without keys."""
     if isinstance(value, str):
         yield value
     elif isinstance(value, (list, dict)):
         for item in value.values() if isinstance(value, dict) else value:
-            yield from _texts(item)
+            yield from texts_in(item)
 
 
 def mcp_secrets(plan: Plan) -> dict[str, str]:
@@ -155,7 +156,7 @@ def mcp_secrets(plan: Plan) -> dict[str, str]:
     the environment variables that are named there."""
     secrets: dict[str, str] = {}
     for _, servers in mcp_servers(plan["conditions"].values()):
-        names = {name for text in _texts(servers) for name in _NAME.findall(text)} - {*OF_THE_RUN}
+        names = {name for text in texts_in(servers) for name in _NAME.findall(text)} - {*OF_THE_RUN}
         values = {name: os.environ.get(name, "") for name in sorted(names)}
         values = {name: value for name, value in values.items() if value and is_secret(name, value)}
         whole = literal_secrets(filled(servers, os.environ)).items()

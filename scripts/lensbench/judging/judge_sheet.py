@@ -92,7 +92,7 @@ def render_sheet(parts: Sequence[SheetPart]) -> str:
     environment = template_environment(html=True)
     return environment.get_template("judge_sheet.html.j2").render(
         questions=parts, sheet=data["sheet"], data=embedded(data), style=Markup(style), script=Markup(script),
-        style_hash=csp_hash(style), script_hash=csp_hash(script), mark=MARK,
+        style_hash=csp_hash(f"\n{style}\n"), script_hash=csp_hash(script), mark=MARK,
         html={answer.id: Markup(placed_html(answer.text)) for part in parts for answer in part.answers},
     )  # fmt: skip
 

@@ -7,7 +7,8 @@ import re
 from pathlib import Path
 
 from lensbench.agents.mcp.client import read_entry
-from lensbench.core.conditions import read_jsonc
+from lensbench.core.conditions import read_jsonc, texts_in
+from lensbench.core.pasted import pasted
 from lensbench.plan.config import Condition
 
 _SERVER = re.compile(r"(?!.*__)[A-Za-z0-9][A-Za-z0-9_-]{0,63}")
@@ -26,7 +27,8 @@ def mcp_problem(path: Path) -> str:
     except FileNotFoundError:
         return "is not there; write the path of an MCP file, or omit the key for a condition without servers"
     except ValueError as error:
-        return f"is not JSON: {error}"
+        lines = enumerate(path.read_text(encoding="utf-8", errors="replace").split("\n"), 1)
+        return f"is not JSON: {next((f'line {n} {why}' for n, line in lines if (why := pasted(line, False))), error)}"
     except (OSError, RecursionError):
         content = None
     entries = content.get("mcpServers") if isinstance(content, dict) else None
@@ -43,6 +45,8 @@ def mcp_problem(path: Path) -> str:
             return f"gives server {name!r} the key {unknown[0]!r}, which agents ignore; known are {keys}"
         if isinstance(problem := read_entry(entry), str):
             return f"has a wrong server {name!r}: {problem}"
+        if why := next(filter(None, map(pasted, texts_in(entry))), ""):
+            return f"has a wrong server {name!r}: it {why}"
     if match := EDITORS.search(json.dumps(entries)):
         return f"has {match[0]}, which only an editor fills; write ${{{match[1] or 'workspace'}}}"
     return ""

@@ -11,6 +11,7 @@ from typing import Any
 from pydantic import ValidationError
 
 from lensbench.core.errors import UserError
+from lensbench.core.pasted import pasted
 from lensbench.core.system.yaml_places import Document, DocumentError, KeyPath, read_document
 from lensbench.core.validation import explain, has
 from lensbench.plan.config import Config
@@ -54,7 +55,11 @@ def read_file(name: str) -> tuple[str, Document]:
     relative = os.path.relpath(name)
     place = name if relative.startswith("..") else relative
     try:
-        return place, read_document(Path(name))
+        document = read_document(Path(name))
+        for path, line in document.lines.items():
+            if isinstance(value := document.at(path), str) and (why := pasted(value)):
+                raise DocumentError(why, line)
+        return place, document
     except DocumentError as error:
         raise UserError(f"{place}:{error.line}: {error}") from None
     except OSError as error:

@@ -116,7 +116,12 @@ WITHOUT_VERDICTS = (
 def _first_step(data: Collected[Fraction], judges: Mapping[str, JudgeSummary]) -> str:
     """What to do when nothing can be compared."""
     if data["counts"][RunStatus.UNJUDGED]:
-        if failures := _failures(judges):
+        failures = "; ".join(
+            f"{name}: {FAILURES[failure]} (verdicts: {sum(by_condition.values())})"
+            for name, judge in judges.items()
+            for failure, by_condition in judge["failures"].items()
+        )
+        if failures:
             return f"The judges gave no verdict: {failures}. Fix that, then start again: no run is repeated."
         return f"Nobody has judged these answers. {WITHOUT_VERDICTS}"
     if data["agent"]["kind"] == "none":
@@ -131,15 +136,6 @@ def _first_step(data: Collected[Fraction], judges: Mapping[str, JudgeSummary]) -
 def _go_on(data: Collected[Fraction]) -> str:
     """What starts missing runs."""
     return f"{data['stopped']}." if data["stopped"] else "Start again: `lensbench run` runs what is missing."
-
-
-def _failures(judges: Mapping[str, JudgeSummary]) -> str:
-    """Why judges that were asked gave no verdict: `claude: the judge's agent failed (verdicts: 4)`."""
-    return "; ".join(
-        f"{name}: {FAILURES[failure]} (verdicts: {sum(by_condition.values())})"
-        for name, judge in judges.items()
-        for failure, by_condition in judge["failures"].items()
-    )
 
 
 def _tasks(comparison: Compared) -> str:

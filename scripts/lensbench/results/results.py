@@ -140,7 +140,10 @@ def with_findings(
         "estimates": {name: estimates["comparisons"][name] for name in facts["comparisons"]},
         "alpha": estimates["alpha"],
     }
-    decisions, label = decided_by_gate(data["estimates"]), _cost_label(data)
+    decisions = decided_by_gate(data["estimates"])
+    # on a subscription nobody pays the dollars that an agent reports
+    verb = "would have cost" if PLAN_TOKEN in data["agent"].get("pass_env", ()) else "cost"
+    label = f"{verb} in US dollars{', estimated' if data['estimated_costs'] else ''}"
     data["warnings"] = [*data["warnings"], *(text for name in data["treatments"] for text in _warmed(data, name))]
     steps, sentences = ladder(data)
     return {
@@ -172,12 +175,6 @@ def _useless(data: Collected[Fraction], treatment: str) -> str:
     failures = data["comparisons"][treatment]["adoption"]["all_calls_failed"]
     runs = f"{failures['runs']} of the {failures['of']} runs of {treatment} that called its tools"
     return f"In {runs}, all of these calls failed." if failures["runs"] else ""
-
-
-def _cost_label(data: Collected[Fraction]) -> str:
-    """On a subscription nobody pays the dollars that an agent reports."""
-    verb = "would have cost" if PLAN_TOKEN in data["agent"].get("pass_env", ()) else "cost"
-    return f"{verb} in US dollars{', estimated' if data['estimated_costs'] else ''}"
 
 
 def _warmed(data: Estimated[Fraction], treatment: str) -> Iterator[str]:

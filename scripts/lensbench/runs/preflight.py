@@ -147,7 +147,7 @@ def _try_runs(
     except UserError as error:
         findings.checks.append(Check("sandbox", "failed", str(error)))
         return None
-    findings.checks += _sandbox(sandbox)
+    findings.checks += check_sandbox(sandbox)
     for check, programs in fetch_packages(plan["conditions"], Path(config.cache)):
         findings.checks.append(check)
         findings.packages |= programs
@@ -191,12 +191,14 @@ def _brings(condition: PlannedCondition) -> bool:
     return bool(condition["servers"] or condition.get("setup"))
 
 
-def _sandbox(sandbox: Sandbox) -> Iterator[Check]:
+def check_sandbox(sandbox: Sandbox) -> Iterator[Check]:
+    """What it keeps."""
     if sandbox.program:
         network = f"the machine's network: {sandbox.shared_network}" if sandbox.shared_network else "its own network"
         yield Check("sandbox", "ok", f"{sandbox.name}, {network}")
     elif sandbox.reason:
-        yield Check("sandbox", "warning", f"none, so agents can read and change your files: {sandbox.reason}")
+        text = f"none, so agents can read and change your files: {sandbox.reason} (docs/sandbox.md)"
+        yield Check("sandbox", "warning", text)
 
 
 def _try_run(

@@ -20,7 +20,7 @@ from lensbench.core.system.program import Parser, configs, run_program
 from lensbench.plan.config import Agent
 from lensbench.plan.reading import load_config, read_file
 from lensbench.plan.task_files import read_scenarios
-from lensbench.runs.preflight import preflight
+from lensbench.runs.preflight import check_sandbox, preflight
 
 LEAST_GB = 5
 """Disk space for a benchmark of some hundred runs, including the agents' own files."""
@@ -36,15 +36,7 @@ PROGRAMS: Mapping[str, tuple[Outcome, str]] = {
 def machine() -> Iterator[Check]:
     """Checks of this machine: what every benchmark needs, and what some features need."""
     yield Check("python", "ok", platform.python_version())
-    sandbox = find_sandbox({"mode": "auto", "visible": [], "hidden": []})
-    if sandbox.program:
-        yield Check("sandbox", "ok", sandbox.name)
-    else:
-        yield Check(
-            "sandbox", "warning",
-            f"none: {sandbox.reason}; agents can read and change your files, and changes cannot be judged "
-            "(docs/sandbox.md)",
-        )  # fmt: skip
+    yield from check_sandbox(find_sandbox({"mode": "auto", "visible": [], "hidden": []}))
     for place, folder in (("disk here", "."), ("temporary files", tempfile.gettempdir())):
         free = shutil.disk_usage(folder).free / 1e9
         outcome: Outcome = "ok" if free >= LEAST_GB else "warning"

@@ -136,9 +136,8 @@ class Pilot(NamedTuple):
 
 
 def read_pilot(folder: Path, share: float) -> list[Pilot]:
-    """A pilot for every comparison that the gate decides in a run folder. `share`, the share of the variance that is
-    between tasks, is used if there was only one trial. Raises UserError when the folder has no results, or no spread.
-    """
+    """A pilot for every comparison that the gate decides; `share` is used if there was only one trial. Raises UserError
+    when the folder has no results, or no spread."""
     tables = read_tables(folder)
     results = decided_by_gate(read_typed(RunFolder(folder).estimates, EstimatesFile)["comparisons"])
     runs = [run for run, row in tables.scores.items() if row["status"] == RunStatus.SCORED]

@@ -220,10 +220,11 @@ class Schedule:
 
     def claims(self, at_once: Callable[[], int]) -> Claims:
         """The resources that a run takes when `at_once` runs may run together."""
-        return {resource: partial(self._claim, resource, at_once) for resource in self.resources}
 
-    def _claim(self, resource: str, at_once: Callable[[], int], wildcards: Any) -> int:
-        return self.claim(resource, run_of(**wildcards), at_once())
+        def claim(resource: str, wildcards: Any) -> int:
+            return self.claim(resource, run_of(**wildcards), at_once())
+
+        return {resource: partial(claim, resource) for resource in self.resources}
 
     def claim(self, resource: str, run: RunId, at_once: int) -> int:
         """How much of a resource the run takes."""

@@ -9,6 +9,8 @@ from typing import Any
 
 import yaml
 
+from lensbench.core.pasted import pasted
+
 KeyPath = tuple[str | int, ...]
 
 MAX_BYTES = 8_000_000
@@ -77,6 +79,9 @@ def parse_document(source: bytes) -> Document:
         mark = error.problem_mark or error.context_mark
         reason = " ".join(part for part in (error.context, error.problem) if part)
         line, column = (mark.line + 1, mark.column + 1) if mark else (1, 1)
+        near = [*enumerate(text.split("\n")[:line], 1)][-3:]
+        for number, why in ((n, why) for n, there in near if (why := pasted(there.partition("#")[0], False))):
+            raise DocumentError(why, number) from None
         wrong = f"{reason} (column {column}){_remedy(text, line, reason)}"
         raise DocumentError(f"is not valid YAML: {wrong}", line) from None
     except (yaml.YAMLError, ValueError) as error:
@@ -128,6 +133,8 @@ def _lines(node: yaml.Node, path: KeyPath) -> Iterator[tuple[KeyPath, int]]:
                 if name == "<<":
                     raise DocumentError("uses a YAML merge key (<<); write the keys out", line)
                 raise DocumentError(f"has the key {name!r}, which is not text; put it in quotes", line)
+            if why := pasted(key.value):
+                raise DocumentError(why, line)
             if key.value in keys:
                 raise DocumentError(f"gives the key {key.value!r} twice", line)
             keys.add(key.value)
