@@ -23,6 +23,7 @@ import numpy as np
 from calibration import BY_EFFECT, KNOWN, World, criteria_of, repository_of, shift_for, verdict_counts
 
 from lensbench.core.distributions import norm_isf
+from lensbench.core.frozen_plan import MECHANICAL
 from lensbench.core.numbers import decimal, nearest_5_percent
 from lensbench.core.records import RunId
 from lensbench.core.tables import row_of_run, run_of_row
@@ -32,7 +33,6 @@ from lensbench.judging.trust.agreement import Verdicts, agreement
 from lensbench.judging.trust.belief import believe
 from lensbench.judging.trust.bias import judge_bias, persons_verdicts
 from lensbench.judging.trust.blinding_check import BlindedAnswer, guess_conditions
-from lensbench.plan.names import MECHANICAL
 from lensbench.scores import intervals
 from lensbench.scores.differences import Comparison, overall
 from lensbench.scores.gate import DEFAULTS, decide

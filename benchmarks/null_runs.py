@@ -35,8 +35,8 @@ from lensbench.core.store import run_files, show
 ROOT = Path(__file__).resolve().parents[1]
 TRIALS = 5
 STAGES = (
-    "runs.stages", "runs.citations", "judging.verdicts", "judging.panel", "judging.instrument", "scores.stages",
-    "results.stages",
+    "runs.validity", "runs.citations", "judging.verdicts", "judging.decisions", "judging.instrument",
+    "scores.estimates", "results.results",
 )  # fmt: skip
 BARE = """
 rule all:

@@ -92,7 +92,7 @@ rule panel:
     message:
         "combining the judges' verdicts"
     shell:
-        f"exec {PYTHON} lensbench.judging.panel --folder {BENCH} 2> {{log:q}}"
+        f"exec {PYTHON} lensbench.judging.decisions --folder {BENCH} 2> {{log:q}}"
 
 
 rule judge_sheet:

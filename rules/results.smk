@@ -1,4 +1,4 @@
-"""Writes the results for people and for programs: two stages, one program (results/stages.py).
+"""Writes the results for people and for programs: two stages, one program (results/results.py).
 
 needs   all tables, instrument.json, estimates.json, citations.json, the plan, the records, all answers, the templates
 leaves  results.json, results.md, summary.md (GitHub), junit.xml (other CI services), report.html, answers/ (a page per
@@ -51,7 +51,7 @@ rule results:
     message:
         "writing {output.text} and {output.page}"
     shell:
-        f"exec {PYTHON} lensbench.results.stages --folder {BENCH} 2> {{log:q}}"
+        f"exec {PYTHON} lensbench.results.results --folder {BENCH} 2> {{log:q}}"
 
 
 rule fail_on:

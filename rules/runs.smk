@@ -18,7 +18,7 @@ Rule citations stores the cited source lines, because archives do not contain th
 needs   validity.csv, the answers, repositories.json and the repositories
 leaves  citations.json
 
-Rule validity decides which runs count and reads the agents' reports: two stages, one program (runs/stages.py).
+Rule validity decides which runs count and reads the agents' reports: two stages, one program (runs/validity.py).
 needs   plan.json, the missing answers, the journals of the store (attempts/made-<wave>.csv)
 leaves  validity.csv, runs/timing.csv, reports.csv; a discard.json in the store for each run that must not count
 """
@@ -89,7 +89,7 @@ rule validity:
     message:
         "deciding which runs count"
     shell:
-        f"exec {PYTHON} lensbench.runs.stages --folder {BENCH} 2> {{log:q}}"
+        f"exec {PYTHON} lensbench.runs.validity --folder {BENCH} 2> {{log:q}}"
 
 
 rule citations:

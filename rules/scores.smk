@@ -1,5 +1,5 @@
 """Scores the runs, compares the two runs of each pair, and estimates the differences: two stages, one program
-(scores/stages.py).
+(scores/estimates.py).
 
 needs   decisions.csv, validity.csv, reports.csv, the records, instrument.json (no verdict with a voided judge)
 leaves  scores.csv (one row per run), pairs.csv (one row per task, trial and treatment), estimates.json (the differences
@@ -25,4 +25,4 @@ rule scores:
     message:
         "scoring runs and pairs, and estimating the differences"
     shell:
-        f"exec {PYTHON} lensbench.scores.stages --folder {BENCH} 2> {{log:q}}"
+        f"exec {PYTHON} lensbench.scores.estimates --folder {BENCH} 2> {{log:q}}"

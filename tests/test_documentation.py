@@ -9,10 +9,10 @@ from links import problems
 from navigation import LINK, with_toctrees
 from reference import pages, protocol, schema_page
 
+from lensbench.core.frozen_plan import Verdict
 from lensbench.core.rows import PairRow
 from lensbench.core.system.places import PROTOCOL, ROOT
 from lensbench.judging.judges import Verdict as Judged
-from lensbench.plan.names import Verdict
 
 
 def test_every_document_is_in_the_navigation() -> None:

@@ -9,7 +9,7 @@ import pytest
 
 from handmade import Bench
 from lensbench.core.records import RunId, from_json, sha256, to_json
-from lensbench.runs.budget import spend
+from lensbench.runs.stopping import spend
 
 sys.path.append(str(Path(__file__).parents[1] / "benchmarks"))
 

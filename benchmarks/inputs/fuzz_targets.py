@@ -33,8 +33,7 @@ from lensbench.plan import task_markdown
 from lensbench.plan.task_files import read_scenarios
 from lensbench.results.page.answers import Evidence, mark_answer
 from lensbench.runs.reports import parse_report, process_spans
-from lensbench.runs.self_report.paths import normalise_path
-from lensbench.runs.self_report.values import MAX_COUNT
+from lensbench.runs.self_report import MAX_COUNT, normalise_path
 from lensbench_archive.archive import versions
 from lensbench_archive.bag import check_bag
 from lensbench_archive.completeness import check_plan

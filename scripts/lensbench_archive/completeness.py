@@ -10,9 +10,8 @@ from lensbench.core import store
 from lensbench.core.errors import UserError
 from lensbench.core.frozen_plan import Plan
 from lensbench.core.records import run_of_stem, sha256
-from lensbench.core.rows import ValidityRow
+from lensbench.core.rows import RunStatus, ValidityRow
 from lensbench.core.run_folder import RunFolder
-from lensbench.core.run_status import RunStatus
 from lensbench.core.store import DISCARD, RECORD, all_entries, view_of
 from lensbench.core.tables import read_table, run_of_row
 from lensbench.plan.frozen import read_plan

@@ -28,7 +28,7 @@ from lensbench.core.run_folder import RunFolder
 from lensbench.core.tasks import Task
 from lensbench.plan.task_files import read_scenarios
 from lensbench.runs.reports import Report, parse_report
-from lensbench.runs.self_report.paths import normalise_path
+from lensbench.runs.self_report import normalise_path
 
 BASELINE, TREATMENT = "without", "with"
 """The protocol's two conditions."""

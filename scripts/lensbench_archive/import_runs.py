@@ -13,13 +13,12 @@ from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
-from lensbench.core.errors import UserError
+from lensbench.core.errors import UserError, printable
 from lensbench.core.records import Attempt, Record, RunId, sha256, to_json
 from lensbench.core.run_folder import RunFolder
 from lensbench.core.store import new_entry, note_made, show
 from lensbench.core.system.files import write_atomic, write_json
 from lensbench.core.system.program import Parser, run_program
-from lensbench.core.system.terminal import printable
 from lensbench.core.tables import write_table
 from lensbench.core.tasks import Folder, Task
 from lensbench.plan.freeze import write_plan

@@ -9,13 +9,13 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from lensbench.core.errors import UserError
+from lensbench.core.frozen_plan import HUMAN, MECHANICAL
 from lensbench.core.rows import VerdictRow
 from lensbench.core.run_folder import RunFolder
 from lensbench.core.system.files import write_atomic
 from lensbench.core.tables import read_table
 from lensbench.judging.judges import Verdict
 from lensbench.judging.verdicts import judge_all
-from lensbench.plan.names import HUMAN, MECHANICAL
 from lensbench.results.page.page import write_page
 from lensbench.results.results import write_results
 from lensbench.scores.rescore import estimate_present

@@ -18,11 +18,10 @@ from typing import Any
 import yaml
 
 from lensbench import __version__
-from lensbench.core.errors import UserError, some_of
+from lensbench.core.errors import UserError, printable, some_of
 from lensbench.core.run_folder import RunFolder
 from lensbench.core.system.places import ROOT
 from lensbench.core.system.program import Parser, run_program
-from lensbench.core.system.terminal import printable
 from lensbench.core.tables import read_table
 from lensbench_archive import PROJECT, RUN, VERSIONS
 from lensbench_archive.archive import foreign_parts

@@ -20,10 +20,9 @@ from typing import Literal, NamedTuple, get_args
 
 from lensbench.agents.sandbox import find_sandbox
 from lensbench.changes.task import answer_criteria, changes_of
-from lensbench.core.errors import UserError
+from lensbench.core.errors import UserError, printable
 from lensbench.core.system.files import write_atomic
 from lensbench.core.system.program import Parser, run_program
-from lensbench.core.system.terminal import printable
 from lensbench.core.tasks import Criterion, DraftKind, Task
 from lensbench.judging.judges import Verdict, mechanical
 from lensbench.judging.judges.fact_pieces import cut

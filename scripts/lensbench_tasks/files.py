@@ -9,8 +9,7 @@ from typing import Any, NamedTuple
 
 import yaml
 
-from lensbench.core.errors import UserError
-from lensbench.core.system.terminal import printable
+from lensbench.core.errors import UserError, printable
 from lensbench.core.tasks import Source, Task
 from lensbench.plan.freeze import source_name
 from lensbench_tasks.rounds import Fate, tasks_of

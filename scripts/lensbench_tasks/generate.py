@@ -16,11 +16,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from lensbench.core.errors import UserError
+from lensbench.core.errors import UserError, printable
 from lensbench.core.system.files import write_atomic
 from lensbench.core.system.processes import adopt_orphans
 from lensbench.core.system.program import Parser, positive, run_program
-from lensbench.core.system.terminal import printable
 from lensbench.core.tasks import Category, Source, Task
 from lensbench.plan.config import Config
 from lensbench.plan.task_files import read_scenarios

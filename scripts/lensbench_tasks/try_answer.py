@@ -13,10 +13,9 @@ from pathlib import Path
 from typing import get_args
 
 from lensbench.changes.task import answer_criteria
-from lensbench.core.errors import UserError, did_you_mean
+from lensbench.core.errors import UserError, did_you_mean, printable
 from lensbench.core.numbers import score_of
 from lensbench.core.system.program import Parser, only_config, run_program
-from lensbench.core.system.terminal import printable
 from lensbench.core.tasks import DraftKind, Task
 from lensbench.judging.blinding import Blinded, without_report
 from lensbench.judging.judges import POINTS, Judgement, mechanical

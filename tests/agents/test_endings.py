@@ -10,8 +10,8 @@ from endings_table import table
 from lensbench.agents.adapters import claude_code, codex, command_events, gemini, offline, opencode
 from lensbench.agents.adapters._events import Event
 from lensbench.agents.adapters.claude_code import read
+from lensbench.agents.prices import is_same_model, unexpected
 from lensbench.core.error_texts import ErrorTexts
-from lensbench.core.models import is_same_model, unexpected
 from lensbench.core.records import Attempt, Call, Outcome
 from lensbench.runs.reasons import Expectation, find_reason
 

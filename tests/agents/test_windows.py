@@ -6,7 +6,7 @@ from datetime import datetime
 import pytest
 
 from lensbench.agents.adapters.claude_code import read
-from lensbench.agents.windows import reset_in
+from lensbench.agents.start import reset_in
 
 NOW = datetime.fromisoformat("2026-11-25T12:00:00+00:00").timestamp()
 

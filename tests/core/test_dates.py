@@ -4,7 +4,7 @@ import os
 import time
 from pathlib import Path
 
-from lensbench.core.system.clock import date_back
+from lensbench.workflow.begin import date_back
 
 HOUR = 3600 * 10**9
 

@@ -9,10 +9,9 @@ from pathlib import Path
 import pytest
 
 from handmade import Bench
-from lensbench.core.errors import UserError
+from lensbench.core.errors import UserError, printable, printable_lines
 from lensbench.core.preflight_results import Check, table
 from lensbench.core.system.program import run_program
-from lensbench.core.system.terminal import printable, printable_lines
 from lensbench.workflow.finish import print_headline
 from lensbench.workflow.status import print_status
 

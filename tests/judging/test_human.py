@@ -12,8 +12,8 @@ from lensbench.core.errors import UserError
 from lensbench.core.records import RunId, from_json, sha256
 from lensbench.core.store import run_files
 from lensbench.core.system.files import write_json
+from lensbench.judging.decisions import VERDICT_COLUMNS
 from lensbench.judging.judges.human import human_files, human_judges, judge, read_human_file
-from lensbench.judging.panel import VERDICT_COLUMNS
 from sheets import ANSWER, BASELINE, CRITERIA, TREATMENT, lay_out, shown_answers_of
 
 SHEET = "0123456789ab" + "c" * 52

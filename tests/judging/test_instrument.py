@@ -13,9 +13,9 @@ from lensbench.core.system.files import write_atomic, write_json
 from lensbench.core.tables import write_table
 from lensbench.core.tasks import Category, Criterion, Task
 from lensbench.judging.criteria_checks import CLOSED_BOOK
+from lensbench.judging.decisions import VERDICT_COLUMNS, decide_all
 from lensbench.judging.instrument import measure_instrument
-from lensbench.judging.panel import VERDICT_COLUMNS, decide_all
-from lensbench.judging.sample import sampled_pairs
+from lensbench.judging.shown_answers import sampled_pairs
 from lensbench.plan import task_markdown
 from lensbench.plan.frozen import Plan
 from lensbench.runs.validity import judge_validity

@@ -19,7 +19,7 @@ from hypothesis import strategies as st
 from lensbench.core.run_folder import RunFolder
 from lensbench.core.tables import write_table
 from lensbench.judging.judge_sheet import questions, render_sheet, sheet_id, write_sheet
-from lensbench.judging.sample import sampled_pairs
+from lensbench.judging.shown_answers import sampled_pairs
 from lensbench.plan.frozen import read_plan
 from sheets import ANSWER, BASELINE, CRITERIA, TREATMENT, lay_out, shown_answers_of
 

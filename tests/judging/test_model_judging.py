@@ -17,7 +17,7 @@ from lensbench.judging import ask_models
 from lensbench.judging.judges.again import rounds_of
 from lensbench.judging.verdicts import guess_all, judge_all
 from lensbench.plan.config import Agent, Judging
-from lensbench.runs.budget import spend, spent
+from lensbench.runs.stopping import spend, spent
 from lensbench.runs.validity import judge_validity
 
 JUDGE = Path(__file__).parents[1] / "fakes" / "judge.py"

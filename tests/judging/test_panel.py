@@ -12,9 +12,8 @@ from lensbench.core.errors import UserError
 from lensbench.core.rows import DecisionRow
 from lensbench.core.system.files import write_json
 from lensbench.core.tables import Row, read_table, write_table
-from lensbench.judging.decisions import Decision, criterion_of, decide, majority
+from lensbench.judging.decisions import VERDICT_COLUMNS, Decision, criterion_of, decide, decide_all, majority
 from lensbench.judging.judges import POINTS, Verdict
-from lensbench.judging.panel import VERDICT_COLUMNS, decide_all
 from lensbench.runs.validity import judge_validity
 
 

@@ -20,8 +20,9 @@ from lensbench.core.system import program
 from small_benchmark import CHECKOUT, make_project
 
 RUN_HERE = (
-    "snakemake -n", "snakemake --cores 8", "lensbench judge", "lensbench docs gate", "snakemake --report report.zip", "lensbench --version",
-    "python -m lensbench.runs.stages --help", "lensbench status bench/demo", "lensbench fsck bench/demo", "lensbench doctor",
+    "snakemake -n", "snakemake --cores 8", "lensbench judge", "lensbench docs gate", "snakemake --report report.zip",
+    "lensbench --version", "python -m lensbench.runs.validity --help", "lensbench status bench/demo",
+    "lensbench fsck bench/demo", "lensbench doctor",
 )  # fmt: skip
 """In a project with a finished benchmark, in this order; what they name is there."""
 

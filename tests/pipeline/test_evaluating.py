@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 from rich.console import Console
 
-from lensbench.core.system.terminal import printable_lines
+from lensbench.core.errors import printable_lines
 from lensbench.workflow.side_by_side import Side, show
 from programs import run_module
 from small_benchmark import CHECKOUT, Project, wait_for

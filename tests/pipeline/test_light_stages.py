@@ -29,10 +29,10 @@ def bench(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.mark.parametrize(("stage", "needs"), [
-    ("runs.stages", set()), ("runs.citations", set()), ("judging.verdicts", {"pydantic", "yaml"}),  # the tasks
-    ("judging.panel", set()), ("judging.instrument", {"numpy", "pydantic", "yaml"}),
-    ("scores.stages", {"numpy", "pydantic"}), ("results.results", {"jinja2", "pydantic"}),
-    ("results.stages", {"jinja2", "markdown_it", "nh3", "pydantic", "yaml"}),
+    ("runs.validity", set()), ("runs.citations", set()), ("judging.verdicts", {"pydantic", "yaml"}),  # the tasks
+    ("judging.decisions", set()), ("judging.instrument", {"numpy", "pydantic", "yaml"}),
+    ("scores.estimates", {"numpy", "pydantic"}),
+    ("results.results", {"jinja2", "markdown_it", "nh3", "pydantic", "yaml"}),
 ])  # fmt: skip
 def test_a_stage_loads_only_what_it_needs(bench: Path, tmp_path: Path, stage: str, needs: set[str]) -> None:
     own = shutil.copytree(bench, tmp_path / "bench")

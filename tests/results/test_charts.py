@@ -9,10 +9,9 @@ from functools import cache
 import pytest
 from markupsafe import Markup
 
-from lensbench.results.charts import parts, scores
-from lensbench.results.charts.parts import Size
+from lensbench.results.charts import drawing, scores
+from lensbench.results.charts.drawing import Chart, Size, draw
 from lensbench.results.charts.scores import Dumbbell, ForestLine
-from lensbench.results.charts.svg import Chart, draw
 
 HOSTILE = "</text></svg></script><script>alert(1)</script>\"'&\x00\x1b"
 
@@ -112,9 +111,9 @@ def test_hostile_names_are_text() -> None:
         draw(scores.dumbbells(rows, HOSTILE, (HOSTILE, HOSTILE), scores.WIDE), "n"),
         draw(scores.forest([ForestLine(HOSTILE, "overall", 1, 1, 0, 2)], 5, scores.FOREST_WIDE), "n"),
     ]
-    for drawing in drawings:
-        assert "<script" not in drawing
-        assert drawing.count("</svg>") == 1
+    for chart in drawings:
+        assert "<script" not in chart
+        assert chart.count("</svg>") == 1
 
 
 @pytest.mark.parametrize(
@@ -127,16 +126,16 @@ def test_a_package_keeps_its_name_where_there_is_room_for_no_more(letters: int, 
 
 
 def test_long_names_lose_their_middle() -> None:
-    assert parts.shortened("a-name-that-is-far-too-long-01", 12) == "a-name…ng-01"
-    assert parts.shortened("short", 12) == "short"
-    assert all(len(parts.shortened("x" * 50, letters)) == letters for letters in range(3, 30))
+    assert drawing.shortened("a-name-that-is-far-too-long-01", 12) == "a-name…ng-01"
+    assert drawing.shortened("short", 12) == "short"
+    assert all(len(drawing.shortened("x" * 50, letters)) == letters for letters in range(3, 30))
 
 
 @pytest.mark.parametrize(
     ("value", "text"), [(0, "0.0"), (-0.04, "0.0"), (0.05, "+0.1"), (-7.25, "\u22127.3"), (12, "+12.0")]
 )
 def test_a_difference_has_its_sign_and_no_negative_zero(value: float, text: str) -> None:
-    assert parts.signed(value) == text
+    assert drawing.signed(value) == text
 
 
 def interval_words(*rows: ForestLine) -> Sequence[str]:

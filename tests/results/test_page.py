@@ -34,11 +34,9 @@ from lensbench.judging.trust import (
     Mean,
     Share,
 )
-from lensbench.results.page.data import Inputs
+from lensbench.results.page.data import Inputs, stem
 from lensbench.results.page.judges import judges_view
-from lensbench.results.page.page import read_inputs, render, write_page
-from lensbench.results.page.places import stem
-from lensbench.results.page.words import page_environment
+from lensbench.results.page.page import page_environment, read_inputs, render, write_page
 
 HOSTILE = "</script><script>alert(1)</script><img src=x onerror=alert(2)>\"'`[a](javascript:alert(3))"
 Make = Callable[..., Path]

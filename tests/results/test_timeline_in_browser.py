@@ -10,9 +10,9 @@ import pytest
 from benches import Shape, make_bench
 from lensbench.core.records import RunId
 from lensbench.core.store import run_files
+from lensbench.results.page.data import run_address
 from lensbench.results.page.page import write_page
-from lensbench.results.page.places import run_address
-from lensbench.results.page.runs import MOST_CHARS
+from lensbench.results.page.pairs import MOST_CHARS
 
 NASTY = '</pre></details><script>document.title="owned"</script><img src=x onerror=\'document.title="owned"\'>\x1b[31m\u202e'
 

@@ -13,8 +13,16 @@ from lensbench.agents.prices import Prices, priced
 from lensbench.core.errors import UserError
 from lensbench.core.records import Outcome
 from lensbench.core.run_folder import RunFolder
-from lensbench.runs.budget import check_budget, is_spent, spend, spent
-from lensbench.runs.stopping import StopEverything, check_not_stopped, clear, stop_everything
+from lensbench.runs.stopping import (
+    StopEverything,
+    check_budget,
+    check_not_stopped,
+    clear,
+    is_spent,
+    spend,
+    spent,
+    stop_everything,
+)
 
 
 def test_nothing_is_spent_at_first(tmp_path: Path) -> None:
@@ -48,7 +56,7 @@ def test_a_damaged_ledger_forgets_no_budget(tmp_path: Path, damaged: str) -> Non
 NO_ROOM = """
 import resource, sys
 from pathlib import Path
-from lensbench.runs.budget import spend
+from lensbench.runs.stopping import spend
 spend(Path(sys.argv[1]), runs=3, usd=2.5)
 resource.setrlimit(resource.RLIMIT_FSIZE, (0, 0))
 spend(Path(sys.argv[1]), runs=1)

@@ -5,8 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from lensbench.runs.reports import Report, parse_report, process_spans
-from lensbench.runs.self_report.paths import normalise_path
-from lensbench.runs.self_report.values import MAX_COUNT
+from lensbench.runs.self_report import MAX_COUNT, normalise_path
 
 TOOLS = ("Read", "Grep")
 FILES = ("src/a.py", "web apps/b.py")

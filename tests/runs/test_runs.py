@@ -24,9 +24,8 @@ from lensbench.plan.freeze import write_plan
 from lensbench.repositories.prepare import main as fetch
 from lensbench.runs import attempt as attempts
 from lensbench.runs import run as runs
-from lensbench.runs.budget import spent
 from lensbench.runs.run import KEPT, make_run, read_job
-from lensbench.runs.stopping import StopEverything
+from lensbench.runs.stopping import StopEverything, spent
 from lensbench.runs.validity import judge_validity
 from lensbench.workflow.read_schedule import read_schedule
 

@@ -13,9 +13,8 @@ from scipy.stats import chi2
 from statsmodels.stats.power import TTestPower
 
 from lensbench.core.conditions import Sides
-from lensbench.core.frozen_plan import GateSettings
+from lensbench.core.frozen_plan import GateSettings, Verdict
 from lensbench.plan.config import Gate
-from lensbench.plan.names import Verdict
 from lensbench.runs.repetitions import Starts
 from lensbench.scores import intervals
 from lensbench.scores.gate import DEFAULTS, GateVerdict, Reading, claims, decide

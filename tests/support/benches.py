@@ -11,7 +11,7 @@ from lensbench.core.records import Attempt, Call, Outcome, Record, RunId, sha256
 from lensbench.core.system.files import write_atomic, write_json
 from lensbench.core.tables import write_table
 from lensbench.core.tasks import Category, Criterion, Folder, Task
-from lensbench.judging.panel import VERDICT_COLUMNS
+from lensbench.judging.decisions import VERDICT_COLUMNS
 from lensbench.plan import task_markdown
 from lensbench.plan.config import Agent, Gate, Judging
 from lensbench.runs.reports import read_reports

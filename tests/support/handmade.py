@@ -10,8 +10,8 @@ from lensbench.core.records import Attempt, Call, Outcome, Record, RunId, sha256
 from lensbench.core.store import Discard, Entry, new_entry, note_made, run_files, show
 from lensbench.core.system.files import plain, write_atomic, write_json
 from lensbench.core.tables import write_table
+from lensbench.judging.decisions import VERDICT_COLUMNS, decide_all
 from lensbench.judging.instrument import measure_instrument
-from lensbench.judging.panel import VERDICT_COLUMNS, decide_all
 from lensbench.plan.config import Agent, Gate, Judging
 from lensbench.results.results import write_results
 from lensbench.runs.made_with import portable

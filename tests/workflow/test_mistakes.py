@@ -12,9 +12,8 @@ from pathlib import Path
 import pytest
 import yaml
 
-from lensbench.core.errors import UserError
+from lensbench.core.errors import UserError, printable_lines
 from lensbench.core.system.places import ROOT
-from lensbench.core.system.terminal import printable_lines
 from lensbench.plan.reading import insist_on_config, load_config
 from lensbench.plan.task_files import read_scenarios
 from programs import run_module

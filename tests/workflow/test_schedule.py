@@ -11,7 +11,7 @@ from lensbench.core.errors import UserError
 from lensbench.core.records import Attempt, Record, RunId, sha256
 from lensbench.core.store import withdraw
 from lensbench.plan.freeze import write_plan
-from lensbench.runs.budget import spent
+from lensbench.runs.stopping import spent
 from lensbench.workflow.begin import follow_store
 from lensbench.workflow.read_schedule import frozen_schedule, read_schedule
 from lensbench.workflow.schedule import Schedule, run_of

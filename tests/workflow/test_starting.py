@@ -12,8 +12,7 @@ from lensbench.core.errors import UserError
 from lensbench.core.system.files import write_atomic
 from lensbench.core.system.places import ROOT
 from lensbench.plan.reading import load_config
-from lensbench.workflow.prices import estimate
-from lensbench.workflow.setup import KINDS, Wishes, config_text, cure, earlier, mcp_file
+from lensbench.workflow.setup import KINDS, Wishes, config_text, cure, earlier, estimate, mcp_file
 from programs import run_module
 from terminal import type_into
 

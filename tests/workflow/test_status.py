@@ -10,7 +10,7 @@ from lensbench.core.errors import UserError
 from lensbench.core.records import RunId
 from lensbench.core.store import run_files
 from lensbench.core.system.files import write_json
-from lensbench.runs.budget import spend
+from lensbench.runs.stopping import spend
 from lensbench.runs.validity import judge_validity
 from lensbench.workflow.status import RunCounts, Status, block, line, lines, span
 

@@ -34,7 +34,7 @@ JSON_FILES = {
     "estimates.json": (ENGINE / "scores" / "estimates_file.py", ENGINE / "scores" / "intervals.py"),
     "results.json": (ENGINE / "results" / "results_file.py",),
     "instrument.json": (ENGINE / "judging" / "trust" / "__init__.py",),
-    "comparison.json": (ENGINE / "results" / "compare" / "comparison_file.py",),
+    "comparison.json": (ENGINE / "results" / "compare" / "view.py",),
 }
 """Files of a run folder and the modules with their types."""
 SCHEMAS = {

@@ -1,9 +1,10 @@
-"""What an agent's tokens cost, for agents and runs that report no cost: an estimate, by the user's prices (`prices` in
-the config), else by the list prices of templates/prices.yaml."""
+"""Names of models, and what their tokens cost where an agent reports no cost: an estimate by the user's prices
+(`prices` in the config), else by the list prices of templates/prices.yaml."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import re
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from fnmatch import fnmatchcase
 from functools import cache
@@ -56,3 +57,16 @@ def priced(outcome: Outcome, own: Prices) -> Outcome:
         return outcome
     basis = min(costs, key=lambda label: costs[label])
     return replace(outcome, cost_usd=round(costs[basis], 9), cost_is_guess=True, cost_basis=basis)
+
+
+def is_same_model(request: str, answer: str) -> bool:
+    """True when the served name is the requested one, ignoring a provider prefix and a date suffix: `glm-5` and
+    `z-ai/glm-5-20260101`."""
+    name = re.escape(request.rpartition("/")[2].removesuffix("[1m]"))
+    return bool(re.fullmatch(rf"{name}([-@](20\d{{6}}|20\d\d-\d\d-\d\d))?", answer.rpartition("/")[2]))
+
+
+def unexpected(requests: Iterable[str], answers: Iterable[str], mapping: Mapping[str, str]) -> list[str]:
+    """The models that answered although they were not requested, given the provider's declared mapping."""
+    models = {mapping.get(name, name) for name in requests}
+    return sorted(name for name in set(answers) if models and not any(is_same_model(model, name) for model in models))

@@ -10,9 +10,9 @@ from fnmatch import fnmatchcase
 from typing import Any
 
 from lensbench.agents import Adapter, Probe
+from lensbench.agents.prices import is_same_model
 from lensbench.core.errors import UserError
 from lensbench.core.frozen_plan import AgentSettings
-from lensbench.core.models import is_same_model
 from lensbench.core.preflight_results import Check
 
 REQUEST_S = 30.0

@@ -29,6 +29,7 @@ LONGEST_S = 600.0
 LONGEST_WINDOW_S = 86_400.0
 """Until a plan's window resets later than this, nobody waits: everything stops."""
 CHECK_S = 30.0
+LONGEST_BACK_OFF_S = 60.0
 _NO_PAUSE = {"pause_s": 0.0, "until": 0.0, "is_window": 0.0}
 
 
@@ -105,3 +106,10 @@ def _read(service: str, place: Path = PLACE) -> dict[str, float]:
     longest = LONGEST_WINDOW_S if pause["is_window"] else LONGEST_S
     is_possible = pause["until"] <= time.time() + longest  # the clock may have been wrong
     return pause if is_possible else dict(_NO_PAUSE)
+
+
+def back_off(attempts: int) -> float:
+    """Waits after `attempts` failed attempts, about 1, 2, 4 seconds and so on, with jitter. Returns the seconds."""
+    seconds = round(min(LONGEST_BACK_OFF_S, 2.0 ** min(attempts - 1, 10) + random.random()), 3)
+    time.sleep(seconds)
+    return seconds

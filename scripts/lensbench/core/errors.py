@@ -1,6 +1,9 @@
-"""The one exception whose text is meant for the user, and names in such a text."""
+"""Texts for the user: the one exception that they see, names in it, and foreign texts made safe to print."""
+
+from __future__ import annotations
 
 import difflib
+import re
 from collections.abc import Iterable, Sequence
 
 
@@ -18,3 +21,18 @@ def some_of(names: Sequence[str], most: int) -> str:
     """The first names, and the number of others: `a, b and 3 more`."""
     more = f" and {len(names) - most} more" if len(names) > most else ""
     return ", ".join(names[:most]) + more
+
+
+_SEQUENCE = re.compile(r"\x1b(?:\[[0-?]*[ -/]*[@-~]|[\]PX^_][^\x07\x1b]*(?:\x07|\x1b\\)?|[ -/]*[0-~])")
+
+
+def printable(text: str) -> str:
+    """The text on one line, without control sequences."""
+    return printable_lines(text).replace("\n", " ")
+
+
+def printable_lines(text: str) -> str:
+    """The same for a text of several lines: control sequences are removed, and other characters that are not visible
+    (controls, bidirectional and invisible ones) become blanks."""
+    plain = _SEQUENCE.sub("", text.replace("\r\n", "\n")).expandtabs(4)
+    return "".join(character if character.isprintable() or character == "\n" else " " for character in plain)

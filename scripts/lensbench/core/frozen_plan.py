@@ -6,9 +6,17 @@ Optional keys were added later than the oldest plans that can still be read.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any, NotRequired
+from typing import Any, Final, Literal, NotRequired
 
 from typing_extensions import ReadOnly, TypedDict
+
+MECHANICAL: Final = "mechanical"
+HUMAN: Final = "human"
+TESTS: Final = "tests"
+"""The judge of changes, present when there are change tasks."""
+
+Verdict = Literal["HARM", "GO", "SAVES", "COSTS", "NO-GO", "INCONCLUSIVE"]
+"""The verdicts of the gate on a treatment, in the order in which it looks for them."""
 
 
 class AgentSettings(TypedDict, total=False):

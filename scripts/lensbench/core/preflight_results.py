@@ -8,8 +8,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal
 
+from lensbench.core.errors import printable
 from lensbench.core.run_folder import RunFolder
-from lensbench.core.system.terminal import printable
 
 Outcome = Literal["ok", "warning", "failed", "skipped"]
 BYTES_A_TOKEN = 4

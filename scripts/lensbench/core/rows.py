@@ -5,10 +5,26 @@ When read, every cell is a string, empty for a missing value.
 
 from __future__ import annotations
 
+from enum import StrEnum
 from typing import TYPE_CHECKING, TypedDict
 
 if TYPE_CHECKING:
     from typing_extensions import ReadOnly
+
+
+class RunStatus(StrEnum):
+    """In validity.csv a run is valid, discarded or missing; in scores.csv a valid one is scored or unjudged."""
+
+    VALID = "valid"
+    DISCARDED = "discarded"
+    MISSING = "missing"
+    SCORED = "scored"
+    UNJUDGED = "unjudged"
+    """Valid, but at least one criterion has no verdict."""
+
+
+COUNTING = frozenset((RunStatus.SCORED, RunStatus.UNJUDGED))
+"""The status in scores.csv of runs that count."""
 
 
 class RunRow(TypedDict):

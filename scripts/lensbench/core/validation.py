@@ -9,8 +9,7 @@ from typing import Any, get_origin
 
 from pydantic import BaseModel, ValidationError
 
-from lensbench.core.errors import did_you_mean, some_of
-from lensbench.core.system.terminal import printable
+from lensbench.core.errors import did_you_mean, printable, some_of
 from lensbench.core.system.yaml_places import KeyPath
 from lensbench.core.tasks import PATTERN_WORDS
 

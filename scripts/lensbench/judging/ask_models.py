@@ -19,6 +19,7 @@ from typing import NamedTuple
 from jinja2 import TemplateError
 from pydantic import TypeAdapter, ValidationError
 
+from lensbench.agents.services import back_off
 from lensbench.changes.task import answer_criteria
 from lensbench.core.conditions import compared, treatments
 from lensbench.core.errors import UserError
@@ -26,7 +27,6 @@ from lensbench.core.frozen_plan import Plan, PlannedJudge
 from lensbench.core.records import sha256
 from lensbench.core.rows import VerdictRow
 from lensbench.core.run_folder import RunFolder
-from lensbench.core.system.backoff import back_off
 from lensbench.core.system.files import write_json
 from lensbench.core.system.places import TEMPLATES
 from lensbench.core.tasks import Task

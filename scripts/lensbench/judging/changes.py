@@ -19,7 +19,7 @@ from lensbench.changes.patches import NOTHING, PatchSize, size_of
 from lensbench.changes.reports import TestResult
 from lensbench.changes.task import EXIT, FIXED, KEPT, ChangeTask, content_bytes, read_task, tests_digest
 from lensbench.core.errors import UserError, some_of
-from lensbench.core.frozen_plan import Repositories
+from lensbench.core.frozen_plan import TESTS, Repositories
 from lensbench.core.records import RunId
 from lensbench.core.rows import VerdictRow
 from lensbench.core.run_folder import RunFolder
@@ -30,7 +30,6 @@ from lensbench.core.tasks import Task
 from lensbench.judging.judges import Judgement, Verdict, unjudged
 from lensbench.judging.shown_answers import ShownAnswer, verdict_row
 from lensbench.plan.frozen import read_plan
-from lensbench.plan.names import TESTS
 
 VERSION = "4"
 """Increased when the same tests on the same patch may give another verdict."""

@@ -19,8 +19,7 @@ from lensbench.core.tables import read_table, run_of_row
 from lensbench.judging.criteria_checks import check_criteria, check_tasks
 from lensbench.judging.decisions import Key, criterion_of, is_person, verdict_of
 from lensbench.judging.judges import DRAFTED, NOT_ASKED, Verdict
-from lensbench.judging.sample import Group, sampled_pairs
-from lensbench.judging.shown_answers import ShownAnswer, read_shown_answers, read_tasks
+from lensbench.judging.shown_answers import Group, ShownAnswer, read_shown_answers, read_tasks, sampled_pairs
 from lensbench.judging.trust import Bias, Blinding, InstrumentFile, JudgeSummary, UnjudgedCount
 from lensbench.judging.trust.agreement import Verdicts, agreement
 from lensbench.judging.trust.belief import believe

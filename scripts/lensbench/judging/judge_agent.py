@@ -23,8 +23,8 @@ from lensbench.core.records import Outcome
 from lensbench.core.system.private_folders import private_folder
 from lensbench.core.system.processes import adopt_orphans, die_with_parent
 from lensbench.core.system.redaction import Redactor
-from lensbench.runs.budget import check_budget, spend
 from lensbench.runs.reasons import Expectation, is_refused, reason_of
+from lensbench.runs.stopping import check_budget, spend
 
 _UNIMPORTANT = {"retries", "timeout_s", "max_turns", "mcp_start_s", "pass_env", "token_env", "tools", "tool_search"}
 """Settings of a judge's agent that do not affect its verdicts."""

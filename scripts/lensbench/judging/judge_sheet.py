@@ -28,8 +28,7 @@ from lensbench.core.tasks import Task
 from lensbench.judging.blinding import MARK
 from lensbench.judging.judges import Verdict
 from lensbench.judging.judges.human import MAX_EVIDENCE
-from lensbench.judging.sample import Group, sampled_pairs
-from lensbench.judging.shown_answers import ShownAnswer, read_shown_answers, read_tasks
+from lensbench.judging.shown_answers import Group, ShownAnswer, read_shown_answers, read_tasks, sampled_pairs
 from lensbench.plan.waves import read_opened_plan
 
 

@@ -8,13 +8,12 @@ from typing import NamedTuple
 
 from lensbench.agents import programs
 from lensbench.changes.task import answer_criteria
-from lensbench.core.errors import UserError
+from lensbench.core.errors import UserError, printable
+from lensbench.core.frozen_plan import HUMAN, MECHANICAL
 from lensbench.core.system.program import Parser, run_program
-from lensbench.core.system.terminal import printable
 from lensbench.core.tasks import Task
 from lensbench.judging.judges import canaries
 from lensbench.plan.config import Config, judge_names
-from lensbench.plan.names import HUMAN, MECHANICAL
 from lensbench.plan.reading import load_config
 from lensbench.plan.task_files import read_scenarios
 

@@ -5,19 +5,19 @@ Every judge, including people, sees the same text (protocol, section 4).
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from pathlib import Path
 
 from lensbench.core.conditions import treatments
-from lensbench.core.frozen_plan import Plan
-from lensbench.core.numbers import decimal
+from lensbench.core.frozen_plan import HUMAN, TESTS, Plan
+from lensbench.core.numbers import decimal, exact
 from lensbench.core.preflight_results import read_listed_tools
-from lensbench.core.records import Record, RunId, from_json
-from lensbench.core.rows import ValidityRow, VerdictRow
+from lensbench.core.records import Record, RunId, from_json, sha256
+from lensbench.core.rows import RunStatus, ValidityRow, VerdictRow
 from lensbench.core.run_folder import RunFolder
-from lensbench.core.run_status import RunStatus
 from lensbench.core.store import run_files
 from lensbench.core.tables import read_table, row_of_run, run_of_row
 from lensbench.core.tasks import Task
@@ -113,3 +113,19 @@ def verdict_row(
         "cost_usd": "" if cost_usd is None else decimal(Fraction(cost_usd)) or "",
         "cost_estimated": "yes" if cost_is_guess and cost_usd is not None else "",
     }  # fmt: skip
+
+
+Group = tuple[str, int]
+"""A task and a trial, with the runs of all conditions."""
+
+
+def sampled_pairs(plan: Plan, groups: Iterable[Group]) -> frozenset[Group]:
+    """The `groups` that people judge completely: the share `judging.human_sample`, rounded up.
+
+    All of them when people are the only judges. Each is drawn by seed independently, so that adding or removing a pair
+    does not change the draw of the others.
+    """
+    people_only = all(judge["name"] in (HUMAN, TESTS) for judge in plan["judges"])
+    share = 1 if people_only else exact(str(plan["judging"]["human_sample"])) or 0
+    ranking = sorted(set(groups), key=lambda group: sha256(f"{plan['seed']} human sample {group}".encode()))
+    return frozenset(ranking[: math.ceil(share * len(ranking))])

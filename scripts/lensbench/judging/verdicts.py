@@ -7,7 +7,7 @@ from pathlib import Path
 
 from lensbench.changes.task import answer_criteria
 from lensbench.core.errors import UserError, did_you_mean
-from lensbench.core.frozen_plan import Plan, PlannedJudge
+from lensbench.core.frozen_plan import HUMAN, MECHANICAL, TESTS, Plan, PlannedJudge
 from lensbench.core.rows import GuessRow, VerdictRow, columns
 from lensbench.core.run_folder import RunFolder
 from lensbench.core.system.program import collect_rarely, run_program, stage_parser
@@ -23,7 +23,6 @@ from lensbench.judging.shown_answers import (
     read_tasks,
     verdict_row,
 )  # fmt: skip
-from lensbench.plan.names import HUMAN, MECHANICAL, TESTS
 from lensbench.plan.waves import read_opened_plan
 
 

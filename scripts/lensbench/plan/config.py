@@ -12,9 +12,8 @@ from pydantic import AfterValidator, BeforeValidator, Discriminator, Field, Tag,
 
 from lensbench.agents import programs
 from lensbench.agents.sandbox import DEFAULT_LIMITS
-from lensbench.core.frozen_plan import AgentSettings
+from lensbench.core.frozen_plan import MECHANICAL, AgentSettings, Verdict
 from lensbench.core.tasks import Many, Regex, Source, Strict, like
-from lensbench.plan.names import MECHANICAL, Verdict
 
 
 def _plain(value: Any) -> Any:

@@ -22,7 +22,7 @@ from lensbench.changes.hidden_files import with_files
 from lensbench.changes.task import ChangeTask, changes_of, write_task
 from lensbench.core.conditions import CLOSED_BOOK, compared, read_jsonc
 from lensbench.core.errors import UserError
-from lensbench.core.frozen_plan import Plan, PlannedCondition, PlannedJudge, PlannedTask
+from lensbench.core.frozen_plan import TESTS, Plan, PlannedCondition, PlannedJudge, PlannedTask
 from lensbench.core.records import sha256
 from lensbench.core.run_folder import RunFolder
 from lensbench.core.system.files import write_atomic, write_json
@@ -34,7 +34,6 @@ from lensbench.plan import task_markdown
 from lensbench.plan.brought import condition_files, texts
 from lensbench.plan.config import Agent, Condition, Config, ModelJudge
 from lensbench.plan.frozen import FORMAT, keep_plan
-from lensbench.plan.names import TESTS
 from lensbench.plan.own_files import local_paths, place_of_tasks
 from lensbench.plan.reading import load_config
 from lensbench.plan.task_files import ScenarioSet, read_scenarios

@@ -4,18 +4,26 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from pydantic import ValidationError
 
-from lensbench.core.errors import UserError
+from lensbench.agents import known_kinds, programs
+from lensbench.agents.services import service_of
+from lensbench.core.conditions import CLOSED_BOOK
+from lensbench.core.errors import UserError, did_you_mean
+from lensbench.core.frozen_plan import HUMAN, MECHANICAL, TESTS
 from lensbench.core.pasted import pasted
 from lensbench.core.system.yaml_places import Document, DocumentError, KeyPath, read_document
 from lensbench.core.validation import explain, has
-from lensbench.plan.config import Config
-from lensbench.plan.problems import problems_of
+from lensbench.plan import brought
+from lensbench.plan.brought import condition_files
+from lensbench.plan.config import Agent, Config, ModelJudge, judge_names
+from lensbench.plan.mcp_files import mcp_problem, servers_of
+from lensbench.plan.own_files import misplaced
+from lensbench.plan.task_files import source_problem
 
 
 def load_config(settings: Mapping[str, Any], files: Iterable[str] = ()) -> Config:
@@ -94,3 +102,142 @@ def _place(path: KeyPath, value: Any, documents: list[tuple[str, Document]]) -> 
         if at in document.lines and (isinstance(value, (dict, list)) or str(document.at(at)) == str(value)):
             return f"{name}:{document.lines[at]}"
     return "--config" if at or not documents else documents[-1][0]
+
+
+_OF_A_KIND = ("command", "model", "provider", "models", "served", "version", "base_url", "token_env", "pass_env")
+"""Keys of the agent that mean something for one kind of program only."""
+
+_CHOOSING = ("claude-code", "gemini", "opencode")
+"""Kinds of agents whose built-in tools can be chosen."""
+
+
+def problems_of(config: Config, config_files: Iterable[str] = ()) -> Iterable[tuple[KeyPath, str]]:
+    """The problems, each with its key in the config. `config_files`: the files that the config was read from."""
+    yield from misplaced(config, config_files)
+    names = ", ".join(config.conditions)
+    if problem := source_problem(config.repository):
+        yield ("repository",), f"repository: {problem}"
+    if config.conditions and config.baseline not in config.conditions:
+        hint = did_you_mean(config.baseline, config.conditions)
+        yield ("baseline",), f"baseline is {config.baseline!r}, which is not one of the conditions ({names}){hint}"
+    if len(config.conditions) < 2:
+        having = f"has only {names}" if names else "is empty"
+        text = f"conditions {having}; a comparison needs a baseline and a treatment"
+        yield ("conditions",), text
+    yield from _twins(config)
+    if CLOSED_BOOK in config.conditions:
+        text = f"conditions has {CLOSED_BOOK!r}, the name of a control; write controls: {{closed_book: true}} instead"
+        yield ("conditions", CLOSED_BOOK), text
+    for name, condition in config.conditions.items():
+        if condition.mcp is not None:
+            problem = mcp_problem(Path(condition.mcp))
+            if problem:
+                yield ("conditions", name, "mcp"), f"conditions.{name}.mcp: {condition.mcp} {problem}"
+            for server in condition.errors.keys() - (set() if problem else set(servers_of(condition))):
+                yield (
+                    ("conditions", name, "errors", server),
+                    f"conditions.{name}.errors: {condition.mcp} has no {server!r}",
+                )
+        for key, problem in brought.problems(condition, config.agent.kind):
+            place = ".".join(map(str, ("conditions", name, *key)))
+            yield ("conditions", name, *key), f"{place} {problem}"
+    for index, scenario_file in enumerate(config.scenario_files):
+        if not Path(scenario_file).is_file():
+            yield ("scenarios", index), f"scenarios: there is no file {scenario_file}; write the path of a task set"
+    prompts = [judge.prompt for judge in config.judges if isinstance(judge, ModelJudge)]
+    for path in (*config.scenario_files, *condition_files(config), *prompts):
+        if set("{}") & set(path):
+            yield (), f"{path} has a brace in its name, which Snakemake takes for a wildcard; rename the file"
+    keys = [key for key in _OF_A_KIND if key in config.agent.model_fields_set]
+    if keys and "kind" not in config.agent.model_fields_set:
+        text = f"agent.{keys[0]} is given, but agent.kind is missing; write the agent's kind, such as claude-code"
+        yield ("agent", keys[0]), text
+    yield from _agent_problems(config.agent, "agent", ("agent",), known_kinds())
+    for index, path in enumerate(config.sandbox_visible):
+        if not (file := Path(path).expanduser()).exists():
+            yield ("sandbox_visible", index), f"sandbox_visible: there is no {file}; write an existing folder or file"
+    if config.imported and config.agent.kind != "none":
+        text = (
+            f"imported is true, but agent.kind is {config.agent.kind!r}; imported runs cannot be repeated: write none"
+        )
+        yield ("imported",), text
+    if config.ladder and not (config.ladder.words or config.ladder.skills):
+        yield ("ladder",), "ladder.words is missing; write the file with the words that come with the server"
+    if config.ladder and config.ladder.only and config.agent.kind not in _CHOOSING:
+        text = f"ladder.only is not possible for agent.kind {config.agent.kind!r}, whose tools cannot be chosen"
+        yield ("ladder", "only"), text
+    if config.warnings and not config.imported:
+        yield ("warnings",), "warnings is only for imported runs; remove the key, or set imported: true"
+    yield from _comparison_problems(config)
+    yield from _judge_problems(config)
+    yield from _limit_problems(config)
+    if config.gate.looks > 1 and config.gate.over == "trials" and config.gate.looks != config.trials:
+        text = f"gate.looks is {config.gate.looks} over {config.trials} trials; with over: trials, each trial is a look"
+        yield ("gate", "looks"), text
+
+
+def _twins(config: Config) -> Iterable[tuple[KeyPath, str]]:
+    """A treatment that is the baseline under another name would be a benchmark of nothing."""
+    baseline = config.conditions.get(config.baseline)
+    for name in config.treatments if config.agent.kind != "none" else ():
+        if config.conditions[name] == baseline:
+            what = f"has the same servers as {config.baseline!r}" if baseline.mcp else "has no server"
+            text = f"conditions.{name} {what}; write mcp: <file> in the treatment, and not in the baseline"
+            yield ("conditions", name), text
+
+
+def _agent_problems(agent: Agent, name: str, path: KeyPath, kinds: Sequence[str]) -> Iterable[tuple[KeyPath, str]]:
+    """What is wrong with an agent of one of these kinds."""
+    if agent.kind not in kinds:
+        text = f"{name}.kind is {agent.kind!r}; known are {', '.join(kinds)}"
+        yield (*path, "kind"), text + did_you_mean(agent.kind, kinds)
+    if agent.kind in ("command", "command-events") and not agent.command:
+        text = f"{name}.command is missing; kind {agent.kind!r} needs the program and its arguments"
+        yield (*path, "command"), text
+    if agent.base_url and not agent.provider and agent.kind in programs():
+        text = f"{name}.base_url is not read without agent.provider; write provider: custom, or remove base_url"
+        yield (*path, "base_url"), text
+
+
+def _comparison_problems(config: Config) -> Iterable[tuple[KeyPath, str]]:
+    pairs: set[frozenset[str]] = set()
+    for index, text in enumerate(config.gate.comparisons):
+        sides, place = text.split(" against "), ("gate", "comparisons", index)
+        for name in sides:
+            if name == config.baseline:
+                yield place, f"gate.comparisons has {text!r}; each treatment has a verdict against {name!r} anyway"
+            elif name not in config.conditions:
+                hint = did_you_mean(name, config.treatments)
+                yield place, f"gate.comparisons has {text!r}, and {name!r} is not one of the conditions{hint}"
+        if len({*sides}) < 2 or frozenset(sides) in pairs:
+            yield place, f"gate.comparisons has {text!r}; name two different treatments, each pair once"
+        pairs.add(frozenset(sides))
+
+
+def _judge_problems(config: Config) -> Iterable[tuple[KeyPath, str]]:
+    names = judge_names(config.judges)
+    if not names:
+        yield ("judges",), "judges is empty; write [mechanical]"
+    for index, (judge, name) in enumerate(zip(config.judges, names, strict=True)):
+        if name in names[:index]:
+            yield ("judges", index), f"judges has {name!r} twice; give one of them another name"
+        if not isinstance(judge, ModelJudge):
+            continue
+        if name in (MECHANICAL, HUMAN, TESTS) or name.startswith(f"{HUMAN}-"):
+            yield ("judges", index, "name"), f"a model judge cannot be named {name!r}; give it another name"
+        kinds = [kind for kind in known_kinds() if kind not in ("none", "offline")]
+        yield from _agent_problems(judge.agent, "judges: agent", ("judges", index, "agent"), kinds)
+        if judge.prompt and not Path(judge.prompt).is_file():
+            yield ("judges", index, "prompt"), f"judges: there is no file {judge.prompt}; write the path of a template"
+
+
+def _limit_problems(config: Config) -> Iterable[tuple[KeyPath, str]]:
+    """A limit on an unused name is a typo, which must not silently disable the limit."""
+    judges = [judge.agent for judge in config.judges if isinstance(judge, ModelJudge)]
+    services = sorted({service_of(agent.settings) for agent in (config.agent, *judges)})
+    servers = sorted({server for condition in config.conditions.values() for server in servers_of(condition)})
+    for key, names in (("requests_per_minute", services), ("clients", servers)):
+        for name in getattr(config.limits, key):
+            if name not in names:
+                text = f"limits.{key} has {name!r}, which is not used; write one of {', '.join(names) or '(none)'}"
+                yield ("limits", key, name), text + did_you_mean(name, names)

@@ -24,11 +24,10 @@ from typing import Any
 
 from pydantic import TypeAdapter
 
-from lensbench.core.errors import UserError
+from lensbench.core.errors import UserError, printable_lines
 from lensbench.core.frozen_plan import RepositoryFacts
 from lensbench.core.system.files import locked, write_json
 from lensbench.core.system.program import Parser
-from lensbench.core.system.terminal import printable_lines
 from lensbench.core.system.trees import hash_tree, remove_tree
 from lensbench.core.tasks import Folder, Git, Npm, Pypi, Source
 from lensbench.repositories.sources import folder, git, npm, pypi

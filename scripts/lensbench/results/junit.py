@@ -11,9 +11,9 @@ from fractions import Fraction
 from xml.etree import ElementTree
 from xml.etree.ElementTree import Element, SubElement
 
+from lensbench.core.frozen_plan import Verdict
 from lensbench.core.numbers import decimal, percent
-from lensbench.core.run_status import RunStatus
-from lensbench.plan.names import Verdict
+from lensbench.core.rows import RunStatus
 from lensbench.results.results_file import Figure, Results, RunResult
 
 _NOT_XML = re.compile(r"[^\t\n\r\x20-\uD7FF\uE000-\uFFFD\U00010000-\U0010FFFF]")

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from lensbench.core.distributions import f_sf
 from lensbench.core.numbers import change, points
-from lensbench.core.run_status import RunStatus
+from lensbench.core.rows import RunStatus
 from lensbench.judging.judges import FAILURES
 from lensbench.results.presented import shown_difference
 from lensbench.scores.gate_words import with_noun

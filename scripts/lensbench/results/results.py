@@ -17,10 +17,10 @@ from lensbench.core.conditions import brings, comparisons, treatments
 from lensbench.core.frozen_plan import AgentSettings, Repositories
 from lensbench.core.preflight_results import read_listed_tools
 from lensbench.core.records import RunId
-from lensbench.core.rows import ValidityRow, VerdictRow
+from lensbench.core.rows import RunStatus, ValidityRow, VerdictRow
 from lensbench.core.run_folder import RunFolder
-from lensbench.core.run_status import RunStatus
 from lensbench.core.system.files import plain, read_json, read_typed, write_atomic, write_json
+from lensbench.core.system.program import run_stage
 from lensbench.core.tables import run_of_pair, run_of_row
 from lensbench.judging.decisions import is_person
 from lensbench.judging.judges import DRAFTED
@@ -31,6 +31,7 @@ from lensbench.results.junit import junit
 from lensbench.results.ladder import ladder
 from lensbench.results.markdown import render
 from lensbench.results.page.judges import judges_view
+from lensbench.results.page.page import read_inputs, write_page
 from lensbench.results.plain_verdict import display_name, plain_verdict
 from lensbench.results.presented import presented
 from lensbench.results.results_file import (
@@ -303,3 +304,14 @@ def write_results(folder: Path, tables: Tables | None = None) -> Results[Fractio
     write_atomic(RunFolder(folder).summary, render(data, "summary.md.j2"))
     write_atomic(RunFolder(folder).junit, junit(data))
     return data
+
+
+def write_everything(folder: Path) -> None:
+    """Writes all results: results.json, results.md, summary.md, junit.xml, report.html, answers/."""
+    tables = read_tables(folder)
+    write_results(folder, tables)
+    write_page(folder, read_inputs(folder, tables))
+
+
+if __name__ == "__main__":
+    run_stage(write_everything)

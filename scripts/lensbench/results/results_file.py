@@ -8,9 +8,8 @@ from typing import Generic
 
 from typing_extensions import TypedDict
 
-from lensbench.core.frozen_plan import AgentSettings, PlannedCondition
+from lensbench.core.frozen_plan import AgentSettings, PlannedCondition, Verdict
 from lensbench.judging.trust import InstrumentFile
-from lensbench.plan.names import Verdict
 from lensbench.scores.complete_tasks import McNemar
 from lensbench.scores.estimates_file import Compared
 from lensbench.scores.measures import CategoryResults, ControlCheck, Count, Measure, N, ToolsOfRun

@@ -29,20 +29,19 @@ from lensbench.core.conditions import (
     run_command,
 )
 from lensbench.core.error_texts import ErrorTexts
-from lensbench.core.errors import UserError, some_of
+from lensbench.core.errors import UserError, printable, some_of
 from lensbench.core.frozen_plan import AgentSettings, Plan, PlannedCondition, RepositoryFacts
 from lensbench.core.preflight_results import read_kept, read_tools_of
 from lensbench.core.records import MAX_NAME, MAX_NAMES, OTHERS, Attempt, Outcome, RunId
 from lensbench.core.system.private_folders import TEARDOWN
 from lensbench.core.system.redaction import Redactor
-from lensbench.core.system.terminal import printable
 from lensbench.core.system.trees import MOST_BYTES, changed_paths, copy_tree, exceeds, hash_tree, remove_tree
 from lensbench.runs.brought import brought, take_back, write_brought
-from lensbench.runs.budget import spend
 from lensbench.runs.direct_calls import direct_calls, foreign_hosts
 from lensbench.runs.foreign_programs import foreign_programs, program_calls
 from lensbench.runs.made_with import portable
 from lensbench.runs.reasons import DiscardReason, Expectation, find_reason, tools_of
+from lensbench.runs.stopping import spend
 
 _MENTION = re.compile(r"@\"?([^\s\"#,;!?()\[\]{}]+)")
 EDIT_TOOLS = ("Edit", "Write")

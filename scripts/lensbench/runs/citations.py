@@ -13,15 +13,14 @@ from typing import NamedTuple, TypedDict
 
 from lensbench.core.frozen_plan import Repositories
 from lensbench.core.records import from_json
-from lensbench.core.rows import ValidityRow
+from lensbench.core.rows import RunStatus, ValidityRow
 from lensbench.core.run_folder import RunFolder
-from lensbench.core.run_status import RunStatus
 from lensbench.core.store import run_files
 from lensbench.core.system.files import plain, read_json, write_json
 from lensbench.core.system.program import run_stage
 from lensbench.core.tables import read_table, run_of_row
 from lensbench.plan.frozen import read_plan
-from lensbench.runs.self_report.paths import normalise_path
+from lensbench.runs.self_report import normalise_path
 
 MOST = 40
 """Citations of an answer, at most."""

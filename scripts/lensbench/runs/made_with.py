@@ -8,8 +8,8 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import PurePosixPath
 from typing import Any
 
+from lensbench.agents.prices import unexpected
 from lensbench.core.frozen_plan import AgentSettings, Plan
-from lensbench.core.models import unexpected
 from lensbench.core.records import ENDINGS, Record
 
 _PLACES = ("/", "./", "~/", "outside/", "<python>/", "<tmp>/")

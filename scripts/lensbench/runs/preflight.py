@@ -16,9 +16,10 @@ from pathlib import Path
 from typing import Any
 
 from lensbench.agents import Adapter, Invocation, load_adapter, secret_names
-from lensbench.agents.prices import in_words, price_of
-from lensbench.agents.probe import check_gateway
+from lensbench.agents.prices import in_words, price_of, priced
+from lensbench.agents.probe import BUSY, check_gateway
 from lensbench.agents.sandbox import Place, Sandbox, find_sandbox
+from lensbench.agents.start import read_text, start_agent
 from lensbench.core.conditions import Command, mcp_secrets, missing_variables, run_command
 from lensbench.core.errors import UserError, some_of
 from lensbench.core.frozen_plan import AgentSettings, Plan, PlannedCondition, RepositoryFacts
@@ -39,10 +40,10 @@ from lensbench.plan.task_files import ScenarioSet, read_scenarios
 from lensbench.repositories.prepare import Prepared, servers_of_stock
 from lensbench.repositories.prepare import prepare as prepare_repository
 from lensbench.runs.attempt import MOST_NAMED, Job, prepare, remove_written
-from lensbench.runs.budget import is_spent
-from lensbench.runs.model_check import ask_model
+from lensbench.runs.reasons import reason_of
 from lensbench.runs.server_checks import check_servers, hashes
 from lensbench.runs.server_packages import fetch_packages
+from lensbench.runs.stopping import is_spent, spend
 
 _DESCRIBED = 2000
 """How many characters of a tool's description are kept."""
@@ -349,6 +350,41 @@ def main() -> None:
     arguments = parser.parse_args()
     config = load_config(json.loads(arguments.settings))
     insist(config, read_scenarios(config.scenario_files, config.repository, config.imported), arguments.folder)
+
+
+QUESTION = "Reply with the word OK, and do nothing else."
+LONGEST_S = 120.0
+
+
+def ask_model(job: Job, sandbox: Sandbox, redact: Redactor) -> Check:
+    """Starts the agent of `job` with `QUESTION` and without servers; returns a check with the model or the error.
+
+    The cost is added to the amount spent.
+    """
+    conditions = {job.run.condition: PlannedCondition(mcp=None, mcp_sha256="", servers=())}
+    asking = job._replace(prompt=QUESTION, plan={**job.plan, "conditions": conditions})
+    with private_folder() as private:
+        place = Place(sandbox, private)
+        assignment = prepare(asking, place)
+        try:
+            reply = start_agent(assignment, place, min(LONGEST_S, job.agent["timeout_s"]), redact)
+        except UserError as error:
+            return Check("model", "failed", str(error))
+        last = (read_text(f"{private}/stderr").strip().splitlines() or [""])[-1]
+    job.folder.mkdir(parents=True, exist_ok=True)  # it does not exist before the first run
+    spend(job.folder, usd=priced(reply.outcome, job.plan.get("prices", {})).cost_usd)
+    reason, detail = reason_of(reply, asking.expected)
+    if not reason:
+        models = ", ".join(sorted(reply.outcome.models or ())) or "not shown"
+        cost = "" if reply.outcome.cost_usd is None else f", {reply.outcome.cost_usd:.4f} USD"
+        where = "in the sandbox" if sandbox.program else "without a sandbox"
+        return Check("model", "ok", f"answered a short question {where}: {models}{cost}")
+    why = "; ".join(filter(None, (reason, detail, last)))
+    if reply.outcome.error_status in BUSY:
+        return Check("model", "warning", f"the agent got no answer ({why}); runs will try again")
+    advice = "; add the files and programs it needs to sandbox_visible, and its hosts to sandbox_hosts"
+    inside = advice if sandbox.program else ""
+    return Check("model", "failed", f"the agent gave no answer to a short question ({why}){inside}")
 
 
 if __name__ == "__main__":

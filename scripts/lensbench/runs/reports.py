@@ -11,13 +11,11 @@ from itertools import accumulate
 from pathlib import Path
 
 from lensbench.core.records import RunId
-from lensbench.core.rows import ReportRow, ValidityRow, columns
+from lensbench.core.rows import ReportRow, RunStatus, ValidityRow, columns
 from lensbench.core.run_folder import RunFolder
-from lensbench.core.run_status import RunStatus
 from lensbench.core.store import run_files
 from lensbench.core.tables import read_table, write_table
-from lensbench.runs.self_report.sections import fields_of, sections
-from lensbench.runs.self_report.values import count, files, findings, lines_of, tools
+from lensbench.runs.self_report import count, fields_of, files, findings, lines_of, sections, tools
 
 
 @dataclass(frozen=True)

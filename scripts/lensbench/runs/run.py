@@ -19,26 +19,30 @@ from pathlib import Path
 from lensbench import __version__
 from lensbench.agents import known_kinds, load_adapter, secret_names
 from lensbench.agents.sandbox import Place, find_sandbox
-from lensbench.agents.services import service_of, tell, wait_for
+from lensbench.agents.services import back_off, service_of, tell, wait_for
 from lensbench.agents.start import now
 from lensbench.core.conditions import mcp_secrets
-from lensbench.core.errors import UserError
+from lensbench.core.errors import UserError, printable
 from lensbench.core.frozen_plan import RepositoryFacts
 from lensbench.core.records import Record, RunId, sha256, to_json
 from lensbench.core.run_folder import RunFolder
 from lensbench.core.store import CUT_SHORT, Discard, Entry, State, entries, new_entry, note_made, show, state_of
-from lensbench.core.system.backoff import back_off
 from lensbench.core.system.files import write_atomic
 from lensbench.core.system.private_folders import private_folder
 from lensbench.core.system.processes import adopt_orphans, end_children, held_signals
 from lensbench.core.system.program import run_parser, run_program
 from lensbench.core.system.redaction import Redactor
-from lensbench.core.system.terminal import printable
 from lensbench.runs.attempt import Job, Tried, gate_name, make_attempt
-from lensbench.runs.budget import check_budget, spend
 from lensbench.runs.reasons import REASONS, stops
 from lensbench.runs.start_gate import GRACE_S, at_the_gate
-from lensbench.runs.stopping import StopEverything, check_not_stopped, equal_crashes, stop_everything
+from lensbench.runs.stopping import (
+    StopEverything,
+    check_budget,
+    check_not_stopped,
+    equal_crashes,
+    spend,
+    stop_everything,
+)
 
 KEPT = "kept: an agent has answered already, and its answer was copied; `lensbench discard` repeats a run"
 

@@ -1,12 +1,16 @@
-"""Stopping everything, so that not every remaining run fails on a rejected key or a spent budget."""
+"""What stops everything: a rejected key, equal crashes, a spent budget. No new attempt starts; running ones finish."""
 
 from __future__ import annotations
 
+import fcntl
+import json
 import os
 import re
 import shutil
 import signal
+from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
 from lensbench.core.errors import UserError
 from lensbench.core.run_folder import RunFolder
@@ -72,3 +76,68 @@ def _is_snakemake(process: int) -> bool:
     except OSError:
         return False
     return any(word.rpartition(b"/")[2] == b"snakemake" for word in words[:4])
+
+
+NOTHING = {"runs": 0.0, "hours": 0.0, "usd": 0.0}
+_NAMES = {"runs": "attempts", "hours": "hours of agents' work", "usd": "US dollars"}
+
+
+def spend(folder: Path, runs: int = 0, hours: float = 0.0, usd: float | None = 0.0) -> None:
+    """Adds to the spent `runs` (attempts), `hours` (of agents' work) and `usd`. Safe with concurrent runs.
+
+    `usd` is None for a killed agent that would tell it at its end: its hours count at their price so far.
+    """
+    path = RunFolder(folder).spent
+    with open(os.open(path, os.O_RDWR | os.O_CREAT, 0o644), "r+", encoding="utf-8") as ledger:
+        fcntl.flock(ledger, fcntl.LOCK_EX)
+        before = ledger.read()
+        so_far = _parse(before)
+        if so_far is None:
+            return  # do not lose a paid answer: `spent` reports the damage before the next attempt
+        rate = so_far["usd"] / so_far["hours"] if so_far["hours"] else 0.0
+        amounts = {"runs": runs, "hours": hours, "usd": hours * rate if usd is None else usd}
+        total = {name: round(value + amounts[name], 9) for name, value in so_far.items()}
+        ledger.seek(0)
+        # Never truncated first: on a full disk the amounts would be lost.
+        ledger.write(json.dumps(total).ljust(len(before)))
+
+
+def spent(folder: Path) -> dict[str, float]:
+    """The amounts spent so far, named as in `spend`. Raises StopEverything when the ledger is damaged."""
+    path = RunFolder(folder).spent
+    so_far = _parse(path.read_text(errors="replace", encoding="utf-8")) if path.exists() else NOTHING
+    if so_far is None:
+        raise StopEverything(
+            f"{path} is damaged, so the amount spent is unknown; restore it from the records, in the form "
+            f'{{"runs": 24, "hours": 0.5, "usd": 3.1}}, or delete it to start from zero'
+        )
+    return dict(so_far)
+
+
+def _parse(text: str) -> dict[str, float] | None:
+    """The amounts of a ledger; None when the text is not one."""
+    try:
+        amounts = json.loads(text or "{}")
+        return {name: float(amounts.get(name, 0)) for name in NOTHING}
+    except (ValueError, TypeError, AttributeError, RecursionError):
+        return None
+
+
+def is_spent(folder: Path, limits: Mapping[str, Any]) -> bool:
+    """True when no attempt may start."""
+    try:
+        check_budget(folder, limits)
+    except StopEverything:
+        return True
+    return False
+
+
+def check_budget(folder: Path, limits: Mapping[str, Any]) -> None:
+    """Raises StopEverything when one of `max_runs`, `max_hours`, `max_usd` is reached."""
+    so_far = spent(folder) if any(limits.values()) else NOTHING
+    for name, value in so_far.items():
+        limit = limits.get(f"max_{name}")
+        if limit is not None and value >= limit:
+            raise StopEverything(
+                f"the budget is spent ({value:.2f} of {limit:g} {_NAMES[name]}); raise budget.max_{name} to continue"
+            )

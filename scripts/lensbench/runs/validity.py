@@ -14,15 +14,16 @@ from types import MappingProxyType
 from lensbench.core.conditions import CLOSED_BOOK
 from lensbench.core.frozen_plan import Plan
 from lensbench.core.records import Record, RunId, trial_folder
-from lensbench.core.rows import ValidityRow, columns
+from lensbench.core.rows import RunStatus, ValidityRow, columns
 from lensbench.core.run_folder import RunFolder
-from lensbench.core.run_status import RunStatus
 from lensbench.core.store import DISCARD, Discard, State, entries, read_records, rounds, state_of
 from lensbench.core.system.files import write_atomic
+from lensbench.core.system.program import run_stage
 from lensbench.core.tables import joined, row_of_run, write_table, yes_no
 from lensbench.plan.waves import read_opened_plan
 from lensbench.runs.made_with import as_made
 from lensbench.runs.reasons import DiscardReason
+from lensbench.runs.reports import read_reports
 
 
 @dataclass(frozen=True)
@@ -145,3 +146,13 @@ def judge_validity(folder: Path) -> None:
     write_table(RunFolder(folder).validity, columns(ValidityRow), rows)
     mapping = as_made(plan, records.values())["model_mapping"]
     write_atomic(RunFolder(folder).timing, timing_csv([*records.values(), *earlier], mapping))
+
+
+def read_runs(folder: Path) -> None:
+    """Writes validity.csv (which runs are valid), runs/timing.csv and reports.csv."""
+    judge_validity(folder)
+    read_reports(folder)
+
+
+if __name__ == "__main__":
+    run_stage(read_runs)

@@ -15,7 +15,7 @@ from typing_extensions import TypedDict
 from lensbench.core.distributions import t_isf
 from lensbench.core.frozen_plan import Plan
 from lensbench.core.records import RunId
-from lensbench.core.run_status import RunStatus
+from lensbench.core.rows import RunStatus
 from lensbench.judging.trust import Mean
 from lensbench.scores.account import SeenPair
 from lensbench.scores.complete_tasks import Known, Pair

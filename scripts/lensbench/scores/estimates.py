@@ -18,6 +18,7 @@ from lensbench.core.records import from_json
 from lensbench.core.run_folder import RunFolder
 from lensbench.core.store import RECORD, all_entries, rounds
 from lensbench.core.system.files import plain, read_typed, write_json
+from lensbench.core.system.program import run_stage
 from lensbench.judging.trust import HARDLY, Basis, InstrumentFile
 from lensbench.plan.frozen import first_plan
 from lensbench.plan.waves import look_file
@@ -47,6 +48,7 @@ from lensbench.scores.objections import Reason, ReasonKind, excludes_zero
 from lensbench.scores.readings import readings, runs_of
 from lensbench.scores.run_tables import Tables, identity, read_tables
 from lensbench.scores.saving import Saving, better, saving_of
+from lensbench.scores.scores import score_all
 from lensbench.scores.sequential import LookResult, interval_at, level_of
 from lensbench.scores.stopping import FUTILE, look_result, stopped
 
@@ -318,3 +320,13 @@ def write_estimates(folder: Path, tables: Tables | None = None) -> EstimatesFile
         ])  # fmt: skip
     write_json(RunFolder(folder).estimates, plain(data))
     return data
+
+
+def score_and_estimate(folder: Path) -> EstimatesFile:
+    """Scores the runs and estimates the differences: scores.csv, pairs.csv, estimates.json."""
+    records = score_all(folder)
+    return write_estimates(folder, read_tables(folder, records))
+
+
+if __name__ == "__main__":
+    run_stage(score_and_estimate)

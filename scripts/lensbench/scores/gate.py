@@ -9,8 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import NamedTuple, get_args
 
-from lensbench.core.frozen_plan import GateSettings
-from lensbench.plan.names import Verdict
+from lensbench.core.frozen_plan import GateSettings, Verdict
 from lensbench.scores.intervals import Estimate
 from lensbench.scores.objections import Reason, ReasonKind, objection
 from lensbench.scores.saving import Saving, better

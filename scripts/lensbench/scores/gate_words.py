@@ -8,9 +8,8 @@ from typing import NamedTuple
 
 from lensbench.core.conditions import Sides
 from lensbench.core.distributions import norm_sf
-from lensbench.core.frozen_plan import GateSettings
+from lensbench.core.frozen_plan import GateSettings, Verdict
 from lensbench.core.numbers import change, interval, points
-from lensbench.plan.names import Verdict
 from lensbench.runs.repetitions import Starts
 from lensbench.scores.differences import as_change
 from lensbench.scores.gate import GateVerdict

@@ -15,7 +15,7 @@ from lensbench.core.distributions import t_isf
 from lensbench.scores.power import FEWEST_REPOSITORIES, standard_effect
 
 if TYPE_CHECKING:
-    from lensbench.core.arrays import Floats
+    from lensbench.core.distributions import Floats
 
 RESAMPLES = 9_999
 """The number of random sign flips when there are too many to try all."""

@@ -17,8 +17,7 @@ from typing_extensions import TypedDict
 from lensbench.core.conditions import compared
 from lensbench.core.numbers import mean
 from lensbench.core.records import Record
-from lensbench.core.rows import PairRow, ValidityRow
-from lensbench.core.run_status import COUNTING
+from lensbench.core.rows import COUNTING, PairRow, ValidityRow
 from lensbench.core.tables import items, run_of_pair
 from lensbench.runs.reasons import tools_of
 from lensbench.scores.differences import Comparison, groups

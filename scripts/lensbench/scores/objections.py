@@ -12,8 +12,7 @@ from enum import StrEnum
 from typing import NamedTuple
 
 from lensbench.core.distributions import norm_sf, t_isf, t_sf
-from lensbench.core.frozen_plan import GateSettings
-from lensbench.plan.names import Verdict
+from lensbench.core.frozen_plan import GateSettings, Verdict
 from lensbench.scores.intervals import Estimate, unseen_share
 from lensbench.scores.sequential import interval_at
 

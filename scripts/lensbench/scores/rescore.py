@@ -6,15 +6,15 @@ from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 
+from lensbench.core.frozen_plan import HUMAN
+from lensbench.judging.decisions import decide_all
 from lensbench.judging.instrument import measure_instrument
 from lensbench.judging.judges.human import human_judges
-from lensbench.judging.panel import decide_all
 from lensbench.judging.verdicts import judge_all
 from lensbench.plan.frozen import read_plan
-from lensbench.plan.names import HUMAN
-from lensbench.runs.stages import read_runs
+from lensbench.runs.validity import read_runs
+from lensbench.scores.estimates import score_and_estimate
 from lensbench.scores.estimates_file import EstimatesFile
-from lensbench.scores.stages import score_and_estimate
 
 
 def estimate_present(folder: Path, judge: Callable[[str], object] | None = None) -> EstimatesFile:

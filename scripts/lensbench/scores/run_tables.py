@@ -12,9 +12,8 @@ from lensbench.agents.prices import priced
 from lensbench.core.frozen_plan import Plan
 from lensbench.core.numbers import COMPLETE, exact
 from lensbench.core.records import Outcome, Record, RunId, sha256
-from lensbench.core.rows import PairRow, ReportRow, ScoreRow, ValidityRow, VerdictRow
+from lensbench.core.rows import COUNTING, PairRow, ReportRow, RunStatus, ScoreRow, ValidityRow, VerdictRow
 from lensbench.core.run_folder import RunFolder
-from lensbench.core.run_status import COUNTING, RunStatus
 from lensbench.core.tables import read_table, run_of_row
 from lensbench.plan.waves import read_opened_plan
 from lensbench.runs.made_with import as_made

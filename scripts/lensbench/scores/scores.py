@@ -11,14 +11,13 @@ from lensbench.core.frozen_plan import Plan
 from lensbench.core.numbers import COMPLETE, decimal, exact, score_of
 from lensbench.core.preflight_results import read_listed_tools
 from lensbench.core.records import Record, RunId
-from lensbench.core.rows import DecisionRow, PairRow, ReportRow, ScoreRow, ValidityRow, columns
+from lensbench.core.rows import COUNTING, DecisionRow, PairRow, ReportRow, RunStatus, ScoreRow, ValidityRow, columns
 from lensbench.core.run_folder import RunFolder
-from lensbench.core.run_status import COUNTING, RunStatus
 from lensbench.core.store import read_records
 from lensbench.core.tables import Cell, items, read_table, run_of_row, write_table, yes_no
 from lensbench.plan.waves import read_opened_plan
 from lensbench.runs.reasons import tools_of
-from lensbench.runs.self_report.paths import normalise_path
+from lensbench.runs.self_report import normalise_path
 
 PAIR_COLUMNS = columns(PairRow)
 

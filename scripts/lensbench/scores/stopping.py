@@ -11,8 +11,7 @@ import math
 from collections.abc import Iterator
 
 from lensbench.core.distributions import norm_isf, norm_sf, t_sf
-from lensbench.core.frozen_plan import Aim, GateSettings
-from lensbench.plan.names import Verdict
+from lensbench.core.frozen_plan import Aim, GateSettings, Verdict
 from lensbench.scores.gate import DEFAULTS, claims
 from lensbench.scores.intervals import Estimate, unseen_share
 from lensbench.scores.saving import Saving, cheaper

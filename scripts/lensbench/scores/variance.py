@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, SupportsFloat
 
 if TYPE_CHECKING:
-    from lensbench.core.arrays import Floats, Ints
+    from lensbench.core.distributions import Floats, Ints
 
 
 @dataclass(frozen=True)

@@ -38,8 +38,7 @@ from lensbench.plan.task_files import ScenarioSet
 from lensbench.repositories.prepare import facts_of, prepare, servers_of_stock
 from lensbench.repositories.sources.folder import location
 from lensbench.results.page.answers import safe_html
-from lensbench.results.page.page import style_of_the_page
-from lensbench.results.page.words import page_environment
+from lensbench.results.page.page import page_environment, style_of_the_page
 from lensbench.runs.preflight import insist
 from lensbench.runs.stopping import clear
 from lensbench.runs.validity import judge_validity

@@ -6,9 +6,8 @@ from pathlib import Path
 
 from lensbench.core.errors import UserError, did_you_mean
 from lensbench.core.records import RunId
-from lensbench.core.rows import ScoreRow, ValidityRow
+from lensbench.core.rows import RunStatus, ScoreRow, ValidityRow
 from lensbench.core.run_folder import RunFolder
-from lensbench.core.run_status import RunStatus
 from lensbench.core.store import DISCARD, Discard, entries, rounds, run_files, show, view_of
 from lensbench.core.system.claim import refuse_if_at_work
 from lensbench.core.system.program import Parser, add_run_folder, run_folder, run_program

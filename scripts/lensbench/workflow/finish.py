@@ -9,13 +9,12 @@ import textwrap
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
-from lensbench.core.errors import some_of
+from lensbench.core.errors import printable, some_of
 from lensbench.core.records import RunId
+from lensbench.core.rows import RunStatus
 from lensbench.core.run_folder import RunFolder
-from lensbench.core.run_status import RunStatus
 from lensbench.core.system.files import read_typed
 from lensbench.core.system.program import run_stage
-from lensbench.core.system.terminal import printable
 from lensbench.results.plain_verdict import WITHOUT_VERDICTS, told
 from lensbench.results.results_file import Figure, Results
 from lensbench.workflow.status import Status

@@ -8,10 +8,10 @@ from functools import cached_property, partial
 from pathlib import Path
 from typing import Any
 
+from lensbench.core.frozen_plan import HUMAN, TESTS
 from lensbench.core.run_folder import RunFolder
 from lensbench.judging.judges.again import rounds_of
 from lensbench.plan.config import Config, ModelJudge, judge_names
-from lensbench.plan.names import HUMAN, TESTS
 from lensbench.workflow.resources import JobLimits
 
 Claims = dict[str, Callable[[Any], int]]

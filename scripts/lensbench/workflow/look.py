@@ -12,9 +12,8 @@ from pathlib import Path
 
 from lensbench.core.conditions import compared
 from lensbench.core.errors import UserError
-from lensbench.core.rows import ValidityRow
+from lensbench.core.rows import RunStatus, ValidityRow
 from lensbench.core.run_folder import RunFolder
-from lensbench.core.run_status import RunStatus
 from lensbench.core.system.files import plain, write_json
 from lensbench.core.system.program import run_program, stage_parser
 from lensbench.core.tables import read_table

@@ -8,7 +8,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from lensbench.core.system.program import run_stage
-from lensbench.results.stages import write_everything
+from lensbench.results.results import write_everything
 from lensbench.scores.rescore import estimate_present
 from lensbench.workflow.finish import print_headline
 

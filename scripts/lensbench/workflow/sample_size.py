@@ -11,8 +11,8 @@ from typing import NamedTuple
 from lensbench.core.errors import UserError
 from lensbench.core.frozen_plan import GateSettings
 from lensbench.core.numbers import dollars, mean
+from lensbench.core.rows import RunStatus
 from lensbench.core.run_folder import RunFolder
-from lensbench.core.run_status import RunStatus
 from lensbench.core.system.files import read_typed
 from lensbench.core.system.program import Parser, benchmark, configs, positive, run_program
 from lensbench.core.tasks import Task

@@ -15,15 +15,13 @@ from typing import Any
 from lensbench.agents import services
 from lensbench.changes import CHANGE
 from lensbench.core.conditions import compared
-from lensbench.core.frozen_plan import Plan
+from lensbench.core.frozen_plan import TESTS, Plan
 from lensbench.core.records import RunId, run_of_stem
 from lensbench.core.run_folder import RunFolder
 from lensbench.core.store import Store, entries, journal_of, run_files, shown_stems, state_of, view_of
-from lensbench.core.system import backoff
 from lensbench.plan import freeze as planning
 from lensbench.plan.brought import condition_files
 from lensbench.plan.config import Config
-from lensbench.plan.names import TESTS
 from lensbench.plan.own_files import place_of_tasks, run_folder
 from lensbench.plan.waves import Wave, opened, waves
 from lensbench.runs.validity import planned_runs
@@ -31,7 +29,7 @@ from lensbench.workflow.judge_schedule import Claims, JudgeSchedule
 from lensbench.workflow.resources import JobLimits
 
 SPARE_MIN = 10
-LONGEST_PAUSE_S = backoff.LONGEST_S + 2 * services.LONGEST_S
+LONGEST_PAUSE_S = services.LONGEST_BACK_OFF_S + 2 * services.LONGEST_S
 
 
 @dataclass(frozen=True)

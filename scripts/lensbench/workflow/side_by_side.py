@@ -12,13 +12,13 @@ from rich.console import Console, Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
+from lensbench.core.errors import printable_lines
 from lensbench.core.frozen_plan import Plan
 from lensbench.core.numbers import MISSING, rounded, seconds
 from lensbench.core.records import Outcome, Record, RunId
 from lensbench.core.rows import ValidityRow
 from lensbench.core.run_folder import RunFolder
 from lensbench.core.store import read_records, run_files
-from lensbench.core.system.terminal import printable_lines
 from lensbench.core.tables import read_table
 from lensbench.runs.reasons import REASONS
 from lensbench.runs.reports import Report, parse_report

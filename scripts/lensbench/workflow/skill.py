@@ -8,9 +8,10 @@ import re
 import shutil
 import signal
 import socket
+import subprocess
 import sys
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import NamedTuple, NoReturn
 
@@ -23,9 +24,48 @@ from lensbench.plan.config import RUN_ID
 from lensbench.plan.dated_runs import AUTO, new_dated, newest_dated
 from lensbench.plan.reading import read_file
 from lensbench.runs.start_gate import who_is_there
-from lensbench.workflow.background import Detached
 from lensbench.workflow.finish import print_headline
 from lensbench.workflow.launch import with_key
+
+_PAUSE_S = 0.1
+
+
+class Detached:
+    """A program in its own session that ignores SIGHUP and appends its output to a log."""
+
+    def __init__(self, command: Sequence[str], log: Path) -> None:
+        log.parent.mkdir(parents=True, exist_ok=True)
+        self.log = log
+        with log.open("ab") as file:
+            self._begin = file.tell()
+            self.process = subprocess.Popen(
+                command, stdin=subprocess.DEVNULL, stdout=file, stderr=subprocess.STDOUT, start_new_session=True,
+                preexec_fn=lambda: signal.signal(signal.SIGHUP, signal.SIG_IGN),
+            )  # fmt: skip
+
+    def said(self) -> str:
+        """The output so far."""
+        with self.log.open("rb") as file:
+            file.seek(self._begin)
+            return file.read().decode(errors="replace")
+
+    def wait(self, until: Callable[[], bool]) -> int | None:
+        """Waits until the program ends or `until` returns True; returns the exit code, None while it runs."""
+        while self.process.poll() is None and not until():
+            time.sleep(_PAUSE_S)
+        return self.process.returncode
+
+    def follow(self) -> int:
+        """Prints the output, by lines, until the program ends; returns the exit code."""
+        start, code = 0, None
+        while code is None:
+            time.sleep(_PAUSE_S)
+            code, text = self.process.poll(), self.said()
+            end = text.rfind("\n") + 1 if code is None else len(text)
+            print(text[start:end], end="", flush=True)
+            start = end
+        return code
+
 
 OWN_CONFIG = Path("benchmark.yaml")
 DEFAULT_CONFIG = ROOT / ".claude" / "skills" / "benchmark" / "benchmark.yaml"

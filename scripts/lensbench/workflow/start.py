@@ -18,13 +18,12 @@ from typing import Any
 
 from snakemake.exceptions import WorkflowError
 
-from lensbench.core.errors import UserError
+from lensbench.core.errors import UserError, printable_lines
 from lensbench.core.run_folder import RunFolder
 from lensbench.core.store import withdraw
 from lensbench.core.system.files import keep_from_others
 from lensbench.core.system.processes import WORKFLOW
 from lensbench.core.system.program import use_utf8
-from lensbench.core.system.terminal import printable_lines
 from lensbench.plan.reading import insist_on_config
 from lensbench.runs import stopping
 from lensbench.workflow import begin, snakemake_inside

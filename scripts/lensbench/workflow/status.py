@@ -11,19 +11,18 @@ from statistics import fmean, median_high
 from typing import NamedTuple
 
 from lensbench.agents.services import PLACE, service_of, used_up
-from lensbench.core.errors import UserError
+from lensbench.core.errors import UserError, printable
 from lensbench.core.records import Record, RunId
+from lensbench.core.rows import RunStatus
 from lensbench.core.run_folder import RunFolder
-from lensbench.core.run_status import RunStatus
 from lensbench.core.store import DISCARD, Discard, Entry, State, entries, rounds, run_files, state_of
 from lensbench.core.system.claim import at_work
 from lensbench.core.system.program import run_verb
-from lensbench.core.system.terminal import printable
 from lensbench.plan.waves import read_opened_plan
 from lensbench.results.chosen_runs import warnings
 from lensbench.runs.attempt import gate_name
-from lensbench.runs.budget import spent
 from lensbench.runs.start_gate import who_is_there
+from lensbench.runs.stopping import spent
 from lensbench.runs.validity import decide, planned_runs
 
 LAST_DISCARDS = 5

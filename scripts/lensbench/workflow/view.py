@@ -9,10 +9,9 @@ import webbrowser
 from collections.abc import Iterator
 from pathlib import Path
 
-from lensbench.core.errors import UserError
+from lensbench.core.errors import UserError, printable
 from lensbench.core.run_folder import RunFolder
 from lensbench.core.system.program import Parser, benchmark, run_program
-from lensbench.core.system.terminal import printable
 from lensbench.results.plain_verdict import told
 
 

@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from lensbench.core.errors import some_of
-from lensbench.core.system.terminal import printable
+from lensbench.core.errors import printable, some_of
 from lensbench_demo.offline.outline import outline
 from lensbench_demo.offline.passages import Passage
 from lensbench_demo.offline.toolbox import Toolbox

@@ -9,10 +9,9 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 from lensbench.agents.sandbox import find_sandbox
-from lensbench.core.errors import UserError
+from lensbench.core.errors import UserError, printable
 from lensbench.core.system.files import write_atomic
 from lensbench.core.system.program import Parser
-from lensbench.core.system.terminal import printable
 from lensbench.plan.config import Config
 from lensbench.plan.task_files import read_scenarios
 from lensbench_tasks.changes.candidates import ChangeFate, Prover

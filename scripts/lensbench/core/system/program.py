@@ -13,10 +13,9 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import NoReturn
 
-from lensbench.core.errors import UserError
+from lensbench.core.errors import UserError, printable_lines
 from lensbench.core.system.files import keep_from_others
 from lensbench.core.system.processes import end_in_order
-from lensbench.core.system.terminal import printable_lines
 
 UNWRITABLE = {errno.ENOSPC, errno.EDQUOT, errno.EROFS, errno.EACCES, errno.EEXIST, errno.EISDIR, errno.ENOTDIR}
 

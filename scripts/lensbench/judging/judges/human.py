@@ -11,6 +11,7 @@ from pydantic import Field, ValidationError
 
 from lensbench.changes.task import answer_criteria
 from lensbench.core.errors import UserError
+from lensbench.core.frozen_plan import HUMAN
 from lensbench.core.records import RunId
 from lensbench.core.rows import VerdictRow
 from lensbench.core.run_folder import RunFolder
@@ -22,7 +23,6 @@ from lensbench.judging.blinding import opaque_id
 from lensbench.judging.judges import Judgement, Verdict, unjudged
 from lensbench.judging.shown_answers import ShownAnswer, verdict_row
 from lensbench.plan.frozen import read_plan
-from lensbench.plan.names import HUMAN
 
 MAX_EVIDENCE = 1000
 _VERSION_LENGTH = 12

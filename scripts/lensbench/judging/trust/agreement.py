@@ -22,7 +22,7 @@ from lensbench.judging.decisions import Key
 from lensbench.judging.judges import Verdict
 
 if TYPE_CHECKING:
-    from lensbench.core.arrays import Floats
+    from lensbench.core.distributions import Floats
 
 Verdicts = Mapping[Key, Mapping[str, Verdict]]
 """(Run, criterion) -> judge -> verdict, for judges that gave one; never Unjudged."""

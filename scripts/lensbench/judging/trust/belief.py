@@ -13,13 +13,13 @@ from enum import StrEnum
 from fractions import Fraction
 from typing import NamedTuple
 
+from lensbench.core.frozen_plan import HUMAN, MECHANICAL, TESTS
 from lensbench.core.records import RunId
 from lensbench.judging.decisions import Key, is_person, majority
 from lensbench.judging.judges import POINTS, Verdict
 from lensbench.judging.trust.agreement import All, Verdicts, two_judges
 from lensbench.judging.trust.bias import Decided, persons_verdicts
 from lensbench.judging.trust.blinding_check import BlindingCheck
-from lensbench.plan.names import HUMAN, MECHANICAL, TESTS
 
 ENOUGH_LABELS = 200
 """How many verdicts of a model judge must also have a person's verdict."""

@@ -21,7 +21,7 @@ from lensbench.core.distributions import t_isf
 from lensbench.judging.blinding import MARK
 
 if TYPE_CHECKING:
-    from lensbench.core.arrays import Floats
+    from lensbench.core.distributions import Floats
 
 MIN_TASKS = 6
 """The minimum number of tasks with guesses; with fewer, the interval is too wide."""

@@ -6,9 +6,14 @@ Texts are placed by their anchor and never measured, so that drawings do not dep
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
+from fractions import Fraction
 from html import escape
 from typing import NamedTuple
+
+from markupsafe import Markup
+
+from lensbench.core.numbers import rounded
 
 MUTED = "var(--muted)"
 SMALL = 11
@@ -112,3 +117,87 @@ def x_axis(scale: Scale, height: float, title: str, ticks: Sequence[float], *, a
 def _crisp(place: float) -> str:
     """The position moved to the middle of a pixel, so that a thin line does not cover two."""
     return _number(round(place) + 0.5)
+
+
+INK, PAPER = "var(--ink)", "var(--paper)"
+COLOURS = {"better": "var(--better)", "equal": "var(--same)", "worse": "var(--worse)"}
+"""By the direction of a difference."""
+DASHES = "4,3"
+
+
+class Size(NamedTuple):
+    """The widths of a chart's parts in pixels: labels, drawing, figures; and how long a label may be."""
+
+    left: int
+    plot: int
+    right: int
+    letters: int = 0
+
+    def fitted(self, labels: Iterable[str], beside: int = 20) -> Size:
+        """The size with the label column reduced to the longest label plus `beside` pixels in favour of the drawing."""
+        longest = max((min(len(label), self.letters) for label in labels), default=0)
+        left = min(self.left, beside + 7 * longest)
+        return self._replace(left=left, plot=self.plot + self.left - left)
+
+
+def sign(delta: float) -> str:
+    """The direction of a difference, as a word."""
+    return "better" if delta > 0 else "worse" if delta < 0 else "equal"
+
+
+def signed(value: float, digits: int = 1) -> str:
+    """A difference with its sign, with U+2212 as the minus, rounded as in the other outputs (`numbers.points`)."""
+    text = rounded(Fraction(rounded(Fraction(value), 4)), digits)
+    return f"{'+' if value > 0 and float(text) else ''}{text}".replace("-", "\u2212")
+
+
+def shortened(text: str, letters: int) -> str:
+    """The text, with its middle omitted if it is longer; names often differ at their ends."""
+    half = (letters - 1) // 2
+    return text if len(text) <= letters else f"{text[: letters - 1 - half]}…{text[-half:]}"
+
+
+def around(values: Iterable[float | None], effect: float | None) -> tuple[float, float]:
+    """A range of points that includes all values, zero and the effect, with a margin."""
+    there = [0.0, effect or 0.0, *(value for value in values if value is not None)]
+    air = max(2.0, 0.06 * (max(there) - min(there)))
+    return round(min(there) - air, 1), round(max(there) + air, 1)
+
+
+def linked(address: str, *shapes: str) -> str:
+    """Shapes that link to an address. They are skipped by the Tab key: the table below a chart has the same links."""
+    return element("a", *shapes, href=address, tabindex="-1")
+
+
+class Chart(NamedTuple):
+    """A chart, with a title and a description for people who cannot see it."""
+
+    size: Size
+    height: float
+    top: float
+    """The space above the drawing."""
+    bottom: float
+    shapes: str
+    """SVG; 0, 0 is the upper left corner of the drawing."""
+    title: str
+    description: str
+
+
+def draw(chart: Chart, name: str, kind: str = "") -> Markup:
+    """The chart as an SVG element. `name` must be unique on the page; `kind` is a CSS class."""
+    size = chart.size
+    width, height = size.left + size.plot + size.right, chart.top + chart.height + chart.bottom
+    return Markup(element(
+        "svg",
+        named("title", chart.title, id=f"{name}-title"),
+        named("desc", chart.description, id=f"{name}-desc"),
+        element("g", chart.shapes, transform=f"translate({size.left},{chart.top})", fill=INK, font_size=12),
+        **{"class": kind}, width=width, height=height, viewBox=f"0 0 {width:g} {height:g}",
+        role="group" if "<a " in chart.shapes else "img",  # what is in an image, nobody is told of
+        aria_labelledby=f"{name}-title {name}-desc",
+    ))  # fmt: skip
+
+
+def draw_both(name: str, chart: Callable[[Size], Chart], wide: Size, narrow: Size) -> Markup:
+    """A drawing for wide screens and paper, and one for narrow screens; the style sheet shows one of them."""
+    return draw(chart(wide), f"{name}-wide", "wide") + draw(chart(narrow), f"{name}-narrow", "narrow")

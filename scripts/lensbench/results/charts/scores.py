@@ -6,20 +6,27 @@ from collections import Counter
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from lensbench.results.charts.drawing import MUTED, SMALL, Scale, element, line, symbol, words, x_axis
-from lensbench.results.charts.parts import (
+from lensbench.results.charts.drawing import (
     COLOURS,
     DASHES,
     INK,
+    MUTED,
     PAPER,
+    SMALL,
+    Chart,
+    Scale,
     Size,
     around,
+    element,
+    line,
     linked,
     shortened,
     sign,
     signed,
+    symbol,
+    words,
+    x_axis,
 )  # fmt: skip
-from lensbench.results.charts.svg import Chart
 
 WIDE, NARROW = Size(220, 640, 60, 30), Size(130, 164, 58, 16)
 FOREST_WIDE, FOREST_NARROW = Size(270, 460, 180, 30), Size(132, 104, 108, 11)

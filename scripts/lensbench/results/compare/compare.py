@@ -11,14 +11,14 @@ from pathlib import Path
 
 from lensbench import __version__
 from lensbench.core.conditions import treatments
-from lensbench.core.run_status import RunStatus
+from lensbench.core.rows import RunStatus
 from lensbench.core.system.files import plain, write_atomic, write_json
 from lensbench.core.system.program import Parser, benchmark, run_program
 from lensbench.results.compare import view
-from lensbench.results.compare.comparison_file import ComparedRun, ComparedTreatment, ComparisonFile
 from lensbench.results.compare.differences import Shared, by_task, changes
 from lensbench.results.compare.runs import FinishedRun, read_runs, shared_tasks
 from lensbench.results.compare.settings import changed_settings, judge_names, models_of, notices
+from lensbench.results.compare.view import ComparedRun, ComparedTreatment, ComparisonFile
 from lensbench.results.markdown import render as render_markdown
 
 

@@ -6,13 +6,58 @@ from collections.abc import Mapping, Sequence
 from fractions import Fraction
 from math import inf
 from statistics import fmean
-from typing import NamedTuple
+from typing import NamedTuple, TypedDict
 
 from lensbench.core import numbers
-from lensbench.results.compare.comparison_file import ComparedTreatment, ComparisonFile
 from lensbench.results.compare.differences import DELTA, SCORE, Change, ComparedTask
+from lensbench.results.compare.runs import LeftOut
+from lensbench.results.compare.settings import Notice, Setting
 from lensbench.scores.intervals import Estimate
 from lensbench.scores.quantities import QUANTITIES
+
+
+class ComparedRun(NamedTuple):
+    """A compared run."""
+
+    name: str
+    run_id: str
+    agent: str
+    models: str
+    judges: Sequence[str]
+    first_start: str | None
+    tasks: int
+    trials: int
+    scored: int
+    planned: int
+
+
+class ComparedTreatment(NamedTuple):
+    """A treatment of the reference."""
+
+    name: str
+    conditions: Mapping[str, str]
+    """Run -> what the treatment is called there."""
+    deltas: Mapping[str, Estimate]
+    """By run."""
+    tasks: Sequence[ComparedTask]
+
+
+class ComparisonFile(TypedDict):
+    """comparison.json."""
+
+    lensbench: str
+    reference: str
+    alpha: float
+    power: float
+    runs: Sequence[ComparedRun]
+    tasks: Sequence[str]
+    left_out: Sequence[LeftOut]
+    unmatched: Sequence[str]
+    notices: Sequence[Notice]
+    changed: Sequence[Setting]
+    same: Sequence[str]
+    treatments: Sequence[ComparedTreatment]
+    changes: Sequence[Change]
 
 
 class TreatmentView(NamedTuple):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from fractions import Fraction
 from types import MappingProxyType
@@ -9,12 +10,12 @@ from typing import NamedTuple, SupportsFloat
 
 from lensbench.core.conditions import CLOSED_BOOK
 from lensbench.core.numbers import exact
-from lensbench.core.records import RunId
+from lensbench.core.records import RunId, trial_folder
 from lensbench.core.rows import DecisionRow, PairRow, ValidityRow, VerdictRow
+from lensbench.core.run_folder import RunFolder
 from lensbench.core.tables import items, run_of_pair
 from lensbench.core.tasks import Task
 from lensbench.results.charts.scores import Dumbbell, ForestLine
-from lensbench.results.page.places import pair_address
 from lensbench.results.presented import FEWEST_TASKS
 from lensbench.results.results_file import Results
 from lensbench.runs.citations import CitedSource
@@ -130,3 +131,18 @@ def criteria_of(inputs: Inputs, task: str) -> dict[int, str]:
     """The texts of a task's criteria by their number."""
     entry = inputs.tasks.get(task)
     return {number: criterion.text for number, criterion in enumerate(entry.criteria, 1)} if entry else {}
+
+
+def stem(task: str, trial: int) -> str:
+    """The name of a task's page in a trial: `<task>`, in `t2/` for trial 2 and so on, like the answers."""
+    return f"{trial_folder(trial)}{re.sub('[^A-Za-z0-9._-]', '_', task)}"
+
+
+def pair_address(task: str, trial: int) -> str:
+    """The path of a task's page."""
+    return f"{RunFolder.answers}/{stem(task, trial)}.html"
+
+
+def run_address(run: RunId) -> str:
+    """The path of a run's page; it cannot collide with a task's."""
+    return f"{RunFolder.answers}/runs/{stem(run.task, run.trial)}-{run.condition}.html"

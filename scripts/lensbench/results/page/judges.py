@@ -17,7 +17,7 @@ from lensbench.judging.trust import (
     Mean,
     Share,
 )
-from lensbench.results.charts.parts import signed
+from lensbench.results.charts.drawing import signed
 
 
 class Judges(NamedTuple):

@@ -6,37 +6,116 @@ One file that asks nothing of anybody and is whole without its small scripts. Th
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable, Iterator, Mapping
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from fractions import Fraction
 from functools import partial
 from pathlib import Path
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from jinja2 import Environment
-from markupsafe import Markup
+from markupsafe import Markup, escape
 
+from lensbench.core import numbers
+from lensbench.core.frozen_plan import GateSettings
 from lensbench.core.numbers import exact
 from lensbench.core.records import RunId
 from lensbench.core.rows import DecisionRow, PairRow, RunRow
 from lensbench.core.run_folder import RunFolder
 from lensbench.core.system.files import read_json, read_typed, write_atomic
 from lensbench.core.system.places import ROOT, TEMPLATES
-from lensbench.core.system.templates import csp_hash
+from lensbench.core.system.templates import csp_hash, template_environment
 from lensbench.core.system.trees import remove_tree
 from lensbench.core.tables import read_table, run_of_pair, run_of_row
 from lensbench.judging.shown_answers import read_tasks
 from lensbench.plan.frozen import frozen_tasks
-from lensbench.results.markdown import MANY_DISCARDS
-from lensbench.results.page import data, pairs, runs
-from lensbench.results.page.data import Inputs
-from lensbench.results.page.places import pair_address, run_address
-from lensbench.results.page.treatment import treatment_view
-from lensbench.results.page.words import page_environment
+from lensbench.results.charts import scores
+from lensbench.results.charts.drawing import draw_both, sign, signed
+from lensbench.results.markdown import FILTERS, MANY_DISCARDS
+from lensbench.results.page import data, pairs
+from lensbench.results.page.data import Inputs, pair_address, run_address
+from lensbench.results.presented import FEWEST_TASKS, shown_difference
 from lensbench.results.results_file import Results
 from lensbench.runs.citations import CitedSource
 from lensbench.runs.reasons import REASONS
+from lensbench.scores.gate import DEFAULTS
 from lensbench.scores.quantities import QUANTITIES
 from lensbench.scores.run_tables import Tables, read_tables
+from lensbench.scores.saving import quantities_of
+
+
+def page_environment() -> Environment:
+    """The Jinja environment of the page's templates."""
+    environment = template_environment(html=True)
+    environment.filters |= {
+        "minus": lambda text: text.replace("-", "\u2212"),
+        "percent": _exactly(numbers.percent), "seconds": _exactly(numbers.seconds), "number": _exactly(numbers.number),
+        "points": _exactly(numbers.points), "sign": sign, "yes_no": lambda cell: cell or numbers.MISSING,
+        "as_points": lambda share: None if share is None else share * 100,
+        "signed": lambda value: numbers.MISSING if value is None else signed(value),
+        "decimal": lambda value, digits: numbers.MISSING if value is None else f"{value:.{digits}f}",
+        "whole": lambda value: numbers.MISSING if value is None else f"{value:.0f}%",
+        "code": _with_code, **FILTERS,
+    }  # fmt: skip
+    environment.globals |= {"quantities": tuple(QUANTITIES), "fewest_tasks": FEWEST_TASKS}  # JSON has lost the order
+    return environment
+
+
+def _exactly(show: Callable[[Fraction | None], str]) -> Callable[[Any], str]:
+    """A filter that formats numbers from JSON and tables as exact numbers, with U+2212 as the minus."""
+    return lambda value: show(None if value in (None, "") else Fraction(str(value))).replace("-", "\u2212")
+
+
+def _with_code(text: str) -> Markup:
+    """The text with `commands` as code elements."""
+    return Markup(re.sub("`([^`]+)`", r"<code>\1</code>", str(escape(text))))
+
+
+ENDS = 40
+"""Of more tasks than twice this, the chart shows the first and the last; the table has all."""
+MOST_ROWS = 50
+"""Lines of the forest plot; again, the table has all."""
+
+
+def treatment_view(inputs: Inputs, treatment: str) -> dict[str, object]:
+    """What the template reads."""
+    number, figures = inputs.results["treatments"].index(treatment), inputs.results["figures"][treatment]
+    estimates, gate = inputs.results["estimates"][treatment], inputs.results["estimates"][treatment]["gate"]
+    settings: GateSettings = {**DEFAULTS, **inputs.tables.plan["gate"]}
+    rows, others = data.task_rows(inputs, treatment)
+    difference, intervals = shown_difference(estimates), data.interval_rows(estimates)
+    ends, between = data.ends_of(rows, ENDS)
+    charts = {"draw_ruler": "", "draw_forest": "", "draw_tasks": ""}
+    if difference.delta is not None:
+        low, high = (None if end is None else 100 * end for end in (difference.low, difference.high))
+        ruler = partial(scores.ruler, 100 * difference.delta, low, high, settings["effect"], gate.verdict)
+        charts["draw_ruler"] = draw_both(f"ruler-{number}", ruler, scores.RULER_WIDE, scores.RULER_NARROW)
+    if intervals:
+        forest = partial(scores.forest, [line for line, _ in intervals[:MOST_ROWS]], settings["effect"])
+        charts["draw_forest"] = draw_both(f"forest-{number}", forest, scores.FOREST_WIDE, scores.FOREST_NARROW)
+    if rows:
+        dumbbells = partial(scores.dumbbells, ends, between, (inputs.results["baseline"], treatment))
+        charts["draw_tasks"] = draw_both(f"tasks-{number}", dumbbells, scores.WIDE, scores.NARROW)
+    sentence = gate.sentence.removeprefix(f"{gate.verdict}: ")
+    return {
+        "name": treatment,
+        "anchor": f"treatment-{number}",
+        "address": pair_address,
+        "comparison": inputs.results["comparisons"][treatment],
+        "needs": next((figures[name] for name in quantities_of(settings) if name in figures), None),
+        "gate": gate,
+        "sentence": sentence[:1].upper() + sentence[1:],
+        "level": f"{100 * estimates['level']:.4g}%",
+        "difference": difference,
+        "overall": estimates["corrected"] or estimates["score"]["overall"],
+        "rows": rows,
+        "unpaired": others,
+        "pairs": [pair for pair in inputs.tables.pairs if pair["treatment"] == treatment],
+        "intervals": intervals,
+        "losses": data.losses(inputs, treatment),
+        "between": between,
+        **charts,
+    }
 
 
 def read_inputs(folder: Path, tables: Tables | None = None) -> Inputs:
@@ -92,7 +171,7 @@ def render(folder: Path, inputs: Inputs) -> Iterator[tuple[str, str]]:
         home = "../" * path.count("/")
         siblings = [(trial, home + pair_address(pair.task, trial)) for trial in trials]
         statuses = {RunId(pair.task, column.condition, pair.trial): column.status for column in pair.columns}
-        stories = {run: story for run in statuses if (story := runs.run_page(folder, run))}
+        stories = {run: story for run in statuses if (story := pairs.run_page(folder, run))}
         places = {run.condition: run_address(run) for run in stories}
         timelines = {condition: home + place for condition, place in places.items()}
         for run, story in stories.items():

@@ -1,28 +1,31 @@
-"""The answers of a task in one trial side by side: criteria, verdicts, and the answers with marked evidence."""
+"""The pages of pairs, with the answers to a task side by side, and those of runs, with the agent's steps."""
 
 from __future__ import annotations
 
+import gzip
 import re
+import zlib
 from collections.abc import Mapping, Sequence
 from difflib import SequenceMatcher
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 from markupsafe import Markup, escape
 
+from lensbench.agents.timeline import Step, read_timeline
+from lensbench.changes.task import content_bytes, read_task, task_file
+from lensbench.core.errors import printable, printable_lines
+from lensbench.core.frozen_plan import MECHANICAL
 from lensbench.core.numbers import exact
 from lensbench.core.records import RunId
-from lensbench.core.rows import DecisionRow
-from lensbench.core.run_status import COUNTING
+from lensbench.core.rows import COUNTING, DecisionRow
 from lensbench.core.store import run_files
+from lensbench.core.system.files import read_typed
+from lensbench.judging.changes import Tested, tested_file
 from lensbench.judging.judges import Verdict
-from lensbench.plan.names import MECHANICAL
 from lensbench.results.page.answers import Evidence, MarkedAnswer, mark_answer
 from lensbench.results.page.data import Inputs, criteria_of
 from lensbench.runs.citations import CitedSource
-
-if TYPE_CHECKING:
-    from lensbench.results.page.changes import TestedChange
 
 MOST_WORDS = 8_000
 """Of two answers that are compared; longer ones may take too long."""
@@ -83,7 +86,7 @@ def pair_page(folder: Path, inputs: Inputs, task: str, trial: int) -> PairPage:
     changes: Mapping[RunId, TestedChange | None] = {}
     reference: Sequence[tuple[str, str]] = ()
     if plan["tasks"][task].get("kind") == "change":
-        from lensbench.results.page.changes import change_of, reference_of  # imports everything for running tests
+        from lensbench.results.page.pairs import change_of, reference_of  # imports everything for running tests
 
         changes, reference = {run: change_of(folder, run) for run in runs}, reference_of(folder, task)
     columns = [_column(folder, inputs, run, changes.get(run)) for run in runs]
@@ -168,3 +171,108 @@ def _evidence(inputs: Inputs, run: RunId, decision: DecisionRow) -> Evidence | N
     if best is None:
         return None
     return Evidence(int(best["criterion"]), best["evidence"], int(best["position"]) if best.get("position") else None)
+
+
+class TestedChange(NamedTuple):
+    """The change of a run, and the test results."""
+
+    patch: Sequence[tuple[str, str]]
+    """Kind (`added`, `removed`, `place`, or empty) and text of each line."""
+    results: Mapping[str, str]
+    """Results by test; empty for an unreported one."""
+    problem: str
+    left_out: Sequence[str]
+    output: str
+    lint: int | None = None
+    """New findings of the linter; None without a linter."""
+
+
+MOST_LINES = 2000
+"""The maximum length of a patch on a page."""
+
+
+def _lines(patch: bytes) -> list[tuple[str, str]]:
+    """The lines of a patch with their kinds."""
+    lines = []
+    for line in patch.decode(errors="replace").removesuffix("\n").split("\n")[:MOST_LINES]:
+        is_place = line.startswith(("diff ", "index ", "@@", "+++", "---"))
+        kind = "place" if is_place else {"+": "added", "-": "removed"}.get(line[:1], "")
+        lines.append((kind, line))
+    return lines
+
+
+def reference_of(folder: Path, task: str) -> list[tuple[str, str]]:
+    """The reference as lines of a patch; empty when it is not in the run folder."""
+    file = task_file(folder, task)
+    return _lines(content_bytes(read_task(folder, task).reference)) if file.exists() else []
+
+
+def change_of(folder: Path, run: RunId) -> TestedChange | None:
+    """The change of a run; None for a question, and before the tests have run."""
+    patch, file = run_files(folder, run).patch, tested_file(folder, run)
+    if not (patch.exists() and file.exists()):
+        return None
+    report = read_typed(file, Tested)
+    results = {**report.fixed, **report.kept}
+    problem = report.unstarted or report.problem
+    return TestedChange(_lines(patch.read_bytes()), results, problem, report.left_out, report.output, report.lint)
+
+
+MOST_CHARS = 20_000
+"""The maximum characters of a text on the page; a tool can return megabytes."""
+MOST_STEPS = 2_000
+MOST_PREVIEW = 100
+
+
+class ShownStep(NamedTuple):
+    """A step, as shown on the page."""
+
+    number: int
+    kind: str
+    title: str
+    preview: str
+    given: str
+    got: str
+    failed: bool
+    at_s: float | None
+
+
+class RunPage(NamedTuple):
+    """A run with its steps."""
+
+    run: RunId
+    steps: list[ShownStep]
+    left_out: int
+    """The number of steps that are only in the transcript."""
+    problem: str
+    """Why there is no timeline; empty when there is one."""
+    transcript: str
+    """The path of the whole output, relative to the run folder."""
+
+
+def run_page(folder: Path, run: RunId) -> RunPage | None:
+    """The page of a run; None when it has no transcript."""
+    path = run_files(folder, run).transcript
+    name = path.relative_to(folder).as_posix()
+    if not path.exists():
+        return None
+    try:
+        with gzip.open(path, "rt", encoding="utf-8", errors="replace") as lines:
+            steps = read_timeline(lines)
+    except (OSError, EOFError, zlib.error) as error:
+        return RunPage(run, [], 0, f"the transcript cannot be read ({error})", name)
+    problem = "" if steps else "this agent's output shows no single steps"
+    rows = [_shown(number, step) for number, step in enumerate(steps[:MOST_STEPS], 1)]
+    return RunPage(run, rows, max(len(steps) - MOST_STEPS, 0), problem, name)
+
+
+def _shown(number: int, step: Step) -> ShownStep:
+    preview = " ".join(printable(step.given[: 4 * MOST_PREVIEW]).split())
+    preview = preview if len(preview) <= MOST_PREVIEW else f"{preview[:MOST_PREVIEW]}…"
+    request, result = _cut(step.given), _cut(step.got)
+    return ShownStep(number, step.kind, printable(step.title), preview, request, result, step.failed, step.at_s)
+
+
+def _cut(text: str) -> str:
+    more = len(text) - MOST_CHARS
+    return printable_lines(text[:MOST_CHARS]) + (f"\n… {more} more characters in the transcript" if more > 0 else "")

@@ -1,0 +1,334 @@
+"""Finds an answer's self-report, and reads its fields. An uncertain value is missing (None), never 0 or a guess."""
+
+from __future__ import annotations
+
+import json
+import posixpath
+import re
+from collections.abc import Callable, Iterator
+from contextlib import suppress
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+HEAD = 160
+"""How many characters of a line are searched for a heading or a field's name."""
+HEADING = re.compile(r"(#{1,6})\s+(.*)")
+BULLET = re.compile(r"(?:[-*+•‣◦\u2013]|\d{1,3}[.)])\s+(?:\[[ xX]\]\s+)?")
+
+
+class SectionLine(NamedTuple):
+    """A line of a section, or several lines of a table combined; `first` and `last` are line numbers of the answer."""
+
+    first: int
+    last: int
+    text: str
+
+    @property
+    def indent(self) -> int:
+        """The number of leading spaces."""
+        return len(self.text) - len(self.text.lstrip())
+
+
+@dataclass
+class Field:
+    """The text after a field's name, and the lines below it."""
+
+    line: SectionLine
+    inline: str
+    begins: int
+    """The index in the line after the field's name."""
+    below: list[SectionLine] = field(default_factory=list)
+
+
+Fields = dict[str, Field]
+
+_FENCE = re.compile(r"(?:```+|~~~+)")
+_QUOTED = re.compile(r"^(?: {0,3}>)+ ?")
+_RULE = re.compile(r"(?:-{3,}|\*{3,}|_{3,})")
+_TITLE = re.compile(r"[\W\d_]*report[\W_]*", re.IGNORECASE)
+_REPORT_WORD = re.compile(r"\breport\b", re.IGNORECASE)
+_FIELD = re.compile(
+    r"(?:#{1,6}\s+)?(?:(?:[-*+•\u2013]|\d{1,2}[.)])\s+)?(?:\[[ xX]\]\s+)?[*_`|\"\s]{0,9}"
+    r"(?:(?:total|number|count|list)\s(?:of\s)?|#\s(?:of\s)?)?"
+    r"(?:(?P<tool_calls>tools?[\s_-]calls?(?:\s(?:made|count|total))?)|(?P<tools_used>tools(?:[\s_-]used)?)"
+    r"|(?P<server_calls>(?:lens|mcp)(?:[\s_-](?:mcp|server|tools?)){0,2}[\s_-]calls?(?:\s(?:made|count|total))?)"
+    r"|(?P<files_read>files[\s_-]read(?:\scount)?)|(?P<files_used>files[\s_-]used)|(?P<findings>(?:key[\s_-])?findings))"
+    r"[*_`\"\s]{0,9}(?:\([^()]{0,60}\))?[*_`\s]{0,9}(?:[:\uff1a=|]|[-\u2013—](?=\s|$)|(?<=[*_`\s])(?=\d)|$)[*_`]{0,3}",
+    re.IGNORECASE,
+)
+
+
+@dataclass
+class Section:
+    """A part of an answer that may be its report."""
+
+    number: int
+    """Taken from the title's line."""
+    certain: bool
+    """True when the title is exactly Report."""
+    level: int
+    fenced: bool
+    has_field: bool = False
+    lines: list[SectionLine] = field(default_factory=list)
+
+
+def sections(lines: list[str], mark: str = "") -> Iterator[Section]:
+    """The sections of an answer that are titled Report; a line with `mark` ends a section and starts none."""
+    section: Section | None = None
+    is_fenced = False
+    for number, raw in enumerate(lines):
+        line = _QUOTED.sub("", raw)
+        text = line.strip()[:HEAD]
+        if _FENCE.match(text):
+            is_fenced = not is_fenced
+            if section and section.fenced:
+                yield section
+                section = None
+            continue
+        cut = bool(mark) and mark in raw
+        start = None if cut else _opened(number, line.strip(), text, is_fenced)
+        if section and (start or cut or (is_fenced == section.fenced and _ends(section, text))):
+            yield section
+            section = None
+        if start:
+            section = start
+        elif section:
+            section.lines.append(SectionLine(number, number, line))
+            section.has_field = section.has_field or bool(_FIELD.match(text.lstrip("|")))
+    if section:
+        yield section
+
+
+def _opened(number: int, line: str, text: str, is_fenced: bool) -> Section | None:
+    """The section that a line starts: `## Report`, `## Final report`, `**Report**` or `Report:`."""
+    if len(line) >= HEAD or not _REPORT_WORD.search(text):
+        return None
+    heading = HEADING.fullmatch(text)
+    certain = bool(_TITLE.fullmatch(heading[2] if heading else text))
+    if not heading and (not certain or BULLET.match(text) or text[0] in "|`"):
+        return None
+    return Section(number, certain, len(heading[1]) if heading else 2, is_fenced)
+
+
+def _ends(section: Section, text: str) -> bool:
+    if heading := HEADING.match(text):
+        return len(heading[1]) <= max(2, section.level) and not _FIELD.match(text)
+    return section.has_field and bool(_RULE.fullmatch(text))
+
+
+def fields_of(lines: list[SectionLine]) -> Fields:
+    """The fields in a section, by the names of `Report`; the first mention of each."""
+    fields: Fields = {}
+    current: Field | None = None
+    for line in _upright(lines):
+        text = line.text.strip()
+        match = _FIELD.match(text[:HEAD])
+        if match and match.lastgroup and match.lastgroup not in fields:
+            inline = text[match.end() :].strip()
+            inline = inline.strip("|").strip() if text[0] == "|" else inline
+            current = fields[match.lastgroup] = Field(line, inline, line.indent + match.end())
+        elif current:
+            current.below.append(line)
+    return fields
+
+
+def _upright(lines: list[SectionLine]) -> Iterator[SectionLine]:
+    """The lines, with tables whose columns are fields transposed to one line per field."""
+    names: list[str] = []
+    first = 0
+    for line in lines:
+        text = line.text.strip()
+        cells = [cell.strip() for cell in text.strip("|").split("|")] if text.startswith("|") else []
+        if len(cells) > 1 and all(_FIELD.fullmatch(cell[:HEAD]) for cell in cells):
+            names, first = cells, line.first
+        elif names and cells and set(text) <= set("|-: "):
+            continue
+        elif names and len(cells) == len(names):
+            pairs = zip(names, cells, strict=True)
+            yield from (SectionLine(first, line.last, f"{name}: {cell}") for name, cell in pairs)
+            names = []
+        else:
+            yield line
+
+
+SPACED_REMARK = re.compile(r"(?<=[\s`*\"'])\([^()]*\)")
+DESCRIPTION = re.compile(r"\s[-\u2013—]\s|:\s")
+QUOTES = "`*\"'“”\u2018\u2019"
+
+_LONGEST_PATH = 4096
+_LINE_NUMBERS = re.compile(
+    r"(?::L?[0-9]+(?:[-:,\u2013]L?[0-9]+){0,20}|#L?[0-9]+(?:-L?[0-9]+)?|\([0-9]+(?:[-,:]\s?[0-9]+)?\))$"
+)
+
+
+def normalise_path(path: str, workspace: str = "") -> str:
+    """`path` relative to `workspace`, in the normal form for comparing cited files; "" when nothing is left.
+
+    Removes quotes, backticks, bold, a remark in brackets, commas, line numbers, a leading `./` or `/` and a drive;
+    backslashes become `/`, and `..` is resolved within the path. The function is idempotent.
+    """
+    root = _slashes(workspace).strip("/")
+    path, before = path[:_LONGEST_PATH], ""
+    while path != before:
+        before = path
+        path = _slashes(_LINE_NUMBERS.sub("", bare_path(path))).lstrip("/")
+        if root and (path == root or path.startswith(root + "/")):
+            path = path[len(root) :].lstrip("/")
+    return path
+
+
+def _slashes(path: str) -> str:
+    plain = re.sub(r"^(?:file://|[A-Za-z]:(?=[\\/]))", "", path).replace("\\", "/")
+    result = posixpath.normpath(plain) if plain else ""
+    return "" if result == "." else result
+
+
+def bare_path(text: str) -> str:
+    """The path alone, without quotes, remarks and text after it."""
+    path = SPACED_REMARK.sub("", text.strip()).strip().removeprefix("and ")
+    if path.startswith("`") and "`" in path[1:]:
+        path = path.strip("`").split("`", 1)[0]
+    else:
+        path = DESCRIPTION.split(path, maxsplit=1)[0]
+    return path.strip(QUOTES + " ,;").strip()
+
+
+MAX_COUNT = 1_000_000
+
+_COUNT = re.compile(
+    r"[\s*_`~≈(\[\"']*+(?:(?:about|approximately|approx\.?|around|roughly|total(?:\sof)?:?|ca\.)\s+)?[*_`~]*+"
+    r"([0-9]{1,3}(?:[,_][0-9]{3})+|[0-9]+)(?![\w%]|[.,:/_][0-9]|\s?[-\u2013—]\s?[0-9]|\s(?:to|or)\s[0-9])",
+    re.IGNORECASE,
+)
+_OTHER_FIELD = re.compile(r"\*\*[^*`]{1,60}(?::\*\*|\*\*\s?:)")
+_MISSING = {"", "n/a", "na", "-", "\u2013", "—", "--", "?", "unknown", "tbd", "not applicable", "null", "~", "..."}
+_BREAK = re.compile(r"<br\s{0,3}/?>", re.IGNORECASE)
+_REMARK = re.compile(r"\([^()]*\)")
+_LIST = re.compile(r"[\s,`]*+(?:\[((?:[^\[\]]|\[[^\[\]]*\])*+)\]?|\(((?:[^()]|\([^()]*\))*+)\)|\{([^{}]*+)\})[\s,`]*+")
+_OF_YAML = re.compile(r"\s#\s.*|^[|>][-+]?$|^(?:name|tool|path|file):\s|^(?:count|calls):\s?[0-9]+$")
+_NONE = re.compile(r"(?:none|nothing|nil|no\s(?:files?|tools?))(?![\w./-])")
+_AND = re.compile(r"\s(?:and|&|\+)\s")
+_LINK = re.compile(r"\[[^\[\]]*\]\(([^()\s]*)\)")
+_TIMES = re.compile(
+    r"(?:\s[x*]\s?[0-9]+|\s?[\u00d7✕]\s?[0-9]+|\s[0-9]+\s?[x\u00d7]?|:[0-9]+)(?:\s(?:times|calls?))?$", re.IGNORECASE
+)
+_TIMES_BEFORE = re.compile(r"(?<![0-9])[0-9]+\s?[x\u00d7]?\s")
+
+
+def count(field: Field | None) -> int | None:
+    """The integer at the start; None for ranges, fractions, signs, words and numbers above MAX_COUNT."""
+    if field is None:
+        return None
+    value = field.inline or next((text for line in field.below if (text := line.text.strip())), "")
+    number = _COUNT.match(value[:HEAD])
+    if not number:
+        return None
+    digits = number[1].replace(",", "_")
+    return int(digits) if len(digits) < 10 and int(digits) <= MAX_COUNT else None
+
+
+def _items(field: Field) -> Iterator[tuple[SectionLine, str]]:
+    """The field's own line, and the list below it, bullet by bullet."""
+    if field.inline:
+        yield field.line, field.inline
+    last, blank, has_begun = field.inline, False, bool(field.inline)
+    for line in field.below:
+        text = line.text.strip()
+        if not text:
+            blank = True
+            continue
+        bullet = BULLET.match(text)
+        item = text[bullet.end() :] if bullet else text.strip("|").strip()
+        deeper = line.indent > field.line.indent
+        if bullet and (_OTHER_FIELD.match(item[:HEAD]) or (field.inline and not deeper)):
+            return
+        if text[0] in "#|" or (not bullet and (blank or (has_begun and not last.endswith(",") and not deeper))):
+            return
+        yield line, item
+        last, blank, has_begun = text, False, has_begun or bool(bullet)
+
+
+def lines_of(field: Field) -> Iterator[SectionLine]:
+    """The field's own line and those of its value: a list, or a number below the name."""
+    yield field.line
+    yield from (line for line, _ in _items(field))
+    following = next((line for line in field.below if line.text.strip()), None)
+    if following and not field.inline and _COUNT.match(following.text.strip()[:HEAD]):
+        yield following
+
+
+def _split(field: Field, remark: re.Pattern[str], short: Callable[[str], str] = str) -> tuple[str, ...] | None:
+    """The parts between commas, without remarks in brackets; () when the field is "none", None when it is empty, or
+    when a bracket is open."""
+    pieces = [part for _, item in _items(field) for part in _BREAK.split(short(_OF_YAML.sub("", item)))]
+    if match := _LIST.fullmatch(SPACED_REMARK.sub("", ",".join(pieces))):
+        pieces = [(match[1] or match[2] or match[3] or "").strip(" ,") or "none"]
+    plain = [remark.sub("", piece).strip(" .,;") or piece.strip("( .,;)") for piece in pieces]
+    whole = " ".join(plain).strip().strip(QUOTES + "()").lower()
+    if whole in _MISSING or whole.isdigit():
+        return None
+    if _NONE.match(whole):
+        return ()
+    parts = tuple(part for piece in plain for part in re.split("[,;]", piece) if part.strip(" " + QUOTES))
+    is_cut = any(part.count(pair[0]) != part.count(pair[1]) for part in parts for pair in ("()", "[]", "{}"))
+    return None if is_cut else parts
+
+
+def tools(field: Field | None) -> tuple[str, ...] | None:
+    """The bare names of tools, each once."""
+    parts = _split(field, _REMARK) if field else None
+    return None if parts is None else _known(_tool(name) for part in parts for name in _AND.split(part))
+
+
+def _tool(text: str) -> str:
+    """The bare name: `Read` from "**Read** x4", "4x Read" or "and Read - to look"."""
+    name = text.strip().removeprefix("and ").strip(QUOTES + " ")
+    name = DESCRIPTION.split(name, maxsplit=1)[0].strip(QUOTES + " :")
+    return _TIMES.sub("", _TIMES_BEFORE.sub("", name[:HEAD], count=1)).strip(QUOTES + " :")
+
+
+def files(field: Field | None) -> tuple[str, ...] | None:
+    """The paths without remarks, each once, not yet normalised (`normalise_path`)."""
+    parts = _split(field, SPACED_REMARK, _path_first) if field else None
+    return None if parts is None else _known(bare_path(path) for part in parts for path in _paths(part))
+
+
+def _paths(part: str) -> list[str]:
+    """The paths that "and" joins; it may also be a word of one path."""
+    sides = _AND.split(part)
+    return sides if all("." in side for side in sides) else [part]
+
+
+def _path_first(item: str) -> str:
+    """A list item without the text after its path, which may contain commas."""
+    item = _LINK.sub(r"\1", item)
+    before = DESCRIPTION.split(item, maxsplit=1)[0]
+    return item if "," in before or ("," in item and before.count("`") % 2) else before
+
+
+def _known(names: Iterator[str]) -> tuple[str, ...]:
+    return tuple(dict.fromkeys(name for name in names if name.lower() not in {*_MISSING, "etc", "none"}))
+
+
+def findings(field: Field | None) -> tuple[str, ...]:
+    """One text per bullet at any depth; continued lines are joined, headings are omitted."""
+    if field is None:
+        return ()
+    items: list[list[str]] = [[field.inline]] if field.inline else []
+    fresh = False
+    for line in field.below:
+        text = line.text.strip()
+        bullet = BULLET.match(text)
+        if not text or (text[0] == "#" and HEADING.match(text[:HEAD])):
+            fresh = True
+        elif bullet or fresh or not items or line.indent <= field.line.indent:
+            items.append([text[bullet.end() :] if bullet else text])
+            fresh = False
+        else:
+            items[-1].append(text)
+    texts = tuple(" ".join(item).strip() for item in items)
+    with suppress(ValueError, RecursionError):
+        data = json.loads(" ".join(texts).rstrip("}` "))
+        if isinstance(data, list) and all(isinstance(item, str) for item in data):
+            texts = tuple(data)
+    return () if len(texts) == 1 and texts[0].lower().strip(" .") in {*_MISSING, "none"} else tuple(filter(None, texts))

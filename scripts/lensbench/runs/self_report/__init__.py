@@ -1,1 +1,0 @@
-"""Parsing the report in an answer: its sections, the values of its fields, and the paths in it."""
