@@ -9,9 +9,7 @@ from functools import cache
 import pytest
 from markupsafe import Markup
 
-from lensbench.results.charts import drawing, scores
-from lensbench.results.charts.drawing import Chart, Size, draw
-from lensbench.results.charts.scores import Dumbbell, ForestLine
+from lensbench.results.charts import Chart, Dumbbell, ForestLine, Size, draw, drawing
 
 HOSTILE = "</text></svg></script><script>alert(1)</script>\"'&\x00\x1b"
 
@@ -20,18 +18,18 @@ def dumbbell(task: str, baseline: float, treatment: float) -> Dumbbell:
     return Dumbbell(task, baseline, treatment, treatment - baseline, f"answers/{len(task)}.html")
 
 
-def tasks(*rows: Dumbbell, between: str = "", size: Size = scores.WIDE) -> Chart:
-    return scores.dumbbells(rows, between, ("without", "with"), size)
+def tasks(*rows: Dumbbell, between: str = "", size: Size = charts.WIDE) -> Chart:
+    return charts.dumbbells(rows, between, ("without", "with"), size)
 
 
 ALL = {
     "dumbbells": tasks(dumbbell("a", 20, 80), dumbbell("b", 50, 50), dumbbell("c", 90, 10)),
-    "dumbbells with a gap": tasks(dumbbell("a", 20, 80), dumbbell("c", 90, 10), between="3 between", size=scores.NARROW),
+    "dumbbells with a gap": tasks(dumbbell("a", 20, 80), dumbbell("c", 90, 10), between="3 between", size=charts.NARROW),
     "one dumbbell": tasks(dumbbell("a", 0, 0)),
-    "forest": scores.forest([ForestLine("all", "overall", 3, 4, -2, 10), ForestLine("Debug", "category", 1, 9, None, None)], 5, scores.FOREST_WIDE,),
-    "forest without an effect": scores.forest([ForestLine("r", "repository", 3, 0, 0, 0)], None, scores.FOREST_NARROW),
-    "ruler": scores.ruler(4, -2, 10, 5, "INCONCLUSIVE", scores.RULER_WIDE),
-    "ruler without an interval": scores.ruler(-4, None, None, None, "UNDECIDED", scores.RULER_NARROW),
+    "forest": charts.forest([ForestLine("all", "overall", 3, 4, -2, 10), ForestLine("Debug", "category", 1, 9, None, None)], 5, charts.FOREST_WIDE,),
+    "forest without an effect": charts.forest([ForestLine("r", "repository", 3, 0, 0, 0)], None, charts.FOREST_NARROW),
+    "ruler": charts.ruler(4, -2, 10, 5, "INCONCLUSIVE", charts.RULER_WIDE),
+    "ruler without an interval": charts.ruler(-4, None, None, None, "UNDECIDED", charts.RULER_NARROW),
 }  # fmt: skip
 
 
@@ -108,8 +106,8 @@ def test_a_link_into_the_page_stays_one() -> None:
 def test_hostile_names_are_text() -> None:
     rows = [Dumbbell(HOSTILE, 0, 10, 10, "x")]
     drawings = [
-        draw(scores.dumbbells(rows, HOSTILE, (HOSTILE, HOSTILE), scores.WIDE), "n"),
-        draw(scores.forest([ForestLine(HOSTILE, "overall", 1, 1, 0, 2)], 5, scores.FOREST_WIDE), "n"),
+        draw(charts.dumbbells(rows, HOSTILE, (HOSTILE, HOSTILE), charts.WIDE), "n"),
+        draw(charts.forest([ForestLine(HOSTILE, "overall", 1, 1, 0, 2)], 5, charts.FOREST_WIDE), "n"),
     ]
     for chart in drawings:
         assert "<script" not in chart
@@ -121,7 +119,7 @@ def test_hostile_names_are_text() -> None:
 )
 def test_a_package_keeps_its_name_where_there_is_room_for_no_more(letters: int, label: str) -> None:
     interval = ForestLine("click==8.3.1 (12ff4785d337)", "repository", 3, 0, 0, 0)
-    drawn = str(draw(scores.forest([interval], None, scores.FOREST_NARROW._replace(letters=letters)), "n"))
+    drawn = str(draw(charts.forest([interval], None, charts.FOREST_NARROW._replace(letters=letters)), "n"))
     assert f">{label}</text>" in drawn
 
 
@@ -139,7 +137,7 @@ def test_a_difference_has_its_sign_and_no_negative_zero(value: float, text: str)
 
 
 def interval_words(*rows: ForestLine) -> Sequence[str]:
-    return texts(draw(scores.forest(rows, 5, scores.FOREST_WIDE), "n"))
+    return texts(draw(charts.forest(rows, 5, charts.FOREST_WIDE), "n"))
 
 
 def test_an_interval_is_written_beside_its_line() -> None:
@@ -147,7 +145,7 @@ def test_an_interval_is_written_beside_its_line() -> None:
 
 
 def test_without_an_interval_there_is_a_point_and_no_line() -> None:
-    chart = scores.forest([ForestLine("all", "overall", 1, 4, None, None)], None, scores.FOREST_WIDE)
+    chart = charts.forest([ForestLine("all", "overall", 1, 4, None, None)], None, charts.FOREST_WIDE)
     svg = draw(chart, "n")
     assert "+4.0" in texts(svg)
     assert 'stroke-width="2.5"' not in svg
@@ -156,13 +154,13 @@ def test_without_an_interval_there_is_a_point_and_no_line() -> None:
 @pytest.mark.parametrize(("low", "high", "colour"), [(1, 9, "better"), (-9, -1, "worse")])
 def test_an_interval_beside_zero_is_coloured(low: float, high: float, colour: str) -> None:
     svg = draw(
-        scores.forest([ForestLine("all", "overall", 3, (low + high) / 2, low, high)], None, scores.FOREST_WIDE), "n"
+        charts.forest([ForestLine("all", "overall", 3, (low + high) / 2, low, high)], None, charts.FOREST_WIDE), "n"
     )
     assert [mark.fill for mark in symbols(svg)] == [f"var(--{colour})"]
 
 
 def test_an_interval_over_zero_is_not_coloured() -> None:
-    svg = draw(scores.forest([ForestLine("all", "overall", 3, 4, -1, 9)], None, scores.FOREST_WIDE), "n")
+    svg = draw(charts.forest([ForestLine("all", "overall", 3, 4, -1, 9)], None, charts.FOREST_WIDE), "n")
     assert [mark.fill for mark in symbols(svg)] == ["var(--ink)"]
 
 

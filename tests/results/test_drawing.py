@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lensbench.results.charts.drawing import Scale, element, named, tick_label
+from lensbench.results.charts import Scale, element, named, tick_label
 
 NUMBERS = st.floats(-1e4, 1e4)
 

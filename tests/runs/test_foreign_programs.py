@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from lensbench.runs.foreign_programs import ServerProgram, foreign_programs, program_calls
+from lensbench.runs.contamination import ServerProgram, foreign_programs, program_calls
 
 SERVER = ServerProgram(
     frozenset(["seek", "@acme/seek"]), frozenset(["/opt/seek/server.py", "/opt/seek/bin/seek"]), frozenset(["seek_mcp"])

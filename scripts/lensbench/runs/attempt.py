@@ -37,8 +37,7 @@ from lensbench.core.system.private_folders import TEARDOWN
 from lensbench.core.system.redaction import Redactor
 from lensbench.core.system.trees import MOST_BYTES, changed_paths, copy_tree, exceeds, hash_tree, remove_tree
 from lensbench.runs.brought import brought, take_back, write_brought
-from lensbench.runs.direct_calls import direct_calls, foreign_hosts
-from lensbench.runs.foreign_programs import foreign_programs, program_calls
+from lensbench.runs.contamination import direct_calls, foreign_hosts, foreign_programs, program_calls
 from lensbench.runs.made_with import portable
 from lensbench.runs.reasons import DiscardReason, Expectation, find_reason, tools_of
 from lensbench.runs.stopping import spend

@@ -1,7 +1,5 @@
-"""MCP servers that are already configured, for Claude Code, an editor or a project: `init --from FILE`.
-
-Secrets are not copied: the files that we write have `${NAME}` in their place.
-"""
+"""What `lensbench init` knows of servers: those in the configuration of another program (`--from FILE`), whose secrets
+are not copied (our files have `${NAME}` in their place), and what the preflight found that one lacks in a run."""
 
 from __future__ import annotations
 
@@ -12,9 +10,13 @@ from itertools import zip_longest
 from pathlib import Path
 from typing import Any, NamedTuple
 
+import yaml
+
 from lensbench.agents.mcp.client import read_entry
 from lensbench.core.conditions import read_jsonc
 from lensbench.core.errors import UserError, did_you_mean
+from lensbench.core.preflight_results import Cure
+from lensbench.core.system.files import write_atomic, write_json
 from lensbench.core.system.redaction import literal_secrets
 from lensbench.plan.mcp_files import EDITORS
 
@@ -99,3 +101,57 @@ def _told_secrets(arguments: Sequence[str]) -> Iterator[tuple[str, str]]:
             value = match[2] if match[2] is not None else following
             if value and "${" not in value and not value.startswith("-"):
                 yield match[1], value
+
+
+def write_cures(config: Path, cures: Sequence[Cure]) -> bool:
+    """Adds the settings and changes the servers' entries; returns whether that changed a file."""
+    files = {config, *(Path(cure.mcp) for cure in cures if cure.mcp)}
+    before = {path: path.read_bytes() for path in files}
+    for cure in cures:
+        text = config.read_text(encoding="utf-8")
+        for key, value in cure.settings.items():
+            text = with_value(text, key.split("."), value)
+        write_atomic(config, text)
+        if cure.words or cure.env:
+            _change_entry(cure)
+    return any(path.read_bytes() != content for path, content in before.items())
+
+
+def with_value(text: str, path: Sequence[str], value: Sequence[str] | float) -> str:
+    """The YAML text with a value at `path`, in a mapping that has keys; the items of a list there stay in it.
+
+    Everything else stays as it is, comments too.
+    """
+    node: Any = yaml.compose(text, Loader=yaml.SafeLoader)
+    for number, key in enumerate(path):
+        there = _child(node, key)
+        if there is None:
+            item: Any = value
+            for inner in reversed(path[number + 1 :]):
+                item = {inner: item}
+            first = node.value[0][0].start_mark
+            after = ", " if node.flow_style else f"\n{' ' * first.column}"
+            return f"{text[: first.index]}{key}: {json.dumps(item)}{after}{text[first.index :]}"
+        node = there
+    is_block = isinstance(there, yaml.SequenceNode) and not there.flow_style
+    last = there.value[-1] if is_block else there
+    if isinstance(there, yaml.SequenceNode) and isinstance(value, Sequence):
+        value = list(dict.fromkeys([*(item.value for item in there.value), *value]))
+    return text[: there.start_mark.index] + json.dumps(value) + text[last.end_mark.index :]
+
+
+def _child(node: Any, key: str) -> Any:
+    """The node under a key of a mapping; None without it."""
+    return next((value for name, value in node.value if name.value == key), None)
+
+
+def _change_entry(cure: Cure) -> None:
+    """Changes the server's entry in its MCP file; comments in this file are lost."""
+    file = Path(cure.mcp)
+    content = read_jsonc(file.read_bytes())
+    entry = content["mcpServers"][cure.server]
+    command, *args = (cure.words.get(word, word) for word in (entry["command"], *entry.get("args", [])))
+    entry |= {"command": command, "args": args}
+    if cure.env:
+        entry["env"] = {**entry.get("env", {}), **cure.env}
+    write_json(file, content)

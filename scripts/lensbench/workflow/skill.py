@@ -21,11 +21,11 @@ from lensbench.core.system.claim import at_work, refuse_if_at_work
 from lensbench.core.system.places import ROOT
 from lensbench.core.system.program import Parser, run_program
 from lensbench.plan.config import RUN_ID
-from lensbench.plan.dated_runs import AUTO, new_dated, newest_dated
 from lensbench.plan.reading import read_file
 from lensbench.runs.start_gate import who_is_there
 from lensbench.workflow.finish import print_headline
 from lensbench.workflow.launch import with_key
+from lensbench.workflow.read_schedule import AUTO, new_dated, newest_dated
 
 _PAUSE_S = 0.1
 

@@ -18,13 +18,18 @@ The baseline's search tools are those of `agent.tools`: without Grep and Glob th
 from __future__ import annotations
 
 import os
-from functools import partial
+import re
+from collections.abc import Hashable, Iterable, Iterator, Sequence
+from functools import cached_property, partial
+from typing import NamedTuple
 
 from lensbench.agents import ADDRESSES, Assignment, Invocation, Probe, Program, as_written, base_environment, is_stock
-from lensbench.agents.adapters._claude_code_stream import is_over, read
-from lensbench.agents.adapters._cli import version_of
+from lensbench.agents.adapters._cli import counted, ending_of, inside, version_of
+from lensbench.agents.adapters._events import Event, Use, mapping, read_event, sequence, text, tool_uses, whole, words
+from lensbench.core.error_texts import DISCONNECTED, KNOWN_ERRORS, ErrorTexts, useless_servers
 from lensbench.core.errors import UserError
 from lensbench.core.frozen_plan import AgentSettings
+from lensbench.core.records import Ending, Outcome
 
 PROGRAM = Program("claude", "sonnet", "ANTHROPIC_API_KEY", "/@", "CLAUDE.md", ".claude/skills")
 HOSTS: tuple[str, ...] = ("api.anthropic.com:443",)
@@ -134,3 +139,267 @@ def probe(settings: AgentSettings) -> Probe | None:
 
 
 version = partial(version_of, PROGRAM.name, says="Claude Code")
+
+
+LIMITS = {
+    "model_context_window_exceeded": "prompt too long",
+    "length": "length",
+    "content_filter": "refusal",
+    "sensitive": "refusal",
+    "error_max_turns": "turns",
+    "error_max_budget_usd": "budget",
+    "prompt_too_long": "prompt too long",
+    "max_output_tokens": "length",
+    "max_tokens": "length",
+    "refusal": "refusal",
+}
+"""Subtype of a result -> the limit that it reached: a failed answer, not a failure of the service."""
+
+_OF_A_MODEL = ("inputTokens", "outputTokens", "cacheReadInputTokens", "cacheCreationInputTokens")
+_OF_A_MESSAGE = ("input_tokens", "output_tokens", "cache_read_input_tokens", "cache_creation_input_tokens")
+_SYNTHETIC = "<synthetic>"
+"""The model of messages that the client itself created, for an error."""
+_STATUS = re.compile(r"API Error: (?:Request rejected \()?([45]\d\d)\b")
+"""The status in an error of clients that do not name it (`api_error_status`)."""
+_FINISHED = ("end_turn", "stop_sequence", "stop", "")
+"""Stop reasons of a complete answer; older clients show none."""
+
+
+def read(lines: Iterable[str], *, errors: ErrorTexts = KNOWN_ERRORS) -> Outcome:
+    """The outcome in the events; a stream without its start or a `result` is incomplete."""
+    stream = Stream([event for line in lines if (event := read_event(line)) is not None], errors)
+    if not stream.events:
+        return Outcome(finished=False)
+    result, usage, (error, gave_up) = stream.result, stream.usage, stream.failure
+    own, others = stream.used(by_subagents=False), stream.used(by_subagents=True)
+    status = whole(result.get("api_error_status")) or next(map(int, _STATUS.findall(error)), None)
+    return Outcome(
+        answer=stream.last_words if gave_up else "" if error or result.get("is_error") else text(result.get("result")),
+        finished=bool(stream.start and stream.results),
+        error=error,
+        error_status=status if error else None,
+        resets_at=stream.resets_at if error else None,
+        agent_version=text(stream.start.get("claude_code_version")) or None,
+        models=stream.models,
+        servers=stream.servers,
+        tools_offered=stream.tools,
+        calls=counted((call.name, call.failed) for call in stream.calls),
+        files_read=stream.files_read,
+        tokens=_tokens(usage.values()) if usage else _shown(own + others),
+        tokens_first=_shown(own[:1]),
+        tokens_subagents=_shown(others),
+        cost_usd=cost if isinstance(cost := result.get("total_cost_usd"), int | float) else None,
+        cost_is_guess=not all(_is_priced(model, entry) for model, entry in usage.items()),
+        turns=sum(turns) if (turns := [n for leg in stream.results if (n := whole(leg.get("num_turns")))]) else None,
+        gave_up=gave_up,
+        ending=stream.ending,
+        stop_reason=text(result.get("stop_reason"))[:100],
+        models_asked=tuple(sorted({text(stream.start.get("model")), *usage} - {""})) or None,
+        denied_calls=tuple(sorted({name for _, name in stream.denials})),
+        tools_deferred=stream.tools_deferred,
+        api_retries=stream.retries,
+        subagents=stream.subagents,
+    )
+
+
+class _Made(NamedTuple):
+    """A tool call."""
+
+    name: str
+    block: Event
+    unmarked: str
+    """The answer, when it is an error that is not marked as one."""
+    failed: bool
+    """Permissions refuse calls, too."""
+    why: str
+
+
+class Stream:
+    """The events of a run.
+
+    Sub-agents add further `init` and `result` events: the first init and the last result belong to the run, and the
+    usage in the last result includes all of them.
+    """
+
+    def __init__(self, events: list[Event], errors: ErrorTexts = KNOWN_ERRORS) -> None:
+        self.events = events
+        self._errors = errors
+        self.results = [event for event in events if event["type"] == "result"]
+        self.result: Event = self.results[-1] if self.results else {}
+        self.start: Event = next(iter(self._system("init")), {})
+
+    def _system(self, subtype: str) -> list[Event]:
+        return [event for event in self.events if event["type"] == "system" and event.get("subtype") == subtype]
+
+    @cached_property
+    def calls(self) -> list[_Made]:
+        """Including failed calls of tools that do not exist."""
+        uses = tool_uses(entry for event in self.events for entry in _uses(event))
+        return [self._made(use, words(use.result.get("content"))) for use in uses]
+
+    def _made(self, use: Use, output: str) -> _Made:
+        is_marked = bool(use.result.get("is_error"))
+        error = self._errors.found(use.name, output) if use.result and not is_marked else ""
+        is_failure = (
+            is_marked or bool(error) or (not use.result and (text(use.call.get("id")), use.name) in self.denials)
+        )
+        return _Made(use.name, use.call, error, is_failure, output if is_marked else error)
+
+    @cached_property
+    def denials(self) -> set[tuple[str, str]]:
+        """Refused calls: id and tool."""
+        entries = [*self._system("permission_denied")]
+        entries += [mapping(entry) for result in self.results for entry in sequence(result.get("permission_denials"))]
+        return {(text(entry.get("tool_use_id")), text(entry.get("tool_name"))) for entry in entries}
+
+    @property
+    def files_read(self) -> tuple[str, ...]:
+        """Files of the workspace that Read was called for without an error."""
+        inputs = (mapping(call.block.get("input")) for call in self.calls if call.name == "Read" and not call.failed)
+        return inside(text(self.start.get("cwd")) or "/", (text(entry.get("file_path")) for entry in inputs))
+
+    @property
+    def models(self) -> tuple[str, ...]:
+        """The models named in the agent's own answers, without the client's texts, and without those of sub-agents."""
+        own = (event for event in self.events if event["type"] == "assistant" and not event.get("parent_tool_use_id"))
+        return tuple(sorted({text(mapping(event.get("message")).get("model")) for event in own} - {"", _SYNTHETIC}))
+
+    @property
+    def tools(self) -> tuple[str, ...] | None:
+        """Tools by the start event."""
+        return tuple(map(text, self.start["tools"])) if isinstance(self.start.get("tools"), list) else None
+
+    @property
+    def tools_deferred(self) -> tuple[str, ...] | None:
+        """With tool search, the model gets only the names of MCP tools, although the start event lists them."""
+        if self.tools is None:
+            return None
+        return tuple(tool for tool in self.tools if tool.startswith("mcp__")) if "ToolSearch" in self.tools else ()
+
+    @property
+    def servers(self) -> dict[str, str] | None:
+        """MCP servers from the start event; one that crashed during a call is `failed: <why>`."""
+        if not isinstance(self.start.get("mcp_servers"), list):
+            return None
+        entries = list(map(mapping, self.start["mcp_servers"]))
+        servers = {text(entry.get("name")): text(entry.get("status")) for entry in entries}
+        for call in self.calls:
+            if DISCONNECTED.search(call.why):
+                names = (name for name in servers if call.name.startswith(f"mcp__{name}__"))
+                servers |= dict.fromkeys(names, f"failed: {call.why[:200]}")
+        calls = [(call.name, call.unmarked, call.failed) for call in self.calls]
+        return servers | {name: f"failed: {why}" for name, why in useless_servers(calls).items() if name in servers}
+
+    @property
+    def failure(self) -> tuple[str, str]:
+        """The error, and the limit at which the agent stopped; at most one of the two is not empty.
+
+        An error of the service looks like an answer: its text is the `result`, with the `subtype` success.
+        """
+        result = self.result
+        reason = (words(result.get("result")) or words(" ".join(map(text, sequence(result.get("errors"))))))[:500]
+        for key in ("subtype", "terminal_reason", "api_error", "stop_reason"):
+            if limit := LIMITS.get(text(result.get(key))):
+                return "", f"{limit}: {reason}" if reason else limit
+        if result.get("is_error"):
+            return reason or text(result.get("subtype")) or "the agent reports a failure", ""
+        messages = (mapping(event.get("message")) for event in self.events if event["type"] == "assistant")
+        own = [words(message.get("content")) for message in messages if message.get("model") == _SYNTHETIC]
+        return (own[-1] or "the client answered by itself" if own else ""), ""
+
+    @property
+    def resets_at(self) -> float | None:
+        """When the window resets for which a request was rejected."""
+        info = [mapping(event.get("rate_limit_info")) for event in self.events if event["type"] == "rate_limit_event"]
+        return float(whole(info[-1].get("resetsAt")) or 0) if info and info[-1].get("status") == "rejected" else None
+
+    @property
+    def ending(self) -> Ending:
+        """How the run ended. An unknown stop reason does not count as finished."""
+        error, gave_up = self.failure
+        is_finished = bool(self.results) and not error and text(self.result.get("stop_reason")) in _FINISHED
+        return ending_of(gave_up, is_finished, bool(self._system("compact_boundary")))
+
+    @property
+    def last_words(self) -> str:
+        """The model's text after its last tool call, or after a refusal that the client tried once more: the available
+        part of an answer that was cut off."""
+        pieces: list[str] = []
+        for event in self.events:
+            message = mapping(event.get("message"))
+            if event["type"] == "user" and (_blocks(message, "tool_result") or event.get("refused_message_id")):
+                pieces.clear()
+            elif (
+                event["type"] == "assistant"
+                and message.get("model") != _SYNTHETIC
+                and not event.get("parent_tool_use_id")
+            ):
+                pieces += [text(block.get("text")) for block in _blocks(message, "text")]
+        return "".join(pieces)
+
+    @property
+    def usage(self) -> dict[str, Event]:
+        """The usage of each requested model."""
+        return {model: mapping(entry) for model, entry in mapping(self.result.get("modelUsage")).items()}
+
+    def used(self, *, by_subagents: bool) -> list[Event]:
+        """The usage of each message. One comes in several events, of which the last has the most tokens."""
+        events = (event for event in self.events if event["type"] == "assistant")
+        own = (event for event in events if bool(event.get("parent_tool_use_id")) == by_subagents)
+        messages = (mapping(event.get("message")) for event in own)
+        return [*{text(message.get("id")): mapping(message.get("usage")) for message in messages}.values()]
+
+    @property
+    def retries(self) -> int:
+        """The number of repeated requests. An attempt that is announced several times during a long wait counts
+        once."""
+        count, before = 0, None
+        for event in self.events:
+            if event["type"] == "assistant":
+                before = None
+            elif event.get("subtype") == "api_retry":
+                count, before = count + (event.get("attempt") != before), event.get("attempt")
+        return count
+
+    @property
+    def subagents(self) -> int:
+        """The number of started sub-agents, from the client's count and from their events."""
+        counts = (whole(mapping(result.get("subagent_stats")).get("spawned")) or 0 for result in self.results)
+        parents = {text(event.get("parent_tool_use_id")) for event in self.events} - {""}
+        return max(*counts, len(parents), len(self.results) - 1, 0)
+
+
+def _tokens(usage: Iterable[Event], names: Sequence[str] = _OF_A_MODEL) -> dict[str, int]:
+    counts = (sum(whole(entry.get(name)) or 0 for entry in usage) for name in names)
+    return dict(zip(("input", "output", "cache_read", "cache_write"), counts, strict=True))
+
+
+def _shown(usage: Iterable[Event]) -> dict[str, int] | None:
+    """The tokens of these messages: at least those, since the last event of one may be missing."""
+    counts = _tokens(usage, _OF_A_MESSAGE)
+    return counts if any(counts.values()) else None
+
+
+def _is_priced(model: str, usage: Event) -> bool:
+    """True when the client knows the model's price; older versions do not tell, and know only their own models."""
+    return usage["costBasis"] == "list" if "costBasis" in usage else model.startswith("claude")
+
+
+def _uses(event: Event) -> Iterator[tuple[Hashable, str | None, Event]]:
+    """The tool calls and results of a message; those of a sub-agent have ids of their own."""
+    message, parent = mapping(event.get("message")), text(event.get("parent_tool_use_id"))
+    kind, key = ("tool_use", "id") if event["type"] == "assistant" else ("tool_result", "tool_use_id")
+    for block in _blocks(message, kind) if event["type"] in ("assistant", "user") else ():
+        name = text(block.get("name")) if kind == "tool_use" else None
+        yield f"{parent} {text(block.get(key))}".strip(), name, block
+
+
+def _blocks(message: Event, kind: str) -> list[Event]:
+    return [block for block in map(mapping, sequence(message.get("content"))) if block.get("type") == kind]
+
+
+def is_over(event: Event) -> bool | None:
+    """A `result` ends the answer, unless a sub-agent's result lets the agent go on."""
+    if event["type"] == "system":
+        return False if event.get("subtype") == "init" else None
+    return {"result": True, "assistant": False, "user": False}.get(event["type"])

@@ -15,7 +15,7 @@ from lensbench.core.rows import DecisionRow, PairRow, ValidityRow, VerdictRow
 from lensbench.core.run_folder import RunFolder
 from lensbench.core.tables import items, run_of_pair
 from lensbench.core.tasks import Task
-from lensbench.results.charts.scores import Dumbbell, ForestLine
+from lensbench.results.charts import Dumbbell, ForestLine
 from lensbench.results.presented import FEWEST_TASKS
 from lensbench.results.results_file import Results
 from lensbench.runs.citations import CitedSource

@@ -17,7 +17,7 @@ from lensbench.judging.trust import (
     Mean,
     Share,
 )
-from lensbench.results.charts.drawing import signed
+from lensbench.results.charts import signed
 
 
 class Judges(NamedTuple):

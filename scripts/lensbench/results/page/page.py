@@ -29,8 +29,20 @@ from lensbench.core.system.trees import remove_tree
 from lensbench.core.tables import read_table, run_of_pair, run_of_row
 from lensbench.judging.shown_answers import read_tasks
 from lensbench.plan.frozen import frozen_tasks
-from lensbench.results.charts import scores
-from lensbench.results.charts.drawing import draw_both, sign, signed
+from lensbench.results.charts import (
+    FOREST_NARROW,
+    FOREST_WIDE,
+    NARROW,
+    RULER_NARROW,
+    RULER_WIDE,
+    WIDE,
+    draw_both,
+    dumbbells,
+    forest,
+    ruler,
+    sign,
+    signed,
+)
 from lensbench.results.markdown import FILTERS, MANY_DISCARDS
 from lensbench.results.page import data, pairs
 from lensbench.results.page.data import Inputs, pair_address, run_address
@@ -88,14 +100,14 @@ def treatment_view(inputs: Inputs, treatment: str) -> dict[str, object]:
     charts = {"draw_ruler": "", "draw_forest": "", "draw_tasks": ""}
     if difference.delta is not None:
         low, high = (None if end is None else 100 * end for end in (difference.low, difference.high))
-        ruler = partial(scores.ruler, 100 * difference.delta, low, high, settings["effect"], gate.verdict)
-        charts["draw_ruler"] = draw_both(f"ruler-{number}", ruler, scores.RULER_WIDE, scores.RULER_NARROW)
+        draw = partial(ruler, 100 * difference.delta, low, high, settings["effect"], gate.verdict)
+        charts["draw_ruler"] = draw_both(f"ruler-{number}", draw, RULER_WIDE, RULER_NARROW)
     if intervals:
-        forest = partial(scores.forest, [line for line, _ in intervals[:MOST_ROWS]], settings["effect"])
-        charts["draw_forest"] = draw_both(f"forest-{number}", forest, scores.FOREST_WIDE, scores.FOREST_NARROW)
+        draw = partial(forest, [line for line, _ in intervals[:MOST_ROWS]], settings["effect"])
+        charts["draw_forest"] = draw_both(f"forest-{number}", draw, FOREST_WIDE, FOREST_NARROW)
     if rows:
-        dumbbells = partial(scores.dumbbells, ends, between, (inputs.results["baseline"], treatment))
-        charts["draw_tasks"] = draw_both(f"tasks-{number}", dumbbells, scores.WIDE, scores.NARROW)
+        draw = partial(dumbbells, ends, between, (inputs.results["baseline"], treatment))
+        charts["draw_tasks"] = draw_both(f"tasks-{number}", draw, WIDE, NARROW)
     sentence = gate.sentence.removeprefix(f"{gate.verdict}: ")
     return {
         "name": treatment,
