@@ -43,10 +43,8 @@ def in_words(model: str, price: ModelPrice) -> str:
 
 
 def priced(outcome: Outcome, own: Prices) -> Outcome:
-    """The outcome with an estimated cost where the agent reports none or guesses it, and the model's price is known.
-
-    If several models may have answered, it is the least that the tokens cost.
-    """
+    """The outcome with an estimated cost where the agent reports none or guesses it, and the model's price is known:
+    the least that the tokens cost if several models may have answered."""
     if outcome.tokens is None or (outcome.cost_usd is not None and not outcome.cost_is_guess):
         return outcome
     tokens, costs = outcome.tokens, {}

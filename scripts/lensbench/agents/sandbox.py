@@ -182,10 +182,8 @@ def _moved(path: str, folders: Mapping[str, str]) -> str:
 
 
 def find_sandbox(settings: SandboxSettings | None) -> Sandbox:
-    """The sandbox for the plan's `sandbox` section (`mode`, `visible`, `hidden`), after a short trial.
-
-    A plan without that section has no sandbox. Raises UserError when bubblewrap is required but does not work here.
-    """
+    """The sandbox for the plan's `sandbox` section, if it has one, after a short trial. Raises UserError when
+    bubblewrap is required but does not work here."""
     if not settings or settings["mode"] == "none":
         return NO_SANDBOX
     sandbox = _bubblewrap(settings)

@@ -53,10 +53,8 @@ START_LINES = 20
 
 
 def start_agent(assignment: Assignment, place: Place, timeout_s: float, redact: Redactor) -> Said:
-    """Starts the agent of `assignment.settings` in its prepared workspace and waits for its end.
-
-    Raises UserError when its program cannot be started.
-    """
+    """Starts the agent of `assignment.settings` in its prepared workspace and waits for its end. Raises UserError when
+    its program cannot be started."""
     adapter = load_adapter(assignment.settings["kind"])
     # A minimal adapter has only the parameter `lines`.
     takes_errors = "errors" in inspect.signature(adapter.read).parameters
@@ -119,9 +117,7 @@ def start_agent(assignment: Assignment, place: Place, timeout_s: float, redact: 
 
 def _has_failed_server(outcome: Outcome, servers: Iterable[str]) -> bool:
     """True when a server of the condition failed at the start: the run cannot count, so it is not paid to its end.
-
-    After a call it is not known: a server that answers one with an error may answer the next.
-    """
+    After a call it is not known: a server that answers one with an error may answer the next."""
     statuses = outcome.servers or {}
     return not outcome.calls and any(statuses.get(name, "").startswith("failed") for name in servers)
 

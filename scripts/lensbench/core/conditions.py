@@ -87,11 +87,8 @@ def brings(condition: PlannedCondition) -> str:
 
 
 def fill_mcp_file(condition: PlannedCondition, values: Mapping[str, str]) -> str:
-    """The MCP file of a planned condition for one run, with `${workspace}`, `${python}`, `${server_log}` and `${here}`
-    (the folder of the file itself) replaced, and environment variables by their values. It holds secrets.
-
-    Raises UserError when the file differs from the planned one, or a variable is not set.
-    """
+    """The MCP file of a planned condition with the names of OF_THE_RUN and environment variables replaced: it holds
+    secrets. Raises UserError when the file differs from the planned one, or a variable is not set."""
     if condition["mcp"] is None:
         return NO_SERVERS
     content = Path(condition["mcp"]).read_bytes()
@@ -104,10 +101,8 @@ def fill_mcp_file(condition: PlannedCondition, values: Mapping[str, str]) -> str
 
 
 def read_jsonc(content: bytes) -> Any:
-    """JSON as editors write it: with comments, trailing commas and a byte order mark.
-
-    Raises ValueError, with the line and column of strict JSON where there are any.
-    """
+    """JSON as editors write it: with comments, trailing commas and a byte order mark. Raises ValueError, with the place
+    in strict JSON."""
     text = content.decode().removeprefix("\ufeff")
     try:
         return json.loads(text)
@@ -182,11 +177,8 @@ def filled_command(command: Sequence[str], workspace: str) -> list[str]:
 
 
 def run_command(condition: PlannedCondition, name: Command, workspace: str) -> str:
-    """Runs the condition's `setup` or `teardown` for a workspace; returns why it failed, "" when it did not.
-
-    It runs in the current folder with the user's environment, since it belongs to the user, not to the agent. Without
-    such a command nothing happens. Processes that the command leaves running are ended.
-    """
+    """Runs the condition's `setup` or `teardown`, if it has one, in this folder and the user's environment, as it is
+    the user's and not the agent's; returns why it failed, or ""."""
     command = condition.get(name, ())
     if not command:
         return ""

@@ -45,11 +45,8 @@ def t_sf(value: float, df: float) -> float:
 
 @lru_cache(maxsize=4096)
 def t_isf(tail: float, df: float) -> float:
-    """The value that Student's t exceeds with this probability.
-
-    Newton's method on the logarithms of both: there the tail is concave, so the first step overshoots the root, and
-    all later ones approach it monotonically.
-    """
+    """The value that Student's t exceeds with this probability, by Newton's method on the logarithms of both: there the
+    tail is concave, so all steps but the first approach the root monotonically."""
     if df == math.inf:
         return norm_isf(tail)
     if tail > 0.5:

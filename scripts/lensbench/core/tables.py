@@ -24,11 +24,8 @@ _FORMULA_STARTS = ("=", "+", "-", "@", "\t", "\r")
 
 
 def write_table(path: Path, columns: Sequence[str], rows: Iterable[Mapping[str, object]]) -> None:
-    """Writes the rows; every row has every column. Lists are joined with `;` (`none` when empty), booleans are
-    yes or no, None is an empty cell.
-
-    A text that a spreadsheet would read as a formula gets a leading apostrophe, which `read_table` removes.
-    """
+    """Writes the rows; every row has every column. Lists are joined with `;`. A text that a spreadsheet would read as a
+    formula gets a leading apostrophe, which `read_table` removes."""
     text = io.StringIO()
     writer = csv.writer(text, lineterminator="\n")
     writer.writerow(columns)
@@ -58,10 +55,8 @@ def read_table(path: Path, row: type[R]) -> list[R]: ...
 
 
 def read_table(path: Path, row: type[Any] = dict) -> list[Any]:
-    """The rows of a table, as strings; `row` is their type for the type checker.
-
-    Raises UserError when the file is missing or incomplete.
-    """
+    """The rows of a table, as strings; `row` is their type for the type checker. Raises UserError when the file is
+    missing or incomplete."""
     csv.field_size_limit(MAX_CELL)
     try:
         with path.open(encoding="utf-8", newline="") as file:

@@ -84,12 +84,9 @@ def judge_by_model(
     parallel: int,
     ask: bool = True,
 ) -> Iterator[tuple[ShownAnswer, int, ModelVerdict]]:  # fmt: skip
-    """The outcome for each criterion (from 1) of each answer; answers of incomplete pairs are skipped.
-
-    Without `ask`, only stored outcomes are returned.
-
-    Raises UserError for errors that affect all requests: a missing program, a refused key, an invalid template.
-    """
+    """The outcome for each criterion (from 1) of each answer, but for those of incomplete pairs; without `ask` the
+    stored ones. Raises UserError for errors that affect all requests: a missing program, a refused key, an invalid
+    template."""
     agent = agent_of(folder, plan, judge)
     agent = agent if ask else replace(agent, attempts=0)
     numbers = {name: [number for number, _ in answer_criteria(task)] for name, task in tasks.items()}
@@ -146,11 +143,8 @@ def _judge_all(agent: JudgeAgent, batch: Batch, before: Iterable[Canary]) -> lis
 
 
 def _ask_until(agent: JudgeAgent, batch: Batch, fact: str, canary: Canary | None = None) -> ModelVerdict:
-    """Asks until there is a verdict or the attempts are used up, and stores the outcome.
-
-    A canary that is stated is asked again while its verdict is wrong. A Met for any other canary is leniency, which
-    must not be hidden by asking again.
-    """
+    """Asks until there is a verdict or the attempts are used up, and stores the outcome. A canary that is stated is
+    asked again while its verdict is wrong; a Met for another one is leniency, which asking again would hide."""
     answer = canary.shown(batch.shown.text) if canary else batch.shown.text
     targets = canary.allowed if canary and Verdict.MET in canary.allowed else tuple(Verdict)
     key = _key(agent, batch.question, fact, answer)

@@ -64,10 +64,8 @@ class Tested:
 
     @property
     def verdicts(self) -> list[tuple[Verdict, str]]:
-        """Verdict and reason for the two test criteria.
-
-        A change that makes no failing test pass gets nothing for the passing ones, so that doing nothing scores 0.
-        """
+        """Verdict and reason for the two test criteria. A change that makes no failing test pass gets nothing for the
+        passing ones, so that doing nothing scores 0."""
         passes = [name for name, result in self.fixed.items() if result == TestResult.PASSED]
         failures = [name for name in self.fixed if name not in passes]
         regressions = [name for name, result in self.kept.items() if result != TestResult.PASSED]

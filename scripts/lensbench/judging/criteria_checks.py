@@ -115,11 +115,8 @@ def _uninformative(rows: Sequence[DecisionRow], conditions: Sequence[str]) -> It
 
 
 def check_tasks(scores: Mapping[RunId, Fraction], conditions: Sequence[str]) -> list[Finding]:
-    """The tasks that can be answered without the repository; none without a closed-book condition.
-
-    Their closed-book score is complete, or above 0 and within 10 points of the best of `conditions`, averaged over
-    trials.
-    """
+    """The tasks that can be answered without the repository: closed book, over trials, their score is complete, or
+    above 0 and within 10 points of the best of `conditions`."""
     by_task: dict[str, dict[str, list[Fraction]]] = {}
     for run, score in scores.items():
         by_task.setdefault(run.task, {}).setdefault(run.condition, []).append(score)

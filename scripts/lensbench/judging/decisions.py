@@ -46,10 +46,7 @@ def is_person(judge: str) -> bool:
 
 
 def decide(votes: Mapping[str, VerdictRow]) -> Decision:
-    """The decision on one criterion of one run, from its rows of verdicts.csv by judge.
-
-    Raises UserError for a row with an unknown verdict.
-    """
+    """The decision on one criterion of one run, from its rows of verdicts.csv by judge."""
     verdicts = {judge: verdict_of(votes[judge]) for judge in sorted(votes) if votes[judge]["failure"] not in NOT_ASKED}
     of_judges = [verdict for judge, verdict in verdicts.items() if not is_person(judge)]
     persons = _given(verdict for judge, verdict in verdicts.items() if is_person(judge))

@@ -153,10 +153,7 @@ def _guesses(rows: Iterable[GuessRow], scores: Mapping[RunId, Fraction]) -> list
 
 
 def measure_instrument(folder: Path) -> None:
-    """Reads the verdicts, the decisions, the guesses and the blinded answers, and writes instrument.json.
-
-    Raises UserError for a missing or damaged table.
-    """
+    """Reads the verdicts, the decisions, the guesses and the blinded answers, and writes instrument.json."""
     place, plan, tasks = RunFolder(folder), read_plan(folder), read_tasks(folder)
     rows, decisions = read_table(place.verdicts, VerdictRow), read_table(place.decisions, DecisionRow)
     guesses = {path.stem: read_table(path, GuessRow) for path in sorted(place.guesses.glob("*.csv"))}

@@ -44,10 +44,8 @@ class SheetPart:
 def questions(
     plan: Plan, tasks: Mapping[str, Task], answers: Iterable[ShownAnswer], disputes: Collection[tuple[str, int, int]]
 ) -> list[SheetPart]:
-    """The content of the sheet in the order of the answers: the sample, and the `disputes` (task, trial, number).
-
-    A disputed criterion is asked for both answers of its pair, so that the reader cannot see which one is disputed.
-    """
+    """The content of the sheet in the order of the answers: the sample, and the `disputes` (task, trial, number). These
+    are asked for both answers of the pair, so that the reader cannot see which one is disputed."""
     groups: dict[Group, list[ShownAnswer]] = {}
     for answer in answers:
         if answer.pair_complete:

@@ -49,10 +49,8 @@ def unread(config: Config, tasks: Sequence[Task]) -> Unread:
 
 
 def check_readers(config: Config, tasks: Sequence[Task]) -> str:
-    """A sentence on who judges the criteria without patterns; "" when there are none.
-
-    Raises UserError when nobody does, because the runs would be paid for nothing.
-    """
+    """A sentence on who judges the criteria without patterns, if there are any. Raises UserError when nobody does,
+    because the runs would be paid for nothing."""
     tally = unread(config, tasks)
     if not tally.without_patterns:
         return ""

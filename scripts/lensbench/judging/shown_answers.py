@@ -120,11 +120,8 @@ Group = tuple[str, int]
 
 
 def sampled_pairs(plan: Plan, groups: Iterable[Group]) -> frozenset[Group]:
-    """The `groups` that people judge completely: the share `judging.human_sample`, rounded up.
-
-    All of them when people are the only judges. Each is drawn by seed independently, so that adding or removing a pair
-    does not change the draw of the others.
-    """
+    """The `groups` that people judge completely: the share `judging.human_sample`, rounded up, or all when people are
+    the only judges. Each is drawn by seed independently of the others."""
     people_only = all(judge["name"] in (HUMAN, TESTS) for judge in plan["judges"])
     share = 1 if people_only else exact(str(plan["judging"]["human_sample"])) or 0
     ranking = sorted(set(groups), key=lambda group: sha256(f"{plan['seed']} human sample {group}".encode()))

@@ -120,10 +120,8 @@ def figures_of(text: str) -> set[str]:
 
 
 def learn_figures(results: Iterable[tuple[str, str, str]], elsewhere: set[str]) -> tuple[str, ...]:
-    """The names of figures in at least half of a tool's results and not `elsewhere`; sorted.
-
-    `results` are (tool, task, text). Findings differ between tasks; the output format does not.
-    """
+    """The names of figures in at least half of a tool's `results` (tool, task, text) and not `elsewhere`; sorted.
+    Findings differ between tasks; the output format does not."""
     by_tool: dict[str, list[tuple[str, set[str]]]] = defaultdict(list)
     for tool, task, text in results:
         by_tool[tool].append((task, figures_of(text[:_LONGEST])))

@@ -27,10 +27,7 @@ from lensbench.plan.waves import read_opened_plan
 
 
 def judge_mechanically(answers: Sequence[ShownAnswer], tasks: Mapping[str, Task]) -> Iterator[VerdictRow]:
-    """The verdicts of the patterns.
-
-    `answers` must be answers with all names, since a server's name may also be a folder in a fact.
-    """
+    """The verdicts of the patterns on answers with all names, since a server's name may also be a folder in a fact."""
     for answer in answers:
         text = normalise(answer.text)
         for number, criterion in answer_criteria(tasks[answer.run.task]):
@@ -40,11 +37,8 @@ def judge_mechanically(answers: Sequence[ShownAnswer], tasks: Mapping[str, Task]
 
 
 def judge_all(folder: Path, name: str, parallel: int = 1, ask: bool = True, counts: bool = True) -> None:
-    """Reads the criteria, validity.csv and the answers, and writes verdicts/<judge>.csv.
-
-    Without `ask` a model judge is not asked, and its stored replies are used. Only a round that `counts` adds to the
-    number of failed rounds.
-    """
+    """Reads the criteria, validity.csv and the answers, and writes verdicts/<judge>.csv; without `ask` from stored
+    replies. Only a round that `counts` adds to the number of failed rounds."""
     plan = read_opened_plan(folder)
     tasks = read_tasks(folder)
     rows = list(_rows(folder, plan, tasks, name, parallel, ask))

@@ -173,10 +173,8 @@ def _task(task: Task, agent: Agent) -> PlannedTask:
 
 
 def changes(old: Plan, new: Plan) -> list[str]:
-    """The differences that make the runs of two plans incomparable, one sentence each.
-
-    More trials, more tasks, other judges, other criteria and the control do not count as such.
-    """
+    """The differences that make the runs of two plans incomparable, one sentence each; not more trials or tasks, other
+    judges or criteria, or the control."""
     old = {**old, "conditions": compared(old)}
     new = {**new, "conditions": compared(new)}
     sentences = [f"{name}: was {before!r}, is {now!r}" for name, before, now in differences(old, new, _SETTINGS)]
@@ -231,11 +229,8 @@ def accept_or_refuse(changes: list[str], accepted: list[str], config: Config, fo
 
 
 def settings_text(config: Config) -> str:
-    """The config as JSON without defaults, the argument of the plan stage.
-
-    Settings that do not belong to the experiment are omitted: the use of the results, speed, machines, and the settings
-    of other targets.
-    """
+    """The config as JSON, the argument of the plan stage: without defaults, and without what does not belong to the
+    experiment (the use of the results, speed, machines, the settings of other targets)."""
     other = {"archive", "fail_on", "only"}
     settings = config.model_dump(mode="json", exclude_defaults=True, exclude=other)
     limits = {key: value for key, value in settings.pop("limits", {}).items() if key in DEFAULT_LIMITS}
@@ -245,12 +240,9 @@ def settings_text(config: Config) -> str:
 
 
 def plan_mark(config: Config, accepted: list[str], folder: Path) -> Path:
-    """The path of an empty file named after the settings and this code. After a change the file is missing, so
-    Snakemake rewrites the plan.
-
-    Snakemake's own record of parameters is lost with `.snakemake`. Tables of older code may lack values that newer
-    stages read, so they are rebuilt as after a change of settings; runs are kept.
-    """
+    """The path of an empty file named after the settings and this code: where it is missing, Snakemake rewrites the
+    plan. Its own record of parameters is lost with `.snakemake`, and tables of older code may lack values; runs are
+    kept."""
     digest = sha256("\n".join([settings_text(config), json.dumps(accepted), hash_tree(str(PACKAGE))]).encode())
     return RunFolder(folder).frozen_settings / f"settings-{digest[:16]}"
 

@@ -18,10 +18,8 @@ _ENTRY_KEYS = {"type", "command", "args", "env", "url", "headers", "timeout", "a
 
 
 def mcp_problem(path: Path) -> str:
-    """What is wrong with an MCP file, as the end of a sentence that starts with its name; "" when nothing is.
-
-    Agents silently ignore an entry with a misspelt key, which would turn a run WITH into a run WITHOUT.
-    """
+    """What is wrong with an MCP file, as the end of a sentence that starts with its name. Agents silently ignore an
+    entry with a misspelt key, which would turn a run WITH into a run WITHOUT."""
     try:
         content = read_jsonc(path.read_bytes())
     except FileNotFoundError:

@@ -27,10 +27,8 @@ from lensbench.plan.task_files import source_problem
 
 
 def load_config(settings: Mapping[str, Any], files: Iterable[str] = ()) -> Config:
-    """The validated config. `settings`: the mapping that Snakemake merged from `files` and `--config`.
-
-    Raises UserError with one line per problem: file and line (or `--config`), key, what is wrong, what to write.
-    """
+    """The validated config of `settings`, the mapping that Snakemake merged from `files` and `--config`. Raises
+    UserError with a line per problem: file and line (or `--config`), key, what is wrong, what to write."""
     files = list(map(str, files))
     documents = [read_file(name) for name in files]
     # Converts Snakemake's mappings and dates to plain data.
@@ -89,10 +87,8 @@ def insist_on_config(name: str) -> None:
 
 
 def _place(path: KeyPath, value: Any, documents: list[tuple[str, Document]]) -> str:
-    """The place of a key in the config: the last file that has it (with this value), or the command line.
-
-    A missing key has the place of the key around it.
-    """
+    """The place of a key in the config: the last file that has it (with this value), or the command line; of a missing
+    key, that of the key around it."""
     at: KeyPath = ()
     for part in path:
         if not has(value, part):

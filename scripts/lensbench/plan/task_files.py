@@ -86,11 +86,8 @@ def _prompt_problem(prompt: str, kind: str) -> str:
 def read_scenarios(
     files: Iterable[str], default: Source | None = None, imported: bool = False, kind: str = ""
 ) -> ScenarioSet:
-    """The tasks of all files, in order. `default`: the repository of tasks that name none; `kind`: the agent's.
-
-    An imported set may have too few or too many criteria, which become warnings, and needs no repositories.
-    Raises UserError with a line per problem: file, line, task, what is wrong, what to do.
-    """
+    """The tasks of all files, in order. `default`: the repository of tasks that name none; `kind`: the agent's. In an
+    imported set a wrong number of criteria is a warning. Raises UserError with a line per problem."""
     problems: list[str] = []
     warnings: list[str] = []
     entries: list[tuple[Task, str]] = []

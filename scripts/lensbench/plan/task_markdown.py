@@ -49,10 +49,8 @@ class ParsedTask:
 
 
 def parse(text: str) -> list[ParsedTask]:
-    """The tasks in `text`, with values as written; the caller validates them.
-
-    Raises DocumentError for JSON that does not parse, and for a code fence that is not closed.
-    """
+    """The tasks in `text`, with values as written; the caller validates them. Raises DocumentError for JSON that does
+    not parse, and for a code fence that is not closed."""
     entries: list[ParsedTask] = []
     fence, start = "", 0
     for number, line in enumerate(text.replace("\r\n", "\n").replace("\r", "\n").split("\n"), 1):

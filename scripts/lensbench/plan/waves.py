@@ -42,11 +42,8 @@ def waves(plan: Plan) -> list[Wave]:
 
 
 def looks_over_tasks(tasks: Iterable[str], categories: Mapping[str, str], looks: int, seed: int = 0) -> list[list[str]]:
-    """The tasks of each wave, in order.
-
-    The order is random by seed; every wave has its share of each category, and no wave is larger than an earlier one.
-    Raises UserError when there are fewer tasks than looks.
-    """
+    """The tasks of each wave, in a random order by seed: every wave has its share of each category, and none is larger
+    than an earlier one. Raises UserError when there are fewer tasks than looks."""
     strata: dict[str, list[str]] = {}
     for task in sorted(tasks):
         strata.setdefault(categories[task], []).append(task)

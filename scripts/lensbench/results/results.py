@@ -57,10 +57,8 @@ from lensbench.scores.scores import short_name, tools_of_condition, treatment_to
 def collect(
     tables: Tables, repositories: Repositories, reason: str = "", listing: Sequence[str] = ()
 ) -> Collected[Fraction]:
-    """All numbers and names of the results as plain data; numbers are exact fractions.
-
-    `reason`: why it stopped, if it did; `listing`: the tools that servers listed in the preflight.
-    """
+    """All numbers and names of the results as plain data; numbers are exact fractions. `reason`: why it stopped, if it
+    did; `listing`: the tools that servers listed in the preflight."""
     plan = tables.plan
     runs = [record for record in tables.valid if record.source == "run"]
     statuses = [row["status"] for row in tables.scores.values()]

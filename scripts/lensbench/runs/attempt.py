@@ -144,11 +144,8 @@ Keep = Callable[[Tried, bool], None]
 
 
 def make_attempt(job: Job, place: Place, number: int, waited_s: float, redact: Redactor, keep: Keep) -> Tried:
-    """Starts the agent once, in its own workspace, which is registered with its servers and removed afterwards.
-
-    `keep` is called as soon as the agent has ended, and again after all checks, so that a paid answer is on disk
-    before anything else can fail.
-    """
+    """Starts the agent once, in its own workspace, which is registered with its servers and removed afterwards. `keep`
+    is called as soon as the agent has ended, so that a paid answer is on disk, and again after all checks."""
     if place.sandbox.program:
         place = replace(place, foreign=foreign_programs(job.plan, job.run.condition).paths)
     assignment = prepare(job, place)
@@ -194,11 +191,8 @@ def _unreachable(run: Assignment, place: Place, names: Sequence[str], listing: M
 
 def _with_asked_servers(outcome: Outcome, assignment: Assignment, place: Place) -> Outcome:
     """The outcome, in which a server that only the texts of failed calls speak against is connected if it responds.
-
-    The texts may be those of a tool: of a wrong argument of the agent, or of a file with such words in it. A crash in a
-    call is what the server does for that call: the run counts, with the failed call. To discard either would repeat
-    only runs of the treatment, until they go well.
-    """
+    They may be a tool's, of a wrong argument or a file with such words; a crash in a call is what the server does for
+    it. To discard either would repeat only runs of the treatment, until they go well."""
     offer = [call.name for call in outcome.calls or ()] if outcome.tools_offered is None else outcome.tools_offered
     suspects = [
         name

@@ -132,10 +132,8 @@ class RepositoryFiles:
 
 
 def write_citations(folder: Path) -> None:
-    """Looks up the citations in the answers of all valid runs, and writes citations.json: a list for each run.
-
-    Citations of a repository that was never fetched on this machine are skipped.
-    """
+    """Looks up the citations in the answers of all valid runs, as far as their repositories are here, and writes
+    citations.json."""
     repositories = read_json(RunFolder(folder).repositories, Repositories)
     tasks = read_plan(folder)["tasks"]
     trees: dict[Path, RepositoryFiles] = {}

@@ -132,10 +132,8 @@ def budget(plan: Plan, agents: Sequence[AgentSettings]) -> Iterator[Check]:
 def _try_runs(
     config: Config, plan: Plan, task: Task, adapter: Adapter, folder: Path, findings: PreflightFindings
 ) -> tuple[Job, Sandbox] | None:
-    """Prepares a run of `task` like a real one, in every condition that has servers, but starts no agent.
-
-    Returns one of these runs and its sandbox; None when there is no repository or no sandbox.
-    """
+    """Prepares a run of `task` like a real one, in every condition that has servers, but starts no agent. Returns one
+    of these runs and its sandbox; None when there is no repository or no sandbox."""
     assert task.repository
     try:
         repository = prepare_repository(task.repository, Path(config.cache), servers_of_stock(plan))
@@ -172,10 +170,8 @@ def _try_runs(
 
 
 def _repository(name: str, repository: Prepared) -> Check:
-    """A check of the git history and the submodules.
-
-    No history is normal for a package; a lost one is a warning, as it weakens some tools, and so are empty folders.
-    """
+    """A check of the git history and the submodules. No history is normal for a package; a lost one is a warning, as it
+    weakens some tools, and so are empty folders."""
     detail, history = name, repository.history
     loss = f" (history {history})" if history.startswith("dropped") else ""
     if loss or history == "none":
@@ -357,10 +353,8 @@ LONGEST_S = 120.0
 
 
 def ask_model(job: Job, sandbox: Sandbox, redact: Redactor) -> Check:
-    """Starts the agent of `job` with `QUESTION` and without servers; returns a check with the model or the error.
-
-    The cost is added to the amount spent.
-    """
+    """Starts the agent of `job` with `QUESTION` and without servers, which costs money; returns a check with the model
+    or the error."""
     conditions = {job.run.condition: PlannedCondition(mcp=None, mcp_sha256="", servers=())}
     asking = job._replace(prompt=QUESTION, plan={**job.plan, "conditions": conditions})
     with private_folder() as private:

@@ -153,11 +153,8 @@ def is_refused(outcome: Outcome) -> bool:
 
 
 def stops(outcome: Outcome) -> bool:
-    """True when further attempts of any run would fail in the same way, so that everything must stop.
-
-    A first request that gets 400 or 404 has the settings that all runs share; a later one, or one that is too large
-    (413), may be refused for its content.
-    """
+    """True when further attempts of any run would fail in the same way: a first request that gets 400 or 404 has the
+    settings that all runs share; a later one, or one that is too large (413), may be refused for its content."""
     is_first = not outcome.calls and not any((outcome.tokens or {}).values())
     no_service = bool(_STOP_WORDS.search(outcome.error))
     return is_refused(outcome) or no_service or (is_first and outcome.error_status in (400, 404))
@@ -188,10 +185,8 @@ def tools_of(servers: Sequence[str], tools: Sequence[str]) -> list[str]:
 
 
 def find_reason(attempt: Attempt, outcome: Outcome, answer: str, expectation: Expectation) -> tuple[str, str]:
-    """The first reason why this attempt is invalid, and its detail; two empty strings when it is valid.
-
-    Values that an agent does not report (None) are not a reason.
-    """
+    """The first reason why this attempt is invalid, and its detail; two empty strings when it is valid. What an agent
+    does not report (None) is no reason."""
     if attempt.timed_out:
         return DiscardReason.TIMED_OUT, f"after {attempt.duration_s:.0f} s"
     if not stops(outcome) and (failure := _server_reason(outcome, expectation)):
@@ -250,10 +245,8 @@ def _tools_reason(outcome: Outcome, expectation: Expectation) -> tuple[str, str]
 
 
 def _differences(listing: Sequence[str], offer: Sequence[str]) -> str:
-    """How the tools that a run offered differ from those that the preflight listed, if it listed any.
-
-    Agents write `_` for characters of a name that the model's service does not take.
-    """
+    """How the tools that a run offered differ from those that the preflight listed, if it listed any. Agents write `_`
+    for characters of a name that the model's service does not take."""
     before, now = ({re.sub(r"[^\w-]", "_", tool, flags=re.ASCII) for tool in tools} for tools in (listing, offer))
     differences = [*(f"no {tool}" for tool in sorted(before - now)), *(f"also {tool}" for tool in sorted(now - before))]
     return ", ".join(differences) if listing else ""

@@ -33,11 +33,8 @@ class Report:
 
 
 def parse_report(answer: str) -> Report:
-    """The report in `answer`: its last section titled Report that has a value.
-
-    The first mention of a field counts. The section ends at the next `#` or `##` heading, at a rule (`---`) after
-    the first field, or with the enclosing code fence.
-    """
+    """The report in `answer`: its last section titled Report that has a value; it ends at the next `#` or `##` heading,
+    at a rule (`---`) after the first field, or with the enclosing code fence. The first mention of a field counts."""
     present = False
     report = Report()
     for section in sections(answer.splitlines()):

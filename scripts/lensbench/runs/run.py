@@ -48,10 +48,8 @@ KEPT = "kept: an agent has answered already, and its answer was copied; `lensben
 
 
 def make_run(job: Job) -> str:
-    """Does the run, stores each attempt, and shows the answer; returns a sentence about what happened.
-
-    Raises UserError for errors that no attempt can fix: a missing program, a damaged cache, a rejected key.
-    """
+    """Does the run, stores each attempt, and shows the answer; returns a sentence about what happened. Raises UserError
+    for errors that no attempt can fix: a missing program, a damaged cache, a rejected key."""
     if is_done(job):
         show(job.folder, job.run)
         return KEPT

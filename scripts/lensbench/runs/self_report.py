@@ -162,11 +162,9 @@ _LINE_NUMBERS = re.compile(
 
 
 def normalise_path(path: str, workspace: str = "") -> str:
-    """`path` relative to `workspace`, in the normal form for comparing cited files; "" when nothing is left.
-
-    Removes quotes, backticks, bold, a remark in brackets, commas, line numbers, a leading `./` or `/` and a drive;
-    backslashes become `/`, and `..` is resolved within the path. The function is idempotent.
-    """
+    """`path` relative to `workspace`, in the normal form for comparing cited files: without quotes, emphasis, remarks,
+    commas, line numbers, a leading `./` or `/` and a drive; "" when nothing is left. Again normalised it is the
+    same."""
     root = _slashes(workspace).strip("/")
     path, before = path[:_LONGEST_PATH], ""
     while path != before:

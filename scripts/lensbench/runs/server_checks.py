@@ -64,13 +64,9 @@ class Subject:
 def check_servers(
     condition: str, settings: Condition, run: Assignment, environment: Mapping[str, str], place: Place, each_tool: bool
 ) -> tuple[list[Check], Sequence[OfferedTool], int, list[Cure]]:
-    """Checks of each server, the tools that the config names, and the tool list; all tools, the list's tokens, and
-    what servers lack that did not start.
-
-    `each_tool`: also one of each tool, called if it only reads.
-
-    Servers are started as the agent would: with its `environment`, and in its sandbox (`place`).
-    """
+    """Checks of each server, started as the agent would (`environment`, `place`), of the tools that the config names
+    and the tool list; with `each_tool` also one of each tool, called if it only reads. Also all tools, the list's
+    tokens, and what servers lack that did not start."""
     config = json.loads(Path(place.outside(run.mcp_file)).read_text(encoding="utf-8"))["mcpServers"]
     entries = {name: placed(read_entry(entry), run, environment, place) for name, entry in config.items()}
     subject = Subject(place.outside(run.workspace))
@@ -187,10 +183,8 @@ def _guesses(tool: OfferedTool, run: Assignment, subject: Subject) -> list[Argum
 def _call(
     tool: OfferedTool, guesses: Sequence[Arguments], servers: Servers, run: Assignment, subject: Subject
 ) -> tuple[Outcome, str]:
-    """Calls a tool about the workspace; returns the outcome and a message.
-
-    It is called again while it gives nothing, since some servers call that an error.
-    """
+    """Calls a tool about the workspace, again while it gives nothing, since some servers call that an error; returns
+    the outcome and a message."""
     answer: tuple[Outcome, str] | None = None
     fault = ""
     for guess in guesses:

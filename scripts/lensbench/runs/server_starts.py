@@ -63,11 +63,9 @@ class Trial:
 def advice(
     name: str, entry: ServerEntry, status: ServerStatus, mcp: str, run: Assignment, env: Mapping[str, str], place: Place
 ) -> tuple[ServerStatus, str | Cure]:
-    """What makes a server start that failed with `status` in `place`; the advice in words when nothing tried did. Also
-    the status to show: that of the start by hand where this failed, too, as its cause must go first.
-
-    `mcp` is the user's file, `env` the agent's environment.
-    """
+    """What makes a server start that failed with `status` in `place` with the agent's `env`, or the advice in words
+    when nothing tried did; and the status to show: that of the start by hand where this failed, too, as its cause must
+    go first. `mcp` is the user's file."""
     first, began, limit = status, time.monotonic(), float(run.settings["mcp_start_s"])
     by_hand = replace(
         entry, command=tuple(part.replace(run.workspace, place.outside(run.workspace)) for part in entry.command)

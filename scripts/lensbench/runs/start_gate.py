@@ -31,11 +31,9 @@ def at_the_gate(
     grace_s: float = GRACE_S,
     is_due: Callable[[], bool] = lambda: True,
 ) -> Iterator[None]:
-    """Waits until the partners are at the gate, too; then the run is "running" until the block ends.
-
-    `run` and `partners` are plain file names. A limit of 0 opens at once. A missing partner is given up when no run has
-    been running for `grace_s`. `is_due` is called once this run holds its file: another job may have done the run.
-    """
+    """Waits until the `partners` are at the gate, too; then the run is "running" until the block ends. A missing
+    partner is given up when no run has been running for `grace_s`. `is_due` is called once this run holds its file:
+    another job may have done it."""
     os.makedirs(folder, exist_ok=True)
     path = os.path.join(folder, run)
     with _held(path):
@@ -60,10 +58,8 @@ def who_is_there(folder: str) -> list[str]:
 
 @contextmanager
 def _held(path: str) -> Iterator[None]:
-    """Locks and empties the run's own file.
-
-    Waits when the same run of an earlier start still holds it, for example on another machine.
-    """
+    """Locks and empties the run's own file. Waits when the same run of an earlier start still holds it, for example on
+    another machine."""
     while True:
         with open(os.open(path, os.O_RDWR | os.O_CREAT | os.O_APPEND, 0o600), "r+", encoding="utf-8") as mine:
             fcntl.flock(mine, fcntl.LOCK_EX)

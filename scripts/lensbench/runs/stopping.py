@@ -24,10 +24,8 @@ class StopEverything(UserError):
 
 
 def stop_everything(folder: Path, why: str) -> None:
-    """Lets running agents finish and prevents others from starting.
-
-    A mark file stops runs on other machines; SIGTERM stops the Snakemake that started this run.
-    """
+    """Lets running agents finish and prevents others from starting: a mark file stops runs on other machines, SIGTERM
+    the Snakemake that started this run."""
     write_atomic(RunFolder(folder).stopped, f"{why}\n")
     if _is_snakemake(os.getppid()):
         os.kill(os.getppid(), signal.SIGTERM)
@@ -83,10 +81,8 @@ _NAMES = {"runs": "attempts", "hours": "hours of agents' work", "usd": "US dolla
 
 
 def spend(folder: Path, runs: int = 0, hours: float = 0.0, usd: float | None = 0.0) -> None:
-    """Adds to the spent `runs` (attempts), `hours` (of agents' work) and `usd`. Safe with concurrent runs.
-
-    `usd` is None for a killed agent that would tell it at its end: its hours count at their price so far.
-    """
+    """Adds to the spent `runs` (attempts), `hours` (of agents' work) and `usd`. Safe with concurrent runs. `usd` is
+    None for a killed agent that would tell it at its end: its hours count at their price so far."""
     path = RunFolder(folder).spent
     with open(os.open(path, os.O_RDWR | os.O_CREAT, 0o644), "r+", encoding="utf-8") as ledger:
         fcntl.flock(ledger, fcntl.LOCK_EX)

@@ -51,10 +51,7 @@ def decide(
     records: Mapping[RunId, Record], plan: Plan, discards: Mapping[RunId, Discard] = MappingProxyType({})
 ) -> list[Validity]:
     """The validity of every planned run: what its last attempt says, and whether it fits the other runs of its pair.
-
-    `discards` are the runs that lie there as they were discarded before: they stay discarded until made again,
-    also when the run that they did not fit was made again.
-    """
+    `discards` are the runs that were discarded before: they stay so until made again."""
     together: dict[tuple[str, int], list[RunId]] = {}
     for run in planned_runs(plan):
         together.setdefault((run.task, run.trial), []).append(run)
@@ -105,11 +102,8 @@ def _apart(together: list[Record], plan: Plan) -> Iterable[tuple[Record, str, st
 
 
 def timing_csv(records: Iterable[Record], mapping: str) -> str:
-    """timing.csv in the protocol's form (section 3): a model_mapping row, then `task,condition,duration_s,attempt=N`.
-
-    In the order in which the runs began, so that the last row of a run is the one that stands. Discarded runs have
-    their rows too; a run that nobody timed has none.
-    """
+    """timing.csv in the protocol's form (section 3): a model_mapping row, then `task,condition,duration_s,attempt=N` in
+    the order in which the runs began, discarded ones too, so that the last row of a run is the one that stands."""
     rows = {_timing_row(record) for record in records if record.attempt.duration_s is not None}
     return "\n".join([f"model_mapping,{mapping}", *(row for _, row in sorted(rows))]) + "\n"
 

@@ -89,12 +89,9 @@ def _before(comparison: str, pairs: Pairs, earlier: Sequence[Draw]) -> Sequence[
 
 
 def families(earlier: Sequence[Draw], pairs: Mapping[str, Pairs]) -> dict[str, tuple[str, ...]]:
-    """For each comparison of this look the comparisons that share its error, including itself.
-
-    These are all comparisons of this look; but if an earlier look had the same pairs, they are the comparisons that
-    shared the error then, because these pairs spend nothing now. A comparison that has been removed since keeps its
-    part, unless it was decided.
-    """
+    """For each comparison of this look the comparisons that share its error, with itself: all of this look, or those
+    that shared it when an earlier look had the same pairs, because these pairs spend nothing now. A comparison that has
+    been removed since keeps its part, unless it was decided."""
     last = {draw.comparison: draw for draw in earlier}
     then = {name: last[name].family for name, own in pairs.items() if name in last and last[name].pairs == own}
     final = {name for name, draw in last.items() if name not in pairs and draw.verdict in ("GO", "HARM")}
@@ -106,11 +103,8 @@ def families(earlier: Sequence[Draw], pairs: Mapping[str, Pairs]) -> dict[str, t
 
 def draw(earlier: Sequence[Draw], comparison: str, look: Asked, among: int, family: tuple[str, ...]) -> Draw:
     """The error that a look at these runs may spend, and the resulting boundary; `among` comparisons of the family are
-    undecided.
-
-    Runs that an earlier look has used spend nothing, even if settings or scores have changed since. `alpha` is the
-    smallest of all looks, because raising it once the result is known would void its guarantee.
-    """
+    undecided. Runs that an earlier look has used spend nothing. `alpha` is the smallest of all looks, because raising
+    it once the result is known would void its guarantee."""
     pairs, own = pairs_of(look.seen), [line for line in earlier if line.comparison == comparison]
     alpha = min([look.gate["alpha"], *(line.alpha for line in earlier)])
     at = next((index for index, line in enumerate(own) if line.pairs == pairs), len(own))
@@ -168,9 +162,7 @@ def draw_all(
     earlier: Sequence[Draw], inputs: Mapping[str, Asked], holds: Callable[[str, Draw], bool]
 ) -> dict[str, Draw]:
     """The draw of every comparison: a family shares the error, and a decided comparison leaves its part to the others.
-
-    `holds` is true for a comparison that excludes 0 at the level of its draw (Holm).
-    """
+    `holds` is true for a comparison that excludes 0 at the level of its draw (Holm)."""
     pairs = {name: pairs_of(look.seen) for name, look in inputs.items()}
     sharing = families(earlier, pairs)
     left = list(inputs)

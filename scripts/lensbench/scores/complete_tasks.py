@@ -66,10 +66,8 @@ def mcnemar(pairs: Mapping[str, Sequence[Pair]], trials: int) -> McNemar:
 
 def reliability(treatment: Known, baseline: Known, trials: int) -> list[Reliability]:
     """The probability that k trials of a task are all complete (pass^k, Yao and others 2024, arXiv 2406.12045), and
-    that at least one is (pass@k, Chen and others 2021, arXiv 2107.03374): unbiased estimates for k from 1 to `trials`.
-
-    Averages over the tasks for which both conditions have k values.
-    """
+    that at least one is (pass@k, Chen and others 2021, arXiv 2107.03374): unbiased estimates for k from 1 to `trials`,
+    over the tasks for which both conditions have k values."""
     rows = []
     for k in range(1, trials + 1):
         tasks = [task for task in treatment if min(len(treatment[task]), len(baseline[task])) >= k]

@@ -87,11 +87,8 @@ def decide(
     saving: Saving | None = None,
 ) -> GateVerdict:
     """The strongest verdict on a treatment that its intervals allow, that no test of its differences contradicts, and
-    that holds in every reading.
-
-    `look` has the interval of the score, `saving` what the treatment saves. `blockers` forbid any verdict, such as a
-    failed control, or one only, or all but those on effort (`blocks`).
-    """
+    that holds in every reading. `look` has the interval of the score; `blockers` forbid any verdict, one only, or all
+    but those on effort (`blocks`)."""
     low, high, boundary = look.low, look.high, look.boundary
     if low is None or high is None:
         return GateVerdict("INCONCLUSIVE", "", "", low, high, (), (*blockers, Reason(ReasonKind.NO_INTERVAL)))

@@ -217,12 +217,9 @@ def _what_saves(estimate: Estimate, facts: Told, saving: Saving) -> str:
 
 
 def what_decides(estimate: Estimate, settings: GateSettings, trials: int, trial_sd: float | None = None) -> str:
-    """How many more tasks, or trials of the same tasks, would be enough if the true difference is the observed one.
-
-    A GO needs an interval above 0; a NO-GO or a HARM needs an interval below the smallest worthwhile effect. For a
-    difference in between, an interval shorter than this effect gives one or the other. The observed spread is
-    uncertain, so its 80% upper bound is used.
-    """
+    """How many more tasks, or trials of the same tasks, would be enough if the true difference is the observed one, by
+    the 80% upper bound of its spread: for a GO an interval above 0, for a NO-GO or a HARM one below the smallest
+    worthwhile effect, for a difference in between one shorter than that."""
     delta, effect, alpha = estimate.delta or 0.0, settings["effect"] / 100, settings["alpha"]
     if not estimate.se:
         more = math.ceil(math.log(alpha / 2) / math.log1p(-effect)) - estimate.n

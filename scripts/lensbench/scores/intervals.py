@@ -326,11 +326,8 @@ def likelihood_root(values: Floats) -> float:
 
 
 def minimum_detectable(se: float, df: float, alpha: float, power: float) -> float | None:
-    """The minimum detectable effect: the true difference at which a t interval with this standard error excludes 0 with
-    this power.
-
-    For the paired interval this is the textbook value from the standard deviation and the number of tasks; for the
-    others it includes the effect of shared repositories. None with 1 degree of freedom, for which it is undefined.
-    """
+    """The minimum detectable effect: the true difference at which a t interval with this standard error, the effect of
+    shared repositories included, excludes 0 with this power. None with 1 degree of freedom, for which it is
+    undefined."""
     count = int(df + NO_SPREAD) + 1
     return None if count < 3 else se * math.sqrt(count) * standard_effect(count, power, alpha)

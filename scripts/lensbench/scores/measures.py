@@ -199,10 +199,8 @@ def disagreements(tables: Tables) -> dict[str, Count]:
 
 
 def controls(tables: Tables) -> list[ControlCheck]:
-    """The controls of the protocol (sections 1, 5 and 7), and in how many valid runs each was seen to hold.
-
-    `of` counts the runs in which it could be checked.
-    """
+    """The controls of the protocol (sections 1, 5 and 7), and in how many of the valid runs that show it (`of`) each
+    held."""
     servers = {name: condition["servers"] for name, condition in tables.plan["conditions"].items()}
     everywhere = sorted({server for names in servers.values() for server in names})
 

@@ -69,10 +69,8 @@ def excludes_zero(estimate: Estimate, boundary: float, settings: GateSettings) -
 
 
 def objection(verdict: Verdict, estimate: Estimate, boundary: float, settings: GateSettings) -> ReasonKind | None:
-    """Why a verdict is not given although the interval at this boundary allows it; None when it is given.
-
-    For SAVES, tasks that lose everything may be unseen in so few, or too rare for a normal interval.
-    """
+    """Why a verdict is not given although the interval at this boundary allows it; None when it is given. For SAVES,
+    tasks that lose everything may be unseen in so few, or too rare for a normal interval."""
     chance = norm_sf(boundary)
     if verdict in ("GO", "HARM", "SAVES") and estimate.n < FEWEST_TASKS:
         return ReasonKind.FEW_TASKS

@@ -17,10 +17,8 @@ TRIALS = (1, 2, 3, 5)
 
 
 def tasks_needed(sd: float, effect: float, power: float = 0.8, alpha: float = 0.05) -> int:
-    """The number of tasks that detect an effect of this size with this power; `sd` and `effect` in the same unit.
-
-    At least 4, because effects above three standard deviations are treated as three.
-    """
+    """The number of tasks, at least 4, that detect an effect of this size with this power; `sd` and `effect` in the
+    same unit. Effects above three standard deviations are treated as three."""
     size = min(effect / sd, 3.0) if sd else 3.0
     enough = 4
     while _power(size, enough, alpha) < power:
@@ -64,11 +62,8 @@ def upper_sd(sd: float, tasks: int) -> float:
 
 
 def repositories_needed(sd: float, effect: float, tasks_each: int, icc: float, power: float, alpha: float) -> int:
-    """The number of repositories, with `tasks_each` tasks each, for a cluster-robust t interval.
-
-    `icc` is the share of the variance that tasks of a repository have in common. At least 6, because with fewer the
-    claim is limited to these repositories.
-    """
+    """The number of repositories, with `tasks_each` tasks each, for a cluster-robust t interval; with less than 6 the
+    claim is limited to these. `icc` is the share of the variance that tasks of a repository have in common."""
     spread = sd * math.sqrt((1 + (tasks_each - 1) * icc) / tasks_each)
     return max(tasks_needed(spread, effect, power, alpha), FEWEST_REPOSITORIES)
 
@@ -87,9 +82,7 @@ class Spread(NamedTuple):
 
 
 def split(sd: float, trials: int, share: float) -> Spread:
-    """The parts of a standard deviation that was observed with this number of trials.
-
-    `share` is the share of the variance of one trial that is between tasks.
-    """
+    """The parts of a standard deviation that was observed with this number of trials; `share` is the share of the
+    variance of one trial that is between tasks."""
     single = sd**2 / (share + (1 - share) / trials)
     return Spread(math.sqrt(share * single), math.sqrt((1 - share) * single))

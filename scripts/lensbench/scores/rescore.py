@@ -25,10 +25,8 @@ def estimate_present(folder: Path, judge: Callable[[str], object] | None = None)
 
 
 def judge_present(folder: Path, judge: Callable[[str], object] | None = None) -> None:
-    """Writes the tables up to the panel's decisions.
-
-    `judge` runs a judge of the config, by default without asking a model; people's verdicts are read from their files.
-    """
+    """Writes the tables up to the panel's decisions. `judge` runs a judge of the config, by default without asking a
+    model; people's verdicts are read from their files."""
     judge = judge or partial(judge_all, folder, ask=False)
     read_runs(folder)
     for entry in read_plan(folder)["judges"]:

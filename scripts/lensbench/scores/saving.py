@@ -90,11 +90,9 @@ def is_positive(mean: Estimate, boundary: float) -> bool:
 def saving_of(
     comparison: Comparison, settings: GateSettings, others: Mapping[RunId, Sequence[Record | None]]
 ) -> Saving | None:
-    """What the treatment saves; None where no quantity is asked for, or where a run that counts lacks it.
-
-    `others` are the attempts that did not count, by run; None for one without a record. What it used is then unknown:
-    as much as the run that counts for the treatment, and nothing for the baseline.
-    """
+    """What the treatment saves; None where no quantity is asked for, or where a run that counts lacks it. `others` are
+    the attempts that did not count; what one without a record (None) used is as much as the run that counts for the
+    treatment, and nothing for the baseline."""
     tables, prices = comparison.tables, comparison.plan.get("prices", {})
     runs = [record.run for record in tables.valid if record.condition in comparison.conditions]
     name = next((name for name in quantities_of(settings) if all(QUANTITIES[name].of(tables, run) for run in runs)), "")

@@ -40,11 +40,9 @@ class LookResult(NamedTuple):
 
 
 def even_fractions(looks: int) -> tuple[float, ...]:
-    """The planned share of the information at each look, for waves of equal size.
-
-    With shrinking waves, or trials of the same tasks, the true shares are larger at early looks. The looks are then
-    more correlated than assumed, so the error is smaller (Slepian's inequality), never larger.
-    """
+    """The planned share of the information at each look, for waves of equal size. If the true shares of early looks are
+    larger, as with trials of the same tasks, looks are more correlated than assumed, and the error is smaller
+    (Slepian's inequality)."""
     return tuple(look / looks for look in range(1, looks + 1))
 
 
@@ -80,11 +78,9 @@ def next_boundary(limits: tuple[float, ...], correlations: tuple[tuple[float, ..
 
 
 def _first_reached(limits: tuple[float, ...], correlations: tuple[tuple[float, ...], ...]) -> Callable[[float], float]:
-    """The probability that the last of correlated normal deviates reaches a value and none before it its limit.
-
-    Each deviate is drawn given those before it, the last one first, from where it may lie (Genz, J. Comp. Graph. Stat.
-    1, 1992), at the points of a Richtmyer lattice.
-    """
+    """The probability that the last of correlated normal deviates reaches a value and none before it its limit. Each is
+    drawn given those before it, the last one first, from where it may lie (Genz, J. Comp. Graph. Stat. 1, 1992), at the
+    points of a Richtmyer lattice."""
     import numpy as np
 
     last = len(limits)
@@ -120,12 +116,9 @@ def boundaries(fractions: tuple[float, ...], alpha: float = 0.05) -> tuple[float
 
 def interval_at(estimate: Estimate, boundary: float, limit: float = LARGEST) -> tuple[float, float] | None:
     """The interval of a mean that excludes 0 when the estimate's deviate reaches the boundary, cut at `limit`; None
-    when it cannot be estimated.
-
-    The boundary is converted to a nominal p, which is used with the t distribution at the estimate's degrees of
-    freedom, because the normal distribution gives too short intervals for few tasks. Equal differences have the
-    interval of what so many tasks may not have seen, or without a limit a point.
-    """
+    when it cannot be estimated. The boundary's nominal p is used with the t distribution, since the normal one gives
+    too short intervals for few tasks. Equal differences have the interval of what so many tasks may not have seen, or
+    without a limit a point."""
     if estimate.delta is None or estimate.sd is None:
         return None
     if not estimate.se or not estimate.df:

@@ -27,11 +27,8 @@ from lensbench.workflow.schedule import Schedule
 
 
 def begin(schedule: Schedule, is_dry: bool = False) -> Store:
-    """Claims the run folder, and repairs wrong timestamps and damaged files; returns its store. A dry run changes
-    nothing, and reports the damaged files.
-
-    Raises UserError when another start is running on it, and for damage that cannot be repaired.
-    """
+    """Claims the run folder, and repairs wrong timestamps and damaged files; returns its store. A dry run only reports
+    them. Raises UserError when another start is running on it, and for damage that cannot be repaired."""
     folder = schedule.folder
     if not is_dry:
         claim(folder)

@@ -38,10 +38,8 @@ class Damage(NamedTuple):
 
 
 class FolderCheck:
-    """The damaged and the intact files of a run folder.
-
-    `index`: files that were intact at the last check; `own`: the user's own files, which may change.
-    """
+    """The damaged and the intact files of a run folder. `index`: files that were intact at the last check; `own`: the
+    user's own files, which may change."""
 
     def __init__(self, folder: Path, index: dict[str, list[int]] | None = None, own: Set[str] = frozenset()) -> None:
         self.folder = folder

@@ -59,10 +59,7 @@ def _efforts(figures: Mapping[str, Figure]) -> Iterator[str]:
 
 
 def print_headline(folder: Path) -> None:
-    """Prints the headline of a benchmark; in a GitHub Actions job, also adds it to the job summary.
-
-    Raises UserError when there are no results.
-    """
+    """Prints the headline of a benchmark that has results; in a GitHub Actions job, also adds it to the job summary."""
     data = read_typed(RunFolder(folder).results_json, Results[float])
     width = min(shutil.get_terminal_size().columns, MOST_COLUMNS) if sys.stdout.isatty() else 0
     # A line that is wider than a terminal is broken between words; a path stays whole.

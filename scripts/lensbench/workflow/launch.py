@@ -54,10 +54,8 @@ def copy_demo(folder: Path) -> None:
 
 
 def snakemake_options(folder: Path, options: Sequence[str]) -> list[str]:
-    """The options for Snakemake. Copies the demo when there is no config.
-
-    Raises UserError when there are several configs. Exits when Snakemake does not know an option.
-    """
+    """The options for Snakemake. Copies the demo when there is no config. Raises UserError when there are several;
+    exits when Snakemake does not know an option."""
     # of several --cores, Snakemake takes the last one
     has_cores = any(option.startswith(("-j", "--job", "--profile", "--workflow-profile")) for option in options)
     ours = [] if any(option.startswith("--workflow-p") for option in options) else [*profile()]

@@ -26,13 +26,9 @@ from lensbench.workflow.schedule import Schedule
 def read_schedule(
     settings: Mapping[str, Any], files: Iterable[str], prepare: Callable[[Schedule], Store] | None = None
 ) -> Schedule:
-    """The schedule for a config as Snakemake merged it from `files` and the command line.
-
-    `prepare` is called with the run folder before anything in it is read, and returns its store.
-
-    Raises UserError for every error in config and task sets, and when the experiment's settings changed after the
-    first valid run.
-    """
+    """The schedule for a config as Snakemake merged it from `files` and the command line. `prepare` is called with the
+    run folder before anything in it is read, and returns its store. Raises UserError for every error in config and task
+    sets, and when the experiment changed after the first valid run."""
     files = list(map(str, files))
     config = load_config(settings, files)
     if not config.scenario_files:
@@ -85,11 +81,8 @@ def _check_repositories(config: Config, scenarios: ScenarioSet) -> None:
 
 
 def frozen_schedule(settings: str | None) -> Schedule:
-    """The schedule of the start that submitted this job to another machine, from its `settings`. Edits made since then
-    do not affect the job.
-
-    Raises UserError without `settings`, when the scheduler did not pass the environment on.
-    """
+    """The schedule of the start that submitted this job to another machine, from its `settings`, whatever was edited
+    since. Raises UserError when the scheduler did not pass them on."""
     if settings is None:
         raise UserError(
             "this job has no settings in its environment, and no keys either; "

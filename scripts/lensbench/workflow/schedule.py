@@ -188,10 +188,8 @@ class Schedule:
         return self.tests_of_waves(self._needed_waves(checkpoint)) if judge == TESTS else []
 
     def _needed_waves(self, checkpoint: Any) -> int:
-        """How many waves are open after the looks so far; requests the next look while the gate is open.
-
-        `checkpoint`: the checkpoint `look` of the rules.
-        """
+        """How many waves are open after the looks so far; requests the next look (`checkpoint`) while the gate is
+        open."""
         for look in self.looks:
             checkpoint.get(look=look)
             if self.opened() <= look:
@@ -230,10 +228,8 @@ class Schedule:
 
     @cached_property
     def _places(self) -> dict[str, int]:
-        """Each run's place in the queue: by trial and task; the order within a pair by seed, balanced over tasks.
-
-        Runs of the control come last: between the runs of a pair they would prevent a simultaneous start.
-        """
+        """Each run's place in the queue: by trial and task; the order within a pair by seed, balanced over tasks. Runs
+        of the control come last: between the runs of a pair they would prevent a simultaneous start."""
         rng = random.Random(self.config.seed)
         names = list(self.config.conditions)
         turns = [names[turn:] + names[:turn] for turn in range(len(names))]

@@ -80,10 +80,8 @@ class Wishes(NamedTuple):
 
 
 def ask(flags: argparse.Namespace) -> Wishes:
-    """The choices: from the flags, else from the terminal; with `--yes`, or without a terminal, the defaults.
-
-    Raises UserError when a value is wrong, or no server is named and there is no prompt.
-    """
+    """The choices: from the flags, else from the terminal; with `--yes`, or without a terminal, the defaults. Raises
+    UserError when a value is wrong, or no server is named and there is no prompt."""
     entry = server_of(flags.source, flags.server, Path()) if flags.source else None
     server, can_ask = flags.mcp or flags.url or (entry and entry.name), sys.stdin.isatty() and not flags.yes
 
@@ -153,10 +151,8 @@ def agent_problem(agent: str) -> str:
 
 
 def earlier(name: str) -> Wishes | None:
-    """The choices of an earlier `init` of that name; None when there is none.
-
-    Raises UserError when its files are incomplete or broken.
-    """
+    """The choices of an earlier `init` of that name, if there is one. Raises UserError when its files are incomplete or
+    broken."""
     wishes = Wishes(name, "", "", "", "")
     there = [str(path) for path in wishes.files.values() if path.is_file()]
     missing = [str(path) for path in wishes.files.values() if not path.is_file()]
@@ -230,10 +226,7 @@ def write(wishes: Wishes, count: int) -> None:
 
 def finish(wishes: Wishes, fix: bool) -> None:
     """Runs the trial, adds the tools that it found to the config, and prints the next steps; `fix`: also adds what the
-    server lacks, without a question.
-
-    Raises UserError when the trial failed, or was no success because its agent called no tool.
-    """
+    server lacks, without a question. Raises UserError when the trial failed, or its agent called no tool."""
     while not _try(wishes):
         cure(wishes, fix)
     tools = [tool.split("__", 2)[2] for tool in read_listed_tools(wishes.smoke)]
@@ -261,10 +254,8 @@ def _try(wishes: Wishes) -> bool:
 
 
 def cure(wishes: Wishes, fix: bool) -> None:
-    """Writes what the server lacks in a run, as far as the trial showed it: with `fix`, or when the user agrees.
-
-    Raises UserError when the trial showed nothing, or the user does not agree.
-    """
+    """Writes what the server lacks in a run, as far as the trial showed it: with `fix`, or when the user agrees. Raises
+    UserError when the trial showed nothing, or the user does not agree."""
     files = f"{wishes.files['mcp']} or {wishes.files['config']} (docs/servers.md)"
     failure = f"the trial failed; fix {files}, then continue with\n  {_lensbench()} init --name {wishes.name}"
     if not (cures := read_cures(wishes.smoke)):

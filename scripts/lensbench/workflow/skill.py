@@ -105,10 +105,8 @@ class Bench(NamedTuple):
 
 
 def start(bench: Bench, options: Sequence[str]) -> None:
-    """Starts Snakemake in the background, after writing tasks if there are none.
-
-    Raises UserError when it is already running, or fails at once.
-    """
+    """Starts Snakemake in the background, after writing tasks if there are none. Raises UserError when it is already
+    running, or fails at once."""
     refuse_if_at_work(bench.folder)
     if bench.lacks_tasks:
         write_tasks(bench, ())  # the options are for Snakemake

@@ -6,11 +6,8 @@ from typing import Any
 
 
 def lift_rate_limit(workflow: Any) -> None:
-    """Removes the limit of 100 job starts per second.
-
-    The limiter re-examines all waiting jobs once a second for every finished job, so CPU time grows with the square of
-    the number of runs (snakemake/snakemake#3744).
-    """
+    """Removes the limit of 100 job starts per second: it re-examines all waiting jobs for every finished job, so CPU
+    time grows with the square of the number of runs (snakemake/snakemake#3744)."""
     workflow.scheduler.job_rate_limiter = None
 
 

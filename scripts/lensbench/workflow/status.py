@@ -45,10 +45,8 @@ class Spent(NamedTuple):
 
 
 class Status:
-    """The progress of a benchmark, as its files are now. Raises UserError when the folder has no plan.
-
-    `before` is an earlier reading in this start: what is discarded since the first is not `due` before the next start.
-    """
+    """The progress of a benchmark, as its files are now. `before` is an earlier reading in this start: what is
+    discarded since the first is not `due` before the next start."""
 
     def __init__(self, folder: Path, before: Status | None = None) -> None:
         self.folder = folder
@@ -87,10 +85,8 @@ class Status:
         return median_high(seconds) if (seconds := [run.seconds for run in self._all]) else None
 
     def left_s(self, at_a_time: int) -> float | None:
-        """Estimated seconds for the runs that are left; None while a condition with runs left has no finished one.
-
-        Uses the mean of each condition, because a treatment may take many times as long as the baseline.
-        """
+        """Estimated seconds for the runs that are left, by the mean of each condition, as a treatment may take many
+        times as long as the baseline; None while one with runs left has no finished one."""
         if any(count.left and not self._spent[name] for name, count in self.counts.items()):
             return None
         work = self._to_come(lambda runs: [run.seconds for run in runs])

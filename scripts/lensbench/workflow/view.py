@@ -16,10 +16,8 @@ from lensbench.results.plain_verdict import told
 
 
 def benchmarks(place: Path) -> Iterator[tuple[Path, list[str]]]:
-    """The benchmarks in `place`: itself, its subfolders, or those in its bench/; sorted by name.
-
-    Each is its run folder, and a line for each treatment.
-    """
+    """The benchmarks in `place`: itself, its subfolders, or those in its bench/; sorted by name, each with a line for
+    each treatment."""
     plans = next(filter(None, ([*place.glob(f"{pattern}{RunFolder.plan}")] for pattern in ("", "*/", "bench/*/"))), [])
     for plan in sorted(plans):
         yield plan.parent, _headlines(plan.parent)

@@ -46,10 +46,8 @@ class Gateway(NamedTuple):
 
 
 def gateway(settings: AgentSettings, addresses: Mapping[str, str] = MappingProxyType({})) -> Gateway:
-    """Address and token of `agent.provider`; `addresses` has the providers whose API the program speaks.
-
-    Raises UserError when the model, the address, or a key that the config names is missing.
-    """
+    """Address and token of `agent.provider`; `addresses` has the providers whose API the program speaks. Raises
+    UserError when the model, the address, or a key that the config names is missing."""
     kind, provider, token_env = settings["kind"], settings["provider"], settings["token_env"]
     if not settings["model"]:
         raise UserError(f"agent.model is empty; kind {kind!r} needs a model's name")
@@ -75,10 +73,8 @@ def announced(run: Assignment, argv: Iterable[str]) -> tuple[str, ...]:
 
 
 def version_of(program: str, settings: AgentSettings, says: str = "") -> str | None:
-    """The version that the program reports, such as `1.18.33`; None when it does not start or reports none.
-
-    If `says` is given, the output must contain that name: a `cc` that was meant as a launcher may be the C compiler.
-    """
+    """The version that the program reports, such as `1.18.33`, or None. Its output must contain `says`: a `cc` that was
+    meant as a launcher may be the C compiler."""
     with tempfile.TemporaryDirectory(prefix="lb-", ignore_cleanup_errors=True) as home:
         try:
             process = subprocess.run(

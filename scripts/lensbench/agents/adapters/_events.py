@@ -72,11 +72,8 @@ class Use:
 
 
 def tool_uses(entries: Iterable[tuple[Hashable, str | None, Event]]) -> list[Use]:
-    """The calls in the entries (id, tool, event), where a result has no tool.
-
-    Some gateways number calls anew in each answer, so a call whose id has a result is another one. The same call again
-    before its result is a duplicate.
-    """
+    """The calls in the entries (id, tool, event), where a result has no tool. Some gateways number calls anew in each
+    answer: a call whose id has a result is another one, and before its result a duplicate."""
     uses: list[Use] = []
     waiting: dict[Hashable, list[Use]] = {}
     for key, name, event in entries:

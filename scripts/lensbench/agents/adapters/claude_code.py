@@ -215,11 +215,8 @@ class _Made(NamedTuple):
 
 
 class Stream:
-    """The events of a run.
-
-    Sub-agents add further `init` and `result` events: the first init and the last result belong to the run, and the
-    usage in the last result includes all of them.
-    """
+    """The events of a run. Sub-agents add further `init` and `result` events: the first init and the last result belong
+    to the run, and the usage in the last result includes all of them."""
 
     def __init__(self, events: list[Event], errors: ErrorTexts = KNOWN_ERRORS) -> None:
         self.events = events
@@ -292,10 +289,8 @@ class Stream:
 
     @property
     def failure(self) -> tuple[str, str]:
-        """The error, and the limit at which the agent stopped; at most one of the two is not empty.
-
-        An error of the service looks like an answer: its text is the `result`, with the `subtype` success.
-        """
+        """The error, or the limit at which the agent stopped. An error of the service looks like an answer: its text is
+        the `result`, with the `subtype` success."""
         result = self.result
         reason = (words(result.get("result")) or words(" ".join(map(text, sequence(result.get("errors"))))))[:500]
         for key in ("subtype", "terminal_reason", "api_error", "stop_reason"):

@@ -181,9 +181,7 @@ def _served(stats: Mapping[str, Any]) -> dict[str, int]:
 
 def _helpers(stats: Mapping[str, Any], counts: Mapping[str, int], models: Sequence[str]) -> set[str]:
     """Gemini's own models that only watched: after LOOP_TURNS turns the program asks them whether it repeats itself.
-
-    They take a small part of the tokens, beside the model that was asked for; more is another model that answered.
-    """
+    They take a small part of the tokens; more is another model that answered."""
     if number(stats.get("tool_calls")) < LOOP_TURNS - 1 or not set(models) & set(counts):
         return set()
     most = sum(counts.values()) * MOST_HELP

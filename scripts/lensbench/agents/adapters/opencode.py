@@ -180,11 +180,8 @@ def _goes_on(part: Event) -> bool:
 
 
 def _recovered(events: list[Event]) -> bool:
-    """True when the run went on after its last error, and came to an end.
-
-    The program compacts a context that is too large: the first step after that error only sums up, and the answer
-    comes in a later one. Its exit code is 1 nevertheless.
-    """
+    """True when the run went on after its last error, and came to an end. A context that is too large is compacted: the
+    first step after that error only sums up, and the answer comes in a later one."""
     at = max((place for place, event in enumerate(events) if event["type"] == "error"), default=len(events))
     ends = [event for event in events[at:] if event["type"] == "step_finish"]
     minimum = 2 if at < len(events) and mapping(events[at].get("error")).get("name") == "ContextOverflowError" else 1

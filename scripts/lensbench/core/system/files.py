@@ -34,10 +34,8 @@ def keep_from_others() -> None:
 
 
 def write_atomic(path: Path, content: str | bytes) -> None:
-    """Writes `content` to a temporary name beside `path` and renames it; creates missing folders.
-
-    Lone surrogates, which JSON from agents can contain, become question marks.
-    """
+    """Writes `content` to a temporary name beside `path` and renames it; creates missing folders. Lone surrogates,
+    which JSON from agents can contain, become question marks."""
     data = content.encode(errors="replace") if isinstance(content, str) else content
     real = Path(os.path.realpath(path.parent), path.name)  # the folder of a look has links to the run folder's files
     folder = next((parent for parent in real.parents[:_DEPTH] if RunFolder(parent).checksums.exists()), None)
@@ -109,9 +107,7 @@ def read_json(path: Path, kind: type[T], *, needed: bool = False) -> T: ...
 
 def read_json(path: Path, kind: type[Any] = dict, *, needed: bool = False) -> Any:
     """The output of a stage; empty if it has not run, unless it is `needed`. `kind` is its type for the type checker.
-
-    Raises UserError if it is unreadable.
-    """
+    Raises UserError if it is unreadable."""
     try:
         value = json.loads(path.read_text(encoding="utf-8")) if needed or path.exists() else {}
     except (OSError, ValueError) as error:
@@ -120,10 +116,7 @@ def read_json(path: Path, kind: type[Any] = dict, *, needed: bool = False) -> An
 
 
 def read_typed(path: Path, kind: type[T]) -> T:
-    """The output of a stage as the class that wrote it.
-
-    Raises UserError if it is missing, unreadable, or of another form.
-    """
+    """The output of a stage as the class that wrote it. Raises UserError if it is missing or of another form."""
     from pydantic import TypeAdapter, ValidationError  # no run of an agent reads such a file
 
     try:

@@ -55,10 +55,7 @@ WORKFLOW = "LENSBENCH_WORKFLOW"
 
 
 def die_with_parent(parent: int, number: int = signal.SIGKILL) -> None:
-    """Makes the kernel send this process a signal when `parent` ends, or sends it now if `parent` has already ended.
-
-    On kernels without this feature, only the latter.
-    """
+    """Makes Linux send this process a signal when `parent` ends; sends it now if `parent` has already ended."""
     if _ON_LINUX:
         _libc.prctl(_PR_SET_PDEATHSIG, number)
     if os.getppid() != parent:
@@ -66,10 +63,8 @@ def die_with_parent(parent: int, number: int = signal.SIGKILL) -> None:
 
 
 def end_in_order() -> None:
-    """Turns the first terminating signal into SystemExit, so that the program cleans up; later ones are ignored.
-
-    A program started by Snakemake gets SIGTERM when Snakemake ends, even when it is killed.
-    """
+    """Turns the first terminating signal into SystemExit, so that the program cleans up; later ones are ignored. A
+    program started by Snakemake gets SIGTERM when Snakemake ends, even when it is killed."""
     for number in ENDING:
         if number == signal.SIGTERM or signal.getsignal(number) != signal.SIG_IGN:  # nohup stays in force
             signal.signal(number, _stop)
@@ -120,15 +115,9 @@ def run_process(
     read: Callable[[Iterator[str]], Value],
     silence_s: Callable[[str], float | None] = lambda line: None,
 ) -> tuple[Value, Ended]:
-    """Runs a program in its own session and passes its output to `read`, line by line as it arrives.
-
-    Lines include their newline, as in a file; only the last may lack it. `silence_s`: after a line, for how long the
-    program may print nothing more, such as EXIT_GRACE_S after the end of an answer; `inf` for as long as it likes; None
-    if the line changes nothing.
-
-    Returns the result of `read` and how the program ended. All its processes have ended.
-    Raises FileNotFoundError or PermissionError when it cannot be started.
-    """
+    """Runs a program in its own session, and passes its output to `read`, line by line as it arrives; returns what that
+    returns and how the program ended, with all its processes. `silence_s`: for how long after a line the program may
+    print nothing more, such as EXIT_GRACE_S after the end of an answer; None if the line changes nothing."""
     began = time.monotonic()
     process = subprocess.Popen(
         list(argv),

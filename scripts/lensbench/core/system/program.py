@@ -45,10 +45,8 @@ def needs_extra(name: str) -> Iterator[None]:
 
 
 def run_program(main: Callable[[], object]) -> None:
-    """Runs `main`; a UserError, or a full or read-only disk, is printed and ends with exit code 1.
-
-    It cleans up on signals. A closed pipe (`| head`) is not an error.
-    """
+    """Runs `main`, and cleans up on signals. A UserError, or a full or read-only disk, is printed and ends with exit
+    code 1; a closed pipe (`| head`) is not an error."""
     use_utf8()
     end_in_order()
     keep_from_others()

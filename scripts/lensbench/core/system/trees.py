@@ -29,12 +29,9 @@ CREATE = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
 
 
 def copy_tree(tree: str, destination: str) -> None:
-    """Copies `tree`, with its `.git`, to the new folder `destination`.
-
-    Modes, symlinks and file times are kept: agents list files by time, and must see the same order in all conditions.
-    Content is never shared by hard links. FIFOs, sockets and devices are skipped. Raises FileExistsError when
-    `destination` exists, and OSError.
-    """
+    """Copies `tree`, with its `.git`, to the new folder `destination`, without FIFOs, sockets and devices. File times
+    are kept: agents list files by time, and must see the same order in all conditions. Nothing is shared by hard
+    links."""
     os.makedirs(destination)
     folders = [(os.fsencode(tree), os.fsencode(destination))]
     for source, target in folders:  # grows while it is walked
@@ -62,12 +59,8 @@ def _copy_file(source: bytes, target: bytes) -> None:
 
 
 def hash_tree(folder: str) -> str:
-    """The sha256, in hex, of all names, types, executable bits, contents and link targets below `folder`.
-
-    `.git` at the top and caches that tools create as a side effect do not count: `__pycache__`, `.pytest_cache`,
-    `.mypy_cache`, `.ruff_cache`, `*.pyc`. Unreadable files count as unreadable. Raises OSError only when `folder`
-    itself cannot be listed.
-    """
+    """The sha256, in hex, of all names, types, executable bits, contents and link targets below `folder`, without
+    `.git` at the top and the caches that tools create as a side effect. Unreadable files count as unreadable."""
     root = os.fsencode(folder)
     os.scandir(root).close()
     total = hashlib.sha256()
@@ -124,10 +117,8 @@ def _facts(root: bytes) -> Iterator[tuple[bytes, bytes, bytes]]:
 
 
 def fact_of(path: bytes, name: bytes) -> tuple[bytes, bytes] | None:
-    """(type, content) of the entry at `path`, `name` in its tree; the content of a file is its hash.
-
-    None for an entry that does not count (`hash_tree`) or does not exist.
-    """
+    """(type, content) of the entry at `path`, `name` in its tree; the content of a file is its hash. None for an entry
+    that does not count (`hash_tree`) or does not exist."""
     try:
         mode = os.lstat(path).st_mode
     except OSError:
@@ -165,10 +156,8 @@ def _file_facts(path: bytes) -> tuple[bytes, bytes]:
 
 
 def remove_tree(folder: str) -> None:
-    """Removes `folder` with everything below it, including read-only folders; symlinks are not followed.
-
-    Does nothing when it does not exist. Raises OSError when something cannot be removed.
-    """
+    """Removes `folder`, if it exists, with everything below it, including read-only folders; symlinks are not
+    followed."""
     root = os.fsencode(folder)
     if not os.path.lexists(root):
         return

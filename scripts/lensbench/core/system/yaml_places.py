@@ -47,19 +47,13 @@ class Document:
 
 
 def read_document(path: Path) -> Document:
-    """The content of a YAML file.
-
-    Raises DocumentError as `parse_document` does, and OSError when the file cannot be read.
-    """
+    """The content of a YAML file. Raises DocumentError as `parse_document` does."""
     return parse_document(path.read_bytes())
 
 
 def parse_document(source: bytes) -> Document:
-    """The YAML value in `source`, with lines.
-
-    Raises DocumentError: not UTF-8, not YAML, larger than 8 MB, nested deeper than 24, an anchor or alias
-    (a few hundred bytes of them can expand without end), a tag, a key given twice, or a key that is not text.
-    """
+    """The YAML value in `source`, with lines. Raises DocumentError for what is too large or too deep, for anchors and
+    aliases (a few hundred bytes of them can expand without end), tags, keys given twice, and keys that are not text."""
     if len(source) > MAX_BYTES:
         raise DocumentError(f"is {len(source)} bytes; at most {MAX_BYTES} are read. Split it into several files")
     try:

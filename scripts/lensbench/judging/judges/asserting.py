@@ -57,11 +57,9 @@ class _Wording(NamedTuple):
 
 
 def without_copies(text: str, criterion: str) -> str:
-    """The normalised `text` without verbatim copies of the criterion's text that assert nothing.
-
-    These are the whole text with its instruction to the judge (`States that ...` describes an answer and is never part
-    of one), and its fact inside a question or a denial. The bare fact is an assertion, and is kept.
-    """
+    """The normalised `text` without copies of the criterion's text that assert nothing: the whole text with its
+    instruction to the judge (`States that ...`), and its fact inside a question or a denial. The bare fact is an
+    assertion, and is kept."""
     wording = _wording(criterion)
     if wording.longest not in text:
         return text
@@ -119,11 +117,8 @@ _SHARE_OF_CODE, _SHARE_OF_DIFFERENT = 0.25, 0.9
 
 @lru_cache(maxsize=2)
 def without_dumps(text: str) -> str:
-    """The normalised `text` without dumps: at least 100 names with no text between them.
-
-    Prose repeats words and has few code names, so in a dump at least 90% of the names differ, and a quarter look like
-    code. A list with a word about each item is not a dump, whatever its length.
-    """
+    """The normalised `text` without dumps: at least 100 names with no text between them. Prose repeats words and has
+    few code names, so in a dump at least 90% of the names differ, and a quarter look like code."""
     runs = (run.span() for piece in _long_pieces(text) for run in _NAMES.finditer(text, *piece))
     spans = [span for span in runs if _is_dump([name for name in _NAME.findall(text, *span) if not name.isdecimal()])]
     return filled(text, spans) if spans else text

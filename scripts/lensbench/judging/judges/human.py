@@ -71,9 +71,7 @@ def human_judges(folder: Path) -> list[str]:
 
 def judge(folder: Path, name: str, answers: Sequence[ShownAnswer], tasks: Mapping[str, Task]) -> Iterator[VerdictRow]:
     """A row of verdicts.csv for every criterion of every answer, Unjudged where the person `name` gave no verdict.
-
-    Raises UserError for a file that does not match the answers, and for two verdicts on one criterion.
-    """
+    Raises UserError for a file that does not match the answers, and for two verdicts on one criterion."""
     files = [path for path in human_files(folder) if _name(_parse(path)) == name]
     if not files:
         raise UserError(f"{RunFolder(folder).human}: has no file of {name}; save one from the judge sheet")
@@ -90,11 +88,8 @@ def judge(folder: Path, name: str, answers: Sequence[ShownAnswer], tasks: Mappin
 
 
 def read_human_file(path: Path, answers: Sequence[ShownAnswer], tasks: Mapping[str, Task]) -> list[VerdictRow]:
-    """The verdicts of one file as rows of verdicts.csv; the version is the sheet's id, shortened.
-
-    Raises UserError with file and place when the file is not from the sheet, judges a criterion twice, names a missing
-    answer or criterion, or has evidence that is not in the answer.
-    """
+    """The verdicts of one file as rows of verdicts.csv; the version is the sheet's id, shortened. Raises UserError with
+    file and place for what does not fit the sheet or the answers."""
     file = _parse(path)
     by_id = {answer.id: answer for answer in answers}
     keys: set[tuple[str, int]] = set()

@@ -100,11 +100,8 @@ def spans(pattern: Pattern, answer: Normalised, most: int) -> list[Span]:
 
 
 def _parts(criterion: Criterion) -> list[Sequence[Pattern]]:
-    """The parts of the fact, each as the patterns for it.
-
-    A fact with one pattern has its words as parts, too, since a denial of something else may name it; the pattern
-    counts as much as all of them.
-    """
+    """The parts of the fact, each as the patterns for it. A fact with one pattern has its words as parts, too, since a
+    denial of something else may name it; the pattern counts as much as all of them."""
     options = criterion.at_least.of if criterion.at_least else ()
     parts: list[Sequence[Pattern]] = [(pattern,) for pattern in (*criterion.all_of, *options)]
     parts += [criterion.any_of] if criterion.any_of else []
@@ -189,10 +186,7 @@ class Literal:
 
 @cache
 def literal(pattern: str) -> Literal:
-    """The author's literal, normalised like answers; a space in it matches any whitespace.
-
-    One that is empty after normalisation (only backticks, for example) never matches.
-    """
+    """The author's literal, normalised like answers; a space in it matches any whitespace, and an empty one nothing."""
     read = normalise(pattern)
     words = read.text.split()
     if not words:

@@ -105,11 +105,8 @@ def read_guess(reply: str, nonce: str, conditions: tuple[str, str]) -> str | Non
 
 
 def find_evidence(evidence: str, answer: str) -> Span | None:
-    """The span of `evidence` in `answer`; None when it is not there.
-
-    Ignores whitespace, Markdown, case, and quotation marks and a final dot around it; an ellipsis matches up to 200
-    characters. Comments are not searched, because readers do not see them.
-    """
+    """The span of `evidence` in `answer`, whatever its whitespace, Markdown, case and quotation marks; an ellipsis
+    matches up to 200 characters. Comments are not searched, because readers do not see them."""
     quote = normalise(evidence).text
     if sum(map(str.isalnum, quote)) < _SHORTEST_EVIDENCE:
         return None
@@ -167,11 +164,8 @@ _MAX_OBJECTS = 20
 
 
 def _parse(reply: str, form: type[Form]) -> Form | None:
-    """The only object of the form in the reply, also inside prose, in a fence, or after reasoning.
-
-    None when there is no such object, when several differ, or when one has a duplicate key. If nothing is valid JSON,
-    small syntax errors are repaired.
-    """
+    """The only object of the form in the reply, also inside prose, in a fence, or after reasoning; None when several
+    differ, or when one has a duplicate key. If nothing is valid JSON, small syntax errors are repaired."""
     text = _END_OF_THOUGHT.split(_THOUGHT.sub(" ", reply))[-1]
     try:
         objects = _objects(text, form) or _objects(_mended(text), form)

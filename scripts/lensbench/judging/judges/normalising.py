@@ -72,10 +72,7 @@ _LONGEST_TOKEN = 200
 
 @dataclass(frozen=True)
 class Normalised:
-    """A normalised answer with its original.
-
-    `cuts`: for each removed character of `original`, its position in `text`; ascending.
-    """
+    """A normalised answer with its original. `cuts`: each removed character's position in `text`; ascending."""
 
     text: str
     original: str

@@ -146,11 +146,8 @@ def pair_deltas(scores: Mapping[RunId, Fraction], treatment: str, baseline: str)
 def corrected_delta(
     by_judges: Mapping[tuple[str, int], Fraction], by_persons: Mapping[tuple[str, int], Fraction]
 ) -> Mean:
-    """The delta by the judges, corrected by the pairs that people have judged.
-
-    The unit is the task. A task counts as judged by people with the trials in which they judged every criterion of
-    both runs; the other tasks contribute the judges' scores over all their trials.
-    """
+    """The delta by the judges, corrected by the tasks that people have judged: with the trials in which they judged
+    every criterion of both runs. The other tasks contribute the judges' scores over all their trials."""
     both = by_judges.keys() & by_persons.keys()
     truth = _by_task({pair: by_persons[pair] for pair in both})
     there = _by_task({pair: by_judges[pair] for pair in both})

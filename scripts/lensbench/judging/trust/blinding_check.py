@@ -120,10 +120,7 @@ def guess_conditions(answers: Iterable[BlindedAnswer], baseline: str, seed: int)
 
 def guesses_of_judge(guesses: Iterable[Guess]) -> BlindingCheck:
     """The quality of a judge's guesses, over the tasks with guesses for equal answers of at least two conditions.
-
-    Guesses within a task are correlated, so the task is the unit of the t interval. Among equals the conditions have
-    equal weight, so that a constant guess is right in half of the cases.
-    """
+    Guesses within a task are correlated, so the task is the unit; among equals the conditions have equal weight."""
     import numpy as np
 
     tasks = _with_equals((guess.task, guess.score, guess.actual, guess.guessed == guess.actual) for guess in guesses)
@@ -199,10 +196,8 @@ def _differences(tasks: Iterable[_Equals[BlindedAnswer]], treatment: str, baseli
 
 
 def _guessed(rows: Floats, seed: int) -> Share:
-    """The share of tasks in which the treatment is named, with the half-width that random labels reach in 2.5%.
-
-    Answers with equal scores could as well have each other's condition, which changes the sign of a task's row.
-    """
+    """The share of tasks in which the treatment is named, with the half-width that random labels reach in 2.5%: answers
+    with equal scores could as well have each other's condition, which changes the sign of a task's row."""
     import numpy as np
 
     signs = np.random.default_rng(seed).choice([-1.0, 1.0], (_FLIPS, len(rows)))

@@ -23,10 +23,8 @@ from lensbench.results.markdown import render as render_markdown
 
 
 def compare(runs: Sequence[FinishedRun]) -> ComparisonFile:
-    """Everything that stands in comparison.json. The first run is the reference.
-
-    Raises UserError when the runs share no task.
-    """
+    """Everything that stands in comparison.json; the first run is the reference. Raises UserError when the runs share
+    no task."""
     tasks, left_out = shared_tasks(runs)
     overlap = Shared(runs, tasks)
     settings, same = changed_settings(runs, tasks)

@@ -50,10 +50,8 @@ class FinishedRun:
 
 
 def read_runs(folders: Sequence[Path]) -> list[FinishedRun]:
-    """The runs, the first one being the reference.
-
-    Raises UserError for less than two, for a folder that is none of a finished run, and for the same run twice.
-    """
+    """The runs, the first one being the reference. Raises UserError for less than two, for a folder that is none of a
+    finished run, and for the same run twice."""
     if len(folders) < 2:
         raise UserError("one run cannot be compared; name two or more, such as bench/a bench/b")
     names = [folder.resolve().name for folder in folders]
@@ -86,10 +84,8 @@ class LeftOut(NamedTuple):
 
 
 def shared_tasks(runs: Sequence[FinishedRun]) -> tuple[list[str], list[LeftOut]]:
-    """The tasks with the same id, prompt and criteria in all runs, in the order of the first, and the others.
-
-    Raises UserError when there is none.
-    """
+    """The tasks with the same id, prompt and criteria in all runs, in the order of the first, and the others. Raises
+    UserError when there is none."""
     order = dict.fromkeys(task for run in runs for task in run.plan["order"])
     reasons = {task: _difference(runs, task) for task in order}
     tasks = [task for task, reason in reasons.items() if not reason]

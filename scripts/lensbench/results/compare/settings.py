@@ -107,10 +107,8 @@ def _conditions(plan: Plan) -> Iterator[tuple[str, str]]:
 
 
 def judge_names(run: FinishedRun) -> list[str]:
-    """Who judged: name, versions, models, and of a model judge a hash of its prompt and settings.
-
-    Persons have no version: what stands there is the sheet that they filled in, which is another one for every run.
-    """
+    """Who judged: name, versions, models, and of a model judge a hash of its prompt and settings. Persons have no
+    version: what stands there is their sheet, which is another one for every run."""
     rows: dict[str, list[VerdictRow]] = {}
     for row in run.tables.verdicts:
         rows.setdefault(row["judge"], []).append(row)

@@ -50,10 +50,8 @@ class _Span(NamedTuple):
 
 
 def mark_answer(answer: str, evidence: Iterable[Evidence], prefix: str) -> MarkedAnswer:
-    """The answer as safe HTML. Ids start with `prefix`, so that a page can have several answers.
-
-    Evidence in markup that rendering removes is marked in the plain text.
-    """
+    """The answer as safe HTML, with ids that start with `prefix`. Evidence in markup that rendering removes is marked
+    in the plain text."""
     text, pieces = answer[:MAX_SHOWN], list[tuple[int, int]]()
 
     def note(start: int, piece: str) -> str:
