@@ -18,7 +18,6 @@ from functools import partial
 from pathlib import Path
 from traceback import extract_tb
 from typing import NamedTuple
-from zoneinfo import ZoneInfo
 
 from lensbench.agents import Assignment, load_adapter, model_hosts
 from lensbench.agents.adapters._events import read_event
@@ -109,8 +108,6 @@ def start_agent(assignment: Assignment, place: Place, timeout_s: float, redact: 
     over = read_text(os.path.join(place.private, FULL))
     outcome = bounded(outcome)
     if outcome.error and outcome.resets_at is None and outcome.error_status in (None, 429):
-        from lensbench.agents.start import reset_in  # few runs need it
-
         outcome = replace(outcome, resets_at=reset_in(outcome.error, time.time()))
     return Said(outcome, answer, redact("".join(lines)), started_at, end, network, over, unread)
 
@@ -190,6 +187,8 @@ def reset_in(error: str, now: float) -> float | None:
 
 
 def _time_of_day(at: re.Match[str], now: float) -> float:
+    from zoneinfo import ZoneInfo  # few runs need it
+
     zone: tzinfo | None = ZoneInfo(at["zone"]) if at["zone"] else None  # None: the machine's
     hour, minute = int(at["hour"]) % 12 + 12 * (at["half"].lower() == "pm"), int(at["minute"] or 0)
     today = datetime.fromtimestamp(now, zone).replace(hour=hour, minute=minute, second=0, microsecond=0)

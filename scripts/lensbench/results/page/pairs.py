@@ -21,7 +21,6 @@ from lensbench.core.records import RunId
 from lensbench.core.rows import COUNTING, DecisionRow
 from lensbench.core.store import run_files
 from lensbench.core.system.files import read_typed
-from lensbench.judging.changes import Tested, tested_file
 from lensbench.judging.judges import Verdict
 from lensbench.results.page.answers import Evidence, MarkedAnswer, mark_answer
 from lensbench.results.page.data import Inputs, criteria_of
@@ -86,8 +85,6 @@ def pair_page(folder: Path, inputs: Inputs, task: str, trial: int) -> PairPage:
     changes: Mapping[RunId, TestedChange | None] = {}
     reference: Sequence[tuple[str, str]] = ()
     if plan["tasks"][task].get("kind") == "change":
-        from lensbench.results.page.pairs import change_of, reference_of  # imports everything for running tests
-
         changes, reference = {run: change_of(folder, run) for run in runs}, reference_of(folder, task)
     columns = [_column(folder, inputs, run, changes.get(run)) for run in runs]
     base, *others = columns
@@ -209,6 +206,8 @@ def reference_of(folder: Path, task: str) -> list[tuple[str, str]]:
 
 def change_of(folder: Path, run: RunId) -> TestedChange | None:
     """The change of a run; None for a question, and before the tests have run."""
+    from lensbench.judging.changes import Tested, tested_file  # imports everything for running tests
+
     patch, file = run_files(folder, run).patch, tested_file(folder, run)
     if not (patch.exists() and file.exists()):
         return None
