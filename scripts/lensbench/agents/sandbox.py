@@ -255,9 +255,11 @@ def _start(
         options += ["--ro-bind", sockets, REACH]
         options += ["--ro-bind", f"{sockets}/hosts", os.path.realpath("/etc/hosts")]
         options += ["--cap-add", "CAP_NET_BIND_SERVICE"] if any(host.port < 1024 for host in addresses) else []
+    tmp = os.path.join(private, "tmp")
     return (
         *_step("outside", sandbox, private, ways),
-        *_options(sandbox, (*paths, *programs_of((sys.executable,), os.defpath)), os.path.join(private, "tmp")),
+        *(*_kernel(sandbox.program), "--bind", tmp, "/tmp", "--bind", tmp, "/var/tmp"),
+        *mounts_of((*sandbox.shown, *paths, *programs_of((sys.executable,), os.defpath)), sandbox.hidden, tmp),
         *("--seccomp", str(FILTER_FD), *options, *mounts, "--"),
         *_step("inside", sandbox, private, ways),
         *argv,
@@ -292,13 +294,8 @@ def _start_image(
     )
 
 
-def _options(sandbox: Sandbox, paths: Iterable[str], tmp: str) -> list[str]:
-    """bubblewrap's options without the private folders. Dropped capabilities keep root from undoing mounts."""
-    binds = ["--bind", tmp, "/tmp", "--bind", tmp, "/var/tmp"]
-    return [*_kernel(sandbox.program), *binds, *mounts_of((*sandbox.shown, *paths), sandbox.hidden, tmp)]
-
-
 def _kernel(program: str) -> list[str]:
+    """bubblewrap's first options. Dropped capabilities keep root from undoing mounts."""
     options = [program, "--die-with-parent", "--unshare-pid", "--unshare-ipc", "--cap-drop", "ALL"]
     options += ["--proc", "/proc", "--dev", "/dev"]
     for name in KERNEL:

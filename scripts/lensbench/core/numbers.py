@@ -66,11 +66,6 @@ def _short(value: Fraction) -> str:
     return rounded(value, 1).removesuffix(".0")
 
 
-def _signed(value: Fraction) -> str:
-    text = _short(value)
-    return f"{'+' if value > 0 and text != '0' else ''}{text}"
-
-
 def percent(share: Fraction | None) -> str:
     """A share of 1 as a percentage."""
     return MISSING if share is None else f"{_short(Fraction(rounded(share, 6)) * 100)}%"
@@ -113,7 +108,8 @@ def change(share: Fraction | float | None) -> str:
     if share is None:
         return MISSING
     share = Fraction(str(share))
-    return f"{_signed(share * 100 if abs(share) < Fraction(1, 10) else Fraction(rounded(share * 100)))}%"
+    text = _short(share * 100) if abs(share) < Fraction(1, 10) else rounded(share * 100)
+    return f"{'+' if share > 0 and text != '0' else ''}{text}%"
 
 
 def dollars(value: Fraction | None) -> str:

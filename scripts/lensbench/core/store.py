@@ -267,7 +267,8 @@ def _entries(top: str) -> list[Entry]:
 def _stems(top: str) -> Iterator[str]:
     """The names in a folder, and in its folders of trials."""
     for name in _names(top):
-        yield from (f"{name}/{inner}" for inner in _names(f"{top}/{name}")) if _is_trial(name) else (name,)
+        is_trial = name[:1] == "t" and name[1:].isdecimal()
+        yield from (f"{name}/{inner}" for inner in _names(f"{top}/{name}")) if is_trial else (name,)
 
 
 def _names(folder: str) -> list[str]:
@@ -275,7 +276,3 @@ def _names(folder: str) -> list[str]:
         return os.listdir(folder)
     except (FileNotFoundError, NotADirectoryError):
         return []
-
-
-def _is_trial(name: str) -> bool:
-    return name[:1] == "t" and name[1:].isdecimal()

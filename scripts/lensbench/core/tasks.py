@@ -109,13 +109,12 @@ Pattern = Annotated[
 """A literal is matched as a whole word, case-sensitively; a `Regex` as it is written."""
 
 
-def _as_list(value: Any) -> Any:
-    return value if isinstance(value, (list, tuple)) else [value]
-
-
 Patterns = Annotated[
     tuple[Pattern, ...],
-    BeforeValidator(lambda value: tuple(_as_list(value)), json_schema_input_type=Pattern | list[Pattern]),
+    BeforeValidator(
+        lambda value: tuple(value if isinstance(value, (list, tuple)) else [value]),
+        json_schema_input_type=Pattern | list[Pattern],
+    ),
 ]
 """One pattern, or a list of them."""
 

@@ -74,17 +74,14 @@ def _counting(folder: Path, tasks: Mapping[str, Task]) -> list[RunId]:
 
 def _shown(folder: Path, plan: Plan, runs: Sequence[RunId], show: Callable[[RunId, str], Blinded]) -> list[ShownAnswer]:
     counting, by_name = set(runs), dict[str, ShownAnswer]()
+    partners = {name: [plan["baseline"]] for name in plan["conditions"]} | {plan["baseline"]: treatments(plan)}
     for run in runs:
         answer = run_files(folder, run).answer.read_text(errors="replace", encoding="utf-8")
         view = show(run, answer[: READ_AHEAD * MOST_CHARS])
         name = opaque_id(plan["seed"], run, answer)
-        by_name[name] = ShownAnswer(name, run, view.text[:MOST_CHARS], view, _has_partner(run, counting, plan))
+        has_partner = any(run._replace(condition=other) in counting for other in partners[run.condition])
+        by_name[name] = ShownAnswer(name, run, view.text[:MOST_CHARS], view, has_partner)
     return [by_name[name] for name in order(by_name, plan["seed"])]
-
-
-def _has_partner(run: RunId, counting: set[RunId], plan: Plan) -> bool:
-    others = treatments(plan) if run.condition == plan["baseline"] else [plan["baseline"]]
-    return any(run._replace(condition=name) in counting for name in others)
 
 
 def _offered(records: Iterable[Record]) -> Iterable[str]:

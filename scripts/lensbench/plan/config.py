@@ -27,10 +27,6 @@ Whole = Annotated[int, BeforeValidator(_plain)]
 Number = Annotated[float, BeforeValidator(_plain), Field(strict=False)]
 
 
-def _compiles(pattern: str) -> str:
-    return Regex(regex=pattern).regex
-
-
 def _inside(path: str) -> str:
     parts = PurePosixPath(path).parts
     if not parts or path.startswith("/") or ".." in parts or parts[0] == ".git":
@@ -38,7 +34,7 @@ def _inside(path: str) -> str:
     return str(PurePosixPath(path))
 
 
-ErrorPattern = Annotated[str, AfterValidator(_compiles)]
+ErrorPattern = Annotated[str, AfterValidator(lambda pattern: Regex(regex=pattern).regex)]
 
 
 def _variable(name: str) -> str:

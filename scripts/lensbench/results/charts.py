@@ -110,14 +110,9 @@ def x_axis(scale: Scale, height: float, title: str, ticks: Sequence[float], *, a
     numbers = [words(scale.at(tick), first, tick_label(tick), "middle") for tick in ticks]
     if title:
         numbers.append(words((scale.start + scale.end) / 2, second, title, "middle"))
-    lines = (f"M{_crisp(scale.at(tick))},0V{_number(height)}" for tick in ticks)
+    lines = (f"M{_number(round(scale.at(tick)) + 0.5)},0V{_number(height)}" for tick in ticks)
     grid = element("path", d="".join(lines), fill="none", stroke="var(--line)")
     return grid + element("g", *numbers, fill=MUTED, font_size=SMALL)
-
-
-def _crisp(place: float) -> str:
-    """The position moved to the middle of a pixel, so that a thin line does not cover two."""
-    return _number(round(place) + 0.5)
 
 
 INK, PAPER = "var(--ink)", "var(--paper)"

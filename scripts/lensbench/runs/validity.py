@@ -104,14 +104,15 @@ def _apart(together: list[Record], plan: Plan) -> Iterable[tuple[Record, str, st
 def timing_csv(records: Iterable[Record], mapping: str) -> str:
     """timing.csv in the protocol's form (section 3): a model_mapping row, then `task,condition,duration_s,attempt=N` in
     the order in which the runs began, discarded ones too, so that the last row of a run is the one that stands."""
-    rows = {_timing_row(record) for record in records if record.attempt.duration_s is not None}
+    rows = set()
+    for record in records:
+        if (last := record.attempt).duration_s is not None:
+            name, seconds = (
+                f"{trial_folder(record.trial)}{record.task}",
+                f"{last.duration_s:.3f}".rstrip("0").rstrip("."),
+            )
+            rows.add((last.started_at, f"{name},{record.condition},{seconds},attempt={last.number}"))
     return "\n".join([f"model_mapping,{mapping}", *(row for _, row in sorted(rows))]) + "\n"
-
-
-def _timing_row(record: Record) -> tuple[str, str]:
-    name, last = f"{trial_folder(record.trial)}{record.task}", record.attempt
-    seconds = f"{last.duration_s:.3f}".rstrip("0").rstrip(".")
-    return last.started_at, f"{name},{record.condition},{seconds},attempt={last.number}"
 
 
 def judge_validity(folder: Path) -> None:

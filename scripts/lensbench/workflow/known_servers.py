@@ -122,7 +122,7 @@ def with_value(text: str, path: Sequence[str], value: Sequence[str] | float) -> 
     stay in it."""
     node: Any = yaml.compose(text, Loader=yaml.SafeLoader)
     for number, key in enumerate(path):
-        there = _child(node, key)
+        there: Any = next((item for name, item in node.value if name.value == key), None)
         if there is None:
             item: Any = value
             for inner in reversed(path[number + 1 :]):
@@ -136,11 +136,6 @@ def with_value(text: str, path: Sequence[str], value: Sequence[str] | float) -> 
     if isinstance(there, yaml.SequenceNode) and isinstance(value, Sequence):
         value = list(dict.fromkeys([*(item.value for item in there.value), *value]))
     return text[: there.start_mark.index] + json.dumps(value) + text[last.end_mark.index :]
-
-
-def _child(node: Any, key: str) -> Any:
-    """The node under a key of a mapping; None without it."""
-    return next((value for name, value in node.value if name.value == key), None)
 
 
 def _change_entry(cure: Cure) -> None:

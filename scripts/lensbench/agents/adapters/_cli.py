@@ -21,6 +21,7 @@ from typing import Any, NamedTuple
 
 from lensbench.agents import Assignment
 from lensbench.agents.adapters._events import Event, read_event, sequence, text
+from lensbench.core.error_texts import ErrorTexts, useless_servers
 from lensbench.core.errors import UserError
 from lensbench.core.frozen_plan import AgentSettings
 from lensbench.core.records import Call, Ending
@@ -161,6 +162,13 @@ def ending_of(gave_up: str, is_finished: bool, is_compacted: bool = False) -> En
     if gave_up:
         return "refusal" if gave_up.startswith("refusal") else "limit"
     return "unknown" if not is_finished else "compaction" if is_compacted else "finished"
+
+
+def tried(calls: Iterable[tuple[str, str, bool]], errors: ErrorTexts) -> tuple[tuple[Call, ...], dict[str, str]]:
+    """Calls by tool, and the error of each server that answered none: from each call's name, result, and failure."""
+    complaints = [(name, errors.found(name, result), is_error) for name, result, is_error in calls]
+    counts = counted((name, is_error or bool(complaint)) for name, complaint, is_error in complaints)
+    return counts, useless_servers(complaints)
 
 
 def counted(calls: Iterable[tuple[str, bool]]) -> tuple[Call, ...]:

@@ -26,9 +26,9 @@ from functools import partial
 from typing import Any
 
 from lensbench.agents import Assignment, Invocation, Program, base_environment, is_stock
-from lensbench.agents.adapters._cli import Seen, Settings, announced, counted, ending_of, gateway, observe, version_of
+from lensbench.agents.adapters._cli import Seen, Settings, announced, ending_of, gateway, observe, tried, version_of
 from lensbench.agents.adapters._events import Event, mapping, number, text, words
-from lensbench.core.error_texts import DISCONNECTED, KNOWN_ERRORS, ErrorTexts, useless_servers
+from lensbench.core.error_texts import DISCONNECTED, KNOWN_ERRORS, ErrorTexts
 from lensbench.core.frozen_plan import AgentSettings
 from lensbench.core.records import Outcome
 
@@ -70,7 +70,9 @@ def command(run: Assignment) -> Invocation:
     base_url, token = gateway(settings)
     base = {key: value for key, value in _BASE.items() if not (run.reads_files and key == "project_doc_max_bytes")}
     base |= {"skills": {"bundled": {"enabled": False}}} if run.reads_skills else {}
-    config: Settings = {**base, "model": settings["model"], "mcp_servers": _servers(run)}
+    servers = {name: {"command": "false", "enabled": False} for name in run.denied_servers}
+    servers |= {name: _server(entry, settings) for name, entry in run.mcp_servers.items()}
+    config: Settings = {**base, "model": settings["model"], "mcp_servers": servers}
     if base_url:
         provider = {"name": "gateway", "base_url": base_url, "env_key": TOKEN, "wire_api": "responses"}
         config |= {"model_provider": "gateway", "model_providers": {"gateway": provider}}
@@ -84,11 +86,6 @@ def command(run: Assignment) -> Invocation:
     )
     env = {**base_environment(run), "CODEX_HOME": home, **({TOKEN: token} if token else {})}
     return Invocation(announced(run, argv), env, {os.path.join(home, "config.toml"): toml})
-
-
-def _servers(run: Assignment) -> Settings:
-    denials = {name: {"command": "false", "enabled": False} for name in run.denied_servers}
-    return {**denials, **{name: _server(entry, run.settings) for name, entry in run.mcp_servers.items()}}
 
 
 def _server(entry: Mapping[str, Any], settings: AgentSettings) -> Settings:
@@ -123,11 +120,11 @@ def read(lines: Iterable[str], *, errors: ErrorTexts = KNOWN_ERRORS) -> Outcome:
     ends, failures = output.of("turn.completed"), output.of("turn.failed")
     error = text(mapping(failures[-1].get("error")).get("message")) or "the turn failed" if failures else ""
     gave_up = next((name for name, why in _GAVE_UP.items() if why.search(error)), "")
-    complaints = [errors.found(_name(item), words(mapping(item.get("result")).get("content"))) for item in calls]
-    results = [
-        (_name(item), complaint, bool(complaint) or item.get("status") == "failed")
-        for item, complaint in zip(calls, complaints, strict=True)
-    ]
+    results = (
+        (_name(item), words(mapping(item.get("result")).get("content")), item.get("status") == "failed")
+        for item in calls
+    )
+    counts, useless = tried(results, errors)
     answers = [text(item.get("text")) for item in items if item["type"] == "agent_message"]
     denials = {_name(item) for item in calls if "requires approval" in text(mapping(item.get("error")).get("message"))}
     return Outcome(
@@ -135,8 +132,8 @@ def read(lines: Iterable[str], *, errors: ErrorTexts = KNOWN_ERRORS) -> Outcome:
         finished=bool(output.started and output.of("thread.started") and (ends or failures)),
         error="" if gave_up else error,
         error_status=None if gave_up else _status(error),
-        servers=_statuses(output, useless_servers(results)),
-        calls=counted((name, is_error) for name, _, is_error in results) if output.events else None,
+        servers=_statuses(output, useless),
+        calls=counts if output.events else None,
         tokens=_tokens([mapping(event.get("usage")) for event in ends]) if ends else None,
         gave_up=f"{gave_up}: {error}" if gave_up else "",
         ending=ending_of(gave_up, bool(ends) and not failures),

@@ -26,9 +26,9 @@ from functools import partial
 from typing import Any
 
 from lensbench.agents import Assignment, Invocation, Program, as_written, base_environment, is_stock
-from lensbench.agents.adapters._cli import Seen, Settings, announced, counted, ending_of, gateway, observe, version_of
+from lensbench.agents.adapters._cli import Seen, Settings, announced, ending_of, gateway, observe, tried, version_of
 from lensbench.agents.adapters._events import Event, Use, mapping, number, text, tool_uses, words
-from lensbench.core.error_texts import DISCONNECTED, KNOWN_ERRORS, ErrorTexts, useless_servers
+from lensbench.core.error_texts import DISCONNECTED, KNOWN_ERRORS, ErrorTexts
 from lensbench.core.frozen_plan import AgentSettings
 from lensbench.core.records import Outcome
 
@@ -120,11 +120,11 @@ def read(lines: Iterable[str], *, errors: ErrorTexts = KNOWN_ERRORS) -> Outcome:
         for event in output.events if event["type"] in ("tool_use", "tool_result")
     )  # fmt: skip
     failures = [(use.name, mapping(use.result.get("error"))) for use in uses if use.result and not _is_good(use)]
-    faults = [errors.found(use.name, words(use.result.get("output"))) for use in uses]
-    calls = [(use.name, fault, bool(fault) or (bool(use.result) and not _is_good(use)))
-             for use, fault in zip(uses, faults, strict=True)]  # fmt: skip
+    calls = ((use.name, words(use.result.get("output")), bool(use.result) and not _is_good(use)) for use in uses)
+    tool_counts, useless = tried(calls, errors)
     models = [text(event.get("model")) for event in output.of("init")[:1]] or [*(output.models_asked or ())]
-    counts = _served(stats)
+    served = {name: number(mapping(usage).get("total_tokens")) for name, usage in mapping(stats.get("models")).items()}
+    counts = {name: tokens for name, tokens in served.items() if tokens}  # without models that were only requested
     helpers = _helpers(stats, counts, models)
     return Outcome(
         answer="" if error else _answer(output),
@@ -132,8 +132,8 @@ def read(lines: Iterable[str], *, errors: ErrorTexts = KNOWN_ERRORS) -> Outcome:
         error=error,
         error_status=_status(error, output.log),
         models=tuple(sorted({*counts} - helpers)) or None,
-        servers=_statuses(output, failures, useless_servers(calls)),
-        calls=counted((name, is_failed) for name, _, is_failed in calls) if output.events else None,
+        servers=_statuses(output, failures, useless),
+        calls=tool_counts if output.events else None,
         files_read=output.files(
             text(mapping(use.call.get("parameters")).get("file_path"))
             for use in uses
@@ -171,12 +171,6 @@ def _answer(output: Seen) -> str:
 
 def _is_good(use: Use) -> bool:
     return use.result.get("status") == "success"
-
-
-def _served(stats: Mapping[str, Any]) -> dict[str, int]:
-    """The tokens of the models that answered; a model that was only requested has none."""
-    models = mapping(stats.get("models")).items()
-    return {name: tokens for name, usage in models if (tokens := number(mapping(usage).get("total_tokens")))}
 
 
 def _helpers(stats: Mapping[str, Any], counts: Mapping[str, int], models: Sequence[str]) -> set[str]:

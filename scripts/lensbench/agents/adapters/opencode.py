@@ -30,9 +30,9 @@ from functools import partial
 from typing import Any
 
 from lensbench.agents import ADDRESSES, Assignment, Invocation, Program, base_environment, is_stock
-from lensbench.agents.adapters._cli import Seen, Settings, announced, counted, ending_of, gateway, observe, version_of
+from lensbench.agents.adapters._cli import Settings, announced, ending_of, gateway, observe, tried, version_of
 from lensbench.agents.adapters._events import Event, mapping, number, text, words
-from lensbench.core.error_texts import KNOWN_ERRORS, ErrorTexts, useless_servers
+from lensbench.core.error_texts import KNOWN_ERRORS, ErrorTexts
 from lensbench.core.errors import UserError
 from lensbench.core.frozen_plan import AgentSettings
 from lensbench.core.records import Outcome
@@ -143,8 +143,9 @@ def read(lines: Iterable[str], *, errors: ErrorTexts = KNOWN_ERRORS) -> Outcome:
     gave_up = "" if failure else _ENDS.get(reason, "")
     final = [part for kind, part in parts if kind == "text" and part.get("messageID") == last.get("messageID")]
     is_compacted = is_recovered or any(map(_goes_on, bounds))
-    results = [(name, errors.found(name, words(state.get("output"))), state.get("status") != "completed")
-               for name, _, state in calls]  # fmt: skip
+    results = ((name, words(state.get("output")), state.get("status") != "completed") for name, _, state in calls)
+    counts, useless = tried(results, errors)
+    closed = {name: why for why, name in _CLOSED.findall(output.log)}
     usages = [mapping(part.get("tokens")) for part in steps]
     cost = sum(price for part in steps if isinstance(price := part.get("cost"), int | float))
     return Outcome(
@@ -152,8 +153,8 @@ def read(lines: Iterable[str], *, errors: ErrorTexts = KNOWN_ERRORS) -> Outcome:
         finished=bool(output.started) and (bool(failure) or reason not in ("", "tool-calls")),
         error=error,
         error_status=number(details.get("statusCode")) or None,
-        servers=_statuses(output, useless_servers(results)),
-        calls=counted((name, is_error or bool(why)) for name, why, is_error in results) if parts else None,
+        servers=output.failed({**useless, **dict(_UNAVAILABLE.findall(output.log)), **closed}),
+        calls=counts if parts else None,
         files_read=output.files(
             text(mapping(state.get("input")).get("filePath"))
             for name, _, state in calls
@@ -186,11 +187,6 @@ def _recovered(events: list[Event]) -> bool:
     ends = [event for event in events[at:] if event["type"] == "step_finish"]
     minimum = 2 if at < len(events) and mapping(events[at].get("error")).get("name") == "ContextOverflowError" else 1
     return len(ends) >= minimum and text(mapping(ends[-1].get("part")).get("reason")) not in ("", "tool-calls")
-
-
-def _statuses(output: Seen, useless: Mapping[str, str]) -> dict[str, str] | None:
-    reasons = {name: why for why, name in _CLOSED.findall(output.log)}
-    return output.failed({**useless, **dict(_UNAVAILABLE.findall(output.log)), **reasons})
 
 
 def _tokens(usages: list[Event]) -> dict[str, int]:

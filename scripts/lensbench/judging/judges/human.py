@@ -99,11 +99,14 @@ def read_human_file(path: Path, answers: Sequence[ShownAnswer], tasks: Mapping[s
         if (entry.answer, entry.criterion) in keys:
             raise UserError(f"{place}: is judged twice; remove one of the two verdicts")
         keys.add((entry.answer, entry.criterion))
-        attempts = [] if entry.answer in by_id else _attempts_with(path.parent.parent, entry.answer)
+        attempts = [] if entry.answer in by_id else list(_attempts_with(path.parent.parent, entry.answer))
         if any(attempt.counts for attempt, _ in attempts):
             continue  # it is only not judged now: of a later wave, or of a disabled control
         if entry.answer not in by_id:
-            raise UserError(f"{place}: {_gone(path.parent.parent, entry.answer)}; {_AGAIN}")
+            gone = "no valid run has this answer; it was repeated, or the sheet is of another benchmark"
+            if attempts:
+                gone = f"this answer of {attempts[0][1].stem} was discarded after it was judged"
+            raise UserError(f"{place}: {gone}; {_AGAIN}")
         answer = by_id[entry.answer]
         if problem := _problem(entry, answer, tasks[answer.run.task]):
             raise UserError(f"{place}: {problem}")
@@ -126,13 +129,6 @@ def _parse(path: Path) -> HumanFile:
 
 def _name(file: HumanFile) -> str:
     return f"{HUMAN}-{file.judge}"
-
-
-def _gone(folder: Path, answer: str) -> str:
-    """Why no valid answer has this name: it was discarded since, or it is unknown."""
-    for _, run in _attempts_with(folder, answer):
-        return f"this answer of {run.stem} was discarded after it was judged"
-    return "no valid run has this answer; it was repeated, or the sheet is of another benchmark"
 
 
 def _attempts_with(folder: Path, answer: str) -> Iterator[tuple[Entry, RunId]]:

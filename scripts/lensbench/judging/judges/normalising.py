@@ -103,7 +103,9 @@ def normalise(text: str) -> Normalised:
         plain = _COLOUR.sub(lambda colour: FILLER * len(colour[0]), plain)
     plain = _STRUCK.sub(lambda struck: FILLER * len(struck[0]), without_comments(plain))
     plain = _without_marks(plain)
-    plain = _DIGIT_GROUPS.sub(lambda number: number[0].translate(_MARKS), _plain_paths(plain))
+    plain = _LINES.sub(_without_lines, _BACKSLASH.sub(_slash, plain))
+    plain = _HERE.sub(lambda here: FILLER * len(here[0]), plain)
+    plain = _DIGIT_GROUPS.sub(lambda number: number[0].translate(_MARKS), plain)
     for thin in _THIN:
         plain = plain.replace(thin, " ")
     pieces = plain.split(FILLER)
@@ -139,11 +141,6 @@ def _without_stars(match: re.Match[str]) -> str:
         return match[0]
     stars = FILLER * len(match[1])
     return f"{stars}{match[2]}{stars}"
-
-
-def _plain_paths(text: str) -> str:
-    text = _LINES.sub(_without_lines, _BACKSLASH.sub(_slash, text))
-    return _HERE.sub(lambda here: FILLER * len(here[0]), text)
 
 
 def _slash(match: re.Match[str]) -> str:

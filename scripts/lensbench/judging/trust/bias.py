@@ -67,10 +67,12 @@ def judge_bias(
     for key in sorted(verdicts.keys() & persons.keys()):
         of_task = gaps.setdefault(key[0].condition, {}).setdefault(key[0].task, [])
         of_task.append(POINTS[verdicts[key]] - POINTS[persons[key]])
-    return {
-        label: _differential(name, gaps.get(treatment, {}), gaps.get(other, {}), treatment, other)
-        for label, (treatment, other) in comparisons.items()
-    }
+    errors = {}
+    for label, (treatment, other) in comparisons.items():
+        own, base = gaps.get(treatment, {}), gaps.get(other, {})
+        gap = task_mean([_mean(own[task]) - _mean(base[task]) for task in sorted(own.keys() & base.keys())])
+        errors[label] = Differential(gap, _sentence(name, gap, treatment, other))
+    return errors
 
 
 Gaps = dict[str, list[Fraction]]
@@ -79,12 +81,6 @@ Gaps = dict[str, list[Fraction]]
 
 def _mean(values: Sequence[Fraction]) -> Fraction:
     return sum(values, Fraction(0)) / len(values)
-
-
-def _differential(name: str, gaps: Gaps, base: Gaps, treatment: str, baseline: str) -> Differential:
-    tasks = sorted(gaps.keys() & base.keys())
-    gap = task_mean([_mean(gaps[task]) - _mean(base[task]) for task in tasks])
-    return Differential(gap, _sentence(name, gap, treatment, baseline))
 
 
 def _sentence(name: str, gap: Mean, treatment: str, baseline: str) -> str:

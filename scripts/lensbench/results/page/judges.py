@@ -133,7 +133,8 @@ def _blinding_sentences(blinding: Blinding) -> Iterator[str]:
         if check.accuracy is None:
             yield f"{name}: not checked: {check.reason.rstrip('.')}."
         else:
-            finding = _not_shown_to_fail(check) if check.holds else "Blinding fails"
+            least = f" (usually only {check.would_find:.0%} right guesses show it)" if check.would_find else ""
+            finding = f"Blinding is not shown to fail{least}" if check.holds else "Blinding fails"
             before = f"; without blinding it would be {_share(check.unblinded)}" if check.unblinded else ""
             yield (
                 f"{name}: {finding}. From what the judges see, a program guesses the condition of "
@@ -142,12 +143,6 @@ def _blinding_sentences(blinding: Blinding) -> Iterator[str]:
     for name, guesses in blinding["judges"].items():
         if guesses.accuracy is not None:
             yield f"Asked for the condition, {name} was right about {_share(guesses)} of the answers with equal scores."
-
-
-def _not_shown_to_fail(check: BlindingCheck) -> str:
-    least = check.would_find
-    power = f" (usually only {least:.0%} right guesses show it)" if least else ""
-    return f"Blinding is not shown to fail{power}"
 
 
 def _share(right: Share | BlindingCheck) -> str:

@@ -67,7 +67,7 @@ def page_environment() -> Environment:
         "signed": lambda value: numbers.MISSING if value is None else signed(value),
         "decimal": lambda value, digits: numbers.MISSING if value is None else f"{value:.{digits}f}",
         "whole": lambda value: numbers.MISSING if value is None else f"{value:.0f}%",
-        "code": _with_code, **FILTERS,
+        "code": lambda text: Markup(re.sub("`([^`]+)`", r"<code>\1</code>", str(escape(text)))), **FILTERS,
     }  # fmt: skip
     environment.globals |= {"quantities": tuple(QUANTITIES), "fewest_tasks": FEWEST_TASKS}  # JSON has lost the order
     return environment
@@ -76,11 +76,6 @@ def page_environment() -> Environment:
 def _exactly(show: Callable[[Fraction | None], str]) -> Callable[[Any], str]:
     """A filter that formats numbers from JSON and tables as exact numbers, with U+2212 as the minus."""
     return lambda value: show(None if value in (None, "") else Fraction(str(value))).replace("-", "\u2212")
-
-
-def _with_code(text: str) -> Markup:
-    """The text with `commands` as code elements."""
-    return Markup(re.sub("`([^`]+)`", r"<code>\1</code>", str(escape(text))))
 
 
 ENDS = 40
