@@ -189,7 +189,9 @@ def columns_page() -> str:
         "",
         "Lists are joined with `;`, times are in seconds, shares between 0 and 1. An empty cell is missing.",
     ]
-    common, *tables = groups(CORE / "rows.py", r"class (\w+)\(.*\):", r"    (\w+): ReadOnly\[str\](?:  # (.*))?$")
+    common, *tables = groups(
+        CORE / "rows.py", r"class (\w+)\((?!StrEnum).*\):", r"    (\w+): ReadOnly\[str\](?:  # (.*))?$"
+    )
     runs = re.findall(r"class (\w+)\(RunRow\)", (CORE / "rows.py").read_text(encoding="utf-8"))
     for part in tables:
         name, _, about = part.about.partition(": ")
@@ -213,7 +215,8 @@ def json_page() -> str:
         lines += ["", f"## {name}"]
         for module in modules:
             for node in ast.parse(module.read_text(encoding="utf-8")).body:
-                if isinstance(node, ast.ClassDef) and (keys := list(_fields(node))):
+                is_shown = isinstance(node, ast.ClassDef) and not node.name.endswith("View")
+                if is_shown and (keys := list(_fields(node))):
                     base = "".join(
                         f" The keys of {ast.unparse(base)}, and:"
                         for base in node.bases

@@ -12,7 +12,7 @@ from lensbench.core.system.templates import template_environment
 from lensbench.core.tables import items
 from lensbench.results.page.judges import coefficient, coefficient_interval
 from lensbench.results.presented import FEWEST_TASKS
-from lensbench.runs.reasons import REASONS, Remedy
+from lensbench.runs.reasons import REASONS
 from lensbench.scores.gate_words import with_noun
 from lensbench.scores.intervals import LARGEST, Estimate
 
@@ -83,7 +83,8 @@ def render(
     }  # fmt: skip
     environment.globals |= {
         "interval": numbers.interval,
-        "reasons": REASONS, "unknown_reason": Remedy("a reason from another version", "later", "its discard.json"),
+        "reasons": REASONS,
+        "unknown_reason": {"meaning": "a reason from another version", "look_at": "its discard.json"},
         "many_discards": MANY_DISCARDS,
     }  # fmt: skip
     return environment.get_template(template).render(data)

@@ -16,118 +16,85 @@ if TYPE_CHECKING:
 
 
 class DiscardReason(StrEnum):
-    """Why a run is invalid; the values are those in records and tables."""
-
-    TIMED_OUT = "timed_out"
-    API_ERROR = "api_error"
-    RATE_LIMITED = "rate_limited"
-    CRASHED = "crashed"
-    CONTAMINATED = "contaminated"
-    MCP_FAILED = "mcp_failed"
-    MCP_NOT_OFFERED = "mcp_not_offered"
-    CALL_DENIED = "call_denied"
-    SUBAGENTS = "subagents"
-    MODEL_CHANGED = "model_changed"
-    OVER_LIMIT = "over_limit"
-    WORKSPACE_CHANGED = "workspace_changed"
-    PROMPT_MISMATCH = "prompt_mismatch"
-    SETTINGS_CHANGED = "settings_changed"
-    MCP_GONE = "mcp_gone"
-    CUT_OFF = "cut_off"
-    BY_HAND = "by_hand"
-    EMPTY = "empty"
-    HARNESS_FAILED = "harness_failed"
-
-
-class Remedy(NamedTuple):
-    """What a reason means, when the run is repeated, and what the user can check."""
+    """Why a run is invalid, as in records and tables; what that means, when it is repeated, and what to check."""
 
     meaning: str
     policy: Literal["again", "later"]
     """`again`: another attempt in this run, with back-off. `later`: the next start repeats the run."""
     look_at: str
 
+    def __new__(cls, value: str, meaning: str, policy: Literal["again", "later"], look_at: str) -> DiscardReason:
+        member = str.__new__(cls, value)
+        member._value_, member.meaning, member.policy, member.look_at = value, meaning, policy, look_at
+        return member
 
-REASONS: dict[str, Remedy] = {
-    DiscardReason.TIMED_OUT: Remedy(
-        "the attempt ran into its time limit", "later", "agent.timeout_s; a task that is too large"
-    ),
-    DiscardReason.API_ERROR: Remedy(
-        "the model's service failed", "again", "the service's status page; your quota; the key"
-    ),
-    DiscardReason.RATE_LIMITED: Remedy(
-        "the model's service asked for a pause", "again", "your quota; fewer runs at once"
-    ),
-    DiscardReason.CRASHED: Remedy(
-        "the agent failed or its output was cut off", "again", "the run's log; memory; agent version"
-    ),
-    DiscardReason.CONTAMINATED: Remedy(
+    # fmt: off
+    TIMED_OUT = "timed_out", "the attempt ran into its time limit", "later", "agent.timeout_s; a task that is too large"
+    API_ERROR = "api_error", "the model's service failed", "again", "the service's status page; your quota; the key"
+    RATE_LIMITED = "rate_limited", "the model's service asked for a pause", "again", "your quota; fewer runs at once"
+    CRASHED = "crashed", "the agent failed or its output was cut off", "again", "the run's log; memory; agent version"
+    CONTAMINATED = (
+        "contaminated",
         "a tool of the treatment was offered or called in another condition, or its server was called by its "
         "address or run by a command",
-        "later",
-        "MCP servers that the agent or the repository configures by itself; sandbox_network",
-    ),
-    DiscardReason.MCP_FAILED: Remedy(
-        "an MCP server of the condition did not start or crashed",
-        "again",
-        "the command in the MCP file, by hand; agent.mcp_start_s",
-    ),
-    DiscardReason.MCP_NOT_OFFERED: Remedy(
+        "later", "MCP servers that the agent or the repository configures by itself; sandbox_network",
+    )
+    MCP_FAILED = (
+        "mcp_failed", "an MCP server of the condition did not start or crashed",
+        "again", "the command in the MCP file, by hand; agent.mcp_start_s",
+    )
+    MCP_NOT_OFFERED = (
+        "mcp_not_offered",
         "the server started, but not all its tools reached the agent, or others than in the preflight",
-        "again",
-        "the server's tools/list; the agent's tool search and permissions",
-    ),
-    DiscardReason.CALL_DENIED: Remedy(
-        "a call of the treatment's tools was refused by permissions",
-        "later",
-        "the agent's permission rules for the server's tools",
-    ),
-    DiscardReason.SUBAGENTS: Remedy(
-        "a sub-agent did part of the work, which is missing in the figures",
-        "later",
-        "agent.tools; the adapter's list of denied tools",
-    ),
-    DiscardReason.MODEL_CHANGED: Remedy(
-        "the answering model changed within the run, or differs from its pair's or from agent.served",
-        "later",
-        "the gateway's model mapping; an alias that moved",
-    ),
-    DiscardReason.OVER_LIMIT: Remedy(
-        "the agent exceeded a resource limit of a run",
-        "later",
-        "limits in the config; what the agent or a server wrote",
-    ),
-    DiscardReason.WORKSPACE_CHANGED: Remedy(
-        "files of the repository were changed by the run", "later", "the prompt; the agent's write permissions"
-    ),
-    DiscardReason.PROMPT_MISMATCH: Remedy(
-        "the prompt differed from that of the pair", "later", "accepted changes of this run"
-    ),
-    DiscardReason.SETTINGS_CHANGED: Remedy(
-        "the agent's settings or version differed from the plan's or the pair's",
-        "later",
-        "accepted changes of this run; an agent that updates itself",
-    ),
-    DiscardReason.MCP_GONE: Remedy(
+        "again", "the server's tools/list; the agent's tool search and permissions",
+    )
+    CALL_DENIED = (
+        "call_denied", "a call of the treatment's tools was refused by permissions",
+        "later", "the agent's permission rules for the server's tools",
+    )
+    SUBAGENTS = (
+        "subagents", "a sub-agent did part of the work, which is missing in the figures",
+        "later", "agent.tools; the adapter's list of denied tools",
+    )
+    MODEL_CHANGED = (
+        "model_changed", "the answering model changed within the run, or differs from its pair's or from agent.served",
+        "later", "the gateway's model mapping; an alias that moved",
+    )
+    OVER_LIMIT = (
+        "over_limit", "the agent exceeded a resource limit of a run",
+        "later", "limits in the config; what the agent or a server wrote",
+    )
+    WORKSPACE_CHANGED = (
+        "workspace_changed", "files of the repository were changed by the run",
+        "later", "the prompt; the agent's write permissions",
+    )
+    PROMPT_MISMATCH = (
+        "prompt_mismatch", "the prompt differed from that of the pair",
+        "later", "accepted changes of this run",
+    )
+    SETTINGS_CHANGED = (
+        "settings_changed", "the agent's settings or version differed from the plan's or the pair's",
+        "later", "accepted changes of this run; an agent that updates itself",
+    )
+    MCP_GONE = (
+        "mcp_gone",
         "an MCP server of the condition no longer responded after the run, or listed other tools than in the preflight",
-        "later",
-        "the server's own log; its memory; its version",
-    ),
-    DiscardReason.CUT_OFF: Remedy(
-        "the answer was cut off, but not by a limit of the model",
-        "again",
-        "the stop reason in the record; the service's status page",
-    ),
-    DiscardReason.BY_HAND: Remedy(
-        "a person discarded the run", "later", "the reason given; the delta with these runs counted"
-    ),
-    DiscardReason.EMPTY: Remedy("there is no answer", "again", "the transcript"),
-    DiscardReason.HARNESS_FAILED: Remedy(
-        "lensbench failed or was killed after the agent had ended, before the run was checked",
-        "later",
-        "the run's log; the detail names the place; report it if it happens again",
-    ),
-}
+        "later", "the server's own log; its memory; its version",
+    )
+    CUT_OFF = (
+        "cut_off", "the answer was cut off, but not by a limit of the model",
+        "again", "the stop reason in the record; the service's status page",
+    )
+    BY_HAND = "by_hand", "a person discarded the run", "later", "the reason given; the delta with these runs counted"
+    EMPTY = "empty", "there is no answer", "again", "the transcript"
+    HARNESS_FAILED = (
+        "harness_failed", "lensbench failed or was killed after the agent had ended, before the run was checked",
+        "later", "the run's log; the detail names the place; report it if it happens again",
+    )
+    # fmt: on
+
+
+REASONS: Mapping[str, DiscardReason] = {reason.value: reason for reason in DiscardReason}
 
 _REFUSED = {401, 402, 403}
 """HTTP statuses of a wrong key or an account without credit."""
