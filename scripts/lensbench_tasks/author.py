@@ -25,8 +25,8 @@ from lensbench.core.errors import UserError
 from lensbench.core.frozen_plan import AgentSettings
 from lensbench.core.records import RunId
 from lensbench.core.system.files import write_atomic
+from lensbench.core.system.places import template_environment
 from lensbench.core.system.redaction import Redactor
-from lensbench.core.system.templates import template_environment
 from lensbench.core.system.trees import remove_tree
 from lensbench.core.system.yaml_places import DocumentError, parse_document
 from lensbench.core.tasks import Category, Source, Task

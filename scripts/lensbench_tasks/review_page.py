@@ -8,8 +8,7 @@ from typing import Any
 from markupsafe import Markup
 
 from lensbench.core.numbers import percent
-from lensbench.core.system.places import TEMPLATES
-from lensbench.core.system.templates import csp_hash, template_environment
+from lensbench.core.system.places import TEMPLATES, csp_hash, template_environment
 from lensbench.core.tasks import Proof
 from lensbench_tasks.changes.proof import flat
 from lensbench_tasks.files import Made, set_value

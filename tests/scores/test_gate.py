@@ -15,7 +15,7 @@ from statsmodels.stats.power import TTestPower
 from lensbench.core.conditions import Sides
 from lensbench.core.frozen_plan import GateSettings, Verdict
 from lensbench.plan.config import Gate
-from lensbench.runs.repetitions import Starts
+from lensbench.runs.made_with import Starts
 from lensbench.scores import intervals
 from lensbench.scores.gate import DEFAULTS, GateVerdict, Reading, claims, decide
 from lensbench.scores.gate_words import Told, needs, notes, sentence, what_decides

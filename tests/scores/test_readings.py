@@ -10,8 +10,8 @@ from scipy.stats import fisher_exact
 
 from handmade import file_discard
 from lensbench.core.records import RunId
+from lensbench.runs.made_with import starts_of
 from lensbench.runs.reasons import DiscardReason
-from lensbench.runs.repetitions import starts_of
 from lensbench.scores.differences import Comparison
 from lensbench.scores.readings import chance_of, with_lost_runs
 from lensbench.scores.run_tables import read_tables

@@ -20,9 +20,8 @@ from lensbench.core.records import sha256
 from lensbench.core.rows import DecisionRow
 from lensbench.core.run_folder import RunFolder
 from lensbench.core.system.files import write_atomic
-from lensbench.core.system.places import TEMPLATES
+from lensbench.core.system.places import TEMPLATES, csp_hash, template_environment
 from lensbench.core.system.program import run_verb
-from lensbench.core.system.templates import csp_hash, template_environment
 from lensbench.core.tables import read_table
 from lensbench.core.tasks import Task
 from lensbench.judging.blinding import MARK

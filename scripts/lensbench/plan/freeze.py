@@ -31,10 +31,9 @@ from lensbench.core.system.program import run_program, stage_parser
 from lensbench.core.system.trees import hash_tree
 from lensbench.core.tasks import Folder, Git, Npm, Pypi, Source, Task
 from lensbench.plan import task_markdown
-from lensbench.plan.brought import condition_files, texts
 from lensbench.plan.config import Agent, Condition, Config, ModelJudge
 from lensbench.plan.frozen import FORMAT, keep_plan
-from lensbench.plan.own_files import local_paths, place_of_tasks
+from lensbench.plan.own_files import condition_files, local_paths, place_of_tasks, texts
 from lensbench.plan.reading import load_config
 from lensbench.plan.task_files import ScenarioSet, read_scenarios
 

@@ -18,11 +18,10 @@ from lensbench.core.frozen_plan import HUMAN, MECHANICAL, TESTS
 from lensbench.core.pasted import pasted
 from lensbench.core.system.yaml_places import Document, DocumentError, KeyPath, read_document
 from lensbench.core.validation import explain, has
-from lensbench.plan import brought
-from lensbench.plan.brought import condition_files
+from lensbench.plan import own_files
 from lensbench.plan.config import Agent, Config, ModelJudge, judge_names
 from lensbench.plan.mcp_files import mcp_problem, servers_of
-from lensbench.plan.own_files import misplaced
+from lensbench.plan.own_files import condition_files, misplaced
 from lensbench.plan.task_files import source_problem
 
 
@@ -134,7 +133,7 @@ def problems_of(config: Config, config_files: Iterable[str] = ()) -> Iterable[tu
                     ("conditions", name, "errors", server),
                     f"conditions.{name}.errors: {condition.mcp} has no {server!r}",
                 )
-        for key, problem in brought.problems(condition, config.agent.kind):
+        for key, problem in own_files.problems(condition, config.agent.kind):
             place = ".".join(map(str, ("conditions", name, *key)))
             yield ("conditions", name, *key), f"{place} {problem}"
     for index, scenario_file in enumerate(config.scenario_files):

@@ -8,7 +8,7 @@ from typing import Any
 
 from lensbench.core import numbers
 from lensbench.core.errors import printable
-from lensbench.core.system.templates import template_environment
+from lensbench.core.system.places import template_environment
 from lensbench.core.tables import items
 from lensbench.results.page.judges import coefficient, coefficient_interval
 from lensbench.results.presented import FEWEST_TASKS

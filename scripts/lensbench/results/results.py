@@ -43,8 +43,7 @@ from lensbench.results.results_file import (
     Results,
     RunResult,
 )
-from lensbench.runs.made_with import endings, notices
-from lensbench.runs.repetitions import uncounted
+from lensbench.runs.made_with import endings, notices, uncounted
 from lensbench.runs.stopping import why_stopped
 from lensbench.scores import measures as summaries
 from lensbench.scores.differences import Comparison

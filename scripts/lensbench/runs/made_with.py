@@ -1,16 +1,21 @@
-"""The settings, models and endings of runs, from their records. One verdict never mixes different ones."""
+"""How runs were made, from their records: settings, models, endings, and starts of the agent. One verdict never mixes
+different settings and models."""
 
 from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from pathlib import PurePosixPath
-from typing import Any
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
+from pathlib import Path, PurePosixPath
+from typing import Any, NamedTuple
 
 from lensbench.agents.prices import unexpected
+from lensbench.core.errors import UserError
 from lensbench.core.frozen_plan import AgentSettings, Plan
-from lensbench.core.records import ENDINGS, Record
+from lensbench.core.records import ENDINGS, Record, RunId
+from lensbench.core.store import DISCARD, entries
+from lensbench.runs.reasons import DiscardReason
 
 _PLACES = ("/", "./", "~/", "outside/", "<python>/", "<tmp>/")
 
@@ -107,3 +112,43 @@ def notices(records: Sequence[Record], plan: Plan) -> Iterator[str]:
 
 
 _CUT = ("limit", "refusal", "unknown")
+
+
+INTERRUPTIONS = {DiscardReason.API_ERROR, DiscardReason.RATE_LIMITED, DiscardReason.HARNESS_FAILED}
+"""Failures of the model's service and of lensbench, which tools rarely cause; all others are crashes."""
+
+
+class Starts(NamedTuple):
+    """The starts of the agent in a condition."""
+
+    attempts: int
+    discards: int
+    repeated: int
+    """Runs whose answer is not the first: an attempt failed, or the run was discarded other than by hand."""
+    crashed: frozenset[RunId] = frozenset()
+    """Those not only for INTERRUPTIONS."""
+    interrupted: frozenset[RunId] = frozenset()
+
+
+def starts_of(folder: Path, runs: Collection[RunId]) -> Starts:
+    """The starts of the agent for these runs."""
+    attempts = {run: entries(folder, run) for run in runs}
+    discards = {run: [entry.read_discard() for entry in own if DISCARD in entry.files] for run, own in attempts.items()}
+    reasons = {run: {discard.reason for discard in own} - {DiscardReason.BY_HAND} for run, own in discards.items()}
+    crashes = frozenset(run for run, own in reasons.items() if own - INTERRUPTIONS)
+    repetitions = frozenset(run for run, own in reasons.items() if own)
+    ends = sum(discard.ends_round for own in discards.values() for discard in own)
+    return Starts(sum(map(len, attempts.values())), ends, len(repetitions), crashes, repetitions - crashes)
+
+
+def uncounted(folder: Path, runs: Collection[RunId]) -> dict[RunId, list[Record | None]]:
+    """The attempts of these runs that do not count, but for a person's discards; None for one without a record."""
+    records: dict[RunId, list[Record | None]] = {}
+    for run in runs:
+        for entry in entries(folder, run):
+            if DISCARD in entry.files and entry.read_discard().reason != DiscardReason.BY_HAND:
+                record = None
+                with suppress(UserError):
+                    record = entry.read_record(run)
+                records.setdefault(run, []).append(record)
+    return records

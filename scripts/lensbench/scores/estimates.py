@@ -22,9 +22,8 @@ from lensbench.core.system.program import run_stage
 from lensbench.judging.trust import HARDLY, Basis, InstrumentFile
 from lensbench.plan.frozen import first_plan
 from lensbench.plan.waves import look_file
-from lensbench.runs.made_with import mixtures
+from lensbench.runs.made_with import mixtures, starts_of, uncounted
 from lensbench.runs.reasons import DiscardReason
-from lensbench.runs.repetitions import starts_of, uncounted
 from lensbench.scores import differences as compared
 from lensbench.scores.account import (
     Asked,

@@ -10,7 +10,7 @@ from lensbench.core.conditions import Sides
 from lensbench.core.distributions import norm_sf
 from lensbench.core.frozen_plan import GateSettings, Verdict
 from lensbench.core.numbers import change, interval, points
-from lensbench.runs.repetitions import Starts
+from lensbench.runs.made_with import Starts
 from lensbench.scores.differences import as_change
 from lensbench.scores.gate import GateVerdict
 from lensbench.scores.intervals import LARGEST, Estimate

@@ -20,9 +20,8 @@ from lensbench.core.records import RunId, run_of_stem
 from lensbench.core.run_folder import RunFolder
 from lensbench.core.store import Store, entries, journal_of, run_files, shown_stems, state_of, view_of
 from lensbench.plan import freeze as planning
-from lensbench.plan.brought import condition_files
 from lensbench.plan.config import Config
-from lensbench.plan.own_files import place_of_tasks, run_folder
+from lensbench.plan.own_files import condition_files, place_of_tasks, run_folder
 from lensbench.plan.waves import Wave, opened, waves
 from lensbench.runs.validity import planned_runs
 from lensbench.workflow.judge_schedule import Claims, JudgeSchedule

@@ -25,9 +25,8 @@ from lensbench.core.errors import UserError, did_you_mean
 from lensbench.core.preflight_results import read_cures, read_listed_tools
 from lensbench.core.run_folder import RunFolder
 from lensbench.core.system.files import read_typed, write_atomic, write_json
-from lensbench.core.system.places import ROOT
+from lensbench.core.system.places import ROOT, template_environment
 from lensbench.core.system.program import Parser, positive, run_program
-from lensbench.core.system.templates import template_environment
 from lensbench.core.tasks import Folder
 from lensbench.plan.reading import read_config
 from lensbench.plan.task_files import read_scenarios, source_problem

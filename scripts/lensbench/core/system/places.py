@@ -1,9 +1,15 @@
-"""The location of files that are not Python: around the package in a checkout, beside it when installed."""
+"""The files that are not Python, around the package in a checkout, beside it when installed; and their templates."""
 
 from __future__ import annotations
 
+import base64
+import hashlib
 import subprocess
 from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from jinja2 import Environment
 
 PACKAGE = Path(__file__).resolve().parents[2]
 _INSTALLED = PACKAGE.with_name("lensbench_workflow")
@@ -22,3 +28,19 @@ def commit() -> str:
         return subprocess.run(command, capture_output=True, encoding="utf-8", check=True, timeout=60).stdout.strip()
     except (OSError, subprocess.SubprocessError):
         return "unknown"
+
+
+def template_environment(*, html: bool = False) -> Environment:
+    """For text, which keeps its last line break, or with `html` for pages with all values escaped. Undefined names in a
+    template are errors."""
+    from jinja2 import Environment, FileSystemLoader, StrictUndefined  # no run needs it
+
+    return Environment(
+        loader=FileSystemLoader(TEMPLATES), undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True,
+        keep_trailing_newline=not html, autoescape=html,
+    )  # fmt: skip
+
+
+def csp_hash(content: str) -> str:
+    """The content security policy source of an inline style or script."""
+    return f"'sha256-{base64.b64encode(hashlib.sha256(content.encode()).digest()).decode()}'"

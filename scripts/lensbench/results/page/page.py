@@ -23,26 +23,13 @@ from lensbench.core.records import RunId
 from lensbench.core.rows import DecisionRow, PairRow, RunRow
 from lensbench.core.run_folder import RunFolder
 from lensbench.core.system.files import read_json, read_typed, write_atomic
-from lensbench.core.system.places import ROOT, TEMPLATES
-from lensbench.core.system.templates import csp_hash, template_environment
+from lensbench.core.system.places import ROOT, TEMPLATES, csp_hash, template_environment
 from lensbench.core.system.trees import remove_tree
 from lensbench.core.tables import read_table, run_of_pair, run_of_row
 from lensbench.judging.shown_answers import read_tasks
 from lensbench.plan.frozen import frozen_tasks
-from lensbench.results.charts import (
-    FOREST_NARROW,
-    FOREST_WIDE,
-    NARROW,
-    RULER_NARROW,
-    RULER_WIDE,
-    WIDE,
-    draw_both,
-    dumbbells,
-    forest,
-    ruler,
-    sign,
-    signed,
-)
+from lensbench.results import charts
+from lensbench.results.charts import draw_both, sign, signed
 from lensbench.results.markdown import FILTERS, MANY_DISCARDS
 from lensbench.results.page import data, pairs
 from lensbench.results.page.data import Inputs, pair_address, run_address
@@ -92,17 +79,17 @@ def treatment_view(inputs: Inputs, treatment: str) -> dict[str, object]:
     rows, others = data.task_rows(inputs, treatment)
     difference, intervals = shown_difference(estimates), data.interval_rows(estimates)
     ends, between = data.ends_of(rows, ENDS)
-    charts = {"draw_ruler": "", "draw_forest": "", "draw_tasks": ""}
+    drawings = {"draw_ruler": "", "draw_forest": "", "draw_tasks": ""}
     if difference.delta is not None:
         low, high = (None if end is None else 100 * end for end in (difference.low, difference.high))
-        draw = partial(ruler, 100 * difference.delta, low, high, settings["effect"], gate.verdict)
-        charts["draw_ruler"] = draw_both(f"ruler-{number}", draw, RULER_WIDE, RULER_NARROW)
+        draw = partial(charts.ruler, 100 * difference.delta, low, high, settings["effect"], gate.verdict)
+        drawings["draw_ruler"] = draw_both(f"ruler-{number}", draw, charts.RULER_WIDE, charts.RULER_NARROW)
     if intervals:
-        draw = partial(forest, [line for line, _ in intervals[:MOST_ROWS]], settings["effect"])
-        charts["draw_forest"] = draw_both(f"forest-{number}", draw, FOREST_WIDE, FOREST_NARROW)
+        draw = partial(charts.forest, [line for line, _ in intervals[:MOST_ROWS]], settings["effect"])
+        drawings["draw_forest"] = draw_both(f"forest-{number}", draw, charts.FOREST_WIDE, charts.FOREST_NARROW)
     if rows:
-        draw = partial(dumbbells, ends, between, (inputs.results["baseline"], treatment))
-        charts["draw_tasks"] = draw_both(f"tasks-{number}", draw, WIDE, NARROW)
+        draw = partial(charts.dumbbells, ends, between, (inputs.results["baseline"], treatment))
+        drawings["draw_tasks"] = draw_both(f"tasks-{number}", draw, charts.WIDE, charts.NARROW)
     sentence = gate.sentence.removeprefix(f"{gate.verdict}: ")
     return {
         "name": treatment,
@@ -121,7 +108,7 @@ def treatment_view(inputs: Inputs, treatment: str) -> dict[str, object]:
         "intervals": intervals,
         "losses": data.losses(inputs, treatment),
         "between": between,
-        **charts,
+        **drawings,
     }
 
 
