@@ -1,9 +1,5 @@
-"""The sandbox: limits an agent to its workspace, its own folder, and the programs it needs.
-
-With bubblewrap an agent has the repository at `/repo` and its own files at `/session`, in every condition. It cannot
-see the pipeline, the criteria, other runs or the user's files, and its processes end with it. docs/sandbox.md describes
-what is isolated and what is not.
-"""
+"""The sandbox: limits an agent to its workspace (`/repo`), its own files (`/session`), and the programs it needs, in
+every condition alike. docs/sandbox.md describes what is isolated and what is not."""
 
 from __future__ import annotations
 

@@ -1,10 +1,6 @@
-"""Shares the pauses that model services request (429): one pause applies to all agents of the service.
-
-No request is sent during a pause, and after it requests restart at different times. While the service keeps refusing,
-each pause is twice as long as the last one; after an answer it is short again. The pause is stored in a file next to
-the run folders, so benchmarks and machines that share this folder share the pauses. The same pause, until it resets,
-follows the used-up window of a subscription.
-"""
+"""Shares the pauses that model services request (429), and those until a used-up window of a subscription resets,
+between all agents of the service: in a file next to the run folders. After a pause requests restart at different times.
+While the service keeps refusing, each pause is twice as long as the last one; after an answer it is short again."""
 
 from __future__ import annotations
 

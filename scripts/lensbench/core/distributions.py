@@ -1,9 +1,6 @@
-"""Probability distributions for intervals, p values and power, in double precision.
-
-The formulas are from the Digital Library of Mathematical Functions (dlmf.nist.gov). The tests compare them with
-scipy, which is not used itself: it is a third of the size of an installation, and importing it takes longer than all
-stages that need a distribution.
-"""
+"""Probability distributions for intervals, p values and power, in double precision (formulas: dlmf.nist.gov). The tests
+compare them with scipy, which is a third of the size of an installation, and takes longer to import than all stages
+that need a distribution."""
 
 from __future__ import annotations
 

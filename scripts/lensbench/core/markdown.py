@@ -1,8 +1,5 @@
-"""Renders untrusted Markdown as safe HTML in which every piece of text has its position in the source.
-
-So a selection on the page can be mapped to a verbatim piece of the answer, including Markdown syntax, and evidence can
-be marked where it stands.
-"""
+"""Renders untrusted Markdown as safe HTML in which every piece of text has its position in the source, so that evidence
+can be marked, and a selection on the page mapped to a verbatim piece of the answer."""
 
 from __future__ import annotations
 

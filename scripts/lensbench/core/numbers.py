@@ -1,8 +1,5 @@
-"""Exact means, and the common functions for rounding and formatting numbers.
-
-Exact fractions are rounded half away from zero. Python's `round` turns 12.5 into 12, and with floats a score of one
-eighth would depend on the machine.
-"""
+"""Exact means, and the common functions for rounding and formatting numbers. Exact fractions are rounded half away from
+zero: Python's `round` turns 12.5 into 12, and floats depend on the machine."""
 
 from __future__ import annotations
 

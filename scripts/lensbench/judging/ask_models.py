@@ -1,9 +1,6 @@
-"""Asks a model judge: one criterion per request, canaries first; existing verdicts are reused.
-
-A batch is one answer with all its criteria, preceded by canaries about the same answer: criteria with a known verdict
+"""Asks a model judge: one criterion per request, after canaries about the same answer, criteria with a known verdict
 (`judges/canaries.py`). A judge that is wrong about a canary follows instructions in the answer or reads carelessly, and
-its verdicts on this answer are void. Replies are stored under a hash of the request.
-"""
+its verdicts on this answer are void. Replies are stored under a hash of the request, and reused."""
 
 from __future__ import annotations
 

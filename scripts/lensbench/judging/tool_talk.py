@@ -1,8 +1,5 @@
-"""Learns the phrases with which answers reveal the use of MCP tools, from the tools' names, descriptions and results.
-
-`lens_graph` may appear as "the graph tool", a tool described as "Semantic search over code" as "semantic search
-returned", and results such as `importers=3` are quoted.
-"""
+"""Learns the phrases with which answers reveal the use of MCP tools, from the tools' names (`lens_graph`: "the graph
+tool"), descriptions ("Semantic search over code": "semantic search returned") and results (`importers=3`)."""
 
 from __future__ import annotations
 

@@ -1,8 +1,5 @@
-"""Freezes an experiment in a plan: tasks, agent and tools (protocol, sections 1, 5 and 6).
-
-The plan is written once, before the first run, and every run reads it. A change after the first valid run is an error
-unless the user accepts it, because the runs before and after would not be comparable.
-"""
+"""Freezes an experiment in a plan: tasks, agent and tools (protocol, sections 1, 5 and 6). A change after the first
+valid run is an error unless the user accepts it: runs before and after would not be comparable."""
 
 from __future__ import annotations
 

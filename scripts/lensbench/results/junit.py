@@ -1,8 +1,5 @@
-"""The results as JUnit XML, which CI services show as tests: a test case per run and one per verdict of the gate.
-
-A discarded run is an error; a run without a score and a verdict that was not reached are skipped. The only failure is
-HARM.
-"""
+"""The results as JUnit XML, which CI services show as tests: a test case per run and one per verdict of the gate. The
+only failure is HARM; a discarded run is an error, and what has no score or verdict is skipped."""
 
 from __future__ import annotations
 

@@ -1,8 +1,5 @@
-"""The files that a condition brings, in the workspace of a run: written before the agent starts, taken back after it.
-
-What is taken back was part of the experiment, not of the agent's work: it is in no patch, and it does not count as a
-change of the workspace.
-"""
+"""The files that a condition brings, in the workspace of a run: written before the agent starts, taken back after it,
+as they are part of the experiment: in no patch, and no change of the workspace."""
 
 from __future__ import annotations
 

@@ -1,8 +1,5 @@
-"""The preflight: tries everything that runs need once, before any run costs money.
-
-It runs at each start that has runs to do, and writes `preflight.json` to the run folder: the checks, and the names
-of the tools that each condition's servers list.
-"""
+"""The preflight: tries everything that runs need once, before any run costs money, at each start that has runs to do.
+Writes `preflight.json`: the checks, and the tools that each condition's servers list."""
 
 from __future__ import annotations
 

@@ -1,8 +1,6 @@
 """The start gate: the runs of a task start at the same time, so that no condition has an advantage from time of day.
-
-Each run holds a locked file in the gate's folder while it lives, so a killed run is detected as gone. The gate opens
-when all partners have arrived, when no run is left whose end could make room for a partner, or at the time limit.
-"""
+Each run holds a locked file while it lives. The gate opens when all partners have arrived, when no run is left whose
+end could make room for a partner, or at the time limit."""
 
 from __future__ import annotations
 

@@ -1,8 +1,5 @@
-"""The gate: the verdict on a treatment, and the reasons why there is none.
-
-docs/gate.md defines what each verdict guarantees. Differences are shares of 1; `effect` in the settings is in points,
-as in the config. What the verdicts and reasons are called in a sentence is in gate_words.py.
-"""
+"""The gate: the verdict on a treatment, and the reasons why there is none (docs/gate.md; gate_words.py says them).
+Differences are shares of 1; `effect` in the settings is in points, as in the config."""
 
 from __future__ import annotations
 

@@ -1,8 +1,5 @@
-"""Summaries of the tables for results.json: averages, adoption, discards and controls.
-
-Averages are over tasks; the trials of a task are averaged first. A missing value is never 0, and a delta uses complete
-pairs only.
-"""
+"""Summaries of the tables for results.json: averages over tasks (of the means over trials; deltas over complete pairs),
+adoption, discards and controls. A missing value is never 0."""
 
 from __future__ import annotations
 

@@ -1,8 +1,5 @@
-"""Interim looks at the results, without more false verdicts than a single look at the end.
-
-Group-sequential design: the error is spent over the looks by the O'Brien-Fleming-type function of Lan and DeMets
-(Biometrika 70, 1983), which spends almost nothing at first.
-"""
+"""Interim looks at the results, without more false verdicts than a single look at the end: a group-sequential design
+whose error is spent by the O'Brien-Fleming-type function of Lan and DeMets (Biometrika 70, 1983)."""
 
 from __future__ import annotations
 

@@ -1,8 +1,5 @@
-"""Prepares a run folder before Snakemake plans its jobs: claims it, repairs damaged files, and follows the store.
-
-A damaged attempt is discarded, a damaged table is deleted and rebuilt from its inputs, and a file that cannot be
-rebuilt is restored from its copy.
-"""
+"""Prepares a run folder before Snakemake plans its jobs: claims it, repairs damage, and follows the store. A damaged
+attempt is discarded, a table rebuilt, and what cannot be rebuilt is restored from its copy."""
 
 from __future__ import annotations
 

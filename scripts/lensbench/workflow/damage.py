@@ -1,9 +1,6 @@
-"""Finds damaged files in a run folder: files whose content is not what was written.
-
-Paid results carry their own checksums: a record has its own and those of answer and patch, a transcript that of gzip.
-The checksums of records and of all other files are noted in a list when they are written. A start checks only files
-whose size or timestamps changed since the last check; `lensbench fsck` checks all of them.
-"""
+"""Finds damaged files in a run folder: by the checksums in records and transcripts (gzip), and for all other files and
+records in a list. A start checks only files whose size or timestamps changed since the last check; `lensbench fsck`
+checks all of them."""
 
 from __future__ import annotations
 

@@ -1,8 +1,6 @@
-"""A look at the results after a wave: is the next wave needed, or is the verdict already clear (or out of reach)?
-
-The stages after the runs are computed for the runs so far, in the look's own folder, `looks/<look>/`. Its tables stay
-there as evidence for the decision. Verdicts of model judges are reused, never paid for twice.
-"""
+"""A look at the results after a wave: is the next wave needed, or is the verdict already clear (or out of reach)? The
+stages after the runs are computed in the look's own folder, `looks/<look>/`, the evidence for the decision. Verdicts of
+model judges are reused, never paid for twice."""
 
 from __future__ import annotations
 

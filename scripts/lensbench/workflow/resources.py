@@ -1,8 +1,5 @@
-"""Limits other than cores, as Snakemake resources: the total of each, and how much each job takes.
-
-The requests of an agent cannot be throttled from outside, so a limit on requests per minute becomes a limit on
-concurrent agents, using the measured requests per minute of one agent. Without `limits` there are no resources.
-"""
+"""Limits other than cores, as Snakemake resources; none without `limits`. An agent's requests cannot be throttled from
+outside, so a limit on them is one on concurrent agents, by the measured requests per minute of one agent."""
 
 from __future__ import annotations
 

@@ -1,8 +1,5 @@
-"""The MCP client: servers from an `mcpServers` file, over stdio or streamable HTTP, with the official SDK.
-
-The SDK is asynchronous and slow to import (about a second), so it is imported only when there is a server to start, and
-runs in its own thread; the rest of a program is synchronous.
-"""
+"""The MCP client: servers from an `mcpServers` file, over stdio or streamable HTTP, with the official SDK. The SDK is
+asynchronous and slow to import, so it is imported only when there is a server to start, and runs in its own thread."""
 
 from __future__ import annotations
 

@@ -1,8 +1,5 @@
-"""Working copies: a private copy of a prepared tree for each run, its hash before and after, and its removal.
-
-Every run imports this module, so it only imports `os`, `stat` and `hashlib`. Paths are bytes internally, because an
-agent may create file names that are not valid text.
-"""
+"""Working copies: a private copy of a prepared tree for each run, its hash before and after, and its removal. Paths are
+bytes internally, because an agent may create file names that are not valid text."""
 
 from __future__ import annotations
 

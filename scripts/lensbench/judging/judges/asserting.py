@@ -1,8 +1,5 @@
-"""Hides parts of an answer that assert nothing from the patterns (protocol, section 4: stated, not named).
-
-There are two kinds, since patterns know no grammar: copies of the criterion's text, and dumps of names. Both are
-replaced by filler of the same length, so that positions are kept.
-"""
+"""Hides parts of an answer that assert nothing from the patterns (protocol, section 4: stated, not named): copies of
+the criterion's text, and dumps of names. Both become filler of the same length, so that positions are kept."""
 
 from __future__ import annotations
 

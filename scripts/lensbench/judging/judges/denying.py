@@ -1,8 +1,5 @@
-"""What an answer says of a fact without stating it: it denies it, takes it back, asks it, or only supposes it.
-
-Each is decided by a sentence that has most parts of the fact. It denies the fact if a negation is in the same clause as
-one of these parts, but not inside it.
-"""
+"""What an answer says of a fact without stating it: it denies it, takes it back, asks it, or only supposes it. Each is
+decided by a sentence with most parts of the fact, a denial by a negation in the clause of one of them."""
 
 from __future__ import annotations
 

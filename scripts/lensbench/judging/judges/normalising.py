@@ -1,8 +1,5 @@
-"""Normalises the spelling of answers for matching, with a mapping back to the original.
-
-Every step keeps the length of the text: a character is replaced by another one, or by a filler that the last step
-removes. So offsets into the original follow from the fillers alone. All steps take linear time.
-"""
+"""Normalises the spelling of answers for matching, in linear time. Every step replaces a character by another one, or
+by a filler that the last step removes, so offsets into the original follow from the fillers alone."""
 
 from __future__ import annotations
 

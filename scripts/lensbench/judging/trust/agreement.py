@@ -1,12 +1,6 @@
-"""Agreement of judges: Cohen's kappa for two of them, Krippendorff's alpha for all (docs/judges.md).
-
-Kappa has linear weights: Met and Missed are twice as far apart as Met and Partial. Alpha is ordinal, accepts criteria
-that some judges omitted, and comes from the package krippendorff.
-
-The criteria of one task are not independent of each other, so the intervals come from a bootstrap of whole tasks
-(percentiles; the formulas in libraries assume independent verdicts). They describe the judges, and no decision depends
-on them.
-"""
+"""Agreement of judges: Cohen's kappa with linear weights for two of them, Krippendorff's ordinal alpha for all
+(docs/judges.md). The criteria of one task are not independent, so the intervals come from a bootstrap of whole tasks
+(percentiles). They describe the judges, and no decision depends on them."""
 
 from __future__ import annotations
 

@@ -1,8 +1,5 @@
-"""How finished runs differ on the tasks that they share: deltas, deltas of deltas, and what each condition needed.
-
-A run against the reference is paired by task: the trials of a task are averaged inside each run first, because the
-trials of two runs have nothing to do with each other.
-"""
+"""How finished runs differ on the tasks that they share: deltas, deltas of deltas, and what each condition needed. Runs
+are paired by task, over the means of trials, because trials of two runs have nothing to do with each other."""
 
 from __future__ import annotations
 

@@ -1,8 +1,5 @@
-"""Answers as HTML: Markdown without active content, with the evidence of verdicts marked.
-
-The output of an agent is untrusted. Raw HTML is shown as text, images as their alt text, and links only with http,
-https or mailto (core/markdown.py).
-"""
+"""Answers as HTML with the evidence of verdicts marked. They are untrusted: raw HTML is shown as text, images as their
+alt text, and links only with http, https or mailto (core/markdown.py)."""
 
 from __future__ import annotations
 
