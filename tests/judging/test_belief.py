@@ -9,9 +9,9 @@ import pytest
 from lensbench.core.records import RunId
 from lensbench.judging.decisions import majority
 from lensbench.judging.judges import POINTS, Verdict
-from lensbench.judging.trust import BlindingCheck
 from lensbench.judging.trust.agreement import All, Coefficient, agreement
 from lensbench.judging.trust.belief import Basis, Belief, Doubt, believe
+from lensbench.judging.trust.blinding_check import BlindingCheck
 
 MET, PARTIAL, MISSED = Verdict.MET, Verdict.PARTIAL, Verdict.MISSED
 Reads = Callable[[RunId, int], Verdict | None]

@@ -22,18 +22,11 @@ from lensbench.core.system.files import plain
 from lensbench.core.system.places import TEMPLATES
 from lensbench.core.tables import read_table, write_table
 from lensbench.judging.criteria_checks import Finding
-from lensbench.judging.trust import (
-    All,
-    Belief,
-    BlindingCheck,
-    Coefficient,
-    Differential,
-    InstrumentFile,
-    JudgePair,
-    JudgeSummary,
-    Mean,
-    Share,
-)
+from lensbench.judging.trust import InstrumentFile, JudgeSummary
+from lensbench.judging.trust.agreement import All, Coefficient, JudgePair
+from lensbench.judging.trust.belief import Belief
+from lensbench.judging.trust.bias import Differential, Mean
+from lensbench.judging.trust.blinding_check import BlindingCheck, Share
 from lensbench.results.page.data import Inputs, stem
 from lensbench.results.page.judges import judges_view
 from lensbench.results.page.page import page_environment, read_inputs, render, write_page

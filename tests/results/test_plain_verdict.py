@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from statsmodels.stats.oneway import anova_oneway
 
-from lensbench.judging.trust import Belief
+from lensbench.judging.trust.belief import Belief
 from lensbench.results.plain_verdict import are_unlike, plain_verdict
 from lensbench.scores.gate import GateVerdict
 from lensbench.scores.intervals import Estimate

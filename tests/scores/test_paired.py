@@ -12,7 +12,7 @@ from scipy.stats.mstats import trimmed_mean_ci
 from statsmodels.regression.linear_model import OLS
 from statsmodels.stats.power import TTestPower
 
-from lensbench.judging.trust import Mean
+from lensbench.judging.trust.bias import Mean
 from lensbench.scores import intervals
 from lensbench.scores.differences import corrected_by_people
 from lensbench.scores.intervals import CLUSTERED, PAIRED, SCOPE, WITHIN, Estimate, cluster_robust, estimate

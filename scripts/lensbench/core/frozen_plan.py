@@ -148,12 +148,6 @@ class ModelPrice(TypedDict):
     source: ReadOnly[str]
 
 
-class PlannedControls(TypedDict, total=False):
-    """Conditions that are compared with nothing."""
-
-    closed_book: ReadOnly[bool]
-
-
 class Look(TypedDict):
     """Which of the planned waves a plan was restricted to."""
 
@@ -174,7 +168,6 @@ class Plan(TypedDict):
     trials: ReadOnly[int]
     baseline: ReadOnly[str]
     conditions: ReadOnly[Mapping[str, PlannedCondition]]
-    controls: ReadOnly[NotRequired[PlannedControls]]
     agent: ReadOnly[AgentSettings]
     agent_sha256: ReadOnly[NotRequired[str]]
     model_mapping: ReadOnly[str]

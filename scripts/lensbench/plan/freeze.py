@@ -66,7 +66,6 @@ def make_plan(config: Config, scenarios: ScenarioSet, accepted: list[str]) -> Pl
         "trials": config.trials,
         "baseline": config.baseline,
         "conditions": arms | controls,
-        "controls": _dumped(config.controls),
         "agent": config.agent.settings,
         "agent_sha256": sha256(json.dumps(agent, sort_keys=True).encode()),
         "model_mapping": ",".join(f"{request}={answer}" for request, answer in config.agent.mapping.items()),

@@ -16,7 +16,7 @@ from lensbench.core.distributions import t_isf
 from lensbench.core.frozen_plan import Plan
 from lensbench.core.records import RunId
 from lensbench.core.rows import RunStatus
-from lensbench.judging.trust import Mean
+from lensbench.judging.trust.bias import Mean
 from lensbench.scores.account import SeenPair
 from lensbench.scores.complete_tasks import Known, Pair
 from lensbench.scores.intervals import LARGEST, Estimate, estimate, minimum_detectable

@@ -19,7 +19,8 @@ from lensbench.core.run_folder import RunFolder
 from lensbench.core.store import RECORD, all_entries, rounds
 from lensbench.core.system.files import plain, read_typed, write_json
 from lensbench.core.system.program import run_stage
-from lensbench.judging.trust import HARDLY, Basis, InstrumentFile
+from lensbench.judging.trust import InstrumentFile
+from lensbench.judging.trust.belief import HARDLY, Basis
 from lensbench.plan.frozen import first_plan
 from lensbench.plan.waves import look_file
 from lensbench.runs.made_with import mixtures, starts_of, uncounted

@@ -11,7 +11,7 @@ from typing import Literal
 
 from lensbench.core.numbers import decimal, score_of
 from lensbench.core.records import RunId
-from lensbench.judging.trust import Doubt
+from lensbench.judging.trust.belief import Doubt
 from lensbench.scores.account import SeenPair
 from lensbench.scores.differences import Comparison, overall
 from lensbench.scores.gate import Reading

@@ -24,8 +24,7 @@ from lensbench.plan.config import Config
 from lensbench.plan.own_files import condition_files, place_of_tasks, run_folder
 from lensbench.plan.waves import Wave, opened, waves
 from lensbench.runs.validity import planned_runs
-from lensbench.workflow.judge_schedule import Claims, JudgeSchedule
-from lensbench.workflow.resources import JobLimits
+from lensbench.workflow.capacity import Claims, JobLimits, JudgeSchedule
 
 SPARE_MIN = 10
 LONGEST_PAUSE_S = services.LONGEST_BACK_OFF_S + 2 * services.LONGEST_S

@@ -1,7 +1,4 @@
-"""How far the judges can be trusted: the types of instrument.json, which `judging/instrument.py` writes.
-
-Other rooms import them from here alone.
-"""
+"""How far the judges can be trusted: the types of instrument.json, which `judging/instrument.py` writes."""
 
 from __future__ import annotations
 
@@ -12,15 +9,17 @@ from fractions import Fraction
 from typing_extensions import TypedDict
 
 from lensbench.judging.criteria_checks import Finding
-from lensbench.judging.trust.agreement import Agreement, All, Coefficient, JudgePair
-from lensbench.judging.trust.belief import HARDLY, Basis, Belief, Doubt
+from lensbench.judging.trust.agreement import Agreement
+from lensbench.judging.trust.agreement import All as All
+from lensbench.judging.trust.agreement import Coefficient as Coefficient
+from lensbench.judging.trust.agreement import JudgePair as JudgePair
+from lensbench.judging.trust.belief import HARDLY as HARDLY
+from lensbench.judging.trust.belief import Basis as Basis
+from lensbench.judging.trust.belief import Belief
+from lensbench.judging.trust.belief import Doubt as Doubt
 from lensbench.judging.trust.bias import Differential, Mean
-from lensbench.judging.trust.blinding_check import BlindingCheck, Share
-
-__all__ = [
-    "HARDLY", "All", "Basis", "Belief", "Bias", "Blinding", "BlindingCheck", "Coefficient", "Differential", "Doubt",
-    "InstrumentFile", "JudgePair", "JudgeSummary", "Mean", "Share", "UnjudgedCount",
-]  # fmt: skip
+from lensbench.judging.trust.blinding_check import BlindingCheck
+from lensbench.judging.trust.blinding_check import Share as Share
 
 
 class JudgeSummary(TypedDict):

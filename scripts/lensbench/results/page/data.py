@@ -8,7 +8,6 @@ from fractions import Fraction
 from types import MappingProxyType
 from typing import NamedTuple, SupportsFloat
 
-from lensbench.core.conditions import CLOSED_BOOK
 from lensbench.core.numbers import exact
 from lensbench.core.records import RunId, trial_folder
 from lensbench.core.rows import DecisionRow, PairRow, ValidityRow, VerdictRow
@@ -43,12 +42,6 @@ class Inputs(NamedTuple):
     tasks: Mapping[str, Task]
     citations: Mapping[str, Sequence[CitedSource]] = MappingProxyType({})
     """The source lines cited in answers, by the stem of the run (runs/citations.py)."""
-
-
-def treatments(inputs: Inputs) -> list[str]:
-    """The conditions that are compared with the baseline, without the closed-book control."""
-    control = CLOSED_BOOK if inputs.tables.plan.get("controls", {}).get("closed_book") else None
-    return [name for name in inputs.results["treatments"] if name != control]
 
 
 def task_rows(inputs: Inputs, treatment: str) -> tuple[list[Dumbbell], list[str]]:

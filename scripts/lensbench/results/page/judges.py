@@ -6,17 +6,11 @@ from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 from lensbench.core import numbers
-from lensbench.judging.trust import (
-    All,
-    Basis,
-    Belief,
-    Blinding,
-    BlindingCheck,
-    Coefficient,
-    InstrumentFile,
-    Mean,
-    Share,
-)
+from lensbench.judging.trust import Blinding, InstrumentFile
+from lensbench.judging.trust.agreement import All, Coefficient
+from lensbench.judging.trust.belief import Basis, Belief
+from lensbench.judging.trust.bias import Mean
+from lensbench.judging.trust.blinding_check import BlindingCheck, Share
 from lensbench.results.charts import signed
 
 

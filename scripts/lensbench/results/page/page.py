@@ -147,7 +147,7 @@ def render(folder: Path, inputs: Inputs) -> Iterator[tuple[str, str]]:
     answers = (pairs.pair_page(folder, inputs, task, trial) for trial in trials for task in order)
     report = page(
         "report.html.j2",
-        treatments=[treatment_view(inputs, name) for name in data.treatments(inputs)],
+        treatments=[treatment_view(inputs, name) for name in inputs.results["treatments"]],
         instrument=inputs.results["instrument"],
         judges=inputs.results["judging"],
         durations=partial(_durations, inputs),
