@@ -36,7 +36,6 @@ def price_of(model: str, own: Prices) -> ModelPrice | None:
 
 
 def in_words(model: str, price: ModelPrice) -> str:
-    """The price in one line, with its source."""
     amounts = ", ".join(f"${price[kind]:g} {kind.replace('_', ' ')}" for kind in KINDS)
     source = ", ".join(filter(None, (price["source"], price["date"]))) or "`prices` in the config"
     return f"{model}: {amounts} per million tokens ({source})"

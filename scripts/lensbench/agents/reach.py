@@ -23,7 +23,6 @@ class Host(NamedTuple):
 
     @property
     def number(self) -> ipaddress.IPv4Address | ipaddress.IPv6Address | None:
-        """The address, when it is given by number."""
         try:
             return ipaddress.ip_address(self.name)
         except ValueError:
@@ -31,7 +30,6 @@ class Host(NamedTuple):
 
     @property
     def is_local(self) -> bool:
-        """True for this machine's loopback."""
         return self.name == "localhost" or bool(self.number and self.number.is_loopback)
 
 
@@ -59,7 +57,6 @@ class Network(NamedTuple):
 
     @property
     def name(self) -> str:
-        """The value for the record."""
         return f"shared: {self.shared}" if self.shared else "own"
 
 

@@ -198,7 +198,6 @@ def _groups_of(process: int) -> list[tuple[str, str]]:
 
 
 def _remove_groups(groups: Iterable[str]) -> None:
-    """Removes control groups once their processes have ended."""
     for group in groups:
         for _ in range(500):
             _remove(group)

@@ -34,7 +34,6 @@ class Step:
 
     @property
     def line(self) -> str:
-        """A call on one line, shortened."""
         return f"{self.title} {' '.join(self.given.split())}"[:200]
 
 

@@ -42,7 +42,6 @@ class Cure:
     """Variables to add to the entry."""
 
     def __str__(self) -> str:
-        """What to write where."""
         values = {key: f"{v:g}" if isinstance(v, float) else f"[{', '.join(v)}]" for key, v in self.settings.items()}
         entry = [f"{new} for {old}" for old, new in self.words.items()]
         entry += [f'"env": {json.dumps(dict(self.env))}'] if self.env else []

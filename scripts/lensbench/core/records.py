@@ -200,7 +200,6 @@ class Record:
 
     @property
     def run(self) -> RunId:
-        """The run of this record."""
         return RunId(self.task, self.condition, self.trial)
 
 

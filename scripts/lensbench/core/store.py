@@ -81,17 +81,14 @@ class Entry(NamedTuple):
 
     @property
     def answer(self) -> Path:
-        """The path of the answer."""
         return self.folder / ANSWER
 
     @property
     def record(self) -> Path:
-        """The path of the record."""
         return self.folder / RECORD
 
     @property
     def transcript(self) -> Path:
-        """The path of the agent's whole output."""
         return self.folder / TRANSCRIPT
 
     @property

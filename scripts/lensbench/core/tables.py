@@ -83,7 +83,6 @@ def row_of_run(run: RunId) -> RunRow:
 
 
 def run_of_pair(pair: PairRow) -> RunId:
-    """The treatment's run of a pair."""
     return RunId(pair["task"], pair["treatment"], int(pair["trial"]))
 
 
@@ -97,7 +96,6 @@ def yes_no(value: bool | None) -> str:
 
 
 def joined(values: Iterable[object]) -> str:
-    """A list as a cell."""
     return ";".join(str(value).replace(";", ",") for value in values) or NONE
 
 

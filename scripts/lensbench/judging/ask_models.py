@@ -54,7 +54,6 @@ class ModelVerdict(Judgement):
     """The beginning of the judge's reply to each request."""
 
     def row(self, answer: ShownAnswer, criterion: int, judge: str) -> VerdictRow:
-        """The outcome as a row of verdicts.csv."""
         return verdict_row(answer, criterion, judge, self, self.version, self.models, self.cost_usd, self.cost_is_guess)
 
 
@@ -62,7 +61,6 @@ _STORED = TypeAdapter(ModelVerdict)
 
 
 def without_verdict(failure: str, reason: str) -> ModelVerdict:
-    """An outcome without a verdict."""
     return ModelVerdict(**vars(unjudged(failure, reason)))
 
 
@@ -249,7 +247,6 @@ def _guess(agent: JudgeAgent, question: str, conditions: tuple[str, str], answer
 
 
 def _key(agent: JudgeAgent, question: str, fact: str, answer: str) -> str:
-    """The hash of all inputs of a verdict."""
     return sha256(json.dumps([agent.identity, agent.judge["prompt"], question, fact, answer]).encode())
 
 

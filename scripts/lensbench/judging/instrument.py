@@ -57,7 +57,6 @@ def judged_criteria(rows: Iterable[tuple[DecisionRow, str]]) -> Decided:
 
 
 def judge_summaries(rows: Iterable[VerdictRow]) -> dict[str, JudgeSummary]:
-    """The summary of each judge by its name."""
     by_judge: dict[str, list[VerdictRow]] = {}
     for row in rows:
         by_judge.setdefault(row["judge"], []).append(row)
@@ -106,7 +105,6 @@ def bias(plan: Plan, verdicts: Verdicts, decisions: Sequence[DecisionRow]) -> Bi
 
 
 def criteria_of(plan: Plan) -> dict[str, int]:
-    """Task -> number of criteria."""
     return {name: task["criteria"] for name, task in plan["tasks"].items()}
 
 

@@ -83,7 +83,6 @@ class JudgeAgent:
             raise UserError(f"judge {name!r} is version {outcome.agent_version}, but its agent.version is {version}")
 
     def _assignment(self, prompt: str, place: Place) -> Assignment:
-        """An empty workspace, a fresh home, no servers."""
         repo, session = os.path.join(place.private, "repo"), os.path.join(place.private, "session")
         for folder in (repo, os.path.join(session, "home", "tmp"), os.path.join(place.private, "tmp")):
             os.makedirs(folder)

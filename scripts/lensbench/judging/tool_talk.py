@@ -82,7 +82,6 @@ def transcript_lines(folder: Path, run: RunId) -> Iterator[str]:
 
 
 def _results(folder: Path, run: RunId) -> Iterator[tuple[str, str]]:
-    """Pairs of tool and result."""
     for step in read_timeline(transcript_lines(folder, run)):
         if step.kind == "call" and not step.failed:
             yield step.title, step.got

@@ -80,6 +80,5 @@ def _stored_plans(folder: Path) -> list[tuple[int, Path]]:
 
 
 def frozen_tasks(folder: Path) -> Path:
-    """The path of the frozen tasks."""
     beside = RunFolder(folder).tasks_beside
     return beside if beside.exists() else RunFolder(folder).tasks

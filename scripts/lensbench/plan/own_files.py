@@ -89,7 +89,6 @@ def _named(config: Config) -> Iterator[tuple[KeyPath, str]]:
 
 
 def local_paths(source: object) -> list[str]:
-    """The local paths in a repository's source."""
     return [path for key in ("path", "git") if (path := getattr(source, key, ""))]
 
 

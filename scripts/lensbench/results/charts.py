@@ -40,11 +40,9 @@ class Scale(NamedTuple):
     end: float
 
     def at(self, value: float) -> float:
-        """The position of a number in pixels."""
         return self.start + (value - self.low) / (self.high - self.low) * (self.end - self.start)
 
     def ticks(self, about: int) -> list[float]:
-        """About `about` round numbers."""
         step = _step((self.high - self.low) / about)
         first, last = math.ceil(self.low / step - 1e-9), math.floor(self.high / step + 1e-9)
         return [step * number for number in range(first, last + 1)]
@@ -85,7 +83,6 @@ def words(x: float, y: float, text: str, anchor: str = "start", **look: str | fl
 
 
 def line(points: Iterable[tuple[float, float]], stroke: str, **look: str | float | None) -> str:
-    """A line through all points."""
     path = "L".join(f"{_number(x)},{_number(y)}" for x, y in points)
     return element("path", d=f"M{path}", fill="none", stroke=stroke, **look)
 
@@ -275,7 +272,6 @@ class ForestLine(NamedTuple):
         return COLOURS[sign(self.delta)] if sure else INK
 
     def words(self, digits: int) -> str:
-        """The difference and its interval."""
         ends = (
             ""
             if self.low is None or self.high is None

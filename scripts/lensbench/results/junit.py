@@ -19,7 +19,6 @@ _OUTCOMES = {"failure": "failures", "error": "errors", "skipped": "skipped"}
 
 
 def junit(data: Results[Fraction]) -> str:
-    """The XML for the results."""
     root = Element("testsuites", name=f"lensbench {data['run_id']}")
     for condition in data["conditions"]:
         suite = SubElement(root, "testsuite", name=f"{data['run_id']}.{condition}")

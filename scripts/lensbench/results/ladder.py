@@ -28,7 +28,6 @@ class Rungs(NamedTuple):
     """Both without the built-in search tools; empty if there is none."""
 
     def steps(self, baseline: str) -> list[Sides]:
-        """Each rung with the one below it."""
         lowest = [Sides(self.server, baseline), Sides(self.words, baseline), Sides(self.both, self.server)]
         above = [Sides(self.only, self.both)] if self.only else []
         return [*lowest, Sides(self.both, self.words), *above]

@@ -114,7 +114,6 @@ WITHOUT_VERDICTS = (
 
 
 def _first_step(data: Collected[Fraction], judges: Mapping[str, JudgeSummary]) -> str:
-    """What to do when nothing can be compared."""
     if data["counts"][RunStatus.UNJUDGED]:
         failures = "; ".join(
             f"{name}: {FAILURES[failure]} (verdicts: {sum(by_condition.values())})"

@@ -62,12 +62,10 @@ class Job(NamedTuple):
 
     @property
     def agent(self) -> AgentSettings:
-        """The agent's settings in this condition."""
         return {**self.plan["agent"], **self.condition.get("agent", {})}
 
     @property
     def condition(self) -> PlannedCondition:
-        """The run's condition, as planned."""
         return self.plan["conditions"][self.run.condition]
 
     @property
@@ -292,7 +290,6 @@ def _direct_calls(job: Job, place: Place, reply: Said) -> list[str] | None:
 
 
 def _patch(job: Job, place: Place, redact: Redactor) -> bytes:
-    """The agent's change as a patch."""
     scratch = Path(place.private, "patch")
     scratch.mkdir()
     patch = make_patch(Path(job.repository["tree"]), Path(place.private, "repo"), scratch)

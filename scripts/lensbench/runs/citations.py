@@ -84,7 +84,6 @@ class RepositoryFiles:
 
     @cached_property
     def _by_name(self) -> Mapping[str, list[str]]:
-        """The paths of all files, by file name."""
         paths: dict[str, list[str]] = defaultdict(list)
         for top, folders, names in os.walk(self._root):
             folders[:] = [name for name in folders if name != ".git"]
@@ -99,7 +98,6 @@ class RepositoryFiles:
 
     @cached_property
     def kinds(self) -> set[str]:
-        """The extensions of the files in the tree."""
         return {name.rpartition(".")[2] for name in self._by_name}
 
     def lines(self, path: str) -> list[str]:

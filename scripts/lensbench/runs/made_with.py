@@ -131,7 +131,6 @@ class Starts(NamedTuple):
 
 
 def starts_of(folder: Path, runs: Collection[RunId]) -> Starts:
-    """The starts of the agent for these runs."""
     attempts = {run: entries(folder, run) for run in runs}
     discards = {run: [entry.read_discard() for entry in own if DISCARD in entry.files] for run, own in attempts.items()}
     reasons = {run: {discard.reason for discard in own} - {DiscardReason.BY_HAND} for run, own in discards.items()}

@@ -64,7 +64,6 @@ class PreflightFindings:
 
     @property
     def failed(self) -> bool:
-        """True when no run may start."""
         return any(check.outcome == "failed" for check in self.checks)
 
 

@@ -25,7 +25,6 @@ class SectionLine(NamedTuple):
 
     @property
     def indent(self) -> int:
-        """The number of leading spaces."""
         return len(self.text) - len(self.text.lstrip())
 
 
@@ -273,7 +272,6 @@ def _split(field: Field, remark: re.Pattern[str], short: Callable[[str], str] = 
 
 
 def tools(field: Field | None) -> tuple[str, ...] | None:
-    """The bare names of tools, each once."""
     parts = _split(field, _REMARK) if field else None
     return None if parts is None else _known(_tool(name) for part in parts for name in _AND.split(part))
 

@@ -53,7 +53,6 @@ class Trial:
     """Variables that its entry lacks."""
 
     def cure(self, limit: float, mcp: str, server: str) -> Cure:
-        """What it has and the run lacks."""
         lists = {"sandbox_visible": self.visible, "sandbox_hosts": self.hosts, "agent.pass_env": self.variables}
         settings: dict[str, Sequence[str] | float] = {key: values for key, values in lists.items() if values}
         settings |= {"agent.mcp_start_s": self.seconds} if self.seconds > limit else {}

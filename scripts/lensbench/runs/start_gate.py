@@ -95,7 +95,6 @@ def _has_come(folder: str, run: str, partner: str) -> bool:
 
 
 def _leave_note(path: str, note: str) -> None:
-    """Appends a line to a run's existing file."""
     with open(os.open(path, os.O_WRONLY | os.O_APPEND), "w", encoding="utf-8") as file:
         file.write(f"{note}\n")
 

@@ -63,7 +63,6 @@ def equal_crashes(folder: Path, condition: str, discard: Discard) -> str:
 
 
 def clear(folder: Path) -> None:
-    """Removes the marks of an earlier start."""
     shutil.rmtree(RunFolder(folder).crashes, ignore_errors=True)
     RunFolder(folder).stopped.unlink(missing_ok=True)
 
@@ -120,7 +119,6 @@ def _parse(text: str) -> dict[str, float] | None:
 
 
 def is_spent(folder: Path, limits: Mapping[str, Any]) -> bool:
-    """True when no attempt may start."""
     try:
         check_budget(folder, limits)
     except StopEverything:

@@ -66,7 +66,6 @@ class Draw(Strict):
 
     @property
     def pairs(self) -> Pairs:
-        """The runs of the look."""
         return pairs_of(self.seen)
 
 

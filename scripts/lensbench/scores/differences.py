@@ -58,7 +58,6 @@ class Comparison:
 
     @property
     def conditions(self) -> tuple[str, str]:
-        """The treatment and the baseline."""
         return self.treatment, self.baseline
 
     @property
@@ -112,7 +111,6 @@ class Comparison:
 
 
 def differences(pairs: Mapping[str, Sequence[Pair]]) -> dict[str, list[Fraction]]:
-    """Treatment minus baseline for each pair."""
     return {task: [treatment - base for treatment, base in both] for task, both in pairs.items()}
 
 
@@ -127,13 +125,11 @@ def scores(comparison: Comparison) -> Scores:
 
 
 def overall(comparison: Comparison) -> Estimate:
-    """The delta of the score over all tasks."""
     values = differences(comparison.pairs(comparison.tables.score))
     return comparison.over(values, comparison.plan["order"], LARGEST)
 
 
 def groups(plan: Plan, key: Literal["category", "repository"]) -> dict[str, list[str]]:
-    """The tasks of each category or repository."""
     tasks: dict[str, list[str]] = {}
     for task in plan["order"]:
         tasks.setdefault(plan["tasks"][task][key] or "unknown", []).append(task)
@@ -198,7 +194,6 @@ def variance(comparison: Comparison) -> dict[str, Components]:
 
 
 def missing(comparison: Comparison) -> dict[str, dict[str, int]]:
-    """Runs without a score, by condition and reason."""
     counts = Counter((run.condition, row["status"]) for run, row in comparison.tables.scores.items())
     return {
         condition: {

@@ -65,5 +65,4 @@ class EstimatesFile(TypedDict):
 
 
 def decided_by_gate(comparisons: Mapping[str, Compared]) -> dict[str, Compared]:
-    """The comparisons with a verdict, by name."""
     return {name: comparison for name, comparison in comparisons.items() if "gate" in comparison}

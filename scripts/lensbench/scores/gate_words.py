@@ -73,7 +73,6 @@ class Told(NamedTuple):
 
 
 def in_words(decision: GateVerdict, estimate: Estimate, facts: Told) -> GateVerdict:
-    """The decision with its words."""
     text, advice = sentence(decision, estimate, facts), needs(decision, estimate, facts)
     return decision._replace(sentence=text, needs=advice, notes=notes(decision, estimate, facts))
 

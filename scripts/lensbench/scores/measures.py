@@ -101,7 +101,6 @@ def measure(comparison: Comparison, value: Value, tasks: Iterable[str] | None = 
 
 
 def measures(comparison: Comparison) -> dict[str, Measure[Fraction]]:
-    """All quantities of a comparison, over all tasks."""
     tables = comparison.tables
     return {name: measure(comparison, partial(quantity.of, tables)) for name, quantity in QUANTITIES.items()}
 

@@ -49,7 +49,6 @@ class Tables(NamedTuple):
         return identity(self.records[run].attempt.started_at, self.records[run].answer_sha256)
 
     def score(self, run: RunId) -> Fraction | None:
-        """The score of a run."""
         return exact(self.scores[run]["score"])
 
     def complete(self, run: RunId) -> Fraction | None:
@@ -62,11 +61,9 @@ class Tables(NamedTuple):
         return exact(self.scores[run]["duration_s"])
 
     def reported_calls(self, run: RunId) -> Fraction | None:
-        """Tool calls that the agent reports."""
         return self._reported(run, "tool_calls")
 
     def reported_files(self, run: RunId) -> Fraction | None:
-        """Files read that the agent reports."""
         return self._reported(run, "files_read")
 
     def observed_calls(self, run: RunId) -> Fraction | None:
@@ -110,7 +107,6 @@ class Tables(NamedTuple):
         return None if cost is None else Fraction(str(cost))
 
     def turns(self, run: RunId) -> Fraction | None:
-        """Turns of the agent."""
         turns = self._outcome(run).turns
         return None if turns is None else Fraction(turns)
 

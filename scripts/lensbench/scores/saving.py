@@ -64,12 +64,10 @@ class Saving(NamedTuple):
 
 
 def cheaper(boundary: float) -> float:
-    """The boundary of "cheaper"."""
     return norm_isf(PART * norm_sf(boundary))
 
 
 def better(boundary: float, saving: Saving | None) -> float:
-    """The boundary of a GO."""
     if saving is None or saving.is_cheaper(boundary):
         return boundary
     return norm_isf((1 - PART) * norm_sf(boundary))

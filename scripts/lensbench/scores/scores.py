@@ -146,7 +146,6 @@ def tools_of_condition(plan: Plan, condition: str, tools: Sequence[str]) -> Sequ
 
 
 def read_present_records(folder: Path, validity: Iterable[ValidityRow]) -> dict[RunId, Record]:
-    """The records of all runs that have one."""
     return read_records(folder, (run_of_row(row) for row in validity if row["status"] != RunStatus.MISSING))
 
 

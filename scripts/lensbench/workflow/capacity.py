@@ -134,7 +134,6 @@ class JudgeSchedule:
 
     @property
     def models(self) -> list[ModelJudge]:
-        """The judges that are models."""
         return [judge for judge in self.config.judges if isinstance(judge, ModelJudge)]
 
     @property
@@ -144,7 +143,6 @@ class JudgeSchedule:
 
     @property
     def wants_sheet(self) -> bool:
-        """True when people are asked to judge."""
         return HUMAN in self.config.judges
 
     def threads(self, name: str) -> int:
@@ -157,7 +155,6 @@ class JudgeSchedule:
         return min(self.config.judging.parallel, self.limits.judges_at_a_time)
 
     def claims(self) -> Claims:
-        """The resources that a judging job takes."""
         return {resource: partial(self._claim, resource) for resource in self.limits.totals}
 
     def _claim(self, resource: str, wildcards: Any) -> int:

@@ -110,7 +110,6 @@ def read_index(folder: Path) -> dict[str, list[int]]:
 
 
 def write_index(folder: Path, check: FolderCheck) -> None:
-    """Writes the list of intact files."""
     for damage in check.damages:
         check.whole.pop(damage.name, None)
     if check.whole != check.known:

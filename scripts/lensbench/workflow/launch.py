@@ -89,7 +89,6 @@ def with_tasks(options: Sequence[str]) -> list[str]:
 
 
 def with_key(options: Sequence[str], setting: str) -> list[str]:
-    """The options with that setting."""
     at = options.index("--config") + 1 if "--config" in options else len(options)
     return [*options[:at], *([] if "--config" in options else ["--config"]), setting, *options[at:]]
 

@@ -52,7 +52,6 @@ class Needs(NamedTuple):
         return {trials: parts.of(trials) for trials in TRIALS}
 
     def check(self) -> None:
-        """Raises UserError for numbers out of range."""
         ranges = {
             "sd": (0 < self.sd <= 100, "above 0, at most 100"),
             "effect": (0 < self.effect <= 100, "above 0, at most 100"),
@@ -67,7 +66,6 @@ class Needs(NamedTuple):
 
 
 def plan_text(plan: Needs) -> str:
-    """The needs of a decision as Markdown tables."""
     pilots = ", ".join(f"{upper_sd(plan.sd, count):.1f} after {count} tasks" for count in (12, 24))
     power = f"{100 * plan.power:g}%"
     return "\n\n".join([

@@ -45,12 +45,10 @@ class Schedule:
 
     @cached_property
     def folder(self) -> Path:
-        """The run folder."""
         return run_folder(self.config)
 
     @property
     def settings(self) -> str:
-        """The argument of the plan stage."""
         return planning.settings_text(self.config)
 
     @cached_property
@@ -60,7 +58,6 @@ class Schedule:
 
     @property
     def frozen_tasks(self) -> str:
-        """The path of the frozen tasks."""
         return place_of_tasks(self.config, self.folder).as_posix()
 
     @cached_property
@@ -73,12 +70,10 @@ class Schedule:
 
     @cached_property
     def change_tasks(self) -> list[str]:
-        """The ids of the change tasks."""
         return [name for name in self.plan["order"] if self.plan["tasks"][name].get("kind") == CHANGE]
 
     @property
     def inputs(self) -> list[str]:
-        """The files that define the experiment."""
         prompts = [str(planning.judge_prompt(judge)) for judge in self.judging.models]
         return [*self.config.scenario_files, *condition_files(self.config), *prompts]
 
@@ -127,7 +122,6 @@ class Schedule:
 
     @cached_property
     def waves(self) -> list[Wave]:
-        """All waves, in order."""
         return waves(self.plan)
 
     @cached_property
@@ -136,7 +130,6 @@ class Schedule:
         return {(task, trial): number for number, wave in numbers for task in wave.tasks for trial in wave.trials}
 
     def wave_of(self, run: RunId) -> int:
-        """The number (from 1) of a run's wave."""
         return self._waves_of_runs[run.task, run.trial]
 
     @property
@@ -221,7 +214,6 @@ class Schedule:
         return {resource: partial(claim, resource) for resource in self.resources}
 
     def claim(self, resource: str, run: RunId, at_once: int) -> int:
-        """How much of a resource the run takes."""
         return self._limits.claim(resource, run.condition, paired=self.gate_s(run, at_once) > 0)
 
     @cached_property

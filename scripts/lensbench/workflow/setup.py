@@ -59,12 +59,10 @@ class Wishes(NamedTuple):
 
     @property
     def runs(self) -> int:
-        """How many runs the benchmark has."""
         return (4 if self.words else 2) * len(read_scenarios([str(self.files["tasks"])]).tasks)
 
     @property
     def files(self) -> dict[str, Path]:
-        """The files to write, by their role."""
         names = {
             "config": f"config.{self.name}.yaml",
             "mcp": f"mcp.{self.name}.json",
@@ -74,7 +72,6 @@ class Wishes(NamedTuple):
 
     @property
     def smoke(self) -> Path:
-        """The run folder of the trial."""
         return Path("bench") / f"{self.name}-smoke"
 
 
@@ -173,7 +170,6 @@ def _input(question: str, default: str) -> str:
 
 
 def mcp_file(wishes: Wishes) -> dict[str, Any]:
-    """The content of the MCP file."""
     if wishes.known:
         return {"mcpServers": {wishes.known.name: wishes.known.entry}}
     if _URL.match(wishes.server):
@@ -268,7 +264,6 @@ def cure(wishes: Wishes, fix: bool) -> None:
 
 
 def _calls(results: Results[float], tools: Sequence[str]) -> str:
-    """How often the agent called each tool."""
     runs = [run["tools"] for name in results["treatments"] for run in results["comparisons"][name]["tools_by_run"]]
     counts = {tool: sum(count for run in runs if isinstance(count := run.get(tool), int)) for tool in tools}
     return f"Calls by the offline agent: {', '.join(f'{tool} {count}' for tool, count in counts.items())}."

@@ -44,7 +44,6 @@ class Detached:
             )  # fmt: skip
 
     def said(self) -> str:
-        """The output so far."""
         with self.log.open("rb") as file:
             file.seek(self._begin)
             return file.read().decode(errors="replace")
@@ -99,7 +98,6 @@ class Bench(NamedTuple):
         return self.scenarios == TASKS and not TASKS.exists()
 
     def snakemake(self, options: Sequence[str]) -> list[str]:
-        """The command that runs what is missing."""
         more = with_key(options, f"run_id={self.folder.name}")
         return verb("run", "--configfile", str(self.config), "--cores", CORES, *more)
 
@@ -169,12 +167,10 @@ def stop(folder: Path) -> None:
 
 
 def verb(name: str, *arguments: str) -> list[str]:
-    """The command of a verb."""
     return [sys.executable, "-P", "-m", "lensbench", name, *arguments]
 
 
 def become(command: list[str]) -> NoReturn:
-    """Replaces this process with another program."""
     sys.stdout.flush()
     os.execv(command[0], command)
 

@@ -146,7 +146,6 @@ def _spent(folder: Path) -> str:
 
 
 def line(status: Status, running: int, at_a_time: int) -> str:
-    """The whole status on one line."""
     runs, *rest = _totals(status, running, at_a_time)
     return " | ".join([runs, *(f"{name}: {_words(count)}" for name, count in status.counts.items()), *rest])
 
@@ -191,7 +190,6 @@ def span(seconds: float) -> str:
 
 
 def lines(status: Status) -> Iterator[str]:
-    """The lines that `lensbench status` prints."""
     worker, running = at_work(status.folder), status.running
     if worker:
         yield f"{status.folder}: running (process {worker.process} on {worker.host}, since {worker.since})"

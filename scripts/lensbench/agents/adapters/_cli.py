@@ -99,16 +99,13 @@ class Seen:
 
     @property
     def models_asked(self) -> tuple[str, ...] | None:
-        """The model that the config names."""
         return (text(self.started["model"]),) if text(self.started.get("model")) else None
 
     @property
     def servers(self) -> tuple[str, ...]:
-        """The condition's MCP servers."""
         return tuple(map(text, sequence(self.started.get("servers"))))
 
     def of(self, kind: str) -> list[Event]:
-        """The events of one type."""
         return [event for event in self.events if event["type"] == kind]
 
     def last(self, kind: str) -> Event:

@@ -32,7 +32,6 @@ def read_event(line: str) -> Event | None:
 
 
 def text(value: Any) -> str:
-    """The value if it is text, else ""."""
     return value if isinstance(value, str) else ""
 
 

@@ -244,7 +244,6 @@ class Stream:
 
     @cached_property
     def denials(self) -> set[tuple[str, str]]:
-        """Refused calls: id and tool."""
         entries = [*self._system("permission_denied")]
         entries += [mapping(entry) for result in self.results for entry in sequence(result.get("permission_denials"))]
         return {(text(entry.get("tool_use_id")), text(entry.get("tool_name"))) for entry in entries}
@@ -263,7 +262,6 @@ class Stream:
 
     @property
     def tools(self) -> tuple[str, ...] | None:
-        """Tools by the start event."""
         return tuple(map(text, self.start["tools"])) if isinstance(self.start.get("tools"), list) else None
 
     @property
@@ -334,7 +332,6 @@ class Stream:
 
     @property
     def usage(self) -> dict[str, Event]:
-        """The usage of each requested model."""
         return {model: mapping(entry) for model, entry in mapping(self.result.get("modelUsage")).items()}
 
     def used(self, *, by_subagents: bool) -> list[Event]:

@@ -209,5 +209,4 @@ def _tokens(usages: list[Event]) -> dict[str, int]:
 
 
 def is_over(event: Event) -> bool | None:
-    """A turn's end."""
     return {"turn.completed": True, "turn.failed": True, "turn.started": False}.get(event["type"])

@@ -206,5 +206,4 @@ def _tokens(stats: Mapping[str, Any]) -> dict[str, int]:
 
 
 def is_over(event: Event) -> bool | None:
-    """The `result`."""
     return True if event["type"] == "result" else None

@@ -31,7 +31,6 @@ ARGV = (sys.executable, "-P", "-m", "lensbench_demo.offline")
 
 
 def command(run: Assignment) -> Invocation:
-    """How the agent is started for `run`."""
     argv = (
         *ARGV,
         *("--prompt-file", run.prompt_file),
@@ -126,5 +125,4 @@ def _files_read(by_type: dict[str, list[Event]]) -> tuple[str, ...] | None:
 
 
 def is_over(event: Event) -> bool | None:
-    """The `end`."""
     return True if event["type"] == "end" else None

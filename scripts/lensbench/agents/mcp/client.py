@@ -322,7 +322,6 @@ def _unread(error: Exception) -> str:
 
 
 def _end(errors: IO[bytes]) -> str:
-    """The end of a server's standard error."""
     errors.seek(max(0, errors.seek(0, os.SEEK_END) - 4000))
     return errors.read().decode("utf-8", "replace").strip()
 

@@ -28,7 +28,6 @@ class Worker(NamedTuple):
 
 
 def is_held(path: str) -> bool:
-    """True when a living process holds the lock."""
     try:
         with open(path, encoding="utf-8") as file:
             fcntl.flock(file, fcntl.LOCK_SH | fcntl.LOCK_NB)

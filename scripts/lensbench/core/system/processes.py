@@ -169,7 +169,6 @@ class _Output:
 
     @property
     def until(self) -> float:
-        """When the program is ended."""
         return min(self._deadline, self._heard_at + self._silence)
 
     def lines(self) -> Iterator[str]:

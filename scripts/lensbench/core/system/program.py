@@ -24,7 +24,6 @@ class Parser(argparse.ArgumentParser):
     """A parser whose errors are one line, with exit code 2."""
 
     def error(self, message: str) -> NoReturn:
-        """Ends the program."""
         self.exit(2, f"error: {message}; `{self.prog} --help` shows the options\n")
 
 

@@ -53,7 +53,6 @@ class Canary(NamedTuple):
     """A sentence to add before the answer; evidence must come from it."""
 
     def shown(self, answer: str) -> str:
-        """The answer as shown to the judge."""
         return f"{self.planted}\n\n{answer}" if self.planted else answer
 
 

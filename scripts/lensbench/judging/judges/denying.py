@@ -86,7 +86,6 @@ def _sentences(answer: Normalised) -> _Sentences:
 
 
 def is_negation(fact: str) -> bool:
-    """True when the fact is a negation itself."""
     return bool(_NEGATION.search(fact) or _AHEAD.search(fact))
 
 

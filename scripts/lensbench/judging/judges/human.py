@@ -60,7 +60,6 @@ class HumanFile(Strict):
 
 
 def human_files(folder: Path) -> list[Path]:
-    """The verdict files of a run folder."""
     return sorted(RunFolder(folder).human.glob("*.json"))
 
 

@@ -175,7 +175,6 @@ def _parse(reply: str, form: type[Form]) -> Form | None:
 
 
 def _objects(text: str, form: type[Form]) -> list[Form]:
-    """Raises _DuplicateKeyError."""
     decoder = json.JSONDecoder(object_pairs_hook=_without_duplicates, strict=False)
     objects: list[Form] = []
     at = text.find("{")

@@ -61,12 +61,10 @@ class Shared:
 
     @property
     def reference(self) -> FinishedRun:
-        """The run that the others are compared with."""
         return self.runs[0]
 
     @property
     def others(self) -> Sequence[FinishedRun]:
-        """The runs that are compared with the reference."""
         return self.runs[1:]
 
     def conditions(self, treatment: str) -> list[tuple[FinishedRun, str]]:
@@ -82,7 +80,6 @@ class Shared:
         return estimate(values, repository_of, gate["alpha"], len(self.tasks), plan["seed"], power=gate["power"])
 
     def own_delta(self, run: FinishedRun, condition: str) -> Estimate:
-        """A treatment's delta in its own run."""
         comparison = self._comparison(run, condition)
         return comparison.over(differences(comparison.pairs(run.tables.score)), self.tasks)
 

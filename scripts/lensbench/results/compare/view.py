@@ -77,7 +77,6 @@ class TreatmentView(NamedTuple):
 
 
 def treatment_views(data: ComparisonFile) -> list[TreatmentView]:
-    """All treatments that can be compared."""
     views = [_view(data, treatment) for treatment in data["treatments"]]
     return [view for view in views if view.against]
 
@@ -112,7 +111,6 @@ def cells(row: Change) -> tuple[str, ...]:
 
 
 def label(row: Change) -> str:
-    """The condition and the quantity."""
     return f"{row.treatment or 'baseline'}: {QUANTITIES[row.quantity].label}"
 
 

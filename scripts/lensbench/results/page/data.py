@@ -132,7 +132,6 @@ def stem(task: str, trial: int) -> str:
 
 
 def pair_address(task: str, trial: int) -> str:
-    """The path of a task's page."""
     return f"{RunFolder.answers}/{stem(task, trial)}.html"
 
 

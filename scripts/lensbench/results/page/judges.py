@@ -34,7 +34,6 @@ class Judges(NamedTuple):
 
 
 def judges_view(instrument: InstrumentFile) -> Judges:
-    """The judges in words."""
     names, bias, overall = list(instrument["judges"]), instrument["bias"], instrument["agreement"]["all"]
     errors = (*bias["judges"].values(), bias["together"]) if bias else ()
     return Judges(

@@ -44,7 +44,6 @@ from lensbench.scores.saving import quantities_of
 
 
 def page_environment() -> Environment:
-    """The Jinja environment of the page's templates."""
     environment = template_environment(html=True)
     environment.filters |= {
         "minus": lambda text: text.replace("-", "\u2212"),
@@ -190,7 +189,6 @@ def render(folder: Path, inputs: Inputs) -> Iterator[tuple[str, str]]:
 
 
 def _facts(inputs: Inputs, status: str, run: RunId) -> list[str]:
-    """What is known about a run in figures."""
     tables, facts = inputs.tables, [status]
     for name, quantity in QUANTITIES.items():
         value = quantity.of(tables, run)

@@ -78,7 +78,6 @@ class PairPage(NamedTuple):
 
 
 def pair_page(folder: Path, inputs: Inputs, task: str, trial: int) -> PairPage:
-    """The page of a task in a trial."""
     plan = inputs.tables.plan
     conditions = sorted(plan["conditions"], key=lambda name: name != plan["baseline"])
     runs = [RunId(task, condition, trial) for condition in conditions]
@@ -189,7 +188,6 @@ MOST_LINES = 2000
 
 
 def _lines(patch: bytes) -> list[tuple[str, str]]:
-    """The lines of a patch with their kinds."""
     lines = []
     for line in patch.decode(errors="replace").removesuffix("\n").split("\n")[:MOST_LINES]:
         is_place = line.startswith(("diff ", "index ", "@@", "+++", "---"))
