@@ -22,7 +22,6 @@ from lensbench.agents.sandbox import find_sandbox
 from lensbench.changes.task import answer_criteria, changes_of
 from lensbench.core.errors import UserError, printable
 from lensbench.core.system.files import write_atomic
-from lensbench.core.system.places import TEMPLATES, csp_hash, template_environment
 from lensbench.core.system.program import Parser, run_program
 from lensbench.core.tasks import Criterion, DraftKind, Task
 from lensbench.judging.judges import Verdict, mechanical

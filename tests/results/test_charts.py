@@ -9,7 +9,8 @@ from functools import cache
 import pytest
 from markupsafe import Markup
 
-from lensbench.results.charts import Chart, Dumbbell, ForestLine, Size, draw, drawing
+from lensbench.results import charts
+from lensbench.results.charts import Chart, Dumbbell, ForestLine, Size, draw
 
 HOSTILE = "</text></svg></script><script>alert(1)</script>\"'&\x00\x1b"
 
@@ -124,16 +125,16 @@ def test_a_package_keeps_its_name_where_there_is_room_for_no_more(letters: int, 
 
 
 def test_long_names_lose_their_middle() -> None:
-    assert drawing.shortened("a-name-that-is-far-too-long-01", 12) == "a-name…ng-01"
-    assert drawing.shortened("short", 12) == "short"
-    assert all(len(drawing.shortened("x" * 50, letters)) == letters for letters in range(3, 30))
+    assert charts.shortened("a-name-that-is-far-too-long-01", 12) == "a-name…ng-01"
+    assert charts.shortened("short", 12) == "short"
+    assert all(len(charts.shortened("x" * 50, letters)) == letters for letters in range(3, 30))
 
 
 @pytest.mark.parametrize(
     ("value", "text"), [(0, "0.0"), (-0.04, "0.0"), (0.05, "+0.1"), (-7.25, "\u22127.3"), (12, "+12.0")]
 )
 def test_a_difference_has_its_sign_and_no_negative_zero(value: float, text: str) -> None:
-    assert drawing.signed(value) == text
+    assert charts.signed(value) == text
 
 
 def interval_words(*rows: ForestLine) -> Sequence[str]:
