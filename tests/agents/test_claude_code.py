@@ -236,12 +236,9 @@ def test_the_order_of_the_keys_in_a_line_does_not_matter(names: list[str], rando
         assert read(shuffled) == read(stream(name))
 
 
-def test_lines_of_two_megabytes_are_read() -> None:
+def test_lines_of_two_megabytes_are_read_and_a_call_that_comes_twice_counts_once() -> None:
     text = "x" * 2_000_000
     assert read([said(text), result(result=text)]).answer == text
-
-
-def test_a_call_that_comes_twice_counts_once() -> None:
     block = {"type": "tool_use", "id": "1", "name": "Bash", "input": {}}
     line = json.dumps({"type": "assistant", "message": {"model": "m", "content": [block]}})
     assert read([line, line, result()]).calls == (Call("Bash", 1),)
@@ -271,13 +268,10 @@ def test_an_older_version_that_does_not_say_so_guesses_the_price_of_foreign_mode
     assert not read([result(modelUsage={"claude-sonnet-5": {}})]).cost_is_guess
 
 
-def test_a_text_that_the_client_made_up_is_an_error_and_no_answer() -> None:
+def test_a_text_that_the_client_made_up_and_an_interrupted_run_are_errors_without_answer() -> None:
     message = {"model": "<synthetic>", "content": [{"type": "text", "text": "API Error: odd"}]}
     outcome = read([json.dumps({"type": "assistant", "message": message}), result(result="API Error: odd")])
     assert (outcome.error, outcome.answer, outcome.models) == ("API Error: odd", "", ())
-
-
-def test_an_interrupted_run_is_an_error() -> None:
     line = result(subtype="error_during_execution", is_error=True, result=None, terminal_reason="aborted_tools")
     assert read([line]).error == "error_during_execution"
 

@@ -41,14 +41,11 @@ def test_a_search_for_the_address_and_other_addresses_are_none(command: str) -> 
     assert direct_calls(shell(command), [*LOCAL, *REMOTE]) == []
 
 
-def test_a_server_elsewhere_is_known_by_its_name() -> None:
+def test_a_server_elsewhere_is_known_by_its_name_and_a_script_that_calls_it_is_found() -> None:
     assert direct_calls(shell("curl https://LENS.example.com/mcp"), REMOTE)
     assert direct_calls(events("WebFetch", url="https://lens.example.com/mcp", prompt="x"), REMOTE)
     assert not direct_calls(events("Grep", pattern="lens.example.com"), REMOTE)
     assert not direct_calls(events("WebFetch", url="https://other.example.com/"), REMOTE)
-
-
-def test_a_script_that_is_written_to_call_it_is_found() -> None:
     script = "import urllib.request\nurllib.request.urlopen('http://localhost:7341/mcp')\n"
     assert direct_calls(events("Write", file_path="x.py", content=script), LOCAL)
 

@@ -45,19 +45,13 @@ def test_a_model_that_only_watches_a_run_did_not_answer(calls: int, other: str, 
     assert set(outcome.models_asked or ()) == {"model-a"} | ({other} - served)
 
 
-def test_a_model_without_tokens_did_not_serve() -> None:
+def test_models_without_tokens_did_not_serve_calls_have_our_names_and_an_empty_answer_is_no_error() -> None:
     assert gemini.read(stream(BEGIN, ended("unknown", "boom"))).models is None
-
-
-def test_calls_have_the_names_that_all_records_have() -> None:
     names = ("mcp_lens_lens_grep", "mcp_lens_two_find", "mcp_other_x", "run_shell_command")
     entries = [entry for n, name in enumerate(names) for entry in (call(n, name), result(n))]
     assert [one.name for one in gemini.read(stream(BEGIN, *entries, END)).calls or ()] == [
         "mcp__lens__lens_grep", "mcp__lens_two__find", "mcp__other__x", "run_shell_command",
     ]  # fmt: skip
-
-
-def test_an_empty_answer_is_empty_and_no_error() -> None:
     complaint = {"type": "error", "severity": "error", "message": "The model returned an empty response"}
     outcome = gemini.read(stream(BEGIN, complaint, {**END, "status": "error"}))
     assert (outcome.answer, outcome.error, outcome.finished) == ("", "", True)

@@ -40,15 +40,12 @@ def assignment(folder: Path, workspace: Path, mcp: str = '{"mcpServers": {}}') -
     )  # fmt: skip
 
 
-def test_the_stream_gives_the_whole_outcome() -> None:
+def test_the_stream_gives_the_whole_outcome_with_what_it_used_and_what_that_cost() -> None:
     assert read(LINES) == Outcome(
         answer="It is so.\n", finished=True, ending="finished", agent_version="1", models=("none",),
         servers={"lens": "connected", "odd": "failed: gone"}, tools_offered=("Grep", "mcp__lens__lens_grep"),
         calls=(Call("Grep", 1, 1), Call("Read", 2, 0)), files_read=("a.py", "b.py"), turns=4,
     )  # fmt: skip
-
-
-def test_a_program_may_say_what_it_used_and_what_that_cost() -> None:
     used = {"input": 10, "cache_read": 7, "cache_write": 3, "output": 2}
     outcome = read([json.dumps({"type": "end", "cost_usd": 0.5, "tokens": {**used, "other": 1}})])
     assert (outcome.tokens, outcome.cost_usd, outcome.cost_is_guess) == (used, 0.5, False)
@@ -66,26 +63,17 @@ def test_odd_numbers_of_a_program_are_unknown_and_never_0(tokens: str, cost: str
     assert (outcome.tokens, outcome.cost_usd) == (None, None)
 
 
-def test_a_stream_that_was_cut_off_is_not_finished() -> None:
+def test_a_stream_without_its_start_its_end_or_any_event_shows_no_more_than_it_has() -> None:
     outcome = read([*LINES[:-2], LINES[-2][:20]])
     assert not outcome.finished
     assert outcome.answer == ""
     assert outcome.calls == (Call("Grep", 1, 1), Call("Read", 2, 0))
-
-
-def test_calls_are_shown_where_the_start_is_not() -> None:
     outcome = read(["Loading... " + LINES[0], *LINES[1:]])
     assert outcome.calls == (Call("Grep", 1, 1), Call("Read", 2, 0))
     assert read(LINES[-1:]).calls is None
-
-
-def test_a_stream_without_events_shows_nothing() -> None:
     outcome = read(["", "Killed", '{"type": 3}', "[]"])
     assert outcome == Outcome(finished=False)
     assert outcome.calls is None
-
-
-def test_an_end_with_an_error_is_an_error() -> None:
     assert read(['{"type": "end", "is_error": true, "error": "no memory"}']).error == "no memory"
     assert read(['{"type": "end", "is_error": true}']).error
 

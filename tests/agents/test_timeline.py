@@ -58,12 +58,9 @@ def test_a_call_has_its_result_and_words_stand_after_it(events: Iterable[dict[st
     assert read.index(words) > read.index(call)
 
 
-def test_the_end_has_the_figures_of_the_agent() -> None:
+def test_the_end_has_the_figures_of_the_agent_and_times_count_from_the_first_event_with_one() -> None:
     assert steps(*CLAUDE)[-1].title == "2 turns, 7 input tokens, $0.2500"
     assert steps(*CODEX)[-1].title == "7 input tokens"
-
-
-def test_times_count_from_the_first_event_that_has_one() -> None:
     assert [step.at_s for step in steps(*OPENCODE)] == [0.0, 1.0]
     assert next(step.at_s for step in steps(*GEMINI) if step.kind == "call") == 1.5
     assert {step.at_s for step in steps(*CODEX)} == {None}

@@ -54,12 +54,9 @@ def test_the_quantiles_of_chi_squared(share: float, df: int) -> None:
     assert chi2_ppf(share, df) == close(special.chdtri(df, 1 - share))
 
 
-def test_with_endless_degrees_of_freedom_students_t_is_a_normal_deviate() -> None:
+def test_the_ends_of_the_quantiles_and_endless_degrees_of_freedom() -> None:
     assert (t_isf(0.025, math.inf), t_sf(-1.5, math.inf)) == (norm_isf(0.025), norm_sf(-1.5))
     assert t_isf(0.025, 1e9) == pytest.approx(norm_isf(0.025), rel=1e-8)
-
-
-def test_the_ends() -> None:
     assert (t_isf(0, 3), t_isf(0.5, 3), t_isf(1, 3)) == (math.inf, 0, -math.inf)
     assert (norm_isf(0), norm_isf(1)) == (math.inf, -math.inf)
     assert t_sf(1e-9, 1) == pytest.approx(0.5 - math.atan(1e-9) / math.pi, abs=1e-16)

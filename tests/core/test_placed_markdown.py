@@ -35,18 +35,12 @@ def test_every_piece_is_at_its_place_in_the_source(text: str) -> None:
         end = place + len(wanted) // 2
 
 
-def test_text_between_marks_is_placed_piece_by_piece() -> None:
+def test_pieces_between_marks_and_lines_of_code_have_their_places_and_words_spelt_otherwise_have_none() -> None:
     assert pieces("He **uses** `a.py` \U0001f600 here") == [
         (0, "He "), (5, "uses"), (13, "a.py"), (18, " \U0001f600 here"),
     ]  # fmt: skip
-
-
-def test_a_word_that_is_spelt_otherwise_in_the_source_has_no_place_and_its_neighbours_have_one() -> None:
     assert pieces(r"so my\_name is") == [(0, "so"), (12, "is")]
     assert "my_name" in placed_html(r"so my\_name is")
-
-
-def test_lines_of_code_in_a_list_are_placed_without_their_indent() -> None:
     text = "- so:\n  ```py\n  x = 1\n  y = 2\n  ```\n"
     assert [piece for _, piece in pieces(text)] == ["so:", "x = 1\n", "y = 2\n"]
 

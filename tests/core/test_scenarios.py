@@ -39,15 +39,12 @@ def test_a_malformed_criterion_is_refused(value: Any) -> None:
         Criterion.model_validate(value)
 
 
-def test_one_pattern_may_stand_without_a_list() -> None:
+def test_one_pattern_may_stand_without_a_list_and_none_is_for_people_and_models() -> None:
     criterion = Criterion.model_validate({"text": "x", "all_of": "a", "any_of": {"regex": "b"}, "partial": {"p": "c"}})
     assert criterion.all_of == ("a",)
     assert criterion.any_of == (Regex(regex="b"),)
     assert criterion.partial == {"p": ("c",)}
     assert criterion.mechanical
-
-
-def test_a_criterion_without_patterns_is_for_people_and_models() -> None:
     assert not Criterion(text="x").mechanical
 
 

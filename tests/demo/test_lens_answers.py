@@ -62,12 +62,9 @@ def test_an_identifier_is_found_in_any_style(shop: Service, query: str) -> None:
     assert paths(one(shop, "lens_grep", query=query), query)[0] == "src/shop/pricing.py"
 
 
-def test_body_text_and_several_words_are_found_with_the_line(shop: Service) -> None:
+def test_several_words_are_found_with_the_line_also_in_different_files(shop: Service) -> None:
     hit = one(shop, "lens_grep", query="gift vouchers").json["results"]["gift vouchers"][0]
     assert {"kind": "body", "value": "# gift vouchers are free of charge", "line": 7} in hit["matches"]
-
-
-def test_words_that_stand_in_different_files_still_find_something(shop: Service) -> None:
     assert paths(one(shop, "lens_grep", query="vouchers zebra"), "vouchers zebra") == ["src/shop/cart.py"]
 
 
@@ -77,22 +74,13 @@ def test_names_with_digits_are_found_in_the_text(tmp_path: Path) -> None:
         assert paths(ask(root, "lens_grep", query=query), query) == [path]
 
 
-def test_a_term_without_letters_is_matched_as_written(shop: Service) -> None:
+def test_terms_are_split_at_bars_matched_as_written_and_limited_each(shop: Service) -> None:
     assert paths(one(shop, "lens_grep", query="* from"), "* from")[0] == "README.md"
     assert "src/shop/cart.py" in paths(one(shop, "lens_grep", query="():"), "():")
-
-
-def test_terms_are_split_at_bars_and_each_has_its_own_limit(shop: Service) -> None:
     answer = one(shop, "lens_grep", query=" shop | vat_rate ||shop", limit=1).json
     assert answer["terms"] == ["shop", "vat_rate"]
     assert [len(hits) for hits in answer["results"].values()] == [1, 1]
-
-
-def test_what_is_not_there_gives_an_empty_list(shop: Service) -> None:
     assert one(shop, "lens_grep", query="zzznothing").json["results"] == {"zzznothing": []}
-
-
-def test_query_syntax_of_the_index_is_plain_text(shop: Service) -> None:
     for query in ('"', "a AND", "NEAR(", "path:x", "*", "^x", "')--", "🦊", "\x00", "a" * 1000):
         assert not one(shop, "lens_grep", query=query).is_error
 
@@ -122,8 +110,14 @@ def test_a_folder_shows_files_edges_and_pairs_that_touch_it(shop: Service) -> No
     assert (cart["commits"], cart["recent90d"]) == (4, 4)
 
 
-def test_an_empty_dir_is_the_whole_repository_file_by_file(shop: Service) -> None:
+def test_a_folder_of_the_root_narrows_the_answer_and_an_empty_dir_is_the_whole_repository(shop: Service) -> None:
     assert len(one(shop, "lens_graph", dir="").json["files"]) == len(PYTHON) + 1
+    for name in ("tests", str(shop.root / "tests")):
+        assert paths(one(shop, "lens_grep", query="total_amount", repoPath=name), "total_amount") == [
+            "tests/test_cart.py"
+        ]
+    assert one(shop, "lens_graph_neighbors", repoPath="src", path="shop/cart.py").json["file"]["language"] == "python"
+    assert one(shop, "lens_graph", repoPath="src").json["edges"][0]["source"] == "src/shop/cart.py"
 
 
 def test_neighbors_show_both_directions_and_partners_from_both_sides(shop: Service) -> None:
@@ -133,15 +127,6 @@ def test_neighbors_show_both_directions_and_partners_from_both_sides(shop: Servi
     assert cart["cochanges"][0] == {"path": "README.md", "weight": 4}
     readme = one(shop, "lens_graph_neighbors", path="README.md", cochangeLimit=1).json
     assert readme["cochanges"] == [{"path": "src/shop/cart.py", "weight": 4}]
-
-
-def test_a_folder_of_the_root_narrows_the_answer(shop: Service) -> None:
-    for name in ("tests", str(shop.root / "tests")):
-        assert paths(one(shop, "lens_grep", query="total_amount", repoPath=name), "total_amount") == [
-            "tests/test_cart.py"
-        ]
-    assert one(shop, "lens_graph_neighbors", repoPath="src", path="shop/cart.py").json["file"]["language"] == "python"
-    assert one(shop, "lens_graph", repoPath="src").json["edges"][0]["source"] == "src/shop/cart.py"
 
 
 def test_mistakes_are_errors_that_say_what_to_do(shop: Service) -> None:

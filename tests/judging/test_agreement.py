@@ -83,38 +83,29 @@ def test_a_criterion_that_one_judge_skipped_counts_for_no_judge() -> None:
     )
 
 
-def test_one_verdict_everywhere_has_no_kappa_although_all_are_equal() -> None:
+def test_perfect_agreement_is_1_and_one_verdict_everywhere_has_no_kappa() -> None:
     found = two_judges(said(a="m" * 20, b="m" * 20), "a", "b", 1)
     assert (found.equal, found.kappa.value) == (1.0, None)
     assert "all verdicts are the same" in found.kappa.reason
     assert all_judges(said(a="m" * 20, b="m" * 20), 1).alpha.value is None
-
-
-def test_perfect_agreement_is_1_and_the_interval_says_so() -> None:
     found = two_judges(said(a="m-" * 20, b="m-" * 20), "a", "b", 1).kappa
     assert found == (1.0, 1.0, 1.0, "")
 
 
-def test_few_tasks_have_a_value_and_no_interval() -> None:
+def test_few_tasks_and_verdicts_that_hardly_vary_have_no_interval() -> None:
     found = two_judges(said(a="m-m-", b="m-mm"), "a", "b", 1).kappa
     assert found.value is not None
     assert (found.low, found.reason) == (None, f"an interval needs {MIN_TASKS} tasks, there are 2")
-
-
-def test_verdicts_that_hardly_vary_have_no_interval() -> None:
     found = two_judges(said(a="m" * 29 + "-", b="m" * 30), "a", "b", 1).kappa
     assert (found.value, found.low, found.reason) == (0.0, None, "too few different verdicts for an interval")
 
 
-def test_the_interval_holds_the_value_and_narrows_with_more_tasks() -> None:
+def test_the_interval_narrows_with_more_tasks_and_widens_with_criteria_that_go_together() -> None:
     few = two_judges(a_benchmark(tasks=12), "judge-0", "judge-1", 1).kappa
     many = two_judges(a_benchmark(tasks=96), "judge-0", "judge-1", 1).kappa
     for found in (few, many):
         assert found.low < found.value < found.high  # type: ignore[operator]
     assert many.high - many.low < 0.6 * (few.high - few.low)  # type: ignore[operator]
-
-
-def test_criteria_that_always_go_together_widen_the_interval() -> None:
     apart = two_judges(said(per_task=1, a="m-p" * 16, b="m-pm-m" * 8), "a", "b", 1).kappa
     together = {
         (run, copy): by for (run, _), by in said(per_task=1, a="m-p" * 16, b="m-pm-m" * 8).items() for copy in range(9)

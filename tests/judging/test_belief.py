@@ -57,14 +57,11 @@ def belief(
     return believe(votes, drafts, decided, everybody, ["with"], classifier or {}, guesses or {}, 1, corrected)
 
 
-def test_accepted_patterns_and_people_are_believed() -> None:
+def test_accepted_patterns_and_people_are_believed_and_a_model_without_labels_is_unvalidated() -> None:
     patterns, people = belief(mechanical=true), belief(human_anna=true, claude=now_and_then(1, MET))
     assert (patterns.caveat, patterns.withheld) == ("", {"with": []})
     assert patterns.decided[Basis.PATTERNS] == len(KEYS)
     assert (people.caveat, people.withheld) == ("", {"with": []})
-
-
-def test_a_model_without_labels_is_an_unvalidated_judge() -> None:
     found = belief(claude=true)
     assert found.decided[Basis.UNVALIDATED] == len(KEYS)
     assert found.withheld == {"with": [found.caveat]}
@@ -76,13 +73,10 @@ def some(reads: Reads, tasks: int) -> Reads:
     return lambda run, criterion: reads(run, criterion) if int(run.task[1:]) < tasks else None
 
 
-def test_a_model_with_enough_labels_that_agree_is_believed() -> None:
+def test_enough_labels_that_agree_validate_a_model_and_few_or_others_do_not() -> None:
     found = belief(claude=now_and_then(0.05, MET), human_anna=some(true, 14))
     assert found.labels["claude"].enough
     assert (found.decided[Basis.MODEL], found.caveat, found.withheld) == (32, "", {"with": []})
-
-
-def test_too_few_labels_or_labels_that_differ_do_not_validate() -> None:
     few = belief(claude=now_and_then(0.05, MET), human_anna=some(true, 12)).labels["claude"]
     differing = belief(claude=now_and_then(0.6, MET), human_anna=some(true, 14))
     assert (few.n, few.enough) == (192, False)

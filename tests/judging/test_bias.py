@@ -44,14 +44,11 @@ PERSONS = {"with": ["mm", "m-", "mp", "--"], "without": ["m-", "m-", "--", "pp"]
 JUDGE = {"with": ["mm", "mm", "mp", "p-"], "without": ["m-", "p-", "--", "pp"]}
 
 
-def test_the_differential_is_a_t_interval_over_tasks() -> None:
+def test_the_differential_is_a_t_interval_over_tasks_and_none_where_both_conditions_err_alike() -> None:
     found = biased(decided(**JUDGE), decided(**PERSONS))
     wanted = ttest_1samp([0, 0.75, 0, 0.25], 0).confidence_interval(0.95)
     assert (found.signed.value, found.signed.n) == (0.25, 4)
     assert (found.signed.low, found.signed.high) == pytest.approx((wanted.low, wanted.high))
-
-
-def test_an_error_that_is_the_same_in_both_conditions_is_no_differential() -> None:
     kind = {name: [task.replace("-", "p") for task in tasks] for name, tasks in PERSONS.items()}
     even = {"with": ["m-"] * 4, "without": ["m-"] * 4}
     found = biased(decided(**{"with": ["mp"] * 4, "without": ["mp"] * 4}), decided(**even))
@@ -59,23 +56,17 @@ def test_an_error_that_is_the_same_in_both_conditions_is_no_differential() -> No
     assert biased(decided(**kind), decided(**PERSONS)).sentence != ""
 
 
-def test_a_sentence_says_what_a_differential_does_to_the_delta() -> None:
+def test_a_sentence_says_what_a_differential_of_more_than_half_a_point_does_to_the_delta() -> None:
     found = biased(decided(**JUDGE), decided(**PERSONS))
     assert found.sentence.startswith(
         "Against persons, claude gives the answers of 'with' 25.0 points more than those of 'without' (95% interval -"
     )
     assert found.sentence.endswith("It may be chance: let persons judge more pairs to know.")
-
-
-def test_an_interval_beside_0_is_said_to_be_the_judges() -> None:
     persons = {"with": ["m-"] * 12, "without": ["m-"] * 12}
     judge = {"with": ["mp"] * 9 + ["mm"] * 3, "without": ["m-"] * 12}
     found = biased(decided(**judge), decided(**persons))
     assert found.signed.low > 0  # type: ignore[operator]
     assert "This part of the delta is the judge's" in found.sentence
-
-
-def test_half_a_point_or_less_is_not_worth_a_sentence() -> None:
     persons = {"with": ["m" * 10] * 20, "without": ["m" * 10] * 20}
     judge = {"with": ["m" * 9 + "p"] + ["m" * 10] * 19, "without": ["m" * 10] * 20}
     found = biased(decided(**judge), decided(**persons))
@@ -83,13 +74,10 @@ def test_half_a_point_or_less_is_not_worth_a_sentence() -> None:
     assert found.sentence == ""
 
 
-def test_only_criteria_that_both_judged_are_compared() -> None:
+def test_only_criteria_that_both_judged_are_compared_and_persons_speak_by_majority() -> None:
     found = biased(decided(**{"with": ["m.", ".."]}), decided(**{"with": ["mm", "mm"]}))
     assert found.signed[:5] == (None, None, None, 0, "no task has both runs judged")
     assert found.sentence == ""
-
-
-def test_persons_speak_by_majority_and_the_stricter_of_a_tie() -> None:
     key = (RunId("a", "with", 1), 1)
     said = {key: {"human-anna": Verdict.MET, "human-ben": Verdict.MISSED, "claude": Verdict.MET}}
     assert persons_verdicts(said) == {key: Verdict.MISSED}
@@ -139,15 +127,12 @@ def test_the_correction_is_that_of_ppi_python(seed: int, labelled: int, expected
     assert corrected.n == labelled
 
 
-def test_the_correction_takes_the_judges_kindness_out() -> None:
+def test_the_correction_takes_the_judges_kindness_out_and_trials_of_a_task_are_one_task() -> None:
     by_judges, truth = deltas(3, 200)
     corrected = corrected_delta(by_judges, {pair: truth[pair] for pair in sorted(truth)[::4]})
     real = float(sum(truth.values()) / len(truth))
     assert task_mean([*by_judges.values()]).low > real  # type: ignore[operator]
     assert corrected.low < real < corrected.high  # type: ignore[operator]
-
-
-def test_trials_of_a_task_are_one_task() -> None:
     by_judges = {(f"t{task}", trial): Fraction(task % 5, 20) for task in range(30) for trial in (1, 2, 3)}
     persons = {pair: value for pair, value in by_judges.items() if pair[1] == 2}
     found = corrected_delta(by_judges, persons)

@@ -66,30 +66,21 @@ def test_an_answer_with_nothing_to_hide_is_the_same(answer: str) -> None:
     assert (blinded.text, blinded.removed) == (answer, ())
 
 
-def test_names_of_servers_and_their_tools_are_hidden_in_code_too() -> None:
+def test_names_of_servers_and_their_tools_are_hidden_in_code_too_until_its_fence_is_closed() -> None:
     assert text_of('```json\n{"lens": "lens_grep", "with": "Read"}\n```') == (
         f'```json\n{{"{MARK}": "{MARK}", "with": "Read"}}\n```'
     )
-
-
-def test_code_ends_where_its_fence_is_closed() -> None:
     assert text_of("````\nusing Grep\n```\nusing Grep\n````\nusing Grep\n") == (
         f"````\nusing Grep\n```\nusing Grep\n````\n{MARK}\n"
     )
 
 
-def test_of_the_report_the_findings_stay() -> None:
+def test_of_the_report_the_findings_stay_wherever_they_stand_and_what_has_another_name() -> None:
     assert text_of(f"It is there.\n\n{REPORT}") == (
         f"It is there.\n\n{MARK}\n  - It is in `src/a.py`\n  - It is long\n"
     )
-
-
-def test_findings_before_the_other_fields_stay_as_well() -> None:
     answer = "# Report\n- Key findings: It is long\n- Tool calls: 5\n- Tools used: Read\n\nMore is in `b.py`.\n"
     assert text_of(answer) == f"{MARK} It is long\n{MARK}\n\nMore is in `b.py`.\n"
-
-
-def test_what_the_agent_states_under_another_name_in_its_report_stays() -> None:
     answer = "## Report\n- **Files used**: a.py\n- **Conclusion**: it is long\n"
     assert text_of(answer) == f"{MARK}\n- **Conclusion**: it is long\n"
 
@@ -107,16 +98,13 @@ def test_a_hidden_name_is_nowhere_left(name: str, form: str) -> None:
     assert MARK in seen
 
 
-def test_names_and_durations_of_the_task_are_content() -> None:
+def test_names_and_durations_of_the_task_and_names_in_patterns_are_content() -> None:
     asked = task("Why has the request to Lens took 30 seconds?", "the cause is `Grep`, not MCP")
     hidden = hidden_names(PLAN, TOOLS, asked)
     answer = "lens took 30 seconds using Grep and MCP tools"
     assert {"lens", "grep", "mcp", "30 seconds"} <= hidden.spared
     assert blind(answer, hidden).text == answer
     assert blind("It took 9 s with lens_grep and Read tools", hidden).text == f"It {MARK} {MARK}"
-
-
-def test_names_in_patterns_are_content() -> None:
     fact = Criterion(text="names the file of the commands", any_of=("git/cmd.py", Regex(regex=r"lens_grep\(")))
     plan = {"conditions": {"without": {"servers": []}, "with": {"servers": ["git", "lens"]}}}
     hidden = hidden_names(plan, TOOLS, Task(id="t", category=Category.DEBUG, prompt="Where?", criteria=(fact, fact)))
@@ -143,12 +131,9 @@ def test_a_tools_name_that_the_task_uses_as_a_plain_word_is_hidden_all_the_same(
     assert blind("I used Read", hidden).text == f"I {MARK}"
 
 
-def test_names_to_hide_come_from_the_plan_and_the_tools() -> None:
+def test_names_to_hide_come_from_the_plan_and_the_tools_and_phrases_are_hidden_without_servers() -> None:
     hidden = hidden_names(PLAN, [*reversed(TOOLS), "Read", "mcp__other__x"], task("Where?", "there", "here"))
     assert hidden == Hidden((*TOOLS[1:3], TOOLS[0], TOOLS[3], "mcp__other__x"), ("lens", "other"), ("with", "without"))
-
-
-def test_a_run_without_servers_has_its_phrases_hidden() -> None:
     assert blind("I found it using Grep, via lens_grep.", Hidden((), (), ("only",))).text == (
         f"I found it {MARK}, via lens_grep."
     )

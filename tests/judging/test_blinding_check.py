@@ -54,19 +54,13 @@ def test_answers_without_traces_cannot_be_told_apart() -> None:
     assert (check.n, check.tasks, check.reason) == (24, 12, "")
 
 
-def test_a_word_of_one_condition_is_found() -> None:
+def test_a_word_or_a_mark_of_one_condition_is_found_and_what_blinding_did_is_seen_beside_it() -> None:
     check = guess_conditions(answers(lambda _, condition: "graphical" if condition == "with" else ""), "without", 1)
     found = check["with"]
     assert found.holds is False
     assert found.accuracy == 1.0
-
-
-def test_marks_that_stand_on_one_side_only_are_found() -> None:
     check = guess_conditions(answers(lambda _, condition: MARK if condition == "with" else ""), "without", 1)["with"]
     assert check.accuracy == 1.0
-
-
-def test_what_blinding_did_is_seen_beside_it() -> None:
     check = guess_conditions(answers(nothing), "without", 1)["with"]
     assert check.unblinded is not None
     assert (check.unblinded.accuracy, check.unblinded.holds) == (1.0, False)
@@ -88,13 +82,10 @@ def test_swapped_words_in_the_tested_task_are_guessed_wrong() -> None:
     assert check.accuracy == pytest.approx(11 / 12)
 
 
-def test_the_same_answers_in_any_order_give_the_same_check() -> None:
+def test_every_treatment_is_checked_against_the_baseline_whatever_the_order_of_answers() -> None:
     given = answers(nothing, trials=2)
     shuffled = random.Random(3).sample(given, len(given))
     assert guess_conditions(given, "without", 1) == guess_conditions(shuffled, "without", 1)
-
-
-def test_every_treatment_is_checked_against_the_baseline() -> None:
     given = answers(lambda _, condition: condition if condition == "loud" else "", conditions=("a", "loud", "base"))
     checks = guess_conditions(given, "base", 2)
     assert {name: (check.n, check.holds) for name, check in checks.items()} == {"a": (24, True), "loud": (24, False)}
@@ -146,18 +137,12 @@ def test_the_interval_of_a_judges_guesses_is_the_t_interval_over_tasks() -> None
     assert (check.n, check.tasks, check.holds) == (12, 6, True)
 
 
-def test_a_judge_that_always_says_the_same_is_right_by_chance() -> None:
+def test_a_judge_that_always_says_the_same_is_right_by_chance_and_one_always_right_sees_through() -> None:
     given = [Guess(f"t{task}", "with", actual, SCORE) for task in range(8) for actual in [*["with"] * 3, "without"]]
     check = guesses_of_judge(given)
     assert (check.accuracy, check.low, check.high, check.holds) == (0.5, 0.5, 0.5, True)
-
-
-def test_a_judge_that_is_always_right_sees_through_the_blinding() -> None:
     assert guesses_of_judge(guesses(*[(True, True)] * 6)).holds is False
     assert guesses_of_judge(guesses(*[(False, False)] * 6)).holds is False, "always wrong tells them apart, too"
-
-
-def test_few_guesses_give_no_share() -> None:
     check = guesses_of_judge(guesses((True, True)))
     assert (check.accuracy, check.n) == (None, 2)
     assert check.reason.startswith("only 1 tasks")

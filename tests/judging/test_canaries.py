@@ -87,12 +87,9 @@ def test_a_criterion_that_is_not_stated_or_leaves_a_choice_is_not_exchanged(fact
     assert second.fact.partition("`")[0] == planted.fact.partition("`")[0]
 
 
-def test_the_first_criterion_that_is_stated_is_exchanged_and_later_ones_change_nothing() -> None:
+def test_the_first_criterion_that_is_stated_gets_a_name_of_the_same_kind_in_another_task() -> None:
     facts = ["Names the class `Basket`", "Names the class `Cart`"]
     assert near(ANSWER, *facts) == near(ANSWER, *facts, "Names the file shop.py") != near(ANSWER, facts[0])
-
-
-def test_a_name_of_the_same_kind_in_another_task_is_what_is_put_in() -> None:
     assert near(ANSWER, "Names the file `shop.py`", others=FOREIGN) == "Names the file `cli.py`"
 
 

@@ -56,34 +56,22 @@ def test_a_criterion_that_differs_or_lacks_a_condition_is_not_uninformative(verd
     assert not {"met_by_all", "met_by_none"} & set(found(task(PATTERNS), decisions(verdicts)))
 
 
-def test_two_answers_tell_something_only_where_both_miss_it() -> None:
+def test_what_all_judged_answers_of_the_conditions_meet_or_miss_is_found() -> None:
     verdicts = {"m": [], "p": [], "-": ["met_by_none"]}
     assert {
         each: list(found(task(PATTERNS), decisions({"with": each, "without": each}))) for each in verdicts
     } == verdicts
-
-
-def test_an_unjudged_answer_does_not_hide_that_all_others_meet_it() -> None:
     assert list(found(task(PATTERNS), decisions({"with": "m.", "without": "mm"}))) == ["met_by_all", "unjudged"]
-
-
-def test_the_control_condition_is_not_looked_at() -> None:
     rows = decisions({"with": "mm", "without": "mm", "closed_book": "--"})
     assert list(found(task(PATTERNS), rows)) == ["met_by_all"]
 
 
-def test_a_question_that_states_the_fact_gives_it_away() -> None:
+def test_a_question_that_states_the_fact_or_a_part_of_it_gives_that_away() -> None:
     sentences = found(task(PATTERNS, prompt="What does `cache.py` do?"), [])
     assert sentences["given_away"].startswith("The question alone is Met by its patterns")
-
-
-def test_a_question_that_states_a_part_of_the_fact_gives_that_away() -> None:
     half = Criterion(text="both", all_of=("cache.py", "evict"), partial={"the file": ("cache.py",)})
     assert "is Partial by its patterns" in found(task(half, prompt="Why does cache.py grow?"), [])["given_away"]
     assert found(task(half, prompt="Why does it grow?"), []) == {}
-
-
-def test_a_criterion_without_patterns_is_not_given_away() -> None:
     assert found(task(PROSE, prompt="says why"), []) == {}
 
 
@@ -124,34 +112,22 @@ def closed(*given: str, best: str = "0.9") -> list[Finding]:
     return check_tasks(scores(closed_book=given, **{"with": [best], "without": ["0.1"]}), BOTH)
 
 
-def test_a_task_that_is_complete_closed_book_does_not_need_the_repository() -> None:
+def test_a_task_within_10_points_of_the_best_condition_does_not_need_the_repository() -> None:
     (finding,) = closed("0.8", best="1")
     assert finding[:3] == ("one", None, "closed_book")
     assert finding.sentence.startswith(
         "Answered without the repository: 80% closed book, and 100% with it in the best condition."
     )
-
-
-def test_a_task_within_10_points_of_the_best_condition_does_not_need_it_either() -> None:
     assert len(closed("0.5", best="0.6")) == 1
     assert closed("0.45", best="0.6") == []
-
-
-def test_the_trials_are_averaged() -> None:
     assert closed("1", "0.5", best="0.9") == []
     assert len(closed("1", "0.6", best="0.9")) == 1
-
-
-def test_a_task_that_no_run_answers_is_not_answered_closed_book() -> None:
     assert closed("0", best="0.05") == []
 
 
-def test_without_a_closed_book_condition_or_its_scores_there_is_no_finding() -> None:
+def test_a_closed_book_score_alone_is_judged_by_completeness_and_none_is_no_finding() -> None:
     assert check_tasks(scores(**{"with": ["1"], "without": ["1"]}), BOTH) == []
     assert closed("") == []
-
-
-def test_a_closed_book_score_alone_is_judged_by_completeness() -> None:
     assert check_tasks(scores(closed_book=["0.5"]), BOTH) == []
     (finding,) = check_tasks(scores(closed_book=["0.85"]), BOTH)
     assert "85% closed book. It asks" in finding.sentence

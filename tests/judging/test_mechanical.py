@@ -97,12 +97,9 @@ def test_met_needs_all_of_and_one_of_any_of() -> None:
     assert verdict("a.py has it", **patterns).reason == "'Run' is missing; none of 'fast', 'quick'"
 
 
-def test_what_must_not_be_stated_is_missed_with_its_place() -> None:
+def test_a_whole_sub_fact_is_partial_and_half_of_one_or_what_must_not_be_stated_is_missed() -> None:
     found = verdict("It is in a.py.\nIt is in b.py.", all_of="a.py", must_not="b.py", partial={"x": "a.py"})
     assert found == Judgement(Verdict.MISSED, "It is in b.py.", 15, "states 'b.py', which it must not")
-
-
-def test_a_whole_sub_fact_is_partial_and_half_of_one_is_missed() -> None:
     patterns = {"all_of": ["a.py", "run"], "partial": {"file": ["a.py", "folder x"], "name": "run"}}
     assert verdict("a.py", **patterns).verdict is Verdict.MISSED
     assert verdict("a.py in folder x", **patterns).verdict is Verdict.PARTIAL

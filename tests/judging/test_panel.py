@@ -30,11 +30,8 @@ def decided(**verdicts: str) -> Decision:
     return decide({name.replace("_", "-"): vote(verdict) for name, verdict in verdicts.items()})
 
 
-def test_one_judge_decides_alone() -> None:
+def test_one_judge_decides_alone_and_of_several_the_majority_with_votes_listed_by_name() -> None:
     assert decided(mechanical="Met") == Decision(Verdict.MET, "single", ("mechanical=Met",), False, Verdict.MET)
-
-
-def test_the_majority_decides_and_the_votes_are_listed_by_name() -> None:
     found = decided(mechanical="Missed", claude="Met", gpt="Met")
     assert (found.verdict, found.decided_by, found.disagreement) == ("Met", "majority", True)
     assert found.votes == ("claude=Met", "gpt=Met", "mechanical=Missed")
@@ -54,13 +51,10 @@ def test_a_person_decides_against_all_judges_and_what_the_judges_say_is_kept() -
     assert not found.disagreement
 
 
-def test_persons_who_differ_are_decided_by_majority_and_a_tie_by_the_stricter() -> None:
+def test_persons_who_differ_are_decided_by_majority_and_a_model_named_like_one_is_none() -> None:
     found = decided(mechanical="Met", human_anna="Met", human_ben="Partial")
     assert (found.verdict, found.decided_by, found.disagreement) == ("Partial", "human", True)
     assert decided(human_anna="Met", human_ben="Missed", human_cleo="Met").verdict == "Met"
-
-
-def test_a_model_whose_name_only_begins_like_a_person_is_no_person() -> None:
     assert decided(humanist="Met", mechanical="Met").decided_by == "majority"
 
 
@@ -70,17 +64,11 @@ def test_a_judge_that_was_not_asked_does_not_count(failure: str) -> None:
     assert (found.verdict, found.decided_by, found.votes) == ("Met", "single", ("claude=Met",))
 
 
-def test_a_failed_judge_has_no_vote_and_half_of_those_asked_is_not_enough() -> None:
+def test_failed_judges_and_persons_who_left_it_open_have_no_vote_and_half_of_those_asked_is_not_enough() -> None:
     assert decided(mechanical="Met", claude="timeout").verdict == "Unjudged"
     assert decided(mechanical="Met", claude="timeout").decided_by == ""
     assert decided(mechanical="Met", claude="timeout", gpt="Partial").verdict == "Partial"
-
-
-def test_a_person_who_left_a_criterion_open_leaves_it_to_the_judges() -> None:
     assert decided(human_anna="not_sampled", mechanical="Met").decided_by == "single"
-
-
-def test_nobody_asked_is_unjudged() -> None:
     assert decide({}) == Decision(Verdict.UNJUDGED, "", (), False, Verdict.UNJUDGED)
 
 

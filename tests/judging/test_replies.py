@@ -89,17 +89,11 @@ def test_damage_loses_every_verdict_alike_and_makes_none_of_another() -> None:
     assert min(shares.values()) > 0.2
 
 
-def test_a_fact_of_two_words_can_be_missed_too() -> None:
+def test_a_fact_of_two_words_can_be_missed_in_any_language_with_what_contradicts_it() -> None:
     text = f'{{"id": "{NONCE}", "verdict": "Missed", "evidence": "Says nothing", "reason": ""}}'
     assert read_reply(text, NONCE, ANSWER, "Says nothing").verdict is Verdict.MISSED
-
-
-def test_chinese_has_words_without_blanks() -> None:
     text = f'{{"id": "{NONCE}", "verdict": "Met", "evidence": "\u8cfc\u7269\u8eca\u5728", "reason": ""}}'
     answer = "\u8cfc\u7269\u8eca\u5728 shop.py \u88e1"
     assert read_reply(text, NONCE, answer, "\u8cfc\u7269\u8eca\u7684\u4f4d\u7f6e").verdict is Verdict.MET
-
-
-def test_missed_may_quote_what_contradicts_the_fact() -> None:
     text = f'{{"id": "{NONCE}", "verdict": "Missed", "evidence": "holds the items", "reason": ""}}'
     assert read(text) == Judgement(Verdict.MISSED, "", None, "")

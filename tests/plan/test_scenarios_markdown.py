@@ -62,11 +62,8 @@ def test_of_a_prompt_only_the_outer_marks_are_taken_off(prompt: str, read: str) 
     assert tasks(PLAIN.replace("`How does it start?`", prompt))[0]["prompt"] == read
 
 
-def test_tasks_know_the_line_of_their_heading() -> None:
+def test_tasks_know_the_line_of_their_heading_and_end_at_the_next() -> None:
     assert [entry.line for entry in parse(f"# Set\n\n{PLAIN}\n---\n{PLAIN}")] == [3, 12]
-
-
-def test_what_stands_below_another_heading_does_not_change_the_task_above_it() -> None:
     (task,) = tasks(f"{PLAIN}\n#### A heading of many words\n- **Category**: Debug\n- **Prompt**: other\n")
     assert task == TASK
 

@@ -58,14 +58,11 @@ def test_tables_and_code_are_rendered_without_styles() -> None:
     assert "class" not in html
 
 
-def test_evidence_is_marked_with_the_number_of_its_criterion() -> None:
+def test_evidence_is_marked_with_the_number_of_its_criterion_through_emphasis_and_code() -> None:
     answer = mark_answer("It is in core.py, line 3.", [Evidence(2, "in core.py", 6)], "with")
     assert '<mark><span id="with-c2"></span>in core.py<sup>2</sup></mark>' in answer.html
     assert answer.places == {2: "with-c2"}
     assert answer.plain is None
-
-
-def test_a_mark_goes_through_emphasis_and_code() -> None:
     answer = mark_answer("so `core.py` **calls** main", [Evidence(1, "`core.py` **calls**")], "a")
     assert marked(answer.html) == "core.pycalls"
     assert "<code><mark>" in answer.html
@@ -73,21 +70,15 @@ def test_a_mark_goes_through_emphasis_and_code() -> None:
     assert answer.html.count('id="a-c1"') == 1
 
 
-def test_evidence_over_several_items_of_a_list_is_marked_in_each() -> None:
+def test_evidence_is_marked_in_each_item_at_the_place_that_the_judge_meant_and_may_overlap() -> None:
     text = "1. first step\n2. second step\n3. third"
     answer = mark_answer(text, [Evidence(1, "1. first step\n2. second step")], "a")
     assert marked(answer.html) == "first stepsecond step"
     assert answer.plain is None
-
-
-def test_the_occurrence_that_the_judge_meant_is_marked() -> None:
     text = "a.py here, **a.py** there, a.py last"
     answer = mark_answer(text, [Evidence(1, "a.py", text.rfind("a.py"))], "a")
     assert re.search(r"there, <mark>.*a\.py", answer.html)
     assert answer.html.count("<mark>") == 1
-
-
-def test_evidence_of_two_criteria_may_overlap() -> None:
     text = "one two three four"
     answer = mark_answer(text, [Evidence(1, "one two three"), Evidence(2, "two three four")], "a")
     assert marked(answer.html) == text
@@ -103,18 +94,12 @@ def test_evidence_that_rendering_takes_away_is_marked_in_the_plain_text() -> Non
     assert shown(answer.plain) == text
 
 
-def test_evidence_without_a_letter_is_marked_where_it_stands() -> None:
+def test_evidence_without_a_letter_or_with_a_wrong_position_is_marked_where_it_stands() -> None:
     answer = mark_answer("x == y", [Evidence(1, "==", 2)], "a")
     assert marked(answer.html) == "=="
-
-
-def test_evidence_that_is_not_in_the_answer_has_no_place() -> None:
     answer = mark_answer("an answer", [Evidence(1, "something else", 3), Evidence(2, " "), Evidence(3, "")], "a")
     assert answer.places == {}
     assert "<mark" not in answer.html
-
-
-def test_a_wrong_position_does_not_lose_the_evidence() -> None:
     assert marked(mark_answer("an answer here", [Evidence(1, "answer", 1)], "a").html) == "answer"
 
 

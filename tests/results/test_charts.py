@@ -87,19 +87,13 @@ def test_a_gain_points_right_and_a_loss_points_left() -> None:
     assert {"+100", "\u2212100"} <= set(texts(svg))
 
 
-def test_ties_are_grey_circles_and_are_counted() -> None:
+def test_ties_are_grey_circles_and_rows_link_to_their_answers() -> None:
     chart = tasks(dumbbell("a", 50, 50), dumbbell("b", 0, 10))
     assert "1 better, 1 equal, 0 worse" in chart.description
     assert [mark.fill for mark in symbols(draw(chart, "n"))].count("var(--same)") == 1
-
-
-def test_every_row_links_to_its_answers_and_tabs_pass_over_it() -> None:
     svg = draw(tasks(dumbbell("a", 0, 10), dumbbell("bb", 20, 10)), "n")
     assert set(re.findall(r'href="([^"]*)"', svg)) == {"answers/1.html", "answers/2.html"}
     assert svg.count("<a ") == svg.count('tabindex="-1"')
-
-
-def test_a_link_into_the_page_stays_one() -> None:
     row = Dumbbell("a", 0, 10, 10, "#answers-a")
     assert set(re.findall(r'href="([^"]*)"', draw(tasks(row), "n"))) == {"#answers-a"}
 
@@ -141,11 +135,8 @@ def interval_words(*rows: ForestLine) -> Sequence[str]:
     return texts(draw(charts.forest(rows, 5, charts.FOREST_WIDE), "n"))
 
 
-def test_an_interval_is_written_beside_its_line() -> None:
+def test_an_interval_is_written_beside_its_line_and_without_one_there_is_a_point() -> None:
     assert "+4.0 [\u22122.0, +10.0]" in interval_words(ForestLine("all", "overall", 3, 4, -2, 10))
-
-
-def test_without_an_interval_there_is_a_point_and_no_line() -> None:
     chart = charts.forest([ForestLine("all", "overall", 1, 4, None, None)], None, charts.FOREST_WIDE)
     svg = draw(chart, "n")
     assert "+4.0" in texts(svg)

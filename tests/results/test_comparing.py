@@ -120,12 +120,9 @@ def test_only_tasks_with_the_same_prompt_and_criteria_are_compared_and_the_other
     }  # fmt: skip
 
 
-def test_a_task_must_be_the_same_in_all_runs() -> None:
+def test_a_task_must_be_the_same_in_all_runs_and_one_must_be_common() -> None:
     runs = [run_of("a"), run_of("b"), run_of("c", {"one": (1, 0)})]
     assert shared_tasks(runs)[0] == ["one"]
-
-
-def test_runs_without_a_common_task_cannot_be_compared() -> None:
     with pytest.raises(UserError, match=r"a, b: no task is the same in all of them \(one: not in b; two: not in a\)"):
         compare([run_of("a", {"one": (1, 0)}), run_of("b", {"two": (1, 0)})])
 
@@ -359,20 +356,14 @@ def test_a_difference_that_chance_can_explain_is_not_called_one() -> None:
     )  # fmt: skip
 
 
-def test_an_interval_on_one_side_of_zero_is_more_than_chance() -> None:
+def test_an_interval_on_one_side_of_zero_is_more_than_chance_and_limits_of_the_claim_are_said() -> None:
     before = {f"t{n}": (Fraction(1, 2), Fraction(1, 2)) for n in range(8)}
     worse = {task: (Fraction(n % 3, 20), Fraction(1, 2)) for n, task in enumerate(before)}
     assert "points lower in b than in a" in sentence_of(worse, before)
     assert "more than chance explains." in sentence_of(worse, before)
-
-
-def test_what_cannot_be_said_is_said() -> None:
     assert sentence_of(BEFORE) == "The delta of with is the same in b as in a; no spread: no interval."
     nothing: dict[str, Sides] = dict.fromkeys(BEFORE, (None, 0))
     assert sentence_of(nothing) == "No task has a complete pair of with in both a and b."
-
-
-def test_few_repositories_limit_the_claim() -> None:
     assert sentence_of(AFTER, repository="one").endswith("This holds for these repositories only.")
 
 

@@ -30,12 +30,9 @@ def paired(treatment: str, baseline: str, **more: Any) -> dict[str, Any]:
     return {**sides, "delta": after - before, "pairs": 9, "largest": F(38, 100), **more}
 
 
-def test_the_change_of_a_share_is_the_difference_of_the_two_values_shown() -> None:
+def test_the_change_of_a_share_is_that_of_the_values_shown_or_the_one_that_people_correct() -> None:
     found = figure("score", paired("0.625", "0.5"), {"delta": 0.125, "low": -0.05, "high": 0.3})
     assert found[1:] == ["62.5%", "50%", "+12.5 points", "-5.0 to +30.0 points", "", 9]
-
-
-def test_the_change_that_people_correct_is_the_one_that_is_shown() -> None:
     overall, corrected = ({"delta": end, "low": end - 0.1, "high": end + 0.1} for end in (0.125, 0.0625))
     found = figure("score", paired("0.625", "0.5"), overall, corrected)
     assert (found[0], *found[3:5]) == ("score (change corrected by people)", "+6.3 points", "-3.8 to +16.3 points")
@@ -51,13 +48,10 @@ def test_time_tokens_and_cost_have_a_typical_change_and_a_total() -> None:
     assert figure("duration_s", paired("127", "100", pairs=1), overall)[5] == "x1.27"
 
 
-def test_counts_change_by_themselves_with_an_interval_in_the_same_unit() -> None:
+def test_counts_change_with_an_interval_in_their_unit_and_without_a_pair_show_what_they_have() -> None:
     found = figure("tool_calls_observed", paired("9.5", "8"), {"delta": 1.5, "low": -1.0, "high": 4.0})
     assert found[0] == "tool calls, observed (typical change)"
     assert found[1:] == ["9.5", "8", "+1.5", "-1 to +4", "", 9]
-
-
-def test_a_quantity_without_a_pair_shows_what_it_has() -> None:
     found = figure("tool_calls_reported", NONE | {"treatment": F(59, 2), "delta": None}, {})
     assert found[1:] == ["29.5", "—", "—", "—", "", 0]
 

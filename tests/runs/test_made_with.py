@@ -30,18 +30,19 @@ def test_an_accepted_change_that_no_run_was_made_with_says_nothing_about_who_ans
     assert list(mixtures(runs)) == []
 
 
-def test_runs_of_two_settings_are_no_matter_of_one_verdict() -> None:
+def test_runs_of_two_settings_profiles_or_models_are_no_matter_of_one_verdict() -> None:
     runs = [record("with", agent()), record("without", agent()), record("with", agent(model="b"))]
     shown = as_made(plan_of(agent(model="b")), runs)
     assert shown["agent"]["model"] == "b"
     assert list(mixtures(runs)) == ["Runs used different settings: agent.model was a in 2; b in 1."]
-
-
-def test_profiles_are_no_matter_of_one_verdict() -> None:
     strict, stock = (Agent.model_validate({"model": "a", **given}).settings for given in ({}, {"profile": "stock"}))
     assert "profile" not in strict
     runs = [record("with", dict(strict)), record("without", dict(stock))]
     assert list(mixtures(runs)) == ["Runs used different settings: agent.profile was stock in 1; the default in 1."]
+    runs = [record("with", agent(), models=(name,)) for name in ("glm-5", "glm-5", "glm-6")]
+    assert list(mixtures(runs)) == [
+        "Different models answered (glm-5 in 2; glm-6 in 1); one verdict cannot cover all of them."
+    ]
 
 
 def test_other_servers_in_one_condition_are_a_mixture_and_in_two_conditions_are_the_experiment() -> None:
@@ -49,13 +50,6 @@ def test_other_servers_in_one_condition_are_a_mixture_and_in_two_conditions_are_
     assert list(mixtures(runs)) == []
     runs.append(record("with", agent(), servers="2"))
     assert list(mixtures(runs)) == ["Runs of with used different servers or commands."]
-
-
-def test_pairs_of_different_models_are_no_matter_of_one_verdict() -> None:
-    runs = [record("with", agent(), models=(name,)) for name in ("glm-5", "glm-5", "glm-6")]
-    assert list(mixtures(runs)) == [
-        "Different models answered (glm-5 in 2; glm-6 in 1); one verdict cannot cover all of them."
-    ]
 
 
 def test_another_model_than_was_asked_for_is_a_headline_unless_it_is_declared() -> None:

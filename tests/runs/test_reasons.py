@@ -51,11 +51,8 @@ def test_tools_belong_to_a_server_by_its_whole_name() -> None:
     assert tools_of([], tools) == []
 
 
-def test_the_protocol_lists_all_reasons_and_which_are_tried_again_at_once() -> None:
+def test_the_protocol_lists_all_reasons_and_each_says_what_it_means_and_what_to_do() -> None:
     rows = re.findall(r"(?m)^\| `(\w+)` \|.*\| (yes|no)\b[^|]*\|$", PROTOCOL.read_text(encoding="utf-8"))
     assert dict(rows) == {name: "yes" if reason.policy == "again" else "no" for name, reason in REASONS.items()}
     assert set(REASONS) == set(DiscardReason)
-
-
-def test_every_reason_says_what_it_means_and_what_to_do() -> None:
     assert all(reason.meaning and reason.look_at and reason.policy in ("again", "later") for reason in REASONS.values())

@@ -29,14 +29,11 @@ def judged(*records: Record) -> dict[str, str]:
     return {item.run.condition: f"{item.status} {item.reason}".strip() for item in decided}
 
 
-def test_all_runs_of_the_plan_are_decided_in_its_order() -> None:
+def test_all_runs_of_the_plan_are_decided_in_its_order_and_count_without_a_reason_against_them() -> None:
     plan = PLAN | {"trials": 2, "order": ["b", "a"], "conditions": {"without": {}, "with": {}}}
     assert planned_runs(plan) == [
         RunId(task, condition, trial) for trial in (1, 2) for task in ("b", "a") for condition in ("without", "with")
     ]
-
-
-def test_a_run_without_a_reason_against_it_counts() -> None:
     assert judged(record("without"), record("with")) == {"without": "valid", "with": "valid", "other": "missing"}
 
 
@@ -70,12 +67,9 @@ def test_runs_of_a_task_that_were_not_made_alike_do_not_count(records: list[Reco
     assert list(judged(*records).values())[: len(decided)] == decided
 
 
-def test_a_discarded_run_does_not_discard_its_partner() -> None:
+def test_a_discarded_run_discards_neither_its_partner_nor_other_trials() -> None:
     bad = record("with", outcome=MODELS["n"], attempt=replace(FINE, reason="crashed"))
     assert judged(record("without"), bad)["without"] == "valid"
-
-
-def test_the_runs_of_other_trials_are_not_compared() -> None:
     other = record("with", trial=2, outcome=MODELS["n"])
     decided = decide({made.run: made for made in (record("without"), other)}, PLAN | {"trials": 2})
     assert [item.status for item in decided if item.status != "missing"] == ["valid", "valid"]

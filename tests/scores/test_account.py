@@ -70,15 +70,12 @@ def test_the_same_pairs_draw_nothing_whatever_the_settings_are_now() -> None:
     assert number_of(ledger[-1], ledger) == 1
 
 
-def test_pairs_before_a_later_look_keep_their_boundary_when_others_are_decided() -> None:
+def test_pairs_keep_their_boundary_when_others_are_decided_and_other_verdicts_spend_nothing() -> None:
     """The later look was computed with it."""
     ledger: list[Draw] = []
     first, later = (look(ledger, pairs(count), among=2) for count in (12, 24))
     back = look(ledger, pairs(12), among=1)
     assert (back.boundary, back.spent) == (first.boundary, later.spent)
-
-
-def test_other_verdicts_on_the_same_runs_spend_nothing_and_other_runs_do() -> None:
     ledger: list[Draw] = []
     first = look(ledger, pairs(12))
     assert look(ledger, pairs(12, delta="0.2")).boundary == first.boundary
@@ -86,21 +83,15 @@ def test_other_verdicts_on_the_same_runs_spend_nothing_and_other_runs_do() -> No
     assert look(ledger, pairs(12, runs="again")).boundary == pytest.approx(2.56, abs=0.01)
 
 
-def test_planned_looks_spend_by_the_share_of_pairs_and_all_of_it_at_the_end() -> None:
+def test_looks_spend_by_the_share_of_pairs_and_all_that_is_left_with_the_last() -> None:
     ledger: list[Draw] = []
     found = [look(ledger, pairs(count), count / 48, looks=4).boundary for count in (12, 24, 36, 48)]
     assert found == pytest.approx(boundaries(even_fractions(4), SHARE * 0.05), abs=0.005)
     assert ledger[-1].spent == pytest.approx(SHARE * 0.05)
-
-
-def test_all_runs_after_a_stop_by_futility_spend_what_the_plan_had_left() -> None:
     ledger: list[Draw] = []
     look(ledger, pairs(12), 0.25, looks=4)
     assert look(ledger, pairs(48), looks=1).spent == pytest.approx(SHARE * 0.05)
     assert ledger[-1].boundary == pytest.approx(2.108, abs=0.005)
-
-
-def test_pairs_that_are_still_due_leave_their_part_of_the_error() -> None:
     ledger: list[Draw] = []
     early = look(ledger, pairs(22), 22 / 24)
     whole = look(ledger, pairs(24))

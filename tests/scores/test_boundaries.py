@@ -95,27 +95,21 @@ def test_waves_hold_every_task_once_and_a_like_part_of_every_category(tasks: lis
         assert max(counts) - min(counts) <= 1
 
 
-def test_waves_are_by_seed_and_not_by_the_order_of_the_file() -> None:
+def test_waves_are_by_seed_and_more_looks_than_tasks_are_a_users_mistake() -> None:
     categories = {f"t{n}": "AB"[n % 2] for n in range(20)}
     first = looks_over_tasks(categories, categories, 4, 7)
     assert looks_over_tasks(reversed(list(categories)), categories, 4, 7) == first
     assert looks_over_tasks(categories, categories, 4, 8) != first
-
-
-def test_more_looks_than_tasks_is_a_users_mistake() -> None:
     with pytest.raises(UserError, match=r"gate\.looks is 3, and there are 2 tasks"):
         looks_over_tasks("ab", {"a": "A", "b": "A"}, 3)
 
 
-def test_one_look_gives_the_estimates_own_interval() -> None:
+def test_the_interval_of_a_look_uses_its_boundary_and_of_one_look_is_the_estimates_own() -> None:
     found = spread_around(0.05, 0.1)
     result = look_result(found, 1, 1, DEFAULTS, norm.isf(0.025))
     assert (result.low, result.high) == pytest.approx((found.low, found.high), abs=1e-4)
     assert not result.open
     assert result.conditional_power is None
-
-
-def test_the_interval_of_a_look_uses_its_boundary_on_the_t_distribution() -> None:
     found = spread_around(0.05, 0.1)
     result = look_result(found, 2, 4, DEFAULTS, 2.963)
     half = t.ppf(1 - norm.sf(2.963), 11) * np.std([0.15, -0.05] * 6, ddof=1) / np.sqrt(12)
@@ -154,13 +148,10 @@ def test_runs_without_a_go_go_on_while_savings_are_likely(mean: float, saved: fl
     assert look_result(half, 2, 4, DEFAULTS, 6.0, saving(saved, tasks=tasks)).open is is_open
 
 
-def test_the_gates_own_verdict_ends_the_runs_and_not_what_the_intervals_alone_allow() -> None:
+def test_the_gates_own_verdict_or_the_last_look_ends_the_runs() -> None:
     found = look_result(spread_around(0.0, 0.1, 24), 2, 4, DEFAULTS, 2.963, saving(0.4))
     assert (found.open, found.why) == (False, "the verdict is SAVES")
     assert stopped(found, "NO-GO").open  # while unseen losses forbid SAVES
-
-
-def test_the_last_look_closes_the_gate() -> None:
     result = look_result(spread_around(0.06, 0.2), 4, 4, DEFAULTS, 2.014)
     assert (result.open, result.why) == (False, "this was the last look")
 

@@ -24,11 +24,8 @@ def test_no_change_in_either_direction_is_no_evidence(counts: tuple[int, int, in
     assert found["exact_p"] == 1
 
 
-def test_a_task_without_a_pair_counts_nowhere() -> None:
+def test_a_task_without_a_pair_counts_nowhere_and_several_trials_have_no_mcnemar_test() -> None:
     assert mcnemar({**tasks(1, 2, 1, 1), "missing": []}, 1) == mcnemar(tasks(1, 2, 1, 1), 1)
-
-
-def test_several_trials_have_no_mcnemar_test_and_say_why() -> None:
     assert mcnemar(tasks(1, 1, 1, 1), trials=2) == {
         "reason": "the trials of a task are not independent, so McNemar's test does not fit several trials"
     }
@@ -44,15 +41,12 @@ def test_all_of_k_trials_and_any_of_k_trials_are_counted_without_putting_back() 
     assert [row["baseline"] for row in rows] == [{"pass^k": 1, "pass@k": 1}] * 4
 
 
-def test_reliability_rests_on_tasks_with_k_trials_in_both_conditions() -> None:
+def test_reliability_rests_on_tasks_with_k_trials_in_both_conditions_or_is_none() -> None:
     treatment = {"a": [F(1), F(1)], "b": [F(0), F(0)], "c": []}
     baseline = {"a": [F(1), F(0)], "b": [F(0)], "c": [F(1), F(1)]}
     first, second = reliability(treatment, baseline, 2)
     assert (first["tasks"], first["treatment"]["pass^k"]) == (2, F(1, 2))
     assert (second["tasks"], second["treatment"]["pass^k"], second["baseline"]["pass^k"]) == (1, 1, 0)
-
-
-def test_no_scored_run_gives_no_reliability() -> None:
     assert reliability({"a": []}, {"a": []}, 1) == [
         {
             "k": 1, "tasks": 0, "treatment": {"pass^k": None, "pass@k": None},

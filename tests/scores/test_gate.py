@@ -230,20 +230,14 @@ def test_what_decides_follows_the_planning_formula_with_an_enlarged_spread() -> 
     assert needs(gate(own), own, Told(DEFAULTS, look_at(own))) == text
 
 
-def test_a_difference_below_zero_is_measured_from_the_smallest_worthwhile_effect() -> None:
+def test_more_tasks_are_asked_for_by_the_distance_to_what_is_worthwhile_and_in_further_repositories() -> None:
     own = found(-0.01, 0.2)
     assert own.sd is not None
     more = planned(own.sd, 0.06) - 24
     assert what_decides(own, DEFAULTS, 1).startswith(f"About {more} more tasks")
-
-
-def test_tasks_that_share_repositories_are_asked_for_in_further_ones() -> None:
     differences = {f"t{n:02}": 0.06 + (0.2 if n % 2 else -0.2) + 0.001 * (n % 8) for n in range(24)}
     own = estimate(differences, {task: str(n % 8) for n, task in enumerate(differences)})
     assert "more tasks in further repositories" in what_decides(own, DEFAULTS, 1)
-
-
-def test_between_nothing_and_worthwhile_the_interval_must_be_shorter() -> None:
     assert what_decides(found(0.03, 0.2), DEFAULTS, 1).startswith("About 323 more tasks: ")
 
 

@@ -38,14 +38,11 @@ SCORES = [0.3, 0.0, -0.1, 0.25, 0.5, 0.0, 0.2, -0.2, 0.35, 0.1, 0.0, 0.15]
 # --- Which interval
 
 
-def test_tasks_of_different_repositories_get_scipys_paired_interval() -> None:
+def test_tasks_of_different_repositories_get_the_paired_interval_of_scipy_and_by_hand() -> None:
     found = over(SCORES)
     low, high = ttest_1samp(SCORES, 0).confidence_interval(0.95)
     assert (found.method, found.scope, found.df) == (PAIRED, "", 11)
     assert (found.low, found.high) == pytest.approx((low, high))
-
-
-def test_the_paired_interval_is_the_one_computed_by_hand() -> None:
     found = over([0.1, 0.2, 0.3])
     margin = 4.302653 * 0.1 / math.sqrt(3)  # the table's t for 2 degrees of freedom
     assert (found.delta, found.sd, found.se) == pytest.approx((0.2, 0.1, 0.0577350))
@@ -151,13 +148,10 @@ def test_the_delta_over_repositories_of_different_size_still_counts_every_task_o
     assert (found.low + found.high) / 2 == pytest.approx(0.15)
 
 
-def test_one_repository_has_the_paired_interval_and_a_limited_claim() -> None:
+def test_one_repository_or_few_tasks_inside_several_have_the_paired_interval() -> None:
     alone, apart = over(SCORES, "a" * 12), over(SCORES)
     assert (alone.low, alone.high, alone.p) == pytest.approx((apart.low, apart.high, apart.p))
     assert (alone.scope, alone.clusters) == (SCOPE, 1)
-
-
-def test_too_few_tasks_inside_repositories_fall_back_to_the_paired_interval() -> None:
     found = over([0.1, 0.2, 0.4], "aab")
     assert (found.method, found.df, found.scope) == (PAIRED, 2, SCOPE)
 
@@ -170,24 +164,18 @@ def test_an_interval_that_would_be_a_point_by_accident_is_the_paired_one(reposit
     assert (found.method, found.low, found.high) == (PAIRED, apart.low, apart.high)
 
 
-def test_tasks_without_a_repository_count_as_one_unknown_one() -> None:
+def test_no_task_gives_nothing_one_a_difference_and_those_without_a_repository_are_one_unknown() -> None:
     tasks = {f"t{number}": value for number, value in enumerate(SCORES)}
     unnamed = estimate(tasks, dict.fromkeys(tasks))
     assert unnamed == estimate(tasks, dict.fromkeys(tasks, "one"))
     assert (unnamed.clusters, unnamed.scope) == (1, SCOPE)
-
-
-# --- What cannot be said
-
-
-def test_no_task_gives_nothing_but_the_number_of_planned_pairs() -> None:
     assert estimate({}, {}, planned=12) == Estimate(planned=12, method="no complete pair: no interval")
-
-
-def test_one_task_has_a_difference_and_no_interval() -> None:
     found = over([0.5])
     assert (found.delta, found.n, found.method) == (0.5, 1, "one task: no interval")
     assert (found.low, found.high, found.p, found.se, found.sd, found.mde) == (None,) * 6
+
+
+# --- What cannot be said
 
 
 @pytest.mark.parametrize(("value", "p"), [(0.0, 1.0), (0.1, 2 / 2**4)])
@@ -211,24 +199,15 @@ def test_no_figure_is_ever_nan_or_infinite(values: list[float], repositories: st
 # --- p
 
 
-def test_p_counts_the_sign_flips_that_are_as_far_from_zero() -> None:
+def test_p_counts_sign_flips_that_are_as_far_from_zero_without_ties_and_by_repository() -> None:
     """Of 8 sign flips of 1, 2 and 4, two have a mean as far from 0 as 7/3, and four as far as 5/3."""
     assert over([1, 2, 4]).p == pytest.approx(2 / 8)
     assert over([-1, 2, 4]).p == pytest.approx(4 / 8)
-
-
-def test_the_mid_p_counts_half_of_the_flips_that_are_just_as_far() -> None:
     """Of the 8 sign flips of 1, 2 and 4, none is further than 7/3; of the 4 as far as 5/3, two are further."""
     assert over([1, 2, 4]).mid_p == pytest.approx(1 / 8)
     assert over([-1, 2, 4]).mid_p == pytest.approx(3 / 8)
-
-
-def test_ties_have_no_sign_to_flip() -> None:
     assert over([1, 2, 4, 0, 0]).p == pytest.approx(2 / 8)
     assert over([0, 0, 5]).p == 1.0
-
-
-def test_p_flips_whole_repositories_where_the_interval_is_about_them() -> None:
     assert over([0.1, 0.2, 0.3] * 4, "aabbccddeeff").p == pytest.approx(2 / 2**6)
     assert over([0.1, -0.1] * 6, "aabbccddeeff").p == 1.0
 

@@ -24,20 +24,11 @@ def test_tasks_for_a_decision_are_of_the_paired_t_test(sd: int, for_10: int, for
     assert (tasks_needed(sd, 10), tasks_needed(sd, 5), tasks_needed(sd, 5, 0.9)) == (for_10, for_5, for_5_at_90)
 
 
-def test_so_many_tasks_have_the_power_and_one_less_has_not() -> None:
+def test_so_many_tasks_have_the_power_and_one_less_has_not_and_a_pilots_spread_is_enlarged() -> None:
     needed = tasks_needed(23, 7, 0.85, 0.1)
     assert TTestPower().power(7 / 23, needed, 0.1) >= 0.85 > TTestPower().power(7 / 23, needed - 1, 0.1)
-
-
-def test_a_huge_effect_or_no_spread_needs_four_tasks() -> None:
     assert tasks_needed(0.1, 50) == tasks_needed(0, 50) == 4
-
-
-def test_the_smallest_effect_found_at_each_size() -> None:
     assert [round(detectable(20, n), 1) for n in (12, 24, 48, 96)] == [17.8, 11.9, 8.3, 5.8]
-
-
-def test_a_pilots_spread_is_enlarged_to_its_upper_bound() -> None:
     assert (upper_sd(1, 12), upper_sd(1, 24)) == pytest.approx((1.25, 1.16), abs=0.005)
 
 

@@ -147,12 +147,9 @@ def test_the_tools_of_the_treatments_are_those_offered_and_else_those_called_or_
     )
 
 
-def test_imported_runs_have_the_mcp_tools_that_reports_name() -> None:
+def test_imported_runs_have_the_mcp_tools_that_reports_name_and_calls_of_no_offered_tool_are_no_adoption() -> None:
     plan: dict[str, Any] = {"conditions": {"without": {"servers": []}, "with": {"servers": []}}}
     assert treatment_tools(plan, [], [{"tools_used": f"{NEAR};Read"}, {"tools_used": ""}]) == [NEAR]
-
-
-def test_a_call_of_a_tool_that_the_run_was_not_offered_is_no_adoption() -> None:
     row = compare(side(used=f"{GREP};{NEAR}", tools_offered=(GREP,), calls=(Call(NEAR, 2),)), side(), TOOLS)
     assert (row["adopted_lens_grep"], row["adopted_lens_graph_neighbors"]) == (True, False)
     assert (row["offered"], row["called"], row["called_without_error"]) == (True, False, False)

@@ -14,15 +14,12 @@ def simulated(tasks: int, trials: int, sds: tuple[float, float], seed: int = 0) 
     return {f"t{number:03}": trials for number, trials in enumerate(values.tolist())}
 
 
-def test_balanced_trials_have_the_components_of_the_analysis_of_variance() -> None:
+def test_balanced_trials_have_the_components_of_the_analysis_of_variance_and_known_ones() -> None:
     """Mean squares between tasks 0.18 and inside them 0.02, two trials: tau squared is their difference halved."""
     found = components({"a": [0.0, 0.2], "b": [0.3, 0.5], "c": [0.6, 0.8]})
     assert found.sigma == pytest.approx(0.02**0.5, rel=1e-3)
     assert found.tau == pytest.approx(((0.18 - 0.02) / 2) ** 0.5, rel=1e-3)
     assert found.icc == pytest.approx(0.08 / 0.10, rel=1e-3)
-
-
-def test_known_components_are_found_again() -> None:
     found = components(simulated(80, 4, (0.13, 0.15)))
     assert found.sigma == pytest.approx(0.15, abs=0.01)
     assert found.tau == pytest.approx(0.13, abs=0.02)

@@ -75,12 +75,9 @@ def test_a_new_function_is_named_with_its_parameters(shop: Path, added: str, use
     assert needs(f"+++ b/cart.py\n+# loud\n+{added}\n", [f"// loud\n{used}"], shop).names == named
 
 
-def test_the_chores_of_a_squashed_commit_are_no_part_of_the_task() -> None:
+def test_chores_of_a_squashed_commit_trailers_and_numbers_of_issues_are_no_part_of_the_task() -> None:
     squashed = "Add a tax (#3)\n\n* Add a tax\n\n* Add the methods to API docs\n\n* Add PR#\n\n* Address review\n\n* Round it up\n"
     assert told(squashed) == "Add a tax (#3)\n\n* Round it up"
-
-
-def test_trailers_and_numbers_of_issues_are_no_part_of_the_task() -> None:
     message = told("Fix rounding (#12)\n\nHalf a cent was lost.\n\nCloses #11\nSigned-off-by: A <a@example.invalid>\n")
     assert message == "Fix rounding (#12)\n\nHalf a cent was lost."
     prompt = write_prompt(message, ["tests.test_cart::test_half"])

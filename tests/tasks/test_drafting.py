@@ -78,12 +78,9 @@ def test_any_code_span_that_starts_with_a_slash_can_be_drafted(code: str, kind: 
     assert judge(criterion, normalise(f"Here `{code}` is a route.")).verdict.value == "Met"
 
 
-def test_patterns_of_an_author_are_left_alone() -> None:
+def test_patterns_of_an_author_are_left_alone_and_a_draft_is_marked_and_not_drafted_again() -> None:
     criterion = Criterion(text="States that find_it is in core.py", all_of=("find_it",))
     assert draft(criterion, "strict") is criterion
-
-
-def test_a_draft_is_marked_with_its_kind_and_is_not_drafted_again() -> None:
     once = drafted("States that find_it is in core.py", "lenient")
     assert once.drafted == "lenient"
     assert draft(once, "strict") is once
