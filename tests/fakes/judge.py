@@ -14,18 +14,16 @@ import time
 from pathlib import Path
 
 
-def main(prompt_file: str, control_folder: str) -> None:
-    prompt, control = Path(prompt_file).read_text(encoding="utf-8"), Path(control_folder)
+def said(prompt: str, control: Path) -> str:
     if guess := re.search(r'"id": "(\w+)", "condition": "(\w+)" or "(\w+)"', prompt):
-        print(json.dumps({"id": guess[1], "condition": guess[2]}))
-        return
+        return json.dumps({"id": guess[1], "condition": guess[2]})
     nonce = re.search(r"<fact-(\w+)>", prompt)
     assert nonce
     fact, answer = (part(prompt, name, nonce[1]) for name in ("fact", "answer"))
     behaves = behaviour(prompt, control)
     with (control / "asked").open("a") as asked:  # once the script is written: a test may kill what has asked
         asked.write(json.dumps(fact) + "\n")
-    print(reply(behaves, nonce[1], fact, answer))
+    return reply(behaves, nonce[1], fact, answer)
 
 
 def part(prompt: str, name: str, nonce: str) -> str:
@@ -77,4 +75,4 @@ def judged(fact: str, answer: str) -> str:
 
 
 if __name__ == "__main__":
-    main(*sys.argv[1:])
+    print(said(Path(sys.argv[1]).read_text(encoding="utf-8"), Path(sys.argv[2])))

@@ -6,14 +6,18 @@ from typing import Any
 
 import pytest
 
+from fakes import judge as fake_judge
 from handmade import Bench
+from lensbench.agents import Assignment
 from lensbench.agents.adapters import command
+from lensbench.agents.start import Said, now, start_agent
 from lensbench.core.errors import UserError
 from lensbench.core.records import Outcome
 from lensbench.core.system.files import write_atomic, write_json
 from lensbench.core.system.places import TEMPLATES
+from lensbench.core.system.processes import Ended
 from lensbench.core.tables import Row, read_table
-from lensbench.judging import ask_models
+from lensbench.judging import ask_models, judge_agent
 from lensbench.judging.judges.again import rounds_of
 from lensbench.judging.verdicts import guess_all, judge_all
 from lensbench.plan.config import Agent, Judging
@@ -36,12 +40,28 @@ ANSWER = "The class Cart holds the items of a customer.\nIt lies in shop.py, whi
 
 @pytest.fixture
 def court(bench: Callable[..., Bench], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> "Court":
-    """A finished pair and a model judge that has not been asked yet."""
+    """A finished pair and a model judge that has not been asked yet; it answers in this process."""
+
+    def answer(assignment: Assignment, *_: Any) -> Said:
+        said = fake_judge.said(assignment.prompt, Path(assignment.settings["command"][-1]))
+        return Said(Outcome(answer=said), said, "", now(), Ended(0, False, 0.0), "own", "")
+
     monkeypatch.setattr(ask_models, "back_off", lambda attempts: 0.0)
+    monkeypatch.setattr(judge_agent, "start_agent", answer)
     return Court(bench, tmp_path)
 
 
+@pytest.fixture
+def program(court: "Court", monkeypatch: pytest.MonkeyPatch) -> "Court":
+    """The same with a judge that is a program, two at a time."""
+    monkeypatch.setattr(judge_agent, "start_agent", start_agent)
+    court.parallel = 2
+    return court
+
+
 class Court:
+    parallel = 1
+
     def __init__(self, bench: Callable[..., Bench], base: Path) -> None:
         self.control = base / "control"
         self.control.mkdir()
@@ -69,7 +89,7 @@ class Court:
         (self.control / "judge.json").write_text(json.dumps(named))
 
     def judge(self) -> list[Row]:
-        judge_all(self.folder, "judge", 2)
+        judge_all(self.folder, "judge", self.parallel)
         return read_table(self.folder / "verdicts" / "judge.csv")
 
     def asked(self) -> list[str]:
@@ -84,67 +104,45 @@ def verdicts(rows: list[Row], condition: str = "with") -> list[str]:
 
 
 @pytest.mark.slow
-def test_each_criterion_is_one_request_and_three_canaries_come_before_them(court: Court) -> None:
-    rows = court.judge()
+def test_each_criterion_is_one_request_after_three_canaries_and_its_evidence_stands_in_the_answer(
+    program: Court,
+) -> None:
+    rows = program.judge()
     assert verdicts(rows, "with") == ["Met", "Met"]
     assert verdicts(rows, "without") == ["Missed", "Met"]
-    asked = court.asked()
+    asked = program.asked()
     assert len(asked) == 10
     assert sum(fact in ("Names the class `Cart`", "Names the file `shop.py`") for fact in asked) == 4
-
-
-@pytest.mark.slow
-def test_the_evidence_is_a_piece_of_the_answer_with_its_position(court: Court) -> None:
-    first, second = (row for row in court.judge() if row["condition"] == "with")
+    first, second = (row for row in rows if row["condition"] == "with")
     for row in (first, second):
         position = int(row["position"])
         assert ANSWER[position : position + len(row["evidence"])] == row["evidence"] != ""
     assert second["evidence"] == "shop.py"
+    assert program.judge() == rows
+    assert program.asked() == []
 
 
-@pytest.mark.slow
-def test_a_verdict_that_is_there_is_not_asked_for_again(court: Court) -> None:
-    first = court.judge()
-    court.asked()
-    assert court.judge() == first
-    assert court.asked() == []
-
-
-@pytest.mark.slow
-def test_another_prompt_is_asked_anew_and_the_old_verdicts_stay(court: Court) -> None:
-    court.judge()
-    court.asked()
-    court.configure(prompt="Strictly.\n" + PROMPT)
+def test_only_another_criterion_or_prompt_is_asked_anew_and_the_old_verdicts_stay(court: Court) -> None:
     court.judge()
     assert len(court.asked()) == 10
+    court.configure(timeout_s=30.0, retries=1)  # no other judge
+    court.judge()
+    assert court.asked() == []
+    write_atomic(court.folder / "scenarios.md", SET + "  3. Names the word `limit`\n")
+    court.judge()
+    assert court.asked() == ["Names the word `limit`"] * 2
+    court.configure(prompt="Strictly.\n" + PROMPT)
+    court.judge()
+    assert len(court.asked()) == 12
     court.configure()
     court.judge()
     assert court.asked() == []
 
 
-@pytest.mark.slow
-def test_a_longer_time_limit_or_another_key_is_no_other_judge(court: Court) -> None:
-    court.judge()
-    court.asked()
-    court.configure(timeout_s=30.0, retries=1)
-    court.judge()
-    assert court.asked() == []
-
-
-@pytest.mark.slow
-def test_one_more_criterion_asks_for_that_one_only(court: Court) -> None:
-    court.judge()
-    court.asked()
-    write_atomic(court.folder / "scenarios.md", SET + "  3. Names the word `limit`\n")
-    court.judge()
-    assert court.asked() == ["Names the word `limit`"] * 2
-
-
-@pytest.mark.slow
 @pytest.mark.parametrize(("behaviour", "failure"), [
     ('says:{"id": "0123456789abcdef", "verdict": "Met", "evidence": "shop.py", "reason": ""}', "unparsable"),
     ('says:{"id": "NONCE", "verdict": "Met", "evidence": "a warehouse", "reason": ""}', "evidence_not_found"),
-    ("crashes", "crashed"), ("says:", "api_error"),
+    ("says:", "api_error"),
 ])  # fmt: skip
 def test_a_judge_that_fails_gives_no_verdict_and_never_missed(court: Court, behaviour: str, failure: str) -> None:
     court.behave(**{"`Cart`": behaviour})
@@ -156,50 +154,46 @@ def test_a_judge_that_fails_gives_no_verdict_and_never_missed(court: Court, beha
 
 
 @pytest.mark.slow
-def test_a_judge_that_is_too_slow_gives_no_verdict(court: Court) -> None:
-    court.configure(timeout_s=1.0)
-    court.behave(**{"`Cart`": ["sleeps"] * 6})
-    assert verdicts(court.judge()) == ["timeout", "Met"]
+@pytest.mark.parametrize(("behaviour", "failure"), [("crashes", "crashed"), ("sleeps", "timeout")])
+def test_a_program_that_crashes_or_is_too_slow_gives_no_verdict(program: Court, behaviour: str, failure: str) -> None:
+    program.configure(timeout_s=1.0 if behaviour == "sleeps" else 20.0)
+    program.behave(**{"`Cart`": behaviour})
+    assert verdicts(program.judge()) == [failure, "Met"]
+    assert program.asked().count("Names the class `Cart`") == 6
 
 
-@pytest.mark.slow
 def test_one_bad_reply_is_tried_again_with_another_nonce(court: Court) -> None:
     court.behave(**{"`Cart`": ["says:hm", "says:hm"]})
     assert "unparsable" not in [row["failure"] for row in court.judge()]
 
 
-@pytest.mark.slow
-def test_the_next_start_asks_only_for_what_failed(court: Court) -> None:
+def test_the_next_start_asks_only_for_what_failed_and_a_round_without_failures_begins_anew(court: Court) -> None:
     court.behave(**{"`Cart`": "says:hm"})
     court.judge()
+    court.judge()
+    assert rounds_of(court.folder, "judge") == 2
     court.asked()
     court.behave()
     assert verdicts(court.judge()) == ["Met", "Met"]
     assert set(court.asked()) == {"Names the class `Cart`"}
+    assert rounds_of(court.folder, "judge") == 0
 
 
-@pytest.mark.slow
-def test_a_judge_that_calls_everything_met_is_found_out_by_a_canary(court: Court) -> None:
-    court.behave(others="met:")
+@pytest.mark.parametrize("behaviour", ["met:", "missed:"])
+def test_a_judge_that_says_the_same_of_everything_is_found_out_by_a_canary(court: Court, behaviour: str) -> None:
+    court.behave(others=behaviour)
     rows = court.judge()
     assert {row["failure"] for row in rows} == {"canary"}
     assert {row["verdict"] for row in rows} == {"Unjudged"}
     assert not {"Names the class `Cart`", "Names the file `shop.py`"} & set(court.asked())
 
 
-def test_a_judge_that_calls_everything_missed_is_found_out_by_a_canary(court: Court) -> None:
-    court.behave(others="missed:")
-    assert {row["failure"] for row in court.judge()} == {"canary"}
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize(("behaviour", "failure"), [("says:hm", "unparsable"), ("crashes", "crashed")])
+@pytest.mark.parametrize(("behaviour", "failure"), [("says:hm", "unparsable"), ("says:", "api_error")])
 def test_a_judge_that_fails_at_a_canary_is_not_wrong_about_it(court: Court, behaviour: str, failure: str) -> None:
     court.behave(others=behaviour)
     assert {row["failure"] for row in court.judge()} == {failure}
 
 
-@pytest.mark.slow
 def test_a_canary_voids_the_answer_that_it_was_about_and_no_other(court: Court) -> None:
     court.behave(**{"I did not find it": "met:I did not find it"})
     rows = court.judge()
@@ -215,7 +209,6 @@ def test_the_answer_of_half_a_pair_is_not_judged(court: Court) -> None:
     assert rounds_of(court.folder, "judge") == 0
 
 
-@pytest.mark.slow
 def test_an_answer_of_which_nothing_is_left_states_nothing_and_costs_nothing(court: Court) -> None:
     report = (
         "## Report\n\n- **Tool calls**: 3\n- **Tools used**: Read\n- **Files read**: 1\n- **Files used**: shop.py\n"
@@ -241,23 +234,23 @@ def test_a_template_that_is_wrong_is_one_sentence(court: Court) -> None:
         court.judge()
 
 
-def test_a_judge_whose_program_is_not_there_is_one_sentence(court: Court) -> None:
-    court.configure(command=("no-such-judge",))
+def test_a_judge_whose_program_is_not_there_is_one_sentence(program: Court) -> None:
+    program.configure(command=("no-such-judge",))
     with pytest.raises(UserError, match="no-such-judge"):
-        court.judge()
+        program.judge()
 
 
 @pytest.mark.slow
-def test_what_the_judge_is_shown_tells_no_condition_tool_or_report(court: Court, tmp_path: Path) -> None:
+def test_what_the_judge_is_shown_tells_no_condition_tool_or_report(program: Court, tmp_path: Path) -> None:
     seen = tmp_path / "seen"
     seen.mkdir()
     copy = f"import shutil,sys,uuid; shutil.copy(sys.argv[1], {str(seen)!r} + '/' + uuid.uuid4().hex)"
     report = (
         "\n## Report\n\n- **Tool calls**: 41\n- **Tools used**: mcp__lens__lens_grep, Read\n- **Files used**: x.py\n"
     )
-    court.answers(f"I used mcp__lens__lens_grep: {ANSWER}{report}", ANSWER + report)
-    court.configure(command=(sys.executable, "-I", "-c", copy, "{prompt_file}"))
-    court.judge()
+    program.answers(f"I used mcp__lens__lens_grep: {ANSWER}{report}", ANSWER + report)
+    program.configure(command=(sys.executable, "-I", "-c", copy, "{prompt_file}"))
+    program.judge()
     texts = [path.read_text() for path in seen.iterdir()]
     assert texts
     for text in texts:
@@ -266,7 +259,6 @@ def test_what_the_judge_is_shown_tells_no_condition_tool_or_report(court: Court,
         assert "x.py" not in text
 
 
-@pytest.mark.slow
 def test_a_damaged_verdict_is_asked_for_again(court: Court) -> None:
     rows = court.judge()
     court.asked()
@@ -285,7 +277,6 @@ def test_a_judge_can_be_asked_to_guess_the_condition(court: Court) -> None:
     ]
 
 
-@pytest.mark.slow
 def test_without_asking_only_what_was_said_before_counts(court: Court) -> None:
     judge_all(court.folder, "judge", 1, ask=False)
     assert {row["failure"] for row in read_table(court.folder / "verdicts" / "judge.csv")} == {"not_reached"}
@@ -296,21 +287,20 @@ def test_without_asking_only_what_was_said_before_counts(court: Court) -> None:
 
 
 @pytest.mark.slow
-def test_what_canaries_cost_stands_with_the_first_criterion(court: Court, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_canaries_cost_stands_with_the_first_criterion(program: Court, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(command, "read", lambda lines, **_: Outcome(answer="".join(lines), cost_usd=0.25))
-    rows = court.judge()
+    rows = program.judge()
     assert [row["cost_usd"] for row in rows] == ["1", "0.25"] * 2
-    assert court.judge() == rows
-    assert spent(court.folder)["usd"] == 2.5
-    court.behave(others="missed:")
-    court.answers(ANSWER + "More.\n", "Nothing here.\n")
-    court.configure()
-    void = court.judge()
+    assert program.judge() == rows
+    assert spent(program.folder)["usd"] == 2.5
+    program.behave(others="missed:")
+    program.answers(ANSWER + "More.\n", "Nothing here.\n")
+    program.configure()
+    void = program.judge()
     assert {row["failure"] for row in void} == {"canary"}
     assert [row["cost_usd"] for row in void] == ["0.75", ""] * 2  # three attempts at the first canary
 
 
-@pytest.mark.slow
 def test_limits_on_runs_and_hours_stop_no_judge(court: Court) -> None:
     spend(court.folder, runs=4, hours=3)
     plan = json.loads((court.folder / "plan.json").read_text()) | {"budget": {"max_runs": 4, "max_hours": 1}}
@@ -318,25 +308,13 @@ def test_limits_on_runs_and_hours_stop_no_judge(court: Court) -> None:
     assert verdicts(court.judge()) == ["Met", "Met"]
 
 
-@pytest.mark.slow
-def test_a_round_without_failures_begins_the_count_anew(court: Court) -> None:
-    court.behave(**{"`Cart`": "says:hm"})
-    court.judge()
-    court.judge()
-    assert rounds_of(court.folder, "judge") == 2
-    court.behave()
-    court.judge()
-    assert rounds_of(court.folder, "judge") == 0
-
-
-@pytest.mark.slow
 def test_an_answer_of_one_line_that_names_its_tool_is_judged_like_any_other(court: Court) -> None:
     court.answers("The class Cart is in shop.py, which I found with mcp__lens__lens_grep.\n", ANSWER)
     court.configure()
     assert verdicts(court.judge()) == ["Met", "Met"]
 
 
-def test_a_judge_whose_key_is_not_set_is_one_sentence(court: Court) -> None:
-    court.configure(pass_env=["NO_SUCH_KEY"])
+def test_a_judge_whose_key_is_not_set_is_one_sentence(program: Court) -> None:
+    program.configure(pass_env=["NO_SUCH_KEY"])
     with pytest.raises(UserError, match="judge 'judge': NO_SUCH_KEY is not set"):
-        court.judge()
+        program.judge()
