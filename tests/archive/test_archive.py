@@ -8,6 +8,7 @@ import socket
 import sys
 import zipfile
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +21,7 @@ from hypothesis import strategies
 from archived import make_benchmark, pack
 from handmade import Bench
 from lensbench.core.errors import UserError
+from lensbench.core.records import from_json, to_json
 from lensbench.core.system.files import write_atomic
 from lensbench_archive.machine import Machine, Trace, this_machine, trace_id
 from lensbench_archive.rebuilding import rebuild
@@ -92,6 +94,15 @@ def test_an_archive_holds_everything_and_is_the_same_bytes_when_made_elsewhere(b
 
 def test_an_archive_is_a_valid_bag(packed: Path, tmp_path: Path) -> None:
     assert bagit.Bag(str(unpack(packed, tmp_path / "unpacked"))).is_valid()
+
+
+def test_the_date_is_that_of_the_last_run_and_a_fixed_one_where_none_has_a_time(benchmark: Path, packed: Path) -> None:
+    assert b"Bagging-Date: 2026-01-02\n" in members(packed)["bag-info.txt"]
+    for path in benchmark.glob("attempts/*/*/record.json"):
+        record = from_json(path.read_text(encoding="utf-8"))
+        write_atomic(path, to_json(replace(record, source="imported", attempt=replace(record.attempt, started_at=""))))
+    rebuild(benchmark)
+    assert b"Bagging-Date: 1980-01-01\n" in members(pack(benchmark))["bag-info.txt"]
 
 
 def test_the_versions_tell_which_code_it_was(packed: Path) -> None:
