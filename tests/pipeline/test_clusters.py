@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from small_benchmark import CHECKOUT, Project, living, wait_for
+from small_benchmark import CHECKOUT, RUNS, Project, living, wait_for
 
 ON_CLUSTER = ("--workflow-profile", "profiles/cluster")
 ALL = ["anna-with", "anna-without", "bert-with", "bert-without"]
@@ -38,9 +38,7 @@ def job_processes(project: Project, run: str) -> list[int]:
     return [pid for pid, command in living(str(project.control)) if target in command and "--mode" in command]
 
 
-def test_a_cluster_gives_what_one_machine_gives_whatever_people_edit_meanwhile(
-    cluster: Project, finished_once: Project
-) -> None:
+def test_a_cluster_gives_what_one_machine_gives_whatever_is_edited(cluster: Project, finished_once: Project) -> None:
     cluster.behave(others="sleep 1")
     process = cluster.begin(*ON_CLUSTER, "--jobs", "2", env={"FAKE_SECRET": KEY})
     assert wait_for(lambda: len(cluster.ledger()) == 2, 120)
@@ -73,7 +71,7 @@ def test_an_agent_ends_with_its_job_and_the_next_start_makes_the_run(cluster: Pr
     assert wait_for(lambda: not cluster.processes()), cluster.processes()
     before = cluster.files()
     cluster.behave()
-    cluster.start(*ON_CLUSTER)
+    cluster.start(*ON_CLUSTER, *RUNS)
     assert cluster.ledger() == sorted([*ALL, "anna-with"])
     assert {name: cluster.files()[name] for name in before} == before
 
@@ -85,7 +83,7 @@ def test_jobs_outlive_a_killed_snakemake_and_the_next_start_waits_for_them(clust
     process.kill()
     process.communicate()
     cluster.start("--unlock")
-    cluster.start(*ON_CLUSTER)
+    cluster.start(*ON_CLUSTER, *RUNS)
     assert cluster.ledger() == ALL
     assert cluster.reasons() == {}
 

@@ -13,7 +13,7 @@ from test_repeating import DERIVED, NOTHING, bytes_of, contents
 
 from lensbench.core.run_folder import RunFolder
 from lensbench.workflow.damage import FolderCheck, read_checksums, read_index
-from small_benchmark import Project
+from small_benchmark import RUNS, Project
 
 NOT_CHECKED = (
     "logs/", "attempts/made-", ".gate/", ".plan/", ".copies/", ".at-work", ".checked", ".checksums", "spent.json",
@@ -45,9 +45,7 @@ def checked(project: Project) -> list[str]:
 
 @settings(max_examples=300, suppress_health_check=[HealthCheck.too_slow, HealthCheck.function_scoped_fixture])
 @given(st.data())
-def test_any_changed_or_missing_byte_is_found_and_its_file_is_named(
-    finished_once: Project, data: st.DataObject
-) -> None:
+def test_any_changed_or_missing_byte_is_found_and_its_file_named(finished_once: Project, data: st.DataObject) -> None:
     name = data.draw(st.sampled_from(checked(finished_once)))
     path = finished_once.bench / name
     before = path.read_bytes()
@@ -128,7 +126,7 @@ def test_the_plan_and_discards_are_restored_from_their_copies(project: Project) 
 def test_a_damaged_list_of_checksums_costs_no_run_and_an_old_folder_has_none(finished: Project) -> None:
     before = bytes_of(finished.files())
     damage(RunFolder(finished.bench).checksums, random.Random(5))
-    finished.start()
+    finished.start(*RUNS)
     assert bytes_of(finished.files()) == before
     RunFolder(finished.bench).checksums.unlink()
     finished.start()

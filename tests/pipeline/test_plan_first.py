@@ -3,9 +3,7 @@
 import json
 import shutil
 
-import pytest
-
-from small_benchmark import Project
+from small_benchmark import RUNS, Project
 
 
 def test_the_runs_of_one_task_are_made_alone_and_the_others_later(project: Project) -> None:
@@ -14,14 +12,12 @@ def test_the_runs_of_one_task_are_made_alone_and_the_others_later(project: Proje
     assert len(project.table("pairs")) >= 1
     assert "Traceback" not in said
     assert "did you mean 'anna'?" in project.start("--config", "only=[ana]", fails=True)
-    project.start()
+    project.start(*RUNS)
     assert len(project.ledger()) == len(set(project.ledger())) > 2
 
 
-@pytest.mark.parametrize("is_forgotten", [False, True])
-def test_a_single_file_is_made_of_the_plan_of_the_present_settings(finished: Project, is_forgotten: bool) -> None:
-    if is_forgotten:
-        shutil.rmtree(finished.folder / ".snakemake")
+def test_a_single_file_is_made_of_the_plan_of_the_present_settings_also_without_a_memory(finished: Project) -> None:
+    shutil.rmtree(finished.folder / ".snakemake")
     finished.configure(trials=2)
     finished.start(target="bench/r/validity.csv")
     assert json.loads((finished.bench / "plan.json").read_text())["trials"] == 2

@@ -10,7 +10,7 @@ import yaml
 
 from lensbench.core.store import DISCARD
 from lensbench.core.system.files import note_checksum
-from small_benchmark import Files, Project
+from small_benchmark import RUNS, Files, Project
 
 DERIVED = (
     "plan.json", "prompts/anna.md", "prompts/bert.md", "protocol.md", "config.yaml", "scenarios.md",
@@ -42,9 +42,7 @@ def test_a_first_start_makes_everything_in_a_folder_with_blanks_and_quotes(finis
     assert {row["delta"] for row in finished_once.table("pairs")} == {"0.5"}
 
 
-def test_what_is_asked_for_by_default_is_everything_that_is_written_and_each_run_that_is_not_there(
-    finished: Project,
-) -> None:
+def test_by_default_everything_that_is_written_and_each_missing_run_is_asked_for(finished: Project) -> None:
     """Runs that are there are asked for by the tables that are made from them."""
 
     def asked() -> set[str]:
@@ -64,9 +62,7 @@ def test_what_is_asked_for_by_default_is_everything_that_is_written_and_each_run
     assert asked() == derived | gone
 
 
-def test_a_moved_folder_has_nothing_to_do_and_a_run_that_is_deleted_in_the_store_is_made_again_alone(
-    finished: Project,
-) -> None:
+def test_a_moved_folder_has_nothing_to_do_and_a_run_lost_in_the_store_is_made_again_alone(finished: Project) -> None:
     assert NOTHING in finished.start()
     before, derived = finished.files(), contents(finished)
     (finished.bench / "runs" / "anna-with.md").unlink()
@@ -160,7 +156,7 @@ def test_dated_runs_go_on_until_the_experiment_is_another_one(project: Project) 
 
     mcp = project.folder / "mcp.json"
     mcp.write_text(mcp.read_text().replace("{", "{ ", 1))
-    project.start()
+    project.start(*RUNS)
     assert len(dated()) == 2
     assert len(project.ledger()) == 8
 
@@ -197,12 +193,12 @@ def test_more_trials_add_their_runs_only_and_new_tasks_theirs_with_their_reposit
     shutil.copytree(finished.folder / "repo", finished.folder / "other")
     new = {**tasks["tasks"][0], "id": "carl", "repository": {"path": "other"}, "prompt": "Task carl: where?"}
     (finished.folder / "tasks.yaml").write_text(json.dumps({**tasks, "tasks": [*tasks["tasks"], new]}))
-    finished.start()
+    finished.start(*RUNS)
     assert finished.ledger() == ["carl-with", "carl-with", "carl-without", "carl-without"]
     assert {name: finished.files()[name] for name in before} == before
 
     finished.configure(trials=1)
-    finished.start()
+    finished.start(*RUNS)
     assert json.loads((finished.bench / "plan.json").read_text())["trials"] == 1
 
 

@@ -14,7 +14,7 @@ import pytest
 from lensbench.core.records import RunId
 from lensbench.core.store import run_files
 from lensbench.workflow.start import ends_without_waiting
-from small_benchmark import Project, living, make_project, wait_for
+from small_benchmark import RUNS, Project, living, make_project, wait_for
 
 FOUR = ("anna", "bert", "carl", "dora")
 ALIVE_AFTER_KILL_S = 5
@@ -109,7 +109,7 @@ def test_a_killed_runner_fails_its_run_alone_and_the_next_start_makes_it(project
     assert wait_for(lambda: not project.processes()), project.processes()
     before = project.files()
     project.behave()
-    project.start()
+    project.start(*RUNS)
     assert project.ledger() == ["anna-with", "anna-with", "anna-without", "bert-with", "bert-without"]
     assert {name: project.files()[name] for name in before} == before
 
@@ -125,7 +125,7 @@ def test_snakemake_that_is_asked_to_end_lets_the_runs_in_flight_finish(project: 
     assert len(project.ledger("end")) == 2
     before = project.files()
     project.behave()
-    project.start()
+    project.start(*RUNS)
     assert project.ledger() == ["anna-with", "anna-without", "bert-with", "bert-without"]
     assert {name: project.files()[name] for name in before} == before
 
@@ -140,7 +140,7 @@ def test_control_c_ends_all_runs_and_the_next_start_makes_them(project: Project)
     assert wait_for(lambda: not project.processes(), ALIVE_AFTER_KILL_S), project.processes()
     assert unfinished(project) == []
     project.behave()
-    project.start()
+    project.start(*RUNS)
     assert [project.ledger().count(run) for run in ("bert-without", "anna-with")] == [1, 2]
     assert project.reasons() == {}
 
@@ -154,11 +154,11 @@ def test_a_clock_that_was_ahead_costs_no_answer(project: Project) -> None:
     for name in ("plan.json", "repositories.json", "prompts"):
         os.utime(project.bench / name, (later, later))
     process.communicate(timeout=120)
-    assert project.start().count("without an agent") == 1
+    assert project.start(*RUNS).count("without an agent") == 1
     before = project.files()
     for path in project.bench.rglob("*"):
         os.utime(path, (later, later))
-    project.start()
+    project.start(*RUNS)
     assert {name: content for name, (content, _) in project.files().items()} == {
         name: content for name, (content, _) in before.items()
     }

@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 import pytest
 
 from lensbench.core.run_folder import RunFolder
-from small_benchmark import CHECKOUT, Project, wait_for
+from small_benchmark import CHECKOUT, RUNS, Project, wait_for
 
 FOUR = ["anna-with", "anna-without", "bert-with", "bert-without"]
 BAD = {"reason": "by_hand", "detail": "x", "by": "person", "score": ""}
@@ -25,7 +25,7 @@ class Start(NamedTuple):
 
     change: Callable[[Project], object]
     agents: Sequence[str] = ()
-    options: Sequence[str] = ()
+    options: Sequence[str] = RUNS
     fails: bool = False
 
 
@@ -99,7 +99,7 @@ def find_cluster(project: Project) -> None:
 
 
 SCENARIOS: dict[str, list[Start]] = {
-    "forced": [Start(nothing, options=["-F"]), Start(nothing, options=["-R", "run"])],
+    "forced": [Start(nothing, options=["-F"]), Start(nothing, options=["-R", "run", *RUNS])],
     "forced dry": [Start(nothing, options=["-F", "-n"]), Start(nothing, options=["-R", "run", "-n"])],
     "touched": [Start(nothing, options=["--touch"]), Start(nothing, options=["--touch", "-F"]), Start(nothing)],
     "all output deleted": [Start(nothing, options=["--delete-all-output"]), Start(nothing)],
@@ -126,7 +126,7 @@ SCENARIOS: dict[str, list[Start]] = {
 
 
 WAVES = {"looks": 2, "over": "trials"}
-CLUSTER = ["--workflow-profile", "profiles/cluster"]
+CLUSTER = ["--workflow-profile", "profiles/cluster", *RUNS]
 FROM_THE_FIRST_START: dict[str, list[Start]] = {
     "always bad: given up and shown": [
         Start(both(configure(discards={"max_rounds": 2}), behave(anna_with="empty")), FOUR),
@@ -137,9 +137,9 @@ FROM_THE_FIRST_START: dict[str, list[Start]] = {
         Start(both(delete("attempts/anna-with"), behave()), ["anna-with", "bert-with"]),
     ],
     "waves": [
-        Start(configure(trials=2, gate=WAVES), FOUR * 2),
-        Start(delete("runs/anna-with.md", "runs/t2/bert-with.md")), Start(delete("looks")),
-        Start(discard("t2/anna-with"), ["anna-with"]), Start(nothing, options=["-F"]),
+        Start(configure(trials=2, gate=WAVES), FOUR * 2, []),
+        Start(delete("runs/anna-with.md", "runs/t2/bert-with.md"), options=[]), Start(delete("looks"), options=[]),
+        Start(discard("t2/anna-with"), ["anna-with"], []), Start(nothing, options=["-F"]),
     ],
     "on a cluster": [
         Start(both(find_cluster, behave(anna_with="empty")), FOUR, CLUSTER), Start(behave(), ["anna-with"], CLUSTER),
@@ -164,6 +164,7 @@ def test_only_what_does_not_count_is_asked_for(finished: Project, name: str) -> 
 @pytest.mark.parametrize("name", FROM_THE_FIRST_START)
 def test_from_the_first_start_on_no_answer_that_counts_is_asked_for_twice(project: Project, name: str) -> None:
     follow(project, FROM_THE_FIRST_START[name])
+    project.start()
     assert [row for row in project.table("validity") if row["status"] != "valid" and not row["given_up"]] == []
     assert "Nothing to be done" in project.start("-n")
 
@@ -203,8 +204,9 @@ def test_after_a_kill_at_any_phase_the_next_start_buys_only_what_was_not_finishe
     process = project.begin(cores=1)
     process.communicate(timeout=120)
     assert process.returncode == -9
-    for _ in range(1 + twice):  # the one before the hook has a discard, which the start after it repeats
-        project.start()
+    if twice:  # the one before the hook has a discard, which the start after it repeats
+        project.start(*RUNS)
+    project.start()
     ledger = project.ledger()
     assert set(ledger) == set(FOUR)
     assert len(ledger) == 4 + twice

@@ -20,6 +20,8 @@ import warm_snakemake
 CHECKOUT = Path(__file__).parents[2]
 FAKES = CHECKOUT / "tests" / "fakes"
 TASKS = ("anna", "bert")
+RUNS = ("--until", "validity")
+"""A start of everything that ends where it is decided which runs count: no agent is asked after it."""
 Files = dict[str, tuple[bytes, int]]
 
 
