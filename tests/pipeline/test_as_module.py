@@ -1,12 +1,12 @@
 """The workflow as a module of another one (docs/installing.md)."""
 
 import json
-import subprocess
 import sys
 
 import pytest
 import yaml
 
+import warm_snakemake
 from small_benchmark import CHECKOUT, Project
 
 FOREIGN = """\
@@ -56,9 +56,8 @@ def foreign(project: Project) -> Project:
     return project
 
 
-def start(project: Project, *arguments: str) -> subprocess.CompletedProcess[str]:
-    command = [sys.executable, "-m", "snakemake", "--cores", "2", *arguments]
-    return subprocess.run(command, cwd=project.folder, text=True, capture_output=True, timeout=120, check=False)
+def start(project: Project, *arguments: str) -> tuple[int | None, str]:
+    return warm_snakemake.run(["--cores", "2", *arguments], project.folder)
 
 
 def server(project: Project) -> None:
@@ -73,32 +72,32 @@ def test_another_workflow_includes_ours_and_builds_on_its_results(
     monkeypatch.setenv("FAKE_CONTROL", str(foreign.control))
     monkeypatch.setenv("FAKE_SECRET", "none")
     server(foreign)
-    ended = start(foreign, "--printshellcmds")
-    assert ended.returncode == 0, ended.stderr
+    code, said = start(foreign, "--printshellcmds")
+    assert code == 0, said
     assert '"with": "INCONCLUSIVE"' in (foreign.folder / "verdict.txt").read_text()
-    assert "freezing the experiment in bench/r" in ended.stderr
+    assert "freezing the experiment in bench/r" in said
     assert foreign.ledger() == ["anna-with", "anna-without", "bert-with", "bert-without"]
     start(foreign)  # without our profile, Snakemake makes the tables again, whose inputs were the missing answers
-    assert "Nothing to be done" in start(foreign).stderr
+    assert "Nothing to be done" in start(foreign)[1]
     assert len(foreign.ledger()) == 4
 
 
 def test_its_preflight_stops_the_other_workflow(foreign: Project) -> None:
-    ended = start(foreign)
-    assert ended.returncode == 1
-    assert "the preflight failed" in ended.stderr
+    code, said = start(foreign)
+    assert code == 1
+    assert "the preflight failed" in said
     assert not foreign.ledger()
 
 
 def test_a_mistake_in_its_part_of_the_config_is_one_message(foreign: Project) -> None:
-    ended = start(foreign, "--config", "benchmark={trials: none}")
-    assert ended.returncode == 1
-    assert "trials must be a whole number, not 'none'" in ended.stderr
-    assert "Traceback" not in ended.stderr
+    code, said = start(foreign, "--config", "benchmark={trials: none}")
+    assert code == 1
+    assert "trials must be a whole number, not 'none'" in said
+    assert "Traceback" not in said
 
 
 def test_the_other_workflow_keeps_its_own_target(foreign: Project) -> None:
-    said = start(foreign, "-n").stdout
+    _, said = start(foreign, "-n")
     assert "lensbench_results" in said
     assert "rule verdict:" in said
     assert "lensbench_page" not in said

@@ -13,7 +13,7 @@ import pytest
 
 from programs import run_module
 from services import free_port, listening
-from small_benchmark import FAKES, Project
+from small_benchmark import FAKES, RUNS, Project
 from stock import with_history
 
 PROGRAM = str(FAKES / "registry_daemon.py")
@@ -67,7 +67,7 @@ def offline(project: Project, treatment: dict[str, Any], **settings: Any) -> Non
 
 def test_a_daemon_over_http_is_told_of_every_workspace_and_forgets_it_again(project: Project, daemon: Daemon) -> None:
     offline(project, daemon.condition(project.folder / "mcp.json"))
-    said = project.start()
+    said = project.start(*RUNS)
     assert re.search(r"lens_grep\(repoPath=<workspace>, query='.*'\) answered", said)
     assert project.reasons() == {}
     told = daemon.folders("told")
@@ -79,7 +79,7 @@ def test_a_daemon_over_http_is_told_of_every_workspace_and_forgets_it_again(proj
     assert "mcp__lens__lens_grep" in calls
     assert project.record("anna-with")["attempt"]["teardown"] == ""
 
-    assert "Nothing to be done" in project.start()
+    project.start(*RUNS)
     assert len(daemon.folders("told")) == 3
 
 
@@ -137,9 +137,9 @@ def test_a_start_that_makes_no_run_has_no_preflight(finished: Project) -> None:
     (finished.bench / "preflight.json").unlink()
     assert "preflight" not in finished.start()
     (finished.bench / "runs" / "anna-with.md").unlink()
-    assert "preflight" not in finished.start()
+    assert "preflight" not in finished.start(*RUNS)
     shutil.rmtree(finished.attempt("anna-with"))
-    assert "preflight" in finished.start()
+    assert "preflight" in finished.start(*RUNS)
 
 
 def test_a_program_that_shows_no_tools_has_adoption_columns_of_those_listed(project: Project, daemon: Daemon) -> None:

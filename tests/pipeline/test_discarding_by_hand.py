@@ -12,49 +12,45 @@ def lensbench(project: Project, *arguments: str) -> subprocess.CompletedProcess[
     return run_module("lensbench", *arguments, cwd=project.folder)
 
 
-def test_a_run_is_discarded_by_hand_taken_back_and_made_again(project: Project) -> None:
-    project.configure()
-    project.start()
-    before, tables = project.files(), project.tables()
+def test_a_run_is_discarded_by_hand_taken_back_and_made_again(finished: Project) -> None:
+    before, tables = finished.files(), finished.tables()
 
-    gone = lensbench(project, "discard", "anna-with", "--reason", "the laptop slept")
+    gone = lensbench(finished, "discard", "anna-with", "--reason", "the laptop slept")
     assert gone.returncode == 0, gone.stderr
     assert "Discarded by hand: with 1, without 0. With these runs counted the delta of with stays" in gone.stdout
-    assert project.reasons() == {"anna-with": "by_hand"}
-    page = (project.bench / "results.md").read_text()
+    assert finished.reasons() == {"anna-with": "by_hand"}
+    page = (finished.bench / "results.md").read_text()
     assert "anna, with, trial 1 was discarded by hand: the laptop slept (score then: " in page
-    assert "discarded by hand: the laptop slept" in (project.bench / "report.html").read_text()
+    assert "discarded by hand: the laptop slept" in (finished.bench / "report.html").read_text()
 
-    back = lensbench(project, "discard", "bench/r/runs/anna-with.md", "--undo")
+    back = lensbench(finished, "discard", "bench/r/runs/anna-with.md", "--undo")
     assert back.returncode == 0, back.stderr
-    assert bytes_of(project.files()) == bytes_of(before)
-    assert project.tables() == tables
-    assert "by hand" not in (project.bench / "results.md").read_text()
-    assert "Nothing to be done" in project.start("-n")
+    assert bytes_of(finished.files()) == bytes_of(before)
+    assert finished.tables() == tables
+    assert "by hand" not in (finished.bench / "results.md").read_text()
+    assert "Nothing to be done" in finished.start("-n")
 
-    lensbench(project, "discard", "anna-with", "--reason", "the laptop slept", "bench/r")
-    project.clear_ledger()
-    said = project.start()
-    assert project.ledger() == ["anna-with"]
-    assert project.reasons() == {}
+    lensbench(finished, "discard", "anna-with", "--reason", "the laptop slept", "bench/r")
+    finished.clear_ledger()
+    said = finished.start()
+    assert finished.ledger() == ["anna-with"]
+    assert finished.reasons() == {}
     assert "Discarded by hand: with 1" in said
-    assert "repeated, and counts" in (project.bench / "results.md").read_text()
-    refused = lensbench(project, "discard", "anna-with", "--undo")
+    assert "repeated, and counts" in (finished.bench / "results.md").read_text()
+    refused = lensbench(finished, "discard", "anna-with", "--undo")
     assert refused.returncode == 1
     assert "was repeated since it was discarded" in refused.stderr
-    assert lensbench(project, "fsck").returncode == 0
+    assert lensbench(finished, "fsck").returncode == 0
 
 
-def test_a_wrong_run_or_an_empty_reason_changes_nothing(project: Project) -> None:
-    project.configure()
-    project.start()
-    before = project.files()
+def test_a_wrong_run_or_an_empty_reason_changes_nothing(finished: Project) -> None:
+    before = finished.files()
     for arguments, message in (
         (("ana-with", "--reason", "x"), "bench/r has no run 'ana-with'; did you mean 'anna-with'?"),
         (("anna-with", "--reason", " "), "--reason is empty; say why the run must not count"),
         (("anna-with", "--undo"), "anna-with was not discarded by hand; nothing to undo"),
     ):
-        ended = lensbench(project, "discard", *arguments)
+        ended = lensbench(finished, "discard", *arguments)
         assert (ended.returncode, ended.stderr) == (1, f"error: {message}\n")
-    assert lensbench(project, "discard", "anna-with").returncode == 2
-    assert project.files() == before
+    assert lensbench(finished, "discard", "anna-with").returncode == 2
+    assert finished.files() == before

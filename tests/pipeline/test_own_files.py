@@ -13,7 +13,7 @@ from lensbench.plan.own_files import WRITTEN
 from lensbench.plan.task_files import read_scenarios
 from lensbench.workflow.begin import begin
 from lensbench.workflow.read_schedule import read_schedule
-from small_benchmark import Project
+from small_benchmark import RUNS, Project
 
 NOTHING = "Nothing to be done"
 
@@ -36,20 +36,20 @@ def test_a_task_set_in_the_run_folder_is_read_and_frozen_beside_itself(project: 
     path = put_tasks(project, "bench/r/scenarios.md")
     project.configure(scenarios="bench/r/scenarios.md")
     mine = path.read_bytes()
-    project.start()
-    assert len(project.table("scores")) == 4
+    project.start(*RUNS)
+    assert len(project.table("validity")) == 4
     assert path.read_bytes() == mine == (project.bench / "scenarios.frozen.md").read_bytes()
-    assert NOTHING in project.start("-n")
+    assert NOTHING in project.start("-n", target="validity")
 
     path.write_bytes(mine.replace(b"My tasks", b"My own tasks"))
     project.clear_ledger()
-    project.start()
+    project.start(*RUNS)
     assert project.ledger() == []
     assert b"My own tasks" in path.read_bytes()
     assert path.read_bytes() == (project.bench / "scenarios.frozen.md").read_bytes()
 
     project.configure()  # another file is named now, and this one is still the user's
-    project.start("--forceall")
+    project.start("--forceall", *RUNS)
     assert b"My own tasks" in path.read_bytes()
 
 
@@ -58,7 +58,7 @@ def test_a_task_set_that_was_frozen_by_us_becomes_the_users_when_the_config_name
     finished.configure(scenarios="bench/r/scenarios.md")
     mine = path.read_bytes()
     finished.clear_ledger()
-    assert "is damaged" not in finished.start()
+    assert "is damaged" not in finished.start(*RUNS)
     assert finished.ledger() == []
     assert path.read_bytes() == mine
 
@@ -66,7 +66,7 @@ def test_a_task_set_that_was_frozen_by_us_becomes_the_users_when_the_config_name
 def test_a_scenarios_file_that_no_stage_wrote_is_never_replaced(project: Project) -> None:
     path = put_tasks(project, "bench/r/scenarios.md")
     mine = path.read_bytes()
-    project.start()
+    project.start(*RUNS)
     assert path.read_bytes() == mine
     assert (project.bench / "scenarios.frozen.md").exists()
 
@@ -76,12 +76,12 @@ def test_a_config_in_the_run_folder_keeps_its_comments_and_may_be_edited(project
     path.parent.mkdir(parents=True)
     path.write_text("# mine\n" + (project.folder / "config.yaml").read_text())
     mine = path.read_bytes()
-    project.start("--configfile", str(path))
+    project.start("--configfile", str(path), *RUNS)
     assert path.read_bytes() == mine
     path.write_bytes(mine + b"trials: 2\n")
-    project.start("--configfile", str(path))
+    project.start("--configfile", str(path), *RUNS)
     assert path.read_bytes() == mine + b"trials: 2\n"
-    assert len(project.table("scores")) == 8
+    assert len(project.table("validity")) == 8
 
 
 PLACES = {

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from lensbench.workflow.status import Status, lines
-from small_benchmark import Project, wait_for
+from small_benchmark import RUNS, Project, wait_for
 
 
 @pytest.fixture
@@ -58,7 +58,7 @@ def test_the_wait_is_shown_ends_at_ctrl_c_and_goes_on_at_the_next_start(on_a_pla
     assert not [*(on_a_plan.bench / "attempts").rglob("answer.md")]
 
     state.write_text(json.dumps({**json.loads(state.read_text()), "until": time.time()}))
-    on_a_plan.start()
+    on_a_plan.start(*RUNS)
     check_nothing_was_counted(on_a_plan, refused=4)
 
 
