@@ -21,20 +21,16 @@ def test_an_answer_says_that_no_language_model_gave_it_and_ends_with_the_report(
     assert run.events[-1] == {"type": "end", "turns": calls + 1, "is_error": False}
 
 
-def test_a_debug_question_gets_the_line_that_raises_and_its_condition(ask: Ask, shop: Path) -> None:
+def test_questions_get_the_line_that_raises_the_constant_behind_a_value_and_importers_and_callers(
+    ask: Ask, shop: Path
+) -> None:
     answer = ask("Why does checkout raise `EmptyCartError`?", shop).answer
     assert "`Cart.checkout`" in answer
     assert "`if not self.items:`" in answer
     assert '`raise EmptyCartError("nothing to pay for")`' in answer
-
-
-def test_a_question_for_a_value_gets_the_constant_behind_the_parameter(ask: Ask, shop: Path) -> None:
     answer = ask("What is the default of max_items of a Cart?", shop).answer
     assert "max_items: int = DEFAULT_MAX_ITEMS" in answer
     assert "DEFAULT_MAX_ITEMS = 40" in answer
-
-
-def test_a_question_for_the_effects_of_a_change_gets_importers_and_callers(ask: Ask, shop: Path) -> None:
     answer = ask("What breaks when `checkout` in `src/shop/cart.py` is renamed?", shop).answer
     importers = "`src/shop/__init__.py`, `src/shop/cli.py`, `tests/test_cart.py`"
     assert f"`src/shop/cart.py`, or another `cart`, is imported by 3 files: {importers}." in answer

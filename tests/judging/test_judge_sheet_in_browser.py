@@ -291,15 +291,12 @@ def test_one_answer_at_a_time_shows_the_one_that_is_judged(sheet: Page) -> None:
     expect(visible).to_have_attribute("aria-label", "Answer B")
 
 
-def test_a_key_that_is_typed_into_a_note_judges_nothing(sheet: Page) -> None:
+def test_a_key_that_is_typed_into_a_note_or_below_the_help_judges_nothing(sheet: Page) -> None:
     keys(sheet, "n")
     sheet.keyboard.type("1 2 3 j s u ?")
     expect(sheet.locator("#count")).to_have_text(f"0 of {ITEMS}")
     expect(sheet.locator("dialog[open]")).to_have_count(0)
-
-
-def test_help_opens_with_a_key_and_closes_with_escape(sheet: Page) -> None:
-    keys(sheet, "?")
+    keys(sheet, "Escape", "?")
     expect(sheet.get_by_role("dialog", name="How to judge")).to_be_visible()
     keys(sheet, "1", "Escape")
     expect(sheet.locator("dialog[open]")).to_have_count(0)

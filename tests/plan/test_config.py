@@ -174,11 +174,10 @@ def test_of_several_files_the_last_one_with_the_key_is_named(project: Path) -> N
     assert [line.split(": ")[0] for line in message.splitlines()] == ["b.yaml:1", "a.yaml:7"]
 
 
-def test_a_config_file_that_is_not_there_is_named(project: Path, given: Given) -> None:
+def test_a_config_file_that_is_not_there_is_named_and_a_remote_repository_not_asked_for(
+    project: Path, given: Given
+) -> None:
     assert refused(given, "gone.yaml").startswith("gone.yaml: cannot be read")
-
-
-def test_a_remote_repository_is_not_asked_for(project: Path, given: Given) -> None:
     assert load_config(given | {"repository": {"git": "https://example.invalid/r.git", "revision": "main"}})
 
 

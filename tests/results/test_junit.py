@@ -43,15 +43,12 @@ def test_every_run_and_every_verdict_is_a_test_case(mixed: Bench) -> None:
     assert found["r.without", "a"].findtext("system-out") == "score 50%"
 
 
-def test_a_discard_is_an_error_and_a_run_that_is_missing_is_skipped(mixed: Bench) -> None:
+def test_a_discard_is_an_error_a_missing_run_is_skipped_and_the_counts_are_those_of_the_cases(mixed: Bench) -> None:
     error = cases(mixed)["r.with", "b"].find("error")
     assert error is not None
     assert error.get("type") == "mcp_failed"
     assert "did not start" in error.get("message", "")
     assert cases(mixed)["r.without", "b"].find("skipped") is not None
-
-
-def test_the_counts_are_those_of_the_cases(mixed: Bench) -> None:
     root = ElementTree.parse(mixed.folder / "junit.xml").getroot()
     assert {name: root.get(name) for name in ("tests", "failures", "errors", "skipped")} == {
         "tests": "5", "failures": "0", "errors": "1", "skipped": "2",

@@ -32,16 +32,13 @@ def test_the_style_of_the_page_is_let_through_by_its_own_policy(page: Page, repo
     assert page.locator("svg.narrow").first.is_hidden()
 
 
-def test_a_point_of_the_chart_leads_to_the_answers_and_back(page: Page, report: Path) -> None:
+def test_points_of_the_chart_quotations_and_links_lead_to_the_answers_and_back(page: Page, report: Path) -> None:
     page.goto(report.as_uri())
     page.locator("#treatment-0-tasks svg.wide a").first.click()
     assert "/answers/" in page.url
     assert page.locator(".columns section").count() == 3
     page.get_by_role("link", name="← the results").click()
     assert page.url == report.as_uri()
-
-
-def test_links_lead_to_the_next_task_and_back(page: Page, report: Path) -> None:
     first, second = (report.parent / "answers" / f"{task}.html" for task in read_plan(report.parent)["order"][:2])
     page.goto(first.as_uri())
     assert page.get_by_role("link", name="previous task").count() == 0
@@ -49,9 +46,6 @@ def test_links_lead_to_the_next_task_and_back(page: Page, report: Path) -> None:
     assert page.url == second.as_uri()
     page.get_by_role("link", name="previous task").click()
     assert page.url == first.as_uri()
-
-
-def test_a_quotation_leads_to_its_mark_in_the_answer(page: Page, report: Path) -> None:
     page.goto(report.as_uri())
     page.locator("article.loss a").first.click()
     page.locator(".quote a").first.click()

@@ -47,28 +47,19 @@ def stated(miner: Miner, known: Survey) -> list[str]:
     return sorted(criteria(miner, known))
 
 
-def test_values_of_parameters_attributes_and_constants_are_found(stock: Survey) -> None:
+def test_values_messages_with_their_function_all_callers_and_what_changed_together_are_found(stock: Survey) -> None:
     facts = stated(values.drafts, stock)
     assert "States that the parameter `patience_cedar` of `CedarStore.fill_cedar` in stock/cedar.py is 31" in facts
     assert "States that the attribute `batch_cedar` of `CedarStore` in stock/cedar.py is 93" in facts
     assert "States that the constant `CEDAR_LIMIT` in stock/cedar.py is 310" in facts
-
-
-def test_a_message_is_said_to_come_from_the_function_that_raises_it(stock: Survey) -> None:
     facts = stated(messages.drafts, stock)
     assert (
         'States that `DuneStore.fill_dune` in stock/dune.py gives the message "nothing to put on shelf number 5"'
         in facts
     )
-
-
-def test_all_callers_of_a_function_are_found(stock: Survey) -> None:
     asked = [draft for draft in callers.drafts(stock, random.Random(1)) if "`note_loss`" in draft.prompt]
     names = [item.criterion.text.split("`")[1] for item in asked[0].items]
     assert names == ["CedarStore.fill_cedar", "FjordStore.fill_fjord", "IsletStore.fill_islet", "LarchStore.fill_larch"]
-
-
-def test_what_changed_together_is_counted_in_commits(stock: Survey) -> None:
     (draft,) = [draft for draft in together.drafts(stock, random.Random(1)) if "change stock/amber.py" in draft.prompt]
     counts = {item.criterion.proofs[0].changes_with: item.criterion.proofs[0].commits for item in draft.items}
     assert counts == {"stock/birch.py": 8, "stock/cedar.py": 7, "stock/dune.py": 5}
