@@ -273,6 +273,12 @@ def test_settings_that_differ_are_rows_and_the_others_are_only_named() -> None:
     assert {"agent.model", "judges", "trials", "repositories"} <= set(same)
 
 
+def test_the_profile_that_a_plan_leaves_out_is_strict() -> None:
+    stock = run_of("b", agent={**AGENT, "profile": "stock"})
+    assert changed(run_of("a"), stock) == {"agent.profile": ["strict", "stock"]}
+    assert noticed(run_of("a"), stock) == ["Other models."]
+
+
 def test_other_files_of_a_repository_are_a_difference_with_a_warning() -> None:
     trees = [{"repo one": {"revision": "v1", "tree_sha256": tree * 64}} for tree in "xy"]
     runs = [run_of(name, repositories=tree) for name, tree in zip("ab", trees, strict=True)]

@@ -164,6 +164,17 @@ def test_size_says_which_part_of_saves_needs_more_tasks(tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
+def test_a_pilot_without_spread_says_what_shows_no_loss(tmp_path: Path) -> None:
+    made = Bench(tmp_path / "r")
+    for task in made.tasks:
+        made.run(task, "with")
+        made.run(task, "without")
+    made.build()
+    said = size("--pilot", made.folder, "--effect", 10).stdout
+    assert "with: all 2 tasks differ by the same points, so no gain can be planned for.\n\nFor SAVES, 39 tasks" in said
+
+
+@pytest.mark.slow
 def test_a_pilot_with_trials_measures_what_trials_reduce(tmp_path: Path) -> None:
     (pilot,) = read_pilot(piloted(tmp_path / "r", trials=3).folder, 0.24)
     assert pilot.measured
@@ -176,10 +187,9 @@ def test_a_folder_without_results_or_spread_is_refused_in_a_line(tmp_path: Path)
     said = size("--pilot", tmp_path, "--effect", 10)
     assert (said.returncode, said.stderr.count("\n")) == (1, 1)
     assert str(tmp_path) in said.stderr
-    made = Bench(tmp_path / "r")
-    for task in made.tasks:
-        made.run(task, "with")
-        made.run(task, "without")
+    made = Bench(tmp_path / "r", ["alone"])
+    for condition in ("with", "without"):
+        made.run("alone", condition)
     made.build()
     said = size("--pilot", made.folder, "--effect", 10)
     assert "the differences of 'with' have no spread to plan with" in said.stderr

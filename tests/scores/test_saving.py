@@ -77,7 +77,10 @@ def test_both_at_100_percent_and_fewer_tokens_saves(bench: Make) -> None:
     gate = decided(built)
     assert gate["verdict"] == "SAVES"
     assert "It needs 40% less (estimated cost), answers at most 9.6 points worse, as patterns tell." in gate["sentence"]
-    assert "**lens saves, and its answers are no worse.** 0 tasks better, 0 worse, 40 the same" in built.page
+    assert (
+        "**lens saves, and its answers are at most 9.6 points worse.** 0 tasks better, 0 worse, 40 the same"
+        in built.page
+    )
     assert gate["needs"] == ""
 
 

@@ -69,7 +69,8 @@ def _leads(gate: GateVerdict, new: str, old: str) -> dict[str, str]:
     return {
         "GO": f"{new} is better than {old}." if old else f"{new} helps.",
         "HARM": f"{new} is worse than {old}." if old else f"{new} makes the answers worse.",
-        "SAVES": f"{new} saves{f' against {old}' if old else ''}, and its answers are no worse.",
+        "SAVES": f"{new} saves{f' against {old}' if old else ''}, and its answers are at most "
+        f"{points(gate.worst).removeprefix('+')} worse.",
         "COSTS": f"{new} costs more{f' than {old}' if old else ''}, and does not help enough to matter.",
         "NO-GO": small if (gate.low or 0) > 0 else none,
     }

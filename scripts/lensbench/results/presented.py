@@ -1,8 +1,8 @@
 """The formatted figures of a treatment: one table, used by every output.
 
-Averages are over complete pairs, so that a difference equals the difference of the averages shown. Relative quantities
-(time, tokens, cost) have two figures: the typical change, a geometric mean over tasks with its interval, and the total,
-which is what users pay, and which a single task may dominate. Of counts the typical change is that of the middle tasks.
+Averages are over complete pairs, so that a difference equals that of the averages shown. Time, tokens and cost have two
+figures: the typical change, a geometric mean over tasks, and the total. Of counts the typical change is that of the
+middle tasks.
 """
 
 from __future__ import annotations

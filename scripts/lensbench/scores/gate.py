@@ -66,6 +66,8 @@ class GateVerdict(NamedTuple):
     notes: Sequence[str] = ()
     reasons: Sequence[Reason] = ()
     """Why there is no verdict; empty where the interval alone leaves it open."""
+    worst: float = 0.0
+    """By how much answers may be worse, in shares of 1."""
 
 
 def blocks(reason: Reason, verdict: Verdict) -> bool:

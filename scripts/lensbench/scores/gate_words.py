@@ -73,6 +73,8 @@ class Told(NamedTuple):
 
 
 def in_words(decision: GateVerdict, estimate: Estimate, facts: Told) -> GateVerdict:
+    if decision.low is not None:
+        decision = decision._replace(worst=max(most_worse(estimate, decision.low, facts.look.boundary), 0.0))
     text, advice = sentence(decision, estimate, facts), needs(decision, estimate, facts)
     return decision._replace(sentence=text, needs=advice, notes=notes(decision, estimate, facts))
 
@@ -84,7 +86,7 @@ def sentence(decision: GateVerdict, estimate: Estimate, facts: Told) -> str:
         return f"{decision.verdict}: {sayings[0]}"
     meaning = sayings[0] if sayings else _meaning(decision.verdict, decision.low, decision.high, facts)
     if facts.saving and decision.verdict in ("SAVES", "COSTS"):
-        meaning = f"{_effort(facts.saving, estimate, decision.low, facts, decision.verdict)}."
+        meaning = f"{_effort(facts.saving, decision, estimate, facts)}."
     more = f" ({len(sayings) - 1} more below.)" if len(sayings) > 1 else ""
     text = _difference(estimate, decision.low, decision.high, facts)
     return f"{decision.verdict}: {text} {meaning}{more} {_scope(estimate, facts)}"
@@ -126,16 +128,16 @@ def _meaning(verdict: Verdict, low: float, high: float, facts: Told) -> str:
     return f"{helps if verdict == 'GO' else harms}."
 
 
-def _effort(saving: Saving, estimate: Estimate, low: float, facts: Told, verdict: Verdict) -> str:
-    """What a treatment needs; where it saves, how much worse answers may be, the bound reached."""
+def _effort(saving: Saving, decision: GateVerdict, estimate: Estimate, facts: Told) -> str:
+    """What a treatment needs; where it saves, how much worse answers may be."""
     share = as_change(saving.change)
     span = f": {change(share.low)} to {change(share.high)}" if share.low is not None and share.high is not None else ""
-    worst = points(max(most_worse(estimate, low, facts.look.boundary), 0.0)).removeprefix("+")
+    worst = points(decision.worst).removeprefix("+")
     need, by = change(share.delta or 0.0), ", as patterns tell" * bool(facts.patterns and not estimate.people)
     more = f"{need[1:]} less" if need.startswith("-") else "as much" if need == "0%" else f"{need[1:]} more"
     worse = f", answers at most {worst} worse{by}" * need.startswith("-")
     ends = {"COSTS": f", any gain below {facts.settings['effect']:g} points", "GO": "", "HARM": ""}
-    return f"It needs {more} ({saving.label}{span}){ends.get(verdict, worse)}"
+    return f"It needs {more} ({saving.label}{span}){ends.get(decision.verdict, worse)}"
 
 
 def _scope(estimate: Estimate, facts: Told) -> str:
@@ -152,7 +154,7 @@ def notes(decision: GateVerdict, estimate: Estimate, facts: Told) -> list[str]:
         reason.detail or _saying(reason) for reason in decision.reasons if reason.detail or len(decision.reasons) > 1
     ]
     if facts.saving and decision.low is not None and decision.verdict not in ("SAVES", "COSTS"):
-        texts.append(f"{_effort(facts.saving, estimate, decision.low, facts, decision.verdict)}.")
+        texts.append(f"{_effort(facts.saving, decision, estimate, facts)}.")
     if facts.saving and len(facts.saving.saved) > 1:
         share = (1 - facts.settings["least"] / 100) * math.exp(-(facts.saving.saved[-1].delta or 0.0)) - 1
         texts.append(f"With attempts that failed the difference in {facts.saving.label} is {change(share)}.")

@@ -1,8 +1,7 @@
 """Asks one question in every condition at once: `lensbench ask "how does auth work?"`.
 
-Prints the agents' steps and answers side by side, and writes eval.html. Nothing is scored. The runs work like those of
-a benchmark, in their own folder, bench/evals/<question>-<hash>. Existing answers are shown again without new runs;
-another question, other settings or changed files in the repository give another folder.
+The runs are in their own folder, bench/evals/<question>-<hash>, and nothing is scored. Answers are shown again without
+new runs; another question, other settings or changed files in the repository give another folder.
 """
 
 from __future__ import annotations

@@ -94,9 +94,13 @@ class FolderCheck:
         file that turns out to be damaged is not written to the index."""
         are_known = True
         for name in names:
-            if state := _state(f"{self.folder}/{name}"):
-                self.whole[name] = state
-            are_known &= state is not None and self.known.get(name) == state
+            try:
+                state = os.stat(f"{self.folder}/{name}")
+                # users cannot set the last one (ctime)
+                self.whole[name] = [state.st_size, state.st_mtime_ns, state.st_ctime_ns]
+            except OSError:
+                are_known = False
+            are_known &= name in self.whole and self.known.get(name) == self.whole[name]
         return are_known
 
 
@@ -114,15 +118,6 @@ def write_index(folder: Path, check: FolderCheck) -> None:
         check.whole.pop(damage.name, None)
     if check.whole != check.known:
         write_json(RunFolder(folder).checked, check.whole)
-
-
-def _state(path: str) -> list[int] | None:
-    """Size and timestamps of a file. The last one (ctime) cannot be set by users."""
-    try:
-        state = os.stat(path)
-    except OSError:
-        return None
-    return [state.st_size, state.st_mtime_ns, state.st_ctime_ns]
 
 
 def _content(path: Path) -> bytes | None:

@@ -1,7 +1,4 @@
-"""Runs all checks: the machine, its agents, and the benchmark of the config here.
-
-Nothing is written. Models receive only the requests of the preflight.
-"""
+"""Runs all checks: the machine, its agents, and the benchmark of the config here; nothing is written."""
 
 from __future__ import annotations
 

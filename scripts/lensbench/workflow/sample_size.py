@@ -146,10 +146,10 @@ def read_pilot(folder: Path, share: float) -> list[Pilot]:
     pilots = []
     for name, result in results.items():
         overall, sigma = result["score"]["overall"], result["variance"]["differences"].sigma
-        if not overall.se:
+        if overall.n < 2:
             raise UserError(f"{folder}: the differences of {name!r} have no spread to plan with; make more pairs")
         trials = tables.plan["trials"]
-        sd = 100 * upper_sd(overall.se * math.sqrt(overall.n), overall.n)
+        sd = 100 * upper_sd((overall.se or 0.0) * math.sqrt(overall.n), overall.n)
         spread = split(sd, trials, share)
         if sigma is not None:
             spread = Spread(math.sqrt(max(sd**2 - (100 * sigma) ** 2 / trials, 0)), 100 * sigma)
@@ -196,6 +196,12 @@ def pilot_text(folder: Path, effect: float, power: float, alpha: float, share: f
     """The plans for every treatment of the benchmark in `folder`."""
     paragraphs, pilots = [], read_pilot(folder, share)
     for pilot in pilots:
+        if not pilot.spread.of(1):
+            alike = (
+                f"{pilot.treatment}: all {pilot.tasks} tasks differ by the same points, so no gain can be planned for"
+            )
+            paragraphs += [f"{alike}.", _for_saves(0.0, power, alpha, pilot.gate, pilot.effort)]
+            continue
         parts = "measured" if pilot.measured else f"assumed: {100 * share:g}% of a trial's variance is the tasks' own"
         paragraphs.append(
             f"{pilot.treatment}: a task's difference spreads by up to {pilot.spread.of(1):.1f} points in one trial "
@@ -203,7 +209,8 @@ def pilot_text(folder: Path, effect: float, power: float, alpha: float, share: f
         )
         paragraphs.append("\n".join(f"- {line}" for line in plans(pilot, effect, power, alpha, parallel)))
         paragraphs.append(_for_saves(pilot.spread.of(1), power, alpha, pilot.gate, pilot.effort))
-    tasks = max(tasks_needed(pilot.spread.of(pilot.trials), effect, power, SHARE * alpha) for pilot in pilots)
+    spreads = (spread for pilot in pilots if (spread := pilot.spread.of(pilot.trials)))
+    tasks = max((tasks_needed(spread, effect, power, SHARE * alpha) for spread in spreads), default=0)
     return "\n\n".join(filter(None, [*paragraphs, way_to(tasks, [RunFolder(folder).config])]))
 
 

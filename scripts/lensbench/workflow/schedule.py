@@ -79,8 +79,7 @@ class Schedule:
 
     @property
     def preflight(self) -> list[str]:
-        """The findings of the last preflight, used to blind answers and to tell who used a tool. Written before the
-        first job; a dry run of a new benchmark does not write it."""
+        """The findings of the last preflight, which a dry run of a new benchmark does not write."""
         file = RunFolder(self.folder).preflight
         return [file.as_posix()] if file.exists() else []
 
@@ -106,7 +105,7 @@ class Schedule:
 
     @property
     def missing_runs(self) -> list[RunId]:
-        """The runs of open waves that rule `run` makes in this start: by an agent, or from the store."""
+        """The runs of open waves that rule `run` makes: by an agent, or from the store."""
         return self._missing(self.opened())
 
     def needs_agent(self, run: RunId) -> bool:

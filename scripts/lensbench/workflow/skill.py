@@ -72,7 +72,7 @@ CORES = "4"
 TASKS = Path("bench") / "scenarios.yaml"
 LOG = Path("logs") / "skill.log"
 EARLY_S = 20
-"""A start is watched this long: errors in config, key or servers appear within this time."""
+"""A start is watched this long: errors in config, key or servers appear then."""
 LAST_LINES = 25
 ACTIONS = {
     "rerun": "run discarded and missing runs, and nothing else",
@@ -129,7 +129,7 @@ def write_tasks(bench: Bench, options: Sequence[str]) -> None:
 
 
 def evaluate(bench: Bench, question: str, options: Sequence[str]) -> None:
-    """Asks one question in every condition, and shows the answers."""
+    """Asks one question."""
     os.environ["COLUMNS"] = str(shutil.get_terminal_size().columns)  # the program's output is not a terminal
     log = Path("bench") / "evals" / f"skill-{os.getpid()}.log"
     follow(verb("ask", "--configfile", str(bench.config), *options, "--", question), log)
@@ -137,7 +137,7 @@ def evaluate(bench: Bench, question: str, options: Sequence[str]) -> None:
 
 
 def follow(command: Sequence[str], log: Path) -> None:
-    """Starts a program that outlives this one, and shows its output. Exits with its exit code unless that is 0."""
+    """Starts a program that outlives this one, and shows its output. Exits with its exit code, if that is not 0."""
     if code := Detached(command, log).follow():
         sys.exit(code)
 

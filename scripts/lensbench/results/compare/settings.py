@@ -65,7 +65,7 @@ def settings_of(run: FinishedRun) -> dict[str, str]:
     outcomes = [record.outcome for record in records]
     return {
         "lensbench": _all(record.lensbench for record in records),
-        **{f"agent.{name}": _text(value) for name, value in plan["agent"].items()},
+        **{f"agent.{name}": _text(value) for name, value in {"profile": "strict", **plan["agent"]}.items()},
         "agent's version": _all(outcome.agent_version for outcome in outcomes),
         "model mapping": plan["model_mapping"],
         "models that answered": models_of(run),
@@ -88,22 +88,19 @@ def _all(values: Iterable[str | None]) -> str:
     return ", ".join(sorted({value for value in values if value})) or NOT_RECORDED
 
 
-def _text(value: Any) -> str:
+def _text(value: Any, between: str = ", ") -> str:
     if isinstance(value, Mapping):
         return ", ".join(f"{key}={item}" for key, item in sorted(value.items()))
-    return ", ".join(map(str, value)) if isinstance(value, (list, tuple)) else str(value)
+    return between.join(map(str, value)) if isinstance(value, (list, tuple)) else str(value)
 
 
 def _conditions(plan: Plan) -> Iterator[tuple[str, str]]:
     for name, condition in compared(plan).items():
         yield f"servers of {name}", ", ".join(condition["servers"]) or "none"
         yield f"MCP file of {name}", condition["mcp_sha256"][:SHORT] or "none"
-        for key in ("files", "agent"):
+        for key, between in (("files", ", "), ("agent", ", "), ("setup", " "), ("teardown", " ")):
             if value := condition.get(key):
-                yield f"{key} of {name}", _text(value)
-        for command, value in (("setup", condition.get("setup")), ("teardown", condition.get("teardown"))):
-            if value:
-                yield f"{command} of {name}", " ".join(value)
+                yield f"{key} of {name}", _text(value, between)
 
 
 def judge_names(run: FinishedRun) -> list[str]:
