@@ -129,6 +129,7 @@ def _beta(x: float, y: float, a: float, b: float) -> float:
 
 
 def _gamma(a: float, x: float) -> float:
+    """The regularised lower incomplete gamma function: series 8.11.4."""
     if x <= 0:
         return 0.0
     term = total = math.exp(a * math.log(x) - x - math.lgamma(a + 1))

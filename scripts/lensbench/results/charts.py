@@ -40,6 +40,7 @@ class Scale(NamedTuple):
     end: float
 
     def at(self, value: float) -> float:
+        """The position of a number in pixels."""
         return self.start + (value - self.low) / (self.high - self.low) * (self.end - self.start)
 
     def ticks(self, about: int) -> list[float]:

@@ -111,6 +111,7 @@ class Comparison:
 
 
 def differences(pairs: Mapping[str, Sequence[Pair]]) -> dict[str, list[Fraction]]:
+    """Treatment minus baseline for each pair."""
     return {task: [treatment - base for treatment, base in both] for task, both in pairs.items()}
 
 

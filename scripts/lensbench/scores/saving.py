@@ -64,6 +64,7 @@ class Saving(NamedTuple):
 
 
 def cheaper(boundary: float) -> float:
+    """The boundary of "cheaper"."""
     return norm_isf(PART * norm_sf(boundary))
 
 

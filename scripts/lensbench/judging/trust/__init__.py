@@ -10,16 +10,9 @@ from typing_extensions import TypedDict
 
 from lensbench.judging.criteria_checks import Finding
 from lensbench.judging.trust.agreement import Agreement
-from lensbench.judging.trust.agreement import All as All
-from lensbench.judging.trust.agreement import Coefficient as Coefficient
-from lensbench.judging.trust.agreement import JudgePair as JudgePair
-from lensbench.judging.trust.belief import HARDLY as HARDLY
-from lensbench.judging.trust.belief import Basis as Basis
 from lensbench.judging.trust.belief import Belief
-from lensbench.judging.trust.belief import Doubt as Doubt
 from lensbench.judging.trust.bias import Differential, Mean
 from lensbench.judging.trust.blinding_check import BlindingCheck
-from lensbench.judging.trust.blinding_check import Share as Share
 
 
 class JudgeSummary(TypedDict):

@@ -89,6 +89,7 @@ def agreement(verdicts: Verdicts, conditions: Sequence[str], seed: int) -> Agree
 
 
 def two_judges(verdicts: Verdicts, first: str, second: str, seed: int) -> JudgePair:
+    """Cohen's kappa with linear weights of two judges."""
     import numpy as np
 
     by_task: dict[str, Floats] = {}
@@ -104,6 +105,7 @@ def two_judges(verdicts: Verdicts, first: str, second: str, seed: int) -> JudgeP
 
 
 def all_judges(verdicts: Verdicts, seed: int) -> All:
+    """Krippendorff's ordinal alpha of all judges."""
     import numpy as np
 
     by_task: dict[str, list[list[int]]] = {}

@@ -61,6 +61,7 @@ class Labels(NamedTuple):
 
     @property
     def enough(self) -> bool:
+        """True when the judge is trusted."""
         return self.n >= ENOUGH_LABELS and self.kappa_low is not None and self.kappa_low >= LOWEST_KAPPA
 
 
