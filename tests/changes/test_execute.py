@@ -76,11 +76,15 @@ def test_a_file_that_tests_write_has_a_limit(tree: Path, reference: bytes) -> No
         assert run_tests(tree, reference, tests, SANDBOX).results == {"exit": result}
 
 
-def test_the_task_is_proven(tree: Path, reference: bytes) -> None:
+def test_the_task_is_proven_and_the_project_s_own_tests_are_counted(tree: Path, reference: bytes) -> None:
+    write(
+        tree, {"tests/test_own.py": "from calculator import double\n\n\ndef test_own():\n    assert double(1) == 2\n"}
+    )
     proof = prove(make_task(reference), tree, SANDBOX, rounds=2)
     assert proof.holds, proof
     assert set(proof.fail_to_pass) == set(FAILING)
     assert list(proof.pass_to_pass) == KEPT
+    assert proof.own == len([*KEPT, "tests/test_own.py::test_own"])
 
 
 def test_a_linter_counts_what_a_change_adds_in_the_files_that_it_touches(tree: Path, tmp_path: Path) -> None:
@@ -95,29 +99,23 @@ def test_a_linter_counts_what_a_change_adds_in_the_files_that_it_touches(tree: P
     assert count_findings(tree, patch, lint, NO_SANDBOX) is None
 
 
-def test_the_project_s_own_tests_are_counted(tree: Path, reference: bytes) -> None:
-    write(
-        tree, {"tests/test_own.py": "from calculator import double\n\n\ndef test_own():\n    assert double(1) == 2\n"}
-    )
-    assert prove(make_task(reference), tree, SANDBOX, rounds=1).own == len([*KEPT, "tests/test_own.py::test_own"])
-
-
-@pytest.mark.parametrize(("source", "files", "reason"), [
-    (FIXED.replace("2 * number", "number"), {}, "the reference breaks tests/test_calculator.py::test_double"),
-    (FIXED + "LIMIT = 5\n", {}, "the reference breaks tests/test_own.py::test_limit"),
-    (FIXED, {"tests/test_new.py": "import new\n"}, "the hidden file tests/test_new.py does not load"),
-])  # fmt: skip
-def test_a_reference_that_breaks_a_test_or_loads_a_hidden_file_not_is_refused(
-    tree: Path, tmp_path: Path, source: str, files: dict[str, str], reason: str
-) -> None:
+def test_a_reference_that_breaks_a_test_or_does_not_load_a_hidden_file_is_refused(tree: Path, tmp_path: Path) -> None:
     own = "import calculator\n\n\ndef test_limit():\n    assert not hasattr(calculator, 'LIMIT')\n"
     write(tree, {"tests/test_own.py": own})
-    task = make_task(patch_of(tree, {"calculator.py": source}, tmp_path))
-    command = (*task.tests.command, *files)
-    tests = task.tests.model_copy(update={"files": {**task.tests.files, **files}, "command": command})
-    proof = prove(task.model_copy(update={"tests": tests}), tree, SANDBOX, rounds=1)
+    wrong = FIXED.replace("2 * number", "number") + "LIMIT = 5\n"
+    task = make_task(patch_of(tree, {"calculator.py": wrong}, tmp_path))
+    files = {**task.tests.files, "tests/test_new.py": "import new\n"}
+    command = (*task.tests.command, "tests/test_new.py")
+    proof = prove(
+        task.model_copy(update={"tests": task.tests.model_copy(update={"files": files, "command": command})}),
+        tree, SANDBOX, rounds=1,
+    )  # fmt: skip
     assert not proof.holds
-    assert any(given.startswith(reason) for given in proof.reasons), proof.reasons
+    for reason in (
+        "the reference breaks tests/test_calculator.py::test_double", "the reference breaks tests/test_own.py::test_limit",
+        "the hidden file tests/test_new.py does not load",
+    ):  # fmt: skip
+        assert any(given.startswith(reason) for given in proof.reasons), proof.reasons
 
 
 @pytest.mark.parametrize(("first", "second", "is_seen"), [
