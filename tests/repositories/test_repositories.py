@@ -242,6 +242,19 @@ def test_a_revision_is_a_branch_or_a_full_or_abbreviated_commit_id(tmp_path: Pat
     assert git(prepared.tree, "fsck", "--unreachable") == ""
 
 
+def test_a_clone_that_lacks_files_of_its_history_gives_the_commit(tmp_path: Path, upstream: Path) -> None:
+    git(tmp_path, "clone", "--quiet", "--bare", str(upstream), "clone")
+    clone, large = tmp_path / "clone", "large\n" * 9
+    for text in (large, "small\n"):
+        commit(upstream, {"large.txt": text})
+    git(clone, "fetch", "--quiet", str(upstream), "HEAD:refs/heads/more")
+    blob = git(clone, "rev-parse", "more~1:large.txt")
+    (clone / "objects" / blob[:2] / blob[2:]).unlink()
+    prepared = prepare(Git(git=str(clone), revision=git(clone, "rev-parse", "more")), tmp_path / "cache")
+    assert (prepared.tree / "large.txt").read_text() == "small\n"
+    assert prepared.history == "kept, without the commits that its clone lacks"
+
+
 def test_a_git_url_and_a_shallow_clone_are_sources_too(tmp_path: Path, upstream: Path) -> None:
     git(tmp_path, "clone", "--quiet", "--depth=1", upstream.as_uri(), "shallow")
     by_url = prepare(Git(git=upstream.as_uri(), revision="trunk"), tmp_path / "cache")

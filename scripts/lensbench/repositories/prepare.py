@@ -158,6 +158,7 @@ def _build(source: Source, key: str, stage: Path, cache: Path, servers: Sequence
     tree = Path(tempfile.mkdtemp(dir=new))
     revision, history, empty = _fill(source, tree, new / ARCHIVE, cache / key / ARCHIVE, cache)
     answers = answers_in_history(tree) if history == KEPT else set()
+    history += ", without the commits that its clone lacks" if (tree / ".git" / "shallow").is_file() else ""
     removals = clean(tree, servers)
     if answers:
         history = _rewrite(tree, answers, removals)

@@ -47,10 +47,10 @@ def _within_limits(members: Iterable[M]) -> Iterator[M]:
     total = 0
     for count, member in enumerate(members, 1):
         total += max(member.size if isinstance(member, tarfile.TarInfo) else member.file_size, 0)
-        if count > MAX_MEMBERS:
-            raise UserError(f"the archive holds more than {MAX_MEMBERS} members; use the git source")
-        if total > MAX_BYTES:
-            raise UserError(f"the archive unpacks to more than {MAX_BYTES} bytes; use the git source")
+        if count > MAX_MEMBERS or total > MAX_BYTES:
+            raise UserError(
+                f"the archive holds more than {MAX_MEMBERS} members or {MAX_BYTES} bytes; use the git source"
+            )
         yield member
 
 

@@ -108,12 +108,13 @@ def _fetch_commit(place: str, revision: str, tree: Path) -> str:
     download = ["fetch", "--quiet", "--no-tags", "--no-recurse-submodules", "--update-shallow"]
     if place.startswith(("/", "file:")):
         download += ["--upload-pack", SERVER]
-    try:
-        git(tree, *download, place, revision)
-        return git(tree, "rev-parse", "--verify", "FETCH_HEAD^{commit}").decode().strip()
-    except GitError:
-        if not COMMIT_ID.fullmatch(revision):
-            raise
+    for depth in ((), ("--depth=1",)):  # a clone may lack files of earlier commits, such as large ones
+        try:
+            git(tree, *download, *depth, place, revision)
+            return git(tree, "rev-parse", "--verify", "FETCH_HEAD^{commit}").decode().strip()
+        except GitError:
+            if not COMMIT_ID.fullmatch(revision):
+                raise
     # Servers never resolve an abbreviated id, and not always a full one: search it in their branches and tags.
     git(tree, *download, place, "+refs/heads/*:refs/seek/heads/*", "+refs/tags/*:refs/seek/tags/*")
     commit = git(tree, "rev-parse", "--verify", f"{revision}^{{commit}}").decode().strip()
