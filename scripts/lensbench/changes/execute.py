@@ -139,8 +139,7 @@ def _run(tree: Path, patch: bytes, tests: Tests, place: Place, environment: Envi
     repo, scratch, report = (Path(place.private, name) for name in ("repo", "scratch", "report"))
     for folder in (scratch, report, Path(place.private, "tmp"), Path(place.private, "session", "home")):
         folder.mkdir(parents=True)
-    copy_tree(str(tree), str(repo))
-    remove_tree(str(repo / ".git"))  # tests do not need the history
+    copy_tree(str(tree), str(repo), with_git=False)  # tests do not need the history
     try:
         size = patch_size(patch, scratch)
         left_out = steering(size.files, tests.files, tests.command, environment.folder, repo)
@@ -152,21 +151,16 @@ def _run(tree: Path, patch: bytes, tests: Tests, place: Place, environment: Envi
     guards = canaries(tests, f"lb{secrets.token_hex(6)}")
     _place_files(repo, tests, guards)
     job = _Job(place, tests, environment, guards, report, tail)
-    end = job.start()
-    run = TestRun(
-        unstarted=end.unstarted, trouble=end.trouble, problem=end.limit, left_out=left_out, size=size,
-        output=end.output, exit_code=end.exit_code, duration_s=round(end.duration_s, 3),
-        memory_mb=end.memory_mb,
-    )  # fmt: skip
+    run = replace(job.start(), left_out=left_out, size=size)
     if run.unstarted or run.problem:
         return run
     try:
-        results = job.results(end)
+        results = job.results(run)
         guards.check(results)
     except ValueError as error:
         if isinstance(error, Forged):
             return replace(run, trouble=Trouble.FORGED, problem=str(error))
-        return replace(run, trouble=Trouble.NO_REPORT, problem=f"{error}{last_error(end.output, ': ')}")
+        return replace(run, trouble=Trouble.NO_REPORT, problem=f"{error}{last_error(run.output, ': ')}")
     return replace(run, results=with_unloaded(guards.without(results), tests.files))
 
 
@@ -205,17 +199,6 @@ def _real(repo: Path, path: str) -> Path:
 
 
 @dataclass(frozen=True)
-class _Ended:
-    exit_code: int | None = None
-    output: str = ""
-    duration_s: float = 0.0
-    memory_mb: int = 0
-    trouble: Trouble | None = None
-    limit: str = ""
-    unstarted: str = ""
-
-
-@dataclass(frozen=True)
 class _Job:
     place: Place
     tests: Tests
@@ -226,12 +209,12 @@ class _Job:
     nonce: str = field(default_factory=lambda: secrets.token_hex(16))
     name: str = field(default_factory=lambda: f"{secrets.token_hex(8)}.xml")
 
-    def start(self) -> _Ended:
-        """Runs the command until it ends or reaches a limit."""
+    def start(self) -> TestRun:
+        """Runs the command until it ends or reaches a limit; without results."""
         env = self._env()
         command = self._command(env["PATH"])
         if not command:
-            return _Ended(unstarted=f"there is no program {self.tests.command[0]!r} here or in the environment")
+            return TestRun(unstarted=f"there is no program {self.tests.command[0]!r} here or in the environment")
         options = ["--unshare-net", "--unshare-uts", "--bind", str(self.report), REPORT_FOLDER]
         own = Path(__file__)
         options += [part for name in (STARTER, REPORTER)
@@ -256,12 +239,15 @@ class _Job:
             finally:
                 process.kill()  # bubblewrap's first process: all others end with it
                 process.wait()
-            duration_s = time.monotonic() - began
+            duration_s = round(time.monotonic() - began, 3)
             size = output.seek(0, os.SEEK_END)
             output.seek(max(0, size - 4 * self.tail))
             text = output.read().decode(errors="replace")[-self.tail :]
         start_error = text.strip() if text.startswith("bwrap: ") and process.returncode == 1 else ""
-        return _Ended(process.returncode, text, duration_s, watch.memory_mb, trouble, limit, start_error)
+        return TestRun(
+            unstarted=start_error, trouble=trouble, problem=limit, output=text, exit_code=process.returncode,
+            duration_s=duration_s, memory_mb=watch.memory_mb,
+        )  # fmt: skip
 
     def _protected(self) -> list[tuple[str, str]]:
         """Hidden files that the code under test must not rewrite: paths outside and inside the sandbox."""
@@ -292,10 +278,10 @@ class _Job:
             python, rest = first, rest[2:]
         return [python, "-s", f"{JUDGE}/{STARTER}", report, *rest, *extra]
 
-    def results(self, end: _Ended) -> dict[str, TestResult]:
+    def results(self, run: TestRun) -> dict[str, TestResult]:
         """The reported results. Raises ValueError when they cannot be trusted or read."""
         if self.tests.report == EXIT:
-            return {EXIT_ID: TestResult.PASSED if end.exit_code == 0 else TestResult.FAILED}
+            return {EXIT_ID: TestResult.PASSED if run.exit_code == 0 else TestResult.FAILED}
         if self.tests.report == PRINTED:
             output = Path(self.place.private, "output").read_bytes()[-MAX_REPORT:]
             return read_printed(output.decode(errors="replace"), self.tests.files)[0]

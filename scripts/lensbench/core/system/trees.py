@@ -25,15 +25,18 @@ READ = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
 CREATE = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
 
 
-def copy_tree(tree: str, destination: str) -> None:
-    """Copies `tree`, with its `.git`, to the new folder `destination`, without FIFOs, sockets and devices. File times
-    are kept: agents list files by time, and must see the same order in all conditions. Nothing is shared by hard
-    links."""
+def copy_tree(tree: str, destination: str, *, with_git: bool = True) -> None:
+    """Copies `tree`, also its `.git` unless `with_git` is false, to the new folder `destination`, without FIFOs,
+    sockets and devices. File times are kept: agents list files by time, and must see the same order in all conditions.
+    Nothing is shared by hard links."""
     os.makedirs(destination)
     folders = [(os.fsencode(tree), os.fsencode(destination))]
+    left_out = b"" if with_git else folders[0][0] + b"/.git"
     for source, target in folders:  # grows while it is walked
         for entry in os.scandir(source):
             path = target + b"/" + entry.name
+            if entry.path == left_out:
+                continue
             if entry.is_symlink():
                 os.symlink(os.readlink(entry.path), path)
             elif entry.is_dir():
