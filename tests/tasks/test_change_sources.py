@@ -112,6 +112,7 @@ def test_swebench_lines_become_tasks_and_what_cannot_be_honoured_is_named(shop: 
         instance(shop),
         instance(shop, instance_id="none", repo="acme/other", problem_statement="One line.\u2028Another,\x85a third."),
         instance(shop, instance_id="wrong", FAIL_TO_PASS=["tests/test_cart.py::test_number"]),
+        instance(shop, instance_id="unfit", patch=instance(shop)["patch"].replace("+    return", "+    return sums +")),
         instance(shop, instance_id="absent", FAIL_TO_PASS=["test_total (cart.Tests)"]),
         instance(shop, instance_id="plain", FAIL_TO_PASS=["test_total"], PASS_TO_PASS=[]),
         instance(shop, instance_id="cut", PASS_TO_PASS=["tests/test_cart.py::gone", "tests/test_cart.py::test_number"],
@@ -133,7 +134,7 @@ def test_swebench_lines_become_tasks_and_what_cannot_be_honoured_is_named(shop: 
     assert task.tests.files == {"tests/test_cart.py": TESTS}
     report = Path("sets/swe.report.md").read_text(encoding="utf-8")
     for said in (
-        "there is no clone of acme/other", "passes without a change", "is not among the 2 tests that ran", "is not JSON",
+        "there is no clone of acme/other", "with the patch: NameError: name \'sums\' is not defined", "passes without a change", "is not among the 2 tests that ran", "is not JSON",
         "1 of 2 ids of PASS\\_TO\\_PASS do not pass here",
     ):  # fmt: skip
         assert said in report

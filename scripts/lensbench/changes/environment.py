@@ -191,7 +191,7 @@ _CAUSE = re.compile(r"\s*\w*(?:Error|Exception|NotFound): .+")
 
 
 def _why(output: str) -> str:
-    """The line of pip's, npm's or a build's output that names the cause; else the last line."""
+    """The last error of a build, else the first of pip or npm; else the last line."""
     lines = [line for line in output.splitlines() if line.strip()]
-    causes = [line for line in lines if _CAUSE.match(line)] or [line for line in lines if _SAID.match(line)]
-    return " ".join((causes or lines or [""])[0 if causes else -1].split())[:300]
+    causes = [*[*filter(_SAID.match, lines)][:1], *filter(_CAUSE.match, lines)]
+    return " ".join((causes or lines or [""])[-1].split())[:300]

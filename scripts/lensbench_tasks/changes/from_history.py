@@ -22,9 +22,6 @@ from lensbench_tasks.changes.proof import given_away
 from lensbench_tasks.changes.suites import Moment, suite_of
 from lensbench_tasks.pin import Pinned
 
-SHORT_ID = 8
-"""How many digits of the commit a task's id has."""
-
 
 def tasks_from_history(
     name: str, origin: Pinned, bench: Prover, environment: Sequence[str], command: str, timeout_s: float
@@ -38,7 +35,7 @@ def tasks_from_history(
     history = prepare(origin.source, bench.cache).tree.resolve()
     for commit in commits(history, origin.source.revision):
         before = Git(git=origin.source.git, revision=commit.parent)
-        task_id = f"{name}-{commit.id[:SHORT_ID]}"
+        task_id = f"{name}-{commit.id[:8]}"
         what = commit.message.partition("\n")[0]
         if says_too_little(commit.message):
             yield ChangeFate(task_id, what, None, ("the commit's message does not describe the goal",))

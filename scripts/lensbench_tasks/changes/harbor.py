@@ -38,21 +38,15 @@ TESTS, VERDICT = ".hidden-tests", ".verdict"
 _IMAGE, _ENV = "environment.docker_image", "environment.env."
 _HONOURED = re.compile(
     r"(?!(agent|environment|solution|verifier)\.).*|(agent|verifier)\.timeout_sec"
-    r"|environment\.(build_timeout_sec|cpus|(memory|storage)(_mb)?|network_mode|workdir|docker_image|env\..*)"
+    r"|environment\.(build_timeout_sec|cpus|(memory|storage)(_mb)?|network_mode|allow_internet|workdir|docker_image|env\..*)"
 )
 """Settings that are supported, or that do not affect how a task is judged."""
-_HARMLESS: Mapping[str, Any] = {"environment.gpus": 0, "environment.allow_internet": True}
 _FROM = re.compile(r"^FROM\s+(?:--\S+\s+)?(\S+)", re.IGNORECASE | re.MULTILINE)
 _APT = re.compile(
     r"apt(-get)? (update|clean)( -\S+)*|rm -rf /var/lib/apt/lists/\*|apt(-get)? install((?: -\S+)*)((?: [\w.+-]+)+)"
 )
 _EVERYWHERE = frozenset(("bash", "coreutils", "ca-certificates", "locales", "tmux", "asciinema"))
 """Packages that this machine has, or that only the other harness needs."""
-_WHY = {
-    "environment.mcp_servers": "servers in containers of their own, beside the task",
-    "environment.skills_dir": "skills belong to a condition here, not to a task",
-}
-"""Settings that cannot be supported, and what they ask for."""
 _NETWORK = re.compile(r"\b(apt-get|apt|curl|wget|pip|pip3|uv|uvx|npm|git clone)\b")
 _PYTEST_LINE = re.compile(
     r"#.*|set -\w+.*|(apt-get|apt|curl|source|export|cd|mkdir|exit|echo|uv|uvx|pip|pip3|pytest)\b.*"
@@ -99,8 +93,8 @@ def _is_task(folder: Path) -> bool:
 def _fate_here_or_in_image(name: str, folder: Path, repository: Path, bench: Prover, timeout_s: float) -> ChangeFate:
     """The fate with this machine's programs; where these do not suffice, with the task's image."""
     files = _read(folder)
-    if obstacles := [key for key, value in files.settings.items() if not _is_honoured(key, value)]:
-        raise Refused("; ".join(f"{key}: {_WHY.get(key, 'not supported here')}" for key in obstacles))
+    if obstacles := [key for key, value in files.settings.items() if value and not _HONOURED.fullmatch(key)]:
+        raise Refused(f"{', '.join(obstacles)}: not supported here")
     container = _container(files, name)
     try:
         return _fate(name, folder, files, repository, bench, timeout_s, container)
@@ -138,10 +132,6 @@ def _fate(
         tests = tests.model_copy(update={"fail_to_pass": failing, "pass_to_pass": passing})
     task = draft.model_copy(update={"tests": tests, "reference": Binary.text_or_bytes(reference)})
     return bench.judged(task, str(folder), tree, installation)
-
-
-def _is_honoured(key: str, value: Any) -> bool:
-    return bool(_HONOURED.fullmatch(key)) or value in ("", [], {}, None) or _HARMLESS.get(key) == value
 
 
 def _read(folder: Path) -> _Files:

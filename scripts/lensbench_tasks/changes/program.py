@@ -39,7 +39,9 @@ def add_options(parser: Parser) -> argparse._MutuallyExclusiveGroup:
     )
     parser.add_argument("--command", default="", help="the command that runs the tests; test files are appended")
     parser.add_argument(
-        "--timeout", type=float, default=120.0, help="time limit for the tests of a task, in seconds (default: 120)"
+        "--timeout",
+        type=float,
+        help="time limit for the tests of a task, in seconds (default: 120; 1800 for --swebench)",
     )
     return where
 
@@ -69,7 +71,8 @@ def write_changes(arguments: argparse.Namespace, config: Config) -> None:
 
 
 def _source(name: str, arguments: argparse.Namespace, bench: Prover) -> Iterator[ChangeFate]:
-    how = (bench, arguments.environment, arguments.command, arguments.timeout)
+    timeout_s = arguments.timeout or (1800 if arguments.swebench else 120)  # as SWE-bench's own harness
+    how = (bench, arguments.environment, arguments.command, timeout_s)
     if arguments.releases:
         return tasks_between(read_releases(arguments.releases), *how)
     if arguments.swebench:
@@ -77,7 +80,7 @@ def _source(name: str, arguments: argparse.Namespace, bench: Prover) -> Iterator
             raise UserError("--swebench needs --mirrors, the folder with clones of the repositories")
         return tasks_from_swebench(arguments.swebench, arguments.mirrors, *how)
     if arguments.harbor:
-        return tasks_from_harbor(arguments.harbor, arguments.output, bench, arguments.timeout)
+        return tasks_from_harbor(arguments.harbor, arguments.output, bench, timeout_s)
     if not arguments.repo:
         raise UserError("change tasks need --repo, --releases, --swebench or --harbor")
     return tasks_from_history(name, pin(arguments.repo), *how)

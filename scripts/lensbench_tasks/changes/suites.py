@@ -27,11 +27,10 @@ _BY_GIT = re.compile(r"setuptools[-_]scm|hatch-vcs|flit[-_]scm|versioningit|\bpb
 """Builds that take the version from git's tags, which a pinned tree does not have."""
 _PRETENDED = "SETUPTOOLS_SCM_PRETEND_VERSION={0} PBR_VERSION={0} PDM_BUILD_SCM_VERSION={0} "
 _PLAIN = "find . -maxdepth 2 -name '*.txt' -exec sed -Ei 's/^(-e|--editable)[ =]+[.]/./' {} +"
-"""The project is no editable one in the requirements either: the build tools of the date may not know such."""
+"""Requirements may name the project as editable, which the build tools of the date may not know."""
 _MARGIN = timedelta(days=7)
 _PYTHON_DATE = datetime(2011 + sys.version_info.minor, 11, 15, tzinfo=UTC)
-"""Soon after this Python came out, as each does in October: packages from before it do not run on it, or are built
-from source."""
+"""Soon after this Python came out, in October: older packages may not run on it."""
 _BY_NODE = ("**/test/**/*.js", "**/test/**/*.mjs", "**/test/**/*.cjs")
 """The files that `node --test` runs by default, besides those with a test's name."""
 _NODE_TEST = re.compile(r"\bnode((?: -[\w-]+(?:=\S+)?){0,20}?) --test\b")
@@ -168,8 +167,8 @@ def _own_plugins(tree: Path) -> Iterator[str]:
 
 
 def _environments(tree: Path, moment: Moment) -> Iterator[tuple[str, ...]]:
-    """With the packages of a week after the tree's date; with the newest. Each with all that tests need, then with no
-    more than their extras, as what requirements pin may not be for this Python."""
+    """With the packages of a week after the tree's date; with the newest. Each with all that tests need, then with
+    their extras alone, as requirements may pin what is not for this Python."""
     configs = [(tree / name).read_text("utf-8", "replace") for name in _CONFIGS if (tree / name).is_file()]
     names = {name for text in configs for name in (*_EXTRAS, "dev") if re.search(rf"\b{name}\b[\"']?\s*[:=]", text)}
     extras = ",".join(sorted({*(names - {"dev"} or names), *re.findall(r"[\w.-]+", _tox(tree, "extras"))}))

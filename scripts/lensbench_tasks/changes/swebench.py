@@ -11,6 +11,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from lensbench.changes.execute import last_error
 from lensbench.changes.patches import PatchError, apply_patch, patch_size
 from lensbench.changes.printed import read_printed
 from lensbench.changes.task import PRINTED, Binary, ChangeTask, Content
@@ -166,10 +167,12 @@ def _tried(instance: Instance, task: ChangeTask, what: str, tree: Path, bench: P
         ids_by_name.setdefault(_short(name), set()).add(test)
     targets = {test: ids_by_name.get(_short(test), set()) for test in instance.fail_to_pass}
     if absent := next((test for test, ids in targets.items() if not ids), ""):
-        raise Refused(f"FAIL_TO_PASS: {absent!r} is not among the {len(runs[1].results)} tests that ran")
+        error = last_error(runs[1].output.partition("= FAILURES =")[0], ": ")
+        raise Refused(f"FAIL_TO_PASS: {absent!r} is not among the {len(runs[1].results)} tests that ran{error}")
     if culprit := next((test for test, ids in targets.items() if not ids & set(failing)), ""):
-        state = "passes without a change" if targets[culprit] & set(baseline) else "does not pass with the patch"
-        raise Refused(f"FAIL_TO_PASS: {culprit!r} {state}")
+        if targets[culprit] & set(baseline):
+            raise Refused(f"FAIL_TO_PASS: {culprit!r} passes without a change")
+        raise Refused(f"FAIL_TO_PASS: {culprit!r} does not pass with the patch{_why(culprit, runs[1].output)}")
     fixes = {name for ids in targets.values() for name in ids & set(failing)}
     still = {test: ids_by_name.get(_short(test), set()) & set(baseline) for test in instance.pass_to_pass}
     passing = {name for ids in still.values() for name in ids}
@@ -178,6 +181,13 @@ def _tried(instance: Instance, task: ChangeTask, what: str, tree: Path, bench: P
     count = sum(not ids for ids in still.values())
     note = f"{count} of {len(still)} ids of PASS_TO_PASS do not pass here, and are left out" if count else ""
     return bench.judged(task, what, tree, installation, True, runs)._replace(note=note)
+
+
+def _why(test: str, output: str) -> str:
+    """The error of a failed test, after a colon; "" without one."""
+    name = re.escape(test.rpartition("::")[2].partition(" ")[0])
+    sections = re.findall(rf"\b{name}.*\n((?:(?!___|===).*\n)*)", output)
+    return next(filter(None, (last_error(section, ": ") for section in sections)), "")
 
 
 def _short(test: str) -> str:
@@ -205,7 +215,7 @@ def _hidden(tree: Path, test_patch: str) -> Mapping[str, Content]:
     with private_folder() as private:
         work, scratch = Path(private, "work"), Path(private, "scratch")
         scratch.mkdir()
-        copy_tree(str(tree), str(work))
+        copy_tree(str(tree), str(work), with_git=False)
         size = patch_size(test_patch.encode(), scratch)
         apply_patch(test_patch.encode(), work, scratch, ())
         deletions = [path for path in size.files if not (work / path).is_file()]
