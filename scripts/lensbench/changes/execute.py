@@ -139,7 +139,7 @@ def _run(tree: Path, patch: bytes, tests: Tests, place: Place, environment: Envi
     repo, scratch, report = (Path(place.private, name) for name in ("repo", "scratch", "report"))
     for folder in (scratch, report, Path(place.private, "tmp"), Path(place.private, "session", "home")):
         folder.mkdir(parents=True)
-    copy_tree(str(tree), str(repo), with_git=False)  # tests do not need the history
+    copy_tree(str(tree), str(repo), with_git=False)  # tests need no history
     try:
         size = patch_size(patch, scratch)
         left_out = steering(size.files, tests.files, tests.command, environment.folder, repo)
