@@ -256,6 +256,12 @@ def test_answers_of_a_sub_agent_show_it_even_when_the_client_does_not_count() ->
     assert read([said(parent_tool_use_id="t1"), said(parent_tool_use_id="t1"), result()]).subagents == 1
 
 
+def test_a_call_that_takes_half_a_minute_is_no_sub_agent() -> None:
+    beat = {"type": "tool_progress", "tool_use_id": "t1-heartbeat-0", "tool_name": "mcp__lens__find", "heartbeat": True}
+    beat |= {"parent_tool_use_id": "t1", "elapsed_time_seconds": 30}
+    assert read([said(), json.dumps(beat), result()]).subagents == 0
+
+
 def test_one_long_wait_is_one_retry_however_often_it_is_announced() -> None:
     def retry(attempt: int) -> str:
         return json.dumps({"type": "system", "subtype": "api_retry", "attempt": attempt})

@@ -163,7 +163,7 @@ def read_pilot(folder: Path, share: float) -> list[Pilot]:
 
 
 def plans(pilot: Pilot, effect: float, power: float, alpha: float, parallel: int) -> Iterator[str]:
-    """One line for each number of trials: `88 runs (44 tasks x 1), about 41 USD, 5 h at 8 at a time`."""
+    """One line for each number of trials."""
     for trials in TRIALS:
         tasks = tasks_needed(pilot.spread.of(trials), effect, power, SHARE * alpha)
         runs = tasks * trials * pilot.conditions

@@ -355,9 +355,9 @@ class Stream:
 
     @property
     def subagents(self) -> int:
-        """The number of started sub-agents, from the client's count and from their events."""
+        """The number of started sub-agents, by the client's count and their messages: long calls have events, too."""
         counts = (whole(mapping(result.get("subagent_stats")).get("spawned")) or 0 for result in self.results)
-        parents = {text(event.get("parent_tool_use_id")) for event in self.events} - {""}
+        parents = {text(one.get("parent_tool_use_id")) for one in self.events if one["type"] == "assistant"} - {""}
         return max(*counts, len(parents), len(self.results) - 1, 0)
 
 
