@@ -9,6 +9,9 @@ from typing import Any
 
 from small_benchmark import FAKES, Project, wait_for
 
+JUDGED = ("--until", "panel")
+"""A start that ends with the verdicts."""
+
 
 def model_judge(project: Project, name: str = "first", **agent: Any) -> dict[str, Any]:
     """A judge for the config; what it is asked is noted in a folder of its own."""
@@ -29,7 +32,7 @@ def asked(project: Project, name: str = "first") -> int:
 def test_another_judge_repeats_no_run_and_asks_no_other_judge(finished: Project) -> None:
     before = finished.files()
     finished.configure(judges=["mechanical", model_judge(finished)])
-    finished.start()
+    finished.start(*JUDGED)
     assert asked(finished) == 20  # two criteria and three canaries for each of four answers
     finished.configure(judges=["mechanical", model_judge(finished), model_judge(finished, "second")])
     finished.start()
@@ -41,13 +44,13 @@ def test_another_judge_repeats_no_run_and_asks_no_other_judge(finished: Project)
 
 def test_an_edited_criterion_is_judged_anew_and_the_others_are_not(finished: Project) -> None:
     finished.configure(judges=[model_judge(finished)])
-    finished.start()
+    finished.start(*JUDGED)
     asked(finished)
     before = finished.files()
     finished.write_tasks(wanted="Basket")
     text = (finished.folder / "tasks.yaml").read_text().replace("names the class", "names the very class")
     (finished.folder / "tasks.yaml").write_text(text)
-    finished.start()
+    finished.start(*JUDGED)
     assert asked(finished) == 4
     assert finished.files() == before
 
@@ -62,7 +65,7 @@ def test_a_judge_that_failed_is_asked_again_by_the_next_start_until_it_is_given_
     assert {row["failure"] for row in finished.table("verdicts")} == {"unparsable", ""}
     assert {row["status"] for row in finished.table("scores")} == {"unjudged"}
     assert [asked(finished, name) for name in names] == [20, 20]
-    finished.start()
+    finished.start(*JUDGED)
     assert [asked(finished, name) for name in names] == [4, 4]
     (finished.control / "first" / "judge.json").unlink()
     finished.start()
@@ -110,7 +113,7 @@ def test_judging_that_is_killed_goes_on_where_it_was(finished: Project) -> None:
     process.wait()
     assert wait_for(lambda: not finished.processes(), 10), finished.processes()
     asked(finished)
-    finished.start()
+    finished.start(*JUDGED)
     assert asked(finished) == 14
     assert {row["failure"] for row in finished.table("verdicts")} == {""}
     assert not list(Path(finished.bench).rglob("*.tmp"))
