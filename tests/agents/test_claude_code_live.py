@@ -98,25 +98,25 @@ def test_the_real_program_shows_the_row(name: str, tmp_path: Path, monkeypatch: 
     assert ran.said.ended.timed_out == (ROWS[name].exit_code is None)
     if os.environ.get("RECORD_STREAMS"):
         (STREAMS / f"{name}.jsonl").write_text(recorded(ran, tmp_path))
+    # The key reaches the gateway, and no file.
+    assert any(request["headers"].get("Authorization") == f"Bearer {KEY}" for request in ran.fake.requests)
+    (tmp_path / "requests.jsonl").unlink()
+    assert [path for path in tmp_path.rglob("*") if path.is_file() and KEY.encode() in path.read_bytes()] == []
+    assert KEY not in ran.said.transcript
 
 
 def test_first_requests_differ_in_the_server_s_part_only(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     rows = {"a": Row([ANSWER], {}), "b": Row([ANSWER], {}), "c": Row([ANSWER], {}, treatment=True)}
-    without, again, treated = (
-        first_request(start(row, tmp_path / name, monkeypatch), tmp_path / name) for name, row in rows.items()
-    )
+    ran = {name: start(row, tmp_path / name, monkeypatch) for name, row in rows.items()}
+    without, again, treated = (first_request(ran[name], tmp_path / name) for name in rows)
     assert again == without
+    assert sorted(tool["name"] for tool in treated["tools"]) == sorted(ran["c"].said.outcome.tools_offered or ())
     extra = [tool["name"] for tool in treated["tools"] if tool["name"].startswith("mcp__")]
     assert extra == ["mcp__lens__crash", "mcp__lens__find"]
     treated["tools"] = [tool for tool in treated["tools"] if tool["name"] not in extra]
     cleaned, instructions = re.subn(INSTRUCTIONS, "", json.dumps(treated))
     assert instructions == 1
     assert json.loads(cleaned) == without
-
-
-def test_the_client_offers_what_it_says_it_offers(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    ran = start(Row([ANSWER], {}, treatment=True), tmp_path, monkeypatch)
-    assert sorted(tool["name"] for tool in ran.fake.bodies[0]["tools"]) == sorted(ran.said.outcome.tools_offered or ())
 
 
 def test_its_settings_servers_hooks_and_words_do_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -136,15 +136,6 @@ def test_its_settings_servers_hooks_and_words_do_nothing(tmp_path: Path, monkeyp
     assert ran.said.outcome.servers == {}
     assert ran.said.outcome.tools_offered == ("Bash", "Glob", "Grep", "Read")
     assert not planted.exists()
-
-
-def test_the_key_reaches_the_gateway_and_no_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    ran = start(ROWS["with"], tmp_path, monkeypatch)
-    assert ran.fake.requests[0]["headers"]["Authorization"] == f"Bearer {KEY}"
-    (tmp_path / "requests.jsonl").unlink()
-    holders = [path for path in tmp_path.rglob("*") if path.is_file() and KEY.encode() in path.read_bytes()]
-    assert holders == []
-    assert KEY not in ran.said.transcript
 
 
 def test_the_embedded_server_is_offered(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
