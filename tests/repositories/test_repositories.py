@@ -73,41 +73,35 @@ def sdist(files: dict[str, str], top: str = "demo-1.0") -> bytes:
 PACKAGE = {"PKG-INFO": "Name: demo\n", "src/demo/core.py": "x = 1\n", "CLAUDE.md": "use lens", ".gitignore": "*.py\n"}
 
 
-def test_a_package_is_fetched_verified_unpacked_and_cleaned(tmp_path: Path, index: Index) -> None:
-    source = Pypi(pypi="demo==1.0", sha256=index.add("demo-1.0.tar.gz", sdist(PACKAGE)))
-    prepared = prepare(source, tmp_path / "cache")
+@pytest.fixture
+def demo(index: Index) -> Pypi:
+    """A package in the index."""
+    return Pypi(pypi="demo==1.0", sha256=index.add("demo-1.0.tar.gz", sdist(PACKAGE)))
+
+
+def test_a_package_is_fetched_verified_unpacked_and_cleaned_once_and_again_where_it_is_damaged(
+    tmp_path: Path, index: Index, demo: Pypi
+) -> None:
+    prepared = prepare(demo, tmp_path / "cache")
+    core, kept = prepared.tree / "src/demo/core.py", prepared.tree.parent
     assert prepared.tree == tmp_path / "cache" / prepared.key / "tree"
-    assert (prepared.tree / "src/demo/core.py").read_text() == "x = 1\n"
+    assert core.read_text() == "x = 1\n"
     assert (prepared.revision, prepared.history, prepared.removed) == ("1.0", "none", ("CLAUDE.md",))
     assert prepared.tree_sha256 == hash_tree(str(prepared.tree))
     assert git(prepared.tree, "status", "--porcelain", "--ignored") == ""
-    assert json.loads((prepared.tree.parent / "repository.json").read_text())["tree_sha256"] == prepared.tree_sha256
-
-
-def test_the_second_preparation_asks_nobody(tmp_path: Path, index: Index) -> None:
-    source = Pypi(pypi="demo==1.0", sha256=index.add("demo-1.0.tar.gz", sdist(PACKAGE)))
-    first = prepare(source, tmp_path / "cache")
+    assert json.loads((kept / "repository.json").read_text())["tree_sha256"] == prepared.tree_sha256
+    asked, bodies = len(index.asked), dict(index.bodies)
     index.bodies.clear()
-    asked = len(index.asked)
-    assert prepare(source, tmp_path / "cache") == first
+    assert prepare(demo, tmp_path / "cache") == prepared
+    core.write_text("x = 2\n")  # made again from the archive that is kept
+    assert prepare(demo, tmp_path / "cache") == prepared
+    assert core.read_text() == "x = 1\n"
     assert len(index.asked) == asked
-
-
-def test_a_damaged_tree_is_made_again_from_the_kept_archive(tmp_path: Path, index: Index) -> None:
-    source = Pypi(pypi="demo==1.0", sha256=index.add("demo-1.0.tar.gz", sdist(PACKAGE)))
-    first = prepare(source, tmp_path / "cache")
-    (first.tree / "src/demo/core.py").write_text("x = 2\n")
-    index.bodies.clear()
-    assert prepare(source, tmp_path / "cache") == first
-    assert (first.tree / "src/demo/core.py").read_text() == "x = 1\n"
-
-
-def test_a_damaged_archive_in_the_cache_is_fetched_again(tmp_path: Path, index: Index) -> None:
-    source = Pypi(pypi="demo==1.0", sha256=index.add("demo-1.0.tar.gz", sdist(PACKAGE)))
-    first = prepare(source, tmp_path / "cache")
-    (first.tree.parent / "archive").write_bytes(b"?")
-    (first.tree / "PKG-INFO").unlink()
-    assert prepare(source, tmp_path / "cache") == first
+    index.bodies.update(bodies)
+    (kept / "archive").write_bytes(b"?")  # fetched again
+    (prepared.tree / "PKG-INFO").unlink()
+    assert prepare(demo, tmp_path / "cache") == prepared
+    assert len(index.asked) > asked
 
 
 def test_no_code_of_a_package_is_run(tmp_path: Path, index: Index) -> None:
@@ -125,9 +119,15 @@ def refusal(index: Index, cache: Path, pinned: str, sha256: str) -> str:
     return str(caught.value)
 
 
-def test_a_wrong_hash_names_the_right_one(tmp_path: Path, index: Index) -> None:
-    digest = index.add("demo-1.0.tar.gz", sdist(PACKAGE))
-    assert f"demo-1.0.tar.gz has the sha256 {digest}" in refusal(index, tmp_path / "cache", "demo==1.0", "0" * 64)
+def test_a_wrong_hash_names_the_right_one_and_what_is_not_there_is_named(
+    tmp_path: Path, index: Index, demo: Pypi
+) -> None:
+    cache = tmp_path / "cache"
+    assert f"demo-1.0.tar.gz has the sha256 {demo.sha256}" in refusal(index, cache, "demo==1.0", "0" * 64)
+    assert "no project 'nothing'" in refusal(index, cache, "nothing==1.0", "0" * 64)
+    assert "no sdist of demo==2.0" in refusal(index, cache, "demo==2.0", "0" * 64)
+    del index.bodies["/files/demo-1.0.tar.gz"]
+    assert "does not exist (404)" in refusal(index, cache, "demo==1.0", demo.sha256)
 
 
 def test_an_index_that_sends_other_bytes_than_it_lists_is_not_believed(tmp_path: Path, index: Index) -> None:
@@ -141,12 +141,6 @@ def test_a_hash_of_another_file_is_refused(tmp_path: Path, index: Index, filenam
     assert f"the sha256 is that of {filename}" in refusal(index, tmp_path / "cache", "demo==1.0", digest)
 
 
-def test_a_project_or_version_that_is_not_there_is_named(tmp_path: Path, index: Index) -> None:
-    index.add("demo-1.0.tar.gz", sdist(PACKAGE))
-    assert "no project 'nothing'" in refusal(index, tmp_path / "cache", "nothing==1.0", "0" * 64)
-    assert "no sdist of demo==2.0" in refusal(index, tmp_path / "cache", "demo==2.0", "0" * 64)
-
-
 @pytest.mark.parametrize("fragment", ["#sha256={sha256}", "#md5=0", ""])
 def test_an_index_in_html_serves_too(tmp_path: Path, index: Index, fragment: str) -> None:
     sha256 = index.add("demo-1.0.tar.gz", sdist(PACKAGE))
@@ -156,36 +150,24 @@ def test_an_index_in_html_serves_too(tmp_path: Path, index: Index, fragment: str
     assert refusal(index, tmp_path / "other", "demo==1.0", "0" * 64)
 
 
-def test_a_file_that_the_index_lists_but_lacks_is_refused(tmp_path: Path, index: Index) -> None:
-    digest = index.add("demo-1.0.tar.gz", sdist(PACKAGE))
-    del index.bodies["/files/demo-1.0.tar.gz"]
-    assert "does not exist (404)" in refusal(index, tmp_path / "cache", "demo==1.0", digest)
-
-
 @pytest.mark.parametrize("body", [b"<html>", b"{}", b'{"files": [1]}', b'{"files": '])
 def test_a_page_that_lists_no_files_is_refused(tmp_path: Path, index: Index, body: bytes) -> None:
     index.bodies["/simple/demo/"] = body
     assert "PIP_INDEX_URL" in refusal(index, tmp_path / "cache", "demo==1.0", "0" * 64)
 
 
-def test_a_cut_off_download_is_tried_again(tmp_path: Path, index: Index) -> None:
-    source = Pypi(pypi="demo==1.0", sha256=index.add("demo-1.0.tar.gz", sdist(PACKAGE)))
+def test_a_cut_off_download_is_tried_again_and_ends_with_a_message(tmp_path: Path, index: Index, demo: Pypi) -> None:
     index.cut = 2
-    assert prepare(source, tmp_path / "cache").revision == "1.0"
+    assert prepare(demo, tmp_path / "cache").revision == "1.0"
     assert index.asked.count("/files/demo-1.0.tar.gz") == 3
-
-
-def test_a_download_that_is_always_cut_off_ends_with_a_message(tmp_path: Path, index: Index) -> None:
-    digest = index.add("demo-1.0.tar.gz", sdist(PACKAGE))
     index.cut = 99
-    assert "is damaged" in refusal(index, tmp_path / "cache", "demo==1.0", digest)
+    assert "is damaged" in refusal(index, tmp_path / "other", "demo==1.0", demo.sha256)
 
 
-def test_a_busy_index_is_asked_again_and_a_refusing_one_is_not(tmp_path: Path, index: Index) -> None:
-    source = Pypi(pypi="demo==1.0", sha256=index.add("demo-1.0.tar.gz", sdist(PACKAGE)))
+def test_a_busy_index_is_asked_again_and_a_refusing_one_is_not(tmp_path: Path, index: Index, demo: Pypi) -> None:
     index.failures["/simple/demo/"] = [503, 429, 403]
-    assert "answers 403" in refusal(index, tmp_path / "cache", source.pypi, source.sha256)
-    assert prepare(source, tmp_path / "cache").revision == "1.0"
+    assert "answers 403" in refusal(index, tmp_path / "cache", demo.pypi, demo.sha256)
+    assert prepare(demo, tmp_path / "cache").revision == "1.0"
 
 
 def test_a_missing_index_is_named_without_login(tmp_path: Path, index: Index, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -195,18 +177,20 @@ def test_a_missing_index_is_named_without_login(tmp_path: Path, index: Index, mo
     assert "secret" not in message
 
 
-def test_the_index_url_s_login_is_used_for_both(tmp_path: Path, index: Index, monkeypatch: pytest.MonkeyPatch) -> None:
-    source = Pypi(pypi="demo==1.0", sha256=index.add("demo-1.0.tar.gz", sdist(PACKAGE)))
+def test_the_index_url_s_login_is_used_for_both(
+    tmp_path: Path, index: Index, demo: Pypi, monkeypatch: pytest.MonkeyPatch
+) -> None:
     index.login = "Basic bWU6YSBi"
     monkeypatch.setenv("PIP_INDEX_URL", f"{index.url}/simple".replace("//", "//me:a%20b@", 1))
-    assert prepare(source, tmp_path / "cache").revision == "1.0"
+    assert prepare(demo, tmp_path / "cache").revision == "1.0"
 
 
-def test_a_package_in_the_cache_that_was_killed_half_way_is_made_again(tmp_path: Path, index: Index) -> None:
-    source = Pypi(pypi="demo==1.0", sha256=index.add("demo-1.0.tar.gz", sdist(PACKAGE)))
-    abandoned = tmp_path / "cache" / f".{source_key(source)}.abc.tmp"
+def test_a_package_in_the_cache_that_was_killed_half_way_is_made_again(
+    tmp_path: Path, index: Index, demo: Pypi
+) -> None:
+    abandoned = tmp_path / "cache" / f".{source_key(demo)}.abc.tmp"
     write(abandoned, {"new/tree/x": "half"})
-    assert prepare(source, tmp_path / "cache").revision == "1.0"
+    assert prepare(demo, tmp_path / "cache").revision == "1.0"
     assert not abandoned.exists()
 
 
@@ -468,13 +452,12 @@ def test_a_folder_with_git_keeps_its_history_and_no_other_branch(tmp_path: Path,
     assert (second.tree_sha256, git(second.tree, "rev-list", "--count", "HEAD")) == (first.tree_sha256, "3")
 
 
-def test_a_linked_work_tree_is_a_repository_too(tmp_path: Path, upstream: Path) -> None:
+def test_a_linked_work_tree_is_a_repository_and_the_history_of_an_inner_folder_is_dropped(
+    tmp_path: Path, upstream: Path
+) -> None:
     git(upstream, "worktree", "add", "--quiet", "--detach", str(tmp_path / "linked"), "HEAD~1")
     prepared = prepare(Folder(path=str(tmp_path / "linked")), tmp_path / "cache")
     assert git(prepared.tree, "rev-parse", "HEAD") == git(upstream, "rev-parse", "HEAD~1")
-
-
-def test_the_history_of_a_folder_is_dropped_where_it_is_another_folders(tmp_path: Path, upstream: Path) -> None:
     inner = prepare(Folder(path=str(upstream / "pkg")), tmp_path / "cache")
     assert inner.history.startswith("dropped: the folder is part of a git repository")
 
@@ -542,11 +525,6 @@ def test_names_and_attributes_that_git_dislikes_do_not_stop_the_preparation(tmp_
     prepared = prepare(Folder(path=str(root)), tmp_path / "cache")
     assert prepared.removed == (".gitmodules",)
     assert git(prepared.tree, "rev-list", "--count", "HEAD") == "1"
-
-
-def test_a_missing_folder_is_an_error_in_one_sentence(tmp_path: Path) -> None:
-    with pytest.raises(UserError, match="there is no folder"):
-        prepare(Folder(path=str(tmp_path / "missing")), tmp_path / "cache")
 
 
 # --- copies, keys, processes, command line
@@ -644,7 +622,9 @@ def test_an_unusable_plan_is_no_traceback(tmp_path: Path, plan: str, capsys: pyt
     assert capsys.readouterr().err.startswith("error: ")
 
 
-def test_a_cache_that_cannot_be_written_is_an_error_in_one_sentence(tmp_path: Path, upstream: Path) -> None:
-    (tmp_path / "cache").write_text("a file")
+def test_a_missing_folder_and_a_cache_that_cannot_be_written_are_named(tmp_path: Path, upstream: Path) -> None:
+    with pytest.raises(UserError, match="there is no folder"):
+        prepare(Folder(path=str(tmp_path / "missing")), tmp_path / "cache")
+    (tmp_path / "other").write_text("a file")
     with pytest.raises(UserError, match="cannot be stored"):
-        prepare(Folder(path=str(upstream)), tmp_path / "cache")
+        prepare(Folder(path=str(upstream)), tmp_path / "other")
