@@ -1,4 +1,4 @@
-"""Paid answers under the options of Snakemake that delete and repeat, and single files as targets."""
+"""Single files and single tasks as targets: the plan of the present settings comes first, and no answer is paid twice."""
 
 import json
 import shutil
@@ -6,7 +6,7 @@ import signal
 
 import pytest
 
-from small_benchmark import Project, wait_for
+from small_benchmark import RUNS, Project, wait_for
 
 
 @pytest.mark.parametrize("target", ["validity.csv", "runs/anna-with.md", "results.md"])
@@ -30,3 +30,22 @@ def test_after_a_request_to_end_a_target_that_is_missing_says_what_is_missing(pr
     left = [line for line in said.splitlines() if line.startswith("Missing: ")]
     missing = {"anna-with", "anna-without", "bert-with", "bert-without"} - set(project.ledger("end"))
     assert left == [f"Missing: {', '.join(sorted(missing))}."]
+
+
+def test_the_runs_of_one_task_are_made_alone_and_the_others_later(project: Project) -> None:
+    said = project.start("--config", "only=[anna]")
+    assert project.ledger() == ["anna-with", "anna-without"]
+    assert len(project.table("pairs")) >= 1
+    assert "Traceback" not in said
+    assert "did you mean 'anna'?" in project.start("--config", "only=[ana]", fails=True)
+    project.start(*RUNS)
+    assert len(project.ledger()) == len(set(project.ledger())) > 2
+
+
+def test_a_single_file_is_made_of_the_plan_of_the_present_settings_also_without_a_memory(finished: Project) -> None:
+    shutil.rmtree(finished.folder / ".snakemake")
+    finished.configure(trials=2)
+    finished.start(target="bench/r/validity.csv")
+    assert json.loads((finished.bench / "plan.json").read_text())["trials"] == 2
+    assert len(finished.table("validity")) == 8
+    assert len(finished.ledger()) == 4
