@@ -115,6 +115,14 @@ def test_axe_finds_no_barrier_on_the_pages_of_a_benchmark(page: Page, report: Pa
         assert barriers(page) == [], path
 
 
+def test_axe_finds_no_barrier_in_the_notices_above_the_verdict(page: Page, tmp_path: Path) -> None:
+    folder = make_bench(tmp_path / "bench", Shape(2, hostile="of late"))
+    write_page(folder)
+    page.goto((folder / "report.html").as_uri())
+    assert page.locator(".notice").count()
+    assert barriers(page) == []
+
+
 _CONTRAST = """element => {
     const parts = text => text.match(/[\\d.]+/g).map(Number)
     const light = text => parts(text).slice(0, 3)

@@ -8,6 +8,7 @@ from playwright.sync_api import Page, expect
 
 from chromium import barriers
 from lensbench.core.tasks import Category, Folder, Task
+from lensbench_tasks.check import render_page
 from lensbench_tasks.files import Made
 from lensbench_tasks.review_page import render_review
 from lensbench_tasks.rounds import Examined, Fate, Proposal
@@ -58,6 +59,14 @@ def test_axe_finds_no_barrier_on_the_review_and_it_fits_a_phone(review: Page) ->
     assert barriers(review) == []
     review.set_viewport_size({"width": 400, "height": 800})
     assert review.evaluate("document.documentElement.scrollWidth") == 400
+
+
+def test_axe_finds_no_barrier_on_the_page_of_a_check(page: Page, tmp_path: Path) -> None:
+    task = Task(id="r-1", category=Category.TARGETED, repository=Folder(path="r"), prompt="where " * 400, criteria=())
+    path = tmp_path / "r.check.html"
+    path.write_text(render_page("r", [task], [], {}))
+    page.goto(path.as_uri())
+    assert barriers(page) == []
 
 
 def test_the_source_of_each_proof_and_what_was_found_out_are_shown(review: Page) -> None:

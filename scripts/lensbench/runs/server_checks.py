@@ -95,8 +95,11 @@ def check_servers(
     checks = [results[status.name] for status in statuses]
     if settings.tools and all(status.connected for status in statuses):
         checks += _compared(condition, settings.tools, tools)
-    note = f"with the instructions about {size:,} tokens of every request (estimated: 4 bytes a token)"
-    return [*checks, *rows, Check(f"{condition}: tool list", "ok", note)], tools, size, cures
+    checks += rows
+    if tools:
+        note = f"with the instructions about {size:,} tokens of every request (estimated: 4 bytes a token)"
+        checks.append(Check(f"{condition}: tool list", "ok", note))
+    return checks, tools, size, cures
 
 
 def hashes(tools: Sequence[OfferedTool], run: Assignment) -> dict[str, str]:
@@ -146,11 +149,8 @@ def _check_server(
     callable_tools = {role(tool): tool for tool in reversed(own)}
     tool = next((callable_tools[use] for use in ROLES if use in callable_tools), None)
     if tool is None:
-        return Check(
-            name,
-            "warning",
-            f"{listing}; none was called as a check: none is known to only read and to need just a text or path",
-        )
+        why = "none is known to only read and to need just a text or path"
+        return Check(name, "warning", f"{listing}; none was called as a check: {why}")
     outcome, message = _call(tool, _guesses(tool, run, subject), servers, run, subject)
     if outcome == "failed":
         return Check(name, outcome, f"{message}; check {file}")
@@ -203,9 +203,8 @@ def _call(
         if len(result.text) > LONG_RESULT:
             return "warning", f"{gave}, too long for most agents' models"
         if subject.is_named_in(result.text.replace(f"{run.workspace}/", "")):
-            return "ok", f"{gave}; nothing found is an error there: {fault}" if fault and role(
-                tool
-            ) == "search" else gave
+            is_odd = fault and role(tool) == "search"
+            return "ok", f"{gave}; nothing found is an error there: {fault}" if is_odd else gave
         if role(tool) in ("search", "overview"):
             answer = "warning", f"{gave}, but named no file of the workspace: {reply}"
         else:

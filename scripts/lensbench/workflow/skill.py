@@ -72,7 +72,7 @@ CORES = "4"
 TASKS = Path("bench") / "scenarios.yaml"
 LOG = Path("logs") / "skill.log"
 EARLY_S = 20
-"""A start is watched this long: errors in config, key or servers appear then."""
+"""A start is watched this long: errors in config or servers appear then."""
 LAST_LINES = 25
 ACTIONS = {
     "rerun": "run discarded and missing runs, and nothing else",
@@ -121,7 +121,7 @@ def start(bench: Bench, options: Sequence[str]) -> None:
 
 
 def write_tasks(bench: Bench, options: Sequence[str]) -> None:
-    """Generates tasks about the current folder into the config's file. Raises UserError when that file exists."""
+    """Generates tasks into the config's file. Raises UserError when that exists."""
     if bench.scenarios.exists():
         raise UserError(f"{bench.scenarios} already exists; delete it to generate new tasks")
     where = ("--repo", ".", "--output", str(bench.scenarios), "--configfile", str(bench.config))
@@ -143,7 +143,7 @@ def follow(command: Sequence[str], log: Path) -> None:
 
 
 def show_status(folder: Path) -> None:
-    """Prints the progress of the benchmark; without a plan, or after a failure, also the end of the log."""
+    """Prints the progress of the benchmark; after a failure, also the end of the log."""
     log, worker = folder / LOG, at_work(folder)
     if not worker and not RunFolder(folder).results_json.exists() and log.exists():
         last = log.read_text(errors="replace", encoding="utf-8").splitlines()[-LAST_LINES:]
@@ -155,7 +155,7 @@ def show_status(folder: Path) -> None:
 
 
 def stop(folder: Path) -> None:
-    """Lets running agents finish and starts no more. Raises UserError when it runs on another machine."""
+    """Lets running agents finish and starts no more. Raises UserError when it runs elsewhere."""
     worker = at_work(folder)
     if not worker:
         print(f"{folder}: nothing is running")
