@@ -27,9 +27,7 @@ def pin(repo: str) -> Pinned:
     if not os.path.isdir(repo) and (repo.startswith("-") or not repo or any(map(str.isspace, repo))):
         raise UserError(f"repo is {repo!r}; write a git URL or the path of a folder")
     if PASSWORD.match(repo):
-        raise UserError(
-            "the git URL contains a password; use ssh or ~/.netrc instead, so that it is not written to files"
-        )
+        raise UserError("the git URL contains a password; use ssh or ~/.netrc, so that it is not written to files")
     place = location(repo)
     if not place.startswith("/"):
         return Pinned(Git(git=repo, revision=_remote_head(repo)))

@@ -16,7 +16,7 @@ from lensbench.changes.task import ChangeTask, FromSource
 from lensbench.core.errors import UserError
 from lensbench.plan.task_files import read_scenarios
 from lensbench_tasks.changes.suites import Moment, suite_of
-from lensbench_tasks.changes.swebench import Refused, read_instance
+from lensbench_tasks.changes.swebench import Refused, forms_of, read_instance
 from programs import run_module
 from stock import commit, git, write
 
@@ -150,6 +150,13 @@ def test_what_a_swebench_line_asks_beyond_is_refused_by_name(shop: Path, changed
         read_instance(json.dumps(instance(shop, **changed)))
 
 
+@pytest.mark.parametrize("name", [
+    "test/a.test.js::api > of one > works", "api > of one > works", "api of one works", "works", "test/a.test.js > api > of one > works",
+])  # fmt: skip
+def test_the_names_that_data_sets_give_tests_of_javascript_are_known(name: str) -> None:
+    assert name in forms_of("test/a.test.js::api > of one > works")
+
+
 def test_other_spellings_of_swebench_keys_are_read(shop: Path) -> None:
     other = instance(shop, fail_to_pass="['one[\\'a\\']', \"two\"]", created_at=1677954981000.0, version=float("nan"))
     read = read_instance(json.dumps({key: value for key, value in other.items() if key != "FAIL_TO_PASS"}))
@@ -267,7 +274,7 @@ def test_a_python_project_with_a_package_json_for_its_scripts_is_one_of_python(t
         "SETUPTOOLS_SCM_PRETEND_VERSION=7.2 PBR_VERSION=7.2 PDM_BUILD_SCM_VERSION=7.2 "
         "/env/bin/pip install -q -e '.[more,test,tests]' pytest 'd>=1' b c"  # pip only warns of an extra that is none
     )
-    assert least.endswith("/env/bin/pip install -q -e '.[more,test,tests]' pytest")
+    assert "pip install -q pytest $(" in least
     assert "--uploaded-prior-to 2036-01-08T00:00:00Z" in suite.environments[0][-2]
     before_this_python = suite_of(tmp_path, (), "", Moment("7.2", datetime(2019, 1, 1, tzinfo=UTC)))
     assert (

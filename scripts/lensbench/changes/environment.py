@@ -185,7 +185,7 @@ def _run(command: str, environment: Environment, place: Place, private: str) -> 
 
 
 _SAID = re.compile(
-    r"\s*(?:ERROR: |error: |npm (?:ERR!|error) )\s*(?!A complete log|code |subprocess-exited|Failed to build)"
+    r"\s*(?:ERROR: |error: |npm (?:ERR!|error) )\s*(?!A complete log|Ignored |code |subprocess-exited|Failed to build)"
 )
 _CAUSE = re.compile(r"\s*\w*(?:Error|Exception|NotFound): .+")
 

@@ -186,10 +186,7 @@ def _seen(tree: Path, path: str, data: bytes) -> str:
         for name in git(tree, "ls-files", "-z", f"*{Path(path).suffix}").decode().split("\0"):
             if (tree / name).is_file() and not (tree / name).is_symlink():
                 new.difference_update(map(bytes.strip, (tree / name).read_bytes().splitlines()))
-        blob = git(tree, "hash-object", "--stdin", "--no-filters", stdin=data).decode().strip()
         objects = git(tree, "rev-list", "--objects", "--all").decode(errors="replace").split("\n")
-        if new and any(line.startswith(blob) for line in objects):
-            return f"its content is object {blob[:12]} of the history"
         versions = {line.partition(" ")[0] for line in objects if line.partition(" ")[2].endswith(Path(path).name)}
         long_lines = {line for line in new if len(line) >= _LONG_LINE}
         for version in sorted(versions):

@@ -28,6 +28,11 @@ _BY_GIT = re.compile(r"setuptools[-_]scm|hatch-vcs|flit[-_]scm|versioningit|\bpb
 _PRETENDED = "SETUPTOOLS_SCM_PRETEND_VERSION={0} PBR_VERSION={0} PDM_BUILD_SCM_VERSION={0} "
 _PLAIN = "find . -maxdepth 2 -name '*.txt' -exec sed -Ei 's/^(-e|--editable)[ =]+[.]/./' {} +"
 """Requirements may name the project as editable, which the build tools of the date may not know."""
+_UNBOUND = (
+    "/env/bin/python -c 'from importlib.metadata import distributions as all; from pip._vendor.packaging.requirements "
+    "import Requirement as R; print(*{r.name for d in all() for r in map(R, d.requires or ()) "
+    'if not r.marker or r.marker.evaluate({"extra": ""})})\''
+)
 _MARGIN = timedelta(days=7)
 _PYTHON_DATE = datetime(2011 + sys.version_info.minor, 11, 15, tzinfo=UTC)
 """Soon after this Python came out, in October: older packages may not run on it."""
@@ -167,8 +172,8 @@ def _own_plugins(tree: Path) -> Iterator[str]:
 
 
 def _environments(tree: Path, moment: Moment) -> Iterator[tuple[str, ...]]:
-    """With the packages of a week after the tree's date; with the newest. Each with all that tests need, then with
-    their extras alone, as requirements may pin what is not for this Python."""
+    """With the packages of a week after the tree's date: all that tests need, then their extras alone; with the
+    newest: all, then what the project needs in any version, as what is asked for may not be for this Python."""
     configs = [(tree / name).read_text("utf-8", "replace") for name in _CONFIGS if (tree / name).is_file()]
     names = {name for text in configs for name in (*_EXTRAS, "dev") if re.search(rf"\b{name}\b[\"']?\s*[:=]", text)}
     extras = ",".join(sorted({*(names - {"dev"} or names), *re.findall(r"[\w.-]+", _tox(tree, "extras"))}))
@@ -187,7 +192,8 @@ def _environments(tree: Path, moment: Moment) -> Iterator[tuple[str, ...]]:
         dated = f"{tool} install -q --uploaded-prior-to {until}"  # folders know no time of upload
         new_pip = "/env/bin/pip install -q --target /tmp/pip 'pip>=26'"
         yield from ((venv, new_pip, _PLAIN, f"{dated} {names}", f"{pip} --no-deps -e .") for names in needs)
-    yield from ((venv, f"{pip} -e {names}") for names in needs)
+    yield venv, f"{pip} -e {needs[0]}"
+    yield venv, f"{pip} --no-deps -e .", f"{pip} pytest $({_UNBOUND})"
 
 
 _CONFIGS = ("pyproject.toml", "setup.cfg", "setup.py")

@@ -25,7 +25,6 @@ from lensbench_tasks.changes.prompts import category_of
 from lensbench_tasks.changes.suites import Moment, suite_of
 
 _TEXTS = ("instance_id", "repo", "base_commit", "problem_statement", "patch", "test_patch")
-_LISTS = ("FAIL_TO_PASS", "PASS_TO_PASS")
 
 
 class Instance(NamedTuple):
@@ -91,7 +90,7 @@ def read_instance(line: str) -> Instance:
         raise Refused(f"{', '.join(missing)}: missing, empty, or no text")
     if value.get("image_assets") not in (None, "", "{}", {}, []):
         raise Refused("image_assets: the issue needs pictures, which are not supported here")
-    failing, passing = (_names(value, key) for key in _LISTS)
+    failing, passing = (_names(value, key) for key in ("FAIL_TO_PASS", "PASS_TO_PASS"))
     if not failing:
         raise Refused("FAIL_TO_PASS: missing or empty")
     texts = {key: value[key] for key in _TEXTS}
@@ -158,12 +157,12 @@ def _tried(instance: Instance, task: ChangeTask, what: str, tree: Path, bench: P
     if runs[1].problem:
         raise Refused(f"with the patch: {runs[1].problem}")
     failing, baseline = told_apart(*runs)
-    forms = [(form, test) for run in runs for test in run.results for form in (test, test.partition("::")[2])]
+    forms = [(form, test) for run in runs for test in run.results for form in forms_of(test)]
     for run in runs:
         if run.results and task.tests.report == PRINTED:
             forms += read_printed(run.output, task.tests.files)[1].items()
     ids_by_name: dict[str, set[str]] = {}
-    for name, test in forms:  # only lines of Python name the file
+    for name, test in forms:
         ids_by_name.setdefault(_short(name), set()).add(test)
     targets = {test: ids_by_name.get(_short(test), set()) for test in instance.fail_to_pass}
     if absent := next((test for test, ids in targets.items() if not ids), ""):
@@ -181,6 +180,12 @@ def _tried(instance: Instance, task: ChangeTask, what: str, tree: Path, bench: P
     count = sum(not ids for ids in still.values())
     note = f"{count} of {len(still)} ids of PASS_TO_PASS do not pass here, and are left out" if count else ""
     return bench.judged(task, what, tree, installation, True, runs)._replace(note=note)
+
+
+def forms_of(test: str) -> Iterator[str]:
+    """What data sets call a test: few name its file."""
+    name = test.partition("::")[2]
+    yield from (test, name, test.replace("::", " > ", 1), name.replace(" > ", " "), name.rpartition(" > ")[2])
 
 
 def _why(test: str, output: str) -> str:

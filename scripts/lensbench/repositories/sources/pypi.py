@@ -94,19 +94,13 @@ class _Links(HTMLParser):
 
 def _sdist(files: list[Listed], name: str, version: str, sha256: str) -> Listed:
     release = canonicalize_name(name), canonicalize_version(version)
-    for file in files:
-        if file.sha256 == sha256:
-            if _sdist_of(file.name) != release:
-                raise UserError(
-                    f"the sha256 is that of {file.name}, not of an sdist of {name}=={version}; correct one of them"
-                )
-            return file
     same = [file for file in files if _sdist_of(file.name) == release]
-    if not same:
-        raise UserError(f"the index has no sdist of {name}=={version}; choose another version or the git source")
-    if not same[0].sha256:  # an old index: the hash of the downloaded bytes is checked anyway
-        return same[0]
-    raise UserError(f"{same[0].name} has the sha256 {same[0].sha256} in the index; correct the one in the task set")
+    if file := next((file for file in same if file.sha256 in (sha256, "")), None):  # "": an old index
+        return file
+    names = [f"{file.name} has the sha256 {file.sha256}" for file in same] or [
+        f"there is no sdist of {name}=={version}"
+    ]
+    raise UserError(f"{names[0]} in the index; correct the task set")
 
 
 def _sdist_of(filename: str) -> tuple[str, str] | None:
