@@ -71,32 +71,44 @@ MIXED = [8, 6, 7, 7] * 12
 SHIFTED = [7, 7, 7, 7, 8, 6, 7, 7] * 6
 
 
-def test_both_at_100_percent_and_fewer_tokens_saves(bench: Make) -> None:
-    """Patterns that were met throughout do not tell answers apart, but do not contradict either; .9^40 = .0148."""
-    built = made(bench, [10] * 40, [10] * 40, 0.6, usd=0)
+ALL = [10] * 40, [10] * 40
+
+
+@pytest.mark.parametrize(("points", "share", "more", "verdict", "said", "shown"), [
+    # Patterns that were met throughout do not tell answers apart, but do not contradict either; .9^40 = .0148.
+    pytest.param(ALL, 0.6, {"usd": 0}, "SAVES", "It needs 40% less (estimated cost), answers at most 9.6 points worse, as patterns tell.", (
+        "**lens saves, and its answers are at most 9.6 points worse.** 0 tasks better, 0 worse, 40 the same",
+    ), id="both at 100 percent and fewer tokens saves"),
+    # .9^38 = .0182 is more than the .0175 of the first look.
+    pytest.param(([10] * 38, [10] * 38), 0.6, {}, "INCONCLUSIVE", "at most 10.1 points worse", (), id="below 39 equal tasks a tenth could lose everything unseen"),
+    pytest.param(([10] * 12, [10] * 12), 0.6, {"around": 0.5}, "INCONCLUSIVE", "", (
+        "Next: The saving is not shown yet. About 28 more tasks would show it, and that the answers are",
+    ), id="equal patterns on few tasks need more of them and no other cure"),
+    pytest.param(([9, 8, 7, 9] * 12, [7, 8, 7, 7] * 12), 1.6, {"around": 0.1}, "GO", "", (
+        "it cost 60% more than without a server", "It needs 60% more (cost: +57% to +63%).", "| +60% | +57% to +63% |",
+    ), id="better and dearer is a go that says the price"),
+    pytest.param((SHIFTED * 2, MIXED * 2), 1.6, {"around": 0.1}, "COSTS", "", ("Make it cheaper", "), any gain below 5 points."), id="equal and dearer costs"),
+    pytest.param((SHIFTED * 2, MIXED * 2), 1.0, {"around": 0.05}, "NO-GO", "It needs", (), id="equal and equal is neither"),
+    # 75% to 58% of 12 tasks, which others have called safe.
+    *(pytest.param(([10] * 7 + [0] * 5, [10] * 9 + [0] * 3), share, {"around": 0.05}, "INCONCLUSIVE", "", (), id=f"cheaper by {share} and worse does not save") for share in (0.3, 0.6)),
+    pytest.param(ALL, 0.6, {"seen": ()}, "INCONCLUSIVE", "too few calls", (), id="a treatment that nobody called does not save"),
+    pytest.param(ALL, 0.6, {"subagents": 1}, "INCONCLUSIVE", "", (), id="tokens that lack those of sub-agents save nothing"),
+])  # fmt: skip
+def test_a_price_decides_where_the_answers_are_no_worse(
+    bench: Make,
+    points: tuple[list[int], list[int]],
+    share: float,
+    more: Any,
+    verdict: str,
+    said: str,
+    shown: Sequence[str],
+) -> None:
+    built = made(bench, *points, share, **more)
     gate = decided(built)
-    assert gate["verdict"] == "SAVES"
-    assert "It needs 40% less (estimated cost), answers at most 9.6 points worse, as patterns tell." in gate["sentence"]
-    assert (
-        "**lens saves, and its answers are at most 9.6 points worse.** 0 tasks better, 0 worse, 40 the same"
-        in built.page
-    )
-    assert gate["needs"] == ""
-
-
-def test_below_39_equal_tasks_a_tenth_could_lose_everything_unseen(bench: Make) -> None:
-    """.9^38 = .0182 is more than the .0175 of the first look."""
-    gate = decided(made(bench, [10] * 38, [10] * 38, 0.6))
-    assert gate["verdict"] == "INCONCLUSIVE"
-    assert "at most 10.1 points worse" in " ".join(gate["notes"])
-
-
-def test_equal_patterns_on_few_tasks_need_more_of_them_and_no_other_cure(bench: Make) -> None:
-    built = made(bench, [10] * 12, [10] * 12, 0.6, around=0.5)
-    assert decided(built)["verdict"] == "INCONCLUSIVE"
-    assert (
-        "Next: The saving is not shown yet. About 28 more tasks would show it, and that the answers are" in built.page
-    )
+    assert gate["verdict"] == verdict
+    assert verdict != "SAVES" or gate["needs"] == ""
+    assert said in " ".join([gate["sentence"], *gate["notes"], *kinds(gate)])
+    assert [each for each in shown if each not in built.page] == []
 
 
 def test_cheaper_and_equal_is_not_left_out_before_the_tasks_are_enough(bench: Make) -> None:
@@ -105,44 +117,6 @@ def test_cheaper_and_equal_is_not_left_out_before_the_tasks_are_enough(bench: Ma
     assert gate["verdict"] == "NO-GO"
     assert "The saving is shown. About " in built.page
     assert "Leave it out" not in built.page
-
-
-def test_better_and_dearer_is_a_go_that_says_the_price(bench: Make) -> None:
-    built = made(bench, [9, 8, 7, 9] * 12, [7, 8, 7, 7] * 12, 1.6, around=0.1)
-    assert decided(built)["verdict"] == "GO"
-    assert "it cost 60% more than without a server" in built.page
-    assert "It needs 60% more (cost: +57% to +63%)." in built.page
-    assert "| +60% | +57% to +63% |" in built.page
-
-
-def test_equal_and_dearer_costs(bench: Make) -> None:
-    built = made(bench, SHIFTED * 2, MIXED * 2, 1.6, around=0.1)
-    assert decided(built)["verdict"] == "COSTS"
-    assert "Make it cheaper" in built.page
-    assert "), any gain below 5 points." in built.page
-
-
-def test_equal_and_equal_is_neither(bench: Make) -> None:
-    gate = decided(made(bench, SHIFTED * 2, MIXED * 2, 1.0, around=0.05))
-    assert gate["verdict"] == "NO-GO"
-    assert "It needs" in " ".join(gate["notes"])
-
-
-@pytest.mark.parametrize("cheaper", [0.3, 0.6])
-def test_cheaper_and_worse_does_not_save(bench: Make, cheaper: float) -> None:
-    """75% to 58% of 12 tasks, which others have called safe."""
-    gate = decided(made(bench, [10] * 7 + [0] * 5, [10] * 9 + [0] * 3, cheaper, around=0.05))
-    assert gate["verdict"] == "INCONCLUSIVE"
-
-
-def test_a_treatment_that_nobody_called_does_not_save(bench: Make) -> None:
-    gate = decided(made(bench, [10] * 40, [10] * 40, 0.6, seen=()))
-    assert (gate["verdict"], "too few calls" in kinds(gate)) == ("INCONCLUSIVE", True)
-
-
-def test_tokens_that_lack_those_of_sub_agents_save_nothing(bench: Make) -> None:
-    gate = decided(made(bench, [10] * 40, [10] * 40, 0.6, subagents=1))
-    assert gate["verdict"] == "INCONCLUSIVE"
 
 
 @pytest.mark.parametrize("is_known", [True, False])
