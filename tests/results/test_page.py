@@ -127,6 +127,8 @@ def test_the_verdict_comes_first_with_its_interval(made: Make) -> None:
     text = Elements(page(folder)).text
     assert re.search(r"GO .*\+7\.2 points difference in score, 95% interval \+1\.0 to \+14\.0 .*The tools help\.", text)
     assert "GO: the tools" not in text
+    give_estimates(folder, GO, level=0.999996)
+    assert "score, 99.9996% interval" in Elements(page(folder)).text
     assert "9.0 points or more 80 of 100 benchmarks like this show a true difference of this size" in text
 
 

@@ -209,7 +209,7 @@ def test_a_later_look_says_which_it_is_at_which_level_and_what_was_repeated() ->
     starts = {"with": Starts(30, 1, 6), "without": Starts(24, 0, 0)}
     told = Told(DEFAULTS, look_at(own, 2.652), number=2, among=3, starts=starts, remarks=["So it is."])
     assert notes(gate(own), own, told) == [
-        "This is look 2 at this benchmark, at a level of 99.2%.", "The level holds for 3 comparisons together (Holm).",
+        "This is look 2 at this benchmark, of level 99.2%.", "The level holds for 3 comparisons together (Holm).",
         "Attempts and discards: with 30 and 1, without 24 and 0.", "So it is.",
     ]  # fmt: skip
 

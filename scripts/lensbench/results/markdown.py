@@ -13,7 +13,7 @@ from lensbench.core.tables import items
 from lensbench.results.page.judges import coefficient, coefficient_interval
 from lensbench.results.presented import FEWEST_TASKS
 from lensbench.runs.reasons import REASONS
-from lensbench.scores.gate_words import with_noun
+from lensbench.scores.gate_words import level_text, with_noun
 from lensbench.scores.intervals import LARGEST, Estimate
 
 MANY_DISCARDS = 4
@@ -59,6 +59,7 @@ FILTERS: Mapping[str, Callable[..., object]] = {
     "share": lambda counts: f"{counts['runs']}/{counts['of']}" if counts["of"] else numbers.MISSING,
     "sum_values": lambda counts: sum(counts.values()),
     "noun": with_noun,
+    "level": level_text,
     "minute": lambda moment: moment[:16].replace("T", " "),
     "coefficient": coefficient,
     "coefficient_interval": coefficient_interval,

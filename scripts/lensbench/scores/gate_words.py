@@ -103,7 +103,7 @@ def _difference(estimate: Estimate, low: float, high: float, facts: Told) -> str
         size.append(f"repeated: {', '.join(f'{starts.repeated} {name}' for name, starts in facts.starts.items())}")
     if estimate.people:
         size.append("corrected by people")
-    details = f"{_percent(level_of(facts.look.boundary))} interval {interval(low, high, '')}; {', '.join(size)}"
+    details = f"{level_text(level_of(facts.look.boundary))} interval {interval(low, high, '')}; {', '.join(size)}"
     return f"{tools} the agent's score changes by {points(estimate.delta or 0)} ({details})."
 
 
@@ -164,8 +164,7 @@ def notes(decision: GateVerdict, estimate: Estimate, facts: Told) -> list[str]:
         state = "The runs go on after" if look.open else "The runs ended with"
         texts.append(f"{state} look {look.look} of {look.looks}: {look.why}.")
     if facts.number > 1:
-        level = _percent(level_of(look.boundary))
-        texts.append(f"This is look {facts.number} at this benchmark, at a level of {level}.")
+        texts.append(f"This is look {facts.number} at this benchmark, of level {level_text(level_of(look.boundary))}.")
     if facts.among > 1:
         texts.append(f"The level holds for {facts.among} comparisons together (Holm).")
     if any(starts.repeated for starts in facts.starts.values()):
@@ -244,8 +243,8 @@ def what_decides(estimate: Estimate, settings: GateSettings, trials: int, trial_
     return f"About {', or '.join(ways)}: enough in most benchmarks if the true difference is the one found."
 
 
-def _percent(share: float) -> str:
-    """A percentage, with more digits near 1 to distinguish levels."""
+def level_text(share: float) -> str:
+    """A percentage, with more digits near 1."""
     return f"{100 * share:.{4 if share < 0.999 else 6}g}%"
 
 

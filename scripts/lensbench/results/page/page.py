@@ -98,7 +98,7 @@ def treatment_view(inputs: Inputs, treatment: str) -> dict[str, object]:
         "needs": next((figures[name] for name in quantities_of(settings) if name in figures), None),
         "gate": gate,
         "sentence": sentence[:1].upper() + sentence[1:],
-        "level": f"{100 * estimates['level']:.4g}%",
+        "level": estimates["level"],
         "difference": difference,
         "overall": estimates["corrected"] or estimates["score"]["overall"],
         "rows": rows,
