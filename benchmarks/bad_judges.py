@@ -35,12 +35,11 @@ from lensbench.judging.trust.bias import judge_bias, persons_verdicts
 from lensbench.judging.trust.blinding_check import BlindedAnswer, guess_conditions
 from lensbench.scores import intervals
 from lensbench.scores.differences import Comparison, overall
-from lensbench.scores.gate import DEFAULTS, decide
+from lensbench.scores.gate import DEFAULTS, decide, look_result
 from lensbench.scores.objections import Reason, ReasonKind
 from lensbench.scores.readings import readings
 from lensbench.scores.run_tables import Tables
 from lensbench.scores.scores import score_run
-from lensbench.scores.stopping import look_result
 
 TASKS = 48
 BASELINE, TREATMENT = "without", "with"

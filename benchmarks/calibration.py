@@ -32,9 +32,8 @@ from lensbench.core.numbers import exact, mean
 from lensbench.core.system.files import write_atomic
 from lensbench.scores import intervals
 from lensbench.scores.account import Asked, draw_all
-from lensbench.scores.gate import DEFAULTS, GateVerdict, decide
+from lensbench.scores.gate import DEFAULTS, GateVerdict, decide, look_result
 from lensbench.scores.scores import RunFacts, compare, score_run
-from lensbench.scores.stopping import look_result
 
 COVERAGE = (0.935, 0.975)
 """Of an interval whose level is 95.5%."""

@@ -17,12 +17,11 @@ from lensbench.core.records import RunId
 from lensbench.scores.account import Draw, shown_before
 from lensbench.scores.differences import Comparison, overall
 from lensbench.scores.estimates import look_at
-from lensbench.scores.gate import DEFAULTS, decide
+from lensbench.scores.gate import DEFAULTS, decide, stopped
 from lensbench.scores.intervals import Estimate
 from lensbench.scores.readings import readings
 from lensbench.scores.run_tables import Tables
 from lensbench.scores.saving import Saving
-from lensbench.scores.stopping import stopped
 
 Floats = np.ndarray[Any, Any]
 RECORD: Any = SimpleNamespace(attempt=SimpleNamespace(started_at="2026-11-01T08:00:00Z"), answer_sha256="")

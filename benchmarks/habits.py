@@ -16,12 +16,11 @@ from lensbench.judging.trust.bias import corrected_delta
 from lensbench.scores import intervals
 from lensbench.scores.account import Asked, Draw, SeenPair, draw_all, shown_before
 from lensbench.scores.differences import corrected_by_people
-from lensbench.scores.gate import DEFAULTS, Reading, decide
+from lensbench.scores.gate import DEFAULTS, Reading, decide, look_result
 from lensbench.scores.intervals import LARGEST, Estimate
 from lensbench.scores.objections import ReasonKind, excludes_zero
 from lensbench.scores.power import FEWEST_REPOSITORIES
 from lensbench.scores.sequential import even_fractions
-from lensbench.scores.stopping import look_result
 
 Differences = dict[str, float]
 Runs = Mapping[str, str]

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from lensbench.core.frozen_plan import SandboxSettings
 from lensbench.plan.config import Config
-from lensbench.plan.mcp_files import servers_of
+from lensbench.plan.own_files import servers_of
 from lensbench.plan.reading import read_config
 
 

@@ -8,7 +8,7 @@ from scipy.stats import multivariate_normal, norm, t
 
 from lensbench.core.errors import UserError
 from lensbench.plan.waves import looks_over_tasks
-from lensbench.scores.gate import DEFAULTS
+from lensbench.scores.gate import DEFAULTS, conditional_power, look_result, stopped, worthwhile
 from lensbench.scores.intervals import Estimate, estimate
 from lensbench.scores.saving import Saving
 from lensbench.scores.sequential import (
@@ -16,7 +16,6 @@ from lensbench.scores.sequential import (
     even_fractions,
     next_boundary,
 )
-from lensbench.scores.stopping import conditional_power, look_result, stopped, worthwhile
 
 
 def spread_around(mean: float, spread: float, tasks: int = 12) -> Estimate:

@@ -17,9 +17,9 @@ from lensbench.core.system.files import plain, write_json
 from lensbench.core.system.program import run_stage
 from lensbench.results.page.page import write_page
 from lensbench.scores.estimates import write_estimates
+from lensbench.scores.gate import look_result
 from lensbench.scores.intervals import SCOPE, estimate
 from lensbench.scores.sequential import SHARE, LookResult
-from lensbench.scores.stopping import look_result
 
 Make = Callable[..., Any]
 ALL, HALF, NONE = ("1", "1"), ("1", "0"), ("0", "0")

@@ -17,13 +17,12 @@ from lensbench.core.frozen_plan import GateSettings, Verdict
 from lensbench.plan.config import Gate
 from lensbench.runs.made_with import Starts
 from lensbench.scores import intervals
-from lensbench.scores.gate import DEFAULTS, GateVerdict, Reading, claims, decide
+from lensbench.scores.gate import DEFAULTS, GateVerdict, Reading, claims, decide, look_result
 from lensbench.scores.gate_words import Told, needs, notes, sentence, what_decides
 from lensbench.scores.intervals import Estimate, estimate
 from lensbench.scores.objections import Reason, ReasonKind
 from lensbench.scores.saving import Saving
 from lensbench.scores.sequential import LookResult
-from lensbench.scores.stopping import look_result
 
 ROOT = Path(__file__).resolve().parents[2]
 BOUNDARY = 1.959964

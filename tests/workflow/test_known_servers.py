@@ -8,7 +8,7 @@ import pytest
 import yaml
 
 from lensbench.core.errors import UserError
-from lensbench.plan.mcp_files import mcp_problem
+from lensbench.plan.own_files import mcp_problem
 from lensbench.plan.reading import load_config
 from lensbench.workflow.known_servers import server_of
 from lensbench.workflow.setup import Wishes, config_text, mcp_file

@@ -52,7 +52,6 @@ class Assignment:
     answer_file: str
     """The path for the answer, for programs that write it to a file."""
     servers: tuple[str, ...]
-    """The MCP servers of this condition."""
     denied_servers: tuple[str, ...]
     """The MCP servers of other conditions only, whose tools are also blocked by name."""
     settings: AgentSettings

@@ -26,7 +26,6 @@ class Step:
     given: str = ""
     """The text; the arguments of a call."""
     got: str = ""
-    """The result of a call."""
     failed: bool = False
     size: int = 0  # bytes of the result, where the stream says so
     at_s: float | None = None

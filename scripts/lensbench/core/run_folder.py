@@ -106,4 +106,3 @@ class RunFolder:
 
 
 PLACES: tuple[str, ...] = tuple(place.name for place in vars(RunFolder).values() if isinstance(place, _Place))
-"""All names in a run folder."""

@@ -37,7 +37,6 @@ class Decision(NamedTuple):
     disagreement: bool
     """True when judges differ, or people do."""
     judges_verdict: Verdict
-    """The verdict of the judges without people."""
 
 
 def is_person(judge: str) -> bool:

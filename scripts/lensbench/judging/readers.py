@@ -26,9 +26,7 @@ class Unread(NamedTuple):
     """The criteria without patterns, which a model or a person must judge."""
 
     criteria: int
-    """The number of criteria of all tasks."""
     without_patterns: int
-    """The number of criteria without patterns."""
     requests: int
     """The number of requests to a model judge that reads every answer."""
 

@@ -20,8 +20,7 @@ from lensbench.core.system.yaml_places import Document, DocumentError, KeyPath, 
 from lensbench.core.validation import explain, has
 from lensbench.plan import own_files
 from lensbench.plan.config import Agent, Config, ModelJudge, judge_names
-from lensbench.plan.mcp_files import mcp_problem, servers_of
-from lensbench.plan.own_files import condition_files, misplaced
+from lensbench.plan.own_files import condition_files, mcp_problem, misplaced, servers_of
 from lensbench.plan.task_files import source_problem
 
 

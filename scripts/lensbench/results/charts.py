@@ -169,7 +169,6 @@ class Chart(NamedTuple):
     size: Size
     height: float
     top: float
-    """The space above the drawing."""
     bottom: float
     shapes: str
     """SVG; 0, 0 is the upper left corner of the drawing."""

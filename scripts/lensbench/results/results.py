@@ -48,7 +48,7 @@ from lensbench.runs.stopping import why_stopped
 from lensbench.scores import measures as summaries
 from lensbench.scores.differences import Comparison
 from lensbench.scores.estimates_file import EstimatesFile, decided_by_gate
-from lensbench.scores.published import mean_delta, published_pairs
+from lensbench.scores.measures import mean_delta, published_pairs
 from lensbench.scores.run_tables import Tables, read_tables
 from lensbench.scores.scores import short_name, tools_of_condition, treatment_tools
 

@@ -39,7 +39,6 @@ _BEFORE = re.compile(
     r"\w+=.*|-.*|[\d.]+[smhd]?|then|do|else|if|while|!|\{|(/.*/)?(env|sudo|exec|nohup|time|timeout|nice|xargs|command"
     r"|setsid|stdbuf|strace|parallel|busybox)"
 )
-"""Words before the program of a command."""
 _JS_PACKAGE = re.compile(r".*/node_modules/(@[^/]+/)?[^/]+")
 _MISSING = re.compile(r"not found|No such file|No module named|Cannot find module|[Pp]ermission denied")
 """What is said of a program that is not there, as in the sandbox."""
@@ -59,7 +58,6 @@ class ServerProgram(NamedTuple):
     names: frozenset[str]
     """Programs and packages by name."""
     paths: frozenset[str]
-    """Files and folders."""
     modules: frozenset[str]
 
 

@@ -31,7 +31,6 @@ _NO_FILE = re.compile(r"(?i)no such file|ENOENT|can't open|cannot open|not found
 _NO_HOST = re.compile(r"(?i)ENOTFOUND|EAI_AGAIN|getaddrinfo|name resolution|name or service|failed to lookup|resolve")
 _HOST = re.compile(r"(?:ENOTFOUND |EAI_AGAIN |host='|lookup )([a-z0-9-]+(?:\.[a-z0-9-]+)+)")
 _CERTIFICATES = ("SSL_CERT_FILE", "SSL_CERT_DIR", "REQUESTS_CA_BUNDLE", "NODE_EXTRA_CA_CERTS")
-"""Variables that name a company's own certificates."""
 _PATH = re.compile(r"(?:/[\w.+@-]+)+")
 _VARIABLE = re.compile(r"\b(?!ERR_)[A-Z][A-Z0-9]*_[A-Z0-9_]+\b")
 _ASKS = re.compile(r"(?i)environ|variable|require|missing|must be|not set|provide|undefined|KeyError")

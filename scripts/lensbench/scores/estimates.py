@@ -40,7 +40,7 @@ from lensbench.scores.account import (
 from lensbench.scores.complete_tasks import mcnemar, reliability
 from lensbench.scores.differences import Comparison
 from lensbench.scores.estimates_file import Compared, EstimatesFile, LookFile
-from lensbench.scores.gate import DEFAULTS, decide
+from lensbench.scores.gate import DEFAULTS, FUTILE, decide, look_result, stopped
 from lensbench.scores.gate_words import Told, in_words
 from lensbench.scores.intervals import LARGEST, Estimate, minimum_detectable
 from lensbench.scores.measures import too_few_calls
@@ -50,7 +50,6 @@ from lensbench.scores.run_tables import Tables, identity, read_tables
 from lensbench.scores.saving import Saving, better, saving_of
 from lensbench.scores.scores import score_all
 from lensbench.scores.sequential import LookResult, interval_at, level_of
-from lensbench.scores.stopping import FUTILE, look_result, stopped
 
 JUDGED = set(Basis) - {Basis.PEOPLE, Basis.TESTS}
 ASSUMPTION = "It assumes that the judges err alike in both conditions."

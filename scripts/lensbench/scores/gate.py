@@ -1,16 +1,24 @@
-"""The gate: the verdict on a treatment, and the reasons why there is none (docs/gate.md; gate_words.py says them).
-Differences are shares of 1; `effect` in the settings is in points, as in the config."""
+"""The gate: the verdict on a treatment, and the reasons why there is none (docs/gate.md; gate_words.py says them); and
+when the runs stop between waves: at a GO, SAVES or HARM, or when none of them is likely any more.
+
+Differences are shares of 1; `effect` in the settings is in points, as in the config. To ignore a stop does not increase
+the error (non-binding futility). The chances are those of a Brownian motion (Lan and Wittes, Biometrics 44, 1988): of a
+GO with the smallest worthwhile effect, of SAVES with equal answers from now on, and of a loss or a saving that goes on
+as it began.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import math
+from collections.abc import Iterator, Sequence
 from typing import NamedTuple, get_args
 
-from lensbench.core.frozen_plan import GateSettings, Verdict
-from lensbench.scores.intervals import Estimate
+from lensbench.core.distributions import norm_isf, norm_sf, t_sf
+from lensbench.core.frozen_plan import Aim, GateSettings, Verdict
+from lensbench.scores.intervals import Estimate, unseen_share
 from lensbench.scores.objections import Reason, ReasonKind, objection
-from lensbench.scores.saving import Saving, better
-from lensbench.scores.sequential import LookResult, interval_at
+from lensbench.scores.saving import Saving, better, cheaper
+from lensbench.scores.sequential import SHARE, LookResult, boundaries, even_fractions, interval_at
 
 DEFAULTS: GateSettings = {
     "effect": 5, "alpha": 0.05, "power": 0.8, "looks": 1, "over": "tasks", "comparisons": (),
@@ -105,3 +113,75 @@ def decide(
         reasons += (reason for reason in blocking if reason not in reasons)
         reasons += (Reason(kind, undoes=verdict) for kind in doubts)
     return GateVerdict("INCONCLUSIVE", "", "", low, high, (), tuple(reasons))
+
+
+ENDING: tuple[Verdict, ...] = ("GO", "SAVES", "HARM")
+"""A NO-GO or a COSTS ends the runs only when none of these is likely any more."""
+FUTILE = 0.2
+"""Below this probability of a verdict the remaining runs are not worth their cost."""
+
+
+def look_result(
+    estimate: Estimate, look: int, looks: int, settings: GateSettings, boundary: float, saving: Saving | None = None
+) -> LookResult:
+    """Look number `look` of `looks`, at the boundary of the account; open as far as the intervals say."""
+    settings, z = {**DEFAULTS, **settings}, deviate(estimate)
+    low, high = interval_at(estimate, boundary) or (None, None)
+    result = LookResult(look, looks, z, boundary, low, high, None, False, "")
+    if z is not None and look < looks:
+        result = result._replace(conditional_power=max(_chances(estimate, z, result, settings, saving)))
+    verdicts = [] if low is None else claims(result, settings, saving)
+    return stopped(result, next(iter(verdicts), "INCONCLUSIVE"))
+
+
+def stopped(look: LookResult, verdict: Verdict) -> LookResult:
+    """Whether the next wave is to be run, and why, at this verdict of the gate."""
+    last, power, is_decided = look.look == look.looks, look.conditional_power, verdict != "INCONCLUSIVE"
+    if look.low is None:
+        return look._replace(open=not last, why="nothing can be estimated")
+    if last or verdict in ENDING or (is_decided and (power or 0.0) < FUTILE):
+        why = f"the verdict is {verdict}" if is_decided else "this was the last look"
+        return look._replace(open=False, why=why)
+    if power is None:
+        return look._replace(open=True, why="all differences are the same")
+    chance = f"the chance of a {', '.join(ENDING[:-1])} or {ENDING[-1]} at the last look is {100 * power:.0f}%"
+    return look._replace(open=power >= FUTILE, why=f"{chance}, below {100 * FUTILE:.0f}%" if power < FUTILE else chance)
+
+
+def deviate(estimate: Estimate) -> float | None:
+    """The estimate as a normal deviate with the same p; None when it cannot be estimated."""
+    if not estimate.se or not estimate.df or estimate.delta is None:
+        return None
+    tail = max(t_sf(abs(estimate.delta) / estimate.se, estimate.df), 1e-300)
+    return math.copysign(norm_isf(tail), estimate.delta)
+
+
+def _chances(
+    estimate: Estimate, z: float, look: LookResult, settings: GateSettings, saving: Saving | None
+) -> Iterator[float]:
+    """How likely the last look gives each of ENDING."""
+    time, se, delta = look.look / look.looks, estimate.se or 0.0, estimate.delta or 0.0
+    final = boundaries(even_fractions(look.looks), settings["alpha"] * SHARE)[-1]
+    yield conditional_power(-z, time, -z / math.sqrt(time), final)
+    if (look.high or 0.0) >= settings["effect"] / 100:
+        yield conditional_power(z, time, worthwhile(se, time, settings), final)
+    margin = settings["margin"] / 100
+    tasks = estimate.n / (time if settings["over"] == "tasks" else 1.0)
+    if saving and saving.total < 1 and unseen_share(math.floor(tasks), norm_sf(final)) <= margin:
+        no_worse = conditional_power((delta + margin) / se, time, margin / se / math.sqrt(time), final)
+        surplus = ((part.delta or 0.0) / (part.se or 1e-9) for part in saving.saved)
+        chances = (conditional_power(ratio, time, ratio / math.sqrt(time), cheaper(final)) for ratio in surplus)
+        yield min(no_worse, *chances)
+
+
+def conditional_power(z: float, time: float, drift: float, final: float) -> float:
+    """The probability that the last look reaches its boundary `final`, given `z` at the fraction `time` of the
+    information; `drift` is the expected deviate of all of it."""
+    return norm_sf((final - z * math.sqrt(time) - drift * (1 - time)) / math.sqrt(1 - time))
+
+
+def worthwhile(se: float, time: float, aim: Aim) -> float:
+    """The drift of the smallest worthwhile effect or, if the planned runs are too few to detect it, of the effect that
+    they detect with the planned power; `se` at the fraction `time` of the information."""
+    detectable = norm_isf(aim["alpha"] / 2) - norm_isf(aim["power"])
+    return max(aim["effect"] / 100 / (se * math.sqrt(time)), detectable)

@@ -1,5 +1,5 @@
 """Summaries of the tables for results.json: averages over tasks (of the means over trials; deltas over complete pairs),
-adoption, discards and controls. A missing value is never 0."""
+adoption, discards, controls, and published scores of imported runs. A missing value is never 0."""
 
 from __future__ import annotations
 
@@ -7,15 +7,17 @@ from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from fractions import Fraction
 from functools import partial
-from typing import Generic, TypeVar
+from pathlib import Path
+from typing import Generic, NamedTuple, TypeVar
 
 from typing_extensions import TypedDict
 
 from lensbench.core.conditions import compared
-from lensbench.core.numbers import mean
+from lensbench.core.numbers import exact, mean
 from lensbench.core.records import Record
-from lensbench.core.rows import COUNTING, PairRow, ValidityRow
-from lensbench.core.tables import items, run_of_pair
+from lensbench.core.rows import COUNTING, PairRow, PublishedRow, ValidityRow
+from lensbench.core.run_folder import RunFolder
+from lensbench.core.tables import items, read_table, run_of_pair
 from lensbench.runs.reasons import tools_of
 from lensbench.scores.differences import Comparison, groups
 from lensbench.scores.quantities import QUANTITIES
@@ -257,3 +259,42 @@ def start_skews(tables: Tables) -> list[Fraction]:
             starts.setdefault((record.task, record.trial), []).append(record.attempt.started_at)
     at = (sorted(map(datetime.fromisoformat, times)) for times in starts.values() if len(times) > 1)
     return sorted(Fraction(round((own[-1] - own[0]).total_seconds() * 1000), 1000) for own in at)
+
+
+class PublishedPair(NamedTuple):
+    """The published scores of a task, and those by our judges; scores are shares of 1."""
+
+    task: str
+    treatment: str
+    scores: tuple[Fraction | None, Fraction | None]
+    """Published, of the treatment and of the baseline."""
+    ours: tuple[Fraction | None, Fraction | None]
+    delta: Fraction | None
+    misdirected: str
+    """yes: the two runs cite different files, and the treatment's published score is the lower one."""
+
+
+def published_pairs(folder: Path, tables: Tables) -> list[PublishedPair]:
+    """The published scores of an imported run; empty when there are none."""
+    if not RunFolder(folder).published.exists():
+        return []
+    scores = {
+        (row["task"], row["condition"]): exact(row["score"])
+        for row in read_table(RunFolder(folder).published, PublishedRow)
+    }
+    baseline = tables.plan["baseline"]
+    return [_pair(row, scores, baseline) for row in tables.pairs]
+
+
+def _pair(row: PairRow, scores: Mapping[tuple[str, str], Fraction | None], baseline: str) -> PublishedPair:
+    with_it, without = scores.get((row["task"], row["treatment"])), scores.get((row["task"], baseline))
+    delta = None if with_it is None or without is None else with_it - without
+    has_both = delta is not None and bool(row["diverged"])
+    misleads = ("yes" if row["diverged"] == "yes" and delta is not None and delta < 0 else "no") if has_both else ""
+    ours = exact(row["treatment_score"]), exact(row["baseline_score"])
+    return PublishedPair(row["task"], row["treatment"], (with_it, without), ours, delta, misleads)
+
+
+def mean_delta(pairs: Sequence[PublishedPair], treatment: str) -> Fraction | None:
+    """The mean of the published deltas of a treatment."""
+    return mean(pair.delta for pair in pairs if pair.treatment == treatment and pair.delta is not None)

@@ -24,7 +24,6 @@ class Quantity(NamedTuple):
     """Its value; None where it is missing."""
     kind: Kind = "count"
     amount: Amount = numbers.number
-    """A value as it is shown."""
     difference: Amount = numbers.signed_number
     """A difference as it is shown; of ratios the relative change."""
 

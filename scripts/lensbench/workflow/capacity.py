@@ -20,7 +20,7 @@ from lensbench.core.run_folder import RunFolder
 from lensbench.core.store import all_records
 from lensbench.judging.judges.again import rounds_of
 from lensbench.plan.config import Config, ModelJudge, judge_names
-from lensbench.plan.mcp_files import servers_of
+from lensbench.plan.own_files import servers_of
 
 ASSUMED = 12
 """Requests per minute of an agent before any measurement: one in five seconds."""

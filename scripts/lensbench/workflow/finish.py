@@ -23,7 +23,6 @@ MOST_COLUMNS = 100
 """Longer lines are hard to read, however wide the terminal is."""
 
 MOST_NAMES = 8
-"""How many missing runs are named."""
 
 
 def lines(folder: Path, data: Results[float]) -> Iterator[str]:

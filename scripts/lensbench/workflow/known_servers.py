@@ -18,7 +18,7 @@ from lensbench.core.errors import UserError, did_you_mean
 from lensbench.core.preflight_results import Cure
 from lensbench.core.system.files import write_atomic, write_json
 from lensbench.core.system.redaction import literal_secrets
-from lensbench.plan.mcp_files import EDITORS
+from lensbench.plan.own_files import EDITORS
 
 _WORKSPACE = re.compile(r"\$\{(?:workspaceFolder|workspaceRoot|PWD)\}")
 _OPTION = re.compile(r"-{1,2}((?:[\w-]*[_-])?(?:key|token|secret|password|passwd|pat))(?:=(.+))?", re.IGNORECASE)

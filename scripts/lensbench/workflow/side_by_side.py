@@ -37,7 +37,6 @@ class Side(NamedTuple):
     """The files that it read or, if that is unknown, those that it reported."""
     findings: tuple[str, ...]
     answer: str
-    """The answer, unmodified."""
     problem: str
     """Why this run would not count in a benchmark; empty when it would."""
 

@@ -90,7 +90,6 @@ class Bench(NamedTuple):
     scenarios: Path
     """The task set, or the first of several."""
     folder: Path
-    """The run folder."""
 
     @property
     def lacks_tasks(self) -> bool:

@@ -34,7 +34,6 @@ from snakemake_logger_plugin_lensbench import catch_up, says_when_nothing_is_to_
 PYTHON = f"{shlex.quote(sys.executable)} -P -m"
 """How rules start our programs. Use it with `exec`, so that a program ends with the Snakemake that started it."""
 ANY_TASK = r"[a-z0-9][a-z0-9-]*"
-"""A pattern for the ids of tasks."""
 
 
 @contextmanager

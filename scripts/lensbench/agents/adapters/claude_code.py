@@ -33,7 +33,6 @@ from lensbench.core.records import Ending, Outcome
 
 PROGRAM = Program("claude", "sonnet", "ANTHROPIC_API_KEY", "/@", "CLAUDE.md", ".claude/skills")
 HOSTS: tuple[str, ...] = ("api.anthropic.com:443",)
-"""Where its own service is."""
 COST = "dollars"
 
 __all__ = ["command", "is_over", "probe", "read", "version"]

@@ -34,7 +34,6 @@ from lensbench.core.records import Outcome
 
 PROGRAM = Program("codex", "gpt-5", "OPENAI_API_KEY", words="AGENTS.md", skills=".agents/skills")
 HOSTS: tuple[str, ...] = ("api.openai.com:443",)
-"""Where its own service is."""
 COST = "tokens"
 
 TOKEN = "LENSBENCH_TOKEN"

@@ -34,7 +34,6 @@ from lensbench.core.records import Outcome
 
 PROGRAM = Program("gemini", "gemini-2.5-pro", "GEMINI_API_KEY", "/@", "GEMINI.md", ".gemini/skills")
 HOSTS: tuple[str, ...] = ("generativelanguage.googleapis.com:443",)
-"""Where its own service is."""
 COST = "tokens"
 
 TOOLS = {"Bash": "run_shell_command", "Read": "read_file", "Grep": "grep_search", "Glob": "glob",

@@ -61,7 +61,6 @@ FAILURES: Mapping[str, str] = MappingProxyType({
     "no_test_run": "the tests could not be started",
     "not_reached": "the budget, or this start, ended before the judge was asked",
 })  # fmt: skip
-"""Why a judge gave no verdict."""
 
 NOT_ASKED = frozenset({"no_patterns", "not_sampled", "pair_incomplete"})
 """Not failures: these judges were not asked, so no vote is missing."""

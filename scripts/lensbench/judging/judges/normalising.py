@@ -18,7 +18,6 @@ FILE_EXTENSIONS = frozenset(_EXTENSIONS.split())
 """Extensions that make a dotted name a file name."""
 
 FILLER = "\0"
-"""The filler for a removed character."""
 
 
 def _one_to_one() -> dict[str, str]:

@@ -22,7 +22,6 @@ Verdicts = Mapping[Key, Mapping[str, Verdict]]
 """(Run, criterion) -> judge -> verdict, for judges that gave one; never Unjudged."""
 
 SCALE = (Verdict.MISSED, Verdict.PARTIAL, Verdict.MET)
-"""The verdicts in order."""
 CONFIDENCE = 0.95
 RESAMPLES = 1000
 MIN_TASKS = 12
@@ -44,7 +43,6 @@ class JudgePair(NamedTuple):
 
     n: int
     equal: float | None
-    """The share of equal verdicts."""
     kappa: Coefficient
 
 

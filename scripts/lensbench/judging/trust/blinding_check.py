@@ -44,9 +44,7 @@ class BlindedAnswer(NamedTuple):
     task: str
     condition: str
     text: str
-    """The blinded text."""
     original: str
-    """The original text."""
     score: Fraction
 
 

@@ -32,13 +32,10 @@ class Inputs(NamedTuple):
 
     tables: Tables
     results: Results[float]
-    """results.json."""
     validity: Mapping[RunId, ValidityRow]
-    """The rows of validity.csv, by run."""
     decisions: Mapping[RunId, Sequence[DecisionRow]]
     """The rows of decisions.csv, by run, in the order of the criteria."""
     verdicts: Mapping[RunId, Sequence[VerdictRow]]
-    """The rows of verdicts.csv, by run."""
     tasks: Mapping[str, Task]
     citations: Mapping[str, Sequence[CitedSource]] = MappingProxyType({})
     """The source lines cited in answers, by the stem of the run (runs/citations.py)."""
