@@ -57,8 +57,7 @@ def priced(outcome: Outcome, own: Prices) -> Outcome:
 
 
 def is_same_model(request: str, answer: str) -> bool:
-    """True when the served name is the requested one, ignoring a provider prefix and a date suffix: `glm-5` and
-    `z-ai/glm-5-20260101`."""
+    """True when the served name is the requested one but for a provider prefix and a date suffix."""
     name = re.escape(request.rpartition("/")[2].removesuffix("[1m]"))
     return bool(re.fullmatch(rf"{name}([-@](20\d{{6}}|20\d\d-\d\d-\d\d))?", answer.rpartition("/")[2]))
 

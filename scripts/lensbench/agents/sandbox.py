@@ -115,8 +115,7 @@ class Place:
         return _moved(path, self._folders)
 
     def network(self, env: Mapping[str, str], mcp_file: str, agents: Iterable[str] | None) -> Network:
-        """The network of a program with this environment and MCP file (an inside path); `agents`: the hosts of the
-        agent's model, None when unknown."""
+        """The network of a program with this environment and MCP file; `agents`: the model's hosts, if known."""
         if not self.sandbox.program:
             return Network(shared="there is no sandbox")
         if self.sandbox.shared_network or not mcp_file:
@@ -178,8 +177,7 @@ def _moved(path: str, folders: Mapping[str, str]) -> str:
 
 
 def find_sandbox(settings: SandboxSettings | None) -> Sandbox:
-    """The sandbox for the plan's `sandbox` section, if it has one, after a short trial. Raises UserError when
-    bubblewrap is required but does not work here."""
+    """The sandbox for the plan's `sandbox` section, if it has one and the trial succeeds here."""
     if not settings or settings["mode"] == "none":
         return NO_SANDBOX
     sandbox = _bubblewrap(settings)

@@ -73,8 +73,7 @@ def _is_shown(path: str, steps: Mapping[str, bool]) -> bool:
 
 
 def _resolve(path: str, links: dict[str, str]) -> str:
-    """The real path of an absolute path. Symlinks on the way are added to `links`, because programs find their
-    libraries through them."""
+    """The real path of an absolute path. Symlinks on the way, which programs may use, are added to `links`."""
     at, rest = "/", path.split("/")
     for _ in range(1000):  # links may be circular
         if not rest:

@@ -52,8 +52,7 @@ START_LINES = 20
 
 
 def start_agent(assignment: Assignment, place: Place, timeout_s: float, redact: Redactor) -> Said:
-    """Starts the agent of `assignment.settings` in its prepared workspace and waits for its end. Raises UserError when
-    its program cannot be started."""
+    """Starts the agent in its prepared workspace and waits for its end. Raises UserError when it cannot start."""
     adapter = load_adapter(assignment.settings["kind"])
     # A minimal adapter has only the parameter `lines`.
     takes_errors = "errors" in inspect.signature(adapter.read).parameters
@@ -168,8 +167,7 @@ JUST_NOW_S = 900.0
 
 
 def reset_in(error: str, now: float) -> float | None:
-    """When the window resets that `error` calls used up, in seconds since 1970; 0 when it does not say, None when it
-    speaks of no window."""
+    """When the window that `error` calls used up resets (0: not said), in seconds since 1970; None without one."""
     if not _USED_UP.search(error):
         return None
     if stamp := re.search(r"\|(\d{10})\b", error):

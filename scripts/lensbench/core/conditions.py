@@ -101,8 +101,7 @@ def fill_mcp_file(condition: PlannedCondition, values: Mapping[str, str]) -> str
 
 
 def read_jsonc(content: bytes) -> Any:
-    """JSON as editors write it: with comments, trailing commas and a byte order mark. Raises ValueError, with the place
-    in strict JSON."""
+    """JSON as editors write it: with comments, trailing commas and a byte order mark. Raises ValueError."""
     text = content.decode().removeprefix("\ufeff")
     try:
         return json.loads(text)

@@ -102,8 +102,7 @@ class Entry(NamedTuple):
         return RECORD in self.files and DISCARD not in self.files
 
     def read_record(self, run: RunId) -> Record | None:
-        """The record of this attempt of `run`, if it has one. Raises UserError for damaged files and a changed
-        answer."""
+        """The record of this attempt of `run`, if any. Raises UserError for damaged files and a changed answer."""
         if RECORD not in self.files:
             return None
         try:

@@ -55,8 +55,7 @@ def read_table(path: Path, row: type[R]) -> list[R]: ...
 
 
 def read_table(path: Path, row: type[Any] = dict) -> list[Any]:
-    """The rows of a table, as strings; `row` is their type for the type checker. Raises UserError when the file is
-    missing or incomplete."""
+    """The rows as strings; `row` is their type. Raises UserError for a missing or incomplete file."""
     csv.field_size_limit(MAX_CELL)
     try:
         with path.open(encoding="utf-8", newline="") as file:

@@ -61,8 +61,7 @@ class Blinded:
         return MARK.join(self.original[start:end] for start, end in self._kept)
 
     def span(self, start: int, end: int) -> Span | None:
-        """The span of `original` for `text[start:end]`; None when it is empty, outside of the text, or overlaps a
-        mark."""
+        """The span of `original` for `text[start:end]`; None when it is empty, outside, or overlaps a mark."""
         if not 0 <= start < end <= len(self.text):
             return None
         index = bisect_right(self._starts, start) - 1
@@ -137,8 +136,7 @@ def _spared(mask: Hidden, text: str) -> frozenset[str]:
 
 
 def blind(answer: str, mask: Hidden) -> Blinded:
-    """The blinded `answer`, in linear time; again blinded it is the same. In fenced code only names of tools and
-    servers are hidden."""
+    """The blinded `answer`, in linear time. In fenced code only names of tools and servers are hidden."""
     result = without_report(answer)
     return result.without(_telling_spans(result.text, mask))
 

@@ -58,8 +58,7 @@ class JudgeAgent:
         check_budget(self.folder, {"max_usd": self.budget.get("max_usd")})
 
     def ask(self, prompt: str) -> tuple[Said, str, str]:
-        """The agent's output, and the reason and detail if it is invalid. Raises UserError for errors that affect all
-        requests."""
+        """The agent's output, and why it is invalid. Raises UserError for errors that affect all requests."""
         redact = Redactor(secret_names(self.settings), os.environ)
         service = service_of(self.settings)
         wait_for(service, prompt)

@@ -47,8 +47,7 @@ def load_config(settings: Mapping[str, Any], files: Iterable[str] = ()) -> Confi
 
 
 def read_config(path: Path) -> Config:
-    """The config in a file, for uses without task sets, which need not exist. Raises UserError for an invalid
-    config."""
+    """The config in a file, for uses without task sets. Raises UserError for an invalid config."""
     _, document = read_file(str(path))
     value = document.value
     return load_config({**value, "scenarios": []} if isinstance(value, dict) else value, [str(path)])

@@ -134,8 +134,7 @@ def _json(text: str, line: int) -> Any:
 
 
 def _unwrap(lines: list[str]) -> str:
-    """The prompt without its fence and indent, or else without only the outer pair of backticks, because prompts may
-    contain backticks themselves."""
+    """The prompt without its fence and indent, or else without only the outer pair of backticks."""
     while lines and not lines[0].strip():
         lines = lines[1:]
     while lines and not lines[-1].strip():

@@ -27,8 +27,7 @@ class Wave(NamedTuple):
 
 
 def waves(plan: Plan) -> list[Wave]:
-    """All waves of a plan, in order. Tasks added after the first runs are in the last wave, so that the earlier waves
-    do not change."""
+    """All waves of a plan, in order. Tasks added after the first runs are in the last one."""
     gate, trials = plan["gate"], tuple(range(1, plan["trials"] + 1))
     if gate["looks"] == 1:
         return [Wave(tuple(plan["order"]), trials)]
@@ -85,8 +84,7 @@ def _is_begun(folder: Path, plan: Plan, wave: Wave) -> bool:
 
 
 def restricted(plan: Plan, count: int) -> Plan:
-    """The plan with the tasks and trials of its first `count` waves only; its `look` has this count, the number of
-    waves, and the share of the runs."""
+    """The plan with the tasks and trials of its first `count` waves only, and a `look` that says so."""
     first = waves(plan)[:count]
     tasks = {task for wave in first for task in wave.tasks}
     return {

@@ -216,8 +216,7 @@ _ARROWS = {"better": "right", "equal": "circle", "worse": "left"}
 
 
 def dumbbells(tasks: Sequence[Dumbbell], between: str, names: tuple[str, str], size: Size) -> Chart:
-    """Each task as a line from its score without to its score with; `between` is the text for omitted tasks, `names`
-    are those of the baseline and of the treatment."""
+    """Each task as a line from its score without to its score with; `between` says which are omitted."""
     size = size.fitted(task.task for task in tasks)
     lines = len(tasks) + bool(between)
     middle = len(tasks) // 2 if between else lines

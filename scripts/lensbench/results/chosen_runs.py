@@ -42,8 +42,7 @@ def chosen_runs(folder: Path, tables: Tables) -> dict[RunId, ChosenRun[Fraction]
 def delta_with(
     tables: Tables, treatment: str, runs: Mapping[RunId, ChosenRun[Fraction]]
 ) -> tuple[Fraction, Fraction] | None:
-    """The delta of the score with these runs counted: its least and its largest value, which differ where a run had
-    no score. None without any pair."""
+    """The least and the largest delta of the score with these runs counted; None without any pair."""
 
     def ends(of_treatment: int, of_baseline: int) -> Fraction | None:
         def score(run: RunId) -> Fraction | None:

@@ -51,8 +51,7 @@ def ladder(data: Estimated[Fraction]) -> tuple[list[dict[str, str]], list[str]]:
 
 
 def _meaning(data: Estimated[Fraction], rungs: Rungs) -> str:
-    """What the score says about server and words; a difference counts if a sign-flip test shows it (Holm)
-    and a verdict is possible."""
+    """What the score says of server and words; a difference counts if a sign-flip test shows it (Holm)."""
 
     def shows(rung: str, below: str) -> bool:
         sides, gate = _sides(data, Sides(rung, below)), data["estimates"][rung]["gate"]

@@ -130,8 +130,7 @@ class RepositoryFiles:
 
 
 def write_citations(folder: Path) -> None:
-    """Looks up the citations in the answers of all valid runs, as far as their repositories are here, and writes
-    citations.json."""
+    """Writes citations.json: the citations in the answers of valid runs whose repositories are here."""
     repositories = read_json(RunFolder(folder).repositories, Repositories)
     tasks = read_plan(folder)["tasks"]
     trees: dict[Path, RepositoryFiles] = {}

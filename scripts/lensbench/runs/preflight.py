@@ -349,8 +349,7 @@ LONGEST_S = 120.0
 
 
 def ask_model(job: Job, sandbox: Sandbox, redact: Redactor) -> Check:
-    """Starts the agent of `job` with `QUESTION` and without servers, which costs money; returns a check with the model
-    or the error."""
+    """Starts the agent of `job` with `QUESTION`, without servers; it costs money. The check has model or error."""
     conditions = {job.run.condition: PlannedCondition(mcp=None, mcp_sha256="", servers=())}
     asking = job._replace(prompt=QUESTION, plan={**job.plan, "conditions": conditions})
     with private_folder() as private:

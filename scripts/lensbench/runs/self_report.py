@@ -255,8 +255,7 @@ def lines_of(field: Field) -> Iterator[SectionLine]:
 
 
 def _split(field: Field, remark: re.Pattern[str], short: Callable[[str], str] = str) -> tuple[str, ...] | None:
-    """The parts between commas, without remarks in brackets; () when the field is "none", None when it is empty, or
-    when a bracket is open."""
+    """The parts between commas, without remarks in brackets; () for "none", None for empty and open ones."""
     pieces = [part for _, item in _items(field) for part in _BREAK.split(short(_OF_YAML.sub("", item)))]
     if match := _LIST.fullmatch(SPACED_REMARK.sub("", ",".join(pieces))):
         pieces = [(match[1] or match[2] or match[3] or "").strip(" ,") or "none"]

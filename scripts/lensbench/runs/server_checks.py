@@ -183,8 +183,7 @@ def _guesses(tool: OfferedTool, run: Assignment, subject: Subject) -> list[Argum
 def _call(
     tool: OfferedTool, guesses: Sequence[Arguments], servers: Servers, run: Assignment, subject: Subject
 ) -> tuple[Outcome, str]:
-    """Calls a tool about the workspace, again while it gives nothing, since some servers call that an error; returns
-    the outcome and a message."""
+    """Calls a tool about the workspace, again while it gives nothing; returns the outcome and a message."""
     answer: tuple[Outcome, str] | None = None
     fault = ""
     for guess in guesses:

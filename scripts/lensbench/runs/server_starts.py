@@ -164,8 +164,7 @@ def _cures(trial: Trial, status: ServerStatus, limit: float, environment: Mappin
 
 
 def _with_module(trial: Trial, module: str) -> Iterator[Trial]:
-    """The trial in which a module is visible that lies beside the script, in this folder, or where an editable
-    installation points to."""
+    """The trial with a visible module: beside the script, here, or where an editable installation points to."""
     entry, here = trial.entry, os.getcwd()
     scripts = [os.path.dirname(part) for part in entry.command[1:] if os.path.isabs(part) and os.path.isfile(part)]
     top = module if "/" in module else module.partition(".")[0]

@@ -56,8 +56,7 @@ def who_is_there(folder: str) -> list[str]:
 
 @contextmanager
 def _held(path: str) -> Iterator[None]:
-    """Locks and empties the run's own file. Waits when the same run of an earlier start still holds it, for example on
-    another machine."""
+    """Locks and empties the run's own file, once the same run of an earlier start has let it go."""
     while True:
         with open(os.open(path, os.O_RDWR | os.O_CREAT | os.O_APPEND, 0o600), "r+", encoding="utf-8") as mine:
             fcntl.flock(mine, fcntl.LOCK_EX)

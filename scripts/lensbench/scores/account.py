@@ -227,8 +227,7 @@ def _was_shown(results: Mapping[str, Any]) -> bool:
 
 
 def note(folder: Path, draws: Iterable[Draw]) -> None:
-    """Appends each draw, unless it is already the last line about its comparison. Raises UserError when the ledger is
-    damaged."""
+    """Appends each draw that is not already the last line about its comparison to the ledger."""
     path = RunFolder(folder).look_ledger.resolve()
     lines = list(_lines(path)) if path.exists() else []
     last = {draw.comparison: draw for draw, _ in lines}

@@ -44,8 +44,7 @@ class Reliability(TypedDict):
 
 
 def mcnemar(pairs: Mapping[str, Sequence[Pair]], trials: int) -> McNemar:
-    """McNemar's exact (binomial) test of the tasks that only one side completes. With several trials the test does not
-    apply, and `reason` explains why."""
+    """McNemar's exact test of the tasks that one side completes; with several trials it does not apply."""
     if trials > 1:
         return {"reason": "the trials of a task are not independent, so McNemar's test does not fit several trials"}
     counts = [[0, 0], [0, 0]]

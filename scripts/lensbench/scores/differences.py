@@ -138,8 +138,7 @@ def groups(plan: Plan, key: Literal["category", "repository"]) -> dict[str, list
 
 
 def with_holm(family: Mapping[Name, Estimate]) -> dict[Name, Estimate]:
-    """The estimates with p values that hold for all of them together (Holm, Scandinavian Journal of Statistics 6,
-    1979)."""
+    """The estimates with p values that hold for all of them together (Holm, Scand. J. Statist. 6, 1979)."""
     p_values = {name: result.p for name, result in family.items() if result.p is not None}
     holm: dict[Name, float] = {}
     largest = 0.0

@@ -142,8 +142,7 @@ def model_of(tables: Tables) -> str:
 
 
 def as_looked_at(overall: Estimate, look: LookResult, power: float) -> Estimate:
-    """The estimate with the interval of the look and its minimum detectable effect, which is None for several looks
-    because it does not apply to them."""
+    """The estimate with the interval of the look, and its minimum detectable effect if it is the only one."""
     interval = interval_at(overall, look.boundary)
     if interval is None or overall.se is None or overall.df is None:
         return replace(overall, mde=None)

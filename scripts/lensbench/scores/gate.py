@@ -79,8 +79,7 @@ class GateVerdict(NamedTuple):
 
 
 def blocks(reason: Reason, verdict: Verdict) -> bool:
-    """True when a reason forbids a verdict. Patterns that give one verdict only cannot show that answers differ, but
-    they can be as good."""
+    """True when a reason forbids a verdict: patterns with one verdict only cannot show that answers differ."""
     on_effort = reason.kind is ReasonKind.PATTERNS and verdict in ("SAVES", "COSTS")
     return reason.undoes in (verdict, "INCONCLUSIVE") and not on_effort
 

@@ -171,8 +171,7 @@ def without_extremes(d: Floats, alpha: float) -> Floats:
 
 
 def effective(groups: Sequence[int]) -> float:
-    """The effective number of repositories: (sum of sizes)^2 / sum of squared sizes. If one repository has nearly all
-    tasks, it is near one."""
+    """The effective number of repositories, (sum of sizes)^2 / sum of squared sizes: 1 if one has nearly all."""
     sizes = Counter(groups).values()
     return sum(sizes) ** 2 / sum(size**2 for size in sizes)
 
@@ -242,8 +241,7 @@ def _interval(d: Floats, se: float, df: float, alpha: float, method: str) -> Int
 
 
 def unseen(mean: float, tasks: int, chance: float, limit: float = LARGEST) -> Interval:
-    """The interval of a mean when all differences are equal and the unseen tasks differ as much as possible;
-    `chance` a side."""
+    """The interval of a mean of equal differences if the unseen tasks differ the most; `chance` a side."""
     share = unseen_share(tasks, chance)
     return Interval(mean - share * (limit + mean), mean + share * (limit - mean), 0.0, 0.0, "no spread: exact binomial")
 

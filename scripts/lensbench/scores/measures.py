@@ -197,8 +197,7 @@ def disagreements(tables: Tables) -> dict[str, Count]:
 
 
 def controls(tables: Tables) -> list[ControlCheck]:
-    """The controls of the protocol (sections 1, 5 and 7), and in how many of the valid runs that show it (`of`) each
-    held."""
+    """The protocol's controls (sections 1, 5 and 7), and in how many valid runs that show it each held."""
     servers = {name: condition["servers"] for name, condition in tables.plan["conditions"].items()}
     everywhere = sorted({server for names in servers.values() for server in names})
 

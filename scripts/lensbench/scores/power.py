@@ -82,7 +82,6 @@ class Spread(NamedTuple):
 
 
 def split(sd: float, trials: int, share: float) -> Spread:
-    """The parts of a standard deviation that was observed with this number of trials; `share` is the share of the
-    variance of one trial that is between tasks."""
+    """The two parts of a standard deviation that was observed with `trials`; `share` is that of the tasks."""
     single = sd**2 / (share + (1 - share) / trials)
     return Spread(math.sqrt(share * single), math.sqrt((1 - share) * single))

@@ -72,8 +72,7 @@ def with_lost_runs(
 
 
 def chance_of(count: int, total: int, size: int) -> float:
-    """The probability that a condition has at least `count` of the `total` lost runs, with `size` runs in each of
-    both: Fisher's exact test, one-sided."""
+    """The one-sided p of Fisher's exact test that a condition has `count` or more of the `total` lost runs."""
     ways = sum(comb(size, k) * comb(size, total - k) for k in range(count, min(size, total) + 1))
     return ways / comb(2 * size, total)
 

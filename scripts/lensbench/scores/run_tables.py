@@ -128,8 +128,7 @@ def identity(started_at: str, answer_sha256: str) -> str:
 
 
 def read_tables(folder: Path, records: Mapping[RunId, Record] | None = None) -> Tables:
-    """The tables of the earlier stages in the run folder; `records` are the records of all runs, if they were read
-    before."""
+    """The tables of the earlier stages in the run folder; `records` of all runs, if they were read before."""
     plan = read_opened_plan(folder)
     validity = read_table(RunFolder(folder).validity, ValidityRow)
     if records is None:

@@ -52,8 +52,7 @@ SINGULAR = 1e-10
 
 
 def spending(fraction: float, alpha: float) -> float:
-    """The two-sided error that is spent up to a fraction t of the information: 4 (1 - F(q / sqrt(t))), where
-    F(q) = 1 - alpha / 4."""
+    """The two-sided error spent up to a fraction t: 4 (1 - F(q / sqrt(t))), where F(q) = 1 - alpha / 4."""
     return 4 * norm_sf(norm_isf(alpha / 4) / math.sqrt(fraction)) if fraction > 0 else 0.0
 
 

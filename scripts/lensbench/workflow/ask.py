@@ -49,8 +49,7 @@ PAGE = "eval.html"
 
 
 def evaluate(config: Config, question: str, repo: str) -> Path:
-    """Runs the question in all conditions that have no answer yet; returns the folder, which contains eval.html. Raises
-    UserError when no run could work, for example without an agent."""
+    """Runs the question in all conditions without an answer; returns the folder, which contains eval.html."""
     if not question.strip():
         raise UserError('there is no question; write it in quotes, such as "how does auth work?"')
     if config.agent.kind == "none":

@@ -171,8 +171,7 @@ FOLDERS = (
 
 
 def date_back(folder: Path, run_dates: Mapping[str, int]) -> None:
-    """Shifts future timestamps of rule inputs back, so that the newest is now. `run_dates`: the files of runs, and when
-    they were modified, in ns."""
+    """Shifts future timestamps of rule inputs (`run_dates`: those of runs, in ns) back, the newest to now."""
     now = time.time_ns()
     paths = chain.from_iterable(_inside(folder / name, name in FOLDERS) for name in (*FLAT, *FOLDERS))
     dates = {f"{folder}/{name}": date for name, date in run_dates.items() if date > now}

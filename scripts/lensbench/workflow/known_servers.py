@@ -118,8 +118,7 @@ def write_cures(config: Path, cures: Sequence[Cure]) -> bool:
 
 
 def with_value(text: str, path: Sequence[str], value: Sequence[str] | float) -> str:
-    """The YAML text, comments and all, with a value at `path`, in a mapping that has keys; the items of a list there
-    stay in it."""
+    """The YAML text with a value at `path`, in a mapping that has keys; items of a list there stay in it."""
     node: Any = yaml.compose(text, Loader=yaml.SafeLoader)
     for number, key in enumerate(path):
         there: Any = next((item for name, item in node.value if name.value == key), None)

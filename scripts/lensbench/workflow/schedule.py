@@ -178,8 +178,7 @@ class Schedule:
         return self.tests_of_waves(self._needed_waves(checkpoint)) if judge == TESTS else []
 
     def _needed_waves(self, checkpoint: Any) -> int:
-        """How many waves are open after the looks so far; requests the next look (`checkpoint`) while the gate is
-        open."""
+        """How many waves are open after the looks so far; requests the next look while the gate is open."""
         for look in self.looks:
             checkpoint.get(look=look)
             if self.opened() <= look:
@@ -241,8 +240,7 @@ class Schedule:
         return len(self._places) - self._places[stem]
 
     def gate_s(self, run: RunId, at_once: int) -> float:
-        """Seconds that the run may wait for the other runs of its task: 0 when no other is wanted, or when they cannot
-        run at the same time."""
+        """Seconds that the run may wait for the others of its task: 0 if none is wanted, or can run with it."""
         if run.condition not in compared(self.plan):
             return 0.0
         others = (name for name in compared(self.plan) if name != run.condition)
@@ -252,8 +250,7 @@ class Schedule:
 
     @property
     def runtime_min(self) -> int:
-        """The maximum duration of a run in minutes, for cluster schedulers: all attempts with all their pauses, and the
-        start gate."""
+        """The maximum minutes of a run, for cluster schedulers: all attempts with pauses, and the start gate."""
         setup_s = max(condition.setup_s for condition in self.config.conditions.values())
         attempt_s = self.config.agent.timeout_s + 2 * setup_s + LONGEST_PAUSE_S
         return SPARE_MIN + math.ceil((self.config.start_gate.limit_s + self.config.agent.retries * attempt_s) / 60)

@@ -147,8 +147,7 @@ def agent_problem(agent: str) -> str:
 
 
 def earlier(name: str) -> Wishes | None:
-    """The choices of an earlier `init` of that name, if there is one. Raises UserError when its files are incomplete or
-    broken."""
+    """The choices of an earlier `init` of that name, if any. Raises UserError for incomplete or broken files."""
     wishes = Wishes(name, "", "", "", "")
     there = [str(path) for path in wishes.files.values() if path.is_file()]
     missing = [str(path) for path in wishes.files.values() if not path.is_file()]

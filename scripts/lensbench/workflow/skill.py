@@ -102,8 +102,7 @@ class Bench(NamedTuple):
 
 
 def start(bench: Bench, options: Sequence[str]) -> None:
-    """Starts Snakemake in the background, after writing tasks if there are none. Raises UserError when it is already
-    running, or fails at once."""
+    """Starts Snakemake in the background, after writing tasks if there are none. Raises UserError if it fails."""
     refuse_if_at_work(bench.folder)
     if bench.lacks_tasks:
         write_tasks(bench, ())  # the options are for Snakemake

@@ -29,8 +29,7 @@ LAST_DISCARDS = 5
 
 
 class RunCounts(NamedTuple):
-    """Runs of a condition. `valid` and `discarded` count existing runs; a discard to be repeated also counts as
-    left."""
+    """Runs of a condition: those that exist, and those left, with discards that are to be repeated."""
 
     valid: int
     discarded: int
@@ -94,8 +93,7 @@ class Status:
 
     @property
     def left_usd(self) -> float | None:
-        """Estimated cost of the runs that are left, by the mean of each condition; None while no agent reports a
-        cost."""
+        """The estimated cost of the runs that are left; None while no agent reports a cost."""
         return self._to_come(lambda runs: [run.usd for run in runs if run.usd is not None])
 
     @property

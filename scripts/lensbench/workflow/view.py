@@ -16,8 +16,7 @@ from lensbench.results.plain_verdict import told
 
 
 def benchmarks(place: Path) -> Iterator[tuple[Path, list[str]]]:
-    """The benchmarks in `place`: itself, its subfolders, or those in its bench/; sorted by name, each with a line for
-    each treatment."""
+    """The benchmarks in `place`: itself, its subfolders, or those in its bench/; each with its headlines."""
     plans = next(filter(None, ([*place.glob(f"{pattern}{RunFolder.plan}")] for pattern in ("", "*/", "bench/*/"))), [])
     for plan in sorted(plans):
         yield plan.parent, _headlines(plan.parent)

@@ -20,8 +20,7 @@ _LARGEST = 2**53
 
 
 def read_event(line: str) -> Event | None:
-    """The object in a line, if its `type` is a string; None for any other line. Unusable numbers in it, such as NaN or
-    1e999, become None."""
+    """The object in a line, if its `type` is a string; unusable numbers in it, such as NaN or 1e999, are None."""
     try:
         value = json.loads(
             _TERMINAL.sub("", line).lstrip("\ufeff"), parse_int=_int, parse_float=_float, parse_constant=_float

@@ -314,8 +314,7 @@ class Stream:
 
     @property
     def last_words(self) -> str:
-        """The model's text after its last tool call, or after a refusal that the client tried once more: the available
-        part of an answer that was cut off."""
+        """The model's text after its last tool call or refusal: the available part of an answer that was cut off."""
         pieces: list[str] = []
         for event in self.events:
             message = mapping(event.get("message"))
@@ -342,8 +341,7 @@ class Stream:
 
     @property
     def retries(self) -> int:
-        """The number of repeated requests. An attempt that is announced several times during a long wait counts
-        once."""
+        """The number of repeated requests; one that is announced several times in a long wait counts once."""
         count, before = 0, None
         for event in self.events:
             if event["type"] == "assistant":

@@ -53,8 +53,7 @@ _CLOSED = re.compile(r'message="(MCP connection closed)" server=(\S+)')
 
 
 def command(run: Assignment) -> Invocation:
-    """How opencode is started for `run`. Raises UserError when the model, a key, or the
-    search program is missing."""
+    """How opencode is started. Raises UserError when model, key or search program are missing."""
     settings = run.settings
     service = gateway(settings, ADDRESSES)
     if {"grep", "glob"} & {tool.lower() for tool in settings["tools"]} and not shutil.which("rg"):
@@ -125,8 +124,7 @@ version = partial(version_of, PROGRAM.name)
 
 
 def read(lines: Iterable[str], *, errors: ErrorTexts = KNOWN_ERRORS) -> Outcome:
-    """The outcome in the events; a stream whose last step ends in tool calls, or has no end, was cut off and is
-    unfinished."""
+    """The outcome; a stream whose last step ends in tool calls, or has no end, is unfinished."""
     output = observe(lines)
     parts = [(event["type"], mapping(event.get("part"))) for event in output.events]
     steps = [part for kind, part in parts if kind == "step_finish"]

@@ -81,8 +81,7 @@ def why_not_called(tool: OfferedTool) -> str:
 
 
 def example(tool: OfferedTool, root: str, file: str, symbol: str) -> Arguments | str:
-    """Arguments for a call about a workspace, a file in it and a name that this defines; else the name of an argument
-    for which nothing is known."""
+    """Arguments for a call about a workspace, a file in it and a name; else the argument that is not known."""
 
     def values(name: str, entry: Any) -> list[Any]:
         if not isinstance(entry, dict):

@@ -34,8 +34,7 @@ def keep_from_others() -> None:
 
 
 def write_atomic(path: Path, content: str | bytes) -> None:
-    """Writes `content` to a temporary name beside `path` and renames it; creates missing folders. Lone surrogates,
-    which JSON from agents can contain, become question marks."""
+    """Writes beside `path` and renames; creates missing folders. Lone surrogates become question marks."""
     data = content.encode(errors="replace") if isinstance(content, str) else content
     real = Path(os.path.realpath(path.parent), path.name)  # the folder of a look has links to the run folder's files
     folder = next((parent for parent in real.parents[:_DEPTH] if RunFolder(parent).checksums.exists()), None)

@@ -31,8 +31,7 @@ def commit() -> str:
 
 
 def template_environment(*, html: bool = False) -> Environment:
-    """For text, which keeps its last line break, or with `html` for pages with all values escaped. Undefined names in a
-    template are errors."""
+    """For text, or with `html` for pages with all values escaped. Undefined names are errors."""
     from jinja2 import Environment, FileSystemLoader, StrictUndefined  # no run needs it
 
     return Environment(

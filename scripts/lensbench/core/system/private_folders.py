@@ -26,8 +26,7 @@ daemon."""
 
 @contextmanager
 def private_folder() -> Iterator[str]:
-    """A new temporary folder, removed after the block. Abandoned ones are removed first, and processes left in them are
-    ended."""
+    """A new temporary folder, removed after the block. Abandoned ones are removed first."""
     remove_abandoned(tempfile.gettempdir())
     with (
         tempfile.TemporaryDirectory(prefix=PREFIX, ignore_cleanup_errors=True) as folder,
@@ -71,8 +70,7 @@ def _is_ours(entry: os.DirEntry[str]) -> bool:
 
 
 def _end_processes_in(folder: str) -> None:
-    """Without a sandbox, an agent's children outlive a runner that was killed with SIGKILL. They are found by their
-    HOME."""
+    """Ends an agent's children that outlive a killed runner without a sandbox, found by their HOME."""
     import psutil  # slow, and rarely needed
 
     for process in psutil.process_iter():

@@ -156,8 +156,7 @@ def _file_facts(path: bytes) -> tuple[bytes, bytes]:
 
 
 def remove_tree(folder: str) -> None:
-    """Removes `folder`, if it exists, with everything below it, including read-only folders; symlinks are not
-    followed."""
+    """Removes `folder`, if it exists, with all below it, read-only or not; symlinks are not followed."""
     root = os.fsencode(folder)
     if not os.path.lexists(root):
         return

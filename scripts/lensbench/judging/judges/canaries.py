@@ -57,8 +57,7 @@ class Canary(NamedTuple):
 
 
 def canaries(answer: str, nonce: str, question: str, facts: Sequence[str], others: Sequence[str]) -> Iterator[Canary]:
-    """The `COUNT` canaries for an answer, with wording from the nonce: `facts` are its task's criteria, `others` those
-    of other tasks."""
+    """The `COUNT` canaries for an answer, with wording from the nonce; `others` are facts of other tasks."""
     digits = [int(digit, 16) for digit in nonce]
     made_up = _word(digits[2:4]), _word(digits[4:6])
     sentence = _SENTENCES[digits[0] % 4].format("_".join(made_up))

@@ -197,8 +197,7 @@ _NO_ESCAPE = re.compile(r"\\(?![\\\"/bfnrtu])")
 
 
 def _mended(text: str) -> str:
-    """The text with straight quotation marks around keys and values, and without trailing commas and invalid
-    escapes."""
+    """The text with straight quotation marks, and without trailing commas and invalid escapes."""
     text = _CLOSING.sub('"', _OPENING.sub(r'\1"', text))
     return _NO_ESCAPE.sub(r"\\\\", _LAST_COMMA.sub("", text))
 

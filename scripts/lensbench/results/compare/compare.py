@@ -23,8 +23,7 @@ from lensbench.results.markdown import render as render_markdown
 
 
 def compare(runs: Sequence[FinishedRun]) -> ComparisonFile:
-    """Everything that stands in comparison.json; the first run is the reference. Raises UserError when the runs share
-    no task."""
+    """Everything in comparison.json; the first run is the reference. Raises UserError without a shared task."""
     tasks, left_out = shared_tasks(runs)
     overlap = Shared(runs, tasks)
     settings, same = changed_settings(runs, tasks)
@@ -88,8 +87,7 @@ def render(data: ComparisonFile, *, short: bool = False) -> str:
 
 
 def write_comparison(folders: Sequence[Path], output: Path | None = None) -> None:
-    """Writes both files into `output`, and prints the differences; by default beside the first run, in
-    `comparisons/<names of the folders>`."""
+    """Writes both files into `output`, by default `comparisons/<names>` beside the first run; prints them."""
     data = compare(read_runs(folders))
     names = "-".join(folder.resolve().name for folder in folders)
     output = output or folders[0].resolve().parent / "comparisons" / names

@@ -84,8 +84,7 @@ class LeftOut(NamedTuple):
 
 
 def shared_tasks(runs: Sequence[FinishedRun]) -> tuple[list[str], list[LeftOut]]:
-    """The tasks with the same id, prompt and criteria in all runs, in the order of the first, and the others. Raises
-    UserError when there is none."""
+    """The tasks with the same id, prompt and criteria in all runs, and the others. Raises UserError without any."""
     order = dict.fromkeys(task for run in runs for task in run.plan["order"])
     reasons = {task: _difference(runs, task) for task in order}
     tasks = [task for task, reason in reasons.items() if not reason]

@@ -47,8 +47,7 @@ class _Span(NamedTuple):
 
 
 def mark_answer(answer: str, evidence: Iterable[Evidence], prefix: str) -> MarkedAnswer:
-    """The answer as safe HTML, with ids that start with `prefix`. Evidence in markup that rendering removes is marked
-    in the plain text."""
+    """The answer as safe HTML, with ids that start with `prefix`; evidence in removed markup in plain text."""
     text, pieces = answer[:MAX_SHOWN], list[tuple[int, int]]()
 
     def note(start: int, piece: str) -> str:

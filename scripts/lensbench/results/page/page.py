@@ -112,8 +112,7 @@ def treatment_view(inputs: Inputs, treatment: str) -> dict[str, object]:
 
 
 def read_inputs(folder: Path, tables: Tables | None = None) -> Inputs:
-    """Everything that the stages before left in the run folder; `tables` are those of the folder, where they were read
-    before."""
+    """Everything that the stages before left in the run folder; `tables` where they were read before."""
     tables = tables or read_tables(folder)
     return Inputs(
         tables,

@@ -105,8 +105,7 @@ def pair_page(folder: Path, inputs: Inputs, task: str, trial: int) -> PairPage:
 
 
 def word_changes(before: str, after: str) -> Markup | None:
-    """Two texts in one: what only the first one says in `del`, what only the second one says in `ins`; None for more
-    than MOST_WORDS."""
+    """Two texts in one, with `del` and `ins`; None for more than MOST_WORDS."""
     old, new = (re.findall(r"\s+|\w+\s*|[^\s\w]\s*", text) for text in (before, after))
     if len(old) + len(new) > MOST_WORDS:
         return None
