@@ -136,20 +136,13 @@ def _block(renderer: RendererHTML, tokens: Sequence[Token], index: int, *_: Any)
     return f"<pre>{_code(renderer, tokens, index)}</pre>\n"
 
 
-def _alternative(_: RendererHTML, tokens: Sequence[Token], index: int, *__: Any) -> str:
-    return f'<span class="aside">[image: {escape(tokens[index].content)}]</span>'
-
-
 def _target(_: RendererHTML, tokens: Sequence[Token], index: int, *__: Any) -> str:
     target = tokens[index].meta.get("target")
     return f'<span class="aside"> ({escape(target)})</span>' if target else ""
 
 
-def _nothing(*_: Any) -> str:
-    return ""
-
-
-_RULES = {
-    "text": _placed, "code_inline": _code, "fence": _block, "code_block": _block, "image": _alternative,
-    "link_open": _nothing, "link_close": _target,
+_RULES: dict[str, Callable[..., str]] = {
+    "text": _placed, "code_inline": _code, "fence": _block, "code_block": _block,
+    "image": lambda _, tokens, index, *__: f'<span class="aside">[image: {escape(tokens[index].content)}]</span>',
+    "link_open": lambda *_: "", "link_close": _target,
 }  # fmt: skip

@@ -161,13 +161,10 @@ def _telling_spans(text: str, mask: Hidden) -> Iterator[Span]:
         elif marker and marker[1].startswith(fence) and not marker[2].strip():
             fence = ""
         for match in (patterns.names if fence else patterns.talk).finditer(line):
-            if not _is_spared(match[0], mask.spared):
+            durations = (duration[0] for duration in re.finditer(_DURATION, match[0]))
+            if mask.spared.isdisjoint(map(str.lower, (match[0], *durations))):
                 yield at + match.start(), at + match.end()
         at += len(line)
-
-
-def _is_spared(words: str, exempt: frozenset[str]) -> bool:
-    return words.lower() in exempt or any(match[0].lower() in exempt for match in re.finditer(_DURATION, words))
 
 
 _START, _END = r"(?<![^\W_])(?<![^\W_]_)(?<![^\W_]__)", r"(?!_{0,2}[^\W_])"

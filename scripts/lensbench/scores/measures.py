@@ -216,9 +216,6 @@ def controls(tables: Tables) -> list[ControlCheck]:
         tools = record.outcome.tools_offered
         return None if tools is None else all(tools_of([name], tools) for name in servers[record.condition])
 
-    def same_model(record: Record) -> bool | None:
-        return None if record.outcome.models is None else len(set(record.outcome.models)) == 1
-
     runs = [record for record in tables.valid if record.source == "run"]
     with_servers = [record for record in runs if servers[record.condition]]
     without = [record for record in runs if denied(record)]
@@ -229,7 +226,8 @@ def controls(tables: Tables) -> list[ControlCheck]:
         ("nothing else differs than what the conditions state: the agent's settings, servers and files", runs,
          lambda record: record.settings_sha256 == tables.plan["settings_sha256"]),
         ("the workspace is unchanged after the run", runs, lambda record: record.tree_before == record.tree_after),
-        ("one model answered throughout", runs, same_model),
+        ("one model answered throughout", runs,
+         lambda record: None if record.outcome.models is None else len(set(record.outcome.models)) == 1),
         ("no tool of another condition was offered", without, unoffered),
         ("the condition's MCP servers were connected", with_servers, connected),
         ("the condition's tools were offered", with_servers, offered),

@@ -189,7 +189,9 @@ class Servers:
 
         async def heard(message: Any) -> None:
             if isinstance(message, Exception):
-                self._faults.setdefault(name, _PRINTS.format(_unread(message)))
+                errors: Sequence[Mapping[str, Any]] = getattr(message, "errors", list)()
+                line = str(errors[0].get("input", "") if errors else message)  # that is no message
+                self._faults.setdefault(name, _PRINTS.format(" ".join(line.split())[:80]))
 
         reason = f"not ready in {self._start_seconds:g} s (agent.mcp_start_s)"
         try:
@@ -313,12 +315,6 @@ def _reason(error: BaseException) -> str:
     while isinstance(error, BaseExceptionGroup):
         error = error.exceptions[0]
     return " ".join(f"{type(error).__name__}: {error}".split())[:300]
-
-
-def _unread(error: Exception) -> str:
-    """The line that could not be read as a message."""
-    errors: Sequence[Mapping[str, Any]] = getattr(error, "errors", list)()
-    return " ".join(str(errors[0].get("input", "") if errors else error).split())[:80]
 
 
 def _end(errors: IO[bytes]) -> str:

@@ -134,18 +134,15 @@ def run_process(
         value = read(output.lines())
         for _ in output.lines():
             pass
-        exit_code = process.poll() if output.timed_out else _wait_until(process, output.until)
+        exit_code = process.poll()
+        if not output.timed_out:
+            with suppress(subprocess.TimeoutExpired):
+                exit_code = process.wait(max(0.0, output.until - time.monotonic()))
         over_at = output.over_at if exit_code is None else None
         return value, Ended(exit_code, exit_code is None and over_at is None, (over_at or time.monotonic()) - began)
     finally:
         _end_group(process)
         end_children()
-
-
-def _wait_until(process: subprocess.Popen[bytes], deadline: float) -> int | None:
-    with suppress(subprocess.TimeoutExpired):
-        return process.wait(max(0.0, deadline - time.monotonic()))
-    return None
 
 
 class _Output:

@@ -76,10 +76,7 @@ class Normalised:
 
     def span(self, start: int, end: int) -> tuple[int, int]:
         """The span of `original` for `text[start:end]`; `start` must be below `end`."""
-        return self._origin(start), self._origin(end - 1) + 1
-
-    def _origin(self, position: int) -> int:
-        return position + bisect_right(self.cuts, position)
+        return start + bisect_right(self.cuts, start), end + bisect_right(self.cuts, end - 1)
 
 
 def normalise(text: str) -> Normalised:
