@@ -6,9 +6,11 @@ import gzip
 import re
 import zlib
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from difflib import SequenceMatcher
+from itertools import islice
 from pathlib import Path
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from markupsafe import Markup, escape
 
@@ -25,6 +27,9 @@ from lensbench.judging.judges import Verdict
 from lensbench.results.page.answers import Evidence, MarkedAnswer, mark_answer
 from lensbench.results.page.data import Inputs, criteria_of
 from lensbench.runs.citations import CitedSource
+
+if TYPE_CHECKING:
+    from lensbench.judging.changes import Tested
 
 MOST_WORDS = 8_000
 """Of two answers that are compared; longer ones may take too long."""
@@ -169,17 +174,10 @@ def _evidence(inputs: Inputs, run: RunId, decision: DecisionRow) -> Evidence | N
 
 
 class TestedChange(NamedTuple):
-    """The change of a run, and the test results."""
+    """The change of a run as lines (kind `added`, `removed`, `place` or "", and text), and the test results."""
 
     patch: Sequence[tuple[str, str]]
-    """Kind (`added`, `removed`, `place`, or empty) and text of each line."""
-    results: Mapping[str, str]
-    """Results by test; empty for an unreported one."""
-    problem: str
-    left_out: Sequence[str]
-    output: str
-    lint: int | None = None
-    """New findings of the linter; None without a linter."""
+    report: Tested
 
 
 MOST_LINES = 2000
@@ -208,36 +206,19 @@ def change_of(folder: Path, run: RunId) -> TestedChange | None:
     patch, file = run_files(folder, run).patch, tested_file(folder, run)
     if not (patch.exists() and file.exists()):
         return None
-    report = read_typed(file, Tested)
-    results = {**report.fixed, **report.kept}
-    problem = report.unstarted or report.problem
-    return TestedChange(_lines(patch.read_bytes()), results, problem, report.left_out, report.output, report.lint)
+    return TestedChange(_lines(patch.read_bytes()), read_typed(file, Tested))
 
 
 MOST_CHARS = 20_000
 """The maximum characters of a text on the page; a tool can return megabytes."""
 MOST_STEPS = 2_000
-MOST_PREVIEW = 100
-
-
-class ShownStep(NamedTuple):
-    """A step, as shown on the page."""
-
-    number: int
-    kind: str
-    title: str
-    preview: str
-    given: str
-    got: str
-    failed: bool
-    at_s: float | None
 
 
 class RunPage(NamedTuple):
     """A run with its steps."""
 
     run: RunId
-    steps: list[ShownStep]
+    steps: list[Step]
     left_out: int
     """The number of steps that are only in the transcript."""
     problem: str
@@ -258,15 +239,8 @@ def run_page(folder: Path, run: RunId) -> RunPage | None:
     except (OSError, EOFError, zlib.error) as error:
         return RunPage(run, [], 0, f"the transcript cannot be read ({error})", name)
     problem = "" if steps else "this agent's output shows no single steps"
-    rows = [_shown(number, step) for number, step in enumerate(steps[:MOST_STEPS], 1)]
-    return RunPage(run, rows, max(len(steps) - MOST_STEPS, 0), problem, name)
-
-
-def _shown(number: int, step: Step) -> ShownStep:
-    preview = " ".join(printable(step.given[: 4 * MOST_PREVIEW]).split())
-    preview = preview if len(preview) <= MOST_PREVIEW else f"{preview[:MOST_PREVIEW]}…"
-    request, result = _cut(step.given), _cut(step.got)
-    return ShownStep(number, step.kind, printable(step.title), preview, request, result, step.failed, step.at_s)
+    rows = (replace(step, title=printable(step.title), given=_cut(step.given), got=_cut(step.got)) for step in steps)
+    return RunPage(run, [*islice(rows, MOST_STEPS)], max(len(steps) - MOST_STEPS, 0), problem, name)
 
 
 def _cut(text: str) -> str:
