@@ -15,7 +15,7 @@ from lensbench.core.system.program import run_program
 
 
 class Verb(NamedTuple):
-    """The module of a verb, and its line in the overview."""
+    """The module of a verb (in GROUPS without `lensbench.`), and its line in the overview."""
 
     module: str
     help: str
@@ -23,34 +23,24 @@ class Verb(NamedTuple):
 
 GROUPS: dict[str, dict[str, Verb]] = {
     "Begin": {
-        "init": Verb(
-            "lensbench.workflow.setup", "write a config for your own MCP server, try it, and estimate the price"
-        ),
-        "size": Verb(
-            "lensbench.workflow.sample_size", "compute how many tasks, repositories and trials a decision needs"
-        ),
+        "init": Verb("workflow.setup", "write a config for your own MCP server, try it, and estimate the price"),
+        "size": Verb("workflow.sample_size", "compute how many tasks, repositories and trials a decision needs"),
     },
     "Run": {
-        "run": Verb(
-            "lensbench.workflow.launch", "run what is missing of the benchmark here; accepts Snakemake's options"
-        ),
-        "status": Verb(
-            "lensbench.workflow.status", "show progress: runs valid, discarded, left and running, money spent"
-        ),
-        "discard": Verb("lensbench.workflow.discard", "discard a run by hand, or undo that; the results report it"),
-        "ask": Verb("lensbench.workflow.ask", "ask one question with and without the server, side by side"),
+        "run": Verb("workflow.launch", "run what is missing of the benchmark here; accepts Snakemake's options"),
+        "status": Verb("workflow.status", "show progress: runs valid, discarded, left and running, money spent"),
+        "discard": Verb("workflow.discard", "discard a run by hand, or undo that; the results report it"),
+        "ask": Verb("workflow.ask", "ask one question with and without the server, side by side"),
     },
     "Results": {
-        "view": Verb(
-            "lensbench.workflow.view", "open the results page of a benchmark, or list the benchmarks of a folder"
-        ),
-        "judge": Verb("lensbench.judging.judge_sheet", "write the page for human judging of blinded answers"),
-        "compare": Verb("lensbench.results.compare.compare", "compare finished benchmarks on their common tasks"),
+        "view": Verb("workflow.view", "open the results page of a benchmark, or list the benchmarks of a folder"),
+        "judge": Verb("judging.judge_sheet", "write the page for human judging of blinded answers"),
+        "compare": Verb("results.compare.compare", "compare finished benchmarks on their common tasks"),
     },
     "Check and maintain": {
-        "docs": Verb("lensbench.workflow.docs", "print a page of the documentation"),
-        "doctor": Verb("lensbench.workflow.doctor", "check machine, agents, keys, servers and config"),
-        "fsck": Verb("lensbench.workflow.damage", "find damaged files in a run folder"),
+        "docs": Verb("workflow.docs", "print a page of the documentation"),
+        "doctor": Verb("workflow.doctor", "check machine, agents, keys, servers and config"),
+        "fsck": Verb("workflow.damage", "find damaged files in a run folder"),
     },
 }
 HIDDEN = {"skill": "lensbench.workflow.skill"}
@@ -65,7 +55,10 @@ EXIT_CODES = (
 
 def all_verbs() -> dict[str, dict[str, Verb]]:
     """The verbs by group: those of this package, then those of the packages beside it."""
-    groups = {title: dict(verbs) for title, verbs in GROUPS.items()}
+    groups = {
+        title: {name: Verb(f"lensbench.{verb.module}", verb.help) for name, verb in verbs.items()}
+        for title, verbs in GROUPS.items()
+    }
     for entry in sorted(entry_points(group=ENTRY_POINTS), key=lambda entry: entry.name):
         for title, verbs in entry.load().items():
             groups.setdefault(title, {}).update({name: Verb(*verb) for name, verb in verbs.items()})

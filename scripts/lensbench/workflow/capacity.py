@@ -7,7 +7,7 @@ from __future__ import annotations
 import math
 import re
 from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from functools import cached_property, partial
 from itertools import chain
@@ -15,11 +15,12 @@ from pathlib import Path
 from typing import Any
 
 from lensbench.agents.services import service_of
-from lensbench.core.frozen_plan import HUMAN, TESTS, AgentSettings
+from lensbench.core.frozen_plan import HUMAN, AgentSettings, Plan
 from lensbench.core.run_folder import RunFolder
 from lensbench.core.store import all_records
+from lensbench.judging.decisions import judges_of
 from lensbench.judging.judges.again import rounds_of
-from lensbench.plan.config import Config, ModelJudge, judge_names
+from lensbench.plan.config import Config, ModelJudge
 from lensbench.plan.own_files import servers_of
 
 ASSUMED = 12
@@ -114,19 +115,12 @@ class JudgeSchedule:
     config: Config
     folder: Path
     limits: JobLimits
-    change_tasks: Sequence[str]
+    plan: Plan
 
     @cached_property
     def names(self) -> list[str]:
         """The judges whose verdicts are wanted: those of the config, and every person with a verdict file."""
-        judges = [name for name in judge_names(self.config.judges) if name != HUMAN]
-        judges += [TESTS] if self.change_tasks else []
-        if not self._human_files:
-            return judges
-        # The import takes 0.1 s, and most benchmarks do not need it.
-        from lensbench.judging.judges.human import human_judges
-
-        return [*judges, *human_judges(self.folder)]
+        return judges_of(self.folder, self.plan)
 
     @cached_property
     def _human_files(self) -> list[Path]:

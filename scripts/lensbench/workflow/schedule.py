@@ -192,7 +192,7 @@ class Schedule:
     @cached_property
     def judging(self) -> JudgeSchedule:
         """The judges, and how many answers they read in parallel."""
-        return JudgeSchedule(self.config, self.folder, self._limits, self.change_tasks)
+        return JudgeSchedule(self.config, self.folder, self._limits, self.plan)
 
     @cached_property
     def _limits(self) -> JobLimits:
