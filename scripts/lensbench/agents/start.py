@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import json
 import math
 import os
 import re
@@ -10,20 +11,21 @@ import stat
 import sys
 import time
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta, tzinfo
 from functools import partial
 from pathlib import Path
 from traceback import extract_tb
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from lensbench.agents import Assignment, load_adapter, model_hosts
 from lensbench.agents.adapters._events import read_event
 from lensbench.agents.sandbox import Place
 from lensbench.agents.sandbox_start import FULL
 from lensbench.core.errors import UserError, printable_lines
+from lensbench.core.frozen_plan import AgentSettings
 from lensbench.core.records import Outcome, bounded
 from lensbench.core.system.files import write_atomic
 from lensbench.core.system.processes import EXIT_GRACE_S, MAX_OUTPUT, Ended, run_process
@@ -45,6 +47,23 @@ class Said(NamedTuple):
     """The limit that ended the agent; empty when none did."""
     unread: str = ""
     """Why its output could not be parsed completely, although `transcript` has all of it."""
+
+
+def assign(
+    place: Place, prompt: str, mcp: Mapping[str, Mapping[str, Any]], settings: AgentSettings, seed: int, **more: Any
+) -> Assignment:
+    """Writes the files of a new session; its paths are those for the agent. The workspace is made by the caller."""
+    session = os.path.join(place.private, "session")
+    for folder in (os.path.join(session, "home", "tmp"), os.path.join(place.private, "tmp")):
+        os.makedirs(folder)
+    Path(session, "prompt.md").write_bytes(prompt.encode())
+    Path(session, "mcp.json").write_text(json.dumps({"mcpServers": mcp}), encoding="utf-8")
+    files = {name: place.inside(os.path.join(session, name)) for name in ("prompt.md", "mcp.json", "answer.md", "home")}
+    return Assignment(
+        prompt=prompt, prompt_file=files["prompt.md"], workspace=place.inside(os.path.join(place.private, "repo")),
+        home=files["home"], mcp_servers=mcp, mcp_file=files["mcp.json"], answer_file=files["answer.md"],
+        settings=settings, seed=seed, **more,
+    )  # fmt: skip
 
 
 START_LINES = 20

@@ -11,12 +11,11 @@ from functools import cache
 from multiprocessing import get_context
 from pathlib import Path
 
-from lensbench.agents import Assignment, secret_names
+from lensbench.agents import secret_names
 from lensbench.agents.prices import Prices, priced
 from lensbench.agents.sandbox import Place, Sandbox, find_sandbox
 from lensbench.agents.services import service_of, tell, wait_for
-from lensbench.agents.start import Said, start_agent
-from lensbench.core.conditions import NO_SERVERS
+from lensbench.agents.start import Said, assign, start_agent
 from lensbench.core.errors import UserError
 from lensbench.core.frozen_plan import AgentSettings, BudgetSettings, Plan, PlannedJudge, SandboxSettings
 from lensbench.core.records import Outcome
@@ -65,7 +64,9 @@ class JudgeAgent:
         start = time.time()
         with private_folder() as private:
             place = Place(_sandbox(json.dumps(self.sandbox)), private)
-            output = start_agent(self._assignment(prompt, place), place, self.settings["timeout_s"], redact)
+            os.mkdir(os.path.join(private, "repo"))  # an empty workspace
+            run = assign(place, prompt, {}, self.settings, self.seed, servers=(), denied_servers=())
+            output = start_agent(run, place, self.settings["timeout_s"], redact)
         output = output._replace(outcome=priced(output.outcome, self.prices))
         spend(self.folder, usd=output.outcome.cost_usd)
         self._check_service(output.outcome)
@@ -80,27 +81,6 @@ class JudgeAgent:
             raise UserError(f"judge {name!r} was refused ({outcome.error}); fix that, then start again")
         if version and outcome.agent_version and outcome.agent_version != version:
             raise UserError(f"judge {name!r} is version {outcome.agent_version}, but its agent.version is {version}")
-
-    def _assignment(self, prompt: str, place: Place) -> Assignment:
-        repo, session = os.path.join(place.private, "repo"), os.path.join(place.private, "session")
-        for folder in (repo, os.path.join(session, "home", "tmp"), os.path.join(place.private, "tmp")):
-            os.makedirs(folder)
-        Path(session, "prompt.md").write_text(prompt, encoding="utf-8")
-        Path(session, "mcp.json").write_text(NO_SERVERS, encoding="utf-8")
-        own = place.inside(session)
-        return Assignment(
-            prompt=prompt,
-            prompt_file=os.path.join(own, "prompt.md"),
-            workspace=place.inside(repo),
-            home=os.path.join(own, "home"),
-            mcp_servers={},
-            mcp_file=os.path.join(own, "mcp.json"),
-            answer_file=os.path.join(own, "answer.md"),
-            servers=(),
-            denied_servers=(),
-            settings=self.settings,
-            seed=self.seed,
-        )
 
 
 def agent_of(folder: Path, plan: Plan, judge: PlannedJudge) -> JudgeAgent:

@@ -17,7 +17,7 @@ from lensbench.agents import Assignment, Program, is_stock, load_adapter
 from lensbench.agents.prices import priced
 from lensbench.agents.reach import read_host
 from lensbench.agents.sandbox import Place
-from lensbench.agents.start import Said, now, place_of, read_text, start_agent
+from lensbench.agents.start import Said, assign, now, place_of, read_text, start_agent
 from lensbench.changes import CHANGE, environments
 from lensbench.changes.patches import make_patch
 from lensbench.core.conditions import (
@@ -307,46 +307,30 @@ def remove_written(paths: Sequence[str], workspace: Path, tree: Path) -> None:
 
 def prepare(job: Job, place: Place) -> Assignment:
     """The folders and files of an attempt, by their paths for the agent, which are the same in every condition."""
-    private = place.private
-    repo, session = os.path.join(private, "repo"), os.path.join(private, "session")
-    os.makedirs(os.path.join(session, "home", "tmp"))
-    os.mkdir(os.path.join(private, "tmp"))
+    repo, session = os.path.join(place.private, "repo"), os.path.join(place.private, "session")
     if job.is_closed_book:
         os.mkdir(repo)
     else:
         copy_tree(job.repository["tree"], repo)
-    workspace, own = place.inside(repo), place.inside(session)
-    program: Program | None = getattr(load_adapter(job.agent["kind"]), "PROGRAM", None)
+    workspace, agent = place.inside(repo), job.agent
+    program: Program | None = getattr(load_adapter(agent["kind"]), "PROGRAM", None)
     mentions = _MENTION.findall(job.prompt) if program and "@" in program.commands else ()
     if mention := next((name for name in mentions if os.path.exists(os.path.join(repo, name.rstrip(".:")))), ""):
-        how = f"which {job.agent['kind']} replaces by that file; write it without @"
+        how = f"which {agent['kind']} replaces by that file; write it without @"
         raise UserError(f"task {job.run.task!r}: its prompt has @{mention}, {how}")
-    values = {"workspace": workspace, "python": sys.executable, "server_log": os.path.join(own, "server.jsonl")}
+    log = place.inside(os.path.join(session, "server.jsonl"))
+    values = {"workspace": workspace, "python": sys.executable, "server_log": log}
     packages, mcp = read_kept(job.folder, "packages"), json.loads(fill_mcp_file(job.condition, values))
     servers = {name: _launched(entry, packages) for name, entry in mcp["mcpServers"].items()}
     everywhere = {path for condition in job.plan["conditions"].values() for path in condition.get("files", ())}
-    assignment = Assignment(
-        prompt=job.prompt,
-        prompt_file=os.path.join(own, "prompt.md"),
-        workspace=workspace,
-        home=os.path.join(own, "home"),
-        mcp_servers=servers,
-        mcp_file=os.path.join(own, "mcp.json"),
-        answer_file=os.path.join(own, "answer.md"),
-        servers=tuple(job.expected.servers),
-        denied_servers=tuple(job.expected.denied_servers),
-        settings={**job.agent, "tools": [*dict.fromkeys([*job.agent["tools"], *EDIT_TOOLS])]}
-        if job.is_change
-        else job.agent,
-        seed=job.plan["seed"],
-        errors=ErrorTexts(job.condition.get("errors", {})),
-        reads_files=bool(everywhere) or is_stock(job.agent),
-        reads_skills=is_stock(job.agent)
-        or (program is not None and any(path.startswith(f"{program.skills}/") for path in everywhere)),
-    )
-    Path(session, "prompt.md").write_bytes(job.prompt.encode())
-    Path(session, "mcp.json").write_text(json.dumps({"mcpServers": servers}), encoding="utf-8")
-    return assignment
+    brings_skills = program is not None and any(path.startswith(f"{program.skills}/") for path in everywhere)
+    if job.is_change:
+        agent = {**agent, "tools": [*dict.fromkeys([*agent["tools"], *EDIT_TOOLS])]}
+    return assign(
+        place, job.prompt, servers, agent, job.plan["seed"], servers=tuple(job.expected.servers),
+        denied_servers=tuple(job.expected.denied_servers), errors=ErrorTexts(job.condition.get("errors", {})),
+        reads_files=bool(everywhere) or is_stock(agent), reads_skills=is_stock(agent) or brings_skills,
+    )  # fmt: skip
 
 
 def _launched(entry: dict[str, Any], packages: Mapping[str, object]) -> dict[str, Any]:
