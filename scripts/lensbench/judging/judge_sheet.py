@@ -25,6 +25,7 @@ from lensbench.core.system.program import run_verb
 from lensbench.core.tables import read_table
 from lensbench.core.tasks import Task
 from lensbench.judging.blinding import MARK
+from lensbench.judging.judges import Verdict
 from lensbench.judging.judges.human import MAX_EVIDENCE
 from lensbench.judging.shown_answers import Group, ShownAnswer, read_shown_answers, read_tasks, sampled_pairs
 from lensbench.plan.waves import read_opened_plan
@@ -62,6 +63,17 @@ def questions(
     return parts
 
 
+def read_disputed(folder: Path) -> set[tuple[str, int, int]]:
+    """The criteria (task, trial, number) on which judges disagree or have no verdict."""
+    path = RunFolder(folder).decisions
+    rows = read_table(path, DecisionRow) if path.exists() else []
+    return {
+        (row["task"], int(row["trial"]), int(row["criterion"]))
+        for row in rows
+        if row["disagreement"] == "yes" or row["judges_verdict"] == Verdict.UNJUDGED
+    }
+
+
 def sheet_id(parts: Sequence[SheetPart]) -> str:
     """An id of the sheet's content and order: 64 hex digits."""
     content = [[part.prompt, part.criteria, [(answer.id, answer.text) for answer in part.answers]] for part in parts]
@@ -97,10 +109,7 @@ def write_sheet(folder: Path) -> None:
     """Reads answers and criteria, and writes judge_sheet.html, which says so when there is nothing to judge."""
     plan = read_opened_plan(folder)
     tasks = read_tasks(folder)
-    path = RunFolder(folder).decisions
-    rows = [row for row in (read_table(path, DecisionRow) if path.exists() else []) if row["disagreement"] == "yes"]
-    disputes = {(row["task"], int(row["trial"]), int(row["criterion"])) for row in rows}
-    parts = questions(plan, tasks, read_shown_answers(folder, plan, tasks), disputes)
+    parts = questions(plan, tasks, read_shown_answers(folder, plan, tasks), read_disputed(folder))
     write_atomic(RunFolder(folder).judge_sheet, render_sheet(parts) if parts else NOTHING)
 
 
