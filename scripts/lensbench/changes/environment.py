@@ -185,13 +185,13 @@ def _run(command: str, environment: Environment, place: Place, private: str) -> 
 
 
 _SAID = re.compile(
-    r"\s*(?:ERROR: |error: |npm (?:ERR!|error) )\s*(?!A complete log|Ignored |code |subprocess-exited|Failed to build)"
+    r"(?:ERROR: |error: |npm (?:ERR!|error) )\s*(?!A complete log|Ignored |code |subprocess-exited|Failed to build)"
 )
-_CAUSE = re.compile(r"\s*\w*(?:Error|Exception|NotFound): .+")
+_CAUSE = re.compile(r"\b\w*(?:Error|Exception|NotFound): .+")
 
 
 def _why(output: str) -> str:
     """The last error of a build, else the first of pip or npm; else the last line."""
-    lines = [line for line in output.splitlines() if line.strip()]
+    lines = [line.strip() for line in output.splitlines() if line.strip()]
     causes = [*[*filter(_SAID.match, lines)][:1], *filter(_CAUSE.match, lines)]
     return " ".join((causes or lines or [""])[-1].split())[:300]
