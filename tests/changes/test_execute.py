@@ -123,7 +123,8 @@ def test_a_reference_that_breaks_a_test_or_does_not_load_a_hidden_file_is_refuse
     ({"tests/test_calculator.py": TESTS}, {"tests/test_calculator.py": TESTS + "\nimport os\n"}, False),
     ({"tests/test_calculator.py": TESTS}, {"tests/test_calculator.py": None, "tests/renamed.py": TESTS}, False),
     ({"tests/test_calculator.py": TESTS + "\n"}, {"tests/test_calculator.py": TESTS.replace("  ", "   ")}, False),
-], ids=["removed", "extended", "renamed", "indented"])  # fmt: skip
+    ({"tests/former.py": TESTS}, {"tests/former.py": None}, True),
+], ids=["removed", "extended", "renamed", "indented", "removed under another name"])  # fmt: skip
 def test_a_hidden_file_is_seen_when_the_history_has_what_the_pinned_version_has_not(
     tree: Path, reference: bytes, first: dict[str, str | None], second: dict[str, str | None], is_seen: bool
 ) -> None:

@@ -57,10 +57,9 @@ def prove(
     task: ChangeTask, tree: Path, sandbox: Sandbox, environment: Environment = NO_ENVIRONMENT, rounds: int = ROUNDS,
     foreign: bool = False, runs: Sequence[TestRun] = (),
 ) -> ChangeProof:  # fmt: skip
-    """The proof of a task whose repository is in `tree`. Runs the tests 2 x `rounds` times, and the project's own
-    suite with and without the reference, unless a run shows that the task cannot be judged. A data set of others
-    (`foreign`) has its own words and tests that must pass: neither prompt nor suite are examined. `runs` are a first
-    round that there is already."""
+    """The proof of a task whose repository is in `tree`. Runs the tests 2 x `rounds` times, and the project's
+    suite with and without the reference, unless a run shows that it cannot be judged. A data set of others (`foreign`)
+    has own words and tests: neither prompt nor suite are examined. `runs`: a first round."""
     reasons = [*_leaks(task, tree, foreign)]
     reference = content_bytes(task.reference)
     if not reference.strip():
@@ -69,8 +68,8 @@ def prove(
     after = []
     if not _trouble(before, is_changed=False):
         after = _rounds(tree, reference, task.tests, sandbox, environment, rounds, runs[1:])
-    for name, runs in (("without a change", before), ("with the reference", after)):
-        if trouble := _trouble(runs, is_changed=runs is after):
+    for name, made in (("without a change", before), ("with the reference", after)):
+        if trouble := _trouble(made, is_changed=made is after):
             reasons.append(f"{name}: {trouble}")
     if not after or _trouble(after):
         return ChangeProof(task.id, tuple(reasons))
@@ -118,7 +117,7 @@ def _rounds(
     tree: Path, patch: bytes, tests: Tests, sandbox: Sandbox, environment: Environment, rounds: int,
     first: Sequence[TestRun] = (),
 ) -> list[TestRun]:  # fmt: skip
-    """The `first` runs, and more until there are `rounds` or one cannot be used; only one needs the failing copies."""
+    """The `first` runs, and more until there are `rounds` or one cannot be used; one needs the failing copies."""
     runs = [*first]
     while len(runs) < rounds and not any(run.unstarted or run.problem for run in runs):
         runs.append(run_tests(tree, patch, tests, sandbox, environment, with_copies=not runs))
@@ -161,8 +160,7 @@ def _leaks(task: ChangeTask, tree: Path, foreign: bool) -> Iterator[str]:
     if not foreign and (line := given_away(task.prompt, content_bytes(task.reference))):
         yield f"the prompt contains a line of the reference: {line!r}"
     for path, content in task.tests.files.items():
-        data = content_bytes(content)
-        if place := _seen(tree, path, data):
+        if place := _seen(tree, path, content_bytes(content)):
             yield f"the hidden file {path} can be seen: {place}"
 
 
@@ -186,8 +184,9 @@ def _seen(tree: Path, path: str, data: bytes) -> str:
         for name in git(tree, "ls-files", "-z", f"*{Path(path).suffix}").decode().split("\0"):
             if (tree / name).is_file() and not (tree / name).is_symlink():
                 new.difference_update(map(bytes.strip, (tree / name).read_bytes().splitlines()))
+        blob = git(tree, "hash-object", "--stdin", "--no-filters", stdin=data).decode().strip()
         objects = git(tree, "rev-list", "--objects", "--all").decode(errors="replace").split("\n")
-        versions = {line.partition(" ")[0] for line in objects if line.partition(" ")[2].endswith(Path(path).name)}
+        versions = {line.split(" ")[0] for line in objects if line.startswith(blob) or line.endswith(Path(path).name)}
         long_lines = {line for line in new if len(line) >= _LONG_LINE}
         for version in sorted(versions):
             if git(tree, "cat-file", "-t", version).strip() == b"blob":

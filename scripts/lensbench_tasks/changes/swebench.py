@@ -138,9 +138,7 @@ def _fate(
         reference=instance.patch,
     )  # fmt: skip
     fates: dict[Sequence[str], ChangeFate] = {}
-    for commands in dict.fromkeys(
-        suite.environments
-    ):  # neither the newest packages nor those of the date suit every line
+    for commands in dict.fromkeys(suite.environments):  # neither the newest packages nor the date's suit every line
         try:
             fate = _tried(instance, task.model_copy(update={"environment": commands}), what, tree, bench)
         except UserError as error:
