@@ -46,7 +46,7 @@ def test_nothing_else_of_snakemakes_inside_is_used() -> None:
     files = [ROOT / "Snakefile", *(ROOT / "rules").glob("*.smk"), *(ROOT / "scripts").rglob("*.py")]
     texts = {file: file.read_text(encoding="utf-8") for file in files}
     assert {file.name for file, text in texts.items() if re.search(inside, text)} == {"snakemake_inside.py"}
-    used = {name for text in texts.values() for name in re.findall(r"(?<![\w./])workflow\.([a-z_]+)", text)}
+    used = {name for text in texts.values() for name in re.findall(r'(?<![\w./"])workflow\.([a-z_]+)', text)}
     assert used == documented | read | {"scheduler", "register_resource"}
     imported = {name for text in texts.values() for name in re.findall(r"(?:from|import) (snakemake\.[\w.]+)", text)}
     assert imported == {
