@@ -69,9 +69,9 @@ def test_a_runner_s_tests_prove_a_fix(
         pytest.skip(f"no {program}")
     options: list[str] = []
     if program == "cargo":  # rustup installs in the home folder, which is hidden
-        root = subprocess.run(
-            ["rustc", "--print", "sysroot"], capture_output=True, text=True, check=True
-        ).stdout.strip()
+        root = subprocess.run(["rustc", "--print", "sysroot"], capture_output=True, text=True).stdout.strip()
+        if not root:
+            pytest.skip("no Rust in this home folder")
         monkeypatch.setenv("PATH", f"{root}/bin", prepend=os.pathsep)
         conditions = {"without": {}, "with": {"agent": {"retries": 1}}}
         config = {"run_id": "r", "scenarios": "sums.yaml", "conditions": conditions, "sandbox_visible": [root]}
