@@ -14,12 +14,11 @@ import subprocess
 import sys
 import tempfile
 from collections import Counter
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import yaml
-from schemas import schemas
+from schemas import fields, schemas
 
 from lensbench.__main__ import EXIT_CODES, all_verbs
 from lensbench.core.system.places import PROTOCOL
@@ -216,7 +215,7 @@ def json_page() -> str:
         for module in modules:
             for node in ast.parse(module.read_text(encoding="utf-8")).body:
                 is_shown = isinstance(node, ast.ClassDef) and not node.name.endswith("View")
-                if is_shown and (keys := list(_fields(node))):
+                if is_shown and (keys := [(f"`{key}`", f"`{kind}`", meaning) for key, kind, meaning in fields(node)]):
                     base = "".join(
                         f" The keys of {ast.unparse(base)}, and:"
                         for base in node.bases
@@ -225,15 +224,6 @@ def json_page() -> str:
                     lines += ["", f"**{node.name}**: {ast.get_docstring(node) or ''}{base}", ""]
                     lines += [table(("key", "type", "meaning"), *keys)]
     return "\n".join(lines)
-
-
-def _fields(node: ast.ClassDef) -> Iterator[tuple[str, str, str]]:
-    """Each public field of a class: its name, type and docstring."""
-    for field, following in zip(node.body, [*node.body[1:], None], strict=True):
-        if isinstance(field, ast.AnnAssign) and isinstance(field.target, ast.Name):
-            said = following.value if isinstance(following, ast.Expr) else None
-            meaning = str(said.value) if isinstance(said, ast.Constant) else ""
-            yield f"`{field.target.id}`", f"`{ast.unparse(field.annotation)}`", meaning
 
 
 def sets_page() -> str:

@@ -9,7 +9,6 @@ import ast
 import inspect
 import textwrap
 from collections.abc import Iterator
-from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -50,10 +49,16 @@ def meanings(model: type) -> Iterator[tuple[str, str]]:
         return
     (definition,) = ast.parse(textwrap.dedent(inspect.getsource(model))).body
     assert isinstance(definition, ast.ClassDef)
-    for field, following in pairwise(definition.body):
-        match field, following:
-            case ast.AnnAssign(target=ast.Name(id=key)), ast.Expr(value=ast.Constant(value=str(text))):
-                yield key, inspect.cleandoc(text)
+    yield from ((key, inspect.cleandoc(meaning)) for key, _, meaning in fields(definition) if meaning)
+
+
+def fields(definition: ast.ClassDef) -> Iterator[tuple[str, str, str]]:
+    """Each field of a class: its name, type and docstring ("" without one)."""
+    for field, following in zip(definition.body, [*definition.body[1:], None], strict=True):
+        if isinstance(field, ast.AnnAssign) and isinstance(field.target, ast.Name):
+            said = following.value if isinstance(following, ast.Expr) else None
+            meaning = str(said.value) if isinstance(said, ast.Constant) else ""
+            yield field.target.id, ast.unparse(field.annotation), meaning
 
 
 def config_schema() -> Schema:
