@@ -159,11 +159,11 @@ class LogHandler(LogHandlerBase):
 
     def _read(self) -> None:
         """Reads the run folder, and again if that takes a twentieth of the time at most, or no run is at work."""
-        from lensbench.core.errors import UserError
-        from lensbench.workflow.status import Status
-
         began = time.monotonic()
         if self._folder and (began >= self._read_at or not self._runs):
+            from lensbench.core.errors import UserError
+            from lensbench.workflow.status import Status
+
             with suppress(OSError, UserError):
                 self._status = Status(self._folder, self._status)
             self._read_at = began + 20 * (time.monotonic() - began)
