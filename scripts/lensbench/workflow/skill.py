@@ -30,42 +30,6 @@ from lensbench.workflow.read_schedule import AUTO, new_dated, newest_dated
 _PAUSE_S = 0.1
 
 
-class Detached:
-    """A program in its own session that ignores SIGHUP and appends its output to a log."""
-
-    def __init__(self, command: Sequence[str], log: Path) -> None:
-        log.parent.mkdir(parents=True, exist_ok=True)
-        self.log = log
-        with log.open("ab") as file:
-            self._begin = file.tell()
-            self.process = subprocess.Popen(
-                command, stdin=subprocess.DEVNULL, stdout=file, stderr=subprocess.STDOUT, start_new_session=True,
-                preexec_fn=lambda: signal.signal(signal.SIGHUP, signal.SIG_IGN),
-            )  # fmt: skip
-
-    def said(self) -> str:
-        with self.log.open("rb") as file:
-            file.seek(self._begin)
-            return file.read().decode(errors="replace")
-
-    def wait(self, until: Callable[[], bool]) -> int | None:
-        """Waits until the program ends or `until` returns True; returns the exit code, None while it runs."""
-        while self.process.poll() is None and not until():
-            time.sleep(_PAUSE_S)
-        return self.process.returncode
-
-    def follow(self) -> int:
-        """Prints the output, by lines, until the program ends; returns the exit code."""
-        start, code = 0, None
-        while code is None:
-            time.sleep(_PAUSE_S)
-            code, text = self.process.poll(), self.said()
-            end = text.rfind("\n") + 1 if code is None else len(text)
-            print(text[start:end], end="", flush=True)
-            start = end
-        return code
-
-
 OWN_CONFIG = Path("benchmark.yaml")
 DEFAULT_CONFIG = ROOT / ".claude" / "skills" / "benchmark" / "benchmark.yaml"
 CORES = "4"
@@ -96,26 +60,26 @@ class Bench(NamedTuple):
         """True when the skill has to write tasks first; a file that the user named must exist."""
         return self.scenarios == TASKS and not TASKS.exists()
 
-    def snakemake(self, options: Sequence[str]) -> list[str]:
+    def run(self, options: Sequence[str]) -> list[str]:
         more = with_key(options, f"run_id={self.folder.name}")
         return verb("run", "--configfile", str(self.config), "--cores", CORES, *more)
 
 
 def start(bench: Bench, options: Sequence[str]) -> None:
-    """Starts Snakemake in the background, after writing tasks if there are none. Raises UserError if it fails."""
+    """Starts the benchmark in the background, after writing tasks if there are none."""
     refuse_if_at_work(bench.folder)
     if bench.lacks_tasks:
         write_tasks(bench, ())  # the options are for Snakemake
-    job = Detached(bench.snakemake(options), bench.folder / LOG)
-    until = time.monotonic() + EARLY_S
-    code = job.wait(lambda: bool(who_is_there(str(RunFolder(bench.folder).gate))) or time.monotonic() > until)
-    if code is None:
-        print(f"{bench.folder} is running (process {job.process.pid}); it continues after this shell is closed")
-        print(f"log: {job.log}\nprogress: --status; results: --report; to stop it: --stop")
-        return
-    print(*job.said().splitlines()[-LAST_LINES:], sep="\n")
-    if code:
-        raise UserError(f"the benchmark ended with exit code {code}; full log: {job.log}")
+    log, until = bench.folder / LOG, time.monotonic() + EARLY_S
+    follow(bench.run(options), log, lambda: has_begun(bench.folder) or time.monotonic() > until)
+    if worker := at_work(bench.folder):
+        print(f"{bench.folder} is running (process {worker.process}); it continues after this shell is closed")
+        print(f"log: {log}\nprogress: --status; results: --report; to stop it: --stop")
+
+
+def has_begun(folder: Path) -> bool:
+    """True when an agent is at work."""
+    return bool(who_is_there(str(RunFolder(folder).gate)))
 
 
 def write_tasks(bench: Bench, options: Sequence[str]) -> None:
@@ -134,9 +98,22 @@ def evaluate(bench: Bench, question: str, options: Sequence[str]) -> None:
     log.unlink()
 
 
-def follow(command: Sequence[str], log: Path) -> None:
-    """Starts a program that outlives this one, and shows its output. Exits with its exit code, if that is not 0."""
-    if code := Detached(command, log).follow():
+def follow(command: Sequence[str], log: Path, is_enough: Callable[[], bool] = lambda: False) -> None:
+    """Starts a program that outlives this one and its terminal, and prints what it writes to `log` until it ends, or
+    that is enough. Exits with its exit code, if that is not 0."""
+    log.parent.mkdir(parents=True, exist_ok=True)
+    with log.open("ab") as file, log.open(encoding="utf-8", errors="replace") as output:
+        output.seek(0, os.SEEK_END)
+        process = subprocess.Popen(
+            command, stdin=subprocess.DEVNULL, stdout=file, stderr=file, start_new_session=True,
+            preexec_fn=lambda: signal.signal(signal.SIGHUP, signal.SIG_IGN),
+        )  # fmt: skip
+        code = None
+        while code is None and not is_enough():
+            time.sleep(_PAUSE_S)
+            code = process.poll()
+            print(output.read(), end="", flush=True)
+    if code:
         sys.exit(code)
 
 
@@ -237,7 +214,7 @@ def main() -> None:
         case _ if flags.dry and bench.lacks_tasks:
             print(f"there is no {TASKS}: a start or --scenarios-only first generates tasks about this repository")
         case _ if flags.dry:
-            become([*bench.snakemake(options), "-n"])
+            become([*bench.run(options), "-n"])
         case _:
             start(bench, options)
 
