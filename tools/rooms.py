@@ -44,7 +44,7 @@ OTHER_FOLDERS = {"agents", "repositories", "lensbench_tasks", "lensbench_demo"}
 """Rooms that work in other folders: workspaces, caches, repositories."""
 
 
-BUDGET = {"lines": 42_401, "characters": 1_959_292}
+BUDGET = {"lines": 42_378, "characters": 1_958_358}
 """The most code that `scripts/`, `rules/`, `templates/` and the Snakefile may have. It only falls: features pay with
 deletions."""
 CODE = (".py", ".smk", ".j2", ".js")
