@@ -49,9 +49,12 @@ def states(literal: str, answer: str) -> bool:
     ("1000", "1\u202f000"), ("0.5", "is 0.5."), ("3.11", "Python 3.11"), ("-1", "returns -1"),
     ("-1", "returns \u22121"), ("x == 1", "if x == 1:"), (".gitignore", "the .gitignore file"),
     (r"\d+", r"matches `\d+`"), ("a/b", "a/b"), *(("a.py:42", answer) for answer in (
-        "src/a.py:42", "`a.py`:42", "`a.py:42`", "a.py#L42", "a.py(42)", "a.py:40-45", "a.py:42:7", "a.py:12,42", "a.py",
-        "`a.py`, line 42", "a.py (lines 40\u201345)", "a.py. 99 call it", "a.py:99 calls a.py:42", "a.py(42,7)",
-    )), ("a.py:40-45", "a.py:43"), ("a.py#L42", "a.py:42"), ("a.py(42)", "a.py, line 42"),
+        "src/a.py:42", "`a.py`:42", "`a.py:42`", "a.py#L42", "a.py(42)", "a.py:42:7", "a.py:12,42", "`a.py`, line 42",
+        "a.py:99 calls a.py:42", "a.py(42,7)", "**a.py**: Line 42", "[a.py](x/a.py#L42)", "a.py (L42)", "a.py, lines 7 and 42",
+        "line 42 of `src/v2/a.py`",
+    )), *(("a.py:40-45", answer) for answer in ("a.py#L40-L45", "a.py (lines 40\u201345)", "Lines 40 to 45 in a.py")),
+    ("a.py#L42", "a.py:42"), ("a.py(42)", "a.py, line 42"), ("(a.py:42)", "(a.py#L42)"), ("a.py:42 has it", "`a.py:42` has it"),
+    ("a.py:4,7", "a.py:4 a.py, lines 7, 4"),
 ])  # fmt: skip
 def test_what_is_stated_is_found(literal: str, answer: str) -> None:
     assert states(literal, answer)
@@ -59,9 +62,10 @@ def test_what_is_stated_is_found(literal: str, answer: str) -> None:
 
 @pytest.mark.parametrize(("literal", "answer"), [
     *(("a.py:42", f"It is in {answer}.") for answer in (
-        "src/a.py:99", "`a.py`:99", "`a.py:4`", "a.py#L99-L120", "a.py(421)", "a.py:99:42", "a.py:43-50", "a.py, line 99",
-        "`a.py` (lines 1-41)",
-    )), ("a.py:40-45", "a.py:46"),
+        "a.py", "src/a.py:99", "`a.py`:99", "`a.py:4`", "a.py#L99-L120", "a.py(421)", "a.py:99:42", "a.py:40-45", "a.py:42-43",
+        "a.py, line 99", "`a.py` (lines 1-42)", "b.py:42 and a.py", "line 42 of b.py, and a.py", "line 4 of v42/a.py",
+    )), *(("a.py:42-50", answer) for answer in ("a.py:42-60", "a.py:42", "a.py:45", "a.py:42,50")), ("a.py:4,7", "a.py:4"),
+    ("(a.py:42)", "(a.py:99)"), ("a.py:42 has it", "a.py:99 has it"),
     ("a.py", "ba.py"), ("b.py", "a-b.py"), ("b.py", "a\u2010b.py"), ("b.py", "a\u2011b.py"), ("b.py", "a_b.py"),
     ("b.py", "a.b.py"), ("core.py", "core.pyi"), ("core.py", "core.py.bak"), ("core.py", "core.pyx"),
     ("core.py", "core.py-old"), ("core.py", "Core.py"), ("core.py", "c\u043ere.py"), ("core.py", "core py"),

@@ -156,11 +156,15 @@ def _names(patterns: Iterable[Pattern]) -> str:
     return some_of([_name(pattern) for pattern in patterns], 5)
 
 
-_FILE_NAME = re.compile(rf".*\w\.(?:{'|'.join(sorted(FILE_EXTENSIONS))})")
+_EXTENSION = rf"\w\.(?:{'|'.join(sorted(FILE_EXTENSIONS))})"
+_FILE_NAME, _FILE_END = re.compile(f".*{_EXTENSION}"), re.compile(rf"{_EXTENSION}(?!\w)")
 _BRACKETS = "()[]{}\"'"
-_LINES = re.compile(
-    r"[`*'\"]{0,3}(?::L?|#L?|\(|,? ?\(?(?:at |on |in )?lines? )(\d{1,9})(?: ?[-\u2013,] ?L?(\d{1,9}))*+"
-)
+_RANGE = r"L?\d{1,9}(?: ?(?:[-\u2013\u2014]|to) ?L?\d{1,9})?"
+_WORDED = rf"((?:[Ll]ines? |L(?=\d)){_RANGE}(?:(?:, ?| and |, and | & ){_RANGE})*+)"
+_PREPOSITION = r"(?:['\u2019]s)?(?: ?[,:\u2013\u2014-])? ?\(?(?:(?:at|on|in) )?"
+_LINES = re.compile(rf"[`*'\"\])]{{0,3}}(?:[:#(]({_RANGE}(?:,{_RANGE})*+)|{_PREPOSITION}{_WORDED})")
+_LINES_BEFORE = re.compile(rf"{_WORDED} (?:of|in) (?:the )?(?:file )?\S{{0,120}}$")
+"""Line numbers after and before the name of a file."""
 
 
 @dataclass(frozen=True)
@@ -170,17 +174,17 @@ class Literal:
     longest: str
     body: re.Pattern[str]
     before: re.Pattern[str]
-    lines: tuple[int, int] | None = None
-    """Of its file, the first and the last one."""
+    lines: frozenset[Span] = frozenset()
+    """The lines of its files; a text must name each line and range exactly so."""
 
-    def spans(self, answer: Normalised) -> Iterator[tuple[int, int]]:
+    def spans(self, answer: Normalised) -> Iterator[Span]:
         """Where `answer` states the literal, as (start, end) of its normalised text."""
         match = self.body.search(answer.text) if self.longest in answer.text else None
         while match:
-            if self.before.match(answer.text, match.start()):
-                lines = _lines(answer.original, answer.span(*match.span())[1])
-                if not (self.lines and lines) or (lines[0] <= self.lines[1] and self.lines[0] <= lines[1]):
-                    yield match.span()
+            if self.before.match(answer.text, match.start()) and (
+                not self.lines or self.lines <= _lines(answer, *match.span())
+            ):
+                yield match.span()
             match = self.body.search(answer.text, match.start() + 1)
 
 
@@ -193,15 +197,22 @@ def literal(pattern: str) -> Literal:
         return Literal("", re.compile("(?!)"), re.compile(""))
     if len(words) == 1 and _FILE_NAME.fullmatch(words[0]):
         words[0] = words[0].lstrip("/")
-    body = r"\s+".join(map(re.escape, words))
-    lines = _lines(pattern, read.span(0, len(read.text))[1])
-    return Literal(max(words, key=len), re.compile(body + _after(words[-1])), re.compile(_before(words[0])), lines)
+    body = re.compile(r"\s+".join(map(re.escape, words)) + _after(words[-1]))
+    return Literal(max(words, key=len), body, re.compile(_before(words[0])), _lines(read, 0, len(read.text)))
 
 
-def _lines(text: str, at: int) -> tuple[int, int] | None:
-    """The first and the last line that `text` names at `at`."""
-    match = _LINES.match(text, at)
-    return (int(match[1]), max(map(int, match.groups("0")))) if match else None
+def _lines(text: Normalised, start: int, end: int) -> frozenset[Span]:
+    """The lines, each as (first, last), that the original gives for the files named between `start` and `end`."""
+    places = (text.span(*name.span()) for name in _FILE_END.finditer(text.text, start, end))
+    original = text.original
+    matches = (
+        match
+        for first, last in places
+        for match in (_LINES.match(original, last), _LINES_BEFORE.search(original, max(0, first - 200), first))
+        if match
+    )
+    ranges = (re.findall(r"\d+", one) for match in matches for one in re.findall(_RANGE, match[match.lastindex or 0]))
+    return frozenset((int(numbers[0]), int(numbers[-1])) for numbers in ranges)
 
 
 def _is_path(word: str) -> bool:
