@@ -120,9 +120,9 @@ def test_patterns_read_the_answer_with_its_names_and_without_the_report() -> Non
     facts = tuple(Criterion(text=name, any_of=(name,)) for name in ("git/cmd.py", "src/b.py"))
     asked = Task(id="t", category=Category.DEBUG, prompt="Where?", criteria=facts)
     rows = list(judge_mechanically([shown], {"t": asked}))
-    assert [row["verdict"] for row in rows] == ["Met", "Missed"]
-    assert "git/cmd.py" in rows[0]["evidence"]
-    assert original[int(rows[0]["position"]) :].startswith(rows[0]["evidence"])
+    assert [judgement.verdict for *_, judgement in rows] == ["Met", "Missed"]
+    assert "git/cmd.py" in rows[0][2].evidence
+    assert named.text[rows[0][2].position :].startswith(rows[0][2].evidence)
 
 
 def test_a_tools_name_that_the_task_uses_as_a_plain_word_is_hidden_all_the_same() -> None:

@@ -12,9 +12,11 @@ from lensbench.core.errors import UserError
 from lensbench.core.records import RunId, from_json, sha256
 from lensbench.core.store import run_files
 from lensbench.core.system.files import write_json
+from lensbench.core.tables import Row
+from lensbench.judging.blinding import MARK
 from lensbench.judging.decisions import VERDICT_COLUMNS
-from lensbench.judging.judges.human import human_files, human_judges, judge, read_human_file
-from sheets import ANSWER, BASELINE, CRITERIA, TREATMENT, lay_out, shown_answers_of
+from lensbench.judging.judges.human import human_files, human_judges
+from sheets import ANSWER, BASELINE, CRITERIA, TREATMENT, human_rows, lay_out, shown_answers_of
 
 SHEET = "0123456789ab" + "c" * 52
 
@@ -42,8 +44,9 @@ def drop(folder: Path, *verdicts: dict[str, Any], file: str = "verdicts-anna.jso
     return path
 
 
-def read(path: Path) -> list[dict[str, Any]]:
-    return read_human_file(path, *shown_answers_of(path.parent.parent))
+def read(path: Path) -> list[Row]:
+    """The rows of Anna's verdicts."""
+    return [row for row in human_rows(path.parent.parent) if row["points"]]
 
 
 def test_a_verdict_becomes_a_row_with_its_place_in_the_original_answer(folder: Path) -> None:
@@ -64,17 +67,12 @@ def test_evidence_after_a_hidden_part_is_mapped_back(bench: Callable[..., Any]) 
     assert answer[int(row["position"]) :].startswith(row["evidence"])
 
 
-def test_evidence_over_a_removed_part_is_kept_as_the_person_saw_it(folder: Path) -> None:
-    class Cut:
-        original, text = ANSWER, ANSWER
-
-        def span(self, start: int, end: int) -> None:
-            return None
-
-    seen, tasks = shown_answers_of(folder)
-    cut = [replace(each, blinded=Cut()) for each in seen]  # type: ignore[arg-type]
-    (row,) = read_human_file(drop(folder, said(folder)), cut, tasks)
-    assert (row["evidence"], row["position"]) == ("**`read_all`** in", "")
+def test_evidence_over_a_removed_part_is_kept_as_the_person_saw_it(bench: Callable[..., Any]) -> None:
+    folder = lay_out(bench, {"a": f"I used mcp__sonar__lens_grep to look.\n\n{ANSWER}"}, sheet=False)
+    evidence = shown_answers_of(folder)[0][0].text[:12]
+    (row,) = read(drop(folder, said(folder, evidence=evidence)))
+    assert MARK in evidence
+    assert (row["evidence"], row["position"]) == (evidence, "")
 
 
 @pytest.mark.parametrize(("verdict", "points"), [("Met", "1"), ("Partial", "0.5"), ("Missed", "0")])
@@ -144,7 +142,7 @@ def test_a_verdict_on_an_answer_that_was_discarded_since_names_the_run(folder: P
 
 def test_what_a_person_skipped_is_unjudged_and_not_a_failure(folder: Path) -> None:
     drop(folder, said(folder), said(folder, task="b", verdict="Missed", evidence=""))
-    rows = list(judge(folder, "human-anna", *shown_answers_of(folder)))
+    rows = human_rows(folder)
     assert len(rows) == 2 * 2 * len(CRITERIA)
     given = [row for row in rows if row["verdict"] != "Unjudged"]
     assert {(row["task"], row["verdict"]) for row in given} == {("a", "Met"), ("b", "Missed")}
@@ -159,7 +157,7 @@ def test_several_files_of_one_person_are_one_judge_and_two_people_are_two(folder
     drop(folder, said(folder), file="jose.json", judge="jos\u00e9-2")
     assert human_judges(folder) == ["human-anna", "human-jos\u00e9-2"]
     assert len(human_files(folder)) == 3
-    rows = list(judge(folder, "human-anna", *shown_answers_of(folder)))
+    rows = human_rows(folder)
     assert sorted(row["criterion"] for row in rows if row["points"]) == ["1", "2"]
 
 
@@ -167,15 +165,15 @@ def test_two_files_of_one_person_on_the_same_criterion_are_an_error(folder: Path
     drop(folder, said(folder))
     drop(folder, said(folder, verdict="Missed"), file="verdicts-anna (1).json")
     with pytest.raises(UserError, match="on the same criteria; keep one file"):
-        list(judge(folder, "human-anna", *shown_answers_of(folder)))
+        human_rows(folder)
 
 
 def test_a_person_without_a_file_is_an_error(folder: Path) -> None:
     assert human_judges(folder) == []
     with pytest.raises(UserError, match="has no file of human-bob"):
-        list(judge(folder, "human-bob", *shown_answers_of(folder)))
+        human_rows(folder, "bob")
 
 
 def test_a_file_without_verdicts_leaves_everything_open(folder: Path) -> None:
     drop(folder)
-    assert {row["verdict"] for row in judge(folder, "human-anna", *shown_answers_of(folder))} == {"Unjudged"}
+    assert {row["verdict"] for row in human_rows(folder)} == {"Unjudged"}

@@ -11,8 +11,7 @@ from playwright.sync_api import Page, expect
 from chromium import barriers
 from lensbench.core.run_folder import RunFolder
 from lensbench.core.tables import Row
-from lensbench.judging.judges.human import read_human_file
-from sheets import ANSWER, CRITERIA, lay_out, shown_answers_of
+from sheets import ANSWER, CRITERIA, human_rows, lay_out
 
 ITEMS = 2 * 2 * len(CRITERIA)
 SELECT = """([from, to]) => {
@@ -73,7 +72,8 @@ def save(page: Page, folder: Path, start: Callable[[], Any]) -> Path:
 
 
 def rows_of(path: Path, folder: Path) -> list[Row]:
-    return read_human_file(path, *shown_answers_of(folder))
+    rows = human_rows(folder, json.loads(path.read_bytes())["judge"])
+    return [row for row in rows if row["points"]]
 
 
 def current(page: Page) -> Any:

@@ -18,8 +18,7 @@ from lensbench.core.system.places import TEMPLATES
 from lensbench.core.system.processes import Ended
 from lensbench.core.tables import Row, read_table
 from lensbench.judging import ask_models, judge_agent
-from lensbench.judging.judges.again import rounds_of
-from lensbench.judging.verdicts import guess_all, judge_all
+from lensbench.judging.verdicts import guess_all, judge_all, rounds_of
 from lensbench.plan.config import Agent, Judging
 from lensbench.runs.stopping import spend, spent
 from lensbench.runs.validity import judge_validity

@@ -5,9 +5,11 @@ from pathlib import Path
 from typing import Any
 
 from lensbench.core.system.files import write_atomic, write_json
+from lensbench.core.tables import Row, read_table
 from lensbench.core.tasks import Task
 from lensbench.judging.judge_sheet import write_sheet
 from lensbench.judging.shown_answers import ShownAnswer, read_shown_answers, read_tasks
+from lensbench.judging.verdicts import judge_all
 from lensbench.plan.frozen import read_plan
 from lensbench.plan.task_markdown import render
 from lensbench.runs.validity import judge_validity
@@ -66,3 +68,9 @@ def shown_answers_of(folder: Path) -> tuple[list[ShownAnswer], dict[str, Task]]:
     """The answers and tasks that judges see of a run folder."""
     tasks = read_tasks(folder)
     return read_shown_answers(folder, read_plan(folder), tasks), tasks
+
+
+def human_rows(folder: Path, name: str = "anna") -> list[Row]:
+    """What the stage makes of a person's files."""
+    judge_all(folder, f"human-{name}")
+    return read_table(folder / "verdicts" / f"human-{name}.csv")

@@ -8,7 +8,7 @@ import json
 import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, replace
 from functools import partial
 from pathlib import Path
 from typing import NamedTuple
@@ -22,7 +22,6 @@ from lensbench.core.conditions import compared, treatments
 from lensbench.core.errors import UserError
 from lensbench.core.frozen_plan import Plan, PlannedJudge
 from lensbench.core.records import sha256
-from lensbench.core.rows import VerdictRow
 from lensbench.core.run_folder import RunFolder
 from lensbench.core.system.files import write_json
 from lensbench.core.system.places import TEMPLATES
@@ -33,7 +32,7 @@ from lensbench.judging.judges import Judgement, Verdict, unjudged
 from lensbench.judging.judges import model as judging
 from lensbench.judging.judges.canaries import Canary, canaries
 from lensbench.judging.judges.normalising import without_comments
-from lensbench.judging.shown_answers import ShownAnswer, verdict_row
+from lensbench.judging.shown_answers import Judged, ShownAnswer
 from lensbench.runs.reasons import DiscardReason
 from lensbench.runs.stopping import StopEverything
 
@@ -42,26 +41,7 @@ _GUESSING = TEMPLATES / "judge_condition.md.j2"
 _LONGEST_REPLY = 2000
 
 
-@dataclass(frozen=True)
-class ModelVerdict(Judgement):
-    """What the requests about one criterion gave, as it is stored."""
-
-    version: str = ""
-    models: str = ""
-    cost_usd: float | None = None
-    cost_is_guess: bool = False
-    replies: tuple[str, ...] = ()
-    """The beginning of the judge's reply to each request."""
-
-    def row(self, answer: ShownAnswer, criterion: int, judge: str) -> VerdictRow:
-        return verdict_row(answer, criterion, judge, self, self.version, self.models, self.cost_usd, self.cost_is_guess)
-
-
-_STORED = TypeAdapter(ModelVerdict)
-
-
-def without_verdict(failure: str, reason: str) -> ModelVerdict:
-    return ModelVerdict(**vars(unjudged(failure, reason)))
+_STORED = TypeAdapter(Judgement)
 
 
 class Batch(NamedTuple):
@@ -78,7 +58,7 @@ def judge_by_model(
     folder: Path, plan: Plan, judge: PlannedJudge, tasks: Mapping[str, Task], answers: Sequence[ShownAnswer],
     parallel: int,
     ask: bool = True,
-) -> Iterator[tuple[ShownAnswer, int, ModelVerdict]]:  # fmt: skip
+) -> Iterator[Judged]:  # fmt: skip
     """The outcome for each criterion (from 1) of each answer, but for those of incomplete pairs; without `ask` the
     stored ones. Raises UserError for errors that affect all requests: a missing program, a refused key, an invalid
     template."""
@@ -87,7 +67,7 @@ def judge_by_model(
     numbers = {name: [number for number, _ in answer_criteria(task)] for name, task in tasks.items()}
     facts = {name: [criterion.text for _, criterion in answer_criteria(task)] for name, task in tasks.items()}
     others = {name: [fact for other, own in facts.items() if other != name for fact in own] for name in facts}
-    waiting = without_verdict("pair_incomplete", "the other run of the pair does not count yet")
+    waiting = unjudged("pair_incomplete", "the other run of the pair does not count yet")
     for answer in answers:
         if not answer.pair_complete:
             yield from ((answer, number, waiting) for number in numbers[answer.run.task])
@@ -108,11 +88,11 @@ def judge_by_model(
                 yield answer, number, outcome
 
 
-def judge_batch(agent: JudgeAgent, batch: Batch) -> list[ModelVerdict]:
+def judge_batch(agent: JudgeAgent, batch: Batch) -> list[Judgement]:
     """The outcome for each fact of the batch, in order."""
     text = batch.shown.text
     if not any(character.isalnum() for character in without_comments(text).replace(MARK, "")):
-        return [ModelVerdict(Verdict.MISSED, "", None, "nothing is stated") for _ in batch.facts]
+        return [Judgement(Verdict.MISSED, reason="nothing is stated") for _ in batch.facts]
     seal = judging.nonce_of(str(agent.seed), agent.judge["prompt"], text)
     probes = list(canaries(text, seal, batch.question, batch.facts, batch.others))
     first, *later = _judge_all(agent, batch, probes)
@@ -121,7 +101,7 @@ def judge_batch(agent: JudgeAgent, batch: Batch) -> list[ModelVerdict]:
     return [replace(first, cost_usd=_sum(costs)), *later]  # the canaries' cost is added to the first criterion's
 
 
-def _judge_all(agent: JudgeAgent, batch: Batch, before: Iterable[Canary]) -> list[ModelVerdict]:
+def _judge_all(agent: JudgeAgent, batch: Batch, before: Iterable[Canary]) -> list[Judgement]:
     verdicts = [_verdict(agent, _key(agent, batch.question, fact, batch.shown.text)) for fact in batch.facts]
     if all(verdicts):
         return [outcome for outcome in verdicts if outcome]
@@ -133,11 +113,12 @@ def _judge_all(agent: JudgeAgent, batch: Batch, before: Iterable[Canary]) -> lis
         if outcome.verdict not in canary.allowed:
             wrong = outcome.failure or outcome.verdict.value
             void = unjudged("canary", f"{wrong} for a criterion that is {canary.allowed[0].value}: {canary.fact}")
-            return [replace(outcome, **vars(void)) for _ in batch.facts]
+            void = replace(void, version=outcome.version, models=outcome.models, cost_is_guess=outcome.cost_is_guess)
+            return [void] * len(batch.facts)
     return [verdict or _ask_until(agent, batch, fact) for verdict, fact in zip(verdicts, batch.facts, strict=True)]
 
 
-def _ask_until(agent: JudgeAgent, batch: Batch, fact: str, canary: Canary | None = None) -> ModelVerdict:
+def _ask_until(agent: JudgeAgent, batch: Batch, fact: str, canary: Canary | None = None) -> Judgement:
     """Asks until there is a verdict or the attempts are used up, and stores the outcome. A canary that is stated is
     asked again while its verdict is wrong; a Met for another one is leniency, which asking again would hide."""
     answer = canary.shown(batch.shown.text) if canary else batch.shown.text
@@ -145,24 +126,24 @@ def _ask_until(agent: JudgeAgent, batch: Batch, fact: str, canary: Canary | None
     key = _key(agent, batch.question, fact, answer)
     if (verdict := _verdict(agent, key)) and verdict.verdict in targets:
         return verdict
-    outcomes: list[ModelVerdict] = []
+    outcomes: list[Judgement] = []
     for attempt in range(1, agent.attempts + 1):
         if attempt > 1:
             back_off(attempt - 1)
         try:
             agent.check_budget()
         except StopEverything as error:
-            return _together(outcomes, without_verdict("not_reached", str(error)))
+            return _together(outcomes, unjudged("not_reached", str(error)))
         nonce = judging.nonce_of(key, str(attempt))
         prompt = _request(agent, agent.judge["prompt"], nonce, batch.question, answer, fact=fact)
         outcomes.append(_ask_once(agent, prompt, nonce, batch.shown, fact, canary.planted if canary else ""))
         write_json(_file(agent, key), asdict(_together(outcomes, outcomes[-1])))
         if not outcomes[-1].failure and outcomes[-1].verdict in targets:
             break
-    return _together(outcomes, outcomes[-1] if outcomes else without_verdict("not_reached", "nothing was asked"))
+    return _together(outcomes, outcomes[-1] if outcomes else unjudged("not_reached", "nothing was asked"))
 
 
-def _together(outcomes: Sequence[ModelVerdict], last: ModelVerdict) -> ModelVerdict:
+def _together(outcomes: Sequence[Judgement], last: Judgement) -> Judgement:
     """The last outcome with the costs and the replies of all."""
     replies = tuple(reply for outcome in outcomes for reply in outcome.replies)
     return replace(last, cost_usd=_sum(outcome.cost_usd for outcome in outcomes), replies=replies)
@@ -174,7 +155,7 @@ def _sum(costs: Iterable[float | None]) -> float | None:
     return sum(values) if values else None
 
 
-def _ask_once(agent: JudgeAgent, prompt: str, nonce: str, answer: ShownAnswer, fact: str, plant: str) -> ModelVerdict:
+def _ask_once(agent: JudgeAgent, prompt: str, nonce: str, answer: ShownAnswer, fact: str, plant: str) -> Judgement:
     """The outcome of one request. If a sentence was planted (`plant`), evidence must come from it."""
     output, reason, detail = agent.ask(prompt)
     outcome = output.outcome
@@ -188,8 +169,8 @@ def _ask_once(agent: JudgeAgent, prompt: str, nonce: str, answer: ShownAnswer, f
         judgement = judging.read_reply(output.answer, nonce, plant or answer.text, fact)
         judgement = judgement if plant else _within_the_original(judgement, answer)
     prompt_version = sha256(agent.judge["prompt"].encode())[:8]
-    return ModelVerdict(
-        **vars(judgement), version=f"{prompt_version}+{outcome.agent_version or 'not shown'}",
+    return replace(
+        judgement, version=f"{prompt_version}+{outcome.agent_version or 'not shown'}",
         models=", ".join(outcome.models or ()), cost_usd=outcome.cost_usd, cost_is_guess=outcome.cost_is_guess,
         replies=(output.answer[:_LONGEST_REPLY],),
     )  # fmt: skip
@@ -254,13 +235,13 @@ def _file(agent: JudgeAgent, key: str) -> Path:
     return RunFolder(agent.folder).judging / key[:2] / f"{key}.json"
 
 
-def _verdict(agent: JudgeAgent, key: str) -> ModelVerdict | None:
+def _verdict(agent: JudgeAgent, key: str) -> Judgement | None:
     """The stored verdict; None when there is none."""
     outcome = _stored(agent, key)
     return outcome if outcome and not outcome.failure else None
 
 
-def _stored(agent: JudgeAgent, key: str) -> ModelVerdict | None:
+def _stored(agent: JudgeAgent, key: str) -> Judgement | None:
     """The stored outcome; None when there is none, or the file is damaged."""
     try:
         return _STORED.validate_json(_file(agent, key).read_bytes())

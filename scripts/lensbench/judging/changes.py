@@ -19,16 +19,15 @@ from lensbench.changes.patches import NOTHING, PatchSize, size_of
 from lensbench.changes.reports import TestResult
 from lensbench.changes.task import EXIT, FIXED, KEPT, ChangeTask, content_bytes, read_task, tests_digest
 from lensbench.core.errors import UserError, some_of
-from lensbench.core.frozen_plan import TESTS, Repositories
+from lensbench.core.frozen_plan import Repositories
 from lensbench.core.records import RunId
-from lensbench.core.rows import VerdictRow
 from lensbench.core.run_folder import RunFolder
 from lensbench.core.store import run_files
 from lensbench.core.system.files import locked, read_json, read_typed, write_json
 from lensbench.core.system.program import run_parser, run_program
 from lensbench.core.tasks import Task
 from lensbench.judging.judges import Judgement, Verdict, unjudged
-from lensbench.judging.shown_answers import ShownAnswer, verdict_row
+from lensbench.judging.shown_answers import Judged, ShownAnswer
 from lensbench.plan.frozen import read_plan
 
 VERSION = "4"
@@ -120,7 +119,7 @@ def judge_patch(
     )  # fmt: skip
 
 
-def judge_changes(folder: Path, answers: Iterable[ShownAnswer], tasks: Mapping[str, Task]) -> Iterator[VerdictRow]:
+def judge_changes(folder: Path, answers: Iterable[ShownAnswer], tasks: Mapping[str, Task]) -> Iterator[Judged]:
     """The verdicts of the tests on the runs of change tasks."""
     for answer in answers:
         numbers = {criterion.text: number for number, criterion in enumerate(tasks[answer.run.task].criteria, 1)}
@@ -128,10 +127,10 @@ def judge_changes(folder: Path, answers: Iterable[ShownAnswer], tasks: Mapping[s
             continue
         results = read_typed(tested_file(folder, answer.run), Tested)
         for text, (verdict, reason) in zip((FIXED, KEPT), results.verdicts, strict=True):
-            judgement = Judgement(verdict, "", None, reason)
+            judgement = Judgement(verdict, reason=reason)
             if results.unstarted:
                 judgement = unjudged("no_test_run", results.unstarted)
-            yield verdict_row(answer, numbers[text], TESTS, judgement, version=VERSION)
+            yield answer, numbers[text], replace(judgement, version=VERSION)
 
 
 def judge_run(folder: Path, run: RunId) -> str:

@@ -8,21 +8,20 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from fractions import Fraction
 from pathlib import Path
 
 from lensbench.core.conditions import treatments
 from lensbench.core.frozen_plan import HUMAN, TESTS, Plan
-from lensbench.core.numbers import decimal, exact
+from lensbench.core.numbers import exact
 from lensbench.core.preflight_results import read_listed_tools
 from lensbench.core.records import Record, RunId, from_json, sha256
-from lensbench.core.rows import RunStatus, ValidityRow, VerdictRow
+from lensbench.core.rows import RunStatus, ValidityRow
 from lensbench.core.run_folder import RunFolder
 from lensbench.core.store import run_files
-from lensbench.core.tables import read_table, row_of_run, run_of_row
+from lensbench.core.tables import read_table, run_of_row
 from lensbench.core.tasks import Task
 from lensbench.judging.blinding import Blinded, blind, hidden_names, opaque_id, order, without_report
-from lensbench.judging.judges import POINTS, Judgement
+from lensbench.judging.judges import Judgement
 from lensbench.judging.tool_talk import read_tool_talk
 from lensbench.plan.frozen import frozen_tasks
 from lensbench.plan.task_files import read_scenarios
@@ -45,6 +44,10 @@ class ShownAnswer:
     blinded: Blinded
     pair_complete: bool
     """True when the baseline's run is valid, too, or for the baseline a treatment's."""
+
+
+Judged = tuple[ShownAnswer, int, Judgement]
+"""An answer, the number of a criterion, and what a judge says of it."""
 
 
 def read_tasks(folder: Path) -> dict[str, Task]:
@@ -90,26 +93,6 @@ def _offered(records: Iterable[Record]) -> Iterable[str]:
         outcome = record.outcome
         names = [*(outcome.tools_offered or ()), *(call.name for call in outcome.calls or ())]
         yield from (name for name in names if name.startswith("mcp__"))
-
-
-def verdict_row(
-    answer: ShownAnswer, criterion: int, judge: str, judgement: Judgement, version: str = "", model: str = "",
-    cost_usd: float | None = None, cost_is_guess: bool = False,
-) -> VerdictRow:  # fmt: skip
-    """A judgement as a row of verdicts.csv, with the evidence as in the original answer."""
-    span = None
-    if judgement.position is not None:
-        span = answer.blinded.span(judgement.position, judgement.position + len(judgement.evidence))
-    original = answer.blinded.original
-    return {
-        **row_of_run(answer.run), "criterion": str(criterion), "judge": judge, "verdict": judgement.verdict.value,
-        "points": decimal(POINTS.get(judgement.verdict)) or "",
-        "evidence": original[span[0] : span[1]] if span else judgement.evidence,
-        "position": str(span[0]) if span else "", "reason": judgement.reason, "failure": judgement.failure,
-        "version": version, "model": model,
-        "cost_usd": "" if cost_usd is None else decimal(Fraction(cost_usd)) or "",
-        "cost_estimated": "yes" if cost_is_guess and cost_usd is not None else "",
-    }  # fmt: skip
 
 
 Group = tuple[str, int]

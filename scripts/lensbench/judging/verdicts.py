@@ -2,56 +2,53 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+import json
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import replace
+from fractions import Fraction
 from pathlib import Path
 
 from lensbench.changes.task import answer_criteria
 from lensbench.core.errors import UserError, did_you_mean
 from lensbench.core.frozen_plan import HUMAN, MECHANICAL, TESTS, Plan, PlannedJudge
+from lensbench.core.numbers import decimal
 from lensbench.core.rows import GuessRow, VerdictRow, columns
 from lensbench.core.run_folder import RunFolder
+from lensbench.core.system.files import write_json
 from lensbench.core.system.program import collect_rarely, run_program, stage_parser
 from lensbench.core.tables import row_of_run, write_table
 from lensbench.core.tasks import Task
-from lensbench.judging.judges import DRAFTED, mechanical
-from lensbench.judging.judges.again import count_round
+from lensbench.judging.judges import DRAFTED, NOT_ASKED, POINTS, Judgement, mechanical
 from lensbench.judging.judges.normalising import normalise
-from lensbench.judging.shown_answers import (
-    ShownAnswer,
-    read_named_answers,
-    read_shown_answers,
-    read_tasks,
-    verdict_row,
-)  # fmt: skip
+from lensbench.judging.shown_answers import Judged, ShownAnswer, read_named_answers, read_shown_answers, read_tasks
 from lensbench.plan.waves import read_opened_plan
 
 
-def judge_mechanically(answers: Sequence[ShownAnswer], tasks: Mapping[str, Task]) -> Iterator[VerdictRow]:
+def judge_mechanically(answers: Sequence[ShownAnswer], tasks: Mapping[str, Task]) -> Iterator[Judged]:
     """The verdicts of the patterns on answers with all names, since a server's name may also be a folder in a fact."""
     for answer in answers:
         text = normalise(answer.text)
         for number, criterion in answer_criteria(tasks[answer.run.task]):
-            judgement = mechanical.judge(criterion, text)
             version = f"{mechanical.VERSION}{f'+{criterion.drafted}{DRAFTED}' if criterion.drafted else ''}"
-            yield verdict_row(answer, number, MECHANICAL, judgement, version=version)
+            yield answer, number, replace(mechanical.judge(criterion, text), version=version)
 
 
 def judge_all(folder: Path, name: str, parallel: int = 1, ask: bool = True, counts: bool = True) -> None:
     """Reads the criteria, validity.csv and the answers, and writes verdicts/<judge>.csv; without `ask` from stored
     replies. Only a round that `counts` adds to the number of failed rounds."""
     plan = read_opened_plan(folder)
-    tasks = read_tasks(folder)
-    rows = list(_rows(folder, plan, tasks, name, parallel, ask))
+    judged = list(_judged(folder, plan, read_tasks(folder), name, parallel, ask))
     place = {task: number for number, task in enumerate(plan["order"])}
-    rows.sort(key=lambda row: (int(row["trial"]), place[row["task"]], row["condition"], int(row["criterion"])))
+    judged.sort(key=lambda entry: (entry[0].run.trial, place[entry[0].run.task], entry[0].run.condition, entry[1]))
+    rows = (_row(answer, number, name, judgement) for answer, number, judgement in judged)
     write_table(RunFolder(folder).judge_verdicts / f"{name}.csv", columns(VerdictRow), rows)
     if ask and counts:
-        count_round(folder, name, rows)
+        _count_round(folder, name, {judgement.failure for *_, judgement in judged} - {"", *NOT_ASKED})
 
 
-def _rows(
+def _judged(
     folder: Path, plan: Plan, tasks: Mapping[str, Task], name: str, parallel: int, ask: bool
-) -> Iterator[VerdictRow]:
+) -> Iterator[Judged]:
     """The verdicts of any kind of judge. Imports are local, since some take longer than judging by patterns."""
     if name == MECHANICAL:
         return judge_mechanically(read_named_answers(folder, plan, tasks), tasks)
@@ -66,8 +63,42 @@ def _rows(
         return human.judge(folder, name, answers, tasks)
     from lensbench.judging.ask_models import judge_by_model
 
-    outcomes = judge_by_model(folder, plan, _model_judge(plan, name), tasks, answers, parallel, ask)
-    return (outcome.row(answer, number, name) for answer, number, outcome in outcomes)
+    return judge_by_model(folder, plan, _model_judge(plan, name), tasks, answers, parallel, ask)
+
+
+def _row(answer: ShownAnswer, criterion: int, judge: str, judgement: Judgement) -> VerdictRow:
+    """A judgement as a row of verdicts.csv, with the evidence as in the original answer."""
+    span, cost = None, judgement.cost_usd
+    if judgement.position is not None:
+        span = answer.blinded.span(judgement.position, judgement.position + len(judgement.evidence))
+    return {
+        **row_of_run(answer.run), "criterion": str(criterion), "judge": judge, "verdict": judgement.verdict.value,
+        "points": decimal(POINTS.get(judgement.verdict)) or "",
+        "evidence": answer.blinded.original[slice(*span)] if span else judgement.evidence,
+        "position": str(span[0]) if span else "", "reason": judgement.reason, "failure": judgement.failure,
+        "version": judgement.version, "model": judgement.models,
+        "cost_usd": "" if cost is None else decimal(Fraction(cost)) or "",
+        "cost_estimated": "yes" if judgement.cost_is_guess and cost is not None else "",
+    }  # fmt: skip
+
+
+def _count_round(folder: Path, judge: str, failures: Collection[str]) -> None:
+    """Counts a round with failures that asking again may fix; a complete round resets the count."""
+    if failures or rounds_of(folder, judge):
+        write_json(_rounds(folder, judge), {"rounds": 1 + rounds_of(folder, judge) if failures else 0})
+
+
+def rounds_of(folder: Path, judge: str) -> int:
+    """How many rounds in a row left criteria without a verdict. After an incomplete one, the next start deletes the
+    judge's table, so that Snakemake judges again, a limited number of times."""
+    try:
+        return int(json.loads(_rounds(folder, judge).read_text(encoding="utf-8"))["rounds"])
+    except (OSError, ValueError, KeyError, TypeError):
+        return 0
+
+
+def _rounds(folder: Path, judge: str) -> Path:
+    return RunFolder(folder).judging / f"{judge}.json"
 
 
 def _model_judge(plan: Plan, name: str) -> PlannedJudge:

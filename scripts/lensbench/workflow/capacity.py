@@ -19,7 +19,7 @@ from lensbench.core.frozen_plan import HUMAN, AgentSettings, Plan
 from lensbench.core.run_folder import RunFolder
 from lensbench.core.store import all_records
 from lensbench.judging.decisions import judges_of
-from lensbench.judging.judges.again import rounds_of
+from lensbench.judging.verdicts import rounds_of
 from lensbench.plan.config import Config, ModelJudge
 from lensbench.plan.own_files import servers_of
 

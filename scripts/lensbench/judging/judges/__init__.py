@@ -33,11 +33,18 @@ class Judgement:
     """
 
     verdict: Verdict
-    evidence: str
-    position: int | None
-    reason: str
+    evidence: str = ""
+    position: int | None = None
+    reason: str = ""
     failure: str = ""
     """Why there is no verdict, a key of `FAILURES`; empty when there is one."""
+    version: str = ""
+    """Of the judge: its program, prompt or sheet."""
+    models: str = ""
+    cost_usd: float | None = None
+    cost_is_guess: bool = False
+    replies: tuple[str, ...] = ()
+    """The beginning of a model's reply to each request."""
 
 
 def unjudged(failure: str, reason: str) -> Judgement:

@@ -13,15 +13,13 @@ from lensbench.changes.task import answer_criteria
 from lensbench.core.errors import UserError
 from lensbench.core.frozen_plan import HUMAN
 from lensbench.core.records import RunId
-from lensbench.core.rows import VerdictRow
 from lensbench.core.run_folder import RunFolder
 from lensbench.core.store import Entry, all_records
-from lensbench.core.tables import run_of_row
 from lensbench.core.tasks import Many, Strict, Task, like
 from lensbench.core.validation import explain
 from lensbench.judging.blinding import opaque_id
 from lensbench.judging.judges import Judgement, Verdict, unjudged
-from lensbench.judging.shown_answers import ShownAnswer, verdict_row
+from lensbench.judging.shown_answers import Judged, ShownAnswer
 from lensbench.plan.frozen import read_plan
 
 MAX_EVIDENCE = 1000
@@ -68,36 +66,35 @@ def human_judges(folder: Path) -> list[str]:
     return sorted({_name(_parse(path)) for path in human_files(folder)})
 
 
-def judge(folder: Path, name: str, answers: Sequence[ShownAnswer], tasks: Mapping[str, Task]) -> Iterator[VerdictRow]:
-    """A row of verdicts.csv for every criterion of every answer, Unjudged where the person `name` gave no verdict.
-    Raises UserError for a file that does not match the answers, and for two verdicts on one criterion."""
+def judge(folder: Path, name: str, answers: Sequence[ShownAnswer], tasks: Mapping[str, Task]) -> Iterator[Judged]:
+    """A judgement for every criterion of every answer, Unjudged where the person `name` gave no verdict. Raises
+    UserError for a file that does not match the answers, and for two verdicts on one criterion."""
     files = [path for path in human_files(folder) if _name(_parse(path)) == name]
     if not files:
         raise UserError(f"{RunFolder(folder).human}: has no file of {name}; save one from the judge sheet")
-    rows: dict[tuple[RunId, int], VerdictRow] = {}
+    judgements: dict[tuple[str, int], Judgement] = {}
     for path in files:
-        for row in read_human_file(path, answers, tasks):
-            key = run_of_row(row), int(row["criterion"])
-            if key in rows:
-                raise UserError(f"{path}: another file has verdicts of {name} on the same criteria; keep one file")
-            rows[key] = row
+        own = read_human_file(path, answers, tasks)
+        if own.keys() & judgements.keys():
+            raise UserError(f"{path}: another file has verdicts of {name} on the same criteria; keep one file")
+        judgements |= own
     for answer in answers:
         for number, _ in answer_criteria(tasks[answer.run.task]):
-            yield rows.get((answer.run, number)) or verdict_row(answer, number, name, unjudged("not_sampled", ""))
+            yield answer, number, judgements.get((answer.id, number)) or unjudged("not_sampled", "")
 
 
-def read_human_file(path: Path, answers: Sequence[ShownAnswer], tasks: Mapping[str, Task]) -> list[VerdictRow]:
-    """The verdicts of one file as rows of verdicts.csv; the version is the sheet's id, shortened. Raises UserError with
-    file and place for what does not fit the sheet or the answers."""
+def read_human_file(
+    path: Path, answers: Sequence[ShownAnswer], tasks: Mapping[str, Task]
+) -> dict[tuple[str, int], Judgement]:
+    """The judgements in one file by the answer's name and criterion; the version is the sheet's id, shortened. Raises
+    UserError with file and place for what does not fit the sheet or the answers."""
     file = _parse(path)
     by_id = {answer.id: answer for answer in answers}
-    keys: set[tuple[str, int]] = set()
-    rows = []
+    judgements: dict[tuple[str, int], Judgement] = {}
     for entry in file.verdicts:
         place = f"{path}: answer {entry.answer}, criterion {entry.criterion}"
-        if (entry.answer, entry.criterion) in keys:
+        if (entry.answer, entry.criterion) in judgements:
             raise UserError(f"{place}: is judged twice; remove one of the two verdicts")
-        keys.add((entry.answer, entry.criterion))
         attempts = [] if entry.answer in by_id else list(_attempts_with(path.parent.parent, entry.answer))
         if any(attempt.counts for attempt, _ in attempts):
             continue  # it is only not judged now: of a later wave, or of a disabled control
@@ -110,9 +107,10 @@ def read_human_file(path: Path, answers: Sequence[ShownAnswer], tasks: Mapping[s
         if problem := _problem(entry, answer, tasks[answer.run.task]):
             raise UserError(f"{place}: {problem}")
         position = answer.text.find(entry.evidence) if entry.evidence else None
-        judgement = Judgement(Verdict(entry.verdict), entry.evidence, position, entry.note)
-        rows.append(verdict_row(answer, entry.criterion, _name(file), judgement, version=file.sheet[:_VERSION_LENGTH]))
-    return rows
+        judgements[entry.answer, entry.criterion] = Judgement(
+            Verdict(entry.verdict), entry.evidence, position, entry.note, version=file.sheet[:_VERSION_LENGTH]
+        )
+    return judgements
 
 
 def _parse(path: Path) -> HumanFile:
