@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from lensbench.agents import Assignment, Invocation
-from lensbench.agents.adapters.claude_code import command, probe, read, version
+from lensbench.agents.adapters.claude_code import command, read, version
 from lensbench.core.errors import UserError
 from lensbench.core.records import Attempt, Call, Outcome
 from lensbench.plan.config import Agent
@@ -24,12 +24,12 @@ def stream(name: str) -> list[str]:
     return (STREAMS / f"{name}.jsonl").read_text().splitlines()
 
 
-def invocation(treated: bool = False, **settings: Any) -> Invocation:
+def invocation(treated: bool = False, is_trial: bool = False, **settings: Any) -> Invocation:
     agent = Agent(**{"kind": "claude-code", "model": "sonnet", **settings}).model_dump(mode="json")
     return command(Assignment(
         prompt="--where is it?", prompt_file="", workspace="/run/repo", home="/run/home", mcp_file="/run/mcp.json", mcp_servers={},
         answer_file="", servers=("lens",) if treated else (), denied_servers=() if treated else ("lens",),
-        settings=agent, seed=1,
+        settings=agent, seed=1, is_trial=is_trial,
     ))  # fmt: skip
 
 
@@ -109,9 +109,6 @@ def test_an_address_of_the_user_s_takes_the_place_of_the_preset(monkeypatch: pyt
     monkeypatch.setenv("KEY", "secret")
     own = {"provider": "zai", "base_url": "http://gateway", "token_env": "KEY"}
     assert invocation(**own).env["ANTHROPIC_BASE_URL"] == "http://gateway"
-    asked = probe(Agent(**{"kind": "claude-code", "model": "glm-5", **own}).settings)
-    assert asked
-    assert asked.url == "http://gateway/v1/messages"
 
 
 def test_a_tier_without_a_mapping_gets_the_main_model(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -134,18 +131,8 @@ def test_without_a_provider_the_keys_are_those_that_are_passed_on(monkeypatch: p
     assert "ANTHROPIC_BASE_URL" not in env
 
 
-def test_the_probe_asks_the_mapped_model_with_the_key_that_there_is(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("ANTHROPIC_API_KEY", "secret")
-    monkeypatch.setenv("KEY", "token")
-    own = {"kind": "claude-code", "model": "sonnet", "provider": "custom", "base_url": "http://gateway"}
-    by_key = probe(Agent(**{**own, "pass_env": ("ANTHROPIC_API_KEY",), "models": {"sonnet": "glm-5"}}).settings)
-    by_token = probe(Agent(**{**own, "token_env": "KEY", "models": {"sonnet": "glm-5"}}).settings)
-    assert by_key
-    assert by_token
-    assert by_key.body["model"] == by_token.body["model"] == "glm-5"
-    version = {"anthropic-version": "2023-06-01"}
-    assert by_key.headers == {**version, "x-api-key": "secret"}
-    assert by_token.headers == {**version, "Authorization": "Bearer token"}
+def test_a_trial_repeats_no_refused_request() -> None:
+    assert [invocation(is_trial=trial).env["CLAUDE_CODE_MAX_RETRIES"] for trial in (True, False)] == ["0", "5"]
 
 
 def test_a_mapping_without_the_main_model_names_its_tiers_only() -> None:

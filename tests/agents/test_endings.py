@@ -157,9 +157,11 @@ def test_another_model_than_agent_served_discards_the_run(served: str, reason: s
 
 
 def test_a_served_name_is_compared_with_what_was_asked_for_and_the_mapping() -> None:
-    assert unexpected(["sonnet"], ["glm-5"], {"sonnet": "glm-5"}) == []
-    assert unexpected(["sonnet"], ["glm-4.5-air"], {"sonnet": "glm-5"}) == ["glm-4.5-air"]
-    assert unexpected(["glm-5"], ["glm-5"], {}) == []
-    assert unexpected([], ["glm-5"], {}) == []
+    agent = {"model": "sonnet", "models": {"sonnet": "glm-5"}}
+    assert unexpected(Outcome(models=("glm-5",)), agent) == []
+    assert unexpected(Outcome(models=("glm-4.5-air",)), agent) == ["glm-4.5-air"]
+    assert unexpected(Outcome(models=("glm-4.5-air",)), {**agent, "served": "glm-4.5-air"}) == []
+    assert unexpected(Outcome(models=("glm-5",), models_asked=("glm-5",)), {}) == []
+    assert unexpected(Outcome(models=("glm-5",)), {"model": ""}) == []
     assert is_same_model("claude-sonnet-5", "claude-sonnet-5-20260101")
     assert not is_same_model("glm-5", "glm-5-air")

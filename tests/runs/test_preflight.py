@@ -1,4 +1,4 @@
-"""What is tried before the first run, with real servers and a gateway on this machine."""
+"""What is tried before the first run, with real servers and agents on this machine."""
 
 import json
 import re
@@ -6,7 +6,7 @@ import shutil
 import subprocess
 import sys
 import tempfile
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -14,9 +14,8 @@ from typing import Any
 import pytest
 
 from fakes.stdio_mcp_server import answer
-from lensbench.agents import Assignment, Invocation, Probe, base_environment, load_adapter
+from lensbench.agents import Assignment, Invocation, base_environment
 from lensbench.agents.adapters.offline import read
-from lensbench.agents.probe import check_gateway, request
 from lensbench.agents.sandbox import find_sandbox
 from lensbench.core.conditions import fill_mcp_file, missing_variables, run_command
 from lensbench.core.errors import UserError
@@ -73,12 +72,12 @@ def attempt(project: Path, given: dict[str, Any]) -> Try:
 
 @pytest.fixture
 def adapter(monkeypatch: pytest.MonkeyPatch) -> SimpleNamespace:
-    """An agent with a version and a gateway, in place of whatever the config names."""
+    """An agent with a version, in place of whatever the config names."""
 
     def command(run: Assignment) -> Invocation:
         return Invocation((sys.executable,), base_environment(run))
 
-    made = SimpleNamespace(command=command, read=read, version=lambda settings: "2.1.329", probe=lambda settings: None)
+    made = SimpleNamespace(command=command, read=read, version=lambda settings: "2.1.329")
     monkeypatch.setattr(stage, "load_adapter", lambda kind: made)
     return made
 
@@ -439,7 +438,7 @@ def test_unset_variables_are_named_and_nothing_else_is_tried(attempt: Try, monke
 
 def test_servers_and_requests_can_be_left_out(attempt: Try, adapter: SimpleNamespace) -> None:
     checks = attempt({"lens": {"command": "no-such-command"}}, preflight={"servers": False, "request": False})
-    assert outcomes(checks) == {"gateway": "skipped", "repository": "ok", "agent": "warning", "servers": "skipped"}
+    assert outcomes(checks) == {"repository": "ok", "agent": "warning", "servers": "skipped", "model": "skipped"}
 
 
 @pytest.mark.parametrize(("pinned", "said", "outcome", "words"), [
@@ -497,54 +496,43 @@ def test_a_repository_that_cannot_be_had_is_a_failure(attempt: Try, project: Pat
     assert attempt()["repository"].outcome == "failed"
 
 
-@pytest.fixture
-def gateway() -> Iterator[Callable[[int, bytes], Probe]]:
-    """Makes a request to a gateway that gives one answer."""
-    answers: list[tuple[int, bytes]] = []
-
-    def answer(asked: Request) -> Reply:
-        told = asked.headers["Authorization"] == f"Bearer {KEY}" and json.loads(asked.body) == {"max_tokens": 1}
-        return Reply(answers[-1][0] if told and asked.method == "POST" else 418, answers[-1][1])
-
-    with answering(answer) as url:
-
-        def probe(status: int, content: bytes) -> Probe:
-            answers.append((status, content))
-            return Probe(f"{url}/v1/messages", {"Authorization": f"Bearer {KEY}"}, {"max_tokens": 1})
-
-        yield probe
+ANSWER = [{"type": "start", "model": "glm-5"}, {"type": "answer", "text": "OK"}, {"type": "end", "cost_usd": 0.5}]
 
 
-@pytest.mark.parametrize(("status", "content", "outcome", "words"), [
-    (200, b'{"model": "glm-5"}', "ok", "answered, model glm-5"),
-    (200, b"<html>log in</html>", "failed", "not a JSON object; check agent.base_url"),
-    (401, b'{"error": {"message": "bad key"}}', "failed", "HTTP 401, bad key; check the key in agent.token_env"),
-    (404, b"", "failed", "HTTP 404; check agent.base_url, and the model's name"),
-    (429, b"", "warning", "runs will try again"), (529, b'{"error": "overloaded"}', "warning", "HTTP 529, overloaded"),
+def refusal(status: int, why: str) -> list[dict[str, Any]]:
+    return [{"type": "start"}, {"type": "end", "is_error": True, "status": status, "error": why}]
+
+
+@pytest.mark.parametrize(("events", "more", "outcome", "words"), [
+    (ANSWER, {}, "ok", "answered a short question without a sandbox: glm-5, 0.5000 USD"),
+    (ANSWER, {"model": "glm-5"}, "ok", "glm-5"),
+    (ANSWER, {"model": "sonnet"}, "warning", "glm-5 answered, but sonnet was requested; if that is correct, set agent.served"),
+    (ANSWER, {"model": "sonnet", "served": "glm-*"}, "ok", "glm-5"),
+    (ANSWER, {"served": "glm-6"}, "failed", "glm-5 answered; agent.served is glm-6"),
+    ([], {}, "failed", "crashed; the output is incomplete"),
+    (refusal(401, "bad key"), {}, "failed", "bad key); check the key in agent.token_env"),
+    (refusal(404, ""), {}, "failed", "check agent.base_url, and the model's name"),
+    (refusal(429, "slow down"), {}, "warning", "slow down); runs will try again"), (refusal(529, KEY), {}, "warning", "[redacted: KEY]"),
 ])  # fmt: skip
-def test_what_the_gateway_answers_decides(
-    gateway: Callable[[int, bytes], Probe], status: int, content: bytes, outcome: str, words: str
-) -> None:
-    check = request(gateway(status, content), through_proxy=False)
-    assert check.outcome == outcome
-    assert words in check.detail
-
-
-def test_a_gateway_that_is_not_there_is_a_failure_and_the_key_is_never_shown(
-    attempt: Try, adapter: SimpleNamespace, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_the_agent_is_asked_a_short_question_as_in_a_run(
+    attempt: Try, adapter: SimpleNamespace, monkeypatch: pytest.MonkeyPatch, project: Path,
+    events: list[dict[str, Any]], more: dict[str, Any], outcome: str, words: str,
+) -> None:  # fmt: skip
     monkeypatch.setenv("KEY", KEY)
-    adapter.probe = lambda settings: Probe(f"http://127.0.0.1:9/{KEY}", {"x-api-key": KEY}, {})
-    checks = attempt(agent={"kind": "offline", "token_env": "KEY"}, preflight={"servers": False})
-    assert checks["gateway"].outcome == "failed"
-    assert "no answer ([Errno 111] Connection refused)" in checks["gateway"].detail
-    assert "[redacted: KEY]" in checks["gateway"].detail
+    printed = project / "events"
+    printed.write_text("".join(f"{json.dumps(event)}\n" for event in events), encoding="utf-8")
+    agent = {"kind": "command-events", "command": ["cat", str(printed)], "pass_env": ["KEY"], **more}
+    check = attempt(agent=agent, preflight={"servers": False})["model"]
+    assert (check.outcome, words in check.detail) == (outcome, True), check
     assert KEY not in str(attempt.findings)  # type: ignore[attr-defined]
+    spent = project / "bench" / "r" / "spent.json"
+    assert '"usd": 0.5' in spent.read_text() or events != ANSWER
 
 
-def test_agents_without_a_gateway_are_asked_nothing() -> None:
-    assert check_gateway(load_adapter("offline"), {"pass_env": []}, may_ask=True) == []
-    assert check_gateway(load_adapter("command"), {"pass_env": []}, may_ask=False) == []
+@pytest.mark.parametrize("kind", ["offline", "command"])
+def test_agents_that_report_no_version_are_asked_nothing(attempt: Try, kind: str) -> None:
+    checks = attempt(agent={"kind": kind, "command": ["true"] if kind == "command" else []})
+    assert not {"model", "gateway"} & checks.keys()
 
 
 def test_the_table_has_a_line_per_row_and_marks_failures() -> None:

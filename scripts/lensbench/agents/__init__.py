@@ -6,7 +6,6 @@ answer in which `errors` finds something counts as a failed call. It may have mo
 - `is_over(event: dict) -> bool | None`: True for the event with which an answer ends, False for one with which work
   goes on, None for others; a program that stays silent after its end is ended, and its answer counts;
 - `version(settings: AgentSettings) -> str | None`: the version that the program reports, None when it reports none;
-- `probe(settings: AgentSettings) -> Probe | None`: a request that shows whether gateway and key are good;
 - `PROGRAM`: the `Program` of others that it starts;
 - `HOSTS`: the `name:port` of the model's own service, () for none. Without it, and without `agent.base_url`, agents of
   this kind share the machine's network;
@@ -64,6 +63,8 @@ class Assignment:
     workspace, as it does by default."""
     reads_skills: bool = False
     """A condition brings skills: all conditions have the program's means to read them."""
+    is_trial: bool = False
+    """No run, but a short question before the first one: a refused request is not repeated."""
 
 
 @dataclass(frozen=True)
@@ -76,16 +77,6 @@ class Invocation:
     """Configuration that the program reads: path below `Assignment.home` -> content."""
     answer_file: str = ""
     """The file that counts as the answer if it is written; "" for programs that were not told of one."""
-
-
-@dataclass(frozen=True)
-class Probe:
-    """A POST request to the model's gateway that costs at most one token; any JSON object is a valid response."""
-
-    url: str
-    headers: Mapping[str, str]
-    """The headers, including the key; they are sent, but never written."""
-    body: Mapping[str, Any]
 
 
 class Program(NamedTuple):

@@ -4,12 +4,12 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import replace
 from fnmatch import fnmatchcase
 from functools import cache
 from itertools import chain
-from typing import Literal
+from typing import Any, Literal
 
 from lensbench.core.frozen_plan import ModelPrice
 from lensbench.core.records import Outcome
@@ -62,7 +62,10 @@ def is_same_model(request: str, answer: str) -> bool:
     return bool(re.fullmatch(rf"{name}([-@](20\d{{6}}|20\d\d-\d\d-\d\d))?", answer.rpartition("/")[2]))
 
 
-def unexpected(requests: Iterable[str], answers: Iterable[str], mapping: Mapping[str, str]) -> list[str]:
-    """The models that answered although they were not requested, given the provider's declared mapping."""
-    models = {mapping.get(name, name) for name in requests}
+def unexpected(outcome: Outcome, agent: Mapping[str, Any]) -> list[str]:
+    """The models that answered although they were not requested, given the agent's settings; none where these name the
+    model that must answer."""
+    mapping = agent.get("models") or {}
+    models = {mapping.get(name, name) for name in outcome.models_asked or filter(None, [agent.get("model", "")])}
+    answers = () if agent.get("served") else outcome.models or ()
     return sorted(name for name in set(answers) if models and not any(is_same_model(model, name) for model in models))

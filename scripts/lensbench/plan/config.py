@@ -325,7 +325,7 @@ class Preflight(Strict):
     tools: Switch = False
     """Call each tool that only reads, with arguments made from its schema, as the trial of `lensbench init` does."""
     request: Switch = True
-    """Request one token from the model's gateway."""
+    """Start the agent with a short question, where it reports its version: key, address and model are tried."""
 
 
 class StartGate(Strict):

@@ -92,10 +92,7 @@ def notices(records: Sequence[Record], plan: Plan) -> Iterator[str]:
             yield f"The config now has agent.{key} {_shown(now)}; all runs used {was}."
     others: Counter[str] = Counter()
     for record in runs:
-        agent = record.made_with["agent"]
-        models = record.outcome.models_asked or tuple(filter(None, [agent.get("model", "")]))
-        if not agent.get("served"):
-            others.update(unexpected(models, record.outcome.models or (), agent.get("models") or {}))
+        others.update(unexpected(record.outcome, record.made_with["agent"]))
     if others:
         yield (
             f"The answering model differs from the requested one ({_counted(others)} runs). If it is correct, set"

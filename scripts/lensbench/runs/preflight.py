@@ -13,8 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from lensbench.agents import Adapter, Invocation, load_adapter, secret_names
-from lensbench.agents.prices import in_words, price_of, priced
-from lensbench.agents.probe import BUSY, check_gateway
+from lensbench.agents.prices import in_words, price_of, priced, unexpected
 from lensbench.agents.sandbox import Place, Sandbox, find_sandbox
 from lensbench.agents.start import read_text, start_agent
 from lensbench.core.conditions import Command, mcp_secrets, missing_variables, run_command
@@ -77,13 +76,10 @@ def preflight(config: Config, scenarios: ScenarioSet, folder: Path) -> Preflight
     redact = Redactor(secret_names(plan["agent"]), os.environ, mcp_secrets(plan))
     findings.checks += budget(plan, agents)
     if not findings.failed:
-        asks = config.preflight.request and not is_spent(folder, plan["budget"])
-        gateway = check_gateway(adapter, plan["agent"], asks)
-        findings.checks += gateway
         trial = _try_runs(config, plan, scenarios.tasks[0], adapter, folder, findings)
-        is_unknown = not gateway and hasattr(adapter, "version") and asks
-        if trial and is_unknown and not findings.failed:
-            findings.checks.append(ask_model(*trial, redact))
+        if trial and hasattr(adapter, "version") and not findings.failed and not is_spent(folder, plan["budget"]):
+            skipped = Check("model", "skipped", "preflight.request is false")
+            findings.checks.append(ask_model(*trial, redact) if config.preflight.request else skipped)
     findings.checks = [replace(check, detail=redact(check.detail)) for check in findings.checks]
     findings.descriptions = {name: redact(text) for name, text in sorted(findings.descriptions.items())}
     return findings
@@ -346,6 +342,15 @@ def main() -> None:
 
 QUESTION = "Reply with the word OK, and do nothing else."
 LONGEST_S = 120.0
+BUSY = {408, 429, 500, 502, 503, 504, 529}
+"""Temporary HTTP statuses; runs retry these by themselves."""
+LOOK_AT = {
+    400: "the model's name (agent.model, agent.models)",
+    401: "the key in agent.token_env or agent.pass_env",
+    402: "the account's credit",
+    403: "the key's rights and quota",
+    404: "agent.base_url, and the model's name (agent.model, agent.models)",
+}
 
 
 def ask_model(job: Job, sandbox: Sandbox, redact: Redactor) -> Check:
@@ -354,7 +359,7 @@ def ask_model(job: Job, sandbox: Sandbox, redact: Redactor) -> Check:
     asking = job._replace(prompt=QUESTION, plan={**job.plan, "conditions": conditions})
     with private_folder() as private:
         place = Place(sandbox, private)
-        assignment = prepare(asking, place)
+        assignment = replace(prepare(asking, place), is_trial=True)
         try:
             reply = start_agent(assignment, place, min(LONGEST_S, job.agent["timeout_s"]), redact)
         except UserError as error:
@@ -364,16 +369,20 @@ def ask_model(job: Job, sandbox: Sandbox, redact: Redactor) -> Check:
     spend(job.folder, usd=priced(reply.outcome, job.plan.get("prices", {})).cost_usd)
     reason, detail = reason_of(reply, asking.expected)
     if not reason:
+        if others := unexpected(reply.outcome, job.agent):
+            what = f"{', '.join(others)} answered, but {job.agent['model']} was requested"
+            return Check("model", "warning", f"{what}; if that is correct, set agent.served")
         models = ", ".join(sorted(reply.outcome.models or ())) or "not shown"
         cost = "" if reply.outcome.cost_usd is None else f", {reply.outcome.cost_usd:.4f} USD"
         where = "in the sandbox" if sandbox.program else "without a sandbox"
         return Check("model", "ok", f"answered a short question {where}: {models}{cost}")
     why = "; ".join(filter(None, (reason, detail, last)))
-    if reply.outcome.error_status in BUSY:
+    status = reply.outcome.error_status
+    if status in BUSY:
         return Check("model", "warning", f"the agent got no answer ({why}); runs will try again")
-    advice = "; add the files and programs it needs to sandbox_visible, and its hosts to sandbox_hosts"
-    inside = advice if sandbox.program else ""
-    return Check("model", "failed", f"the agent gave no answer to a short question ({why}){inside}")
+    inside = "; add the files and programs it needs to sandbox_visible, and its hosts to sandbox_hosts"
+    advice = f"; check {LOOK_AT[status]}" if status in LOOK_AT else inside if sandbox.program else ""
+    return Check("model", "failed", f"the agent gave no answer to a short question ({why}){advice}")
 
 
 if __name__ == "__main__":

@@ -23,7 +23,7 @@ from collections.abc import Hashable, Iterable, Iterator, Sequence
 from functools import cached_property, partial
 from typing import NamedTuple
 
-from lensbench.agents import ADDRESSES, Assignment, Invocation, Probe, Program, as_written, base_environment, is_stock
+from lensbench.agents import ADDRESSES, Assignment, Invocation, Program, as_written, base_environment, is_stock
 from lensbench.agents.adapters._cli import counted, ending_of, inside, version_of
 from lensbench.agents.adapters._events import Event, Use, mapping, read_event, sequence, text, tool_uses, whole, words
 from lensbench.core.error_texts import DISCONNECTED, KNOWN_ERRORS, ErrorTexts, useless_servers
@@ -35,7 +35,7 @@ PROGRAM = Program("claude", "sonnet", "ANTHROPIC_API_KEY", "/@", "CLAUDE.md", ".
 HOSTS: tuple[str, ...] = ("api.anthropic.com:443",)
 COST = "dollars"
 
-__all__ = ["command", "is_over", "probe", "read", "version"]
+__all__ = ["command", "is_over", "read", "version"]
 
 TIERS = ("sonnet", "haiku", "opus")
 PLAN_TOKEN = "CLAUDE_CODE_OAUTH_TOKEN"
@@ -79,7 +79,7 @@ def _environment(run: Assignment) -> dict[str, str]:
     }
     start_ms = str(round(run.settings["mcp_start_s"] * 1000))
     return {
-        "CLAUDE_CODE_MAX_RETRIES": str(CLIENT_RETRIES),
+        "CLAUDE_CODE_MAX_RETRIES": "0" if run.is_trial else str(CLIENT_RETRIES),
         **base_environment(run),
         **_gateway(run.settings),
         **_models(run.settings),
@@ -120,21 +120,6 @@ def _models(settings: AgentSettings) -> dict[str, str]:
         return {f"ANTHROPIC_DEFAULT_{tier.upper()}_MODEL": models[tier] for tier in TIERS if tier in models}
     tiers = {f"ANTHROPIC_DEFAULT_{tier.upper()}_MODEL": models.get(tier, main) for tier in TIERS}
     return {**tiers, "CLAUDE_CODE_SUBAGENT_MODEL": main}
-
-
-def probe(settings: AgentSettings) -> Probe | None:
-    """A request for one token to the gateway; None when only the program can resolve the model's alias."""
-    gateway, models = _gateway(settings), _models(settings)
-    model = models.get("CLAUDE_CODE_SUBAGENT_MODEL") or (settings["model"] if settings["model"] not in TIERS else None)
-    if "ANTHROPIC_BASE_URL" not in gateway or model is None:
-        return None
-    keys = {**{name: os.environ.get(name, "") for name in KEYS if name in settings["pass_env"]}, **gateway}
-    token, key = keys.get("ANTHROPIC_AUTH_TOKEN"), keys.get("ANTHROPIC_API_KEY")
-    headers = {"anthropic-version": "2023-06-01"}
-    headers |= {"Authorization": f"Bearer {token}"} if token else {}
-    headers |= {"x-api-key": key} if key else {}
-    body = {"model": model, "max_tokens": 1, "messages": [{"role": "user", "content": "."}]}
-    return Probe(f"{gateway['ANTHROPIC_BASE_URL'].rstrip('/')}/v1/messages", headers, body)
 
 
 version = partial(version_of, PROGRAM.name, says="Claude Code")

@@ -75,7 +75,11 @@ def _settings(run: Assignment) -> Settings:
         "admin": {"extensions": {"enabled": False}, "skills": {"enabled": run.reads_skills}},
         "advanced": {"ignoreLocalEnv": True},
         **({} if is_stock(run.settings) else {"experimental": {"enableAgents": False}}),
-        "general": {"enableAutoUpdate": False, "enableAutoUpdateNotification": False, "maxAttempts": CLIENT_TRIES},
+        "general": {
+            "enableAutoUpdate": False,
+            "enableAutoUpdateNotification": False,
+            "maxAttempts": 1 if run.is_trial else CLIENT_TRIES,
+        },
         "hooksConfig": {"enabled": False},
         "mcp": {"allowed": [*servers], "excluded": [*run.denied_servers]},
         "mcpServers": servers,
