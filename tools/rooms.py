@@ -44,7 +44,7 @@ OTHER_FOLDERS = {"agents", "repositories", "lensbench_tasks", "lensbench_demo"}
 """Rooms that work in other folders: workspaces, caches, repositories."""
 
 
-BUDGET = {"lines": 42_354, "characters": 1_957_922}
+BUDGET = {"lines": 42_245, "characters": 1_953_102}
 """The most code that `scripts/`, `rules/`, `templates/` and the Snakefile may have. It only falls: features pay with
 deletions."""
 CODE = (".py", ".smk", ".j2", ".js")
