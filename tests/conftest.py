@@ -18,6 +18,8 @@ from handmade import Bench
 
 settings.register_profile("unhurried", deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.load_profile("unhurried")  # a busy machine makes no test fail
+# Many containers set it. Each of the many processes that tests start would then compile all its modules.
+os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
 
 SCENARIOS = """\
 tasks:
@@ -40,6 +42,15 @@ def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     (tmp_path / "set.yaml").write_text(SCENARIOS)
     (tmp_path / "lens.json").write_text('{"mcpServers": {"lens": {"command": "lens"}}}')
     return tmp_path
+
+
+@pytest.fixture(scope="session")
+def environments(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A cache of environments that all workers share: what several tests install is installed once."""
+    base = tmp_path_factory.getbasetemp()
+    folder = (base.parent if "PYTEST_XDIST_WORKER" in os.environ else base) / "shared" / "environments"
+    folder.mkdir(parents=True, exist_ok=True)
+    return folder
 
 
 @pytest.fixture

@@ -129,12 +129,14 @@ def test_no_criterion_reference_or_hidden_test_is_in_the_sandbox_unless_it_is_sh
     (changing / "tasks.yaml").write_text(json.dumps(tasks))
     copy = shutil.copy(changing / "tasks.yaml", changing.parent / "copy.yaml")  # the set itself is always hidden
     (changing / "mcp.json").write_text(json.dumps({"mcpServers": {"control": WORKING}}))
-    command = [sys.executable, "-I", agent.__file__, "", "{prompt_file}", "{mcp_file}"]
+    looking = changing / "agent.py"  # it finds the copy at once, and has a third of the time for all other files
+    looking.write_text(Path(agent.__file__).read_text("utf-8").replace("LOOK_LINES = 20,", "LOOK_LINES = 6,"))
+    command = [sys.executable, "-I", str(looking), "", "{prompt_file}", "{mcp_file}"]
     config["agent"] = {"kind": "command-events", "command": command, "retries": 1}
     if way == "canary":
         argv = FIND.format(int(time.time()) - 60, CANARY).split()
         config["agent"] = {"kind": "command", "command": argv, "retries": 1}
-    config["sandbox_visible"] = [str(copy)]
+    config["sandbox_visible"] += [str(copy)]
     (changing / "config.yaml").write_text(yaml.safe_dump(config))
     snakemake(changing, *(RUNS if way == "canary" else ()))
     bench = changing / "bench" / "changes"

@@ -2,6 +2,7 @@
 
 import os
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 from calculator import SANDBOX
@@ -14,13 +15,13 @@ pytestmark = [pytest.mark.slow, pytest.mark.skipif(not SANDBOX.program, reason="
 
 @pytest.mark.parametrize("project", projects_here(), ids=lambda project: project.name)
 def test_no_trick_scores_more_than_no_change_and_the_reference_scores_all(
-    project: Project, monkeypatch: pytest.MonkeyPatch
+    project: Project, environments: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("PATH", f"{RUST_HOME}/bin", prepend=os.pathsep)
     sandbox = find_sandbox({"mode": "auto", "visible": [RUST_HOME] if RUST_HOME else [], "hidden": []})
     command = ["--disable-plugin-autoload" if each == "-q" else each for each in project.tests["command"]]
     project = replace(project, tests={**project.tests, "command": command})  # loading our plugins takes a second
-    tried = {each.change: each for each in try_changes(project, sandbox)}
+    tried = {each.change: each for each in try_changes(project, sandbox, environments.parent)}
     assert tried[ORACLE].score == 1, tried[ORACLE].said
     assert {each.change: each.said for each in tried.values() if each.score and each.change != ORACLE} == {}
     assert len(tried) == len(project.tricks) + 2

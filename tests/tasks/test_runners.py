@@ -63,6 +63,7 @@ def test_a_runner_s_tests_prove_a_fix(
     failing: str,
     passing: str,
     tmp_path: Path,
+    environments: Path,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     if not shutil.which(program):
@@ -87,6 +88,8 @@ def test_a_runner_s_tests_prove_a_fix(
         git(folder, "add", "--all")
         git(folder, "commit", "--quiet", "--message", message)
     monkeypatch.chdir(tmp_path)
+    Path(".cache/repositories").mkdir(parents=True)
+    Path(".cache/repositories/environments").symlink_to(environments)
     given = ("--kind", "change", "--repo", "sums", "--count", 1, "--timeout", 300, *options)
     done = run_module("lensbench_tasks.generate", *given, "--output", "sums.yaml")
     assert done.returncode == 0, done.stderr
