@@ -68,13 +68,10 @@ def test_a_file_of_rules_starts_programs_of_its_own_room_only(path: Path) -> Non
     assert started == {path.stem}
 
 
-def test_rooms_import_only_rooms_below_them_and_stay_in_the_budget() -> None:
+def test_rooms_import_only_rooms_below_them_and_what_lies_in_a_run_folder_is_named_once() -> None:
     checked = subprocess.run([sys.executable, ROOT / "tools" / "rooms.py"], capture_output=True, text=True, check=False)
     assert (checked.returncode, checked.stderr) == (0, "")
     assert ", 0 circles\n" in checked.stdout
-
-
-def test_what_lies_in_a_run_folder_is_named_once() -> None:
     told = subprocess.run(
         [sys.executable, ROOT / "tools" / "rooms.py", "--paths"], capture_output=True, text=True, check=True
     ).stdout.splitlines()

@@ -12,25 +12,16 @@ def test_the_committed_schemas_are_those_of_the_models(tmp_path: Path) -> None:
         assert (tmp_path / name).read_bytes() == (ROOT / "schemas" / name).read_bytes(), "tools/docs/schemas.py"
 
 
-def test_every_key_of_the_config_and_of_task_sets_is_described() -> None:
+def test_schemas_describe_every_key_and_the_bounds_of_tasks_and_patterns() -> None:
     for schema in (config_schema(), scenarios_schema()):
         for model in (schema, *schema["$defs"].values()):
             for name, key in model.get("properties", {}).items():
                 assert "$ref" in key or key.get("description"), name
-
-
-def test_a_task_may_name_a_repository_and_has_2_to_5_criteria() -> None:
     task = scenarios_schema()["$defs"]["Task"]["properties"]
     assert task["repository"]["anyOf"][0]["type"] == "string"
     assert (task["criteria"]["minItems"], task["criteria"]["maxItems"]) == (2, 5)
-
-
-def test_one_pattern_may_stand_without_a_list() -> None:
     pattern = scenarios_schema()["$defs"]["Criterion"]["properties"]["all_of"]
     assert {"type": "array"}.items() <= pattern["anyOf"][-1].items()
     assert len(pattern["anyOf"]) > 1
-
-
-def test_the_answer_is_no_part_of_a_record() -> None:
     assert "answer" not in record_schema()["$defs"]["Outcome"]["properties"]
     assert json.dumps(record_schema())

@@ -75,13 +75,10 @@ def test_an_answer_bought_twice_is_doubled_unless_its_run_was_killed(truth: Trut
     assert found(truth, Disruption(7.0, 7.0, frozenset(), hits_all=True)) == (0, 0, 0)
 
 
-def test_a_finished_answer_that_is_gone_is_lost_whatever_was_killed(truth: Truth) -> None:
+def test_a_finished_answer_that_is_gone_and_a_run_without_one_are_lost(truth: Truth) -> None:
     truth[1].attempts["lb-a"] = attempt("lb-a", "with", at=5.0)
     killed = Disruption(7.0, 7.0, frozenset({"t-0-with"}))
     assert found(truth, killed, stood=("lb-a",)) == (1, 0, 0)
-
-
-def test_a_run_without_an_answer_is_lost(truth: Truth) -> None:
     (truth[0].folder / "attempts/t-0-with/1/record.json").unlink()
     assert found(truth)[0] == 1
 

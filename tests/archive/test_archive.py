@@ -273,7 +273,9 @@ def test_nothing_is_found_in_what_was_rewritten(pieces: list[str]) -> None:
     assert list(machine().find(machine().rewritten("".join(pieces)))) == []
 
 
-def test_names_and_paths_that_many_machines_have_are_not_traces(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_traces_of_root_and_common_paths_are_none_and_a_user_without_a_name_leaves_none(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     monkeypatch.setattr(getpass, "getuser", lambda: "root")
     monkeypatch.setattr(socket, "gethostname", lambda: "vm")
     monkeypatch.setenv("HOME", "/root")
@@ -282,8 +284,6 @@ def test_names_and_paths_that_many_machines_have_are_not_traces(monkeypatch: pyt
     assert {trace.text for trace in found.traces if trace.is_telling} <= {sys.prefix}
     assert found.rewritten("/app/x /root/y /usr/bin/env") == "./x ~/y /usr/bin/env"
 
-
-def test_a_user_without_a_name_leaves_no_trace(monkeypatch: pytest.MonkeyPatch) -> None:
     def fails() -> str:
         raise OSError
 

@@ -31,13 +31,10 @@ def test_the_demo_is_a_part_of_the_set() -> None:
     assert all(whole[task.id] == task for task in tasks("changes-demo.yaml"))
 
 
-def test_no_prompt_holds_a_line_of_its_reference_or_a_name_of_its_tests() -> None:
+def test_no_prompt_gives_away_its_reference_or_tests_even_with_a_line_separator() -> None:
     for task in tasks("changes.yaml"):
         assert given_away(task.prompt, content_bytes(task.reference)) == ""
         assert not any(name.rpartition("::")[2] in task.prompt for name in task.tests.fail_to_pass)
-
-
-def test_a_copied_line_may_hold_a_line_separator() -> None:
     line = "x = '\u2028one long line of the reference, which a prompt repeats'"
     assert given_away(f"Why not {line}?", f"+++ b/a.py\n+{line}\n".encode())
 

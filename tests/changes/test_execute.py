@@ -27,23 +27,17 @@ def reference(tree: Path, tmp_path: Path) -> bytes:
     return patch_of(tree, {"calculator.py": FIXED}, tmp_path)
 
 
-def test_without_a_change_the_failing_tests_fail_and_the_others_pass(tree: Path, reference: bytes) -> None:
+def test_without_a_change_the_failing_tests_fail_and_with_the_reference_all_pass(tree: Path, reference: bytes) -> None:
     run = run_tests(tree, b"", make_task(reference).tests, SANDBOX)
     assert not run.unstarted + run.problem
     assert run.results == {**dict.fromkeys(FAILING, TestResult.FAILED), KEPT[0]: TestResult.PASSED}
-
-
-def test_with_the_reference_all_pass(tree: Path, reference: bytes) -> None:
     run = run_tests(tree, reference, make_task(reference).tests, SANDBOX)
     assert run.results == dict.fromkeys([*FAILING, *KEPT], TestResult.PASSED), run
     assert (run.size.files, run.size.added, run.size.removed) == (("calculator.py",), 1, 1)
 
 
-def test_without_a_sandbox_no_test_is_started(tree: Path, reference: bytes) -> None:
+def test_without_a_sandbox_or_its_program_no_test_is_started(tree: Path, reference: bytes) -> None:
     assert run_tests(tree, reference, make_task(reference).tests, NO_SANDBOX).unstarted
-
-
-def test_a_missing_program_is_unstarted(tree: Path, reference: bytes) -> None:
     tests = make_task(reference, command=["no-such-program"], report="exit", fail_to_pass=["exit"]).tests
     assert "no-such-program" in run_tests(tree, reference, tests, SANDBOX).unstarted
 

@@ -77,19 +77,13 @@ def test_a_letter_that_arrives_in_two_pieces_is_whole() -> None:
     assert run(python(code))[0] == ["ä\n"]
 
 
-def test_the_exit_code_is_reported_and_a_signal_is_negative() -> None:
+def test_a_program_has_its_environment_alone_an_exit_code_and_no_standard_input() -> None:
     assert run(python("raise SystemExit(3)"))[1].exit_code == 3
     assert run(python("import os; os.kill(os.getpid(), 9)"))[1].exit_code == -9
     assert not run(python("raise SystemExit(3)"))[1].timed_out
-
-
-def test_a_program_gets_nothing_but_its_environment_and_an_empty_standard_input() -> None:
     code = "import os, sys; print(sorted(os.environ)); print(repr(sys.stdin.read())); print(os.getcwd())"
     lines, _ = run(python(code), env={"ONE": "1", "LC_ALL": "C.UTF-8"})
     assert lines == ["['LC_ALL', 'ONE']\n", "''\n", "/\n"]
-
-
-def test_a_program_that_is_not_there_is_an_error() -> None:
     with pytest.raises(FileNotFoundError):
         run(["/nowhere/agent"])
 

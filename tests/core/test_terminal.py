@@ -18,14 +18,12 @@ from lensbench.workflow.status import print_status
 HOSTILE = "\x1b]0;title\x07\x1b[2J\x9b2J\r\x00\u202e\u200b\u2028"
 
 
-def test_a_hostile_text_is_one_harmless_line_or_as_many_as_are_meant() -> None:
+def test_hostile_texts_and_messages_are_harmless_lines(capsys: pytest.CaptureFixture[str]) -> None:
     assert printable(f"a{HOSTILE}\nb ü 漢").isprintable()
     assert printable("a\nok: b ü 漢") == "a ok: b ü 漢"
     assert printable_lines(f"a\n{HOSTILE}b").split("\n")[0] == "a"
     assert all(line.isprintable() for line in printable_lines(f"a\n{HOSTILE}b").split("\n"))
 
-
-def test_the_message_of_a_mistake_is_harmless(capsys: pytest.CaptureFixture[str]) -> None:
     def fail() -> None:
         raise UserError(f"task {HOSTILE}\nsecond line")
 

@@ -27,16 +27,13 @@ def ask(folder: Path, servers: dict[str, Any], prompt: str = PROMPT) -> Outcome:
     return read(subprocess.run(argv, cwd=folder, capture_output=True, text=True).stdout.splitlines())
 
 
-def test_it_states_the_scripted_facts_for_the_prompt_and_the_servers(tmp_path: Path) -> None:
+def test_it_states_the_scripted_facts_for_the_prompt_and_the_servers_and_reports_with_none(tmp_path: Path) -> None:
     without, with_ = ask(tmp_path, {}), ask(tmp_path, {"control": WORKING})
     assert without.answer.startswith("- it waits\n\n## Report")
     assert with_.answer.startswith("- it waits\n- it counts\n\n## Report")
     assert (without.servers, with_.servers) == ({}, {"control": "connected"})
     assert with_.tools_offered == ("Read", "mcp__control__rest")
     assert with_.finished
-
-
-def test_an_agent_with_nothing_to_say_answers_well_formed_and_reports(tmp_path: Path) -> None:
     silent = ask(tmp_path, {"b": WORKING, "a": WORKING})
     report = parse_report(silent.answer)
     assert (report.present, report.tool_calls, report.files_used) == (True, 0, ())

@@ -92,14 +92,11 @@ def test_new_files_are_indexed_and_ignored_or_binary_ones_are_not(shop: Service)
     assert answer["notes.bin"] == []
 
 
-def test_the_map_has_clusters_and_directed_edges(shop: Service) -> None:
+def test_the_map_has_clusters_edges_and_the_files_and_pairs_of_a_folder(shop: Service) -> None:
     answer = one(shop, "lens_graph").json
     assert {"key": "src/shop", "fileCount": 4} in answer["clusters"]
     assert {"key": "README.md", "fileCount": 1} in answer["clusters"]
     assert answer["edges"] == [{"source": "tests/test_cart.py", "target": "src/shop", "weight": 1}]
-
-
-def test_a_folder_shows_files_edges_and_pairs_that_touch_it(shop: Service) -> None:
     answer = one(shop, "lens_graph", dir="./src/shop/").json
     assert {file["path"] for file in answer["files"]} == {path for path in PYTHON if path.startswith("src/")}
     assert {"source": "tests/test_cart.py", "target": "src/shop/cart.py"} in answer["edges"]

@@ -82,14 +82,11 @@ def test_another_workflow_includes_ours_and_builds_on_its_results(
     assert len(foreign.ledger()) == 4
 
 
-def test_its_preflight_stops_the_other_workflow(foreign: Project) -> None:
+def test_a_failed_preflight_or_a_mistake_in_its_config_stops_the_other_workflow(foreign: Project) -> None:
     code, said = start(foreign)
     assert code == 1
     assert "the preflight failed" in said
     assert not foreign.ledger()
-
-
-def test_a_mistake_in_its_part_of_the_config_is_one_message(foreign: Project) -> None:
     code, said = start(foreign, "--config", "benchmark={trials: none}")
     assert code == 1
     assert "trials must be a whole number, not 'none'" in said

@@ -54,7 +54,7 @@ def test_machine_and_benchmark_are_checked_and_no_run_folder_is_made(project: Pa
     assert not (project / "bench").exists()
 
 
-def test_what_is_missing_is_named_and_the_exit_code_is_1(project: Path) -> None:
+def test_what_is_missing_is_named_and_a_broken_config_does_not_hide_the_machine(project: Path) -> None:
     agent = {"kind": "command", "command": ["no-such-agent"], "token_env": "NO_SUCH_KEY"}
     (project / "config.yaml").write_text(yaml.safe_dump({**CONFIG, "agent": agent}))
     code, said = doctor(project)
@@ -62,9 +62,6 @@ def test_what_is_missing_is_named_and_the_exit_code_is_1(project: Path) -> None:
     assert "`export NO_SUCH_KEY=...`" in said
     assert said.splitlines()[-1] == "error: variables: runs would fail; fix what is FAILED above"
     assert code == 1
-
-
-def test_a_broken_config_does_not_hide_the_machine(project: Path) -> None:
     (project / "config.yaml").write_text("run_id: r\nscenario: set.yaml\n")
     code, said = doctor(project)
     assert "ok       python" in said

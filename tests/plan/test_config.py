@@ -159,15 +159,12 @@ def test_a_mistake_on_the_command_line_is_said_to_be_there(project: Path, word: 
     assert message.startswith(f"--config: {word.split('=')[0]}")
 
 
-def test_values_of_the_command_line_mean_what_they_say(project: Path, given: Given) -> None:
+def test_the_command_line_and_the_last_file_with_a_key_win(project: Path, given: Given) -> None:
     words = ["accept_changes=true", "trials=3", "discards={max_rounds: 1}", "agent={timeout_s: 1.5, retries: 2}"]
     config = load_config(given | parse_config(words))
     assert (config.accept_changes, config.trials, config.discards.max_rounds) == (True, 3, 1)
     assert (config.agent.timeout_s, config.agent.retries) == (1.5, 2)
     assert load_config(given | parse_config(["accept_changes=False"])).accept_changes is False
-
-
-def test_of_several_files_the_last_one_with_the_key_is_named(project: Path) -> None:
     Path("a.yaml").write_text(WRITTEN + "trials: 0\nseed: -1\n", encoding="utf-8")
     Path("b.yaml").write_text("trials: 100\n", encoding="utf-8")
     message = refused(yaml.safe_load(WRITTEN) | {"trials": 100, "seed": -1}, "a.yaml", "b.yaml")

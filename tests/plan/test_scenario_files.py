@@ -66,10 +66,12 @@ def test_every_mistake_is_named_with_its_line(project: Path, old: str, new: str,
     assert message in refused(GOOD.replace(old, new, 1))
 
 
-def test_a_good_set_is_read(project: Path) -> None:
+def test_a_good_set_is_read_and_takes_the_repository_of_the_config(project: Path) -> None:
     Path("set.yaml").write_text(GOOD, encoding="utf-8")
     (task,) = read_scenarios(["set.yaml"]).tasks
     assert (task.id, task.repository, len(task.criteria)) == ("one", Folder(path="repo"), 2)
+    Path("set.yaml").write_text(GOOD.replace("    repository: mine\n", ""), encoding="utf-8")
+    assert read_scenarios(["set.yaml"], Folder(path="repo")).tasks[0].repository == Folder(path="repo")
 
 
 def test_all_mistakes_of_all_files_are_reported_at_once(project: Path) -> None:
@@ -86,11 +88,6 @@ def test_an_id_may_be_used_once_in_all_files(project: Path) -> None:
     Path("b.yaml").write_text(f"# a comment\n{GOOD}", encoding="utf-8")
     with pytest.raises(UserError, match=r"b\.yaml:5: task 'one' already exists \(a\.yaml:4\)"):
         read_scenarios(["a.yaml", "b.yaml"])
-
-
-def test_the_repository_of_the_config_is_that_of_tasks_without_one(project: Path) -> None:
-    Path("set.yaml").write_text(GOOD.replace("    repository: mine\n", ""), encoding="utf-8")
-    assert read_scenarios(["set.yaml"], Folder(path="repo")).tasks[0].repository == Folder(path="repo")
 
 
 def test_what_others_wrote_may_break_the_counts_with_a_warning(project: Path) -> None:

@@ -19,17 +19,23 @@ def plan(tasks: int = 8, looks: int = 4, over: str = "tasks", trials: int = 1) -
     }  # fmt: skip
 
 
-def test_with_one_look_all_runs_are_one_wave(tmp_path: Path) -> None:
+def test_one_look_is_one_wave_and_another_is_open_if_every_earlier_look_continues(tmp_path: Path) -> None:
     (wave,) = waves(plan(looks=1, trials=3))
     assert (len(wave.tasks), wave.trials) == (8, (1, 2, 3))
     assert opened(tmp_path, plan(looks=1)) == 1
+    assert opened(tmp_path, plan()) == 1
+    write_json(look_file(tmp_path, 1), {"open": True})
+    write_json(look_file(tmp_path, 2), {"open": False})
+    write_json(look_file(tmp_path, 3), {"open": True})
+    assert opened(tmp_path, plan()) == 2
 
 
-def test_waves_over_tasks_hold_every_task_once_and_every_category() -> None:
+def test_waves_hold_every_task_once_and_every_category_or_are_the_trials() -> None:
     found = waves(plan())
     assert sorted(task for wave in found for task in wave.tasks) == plan()["order"]
     for wave in found:
         assert {plan()["tasks"][task]["category"] for task in wave.tasks} == set(CATEGORIES)
+    assert [wave.trials for wave in waves(plan(looks=3, over="trials", trials=3))] == [(1,), (2,), (3,)]
 
 
 def test_waves_keep_their_tasks_when_tasks_are_added() -> None:
@@ -41,18 +47,6 @@ def test_waves_keep_their_tasks_when_tasks_are_added() -> None:
     assert new[-1].tasks == (*old[-1].tasks, "t8", "t9", "t10", "t11")
     assert dealt_tasks(after, plan(tasks=14)) == before["order"]  # and when tasks are added again
     assert restricted(after, 3)["look"]["share"] == 0.5
-
-
-def test_waves_over_trials_are_the_trials() -> None:
-    assert [wave.trials for wave in waves(plan(looks=3, over="trials", trials=3))] == [(1,), (2,), (3,)]
-
-
-def test_a_wave_is_open_if_every_earlier_look_continues(tmp_path: Path) -> None:
-    assert opened(tmp_path, plan()) == 1
-    write_json(look_file(tmp_path, 1), {"open": True})
-    write_json(look_file(tmp_path, 2), {"open": False})
-    write_json(look_file(tmp_path, 3), {"open": True})
-    assert opened(tmp_path, plan()) == 2
 
 
 def test_a_wave_of_which_a_run_was_made_stays_open(tmp_path: Path) -> None:

@@ -36,8 +36,11 @@ def test_the_single_top_folder_is_stripped(tmp_path: Path, mode: str) -> None:
     assert unpacked(archive, tmp_path / "tree") == ["a.py", "p-1", "p-1/b.py"]
 
 
-def test_an_archive_without_one_top_folder_is_taken_as_it_is(tmp_path: Path) -> None:
+def test_archives_without_one_top_folder_and_zip_files_are_unpacked_too(tmp_path: Path) -> None:
     assert unpacked(tar_of(tmp_path / "a", member("a.py"), member("b.py")), tmp_path / "tree") == ["a.py", "b.py"]
+    with zipfile.ZipFile(tmp_path / "a", "w") as zipped:
+        zipped.writestr("p-1/pkg/a.py", "x")
+    assert unpacked(tmp_path / "a", tmp_path / "other") == ["pkg", "pkg/a.py"]
 
 
 def test_links_inside_the_tree_and_executable_bits_survive(tmp_path: Path) -> None:
@@ -88,37 +91,25 @@ def test_an_archive_that_reaches_out_is_refused_unwritten(tmp_path: Path, member
     assert sorted(path.name for path in tmp_path.iterdir()) == ["a", "tree"]
 
 
-def test_too_many_members_are_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_bombs_by_members_and_by_size_are_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(archives, "MAX_MEMBERS", 100)
     archive = tar_of(tmp_path / "a", *(member(f"p/{number}") for number in range(101)))
     with pytest.raises(UserError, match="more than 100 members"):
         unpacked(archive, tmp_path / "tree")
-
-
-def test_a_bomb_by_size_is_refused_from_its_headers(tmp_path: Path) -> None:
     bomb = member("p/zeros", size=3 << 30)
     (tmp_path / "a").write_bytes(bomb.tobuf() + b"\0" * 10240)
     with pytest.raises(UserError, match="bytes"):
-        unpacked(tmp_path / "a", tmp_path / "tree")
+        unpacked(tmp_path / "a", tmp_path / "other")
 
 
-def test_a_cut_off_archive_is_refused(tmp_path: Path) -> None:
+def test_cut_off_archives_and_other_files_are_refused(tmp_path: Path) -> None:
     archive = tar_of(tmp_path / "a", *(member(f"p/{number}", size=900) for number in range(50)))
     archive.write_bytes(archive.read_bytes()[:-60])
     with pytest.raises(UserError, match="damaged"):
         unpacked(archive, tmp_path / "tree")
-
-
-def test_what_is_no_archive_is_refused(tmp_path: Path) -> None:
     (tmp_path / "a").write_text("<html>")
     with pytest.raises(UserError, match="neither a tar nor a zip"):
-        unpacked(tmp_path / "a", tmp_path / "tree")
-
-
-def test_zip_archives_are_unpacked_too(tmp_path: Path) -> None:
-    with zipfile.ZipFile(tmp_path / "a", "w") as zipped:
-        zipped.writestr("p-1/pkg/a.py", "x")
-    assert unpacked(tmp_path / "a", tmp_path / "tree") == ["pkg", "pkg/a.py"]
+        unpacked(tmp_path / "a", tmp_path / "other")
 
 
 @pytest.mark.parametrize("name", ["../evil", "/evil", "p/../../evil"])

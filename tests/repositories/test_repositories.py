@@ -170,16 +170,13 @@ def test_a_busy_index_is_asked_again_and_a_refusing_one_is_not(tmp_path: Path, i
     assert prepare(demo, tmp_path / "cache").revision == "1.0"
 
 
-def test_a_missing_index_is_named_without_login(tmp_path: Path, index: Index, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_missing_index_is_named_without_login_and_a_login_is_used_for_both(
+    tmp_path: Path, index: Index, monkeypatch: pytest.MonkeyPatch, demo: Pypi
+) -> None:
     monkeypatch.setenv("PIP_INDEX_URL", "http://me:secret@127.0.0.1:9/simple/")
     message = refusal(index, tmp_path / "cache", "demo==1.0", "0" * 64)
     assert "127.0.0.1:9/simple/demo" in message
     assert "secret" not in message
-
-
-def test_the_index_url_s_login_is_used_for_both(
-    tmp_path: Path, index: Index, demo: Pypi, monkeypatch: pytest.MonkeyPatch
-) -> None:
     index.login = "Basic bWU6YSBi"
     monkeypatch.setenv("PIP_INDEX_URL", f"{index.url}/simple".replace("//", "//me:a%20b@", 1))
     assert prepare(demo, tmp_path / "cache").revision == "1.0"
@@ -247,12 +244,11 @@ def test_a_git_url_and_a_shallow_clone_are_sources_too(tmp_path: Path, upstream:
     assert by_url.tree_sha256 == shallow.tree_sha256
 
 
-def test_a_relative_git_path_starts_here(tmp_path: Path, upstream: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_relative_git_path_starts_here_and_a_moved_project_has_the_same_keys(
+    tmp_path: Path, upstream: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.chdir(tmp_path)
     assert prepare(Git(git="upstream", revision="trunk"), Path("cache")).history == "kept"
-
-
-def test_a_moved_project_has_the_same_keys(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     sources = [Git(git="../upstream", revision="x"), Folder(path="repo")]
     here = [source_key(source) for source in sources]
     monkeypatch.chdir(tmp_path)

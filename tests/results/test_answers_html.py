@@ -35,14 +35,11 @@ def test_nothing_active_is_left_of_an_answer(hostile: str) -> None:
     assert all(address.startswith("https://") for address in re.findall(r'href="([^"]*)"', html))
 
 
-def test_an_image_is_shown_as_its_alt_text() -> None:
+def test_images_are_their_alt_texts_and_links_leave_no_trace_and_lead_outside_only() -> None:
     html = safe_html("see ![the plan](https://example.org/track.png) and ![](data:image/png;base64,xx)")
     assert "[image: the plan]" in html
     assert "example.org" not in html
     assert "<img" not in html
-
-
-def test_links_leave_no_trace_and_lead_outside_only() -> None:
     html = safe_html(
         "[a](https://example.org/x) [b](mailto:a@example.org) [c](src/core.py) [d](//example.org) [e](#top)"
     )

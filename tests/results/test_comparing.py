@@ -181,13 +181,10 @@ def test_durations_are_compared_by_the_ratio_of_their_geometric_means() -> None:
     assert {change_of(found, name).found.n for name in ("tokens_input", "cost_usd", "turns")} == {0}
 
 
-def test_trials_are_averaged_inside_a_task_before_runs_are_compared() -> None:
+def test_trials_are_averaged_in_a_task_and_one_without_a_pair_is_missing_and_never_0() -> None:
     a = run_of("a", {"one": [(1, 0), (0.5, 0.5)], "two": [(1, 1), (1, 0)]})
     b = run_of("b", {"one": (1, 0), "two": (1, 0.5)})
     assert change_of(changes(shared(a, b)), "delta").found.delta == pytest.approx(((1 - 0.5) + (0.5 - 0.5)) / 2)
-
-
-def test_a_task_without_a_complete_pair_in_one_run_is_missing_and_never_0() -> None:
     b = run_of("b", {**AFTER, "five": (None, 0)})
     both = shared(run_of("a", BEFORE), b)
     found = change_of(changes(both), "delta").found
@@ -236,14 +233,11 @@ def test_exchanging_the_runs_turns_the_sign_of_everything(scores: list[tuple[int
             assert one.low == pytest.approx(-other.high)
 
 
-def test_a_treatment_of_another_name_stands_for_it_when_it_is_the_only_one() -> None:
+def test_the_only_treatments_are_compared_whatever_their_names_and_unmatched_ones_are_not() -> None:
     data = compare([run_of("a", BEFORE), run_of("b", AFTER, treatment="server-2")])
     assert data["treatments"][0].conditions == {"a": "with", "b": "server-2"}
     assert data["changes"][0].found.delta == pytest.approx(0.4)
     assert "In b this is server-2, its only treatment." in render(data)
-
-
-def test_treatments_that_only_one_run_has_are_named_and_not_compared() -> None:
     a, b = run_of("a"), run_of("b", treatment="graph")
     b.plan["conditions"]["grep"] = b.plan["conditions"]["graph"]
     data = compare([a, b])
@@ -313,16 +307,13 @@ def test_warnings_stand_before_any_number() -> None:
     assert re.search(r"^> \*\*Not comparable: other judges\.\*\* .*a has", render(data, short=True), re.MULTILINE)
 
 
-def test_another_prompt_of_a_model_judge_is_another_judge() -> None:
+def test_another_prompt_of_a_model_is_another_judge_and_a_person_s_sheet_is_not() -> None:
     def judge(prompt: str) -> dict[str, Any]:
         rows = [*judged("haiku", "3", "m-1"), *judged("mechanical", "2")]
         return {"verdicts": rows, "judges": [{"name": "haiku", "prompt": prompt, "agent": {"kind": "claude-code"}}]}
 
     assert noticed(run_of("a", **judge("p")), run_of("b", **judge("p"))) == []
     assert noticed(run_of("a", **judge("p")), run_of("b", **judge("q"))) == ["Not comparable: other judges."]
-
-
-def test_the_sheets_that_persons_filled_in_are_no_versions_of_them() -> None:
     assert noticed(run_of("a", verdicts=judged("human", "s1")), run_of("b", verdicts=judged("human", "s2"))) == []
 
 

@@ -78,16 +78,13 @@ def test_whatever_a_sentence_holds_it_is_xml(text: str) -> None:
     assert failure.get("type") == "HARM"
 
 
-def test_the_summary_says_what_counts_and_cannot_be_broken_out_of(mixed: Bench) -> None:
+def test_the_summary_says_what_counts_and_a_verdict_that_is_named_is_refused(mixed: Bench) -> None:
     summary = (mixed.folder / "summary.md").read_text()
     assert summary.startswith("## lensbench: r\n\n**with: The pipeline works. No verdict: a search program answered")
     assert "2 runs scored, 0 unjudged, 1 discarded, 1 missing" in summary
     assert "- discarded: b, with: mcp\\_failed" in summary or "- discarded: b, with: mcp_failed" in summary
     assert "\x1b" not in summary
     assert "<b>" not in summary
-
-
-def test_a_verdict_that_is_named_is_refused_and_another_is_not(mixed: Bench) -> None:
     refuse(mixed.folder, ["HARM", "NO-GO"])
     assert not RunFolder(mixed.folder).refused.exists()
     with pytest.raises(UserError, match="the verdict on 'with' is INCONCLUSIVE, which fail_on names"):

@@ -146,12 +146,16 @@ def test_what_to_do_where_nothing_can_be_compared_is_what_helps(unjudged: int, k
     assert said in plain_verdict(data, "with", {})["next"]
 
 
-def test_a_judge_that_failed_is_named_where_nothing_can_be_compared() -> None:
+def test_next_names_a_judge_that_failed_or_what_lets_a_stopped_benchmark_go_on() -> None:
     data = results(gone=24, overall={"n": 0}, kind="none")
     data["counts"]["unjudged"] = 4
     judges = {"claude": {"failures": {"crashed": {"with": 3, "without": 1}}}}
     said = plain_verdict(data, "with", judges)["next"]
     assert said.startswith("The judges gave no verdict: claude: the judge's agent failed (verdicts: 4).")
+    why = "the budget is spent (1.00 of 1 US dollars); raise budget.max_usd to continue"
+    for gone in (0, 24):
+        data = results(overall={"n": 0}, stopped=why, gone=gone)
+        assert plain_verdict(data, "with", {})["next"] == f"{why}."
 
 
 def test_the_terminal_says_the_same(tmp_path: Any) -> None:
@@ -162,13 +166,6 @@ def test_the_terminal_says_the_same(tmp_path: Any) -> None:
     assert said[0].startswith("We cannot tell yet. 2 tasks better, 1 worse, 9 the same")
     assert said[1] == "Next: About 14 more tasks."
     assert said[-1] == f"open {tmp_path / 'report.html'} or {tmp_path / 'results.md'}"
-
-
-def test_next_of_a_stopped_benchmark_is_what_lets_it_go_on_and_not_only_to_start_again() -> None:
-    why = "the budget is spent (1.00 of 1 US dollars); raise budget.max_usd to continue"
-    for gone in (0, 24):
-        data = results(overall={"n": 0}, stopped=why, gone=gone)
-        assert plain_verdict(data, "with", {})["next"] == f"{why}."
 
 
 @pytest.mark.parametrize(("kind", "then"), [

@@ -38,7 +38,7 @@ def test_the_change_of_a_share_is_that_of_the_values_shown_or_the_one_that_peopl
     assert (found[0], *found[3:5]) == ("score (change corrected by people)", "+6.3 points", "-3.8 to +16.3 points")
 
 
-def test_time_tokens_and_cost_have_a_typical_change_and_a_total() -> None:
+def test_time_tokens_cost_and_counts_have_a_typical_change_in_their_unit() -> None:
     overall = {"delta": 0.104, "low": -0.03, "high": 10.67}
     assert figure("duration_s", paired("127", "100"), overall)[1:] == [
         "127s", "100s", "+10%", "-3% to +1067%", "x1.27; largest task 38%", 9,
@@ -46,9 +46,6 @@ def test_time_tokens_and_cost_have_a_typical_change_and_a_total() -> None:
     assert figure("cost_usd", paired("0.0031", "0.0025"), overall)[1:3] == ["0.0031", "0.0025"]
     assert figure("tokens_input", paired("12345.6", "1"), overall)[1] == "12,346"
     assert figure("duration_s", paired("127", "100", pairs=1), overall)[5] == "x1.27"
-
-
-def test_counts_change_with_an_interval_in_their_unit_and_without_a_pair_show_what_they_have() -> None:
     found = figure("tool_calls_observed", paired("9.5", "8"), {"delta": 1.5, "low": -1.0, "high": 4.0})
     assert found[0] == "tool calls, observed (typical change)"
     assert found[1:] == ["9.5", "8", "+1.5", "-1 to +4", "", 9]

@@ -143,14 +143,11 @@ def test_however_many_are_added_one_after_another_all_spend_less_than_alpha() ->
     assert sum(1 - level_of(each.boundary) for each in drawn) <= 0.05
 
 
-def test_a_comparison_that_could_not_be_looked_at_keeps_its_part_for_later() -> None:
+def test_a_comparison_not_looked_at_or_taken_out_keeps_its_part_of_the_error() -> None:
     ledger: list[Draw] = []
     together(ledger, {"v1": 1.0, "v2": 0.0})
     del ledger[1]  # v2 had no pair, so it had no interval, and no line
     assert together(ledger, {"v1": 1.0, "v2": 1.0})["v2"].spent == pytest.approx(SHARE * 0.05)
-
-
-def test_a_comparison_that_is_taken_out_after_a_look_keeps_its_part_of_the_error() -> None:
     ledger: list[Draw] = []
     before = together(ledger, {"v1": 1.0, "v2": 1.0, "v3": 1.0})["v1"]
     assert together(ledger, {"v1": 1.0})["v1"].boundary == before.boundary

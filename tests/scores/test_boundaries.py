@@ -147,15 +147,12 @@ def test_runs_without_a_go_go_on_while_savings_are_likely(mean: float, saved: fl
     assert look_result(half, 2, 4, DEFAULTS, 6.0, saving(saved, tasks=tasks)).open is is_open
 
 
-def test_the_gates_own_verdict_or_the_last_look_ends_the_runs() -> None:
+def test_the_gates_own_verdict_or_the_last_look_ends_the_runs_even_without_an_interval() -> None:
     found = look_result(spread_around(0.0, 0.1, 24), 2, 4, DEFAULTS, 2.963, saving(0.4))
     assert (found.open, found.why) == (False, "the verdict is SAVES")
     assert stopped(found, "NO-GO").open  # while unseen losses forbid SAVES
     result = look_result(spread_around(0.06, 0.2), 4, 4, DEFAULTS, 2.014)
     assert (result.open, result.why) == (False, "this was the last look")
-
-
-def test_without_an_interval_the_runs_go_on_until_the_last_look() -> None:
     same = estimate({"a": 0.5, "b": 0.5}, {"a": "x", "b": "y"}, 0.05, 2, 1)
     first = look_result(same, 1, 2, DEFAULTS, 2.963)
     assert (first.z, first.conditional_power) == (None, None)
@@ -164,13 +161,10 @@ def test_without_an_interval_the_runs_go_on_until_the_last_look() -> None:
     assert not look_result(same, 2, 2, DEFAULTS, 2.0).open
 
 
-def test_conditional_power_is_that_of_a_brownian_path_to_the_last_look() -> None:
+def test_conditional_power_is_that_of_a_path_to_the_last_look_and_a_small_plan_is_not_futile() -> None:
     time, z, drift = 0.5, 0.4, 3.5
     rest = np.random.default_rng(1).normal(drift * (1 - time), np.sqrt(1 - time), 400_000)
     simulated = (z * np.sqrt(time) + rest >= 2.014).mean()
     assert conditional_power(z, time, drift, 2.014) == pytest.approx(simulated, abs=0.003)
-
-
-def test_a_plan_too_small_for_the_smallest_worthwhile_effect_is_not_futile_from_the_start() -> None:
     assert worthwhile(0.2, 0.25, DEFAULTS) == pytest.approx(norm.isf(0.025) + norm.ppf(0.8))
     assert worthwhile(0.02, 0.25, DEFAULTS) == pytest.approx(0.05 / 0.01)

@@ -60,15 +60,12 @@ def test_a_comparison_of_two_treatments_has_its_verdict_in_every_output(bench: M
         refuse(made.folder, ["GO"])
 
 
-def test_the_other_way_round_the_better_version_is_a_harm(bench: Make) -> None:
+def test_a_worse_version_is_a_harm_and_an_unrequested_comparison_is_not_decided(bench: Make) -> None:
     data = versions(bench, ("v1 against v2",)).build()
     found = data["estimates"]["v1 against v2"]
     assert (found["treatment"], found["baseline"], found["gate"]["verdict"]) == ("v1", "v2", "HARM")
     assert "v1 is worse than v2." in found["gate"]["sentence"]
     assert data["plain"]["v1 against v2"]["next"].startswith("Prefer v2")
-
-
-def test_a_comparison_that_was_not_requested_is_shown_and_not_decided(bench: Make) -> None:
     data = versions(bench, ()).build()
     assert "gate" not in data["estimates"][NAME]
     assert list(data["verdicts_on"]) == ["v1", "v2"]

@@ -126,22 +126,20 @@ def test_treatments_are_compared_with_each_other(bench: Make) -> None:
     assert re.search(r"<th>v2 against v1</th><td [^>]*>—</td><td [^>]*>\+43\.8</td>", page)
 
 
-def test_a_single_treatment_has_one_comparison(bench: Make) -> None:
+def test_one_treatment_has_one_comparison_and_one_wave_no_looks(bench: Make) -> None:
     made = bench(tasks=("a",))
     paired(made, {"a": (ALL, NONE)})
     found(made)
     assert json.loads((made.folder / "estimates.json").read_text())["comparisons"].keys() == {"with"}
+    assert found(wide(bench))["looks"] == []
 
 
-def test_tasks_of_a_few_repositories_speak_of_these_only(bench: Make) -> None:
+def test_tasks_of_few_or_unknown_repositories_speak_of_these_only(bench: Make) -> None:
     made = bench(tasks=("a", "b", "c", "d"))
     paired(made, {"a": (ALL, NONE), "b": (ALL, HALF), "c": (HALF, HALF), "d": (HALF, NONE)})
     result = found(made)
     assert (result["score"]["overall"]["scope"], result["score"]["overall"]["clusters"]) == (SCOPE, 1)
     assert result["gate"]["sentence"].endswith("on this repository only.")
-
-
-def test_imported_tasks_without_repositories_come_from_one_unknown_place(bench: Make) -> None:
     made = bench(
         tasks=("a", "b", "c"), changes={"tasks": planned(dict.fromkeys("abc", (None, "Debug"))), "imported": True}
     )
@@ -180,7 +178,7 @@ def test_ratios_are_relative_changes_of_the_geometric_mean(bench: Make) -> None:
     )
 
 
-def test_a_pair_with_a_zero_has_no_ratio(bench: Make) -> None:
+def test_a_pair_with_a_zero_has_no_ratio_and_is_a_difference_of_counts(bench: Make) -> None:
     made = bench(tasks=("a", "b", "c"))
     for task, cost in (("a", 0.0), ("b", 0.5), ("c", None)):
         made.run(task, "without", cost_usd=0.25)
@@ -188,9 +186,6 @@ def test_a_pair_with_a_zero_has_no_ratio(bench: Make) -> None:
     cost_usd = found(made)["measures"]["cost_usd"]
     assert (cost_usd["overall"]["n"], cost_usd["overall"]["planned"]) == (1, 3)
     assert cost_usd["overall"]["delta"] == 1
-
-
-def test_counts_are_plain_differences_in_which_zero_counts(bench: Make) -> None:
     made = bench(tasks=("a", "b"))
     for task, calls in (("a", 0), ("b", 5)):
         made.run(task, "without", calls=4)
@@ -221,15 +216,12 @@ def test_complete_tasks_are_compared_too(bench: Make) -> None:
     assert result["complete"]["overall"]["delta"] == 0.5
 
 
-def test_nothing_scored_is_written_as_nothing_known(bench: Make) -> None:
+def test_nothing_scored_and_one_task_are_no_basis_for_an_interval(bench: Make) -> None:
     made = bench()
     result = found(made)
     assert (result["score"]["overall"]["delta"], result["score"]["overall"]["planned"]) == (None, 2)
     assert result["gate"]["verdict"] == "INCONCLUSIVE"
     assert "NaN" not in (made.folder / "estimates.json").read_text()
-
-
-def test_one_task_is_no_basis_for_an_interval(bench: Make) -> None:
     made = bench(tasks=("a",))
     paired(made, {"a": (ALL, NONE)})
     result = found(made)
@@ -240,12 +232,15 @@ def test_one_task_is_no_basis_for_an_interval(bench: Make) -> None:
 # --- The gate
 
 
-def test_the_sentence_of_the_gate_has_the_delta_and_the_model(bench: Make) -> None:
+def test_the_gate_names_delta_and_model_and_gives_an_offline_agent_no_verdict(bench: Make) -> None:
     made = wide(bench, agent={"kind": "claude-code"})
     made.run("t7", "without", points=HALF, agent_version="1.0")
     result = found(made)["gate"]
     assert (result["verdict"], result["needs"]) == ("GO", "")
     assert "for glm-5 in claude-code 1.0 on these 8 repositories." in result["sentence"]
+    result = found(wide(bench))["gate"]
+    assert result["verdict"] == "INCONCLUSIVE"
+    assert "No language model answered" in result["sentence"]
 
 
 def test_new_verdicts_on_the_same_runs_are_no_other_look(bench: Make) -> None:
@@ -254,12 +249,6 @@ def test_new_verdicts_on_the_same_runs_are_no_other_look(bench: Make) -> None:
     made.verdicts[-1] |= {"points": "0", "verdict": "Missed"}
     again = found(made)
     assert (again["look_number"], again["level"]) == (1, pytest.approx(0.965))
-
-
-def test_an_offline_agent_never_gets_a_verdict(bench: Make) -> None:
-    result = found(wide(bench))["gate"]
-    assert result["verdict"] == "INCONCLUSIVE"
-    assert "No language model answered" in result["sentence"]
 
 
 @pytest.mark.parametrize(("called", "unknown", "reported", "sentence"), [
@@ -360,7 +349,7 @@ def waves(bench: Make) -> Any:
     return made
 
 
-def test_a_look_rests_on_the_waves_so_far(bench: Make) -> None:
+def test_a_look_rests_on_the_waves_so_far_and_earlier_looks_stay_in_the_track(bench: Make) -> None:
     made = waves(bench)
     result = found(made)
     own = estimate({"a": 1, "b": 0.5, "c": 0}, {name: name for name in "abc"}, seed=1)
@@ -368,18 +357,11 @@ def test_a_look_rests_on_the_waves_so_far(bench: Make) -> None:
     expected = look_result(own, 1, 2, WAVES, round(norm.isf(spent / 2), 6))
     assert result["looks"] == [plain(expected)]
     assert (result["gate"]["low"], result["score"]["overall"]["planned"]) == (pytest.approx(expected.low, abs=1e-5), 3)
-
-
-def test_earlier_looks_stay_in_the_track(bench: Make) -> None:
     made = waves(bench)
     first = LookResult(1, 2, 1.5, 2.9, -0.1, 0.5, 0.4, True, "the chance of a GO is 40%")._asdict()
     write_json(made.folder / "looks" / "1.json", {"look": 1, "of": 2, "open": True, "treatments": {"with": first}})
     looks = found(made)["looks"]
     assert (looks[0], looks[1]["look"]) == (first, 2)
-
-
-def test_one_wave_has_no_looks(bench: Make) -> None:
-    assert found(wide(bench))["looks"] == []
 
 
 # --- The file
@@ -390,15 +372,14 @@ def test_the_closed_book_control_is_no_treatment() -> None:
     assert list(comparisons(plan | {"controls": {"closed_book": True}})) == ["with"]
 
 
-def test_a_damaged_table_of_the_judges_is_a_message(bench: Make) -> None:
+def test_the_stage_runs_from_the_command_line_and_names_a_damaged_table(
+    bench: Make, monkeypatch: pytest.MonkeyPatch
+) -> None:
     made = bench()
     made.build()
     (made.folder / "instrument.json").write_text("{")
     with pytest.raises(UserError, match=r"instrument\.json: cannot be read"):
         write_estimates(made.folder)
-
-
-def test_the_stage_runs_from_the_command_line(bench: Make, monkeypatch: pytest.MonkeyPatch) -> None:
     made = wide(bench)
     made.build()
     (made.folder / "estimates.json").unlink()

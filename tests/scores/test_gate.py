@@ -157,13 +157,10 @@ def test_a_verdict_holds_in_every_reading(mean: float, spread: float, worst: flo
         assert decided.reasons == (Reason(ReasonKind.LOST_RUNS, undoes=gate(whole).verdict),)
 
 
-def test_a_harm_that_does_not_hold_may_still_be_a_no_go() -> None:
+def test_a_weak_harm_is_a_no_go_and_a_reading_without_spread_counts_with_its_delta() -> None:
     whole = found(-0.10, 0.1)
     assert gate(whole, readings=[Reading(ReasonKind.LOST_RUNS, whole, found(-0.03, 0.1))]).verdict == "NO-GO"
     assert gate(found(-0.03, 0.01)).verdict == "NO-GO"  # too even a loss for a HARM of 24 tasks
-
-
-def test_a_reading_without_spread_counts_with_its_delta() -> None:
     for best in (over(dict.fromkeys(differences_around(0, 0), 0.3)), over({"only": 0.3})):
         assert gate(found(-0.02, 0.05), readings=[Reading(ReasonKind.LOST_RUNS, best, best)]).reasons
 
@@ -219,7 +216,7 @@ def planned(sd: float, effect: float) -> int:
     return math.ceil(TTestPower().solve_power(effect / largest, power=0.8, alpha=0.05))
 
 
-def test_what_decides_follows_the_planning_formula_with_an_enlarged_spread() -> None:
+def test_what_decides_proposes_more_tasks_or_trials_by_the_planning_formula() -> None:
     own = found(0.06, 0.2)
     assert own.sd is not None
     more = planned(own.sd, 0.06) - 24
@@ -227,6 +224,11 @@ def test_what_decides_follows_the_planning_formula_with_an_enlarged_spread() -> 
     text = what_decides(own, DEFAULTS, 1)
     assert text.startswith(f"About {more} more tasks: enough in most benchmarks if the true difference is")
     assert needs(gate(own), own, Told(DEFAULTS, look_at(own))) == text
+    own = found(0.08, 0.2)
+    assert own.sd is not None
+    noise_only = next(k for k in range(2, 20) if planned(own.sd / k**0.5, 0.08) <= 24)
+    assert f", or {noise_only} trials of each task instead of 1:" in what_decides(own, DEFAULTS, 1, trial_sd=own.sd)
+    assert "trials" not in what_decides(own, DEFAULTS, 1, trial_sd=0.01)
 
 
 def test_more_tasks_are_asked_for_by_the_distance_to_what_is_worthwhile_and_in_further_repositories() -> None:
@@ -238,14 +240,6 @@ def test_more_tasks_are_asked_for_by_the_distance_to_what_is_worthwhile_and_in_f
     own = estimate(differences, {task: str(n % 8) for n, task in enumerate(differences)})
     assert "more tasks in further repositories" in what_decides(own, DEFAULTS, 1)
     assert what_decides(found(0.03, 0.2), DEFAULTS, 1).startswith("About 323 more tasks: ")
-
-
-def test_trials_are_proposed_where_they_would_do() -> None:
-    own = found(0.08, 0.2)
-    assert own.sd is not None
-    noise_only = next(k for k in range(2, 20) if planned(own.sd / k**0.5, 0.08) <= 24)
-    assert f", or {noise_only} trials of each task instead of 1:" in what_decides(own, DEFAULTS, 1, trial_sd=own.sd)
-    assert "trials" not in what_decides(own, DEFAULTS, 1, trial_sd=0.01)
 
 
 @settings(max_examples=40)

@@ -117,13 +117,10 @@ def test_unequal_repositories_get_the_figures_that_clubsandwich_checks_itself_wi
     assert (found.se, found.df) == pytest.approx((math.sqrt(variance), freedom))
 
 
-def test_a_repository_with_most_tasks_limits_the_claim_however_many_there_are_beside_it() -> None:
+def test_few_repositories_limit_the_claim_and_no_interval_what_is_possible() -> None:
     """(8 + 8)^2 / (64 + 8) is 3.6 repositories' worth; (2 + 10)^2 / (4 + 10) is 10.3."""
     assert over([0.1, 0.2, 0.0, 0.4] * 4, "a" * 8 + "bcdefghi").scope == SCOPE
     assert over([0.1, 0.2, 0.0, 0.4] * 3, "aabcdefghijk").scope == ""
-
-
-def test_no_interval_reaches_beyond_what_is_possible() -> None:
     wild, free = (over([0.9, -0.8], limit=limit) for limit in (1.0, math.inf))
     assert free.high > 5
     assert (wild.low, wild.high, wild.se) == (-1, 1, free.se)
@@ -212,22 +209,19 @@ def test_p_counts_sign_flips_that_are_as_far_from_zero_without_ties_and_by_repos
     assert over([0.1, -0.1] * 6, "aabbccddeeff").p == 1.0
 
 
-def test_many_tasks_are_resampled_with_the_seed() -> None:
+def test_many_tasks_are_resampled_with_the_seed_and_pairs_are_counted_by_the_caller() -> None:
     values = [round(0.05 + 0.3 * math.sin(7 * number), 2) for number in range(40)]
     first = over(values, seed=1)
     assert first == over(values, seed=1)
     assert first.p == pytest.approx(ttest_1samp(values, 0).pvalue, abs=0.02)
     assert first.p != over(values, seed=2).p
-
-
-# --- Counts and power
-
-
-def test_the_counts_of_pairs_are_those_of_the_caller() -> None:
     found = estimate({"a": 0.1, "b": 0.2}, {"a": "x", "b": "y"}, planned=9, pairs=5)
     assert (found.n, found.pairs, found.planned) == (2, 5, 9)
     plain = over([0.1, 0.2])
     assert (plain.pairs, plain.planned) == (2, 2)
+
+
+# --- Counts and power
 
 
 def test_the_minimum_detectable_effect_is_that_of_the_spread() -> None:

@@ -40,13 +40,10 @@ def test_more_tasks_beat_more_trials_at_equal_runs(tasks: int, trials: int, effe
     assert detectable(spread, tasks) == pytest.approx(effect, abs=0.1)
 
 
-def test_the_parts_of_a_spread_give_it_back() -> None:
+def test_the_parts_of_a_spread_give_it_back_and_shared_repositories_are_worth_less() -> None:
     parts = split(14, 3, 0.24)
     assert parts.of(3) == pytest.approx(14)
     assert parts.tasks**2 / (parts.tasks**2 + parts.trials**2) == pytest.approx(0.24)
-
-
-def test_tasks_that_share_repositories_are_worth_less() -> None:
     alone = repositories_needed(20, 10, 1, 0.3, 0.8, 0.05)
     shared = repositories_needed(20, 10, 4, 0.3, 0.8, 0.05)
     assert alone == tasks_needed(20, 10)

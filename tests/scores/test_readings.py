@@ -44,13 +44,10 @@ def ends(built: Any, *crashed: RunId, interrupted: Collection[RunId] = ()) -> tu
     return (found[0].delta, found[1].delta) if found else None
 
 
-def test_a_pair_without_a_run_has_a_quartile_of_the_differences(bench: Make) -> None:
+def test_pairs_without_a_run_have_a_quartile_and_lost_runs_of_one_condition_their_worst(bench: Make) -> None:
     """Seven differences are left: -25, 0, 0, 25, 25, 50, 50 without the last; the second lowest and highest of them."""
     assert ends(made(bench, ("t7", "with"))) == (pytest.approx((125 + 0) / 800), pytest.approx((125 + 50) / 800))
-
-
-def test_lost_runs_of_one_condition_are_at_their_worst(bench: Make) -> None:
-    """Two against none: 0 and 0 instead of 75 and 25, or 100 each."""
+    # Two against none: 0 and 0 instead of 75 and 25, or 100 each.
     lost = ("t1", "with"), ("t7", "with")
     assert ends(made(bench, *lost)) == (pytest.approx((100 - 100) / 800), pytest.approx((100 + 100) / 800))
     runs = [RunId(task, name, 1) for task, name in lost]

@@ -63,15 +63,12 @@ def test_what_is_wrong_is_said_in_a_sentence(found: dict[str, Checked], criterio
     assert all(finding.startswith(word) for finding, word in zip(findings, words, strict=True))
 
 
-def test_pieces_are_names_and_numbers_that_the_question_does_not_give() -> None:
+def test_facts_are_stated_denied_and_cut_to_names_and_numbers() -> None:
     fact = "`tax_rate` in src/rates.py is 19, read by TaxTable and/or shop.py"
     texts = dict(exchanged(fact, "What does shop.py do?"))
     assert list(texts) == ["tax_rate", "src/rates.py", "19", "TaxTable"]
     assert all(piece not in text for piece, text in texts.items())
     assert texts["src/rates.py"].count(".py") == 2
-
-
-def test_a_fact_is_stated_and_denied() -> None:
     assert fact_of(Criterion(text="Must mention that it is 40")) == "it is 40"
     assert fact_of(Criterion(text="Identifies the class")) == "the class"
     assert negated("it is 40") == "it is not 40"

@@ -174,16 +174,13 @@ def test_the_program_writes_a_set_that_is_read_back_with_its_drafts(tmp_path: Pa
     assert "# look: the text is a negation" in text
 
 
-def test_the_program_never_writes_over_a_file(tmp_path: Path) -> None:
+def test_the_program_never_writes_over_a_file_and_names_mistakes_in_one_message(tmp_path: Path) -> None:
     (tmp_path / "set.md").write_text(MARKDOWN)
     done = run_module("lensbench_tasks.drafting", str(tmp_path / "set.md"), "--output", str(tmp_path / "set.md"))
     assert done.returncode == 1
     assert done.stderr.startswith("error: ")
     assert "give another name" in done.stderr
     assert (tmp_path / "set.md").read_text() == MARKDOWN
-
-
-def test_a_set_with_mistakes_is_one_message(tmp_path: Path) -> None:
     (tmp_path / "set.yaml").write_text("tasks: [{id: X}]")
     done = run_module("lensbench_tasks.drafting", str(tmp_path / "set.yaml"), "--output", str(tmp_path / "o.yaml"))
     assert done.returncode == 1

@@ -57,13 +57,10 @@ def test_what_is_not_committed_is_taken_as_it_is_and_said(stock: Path) -> None:
     assert "stock: it has uncommitted changes" in Path("stock.review.html").read_text(encoding="utf-8")
 
 
-def test_a_folder_without_git_and_a_part_of_a_repository_are_taken_as_they_are(stock: Path, tmp_path: Path) -> None:
+def test_folders_without_git_and_parts_are_taken_as_they_are_and_a_url_is_pinned(stock: Path, tmp_path: Path) -> None:
     write_stock(tmp_path / "plain")
     assert pin("plain").warning == "it is not a git repository with a commit, and was used as it is"
     assert pin("stock/stock").warning == "it is a subfolder of a git repository, and was used as it is"
-
-
-def test_a_url_is_pinned_to_its_newest_commit(stock: Path) -> None:
     url = stock.as_uri()
     assert pin(url) == (Git(git=url, revision=git(stock, "rev-parse", "HEAD")), "")
 
@@ -80,15 +77,14 @@ def test_no_repository_is_one_line(repo: str, words: str, tmp_path: Path, monkey
         pin(repo)
 
 
-def test_a_file_name_that_no_task_can_begin_with_is_one_clear_line() -> None:
+def test_a_bad_file_name_and_a_repository_without_facts_are_one_clear_line(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     said = run("--repo", ".", "--output", "sets/My_Set-2.0.yaml", fails=True)
     assert (
         said
         == "error: --output sets/My_Set-2.0.yaml: its name is the prefix of the tasks' ids; use a-z, 0-9 and '-', then .yaml\n"
     )
-
-
-def test_a_repository_without_facts_is_one_clear_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     (tmp_path / "empty").mkdir()
     (tmp_path / "empty" / "README.md").write_text("Nothing.\n")

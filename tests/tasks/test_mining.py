@@ -201,15 +201,13 @@ def test_a_file_of_another_definition_is_no_answer(stock: Survey) -> None:
     assert {judge(criterion, normalise(text)).verdict for text in wrong} == {Verdict.MISSED}
 
 
-def test_what_is_mined_is_right_in_every_respect_but_for_being_new(stock: Survey) -> None:
+def test_what_is_mined_is_right_but_for_being_new_and_proposed_by_the_seed(stock: Survey) -> None:
     miners = Miners(stock, "stock", Folder(path="stock"), 1)
     proposals = miners.write(dict.fromkeys(Category, 5))
     tasks = [proposal.task for proposal in proposals if proposal.task]
     assert len(tasks) >= 12
     assert [problem for task in tasks for problem in find_problems(task, stock, [], [])] == []
 
-
-def test_the_seed_decides_which_tasks_are_proposed(stock: Survey) -> None:
     def proposed(seed: int) -> list[str]:
         found = Miners(stock, "stock", Folder(path="stock"), seed).write(dict.fromkeys(Category, 2))
         return [proposal.task.prompt for proposal in found if proposal.task]

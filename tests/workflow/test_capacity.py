@@ -36,23 +36,28 @@ def scheduled(config: dict[str, Any], **changes: Any) -> Schedule:
     return read_schedule({**config, **changes}, [])
 
 
-def test_without_limits_there_is_nothing_but_cores(config: dict[str, Any]) -> None:
+def test_without_limits_there_is_nothing_but_cores_and_they_are_no_part_of_the_experiment(
+    config: dict[str, Any],
+) -> None:
     schedule = scheduled(config, judges=[JUDGE])
     assert schedule.resources == {}
     assert schedule.judging.at_a_time == 4
     assert schedule.gate_s(WITH, 8) == 900
+    plain, limited = scheduled(config), scheduled(config, limits={"clients": {"my-server": 1}})
+    assert plain.plan == limited.plan
+    assert settings_text(plain.config) == settings_text(limited.config)
+    assert plan_mark(plain.config, [], plain.folder) == plan_mark(limited.config, [], plain.folder)
 
 
-def test_a_server_for_one_client_is_taken_by_runs_that_have_it_and_partners_await_these(config: dict[str, Any]) -> None:
+def test_a_server_for_one_client_is_claimed_and_runs_that_share_it_cannot_start_together(
+    config: dict[str, Any],
+) -> None:
     schedule = scheduled(config, limits={"clients": {"my-server": 1}})
     assert schedule.resources == {"clients_my_server": 1, "beside_without": 1, "beside_with": 1}
     taken = {run.condition: [schedule.claim(name, run, 8) for name in schedule.resources] for run in (WITH, WITHOUT)}
     assert taken == {"with": [1, 0, 1], "without": [0, 1, 0]}
     assert schedule.gate_s(WITH, 8) == schedule.gate_s(WITHOUT, 8) == 900
     assert [schedule.claim(name, WITHOUT, 1) for name in schedule.resources] == [0, 0, 0]
-
-
-def test_conditions_that_share_a_server_for_one_client_cannot_start_together(config: dict[str, Any]) -> None:
     three = {**config["conditions"], "third": {"mcp": "mcp.json"}}
     schedule = scheduled(config, conditions=three, limits={"clients": {"my-server": 1}})
     assert schedule.resources == {"clients_my_server": 1}
@@ -80,13 +85,6 @@ def test_judges_read_answers_at_the_limit_of_their_service(config: dict[str, Any
     claimed = schedule.judging.claims()["requests_per_minute_zai"]
     assert [claimed(SimpleNamespace(judge=name)) for name in ("mechanical", "claude-code-haiku")] == [0, 24]
     assert scheduled(config, judges=[JUDGE], limits={"requests_per_minute": {"zai": 5}}).judging.at_a_time == 1
-
-
-def test_limits_are_no_part_of_the_experiment(config: dict[str, Any]) -> None:
-    plain, limited = scheduled(config), scheduled(config, limits={"clients": {"my-server": 1}})
-    assert plain.plan == limited.plan
-    assert settings_text(plain.config) == settings_text(limited.config)
-    assert plan_mark(plain.config, [], plain.folder) == plan_mark(limited.config, [], plain.folder)
 
 
 @pytest.mark.parametrize(("limits", "message"), [

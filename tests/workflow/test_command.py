@@ -78,11 +78,15 @@ def test_a_program_gets_its_arguments_and_gives_its_exit_code(tmp_path: Path) ->
     assert (wrong.returncode, wrong.stderr) == (2, f"error: {why}; `lensbench compare --help` shows the options\n")
 
 
-def test_a_wrong_name_is_answered_with_the_nearest() -> None:
+def test_wrong_names_of_verbs_benchmarks_and_profiles_are_one_line(tmp_path: Path) -> None:
     wrong = lensbench("compair")
     assert wrong.returncode == 1
     assert wrong.stderr == "error: there is no verb 'compair'; did you mean 'compare'?\n"
     assert lensbench("xyzzy").stderr == "error: there is no verb 'xyzzy'; lensbench --help lists them\n"
+    ended = lensbench("status", "mine", folder=tmp_path)
+    assert ended.stderr == "error: mine: there is no such benchmark; name a run id, or bench/<run_id>\n"
+    with pytest.raises(UserError, match="--workflow-profile nosuch: there is no such folder"):
+        check_names(["--workflow-profile", "nosuch"])
 
 
 def test_a_benchmark_is_named_by_its_run_id_or_its_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -223,16 +227,6 @@ def test_no_folder_one_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, opt
     with pytest.raises(UserError, match=f"^{re.escape(message)}"):
         check_names(options)
     check_names(["archive", "-n", "--directory", "."])
-
-
-def test_a_benchmark_that_is_not_there_is_one_line(tmp_path: Path) -> None:
-    ended = lensbench("status", "mine", folder=tmp_path)
-    assert ended.stderr == "error: mine: there is no such benchmark; name a run id, or bench/<run_id>\n"
-
-
-def test_a_profile_that_is_not_there_is_refused() -> None:
-    with pytest.raises(UserError, match="--workflow-profile nosuch: there is no such folder"):
-        check_names(["--workflow-profile", "nosuch"])
 
 
 @pytest.mark.parametrize("home", ["/proc", "/dev/null"])

@@ -30,12 +30,9 @@ def test_a_project_is_valid_and_the_same(control: Control, tmp_path: Path, monke
     assert len(first) == 2 * control.tasks
 
 
-def test_the_null_agent_states_nothing_and_the_oracle_everything(tmp_path: Path) -> None:
+def test_null_states_nothing_the_oracle_everything_and_the_same_twice_differs_by_chance(tmp_path: Path) -> None:
     assert set(make_project(NULL, tmp_path / "null").values()) == {Fraction(0)}
     assert set(make_project(ORACLE, tmp_path / "oracle").values()) == {Fraction(1)}
-
-
-def test_twice_the_same_condition_differs_by_chance_alone(tmp_path: Path) -> None:
     found = differences(SAME, make_project(SAME, tmp_path))
     assert set(found.values()) == {Fraction(-1, 5), Fraction(0), Fraction(1, 5)}
     assert SAME.delta == 0
