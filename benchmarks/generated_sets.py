@@ -59,7 +59,7 @@ def row(source: Source, count: int, seed: int, cache: Path) -> str:
     outcomes = Counter(fate.outcome for fate in made.fates)
     shares = [f"{outcomes[each]} ({outcomes[each] / len(made.fates):.0%})" for each in OUTCOMES]
     dropped = [fate for fate in made.fates if fate.outcome == "dropped"]
-    reasons = Counter(problem.reason.value for fate in dropped for problem in fate.tries[-1].problems[:1])
+    reasons = Counter(problem.reason for fate in dropped for problem in fate.tries[-1].problems[:1])
     why = ", ".join(f"{reason} {number}" for reason, number in reasons.most_common())
     criteria = sum(len(task.criteria) for task in made.tasks)
     false = false_criteria(set_value(made)["tasks"], prepare(source, cache).tree)

@@ -34,7 +34,7 @@ from lensbench.core.validation import explain
 from lensbench.plan.config import Config
 from lensbench.runs.attempt import Job, prepare
 from lensbench.runs.reasons import Expectation, reason_of, stops
-from lensbench_tasks.problems import Problem, RejectReason
+from lensbench_tasks.problems import Problem
 from lensbench_tasks.rounds import SHORT, Fate, Proposal
 from lensbench_tasks.settings import sandbox_of
 
@@ -190,11 +190,11 @@ class Author:
             return Proposal(name, category, Task.model_validate(value))
         except ValidationError as error:
             problems = explain(error, Task, value, lambda path: "")
-            return Proposal(name, category, None, tuple(Problem(RejectReason.SCHEMA, line[2:]) for line in problems))
+            return Proposal(name, category, None, tuple(Problem("schema", line[2:]) for line in problems))
 
 
 def _failed(name: str, category: Category, why: str) -> Proposal:
-    return Proposal(name, category, None, (Problem(RejectReason.SCHEMA, why),))
+    return Proposal(name, category, None, (Problem("schema", why),))
 
 
 def read_reply(answer: str) -> dict[str, dict[str, Any]]:

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Iterable, Iterator, Sequence
-from enum import StrEnum
-from typing import NamedTuple
+from typing import Literal, NamedTuple
 
 from lensbench.core.tasks import Criterion, Regex, Task
 from lensbench.judging.judges import Verdict
@@ -19,24 +18,11 @@ SIMILAR, SHARED = 0.8, 0.5
 """Thresholds for near duplicates: overlap of the questions' subjects, and of the proofs' facts."""
 
 
-class RejectReason(StrEnum):
-    """Why a task is rejected."""
-
-    SCHEMA = "schema"
-    CRITERIA_COUNT = "criteria_count"
-    NO_PATTERNS = "no_patterns"
-    FALSE_PROOF = "false_proof"
-    UNKNOWN_NAME = "unknown_name"
-    WRONG_VALUE = "wrong_value"
-    LINE_NUMBER = "line_number"
-    UNSTATED = "unstated"
-    GIVEN_AWAY = "given_away"
-    PATH_GIVEN = "path_given"
-    NAMES_TOOL = "names_tool"
-    DUPLICATE = "duplicate"
-    ONE_SEARCH = "one_search"
-    TRIVIAL = "trivial"
-    IMPOSSIBLE = "impossible"
+RejectReason = Literal[
+    "schema", "criteria_count", "no_patterns", "false_proof", "unknown_name", "wrong_value", "line_number", "unstated",
+    "given_away", "path_given", "names_tool", "duplicate", "one_search", "trivial", "impossible",
+]  # fmt: skip
+"""Why a task is rejected."""
 
 
 class Problem(NamedTuple):
@@ -76,7 +62,7 @@ def find_problems(task: Task, survey: Survey, others: Iterable[Task], tools: Col
     """All problems of a task that can be found by reading. `others`: the tasks kept so far."""
     return [
         *_of_the_form(task),
-        *(Problem(RejectReason.FALSE_PROOF, text, number) for number, text in task_problems(task, survey.root)),
+        *(Problem("false_proof", text, number) for number, text in task_problems(task, survey.root)),
         *(problem for number, one in enumerate(task.criteria, 1) for problem in _of_names(number, one, survey)),
         *_of_the_prompt(task, survey, tools),
         *_of_others(task, others),
@@ -87,14 +73,14 @@ def _of_the_form(task: Task) -> Iterator[Problem]:
     count = len(task.criteria)
     if not MIN_CRITERIA <= count <= MAX_CRITERIA:
         text = f"it has {count} criteria; {MIN_CRITERIA} to {MAX_CRITERIA} are required"
-        yield Problem(RejectReason.CRITERIA_COUNT, text)
+        yield Problem("criteria_count", text)
     for number, criterion in enumerate(task.criteria, 1):
         if not criterion.mechanical:
-            yield Problem(RejectReason.NO_PATTERNS, "it has none of all_of, any_of and at_least", number)
+            yield Problem("no_patterns", "it has none of all_of, any_of and at_least", number)
         elif judge(criterion, normalise(stated(criterion))).verdict is not Verdict.MET:
-            yield Problem(RejectReason.UNSTATED, "its patterns do not match the criterion's own text", number)
+            yield Problem("unstated", "its patterns do not match the criterion's own text", number)
         if phrase := next((text for text in _texts(criterion) if _LINE.search(text)), ""):
-            yield Problem(RejectReason.LINE_NUMBER, f"{phrase!r} depends on a line number, which may change", number)
+            yield Problem("line_number", f"{phrase!r} depends on a line number, which may change", number)
 
 
 def _texts(criterion: Criterion) -> Iterator[str]:
@@ -108,7 +94,7 @@ def _of_names(number: int, criterion: Criterion, survey: Survey) -> Iterator[Pro
     text = _LINE.sub(" ", criterion.text)
     for path in dict.fromkeys(_PATH.findall(" ".join([_QUOTED.sub(" ", text), *literals]))):
         if not any(f"/{other}".endswith(f"/{path}") for other in survey.texts):
-            yield Problem(RejectReason.UNKNOWN_NAME, f"there is no file {path}", number)
+            yield Problem("unknown_name", f"there is no file {path}", number)
     files = {path for proof in criterion.proofs for path in (proof.file, proof.changes_with) if path}
     content = "\n".join([*files, *(survey.texts.get(path, "") for path in files)])
     names = [name for code in _CODE.findall(text) if not _PATH.fullmatch(code) for name in _NAME.findall(code)]
@@ -117,28 +103,26 @@ def _of_names(number: int, criterion: Criterion, survey: Survey) -> Iterator[Pro
     vocabulary = set(_NAME.findall(content))
     for name in dict.fromkeys(names):
         if name not in vocabulary:
-            yield Problem(
-                RejectReason.UNKNOWN_NAME, f"{name} does not occur in {', '.join(sorted(files)) or 'any proof'}", number
-            )
+            yield Problem("unknown_name", f"{name} does not occur in {', '.join(sorted(files)) or 'any proof'}", number)
     quotes = " ".join(f"{proof.quote} {proof.commits}" for proof in criterion.proofs)
     known_numbers = {float(digits.replace("_", "")) for digits in re.findall(r"\d[\d_]*(?:\.\d+)?", quotes)}
     for value in _NUMBER.findall(_PATH.sub(" ", _CODE.sub(" ", _QUOTED.sub(" ", text)))):
         if float(value.replace("_", "")) not in known_numbers:
-            yield Problem(RejectReason.WRONG_VALUE, f"no proof shows the number {value}", number)
+            yield Problem("wrong_value", f"no proof shows the number {value}", number)
 
 
 def _of_the_prompt(task: Task, survey: Survey, tools: Collection[str]) -> Iterator[Problem]:
     prompt = normalise(task.prompt.replace("?", "."))
     for number, criterion in enumerate(task.criteria, 1):
         if judge(criterion, prompt).verdict in (Verdict.MET, Verdict.PARTIAL):
-            yield Problem(RejectReason.GIVEN_AWAY, "the question itself states it, or a part of it", number)
+            yield Problem("given_away", "the question itself states it, or a part of it", number)
         elif _paths_are_given(criterion, task.prompt):
-            yield Problem(RejectReason.PATH_GIVEN, "the question names the file that the criterion asks for", number)
+            yield Problem("path_given", "the question names the file that the criterion asks for", number)
     names = [tool for tool in sorted({*TOOLS, *tools}) if _names(tool, task.prompt, survey)]
     if names:
-        yield Problem(RejectReason.NAMES_TOOL, f"the question names a tool: {', '.join(names)}")
+        yield Problem("names_tool", f"the question names a tool: {', '.join(names)}")
     if match := _LINE.search(task.prompt):
-        yield Problem(RejectReason.LINE_NUMBER, f"the question has a line number: {match[0]!r}")
+        yield Problem("line_number", f"the question has a line number: {match[0]!r}")
 
 
 def _paths_are_given(criterion: Criterion, prompt: str) -> bool:
@@ -155,7 +139,7 @@ def _names(tool: str, prompt: str, survey: Survey) -> bool:
 def _of_others(task: Task, others: Iterable[Task]) -> Iterator[Problem]:
     for other in others:
         if _alike(_subject(task.prompt), _subject(other.prompt)) or _overlap(_facts(task), _facts(other)):
-            yield Problem(RejectReason.DUPLICATE, f"it asks the same as {other.id}")
+            yield Problem("duplicate", f"it asks the same as {other.id}")
             return
 
 

@@ -47,7 +47,7 @@ def _flags(fate: Fate) -> Iterator[str]:
     """Remarks for the reviewer about an accepted task."""
     last = fate.tries[-1].tried
     if fate.outcome == "repaired":
-        reasons = dict.fromkeys(problem.reason.value for attempt in fate.tries[:-1] for problem in attempt.problems)
+        reasons = dict.fromkeys(problem.reason for attempt in fate.tries[:-1] for problem in attempt.problems)
         yield f"repaired: {', '.join(reasons)}"
     if last:
         yield f"one search finds {percent(last.search)}"

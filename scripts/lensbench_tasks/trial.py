@@ -18,7 +18,7 @@ from lensbench.judging.judges import POINTS, Verdict
 from lensbench.judging.judges.mechanical import judge
 from lensbench.judging.judges.normalising import normalise
 from lensbench.plan.freeze import prompt_of
-from lensbench_tasks.problems import Problem, RejectReason, stated
+from lensbench_tasks.problems import Problem, stated
 from lensbench_tasks.question import read_question
 from lensbench_tasks.survey import Survey
 
@@ -38,13 +38,11 @@ class TrialScores(NamedTuple):
         """The problems of the task: it is solved without understanding, or not even by an agent that knows the
         facts."""
         if self.search >= COMPLETE:
-            yield Problem(
-                RejectReason.ONE_SEARCH, f"one search for a word of the question gives {percent(self.search)}"
-            )
+            yield Problem("one_search", f"one search for a word of the question gives {percent(self.search)}")
         if self.offline == 1:
-            yield Problem(RejectReason.TRIVIAL, "the offline agent, which has no model, gets the full score")
+            yield Problem("trivial", "the offline agent, which has no model, gets the full score")
         if self.oracle < COMPLETE:
-            yield Problem(RejectReason.IMPOSSIBLE, f"an answer that states every fact gets {percent(self.oracle)}")
+            yield Problem("impossible", f"an answer that states every fact gets {percent(self.oracle)}")
 
 
 def try_task(task: Task, survey: Survey) -> TrialScores:

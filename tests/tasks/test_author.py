@@ -15,7 +15,6 @@ from lensbench.core.tasks import Category, Folder
 from lensbench.plan.config import Agent
 from lensbench_tasks.author import AskedAgent, Author, read_reply
 from lensbench_tasks.generate import Examiner
-from lensbench_tasks.problems import RejectReason
 from lensbench_tasks.rounds import Fate, run_rounds
 from lensbench_tasks.survey import survey
 from stock import write_stock
@@ -97,14 +96,12 @@ def test_good_tasks_stay_bad_ones_go_back_and_hopeless_ones_go(tmp_path: Path, m
         "01": "kept", "02": "repaired", "03": "dropped", "04": "dropped", "05": "repaired", "06": "dropped",
     }  # fmt: skip
     first = {name: {problem.reason for problem in fate.tries[0].problems} for name, fate in fates.items()}
-    assert RejectReason.FALSE_PROOF in first["02"]
-    assert RejectReason.UNKNOWN_NAME in first["03"]
-    assert first["04"] == {RejectReason.DUPLICATE}
-    assert RejectReason.GIVEN_AWAY in first["05"]
-    assert RejectReason.NAMES_TOOL in first["06"]
-    assert {problem.reason for problem in fates["06"].tries[-1].problems} == {
-        RejectReason.SCHEMA
-    }  # it was not sent again
+    assert "false_proof" in first["02"]
+    assert "unknown_name" in first["03"]
+    assert first["04"] == {"duplicate"}
+    assert "given_away" in first["05"]
+    assert "names_tool" in first["06"]
+    assert {problem.reason for problem in fates["06"].tries[-1].problems} == {"schema"}  # it was not sent again
     assert [len(fate.tries) for fate in fates.values()] == [1, 2, 4, 4, 2, 4]
     assert "duplicate: it asks the same as stock-tgt-01" in asked[-1]
     assert "stock-tgt-01\\\\n  prompt" not in asked[-1]  # what is good does not go back

@@ -47,7 +47,8 @@ def plain_verdict(data: Estimated[Fraction], name: str, judges: Mapping[str, Jud
         if is_offline:
             lead = "The pipeline works. No verdict: a search program answered, not a language model."
             facts = f"With {new}: {facts}"
-            then = "Ask a language model: `lensbench init` writes a config for your server, then `lensbench run`."
+            ask = "Ask a language model: `lensbench init` writes a config for your server, then `lensbench run`."
+            then = _go_on(data) if data["stopped"] else ask
     sentence = f"{lead} {facts}" if is_offline else gate.sentence
     return {"lead": lead, "facts": facts, "next": then, "sentence": sentence}
 

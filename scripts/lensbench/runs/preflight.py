@@ -303,8 +303,10 @@ def _keep_tools(config: Config, folder: Path, findings: PreflightFindings) -> No
     """Adds a check for each condition whose tools changed since its runs were made; those of the runs stay known."""
     former: dict[str, Any] = read_kept(folder, "tools")
     for name in former.keys() & findings.tools.keys():
-        old, new = former[name], findings.tools[name]
-        if old == new or not any(RunFolder(folder).runs.glob(f"**/*-{name}.md")):
+        old = former[name]
+        if any(check.outcome == "failed" and check.name.startswith(f"{name}: ") for check in findings.checks):
+            findings.tools[name] = old  # a server that did not start has changed nothing
+        if (new := findings.tools[name]) == old or not any(RunFolder(folder).runs.glob(f"**/*-{name}.md")):
             continue
         changes = ", ".join(sorted(tool for tool in old.keys() | new.keys() if old.get(tool) != new.get(tool)))
         detail = f"changed since runs were made: {changes}; take a new run_id, or the server that they had"

@@ -35,14 +35,7 @@ from lensbench.core.system.redaction import Redactor
 from lensbench.runs.attempt import Job, Tried, gate_name, make_attempt
 from lensbench.runs.reasons import REASONS, stops
 from lensbench.runs.start_gate import GRACE_S, at_the_gate
-from lensbench.runs.stopping import (
-    StopEverything,
-    check_budget,
-    check_not_stopped,
-    equal_crashes,
-    spend,
-    stop_everything,
-)
+from lensbench.runs.stopping import StopEverything, check_budget, check_not_stopped, repeated, spend, stop_everything
 
 KEPT = "kept: an agent has answered already, and its answer was copied; `lensbench discard` repeats a run"
 
@@ -108,7 +101,7 @@ def make_run(job: Job) -> str:
             if is_used_up:
                 continue
             again = Discard(state.attempt.reason, state.attempt.detail, "runner")
-            why = equal_crashes(job.folder, job.run.condition, again)
+            why = repeated(job.folder, job.run.condition, again)
             if stops(state.outcome):
                 why = f"the agent was refused ({state.outcome.error})"
             if why:

@@ -1,4 +1,4 @@
-"""What stops everything: a rejected key, equal crashes, a spent budget. No new attempt starts; running ones finish."""
+"""What stops everything: a rejected key, equal failures, a spent budget. No new attempt starts; running ones finish."""
 
 from __future__ import annotations
 
@@ -45,21 +45,24 @@ def check_not_stopped(folder: Path) -> None:
         raise UserError(f"not started, because everything was stopped: {why}")
 
 
-EQUAL_CRASHES = 5
+EQUAL_FAILURES = 5
+_BROKEN = (DiscardReason.CRASHED, DiscardReason.MCP_FAILED, DiscardReason.MCP_NOT_OFFERED, DiscardReason.MCP_GONE)
+"""What is wrong with an agent or a server, and so with all their runs."""
 
 
-def equal_crashes(folder: Path, condition: str, discard: Discard) -> str:
-    """Why everything must stop when as many attempts of a condition in a row crashed in the same way; "" until then."""
+def repeated(folder: Path, condition: str, discard: Discard) -> str:
+    """Why everything must stop when as many attempts of a condition in a row failed in the same way; "" until then."""
     path = RunFolder(folder).crashes / condition
-    if discard.reason != DiscardReason.CRASHED:
+    if discard.reason not in _BROKEN:
         path.unlink(missing_ok=True)
         return ""
     path.parent.mkdir(exist_ok=True)
     with path.open("a", encoding="utf-8") as file:
         file.write(re.sub(r"/\S+|\d+", "", discard.detail) + "\n")  # paths and numbers differ from run to run
-    last = path.read_text(encoding="utf-8").split("\n")[-EQUAL_CRASHES - 1 : -1]
-    alike = len(last) == EQUAL_CRASHES and len(set(last)) == 1
-    return f"{EQUAL_CRASHES} attempts of {condition} in a row crashed alike ({discard.detail})" if alike else ""
+    last = path.read_text(encoding="utf-8").split("\n")[-EQUAL_FAILURES - 1 : -1]
+    alike = len(last) == EQUAL_FAILURES and len(set(last)) == 1
+    how = f"({discard.reason}: {discard.detail})"
+    return f"{EQUAL_FAILURES} attempts of {condition} in a row failed alike {how}" if alike else ""
 
 
 def clear(folder: Path) -> None:

@@ -9,8 +9,7 @@ import textwrap
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
-from lensbench.core.errors import printable, some_of
-from lensbench.core.records import RunId
+from lensbench.core.errors import printable
 from lensbench.core.rows import RunStatus
 from lensbench.core.run_folder import RunFolder
 from lensbench.core.system.files import read_typed
@@ -22,27 +21,29 @@ from lensbench.workflow.status import Status
 MOST_COLUMNS = 100
 """Longer lines are hard to read, however wide the terminal is."""
 
-MOST_NAMES = 8
-
 
 def lines(folder: Path, data: Results[float]) -> Iterator[str]:
     """The lines to print for a run folder, from its results.json."""
-    plain = data.get("plain", {})
+    plain, steps = data.get("plain", {}), set[str]()
     for treatment, text in told(plain).items():
         yield text
         yield from _efforts(data.get("figures", {}).get(treatment, {}))
         if reasons := data["instrument"]["belief"].withheld.get(treatment):
             yield f"Why no verdict: {' '.join(reasons)}"
-        yield f"Next: {plain[treatment]['next']}"
+        if (step := plain[treatment]["next"]) not in steps:
+            yield f"Next: {step}"
+        steps.add(step)
     yield from data["headlines"]
     counts = data["counts"]
     if counts[RunStatus.DISCARDED] or counts[RunStatus.MISSING] or counts[RunStatus.UNJUDGED]:
         yield f"{counts['discarded']} runs discarded, {counts['missing']} missing, {counts['unjudged']} unjudged."
-        rows = (run for run in data["runs"] if run["status"] == RunStatus.MISSING)
-        if missing := sorted(RunId(run["task"], run["condition"], run["trial"]).stem for run in rows):
-            yield f"Missing: {some_of(missing, MOST_NAMES)}."
-        if data["agent"]["kind"] != "none" and (left := Status(folder).left):
-            yield data["stopped"] or f"Start again to run the {left} discarded or missing runs, and only those."
+        if data["agent"]["kind"] != "none" and (left := (status := Status(folder)).left):
+            if not data["stopped"]:
+                for name, discard in status.last_discards()[:1]:
+                    yield f"The last discard: {name}: {': '.join(filter(None, (discard.reason, discard.detail)))}"
+                yield f"Start again to run the {left} discarded or missing runs, and only those."
+            elif f"{data['stopped']}." not in steps:
+                yield f"Stopped: {data['stopped']}"
     if unread := data.get("unjudged_criteria"):
         yield f"{unread} of {data['criteria_of_runs']} criteria of runs that count have no verdict. {WITHOUT_VERDICTS}"
     yield f"open {RunFolder(folder).page} or {RunFolder(folder).results}"

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
-from statistics import fmean, median_high
+from statistics import fmean
 from typing import NamedTuple
 
 from lensbench.agents.services import PLACE, service_of, used_up
@@ -78,11 +78,6 @@ class Status:
         """How many of the planned runs are still to do."""
         return sum(count.left for count in self.counts.values())
 
-    @property
-    def median_s(self) -> float | None:
-        """The median time of the finished runs in seconds, with all attempts; None without any."""
-        return median_high(seconds) if (seconds := [run.seconds for run in self._all]) else None
-
     def left_s(self, at_a_time: int) -> float | None:
         """Estimated seconds for the runs that are left, by the mean of each condition, as a treatment may take many
         times as long as the baseline; None while one with runs left has no finished one."""
@@ -96,13 +91,9 @@ class Status:
         """The estimated cost of the runs that are left; None while no agent reports a cost."""
         return self._to_come(lambda runs: [run.usd for run in runs if run.usd is not None])
 
-    @property
-    def _all(self) -> list[Spent]:
-        return [run for runs in self._spent.values() for run in runs]
-
     def _to_come(self, amounts: Callable[[list[Spent]], list[float]]) -> float | None:
         """The estimated total for the runs that are left; a condition without its own mean gets the overall mean."""
-        values = amounts(self._all)
+        values = amounts([run for runs in self._spent.values() for run in runs])
         if not values:
             return None
         return sum(count.left * fmean(amounts(self._spent[name]) or values) for name, count in self.counts.items())
@@ -194,8 +185,6 @@ def lines(status: Status) -> Iterator[str]:
     else:
         yield f"{status.folder}: not running"
     yield line(status, len(running), len(running))
-    if status.median_s is not None:
-        yield f"median run: {span(status.median_s)}"
     if status.waiting:
         yield f"waiting: {status.waiting}"
     if running:
