@@ -151,7 +151,7 @@ def main() -> None:
         raise UserError(f"{error.filename}: {error.strerror}") from None
     for warning in warnings:
         print(printable(f"warning: {warning}"), file=sys.stderr)
-    print(f"imported into {folder}; next: snakemake --cores 2 --configfile {RunFolder(folder).config}")
+    print(f"imported into {folder}; next: lensbench run --configfile {RunFolder(folder).config}")
 
 
 if __name__ == "__main__":

@@ -98,9 +98,17 @@ def take(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.Capture
     return call
 
 
-def snakemake(project: Path, run_id: str) -> str:
-    command = [sys.executable, "-m", "snakemake", "-s", str(ROOT / "Snakefile"), "--directory", str(project)]
-    command += ["--cores", "2", "--verbose", "--configfile", str(project / "bench" / run_id / "config.yaml")]
+def start(project: Path, run_id: str) -> str:
+    command = [
+        sys.executable,
+        "-P",
+        "-m",
+        "lensbench",
+        "run",
+        "--configfile",
+        f"bench/{run_id}/config.yaml",
+        "--verbose",
+    ]
     done = subprocess.run(command, cwd=project, env=ENVIRONMENT, capture_output=True, text=True, timeout=120)
     assert done.returncode == 0, done.stdout + done.stderr
     return done.stdout + done.stderr
@@ -122,11 +130,11 @@ def test_a_tidy_run_is_rendered_without_an_agent_and_then_nothing_is_to_do(tmp_p
     done = take(source)
     assert done.error == ""
     assert done.warnings == "warning: Runs whose answer came from a later attempt: app-chg-01-with (2).\n"
-    assert "--configfile bench/2026-02-copy/config.yaml" in done.shown
+    assert done.shown.endswith("; next: lensbench run --configfile bench/2026-02-copy/config.yaml\n")
     frozen = (folder / "config.yaml").read_bytes()
-    jobs = planned_jobs(snakemake(tmp_path, folder.name))
+    jobs = planned_jobs(start(tmp_path, folder.name))
     assert jobs == {"validity", "citations", "judging", "panel", "scores", "instrument", "results", "all"}
-    assert "Nothing to be done" in snakemake(tmp_path, folder.name)
+    assert "Nothing to be done" in start(tmp_path, folder.name)
     assert (folder / "config.yaml").read_bytes() == frozen
 
     for name in TIDY:
@@ -150,7 +158,7 @@ def test_a_tidy_run_is_rendered_without_an_agent_and_then_nothing_is_to_do(tmp_p
     tasks = folder / "imported" / "scenarios.md"
     facts = r'\1     - facts: {"all_of": ["\2"]}\n'
     tasks.write_text(re.sub(r"(Must mention `(fact_\d)`\n)", facts, tasks.read_text()))
-    assert "run" not in planned_jobs(snakemake(tmp_path, folder.name))
+    assert "run" not in planned_jobs(start(tmp_path, folder.name))
     assert rows(folder / "scores.csv")["app-exp-01", "with"]["score"] == "0.5"
 
 
@@ -185,8 +193,8 @@ def test_the_runner_keeps_an_imported_run_and_says_when_it_is_gone(tmp_path: Pat
 def test_what_breaks_the_rules_is_taken_and_stands_as_a_warning_in_the_results(tmp_path: Path, take: Take) -> None:
     assert take(write(tmp_path / "messy", MESSY)).error == ""
     folder = tmp_path / "bench" / "messy"
-    snakemake(tmp_path, "messy")
-    assert "Nothing to be done" in snakemake(tmp_path, "messy")
+    start(tmp_path, "messy")
+    assert "Nothing to be done" in start(tmp_path, "messy")
     results = json.loads((folder / "results.json").read_text())
     assert results["warnings"] == [
         "The tasks come from several files: scenarios-one.md, scenarios-two.md.",
@@ -254,7 +262,7 @@ def test_tasks_of_several_repositories_stay_apart(tmp_path: Path, take: Take, sa
     assert "The date in results.md is 2026-02-15." in took.warnings
     assert plan["notes"] == ["Mode: MCP (on demand)", "Description rewritten: shorter", "Tasks: new"]
     assert "which of them" not in took.warnings
-    snakemake(tmp_path, "several")
+    start(tmp_path, "several")
     results = json.loads((folder / "results.json").read_text())
     assert {key["key"] for key in results["repositories"]} == {"/srv/Web Shop", "/srv/bank"}
     assert {from_json(path.read_text()).workspace for path in folder.glob("attempts/one-*/*/record.json")} == {
@@ -270,7 +278,7 @@ def test_a_judge_can_be_added_to_an_import_whose_repositories_are_elsewhere(tmp_
     judge = {"name": "first", "agent": {"kind": "command", "command": command}}
     changes = {"judges": ["mechanical", judge], "sandbox": "none"}
     config.write_text(yaml.safe_dump(yaml.safe_load(config.read_text()) | changes))
-    assert {"judging", "results"} <= planned_jobs(snakemake(tmp_path, "several"))
+    assert {"judging", "results"} <= planned_jobs(start(tmp_path, "several"))
     assert {row["judge"] for row in read_table(tmp_path / "bench/several/verdicts.csv")} == {"mechanical", "first"}
     assert {row["score"] for row in rows(tmp_path / "bench/several/scores.csv").values()} == {"0.5"}
 

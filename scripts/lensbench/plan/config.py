@@ -276,7 +276,7 @@ class Limits(Strict):
 
 
 class Archive(Strict):
-    """What `snakemake archive` writes."""
+    """What `lensbench archive` writes."""
 
     allow: Many[str] = ()
     """Findings to allow although they look like a secret or a name: the ids from the message."""
@@ -405,7 +405,7 @@ class Config(Strict):
     limits: Limits = Limits()
     """Limits other than cores."""
     archive: Archive = Archive()
-    """What `snakemake archive` writes."""
+    """What `lensbench archive` writes."""
     fail_on: Annotated[Many[Verdict], _ONE_OR_MANY] = ()
     """Verdicts that make the start exit with code 1, after everything is written."""
     only: Many[str] = ()
