@@ -52,7 +52,6 @@ rule all:
         rules.validity.output,
         rules.citations.output,
         expand(rules.judging.output, judge=JUDGES),
-        expand(rules.guesses.output, judge=SCHEDULE.judging.guessing),
         rules.panel.output,
         rules.judge_sheet.output if SCHEDULE.judging.wants_sheet else [],
         rules.scores.output,

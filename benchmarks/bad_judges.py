@@ -159,7 +159,7 @@ def measured(panel: Panel, truth: Truth, seed: int) -> tuple[float, str, str, st
         key: {name: Verdict(row["verdict"]) for name, row in each.items()} for key, each in votes.items()
     }
     everybody = agreement(verdicts, [BASELINE, TREATMENT], seed)["all"]
-    belief = believe(verdicts, (), decided, everybody, [TREATMENT], {}, {}, seed)
+    belief = believe(verdicts, (), decided, everybody, [TREATMENT], {}, seed)
     together = {key: each.judges_verdict for key, each in found.items()}
     bias = judge_bias("the judges' decision", together, persons_verdicts(verdicts), {TREATMENT: (TREATMENT, BASELINE)})
     signed = bias[TREATMENT].signed

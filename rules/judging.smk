@@ -3,7 +3,7 @@
 needs   plan.json (the judges), scenarios.md (the criteria), validity.csv, all answers; files saved from the judge
         sheet in human/
 leaves  verdicts/<judge>.csv, judging/ (replies of model judges, by the hash of the whole request),
-        guesses/<judge>.csv, verdicts.csv (all of them), decisions.csv (what counts), escalations.csv, judge_sheet.html
+        verdicts.csv (all of them), decisions.csv (what counts), escalations.csv, judge_sheet.html
 
 Edited criteria and prompts are judged again, and a new judge adds one file; no run is repeated, and no verdict is paid
 for twice. `snakemake judge_sheet` writes the page for human judges.
@@ -13,8 +13,8 @@ needs   changes/ (the tasks with their tests), environments.json, the runs with 
 leaves  tests/<task>-<condition>.json (results by test, output of the tests), judging/tests/ (test runs, cached by the
         hash of patch, tests, tree and environment)
 
-Rule instrument measures the judges: whether they agree, make different errors by condition, or recognise conditions.
-needs   verdicts.csv, decisions.csv, guesses/, all answers
+Rule instrument measures the judges: whether they agree, make different errors by condition, or could recognise conditions.
+needs   verdicts.csv, decisions.csv, all answers
 leaves  instrument.json
 """
 
@@ -59,25 +59,6 @@ rule judging:
         f"exec {PYTHON} lensbench.judging.verdicts --folder {BENCH} --judge {{wildcards.judge:q}} --parallel {{threads}} 2> {{log:q}}"
 
 
-rule guesses:
-    input:
-        rules.plan.output.plan,
-        rules.validity.output.table,
-        SCHEDULE.preflight,
-    output:
-        f"{BENCH}/guesses/{{judge}}.csv",
-    log:
-        f"{BENCH}/logs/guesses/{{judge}}.log",
-    threads: lambda wildcards: SCHEDULE.judging.threads(wildcards.judge)
-    resources:
-        **SCHEDULE.judging.claims(),
-    message:
-        "guessing the conditions: {wildcards.judge}"
-    shell:
-        f"exec {PYTHON} lensbench.judging.verdicts --folder {BENCH} --judge {{wildcards.judge:q}} --parallel {{threads}} --guess"
-        " 2> {log:q}"
-
-
 rule panel:
     input:
         rules.validity.output.table,
@@ -119,7 +100,6 @@ rule instrument:
         rules.validity.output.table,
         SCHEDULE.preflight,
         rules.panel.output,
-        expand(rules.guesses.output, judge=SCHEDULE.judging.guessing),
     output:
         report(f"{BENCH}/instrument.json", caption="../report/instrument.rst", category="Data"),
     log:

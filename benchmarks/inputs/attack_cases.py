@@ -258,7 +258,7 @@ def lay_out(
     command = (sys.executable, "-E", "-s", str(CREDULOUS), "{prompt_file}", str(control))
     settings = Agent.model_validate(agent or {"kind": "command", "command": command}).model_dump(mode="json")
     prompt = (TEMPLATES / "judge.md.j2").read_text()
-    model = {"name": "model", "agent": settings, "prompt": prompt, "ask_condition": False}
+    model = {"name": "model", "agent": settings, "prompt": prompt}
     judging = Judging(attempts=1).model_dump(mode="json")
     write_json(made.folder / "plan.json", made.plan | {"judges": [{"name": "mechanical"}, model], "judging": judging})
     judge_validity(made.folder)

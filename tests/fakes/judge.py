@@ -15,8 +15,6 @@ from pathlib import Path
 
 
 def said(prompt: str, control: Path) -> str:
-    if guess := re.search(r'"id": "(\w+)", "condition": "(\w+)" or "(\w+)"', prompt):
-        return json.dumps({"id": guess[1], "condition": guess[2]})
     nonce = re.search(r"<fact-(\w+)>", prompt)
     assert nonce
     fact, answer = (part(prompt, name, nonce[1]) for name in ("fact", "answer"))

@@ -42,7 +42,6 @@ def belief(
     drafted: bool = False,
     everybody: All = NOBODY,
     classifier: Mapping[str, BlindingCheck] | None = None,
-    guesses: Mapping[str, BlindingCheck] | None = None,
     corrected: tuple[str, ...] = (),
     **judges: Reads,
 ) -> Belief:
@@ -54,7 +53,7 @@ def belief(
         people = [verdict for name, verdict in given.items() if name.startswith("human")]
         decided[key] = majority(people or [*given.values()])
     drafts = [key for key, given in votes.items() if drafted and "mechanical" in given]
-    return believe(votes, drafts, decided, everybody, ["with"], classifier or {}, guesses or {}, 1, corrected)
+    return believe(votes, drafts, decided, everybody, ["with"], classifier or {}, 1, corrected)
 
 
 def test_accepted_patterns_and_people_are_believed_and_a_model_without_labels_is_unvalidated() -> None:
@@ -132,12 +131,8 @@ def test_broken_blinding_counts_only_while_a_model_decides() -> None:
     trusted: dict[str, Any] = {"claude": now_and_then(0.05, MET), "human_anna": some(true, 14)}
     assert belief(classifier=broken, mechanical=true).withheld == {"with": []}
     assert "a classifier guessed" in belief(classifier=broken, claude=true).withheld["with"][-1]
-    guessed = {"claude": BlindingCheck(32, 16, 0.7, 0.55, 0.85, False)}
-    assert "the judge claude guessed" in belief(guesses=guessed, claude=true).withheld["with"][-1]
-    assert belief(classifier=broken, guesses=guessed, corrected=("with",), **trusted).withheld == {"with": []}
+    assert belief(classifier=broken, corrected=("with",), **trusted).withheld == {"with": []}
     assert len(belief(classifier=broken, corrected=("other",), **trusted).withheld["with"]) == 1
-    wrong = {"claude": BlindingCheck(32, 16, 0.1, 0.0, 0.3, False)}  # always the other condition tells them apart, too
-    assert "the judge claude guessed" in belief(guesses=wrong, claude=true).withheld["with"][-1]
     held = {"with": BlindingCheck(32, 16, 0.6, 0.45, 0.75, True)}
     assert len(belief(classifier=held, claude=true).withheld["with"]) == 1
     few = belief(classifier=broken, **{**trusted, "human_anna": some(true, 15)})  # 16 of 256

@@ -6,18 +6,15 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
-from scipy import stats
 
 from lensbench.judging.blinding import MARK
 from lensbench.judging.trust.blinding_check import (
     _POWER,
-    MIN_LEARNED,
+    MIN_TASKS,
     BlindedAnswer,
-    Guess,
     _guessed,
     _right,
     guess_conditions,
-    guesses_of_judge,
 )
 
 WORDS = [f"word{number}" for number in range(60)]
@@ -63,7 +60,8 @@ def test_a_word_or_a_mark_of_one_condition_is_found_and_what_blinding_did_is_see
     assert check.accuracy == 1.0
     check = guess_conditions(answers(nothing), "without", 1)["with"]
     assert check.unblinded is not None
-    assert (check.unblinded.accuracy, check.unblinded.holds) == (1.0, False)
+    assert check.unblinded.accuracy == 1
+    assert check.unblinded.low > 0.5
 
 
 def test_a_word_that_gives_a_condition_away_in_one_task_only_is_no_help() -> None:
@@ -91,14 +89,14 @@ def test_every_treatment_is_checked_against_the_baseline_whatever_the_order_of_a
     assert {name: (check.n, check.holds) for name, check in checks.items()} == {"a": (24, True), "loud": (24, False)}
 
 
-@pytest.mark.parametrize("tasks", [0, 1, MIN_LEARNED - 1])
+@pytest.mark.parametrize("tasks", [0, 1, MIN_TASKS - 1])
 def test_with_few_tasks_nothing_is_computed_and_the_reason_is_given(tasks: int) -> None:
     alone = [BlindedAnswer(f"alone{number}", "with", "x", "x", SCORE) for number in range(9)]
     check = guess_conditions([*answers(nothing, tasks=tasks), *alone], "without", 1)["with"]
     assert (check.accuracy, check.holds, check.tasks, check.n) == (None, None, tasks, 2 * tasks)
     assert (
         check.reason
-        == f"only {tasks} tasks have answers with the same score in both conditions, and the check needs {MIN_LEARNED}"
+        == f"only {tasks} tasks have answers with the same score in both conditions, and the check needs {MIN_TASKS}"
     )
 
 
@@ -114,39 +112,6 @@ def test_answers_that_differ_in_words_of_one_task_only_are_guessed_by_chance() -
 
 def test_without_a_treatment_there_is_no_check() -> None:
     assert guess_conditions([BlindedAnswer("t", "without", "x", "x", SCORE)], "without", 1) == {}
-
-
-def guesses(*right: tuple[bool, bool]) -> list[Guess]:
-    """Per task whether the guesses for both conditions are right."""
-    other = {"with": "without", "without": "with"}
-    return [
-        Guess(f"t{task}", actual if hit else other[actual], actual, SCORE)
-        for task, hits in enumerate(right)
-        for actual, hit in zip(("with", "without"), hits, strict=True)
-    ]
-
-
-def test_the_interval_of_a_judges_guesses_is_the_t_interval_over_tasks() -> None:
-    given = guesses((True, True), (True, True), (True, False), (False, False), (True, True), (True, False))
-    shares = [1, 1, 0.5, 0, 1, 0.5]
-    interval = stats.ttest_1samp(shares, 0.5).confidence_interval(0.95)
-    check = guesses_of_judge(given)
-    assert check.accuracy == pytest.approx(np.mean(shares)) == pytest.approx(2 / 3)
-    assert check.low == pytest.approx(interval.low)
-    assert check.high == min(1.0, interval.high) == 1.0
-    assert (check.n, check.tasks, check.holds) == (12, 6, True)
-
-
-def test_a_judge_that_always_says_the_same_is_right_by_chance_and_one_always_right_sees_through() -> None:
-    given = [Guess(f"t{task}", "with", actual, SCORE) for task in range(8) for actual in [*["with"] * 3, "without"]]
-    check = guesses_of_judge(given)
-    assert (check.accuracy, check.low, check.high, check.holds) == (0.5, 0.5, 0.5, True)
-    assert guesses_of_judge(guesses(*[(True, True)] * 6)).holds is False
-    assert guesses_of_judge(guesses(*[(False, False)] * 6)).holds is False, "always wrong tells them apart, too"
-    check = guesses_of_judge(guesses((True, True)))
-    assert (check.accuracy, check.n) == (None, 2)
-    assert check.reason.startswith("only 1 tasks")
-    assert guesses_of_judge([]).n == 0
 
 
 def test_answers_that_differ_in_length_alone_can_be_told_apart() -> None:
@@ -182,14 +147,6 @@ def longer_when_better(leak: str) -> list[BlindedAnswer]:
 def test_better_answers_that_are_longer_are_no_leak_but_a_difference_at_equal_score_is(leak: str, holds: bool) -> None:
     check = guess_conditions(longer_when_better(leak), "without", 1)["with"]
     assert (check.tasks, check.n, check.holds) == (12, 24, holds)
-
-
-def test_a_judge_that_takes_the_better_answer_for_the_treatments_does_not_see_through_the_blinding() -> None:
-    better = [Guess(f"better{task}", guess, guess, score)
-        for task in range(12) for guess, score in (("with", BETTER), ("without", SCORE))]  # fmt: skip
-    check = guesses_of_judge([*better, *guesses(*[(True, False), (False, True)] * 4)])
-    assert (check.tasks, check.accuracy, check.holds) == (8, 0.5, True)
-    assert guesses_of_judge(better).reason.startswith("only 0 tasks")
 
 
 @pytest.mark.parametrize("seed", range(4))

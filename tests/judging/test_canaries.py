@@ -142,7 +142,7 @@ def court(made: Any, attempts: int) -> Path:
         )
     write_atomic(made.folder / "scenarios.md", "\n".join(sections))
     agent = Agent.model_validate({"kind": "command", "command": ("true",)}).model_dump(mode="json")
-    model = {"name": "model", "agent": agent, "prompt": (TEMPLATES / "judge.md.j2").read_text(), "ask_condition": False}
+    model = {"name": "model", "agent": agent, "prompt": (TEMPLATES / "judge.md.j2").read_text()}
     judging = Judging(attempts=attempts).model_dump(mode="json")
     write_json(made.folder / "plan.json", made.plan | {"judges": [model], "judging": judging})
     judge_validity(made.folder)

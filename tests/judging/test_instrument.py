@@ -205,25 +205,6 @@ def test_the_condition_shows_where_the_answers_give_it_away(bench: Make) -> None
     assert (found["accuracy"], found["holds"]) == (1.0, False)
 
 
-def test_what_a_judge_guessed_is_measured_and_the_control_is_left_out(bench: Make) -> None:
-    made = bench(
-        tasks=[f"t{number}" for number in range(8)],
-        servers={**TREATMENTS, CLOSED_BOOK: []},
-        changes={"controls": {"closed_book": True}},
-    )
-    for task in made.tasks:
-        made.run(task, "with")
-        made.run(task, "without")
-    guesses = [
-        {"task": task, "condition": condition, "trial": 1, "guessed": "with" if number else None}
-        for number, task in enumerate(made.tasks)
-        for condition in made.servers
-    ]
-    write_table(made.folder / "guesses" / "claude.csv", ("task", "condition", "trial", "guessed"), guesses)
-    found = measured(made)["blinding"]["judges"]["claude"]
-    assert (found["n"], found["accuracy"]) == (14, 0.5)
-
-
 @pytest.mark.parametrize(("labelled", "held"), [(0, False), (24, True)])
 def test_broken_blinding_stops_no_verdict_where_people_correct_it(bench: Make, labelled: int, held: bool) -> None:
     judging = {"human_sample": 1}

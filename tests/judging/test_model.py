@@ -12,7 +12,7 @@ from jinja2 import UndefinedError
 from lensbench.core.system.places import TEMPLATES
 from lensbench.judging.blinding import MARK
 from lensbench.judging.judges import Judgement, Verdict
-from lensbench.judging.judges.model import MAX_EVIDENCE, find_evidence, nonce_of, read_guess, read_reply, render
+from lensbench.judging.judges.model import MAX_EVIDENCE, find_evidence, nonce_of, read_reply, render
 
 NONCE = "0123456789abcdef"
 ANSWER = "The class `Cart` holds the **items** of a customer.\nIt lies in shop.py, which also has the limit.\n"
@@ -210,13 +210,3 @@ def test_an_answer_is_no_template(answer: str) -> None:
 def test_an_undefined_name_in_a_template_is_an_error() -> None:
     with pytest.raises(UndefinedError, match="anser"):
         render("{{ anser }}", answer="x")
-
-
-@pytest.mark.parametrize(("text", "guessed"), [
-    (f'{{"id": "{NONCE}", "condition": "with"}}', "with"),
-    (f'```json\n{{"id": "{NONCE}", "condition": "without"}}\n```', "without"),
-    (f'{{"id": "{NONCE}", "condition": "neither"}}', None), ('{"id": "1", "condition": "with"}', None),
-    (f'{{"id": "{NONCE}", "condition": "with", "sure": true}}', None), ("with", None),
-])  # fmt: skip
-def test_a_guess_is_one_of_the_two_conditions_with_the_nonce(text: str, guessed: str | None) -> None:
-    assert read_guess(text, NONCE, ("with", "without")) == guessed

@@ -18,7 +18,7 @@ from lensbench.core.system.places import TEMPLATES
 from lensbench.core.system.processes import Ended
 from lensbench.core.tables import Row, read_table
 from lensbench.judging import ask_models, judge_agent
-from lensbench.judging.verdicts import guess_all, judge_all, rounds_of
+from lensbench.judging.verdicts import judge_all, rounds_of
 from lensbench.plan.config import Agent, Judging
 from lensbench.runs.stopping import spend, spent
 from lensbench.runs.validity import judge_validity
@@ -74,7 +74,7 @@ class Court:
         command = (sys.executable, "-I", str(JUDGE), "{prompt_file}", str(self.control))
         agent = {"kind": "command", "command": command, "timeout_s": 20.0, **agent}
         settings = Agent.model_validate(agent).model_dump(mode="json")
-        judge = {"name": "judge", "agent": settings, "prompt": prompt, "ask_condition": False}
+        judge = {"name": "judge", "agent": settings, "prompt": prompt}
         plan = self.bench.plan | {"judges": [judge], "judging": Judging().model_dump(mode="json")}
         write_json(self.folder / "plan.json", plan)
         judge_validity(self.folder)
@@ -265,15 +265,6 @@ def test_a_damaged_verdict_is_asked_for_again(court: Court) -> None:
     kept[0].write_text(kept[0].read_text()[:40])
     assert court.judge() == rows
     assert len(court.asked()) <= 1
-
-
-def test_a_judge_can_be_asked_to_guess_the_condition(court: Court) -> None:
-    guess_all(court.folder, "judge", 2)
-    rows = read_table(court.folder / "guesses" / "judge.csv")
-    assert [(row["condition"], row["guessed"] in ("with", "without")) for row in rows] == [
-        ("with", True),
-        ("without", True),
-    ]
 
 
 def test_without_asking_only_what_was_said_before_counts(court: Court) -> None:

@@ -167,7 +167,7 @@ def instrument(**parts: Any) -> InstrumentFile:
             "together": {"with": favour._replace(sentence="")},
             "correction": {"with": corrected},
         },
-        "blinding": {"classifier": {"with": classifier}, "judges": {"claude": parts.get("guesses", BlindingCheck(0, 0))}},
+        "blinding": {"classifier": {"with": classifier}},
         "criteria": [Finding("t", 2, "met_by_all", "Everybody met it: ask for more.")],
         "unjudged": {"with": {"criteria": 2, "of": 60}, "without": {"criteria": 0, "of": 60}},
         "belief": Belief({}, {}, "", {}, []),
@@ -194,7 +194,6 @@ def test_what_is_known_of_the_judges_stands_on_the_page(made: Make) -> None:
     ({"corrected": NONE._replace(reason="few pairs.")}, "not corrected by persons: few pairs."),
     ({"classifier": BlindingCheck(9, 9, 0.5, 0.4, 0.6, holds=True, would_find=0.64)}, "with: Blinding is not shown to fail (usually only 64% right guesses show it)."),
     ({"classifier": BlindingCheck(2, 2, reason="Two tasks.")}, "with: not checked: Two tasks."),
-    ({"guesses": BlindingCheck(9, 9, 0.5, 0.4, 0.6)}, "claude was right about 50% (40% to 60%)"),
 ])  # fmt: skip
 def test_what_is_not_known_of_the_judges_is_said_with_the_reason(parts: dict[str, Any], words: str) -> None:
     assert words in str(judges_view(instrument(**parts)))

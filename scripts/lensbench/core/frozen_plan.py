@@ -82,7 +82,6 @@ class PlannedJudge(TypedDict):
     name: ReadOnly[str]
     prompt: ReadOnly[NotRequired[str]]
     agent: ReadOnly[NotRequired[AgentSettings]]
-    ask_condition: ReadOnly[NotRequired[bool]]
 
 
 class JudgingSettings(TypedDict):

@@ -118,12 +118,6 @@ class PairRow(TypedDict):
     misdirected: ReadOnly[str]  # diverged, and the treatment scored less
 
 
-class GuessRow(RunRow):
-    """guesses/<judge>.csv: the condition of an answer as guessed by a model judge."""
-
-    guessed: ReadOnly[str]  # the condition, or empty
-
-
 class PublishedRow(TypedDict):
     """published.csv: a score from imported runs."""
 

@@ -71,7 +71,6 @@ class RunFolder:
     judging_tests = _Place("judging/tests")
     """Test runs, by the hash of everything that they depend on."""
     judge_verdicts = _Place("verdicts")  # a table for each judge
-    guesses = _Place("guesses")  # what judges guessed when asked for the condition
     verdicts = _Place("verdicts.csv")  # all verdicts
     decisions = _Place("decisions.csv")  # the verdicts that count
     escalations = _Place("escalations.csv")  # criteria that people should judge

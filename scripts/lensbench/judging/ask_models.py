@@ -7,7 +7,6 @@ from __future__ import annotations
 import json
 import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import suppress
 from dataclasses import asdict, replace
 from functools import partial
 from pathlib import Path
@@ -18,13 +17,11 @@ from pydantic import TypeAdapter, ValidationError
 
 from lensbench.agents.services import back_off
 from lensbench.changes.task import answer_criteria
-from lensbench.core.conditions import compared, treatments
 from lensbench.core.errors import UserError
 from lensbench.core.frozen_plan import Plan, PlannedJudge
 from lensbench.core.records import sha256
 from lensbench.core.run_folder import RunFolder
 from lensbench.core.system.files import write_json
-from lensbench.core.system.places import TEMPLATES
 from lensbench.core.tasks import Task
 from lensbench.judging.blinding import MARK
 from lensbench.judging.judge_agent import JudgeAgent, agent_of, workers
@@ -37,7 +34,6 @@ from lensbench.runs.reasons import DiscardReason
 from lensbench.runs.stopping import StopEverything
 
 _FAILURE_OF: Mapping[str, str] = {DiscardReason.TIMED_OUT: "timeout", DiscardReason.CRASHED: "crashed"}
-_GUESSING = TEMPLATES / "judge_condition.md.j2"
 _LONGEST_REPLY = 2000
 
 
@@ -135,7 +131,7 @@ def _ask_until(agent: JudgeAgent, batch: Batch, fact: str, canary: Canary | None
         except StopEverything as error:
             return _together(outcomes, unjudged("not_reached", str(error)))
         nonce = judging.nonce_of(key, str(attempt))
-        prompt = _request(agent, agent.judge["prompt"], nonce, batch.question, answer, fact=fact)
+        prompt = _request(agent, nonce, batch.question, answer, fact)
         outcomes.append(_ask_once(agent, prompt, nonce, batch.shown, fact, canary.planted if canary else ""))
         write_json(_file(agent, key), asdict(_together(outcomes, outcomes[-1])))
         if not outcomes[-1].failure and outcomes[-1].verdict in targets:
@@ -186,45 +182,12 @@ def _within_the_original(judgement: Judgement, answer: ShownAnswer) -> Judgement
     return unjudged("evidence_not_found", "the evidence runs over a place where something was removed")
 
 
-def _request(agent: JudgeAgent, template: str, nonce: str, question: str, answer: str, **values: str) -> str:
+def _request(agent: JudgeAgent, nonce: str, question: str, answer: str, fact: str) -> str:
+    values = {"nonce": nonce, "question": question, "answer": answer, "fact": fact, "mark": MARK}
     try:
-        return judging.render(template, nonce=nonce, question=question, answer=answer, mark=MARK, **values)
+        return judging.render(agent.judge["prompt"], **values)
     except (TemplateError, ArithmeticError, TypeError, ValueError, LookupError) as error:
         raise UserError(f"the prompt of judge {agent.judge['name']!r}: {error}") from None
-
-
-def guess_by_model(
-    folder: Path, plan: Plan, judge: PlannedJudge, tasks: Mapping[str, Task], answers: Sequence[ShownAnswer],
-    parallel: int,
-) -> Iterator[tuple[ShownAnswer, str | None]]:  # fmt: skip
-    """The judge's guess of the condition for each answer of a complete pair; None when it gave no guess."""
-    agent, names = agent_of(folder, plan, judge), treatments(plan)
-    ready = [answer for answer in answers if answer.pair_complete and answer.run.condition in compared(plan)]
-    pairs = [(entry.run.condition if entry.run.condition in names else names[0], plan["baseline"]) for entry in ready]
-    questions = [tasks[entry.run.task].prompt for entry in ready]
-    with workers(parallel) as pool:
-        yield from zip(ready, pool.map(partial(_guess, agent), questions, pairs, ready), strict=True)
-
-
-def _guess(agent: JudgeAgent, question: str, conditions: tuple[str, str], answer: ShownAnswer) -> str | None:
-    template = _GUESSING.read_text(encoding="utf-8")
-    key = sha256(json.dumps([agent.identity, template, question, conditions, answer.text]).encode())
-    with suppress(OSError, ValueError, KeyError):
-        guess: str = json.loads(_file(agent, key).read_text(encoding="utf-8"))["condition"]
-        return guess
-    try:
-        agent.check_budget()
-    except StopEverything:
-        return None
-    nonce = judging.nonce_of(key)
-    treatment, baseline = conditions
-    first, second = conditions if int(nonce, 16) % 2 else (baseline, treatment)
-    names = {"treatment": treatment, "baseline": baseline, "first": first, "second": second}
-    output, reason, _ = agent.ask(_request(agent, template, nonce, question, answer.text, **names))
-    condition = None if reason else judging.read_guess(output.answer, nonce, conditions)
-    if condition:
-        write_json(_file(agent, key), {"condition": condition})
-    return condition
 
 
 def _key(agent: JudgeAgent, question: str, fact: str, answer: str) -> str:

@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from fractions import Fraction
 from pathlib import Path
 
 from lensbench.core.conditions import decided_comparisons, treatments
 from lensbench.core.frozen_plan import Plan
 from lensbench.core.numbers import exact
-from lensbench.core.records import RunId
-from lensbench.core.rows import DecisionRow, GuessRow, VerdictRow
+from lensbench.core.rows import DecisionRow, VerdictRow
 from lensbench.core.run_folder import RunFolder
 from lensbench.core.system.files import plain, write_json
 from lensbench.core.system.program import run_stage
@@ -19,8 +18,8 @@ from lensbench.core.tables import read_table, run_of_row
 from lensbench.judging.criteria_checks import check_criteria, check_tasks
 from lensbench.judging.decisions import Key, criterion_of, is_person, verdict_of
 from lensbench.judging.judges import DRAFTED, NOT_ASKED, Verdict
-from lensbench.judging.shown_answers import Group, ShownAnswer, read_shown_answers, read_tasks, sampled_pairs
-from lensbench.judging.trust import Bias, Blinding, InstrumentFile, JudgeSummary, UnjudgedCount
+from lensbench.judging.shown_answers import Group, read_shown_answers, read_tasks, sampled_pairs
+from lensbench.judging.trust import Bias, InstrumentFile, JudgeSummary, UnjudgedCount
 from lensbench.judging.trust.agreement import Verdicts, agreement
 from lensbench.judging.trust.belief import believe
 from lensbench.judging.trust.bias import (
@@ -31,7 +30,7 @@ from lensbench.judging.trust.bias import (
     persons_verdicts,
     run_scores,
 )
-from lensbench.judging.trust.blinding_check import BlindedAnswer, Guess, guess_conditions, guesses_of_judge
+from lensbench.judging.trust.blinding_check import BlindedAnswer, guess_conditions
 from lensbench.plan.frozen import read_plan
 
 
@@ -126,54 +125,31 @@ def unjudged(decisions: Iterable[DecisionRow]) -> dict[str, UnjudgedCount]:
     return counts
 
 
-def blinding(
-    plan: Plan,
-    scores: Mapping[RunId, Fraction],
-    answers: Iterable[ShownAnswer],
-    guesses: Mapping[str, Sequence[GuessRow]],
-) -> Blinding:
-    """How well the condition can be guessed from blinded answers with equal scores, by a classifier (by treatment) and
-    by judges. `scores`: those of the runs of the compared conditions."""
-    blind_answers = [
-        BlindedAnswer(answer.run.task, answer.run.condition, answer.text, answer.blinded.original, scores[answer.run])
-        for answer in answers
-        if answer.run in scores
-    ]
-    return {
-        "classifier": guess_conditions(blind_answers, plan["baseline"], plan["seed"]),
-        "judges": {name: guesses_of_judge(_guesses(rows, scores)) for name, rows in guesses.items()},
-    }
-
-
-def _guesses(rows: Iterable[GuessRow], scores: Mapping[RunId, Fraction]) -> list[Guess]:
-    runs = [(run_of_row(row), row["guessed"]) for row in rows if row["guessed"]]
-    return [Guess(run.task, guess, run.condition, scores[run]) for run, guess in runs if run in scores]
-
-
 def measure_instrument(folder: Path) -> None:
-    """Reads the verdicts, the decisions, the guesses and the blinded answers, and writes instrument.json."""
+    """Reads the verdicts, the decisions and the blinded answers, and writes instrument.json."""
     place, plan, tasks = RunFolder(folder), read_plan(folder), read_tasks(folder)
     rows, decisions = read_table(place.verdicts, VerdictRow), read_table(place.decisions, DecisionRow)
-    guesses = {path.stem: read_table(path, GuessRow) for path in sorted(place.guesses.glob("*.csv"))}
     conditions = [plan["baseline"], *treatments(plan)]
     verdicts, final = verdicts_by_judge(rows), judged_criteria((row, row["verdict"]) for row in decisions)
     of_compared = {key: verdict for key, verdict in final.items() if key[0].condition in conditions}
     scores = run_scores(final, criteria_of(plan))
     agreements, biases = agreement(verdicts, conditions, plan["seed"]), bias(plan, verdicts, decisions)
-    checks = blinding(
-        plan, {run: score for run, score in scores.items() if run.condition in conditions},
-        read_shown_answers(folder, plan, tasks), guesses,
-    )  # fmt: skip
+    answers = [
+        BlindedAnswer(answer.run.task, answer.run.condition, answer.text, answer.blinded.original, scores[answer.run])
+        for answer in read_shown_answers(folder, plan, tasks)
+        if answer.run in scores and answer.run.condition in conditions
+    ]
+    blinding = guess_conditions(answers, plan["baseline"], plan["seed"])
     data: InstrumentFile = {
         "judges": judge_summaries(rows),
         "agreement": agreements,
         "bias": biases,
         "criteria": [*check_criteria(tasks, decisions, conditions), *check_tasks(scores, conditions)],
         "unjudged": unjudged(decisions),
-        "blinding": checks,
+        "blinding": {"classifier": blinding},
         "belief": believe(
             {key: votes for key, votes in verdicts.items() if key[0].condition in conditions}, drafted(rows),
-            of_compared, agreements["all"], treatments(plan), checks["classifier"], checks["judges"], plan["seed"],
+            of_compared, agreements["all"], treatments(plan), blinding, plan["seed"],
             [name for name, delta in (biases["correction"] if biases else {}).items() if delta.value is not None],
         ),
     }  # fmt: skip

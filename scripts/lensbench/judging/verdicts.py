@@ -12,7 +12,7 @@ from lensbench.changes.task import answer_criteria
 from lensbench.core.errors import UserError, did_you_mean
 from lensbench.core.frozen_plan import HUMAN, MECHANICAL, TESTS, Plan, PlannedJudge
 from lensbench.core.numbers import decimal
-from lensbench.core.rows import GuessRow, VerdictRow, columns
+from lensbench.core.rows import VerdictRow, columns
 from lensbench.core.run_folder import RunFolder
 from lensbench.core.system.files import write_json
 from lensbench.core.system.program import collect_rarely, run_program, stage_parser
@@ -109,31 +109,14 @@ def _model_judge(plan: Plan, name: str) -> PlannedJudge:
     raise UserError(f"the plan has no judge {name!r}; known are {', '.join(names)}{did_you_mean(name, names)}")
 
 
-def guess_all(folder: Path, name: str, parallel: int) -> None:
-    """Asks a model judge for the condition of each answer, and writes guesses/<judge>.csv."""
-    from lensbench.judging.ask_models import guess_by_model
-
-    plan = read_opened_plan(folder)
-    tasks = read_tasks(folder)
-    answers = read_shown_answers(folder, plan, tasks)
-    guesses = guess_by_model(folder, plan, _model_judge(plan, name), tasks, answers, parallel)
-    rows: list[GuessRow] = [
-        {**row_of_run(run), "guessed": condition or ""}
-        for run, condition in sorted((answer.run, condition) for answer, condition in guesses)
-    ]
-    write_table(RunFolder(folder).guesses / f"{name}.csv", columns(GuessRow), rows)
-
-
 def main() -> None:
     """Run one judge on all valid answers."""
     parser = stage_parser(main.__doc__)
     parser.add_argument("--judge", default=MECHANICAL, help="the judge's name in the config; human-<name> for a person")
     parser.add_argument("--parallel", type=int, default=1, help="how many answers a model judge reads in parallel")
-    parser.add_argument("--guess", action="store_true", help="ask the judge for the condition of each answer instead")
     arguments = parser.parse_args()
     collect_rarely()
-    stage = guess_all if arguments.guess else judge_all
-    stage(arguments.folder, arguments.judge, arguments.parallel)
+    judge_all(arguments.folder, arguments.judge, arguments.parallel)
 
 
 if __name__ == "__main__":

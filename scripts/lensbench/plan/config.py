@@ -198,8 +198,6 @@ class ModelJudge(Strict):
     """Its name in tables; empty: made of the agent's kind and model."""
     prompt: str = ""
     """The template of its prompt; empty: templates/judge.md.j2."""
-    ask_condition: Switch = False
-    """Also ask it for the condition of each answer: a check of the blinding, one more request an answer."""
 
     @property
     def shown_name(self) -> str:

@@ -146,7 +146,6 @@ def _judge(judge: str | ModelJudge) -> PlannedJudge:
         "name": judge.shown_name,
         "prompt": prompt,
         "agent": judge.agent.settings,
-        "ask_condition": judge.ask_condition,
     }
 
 

@@ -158,14 +158,13 @@ def _delete(folder: Path, name: str) -> str:
     if top == RunFolder.judging:  # otherwise no rule would request it
         for table in RunFolder(folder).judge_verdicts.glob("*.csv"):
             table.unlink()
-        shutil.rmtree(RunFolder(folder).guesses, ignore_errors=True)
     return "it is rebuilt from its inputs"
 
 
 FLAT = ("", RunFolder.runs, RunFolder.attempts)
 FOLDERS = (
     RunFolder.frozen_settings, RunFolder.prompts, RunFolder.changes, RunFolder.tests, RunFolder.looks,
-    RunFolder.judge_verdicts, RunFolder.guesses,
+    RunFolder.judge_verdicts,
 )  # fmt: skip
 """The folders whose files are inputs of a rule; those of trials are below them."""
 

@@ -131,11 +131,6 @@ class JudgeSchedule:
         return [judge for judge in self.config.judges if isinstance(judge, ModelJudge)]
 
     @property
-    def guessing(self) -> list[str]:
-        """The names of the judges that guess the condition."""
-        return [judge.shown_name for judge in self.models if judge.ask_condition]
-
-    @property
     def wants_sheet(self) -> bool:
         return HUMAN in self.config.judges
 

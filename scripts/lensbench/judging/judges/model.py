@@ -14,7 +14,7 @@ import re
 from bisect import bisect_right
 from collections.abc import Sequence
 from itertools import accumulate
-from typing import Annotated, TypeVar
+from typing import Annotated
 
 from jinja2 import Environment, StrictUndefined
 from pydantic import BaseModel, ConfigDict, Field
@@ -49,15 +49,6 @@ class Reply(BaseModel):
     reason: str | None = None
 
 
-class GuessReply(BaseModel):
-    """The reply of a judge that is asked for the condition."""
-
-    model_config = ConfigDict(extra="forbid", strict=True)
-
-    id: str
-    condition: str
-
-
 def nonce_of(*parts: str) -> str:
     """16 hex digits that depend on the whole request, so that no author of a part can know them."""
     return hashlib.sha256("\0".join(parts).encode(errors="replace")).hexdigest()[:16]
@@ -71,7 +62,7 @@ def render(template: str, **values: str) -> str:
 
 def read_reply(reply: str, nonce: str, answer: str, fact: str) -> Judgement:
     """The judgement in a reply, with evidence as spelled in `answer`; or Unjudged with the failure."""
-    content = _parse(reply, Reply)
+    content = _parse(reply)
     if content is None:
         return unjudged("unparsable", f"replied: {_shown(reply)}")
     if content.id != nonce:
@@ -96,12 +87,6 @@ def _tells(evidence: str, fact: str) -> bool:
         return True
     names = [piece.parts[-1] for piece in cut(fact) if piece.kind != "number"] + _NOUN.findall(fact)
     return any(name.casefold() in evidence.casefold() for name in names)
-
-
-def read_guess(reply: str, nonce: str, conditions: tuple[str, str]) -> str | None:
-    """The condition that the judge guessed; None when the reply is invalid."""
-    guess = _parse(reply, GuessReply)
-    return guess.condition if guess and guess.id == nonce and guess.condition in conditions else None
 
 
 def find_evidence(evidence: str, answer: str) -> Span | None:
@@ -154,36 +139,33 @@ def _find_flat(pieces: Sequence[str], text: str) -> Span | None:
     return chains[0] if chains else None
 
 
-Form = TypeVar("Form", Reply, GuessReply)
-
-
 _THOUGHT = re.compile(r"<(think|thinking|thought|reasoning)\b[^<>]*>.*?(?:</\1>|\Z)", re.DOTALL | re.IGNORECASE)
 _END_OF_THOUGHT = re.compile(r"</(?:think|thinking|thought|reasoning)>", re.IGNORECASE)
 """The end of a model's reasoning; some models omit its start tag."""
 _MAX_OBJECTS = 20
 
 
-def _parse(reply: str, form: type[Form]) -> Form | None:
+def _parse(reply: str) -> Reply | None:
     """The only object of the form in the reply, also inside prose, in a fence, or after reasoning; None when several
     differ, or when one has a duplicate key. If nothing is valid JSON, small syntax errors are repaired."""
     text = _END_OF_THOUGHT.split(_THOUGHT.sub(" ", reply))[-1]
     try:
-        objects = _objects(text, form) or _objects(_mended(text), form)
+        objects = _objects(text) or _objects(_mended(text))
     except _DuplicateKeyError:
         return None
     return objects[0] if objects and all(value == objects[0] for value in objects) else None
 
 
-def _objects(text: str, form: type[Form]) -> list[Form]:
+def _objects(text: str) -> list[Reply]:
     decoder = json.JSONDecoder(object_pairs_hook=_without_duplicates, strict=False)
-    objects: list[Form] = []
+    objects: list[Reply] = []
     at = text.find("{")
     for _ in range(_MAX_OBJECTS):
         if at < 0:
             break
         try:
             value, end = decoder.raw_decode(text, at)
-            objects.append(form.model_validate(value))
+            objects.append(Reply.model_validate(value))
         except (ValueError, RecursionError):
             end = at + 1
         at = text.find("{", end)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from fractions import Fraction
+from typing import Literal
 
 from typing_extensions import TypedDict
 
@@ -42,13 +43,6 @@ class Bias(TypedDict):
     """Comparison -> the delta corrected by the pairs that people have judged."""
 
 
-class Blinding(TypedDict):
-    """How well conditions can be guessed from blinded answers."""
-
-    classifier: Mapping[str, BlindingCheck]
-    judges: Mapping[str, BlindingCheck]
-
-
 class UnjudgedCount(TypedDict):
     """How many criteria of valid runs have no verdict, and how many there are."""
 
@@ -66,5 +60,6 @@ class InstrumentFile(TypedDict):
     criteria: Sequence[Finding]
     unjudged: Mapping[str, UnjudgedCount]
     """By condition."""
-    blinding: Blinding
+    blinding: Mapping[Literal["classifier"], Mapping[str, BlindingCheck]]
+    """How well conditions can be guessed from blinded answers, by treatment."""
     belief: Belief

@@ -98,15 +98,14 @@ def believe(
     everybody: All,
     treatments: Sequence[str],
     classifier: Mapping[str, BlindingCheck],
-    guesses: Mapping[str, BlindingCheck],
     seed: int,
     corrections: Collection[str] = (),
 ) -> Belief:
     """How far the decisions can be trusted.
 
     `verdicts` and `decisions`: those of the compared conditions. `drafts`: the criteria on which patterns are drafts.
-    `everybody`: the agreement of all judges. `classifier` (by treatment) and `guesses` (by judge): how well the
-    condition can be guessed from blinded answers with equal scores. `corrections`: the treatments whose delta people's
+    `everybody`: the agreement of all judges. `classifier`: how well each treatment can be guessed from
+    blinded answers with equal scores. `corrections`: the treatments whose delta people's
     verdicts correct, so that it does not matter what a judge sees.
     """
     panel = _Panel(verdicts, drafts, _labels(verdicts, seed))
@@ -123,11 +122,9 @@ def believe(
         *(_chance(everybody) if by_judges else []),
     ]
     model_decides = counts[Basis.MODEL] + counts[Basis.UNVALIDATED] > 0
+    broken = {name for name, check in classifier.items() if check.holds is False and name not in corrections}
     withheld = {
-        name: [
-            *everywhere,
-            *(_broken(name, classifier.get(name), guesses) if model_decides and name not in corrections else ()),
-        ]
+        name: [*everywhere, *([_broken(name, classifier[name])] if model_decides and name in broken else [])]
         for name in treatments
     }
     doubtful = {key: panel.trusted(key) for key, basis in bases.items() if basis in UNTRUSTED}
@@ -229,12 +226,9 @@ def _chance(everybody: All) -> Iterable[str]:
         )
 
 
-def _broken(treatment: str, check: BlindingCheck | None, guesses: Mapping[str, BlindingCheck]) -> list[str]:
-    checks = {f"the judge {name} guessed the condition": guess for name, guess in guesses.items()}
-    checks |= {f"a classifier guessed the condition of answers of {treatment!r}": check} if check else {}
-    return [
-        f"The blinding is broken while a model decides: {who} right in {check.accuracy:.0%} of the cases "
-        f"with equal scores ({check.low:.0%} to {check.high:.0%}; chance is 50%)."
-        for who, check in checks.items()
-        if check.holds is False
-    ]
+def _broken(treatment: str, check: BlindingCheck) -> str:
+    return (
+        f"The blinding is broken while a model decides: a classifier guessed the condition of answers of {treatment!r} "
+        f"right in {check.accuracy:.0%} of the cases with equal scores ({check.low:.0%} to {check.high:.0%}; chance is "
+        "50%)."
+    )

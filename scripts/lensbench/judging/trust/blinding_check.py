@@ -2,8 +2,8 @@
 
 Better answers are longer and name more, so at a real effect anybody guesses better than by chance. What the blinding
 must hide is what is left between answers to the same task with the same score. The guesses come from a program that
-knows the words and the length of answers, and from judges who are asked. By chance half of the guesses are right; the
-blinding fails the check when the interval of that share is above one half.
+knows the words and the length of answers. By chance half of the guesses are right; the blinding fails the check when
+the interval of that share is above one half.
 """
 
 from __future__ import annotations
@@ -11,11 +11,11 @@ from __future__ import annotations
 import math
 import re
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from operator import itemgetter
-from typing import TYPE_CHECKING, NamedTuple, TypeVar
+from itertools import groupby
+from typing import TYPE_CHECKING, NamedTuple
 
 from lensbench.core.distributions import t_isf
 from lensbench.judging.blinding import MARK
@@ -23,10 +23,8 @@ from lensbench.judging.blinding import MARK
 if TYPE_CHECKING:
     from lensbench.core.distributions import Floats
 
-MIN_TASKS = 6
-"""The minimum number of tasks with guesses; with fewer, the interval is too wide."""
-MIN_LEARNED = 8
-"""The minimum number of tasks for the program; with fewer, it guesses too many random labels without an error."""
+MIN_TASKS = 8
+"""The minimum number of tasks; with fewer, the program guesses too many random labels without an error."""
 _SAME_LENGTH = 0.1
 """Answers whose lengths differ by less than this share count as equally long."""
 _POWER = 5
@@ -35,7 +33,6 @@ others; with a high one, many weak words count nothing (Pan and others, Genetics
 _FLIPS = 499
 _TOKEN = re.compile(rf"{re.escape(MARK.lower())}|\w\w+")
 """Matches words and marks, since a judge can count marks."""
-_Value = TypeVar("_Value")
 
 
 class BlindedAnswer(NamedTuple):
@@ -48,15 +45,6 @@ class BlindedAnswer(NamedTuple):
     score: Fraction
 
 
-class Guess(NamedTuple):
-    """A judge's guess for an answer with a score."""
-
-    task: str
-    guessed: str
-    actual: str
-    score: Fraction
-
-
 class Share(NamedTuple):
     """The share of right guesses (0..1) over tasks with equal weight, with its 95% interval."""
 
@@ -64,11 +52,6 @@ class Share(NamedTuple):
     accuracy: float
     low: float
     high: float
-
-    @property
-    def holds(self) -> bool:
-        """True when the interval includes chance: guesses that are mostly wrong tell the conditions apart, too."""
-        return self.low <= 0.5 <= self.high
 
     @property
     def would_find(self) -> float | None:
@@ -80,8 +63,8 @@ class Share(NamedTuple):
 
 @dataclass(frozen=True)
 class BlindingCheck:
-    """How well a program separates a treatment from the baseline, or a judge guesses the condition. When nothing is
-    computed, `reason` says why, and the rest is None."""
+    """How well a program separates a treatment from the baseline. When nothing is computed, `reason` says why, and the
+    rest is None."""
 
     n: int
     """Answers with an equal in another condition."""
@@ -90,16 +73,16 @@ class BlindingCheck:
     low: float | None = None
     high: float | None = None
     holds: bool | None = None
-    """True when the interval includes chance; that of a program may also lie below it."""
+    """True when the interval is not above chance."""
     unblinded: Share | None = None
-    """The same for the original answers, of a program."""
+    """The same for the original answers."""
     would_find: float | None = None
     """The share of right guesses that the check would detect with 80% probability."""
     reason: str = ""
 
 
-_Equals = list[dict[str, list[_Value]]]
-"""Of a task: for each score that several conditions reach, condition -> the values of its answers."""
+Equals = dict[str, list[BlindedAnswer]]
+"""Answers to a task with the same score, by condition."""
 
 
 def guess_conditions(answers: Iterable[BlindedAnswer], baseline: str, seed: int) -> dict[str, BlindingCheck]:
@@ -110,63 +93,32 @@ def guess_conditions(answers: Iterable[BlindedAnswer], baseline: str, seed: int)
     From the other tasks the program learns the sign and the weight of each word, and guesses which side is the
     treatment's. Deterministic for the same answers and seed.
     """
-    sequence = sorted(answers)
-    treatments = sorted({answer.condition for answer in sequence} - {baseline})
-    of_two = {name: [answer for answer in sequence if answer.condition in (name, baseline)] for name in treatments}
-    return {name: _check(of_two[name], name, baseline, seed) for name in treatments}
+    sequence = sorted(answers, key=lambda answer: (answer.task, answer.score, answer.condition, answer.text))
+    return {
+        name: _check((answer for answer in sequence if answer.condition in (name, baseline)), name, baseline, seed)
+        for name in sorted({answer.condition for answer in sequence} - {baseline})
+    }
 
 
-def guesses_of_judge(guesses: Iterable[Guess]) -> BlindingCheck:
-    """The quality of a judge's guesses, over the tasks with guesses for equal answers of at least two conditions.
-    Guesses within a task are correlated, so the task is the unit; among equals the conditions have equal weight."""
-    import numpy as np
-
-    tasks = _with_equals((guess.task, guess.score, guess.actual, guess.guessed == guess.actual) for guess in guesses)
-    n = _size(tasks)
+def _check(answers: Iterable[BlindedAnswer], treatment: str, baseline: str, seed: int) -> BlindingCheck:
+    tasks: dict[str, list[Equals]] = {}
+    for (task, _), group in groupby(answers, lambda answer: (answer.task, answer.score)):
+        equals: Equals = {}
+        for answer in group:
+            equals.setdefault(answer.condition, []).append(answer)
+        if len(equals) > 1:
+            tasks.setdefault(task, []).append(equals)
+    n = sum(len(own) for groups in tasks.values() for equals in groups for own in equals.values())
     if len(tasks) < MIN_TASKS:
-        return BlindingCheck(n, len(tasks), reason=_too_few(len(tasks), MIN_TASKS))
-    shares = [np.mean([[np.mean(hits) for hits in equal.values()] for equal in equals]) for equals in tasks.values()]
-    error = float(np.std(shares, ddof=1)) / len(shares) ** 0.5
-    share = _share(len(shares), float(np.mean(shares)), float(t_isf(0.025, len(shares) - 1)) * error if error else 0.0)
-    return BlindingCheck(n, *share, share.holds)
-
-
-def _with_equals(runs: Iterable[tuple[str, Fraction, str, _Value]]) -> dict[str, _Equals[_Value]]:
-    """The tasks with answers of two conditions that have the same score; from (task, score, condition, value)."""
-    by_score: dict[tuple[str, Fraction], dict[str, list[_Value]]] = {}
-    for task, score, condition, value in runs:
-        by_score.setdefault((task, score), {}).setdefault(condition, []).append(value)
-    tasks: dict[str, _Equals[_Value]] = {}
-    for (task, _), equal in sorted(by_score.items(), key=itemgetter(0)):
-        if len(equal) > 1:
-            tasks.setdefault(task, []).append(equal)
-    return tasks
-
-
-def _size(tasks: Mapping[str, _Equals[_Value]]) -> int:
-    return sum(len(values) for equals in tasks.values() for equal in equals for values in equal.values())
-
-
-def _too_few(tasks: int, least: int) -> str:
-    return f"only {tasks} tasks have answers with the same score in both conditions, and the check needs {least}"
-
-
-def _share(tasks: int, accuracy: float, margin: float) -> Share:
-    return Share(tasks, accuracy, max(0.0, accuracy - margin), min(1.0, accuracy + margin))
-
-
-def _check(answers: Sequence[BlindedAnswer], treatment: str, baseline: str, seed: int) -> BlindingCheck:
-    tasks = _with_equals((answer.task, answer.score, answer.condition, answer) for answer in answers)
-    n = _size(tasks)
-    if len(tasks) < MIN_LEARNED:
-        return BlindingCheck(n, len(tasks), reason=_too_few(len(tasks), MIN_LEARNED))
+        few = f"only {len(tasks)} tasks have answers with the same score in both conditions"
+        return BlindingCheck(n, len(tasks), reason=f"{few}, and the check needs {MIN_TASKS}")
     share, original = (
         _guessed(_differences(tasks.values(), treatment, baseline, field), seed) for field in ("text", "original")
     )
     return BlindingCheck(n, *share, share.low <= 0.5, original, share.would_find)
 
 
-def _differences(tasks: Iterable[_Equals[BlindedAnswer]], treatment: str, baseline: str, field: str) -> Floats:
+def _differences(tasks: Iterable[Sequence[Equals]], treatment: str, baseline: str, field: str) -> Floats:
     """A row per task: for each word of two tasks or more the treatment's share of answers with it minus the baseline's,
     and last the difference of log lengths. Each column is scaled to a sum of squares of 1.
     """
@@ -201,7 +153,8 @@ def _guessed(rows: Floats, seed: int) -> Share:
     signs = np.random.default_rng(seed).choice([-1.0, 1.0], (_FLIPS, len(rows)))
     accuracy, *chance = _right(rows, np.vstack([np.ones(len(rows)), signs]))
     bound = float(np.quantile([accuracy, *chance], 0.975, method="higher"))
-    return _share(len(rows), float(accuracy), max(0.0, bound - 0.5))
+    share, margin = float(accuracy), max(0.0, bound - 0.5)
+    return Share(len(rows), share, max(0.0, share - margin), min(1.0, share + margin))
 
 
 def _right(rows: Floats, signs: Floats) -> Floats:

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 from lensbench.core import numbers
-from lensbench.judging.trust import Blinding, InstrumentFile
+from lensbench.judging.trust import InstrumentFile
 from lensbench.judging.trust.agreement import All, Coefficient
 from lensbench.judging.trust.belief import Basis, Belief
 from lensbench.judging.trust.bias import Mean
@@ -43,7 +43,7 @@ def judges_view(instrument: InstrumentFile) -> Judges:
         _basis(instrument["belief"]),
         [e.sentence for one in errors for e in one.values() if e.sentence],
         [_correction(name, delta) for name, delta in bias["correction"].items()] if bias else [],
-        list(_blinding_sentences(instrument["blinding"])),
+        list(_blinding_sentences(instrument["blinding"]["classifier"])),
         list(_gaps(instrument)),
     )
 
@@ -121,8 +121,8 @@ def _gaps(instrument: InstrumentFile) -> Iterator[str]:
         yield f"{answers} answers lost all verdicts of a judge: it was wrong about a criterion that is known."
 
 
-def _blinding_sentences(blinding: Blinding) -> Iterator[str]:
-    for name, check in blinding["classifier"].items():
+def _blinding_sentences(checks: Mapping[str, BlindingCheck]) -> Iterator[str]:
+    for name, check in checks.items():
         if check.accuracy is None:
             yield f"{name}: not checked: {check.reason.rstrip('.')}."
         else:
@@ -133,9 +133,6 @@ def _blinding_sentences(blinding: Blinding) -> Iterator[str]:
                 f"{name}: {finding}. From what the judges see, a program guesses the condition of "
                 f"{_share(check)} of the answers with equal scores, and 50% would be chance{before}."
             )
-    for name, guesses in blinding["judges"].items():
-        if guesses.accuracy is not None:
-            yield f"Asked for the condition, {name} was right about {_share(guesses)} of the answers with equal scores."
 
 
 def _share(right: Share | BlindingCheck) -> str:
