@@ -17,6 +17,14 @@ LOGS = Path("/run/lensbench-slurm")
 ON_SLURM = ("--workflow-profile", str(CHECKOUT / "profiles" / "slurm"), "--slurm-status-command", "squeue",
             "--slurm-init-seconds-before-status-checks", "1", "--seconds-between-status-checks", "1")  # fmt: skip
 
+PACE = """\
+import sys
+if "snakemake" in sys.orig_argv:
+    from snakemake_interface_executor_plugins.executors.remote import RemoteExecutor as Executor
+    Executor.next_seconds_between_status_checks = property(lambda self: 1, lambda self, seconds: None)
+"""
+"""The plugin looks ten seconds later after each look at which no job has ended: here it looks each second."""
+
 pytestmark = pytest.mark.xdist_group("slurm")
 
 
@@ -34,8 +42,9 @@ def slurm() -> Iterator[None]:
 
 
 @pytest.fixture
-def on_slurm(slurm: None, project: Project) -> Project:
-    project.python = str(PYTHON)
+def on_slurm(slurm: None, project: Project, tmp_path: Path) -> Project:
+    (tmp_path / "sitecustomize.py").write_text(PACE)
+    project.python, project.paths = str(PYTHON), (str(tmp_path),)
     return project
 
 

@@ -33,6 +33,8 @@ class Project:
     control: Path
     program: Path = CHECKOUT
     python: str = sys.executable
+    paths: Sequence[str] = ()
+    """Further folders of Python's modules."""
 
     @property
     def bench(self) -> Path:
@@ -47,10 +49,8 @@ class Project:
                 "kind": "command-events",
                 "command": [
                     sys.executable, "-I", str(FAKES / "agent.py"), "{prompt_file}", "{workspace}", "{mcp_file}",
-                ],
-                "pass_env": ["FAKE_CONTROL", "FAKE_SECRET"], "retries": 1, "timeout_s": 60, **(agent or {}),
-            },
-            "preflight": {"servers": False}, **settings,
+                ], "pass_env": ["FAKE_CONTROL", "FAKE_SECRET"], "retries": 1, "timeout_s": 60, **(agent or {}),
+            }, "preflight": {"servers": False}, **settings,
         }  # fmt: skip
         (self.folder / "config.yaml").write_text(yaml.safe_dump(value))
 
@@ -70,17 +70,14 @@ class Project:
         (self.control / "behaviours.json").write_text(json.dumps(named))
 
     def begin(
-        self,
-        *arguments: str,
-        target: str = "all",
-        cores: int | None = 4,
-        env: dict[str, str] | None = None,
+        self, *arguments: str, target: str = "all", cores: int | None = 4, env: dict[str, str] | None = None,
         output: int = subprocess.PIPE,
-    ) -> subprocess.Popen[str] | warm_snakemake.Started:
+    ) -> subprocess.Popen[str] | warm_snakemake.Started:  # fmt: skip
         """Starts Snakemake; all its processes have this test's control folder in their arguments or environment."""
         options = [target, "-s", str(self.program / "Snakefile"), *(["--cores", str(cores)] if cores else [])]
         options += ["--directory", str(self.folder), "--configfile", str(self.folder / "config.yaml"), *arguments]
-        marked = {"PYTHONPATH": str(self.program / "scripts"), "FAKE_CONTROL": str(self.control), "FAKE_SECRET": "none"}
+        modules = os.pathsep.join([*self.paths, str(self.program / "scripts")])
+        marked = {"PYTHONPATH": modules, "FAKE_CONTROL": str(self.control), "FAKE_SECRET": "none"}
         environment = {**os.environ, **marked, **(env or {})}
         if (self.python, output) == (sys.executable, subprocess.PIPE):
             return warm_snakemake.start(options, self.folder, environment, mark=str(self.control))
