@@ -142,11 +142,9 @@ def test_pages_and_sections_that_code_names_are_there() -> None:
     protocol = (ROOT / "docs" / "protocol.md").read_text(encoding="utf-8")
     folders = ("scripts", "rules", "templates", "profiles", "scenarios", "benchmarks", "tools", ".claude")
     files = [
-        file
-        for name in folders
-        for file in (ROOT / name).rglob("*")
+        file for name in folders for file in (ROOT / name).rglob("*")
         if file.suffix in (".py", ".smk", ".j2", ".yaml", ".md", ".sh")
-    ]
+    ]  # fmt: skip
     named = {
         (file.name, page)
         for file in [*files, *PAGES, ROOT / "Makefile", ROOT / "config.yaml", ROOT / "Snakefile"]

@@ -105,9 +105,7 @@ def test_what_is_changed_without_its_hash_is_named(archive: Path, check: Any, ch
 
 def test_a_renamed_file_is_missing_and_was_added(archive: Path, check: Any) -> None:
     found = failures(check(forge(archive, rename("runs/one-with.md", "runs/one-other.md"), rehash=False)))
-    assert found == [
-        "data/run/runs/one-with.md: is missing", "data/run/runs/one-other.md: was added to the archive",
-    ]  # fmt: skip
+    assert found == ["data/run/runs/one-with.md: is missing", "data/run/runs/one-other.md: was added to the archive"]
 
 
 def test_what_the_archive_says_forges_no_line(archive: Path, check: Any) -> None:

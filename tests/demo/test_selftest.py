@@ -66,12 +66,9 @@ PLANTED: dict[str, Planted] = {
 
 
 def judged(
-    control: Control,
-    delta: float | None,
-    interval: tuple[float, float] | None,
-    verdict: str,
+    control: Control, delta: float | None, interval: tuple[float, float] | None, verdict: str,
     change: Callable[[dict[str, Any]], object] = lambda results: None,
-) -> tuple[bool, str]:
+) -> tuple[bool, str]:  # fmt: skip
     """What the self-test makes of results in which every score is as planted, but for `change`."""
     planted = PLANTED[control.name]
     low, high = interval or (None, None)

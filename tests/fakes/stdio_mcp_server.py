@@ -11,12 +11,10 @@ from typing import Any
 
 TOOLS = [
     {
-        "name": name,
-        "description": description,
+        "name": name, "description": description,
         "inputSchema": {"type": "object", "properties": {"query": {"type": "string"}}, "required": ["query"]},
-    }
-    for name, description in (("find", "Finds code."), ("crash", "Ends the server in the middle of the call."))
-]
+    } for name, description in (("find", "Finds code."), ("crash", "Ends the server in the middle of the call."))
+]  # fmt: skip
 
 
 def answer(method: str, params: dict[str, Any]) -> dict[str, Any] | None:

@@ -53,9 +53,7 @@ def assert_tells_nothing(project: Project, made: Path) -> None:
 def test_a_benchmark_with_discards_can_be_archived_and_checked(project: Project) -> None:
     project.behave(anna_with="empty", bert_with="model fake-2")
     found = check(archive(project))
-    assert project.reasons() == {
-        "anna-with": "empty", "bert-with": "model_changed", "bert-without": "model_changed",
-    }  # fmt: skip
+    assert project.reasons() == {"anna-with": "empty", "bert-with": "model_changed", "bert-without": "model_changed"}
     assert found.returncode == 0, found.stdout
 
 

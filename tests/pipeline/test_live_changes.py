@@ -74,16 +74,14 @@ def script(cli: Cli) -> Sequence[Mapping[str, Any]]:
     "cli",
     [
         pytest.param(
-            cli,
-            id=cli.kind,
+            cli, id=cli.kind,
             marks=pytest.mark.skipif(
                 not (PROGRAMS / cli.program).exists() or not shutil.which("node"),
                 reason=f"{cli.program} or Node is not installed; `make agents` installs the program where npm is there",
             ),
-        )
-        for cli in CLIS
+        ) for cli in CLIS
     ],
-)
+)  # fmt: skip
 def test_a_real_agent_makes_a_change_and_tests_judge_it(cli: Cli, tmp_path: Path) -> None:
     tree = make_tree(tmp_path / "project" / "repo")
     task = task_value(patch_of(tree, {"calculator.py": FIXED}, tmp_path))

@@ -42,80 +42,55 @@ def test_what_is_left_out_has_its_default(project: Path, given: Given) -> None:
     assert (config.discards.max_rounds, config.start_gate.limit_s, config.accept_changes) == (3, 900, False)
 
 
+@pytest.mark.parametrize(("added", "message"), [
+    ("trails: 3", "2: trails is not a key that lensbench knows; did you mean 'trials'?"),
+    ("qqq: 3", "2: qqq is not a key that lensbench knows; remove it"),
+    ("agent: {retrys: 3}", "2: agent.retrys is not a key that lensbench knows; did you mean 'retries'?"),
+    ("trials: many", "2: trials must be a whole number, not 'many'"),
+    ("trials: 1.5", "2: trials must be a whole number, not 1.5"),
+    ("trials: 0", "2: trials should be greater than or equal to 1, not 0"),
+    ("trials: true", "2: trials must be a whole number, not True"),
+    ("accept_changes: 1", "2: accept_changes must be true or false, not 1"),
+    ("agent:\n  timeout_s: .inf", "3: agent.timeout_s should be a finite number"),
+    ("agent:\n  timeout_s: -1", "3: agent.timeout_s should be greater than 0"),
+    ("gate: {comparisons: [with against]}", "2: gate.comparisons.0 is 'with against'; write two treatments, such as 'v2 against v1'"),
+    ("gate: {comparisons: [with against without]}", "2: gate.comparisons has 'with against without'; each treatment has a verdict against 'without' anyway"),
+    ("gate: {comparisons: [with against wiht]}", "2: gate.comparisons has 'with against wiht', and 'wiht' is not one of the conditions; did you mean 'with'?"),
+    ("gate: {comparisons: [with against with]}", "2: gate.comparisons has 'with against with'; name two different treatments, each pair once"),
+    ("agent: offline", "2: agent must be a mapping of keys to values"),
+    ("agent: {kind: offlin}", "2: agent.kind is 'offlin'; known are"),
+    ("agent: {kind: command}", "2: agent.command is missing"),
+    ("agent: {pass_env: KEY}", "2: agent.pass_env must be a list; write names of"),
+    ("judges: [oracle]", "2: judges.0 is 'oracle'; write mechanical, human, or {agent:"),
+    ("baseline: none", "2: baseline is 'none', which is not one of the conditions (without, with)"),
+    ("repository: {path: gone}", "2: repository: there is no folder"),
+    ("repository: {path: set.yaml}", "2: repository: there is no folder"),
+    ("repository:\n  git: ./gone\n  revision: main", "2: repository: there is no git repository at"),
+    ("repository: mine", "2: repository must be one of {pypi"), ("run_id: s", "2: gives the key 'run_id' twice"),
+    ("5: s", "2: has the key '5', which is not text"),
+    *((f"agent: {{{key}: {value}}}", f"2: agent.{key} is given, but agent.kind is") for key, value in {
+        "model": "sonnet", "models": "{a: b}", "served": "x", "version": "'1'", "provider": "zai",
+        "base_url": "'http://x'", "token_env": "T", "pass_env": "[T]", "command": "[x]",
+    }.items()),
+    *((place.format(f"{{kind: {kind}, base_url: 'http://x', model: m}}"), f"2: {key} is not read without agent.provider{more}")
+      for kind in ("claude-code", "codex", "gemini", "opencode") for place, key, more in (
+          ("agent: {}", "agent.base_url", "; write provider: custom"), ("judges: [{{agent: {}}}]", "judges: agent.base_url", ""))),
+])  # fmt: skip
+def test_every_mistake_in_a_further_key_is_named_with_its_line(project: Path, added: str, message: str) -> None:
+    text = WRITTEN.replace("run_id: r", f"run_id: r\n{added}", 1)
+    Path("c.yaml").write_text(text, encoding="utf-8")
+    assert f"c.yaml:{message}" in refused(yaml.safe_load(text), "c.yaml")
+
+
 @pytest.mark.parametrize(("old", "new", "message"), [
     ("run_id: r", "run_id: 7", "c.yaml:1: run_id must be text, not 7; put it in quotes"),
     ("run_id: r", "run_id: a/b", "c.yaml:1: run_id is 'a/b'; use letters, digits and '-' only"),
     ("run_id: r", "run_id: ../x", "c.yaml:1: run_id is '../x'"), ("run_id: r", "run_id: ''", "c.yaml:1: run_id is ''"),
-    ("run_id: r", "run_id: $(x)", "c.yaml:1: run_id is '$(x)'"), ("run_id: r", "run_id: a`x`", "c.yaml:1: run_id is 'a`x`'"),
-    ("run_id: r", "run_id: a;x", "c.yaml:1: run_id is 'a;x'"), ("run_id: r", "run_id: a'b", "c.yaml:1: run_id is \"a'b\""),
-    ("run_id: r\n", "", "c.yaml: run_id is missing"),
+    ("run_id: r", "run_id: $(x)", "c.yaml:1: run_id is '$(x)'"),
+    ("run_id: r", "run_id: a`x`", "c.yaml:1: run_id is 'a`x`'"),
+    ("run_id: r", "run_id: a;x", "c.yaml:1: run_id is 'a;x'"),
+    ("run_id: r", "run_id: a'b", "c.yaml:1: run_id is \"a'b\""), ("run_id: r\n", "", "c.yaml: run_id is missing"),
     ("run_id: r", "run-id: r", "c.yaml:1: run-id is not a key that lensbench knows; did you mean 'run_id'?"),
-    ("run_id: r", "run_id: r\ntrails: 3", "c.yaml:2: trails is not a key that lensbench knows; did you mean 'trials'?"),
-    ("run_id: r", "run_id: r\nqqq: 3", "c.yaml:2: qqq is not a key that lensbench knows; remove it"),
-    ("run_id: r", "run_id: r\nagent: {retrys: 3}", "c.yaml:2: agent.retrys is not a key that lensbench knows; did you mean 'retries'?"),
-    ("run_id: r", "run_id: r\ntrials: many", "c.yaml:2: trials must be a whole number, not 'many'"),
-    ("run_id: r", "run_id: r\ntrials: 1.5", "c.yaml:2: trials must be a whole number, not 1.5"),
-    ("run_id: r", "run_id: r\ntrials: 0", "c.yaml:2: trials should be greater than or equal to 1, not 0"),
-    ("run_id: r", "run_id: r\ntrials: true", "c.yaml:2: trials must be a whole number, not True"),
-    ("run_id: r", "run_id: r\naccept_changes: 1", "c.yaml:2: accept_changes must be true or false, not 1"),
-    ("run_id: r", "run_id: r\nagent:\n  timeout_s: .inf", "c.yaml:3: agent.timeout_s should be a finite number"),
-    ("run_id: r", "run_id: r\nagent:\n  timeout_s: -1", "c.yaml:3: agent.timeout_s should be greater than 0"),
-    (
-        "run_id: r",
-        "run_id: r\ngate: {comparisons: [with against]}",
-        "c.yaml:2: gate.comparisons.0 is 'with against'; write two treatments, such as 'v2 against v1'",
-    ),
-    (
-        "run_id: r",
-        "run_id: r\ngate: {comparisons: [with against without]}",
-        "c.yaml:2: gate.comparisons has 'with against without'; each treatment has a verdict against 'without' anyway",
-    ),
-    (
-        "run_id: r",
-        "run_id: r\ngate: {comparisons: [with against wiht]}",
-        "c.yaml:2: gate.comparisons has 'with against wiht', and 'wiht' is not one of the conditions; did you mean 'with'?",
-    ),
-    (
-        "run_id: r",
-        "run_id: r\ngate: {comparisons: [with against with]}",
-        "c.yaml:2: gate.comparisons has 'with against with'; name two different treatments, each pair once",
-    ),
-    ("run_id: r", "run_id: r\nagent: offline", "c.yaml:2: agent must be a mapping of keys to values"),
-    ("run_id: r", "run_id: r\nagent: {kind: offlin}", "c.yaml:2: agent.kind is 'offlin'; known are"),
-    ("run_id: r", "run_id: r\nagent: {kind: command}", "c.yaml:2: agent.command is missing"),
-    ("run_id: r", "run_id: r\nagent: {pass_env: KEY}", "c.yaml:2: agent.pass_env must be a list; write names of"),
-    ("run_id: r", "run_id: r\njudges: [oracle]", "c.yaml:2: judges.0 is 'oracle'; write mechanical, human, or {agent:"),
-    *(
-        ("run_id: r", f"run_id: r\nagent: {{{key}: {value}}}", f"c.yaml:2: agent.{key} is given, but agent.kind is")
-        for key, value in {
-            "model": "sonnet",
-            "models": "{a: b}",
-            "served": "x",
-            "version": "'1'",
-            "provider": "zai",
-            "base_url": "'http://x'",
-            "token_env": "T",
-            "pass_env": "[T]",
-            "command": "[x]",
-        }.items()
-    ),
-    *(
-        (
-            "run_id: r",
-            "run_id: r\n{}".format(place.format(f"{{kind: {kind}, base_url: 'http://x', model: m}}")),
-            text,
-        )
-        for kind in ("claude-code", "codex", "gemini", "opencode")
-        for place, text in (
-            ("agent: {}", "c.yaml:2: agent.base_url is not read without agent.provider; write provider: custom"),
-            ("judges: [{{agent: {}}}]", "c.yaml:2: judges: agent.base_url is not read without agent.provider"),
-        )
-    ),
-    (
-        "run_id: r",
-        "run_id: r\nbaseline: none",
-        "c.yaml:2: baseline is 'none', which is not one of the conditions (without, with)",
-    ),
     ("  without: {}\n", "", "c.yaml: baseline is 'without', which is not one of the conditions (with)"),
     ("  with: {mcp: lens.json}\n", "", "c.yaml:3: conditions has only without; a comparison needs"),
     ("  with:", "  With-It:", "conditions.With-It"),
@@ -123,17 +98,7 @@ def test_what_is_left_out_has_its_default(project: Path, given: Given) -> None:
     ("scenarios: set.yaml", "scenarios: gone.yaml", "c.yaml:2: scenarios: there is no file gone.yaml"),
     ("scenarios: set.yaml", "scenarios:\n- set.yaml\n- gone.yaml", "c.yaml:4: scenarios: there is no file gone.yaml"),
     ("scenarios: set.yaml", "scenarios: 5", "c.yaml:2: scenarios must be a list, not 5"),
-    ("run_id: r", "run_id: r\nrepository: {path: gone}", "c.yaml:2: repository: there is no folder"),
-    ("run_id: r", "run_id: r\nrepository: {path: set.yaml}", "c.yaml:2: repository: there is no folder"),
-    (
-        "run_id: r",
-        "run_id: r\nrepository:\n  git: ./gone\n  revision: main",
-        "c.yaml:2: repository: there is no git repository at",
-    ),
-    ("run_id: r", "run_id: r\nrepository: mine", "c.yaml:2: repository must be one of {pypi"),
     ("run_id: r", "run_id: &x r", "c.yaml:1: uses a YAML anchor"),
-    ("run_id: r", "run_id: r\nrun_id: s", "c.yaml:2: gives the key 'run_id' twice"),
-    ("run_id: r", "run_id: r\n5: s", "c.yaml:2: has the key '5', which is not text"),
 ])  # fmt: skip
 def test_every_mistake_is_named_with_its_file_and_line(project: Path, old: str, new: str, message: str) -> None:
     text = WRITTEN.replace(old, new, 1)

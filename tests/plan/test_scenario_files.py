@@ -118,15 +118,11 @@ KEYS = [
     "tasks", "id", "category", "prompt", "criteria", "text", "all_of", "regex", "repository", "path", "repositories", "partial",
 ]  # fmt: skip
 VALUES = st.recursive(
-    st.none()
-    | st.booleans()
-    | st.integers()
-    | st.floats()
-    | st.text(max_size=4)
-    | st.sampled_from(["Debug", "one", "("]),
-    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.sampled_from(KEYS), inner, max_size=4),
+    st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=4) | st.sampled_from(
+        ["Debug", "one", "("],
+    ), lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.sampled_from(KEYS), inner, max_size=4),
     max_leaves=12,
-)
+)  # fmt: skip
 
 
 @example({"tasks": [{"id": "a", "criteria": ["\x85"]}]})

@@ -555,12 +555,10 @@ def test_processes_that_prepare_the_same_source_at_once_share_one_tree(tmp_path:
     started = [
         subprocess.Popen(
             [
-                sys.executable, "-P", "-m", "lensbench.repositories.prepare", "--plan", str(plan),
-                "--cache", str(tmp_path / "cache"), "--output", str(tmp_path / f"{number}.json"),
-            ],
-            stdout=subprocess.DEVNULL,
-        )
-        for number in range(3)
+                sys.executable, "-P", "-m", "lensbench.repositories.prepare", "--plan", str(plan), "--cache",
+                str(tmp_path / "cache"), "--output", str(tmp_path / f"{number}.json"),
+            ], stdout=subprocess.DEVNULL,
+        ) for number in range(3)
     ]  # fmt: skip
     assert [process.wait(60) for process in started] == [0, 0, 0]
     assert len({(tmp_path / f"{number}.json").read_bytes() for number in range(3)}) == 1

@@ -37,17 +37,12 @@ DEFAULT: Mapping[str, Sides] = {"one": (1, 0.5), "two": (0.5, 0.5), "three": (0.
 
 
 def run_of(
-    name: str,
-    scores: Mapping[str, Sides | Sequence[Sides]] = DEFAULT,
-    *,
-    seconds: Mapping[str, tuple[float, float]] | None = None,
-    treatment: str = "with",
+    name: str, scores: Mapping[str, Sides | Sequence[Sides]] = DEFAULT, *,
+    seconds: Mapping[str, tuple[float, float]] | None = None, treatment: str = "with",
     verdicts: Sequence[Mapping[str, str]] = ({"judge": "mechanical", "version": "2", "model": ""},),
-    outcome: Outcome | None = None,
-    tasks: Mapping[str, Task] | None = None,
-    repositories: Mapping[str, Mapping[str, Any]] | None = None,
-    **plan: Any,
-) -> FinishedRun:
+    outcome: Outcome | None = None, tasks: Mapping[str, Task] | None = None,
+    repositories: Mapping[str, Mapping[str, Any]] | None = None, **plan: Any,
+) -> FinishedRun:  # fmt: skip
     """A finished run in memory. Scores are (with, without) of each task, or of each of its trials."""
     trials = {task: [pair] if isinstance(pair, tuple) else list(pair) for task, pair in scores.items()}
     count = max(map(len, trials.values()))

@@ -131,10 +131,7 @@ def test_a_blocker_leaves_no_verdict_and_keeps_the_figures() -> None:
     told = Told(DEFAULTS, look_at(own))
     assert "+10.0 points" in sentence(decided, own, told)
     assert "The runs were not all made alike. (1 more below.)" in sentence(decided, own, told)
-    assert notes(decided, own, told) == [
-        "Two agents ran.",
-        "No language model answered: this was the offline agent.",
-    ]
+    assert notes(decided, own, told) == ["Two agents ran.", "No language model answered: this was the offline agent."]
     assert needs(gate(own, blockers=blockers[:1]), own, told).startswith("Fix the cause first")
 
 
@@ -300,10 +297,8 @@ def test_a_server_that_helps_gets_its_go_and_four_looks_make_less_runs(calibrati
 REASONS = [Reason(kind, undoes="GO") for kind in ReasonKind if kind is not ReasonKind.NO_INTERVAL]
 savings = st.builds(
     lambda mean, spread, other, label: Saving(
-        label, change := found(mean, spread), [change, found(mean + other, spread)][: 1 + bool(other)], change, 0.9
-    ),
-    st.floats(-1, 1), st.floats(0, 1), st.sampled_from([0.0, 0.1]),
-    st.sampled_from(["estimated cost", "tokens"]),
+        label, change := found(mean, spread), [change, found(mean + other, spread)][: 1 + bool(other)], change, 0.9,
+    ), st.floats(-1, 1), st.floats(0, 1), st.sampled_from([0.0, 0.1]), st.sampled_from(["estimated cost", "tokens"]),
 )  # fmt: skip
 
 

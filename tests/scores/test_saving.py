@@ -95,14 +95,9 @@ ALL = [10] * 40, [10] * 40
     pytest.param(ALL, 0.6, {"subagents": 1}, "INCONCLUSIVE", "", (), id="tokens that lack those of sub-agents save nothing"),
 ])  # fmt: skip
 def test_a_price_decides_where_the_answers_are_no_worse(
-    bench: Make,
-    points: tuple[list[int], list[int]],
-    share: float,
-    more: Any,
-    verdict: str,
-    said: str,
+    bench: Make, points: tuple[list[int], list[int]], share: float, more: Any, verdict: str, said: str,
     shown: Sequence[str],
-) -> None:
+) -> None:  # fmt: skip
     built = made(bench, *points, share, **more)
     gate = decided(built)
     assert gate["verdict"] == verdict

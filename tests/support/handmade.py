@@ -74,27 +74,12 @@ class Bench:
         } | self.changes  # fmt: skip
 
     def run(
-        self,
-        task: str,
-        condition: str,
-        trial: int = 1,
-        *,
-        points: Sequence[str | None] = ("1", "1"),
-        answer: str = "an answer",
-        tools: Sequence[str] | None = ("Read",),
-        files: Sequence[str] | None = ("a.py",),
-        calls: int | None = 3,
-        report: bool = True,
-        duration_s: float = 10.0,
-        reason: str = "",
-        detail: str = "",
-        evidence: str = "a.py",
-        attempts: int = 1,
-        started: str = "2026-01-02T03:04:05.000Z",
-        tree_before: str = "t",
-        seen: Sequence[Call] | Literal["usual"] | None = "usual",
-        **outcome: Any,
-    ) -> Record:
+        self, task: str, condition: str, trial: int = 1, *, points: Sequence[str | None] = ("1", "1"),
+        answer: str = "an answer", tools: Sequence[str] | None = ("Read",), files: Sequence[str] | None = ("a.py",),
+        calls: int | None = 3, report: bool = True, duration_s: float = 10.0, reason: str = "", detail: str = "",
+        evidence: str = "a.py", attempts: int = 1, started: str = "2026-01-02T03:04:05.000Z", tree_before: str = "t",
+        seen: Sequence[Call] | Literal["usual"] | None = "usual", **outcome: Any,
+    ) -> Record:  # fmt: skip
         """Adds a run; `points` are those of its criteria, with None for unjudged. Usually it makes three calls,
         one of them of each server's tool."""
         run = RunId(task, condition, trial)

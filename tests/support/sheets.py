@@ -27,14 +27,9 @@ The function **`read_all`** in [the parser](src/parser.py) reads the file.
 
 
 def lay_out(
-    make: Callable[..., Any],
-    answers: Mapping[str, str | tuple[str, str]],
-    *,
-    sample: float = 1,
-    judges: tuple[str, ...] = ("mechanical", "human"),
-    sheet: bool = True,
-    **changes: Any,
-) -> Path:
+    make: Callable[..., Any], answers: Mapping[str, str | tuple[str, str]], *, sample: float = 1,
+    judges: tuple[str, ...] = ("mechanical", "human"), sheet: bool = True, **changes: Any,
+) -> Path:  # fmt: skip
     """A run folder with a valid pair per task; `answers` has one text for both runs, or (baseline, treatment).
 
     `make` is the fixture `bench`.

@@ -51,11 +51,8 @@ def write_stock(folder: Path) -> Path:
 def git(folder: Path, *arguments: str) -> str:
     """What git prints, without white space around it."""
     settings = [
-        "user.name=Somebody",
-        "user.email=s@example.invalid",
-        "init.defaultBranch=main",
-        "protocol.file.allow=always",
-    ]
+        "user.name=Somebody", "user.email=s@example.invalid", "init.defaultBranch=main", "protocol.file.allow=always",
+    ]  # fmt: skip
     given = [word for setting in settings for word in ("-c", setting)]
     done = subprocess.run(["git", *given, *arguments], cwd=folder, check=True, capture_output=True, text=True)
     return done.stdout.strip()

@@ -112,11 +112,9 @@ def drafts_of_the_set(kind: DraftKind) -> tuple[Task, ...]:
 @pytest.mark.parametrize("kind", KINDS)
 def test_a_fact_in_the_words_of_its_criterion_is_met(kind: DraftKind) -> None:
     wrong = [
-        criterion.text
-        for task in drafts_of_the_set(kind)
-        for criterion in task.criteria
+        criterion.text for task in drafts_of_the_set(kind) for criterion in task.criteria
         if judge(criterion, normalise(criterion.text.removeprefix("States that "))).verdict.value != "Met"
-    ]
+    ]  # fmt: skip
     assert wrong == []
 
 

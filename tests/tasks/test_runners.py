@@ -57,15 +57,9 @@ def node(runner: str, *packages: str) -> dict[str, str]:
         {"tests/sums.rs": RUST.format("sum")}, "tests/sums.rs::two", "tests/sums.rs::more::zero", id="cargo"),
 ])  # fmt: skip
 def test_a_runner_s_tests_prove_a_fix(
-    program: str,
-    project: dict[str, str],
-    tests: dict[str, str],
-    failing: str,
-    passing: str,
-    tmp_path: Path,
-    environments: Path,
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+    program: str, project: dict[str, str], tests: dict[str, str], failing: str, passing: str, tmp_path: Path,
+    environments: Path, monkeypatch: pytest.MonkeyPatch,
+) -> None:  # fmt: skip
     if not shutil.which(program):
         pytest.skip(f"no {program}")
     options: list[str] = []
