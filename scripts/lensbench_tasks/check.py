@@ -3,10 +3,7 @@
     lensbench check scenarios/mine.yaml
     lensbench check scenarios/mine.yaml --answers answers/     # files <task>.md, or <task>-<any word>.md
 
-The patterns of each criterion are tried on texts with known verdicts: its own text (Met), the text with a name or
-number replaced, the negated text, the question alone, and the facts of the other tasks (all Missed). Change tasks are
-proven: their tests run three times without a change and three times with the reference. A page next to the set shows
-all texts.
+The patterns of each criterion are tried on texts with known verdicts, and change tasks are proven.
 """
 
 from __future__ import annotations

@@ -3,8 +3,7 @@
     lensbench generate --repo ../my-project --count 12 --output scenarios/my-project.yaml
     lensbench generate --count 48 --output scenarios/my-project.yaml
 
-The second command adds tasks to the set until it has 48; those that are there stay as they are. With the offline agent,
-tasks are mined from the repository; any other agent is asked to write them.
+The second command adds tasks to the set until it has 48; those that are there stay as they are.
 """
 
 from __future__ import annotations

@@ -2,7 +2,6 @@
 
 lensbench try cart-dbg-01                    # the prompt, as the agent will see it
 lensbench try cart-dbg-01 answer.md          # its verdicts; `-` reads the answer from standard input
-lensbench try cart-dbg-01 answer.md --set scenarios/mine.yaml
 """
 
 from __future__ import annotations

@@ -1,9 +1,7 @@
 """Change tasks from task folders of Harbor (task.toml) and Terminal-Bench (task.yaml).
 
-An image is named by its digest, in `environment.docker_image` or the Dockerfile's FROM, or by a tag whose digest podman
-or docker finds; a Dockerfile that runs more than apt-get for programs of this machine is built by them. Otherwise the
-tests run on this machine. The container's working folder becomes the repository.
-Paths of the container in prompts and scripts are rewritten to paths on this machine.
+The container's working folder becomes the repository. Its paths in prompts and scripts are rewritten to paths on this
+machine, whose programs run the tests; where these do not suffice, an image is fetched or built.
 """
 
 from __future__ import annotations

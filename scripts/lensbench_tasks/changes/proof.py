@@ -1,9 +1,7 @@
 """Proves that a change task can be judged, before it is used.
 
-Without a change each test in `fail_to_pass` fails and each in `pass_to_pass` passes; with the reference all pass; the
-same in several rounds. The reference breaks no test that passed before, hidden or the project's own, and each hidden
-file loads with it. No file that an agent can see contains the hidden tests, and the prompt contains nothing of the
-reference.
+The tests have the results that the task names, without a change and with the reference, in several rounds. The
+reference breaks no other test. Neither a file that agents see nor the prompt contains what is hidden.
 """
 
 from __future__ import annotations
