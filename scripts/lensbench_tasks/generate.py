@@ -1,7 +1,7 @@
 """Writes a task set about a repository, and a page about its tasks and about those that were dropped.
 
-    lensbench generate --repo ../my-project --count 12 --output scenarios/my-project.yaml
-    lensbench generate --count 48 --output scenarios/my-project.yaml    # adds tasks
+lensbench generate --repo ../my-project --count 12 --output scenarios/my-project.yaml
+lensbench generate --count 48 --output scenarios/my-project.yaml    # adds tasks
 """
 
 from __future__ import annotations
