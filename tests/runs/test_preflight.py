@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 
 from fakes.stdio_mcp_server import answer
-from lensbench.agents import Assignment, Invocation, base_environment
+from lensbench.agents import Assignment, Invocation, base_environment, start
 from lensbench.agents.adapters.offline import read
 from lensbench.agents.sandbox import find_sandbox
 from lensbench.core.conditions import fill_mcp_file, missing_variables, run_command
@@ -465,24 +465,6 @@ def test_a_program_that_is_not_there_or_cannot_be_asked_is_said_so(attempt: Try)
     assert beside.outcome == "failed"  # a path is looked for in the workspace
 
 
-@pytest.mark.slow
-@pytest.mark.skipif(not shutil.which("bwrap"), reason="no bubblewrap")
-def test_a_launcher_that_starts_outside_of_the_sandbox_only_is_found_before_any_run(
-    attempt: Try, adapter: SimpleNamespace, project: Path
-) -> None:
-    launcher, program = project / "bin" / "agent", project / "versions" / "agent"
-    for path, text in ((program, "echo 2.1.329"), (launcher, f'exec {program} "$@"')):
-        path.parent.mkdir()
-        path.write_text(f"#!/bin/sh\n{text}\n")
-        path.chmod(0o755)
-    settings = {"preflight": {"servers": False}, "sandbox": "auto"}
-    check = attempt(agent={"kind": "offline", "command": [str(launcher)]}, **settings)["agent"]
-    assert (check.outcome, "not in the sandbox" in check.detail) == ("failed", True), check
-    assert str(program) in check.detail
-    whole = attempt(agent={"kind": "offline", "command": [str(program)]}, **settings)["agent"]
-    assert whole.outcome == "warning", whole
-
-
 def test_what_an_adapter_refuses_is_a_failure(attempt: Try, adapter: SimpleNamespace) -> None:
     def refuse(run: Assignment) -> Invocation:
         raise UserError("agent.model is empty")
@@ -496,7 +478,11 @@ def test_a_repository_that_cannot_be_had_is_a_failure(attempt: Try, project: Pat
     assert attempt()["repository"].outcome == "failed"
 
 
-ANSWER = [{"type": "start", "model": "glm-5"}, {"type": "answer", "text": "OK"}, {"type": "end", "cost_usd": 0.5}]
+ANSWER = [
+    {"type": "start", "model": "glm-5", "mcp_servers": []},
+    {"type": "answer", "text": "OK"},
+    {"type": "end", "cost_usd": 0.5},
+]
 
 
 def refusal(status: int, why: str) -> list[dict[str, Any]]:
@@ -527,6 +513,28 @@ def test_the_agent_is_asked_a_short_question_as_in_a_run(
     assert KEY not in str(attempt.findings)  # type: ignore[attr-defined]
     spent = project / "bench" / "r" / "spent.json"
     assert '"usd": 0.5' in spent.read_text() or events != ANSWER
+
+
+@pytest.mark.slow
+@sandboxed
+def test_a_launcher_that_starts_outside_of_the_sandbox_only_is_found_before_any_run(
+    attempt: Try, adapter: SimpleNamespace, project: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(start, "load_adapter", lambda kind: adapter)
+    launcher, program = project / "bin" / "agent", project / "versions" / "agent"
+    events = "\n".join(f"echo '{json.dumps(event)}'" for event in ANSWER)
+    for path, text in ((program, events), (launcher, f'exec {program} "$@"')):
+        path.parent.mkdir()
+        path.write_text(f"#!/bin/sh\n{text}\n")
+        path.chmod(0o755)
+    settings = {"preflight": {"servers": False}, "sandbox": "auto"}
+    adapter.command = lambda run: Invocation((str(launcher),), base_environment(run))
+    check = attempt(**settings)["model"]
+    assert (check.outcome, "for a version manager's launcher, name" in check.detail) == ("failed", True), check
+    assert str(program) in check.detail
+    adapter.command = lambda run: Invocation((str(program),), base_environment(run))
+    whole = attempt(**settings)["model"]
+    assert (whole.outcome, "answered a short question in the sandbox" in whole.detail) == ("ok", True), whole
 
 
 @pytest.mark.parametrize("kind", ["offline", "command"])

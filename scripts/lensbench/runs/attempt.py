@@ -32,7 +32,7 @@ from lensbench.core.error_texts import ErrorTexts
 from lensbench.core.errors import UserError, printable, some_of
 from lensbench.core.frozen_plan import AgentSettings, Plan, PlannedCondition, RepositoryFacts
 from lensbench.core.preflight_results import read_kept, read_tools_of
-from lensbench.core.records import MAX_NAME, MAX_NAMES, OTHERS, Attempt, Outcome, RunId
+from lensbench.core.records import MAX_NAME, MAX_NAMES, OTHERS, Outcome, Record, RunId, sha256
 from lensbench.core.system.private_folders import TEARDOWN
 from lensbench.core.system.redaction import Redactor
 from lensbench.core.system.trees import MOST_BYTES, changed_paths, copy_tree, exceeds, hash_tree, remove_tree
@@ -117,19 +117,11 @@ class Job(NamedTuple):
 
 
 class Tried(NamedTuple):
-    """The results of an attempt."""
+    """An attempt: its record, and what it left."""
 
-    attempt: Attempt
-    outcome: Outcome
-    answer: str
-    transcript: str
-    tree_before: str
-    tree_after: str
-    workspace: str
-    server_calls: dict[str, int] | None
-    network: str = ""
-    direct_calls: int | None = None
-    """The same as in the record."""
+    record: Record
+    answer: str = ""
+    transcript: str = ""
     patch: bytes = b""
     """The patch of a change task: what the run changed in the repository."""
 
@@ -141,9 +133,10 @@ Keep = Callable[[Tried, bool], None]
 """Stores the answer and the transcript, and after all checks (True) the record."""
 
 
-def make_attempt(job: Job, place: Place, number: int, waited_s: float, redact: Redactor, keep: Keep) -> Tried:
-    """Starts the agent once, in its own workspace, which is registered with its servers and removed afterwards. `keep`
-    is called as soon as the agent has ended, so that a paid answer is on disk, and again after all checks."""
+def make_attempt(job: Job, place: Place, record: Record, redact: Redactor, keep: Keep) -> Tried:
+    """Starts the agent once, in its own workspace, which is registered with its servers and removed afterwards, and
+    completes the record. `keep` is called as soon as the agent has ended, so that a paid answer is on disk, and again
+    after all checks."""
     if place.sandbox.program:
         place = replace(place, foreign=foreign_programs(job.plan, job.run.condition).paths)
     assignment = prepare(job, place)
@@ -156,21 +149,24 @@ def make_attempt(job: Job, place: Place, number: int, waited_s: float, redact: R
     if teardown := filled_command(job.condition.get("teardown", ()), workspace):
         # The next start runs it if this process is killed.
         Path(place.private, TEARDOWN).write_text(json.dumps([job.condition["setup_s"], teardown]), encoding="utf-8")
-    by_url = _by_url(assignment)
-    failure = run_command(job.condition, "setup", workspace) or _unreachable(assignment, place, by_url, {}, False)
+    record = replace(record, workspace=assignment.workspace, tree_before=before, tree_after=before)
+    failure = run_command(job.condition, "setup", workspace)
+    failure = failure or _unreachable(assignment, place, _by_url(assignment), {}, False)
     try:
         if failure:
-            not_run = Attempt(number, now(), 0.0, waited_s, None, False, DiscardReason.MCP_FAILED, redact(failure))
-            state = Tried(not_run, Outcome(finished=False), "", "", before, before, assignment.workspace, None)
+            attempt = replace(record.attempt, started_at=now(), duration_s=0.0)
+            tried = Tried(_because(replace(record, attempt=attempt), DiscardReason.MCP_FAILED, redact(failure)))
         else:
-            state = _ask(job, place, assignment, before, Attempt(number, "", None, waited_s, None, False), redact, keep)
+            tried = _ask(job, place, assignment, record, redact, keep)
     finally:
         left = redact(run_command(job.condition, "teardown", workspace))
         if left:
             print(printable(left), file=sys.stderr)
-    if left and not state.attempt.reason and (why := _unreachable(assignment, place, by_url, {}, False)):
-        state = state._replace(attempt=replace(state.attempt, reason=DiscardReason.MCP_GONE, detail=redact(why)))
-    return state._replace(attempt=replace(state.attempt, teardown=left))
+    return tried._replace(record=replace(tried.record, attempt=replace(tried.record.attempt, teardown=left)))
+
+
+def _because(record: Record, reason: str, detail: str) -> Record:
+    return replace(record, attempt=replace(record.attempt, reason=reason, detail=detail))
 
 
 def _by_url(assignment: Assignment) -> list[str]:
@@ -202,81 +198,88 @@ def _with_asked_servers(outcome: Outcome, assignment: Assignment, place: Place) 
     return replace(outcome, servers=servers) if responders else outcome
 
 
-def _ask(
-    job: Job, place: Place, assignment: Assignment, before: str, attempt: Attempt, redact: Redactor, keep: Keep
-) -> Tried:
-    """Starts the agent in its prepared workspace, and completes the attempt with the outcome."""
+def _ask(job: Job, place: Place, assignment: Assignment, record: Record, redact: Redactor, keep: Keep) -> Tried:
+    """Starts the agent in its prepared workspace, and completes the record with the outcome and all checks."""
     reply = start_agent(assignment, place, job.agent["timeout_s"], redact)
-    outcome, ask = reply.outcome, getattr(load_adapter(job.agent["kind"]), "version", None)
+    outcome, end, ask = reply.outcome, reply.ended, getattr(load_adapter(job.agent["kind"]), "version", None)
     if ask and outcome.finished and not outcome.agent_version:  # not shown by its output
         outcome = replace(outcome, agent_version=ask(job.agent))
-    reply = reply._replace(outcome=priced(outcome, job.plan.get("prices", {})))
-    attempt = replace(
-        attempt, started_at=reply.started_at, duration_s=round(reply.ended.duration_s, 3),
-        exit_code=reply.ended.exit_code, timed_out=reply.ended.timed_out,
+    outcome = priced(outcome, job.plan.get("prices", {}))
+    spend(job.folder, hours=end.duration_s / 3600, usd=outcome.cost_usd or (0.0 if outcome.finished else None))
+    record = replace(
+        record, outcome=replace(outcome, answer="", error=redact(outcome.error)), network=reply.network, tree_after="",
+        answer_sha256=sha256(reply.answer.encode()), answer_bytes=len(reply.answer.encode()),
+        attempt=replace(
+            record.attempt, started_at=reply.started_at, duration_s=round(end.duration_s, 3), exit_code=end.exit_code,
+            timed_out=end.timed_out,
+        ),
     )  # fmt: skip
-    usd = reply.outcome.cost_usd
-    spend(job.folder, hours=reply.ended.duration_s / 3600, usd=usd or (0.0 if reply.outcome.finished else None))
-    failure = replace(attempt, reason=DiscardReason.HARNESS_FAILED, detail="it was killed before the run was checked")
-    state = Tried(
-        failure, reply.outcome, reply.answer, reply.transcript, before, "", assignment.workspace, None, reply.network
-    )
-    keep(state, False)
+    tried = Tried(record, reply.answer, reply.transcript)
+    keep(tried, False)
     try:
-        state = _checked(job, place, assignment, state._replace(attempt=attempt), reply, redact)
+        tried = _checked(job, place, assignment, tried, reply, redact)
     except Exception as error:  # any error: the run is invalid, and must not be paid for again and again
         traceback.print_exc()
-        state = state._replace(attempt=replace(failure, detail=place_of(error)))
-    state = state._replace(
-        attempt=replace(state.attempt, detail=redact(state.attempt.detail)), server_calls=redact.all(state.server_calls)
-    )
-    keep(state, True)
-    return state
+        tried = tried._replace(record=_because(record, DiscardReason.HARNESS_FAILED, place_of(error)))
+    keep(tried, True)
+    return tried
 
 
-def _checked(job: Job, place: Place, assignment: Assignment, state: Tried, reply: Said, redact: Redactor) -> Tried:
+def _checked(job: Job, place: Place, assignment: Assignment, tried: Tried, reply: Said, redact: Redactor) -> Tried:
     """The attempt with the results of all checks, including the reason why it is invalid, if there is one."""
-    workspace = place.outside(state.workspace)
-    is_too_large = exceeds(workspace)
-    if job.condition.get("files") and not is_too_large:
-        take_back(brought(job.plan, job.condition), Path(workspace), Path(job.repository["tree"]), job.is_change)
-    if writes := job.condition.get("writes"):
-        remove_written(writes, Path(workspace), Path(job.repository["tree"]))
-    after = "" if is_too_large else hash_tree(workspace)
-    patch = _patch(job, place, redact) if job.is_change and not job.is_closed_book and not is_too_large else b""
-    state = state._replace(outcome=_with_asked_servers(state.outcome, assignment, place))
-    reason, detail = find_reason(state.attempt, state.outcome, state.answer, job.expected)
+    workspace, log = place.outside(assignment.workspace), os.path.join(place.private, "session", "server.jsonl")
+    after, patch = "", b""
+    if not exceeds(workspace):
+        if job.condition.get("files"):
+            take_back(brought(job.plan, job.condition), Path(workspace), Path(job.repository["tree"]), job.is_change)
+        if writes := job.condition.get("writes"):
+            remove_written(writes, Path(workspace), Path(job.repository["tree"]))
+        after = hash_tree(workspace)
+        patch = _patch(job, place, redact) if job.is_change and not job.is_closed_book else b""
+    direct = _direct_calls(job, place, reply)
+    record = replace(
+        tried.record, outcome=_with_asked_servers(tried.record.outcome, assignment, place), tree_after=after,
+        server_calls=redact.all(server_calls(log)), direct_calls=None if direct is None else len(direct),
+        patch_sha256=sha256(patch) if job.is_change else "",
+    )  # fmt: skip
+    reason, detail = _fault(job, place, assignment, record, reply, direct)
+    return tried._replace(record=_because(record, reason, redact(detail)), patch=patch)
+
+
+def _fault(
+    job: Job, place: Place, assignment: Assignment, record: Record, reply: Said, direct: Sequence[str] | None
+) -> tuple[str, str]:
+    """The first reason why the run is invalid, and its detail; two empty strings when it is valid."""
+    if not record.tree_after:
+        large = f"its workspace has more than {MOST_BYTES / 1e9:g} GB after the run and was not checked"
+        return DiscardReason.OVER_LIMIT, large
+    if reply.over_limit:
+        return DiscardReason.OVER_LIMIT, reply.over_limit
+    reason, detail = find_reason(record.attempt, record.outcome, reply.answer, job.expected)
+    if reply.unread and reason != DiscardReason.TIMED_OUT:
+        return DiscardReason.HARNESS_FAILED, reply.unread
     if reason == DiscardReason.CRASHED:
         lines = [read_text(os.path.join(place.private, "stderr")), reply.transcript]
         last = next((text.split("\n")[-1] for text in map(str.strip, lines) if text), "")
         detail += f": {printable(last[:LONGEST_LINE])}" if last else ""
-    if reply.unread and reason != DiscardReason.TIMED_OUT:
-        reason, detail = DiscardReason.HARNESS_FAILED, reply.unread
-    too_large = f"its workspace has more than {MOST_BYTES / 1e9:g} GB after the run and was not checked"
-    if over_limit := too_large if is_too_large else reply.over_limit:
-        reason, detail = DiscardReason.OVER_LIMIT, over_limit
-    direct = _direct_calls(job, place, reply)
-    if not reason and direct:
-        reason, detail = DiscardReason.CONTAMINATED, f"by the address of a server: {direct[0]}"
-    if not reason and reply.outcome.calls is not None:
-        programs = foreign_programs(job.plan, job.run.condition)
-        if any(programs) and (ran := program_calls(reply.transcript.split("\n"), programs)):
-            reason, detail = DiscardReason.CONTAMINATED, f"by a command that runs a server's program: {ran[0]}"
-    if not reason and after != state.tree_before and not job.is_change:
-        names = [] if job.is_closed_book else changed_paths(job.repository["tree"], workspace)
-        reason = DiscardReason.WORKSPACE_CHANGED
-        detail = f"changed: {printable(some_of(names, MOST_NAMED)) or 'files in an empty folder'}"
+    if reason:
+        return reason, detail
+    if direct:
+        return DiscardReason.CONTAMINATED, f"by the address of a server: {direct[0]}"
+    programs = foreign_programs(job.plan, job.run.condition)
+    seen = reply.transcript.split("\n") if record.outcome.calls is not None and any(programs) else ()
+    if ran := program_calls(seen, programs):
+        return DiscardReason.CONTAMINATED, f"by a command that runs a server's program: {ran[0]}"
+    if record.tree_after != record.tree_before and not job.is_change:
+        tree, workspace = job.repository["tree"], place.outside(record.workspace)
+        names = [] if job.is_closed_book else changed_paths(tree, workspace)
+        named = printable(some_of(names, MOST_NAMED)) or "files in an empty folder"
+        return DiscardReason.WORKSPACE_CHANGED, f"changed: {named}"
     listing = job.expected.tools
-    servers = [*assignment.mcp_servers] if listing and reply.outcome.tools_offered is None else _by_url(assignment)
-    if not reason and (why := _unreachable(assignment, place, servers, listing, True)):
-        reason, detail = DiscardReason.MCP_GONE, why
-    return state._replace(
-        attempt=replace(state.attempt, reason=reason, detail=detail),
-        tree_after=after,
-        server_calls=server_calls(os.path.join(place.private, "session", "server.jsonl")),
-        direct_calls=None if direct is None else len(direct),
-        patch=patch,
-    )
+    every = listing and record.outcome.tools_offered is None
+    silent = [*assignment.mcp_servers] if every else _by_url(assignment)
+    why = _unreachable(assignment, place, silent, listing, True)
+    return (DiscardReason.MCP_GONE, why) if why else ("", "")
 
 
 def _direct_calls(job: Job, place: Place, reply: Said) -> list[str] | None:

@@ -6,7 +6,6 @@ from __future__ import annotations
 import json
 import os
 import shutil
-import subprocess
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
@@ -196,7 +195,7 @@ def _try_run(
     assignment = prepare(job, place)
     workspace, invocation = place.outside(assignment.workspace), adapter.command(assignment)
     if is_first:
-        findings.checks += _agent(adapter, invocation, job.agent, place, workspace)
+        findings.checks += _agent(adapter, invocation, job.agent, workspace)
     if not config.preflight.servers or not _brings(job.condition):
         return
     name, condition = job.run.condition, config.conditions[job.run.condition]
@@ -248,10 +247,8 @@ def _command(job: Job, word: Command, workspace: str) -> list[Check]:
     return [Check(f"{name}: {word}", "ok", job.condition[word][0])]
 
 
-def _agent(
-    adapter: Adapter, invocation: Invocation, settings: AgentSettings, place: Place, workspace: str
-) -> Iterator[Check]:
-    """Checks that the program exists, starts in the sandbox too, and has the version that the config pins."""
+def _agent(adapter: Adapter, invocation: Invocation, settings: AgentSettings, workspace: str) -> Iterator[Check]:
+    """Checks that the program exists, starts, and has the version that the config pins."""
     program, pin = invocation.argv[0], settings["version"]
     # Relative paths start in the workspace, as for the run.
     file = os.path.join(workspace, program) if os.sep in program else program
@@ -270,9 +267,6 @@ def _agent(
             "failed",
             f"{program} does not start, or is another program: it reports no name and version; start it by hand",
         )
-    elif why := _why_not_inside([*(settings["command"] or getattr(ask, "args", (program,))[:1])], invocation, place):
-        advice = "name the program itself in agent.command, not a version manager's launcher, or add to sandbox_visible"
-        yield Check("agent", "failed", f"{program} starts here, but not in the sandbox ({why}); {advice}")
     elif pin and version != pin:
         detail = f"{program} is version {version}, agent.version is {pin}; install that version, or change the pin"
         yield Check("agent", "failed", detail)
@@ -281,22 +275,6 @@ def _agent(
     else:
         detail = f"{program} {version} is not pinned: other versions may behave differently; set agent.version"
         yield Check("agent", "warning", detail)
-
-
-def _why_not_inside(program: Sequence[str], invocation: Invocation, place: Place) -> str:
-    """Why the program does not start in the sandbox, by its own words; "" when it does, and without a sandbox."""
-    if not place.sandbox.program:
-        return ""
-    try:
-        argv = place.wrap([*program, "--version"], invocation.env, "")
-        process = subprocess.run(
-            argv, env=invocation.env, stdin=subprocess.DEVNULL, capture_output=True, encoding="utf-8", errors="replace",
-            timeout=60,
-        )  # fmt: skip
-    except (OSError, subprocess.TimeoutExpired) as error:
-        return str(error)
-    lines = [f"exit code {process.returncode}", *process.stdout.splitlines(), *process.stderr.splitlines()]
-    return next(line for line in reversed(lines) if line.strip()) if process.returncode else ""
 
 
 def _keep_tools(config: Config, folder: Path, findings: PreflightFindings) -> None:
@@ -382,7 +360,10 @@ def ask_model(job: Job, sandbox: Sandbox, redact: Redactor) -> Check:
     status = reply.outcome.error_status
     if status in BUSY:
         return Check("model", "warning", f"the agent got no answer ({why}); runs will try again")
-    inside = "; add the files and programs it needs to sandbox_visible, and its hosts to sandbox_hosts"
+    inside = (
+        "; add the files and programs it needs to sandbox_visible, and its hosts to sandbox_hosts; for a version "
+        "manager's launcher, name the program itself in agent.command"
+    )
     advice = f"; check {LOOK_AT[status]}" if status in LOOK_AT else inside if sandbox.program else ""
     return Check("model", "failed", f"the agent gave no answer to a short question ({why}){advice}")
 

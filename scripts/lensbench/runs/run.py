@@ -24,7 +24,7 @@ from lensbench.agents.start import now
 from lensbench.core.conditions import mcp_secrets
 from lensbench.core.errors import UserError, printable
 from lensbench.core.frozen_plan import RepositoryFacts
-from lensbench.core.records import Record, RunId, sha256, to_json
+from lensbench.core.records import Attempt, Outcome, Record, RunId, sha256, to_json
 from lensbench.core.run_folder import RunFolder
 from lensbench.core.store import CUT_SHORT, Discard, Entry, State, entries, new_entry, note_made, show, state_of
 from lensbench.core.system.files import write_atomic
@@ -43,34 +43,10 @@ KEPT = "kept: an agent has answered already, and its answer was copied; `lensben
 def make_run(job: Job) -> str:
     """Does the run, stores each attempt, and shows the answer; returns a sentence about what happened. Raises UserError
     for errors that no attempt can fix: a missing program, a damaged cache, a rejected key."""
-    if is_done(job):
-        show(job.folder, job.run)
-        return KEPT
     arrived_at = now()
     redact = Redactor(secret_names(job.agent), os.environ, mcp_secrets(job.plan))
     sandbox = find_sandbox(job.plan.get("sandbox"))
-    if sandbox.reason:
-        print(f"{job.run.stem}: made without a sandbox: {sandbox.reason}", file=sys.stderr)
-    service = service_of(job.agent)
-    gate = str(RunFolder(job.folder).gate)
-    settings = job.settings
-
-    def record_of(state: Tried) -> Record:
-        return Record(
-            task=job.run.task, condition=job.run.condition, trial=job.run.trial, source="run", attempt=state.attempt,
-            outcome=replace(state.outcome, answer="", error=redact(state.outcome.error)),
-            answer_sha256=sha256(state.answer.encode()), answer_bytes=len(state.answer.encode()),
-            prompt_sha256=sha256(job.prompt.encode()), settings_sha256=job.plan["settings_sha256"],
-            agent_sha256=job.plan.get("agent_sha256", ""), patch_sha256=sha256(state.patch) if job.is_change else "",
-            workspace=state.workspace, tree_before=state.tree_before, tree_after=state.tree_after,
-            revision=job.repository["revision"], server_calls=state.server_calls,
-            arrived_at=arrived_at, opened_at=opened_at, lensbench=__version__, sandbox=sandbox.name,
-            network=state.network, direct_calls=state.direct_calls, made_with=settings,
-        )  # fmt: skip
-
-    def keep(entry: Entry, state: Tried, is_checked: bool = True) -> None:
-        _store(job, entry, state, record_of(state) if is_checked else None)
-
+    service, gate = service_of(job.agent), str(RunFolder(job.folder).gate)
     with at_the_gate(gate, gate_name(job.run), job.partners, job.gate_s, job.grace_s, lambda: not is_done(job)):
         attempts = entries(job.folder, job.run)
         if state_of(attempts, job.plan["max_rounds"]) == State.CUT_SHORT:  # killed after its agent had ended
@@ -78,8 +54,9 @@ def make_run(job: Job) -> str:
         if is_done(job):  # a job of an earlier start may have finished it on another machine
             show(job.folder, job.run)
             return KEPT
-        opened_at = now()
-        number = 1
+        if sandbox.reason:
+            print(f"{job.run.stem}: made without a sandbox: {sandbox.reason}", file=sys.stderr)
+        opened_at, number = now(), 1
         while True:
             waited_s = back_off(number - 1) if number > 1 else 0.0
             waited_s += wait_for(service, f"{job.run.task} {job.run.trial}", partial(check_not_stopped, job.folder))
@@ -87,33 +64,48 @@ def make_run(job: Job) -> str:
             check_budget(job.folder, job.plan.get("budget", {}))
             spend(job.folder, runs=1)
             asked_at = time.time()
-            entry = new_entry(job.folder, job.run)
+            entry, record = (
+                new_entry(job.folder, job.run),
+                _record(job, Attempt(number, "", None, waited_s, None, False)),
+            )
+            record = replace(record, arrived_at=arrived_at, opened_at=opened_at, sandbox=sandbox.name)
             with private_folder() as private:
                 place = Place(sandbox, private, job.environment)
-                state = make_attempt(job, place, number, waited_s, redact, partial(keep, entry))
-            keep(entry, state)
-            is_used_up = state.outcome.resets_at is not None
+                tried = make_attempt(job, place, record, redact, partial(_store, job, entry))
+            _store(job, entry, tried)
+            last, outcome = tried.record.attempt, tried.record.outcome
+            is_used_up = outcome.resets_at is not None
             spend(job.folder, runs=-1 if is_used_up else 0)
             try:
-                tell(service, state.attempt.reason, asked_at, state.outcome.resets_at)
+                tell(service, last.reason, asked_at, outcome.resets_at)
             except UserError as error:
                 raise StopEverything(str(error)) from None
             if is_used_up:
                 continue
-            again = Discard(state.attempt.reason, state.attempt.detail, "runner")
+            again = Discard(last.reason, last.detail, "runner")
             why = repeated(job.folder, job.run.condition, again)
-            if stops(state.outcome):
-                why = f"the agent was refused ({state.outcome.error})"
+            if stops(outcome):
+                why = f"the agent was refused ({outcome.error})"
             if why:
                 entry.discard(again)
                 raise StopEverything(f"{why}; fix that, then start again")
-            if not again.reason or REASONS[again.reason].policy != "again" or number >= job.agent["retries"]:
+            if not last.reason or REASONS[last.reason].policy != "again" or number >= job.agent["retries"]:
                 break
             entry.discard(again)
             number += 1
         show(job.folder, job.run)
-    last = state.attempt
     return f"{last.reason or 'answered'} after {last.duration_s:.1f} s, attempt {last.number}"
+
+
+def _record(job: Job, attempt: Attempt) -> Record:
+    """What is known of an attempt before it begins."""
+    return Record(
+        task=job.run.task, condition=job.run.condition, trial=job.run.trial, source="run", attempt=attempt,
+        outcome=Outcome(finished=False), answer_sha256=sha256(b""), prompt_sha256=sha256(job.prompt.encode()),
+        patch_sha256=sha256(b"") if job.is_change else "", settings_sha256=job.plan["settings_sha256"],
+        agent_sha256=job.plan.get("agent_sha256", ""), revision=job.repository["revision"], lensbench=__version__,
+        made_with=job.settings,
+    )  # fmt: skip
 
 
 def is_done(job: Job) -> bool:
@@ -121,21 +113,21 @@ def is_done(job: Job) -> bool:
     return state_of(entries(job.folder, job.run), job.plan["max_rounds"]).is_final
 
 
-def _store(job: Job, entry: Entry, state: Tried, record: Record | None) -> None:
+def _store(job: Job, entry: Entry, tried: Tried, is_checked: bool = True) -> None:
     """Stores what is new of an attempt: the answer; the record; what the teardown adds to it."""
     with held_signals():  # an answer without its record would be paid for again
         if not entry.answer.exists():
-            write_atomic(entry.transcript, gzip.compress(state.transcript.encode(), 6, mtime=0))
-            if state.outcome.resets_at is not None:
+            write_atomic(entry.transcript, gzip.compress(tried.transcript.encode(), 6, mtime=0))
+            if tried.record.outcome.resets_at is not None:
                 return  # the plan's window was used up: this is no attempt
-            write_atomic(entry.answer, state.answer)
-        if not record:
+            write_atomic(entry.answer, tried.answer)
+        if not is_checked:
             return
         if not entry.record.exists():
-            if record.patch_sha256:
-                write_atomic(entry.patch, state.patch)
+            if tried.record.patch_sha256:
+                write_atomic(entry.patch, tried.patch)
             note_made(job.folder, job.wave, entry)
-        write_atomic(entry.record, to_json(record))
+        write_atomic(entry.record, to_json(tried.record))
 
 
 def read_job(folder: Path, run: RunId, gate_s: float, grace_s: float = GRACE_S, wave: int = 1) -> Job:

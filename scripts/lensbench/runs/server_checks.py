@@ -67,14 +67,14 @@ def check_servers(
     """Checks of each server, started as the agent would (`environment`, `place`), of the tools that the config names
     and the tool list; with `each_tool` also one of each tool, called if it only reads. Also all tools, the list's
     tokens, and what servers lack that did not start."""
-    config = json.loads(Path(place.outside(run.mcp_file)).read_text(encoding="utf-8"))["mcpServers"]
-    entries = {name: placed(read_entry(entry), run, environment, place) for name, entry in config.items()}
+    entries = {name: placed(read_entry(entry), run, environment, place) for name, entry in run.mcp_servers.items()}
     subject = Subject(place.outside(run.workspace))
     file = f"conditions.{condition}.mcp, {settings.mcp}"
     with Servers(entries, subject.root, run.settings["mcp_start_s"], environment) as servers:
         statuses, tools = servers.statuses, servers.tools
         texts = [json.dumps([tool.full_name, tool.description, tool.schema]) for tool in tools]
-        size = len("".join([*texts, *servers.instructions.values()]).encode()) // BYTES_A_TOKEN
+        texts += [status.instructions for status in statuses]
+        size = len("".join(texts).encode()) // BYTES_A_TOKEN
         results = {
             status.name: _check_server(condition, file, status, servers, run, subject)
             for status in statuses if status.connected
@@ -83,7 +83,7 @@ def check_servers(
     cures = []
     for status in statuses:  # the others are tried again when no process of these is left
         if not status.connected:
-            entry = read_entry(config[status.name])
+            entry = read_entry(run.mcp_servers[status.name])
             note: str | Cure = ""
             if isinstance(entry, ServerEntry) and entry.command:
                 status, note = advice(status.name, entry, status, settings.mcp or "", run, environment, place)
@@ -122,7 +122,7 @@ def unreachable(run: Assignment, place: Place, names: Sequence[str], listing: Ma
     with Servers(entries, subject.root, run.settings["mcp_start_s"], environment) as servers:
         for status in servers.statuses:
             if listing and status.connected:
-                own = hashes([tool for tool in servers.tools if tool.server == status.name], run)
+                own = hashes(status.tools, run)
                 before = {name: listing[name] for name in tools_of([status.name], [*listing])}
                 if changes := [name for name in before if name not in own or before[name] not in ("", own[name])]:
                     return f"{status.name}: tools unlike in the preflight: {', '.join(changes)}"
@@ -142,11 +142,10 @@ def _check_server(
     condition: str, file: str, status: ServerStatus, servers: Servers, run: Assignment, subject: Subject
 ) -> Check:
     name = f"{condition}: {status.name}"
-    own = [tool for tool in servers.tools if tool.server == status.name]
-    listing = ", ".join(tool.name for tool in own)
-    if not own:
+    listing = ", ".join(tool.name for tool in status.tools)
+    if not status.tools:
         return Check(name, "failed", f"started, but lists no tools; check {file}")
-    callable_tools = {role(tool): tool for tool in reversed(own)}
+    callable_tools = {role(tool): tool for tool in reversed(status.tools)}
     tool = next((callable_tools[use] for use in ROLES if use in callable_tools), None)
     if tool is None:
         why = "none is known to only read and to need just a text or path"
@@ -154,8 +153,8 @@ def _check_server(
     outcome, message = _call(tool, _guesses(tool, run, subject), servers, run, subject)
     if outcome == "failed":
         return Check(name, outcome, f"{message}; check {file}")
-    if fault := next((other.fault for other in servers.statuses if other.name == status.name), ""):
-        outcome, message = "warning", f"{message}; {fault}"
+    if status.fault:  # it may have come in the call
+        outcome, message = "warning", f"{message}; {status.fault}"
     return Check(name, outcome, f"{listing}; {message}")
 
 

@@ -12,7 +12,7 @@ import tempfile
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from concurrent.futures import Future
 from contextlib import ExitStack, asynccontextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import partial
 from types import TracebackType
 from typing import IO, Any
@@ -44,17 +44,21 @@ class ServerEntry:
     headers: tuple[tuple[str, str], ...] = ()
 
 
-@dataclass(frozen=True)
+@dataclass
 class ServerStatus:
-    """How the start of a server ended."""
+    """A server of the file, and how it is."""
 
     name: str
-    connected: bool
+    connected: bool = False
     detail: str = ""
+    """Why it is not connected."""
     fault: str = ""
     """What is wrong with it, although it may work: a sentence."""
     said: str = ""
     """The end of its standard error, when it did not start."""
+    tools: tuple[OfferedTool, ...] = ()
+    instructions: str = ""
+    """What it tells the model about itself."""
 
 
 @dataclass(frozen=True)
@@ -67,10 +71,19 @@ class Result:
     """The text is only in the structured content."""
 
 
-@dataclass(frozen=True)
+@dataclass
 class _Connection:
-    call: Callable[[str, Arguments], Any]
-    tools: tuple[OfferedTool, ...]
+    """What keeps a server running."""
+
+    entry: ServerEntry
+    status: ServerStatus
+    errors: IO[bytes]
+    """Its standard error."""
+    started: Future[None] = field(default_factory=Future)
+    """Done when its start has succeeded or failed."""
+    call: Callable[[str, Arguments], Result] = lambda tool, arguments: Result("it is not connected", True)
+    refusal: str = ""
+    """Why its address refuses requests, which the SDK does not tell."""
 
 
 class Servers:
@@ -78,109 +91,96 @@ class Servers:
 
     def __init__(
         self,
-        entries: dict[str, ServerEntry | str],
+        entries: Mapping[str, ServerEntry | str],
         workspace: str,
         start_seconds: float,
         environment: Mapping[str, str] = os.environ,
     ) -> None:
-        """Programs start in `workspace` with `environment`, to which their entries may add."""
-        self._entries = entries
+        """Programs start in `workspace` with `environment`, to which their entries may add. An entry that is a text
+        is what is wrong with it."""
+        self._usable = {name: entry for name, entry in entries.items() if isinstance(entry, ServerEntry)}
         self._workspace = workspace
         self._environment = environment
         self._start_seconds = start_seconds
-        self._connections: dict[str, _Connection] = {}
+        self._running: dict[str, _Connection] = {}
         self._stack = ExitStack()
-        self._dead: set[str] = set()
-        self._reasons: dict[str, Any] = {}
-        self._faults: dict[str, str] = {}
-        self._said: dict[str, str] = {}
-        self._errors: dict[str, IO[bytes]] = {}  # their standard error
-        self._refusals: dict[str, str] = {}  # why an address refuses requests
-        self.instructions: dict[str, str] = {}  # what each server tells the model about itself
-
-    @property
-    def statuses(self) -> tuple[ServerStatus, ...]:
-        """How each server is, in the order of the file."""
-        reasons = {name: reason if isinstance(reason, str) else "" for name, reason in self._reasons.items()}
-        return tuple(
-            ServerStatus(name, name in self._connections, reason, self._faults.get(name, ""), self._said.get(name, ""))
-            for name, reason in reasons.items()
+        self.statuses = tuple(
+            ServerStatus(name, detail=entry if isinstance(entry, str) else "") for name, entry in entries.items()
         )
 
     @property
     def tools(self) -> tuple[OfferedTool, ...]:
         """All tools of the connected servers, by server in the order of the file."""
-        return tuple(tool for connection in self._connections.values() for tool in connection.tools)
+        return tuple(tool for status in self.statuses for tool in status.tools)
 
     def __enter__(self) -> Servers:
-        usable = {name: entry for name, entry in self._entries.items() if isinstance(entry, ServerEntry)}
         try:
-            outcomes = self._start(usable) if usable else {}
+            if self._usable:
+                self._start()
         except BaseException:
             self.__exit__(None, None, None)
             raise
-        self._connections = {name: outcome for name, outcome in outcomes.items() if isinstance(outcome, _Connection)}
-        self._reasons = self._entries | outcomes
         return self
 
     def __exit__(
         self, kind: type[BaseException] | None, value: BaseException | None, trace: TracebackType | None
     ) -> None:
         self._stack.close()
-        if any(isinstance(entry, ServerEntry) and entry.command for entry in self._entries.values()):
+        if any(entry.command for entry in self._usable.values()):
             end_children()
 
     def call(self, tool: OfferedTool, arguments: Arguments) -> Result:
         """The tool's result; every error is a result with `is_error`."""
-        if tool.server in self._dead:
-            return Result("the server did not answer an earlier call", True)
+        server = self._running[tool.server]
         try:
-            result: Result = self._connections[tool.server].call(tool.name, arguments)
+            return server.call(tool.name, arguments)
         except TimeoutError:
-            self._dead.add(tool.server)
+            server.call = lambda name, values: Result("the server did not answer an earlier call", True)
             return Result(f"no answer in {CALL_SECONDS:g} s", True)
         except Exception as error:
-            reason = self._refusals.get(tool.server) or _reason(error)
+            reason = server.refusal or _reason(error)
             return Result(reason.replace("MCPError: Connection closed", "the server ended in this call"), True)
-        return result
 
     def last_words(self, server: str) -> str:
         """The end of a server's standard error, in one line."""
-        return _last_line(_end(self._errors[server]))
+        return _last_line(_end(self._running[server].errors))
 
-    def _start(self, entries: dict[str, ServerEntry]) -> dict[str, _Connection | str]:
-        """Starts all servers at once. Returns each one's connection, or why it has none."""
+    def _start(self) -> None:
+        """Starts all servers at once, and waits until each is connected or has failed."""
         import anyio
         from anyio.from_thread import start_blocking_portal
 
         logging.disable(logging.CRITICAL)  # the SDK logs a traceback for each line that a broken server prints
-        if any(entry.command for entry in entries.values()):
+        if any(entry.command for entry in self._usable.values()):
             adopt_orphans()
-        ready: dict[str, Future[_Connection | str]] = {name: Future() for name in entries}
-        self._errors = {name: self._stack.enter_context(tempfile.TemporaryFile()) for name in entries}  # noqa: SIM115
+        for status in self.statuses:
+            if entry := self._usable.get(status.name):
+                errors = self._stack.enter_context(tempfile.TemporaryFile())  # noqa: SIM115
+                self._running[status.name] = _Connection(entry, status, errors)
         with held_signals():  # a signal in between would wait forever for a thread that nothing stops
             portal = self._stack.enter_context(start_blocking_portal())
             portal.call(signal.pthread_sigmask, signal.SIG_SETMASK, ())  # processes that it starts must receive signals
         stop = portal.call(anyio.Event)
-        running: dict[str, Future[None]] = {}
+        tasks: list[tuple[_Connection, Future[None]]] = []
 
         def end() -> None:
             portal.call(stop.set)
-            for name, task in running.items():
-                if not ready[name].done():  # still starting, so it does not wait for `stop`
+            for server, task in tasks:
+                if not server.started.done():  # still starting, so it does not wait for `stop`
                     task.cancel()
 
         self._stack.callback(end)
-        for name, entry in entries.items():
-            running[name] = portal.start_task_soon(self._serve, name, entry, ready[name], stop, portal)
-        return {name: future.result() for name, future in ready.items()}
+        for server in self._running.values():
+            tasks.append((server, portal.start_task_soon(self._serve, server, stop, portal)))
+        for server in self._running.values():
+            server.started.result()
 
-    async def _serve(
-        self, name: str, entry: ServerEntry, ready: Future[_Connection | str], stop: Any, portal: Any
-    ) -> None:
-        """Keeps one server connected until `stop`; sets `ready` to the outcome of its start."""
+    async def _serve(self, server: _Connection, stop: Any, portal: Any) -> None:
+        """Keeps one server connected until `stop`."""
         import anyio
         from mcp.client.client import Client
+
+        status, entry = server.status, server.entry
 
         async def call(tool: str, arguments: Arguments) -> Result:
             with anyio.fail_after(CALL_SECONDS):
@@ -191,31 +191,32 @@ class Servers:
             if isinstance(message, Exception):
                 errors: Sequence[Mapping[str, Any]] = getattr(message, "errors", list)()
                 line = str(errors[0].get("input", "") if errors else message)  # that is no message
-                self._faults.setdefault(name, _PRINTS.format(" ".join(line.split())[:80]))
+                status.fault = status.fault or _PRINTS.format(" ".join(line.split())[:80])
 
         reason = f"not ready in {self._start_seconds:g} s (agent.mcp_start_s)"
         try:
             with anyio.CancelScope(deadline=anyio.current_time() + self._start_seconds) as starting:
                 transport = (
-                    _http_transport(entry, partial(self._refusals.setdefault, name))
+                    _http_transport(server)
                     if entry.url
-                    else _stdio_transport(entry, self._workspace, self._environment, self._errors[name])
+                    else _stdio_transport(entry, self._workspace, self._environment, server.errors)
                 )
                 async with Client(transport, message_handler=heard) as client:
-                    tools, ends = await _list_tools(client, name)
-                    if not ends:
-                        self._faults.setdefault(name, _NO_END)
+                    status.tools, ends = await _list_tools(client, status.name)
+                    status.fault = status.fault or ("" if ends else _NO_END)
                     starting.deadline = float("inf")
-                    self.instructions[name] = client.instructions or ""
-                    ready.set_result(_Connection(lambda tool, values: portal.call(call, tool, values), tools))
+                    status.instructions, status.connected = client.instructions or "", True
+                    server.call = partial(portal.call, call)
+                    server.started.set_result(None)
                     await stop.wait()
         except Exception as error:
-            reason = self._refusals.get(name) or _reason(error)
-        if not ready.done():
+            reason = server.refusal or _reason(error)
+        if not server.started.done():
             remedy = "; start the server first, or correct this address" if reason.startswith("ConnectError") else ""
             sentence = f"{entry.url}: {reason}{remedy}" if entry.url else reason
-            self._said[name] = _end(self._errors[name])
-            ready.set_result(". ".join(part for part in (sentence, _last_line(self._said[name])) if part))
+            status.said = _end(server.errors)
+            status.detail = ". ".join(part for part in (sentence, _last_line(status.said)) if part)
+            server.started.set_result(None)
 
 
 def read_entry(value: Any) -> ServerEntry | str:
@@ -260,15 +261,17 @@ def _stdio_transport(entry: ServerEntry, workspace: str, environment: Mapping[st
 
 
 @asynccontextmanager
-async def _http_transport(entry: ServerEntry, refuse: Callable[[str], object]) -> AsyncIterator[Any]:
-    """The SDK's HTTP transport, with the entry's headers in every request; a proxy cannot reach this machine. `refuse`
-    gets why the server refuses a request, which the SDK does not tell."""
+async def _http_transport(server: _Connection) -> AsyncIterator[Any]:
+    """The SDK's HTTP transport, with the entry's headers in every request; a proxy cannot reach this machine."""
     import httpx2
     from mcp.client.streamable_http import streamable_http_client
 
+    entry = server.entry
+
     async def note(response: Any) -> None:
-        if response.status_code in (401, 403):
-            refuse(f"{response.status_code} {response.reason_phrase}: {_NO_TOKEN[bool(entry.headers)]}")
+        if response.status_code in (401, 403) and not server.refusal:
+            remedy = _NO_TOKEN[bool(entry.headers)]
+            server.refusal = f"{response.status_code} {response.reason_phrase}: {remedy}"
 
     is_local = any(host.is_local for host in hosts_in([entry.url]))
     client = partial(
