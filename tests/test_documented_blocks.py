@@ -3,6 +3,7 @@
 import json
 import re
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 from typing import NamedTuple
 
@@ -82,8 +83,9 @@ def test_a_planted_mistake_in_a_block_is_found(planted: Block, tmp_path: Path) -
         read_block(planted, tmp_path)
 
 
-def unknown_names(text: str) -> list[str]:
-    """The options and config keys that sentences name, such as `--pilot` and `agent.served`, and that are not there."""
+@cache
+def named_and_known() -> tuple[re.Pattern[str], set[str]]:
+    """What names an option or a config key in a sentence, such as `--pilot` and `agent.served`, and those there are."""
     config = schemas()["config.schema.json"]
     parts = {
         key: config["$defs"].get(part.get("$ref", "").rpartition("/")[2]) for key, part in config["properties"].items()
@@ -91,10 +93,13 @@ def unknown_names(text: str) -> list[str]:
     known = {f"{key}.{name}" for key, part in parts.items() if part for name in part["properties"]}
     known |= {option for action in get_argument_parser()._actions for option in action.option_strings}
     known |= set(re.findall(r"--[\w-]+", (ROOT / "docs" / "reference" / "verbs.md").read_text(encoding="utf-8")))
-    named = re.findall(
-        rf"(?<!`)`(--[\w-]+|(?:{'|'.join(key for key in parts if parts[key])})\.(?!json)[a-z_]+)(?=[`:= ])", text
-    )
-    return [name for name in named if name not in known]
+    with_keys = "|".join(key for key in parts if parts[key])
+    return re.compile(rf"(?<!`)`(--[\w-]+|(?:{with_keys})\.(?!json)[a-z_]+)(?=[`:= ])"), known
+
+
+def unknown_names(text: str) -> list[str]:
+    named, known = named_and_known()
+    return [name for name in named.findall(text) if name not in known]
 
 
 @pytest.mark.parametrize("file", [file for file in PAGES if file.name != "CHANGELOG.md"], ids=lambda file: file.stem)
