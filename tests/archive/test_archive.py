@@ -96,16 +96,15 @@ def test_an_archive_is_a_valid_bag(packed: Path, tmp_path: Path) -> None:
     assert bagit.Bag(str(unpack(packed, tmp_path / "unpacked"))).is_valid()
 
 
-def test_the_date_is_that_of_the_last_run_and_a_fixed_one_where_none_has_a_time(benchmark: Path, packed: Path) -> None:
+def test_it_has_the_date_of_the_last_run_or_a_fixed_one_and_the_versions_of_its_code(
+    benchmark: Path, packed: Path
+) -> None:
     assert b"Bagging-Date: 2026-01-02\n" in members(packed)["bag-info.txt"]
     for path in benchmark.glob("attempts/*/*/record.json"):
         record = from_json(path.read_text(encoding="utf-8"))
         write_atomic(path, to_json(replace(record, source="imported", attempt=replace(record.attempt, started_at=""))))
     rebuild(benchmark)
     assert b"Bagging-Date: 1980-01-01\n" in members(pack(benchmark))["bag-info.txt"]
-
-
-def test_the_versions_tell_which_code_it_was(packed: Path) -> None:
     told = json.loads(members(packed)["data/versions.json"])
     assert told.keys() >= {"lensbench", "commit", "code_sha256", "python", "snakemake", "numpy"}
     assert all(told.values())

@@ -26,20 +26,9 @@ def test_every_task_is_pinned_and_its_hidden_files_lie_in_a_later_release(name: 
         )
 
 
-def test_the_demo_is_a_part_of_the_set() -> None:
+def test_the_set_holds_the_demo_speaks_two_languages_and_is_about_eight_projects() -> None:
     whole = {task.id: task for task in tasks("changes.yaml")}
     assert all(whole[task.id] == task for task in tasks("changes-demo.yaml"))
-
-
-def test_no_prompt_gives_away_its_reference_or_tests_even_with_a_line_separator() -> None:
-    for task in tasks("changes.yaml"):
-        assert given_away(task.prompt, content_bytes(task.reference)) == ""
-        assert not any(name.rpartition("::")[2] in task.prompt for name in task.tests.fail_to_pass)
-    line = "x = '\u2028one long line of the reference, which a prompt repeats'"
-    assert given_away(f"Why not {line}?", f"+++ b/a.py\n+{line}\n".encode())
-
-
-def test_the_set_speaks_two_languages_and_is_about_eight_projects() -> None:
     sources = [task.repository for task in tasks("changes.yaml")]
     projects = {
         str(source.pypi if isinstance(source, Pypi) else source.npm).strip("@").partition("@")[0].partition("==")[0]
@@ -48,3 +37,11 @@ def test_the_set_speaks_two_languages_and_is_about_eight_projects() -> None:
     }
     assert len(projects) >= 8
     assert {type(source) for source in sources} == {Pypi, Npm}
+
+
+def test_no_prompt_gives_away_its_reference_or_tests_even_with_a_line_separator() -> None:
+    for task in tasks("changes.yaml"):
+        assert given_away(task.prompt, content_bytes(task.reference)) == ""
+        assert not any(name.rpartition("::")[2] in task.prompt for name in task.tests.fail_to_pass)
+    line = "x = '\u2028one long line of the reference, which a prompt repeats'"
+    assert given_away(f"Why not {line}?", f"+++ b/a.py\n+{line}\n".encode())

@@ -44,10 +44,14 @@ def folders(place: Path) -> list[Path]:
     return list(place.glob(f"{PREFIX}*"))
 
 
-def test_the_folder_is_gone_afterwards(tmp_path: Path) -> None:
+def test_a_folder_is_left_alone_in_use_and_gone_afterwards(tmp_path: Path) -> None:
     with program(tmp_path, seconds=0) as (process, _):
         assert process.wait(20) == 0
         assert folders(tmp_path) == []
+    with program(tmp_path) as (_, child):
+        remove_abandoned(str(tmp_path))
+        assert len(folders(tmp_path)) == 1
+        assert child.is_running()
 
 
 def test_what_a_killed_program_left_is_removed_with_its_processes(tmp_path: Path) -> None:
@@ -59,13 +63,6 @@ def test_what_a_killed_program_left_is_removed_with_its_processes(tmp_path: Path
         remove_abandoned(str(tmp_path))
         assert folders(tmp_path) == []
         assert psutil.wait_procs([child], timeout=20)[1] == []
-
-
-def test_a_folder_in_use_is_left_alone(tmp_path: Path) -> None:
-    with program(tmp_path) as (_, child):
-        remove_abandoned(str(tmp_path))
-        assert len(folders(tmp_path)) == 1
-        assert child.is_running()
 
 
 @pytest.mark.parametrize("content", [(), ("repo",)])

@@ -70,7 +70,7 @@ def test_coded_and_broken_values_are_hidden(coded: str) -> None:
     assert KEY[9:] not in shown
 
 
-def test_a_value_that_json_spells_with_escapes_is_hidden_after_parsing() -> None:
+def test_values_spelt_with_escapes_and_in_plain_data_are_hidden_with_keys() -> None:
     spelt = "".join(f"\\u{ord(character):04x}" for character in KEY)
     redact = Redactor(["KEY"], {"KEY": KEY})
     line = f'{{"a": ["x {spelt}"], "{spelt}": 1}}\n'
@@ -79,9 +79,6 @@ def test_a_value_that_json_spells_with_escapes_is_hidden_after_parsing() -> None
     assert json.loads(json.loads(redact(nested))["result"]) == {"env": "[redacted: KEY]"}
     harmless = '{"a": "\\u0041"}\n'
     assert redact(harmless) == harmless
-
-
-def test_plain_data_is_redacted_with_its_keys() -> None:
     assert Redactor(["KEY"], {"KEY": KEY}).all({f"t_{KEY}": [1, KEY, None]}) == {
         "t_[redacted: KEY]": [1, "[redacted: KEY]", None]
     }

@@ -27,7 +27,7 @@ def ask(folder: Path, servers: dict[str, Any], prompt: str = PROMPT) -> Outcome:
     return read(subprocess.run(argv, cwd=folder, capture_output=True, text=True).stdout.splitlines())
 
 
-def test_it_states_the_scripted_facts_for_the_prompt_and_the_servers_and_reports_with_none(tmp_path: Path) -> None:
+def test_it_states_the_scripted_facts_for_the_prompt_byte_for_byte_and_the_servers(tmp_path: Path) -> None:
     without, with_ = ask(tmp_path, {}), ask(tmp_path, {"control": WORKING})
     assert without.answer.startswith("- it waits\n\n## Report")
     assert with_.answer.startswith("- it waits\n- it counts\n\n## Report")
@@ -37,6 +37,7 @@ def test_it_states_the_scripted_facts_for_the_prompt_and_the_servers_and_reports
     silent = ask(tmp_path, {"b": WORKING, "a": WORKING})
     report = parse_report(silent.answer)
     assert (report.present, report.tool_calls, report.files_used) == (True, 0, ())
+    assert not ask(tmp_path, {}, PROMPT + " ").finished
 
 
 @pytest.mark.parametrize(("entry", "detail"), [
@@ -52,10 +53,6 @@ def test_a_server_that_does_not_start_is_found_out_and_the_answer_is_given_all_t
     assert detail in outcome.servers["control"]
     assert outcome.tools_offered == ("Read",)
     assert "it counts" in outcome.answer
-
-
-def test_a_prompt_that_is_not_the_planned_one_byte_for_byte_gets_no_answer(tmp_path: Path) -> None:
-    assert not ask(tmp_path, {}, PROMPT + " ").finished
 
 
 def test_the_server_speaks_with_a_client_that_is_not_ours(tmp_path: Path) -> None:

@@ -92,7 +92,7 @@ def test_new_files_are_indexed_and_ignored_or_binary_ones_are_not(shop: Service)
     assert answer["notes.bin"] == []
 
 
-def test_the_map_has_clusters_edges_and_the_files_and_pairs_of_a_folder(shop: Service) -> None:
+def test_the_map_and_the_neighbors_have_clusters_edges_and_partners_of_both_sides(shop: Service) -> None:
     answer = one(shop, "lens_graph").json
     assert {"key": "src/shop", "fileCount": 4} in answer["clusters"]
     assert {"key": "README.md", "fileCount": 1} in answer["clusters"]
@@ -105,6 +105,12 @@ def test_the_map_has_clusters_edges_and_the_files_and_pairs_of_a_folder(shop: Se
     cart = next(file for file in answer["files"] if file["path"] == "src/shop/cart.py")
     assert cart["symbols"] == [{"name": "total_amount", "kind": "function", "line": 5, "exported": True}]
     assert (cart["commits"], cart["recent90d"]) == (4, 4)
+    cart = one(shop, "lens_graph_neighbors", path="src/shop/cart.py").json
+    assert cart["imports"] == ["src/shop/pricing.py", "src/shop/taxes.py"]
+    assert cart["importers"] == ["tests/test_cart.py"]
+    assert cart["cochanges"][0] == {"path": "README.md", "weight": 4}
+    readme = one(shop, "lens_graph_neighbors", path="README.md", cochangeLimit=1).json
+    assert readme["cochanges"] == [{"path": "src/shop/cart.py", "weight": 4}]
 
 
 def test_a_folder_of_the_root_narrows_the_answer_and_an_empty_dir_is_the_whole_repository(shop: Service) -> None:
@@ -115,15 +121,6 @@ def test_a_folder_of_the_root_narrows_the_answer_and_an_empty_dir_is_the_whole_r
         ]
     assert one(shop, "lens_graph_neighbors", repoPath="src", path="shop/cart.py").json["file"]["language"] == "python"
     assert one(shop, "lens_graph", repoPath="src").json["edges"][0]["source"] == "src/shop/cart.py"
-
-
-def test_neighbors_show_both_directions_and_partners_from_both_sides(shop: Service) -> None:
-    cart = one(shop, "lens_graph_neighbors", path="src/shop/cart.py").json
-    assert cart["imports"] == ["src/shop/pricing.py", "src/shop/taxes.py"]
-    assert cart["importers"] == ["tests/test_cart.py"]
-    assert cart["cochanges"][0] == {"path": "README.md", "weight": 4}
-    readme = one(shop, "lens_graph_neighbors", path="README.md", cochangeLimit=1).json
-    assert readme["cochanges"] == [{"path": "src/shop/cart.py", "weight": 4}]
 
 
 def test_mistakes_are_errors_that_say_what_to_do(shop: Service) -> None:

@@ -84,13 +84,10 @@ def test_the_same_prompt_workspace_and_seed_give_the_same_bytes(ask: Ask, shop: 
     assert str(tmp_path) not in first.answer
 
 
-def test_the_instructions_for_the_report_are_not_searched_for(ask: Ask, shop: Path) -> None:
+def test_neither_the_report_s_instructions_nor_unknown_words_are_searched_for(ask: Ask, shop: Path) -> None:
     patterns = [call["pattern"] for call in ask("How is a cart paid for?", shop).inputs("Grep")]
     assert "cart" in patterns
     assert not [pattern for pattern in patterns if "zebra" in pattern or "giraf" in pattern]
-
-
-def test_a_prompt_without_any_known_word_gets_an_honest_answer(ask: Ask, shop: Path) -> None:
     for prompt in ("", "Which of them is it?", "Qwxz vbnm?", "???\n\n```\n"):
         run = ask(prompt, shop)
         assert run.exit_code == 0

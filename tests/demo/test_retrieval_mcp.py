@@ -176,12 +176,9 @@ def test_a_tool_is_known_by_its_schema(offered: OfferedTool, expected: str | Non
     assert role(offered) == expected
 
 
-def test_a_required_root_is_the_workspace_and_a_limit_keeps_its_bounds() -> None:
+def test_a_required_root_a_limit_and_terms_that_are_split_are_given_as_a_tool_wants_them() -> None:
     offered = tool("grep", {"root": TEXT, "query": TEXT, "limit": {"maximum": 5}}, "root", "query")
     assert arguments(offered, "cart", "/w") == {"root": "/w", "query": "cart", "limit": 5}
-
-
-def test_terms_are_joined_only_for_a_tool_that_splits_them() -> None:
     question = read_question("Cart checkout payment")
     joins = tool("g", {"query": {"type": "string", "description": "terms split at |"}}, "query")
     assert queries(joins, question) == ["cart|checkout|payment|cartcheckout|checkoutpayment"]

@@ -15,15 +15,12 @@ def test_the_question_ends_where_the_form_of_the_answer_begins(form: str) -> Non
     assert question_text(f"How does the parser work?\n\nIn detail.\n\n{form}\n").strip().endswith("In detail.")
 
 
-def test_forms_of_a_word_agree_and_a_prompt_of_form_alone_is_taken_whole() -> None:
+def test_forms_of_a_word_agree_what_is_spelled_out_weighs_more_and_form_alone_is_taken_whole() -> None:
     assert "zebra" in question_text("## Zebra\nWhat is a zebra?")
     assert len({stem(word) for word in ("parsing", "parses", "parse")}) == 1
     assert stem("lexing") == "lex"
     assert stem("string") == "string"
     assert stem("class") == "class"
-
-
-def test_what_is_spelled_out_weighs_more_than_words() -> None:
     question = read_question("Why does `Cart.checkout` raise EmptyCartError for a customer?")
     assert question.terms[0].text == "Cart.checkout"
     assert question.names == ("EmptyCartError", "checkout", "Cart")

@@ -70,19 +70,16 @@ def test_what_is_missing_is_named_and_a_broken_config_does_not_hide_the_machine(
     assert code == 1
 
 
-def test_programs_that_are_missing_are_said_to_be_needed_or_not(project: Path, tmp_path: Path) -> None:
-    (project / "config.yaml").unlink()
-    code, said = doctor(project, PATH=str(tmp_path))
-    assert "FAILED   git" in said
-    assert "skipped  node" in said
-    assert "There is no config here" in said
-    assert code == 1
-
-
-def test_an_agent_that_is_another_program_is_a_warning(project: Path, tmp_path: Path) -> None:
+def test_other_and_missing_programs_are_said_to_be_needed_or_not(project: Path, tmp_path: Path) -> None:
     other = tmp_path / "bin" / "codex"
     other.parent.mkdir()
     other.write_text("#!/bin/sh\necho something else\n")
     other.chmod(0o755)
     _, said = doctor(project, PATH=f"{other.parent}{os.pathsep}{os.environ['PATH']}")
     assert "warning  codex" in said
+    (project / "config.yaml").unlink()
+    code, said = doctor(project, PATH=str(tmp_path))
+    assert "FAILED   git" in said
+    assert "skipped  node" in said
+    assert "There is no config here" in said
+    assert code == 1

@@ -74,16 +74,13 @@ def test_a_good_set_is_read_and_takes_the_repository_of_the_config(project: Path
     assert read_scenarios(["set.yaml"], Folder(path="repo")).tasks[0].repository == Folder(path="repo")
 
 
-def test_all_mistakes_of_all_files_are_reported_at_once(project: Path) -> None:
+def test_mistakes_of_all_files_and_an_id_used_twice_are_reported_at_once(project: Path) -> None:
     Path("a.yaml").write_text(GOOD.replace("category: Debug", "category: Bug"), encoding="utf-8")
     message = refused(GOOD.replace("id: one", "id: ONE"), "b.yaml")
     with pytest.raises(UserError) as caught:
         read_scenarios(["a.yaml", "gone.yaml", "b.yaml"])
     assert [line.split(":")[0] for line in str(caught.value).splitlines()] == ["a.yaml", "gone.yaml", "b.yaml"]
     assert message in str(caught.value)
-
-
-def test_an_id_may_be_used_once_in_all_files(project: Path) -> None:
     Path("a.yaml").write_text(GOOD, encoding="utf-8")
     Path("b.yaml").write_text(f"# a comment\n{GOOD}", encoding="utf-8")
     with pytest.raises(UserError, match=r"b\.yaml:5: task 'one' already exists \(a\.yaml:4\)"):

@@ -236,17 +236,14 @@ def test_a_clone_that_lacks_files_of_its_history_gives_the_commit(tmp_path: Path
     assert prepared.history == "kept, without the commits that its clone lacks"
 
 
-def test_a_git_url_and_a_shallow_clone_are_sources_too(tmp_path: Path, upstream: Path) -> None:
+def test_urls_shallow_clones_and_relative_paths_are_sources_and_moving_changes_no_key(
+    tmp_path: Path, upstream: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     git(tmp_path, "clone", "--quiet", "--depth=1", upstream.as_uri(), "shallow")
     by_url = prepare(Git(git=upstream.as_uri(), revision="trunk"), tmp_path / "cache")
     shallow = prepare(Git(git=str(tmp_path / "shallow"), revision="HEAD"), tmp_path / "cache")
     assert by_url.revision == shallow.revision
     assert by_url.tree_sha256 == shallow.tree_sha256
-
-
-def test_a_relative_git_path_starts_here_and_a_moved_project_has_the_same_keys(
-    tmp_path: Path, upstream: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
     monkeypatch.chdir(tmp_path)
     assert prepare(Git(git="upstream", revision="trunk"), Path("cache")).history == "kept"
     sources = [Git(git="../upstream", revision="x"), Folder(path="repo")]

@@ -35,7 +35,7 @@ def test_nothing_active_is_left_of_an_answer(hostile: str) -> None:
     assert all(address.startswith("https://") for address in re.findall(r'href="([^"]*)"', html))
 
 
-def test_images_are_their_alt_texts_and_links_leave_no_trace_and_lead_outside_only() -> None:
+def test_images_links_tables_and_code_are_rendered_without_addresses_or_styles() -> None:
     html = safe_html("see ![the plan](https://example.org/track.png) and ![](data:image/png;base64,xx)")
     assert "[image: the plan]" in html
     assert "example.org" not in html
@@ -45,9 +45,6 @@ def test_images_are_their_alt_texts_and_links_leave_no_trace_and_lead_outside_on
     )
     assert re.findall(r'href="([^"]*)"', html) == ["https://example.org/x", "mailto:a@example.org"]
     assert html.count('rel="noopener noreferrer"') == html.count("<a ")
-
-
-def test_tables_and_code_are_rendered_without_styles() -> None:
     html = safe_html("| a | b |\n|--:|---|\n| 1 | 2 |\n\n```python\nx < 1\n```\n")
     assert "<td>1</td>" in html
     assert "x &lt; 1" in html
@@ -82,16 +79,13 @@ def test_evidence_is_marked_in_each_item_at_the_place_that_the_judge_meant_and_m
     assert {"a-c1", "a-c2"} == set(re.findall(r'id="([^"]*)"', answer.html))
 
 
-def test_evidence_that_rendering_takes_away_is_marked_in_the_plain_text() -> None:
+def test_evidence_that_is_rendered_away_or_misplaced_or_no_word_is_marked_where_it_stands() -> None:
     text = "see [the file](https://example.org/core)"
     answer = mark_answer(text, [Evidence(1, "https://example.org/core")], "a")
     assert "<mark" not in answer.html
     assert answer.plain is not None
     assert marked(answer.plain) == "https://example.org/core"
     assert shown(answer.plain) == text
-
-
-def test_evidence_without_a_letter_or_with_a_wrong_position_is_marked_where_it_stands() -> None:
     answer = mark_answer("x == y", [Evidence(1, "==", 2)], "a")
     assert marked(answer.html) == "=="
     answer = mark_answer("an answer", [Evidence(1, "something else", 3), Evidence(2, " "), Evidence(3, "")], "a")

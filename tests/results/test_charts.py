@@ -78,16 +78,13 @@ def texts(svg: Markup) -> list[str]:
     ]
 
 
-def test_a_gain_points_right_and_a_loss_points_left() -> None:
+def test_a_gain_points_right_a_loss_left_and_ties_are_grey_circles_and_rows_are_links() -> None:
     chart = tasks(dumbbell("gain", 0, 100), dumbbell("loss", 100, 0))
     svg = draw(chart, "n")
     gain, loss = (next(mark for mark in symbols(svg) if mark.fill == f"var(--{name})") for name in ("better", "worse"))
     assert gain.x - loss.x == pytest.approx(chart.size.plot)
     assert gain.y < loss.y
     assert {"+100", "\u2212100"} <= set(texts(svg))
-
-
-def test_ties_are_grey_circles_and_rows_link_to_their_answers() -> None:
     chart = tasks(dumbbell("a", 50, 50), dumbbell("b", 0, 10))
     assert "1 better, 1 equal, 0 worse" in chart.description
     assert [mark.fill for mark in symbols(draw(chart, "n"))].count("var(--same)") == 1

@@ -142,16 +142,13 @@ def test_the_difference_of_two_deltas_is_paired_by_task_and_has_scipys_interval_
         task: task for task in BEFORE}).mde  # fmt: skip
 
 
-def test_the_delta_of_each_run_uses_only_the_shared_tasks() -> None:
+def test_deltas_use_the_shared_tasks_and_conditions_are_compared_with_their_own_kind() -> None:
     data = compare([run_of("a", {**BEFORE, "alone": (1, 0)}), run_of("b", AFTER)])
     own = data["treatments"][0].deltas
     low, high = ttest_1samp([0.5, 0, 0.25, 1, -0.5], 0).confidence_interval(0.95)
     assert (own["a"].delta, own["a"].low, own["a"].high) == pytest.approx((0.25, low, high), abs=1e-6)
     assert own["a"].n == 5
     assert own["b"].delta == pytest.approx(0.65)
-
-
-def test_baselines_and_treatments_are_compared_with_their_own_kind() -> None:
     found = changes(shared(run_of("a", BEFORE), run_of("b", AFTER)))
     assert change_of(found, "score").found.delta == pytest.approx(0.3)
     base = change_of(found, "score", treatment=None)
@@ -262,13 +259,10 @@ def test_settings_that_differ_are_rows_and_the_others_are_only_named() -> None:
     assert {"agent.model", "judges", "trials", "repositories"} <= set(same)
 
 
-def test_the_profile_that_a_plan_leaves_out_is_strict() -> None:
+def test_a_profile_and_other_files_are_differences_with_a_warning() -> None:
     stock = run_of("b", agent={**AGENT, "profile": "stock"})
     assert changed(run_of("a"), stock) == {"agent.profile": ["strict", "stock"]}
     assert noticed(run_of("a"), stock) == ["Other models."]
-
-
-def test_other_files_of_a_repository_are_a_difference_with_a_warning() -> None:
     trees = [{"repo one": {"revision": "v1", "tree_sha256": tree * 64}} for tree in "xy"]
     runs = [run_of(name, repositories=tree) for name, tree in zip("ab", trees, strict=True)]
     rows, same = changed_settings(runs, list(DEFAULT))
@@ -339,16 +333,13 @@ def sentence_of(after: Mapping[str, Sides], before: Mapping[str, Sides] = BEFORE
     return found[1]
 
 
-def test_a_difference_that_chance_can_explain_is_not_called_one() -> None:
+def test_a_difference_is_called_one_only_where_chance_cannot_explain_it() -> None:
     assert re.fullmatch(
         r"The delta of with is 40\.0 points higher in b than in a \(95% interval -49\.4 to \+129\.4, over 5 tasks\): "
         r"chance alone can explain this\. If tasks spread as these do, 80% of such comparisons find a true difference "
         r"of [0-9.]+ points\.",
         sentence_of(AFTER),
     )  # fmt: skip
-
-
-def test_an_interval_on_one_side_of_zero_is_more_than_chance_and_limits_of_the_claim_are_said() -> None:
     before = {f"t{n}": (Fraction(1, 2), Fraction(1, 2)) for n in range(8)}
     worse = {task: (Fraction(n % 3, 20), Fraction(1, 2)) for n, task in enumerate(before)}
     assert "points lower in b than in a" in sentence_of(worse, before)

@@ -311,14 +311,13 @@ def test_a_run_that_does_not_count_shows_why_and_no_answer(made: Make) -> None:
     assert "The rest follows" not in html
 
 
-def test_discards_are_counted_by_condition(measured: Path, written: dict[str, str]) -> None:
+def test_discards_are_counted_by_condition_and_regressions_shown_the_worst_first(
+    measured: Path, written: dict[str, str]
+) -> None:
     data = json.loads((measured / "results.json").read_text())
     text = Elements(written["report.html"]).text
     for reason, counts in data["discards"].items():
         assert f"{reason} {counts.get('with', 0)} {counts.get('without', 0)}" in text
-
-
-def test_regressions_show_what_was_lost_the_worst_first(measured: Path, written: dict[str, str]) -> None:
     html = written["report.html"]
     losses = [float(value.replace("\u2212", "-")) for value in re.findall(r'<b class="worse">(\S+) points</b>', html)]
     deltas = sorted(100 * pair["delta"] for pair in _pairs(measured) if pair["delta"] < 0)

@@ -136,11 +136,15 @@ def test_a_comparison_that_is_added_after_a_look_has_what_that_look_has_left() -
     assert {drawn.among for drawn in third.values()} == {2}
 
 
-def test_however_many_are_added_one_after_another_all_spend_less_than_alpha() -> None:
+def test_all_that_are_added_spend_less_than_alpha_and_none_gets_an_alpha_above_it() -> None:
     ledger: list[Draw] = []
     names = [f"v{number}" for number in range(8)]
     drawn = [together(ledger, dict.fromkeys(names[: number + 1], 0.0))[name] for number, name in enumerate(names)]
     assert sum(1 - level_of(each.boundary) for each in drawn) <= 0.05
+    ledger: list[Draw] = []
+    look(ledger, pairs(12))
+    new = draw(ledger, "new", asked(pairs(24), alpha=0.2), 1, ("new", "with"))
+    assert 1 - level_of(new.boundary) <= SHARE * 0.05 + 1e-6
 
 
 def test_a_comparison_not_looked_at_or_taken_out_keeps_its_part_of_the_error() -> None:
@@ -154,13 +158,6 @@ def test_a_comparison_not_looked_at_or_taken_out_keeps_its_part_of_the_error() -
     decided: list[Draw] = []
     together(decided, {"v1": 1.0, "v2": 9.0}, verdict="GO")
     assert together(decided, {"v1": 1.0})["v1"].among == 1
-
-
-def test_alpha_that_another_comparison_had_before_is_not_raised_for_a_new_one() -> None:
-    ledger: list[Draw] = []
-    look(ledger, pairs(12))
-    new = draw(ledger, "new", asked(pairs(24), alpha=0.2), 1, ("new", "with"))
-    assert 1 - level_of(new.boundary) <= SHARE * 0.05 + 1e-6
 
 
 def test_what_an_earlier_look_showed_otherwise_is_known() -> None:

@@ -278,14 +278,13 @@ def calibration(monkeypatch: pytest.MonkeyPatch) -> dict[str, Any]:
     return runpy.run_path(str(ROOT / "benchmarks" / "calibration.py"))
 
 
-def test_a_server_that_does_nothing_gets_no_go_and_intervals_hold_0_as_promised(calibration: dict[str, Any]) -> None:
+def test_servers_that_do_nothing_or_help_get_what_is_promised_and_looks_make_less_runs(
+    calibration: dict[str, Any],
+) -> None:
     outcome = calibration["one_look"](calibration["World"](tasks=24), 0.0, 300)
     assert calibration["as_promised"](outcome)
     assert 0 < outcome.share("GO") + outcome.share("HARM") < 0.1
     assert not calibration["as_promised"](outcome._replace(covered=250))
-
-
-def test_a_server_that_helps_gets_its_go_and_four_looks_make_less_runs(calibration: dict[str, Any]) -> None:
     helps = calibration["World"](shift=0.52, spread=0.35, tasks=24, trials=3)
     assert calibration["one_look"](helps, 0.1, 100).share("GO") > 0.7
     bigger = {"effect": 10, "power": 0.9}

@@ -38,7 +38,7 @@ SCORES = [0.3, 0.0, -0.1, 0.25, 0.5, 0.0, 0.2, -0.2, 0.35, 0.1, 0.0, 0.15]
 # --- Which interval
 
 
-def test_tasks_of_different_repositories_get_the_paired_interval_of_scipy_and_by_hand() -> None:
+def test_the_paired_interval_is_that_of_scipy_by_hand_and_of_the_textbook() -> None:
     found = over(SCORES)
     low, high = ttest_1samp(SCORES, 0).confidence_interval(0.95)
     assert (found.method, found.scope, found.df) == (PAIRED, "", 11)
@@ -47,10 +47,7 @@ def test_tasks_of_different_repositories_get_the_paired_interval_of_scipy_and_by
     margin = 4.302653 * 0.1 / math.sqrt(3)  # the table's t for 2 degrees of freedom
     assert (found.delta, found.sd, found.se) == pytest.approx((0.2, 0.1, 0.0577350))
     assert (found.low, found.high) == pytest.approx((0.2 - margin, 0.2 + margin))
-
-
-def test_the_textbook_sleep_data_give_the_textbook_result() -> None:
-    """Student 1908: hours of sleep gained with one drug over another; mean 1.58, t = 4.0621, 0.70 to 2.46."""
+    # Student 1908: hours of sleep gained with one drug over another; mean 1.58, t = 4.0621, 0.70 to 2.46.
     found = over([1.2, 2.4, 1.3, 1.3, 0.0, 1.0, 1.8, 0.8, 4.6, 1.4])
     assert found.delta == pytest.approx(1.58)
     assert found.delta / found.se == pytest.approx(4.0621, abs=1e-4)
@@ -139,13 +136,10 @@ def test_a_few_shared_repositories_limit_the_claim_and_a_wider_interval_would_co
     assert (wider.low, wider.high) == pytest.approx(tuple(fit.conf_int()[0]))
 
 
-def test_the_delta_over_repositories_of_different_size_still_counts_every_task_once() -> None:
+def test_repositories_of_any_size_count_each_task_once_and_few_have_the_paired_interval() -> None:
     found = over([0.4, 0.2, 0.3, 0.1, 0.0, -0.1], "aaaabb")
     assert found.delta == pytest.approx(0.15)
     assert (found.low + found.high) / 2 == pytest.approx(0.15)
-
-
-def test_one_repository_or_few_tasks_inside_several_have_the_paired_interval() -> None:
     alone, apart = over(SCORES, "a" * 12), over(SCORES)
     assert (alone.low, alone.high, alone.p) == pytest.approx((apart.low, apart.high, apart.p))
     assert (alone.scope, alone.clusters) == (SCOPE, 1)

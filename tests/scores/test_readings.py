@@ -55,13 +55,10 @@ def test_pairs_without_a_run_have_a_quartile_and_lost_runs_of_one_condition_thei
     assert ends(made(bench), interrupted=runs) == (pytest.approx(0), pytest.approx(200 / 800))
 
 
-def test_one_crash_more_scores_nothing_in_favour_of_its_condition(bench: Make) -> None:
+def test_one_crash_more_scores_nothing_for_its_condition_and_equal_runs_count_as_they_are(bench: Make) -> None:
     """The treatment's 75 of t1 is 0 against it, and stays 75 against the baseline; and the other way round."""
     assert ends(made(bench), RunId("t1", "with", 1)) == (pytest.approx((100 - 75) / 800), pytest.approx(100 / 800))
     assert ends(made(bench), RunId("t1", "without", 1)) == (pytest.approx(100 / 800), pytest.approx((100 + 50) / 800))
-
-
-def test_repeated_runs_that_do_not_differ_count_as_they_are(bench: Make) -> None:
     built = made(bench)
     assert ends(built) is None
     assert ends(built, interrupted=[RunId("t1", "with", 1)]) is None

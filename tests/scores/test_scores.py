@@ -147,15 +147,12 @@ def test_the_tools_of_the_treatments_are_those_offered_and_else_those_called_or_
     )
 
 
-def test_imported_runs_have_the_mcp_tools_that_reports_name_and_calls_of_no_offered_tool_are_no_adoption() -> None:
+def test_imported_runs_have_the_tools_that_reports_name_and_a_made_up_one_is_no_adoption(bench: Make) -> None:
     plan: dict[str, Any] = {"conditions": {"without": {"servers": []}, "with": {"servers": []}}}
     assert treatment_tools(plan, [], [{"tools_used": f"{NEAR};Read"}, {"tools_used": ""}]) == [NEAR]
     row = compare(side(used=f"{GREP};{NEAR}", tools_offered=(GREP,), calls=(Call(NEAR, 2),)), side(), TOOLS)
     assert (row["adopted_lens_grep"], row["adopted_lens_graph_neighbors"]) == (True, False)
     assert (row["offered"], row["called"], row["called_without_error"]) == (True, False, False)
-
-
-def test_a_made_up_tool_is_no_adoption_in_the_tables(bench: Make) -> None:
     made = bench(tasks=("a",), servers={"without": [], "with": ["lens"]})
     made.run("a", "with", tools=(MADE_UP,), tools_offered=("Read", GREP))
     made.build()

@@ -69,14 +69,11 @@ def test_axe_finds_no_barrier_on_the_page_of_a_check(page: Page, tmp_path: Path)
     assert barriers(page) == []
 
 
-def test_the_source_of_each_proof_and_what_was_found_out_are_shown(review: Page) -> None:
+def test_the_source_of_each_proof_is_shown_and_hostile_text_does_nothing(review: Page) -> None:
     first = review.locator(".task").nth(0)
     expect(first.locator(".proof").nth(1)).to_contain_text("a.py, line 3")
     expect(first.locator(".proof").nth(1)).to_contain_text("def fill(size=30):")
     expect(first.locator(".flags").first).to_contain_text("an agent without a model finds 50%")
-
-
-def test_hostile_text_does_nothing(review: Page) -> None:
     assert review.title() == "Review of r"
     assert review.locator("main :is(img, script, a, iframe)").count() == 0
     expect(review.locator(".task").nth(1).locator(".prompt")).to_contain_text("<img src=x")
