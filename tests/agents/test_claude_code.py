@@ -49,11 +49,8 @@ def said(text: str = "Yes.", **fields: Any) -> str:
 # The command line.
 
 
-def test_the_prompt_is_the_last_argument_and_no_option() -> None:
+def test_the_prompt_is_the_last_argument_the_declared_tools_are_all_and_a_launcher_gets_the_flags() -> None:
     assert invocation().argv[-2:] == ("--", "--where is it?")
-
-
-def test_the_declared_tools_are_all_that_is_there_and_allowed() -> None:
     found = invocation(tools=("Read", "Bash"))
     assert option(found, "--tools") == "Read,Bash"
     assert option(found, "--allowed-tools") == "Read,Bash"
@@ -61,9 +58,6 @@ def test_the_declared_tools_are_all_that_is_there_and_allowed() -> None:
     assert "--strict-mcp-config" in found.argv
     assert option(found, "--setting-sources") == ""
     assert not any("skip-permissions" in part for part in found.argv)
-
-
-def test_a_launcher_of_the_user_s_own_receives_the_flags() -> None:
     assert invocation(command=("cc", "zlm"), max_turns=7).argv[:3] == ("cc", "zlm", "-p")
     assert option(invocation(max_turns=7), "--max-turns") == "7"
     assert invocation().argv[0] == "claude"
@@ -89,13 +83,16 @@ def test_with_tool_search_the_search_tool_is_among_the_tools() -> None:
     assert option(found, "--tools") == "Bash,Read,Grep,Glob,ToolSearch"
 
 
-def test_the_client_s_own_retries_are_few_and_can_be_changed(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_client_s_own_retries_are_few_can_be_changed_and_none_in_a_trial(monkeypatch: pytest.MonkeyPatch) -> None:
     assert invocation().env["CLAUDE_CODE_MAX_RETRIES"] == "5"
     monkeypatch.setenv("CLAUDE_CODE_MAX_RETRIES", "0")
     assert invocation(pass_env=("CLAUDE_CODE_MAX_RETRIES",)).env["CLAUDE_CODE_MAX_RETRIES"] == "0"
+    assert [invocation(is_trial=trial).env["CLAUDE_CODE_MAX_RETRIES"] for trial in (True, False)] == ["0", "5"]
 
 
-def test_zai_serves_glm_in_every_tier(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_zai_serves_glm_in_every_tier_unless_the_user_s_address_takes_its_place(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     monkeypatch.setenv("MY_ZAI_KEY", "secret")
     env = invocation(provider="zai", token_env="MY_ZAI_KEY").env
     assert env["ANTHROPIC_BASE_URL"] == "https://api.z.ai/api/anthropic"
@@ -103,9 +100,6 @@ def test_zai_serves_glm_in_every_tier(monkeypatch: pytest.MonkeyPatch) -> None:
     assert "MY_ZAI_KEY" not in env
     assert {env[f"ANTHROPIC_DEFAULT_{tier}_MODEL"] for tier in ("SONNET", "HAIKU", "OPUS")} == {"glm-5"}
     assert env["CLAUDE_CODE_SUBAGENT_MODEL"] == "glm-5"
-
-
-def test_an_address_of_the_user_s_takes_the_place_of_the_preset(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("KEY", "secret")
     own = {"provider": "zai", "base_url": "http://gateway", "token_env": "KEY"}
     assert invocation(**own).env["ANTHROPIC_BASE_URL"] == "http://gateway"
@@ -129,10 +123,6 @@ def test_without_a_provider_the_keys_are_those_that_are_passed_on(monkeypatch: p
     env = invocation(pass_env=("ANTHROPIC_API_KEY",)).env
     assert env["ANTHROPIC_API_KEY"] == "secret"
     assert "ANTHROPIC_BASE_URL" not in env
-
-
-def test_a_trial_repeats_no_refused_request() -> None:
-    assert [invocation(is_trial=trial).env["CLAUDE_CODE_MAX_RETRIES"] for trial in (True, False)] == ["0", "5"]
 
 
 def test_a_mapping_without_the_main_model_names_its_tiers_only() -> None:
@@ -240,11 +230,8 @@ def test_the_last_of_several_results_tells_the_answer_and_the_usage_of_all() -> 
     assert outcome.subagents == 1
 
 
-def test_answers_of_a_sub_agent_show_it_even_when_the_client_does_not_count() -> None:
+def test_answers_of_a_sub_agent_show_it_and_a_call_of_half_a_minute_is_none() -> None:
     assert read([said(parent_tool_use_id="t1"), said(parent_tool_use_id="t1"), result()]).subagents == 1
-
-
-def test_a_call_that_takes_half_a_minute_is_no_sub_agent() -> None:
     beat = {"type": "tool_progress", "tool_use_id": "t1-heartbeat-0", "tool_name": "mcp__lens__find", "heartbeat": True}
     beat |= {"parent_tool_use_id": "t1", "elapsed_time_seconds": 30}
     assert read([said(), json.dumps(beat), result()]).subagents == 0

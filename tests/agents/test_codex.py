@@ -13,7 +13,7 @@ def config(folder: Path) -> dict[str, Any]:
     return tomllib.loads((folder / "home" / ".codex" / "config.toml").read_text())
 
 
-def test_with_has_its_servers_required_and_approved(tmp_path: Path) -> None:
+def test_with_has_its_servers_required_without_has_none_and_nothing_else_differs(tmp_path: Path) -> None:
     invocation = started(codex, assignment(tmp_path, treatment=True))
     common = {"startup_timeout_sec": 20, "required": True, "default_tools_approval_mode": "approve"}
     assert config(tmp_path)["mcp_servers"] == {
@@ -22,9 +22,6 @@ def test_with_has_its_servers_required_and_approved(tmp_path: Path) -> None:
     }
     assert invocation.argv[-2:] == ("--", "Where is  it?\n- x")
     assert invocation.env["CODEX_HOME"] == str(tmp_path / "home" / ".codex")
-
-
-def test_without_has_no_server_and_those_of_others_are_off_and_nothing_else_differs(tmp_path: Path) -> None:
     started(codex, assignment(tmp_path, treatment=True))
     treated = config(tmp_path)
     started(codex, assignment(tmp_path, treatment=False))

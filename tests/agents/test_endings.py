@@ -82,15 +82,12 @@ def test_a_call_whose_http_server_was_gone_discards_the_run(name: str) -> None:
     assert reason_of(outcome) == "mcp_failed"
 
 
-def test_an_error_that_is_not_marked_as_one_is_a_failed_call_of_a_server_that_was_no_use() -> None:
+def test_an_unmarked_error_is_a_failed_call_and_the_config_s_patterns_replace_the_known_texts() -> None:
     outcome = read(lines_of("error-without-iserror"))
     assert outcome.calls == (Call("mcp__lens__lens_grep", 1, 1),)
     assert outcome.servers is not None
     assert outcome.servers["lens"].startswith('failed: { "error": "Repo not registered"')
     assert reason_of(outcome) == "mcp_failed"
-
-
-def test_patterns_of_the_config_take_the_place_of_the_known_texts() -> None:
     lines = lines_of("error-without-iserror")
     assert reason_of(read(lines, errors=ErrorTexts({"lens": ["quota exceeded"]}))) == ""
     assert reason_of(read(lines, errors=ErrorTexts({"lens": ['"error":']}))) == "mcp_failed"

@@ -62,7 +62,7 @@ def settings_of(folder: Path) -> dict[str, Any]:
     return value
 
 
-def test_with_has_its_servers_trusted_and_their_tools_in_the_list(tmp_path: Path) -> None:
+def test_with_has_its_servers_and_tools_trusted_and_without_those_of_others_are_excluded(tmp_path: Path) -> None:
     run = assignment(tmp_path, treatment=True, kind="gemini")
     assert started(gemini, run).argv[-1] == "--prompt=Where is  it?\n- x"
     written = settings_of(tmp_path)
@@ -71,9 +71,6 @@ def test_with_has_its_servers_trusted_and_their_tools_in_the_list(tmp_path: Path
         "far": {"httpUrl": "http://127.0.0.1:4111/mcp", "headers": {"X-A": "b"}, "timeout": 60000, "trust": True},
     }
     assert written["tools"]["core"] == ["run_shell_command", "read_file", "mcp_lens_*", "mcp_far_*"]
-
-
-def test_without_has_no_server_and_those_of_others_are_excluded(tmp_path: Path) -> None:
     started(gemini, assignment(tmp_path, treatment=False, kind="gemini"))
     written = settings_of(tmp_path)
     assert (written["mcpServers"], written["mcp"]) == ({}, {"allowed": [], "excluded": ["lens", "far"]})

@@ -68,14 +68,11 @@ def outside_tmp() -> Iterator[Path]:
     shutil.rmtree(folder)
 
 
-def test_without_a_sandbox_paths_and_arguments_stay_as_they_are(tmp_path: Path) -> None:
+def test_paths_stay_as_they_are_without_a_sandbox_and_are_the_same_in_every_run_with_one(tmp_path: Path) -> None:
     place = make_place(tmp_path, NO_SANDBOX)
     assert place.inside(f"{tmp_path}/repo/a.py") == place.outside(f"{tmp_path}/repo/a.py") == f"{tmp_path}/repo/a.py"
     assert place.wrap(["no-such-agent", "x"], {}, "/nowhere") == ("no-such-agent", "x")
     assert find_sandbox(None) == find_sandbox({**AUTO, "mode": "none"}) == NO_SANDBOX
-
-
-def test_the_agents_paths_are_the_same_in_every_run(tmp_path: Path) -> None:
     one, other = (Place(Sandbox("bubblewrap", "", "bwrap"), str(tmp_path / name)) for name in ("lb-1", "lb-2"))
     for place in (one, other):
         assert place.inside(f"{place.private}/repo") == "/repo"

@@ -54,10 +54,14 @@ def kappa_of(verdicts: Mapping[tuple[RunId, int], Mapping[str, Verdict]], first:
     return float(cohen_kappa_score(*columns, labels=[0, 1, 2], weights="linear"))
 
 
-def test_kappa_is_that_of_scikit_learn() -> None:
+def test_kappa_is_that_of_scikit_learn_and_by_hand() -> None:
     verdicts = a_benchmark()
     found = two_judges(verdicts, "judge-0", "judge-2", 1)
     assert found.kappa.value == pytest.approx(kappa_of(verdicts, "judge-0", "judge-2"), abs=1e-12)
+    found = two_judges(said(a="mmm-", b="mmp-"), "a", "b", 1)
+    chance = 1 - (3 / 4 * (1 / 4 * 1 / 2 + 1 / 4 * 1) + 1 / 4 * (1 / 2 * 1 + 1 / 4 * 1 / 2))
+    assert found.kappa.value == pytest.approx((7 / 8 - chance) / (1 - chance))
+    assert (found.n, found.equal) == (4, 0.75)
 
 
 def test_alpha_is_that_of_krippendorff_with_missing_verdicts() -> None:
@@ -68,28 +72,17 @@ def test_alpha_is_that_of_krippendorff_with_missing_verdicts() -> None:
     assert all_judges(verdicts, 1).alpha.value == pytest.approx(wanted, abs=1e-12)
 
 
-def test_kappa_by_hand() -> None:
-    # Observed 1 - (1/2)/4 = 7/8; by chance: both 3/4 Met, against 1/2 Met, 1/4 Partial, 1/4 Missed.
-    found = two_judges(said(a="mmm-", b="mmp-"), "a", "b", 1)
-    chance = 1 - (3 / 4 * (1 / 4 * 1 / 2 + 1 / 4 * 1) + 1 / 4 * (1 / 2 * 1 + 1 / 4 * 1 / 2))
-    assert found.kappa.value == pytest.approx((7 / 8 - chance) / (1 - chance))
-    assert (found.n, found.equal) == (4, 0.75)
-
-
-def test_a_criterion_that_one_judge_skipped_counts_for_no_judge() -> None:
-    assert two_judges(said(a="m-m", b="m-."), "a", "b", 1).n == 2
-    assert two_judges(said(a="mm", b=".."), "a", "b", 1) == JudgePair(
-        0, None, (None, None, None, "no criterion has two verdicts")
-    )
-
-
-def test_perfect_agreement_is_1_and_one_verdict_everywhere_has_no_kappa() -> None:
+def test_perfect_agreement_is_1_what_one_judge_skipped_counts_for_none_and_one_verdict_has_no_kappa() -> None:
     found = two_judges(said(a="m" * 20, b="m" * 20), "a", "b", 1)
     assert (found.equal, found.kappa.value) == (1.0, None)
     assert "all verdicts are the same" in found.kappa.reason
     assert all_judges(said(a="m" * 20, b="m" * 20), 1).alpha.value is None
     found = two_judges(said(a="m-" * 20, b="m-" * 20), "a", "b", 1).kappa
     assert found == (1.0, 1.0, 1.0, "")
+    assert two_judges(said(a="m-m", b="m-."), "a", "b", 1).n == 2
+    assert two_judges(said(a="mm", b=".."), "a", "b", 1) == JudgePair(
+        0, None, (None, None, None, "no criterion has two verdicts")
+    )
 
 
 def test_few_tasks_and_verdicts_that_hardly_vary_have_no_interval() -> None:
@@ -113,7 +106,7 @@ def test_the_interval_narrows_with_more_tasks_and_widens_with_criteria_that_go_t
     assert two_judges(together, "a", "b", 1).kappa == pytest.approx((*apart[:3], ""))
 
 
-def test_every_pair_and_every_condition_is_there_and_the_control_is_not() -> None:
+def test_every_pair_and_condition_is_there_the_control_is_not_and_one_judge_agrees_with_nobody() -> None:
     verdicts = a_benchmark() | said("closed_book", **{"judge-0": "m-" * 9, "judge-1": "-m" * 9})
     found = agreement(verdicts, ["without", "with"], 1)
     assert [pair["judges"] for pair in found["pairs"]] == [
@@ -122,9 +115,6 @@ def test_every_pair_and_every_condition_is_there_and_the_control_is_not() -> Non
     pair = found["pairs"][0]
     assert pair["overall"].n == pair["conditions"]["with"].n + pair["conditions"]["without"].n
     assert found["all"] == all_judges({key: by for key, by in verdicts.items() if key[0].condition != "closed_book"}, 1)
-
-
-def test_a_single_judge_has_no_agreement() -> None:
     found = agreement(said(a="m-m-"), ["with"], 1)
     assert found["pairs"] == []
     assert found["all"].alpha.reason == "no criterion has two verdicts"

@@ -19,11 +19,9 @@ Reads = Callable[[RunId, int], Verdict | None]
 
 NOBODY = All(0, Coefficient(None, None, None, "one judge"))
 KEYS = [
-    (RunId(f"t{task:02}", condition), criterion)
-    for task in range(16)
-    for condition in ("without", "with")
+    (RunId(f"t{task:02}", condition), criterion) for task in range(16) for condition in ("without", "with")
     for criterion in range(1, 9)
-]
+]  # fmt: skip
 
 
 def true(run: RunId, criterion: int) -> Verdict:
@@ -39,12 +37,9 @@ def now_and_then(share: float, other: Verdict) -> Reads:
 
 
 def belief(
-    drafted: bool = False,
-    everybody: All = NOBODY,
-    classifier: Mapping[str, BlindingCheck] | None = None,
-    corrected: tuple[str, ...] = (),
-    **judges: Reads,
-) -> Belief:
+    drafted: bool = False, everybody: All = NOBODY, classifier: Mapping[str, BlindingCheck] | None = None,
+    corrected: tuple[str, ...] = (), **judges: Reads,
+) -> Belief:  # fmt: skip
     """Of verdicts by these judges, people's before the others'; `human_` and what follows is a person."""
     names = {name.replace("_", "-"): reads for name, reads in judges.items()}
     votes = {key: {name: verdict for name, reads in names.items() if (verdict := reads(*key))} for key in KEYS}

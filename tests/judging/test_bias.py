@@ -27,12 +27,9 @@ Decided = dict[tuple[RunId, int], Verdict]
 def decided(**by_condition: list[str]) -> Decided:
     """One text per task, one letter per criterion; `.` is unjudged and a task may have fewer."""
     return {
-        (RunId(f"t{task:02}", condition, 1), number): SHORT[letter]
-        for condition, tasks in by_condition.items()
-        for task, letters in enumerate(tasks)
-        for number, letter in enumerate(letters, 1)
-        if letter != "."
-    }
+        (RunId(f"t{task:02}", condition, 1), number): SHORT[letter] for condition, tasks in by_condition.items()
+        for task, letters in enumerate(tasks) for number, letter in enumerate(letters, 1) if letter != "."
+    }  # fmt: skip
 
 
 def biased(judge: Decided, persons: Decided) -> Differential:
@@ -139,16 +136,13 @@ def test_the_correction_takes_the_judges_kindness_out_and_trials_of_a_task_are_o
     assert found.reason == "persons have judged every task, so nothing is left to correct"
 
 
-def test_too_few_tasks_with_persons_are_not_corrected_and_the_sentence_says_how_many_it_takes() -> None:
+def test_too_few_tasks_of_people_or_judges_are_not_corrected_and_counted() -> None:
     by_judges, truth = deltas(1, 48)
     found = corrected_delta(by_judges, {pair: truth[pair] for pair in sorted(truth)[: MIN_TASKS - 1]})
     assert (found.value, found.n) == (None, MIN_TASKS - 1)
     assert found.reason == (
         "23 tasks of the sample have scores by people and by judges in both runs; a correction needs 24"
     )  # fmt: skip
-
-
-def test_tasks_that_only_people_gave_a_score_are_named() -> None:
     truth = deltas(1, 48)[1]
     found = corrected_delta({}, truth)
     assert (found.value, found.n) == (None, 0)

@@ -125,18 +125,15 @@ def test_patterns_read_the_answer_with_its_names_and_without_the_report() -> Non
     assert named.text[rows[0][2].position :].startswith(rows[0][2].evidence)
 
 
-def test_a_tools_name_that_the_task_uses_as_a_plain_word_is_hidden_all_the_same() -> None:
-    hidden = hidden_names(PLAN, TOOLS, task("Where is the file read and who can edit it?", "there", "here"))
-    assert hidden.spared == frozenset()
-    assert blind("I used Read", hidden).text == f"I {MARK}"
-
-
-def test_names_to_hide_come_from_the_plan_and_the_tools_and_phrases_are_hidden_without_servers() -> None:
+def test_names_to_hide_come_from_plan_and_tools_even_if_the_task_uses_them() -> None:
     hidden = hidden_names(PLAN, [*reversed(TOOLS), "Read", "mcp__other__x"], task("Where?", "there", "here"))
     assert hidden == Hidden((*TOOLS[1:3], TOOLS[0], TOOLS[3], "mcp__other__x"), ("lens", "other"), ("with", "without"))
     assert blind("I found it using Grep, via lens_grep.", Hidden((), (), ("only",))).text == (
         f"I found it {MARK}, via lens_grep."
     )
+    hidden = hidden_names(PLAN, TOOLS, task("Where is the file read and who can edit it?", "there", "here"))
+    assert hidden.spared == frozenset()
+    assert blind("I used Read", hidden).text == f"I {MARK}"
 
 
 def test_the_way_back_ends_at_what_was_removed() -> None:
@@ -200,13 +197,9 @@ def test_large_answers_of_anything_are_blinded(piece: str) -> None:
 
 def test_an_opaque_id_is_ten_hex_digits_of_seed_run_and_answer() -> None:
     names = {
-        opaque_id(seed, RunId(name, condition, trial), answer)
-        for seed in (1, 2)
-        for name in ("a", "b")
-        for condition in ("with", "without")
-        for trial in (1, 2)
-        for answer in ("", "x", "\ud800")
-    }
+        opaque_id(seed, RunId(name, condition, trial), answer) for seed in (1, 2) for name in ("a", "b")
+        for condition in ("with", "without") for trial in (1, 2) for answer in ("", "x", "\ud800")
+    }  # fmt: skip
     assert len(names) == 48
     assert all(re.fullmatch("[0-9a-f]{10}", name) for name in names)
     assert opaque_id(1, RunId("a", "with"), "x") == opaque_id(1, RunId("a", "with"), "x")

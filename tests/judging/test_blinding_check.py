@@ -64,10 +64,17 @@ def test_a_word_or_a_mark_of_one_condition_is_found_and_what_blinding_did_is_see
     assert check.unblinded.low > 0.5
 
 
-def test_a_word_that_gives_a_condition_away_in_one_task_only_is_no_help() -> None:
+def test_words_of_one_task_only_give_no_condition_away() -> None:
     told = guess_conditions(answers(lambda task, condition: f"{condition}{task}"), "without", 1)["with"]
     plain = guess_conditions(answers(nothing), "without", 1)["with"]
     assert told == plain
+    given = [
+        BlindedAnswer(f"t{task}", name, f"w{task} {name}{task}", "", SCORE)
+        for task in range(8)
+        for name in ("with", "without")
+    ]
+    check = guess_conditions(given, "without", 1)["with"]
+    assert (check.accuracy, check.low, check.high, check.holds) == (0.5, 0.5, 0.5, True)
 
 
 def test_swapped_words_in_the_tested_task_are_guessed_wrong() -> None:
@@ -80,13 +87,14 @@ def test_swapped_words_in_the_tested_task_are_guessed_wrong() -> None:
     assert check.accuracy == pytest.approx(11 / 12)
 
 
-def test_every_treatment_is_checked_against_the_baseline_whatever_the_order_of_answers() -> None:
+def test_every_treatment_is_checked_in_any_order_of_answers_and_without_one_nothing_is() -> None:
     given = answers(nothing, trials=2)
     shuffled = random.Random(3).sample(given, len(given))
     assert guess_conditions(given, "without", 1) == guess_conditions(shuffled, "without", 1)
     given = answers(lambda _, condition: condition if condition == "loud" else "", conditions=("a", "loud", "base"))
     checks = guess_conditions(given, "base", 2)
     assert {name: (check.n, check.holds) for name, check in checks.items()} == {"a": (24, True), "loud": (24, False)}
+    assert guess_conditions([BlindedAnswer("t", "without", "x", "x", SCORE)], "without", 1) == {}
 
 
 @pytest.mark.parametrize("tasks", [0, 1, MIN_TASKS - 1])
@@ -100,32 +108,14 @@ def test_with_few_tasks_nothing_is_computed_and_the_reason_is_given(tasks: int) 
     )
 
 
-def test_answers_that_differ_in_words_of_one_task_only_are_guessed_by_chance() -> None:
-    given = [
-        BlindedAnswer(f"t{task}", name, f"w{task} {name}{task}", "", SCORE)
-        for task in range(8)
-        for name in ("with", "without")
-    ]
-    check = guess_conditions(given, "without", 1)["with"]
-    assert (check.accuracy, check.low, check.high, check.holds) == (0.5, 0.5, 0.5, True)
-
-
-def test_without_a_treatment_there_is_no_check() -> None:
-    assert guess_conditions([BlindedAnswer("t", "without", "x", "x", SCORE)], "without", 1) == {}
-
-
 def test_answers_that_differ_in_length_alone_can_be_told_apart() -> None:
     words = [f"word{number}" for number in range(40)]
     found = guess_conditions(
         [
-            BlindedAnswer(f"t{task}", condition, text, text, SCORE)
-            for task in range(24)
-            for condition, times in (("with", 3), ("without", 2))
-            for text in [" ".join(words * times)]
-        ],
-        "without",
-        seed=1,
-    )["with"]
+            BlindedAnswer(f"t{task}", condition, text, text, SCORE) for task in range(24)
+            for condition, times in (("with", 3), ("without", 2)) for text in [" ".join(words * times)]
+        ], "without", seed=1,
+    )["with"]  # fmt: skip
     assert (found.accuracy, found.holds) == (1.0, False)
 
 

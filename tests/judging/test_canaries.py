@@ -87,13 +87,10 @@ def test_a_criterion_that_is_not_stated_or_leaves_a_choice_is_not_exchanged(fact
     assert second.fact.partition("`")[0] == planted.fact.partition("`")[0]
 
 
-def test_the_first_criterion_that_is_stated_gets_a_name_of_the_same_kind_in_another_task() -> None:
+def test_the_first_stated_criterion_gets_a_name_of_another_task_unless_the_question_gives_it() -> None:
     facts = ["Names the class `Basket`", "Names the class `Cart`"]
     assert near(ANSWER, *facts) == near(ANSWER, *facts, "Names the file shop.py") != near(ANSWER, facts[0])
     assert near(ANSWER, "Names the file `shop.py`", others=FOREIGN) == "Names the file `cli.py`"
-
-
-def test_a_name_that_the_question_gives_is_not_exchanged() -> None:
     nonce = nonce_of(ANSWER)
     _, second, _ = canaries(ANSWER, nonce, "What is in shop.py?", ["Names the file `shop.py`"], [])
     assert second.planted
@@ -155,13 +152,9 @@ def court(made: Any, attempts: int) -> Path:
     ("superficial", 3, (1, 1)), ("strict", 3, (1, 1)),
 ])  # fmt: skip
 def test_lenient_superficial_and_strict_judges_are_found_out_and_a_right_one_is_not(
-    bench: Callable[..., Any],
-    fake_judge: Any,
-    monkeypatch: pytest.MonkeyPatch,
-    judge: str,
-    attempts: int,
+    bench: Callable[..., Any], fake_judge: Any, monkeypatch: pytest.MonkeyPatch, judge: str, attempts: int,
     void: tuple[float, float],
-) -> None:
+) -> None:  # fmt: skip
     def behaviour(nonce: str, fact: str, answer: str) -> str:
         draw = int(hashlib.sha256(nonce.encode()).hexdigest()[:8], 16) / 16**8
         subject = any(word.lower() in answer.lower() for word in re.findall(r"\w{5,}", re.sub("`.*`", "", fact)))

@@ -27,9 +27,7 @@ def decisions(verdicts: dict[str, str], number: int = 1, apart: int = 0) -> list
         {
             "task": "one", "condition": condition, "trial": str(trial), "criterion": str(number),
             "verdict": names[letter], "disagreement": "yes" if trial <= apart else "no",
-        }
-        for condition, letters in verdicts.items()
-        for trial, letter in enumerate(letters, 1)
+        } for condition, letters in verdicts.items() for trial, letter in enumerate(letters, 1)
     ]  # fmt: skip
 
 
@@ -75,14 +73,11 @@ def test_a_question_that_states_the_fact_or_a_part_of_it_gives_that_away() -> No
     assert found(task(PROSE, prompt="says why"), []) == {}
 
 
-def test_judges_that_differ_often_are_named_and_a_quarter_is_not_often() -> None:
+def test_judges_that_differ_often_and_what_would_judge_an_unjudged_criterion_are_named() -> None:
     verdicts = {"with": "mm-m", "without": "m-m-"}
     assert found(task(PATTERNS), decisions(verdicts, apart=1)) == {}
     sentence = found(task(PATTERNS), decisions(verdicts, apart=2))["judges_disagree"]
     assert sentence.startswith("The judges differ on 4 of 8 answers.")
-
-
-def test_an_unjudged_criterion_says_what_would_judge_it() -> None:
     rows = decisions({"with": "m.", "without": "-m"})
     assert found(task(PROSE), rows)["unjudged"] == (
         "1 of 4 answers have no verdict. It has no patterns: write some, or add a judge that can read it."
@@ -100,11 +95,9 @@ def test_findings_name_the_task_and_the_number_of_the_criterion() -> None:
 def scores(**by_condition: Any) -> dict[RunId, Fraction]:
     """The scores of one task, one per trial; a missing one is empty."""
     return {
-        RunId("one", condition, trial): Fraction(score)
-        for condition, given in by_condition.items()
-        for trial, score in enumerate(given, 1)
-        if score
-    }
+        RunId("one", condition, trial): Fraction(score) for condition, given in by_condition.items()
+        for trial, score in enumerate(given, 1) if score
+    }  # fmt: skip
 
 
 def closed(*given: str, best: str = "0.9") -> list[Finding]:

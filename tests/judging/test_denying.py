@@ -79,12 +79,9 @@ def test_what_must_not_be_stated_may_be_denied(answer: str, verdict: str) -> Non
     assert verdicts(answer, must_not=["b.py", {"regex": "not copied"}]) == {verdict}
 
 
-def test_a_fact_with_a_negation_may_be_stated_with_one() -> None:
+def test_a_negated_fact_may_be_stated_with_one_and_a_pattern_is_denied_by_its_fact_s_words() -> None:
     criterion = Criterion.model_validate({"text": "limit_of never reads a.py", "all_of": ["limit_of", "a.py"]})
     assert judge(criterion, normalise("limit_of never reads a.py.")).verdict.value == "Met"
-
-
-def test_one_pattern_is_denied_only_with_the_words_of_its_fact() -> None:
     criterion = Criterion.model_validate(
         {"text": "States that the items of a cart are counted in a.py", "all_of": "a.py"}
     )

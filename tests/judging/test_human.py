@@ -168,12 +168,9 @@ def test_two_files_of_one_person_on_the_same_criterion_are_an_error(folder: Path
         human_rows(folder)
 
 
-def test_a_person_without_a_file_is_an_error(folder: Path) -> None:
+def test_a_person_without_a_file_is_an_error_and_one_without_verdicts_leaves_all_open(folder: Path) -> None:
     assert human_judges(folder) == []
     with pytest.raises(UserError, match="has no file of human-bob"):
         human_rows(folder, "bob")
-
-
-def test_a_file_without_verdicts_leaves_everything_open(folder: Path) -> None:
     drop(folder)
     assert {row["verdict"] for row in human_rows(folder)} == {"Unjudged"}

@@ -110,15 +110,14 @@ def panelled(tmp_path_factory: pytest.TempPathFactory) -> tuple[Bench, dict[str,
     return made, measured(made)
 
 
-def test_the_judges_are_listed_with_what_they_cost_and_how_they_failed(panelled: tuple[Bench, dict[str, Any]]) -> None:
+def test_the_judges_are_listed_with_costs_failures_and_the_agreement_of_every_pair(
+    panelled: tuple[Bench, dict[str, Any]],
+) -> None:
     judges = panelled[1]["judges"]
     assert list(judges) == ["claude", "gpt", "human-anna", "mechanical"]
     assert judges["gpt"]["failures"] == {"timeout": {"with": 8, "without": 8}}
     assert judges["claude"]["models"] == ["glm-5"]
     assert judges["claude"]["cost_usd"] == 12.0
-
-
-def test_agreement_is_there_for_every_pair_and_condition(panelled: tuple[Bench, dict[str, Any]]) -> None:
     agreement = panelled[1]["agreement"]
     assert len(agreement["pairs"]) == 6
     pair = agreement["pairs"][0]

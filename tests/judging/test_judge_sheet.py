@@ -61,18 +61,12 @@ def with_plan(**changes: Any) -> dict[str, Any]:
     return {**PLAN, **changes}
 
 
-def test_the_sample_is_the_configured_share_rounded_up() -> None:
+def test_the_sample_is_the_configured_share_drawn_by_the_seed_and_all_pairs_of_sole_judges() -> None:
     assert len(sampled_pairs(PLAN, GROUPS)) == 3
     assert len(sampled_pairs(PLAN, GROUPS[:21])) == 3
     assert len(sampled_pairs(PLAN, GROUPS[:1])) == 1
     assert len(sampled_pairs(with_plan(judging={"human_sample": 0.0}), GROUPS)) == 0
-
-
-def test_people_who_are_the_only_judges_get_all_pairs() -> None:
     assert sampled_pairs(with_plan(judges=[{"name": "human"}]), GROUPS) == set(GROUPS)
-
-
-def test_the_seed_draws_the_sample() -> None:
     assert sampled_pairs(PLAN, GROUPS) == sampled_pairs(PLAN, reversed(GROUPS))
     assert len({sampled_pairs(with_plan(seed=seed), GROUPS) for seed in range(5)}) > 1
 

@@ -93,12 +93,14 @@ def test_what_nobody_sees_or_says_does_not_score(answer: str) -> None:
     assert verdict(answer, all_of=["core.py"]) == Judgement(Verdict.MISSED, "", None, "'core.py' is missing")
 
 
-def test_met_needs_all_of_and_one_of_any_of() -> None:
+def test_met_needs_all_of_and_one_of_any_of_and_without_patterns_nothing_is_judged() -> None:
     patterns = {"all_of": ["a.py", "Run"], "any_of": ["fast", "quick"]}
     assert verdict("a.py has Run, which is quick", **patterns).verdict is Verdict.MET
     assert verdict("a.py has Run", **patterns).verdict is Verdict.MISSED
     assert verdict("a.py is quick", **patterns).verdict is Verdict.MISSED
     assert verdict("a.py has it", **patterns).reason == "'Run' is missing; none of 'fast', 'quick'"
+    assert verdict("a.py").verdict is Verdict.UNJUDGED
+    assert {str(key): value for key, value in POINTS.items()} == {"Met": 1, "Partial": Fraction(1, 2), "Missed": 0}
 
 
 def test_a_whole_sub_fact_is_partial_and_half_of_one_or_what_must_not_be_stated_is_missed() -> None:
@@ -110,7 +112,7 @@ def test_a_whole_sub_fact_is_partial_and_half_of_one_or_what_must_not_be_stated_
     assert verdict("it is run", **patterns).reason == "states 'name'; 'a.py' is missing"
 
 
-def test_at_least_asks_for_so_many_of_several() -> None:
+def test_at_least_asks_for_so_many_and_more_wrong_items_than_allowed_are_missed() -> None:
     three = {"at_least": {"n": 2, "of": ["one", {"regex": "tw[o0]"}, "three"]}}
     assert verdict("three and one", **three).verdict is Verdict.MET
     assert verdict("tw0", **three) == Judgement(Verdict.MISSED, "", None, "1 of 2 of 'one', /tw[o0]/, 'three'")
@@ -118,9 +120,6 @@ def test_at_least_asks_for_so_many_of_several() -> None:
     half = {"all_of": "four", "partial": {"half of it": {"n": 2, "of": ["four", "five", "six"]}}}
     assert verdict("five, six", **half).verdict is Verdict.PARTIAL
     assert verdict("six", **half).verdict is Verdict.MISSED
-
-
-def test_more_wrong_items_than_are_allowed_are_missed() -> None:
     limited = {"all_of": "right", "at_most": {"n": 1, "of": ["wrong", "false", "bad"]}, "partial": {"a part": "half"}}
     assert verdict("right", **limited).verdict is Verdict.MET
     assert verdict("right, wrong and wrong", **limited).verdict is Verdict.MET
@@ -128,11 +127,6 @@ def test_more_wrong_items_than_are_allowed_are_missed() -> None:
     assert (judgement.verdict, judgement.evidence) == (Verdict.MISSED, "bad")
     assert judgement.reason == "states 'wrong', 'bad': more than 1 of what it must not"
     assert verdict("half, false, bad", **limited).verdict is Verdict.MISSED
-
-
-def test_no_patterns_is_unjudged_and_has_no_points() -> None:
-    assert verdict("a.py").verdict is Verdict.UNJUDGED
-    assert {str(key): value for key, value in POINTS.items()} == {"Met": 1, "Partial": Fraction(1, 2), "Missed": 0}
 
 
 @pytest.mark.parametrize(("regex", "answer", "found"), [

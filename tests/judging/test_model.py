@@ -31,13 +31,10 @@ def read(text: str, answer: str = ANSWER) -> Judgement:
 # --- replies ---------------------------------------------------------------------------------------------------------
 
 
-def test_a_complete_reply_is_a_verdict_with_verbatim_evidence() -> None:
+def test_a_complete_reply_is_a_verdict_with_evidence_and_missed_needs_some_but_keeps_none() -> None:
     at = ANSWER.index("shop.py")
     assert read(reply()) == Judgement(Verdict.MET, "shop.py", at, "it says so")
     assert read(reply(verdict="Partial")).verdict is Verdict.PARTIAL
-
-
-def test_missed_needs_evidence_from_the_fact_or_the_answer_and_keeps_none() -> None:
     expected = Judgement(Verdict.MISSED, "", None, "it says so")
     for evidence in ("Names the class", "`Cart`", "which also has", "in shop.py"):
         assert read(reply(verdict="Missed", evidence=evidence)) == expected

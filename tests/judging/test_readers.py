@@ -33,17 +33,13 @@ def test_runs_that_nobody_can_judge_are_refused_before_they_are_paid(project: Pa
         assert part in str(error.value)
 
 
-def test_a_judge_that_can_read_them_is_named_with_its_price(project: Path, given: dict[str, Any]) -> None:
+def test_a_judge_that_can_read_is_priced_and_neither_the_offline_agent_nor_patterns_need_one(
+    project: Path, given: dict[str, Any]
+) -> None:
     model = {"agent": {"kind": "claude-code", "model": "haiku"}, "name": "reader"}
     assert "read by reader: about 30 requests" in told(given, agent=PAID, judges=["mechanical", model], trials=3)
     assert "read by human, on the judge sheet" in told(given, agent=PAID, judges=["human"])
-
-
-def test_the_offline_agent_costs_nothing(project: Path, given: dict[str, Any]) -> None:
     assert "no judge can read them" in told(given)
-
-
-def test_a_set_with_patterns_needs_no_other_judge(project: Path, given: dict[str, Any]) -> None:
     text = (project / "set.yaml").read_text()
     (project / "set.yaml").write_text(text.replace(PROSE, "names the line, all_of: line 1}"))
     assert told(given, agent=PAID) == ""

@@ -25,11 +25,8 @@ from lensbench.runs.stopping import (
 )
 
 
-def test_nothing_is_spent_at_first(tmp_path: Path) -> None:
+def test_nothing_is_spent_at_first_and_many_runs_at_once_lose_nothing(tmp_path: Path) -> None:
     assert spent(tmp_path) == {"runs": 0, "hours": 0, "usd": 0}
-
-
-def test_many_runs_at_once_lose_nothing(tmp_path: Path) -> None:
     with ThreadPoolExecutor(8) as pool:
         list(pool.map(lambda _: spend(tmp_path, runs=1, usd=0.1), range(200)))
     assert spent(tmp_path) == {"runs": 200, "hours": 0, "usd": 20.0}

@@ -52,7 +52,7 @@ def test_other_servers_in_one_condition_are_a_mixture_and_in_two_conditions_are_
     assert list(mixtures(runs)) == ["Runs of with used different servers or commands."]
 
 
-def test_another_model_than_was_asked_for_is_a_headline_unless_it_is_declared() -> None:
+def test_another_model_than_was_asked_for_and_answers_that_were_cut_off_are_headlines() -> None:
     def said(answered: str, **settings: Any) -> list[str]:
         made = agent(**settings)
         return list(notices([record("with", made, models=(answered,), models_asked=("glm-5",))], plan_of(made)))
@@ -61,14 +61,9 @@ def test_another_model_than_was_asked_for_is_a_headline_unless_it_is_declared() 
     assert "The answering model differs from the requested one (glm-4.5 in 1 runs)" in said("glm-4.5")[0]
     assert said("glm-4.5", served="glm-4*") == []
     assert said("glm-4.5", models={"glm-5": "glm-4.5"}) == []
-
-
-def test_how_runs_ended_is_counted_by_condition_and_a_headline_where_answers_were_cut_off() -> None:
     runs = [record("with", agent(), ending=ending) for ending in ("finished", "limit", "refusal", "compaction", "")]
     found = endings([*runs, record("without", agent(), ending="finished")])
-    assert found["with"] == {
-        "finished": 1, "limit": 1, "refusal": 1, "compaction": 1, "unknown": 0, "not shown": 1,
-    }  # fmt: skip
+    assert found["with"] == {"finished": 1, "limit": 1, "refusal": 1, "compaction": 1, "unknown": 0, "not shown": 1}
     assert list(notices(runs, plan_of(agent()))) == [
         "Some runs did not finish their answer (with: 1 by limit, 1 by refusal of 5)."
     ]

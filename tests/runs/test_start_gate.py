@@ -182,11 +182,8 @@ def test_many_quick_pairs_all_pass_together_and_none_is_stuck(gate: Gate, seed: 
     assert os.listdir(gate.folder) == []
 
 
-def test_the_grace_is_long_enough_for_the_next_job_to_start() -> None:
+def test_the_grace_is_long_enough_for_the_next_job_and_a_removed_gate_file_fails_no_run(tmp_path: Path) -> None:
     assert start_gate.GRACE_S >= 1
-
-
-def test_a_removed_gate_file_does_not_fail_the_run(tmp_path: Path) -> None:
     with at_the_gate(str(tmp_path), "a", [], 0):
         (tmp_path / "a").unlink()
     assert os.listdir(tmp_path) == []
