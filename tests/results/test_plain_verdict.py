@@ -100,32 +100,32 @@ def test_a_search_program_has_one_status_everywhere() -> None:
     )
 
 
-def test_the_categories_that_differ_are_named_and_those_that_do_not() -> None:
-    found = {"Debug": (0.0, 1.0), "Change-Impact": (0.36, 0.016), "Targeted": (0.07, None)}
-    data = results()
-
-    def spread(se: float) -> None:
-        data["estimates"]["with"]["score"]["categories"] = {
-            name: Estimate(delta=delta, p_holm=p, se=se, df=11.0) for name, (delta, p) in found.items()
-        }
-
-    spread(0.05)
-    said = " The difference shows in Change-Impact (+36.0 points), and in Debug and Targeted none is shown."
+@pytest.mark.parametrize(("found", "said"), [
+    ({"Debug": (0.0, 1.0, 0.05), "Change-Impact": (0.36, 0.016, 0.05), "Targeted": (0.4, None, 0.05)},
+     " The categories differ: Debug 0.0 points, Change-Impact +36.0 points, Targeted +40.0 points."),
+    ({"Debug": (-0.3, 0.01, 0.05), "Targeted": (0.3, 0.01, 0.05)},
+     " The categories differ: Debug -30.0 points, Targeted +30.0 points."),
+    ({"Debug": (0.0, 1.0, None), "Targeted": (1.0, 0.001, None)}, " The categories differ: Debug 0.0 points, Targeted +100.0 points."),
+    ({"Debug": (0.0, 1.0, 0.2), "Targeted": (0.36, 0.016, 0.2)}, " The categories are alike, as far as these tasks can tell."),
+    ({"Debug": (0.0, 1.0, 0.2), "Targeted": (0.36, 0.06, 0.2)}, ""), ({"Debug": (0.36, 0.016, 0.2)}, ""),
+])  # fmt: skip
+def test_categories_differ_where_a_test_shows_it_and_not_where_one_alone_has_a_small_p_value(
+    found: dict[str, tuple[float, float | None, float | None]], said: str
+) -> None:
+    data = results(overall={"se": 0.1})
+    data["estimates"]["with"]["score"]["categories"] = {
+        name: Estimate(delta=delta, p_holm=p, se=se, df=se and 11.0, n=12) for name, (delta, p, se) in found.items()
+    }
     assert plain_verdict(data, "with", {})["facts"].endswith(f"without a server.{said}")
-    spread(0.2)
-    alike = " The categories are alike, as far as these tasks can tell."
-    assert plain_verdict(data, "with", {})["facts"].endswith(f"without a server.{alike}")
-    data["alpha"] = 0.01
-    assert plain_verdict(data, "with", {})["facts"].endswith("without a server.")
 
 
 @pytest.mark.parametrize("shift", [0.0, 0.1, 0.2, 0.3])
-def test_categoriesare_unlike_where_welchs_test_says_so(shift: float) -> None:
+def test_categories_are_unlike_where_welchs_test_says_so(shift: float) -> None:
     rng = np.random.default_rng(3)
     groups = [rng.normal(shift * k, 0.2 + 0.1 * k, 8 + 3 * k) for k in range(3)]
     p = anova_oneway(groups, use_var="unequal").pvalue
-    told = [Estimate(delta=d.mean(), se=d.std(ddof=1) / len(d) ** 0.5, df=len(d) - 1.0) for d in groups]
-    assert (are_unlike(told, p * 1.0001), are_unlike(told, p * 0.9999)) == (True, False)
+    told = [Estimate(delta=d.mean(), se=d.std(ddof=1) / len(d) ** 0.5, df=len(d) - 1.0, n=len(d)) for d in groups]
+    assert (are_unlike(told, Estimate(), p * 1.0001), are_unlike(told, Estimate(), p * 0.9999)) == (True, False)
 
 
 def test_runs_without_a_score_are_counted() -> None:

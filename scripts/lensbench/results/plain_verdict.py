@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from fractions import Fraction
 from typing import TYPE_CHECKING
@@ -42,7 +43,8 @@ def plain_verdict(data: Estimated[Fraction], name: str, judges: Mapping[str, Jud
     elif few:
         lead = few
     else:
-        facts = f"{_tasks(comparison)}{_effort(data, comparison, old)}.{_where(data, comparison)}{_missing(data)}"
+        where = _where(comparison, data["alpha"])
+        facts = f"{_tasks(comparison)}{_effort(data, comparison, old)}.{where}{_missing(data)}"
         lead = _leads(gate, new, old if is_of_two else "").get(gate.verdict, lead)
         if is_offline:
             lead = "The pipeline works. No verdict: a search program answered, not a language model."
@@ -77,35 +79,31 @@ def _leads(gate: GateVerdict, new: str, old: str) -> dict[str, str]:
     }
 
 
-def _where(data: Estimated[Fraction], comparison: Compared) -> str:
-    """Which of several categories have a difference, by p values that are adjusted for all of them, if a test shows
-    that the categories differ: that one p value is small and another is not does not show it."""
-    categories = comparison["score"]["categories"]
-    differ = {name: one for name, one in categories.items() if one.p_holm is not None and one.p_holm <= data["alpha"]}
-    others = [name for name in categories if name not in differ]
-    if not differ or not others:
-        return ""
-    if not are_unlike([*categories.values()], data["alpha"]):
-        return " The categories are alike, as far as these tasks can tell."
-    parts = [f"{name} ({points(one.delta)})" for name, one in differ.items()]
-    return f" The difference shows in {_and(parts)}, and in {_and(others)} none is shown."
+def _where(comparison: Compared, alpha: float) -> str:
+    """What each of several categories has, if a test shows that they differ; that one p value (Holm) is small and
+    another is not does not show it."""
+    found = comparison["score"]["categories"]
+    if are_unlike([*found.values()], comparison["score"]["overall"], alpha):
+        parts = (f"{name} {points(one.delta)}" for name, one in found.items() if one.delta is not None)
+        return f" The categories differ: {', '.join(parts)}."
+    differ = {one.p_holm is not None and one.p_holm <= alpha for one in found.values()}
+    return " The categories are alike, as far as these tasks can tell." if len(differ) > 1 else ""
 
 
-def are_unlike(groups: Sequence[Estimate], alpha: float) -> bool:
+def are_unlike(groups: Sequence[Estimate], overall: Estimate, alpha: float) -> bool:
     """True when Welch's test for unequal variances (Biometrika 38, 1951) shows that the means of these groups differ:
-    Cochran's Q, with an F reference for variances from few tasks. A group without a spread cannot be tested."""
-    terms = [(one.delta or 0.0, 1 / one.se**2, one.df) for one in groups if one.se and one.df]
+    Cochran's Q, with an F reference for variances from few tasks. A group without a spread gets that of all tasks,
+    which is what it has if the groups are alike."""
+    spread = (overall.se or 0.0) * math.sqrt(overall.n)
+    known = [(one, one.se or spread / math.sqrt(one.n), one.df or one.n - 1) for one in groups if one.n > 1]
+    terms = [(one.delta or 0.0, 1 / se**2, df) for one, se, df in known if se]
     k, total = len(terms), sum(weight for _, weight, _ in terms)
     if k < 2:
         return False
     centre = sum(delta * weight for delta, weight, _ in terms) / total
     between = sum(weight * (delta - centre) ** 2 for delta, weight, _ in terms) / (k - 1)
-    spread = sum((1 - weight / total) ** 2 / df for _, weight, df in terms) / (k**2 - 1)
-    return f_sf(between / (1 + 2 * (k - 2) * spread), k - 1, 1 / (3 * spread)) <= alpha
-
-
-def _and(names: Sequence[str]) -> str:
-    return " and ".join(filter(None, [", ".join(names[:-1]), names[-1]]))
+    error = sum((1 - weight / total) ** 2 / df for _, weight, df in terms) / (k**2 - 1)
+    return f_sf(between / (1 + 2 * (k - 2) * error), k - 1, 1 / (3 * error)) <= alpha
 
 
 WITHOUT_VERDICTS = (
