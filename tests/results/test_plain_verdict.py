@@ -112,7 +112,7 @@ def test_a_search_program_has_one_status_everywhere() -> None:
 def test_categories_differ_where_a_test_shows_it_and_not_where_one_alone_has_a_small_p_value(
     found: dict[str, tuple[float, float | None, float | None]], said: str
 ) -> None:
-    data = results(overall={"se": 0.1})
+    data = results(overall={"se": 0.1, "df": 11.0})
     data["estimates"]["with"]["score"]["categories"] = {
         name: Estimate(delta=delta, p_holm=p, se=se, df=se and 11.0, n=12) for name, (delta, p, se) in found.items()
     }

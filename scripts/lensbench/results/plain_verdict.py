@@ -95,8 +95,8 @@ def are_unlike(groups: Sequence[Estimate], overall: Estimate, alpha: float) -> b
     Cochran's Q, with an F reference for variances from few tasks. A group without a spread gets that of all tasks,
     which is what it has if the groups are alike."""
     spread = (overall.se or 0.0) * math.sqrt(overall.n)
-    known = [(one, one.se or spread / math.sqrt(one.n), one.df or one.n - 1) for one in groups if one.n > 1]
-    terms = [(one.delta or 0.0, 1 / se**2, df) for one, se, df in known if se]
+    known = [(one, one.se or spread / math.sqrt(one.n), one.df or overall.df) for one in groups if one.n > 1]
+    terms = [(one.delta or 0.0, 1 / se**2, df) for one, se, df in known if se and df]
     k, total = len(terms), sum(weight for _, weight, _ in terms)
     if k < 2:
         return False

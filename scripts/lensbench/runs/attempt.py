@@ -276,8 +276,7 @@ def _fault(
         named = printable(some_of(names, MOST_NAMED)) or "files in an empty folder"
         return DiscardReason.WORKSPACE_CHANGED, f"changed: {named}"
     listing = job.expected.tools
-    every = listing and record.outcome.tools_offered is None
-    silent = [*assignment.mcp_servers] if every else _by_url(assignment)
+    silent = [*assignment.mcp_servers] if listing else _by_url(assignment)  # agents show names, and no schemas
     why = _unreachable(assignment, place, silent, listing, True)
     return (DiscardReason.MCP_GONE, why) if why else ("", "")
 
