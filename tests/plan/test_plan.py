@@ -52,6 +52,21 @@ def test_a_frozen_prompt_is_the_task_and_the_suffix_of_its_kind_and_nothing_of_t
     assert "\n## Report\n" in prompt
 
 
+def test_what_holds_answers_is_hidden_where_the_task_set_only_names_it(project: Path, given: Given) -> None:
+    Path("hidden").mkdir()
+    for name in ("it.py", "it.diff"):
+        Path("hidden", name).write_text("x\n")
+    files = {"it.py": {"file": "hidden/it.py"}, "is.py": {"source": {"path": "later"}}}
+    Path("later").mkdir()
+    tests = {"command": ["python", "-m", "pytest"], "fail_to_pass": ["it.py::test_it"], "files": files}
+    change = {"kind": "change", "tests": tests, "criteria": [], "reference": {"file": "hidden/it.diff"}}
+    one = yaml.safe_load(Path("set.yaml").read_text(encoding="utf-8"))
+    one["tasks"][0] |= change
+    Path("set.yaml").write_text(yaml.safe_dump(one), encoding="utf-8")
+    hidden = planned(given)["sandbox"]["hidden"]
+    assert {"set.yaml", "hidden/it.py", "hidden/it.diff", "later", "repo"} <= set(hidden)
+
+
 @pytest.mark.parametrize("changes", [
     {"trials": 3}, {"discards": {"max_rounds": 1}}, {"start_gate": {"limit_s": 0}}, {"cache": "x"}, {"seed": 2}, {"accept_changes": True},
 ])  # fmt: skip

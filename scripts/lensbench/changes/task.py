@@ -166,13 +166,14 @@ def answer_criteria(task: Task) -> list[tuple[int, Criterion]]:
     return [(number, criterion) for number, criterion in pairs if criterion.text not in TEST_CRITERIA]
 
 
-def inline_files(value: Any, folder: Path) -> Any:
-    """A raw task with the content of the files that it names by `{file: ...}`. Raises OSError."""
+def inline_files(value: Any, folder: Path, names: list[str]) -> Any:
+    """A raw task with the content of the files that it names by `{file: ...}`, which `names` gets. Raises OSError."""
 
     def content(raw: Any) -> Any:
         if not (isinstance(raw, dict) and set(raw) == {"file"} and isinstance(raw["file"], str)):
             return raw
-        data = Binary.text_or_bytes((folder / raw["file"]).read_bytes())
+        names.append(str(folder / raw["file"]))
+        data = Binary.text_or_bytes(Path(names[-1]).read_bytes())
         return data.model_dump() if isinstance(data, Binary) else data
 
     if not isinstance(value, dict) or value.get("kind") != "change":

@@ -51,7 +51,8 @@ def make_plan(config: Config, scenarios: ScenarioSet, accepted: list[str]) -> Pl
     packages = {task.repository.pypi.partition("==")[0] for task in change_tasks if isinstance(task.repository, Pypi)}
     repositories = {source_name(task.repository): task.repository for task in scenarios.tasks if task.repository}
     # repositories on this machine still contain the files that are removed for the runs
-    local = [path for source in repositories.values() for path in local_paths(source) if Path(path).exists()]
+    hidden = [getattr(file, "source", None) for task in change_tasks for file in task.tests.files.values()]
+    local = [path for each in (*repositories.values(), *hidden) for path in local_paths(each) if Path(path).exists()]
     agent = config.agent.model_dump(mode="json", exclude_defaults=True)
     own_texts = {name: texts(condition, config.agent.kind) for name, condition in config.conditions.items()}
     arms = {name: _condition(condition, own_texts[name]) for name, condition in config.conditions.items()}
@@ -77,7 +78,7 @@ def make_plan(config: Config, scenarios: ScenarioSet, accepted: list[str]) -> Pl
             "same_path": any(condition.setup for condition in config.conditions.values()),
             "hosts": list(config.sandbox_hosts),
             "limits": {name: getattr(config.limits, name) for name in DEFAULT_LIMITS},
-            "hidden": [config.cache, *config.scenario_files, *condition_files(config), *local],
+            "hidden": [config.cache, *config.scenario_files, *scenarios.files, *condition_files(config), *local],
             **({"packages": sorted(packages)} if packages else {}),
         },
         "budget": _dumped(config.budget),

@@ -66,6 +66,8 @@ class ScenarioSet:
 
     tasks: tuple[Task, ...]
     warnings: tuple[str, ...] = ()
+    files: tuple[str, ...] = ()
+    """Files with references and hidden tests that the task sets name."""
 
 
 _LONGEST = 128 * 1024 - 4096
@@ -90,10 +92,11 @@ def read_scenarios(
     imported set a wrong number of criteria is a warning. Raises UserError with a line per problem."""
     problems: list[str] = []
     warnings: list[str] = []
+    named: list[str] = []
     entries: list[tuple[Task, str]] = []
     for name in files:
         try:
-            entries += _read_file(name, _content(Path(name)))
+            entries += _read_file(name, _content(Path(name)), named)
         except OSError as error:
             problems.append(f"{name}: cannot be read: {error.strerror}")
         except UserError as error:
@@ -122,7 +125,7 @@ def read_scenarios(
     if problems:
         raise UserError("\n".join(problems))
     tasks = (task if task.repository else task.model_copy(update={"repository": default}) for task, _ in entries)
-    return ScenarioSet(tuple(tasks), tuple(warnings))
+    return ScenarioSet(tuple(tasks), tuple(warnings), tuple(named))
 
 
 def _content(path: Path) -> bytes:
@@ -134,7 +137,7 @@ def _content(path: Path) -> bytes:
     return content
 
 
-def _read_file(name: str, source: bytes) -> list[tuple[Task, str]]:
+def _read_file(name: str, source: bytes, named: list[str]) -> list[tuple[Task, str]]:
     try:
         if name.endswith((".md", ".markdown")):
             entries = task_markdown.parse(source.decode("utf-8-sig"))
@@ -147,7 +150,7 @@ def _read_file(name: str, source: bytes) -> list[tuple[Task, str]]:
                 raise DocumentError("must be a task set, a mapping with the key 'tasks'")
             _put_named_repositories(value, lines)
             if isinstance(tasks := value.get("tasks"), list):
-                value["tasks"] = [inline_files(task, Path(name).parent) for task in tasks]
+                value["tasks"] = [inline_files(task, Path(name).parent, named) for task in tasks]
     except UnicodeDecodeError as error:
         raise UserError(f"{name}:{source[: error.start].count(10) + 1}: is not UTF-8 text") from None
     except DocumentError as error:
