@@ -55,7 +55,7 @@ def test_a_frozen_prompt_is_the_task_and_the_suffix_of_its_kind_and_nothing_of_t
 def test_what_holds_answers_is_hidden_where_the_task_set_only_names_it(project: Path, given: Given) -> None:
     Path("hidden").mkdir()
     for name in ("it.py", "it.diff"):
-        Path("hidden", name).write_text("x\n")
+        Path("hidden", name).write_text("x\n", encoding="utf-8")
     files = {"it.py": {"file": "hidden/it.py"}, "is.py": {"source": {"path": "later"}}}
     Path("later").mkdir()
     tests = {"command": ["python", "-m", "pytest"], "fail_to_pass": ["it.py::test_it"], "files": files}

@@ -32,7 +32,9 @@ def shell(command: Any, output: str = "") -> list[str]:
     "sudo -u root setsid seek x", "xargs -I {} seek {} < f", "script -qc 'seek x'", "python -mseek_mcp", "# it's there\nseek x", "seek\\\n x",
     "alias s=seek; s x", "S=/opt/seek/bin/seek; $S x", "\"$(command -v seek)\" x", "cp `which seek` /tmp/s; /tmp/s x",
     "ln -s /opt/seek/bin/seek s; ./s x", "cp /opt/seek/server.py x.py", "python -X dev /opt/seek/server.py", "cd /opt/seek && python server.py",
-    "cd /opt/seek/bin && ./seek x", "cd /opt; . seek/bin/seek",
+    "cd /opt/seek/bin && ./seek x", "cd /opt; . seek/bin/seek", "find . -exec seek {} \\;", "bash -c $'seek q'", "eval \"seek q\"", "watch seek",
+    'echo "$(seek q)"', "echo `seek q`", "trap 'seek q' EXIT", "cat <(seek q)", "./node_modules/.bin/seek q", "bun x @acme/seek", "uv run --project x seek",
+    "uv run --with rich python -m seek_mcp",
 ])  # fmt: skip
 def test_a_command_that_runs_the_program_is_a_call(command: Any) -> None:
     assert len(program_calls(shell(command), SERVER)) == 1
@@ -45,12 +47,13 @@ def test_a_command_that_runs_the_program_is_a_call(command: Any) -> None:
     "sed -i 's/a/b/' seek.py && python seek.py", "cp -r seek /tmp/x && python /tmp/x/run.py", "ls -l $(which seek)",
     "python -c 'f.seek(0); print(\"seek\")'", "xargs -0 grep -l seek", "cat > t.py <<E\nimport seek_mcp\nE", "cat /opt/seek/server.py | head",
     "find . -name seek", "cd /tmp && pytest -k seek", "NAME=seek pytest", "cd /opt/seek/bin; ls", "python -c 'from seek_mcpx import y'",
+    "find . -name seek -exec cat {} \\;", "echo eval seek", "bun test seek", "deno test; go run .; uv run pytest", "./node_modules/.bin/tsc",
 ])  # fmt: skip
 def test_a_search_for_its_name_and_a_file_with_that_name_are_none(command: str) -> None:
     assert program_calls(shell(command), SERVER) == []
 
 
-@pytest.mark.parametrize("part", ["<<A\n", "'", "x", "A=1 ", "sh -c '", "echo a\n"])
+@pytest.mark.parametrize("part", ["<<A\n", "'", "x", "A=1 ", "sh -c '", "echo a\n", "-exec ", "$(", "`", "eval "])
 def test_a_command_of_any_size_is_read(part: str) -> None:
     assert program_calls(shell(part * (5_000_000 // len(part))), SERVER) == []
 
@@ -59,6 +62,28 @@ def test_a_program_that_is_not_there_was_not_run_and_other_tools_run_none() -> N
     assert program_calls(shell("seek index .", "bash: seek: command not found"), SERVER) == []
     read = {"type": "tool_call", "id": 1, "name": "Read", "input": {"file_path": "seek", "pattern": "seek"}}
     assert program_calls([json.dumps(read)], SERVER) == []
+
+
+@pytest.mark.parametrize(("server", "calls", "others"), [
+    (["sh", "-c", "cd /tmp && X=1 exec seek serve | tee log"], ["seek q", "sh -c 'seek q'"], ["cd /tmp && ls", "ls | tee log"]),
+    (["/usr/bin/env", "X=1", "seek", "serve"], ["seek q", "env Y=2 seek q"], ["env"]), (["timeout", "600", "seek"], ["seek q"], ["timeout 5 ls"]),
+    (["env", "-u", "X", "python3", "-m", "seek_mcp.cli"], ["python -m seek_mcp", "python -c 'import seek_mcp'"], ["python -m pytest"]),
+    (["python3", "-u", "-X", "dev", __file__, "-mode", "x"], [f"python {__file__}"], ["python -m ode"]),
+    (["python3", "-mseek_mcp"], ["python -m seek_mcp"], ["python -m pytest"]), (["stdbuf", "-oL", "seek"], ["seek q"], ["stdbuf -oL ls"]),
+    (["uv", "run", "python", "-m", "seek_mcp"], ["uv run python -m seek_mcp", "python -m seek_mcp"], ["python x.py", "uv run python x.py"]),
+    (["uv", "run", "--directory", "/opt/seek", "seek"], ["uv run seek", "seek q", "uv run --directory /opt/seek x"], ["uv run pytest", "uv run --directory . x"]),
+    (["bun", "x", "seek"], ["bunx seek", "npx seek"], ["bun test"]), (["deno", "run", "-A", "npm:seek@1"], ["npx seek", "deno run npm:seek"], ["deno run x.ts"]),
+    (["go", "run", "example.com/seek@latest"], ["go run example.com/seek@v1"], ["go run .", "go run example.com/other@v1"]),
+])  # fmt: skip
+def test_a_server_is_the_program_that_its_command_line_starts_in_the_end(
+    server: list[str], calls: list[str], others: list[str], tmp_path: Path
+) -> None:
+    (tmp_path / "mcp.json").write_text(json.dumps({"mcpServers": {"s": {"command": server[0], "args": server[1:]}}}))
+    plan: Any = {"conditions": {"without": {"mcp": None}, "with": {"mcp": str(tmp_path / "mcp.json")}}}
+    program = foreign_programs(plan, "without")
+    assert [command for command in calls if not program_calls(shell(command), program)] == []
+    assert [command for command in others if program_calls(shell(command), program)] == []
+    assert "/usr/bin/timeout" not in program.paths
 
 
 @pytest.mark.parametrize(("command", "calls"), [

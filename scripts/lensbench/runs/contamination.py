@@ -39,7 +39,18 @@ _BEFORE = re.compile(
     r"\w+=.*|-.*|[\d.]+[smhd]?|then|do|else|if|while|!|\{|(/.*/)?(env|sudo|exec|nohup|time|timeout|nice|xargs|command"
     r"|setsid|stdbuf|strace|parallel|busybox)"
 )
-_JS_PACKAGE = re.compile(r".*/node_modules/(@[^/]+/)?[^/]+")
+_HANDS_ON = re.compile(r"alias|eval|trap|watch|unshare|chroot|flock|tmux|screen|taskset")
+"""Commands that start what any of their words names."""
+_WITH_VALUE = re.compile(r"-p|--(directory|project|python|extra|group|package|env-file|with.*|(default-)?index)")
+"""Options of `uv run` before its command."""
+_ENDS = re.compile(r"&+|[;&|()<>\n]*[;|()\n][;&|()<>\n]*")
+"""What ends a command."""
+_OF_SHELL = re.compile(r"cd|export|set|unset|ulimit|umask|trap|wait|exit|echo|printf|test|\[|=|alias|:|shift|local")
+_NAMING = ("--package", "-p", "--from", "--with", "--directory", "--project")
+"""Options with a package or its folder."""
+_MODULE = re.compile(r"(?:-(?!m)\S+ (?:[^-/.]\w* )?)*-m ?(\S+)")
+_SYSTEM = ("/usr/bin", "/bin", "/usr/sbin", "/sbin")
+_JS_PACKAGE = re.compile(r".*/node_modules/(@[^/]+/)?[^/.][^/]*")
 _MISSING = re.compile(r"not found|No such file|No module named|Cannot find module|[Pp]ermission denied")
 """What is said of a program that is not there, as in the sandbox."""
 _HERE_DOCUMENT = re.compile(r"<<-?\s*(['\"]?)(\w+)\1(.*)\n((?:.*\n)*?)\s*\2\b")
@@ -74,23 +85,32 @@ def _programs(conditions: Iterable[PlannedCondition]) -> ServerProgram:
         values = {**os.environ, "here": str(Path(file).resolve().parent), "python": sys.executable}
         for entry in (entry for entry in filled(servers, values).values() if "command" in entry):
             roots = str(entry.get("env", {}).get("PYTHONPATH", "")).split(":")
-            programs.append(_program([entry["command"], *map(str, entry.get("args", ()))], roots))
+            words = simple_commands(shlex.join([entry["command"], *map(str, entry.get("args", ()))]))
+            commands = [command for command in words if not _OF_SHELL.fullmatch(command[0])]
+            is_one = len(commands) == 1
+            programs += [_program(command, roots) for command in commands if is_one or not _is_general(command[0])]
     return ServerProgram(*(frozenset[str]().union(*(program[at] for program in programs)) for at in range(3)))
+
+
+def _is_general(program: str) -> bool:
+    """True for a program of the system that serves others, such as `tee` after a server."""
+    name, folder = os.path.basename(program), os.path.dirname(shutil.which(program) or "")
+    return folder in _SYSTEM and not (_INTERPRETER.fullmatch(name) or _LAUNCHER.fullmatch(name))
 
 
 def _program(command: Sequence[str], roots: Sequence[str]) -> ServerProgram:
     name, program = os.path.basename(command[0]), shutil.which(command[0]) or ""
     names, paths, modules = set[str](), set[str](), set[str]()
     if _LAUNCHER.fullmatch(name):
-        names |= set(_packages(command[1:]))
+        names |= {package for package in _packages(command) if package.strip("./")}
         places = [Path(program).parent.parent, Path(os.path.realpath(program)).parent.parent.parent.parent]
         paths |= {str(place / "lib/node_modules" / package) for place in places for package in names}
         paths |= {at for package in names if (at := shutil.which(package))}
     elif not _INTERPRETER.fullmatch(name):
         names.add(name)
         paths.add(program)
-    elif name.startswith(("python", "pypy")) and "-m" in command[:-1]:
-        modules.add(command[command.index("-m") + 1])
+    elif name.startswith(("python", "pypy")) and (found := _MODULE.match(" ".join(command[1:]))):
+        modules.add(_package(found[1]))
     else:
         paths |= {path for path in command[1:] if os.path.isabs(path)}
     modules |= {module for path in paths if os.path.dirname(path).endswith("bin") for module in _module_of_script(path)}
@@ -105,15 +125,21 @@ def _can_be_hidden(path: str) -> bool:
     return os.path.exists(path) and not is_shared and path.count("/") > 1
 
 
-def _packages(arguments: Sequence[str]) -> Iterator[str]:
-    """The packages that a launcher's arguments name, without versions: the first word, and those of options."""
-    is_named = True
-    for before, word in zip(("", *arguments), arguments, strict=False):
+def _package(module: str) -> str:
+    """The package of a module of Python: all of it is the server's, unless it is lensbench itself."""
+    return module if module.startswith((f"{PACKAGE.name}.", f"{PACKAGE.name}_")) else module.partition(".")[0]
+
+
+def _packages(command: Sequence[str]) -> Iterator[str]:
+    """The packages that a launcher's command names, without versions: the first word, and those of options. The first
+    word of `uv run` is a program."""
+    is_named = "uv" not in command[0] or "run" not in command or "tool" in command
+    for before, word in pairwise(command):
         option, _, value = word.partition("=")
         name = value if option == "--package" else word
-        if (option == "--package" and value) or before in ("--package", "-p", "--from"):
+        if (option == "--package" and value) or before in _NAMING:
             yield _bare(name)
-        elif not word.startswith("-") and is_named and word not in ("exec", "x", "dlx", "run", "tool"):
+        elif is_named and not word.startswith("-") and word not in ("exec", "x", "dlx", "run", "tool"):
             is_named = False
             yield _bare(name)
 
@@ -132,11 +158,10 @@ def _module_of_script(path: str) -> list[str]:
 
 
 def _module_paths(module: str, program: str, roots: Sequence[str]) -> Iterator[str]:
-    """The folders or files of a module, or of its whole package where that is not lensbench itself."""
-    parts = module.split(".") if module.startswith((f"{PACKAGE.name}.", f"{PACKAGE.name}_")) else module.split(".")[:1]
+    """The folders or files of a module."""
     own = Path(program).parent.parent.glob("lib*/python*/*-packages") if program else ()
     for root in (*own, *map(Path, filter(None, (*roots, *sys.path)))):
-        place = root.joinpath(*parts)
+        place = root.joinpath(*module.split("."))
         yield from (str(path) for path in (place, place.with_name(f"{place.name}.py")) if path.exists())
 
 
@@ -172,18 +197,20 @@ def _command(arguments: str) -> str:
 def simple_commands(text: str) -> Iterator[list[str]]:
     """The words of each command in a shell command; of the command in `sh -c` too."""
     text = re.sub(r"(?m)^[ \t]*#.*|\\\n", " ", text[:MOST_READ])  # a comment may have a quote
-    text = _LOOK_UP.sub(r"/\1", text)
+    text = re.sub(r"`([^`]*)`", r"$(\1)", _LOOK_UP.sub(r"/\1", text)).replace("$'", "'")
     text = _HERE_DOCUMENT.sub(lambda match: f" -c {shlex.quote(match[4])}{match[3]}", text)  # may be code
     lexer = shlex.shlex(text, posix=True, punctuation_chars=";&|()<>\n")
     lexer.whitespace, lexer.commenters, lexer.whitespace_split = " \t\r", "", True
     words: list[str] = []
     with suppress(ValueError):  # an open quote: the rest is not read
         for token in lexer:
-            if set(token) <= set(";&|()\n"):
+            if _ENDS.fullmatch(token):
                 yield from _unwrapped(words)
                 words = []
             elif not set(token) <= set("<>&"):
                 words.append(token)
+                for inner in re.findall(r"\$\(([^()]*)\)", token):
+                    yield from simple_commands(inner)
     yield from _unwrapped(words)
 
 
@@ -198,19 +225,35 @@ def _unwrapped(words: list[str]) -> Iterator[list[str]]:
     if words and scripts and _SHELL.fullmatch(os.path.basename(words[0])):
         yield from simple_commands(words[scripts[0] + 1])
     elif words:
-        yield words
-        if words[:2] == ["uv", "run"]:
-            yield ["python", *words[2:]]
+        yield from _launched(words)
+        yield from (
+            words[at + 1 :] for at, word in enumerate(words[:99]) if word in ("-exec", "-execdir") and words[at + 1 :]
+        )
+
+
+def _launched(words: list[str]) -> Iterator[list[str]]:
+    """The command that a launcher runs, and what `uv run` starts; those with several uses as `npx` has it."""
+    name, rest = os.path.basename(words[0]), words[1:]
+    if (name, *rest[:1]) in (("bun", "x"), ("deno", "run"), ("go", "run")):
+        packages = [word.removeprefix("npm:") for word in rest[1:] if word.startswith("npm:") or "@" in word[1:]]
+        yield ["npx", *(rest[1:] if name == "bun" else packages)] if packages or name == "bun" else words
+        return
+    yield words
+    if name == "uv" and "run" in rest and "tool" not in rest:
+        while rest and re.match("run$|-(?!m)", rest[0]):
+            rest = rest[2 if _WITH_VALUE.fullmatch(rest[0]) else 1 :]
+        yield from _unwrapped(["python", *rest] if re.match(r"-m|.*\.py$", " ".join(rest[:1])) else rest)
 
 
 def _runs(words: Sequence[str], program: ServerProgram, place: str) -> bool:
     """True when a command in the folder `place` runs the program."""
     name, rest = os.path.basename(words[0]), words[1:]
     file = words[0] if "/" in words[0] else shutil.which(words[0]) or words[0]
-    if not program.names.isdisjoint(words if name == "alias" else words[:1]) or _is_of(file, program, place):
+    named = " ".join(words).split() if _HANDS_ON.fullmatch(name) else words[:1]
+    if not program.names.isdisjoint(named) or _is_of(file, program, place):
         return True
     if _LAUNCHER.fullmatch(name):
-        return not program.names.isdisjoint(_packages(rest)) and "install" not in rest
+        return not program.names.isdisjoint(_packages(words)) and "install" not in rest
     if name == "cat" or not _INTERPRETER.fullmatch(name):
         return False
     if any(_is_of(word, program, place) for word in rest):
@@ -228,6 +271,8 @@ def _is_of(word: str, program: ServerProgram, place: str) -> bool:
     file = os.path.normpath(os.path.join(place, word))
     is_outside = word.startswith(("/", "~", "$")) and "/repo/" not in word
     is_named = is_outside and os.path.basename(word) in program.names
+    _, is_installed, own = word.rpartition("node_modules/.bin/")
+    is_named |= bool(is_installed) and any(f"/{name}".endswith(f"/{own}") for name in program.names)
     if is_named or any(f"{file}/".startswith(f"{path}/") for path in program.paths):
         return True
     files = program.paths if is_outside and os.path.isfile(word) else ()
