@@ -19,6 +19,7 @@ from lensbench.core.records import Record, RunId, from_json
 from lensbench.core.store import run_files
 
 RUN = RunId("anna", "with")
+ENDS = ({"type": "answer", "text": "fine"}, {"type": "end", "turns": 1, "is_error": False})
 SERVER = """
 import sys
 from mcp.server import MCPServer
@@ -119,14 +120,21 @@ def test_a_server_that_forgot_the_workspace_discards(bench: Path, port: int, ser
 @pytest.mark.parametrize(("options", "repository", "missing"), [
     ([], "first", ""), (["--lists", "1"], "first", "mcp__fake__crash"), (["--require", "other"], "first", "mcp__fake__find"),
     (["--lists", "1"], "other", "mcp__fake__crash"), (["--require", "other"], "other", ""),
+    (["--require", "other"], "named", "mcp__fake__find"),
 ])  # fmt: skip
-def test_an_agent_that_shows_no_tools_must_have_those_of_the_preflight(
+def test_a_run_must_have_the_tools_of_the_preflight_whether_its_agent_shows_none_or_their_names(
     bench: Path, options: list[str], repository: str, missing: str
 ) -> None:
     """In another repository than the preflight's, a schema may be another one."""
     entry = {"command": sys.executable, "args": [str(FAKES / "stdio_mcp_server.py"), *options]}
     Path("mcp.json").write_text(json.dumps({"mcpServers": {"fake": entry}}), encoding="utf-8")
-    folder = plan(bench, "echo fine", retries=1)
+    if repository == "named":
+        tools = ["mcp__fake__find", "mcp__fake__crash"]
+        start = {"type": "start", "tools": tools, "mcp_servers": [{"name": "fake", "status": "connected"}]}
+        Path("events").write_text("\n".join(map(json.dumps, [start, *ENDS])), encoding="utf-8")
+        folder = plan(bench, f"cat {Path('events').absolute()}", retries=1, kind="command-events")
+    else:
+        folder = plan(bench, "echo fine", retries=1)
     schema = '{"properties": {"query": {"type": "string"}}, "required": ["query"], "type": "object"}'
     listed = dict.fromkeys(("mcp__fake__find", "mcp__fake__crash"), sha256(schema.encode()).hexdigest())
     (folder / "preflight.json").write_text(json.dumps({"tools": {"with": listed}}), encoding="utf-8")

@@ -141,11 +141,9 @@ class Plain(TypedDict):
     """The first lines for a reader."""
 
     lead: str
-    """The verdict in a few words."""
     facts: str
-    """Tasks better, worse and the same, with time and price, and which categories differ: two sentences."""
+    """Tasks better, worse and the same, time and price, and categories: two sentences."""
     next: str
-    """What to do next."""
     sentence: str
     """The gate's verdict in numbers; of the offline agent, lead and facts again."""
 

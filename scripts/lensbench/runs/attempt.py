@@ -178,7 +178,7 @@ def _unreachable(run: Assignment, place: Place, names: Sequence[str], listing: M
     """Why a server of `names` is silent, or ""."""
     if not names:
         return ""
-    from lensbench.runs.server_checks import unreachable  # few runs need it
+    from lensbench.runs.server_checks import unreachable  # seldom
 
     return unreachable(run, place, names, listing, asks)
 
@@ -276,7 +276,7 @@ def _fault(
         named = printable(some_of(names, MOST_NAMED)) or "files in an empty folder"
         return DiscardReason.WORKSPACE_CHANGED, f"changed: {named}"
     listing = job.expected.tools
-    silent = [*assignment.mcp_servers] if listing else _by_url(assignment)  # agents show names, and no schemas
+    silent = [*assignment.mcp_servers] if listing else _by_url(assignment)  # agents show no schemas
     why = _unreachable(assignment, place, silent, listing, True)
     return (DiscardReason.MCP_GONE, why) if why else ("", "")
 

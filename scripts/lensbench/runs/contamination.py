@@ -1,10 +1,6 @@
-"""Finds what a run had of the servers that only other conditions have: their programs, and calls to their addresses.
-
-In the sandbox the programs' paths are hidden, and the addresses cannot be reached from a network of its own. A program
-that is run all the same (without a sandbox, or installed on the way by `npx` or `uvx`) shows in the transcript: a
-command that begins with its name, code that imports it, or its path that an interpreter, a copy, a link or an alias
-names. So does a call: a command (`curl`, a script) or a fetching tool with the address in its arguments. A file search
-for the address is none.
+"""Finds what a run had of the servers that only other conditions have: commands that run their programs, and calls to
+their addresses, in its transcript. In the sandbox these programs are hidden, and a network of its own reaches no such
+address; without one, or installed on the way by `npx` or `uvx`, they show here. A search for a name or address is none.
 """
 
 from __future__ import annotations
@@ -39,13 +35,13 @@ _BEFORE = re.compile(
     r"\w+=.*|-.*|[\d.]+[smhd]?|then|do|else|if|while|!|\{|(/.*/)?(env|sudo|exec|nohup|time|timeout|nice|xargs|command"
     r"|setsid|stdbuf|strace|parallel|busybox)"
 )
-_HANDS_ON = re.compile(r"alias|eval|trap|watch|unshare|chroot|flock|tmux|screen|taskset")
+_HANDS_ON = re.compile(r"alias|eval|trap|watch|unshare|chroot|flock|tmux")
 """Commands that start what any of their words names."""
 _WITH_VALUE = re.compile(r"-p|--(directory|project|python|extra|group|package|env-file|with.*|(default-)?index)")
 """Options of `uv run` before its command."""
 _ENDS = re.compile(r"&+|[;&|()<>\n]*[;|()\n][;&|()<>\n]*")
 """What ends a command."""
-_OF_SHELL = re.compile(r"cd|export|set|unset|ulimit|umask|trap|wait|exit|echo|printf|test|\[|=|alias|:|shift|local")
+_OF_SHELL = re.compile(r"cd|export|set|unset|ulimit|umask|trap|wait|exit|echo|test|\[|=|alias|:")
 _NAMING = ("--package", "-p", "--from", "--with", "--directory", "--project")
 """Options with a package or its folder."""
 _MODULE = re.compile(r"(?:-(?!m)\S+ (?:[^-/.]\w* )?)*-m ?(\S+)")
@@ -93,7 +89,7 @@ def _programs(conditions: Iterable[PlannedCondition]) -> ServerProgram:
 
 
 def _is_general(program: str) -> bool:
-    """True for a program of the system that serves others, such as `tee` after a server."""
+    """True for a program of the system, such as `tee`."""
     name, folder = os.path.basename(program), os.path.dirname(shutil.which(program) or "")
     return folder in _SYSTEM and not (_INTERPRETER.fullmatch(name) or _LAUNCHER.fullmatch(name))
 
@@ -110,7 +106,8 @@ def _program(command: Sequence[str], roots: Sequence[str]) -> ServerProgram:
         names.add(name)
         paths.add(program)
     elif name.startswith(("python", "pypy")) and (found := _MODULE.match(" ".join(command[1:]))):
-        modules.add(_package(found[1]))
+        is_ours = found[1].startswith((f"{PACKAGE.name}.", f"{PACKAGE.name}_"))
+        modules.add(found[1] if is_ours else found[1].partition(".")[0])  # all of a package is the server's
     else:
         paths |= {path for path in command[1:] if os.path.isabs(path)}
     modules |= {module for path in paths if os.path.dirname(path).endswith("bin") for module in _module_of_script(path)}
@@ -125,14 +122,8 @@ def _can_be_hidden(path: str) -> bool:
     return os.path.exists(path) and not is_shared and path.count("/") > 1
 
 
-def _package(module: str) -> str:
-    """The package of a module of Python: all of it is the server's, unless it is lensbench itself."""
-    return module if module.startswith((f"{PACKAGE.name}.", f"{PACKAGE.name}_")) else module.partition(".")[0]
-
-
 def _packages(command: Sequence[str]) -> Iterator[str]:
-    """The packages that a launcher's command names, without versions: the first word, and those of options. The first
-    word of `uv run` is a program."""
+    """The packages that a launcher's command names, without versions: the first word (not of `uv run`), and options."""
     is_named = "uv" not in command[0] or "run" not in command or "tool" in command
     for before, word in pairwise(command):
         option, _, value = word.partition("=")
@@ -232,12 +223,9 @@ def _unwrapped(words: list[str]) -> Iterator[list[str]]:
 
 
 def _launched(words: list[str]) -> Iterator[list[str]]:
-    """The command that a launcher runs, and what `uv run` starts; those with several uses as `npx` has it."""
+    """The command that a launcher runs, and what `uv run` starts."""
     name, rest = os.path.basename(words[0]), words[1:]
-    if (name, *rest[:1]) in (("bun", "x"), ("deno", "run"), ("go", "run")):
-        packages = [word.removeprefix("npm:") for word in rest[1:] if word.startswith("npm:") or "@" in word[1:]]
-        yield ["npx", *(rest[1:] if name == "bun" else packages)] if packages or name == "bun" else words
-        return
+    words = ["bunx", *rest[1:]] if (name, *rest[:1]) == ("bun", "x") else words
     yield words
     if name == "uv" and "run" in rest and "tool" not in rest:
         while rest and re.match("run$|-(?!m)", rest[0]):
@@ -320,11 +308,16 @@ def _hosts(condition: PlannedCondition) -> list[Host]:
 def direct_calls(transcript: Iterable[str], hosts: Collection[Host]) -> list[str]:
     """The calls in a transcript to one of `hosts`, each shortened to one line."""
     patterns = [(_address(host), _port(host)) for host in hosts]
-    return [
-        step.line
-        for step in own_calls(transcript)
-        if any(_goes_to(f"{step.title} {_without_searches(step.given)}", *pattern) for pattern in patterns)
-    ]
+
+    def goes_out(call: str) -> bool:
+        connects = _CONNECTS.search(call)
+        may_connect = connects or _INTERPRETERS.search(call)
+        return any(
+            (may_connect and at.search(call)) or (connects and port and port.search(call)) for at, port in patterns
+        )
+
+    steps = own_calls(transcript)
+    return [step.line for step in steps if goes_out(f"{step.title} {_without_searches(step.given)}")]
 
 
 def _without_searches(arguments: str) -> str:
@@ -332,14 +325,6 @@ def _without_searches(arguments: str) -> str:
     with suppress(ValueError, AttributeError):
         arguments = "\n".join(value for value in json.loads(arguments).values() if isinstance(value, str))
     return "\n".join(part for part in _PARTS.split(arguments) if not _SEARCHES.match(part))
-
-
-def _goes_to(call: str, address: re.Pattern[str], port: re.Pattern[str] | None) -> bool:
-    connects = _CONNECTS.search(call)
-    return bool(
-        (address.search(call) and (connects or _INTERPRETERS.search(call)))
-        or (port and connects and port.search(call))
-    )  # fmt: skip
 
 
 def _address(host: Host) -> re.Pattern[str]:

@@ -15,7 +15,7 @@ from lensbench.core.rows import ReportRow, RunStatus, ValidityRow, columns
 from lensbench.core.run_folder import RunFolder
 from lensbench.core.store import run_files
 from lensbench.core.tables import read_table, write_table
-from lensbench.runs.self_report import count, fields_of, files, findings, lines_of, sections, tools
+from lensbench.runs.self_report import count, fields_of, files, lines_of, sections, tools
 
 
 @dataclass(frozen=True)
@@ -27,14 +27,12 @@ class Report:
     tools_used: tuple[str, ...] | None = None
     files_read: int | None = None
     files_used: tuple[str, ...] | None = None
-    findings: tuple[str, ...] = ()
     server_calls: int | None = None
     """`LENS calls` or `MCP calls`, which some prompts request in addition to the protocol's fields."""
 
 
 def parse_report(answer: str) -> Report:
-    """The report in `answer`: its last section titled Report that has a value; it ends at the next `#` or `##` heading,
-    at a rule (`---`) after the first field, or with the enclosing code fence. The first mention of a field counts."""
+    """The report in `answer`: its last section titled Report that has a value. The first mention of a field counts."""
     present = False
     report = Report()
     for section in sections(answer.splitlines()):
@@ -46,7 +44,6 @@ def parse_report(answer: str) -> Report:
             tools(fields.get("tools_used")),
             count(fields.get("files_read")),
             files(fields.get("files_used")),
-            findings(fields.get("findings")),
             count(fields.get("server_calls")),
         )
         if read != Report(True) and (section.certain or len(fields) > 1):
@@ -56,12 +53,8 @@ def parse_report(answer: str) -> Report:
 
 def process_spans(answer: str, mark: str) -> list[tuple[int, int]]:
     """The spans (start, end) of `answer` in which reports describe how the agent worked, in ascending order, separated
-    by more than whitespace.
-
-    They cover the title, all fields with their values except the findings, and the name of the findings, in every
-    section that has such a field. A line with `mark` ends a section and starts none, so that an answer without these
-    spans has no further ones.
-    """
+    by more than whitespace: the title and all fields, but of the findings the name alone. A line with `mark` ends a
+    section and starts none, so that an answer without these spans has no further ones."""
     lines = answer.splitlines(keepends=True)
     starts = [0, *accumulate(map(len, lines))]
     spans: list[tuple[int, int]] = []

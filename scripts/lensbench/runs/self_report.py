@@ -2,22 +2,20 @@
 
 from __future__ import annotations
 
-import json
 import posixpath
 import re
 from collections.abc import Callable, Iterator
-from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
 HEAD = 160
-"""How many characters of a line are searched for a heading or a field's name."""
+"""Characters of a line that may have a heading or a field's name."""
 HEADING = re.compile(r"(#{1,6})\s+(.*)")
 BULLET = re.compile(r"(?:[-*+•‣◦\u2013]|\d{1,3}[.)])\s+(?:\[[ xX]\]\s+)?")
 
 
 class SectionLine(NamedTuple):
-    """A line of a section, or several lines of a table combined; `first` and `last` are line numbers of the answer."""
+    """A line of a section, or several of a table; `first` and `last` are line numbers of the answer."""
 
     first: int
     last: int
@@ -99,7 +97,7 @@ def sections(lines: list[str], mark: str = "") -> Iterator[Section]:
 
 
 def _opened(number: int, line: str, text: str, is_fenced: bool) -> Section | None:
-    """The section that a line starts: `## Report`, `## Final report`, `**Report**` or `Report:`."""
+    """The section that a line starts, such as `## Final report` or `**Report**`."""
     if len(line) >= HEAD or not _REPORT_WORD.search(text):
         return None
     heading = HEADING.fullmatch(text)
@@ -132,7 +130,7 @@ def fields_of(lines: list[SectionLine]) -> Fields:
 
 
 def _upright(lines: list[SectionLine]) -> Iterator[SectionLine]:
-    """The lines, with tables whose columns are fields transposed to one line per field."""
+    """The lines; a table whose columns are fields has a line per field."""
     names: list[str] = []
     first = 0
     for line in lines:
@@ -161,9 +159,8 @@ _LINE_NUMBERS = re.compile(
 
 
 def normalise_path(path: str, workspace: str = "") -> str:
-    """`path` relative to `workspace`, in the normal form for comparing cited files: without quotes, emphasis, remarks,
-    commas, line numbers, a leading `./` or `/` and a drive; "" when nothing is left. Again normalised it is the
-    same."""
+    """`path` relative to `workspace`, in the normal form for comparing cited files; "" when nothing is left. Again
+    normalised it is the same."""
     root = _slashes(workspace).strip("/")
     path, before = path[:_LONGEST_PATH], ""
     while path != before:
@@ -213,7 +210,7 @@ _TIMES_BEFORE = re.compile(r"(?<![0-9])[0-9]+\s?[x\u00d7]?\s")
 
 
 def count(field: Field | None) -> int | None:
-    """The integer at the start; None for ranges, fractions, signs, words and numbers above MAX_COUNT."""
+    """The integer at the start; None for anything else, and above MAX_COUNT."""
     if field is None:
         return None
     value = field.inline or next((text for line in field.below if (text := line.text.strip())), "")
@@ -225,7 +222,7 @@ def count(field: Field | None) -> int | None:
 
 
 def _items(field: Field) -> Iterator[tuple[SectionLine, str]]:
-    """The field's own line, and the list below it, bullet by bullet."""
+    """Its own line, and the list below it, bullet by bullet."""
     if field.inline:
         yield field.line, field.inline
     last, blank, has_begun = field.inline, False, bool(field.inline)
@@ -246,7 +243,7 @@ def _items(field: Field) -> Iterator[tuple[SectionLine, str]]:
 
 
 def lines_of(field: Field) -> Iterator[SectionLine]:
-    """The field's own line and those of its value: a list, or a number below the name."""
+    """The field's own line and those of its value."""
     yield field.line
     yield from (line for line, _ in _items(field))
     following = next((line for line in field.below if line.text.strip()), None)
@@ -255,7 +252,7 @@ def lines_of(field: Field) -> Iterator[SectionLine]:
 
 
 def _split(field: Field, remark: re.Pattern[str], short: Callable[[str], str] = str) -> tuple[str, ...] | None:
-    """The parts between commas, without remarks in brackets; () for "none", None for empty and open ones."""
+    """The parts between commas, without remarks; () for "none", None for empty and open ones."""
     pieces = [part for _, item in _items(field) for part in _BREAK.split(short(_OF_YAML.sub("", item)))]
     if match := _LIST.fullmatch(SPACED_REMARK.sub("", ",".join(pieces))):
         pieces = [(match[1] or match[2] or match[3] or "").strip(" ,") or "none"]
@@ -295,7 +292,7 @@ def _paths(part: str) -> list[str]:
 
 
 def _path_first(item: str) -> str:
-    """A list item without the text after its path, which may contain commas."""
+    """A list item without the text after its path."""
     item = _LINK.sub(r"\1", item)
     before = DESCRIPTION.split(item, maxsplit=1)[0]
     return item if "," in before or ("," in item and before.count("`") % 2) else before
@@ -303,27 +300,3 @@ def _path_first(item: str) -> str:
 
 def _known(names: Iterator[str]) -> tuple[str, ...]:
     return tuple(dict.fromkeys(name for name in names if name.lower() not in {*_MISSING, "etc", "none"}))
-
-
-def findings(field: Field | None) -> tuple[str, ...]:
-    """One text per bullet at any depth; continued lines are joined, headings are omitted."""
-    if field is None:
-        return ()
-    items: list[list[str]] = [[field.inline]] if field.inline else []
-    fresh = False
-    for line in field.below:
-        text = line.text.strip()
-        bullet = BULLET.match(text)
-        if not text or (text[0] == "#" and HEADING.match(text[:HEAD])):
-            fresh = True
-        elif bullet or fresh or not items or line.indent <= field.line.indent:
-            items.append([text[bullet.end() :] if bullet else text])
-            fresh = False
-        else:
-            items[-1].append(text)
-    texts = tuple(" ".join(item).strip() for item in items)
-    with suppress(ValueError, RecursionError):
-        data = json.loads(" ".join(texts).rstrip("}` "))
-        if isinstance(data, list) and all(isinstance(item, str) for item in data):
-            texts = tuple(data)
-    return () if len(texts) == 1 and texts[0].lower().strip(" .") in {*_MISSING, "none"} else tuple(filter(None, texts))

@@ -111,9 +111,8 @@ def hashes(tools: Sequence[OfferedTool], run: Assignment) -> dict[str, str]:
 def unreachable(run: Assignment, place: Place, names: Sequence[str], listing: Mapping[str, str], asks: bool) -> str:
     """Why a server of `names` does not respond; "" when all do. One with a command is started again in the workspace.
 
-    With `asks`, also calls a tool about the workspace, as the preflight does; the server must know it. With `listing`,
-    the tools and hashes ("" for any) of the preflight, also which of them it lacks or changed: what it adds is what it
-    does. One with a command is asked nothing else.
+    With `asks`, also calls a tool about the workspace, which the server must know. With `listing`, the tools and hashes
+    ("" for any) of the preflight, also which of them it lacks or changed. One with a command is asked nothing else.
     """
     subset = {name: entry for name, entry in run.mcp_servers.items() if name in names}
     environment = load_adapter(run.settings["kind"]).command(run).env

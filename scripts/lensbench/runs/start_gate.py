@@ -1,6 +1,6 @@
 """The start gate: the runs of a task start at the same time, so that no condition has an advantage from time of day.
-Each run holds a locked file while it lives. The gate opens when all partners have arrived, when no run is left whose
-end could make room for a partner, or at the time limit."""
+The gate opens when all partners have arrived, when no run is left whose end could make room for a partner, or at the
+time limit."""
 
 from __future__ import annotations
 
@@ -29,9 +29,8 @@ def at_the_gate(
     grace_s: float = GRACE_S,
     is_due: Callable[[], bool] = lambda: True,
 ) -> Iterator[None]:
-    """Waits until the `partners` are at the gate, too; then the run is "running" until the block ends. A missing
-    partner is given up when no run has been running for `grace_s`. `is_due` is called once this run holds its file:
-    another job may have done it."""
+    """Waits for the `partners`; then the run is "running" until the block ends. `is_due` is called once this run holds
+    its file: another job may have done it."""
     os.makedirs(folder, exist_ok=True)
     path = os.path.join(folder, run)
     with _held(path):

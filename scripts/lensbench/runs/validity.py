@@ -107,10 +107,8 @@ def timing_csv(records: Iterable[Record], mapping: str) -> str:
     rows = set()
     for record in records:
         if (last := record.attempt).duration_s is not None:
-            name, seconds = (
-                f"{trial_folder(record.trial)}{record.task}",
-                f"{last.duration_s:.3f}".rstrip("0").rstrip("."),
-            )
+            name = f"{trial_folder(record.trial)}{record.task}"
+            seconds = f"{last.duration_s:.3f}".rstrip("0").rstrip(".")
             rows.add((last.started_at, f"{name},{record.condition},{seconds},attempt={last.number}"))
     return "\n".join([f"model_mapping,{mapping}", *(row for _, row in sorted(rows))]) + "\n"
 

@@ -35,6 +35,7 @@ class JobLimits:
     def __init__(self, config: Config, folder: Path) -> None:
         limits, conditions = config.limits, config.conditions
         self._agent_requests, self._folder = limits.agent_requests, folder
+        self._judge_requests = limits.agent_requests or ASSUMED
         self._service = _requests(config.agent.settings)
         models = [judge for judge in config.judges if isinstance(judge, ModelJudge)]
         self._judged = {judge.shown_name: _requests(judge.agent.settings) for judge in models}
@@ -78,10 +79,6 @@ class JobLimits:
         is_limited = resource == self._judged.get(judge)
         return min(threads * self._judge_requests, self.totals[resource]) if is_limited else 0
 
-    @property
-    def _judge_requests(self) -> int:
-        return self._agent_requests or ASSUMED
-
     @cached_property
     def _requests_of_agent(self) -> int:
         return self._agent_requests or measured(self._folder) or ASSUMED
@@ -122,10 +119,6 @@ class JudgeSchedule:
         """The judges whose verdicts are wanted: those of the config, and every person with a verdict file."""
         return judges_of(self.folder, self.plan)
 
-    @cached_property
-    def _human_files(self) -> list[Path]:
-        return sorted(RunFolder(self.folder).human.glob("*.json"))
-
     @property
     def models(self) -> list[ModelJudge]:
         return [judge for judge in self.config.judges if isinstance(judge, ModelJudge)]
@@ -151,7 +144,8 @@ class JudgeSchedule:
 
     def inputs(self, name: str) -> list[str]:
         """The inputs of this judge alone: people's verdict files."""
-        return [str(file) for file in self._human_files if name.startswith(f"{HUMAN}-")]
+        files = RunFolder(self.folder).human.glob("*.json") if name.startswith(f"{HUMAN}-") else ()
+        return sorted(map(str, files))
 
     @property
     def incomplete(self) -> list[str]:

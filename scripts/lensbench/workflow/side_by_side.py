@@ -1,4 +1,4 @@
-"""The answers to one question side by side on a terminal, by condition, with the facts and findings of each run."""
+"""The answers to one question side by side on a terminal, by condition, with the facts of each run."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from lensbench.runs.reasons import REASONS
 from lensbench.runs.reports import Report, parse_report
 
 NARROWEST = 48
-"""The minimum width of an answer, in columns; on narrower terminals answers are shown below each other."""
+"""The minimum width of an answer; on narrower terminals answers are shown below each other."""
 
 
 class Side(NamedTuple):
@@ -35,7 +35,6 @@ class Side(NamedTuple):
     """Name -> value, the same names on all sides."""
     files: tuple[str, ...]
     """The files that it read or, if that is unknown, those that it reported."""
-    findings: tuple[str, ...]
     answer: str
     problem: str
     """Why this run would not count in a benchmark; empty when it would."""
@@ -54,7 +53,7 @@ def _side(folder: Path, record: Record, row: ValidityRow) -> Side:
     report, outcome = parse_report(answer), record.outcome
     files = outcome.files_read if outcome.files_read is not None else report.files_used
     problem = f"{row['reason']}: {row['detail'] or REASONS[row['reason']].meaning}" if row["reason"] else ""
-    return Side(record.condition, _facts(record, report), files or (), report.findings, answer, problem)
+    return Side(record.condition, _facts(record, report), files or (), answer, problem)
 
 
 def _facts(record: Record, report: Report) -> dict[str, str]:
@@ -99,7 +98,7 @@ def _thousands(count: int) -> str:
 
 
 def show(console: Console, question: str, sides: Sequence[Side]) -> None:
-    """Prints the question, the answers and, last so that it stays in view, the facts about the runs."""
+    """Prints the question, the answers and, last to stay in view, the facts."""
     console.print(Text(printable_lines(question), style="bold"), "", sep="\n")
     if console.width >= NARROWEST * len(sides):
         console.print(_columns(sides))
@@ -130,10 +129,7 @@ def _columns(sides: Sequence[Side]) -> Table:
 
 
 def _body(side: Side) -> RenderableType:
-    """Findings, files and the answer, with a blank line after each."""
-    parts = [*_listed("Findings", side.findings), *_listed("Files", side.files)]
+    """Files and the answer, with a blank line after each."""
+    files = (Text(f"- {printable_lines(file)}") for file in side.files)
+    parts = [Text("Files", "dim"), *files, Text("")] if side.files else []
     return Group(*parts, Text("Answer", "dim"), Text(printable_lines(side.answer.strip()) or "(empty)"), Text(""))
-
-
-def _listed(title: str, items: Sequence[str]) -> list[Text]:
-    return [Text(title, "dim"), *(Text(f"- {printable_lines(item)}") for item in items), Text("")] if items else []
