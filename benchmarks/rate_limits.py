@@ -22,15 +22,15 @@ from fakes.limited_api import LimitedApi, limited  # noqa: E402
 
 PER_MINUTE, REQUESTS, ANSWER_S = 60, 4, 1.0
 FAST = PER_MINUTE // 3
-"""The configured requests per minute of an agent, which are the real ones including its start and end."""
+"""The assumed requests per minute of an agent, which are the real ones including its start and end."""
 IMPORTS = "from pathlib import Path; from lensbench.agents import services; import os; "
 WAYS = {
     "nothing": "services.FIRST_S = services.LONGEST_S = 0.0",
     "own pauses": "services.PLACE = Path(f'bench/.services/{os.getpid()}')",
     "shared pauses": "",
-    "limits and pauses": "",
+    "limits and pauses": f"from lensbench.workflow import capacity; capacity.ASSUMED = {FAST}",
 }
-"""The change to every program before it starts; the last two are unchanged programs."""
+"""The change to every program before it starts; the third is an unchanged program."""
 
 
 class Result(NamedTuple):
@@ -97,7 +97,7 @@ def configure(folder: Path, service: LimitedApi, tasks: int, way: str) -> None:
         "preflight": {"servers": False},
     }
     if "limits" in way:
-        config["limits"] = {"requests_per_minute": {service.address: PER_MINUTE}, "agent_requests": FAST}
+        config["limits"] = {"requests_per_minute": {service.address: PER_MINUTE}}
     (folder / "config.yaml").write_text(json.dumps(config), encoding="utf-8")
 
 

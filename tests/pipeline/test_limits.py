@@ -37,7 +37,7 @@ def test_a_server_limited_to_one_client_has_one_and_pairs_still_start_together(p
 
 def test_no_more_agents_ask_a_service_than_its_requests_a_minute_allow(project: Project) -> None:
     with limited(4) as service:
-        configure(project, service, (1, 1), requests_per_minute={service.address: 48}, agent_requests=12)
+        configure(project, service, (1, 1), requests_per_minute={service.address: 48})
         project.start(target="validity", cores=CORES)
     assert (service.answered, service.refused) == (6, 0)
     assert 1 < service.most <= 4

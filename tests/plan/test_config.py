@@ -39,7 +39,7 @@ def test_what_is_left_out_has_its_default(project: Path, given: Given) -> None:
     config = load_config(given)
     assert (config.baseline, config.trials, config.agent, config.judges) == ("without", 1, Agent(), ("mechanical",))
     assert (config.treatments, config.scenario_files) == (("with",), ("set.yaml",))
-    assert (config.discards.max_rounds, config.start_gate.limit_s, config.accept_changes) == (3, 900, False)
+    assert (config.discards.max_rounds, config.accept_changes) == (3, False)
 
 
 @pytest.mark.parametrize(("added", "message"), [
@@ -217,7 +217,7 @@ VALUES = st.recursive(
     lambda inner: (
         st.lists(inner, max_size=2)
         | st.dictionaries(
-            st.sampled_from(["mcp", "with", "without", "kind", "retries", "path", "git", "x", "run_id", "limit_s"]),
+            st.sampled_from(["mcp", "with", "without", "kind", "retries", "path", "git", "x", "run_id", "max_rounds"]),
             inner,
             max_size=3,
         )

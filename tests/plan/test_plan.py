@@ -68,7 +68,7 @@ def test_what_holds_answers_is_hidden_where_the_task_set_only_names_it(project: 
 
 
 @pytest.mark.parametrize("changes", [
-    {"trials": 3}, {"discards": {"max_rounds": 1}}, {"start_gate": {"limit_s": 0}}, {"cache": "x"}, {"seed": 2}, {"accept_changes": True},
+    {"trials": 3}, {"discards": {"max_rounds": 1}}, {"cache": "x"}, {"seed": 2}, {"accept_changes": True},
 ])  # fmt: skip
 def test_what_does_not_touch_a_run_is_no_change(project: Path, given: Given, changes: Given) -> None:
     assert planning.changes(planned(given), planned(given | changes)) == []
@@ -83,7 +83,7 @@ def test_a_setting_that_makes_runs_differ_is_named(project: Path, given: Given, 
 
 
 OF_OTHER_TARGETS = {"archive", "fail_on", "only"}
-OF_THE_MACHINE = {"limits.requests_per_minute", "limits.agent_requests", "limits.clients"}
+OF_THE_MACHINE = {"limits.requests_per_minute", "limits.clients"}
 
 
 def test_every_key_of_the_config_reaches_the_plan_stage_except_those_of_other_targets_and_the_machine() -> None:
@@ -105,7 +105,7 @@ def test_every_key_of_the_config_reaches_the_plan_stage_except_those_of_other_ta
 
 def test_what_a_run_may_use_of_the_machine_is_planned_by_the_stage(project: Path, given: Given) -> None:
     limits = {"memory_gb": 1.5, "processes": 99, "open_files": 77, "disk_gb": 2.5}
-    text = planning.settings_text(load_config(given | {"limits": {**limits, "agent_requests": 5}}))
+    text = planning.settings_text(load_config(given | {"limits": {**limits, "clients": {"lens": 5}}}))
     assert planned(json.loads(text))["sandbox"]["limits"] == limits
     planning.write_plan(load_config(json.loads(text)), [], Path("bench/r"))
     assert read_plan(Path("bench/r"))["sandbox"]["limits"] == limits

@@ -68,15 +68,15 @@ def test_a_server_for_one_client_is_claimed_and_runs_that_share_it_cannot_start_
 
 
 def test_requests_a_minute_are_shared_out_by_what_an_agent_makes(config: dict[str, Any]) -> None:
-    def claimed(**limits: Any) -> tuple[int, float]:
-        schedule = scheduled(config, limits={"requests_per_minute": {"zai": 60}, **limits})
+    def claimed(a_minute: int) -> tuple[int, float]:
+        schedule = scheduled(config, limits={"requests_per_minute": {"zai": a_minute}})
         return schedule.claim("requests_per_minute_zai", WITHOUT, 8), schedule.gate_s(WITHOUT, 8)
 
-    assert [claimed(), claimed(agent_requests=30), claimed(agent_requests=31)] == [(12, 900), (30, 900), (31, 0)]
-    assert claimed(agent_requests=100) == (60, 0)
+    assert [claimed(60), claimed(24), claimed(23)] == [(12, 900), (12, 900), (12, 0)]
+    assert claimed(9) == (9, 0)
     made = Record("other", "with", 1, "run", Attempt(1, "", 65.0, 0.0, 0, False), Outcome(turns=10))
     store(Path("bench/r"), made, "an answer").record.with_name("damaged.json").write_text("{")
-    assert [claimed(), claimed(agent_requests=30)] == [(10, 900), (30, 900)]
+    assert [claimed(60), claimed(20), claimed(19)] == [(10, 900), (10, 900), (10, 0)]
 
 
 def test_judges_read_answers_at_the_limit_of_their_service(config: dict[str, Any]) -> None:

@@ -27,7 +27,7 @@ def config(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> dict[str, Any]:
     write_tasks(6)
     return {
         "run_id": "r", "scenarios": "tasks.yaml", "repository": {"git": "https://example.org/shop", "revision": "v1"},
-        "conditions": {"without": {}, "with": {"mcp": "mcp.json"}}, "start_gate": {"limit_s": 9},
+        "conditions": {"without": {}, "with": {"mcp": "mcp.json"}},
     }  # fmt: skip
 
 
@@ -74,15 +74,15 @@ def test_the_runs_of_a_task_are_neighbours_and_the_order_inside_is_by_seed_and_b
 
 def test_a_run_waits_only_for_a_partner_that_this_start_makes_and_has_a_core_for(config: dict[str, Any]) -> None:
     schedule = schedule_of(config)
-    assert [schedule.gate_s(RUN, cores) for cores in (1, 2, 8)] == [0, 9, 9]
+    assert [schedule.gate_s(RUN, cores) for cores in (1, 2, 8)] == [0, 900, 900]
     finish(schedule, RUN._replace(condition="without"))
     assert schedule_of(config).gate_s(RUN, 8) == 0
     file_discard(schedule.folder, RUN._replace(condition="without"), "empty", "")
     assert withdraw(schedule.folder, schedule.runs, 3) == [RUN._replace(condition="without")]
-    assert schedule_of(config).gate_s(RUN, 8) == 9
+    assert schedule_of(config).gate_s(RUN, 8) == 900
     assert schedule_of(config, discards={"max_rounds": 0}).gate_s(RUN, 8) == 0
     three = {**config["conditions"], "third": {"mcp": "mcp.json"}}
-    assert [schedule_of(config, conditions=three, run_id="s").gate_s(RUN, cores) for cores in (2, 3)] == [0, 9]
+    assert [schedule_of(config, conditions=three, run_id="s").gate_s(RUN, cores) for cores in (2, 3)] == [0, 900]
 
 
 def test_a_job_elsewhere_sees_the_start_that_sent_it_and_nothing_that_was_edited_since(config: dict[str, Any]) -> None:
@@ -106,7 +106,7 @@ def test_a_job_without_the_environment_says_what_the_submit_command_lacks() -> N
 
 def test_the_time_limit_of_a_run_covers_all_attempts_and_the_start_gate(config: dict[str, Any]) -> None:
     agent = {"retries": 2, "timeout_s": 3600}
-    assert schedule_of(config, agent=agent, start_gate={"limit_s": 1800}).runtime_min >= 2 * 60 + 30
+    assert schedule_of(config, agent=agent).runtime_min >= 2 * 60 + 15
 
 
 def test_what_is_missing_is_made_by_an_agent_or_from_the_store(config: dict[str, Any]) -> None:

@@ -267,8 +267,6 @@ class Limits(Strict):
 
     requests_per_minute: dict[str, Annotated[Whole, Field(ge=1)]] = Field(default={})
     """Requests a minute that a model's service allows, by its name: the host of `base_url`, `provider` or the kind."""
-    agent_requests: Annotated[Whole, Field(ge=1)] | None = None
-    """How many of them one running agent makes; null: measured from the runs so far, 12 before there are any."""
     clients: dict[str, Annotated[Whole, Field(ge=1)]] = Field(default={})
     """Concurrent runs that an MCP server supports, by its name in the MCP file."""
 
@@ -326,13 +324,6 @@ class Preflight(Strict):
     """Start the agent with a short question, where it reports its version: key, address and model are tried."""
 
 
-class StartGate(Strict):
-    """The conditions of a task start at the same moment."""
-
-    limit_s: Annotated[Number, Field(ge=0)] = 900
-    """How many seconds a run waits for the run of the other condition; 0: not at all."""
-
-
 def _known_judge(name: Any) -> Any:
     if name in ("mechanical", "human"):
         return name
@@ -387,7 +378,6 @@ class Config(Strict):
     pattern that matches is used."""
     preflight: Preflight = Preflight()
     """What is checked before the first run."""
-    start_gate: StartGate = StartGate()
     """The conditions of a task start at the same moment."""
     sandbox: Literal["auto", "bubblewrap", "none"] = "auto"
     """Isolates agents from your files, the criteria and each other; `auto`: bubblewrap where it works, else none."""

@@ -14,6 +14,8 @@ from lensbench.core.system.claim import is_held
 
 RUNNING = "*running*"
 """The note of a run that has left the gate; not a valid name of a run."""
+LIMIT_S = 900.0
+"""Seconds that a run waits for the others of its task."""
 POLL_S = 0.03
 GRACE_S = 2.0
 """Seconds without a running run before a missing partner is given up; Snakemake starts the next job well within

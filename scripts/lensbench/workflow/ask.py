@@ -39,6 +39,7 @@ from lensbench.repositories.sources.folder import location
 from lensbench.results.page.answers import safe_html
 from lensbench.results.page.page import page_environment, style_of_the_page
 from lensbench.runs.preflight import insist
+from lensbench.runs.start_gate import LIMIT_S
 from lensbench.runs.stopping import clear
 from lensbench.runs.validity import judge_validity
 from lensbench.workflow.side_by_side import Side, read_sides, show
@@ -87,7 +88,7 @@ def _make_runs(folder: Path, config: Config, plan: Plan, task: Task) -> None:
         return
     clear(folder)
     insist(config, ScenarioSet((task,)), folder)
-    gate_s = config.start_gate.limit_s if len(names) > 1 else 0
+    gate_s = LIMIT_S if len(names) > 1 else 0
     os.environ[WORKFLOW] = str(os.getpid())  # the runs end with this process
     RunFolder(folder).logs.mkdir(exist_ok=True)
     logs = {name: RunFolder(folder).logs / f"{TASK}-{name}.log" for name in names}

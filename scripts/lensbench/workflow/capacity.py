@@ -34,8 +34,7 @@ class JobLimits:
 
     def __init__(self, config: Config, folder: Path) -> None:
         limits, conditions = config.limits, config.conditions
-        self._agent_requests, self._folder = limits.agent_requests, folder
-        self._judge_requests = limits.agent_requests or ASSUMED
+        self._folder = folder
         self._service = _requests(config.agent.settings)
         models = [judge for judge in config.judges if isinstance(judge, ModelJudge)]
         self._judged = {judge.shown_name: _requests(judge.agent.settings) for judge in models}
@@ -72,16 +71,16 @@ class JobLimits:
     def judges_at_a_time(self) -> int:
         """How many concurrent requests of model judges the limited services allow."""
         limits = map(self.totals.get, self._judged.values())
-        return min((max(1, limit // self._judge_requests) for limit in limits if limit), default=64)
+        return min((max(1, limit // ASSUMED) for limit in limits if limit), default=64)
 
     def judge_claim(self, resource: str, judge: str, threads: int) -> int:
         """How much of a resource a judge with `threads` concurrent requests takes."""
         is_limited = resource == self._judged.get(judge)
-        return min(threads * self._judge_requests, self.totals[resource]) if is_limited else 0
+        return min(threads * ASSUMED, self.totals[resource]) if is_limited else 0
 
     @cached_property
     def _requests_of_agent(self) -> int:
-        return self._agent_requests or measured(self._folder) or ASSUMED
+        return measured(self._folder) or ASSUMED
 
 
 def measured(folder: Path) -> int | None:

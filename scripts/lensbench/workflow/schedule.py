@@ -23,6 +23,7 @@ from lensbench.plan import freeze as planning
 from lensbench.plan.config import Config
 from lensbench.plan.own_files import condition_files, place_of_tasks, run_folder
 from lensbench.plan.waves import Wave, opened, waves
+from lensbench.runs.start_gate import LIMIT_S
 from lensbench.runs.validity import planned_runs
 from lensbench.workflow.capacity import Claims, JobLimits, JudgeSchedule
 
@@ -246,14 +247,14 @@ class Schedule:
         others = (name for name in compared(self.plan) if name != run.condition)
         names = [run.condition, *(name for name in others if self.needs_agent(run._replace(condition=name)))]
         fit = 1 < len(names) <= at_once and self._limits.bears(names)
-        return self.config.start_gate.limit_s if fit else 0.0
+        return LIMIT_S if fit else 0.0
 
     @property
     def runtime_min(self) -> int:
         """The maximum minutes of a run, for cluster schedulers: all attempts with pauses, and the start gate."""
         setup_s = max(condition.setup_s for condition in self.config.conditions.values())
         attempt_s = self.config.agent.timeout_s + 2 * setup_s + LONGEST_PAUSE_S
-        return SPARE_MIN + math.ceil((self.config.start_gate.limit_s + self.config.agent.retries * attempt_s) / 60)
+        return SPARE_MIN + math.ceil((LIMIT_S + self.config.agent.retries * attempt_s) / 60)
 
 
 def run_of(task: str, condition: str, trial: str) -> RunId:
