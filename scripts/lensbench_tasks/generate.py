@@ -87,9 +87,7 @@ def _lacking(fates: Sequence[Fate], counts: Mapping[Category, int]) -> Iterator[
 def write(result: Made, output: Path) -> None:
     """Writes both files; adds to the set if it is there. Raises UserError when there is no task."""
     if not result.tasks:
-        raise UserError(
-            f"none of the {len(result.fates)} tried tasks about {result.name} is valid; is there source code in it?"
-        )
+        raise UserError(f"none of {len(result.fates)} tried tasks is valid: it has too little source code, or none")
     before = output.read_text(encoding="utf-8") if output.exists() else ""
     write_atomic(output, with_more(before, result) if before else render_set(result))
     write_atomic(output.with_suffix(".review.html"), render_review(result))

@@ -75,7 +75,7 @@ def test_the_task_is_proven_and_the_project_s_own_tests_are_counted(tree: Path, 
         tree, {"tests/test_own.py": "from calculator import double\n\n\ndef test_own():\n    assert double(1) == 2\n"}
     )
     proof = prove(make_task(reference), tree, SANDBOX, rounds=2)
-    assert proof.holds, proof
+    assert not proof.reasons, proof
     assert set(proof.fail_to_pass) == set(FAILING)
     assert list(proof.pass_to_pass) == KEPT
     assert proof.own == len([*KEPT, "tests/test_own.py::test_own"])
@@ -104,7 +104,7 @@ def test_a_reference_that_breaks_a_test_or_does_not_load_a_hidden_file_is_refuse
         task.model_copy(update={"tests": task.tests.model_copy(update={"files": files, "command": command})}),
         tree, SANDBOX, rounds=1,
     )  # fmt: skip
-    assert not proof.holds
+    assert proof.reasons
     for reason in (
         "the reference breaks tests/test_calculator.py::test_double", "the reference breaks tests/test_own.py::test_limit",
         "the hidden file tests/test_new.py does not load",

@@ -157,6 +157,25 @@ def test_the_names_that_data_sets_give_tests_of_javascript_are_known(name: str) 
     assert name in forms_of("test/a.test.js::api > of one > works")
 
 
+@pytest.mark.parametrize("name", [
+    "test_add (tests.test_sums.Sums)", "tests.test_sums.Sums.test_add", "Sums::test_add", "tests/test_sums.py::Sums::test_add",
+])  # fmt: skip
+def test_the_names_that_data_sets_give_tests_of_unittest_are_known(name: str) -> None:
+    assert name in forms_of("tests/test_sums.py::Sums::test_add")
+
+
+def test_a_parameter_with_letters_is_known_with_and_without_pytest_s_escapes() -> None:
+    assert {"test_a.py::test_b[\u00e9 \u2013]", r"test_a.py::test_b[\xe9 \u2013]"} <= {
+        *forms_of(r"test_a.py::test_b[\xe9 \u2013]")
+    }
+
+
+@pytest.mark.parametrize("nothing", [None, "", float("nan"), "[]", []])
+def test_a_line_may_have_no_tests_that_pass_before_and_a_patch_without_its_last_end(shop: Path, nothing: Any) -> None:
+    read = read_instance(json.dumps(instance(shop, PASS_TO_PASS=nothing, patch="--- a\n+++ b\n@@ -1 +1 @@\n-a\n+b")))
+    assert (read.pass_to_pass, read.patch[-3:]) == ((), "+b\n")
+
+
 def test_other_spellings_of_swebench_keys_are_read(shop: Path) -> None:
     other = instance(shop, fail_to_pass="['one[\\'a\\']', \"two\"]", created_at=1677954981000.0, version=float("nan"))
     read = read_instance(json.dumps({key: value for key, value in other.items() if key != "FAIL_TO_PASS"}))
@@ -203,11 +222,17 @@ def test_harbor_folders_become_tasks_and_images_are_named(tmp_path: Path, monkey
     harbor(Path("tasks", "with-steps"), **{"task.toml": "[[steps]]\nname = 'one'\n"})
     Path("tasks", "with-steps", "instruction.md").unlink()
     harbor(Path("tasks", "with-gpu"), **{"task.toml": "[environment]\ngpus = 1\n"})
+    harbor(Path("tasks", "with-json"), **{
+        "environment/Dockerfile": "FROM ubuntu\nARG A=1\nUSER root\nWORKDIR /app\nEXPOSE 80\nCMD [\"sh\"]\n",
+        "environment/docker-compose.yaml": "services:\n",
+        "tests/test.sh": "grep -q done /app/answer.txt\necho \"{\\\"reward\\\": $((1 - $?)).0}\" > /logs/verifier/reward.json\n",
+    })  # fmt: skip
+    harbor(Path("tasks", "with-broken"), **{"environment/docker-compose.yaml": "services: [\n"})
     harbor(Path("tasks", "with-web"), **{"tests/test.sh": "curl https://example.invalid/check\n"})
     harbor(Path("tasks", "unsolved"), **{"solution/solve.sh": "echo wrong > /app/answer.txt\n"})
     generate("--harbor", "tasks", "--output", "sets/harbor.yaml")
-    with_apt, task = read_scenarios(["sets/harbor.yaml"]).tasks
-    assert with_apt.id == "with-apt"
+    with_apt, with_json, task = read_scenarios(["sets/harbor.yaml"]).tasks
+    assert (with_apt.id, with_json.id) == ("with-apt", "with-json")
     assert (task.id, task.prompt) == ("write-done", "Write the word done into /repo/answer.txt.")
     assert Path("sets/harbor/write-done/repository/notes.txt").read_text(encoding="utf-8") == "a note\n"
     report = Path("sets/harbor.report.md").read_text(encoding="utf-8")
@@ -218,6 +243,7 @@ def test_harbor_folders_become_tasks_and_images_are_named(tmp_path: Path, monkey
         "environment.gpus",
         "uses \\`curl\\`",
         "exit does not pass with the reference",
+        "the task cannot be read: while parsing a flow node",
     ):
         assert said in report
 

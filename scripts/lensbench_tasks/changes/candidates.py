@@ -102,7 +102,7 @@ class Prover:
     ) -> ChangeFate:  # fmt: skip
         """The task with its proven tests, or why it is dropped; `runs` as in `prove`."""
         proof = prove(with_files(task, self.cache), tree, self.sandbox, environment, foreign=foreign, runs=runs)
-        if not proof.holds:
+        if proof.reasons:
             return ChangeFate(task.id, what, None, proof.reasons, proof)
         tests = task.tests.model_copy(update={"fail_to_pass": proof.fail_to_pass, "pass_to_pass": proof.pass_to_pass})
         return ChangeFate(task.id, what, task.model_copy(update={"tests": tests}), (), proof)

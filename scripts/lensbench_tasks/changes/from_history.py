@@ -26,10 +26,8 @@ from lensbench_tasks.pin import Pinned
 def tasks_from_history(
     name: str, origin: Pinned, bench: Prover, environment: Sequence[str], command: str, timeout_s: float
 ) -> Iterator[ChangeFate]:
-    """A task, or the reasons against it, for each commit that touches source and tests, newest first.
-
-    Each is about the repository before the commit, with the history up to there. Raises UserError without a history.
-    """
+    """A task about the repository before each commit that touches source and tests, newest first, or the reasons
+    against it. Raises UserError without a history."""
     if not isinstance(origin.source, Git):
         raise UserError(f"tasks from a history need one: {origin.warning}; commit the changes, or use another repo")
     history = prepare(origin.source, bench.cache).tree.resolve()

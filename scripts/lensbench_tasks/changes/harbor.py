@@ -40,6 +40,10 @@ _HONOURED = re.compile(
 )
 """Settings that are supported, or that do not affect how a task is judged."""
 _FROM = re.compile(r"^FROM\s+(?:--\S+\s+)?(\S+)", re.IGNORECASE | re.MULTILINE)
+_WITHOUT_EFFECT = (
+    "FROM", "CMD", "LABEL", "ENV", "ARG", "EXPOSE", "USER", "MAINTAINER", "ENTRYPOINT", "HEALTHCHECK", "STOPSIGNAL",
+)  # fmt: skip
+"""Instructions that the tests do not see."""
 _APT = re.compile(
     r"apt(-get)? (update|clean)( -\S+)*|rm -rf /var/lib/apt/lists/\*|apt(-get)? install((?: -\S+)*)((?: [\w.+-]+)+)"
 )
@@ -48,7 +52,8 @@ _EVERYWHERE = frozenset(("bash", "coreutils", "ca-certificates", "locales", "tmu
 _NETWORK = re.compile(r"\b(apt-get|apt|curl|wget|pip|pip3|uv|uvx|npm|git clone)\b")
 _PYTEST_LINE = re.compile(
     r"#.*|set -\w+.*|(apt-get|apt|curl|source|export|cd|mkdir|exit|echo|uv|uvx|pip|pip3|pytest)\b.*"
-    r"|python3? -m (pip|pytest)\b.*|(\. ).*|if .*|else|fi|then|elif .*|&&.*|-[\w-]+ .*|\w+=\d*"
+    r"|python3? -m (pip|pytest)\b.*|bash \$TEST_DIR/run-uv-pytest\.sh|\. .*|if .*|else|fi|then|elif .*|&&.*|-[\w-]+ .*"
+    r"|\w+=\d*"
 )
 _WITH = re.compile(r"(?:\s-w|--with|uv add|uv pip install|pip3? install)[ =]([A-Za-z0-9_.\[\]=<>~! -]+)")
 
@@ -80,8 +85,10 @@ def tasks_from_harbor(folder: Path, output: Path, bench: Prover, timeout_s: floa
         name = task_id(source.resolve().name)
         try:
             yield _fate_here_or_in_image(name, source, output.with_suffix("") / name / "repository", bench, timeout_s)
-        except (UserError, OSError) as error:
+        except UserError as error:
             yield ChangeFate(name, str(source), None, (str(error).replace("\n", "; "),))
+        except (OSError, ValueError, AttributeError, TypeError, yaml.YAMLError) as error:  # it may hold anything
+            yield ChangeFate(name, str(source), None, (f"the task cannot be read: {' '.join(str(error).split())}",))
 
 
 def _is_task(folder: Path) -> bool:
@@ -111,16 +118,15 @@ def _fate(
     name: str, folder: Path, files: _Files, repository: Path, bench: Prover, timeout_s: float, container: str
 ) -> ChangeFate:
     workdir = _fill(files.environment, repository, is_built=bool(container))
-    mover = _Moved(workdir)
     source = Folder(path=str(repository))
     tree = prepare(source, bench.cache).tree.resolve()
-    tests, environment = _tests(files, mover, timeout_s)
+    tests, environment = _tests(files, workdir, timeout_s)
     draft = ChangeTask(
         id=name, kind="change", category=category_of(files.instruction), repository=source, tests=tests,
-        prompt=mover.text(files.instruction), environment=environment, container=container,
+        prompt=str(_moved(files.instruction, workdir)), environment=environment, container=container,
     )  # fmt: skip
     installation = bench.environment(environment, tree, container)
-    reference = _solve(files.solution, mover, tree, bench, installation, timeout_s)
+    reference = _solve(files.solution, workdir, tree, bench, installation, timeout_s)
     if tests.report == PYTEST:
         runs = [bench.run(tree, patch, tests, installation) for patch in (b"", reference)]
         failing, passing = told_apart(*runs)
@@ -133,17 +139,14 @@ def _fate(
 
 
 def _read(folder: Path) -> _Files:
-    try:
-        if (folder / "task.toml").is_file():
-            settings = dict(_flat(tomllib.loads((folder / "task.toml").read_text(encoding="utf-8"))))
-            if "steps" in settings:
-                raise Refused("steps: a task of several steps is not supported")
-            instruction = (folder / "instruction.md").read_text(encoding="utf-8")
-            return _Files(settings, instruction, folder / "environment", folder / "tests" / "test.sh",
-                          folder / "solution" / "solve.sh")  # fmt: skip
-        settings = dict(_flat(yaml.safe_load((folder / "task.yaml").read_text(encoding="utf-8"))))
-    except (OSError, ValueError, yaml.YAMLError, AttributeError) as error:
-        raise Refused(f"the task cannot be read: {error}") from None
+    if (folder / "task.toml").is_file():
+        settings = dict(_flat(tomllib.loads((folder / "task.toml").read_text(encoding="utf-8"))))
+        if "steps" in settings:
+            raise Refused("steps: a task of several steps is not supported")
+        instruction = (folder / "instruction.md").read_text(encoding="utf-8")
+        return _Files(settings, instruction, folder / "environment", folder / "tests" / "test.sh",
+                      folder / "solution" / "solve.sh")  # fmt: skip
+    settings = dict(_flat(yaml.safe_load((folder / "task.yaml").read_text(encoding="utf-8"))))
     if settings.get("parser_name") == "swebench":
         raise Refused("parser_name: tests/config.json is a line of SWE-bench; import it with --swebench and --mirrors")
     if not isinstance(prompt := settings.get("instruction"), str):
@@ -194,17 +197,17 @@ def _fill(environment: Path, repository: Path, is_built: bool) -> str:
     text = _dockerfile(environment)
     for line in filter(None, map(str.strip, text.splitlines())):
         word, _, rest = line.partition(" ")
-        if word.startswith("#") or word.upper() in ("FROM", "CMD", "LABEL", "ENV") or _is_here(line):
+        if word.startswith("#") or word.upper() in _WITHOUT_EFFECT or _is_here(line):
             continue
         if word.upper() == "WORKDIR":
             workdir = rest.strip().rstrip("/") or "/"
         elif word.upper() == "COPY" and "--" not in rest:
             copies.append(shlex.split(rest))
         elif not is_built:
-            raise Refused(f"environment/Dockerfile: `{line[:80]}` needs an image")
+            raise _Lacking(f"environment/Dockerfile: `{line[:80]}` needs an image")
     for path in environment.glob("docker-compose*.y*ml"):
-        services = yaml.safe_load(path.read_text(encoding="utf-8")).get("services", {})
-        if beside := [name for name in services if name not in ("main", "client")]:
+        services = (yaml.safe_load(path.read_text(encoding="utf-8")) or {}).get("services")
+        if beside := [name for name in services or () if name not in ("main", "client")]:
             raise Refused(f"{path.name}: needs the services {', '.join(beside)} beside the task")
     remove_tree(str(repository))
     repository.mkdir(parents=True)
@@ -236,24 +239,15 @@ def _below(workdir: str, target: str) -> str:
     return "/".join(parts[len(start) :])
 
 
-class _Moved(NamedTuple):
-    """Rewrites the container's paths."""
-
-    workdir: str
-
-    def text(self, text: str) -> str:
-        """`text` with the paths of this machine."""
-        for there, here in (("/tests", f"/{TESTS}"), ("/logs/verifier", f"/{VERDICT}"), (self.workdir, "")):
+def _moved(text: Content, workdir: str) -> Content:
+    """A file's text with the paths of this machine in the place of the container's."""
+    for there, here in (("/tests", f"/{TESTS}"), ("/logs/verifier", f"/{VERDICT}"), (workdir, "")):
+        if isinstance(text, str):
             text = re.sub(rf"(?<![\w./-]){re.escape(there)}(?![\w-])", WORKSPACE + here, text)
-        return text
-
-    def file(self, path: Path) -> Content:
-        """The content of a file with the paths of this machine."""
-        content = Binary.text_or_bytes(path.read_bytes())
-        return self.text(content) if isinstance(content, str) else content
+    return text
 
 
-def _tests(files: _Files, mover: _Moved, timeout_s: float) -> tuple[Tests, tuple[str, ...]]:
+def _tests(files: _Files, workdir: str, timeout_s: float) -> tuple[Tests, tuple[str, ...]]:
     """The tests of the task and their requirements: run with pytest, or else judged by the script's result."""
     if files.script.name == "test.sh" and not files.script.is_file():
         raise Refused("test.sh: missing")
@@ -261,7 +255,9 @@ def _tests(files: _Files, mover: _Moved, timeout_s: float) -> tuple[Tests, tuple
     script = re.sub(r'python3? -c "[^"]*/reward\.json[^"]*"', "", script)  # the results decide, not their weights
     folder = files.script.parent if files.script.name == "test.sh" else files.script.parent / "tests"
     contents: dict[str, Content | FromSource] = {
-        f"{TESTS}/{path.relative_to(folder)}": mover.file(path) for path in sorted(folder.rglob("*")) if path.is_file()
+        f"{TESTS}/{path.relative_to(folder)}": _moved(Binary.text_or_bytes(path.read_bytes()), workdir)
+        for path in sorted(folder.rglob("*"))
+        if path.is_file()
     }
     timeout = files.settings.get("verifier.timeout_sec", files.settings.get("max_test_timeout_sec", timeout_s))
     programs = [path for path in contents if re.fullmatch(r"(.*/)?(test_\w+|\w+_test)\.py", path)]
@@ -280,7 +276,9 @@ def _tests(files: _Files, mover: _Moved, timeout_s: float) -> tuple[Tests, tuple
         raise Refused("run-tests.sh starts no pytest file of tests/")
     bash = "$(command -v bash || command -v sh)"
     variables = "".join(f"export {line}; " for line in _variables(files))
-    verdict = f'{variables}"{bash}" {TESTS}/test.sh; test "$(cat {VERDICT}/reward.txt)" = 1'
+    reward = f"set -- $(cd {VERDICT}; cat reward.txt 2> /dev/null || cat reward.json); IFS="
+    full = """case "$*" in 1|1.0|'{"reward":1}'|'{"reward":1.0}') ;; *) exit 1; esac"""
+    verdict = f'{variables}"{bash}" {TESTS}/test.sh; {reward}; {full}'
     command = ("sh", "-c", f"rm -rf {VERDICT}; mkdir {VERDICT}; {verdict}")
     return Tests(files=contents, command=command, report=EXIT, fail_to_pass=(EXIT_ID,), timeout_s=timeout), ()
 
@@ -293,7 +291,7 @@ def _variables(files: _Files) -> list[str]:
     return [name + "=" + shlex.quote(str(value).strip('"')) for name, value in pairs if "$" not in str(value)]
 
 
-def _solve(script: Path, mover: _Moved, tree: Path, bench: Prover, environment: Environment, timeout_s: float) -> bytes:
+def _solve(script: Path, workdir: str, tree: Path, bench: Prover, environment: Environment, timeout_s: float) -> bytes:
     """The patch from running the solution's script without network."""
     if not script.is_file():
         raise Refused(f"{script.name}: missing, so nothing proves the task")
@@ -302,7 +300,8 @@ def _solve(script: Path, mover: _Moved, tree: Path, bench: Prover, environment: 
         copy_tree(str(tree), str(work))
         for folder in (scratch, home, Path(private, "tmp")):
             folder.mkdir(parents=True)
-        (home / "solve.sh").write_text(mover.text(script.read_text(encoding="utf-8")), encoding="utf-8")
+        text = script.read_text(encoding="utf-8")
+        (home / "solve.sh").write_text(str(_moved(text, workdir)), encoding="utf-8")
         place = environment.place(bench.sandbox, private)
         env = {**environment.variables, "HOME": place.inside(str(home)), "LANG": "C.UTF-8"}
         shell = 'command -v bash > /dev/null && exec bash "$0"; exec sh "$0"'
@@ -313,7 +312,7 @@ def _solve(script: Path, mover: _Moved, tree: Path, bench: Prover, environment: 
             raise Refused(f"{script.name}: took longer than {timeout_s:g} s") from None
         if process.returncode:
             message = process.stderr.decode(errors="replace").strip().splitlines()[-1:]
-            network = _NETWORK.search(script.read_text(encoding="utf-8"))
+            network = _NETWORK.search(text)
             hint = f" (it uses `{network[0]}`, and has no network)" if network else ""
             raise _Lacking(f"{script.name}: ended with {process.returncode} {''.join(message)}{hint}")
         return make_patch(tree, work, scratch)

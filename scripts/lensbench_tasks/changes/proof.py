@@ -45,11 +45,6 @@ class ChangeProof:
     own: int = 0
     """How many tests of the project's whole suite pass without a change; 0 when it could not be run."""
 
-    @property
-    def holds(self) -> bool:
-        """True when the task can be used."""
-        return not self.reasons
-
 
 def prove(
     task: ChangeTask, tree: Path, sandbox: Sandbox, environment: Environment = NO_ENVIRONMENT, rounds: int = ROUNDS,

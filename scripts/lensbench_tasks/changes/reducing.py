@@ -22,9 +22,7 @@ def separate(
     """The smallest independent changes among `count` pieces, each with the `tests` that need it.
 
     All `tests` pass with all pieces. A test needs the pieces without which it fails; overlapping sets become one
-    change. The tests of a change are those that pass with it alone; others have interchangeable pieces, and are
-    omitted. Pieces that no test needs are cheap, because they are omitted together. A change that is not `intact`
-    gets the further pieces with which it is, as all pieces together are.
+    change, whose tests are those that pass with it alone. One that is not `intact` gets further pieces.
     """
     everything = frozenset(range(count))
     needs: dict[str, set[int]] = {test: set() for test in tests}

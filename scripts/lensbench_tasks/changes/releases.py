@@ -35,10 +35,7 @@ def changes_between(earlier: Path, later: Path, run: Run) -> list[ReleaseChange]
     """The independent changes from `earlier` to `later` that tests need, most tests first.
 
     None breaks a test that passed before and passes with all of them. Pieces that no test needs belong to the changes
-    with which they share a name of their own: what gives a variable its first value, for example.
-
-    Test files with more than MAX_FAILING failing tests, or that do not finish, are omitted. Raises UserError when
-    there are more than MAX_PIECES pieces.
+    with which they share a name of their own. Raises UserError when there are more than MAX_PIECES pieces.
     """
     pieces = differences(earlier, later, lambda path: kind_of(path) is Kind.SOURCE)
     tests = differences(earlier, later, lambda path: kind_of(path) is Kind.TEST)

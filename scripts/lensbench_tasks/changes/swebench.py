@@ -24,8 +24,6 @@ from lensbench_tasks.changes.candidates import ChangeFate, Prover, hidden_tests,
 from lensbench_tasks.changes.prompts import category_of
 from lensbench_tasks.changes.suites import Moment, suite_of
 
-_TEXTS = ("instance_id", "repo", "base_commit", "problem_statement", "patch", "test_patch")
-
 
 class Instance(NamedTuple):
     """A line of the file."""
@@ -39,6 +37,9 @@ class Instance(NamedTuple):
     fail_to_pass: tuple[str, ...]
     pass_to_pass: tuple[str, ...]
     moment: Moment
+
+
+_TEXTS = Instance._fields[:6]
 
 
 class Refused(UserError):
@@ -93,7 +94,7 @@ def read_instance(line: str) -> Instance:
     failing, passing = (_names(value, key) for key in ("FAIL_TO_PASS", "PASS_TO_PASS"))
     if not failing:
         raise Refused("FAIL_TO_PASS: missing or empty")
-    texts = {key: value[key] for key in _TEXTS}
+    texts = {key: f"{value[key].rstrip()}\n" if "patch" in key else value[key] for key in _TEXTS}
     return Instance(**texts, fail_to_pass=failing, pass_to_pass=passing, moment=_moment(value))
 
 
@@ -110,8 +111,10 @@ def _moment(value: Mapping[str, Any]) -> Moment:
 
 
 def _names(value: Mapping[str, Any], key: str) -> tuple[str, ...]:
-    """The tests of a key in either case: a list, or a text with one in JSON or Python, as they occur in data sets."""
-    names = value.get(key, value.get(key.lower(), []))
+    """The tests of a key in either case: a list, or a text with one in JSON or Python, as they occur in data sets;
+    none where a data frame has no value."""
+    names: Any = value.get(key, value.get(key.lower()))
+    names = [] if names in (None, "") or names != names else names
     for read in (json.loads, ast.literal_eval) if isinstance(names, str) else ():
         with suppress(ValueError, SyntaxError):
             names = read(names)
@@ -181,9 +184,11 @@ def _tried(instance: Instance, task: ChangeTask, what: str, tree: Path, bench: P
 
 
 def forms_of(test: str) -> Iterator[str]:
-    """What data sets call a test: few name its file."""
-    name = test.partition("::")[2]
+    """What data sets call a test: few name its file; pytest writes escapes for letters."""
+    name, dotted = test.partition("::")[2], test.replace(".py::", ".").replace("/", ".").replace("::", ".")
+    head, _, last = dotted.rpartition(".")
     yield from (test, name, test.replace("::", " > ", 1), name.replace(" > ", " "), name.rpartition(" > ")[2])
+    yield from (dotted, f"{last} ({head})", re.sub(r"\\x(..)|\\u(....)", lambda c: chr(int(c[1] or c[2], 16)), test))
 
 
 def _why(test: str, output: str) -> str:

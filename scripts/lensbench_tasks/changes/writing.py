@@ -35,10 +35,8 @@ _Dumper.add_representer(str, _text)
 
 
 def write_set(name: str, fates: Sequence[ChangeFate], output: Path, head: str, beside: Path | None = None) -> None:
-    """Writes the proven tasks to `output`, and each reference to `<task id>.diff` in the folder `beside`.
-
-    By default, that folder has the name of the set.
-    """
+    """Writes the proven tasks to `output`, and each reference to `<task id>.diff` in the folder `beside`, by default
+    one with the name of the set."""
     beside = beside or output.with_suffix("")
     tasks = [fate.task for fate in fates if fate.task]
     sources = {source_key(source): source for task in tasks for source in _sources(task)}
