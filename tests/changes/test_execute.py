@@ -95,7 +95,7 @@ def test_a_linter_counts_what_a_change_adds_in_the_files_that_it_touches(tree: P
 
 def test_a_reference_that_breaks_a_test_or_does_not_load_a_hidden_file_is_refused(tree: Path, tmp_path: Path) -> None:
     own = "import calculator\n\n\ndef test_limit():\n    assert not hasattr(calculator, 'LIMIT')\n"
-    write(tree, {"tests/test_own.py": own})
+    write(tree, {"tests/test_own.py": own, "unit/test_other.py": own})
     wrong = FIXED.replace("2 * number", "number") + "LIMIT = 5\n"
     task = make_task(patch_of(tree, {"calculator.py": wrong}, tmp_path))
     files = {**task.tests.files, "tests/test_new.py": "import new\n"}
@@ -107,7 +107,7 @@ def test_a_reference_that_breaks_a_test_or_does_not_load_a_hidden_file_is_refuse
     assert proof.reasons
     for reason in (
         "the reference breaks tests/test_calculator.py::test_double", "the reference breaks tests/test_own.py::test_limit",
-        "the hidden file tests/test_new.py does not load",
+        "the reference breaks unit/test_other.py::test_limit", "the hidden file tests/test_new.py does not load",
     ):  # fmt: skip
         assert any(given.startswith(reason) for given in proof.reasons), proof.reasons
 

@@ -27,7 +27,7 @@ _LONGEST_ID = 64
 
 
 def task_id(name: str) -> str:
-    """`name` as an id; a long name is shortened to its beginning and a few digits of its hash."""
+    """`name` as an id; of a long one the beginning and a few digits of its hash."""
     plain = re.sub(r"[^a-z0-9]+", "-", name.lower()).strip("-") or "task"
     if len(plain) <= _LONGEST_ID:
         return plain
@@ -59,17 +59,15 @@ class ChangeFate(NamedTuple):
 
 @dataclass(frozen=True)
 class Prover:
-    """The sandbox and cache in which candidates are tried."""
-
     sandbox: Sandbox
     cache: Path
 
     def environment(self, commands: Sequence[str], tree: Path, container: str = "") -> Environment:
-        """The environment for the tests of the project in `tree`. Raises UserError when it cannot be built."""
+        """The environment for the tests in `tree`. Raises UserError when it cannot be built."""
         return prepare_environment(commands, tree, self.cache, self.sandbox, container)
 
     def first_environment(self, choices: Sequence[Sequence[str]], tree: Path) -> tuple[tuple[str, ...], Environment]:
-        """The first of the choices that can be installed, with its commands. Raises UserError when none can."""
+        """The first choice that can be installed, with its commands. Raises UserError without one."""
         *others, last = choices
         for commands in others:
             with suppress(UserError):
@@ -77,7 +75,7 @@ class Prover:
         return tuple(last), self.environment(last, tree)
 
     def run(self, tree: Path, patch: bytes, tests: Tests, environment: Environment) -> TestRun:
-        """One run of the tests, with all that they print. Raises UserError when they cannot start on this machine."""
+        """One run of the tests, with all that they print. Raises UserError when they cannot start."""
         result = run_tests(tree, patch, tests, self.sandbox, environment, MAX_REPORT)
         if result.unstarted:
             raise UserError(f"the tests cannot be started: {result.unstarted}")

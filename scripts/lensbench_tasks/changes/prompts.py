@@ -58,8 +58,8 @@ def added_lines(patch: str) -> list[str]:
 
 
 def needs(reference: str, tests: Sequence[str], tree: Path) -> HiddenNeeds:
-    """What the reference adds, the tests use and `tree` lacks; texts of several words, and those that must be a part of
-    another, even where it has them."""
+    """What the reference adds, the tests use and `tree` lacks; texts that must be a part of another even where it has
+    them."""
     corpus = git(tree, "grep", "-hIF", "-e", "", "--", ".").decode(errors="replace")
     additions = "\n".join(added_lines(reference))
     names = _names(additions) & {name for text in tests for name in _names(text)} - set(_IDENTIFIER.findall(corpus))
@@ -72,7 +72,7 @@ def needs(reference: str, tests: Sequence[str], tree: Path) -> HiddenNeeds:
 
 
 def _described(name: str, additions: str, tests: str) -> str:
-    """The name with its parameters, or the structure that the tests give it, and the module it is imported from."""
+    """The name with its parameters or structure, and the module it is imported from."""
     match = re.search(_STRUCTURE.format(re.escape(name)), tests)
     modules = (one or other for one, names, others, other in _IMPORT.findall(tests) if name in _names(names or others))
     module = next((f" from {module}" for module in modules), "")
@@ -95,10 +95,7 @@ def _parameters(name: str, additions: str) -> str:
 
 
 def write_prompt(message: str, failing: Sequence[str], terms: HiddenNeeds = NOTHING) -> str:
-    """The prompt: the author's message with the names of the failing tests, and what these need.
-
-    Issue numbers are removed, because the agent cannot look them up.
-    """
+    """The prompt: the author's message without issue numbers, the names of the failing tests, and what these need."""
     tests = [f"- {test}" for test in failing[:SHOWN_TESTS]]
     more = [f"- and {len(failing) - SHOWN_TESTS} more"] if len(failing) > SHOWN_TESTS else []
     request = "\n".join(_REFERENCE.sub("", line).rstrip() for line in message.splitlines()).strip()
@@ -117,15 +114,12 @@ def says_too_little(message: str) -> bool:
 
 
 def category_of(text: str) -> Category:
-    """The category: Debug for a fix, Change-Impact for new or changed behaviour."""
     return Category.DEBUG if _REPAIR.search(text) else Category.CHANGE_IMPACT
 
 
 def entry_of(entries: Sequence[str], words: Iterable[str]) -> str:
-    """The change log entry that shares most names with the change, given the `words` of its tests and lines.
-
-    Names in many entries have less weight. Without a match, returns a sentence that points to the tests.
-    """
+    """The change log entry that shares most names (rare ones count more) with the `words` of the change and its tests;
+    else a sentence that points to the tests."""
     names = {part.lower() for word in words for name in _NAME.findall(word) for part in (name, *name.split("_"))}
     overlaps = [{name.lower() for name in _NAME.findall(entry)} & names for entry in entries]
     scores = [sum(1 / sum(name in other for other in overlaps) for name in overlap) for overlap in overlaps]

@@ -1,8 +1,5 @@
-"""Proves that a change task can be judged, before it is used.
-
-The tests have the results that the task names, without a change and with the reference, in several rounds. The
-reference breaks no other test. Neither a file that agents see nor the prompt contains what is hidden.
-"""
+"""Proves that a change task can be judged: tests fail and pass as it says in several rounds, the reference breaks none
+that passed before, hidden or the project's own, each hidden file loads, and no agent can see the solution."""
 
 from __future__ import annotations
 
@@ -17,11 +14,12 @@ from lensbench.changes.execute import TestRun, Trouble, run_tests
 from lensbench.changes.reports import TestResult, unloaded_files
 from lensbench.changes.task import PYTEST, ChangeTask, Tests, content_bytes
 from lensbench.repositories.sources.git_program import GitError, git
+from lensbench_tasks.changes.kinds import is_program
 from lensbench_tasks.changes.prompts import added_lines
 
 ROUNDS = 3
 _LONG_LINE = 24
-"""The minimum length of a line that is unlikely to occur in two places by chance."""
+"""A line of this length is hardly in two places by chance."""
 _SEEN_SHARE = 0.5
 _SUITE_TIME = 10
 """How many times longer than the hidden tests the project's own suite may take."""
@@ -50,9 +48,8 @@ def prove(
     task: ChangeTask, tree: Path, sandbox: Sandbox, environment: Environment = NO_ENVIRONMENT, rounds: int = ROUNDS,
     foreign: bool = False, runs: Sequence[TestRun] = (),
 ) -> ChangeProof:  # fmt: skip
-    """The proof of a task whose repository is in `tree`. Runs the tests 2 x `rounds` times, and the project's
-    suite with and without the reference, unless a run shows that it cannot be judged. A data set of others (`foreign`)
-    has own words and tests: neither prompt nor suite are examined. `runs`: a first round."""
+    """The proof of a task whose repository is in `tree`. A data set of others (`foreign`) has own words and tests:
+    neither prompt nor suite are examined. `runs`: a first round."""
     reasons = [*_leaks(task, tree, foreign)]
     reference = content_bytes(task.reference)
     if not reference.strip():
@@ -76,25 +73,30 @@ def prove(
 def _suite(
     tests: Tests, tree: Path, reference: bytes, sandbox: Sandbox, environment: Environment
 ) -> tuple[int, Sequence[str]]:
-    """How many tests of the project's own suite pass, and those that the reference breaks, in two rounds if any does.
+    """How many tests of the project's own suite pass, and those that the reference breaks, in two rounds if any does;
+    (0, []) when there is no other test, or the suite cannot be run."""
+    for words in _commands(tests, tree):
+        suite = tests.model_copy(update={"command": words, "timeout_s": _SUITE_TIME * tests.timeout_s})
+        before = _rounds(tree, b"", suite, sandbox, environment, 1)
+        if not _trouble(before):
+            after = _rounds(tree, reference, suite, sandbox, environment, 1)
+            if _broken(before, after):
+                before = _rounds(tree, b"", suite, sandbox, environment, 2, before)
+                after = _rounds(tree, reference, suite, sandbox, environment, 2, after)
+            return len(before[0].passing), _broken(before, after)
+    return 0, []
 
-    The suite is what the command runs when it names no hidden file; (0, []) when it names none, or cannot be run.
-    """
-    words = [word for word in tests.command if word.partition("::")[0] not in tests.files]
-    if len(words) == len(tests.command):
-        return 0, []
-    words += sorted({path.partition("/")[0] for path in tests.files}) if tests.report == PYTEST else []
-    suite = tests.model_copy(update={"command": tuple(words), "timeout_s": _SUITE_TIME * tests.timeout_s})
-    before: list[TestRun] = []
-    after: list[TestRun] = []
-    breaks: Sequence[str] = []
-    while len(before) < 1 + bool(breaks):
-        before += _rounds(tree, b"", suite, sandbox, environment, 1)
-        if _trouble(before):
-            return 0, []
-        after += _rounds(tree, reference, suite, sandbox, environment, 1)
-        breaks = _broken(before, after)
-    return len(before[0].passing), breaks
+
+def _commands(tests: Tests, tree: Path) -> Iterator[tuple[str, ...]]:
+    """What runs the suite: the command without hidden files; with pytest in all places with tests, else in theirs."""
+    words = tuple(word for word in tests.command if word.partition("::")[0] not in tests.files)
+    own, every = set[str](), set[str]()
+    if tests.report == PYTEST:
+        own = {path.partition("/")[0] for path in tests.files}
+        every = own | {file.relative_to(tree).parts[0] for file in tree.rglob("*.py") if is_program(file.name)}
+    named = {top for word in words if (top := word.partition("/")[0]) in own or (tree / word).exists()}
+    if len(words) < len(tests.command) or (named and every - named):
+        yield from ((*words, *sorted(places - named)) for places in (every, *[own] * (every != own)))
 
 
 def _broken(before: Sequence[TestRun], after: Sequence[TestRun]) -> list[str]:
@@ -118,7 +120,7 @@ def _rounds(
 
 
 def _trouble(runs: Sequence[TestRun], is_changed: bool = True) -> str:
-    """Why a run gave no results. Without a change, the tests may not compile: then none of them passes."""
+    """Why a run gave no results. Without a change, the tests may not compile."""
     bad_runs = (run for run in runs if is_changed or run.trouble is not Trouble.NO_REPORT or not run.exit_code)
     return next((run.unstarted or run.problem for run in bad_runs if run.unstarted or run.problem), "")
 
@@ -170,8 +172,7 @@ def flat(text: str) -> str:
 
 
 def _seen(tree: Path, path: str, data: bytes) -> str:
-    """Where the history has most of the new lines of a hidden file; "" when nowhere. A line that any such file of the
-    pinned version has is not new."""
+    """Where the history has most of the lines of a hidden file that are new to the pinned version; "" when nowhere."""
     new = set(map(bytes.strip, data.splitlines()))
     try:
         for name in git(tree, "ls-files", "-z", f"*{Path(path).suffix}").decode().split("\0"):
