@@ -19,7 +19,7 @@ from lensbench.agents.adapters.offline import read
 from lensbench.agents.sandbox import find_sandbox
 from lensbench.core.conditions import fill_mcp_file, missing_variables, run_command
 from lensbench.core.errors import UserError
-from lensbench.core.preflight_results import Check, read_listed_tools, read_tools_of, table
+from lensbench.core.preflight_results import Check, PreflightFindings, table
 from lensbench.core.records import sha256
 from lensbench.core.run_folder import RunFolder
 from lensbench.core.system.files import write_atomic
@@ -27,7 +27,7 @@ from lensbench.plan.config import Agent
 from lensbench.plan.reading import load_config
 from lensbench.plan.task_files import read_scenarios
 from lensbench.runs import preflight as stage
-from lensbench.runs.preflight import PreflightFindings, preflight
+from lensbench.runs.preflight import preflight
 from lensbench.scores.scores import treatment_tools
 from services import Reply, Request, answering
 
@@ -594,11 +594,11 @@ def test_tools_that_change_between_two_starts_are_not_mixed(project: Path, given
         with pytest.raises(UserError, match="preflight failed"):
             start()
         assert ("changed since runs were made" in (folder / "preflight.json").read_text(encoding="utf-8")) != broken
-    assert sorted(read_tools_of(folder, "with")) == ["mcp__lens__crash", "mcp__lens__seek"]
+    assert sorted(PreflightFindings.read(folder).tools["with"]) == ["mcp__lens__crash", "mcp__lens__seek"]
     start(servers=False)
-    assert sorted(read_tools_of(folder, "with")) == ["mcp__lens__crash", "mcp__lens__seek"]
+    assert sorted(PreflightFindings.read(folder).tools["with"]) == ["mcp__lens__crash", "mcp__lens__seek"]
     start(accept=True)
-    assert sorted(read_tools_of(folder, "with")) == ["mcp__lens__crash", "mcp__lens__find"]
+    assert sorted(PreflightFindings.read(folder).tools["with"]) == ["mcp__lens__crash", "mcp__lens__find"]
 
 
 def test_listed_tools_stand_in_for_what_an_agent_does_not_show(tmp_path: Path) -> None:
@@ -606,11 +606,11 @@ def test_listed_tools_stand_in_for_what_an_agent_does_not_show(tmp_path: Path) -
         plan = {"conditions": {"without": {"servers": []}, "with": {"servers": ["lens"]}}}
         return treatment_tools(plan, [], [], listed)
 
-    assert read_listed_tools(tmp_path) == []
+    assert PreflightFindings.read(tmp_path).listing == []
     RunFolder(tmp_path).preflight.write_text('{"tools": {"with": {"mcp__lens__find": "", "mcp__other__x": ""}}}')
-    assert tools(read_listed_tools(tmp_path)) == ["mcp__lens__find"]
+    assert tools(PreflightFindings.read(tmp_path).listing) == ["mcp__lens__find"]
     RunFolder(tmp_path).preflight.write_text('{"tools": ["x"]}')
-    assert read_listed_tools(tmp_path) == []
+    assert PreflightFindings.read(tmp_path).listing == []
 
 
 @pytest.mark.parametrize(("kind", "more", "outcome", "detail"), [

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any, Literal
 
 from lensbench.core.errors import printable
 from lensbench.core.run_folder import RunFolder
+from lensbench.core.system.files import write_json
 
 Outcome = Literal["ok", "warning", "failed", "skipped"]
 BYTES_A_TOKEN = 4
@@ -49,38 +50,50 @@ class Cure:
         return " and ".join(f"{', '.join(phrases)} in {place}" for place, phrases in places.items() if phrases)
 
 
+@dataclass
+class PreflightFindings:
+    """preflight.json."""
+
+    checks: list[Check] = field(default_factory=list)
+    tools: dict[str, dict[str, str]] = field(default_factory=dict)
+    """Condition -> the tools of its servers, by the names that agents use -> the hash of the input schema."""
+    descriptions: dict[str, str] = field(default_factory=dict)
+    """Tool -> the beginning of its description."""
+    list_tokens: dict[str, int] = field(default_factory=dict)
+    """Condition -> tokens of its tool list and instructions, estimated."""
+    packages: dict[str, str] = field(default_factory=dict)
+    """The line of a launcher -> the program that was fetched for it."""
+    cures: list[Cure] = field(default_factory=list)
+    """What conditions lack whose servers did not start, or wrote an index."""
+
+    @property
+    def failed(self) -> bool:
+        return any(check.outcome == "failed" for check in self.checks)
+
+    @property
+    def listing(self) -> list[str]:
+        """The tools of all servers."""
+        return sorted({name for tools in self.tools.values() for name in tools})
+
+    @classmethod
+    def read(cls, folder: Path) -> PreflightFindings:
+        """Those of the last preflight; empty without one."""
+        try:
+            value: dict[str, Any] = json.loads(RunFolder(folder).preflight.read_text(encoding="utf-8"))
+            value["checks"] = [Check(**row) for row in value.get("checks", ())]
+            value["cures"] = [Cure(**row) for row in value.get("cures", ())]
+            value["tools"] = {name: dict(tools) for name, tools in value.get("tools", {}).items()}
+            return cls(**value)
+        except (OSError, ValueError, TypeError, AttributeError):
+            return cls()
+
+    def write(self, folder: Path) -> None:
+        write_json(RunFolder(folder).preflight, asdict(self))
+
+
 def table(checks: Sequence[Check]) -> Iterator[str]:
     """The rows as aligned lines of text."""
     width = max((len(check.name) for check in checks), default=0)
     for check in checks:
         mark = check.outcome.upper() if check.outcome == "failed" else check.outcome
         yield printable(f"  {mark:8} {check.name:{width}}  {check.detail}")
-
-
-def read_listed_tools(folder: Path) -> list[str]:
-    """The tools that the MCP servers listed in the last preflight; empty without one."""
-    return sorted({name for tools in read_kept(folder, "tools").values() for name in tools})
-
-
-def read_tools_of(folder: Path, condition: str) -> dict[str, str]:
-    """The same for the servers of one condition, each with the hash of its schema."""
-    return dict(read_kept(folder, "tools").get(condition, {}))
-
-
-def read_cures(folder: Path) -> list[Cure]:
-    """What conditions lacked in the last preflight; empty without one."""
-    return [Cure(**row) for row in _read(folder, "cures") or ()]
-
-
-def read_kept(folder: Path, key: str) -> dict[str, Any]:
-    """The mapping under a key of the last preflight's results; empty without one."""
-    value = _read(folder, key)
-    return value if isinstance(value, dict) else {}
-
-
-def _read(folder: Path, key: str) -> Any:
-    """The value of a key of the last preflight's results; None without one."""
-    try:
-        return json.loads(RunFolder(folder).preflight.read_text(encoding="utf-8")).get(key)
-    except (OSError, ValueError, AttributeError):
-        return None

@@ -13,7 +13,7 @@ from pathlib import Path
 from lensbench.core.conditions import treatments
 from lensbench.core.frozen_plan import HUMAN, TESTS, Plan
 from lensbench.core.numbers import exact
-from lensbench.core.preflight_results import read_listed_tools
+from lensbench.core.preflight_results import PreflightFindings
 from lensbench.core.records import Record, RunId, from_json, sha256
 from lensbench.core.rows import RunStatus, ValidityRow
 from lensbench.core.run_folder import RunFolder
@@ -59,7 +59,7 @@ def read_shown_answers(folder: Path, plan: Plan, tasks: Mapping[str, Task]) -> l
     """The blinded answers of all valid runs, in a random order fixed by the seed."""
     runs = _counting(folder, tasks)
     records = {run: from_json(run_files(folder, run).record.read_text(encoding="utf-8")) for run in runs}
-    tools = sorted({*read_listed_tools(folder), *_offered(records.values())})
+    tools = sorted({*PreflightFindings.read(folder).listing, *_offered(records.values())})
     talk = read_tool_talk(folder, records, tools)
     masks = {name: hidden_names(plan, tools, tasks[name], talk) for name in {run.task for run in runs}}
     return _shown(folder, plan, runs, lambda run, answer: blind(answer, masks[run.task]))

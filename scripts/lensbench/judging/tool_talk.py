@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from lensbench.agents.timeline import read_timeline
-from lensbench.core.preflight_results import read_kept
+from lensbench.core.preflight_results import PreflightFindings
 from lensbench.core.records import Record, RunId
 from lensbench.core.store import run_files
 
@@ -50,7 +50,7 @@ NO_TALK = ToolTalk()
 
 def read_tool_talk(folder: Path, records: Mapping[RunId, Record], tools: Iterable[str]) -> ToolTalk:
     """The phrases learned from `tools` (full names) and the runs' transcripts."""
-    descriptions = read_kept(folder, "descriptions")
+    descriptions = PreflightFindings.read(folder).descriptions
     results: list[tuple[str, str, str]] = []
     elsewhere: set[str] = set()
     calls = {run: record.outcome.calls or () for run, record in records.items()}

@@ -9,7 +9,7 @@ from pathlib import Path
 from statistics import mean
 
 from lensbench.agents.timeline import Step, read_timeline
-from lensbench.core.preflight_results import BYTES_A_TOKEN, LONG_RESULT, read_kept, read_tools_of
+from lensbench.core.preflight_results import BYTES_A_TOKEN, LONG_RESULT, PreflightFindings
 from lensbench.judging.tool_talk import sample_of, transcript_lines
 from lensbench.scores.run_tables import Tables
 from lensbench.scores.scores import short_name
@@ -20,11 +20,11 @@ _REPLACED = "exceeds maximum allowed tokens"
 
 def footprint(folder: Path, tables: Tables, treatment: str) -> list[str]:
     """The figures in sentences; none that are unknown."""
-    tokens, baseline = read_kept(folder, "list_tokens").get(treatment), tables.plan["baseline"]
-    if not isinstance(tokens, int):
+    listing, baseline = PreflightFindings.read(folder), tables.plan["baseline"]
+    if (tokens := listing.list_tokens.get(treatment)) is None:
         return []
     lines = [f"The tool list and instructions are about {tokens:,} tokens of every request (4 bytes a token)."]
-    tools = sorted(map(short_name, read_tools_of(folder, treatment)), key=len, reverse=True)
+    tools = sorted(map(short_name, listing.tools.get(treatment, ())), key=len, reverse=True)
     calls = [(tool, step) for tool, step in _calls(folder, tables, treatment, tools) if tool]
     sizes: dict[str, list[float]] = {}
     for tool, step in sorted(calls, key=lambda call: call[0]):

@@ -15,7 +15,7 @@ from lensbench.agents.prices import priced
 from lensbench.core import numbers
 from lensbench.core.conditions import brings, comparisons, treatments
 from lensbench.core.frozen_plan import AgentSettings, Repositories
-from lensbench.core.preflight_results import read_listed_tools
+from lensbench.core.preflight_results import PreflightFindings
 from lensbench.core.records import RunId
 from lensbench.core.rows import RunStatus, ValidityRow, VerdictRow
 from lensbench.core.run_folder import RunFolder
@@ -275,7 +275,7 @@ def write_results(folder: Path, tables: Tables | None = None) -> Results[Fractio
     `tables` are those of the folder, where they were read before."""
     tables = tables or read_tables(folder)
     repositories = read_json(RunFolder(folder).repositories, Repositories)
-    facts = collect(tables, repositories, why_stopped(folder), read_listed_tools(folder))
+    facts = collect(tables, repositories, why_stopped(folder), PreflightFindings.read(folder).listing)
     pairs = published_pairs(folder, tables)
     by_hand = chosen_runs.as_data(folder, tables)
     facts["headlines"] += by_hand["sentences"]

@@ -31,7 +31,7 @@ from lensbench.core.conditions import (
 from lensbench.core.error_texts import ErrorTexts
 from lensbench.core.errors import UserError, printable, some_of
 from lensbench.core.frozen_plan import AgentSettings, Plan, PlannedCondition, RepositoryFacts
-from lensbench.core.preflight_results import read_kept, read_tools_of
+from lensbench.core.preflight_results import PreflightFindings
 from lensbench.core.records import MAX_NAME, MAX_NAMES, OTHERS, Outcome, Record, RunId, sha256
 from lensbench.core.system.private_folders import TEARDOWN
 from lensbench.core.system.redaction import Redactor
@@ -80,7 +80,8 @@ class Job(NamedTuple):
     def expected(self) -> Expectation:
         """The MCP servers of this condition, and those that only other conditions have."""
         servers = self.condition["servers"]
-        tools, tasks = read_tools_of(self.folder, self.run.condition), self.plan["tasks"]
+        listing, tasks = PreflightFindings.read(self.folder).tools, self.plan["tasks"]
+        tools = listing.get(self.run.condition, {})
         if tools and tasks[self.run.task]["repository"] != tasks[self.plan["order"][0]]["repository"]:
             tools = dict.fromkeys(tools, "")  # the preflight saw another repository, whose files a schema may name
         everywhere = {server for condition in self.plan["conditions"].values() for server in condition["servers"]}
@@ -322,7 +323,7 @@ def prepare(job: Job, place: Place) -> Assignment:
         raise UserError(f"task {job.run.task!r}: its prompt has @{mention}, {how}")
     log = place.inside(os.path.join(session, "server.jsonl"))
     values = {"workspace": workspace, "python": sys.executable, "server_log": log}
-    packages, mcp = read_kept(job.folder, "packages"), json.loads(fill_mcp_file(job.condition, values))
+    packages, mcp = PreflightFindings.read(job.folder).packages, json.loads(fill_mcp_file(job.condition, values))
     servers = {name: _launched(entry, packages) for name, entry in mcp["mcpServers"].items()}
     everywhere = {path for condition in job.plan["conditions"].values() for path in condition.get("files", ())}
     brings_skills = program is not None and any(path.startswith(f"{program.skills}/") for path in everywhere)
@@ -335,12 +336,12 @@ def prepare(job: Job, place: Place) -> Assignment:
     )  # fmt: skip
 
 
-def _launched(entry: dict[str, Any], packages: Mapping[str, object]) -> dict[str, Any]:
+def _launched(entry: dict[str, Any], packages: Mapping[str, str]) -> dict[str, Any]:
     """The server with a program of the preflight's `packages` in place of the launcher that would fetch it."""
     command = [entry.get("command"), *entry.get("args", ())]
     for line, program in packages.items():
         if command[: len(words := shlex.split(line))] == words:
-            return {**entry, "command": os.path.abspath(str(program)), "args": command[len(words) :]}
+            return {**entry, "command": os.path.abspath(program), "args": command[len(words) :]}
     return entry
 
 

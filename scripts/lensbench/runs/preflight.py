@@ -7,9 +7,8 @@ import json
 import os
 import shutil
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 from lensbench.agents import Adapter, Invocation, load_adapter, secret_names
 from lensbench.agents.prices import in_words, price_of, priced, unexpected
@@ -18,10 +17,9 @@ from lensbench.agents.start import read_text, start_agent
 from lensbench.core.conditions import Command, mcp_secrets, missing_variables, run_command
 from lensbench.core.errors import UserError, some_of
 from lensbench.core.frozen_plan import AgentSettings, Plan, PlannedCondition, RepositoryFacts
-from lensbench.core.preflight_results import Check, Cure, read_kept, table
+from lensbench.core.preflight_results import Check, Cure, PreflightFindings, table
 from lensbench.core.records import RunId
 from lensbench.core.run_folder import RunFolder
-from lensbench.core.system.files import read_json, write_json
 from lensbench.core.system.private_folders import private_folder
 from lensbench.core.system.processes import adopt_orphans, end_children
 from lensbench.core.system.program import run_program, stage_parser
@@ -42,27 +40,6 @@ from lensbench.runs.stopping import is_spent, spend
 
 _DESCRIBED = 2000
 """How many characters of a tool's description are kept."""
-
-
-@dataclass
-class PreflightFindings:
-    """The findings so far."""
-
-    checks: list[Check] = field(default_factory=list)
-    tools: dict[str, dict[str, str]] = field(default_factory=dict)
-    """Condition -> the tools of its servers, by the names that agents use -> the hash of the input schema."""
-    descriptions: dict[str, str] = field(default_factory=dict)
-    """Tool -> the beginning of its description."""
-    list_tokens: dict[str, object] = field(default_factory=dict)
-    """Condition -> tokens of its tool list and instructions, estimated."""
-    packages: dict[str, object] = field(default_factory=dict)
-    """The line of a launcher -> the program that was fetched for it."""
-    cures: list[Cure] = field(default_factory=list)
-    """What conditions lack whose servers did not start, or wrote an index."""
-
-    @property
-    def failed(self) -> bool:
-        return any(check.outcome == "failed" for check in self.checks)
 
 
 def preflight(config: Config, scenarios: ScenarioSet, folder: Path) -> PreflightFindings:
@@ -142,8 +119,7 @@ def _try_runs(
         findings.checks.append(check)
         findings.packages |= programs
     if findings.packages:
-        path = RunFolder(folder).preflight
-        write_json(path, {**read_json(path), "packages": findings.packages})
+        replace(PreflightFindings.read(folder), packages=findings.packages).write(folder)  # where runs look for them
     if findings.failed:
         return None
     facts: RepositoryFacts = {"tree": str(repository.tree), "tree_sha256": repository.tree_sha256}
@@ -277,9 +253,8 @@ def _agent(adapter: Adapter, invocation: Invocation, settings: AgentSettings, wo
         yield Check("agent", "warning", detail)
 
 
-def _keep_tools(config: Config, folder: Path, findings: PreflightFindings) -> None:
+def _keep_tools(config: Config, folder: Path, former: dict[str, dict[str, str]], findings: PreflightFindings) -> None:
     """Adds a check for each condition whose tools changed since its runs were made; those of the runs stay known."""
-    former: dict[str, Any] = read_kept(folder, "tools")
     for name in former.keys() & findings.tools.keys():
         old = former[name]
         if any(check.outcome == "failed" and check.name.startswith(f"{name}: ") for check in findings.checks):
@@ -301,11 +276,12 @@ def insist(config: Config, scenarios: ScenarioSet, folder: Path) -> None:
         findings = preflight(config, scenarios, folder)
     finally:
         end_children()
-    _keep_tools(config, folder, findings)
+    former = PreflightFindings.read(folder)
+    _keep_tools(config, folder, former.tools, findings)
     # blinding depends on these tools, and this start may not have asked any server
-    findings.descriptions = {**read_kept(folder, "descriptions"), **findings.descriptions}
-    findings.list_tokens = {**read_kept(folder, "list_tokens"), **findings.list_tokens}
-    write_json(RunFolder(folder).preflight, asdict(findings))
+    findings.descriptions = {**former.descriptions, **findings.descriptions}
+    findings.list_tokens = {**former.list_tokens, **findings.list_tokens}
+    findings.write(folder)
     print("preflight:", *table(findings.checks), sep="\n", flush=True)
     if findings.failed:
         raise UserError("the preflight failed, and nothing was started; fix what is FAILED above, then start again")

@@ -9,7 +9,7 @@ from pathlib import Path
 from lensbench.core.conditions import treatments
 from lensbench.core.frozen_plan import Plan
 from lensbench.core.numbers import COMPLETE, decimal, exact, score_of
-from lensbench.core.preflight_results import read_listed_tools
+from lensbench.core.preflight_results import PreflightFindings
 from lensbench.core.records import Record, RunId
 from lensbench.core.rows import COUNTING, DecisionRow, PairRow, ReportRow, RunStatus, ScoreRow, ValidityRow, columns
 from lensbench.core.run_folder import RunFolder
@@ -163,7 +163,7 @@ def score_all(folder: Path) -> dict[RunId, Record]:
         run = run_of_row(row)
         duration_s = clean_duration(records[run]) if row["status"] == RunStatus.VALID else None
         scores[run] = score_run(row, decisions.get(run, []), plan["tasks"][run.task]["criteria"], duration_s)
-    tools = treatment_tools(plan, records.values(), reports.values(), read_listed_tools(folder))
+    tools = treatment_tools(plan, records.values(), reports.values(), PreflightFindings.read(folder).listing)
     sides = {run: RunFacts(score, reports.get(run), records.get(run)) for run, score in scores.items()}
     adoptions = list(dict.fromkeys(f"adopted_{short_name(tool)}" for tool in tools))
     pairs = []

@@ -22,7 +22,7 @@ import yaml
 
 from lensbench.agents import Program, programs
 from lensbench.core.errors import UserError, did_you_mean
-from lensbench.core.preflight_results import read_cures, read_listed_tools
+from lensbench.core.preflight_results import PreflightFindings
 from lensbench.core.run_folder import RunFolder
 from lensbench.core.system.files import read_typed, write_atomic, write_json
 from lensbench.core.system.places import ROOT, template_environment
@@ -223,7 +223,7 @@ def finish(wishes: Wishes, fix: bool) -> None:
     server lacks, without a question. Raises UserError when the trial failed, or its agent called no tool."""
     while not _try(wishes):
         cure(wishes, fix)
-    tools = [tool.split("__", 2)[2] for tool in read_listed_tools(wishes.smoke)]
+    tools = [tool.split("__", 2)[2] for tool in PreflightFindings.read(wishes.smoke).listing]
     config = wishes.files["config"].read_text(encoding="utf-8")
     write_atomic(wishes.files["config"], config.replace("tools: []", f"tools: {json.dumps(tools)}", 1))
     results = read_typed(RunFolder(wishes.smoke).results_json, Results[float])
@@ -252,7 +252,7 @@ def cure(wishes: Wishes, fix: bool) -> None:
     UserError when the trial showed nothing, or the user does not agree."""
     files = f"{wishes.files['mcp']} or {wishes.files['config']} (docs/servers.md)"
     failure = f"the trial failed; fix {files}, then continue with\n  {_lensbench()} init --name {wishes.name}"
-    if not (cures := read_cures(wishes.smoke)):
+    if not (cures := PreflightFindings.read(wishes.smoke).cures):
         raise UserError(failure)
     print("The server lacks:", *dict.fromkeys(f"  {cure}" for cure in cures), sep="\n", flush=True)
     if not fix and not sys.stdin.isatty():

@@ -10,7 +10,7 @@ from typing import NamedTuple
 from lensbench.core.conditions import treatments
 from lensbench.core.errors import UserError
 from lensbench.core.frozen_plan import Plan, Repositories
-from lensbench.core.preflight_results import read_listed_tools
+from lensbench.core.preflight_results import PreflightFindings
 from lensbench.core.run_folder import RunFolder
 from lensbench.core.system.files import read_json
 from lensbench.core.tasks import Criterion, Task
@@ -73,7 +73,9 @@ def _read_run(folder: Path, name: str) -> FinishedRun:
         if not (folder / file).is_file():
             raise UserError(f"{folder}: has no {file}, so this run is not finished; finish it first")
     repositories = read_json(RunFolder(folder).repositories, Repositories)
-    return FinishedRun(name, read_tables(folder), read_tasks(folder), repositories, read_listed_tools(folder))
+    return FinishedRun(
+        name, read_tables(folder), read_tasks(folder), repositories, PreflightFindings.read(folder).listing
+    )
 
 
 class LeftOut(NamedTuple):
