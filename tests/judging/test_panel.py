@@ -12,7 +12,7 @@ from lensbench.core.errors import UserError
 from lensbench.core.rows import DecisionRow
 from lensbench.core.system.files import write_json
 from lensbench.core.tables import Row, read_table, write_table
-from lensbench.judging.decisions import VERDICT_COLUMNS, Decision, criterion_of, decide, decide_all, majority
+from lensbench.judging.decisions import VERDICT_COLUMNS, Decision, decide, decide_all, key_of, majority
 from lensbench.judging.judges import POINTS, Verdict
 from lensbench.runs.validity import judge_validity
 
@@ -198,4 +198,4 @@ def test_a_broken_criterion_number_of_a_decision_names_the_file(folder: Path) ->
     decide_all(folder)
     row = read_table(folder / "decisions.csv", DecisionRow)[0]
     with pytest.raises(UserError, match=r"decisions\.csv has 'x' where a criterion's number"):
-        criterion_of({**row, "criterion": "x"})
+        key_of({**row, "criterion": "x"})

@@ -52,36 +52,32 @@ class Batch(NamedTuple):
 
 def judge_by_model(
     folder: Path, plan: Plan, judge: PlannedJudge, tasks: Mapping[str, Task], answers: Sequence[ShownAnswer],
-    parallel: int,
-    ask: bool = True,
+    parallel: int, ask: bool = True,
 ) -> Iterator[Judged]:  # fmt: skip
-    """The outcome for each criterion (from 1) of each answer, but for those of incomplete pairs; without `ask` the
-    stored ones. Raises UserError for errors that affect all requests: a missing program, a refused key, an invalid
-    template."""
-    agent = agent_of(folder, plan, judge)
-    agent = agent if ask else replace(agent, attempts=0)
+    """The outcome for each criterion of each answer, but for those of incomplete pairs; without `ask` the stored ones.
+    Raises UserError for errors that affect all requests: a missing program, a refused key, an invalid template."""
+    agent = agent_of(folder, plan, judge, attempts=plan["judging"]["attempts"] if ask else 0)
     numbers = {name: [number for number, _ in answer_criteria(task)] for name, task in tasks.items()}
     facts = {name: [criterion.text for _, criterion in answer_criteria(task)] for name, task in tasks.items()}
     others = {name: [fact for other, own in facts.items() if other != name for fact in own] for name in facts}
     waiting = unjudged("pair_incomplete", "the other run of the pair does not count yet")
+    batches = []
     for answer in answers:
+        task = answer.run.task
         if not answer.pair_complete:
-            yield from ((answer, number, waiting) for number in numbers[answer.run.task])
-    batches = [
-        Batch(answer, tasks[task].prompt, facts[task], others[task])
-        for answer in answers
-        if answer.pair_complete and facts[task := answer.run.task]
-    ]
+            yield from ((answer, number, waiting) for number in numbers[task])
+        elif facts[task]:
+            batches.append(Batch(answer, tasks[task].prompt, facts[task], others[task]))
     cost = gaps = 0.0
     with workers(parallel) as pool:
         results = pool.map(partial(judge_batch, agent), batches)
-        for count, ((answer, *_), outcomes) in enumerate(zip(batches, results, strict=True), 1):
+        for count, (batch, outcomes) in enumerate(zip(batches, results, strict=True), 1):
             cost += sum(outcome.cost_usd or 0 for outcome in outcomes)
             gaps += sum(bool(outcome.failure) for outcome in outcomes)
             print(f"{count} of {len(batches)} answers, {gaps:.0f} criteria without a verdict, {cost:.4f} US dollars",
                   file=sys.stderr, flush=True)  # fmt: skip
-            for number, outcome in zip(numbers[answer.run.task], outcomes, strict=True):
-                yield answer, number, outcome
+            for number, outcome in zip(numbers[batch.shown.run.task], outcomes, strict=True):
+                yield batch.shown, number, outcome
 
 
 def judge_batch(agent: JudgeAgent, batch: Batch) -> list[Judgement]:
@@ -89,7 +85,7 @@ def judge_batch(agent: JudgeAgent, batch: Batch) -> list[Judgement]:
     text = batch.shown.text
     if not any(character.isalnum() for character in without_comments(text).replace(MARK, "")):
         return [Judgement(Verdict.MISSED, reason="nothing is stated") for _ in batch.facts]
-    seal = judging.nonce_of(str(agent.seed), agent.judge["prompt"], text)
+    seal = judging.nonce_of(str(agent.plan["seed"]), agent.judge["prompt"], text)
     probes = list(canaries(text, seal, batch.question, batch.facts, batch.others))
     first, *later = _judge_all(agent, batch, probes)
     outcomes = (_stored(agent, _key(agent, batch.question, canary.fact, canary.shown(text))) for canary in probes)
@@ -131,8 +127,7 @@ def _ask_until(agent: JudgeAgent, batch: Batch, fact: str, canary: Canary | None
         except StopEverything as error:
             return _together(outcomes, unjudged("not_reached", str(error)))
         nonce = judging.nonce_of(key, str(attempt))
-        prompt = _request(agent, nonce, batch.question, answer, fact)
-        outcomes.append(_ask_once(agent, prompt, nonce, batch.shown, fact, canary.planted if canary else ""))
+        outcomes.append(_ask_once(agent, batch, fact, answer, nonce, canary.planted if canary else ""))
         write_json(_file(agent, key), asdict(_together(outcomes, outcomes[-1])))
         if not outcomes[-1].failure and outcomes[-1].verdict in targets:
             break
@@ -151,8 +146,14 @@ def _sum(costs: Iterable[float | None]) -> float | None:
     return sum(values) if values else None
 
 
-def _ask_once(agent: JudgeAgent, prompt: str, nonce: str, answer: ShownAnswer, fact: str, plant: str) -> Judgement:
-    """The outcome of one request. If a sentence was planted (`plant`), evidence must come from it."""
+def _ask_once(agent: JudgeAgent, batch: Batch, fact: str, answer: str, nonce: str, plant: str) -> Judgement:
+    """The outcome of one request. If a sentence was planted (`plant`), evidence must come from it; other evidence must
+    not span removed text, because then it is not in the original answer."""
+    values = {"nonce": nonce, "question": batch.question, "answer": answer, "fact": fact, "mark": MARK}
+    try:
+        prompt = judging.render(agent.judge["prompt"], **values)
+    except (TemplateError, ArithmeticError, TypeError, ValueError, LookupError) as error:
+        raise UserError(f"the prompt of judge {agent.judge['name']!r}: {error}") from None
     output, reason, detail = agent.ask(prompt)
     outcome = output.outcome
     if outcome.gave_up:
@@ -162,32 +163,16 @@ def _ask_once(agent: JudgeAgent, prompt: str, nonce: str, answer: ShownAnswer, f
     elif any(call.count for call in outcome.calls or ()):
         judgement = unjudged("used_tools", ", ".join(call.name for call in outcome.calls or ()))
     else:
-        judgement = judging.read_reply(output.answer, nonce, plant or answer.text, fact)
-        judgement = judgement if plant else _within_the_original(judgement, answer)
+        judgement = judging.read_reply(output.answer, nonce, plant or batch.shown.text, fact)
+        start = judgement.position
+        if start is not None and not plant and not batch.shown.blinded.span(start, start + len(judgement.evidence)):
+            judgement = unjudged("evidence_not_found", "the evidence runs over a place where something was removed")
     prompt_version = sha256(agent.judge["prompt"].encode())[:8]
     return replace(
         judgement, version=f"{prompt_version}+{outcome.agent_version or 'not shown'}",
         models=", ".join(outcome.models or ()), cost_usd=outcome.cost_usd, cost_is_guess=outcome.cost_is_guess,
         replies=(output.answer[:_LONGEST_REPLY],),
     )  # fmt: skip
-
-
-def _within_the_original(judgement: Judgement, answer: ShownAnswer) -> Judgement:
-    """The judgement, or none if its evidence spans removed text, because then it is not in the original answer."""
-    if judgement.position is None:
-        return judgement
-    end = judgement.position + len(judgement.evidence)
-    if answer.blinded.span(judgement.position, end):
-        return judgement
-    return unjudged("evidence_not_found", "the evidence runs over a place where something was removed")
-
-
-def _request(agent: JudgeAgent, nonce: str, question: str, answer: str, fact: str) -> str:
-    values = {"nonce": nonce, "question": question, "answer": answer, "fact": fact, "mark": MARK}
-    try:
-        return judging.render(agent.judge["prompt"], **values)
-    except (TemplateError, ArithmeticError, TypeError, ValueError, LookupError) as error:
-        raise UserError(f"the prompt of judge {agent.judge['name']!r}: {error}") from None
 
 
 def _key(agent: JudgeAgent, question: str, fact: str, answer: str) -> str:

@@ -7,9 +7,9 @@ has no vote: unless more than half of the judges that were asked gave a verdict,
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import NamedTuple
+from typing import NamedTuple, TypeVar
 
 from lensbench.core.errors import UserError
 from lensbench.core.frozen_plan import HUMAN, Plan
@@ -24,6 +24,8 @@ from lensbench.plan.frozen import read_plan
 
 Key = tuple[RunId, int]
 """A run and the number of a criterion."""
+_Item = TypeVar("_Item")
+_Name = TypeVar("_Name", bound=Hashable)
 
 
 class Decision(NamedTuple):
@@ -85,8 +87,8 @@ def verdict_of(row: VerdictRow) -> Verdict:
         ) from None
 
 
-def criterion_of(row: VerdictRow | DecisionRow) -> int:
-    """The number of a row's criterion. Raises UserError when it is invalid."""
+def key_of(row: VerdictRow | DecisionRow) -> Key:
+    """The run and criterion of a row. Raises UserError when one is not a number."""
     if not row["criterion"].isdecimal():
         judge = dict(row).get("judge")
         file = f"{RunFolder.judge_verdicts}/{judge}.csv" if judge else f"{RunFolder.decisions}"
@@ -94,7 +96,15 @@ def criterion_of(row: VerdictRow | DecisionRow) -> int:
             f"{file} has {row['criterion'][:40]!r} where a criterion's number must be; "
             "delete it, and the next start rebuilds it"
         )
-    return int(row["criterion"])
+    return run_of_row(row), int(row["criterion"])
+
+
+def grouped(items: Iterable[_Item], name: Callable[[_Item], _Name]) -> dict[_Name, list[_Item]]:
+    """The items by name, in the order in which the names occur."""
+    groups: dict[_Name, list[_Item]] = {}
+    for item in items:
+        groups.setdefault(name(item), []).append(item)
+    return groups
 
 
 Votes = dict[Key, dict[str, VerdictRow]]
@@ -108,9 +118,8 @@ def collect(plan: Plan, validity: Iterable[ValidityRow], rows: Iterable[VerdictR
     runs.sort(key=lambda run: (place[run.task], run.trial))
     votes: Votes = {(run, number): {} for run in runs for number in range(1, plan["tasks"][run.task]["criteria"] + 1)}
     for row in rows:
-        key = run_of_row(row), criterion_of(row)
         # verdicts may refer to answers that were discarded since, or to removed criteria
-        if key in votes:
+        if (key := key_of(row)) in votes:
             votes[key][row["judge"]] = row
     return votes
 

@@ -12,12 +12,12 @@ from multiprocessing import get_context
 from pathlib import Path
 
 from lensbench.agents import secret_names
-from lensbench.agents.prices import Prices, priced
+from lensbench.agents.prices import priced
 from lensbench.agents.sandbox import Place, Sandbox, find_sandbox
 from lensbench.agents.services import service_of, tell, wait_for
 from lensbench.agents.start import Said, assign, start_agent
 from lensbench.core.errors import UserError
-from lensbench.core.frozen_plan import AgentSettings, BudgetSettings, Plan, PlannedJudge, SandboxSettings
+from lensbench.core.frozen_plan import AgentSettings, Plan, PlannedJudge
 from lensbench.core.records import Outcome
 from lensbench.core.system.private_folders import private_folder
 from lensbench.core.system.processes import adopt_orphans, die_with_parent
@@ -35,11 +35,9 @@ class JudgeAgent:
 
     folder: Path
     judge: PlannedJudge
-    seed: int
+    plan: Plan
+    """Without its tasks."""
     attempts: int
-    budget: BudgetSettings
-    sandbox: SandboxSettings | None
-    prices: Prices
 
     @property
     def settings(self) -> AgentSettings:
@@ -54,7 +52,7 @@ class JudgeAgent:
 
     def check_budget(self) -> None:
         """Raises StopEverything when the money is spent; the other limits are for runs."""
-        check_budget(self.folder, {"max_usd": self.budget.get("max_usd")})
+        check_budget(self.folder, {"max_usd": self.plan.get("budget", {}).get("max_usd")})
 
     def ask(self, prompt: str) -> tuple[Said, str, str]:
         """The agent's output, and why it is invalid. Raises UserError for errors that affect all requests."""
@@ -63,11 +61,11 @@ class JudgeAgent:
         wait_for(service, prompt)
         start = time.time()
         with private_folder() as private:
-            place = Place(_sandbox(json.dumps(self.sandbox)), private)
+            place = Place(_sandbox(json.dumps(self.plan.get("sandbox"))), private)
             os.mkdir(os.path.join(private, "repo"))  # an empty workspace
-            run = assign(place, prompt, {}, self.settings, self.seed, servers=(), denied_servers=())
+            run = assign(place, prompt, {}, self.settings, self.plan["seed"], servers=(), denied_servers=())
             output = start_agent(run, place, self.settings["timeout_s"], redact)
-        output = output._replace(outcome=priced(output.outcome, self.prices))
+        output = output._replace(outcome=priced(output.outcome, self.plan.get("prices", {})))
         spend(self.folder, usd=output.outcome.cost_usd)
         self._check_service(output.outcome)
         reason, detail = reason_of(output, Expectation((), ()))
@@ -83,15 +81,12 @@ class JudgeAgent:
             raise UserError(f"judge {name!r} is version {outcome.agent_version}, but its agent.version is {version}")
 
 
-def agent_of(folder: Path, plan: Plan, judge: PlannedJudge) -> JudgeAgent:
+def agent_of(folder: Path, plan: Plan, judge: PlannedJudge, attempts: int) -> JudgeAgent:
     """The agent of a judge. Raises UserError when one of its keys is not set."""
     missing = [name for name in secret_names(judge["agent"]) if not os.environ.get(name)]
     if missing:
         raise UserError(f"judge {judge['name']!r}: {', '.join(missing)} is not set in the environment; export it")
-    return JudgeAgent(
-        folder, judge, plan["seed"], plan["judging"]["attempts"], plan.get("budget", {}), plan.get("sandbox"),
-        plan.get("prices", {}),
-    )  # fmt: skip
+    return JudgeAgent(folder, judge, {**plan, "tasks": {}, "order": []}, attempts)
 
 
 def workers(parallel: int) -> ProcessPoolExecutor:

@@ -15,7 +15,7 @@ from typing import NamedTuple
 
 from lensbench.core.frozen_plan import HUMAN, MECHANICAL, TESTS
 from lensbench.core.records import RunId
-from lensbench.judging.decisions import Key, is_person, majority
+from lensbench.judging.decisions import Key, grouped, is_person, majority
 from lensbench.judging.judges import POINTS, Verdict
 from lensbench.judging.trust.agreement import All, Verdicts, two_judges
 from lensbench.judging.trust.bias import Decided, persons_verdicts
@@ -159,15 +159,14 @@ class _Panel(NamedTuple):
 
 def _doubts(decisions: Decided, doubtful: Decided) -> list[Doubt]:
     """`doubtful`: the trusted judges' verdicts on the criteria that others decided, Unjudged where there is none."""
-    whole = (Fraction(0), Fraction(1))
-    runs = {run: ([Fraction(0)] * 2, [Fraction(0)] * 2) for run, _ in doubtful}
-    for key, verdict in decisions.items():
-        if key[0] in runs:
-            points = POINTS.get(doubtful.get(key, verdict))
-            alone = whole if points is None else (points, points)
-            for sums, ends in zip(runs[key[0]], (alone, whole if key in doubtful else alone), strict=True):
-                sums[:] = [total + end for total, end in zip(sums, ends, strict=True)]
-    return [Doubt(run, (alone[0], alone[1]), (any_[0], any_[1])) for run, (alone, any_) in sorted(runs.items())]
+    doubts = []
+    for run, keys in sorted(grouped(decisions, lambda key: key[0]).items()):
+        certain = sum((POINTS[decisions[key]] for key in keys if key not in doubtful), Fraction(0))
+        alone = [POINTS.get(doubtful[key]) for key in keys if key in doubtful]
+        least = certain + sum(points for points in alone if points is not None)
+        if alone:
+            doubts.append(Doubt(run, (least, least + alone.count(None)), (certain, certain + len(alone))))
+    return doubts
 
 
 def _labels(verdicts: Verdicts, seed: int) -> dict[str, Labels]:
@@ -205,15 +204,12 @@ HARDLY = "so it hardly tells answers apart."
 
 def _constant(votes: Iterable[Mapping[str, Verdict]]) -> dict[str, str]:
     """The judges that gave one verdict nearly always, and how often."""
-    counts: dict[str, Counter[Verdict]] = {}
-    for by_judge in votes:
-        for judge, verdict in by_judge.items():
-            counts.setdefault(judge, Counter())[verdict] += 1
+    given = grouped((vote for by_judge in votes for vote in by_judge.items()), lambda vote: vote[0])
     sentences = {}
-    for judge, count in sorted(counts.items()):
-        verdict, most = count.most_common(1)[0]
-        if judge != TESTS and count.total() >= FEWEST_VERDICTS and most > CONSTANT * count.total():
-            sentences[judge] = f"{judge} gave {verdict} in {most} of {count.total()} verdicts"
+    for judge, own in sorted(given.items()):
+        ((_, verdict), most), *_ = Counter(own).most_common(1)
+        if judge != TESTS and len(own) >= FEWEST_VERDICTS and most > CONSTANT * len(own):
+            sentences[judge] = f"{judge} gave {verdict} in {most} of {len(own)} verdicts"
     return sentences
 
 

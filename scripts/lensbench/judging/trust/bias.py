@@ -17,7 +17,7 @@ from typing import NamedTuple
 from lensbench.core.distributions import t_isf
 from lensbench.core.numbers import score_of
 from lensbench.core.records import RunId
-from lensbench.judging.decisions import Key, is_person, majority
+from lensbench.judging.decisions import Key, grouped, is_person, majority
 from lensbench.judging.judges import POINTS, Verdict
 from lensbench.judging.trust.agreement import CONFIDENCE, Verdicts
 
@@ -63,20 +63,17 @@ def judge_bias(
     name: str, verdicts: Decided, persons: Decided, comparisons: Mapping[str, tuple[str, str]]
 ) -> dict[str, Differential]:
     """How the errors of one judge differ in each comparison of two conditions."""
-    gaps: dict[str, Gaps] = {}
-    for key in sorted(verdicts.keys() & persons.keys()):
-        of_task = gaps.setdefault(key[0].condition, {}).setdefault(key[0].task, [])
-        of_task.append(POINTS[verdicts[key]] - POINTS[persons[key]])
+    keys = sorted(verdicts.keys() & persons.keys())
+    gaps = {
+        group: _mean([POINTS[verdicts[key]] - POINTS[persons[key]] for key in own])
+        for group, own in grouped(keys, lambda key: (key[0].condition, key[0].task)).items()
+    }
     errors = {}
     for label, (treatment, other) in comparisons.items():
-        own, base = gaps.get(treatment, {}), gaps.get(other, {})
-        gap = task_mean([_mean(own[task]) - _mean(base[task]) for task in sorted(own.keys() & base.keys())])
+        of_both = [task for condition, task in gaps if condition == treatment and (other, task) in gaps]
+        gap = task_mean([gaps[treatment, task] - gaps[other, task] for task in of_both])
         errors[label] = Differential(gap, _sentence(name, gap, treatment, other))
     return errors
-
-
-Gaps = dict[str, list[Fraction]]
-"""Task -> points of the judge minus people's points, for each verdict."""
 
 
 def _mean(values: Sequence[Fraction]) -> Fraction:
@@ -124,10 +121,12 @@ def _margin(se: float, n: int) -> float:
 
 def run_scores(verdicts: Decided, criteria: Mapping[str, int]) -> dict[RunId, Fraction]:
     """The score of every run with all criteria decided; `criteria` is their number by task."""
-    points: dict[RunId, list[Fraction]] = {}
-    for (run, _), verdict in verdicts.items():
-        points.setdefault(run, []).append(POINTS[verdict])
-    return {run: score_of(values, len(values)) for run, values in points.items() if len(values) == criteria[run.task]}
+    by_run = grouped(verdicts, lambda key: key[0])
+    return {
+        run: score_of([POINTS[verdicts[key]] for key in keys], len(keys))
+        for run, keys in by_run.items()
+        if len(keys) == criteria[run.task]
+    }
 
 
 def pair_deltas(scores: Mapping[RunId, Fraction], treatment: str, baseline: str) -> dict[tuple[str, int], Fraction]:
@@ -156,10 +155,8 @@ def corrected_delta(
 
 
 def _by_task(deltas: Mapping[tuple[str, int], Fraction]) -> dict[str, Fraction]:
-    trials: dict[str, list[Fraction]] = {}
-    for (task, _), delta in sorted(deltas.items()):
-        trials.setdefault(task, []).append(delta)
-    return {task: _mean(values) for task, values in trials.items()}
+    tasks = grouped(sorted(deltas), lambda pair: pair[0])
+    return {task: _mean([deltas[pair] for pair in pairs]) for task, pairs in tasks.items()}
 
 
 def prediction_powered(truth: Sequence[Fraction], there: Sequence[Fraction], elsewhere: Sequence[Fraction]) -> Mean:
