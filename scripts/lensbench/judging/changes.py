@@ -35,24 +35,16 @@ VERSION = "4"
 _SHOWN = 3
 
 
-@dataclass(frozen=True)
-class Tested:
-    """The test results of a run, as stored in `tests/<run>.json`."""
+@dataclass(frozen=True, kw_only=True)
+class Tested(TestRun):
+    """The test results of a run, as stored in `tests/<run>.json`: those of the task's tests, and of the test run all
+    but its results."""
 
     fixed: Mapping[str, str]
     """The results of the tests that fail without a change; "" for an unreported one."""
     kept: Mapping[str, str]
     """The results of the tests that pass in both cases."""
-    unstarted: str = ""
-    trouble: str | None = None
-    """A `Trouble`; None when the results count."""
-    problem: str = ""
-    left_out: Sequence[str] = ()
-    size: PatchSize = NOTHING
     reference: PatchSize = NOTHING
-    output: str = ""
-    duration_s: float = 0.0
-    memory_mb: int = 0
     lint: int | None = None
     """How many more findings the task's linter has than before; None without a linter."""
 
@@ -111,11 +103,10 @@ def judge_patch(
         names = tuple(sorted((before.passing & after.passing) - {*task.tests.fail_to_pass}))
         result = replace(result, unstarted=result.unstarted or before.unstarted or after.unstarted)
     return Tested(
-        {name: result.results.get(name, "") for name in task.tests.fail_to_pass},
-        {name: result.results.get(name, "") for name in names},
-        result.unstarted, result.trouble, result.problem, result.left_out, result.size, size_of(reference),
-        result.output, result.duration_s, result.memory_mb,
-        count_findings(tree, patch, task.lint, sandbox, environment) if task.lint else None,
+        **{**vars(result), "results": {}}, reference=size_of(reference),
+        fixed={name: result.results.get(name, "") for name in task.tests.fail_to_pass},
+        kept={name: result.results.get(name, "") for name in names},
+        lint=count_findings(tree, patch, task.lint, sandbox, environment) if task.lint else None,
     )  # fmt: skip
 
 

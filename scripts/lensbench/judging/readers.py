@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
-from typing import NamedTuple
 
 from lensbench.agents import programs
 from lensbench.changes.task import answer_criteria
@@ -22,55 +21,31 @@ REQUEST_USD = (0.002, 0.02)
 large model."""
 
 
-class Unread(NamedTuple):
-    """The criteria without patterns, which a model or a person must judge."""
-
-    criteria: int
-    without_patterns: int
-    requests: int
-    """The number of requests to a model judge that reads every answer."""
-
-    @property
-    def price(self) -> str:
-        """The estimated price of one model judge, in words."""
-        low, high = (self.requests * usd for usd in REQUEST_USD)
-        return f"about {self.requests} requests, {low:.2g} to {high:.2g} US dollars (a guess)"
-
-
-def unread(config: Config, tasks: Sequence[Task]) -> Unread:
-    """The criteria of `tasks` that patterns cannot decide."""
-    bare = sum(not criterion.mechanical for task in tasks for _, criterion in answer_criteria(task))
-    answers = len(config.conditions) * config.trials
-    read = [len(answer_criteria(task)) for task in tasks]
-    requests = answers * sum(count + canaries.COUNT for count in read if count)
-    return Unread(sum(read), bare, requests)
-
-
 def check_readers(config: Config, tasks: Sequence[Task]) -> str:
-    """A sentence on who judges the criteria without patterns, if there are any. Raises UserError when nobody does,
-    because the runs would be paid for nothing."""
-    tally = unread(config, tasks)
-    if not tally.without_patterns:
+    """A sentence on who judges the criteria without patterns, if there are any, and at which price. Raises UserError
+    when nobody does, because the runs would be paid for nothing."""
+    criteria = [[criterion for _, criterion in answer_criteria(task)] for task in tasks]
+    without_patterns = sum(not criterion.mechanical for own in criteria for criterion in own)
+    if not without_patterns:
         return ""
-    bare = f"{tally.without_patterns} of {tally.criteria} criteria have no patterns"
+    answers = len(config.conditions) * config.trials
+    requests = answers * sum(len(own) + canaries.COUNT for own in criteria if own)
+    low, high = (requests * usd for usd in REQUEST_USD)
+    price = f"about {requests} requests, {low:.2g} to {high:.2g} US dollars (a guess)"
+    bare = f"{without_patterns} of {sum(map(len, criteria))} criteria have no patterns"
     readers = [name for name in judge_names(config.judges) if name != MECHANICAL]
     if readers:
-        price = f": {tally.price} each" if set(readers) != {HUMAN} else ", on the judge sheet (docs/human-judging.md)"
-        return f"{bare}; read by {', '.join(readers)}{price}"
-    nobody = f"{bare}, and no judge can read them: {ways(config, tally)}"
+        cost = f": {price} each" if set(readers) != {HUMAN} else ", on the judge sheet (docs/human-judging.md)"
+        return f"{bare}; read by {', '.join(readers)}{cost}"
+    kind = config.agent.kind if config.agent.kind in programs() else "..."
+    model = config.agent.model if kind != "..." and config.agent.model else "..."
+    nobody = (
+        f"{bare}, and no judge can read them: add {{agent: {{kind: {kind}, model: {model}}}}} to judges ({price}), "
+        "or add human (the judge sheet), or write patterns (`lensbench draft` proposes them)"
+    )
     if config.agent.kind == "offline":
         return nobody
     raise UserError(f"{nobody}; nothing was started")
-
-
-def ways(config: Config, tally: Unread) -> str:
-    """What to add to the config so that criteria without patterns are judged."""
-    kind, model = config.agent.kind, config.agent.model or "..."
-    judge = f"{{agent: {{kind: {kind}, model: {model}}}}}" if kind in programs() else "{agent: {kind: ..., model: ...}}"
-    return (
-        f"add {judge} to judges ({tally.price}), or add human (the judge sheet), or write patterns "
-        "(`lensbench draft` proposes them)"
-    )
 
 
 def main() -> None:

@@ -24,11 +24,14 @@ POINTS: Mapping[Verdict, Fraction] = MappingProxyType(
 """The points of each verdict; Unjudged has no points, which differs from 0."""
 
 
+MAX_EVIDENCE = 200
+
+
 @dataclass(frozen=True)
 class Judgement:
     """One judge's verdict on one criterion in one answer.
 
-    `evidence` is a verbatim piece of the answer at character `position`, at most 200 characters long; "" and None
+    `evidence` is a verbatim piece of the answer at character `position`, at most `MAX_EVIDENCE` characters; "" and None
     without evidence. `reason` briefly states what was found, is missing or is forbidden.
     """
 

@@ -4,7 +4,7 @@ the criterion's text, and dumps of names. Both become filler of the same length,
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from functools import cache, lru_cache
 from typing import NamedTuple
 
@@ -102,13 +102,14 @@ def _is_unasserted(text: str, span: Span) -> bool:
 
 _SEPARATORS = r"[\s,;|*\u2022\"'\[\]{}<>\u2500-\u257f-]"
 _WORD = r"\w++(?:[$@~/.:-]++\w++)*+"
+_MARK = r"(?=[=+!?#%&\\(]|[.:]\s)"
 # possessive quantifiers and distinct first characters keep the time linear in the length of the text
-_NAMES = re.compile(rf"(?<![\w$@~/.:-])(?:(?:\d++[.)]\s)?[$@~/.-]{{0,3}}+{_WORD}(?:\(\))?(?:{_SEPARATORS}++|$))++")
+_NAMES = re.compile(
+    rf"(?<![\w$@~/.:-])(?:(?:\d++[.)]\s)?[$@~/.-]{{0,3}}+{_WORD}(?:\(\))?(?:{_SEPARATORS}++|{_MARK}|[.:]?$))++"
+)
 _NAME = re.compile(_WORD)
 _OF_CODE = re.compile(r"[a-z][A-Z]|\w[_/.:]\w|_|\d")
-_BREAK = re.compile(r"[.:=+!?#%&\\(](?:(?<=[=+!?#%&\\])|(?<=\()(?!\))|(?<=[.:])(?<!\d.)(?=\s))")
 _FEWEST_NAMES = 100
-_SHORTEST = 2 * _FEWEST_NAMES
 _SHARE_OF_CODE, _SHARE_OF_DIFFERENT = 0.25, 0.9
 
 
@@ -116,19 +117,9 @@ _SHARE_OF_CODE, _SHARE_OF_DIFFERENT = 0.25, 0.9
 def without_dumps(text: str) -> str:
     """The normalised `text` without dumps: at least 100 names with no text between them. Prose repeats words and has
     few code names, so in a dump at least 90% of the names differ, and a quarter look like code."""
-    runs = (run.span() for piece in _long_pieces(text) for run in _NAMES.finditer(text, *piece))
+    runs = (run.span() for run in _NAMES.finditer(text) if len(run[0]) >= 2 * _FEWEST_NAMES)
     spans = [span for span in runs if _is_dump([name for name in _NAME.findall(text, *span) if not name.isdecimal()])]
     return filled(text, spans) if spans else text
-
-
-def _long_pieces(text: str) -> Iterator[Span]:
-    """Spans that may be sequences of names, without marks of sentences and code; a fast pre-check."""
-    at = 0
-    for mark in _BREAK.finditer(text):
-        if mark.start() - at >= _SHORTEST:
-            yield at, mark.start()
-        at = mark.end()
-    yield at, len(text)
 
 
 def _is_dump(names: Sequence[str]) -> bool:

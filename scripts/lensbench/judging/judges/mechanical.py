@@ -16,7 +16,7 @@ import re2
 
 from lensbench.core.errors import some_of
 from lensbench.core.tasks import AtLeast, Criterion, Pattern, Regex
-from lensbench.judging.judges import Judgement, Verdict, unjudged
+from lensbench.judging.judges import MAX_EVIDENCE, Judgement, Verdict, unjudged
 from lensbench.judging.judges.asserting import filled, without_copies, without_dumps
 from lensbench.judging.judges.denying import about, is_denied, is_negation, read
 from lensbench.judging.judges.fact_pieces import cut, pattern_of, words
@@ -24,7 +24,6 @@ from lensbench.judging.judges.normalising import FILE_EXTENSIONS, Normalised, no
 
 VERSION = "4"
 
-MAX_EVIDENCE = 200
 _CONTEXT = 80
 _SHOWN = 60
 _MOST_PLACES, _MOST_DENIED = 200, 20

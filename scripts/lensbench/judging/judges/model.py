@@ -8,7 +8,6 @@ replies are rejected whatever their verdict. Nothing here starts a program.
 
 from __future__ import annotations
 
-import hashlib
 import json
 import re
 from bisect import bisect_right
@@ -19,11 +18,11 @@ from typing import Annotated
 from jinja2 import Environment, StrictUndefined
 from pydantic import BaseModel, ConfigDict, Field
 
-from lensbench.judging.judges import Judgement, Verdict, unjudged
+from lensbench.core.records import sha256
+from lensbench.judging.judges import MAX_EVIDENCE, Judgement, Verdict, unjudged
 from lensbench.judging.judges.fact_pieces import cut
 from lensbench.judging.judges.normalising import FILLER, normalise, without_comments
 
-MAX_EVIDENCE = 200
 _AROUND_QUOTES = " \t\n\"'`*.\u201c\u201d\u201e\u2018\u2019\u00ab\u00bb\u2026"
 """Ignored around evidence: quotation marks, emphasis, a final dot, an ellipsis."""
 _ELLIPSIS = re.compile(r"\[?(?:\.{3}|…)\]?")
@@ -51,7 +50,7 @@ class Reply(BaseModel):
 
 def nonce_of(*parts: str) -> str:
     """16 hex digits that depend on the whole request, so that no author of a part can know them."""
-    return hashlib.sha256("\0".join(parts).encode(errors="replace")).hexdigest()[:16]
+    return sha256("\0".join(parts).encode(errors="replace"))[:16]
 
 
 def render(template: str, **values: str) -> str:

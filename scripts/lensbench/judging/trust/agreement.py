@@ -5,14 +5,13 @@
 from __future__ import annotations
 
 import math
-from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from itertools import combinations
 from typing import TYPE_CHECKING, NamedTuple
 
 from typing_extensions import TypedDict
 
-from lensbench.judging.decisions import Key
+from lensbench.judging.decisions import Key, grouped
 from lensbench.judging.judges import Verdict
 
 if TYPE_CHECKING:
@@ -90,31 +89,26 @@ def two_judges(verdicts: Verdicts, first: str, second: str, seed: int) -> JudgeP
     """Cohen's kappa with linear weights of two judges."""
     import numpy as np
 
-    by_task: dict[str, Floats] = {}
-    for (run, _), votes in sorted(verdicts.items()):
-        if first in votes and second in votes:
-            counts = by_task.setdefault(run.task, np.zeros((3, 3), int))
-            counts[SCALE.index(votes[first]), SCALE.index(votes[second])] += 1
-    tables = np.array([*by_task.values()], int).reshape(-1, 3, 3)
-    table = tables.sum(0)
-    n = int(table.sum())
-    equal = int(np.trace(table)) / n if n else None
-    return JudgePair(n, equal, _with_interval(tables, _kappa, seed))
+    both = [key for key, votes in sorted(verdicts.items()) if first in votes and second in votes]
+    tables = np.zeros((len({run.task for run, _ in both}), len(SCALE), len(SCALE)), int)
+    for table, keys in zip(tables, grouped(both, lambda key: key[0].task).values(), strict=True):
+        for key in keys:
+            table[SCALE.index(verdicts[key][first]), SCALE.index(verdicts[key][second])] += 1
+    equal = sum(verdicts[key][first] is verdicts[key][second] for key in both) / len(both) if both else None
+    return JudgePair(len(both), equal, _with_interval(tables, _kappa, seed))
 
 
 def all_judges(verdicts: Verdicts, seed: int) -> All:
     """Krippendorff's ordinal alpha of all judges."""
     import numpy as np
 
-    by_task: dict[str, list[list[int]]] = {}
-    for (run, _), votes in sorted(verdicts.items()):
-        if len(votes) > 1:
-            counts = Counter(votes.values())
-            by_task.setdefault(run.task, []).append([counts[verdict] for verdict in SCALE])
-    longest = max(map(len, by_task.values()), default=1)
-    rows = [units + [[0, 0, 0]] * (longest - len(units)) for units in by_task.values()]
-    table = np.array(rows, int).reshape(-1, longest, 3)
-    return All(sum(map(len, by_task.values())), _with_interval(table, _alpha, seed))
+    several = [key for key, votes in sorted(verdicts.items()) if len(votes) > 1]
+    tasks = grouped(several, lambda key: key[0].task).values()
+    units = np.zeros((len(tasks), max(map(len, tasks), default=1), len(SCALE)), int)
+    for own, keys in zip(units, tasks, strict=True):
+        for unit, key in zip(own, keys, strict=False):
+            unit[:] = [list(verdicts[key].values()).count(verdict) for verdict in SCALE]
+    return All(len(several), _with_interval(units, _alpha, seed))
 
 
 def _kappa(tables: Floats) -> float:
