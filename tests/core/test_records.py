@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lensbench.core.records import Attempt, Call, Outcome, Record, RunId, from_json, run_of_stem, to_json
+from lensbench.core.records import Attempt, Call, Outcome, Record, RunId, from_json, run_of_stem, sha256, to_json
 from lensbench.core.store import run_files, view_of
 
 names = st.text(st.characters(exclude_categories=["Cs"]), max_size=8)
@@ -39,22 +39,33 @@ EXAMPLE = Record("a", "with", 1, "run", Attempt(1, "2026", 1.0, 0.0, 0, False), 
 
 @given(records)
 def test_a_record_survives_its_file(record: Record) -> None:
-    assert from_json(to_json(record)) == record
-    assert to_json(from_json(to_json(record))) == to_json(record)
+    assert (from_json(to_json(record)), to_json(from_json(to_json(record)))) == (record, to_json(record))
 
 
 def test_the_answer_is_not_in_the_record() -> None:
     assert "answer" not in json.loads(to_json(EXAMPLE))["outcome"]
 
 
+def signed(value: dict[str, Any]) -> str:
+    """A record's text with a checksum that fits, so that it is refused for what it says."""
+    text = json.dumps({**value, "checksum": ""})
+    return text.replace('"checksum": ""', f'"checksum": "{sha256(text.encode())}"', 1)
+
+
 def without(key: str) -> str:
-    value = json.loads(to_json(EXAMPLE))
-    del value[key]
-    return json.dumps(value)
+    return signed({name: value for name, value in json.loads(to_json(EXAMPLE)).items() if name != key})
 
 
 def changed(**changes: Any) -> str:
-    return json.dumps(json.loads(to_json(EXAMPLE)) | changes)
+    return signed(json.loads(to_json(EXAMPLE)) | changes)
+
+
+def test_a_record_of_another_schema_or_changed_without_its_checksum_is_refused_by_name() -> None:
+    assert from_json(changed()) == EXAMPLE
+    with pytest.raises(ValueError, match="has schema 99; this version reads"):
+        from_json(changed(schema=99))
+    with pytest.raises(ValueError, match="was changed: its checksum does not match"):
+        from_json(to_json(EXAMPLE).replace('"Read"', '"Grep"'))
 
 
 @pytest.mark.parametrize("text", [
