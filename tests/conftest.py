@@ -75,11 +75,16 @@ def pytest_xdist_auto_num_workers() -> int:
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Marks tests by what they start, and keeps browser tests on one worker, because the browser blocks event loops."""
+    """Marks tests by what they start, and keeps on one worker those that share what is made once in a module, and those
+    in a browser, which blocks event loops."""
     for item in items:
         if "chromium" in getattr(item, "fixturenames", ()):
             item.add_marker(pytest.mark.xdist_group("browser"))
             item.add_marker(pytest.mark.browser)
+        elif isinstance(item, pytest.Function) and not item.get_closest_marker("xdist_group"):
+            fixtures = item._fixtureinfo.name2fixturedefs.values()
+            if any(each[-1].scope == "module" for each in fixtures):
+                item.add_marker(pytest.mark.xdist_group(item.path.stem))
         if item.path.parent.name == "pipeline":
             item.add_marker(pytest.mark.workflow)
         if "_live" in item.path.stem:
