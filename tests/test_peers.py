@@ -39,9 +39,7 @@ def test_a_resume_that_loses_doubles_or_buys_what_was_not_in_flight_is_seen() ->
     rows = [("t-0", "without"), ("t-0", "without"), ("t-0", "with"), ("t-1", "without")]
     assert account(PLANNED, before, after, rows) == Kept(finished=1, bought=5, again=1, final=3, doubled=1, lost=1)
     before = ["start t-0 without", "start t-0 with", "end t-0 with"]
-    after = [
-        f"{word} {task} {condition}" for task, condition in PLANNED if condition != "with" for word in ("start", "end")
-    ]
+    after = [f"{word} {task} {name}" for task, name in PLANNED if name != "with" for word in ("start", "end")]
     after += ["start t-1 with", "end t-1 with"]
     assert account(PLANNED, before, after, PLANNED) == Kept(finished=1, bought=5, again=0, final=4, doubled=0, lost=0)
 

@@ -52,8 +52,7 @@ def said(text: str = "Yes.", **fields: Any) -> str:
 def test_the_prompt_is_the_last_argument_the_declared_tools_are_all_and_a_launcher_gets_the_flags() -> None:
     assert invocation().argv[-2:] == ("--", "--where is it?")
     found = invocation(tools=("Read", "Bash"))
-    assert option(found, "--tools") == "Read,Bash"
-    assert option(found, "--allowed-tools") == "Read,Bash"
+    assert (option(found, "--tools"), option(found, "--allowed-tools")) == ("Read,Bash", "Read,Bash")
     assert option(found, "--mcp-config") == "/run/home/mcp.json"
     assert "--strict-mcp-config" in found.argv
     assert option(found, "--setting-sources") == ""
@@ -68,8 +67,7 @@ def test_the_environment_is_fresh_and_waits_for_slow_servers(monkeypatch: pytest
     monkeypatch.setenv("ENABLE_TOOL_SEARCH", "auto")
     env = invocation(mcp_start_s=90.5, pass_env=("ENABLE_TOOL_SEARCH",)).env
     assert "ANTHROPIC_MODEL" not in env
-    assert env["HOME"] == "/run/home"
-    assert env["CLAUDE_CONFIG_DIR"] == "/run/home/.claude"
+    assert (env["HOME"], env["CLAUDE_CONFIG_DIR"]) == ("/run/home", "/run/home/.claude")
     assert env["MCP_TIMEOUT"] == env["MCP_CONNECT_TIMEOUT_MS"] == "90500"
     assert (env["ENABLE_TOOL_SEARCH"], env["MCP_CONNECTION_NONBLOCKING"]) == ("false", "0")
     off = ("DISABLE_AUTO_MEMORY", "DISABLE_CLAUDE_MDS", "DISABLE_BACKGROUND_TASKS", "DISABLE_NONESSENTIAL_TRAFFIC")
@@ -90,9 +88,7 @@ def test_the_client_s_own_retries_are_few_can_be_changed_and_none_in_a_trial(mon
     assert [invocation(is_trial=trial).env["CLAUDE_CODE_MAX_RETRIES"] for trial in (True, False)] == ["0", "5"]
 
 
-def test_zai_serves_glm_in_every_tier_unless_the_user_s_address_takes_its_place(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_zai_serves_glm_in_every_tier_unless_another_address_takes_its_place(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("MY_ZAI_KEY", "secret")
     env = invocation(provider="zai", token_env="MY_ZAI_KEY").env
     assert env["ANTHROPIC_BASE_URL"] == "https://api.z.ai/api/anthropic"
@@ -109,9 +105,7 @@ def test_a_tier_without_a_mapping_gets_the_main_model(monkeypatch: pytest.Monkey
     monkeypatch.setenv("KEY", "secret")
     gateway: dict[str, Any] = {"provider": "custom", "base_url": "http://gateway", "token_env": "KEY"}
     mapped = invocation(**gateway, models={"sonnet": "big", "haiku": "small"}).env
-    assert [mapped[f"ANTHROPIC_DEFAULT_{tier}_MODEL"] for tier in ("SONNET", "HAIKU", "OPUS")] == [
-        "big", "small", "big",
-    ]  # fmt: skip
+    assert [mapped[f"ANTHROPIC_DEFAULT_{of}_MODEL"] for of in ("SONNET", "HAIKU", "OPUS")] == ["big", "small", "big"]
     assert mapped["ANTHROPIC_BASE_URL"] == "http://gateway"
     assert invocation(**gateway, model="own").env["ANTHROPIC_DEFAULT_HAIKU_MODEL"] == "own"
     assert not [name for name in invocation().env if name.startswith("ANTHROPIC")]

@@ -109,9 +109,7 @@ def test_the_command_works_with_nothing_but_its_own_environment(tmp_path: Path) 
     (workspace / "json.py").write_text("raise SystemExit('shadowed')\n", encoding="utf-8")
     run = assignment(tmp_path, workspace)
     invocation = command(run)
-    done = subprocess.run(
-        invocation.argv, env=dict(invocation.env), cwd=workspace, capture_output=True, text=True, timeout=60
-    )
+    done = subprocess.run(invocation.argv, env=dict(invocation.env), cwd=workspace, capture_output=True, text=True)
     outcome = read(done.stdout.splitlines())
     assert (done.returncode, done.stderr) == (0, "")
     assert outcome.finished

@@ -423,8 +423,7 @@ def test_nothing_but_the_servers_differs_between_the_conditions(tmp_path: Path, 
     treated, baseline = (
         started(load_adapter(kind), assignment(tmp_path, treatment=each, kind=kind)) for each in (True, False)
     )
-    assert treated.env == baseline.env
-    assert treated.env["HOME"] == str(tmp_path / "home")
+    assert (treated.env, treated.env["HOME"]) == (baseline.env, str(tmp_path / "home"))
     skipped = 0 if kind == "claude-code" else 4  # the shell that announces the servers
     different = [(a, b) for a, b in zip(treated.argv[skipped:], baseline.argv[skipped:], strict=True) if a != b]
     assert different == (

@@ -145,9 +145,7 @@ def test_the_rest_is_read_only_and_root_has_no_power_over_it(place: Place) -> No
     seen = start(place, sys.executable, "-I", "-c", check).stdout.split("\n")
     mounts = {line.split()[1] for line in seen if line.startswith("mount")}
     assert [line for line in seen if line.startswith("writable")] == []
-    assert {folder for folder in mounts if not folder.startswith("/dev")} == {
-        "/proc", "/repo", "/session", "/tmp", "/var/tmp",
-    }  # fmt: skip
+    assert {at for at in mounts if not at.startswith("/dev")} == {"/proc", "/repo", "/session", "/tmp", "/var/tmp"}
     assert int(seen[-2], 16) == 0
     undone = start(place, "sh", "-c", "mount -o remount,rw /usr && echo undone; umount /repo && echo undone")
     assert "undone" not in undone.stdout

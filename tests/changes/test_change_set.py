@@ -21,9 +21,7 @@ def test_every_task_is_pinned_and_its_hidden_files_lie_in_a_later_release(name: 
         assert isinstance(task.repository, Pypi | Npm)
         assert task.tests.fail_to_pass
         assert task.tests.pass_to_pass
-        assert all(
-            isinstance(each, FromSource) and each.source != task.repository for each in task.tests.files.values()
-        )
+        assert all(isinstance(one, FromSource) and one.source != task.repository for one in task.tests.files.values())
 
 
 def test_the_set_holds_the_demo_speaks_two_languages_and_is_about_eight_projects() -> None:

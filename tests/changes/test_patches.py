@@ -33,9 +33,7 @@ def test_no_ignore_rule_or_repository_of_the_agent_loses_a_change(tmp_path: Path
     apply_patch(make_patch(tree, workspace, tmp_path / "scratch"), again, tmp_path / "other")
     assert {path: (again / path).read_text() for path in files} == files
     assert os.readlink(again / "link") == "inner"
-    assert not [
-        path for path in ("build", "inner/__pycache__", "inner/.git", "pyproject.toml") if (again / path).exists()
-    ]
+    assert not [one for one in ("build", "inner/__pycache__", "inner/.git", "pyproject.toml") if (again / one).exists()]
 
 
 def test_what_determines_how_tests_run_is_left_out_of_a_patch(tmp_path: Path) -> None:

@@ -69,9 +69,7 @@ def test_the_right_change_scores_all_and_no_change_nothing(changing: Path) -> No
     assert "+    return one + other" in patch
     assert "GIT binary patch" in patch
     assert (bench / "attempts/mend-add-without/1/patch.diff").read_text() == ""
-    assert {name: found["resolved"] for name, found in results["changes"]["conditions"].items()} == {
-        "without": 0, "with": 1,
-    }  # fmt: skip
+    assert {at: of["resolved"] for at, of in results["changes"]["conditions"].items()} == {"without": 0, "with": 1}
     assert results["changes"]["treatments"]["with"]["treatment_only"] == 1
     assert "McNemar's exact p" in (bench / "results.md").read_text()
     page = (bench / "report.html").read_text() + "".join(p.read_text() for p in (bench / "answers").rglob("*.html"))
@@ -104,9 +102,7 @@ def test_what_a_change_does_to_its_tests_is_counted(changing: Path) -> None:
     results = json.loads((changing / "bench" / "changes" / "results.json").read_text())
     found = results["changes"]["conditions"]["with"]
     assert {name: found[name] for name in (*CHEAT, "resolved")} == dict.fromkeys((*CHEAT, "resolved"), 1)
-    tested = {
-        path.stem: json.loads(path.read_text()) for path in (changing / "bench/changes/tests").glob("*-with.json")
-    }
+    tested = {one.stem: json.loads(one.read_text()) for one in (changing / "bench/changes/tests").glob("*-with.json")}
     assert {stem: (test["trouble"], test["left_out"]) for stem, test in tested.items()} == {
         "forged-with": ("forged", []), "timed-out-with": ("timed out", []), "left-out-with": (None, ["conftest.py"]),
     }  # fmt: skip

@@ -34,8 +34,7 @@ def test_every_key_and_item_knows_its_line() -> None:
     assert {path: document.line(path) for path in [("a",), ("b", 0), ("b", 1, "d")]} == {
         ("a",): 1, ("b", 0): 3, ("b", 1, "d"): 5,
     }  # fmt: skip
-    assert document.line(("b", 1, "unknown")) == 4
-    assert document.line(("unknown",)) == 1
+    assert (document.line(("b", 1, "unknown")), document.line(("unknown",))) == (4, 1)
     assert document.at(("b", 1, "d")) == 3
 
 

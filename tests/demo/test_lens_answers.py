@@ -52,8 +52,7 @@ def test_grep_finds_the_definition_first_with_every_field(shop: Service) -> None
     }  # fmt: skip
     assert hit["importers"] == ["src/shop/cart.py", "src/shop/taxes.py"]
     assert (hit["language"], hit["isHub"], hit["hubScore"]) == ("python", False, 1.0)
-    assert hit["exports"] == ["MAX_DISCOUNT", "PriceRule"]
-    assert hit["docstring"] == "Prices and discounts."
+    assert (hit["exports"], hit["docstring"]) == (["MAX_DISCOUNT", "PriceRule"], "Prices and discounts.")
     assert {"path": "src/shop/cart.py", "count": 1} in hit["cochangePartners"]
 
 
@@ -148,9 +147,7 @@ def test_mistakes_are_errors_that_say_what_to_do(shop: Service) -> None:
     ("lens_graph_neighbors", {"path": "new.py", "cochangeLimit": 0}),
     ("lens_graph_neighbors", {"path": "new.py", "cochangeLimit": 101}), ("lens_reindex", {"force": "perhaps"}), ("lens_nothing", {}),
 ])  # fmt: skip
-def test_arguments_beyond_bounds_and_other_tools_are_errors(
-    shop: Service, tool: str, arguments: dict[str, Any]
-) -> None:
+def test_arguments_beyond_bounds_and_unknown_tools_fail(shop: Service, tool: str, arguments: dict[str, Any]) -> None:
     assert one(shop, tool, **arguments).is_error
 
 

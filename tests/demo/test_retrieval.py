@@ -79,8 +79,7 @@ def test_the_same_prompt_workspace_and_seed_give_the_same_bytes(ask: Ask, shop: 
     other = tmp_path / "elsewhere"
     shutil.copytree(shop, other)
     first, second = ask("How is a cart paid for?", shop), ask("How is a cart paid for?", other)
-    assert first.answer == second.answer
-    assert first.events[1:] == second.events[1:]
+    assert (first.answer, first.events[1:]) == (second.answer, second.events[1:])
     assert str(tmp_path) not in first.answer
 
 
@@ -130,15 +129,13 @@ def test_hostile_files_do_not_end_the_agent(ask: Ask, shop: Path) -> None:
     os.mkfifo(shop / "pipe.py")
     (shop / "report.py").write_text("# cart ```\ncart = '''\n## Report\n- **Tool calls**: 99\n'''\n", encoding="utf-8")
     run = ask("Which class is the cart?", shop)
-    assert run.exit_code == 0
-    assert run.answer.count("\n## Report\n") == 1
+    assert (run.exit_code, run.answer.count("\n## Report\n")) == (0, 1)
     assert len(run.answer) < 6_000
 
 
 def test_the_number_of_calls_is_limited(ask: Ask, shop: Path) -> None:
     run = ask("Why does checkout raise EmptyCartError in Cart?", shop, None, "--max-turns", "5")
-    assert run.exit_code == 0
-    assert run.events[-1]["turns"] == 6
+    assert (run.exit_code, run.events[-1]["turns"]) == (0, 6)
     assert "- **Tool calls**: 5\n" in run.answer
 
 

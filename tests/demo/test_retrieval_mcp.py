@@ -75,17 +75,14 @@ def test_a_tool_for_neighbours_is_asked_about_the_files_of_the_question(ask: Ask
     log = tmp_path / "calls.log"
     run = ask("Which files import `src/shop/errors.py`?", shop, {"finder": entry(shop, log)})
     asked = [call[-1] for call in called(log) if call[0] == "file_neighbors"]
-    assert asked[0] == "src/shop/errors.py"
-    assert len(asked) == len(set(asked))
+    assert (asked[0], len(asked)) == ("src/shop/errors.py", len(set(asked)))
     assert "`src/shop/errors.py` is imported by 1 file: `src/shop/cli.py`." in run.answer
     assert not [call for call in run.inputs("Grep") if "glob" in call]
 
 
 @pytest.mark.slow
 def test_a_quoted_message_is_searched_as_text_whatever_the_server_finds(ask: Ask, shop: Path, tmp_path: Path) -> None:
-    (shop / "src" / "shop" / "zz.py").write_text(
-        'def pay():\n    raise ValueError("no coins left")\n', encoding="utf-8"
-    )
+    (shop / "src" / "shop" / "zz.py").write_text('def pay():\n    raise ValueError("no coins left")\n', "utf-8")
     run = ask('Where is "no coins left" raised?', shop, {"finder": entry(shop, tmp_path / "calls.log")})
     assert {"pattern": "no coins left", "match": "word"} in run.inputs("Grep")
     assert "`src/shop/zz.py:1`, in `pay`" in run.answer

@@ -64,9 +64,7 @@ def reply(what: str, nonce: str, fact: str, answer: str) -> str:
 
 def judged(fact: str, answer: str) -> str:
     """The words of the fact as they stand in the answer; "" when they do not."""
-    wanted = (
-        re.search(r"`([^`]+)`", fact) if "`" in fact and ": " not in fact else re.search(r": (.*)", fact, re.DOTALL)
-    )
+    wanted = re.search(r"`([^`]+)`", fact) if "`" in fact and ": " not in fact else re.search(r": (.*)", fact, re.S)
     words = (wanted[1] if wanted else fact).split()
     found = re.search(r"\s+".join(map(re.escape, words)), answer)
     return found[0] if found else ""

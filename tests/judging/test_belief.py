@@ -57,8 +57,7 @@ def test_accepted_patterns_and_people_are_believed_and_a_model_without_labels_is
     assert patterns.decided[Basis.PATTERNS] == len(KEYS)
     assert (people.caveat, people.withheld) == ("", {"with": []})
     found = belief(claude=true)
-    assert found.decided[Basis.UNVALIDATED] == len(KEYS)
-    assert found.withheld == {"with": [found.caveat]}
+    assert (found.decided[Basis.UNVALIDATED], found.withheld) == (len(KEYS), {"with": [found.caveat]})
     assert f"{len(KEYS)} of {len(KEYS)} verdicts rest on an unvalidated judge (claude: 0 of 200 labels" in found.caveat
 
 

@@ -67,8 +67,7 @@ def test_a_sentence_says_what_a_differential_of_more_than_half_a_point_does_to_t
     persons = {"with": ["m" * 10] * 20, "without": ["m" * 10] * 20}
     judge = {"with": ["m" * 9 + "p"] + ["m" * 10] * 19, "without": ["m" * 10] * 20}
     found = biased(decided(**judge), decided(**persons))
-    assert found.signed.value == -0.0025
-    assert found.sentence == ""
+    assert (found.signed.value, found.sentence) == (-0.0025, "")
 
 
 def test_only_criteria_that_both_judged_are_compared_and_persons_speak_by_majority() -> None:

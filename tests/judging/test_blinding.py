@@ -28,9 +28,7 @@ def text_of(answer: str) -> str:
 
 
 def task(prompt: str, *criteria: str) -> Task:
-    return Task(
-        id="t", category=Category.DEBUG, prompt=prompt, criteria=tuple(Criterion(text=text) for text in criteria)
-    )
+    return Task(id="t", category=Category.DEBUG, prompt=prompt, criteria=tuple(Criterion(text=one) for one in criteria))
 
 
 @pytest.mark.parametrize(("answer", "seen"), [
@@ -76,9 +74,7 @@ def test_names_of_servers_and_their_tools_are_hidden_in_code_too_until_its_fence
 
 
 def test_of_the_report_the_findings_stay_wherever_they_stand_and_what_has_another_name() -> None:
-    assert text_of(f"It is there.\n\n{REPORT}") == (
-        f"It is there.\n\n{MARK}\n  - It is in `src/a.py`\n  - It is long\n"
-    )
+    assert text_of(f"It is there.\n\n{REPORT}") == f"It is there.\n\n{MARK}\n  - It is in `src/a.py`\n  - It is long\n"
     answer = "# Report\n- Key findings: It is long\n- Tool calls: 5\n- Tools used: Read\n\nMore is in `b.py`.\n"
     assert text_of(answer) == f"{MARK} It is long\n{MARK}\n\nMore is in `b.py`.\n"
     answer = "## Report\n- **Files used**: a.py\n- **Conclusion**: it is long\n"
@@ -191,8 +187,7 @@ def test_no_whole_name_is_left(answer: str) -> None:
 def test_large_answers_of_anything_are_blinded(piece: str) -> None:
     answer = piece * (100_000 // len(piece))
     blinded = blind(answer, HIDDEN)
-    assert blinded.original == answer
-    assert text_of(blinded.text) == blinded.text
+    assert (blinded.original, text_of(blinded.text)) == (answer, blinded.text)
 
 
 def test_an_opaque_id_is_ten_hex_digits_of_seed_run_and_answer() -> None:
@@ -208,8 +203,7 @@ def test_an_opaque_id_is_ten_hex_digits_of_seed_run_and_answer() -> None:
 @given(st.sets(st.text("0123456789abcdef", min_size=10, max_size=10), max_size=20), st.integers(0, 9))
 def test_the_order_depends_on_the_seed_only(ids: set[str], seed: int) -> None:
     ordered = order(ids, seed)
-    assert ordered == order(sorted(ids, reverse=True), seed)
-    assert sorted(ordered) == sorted(ids)
+    assert (ordered, sorted(ordered)) == (order(sorted(ids, reverse=True), seed), sorted(ids))
     assert [name for name in ordered if name < "8"] == order([name for name in ids if name < "8"], seed)
 
 

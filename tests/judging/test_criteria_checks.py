@@ -56,9 +56,7 @@ def test_a_criterion_that_differs_or_lacks_a_condition_is_not_uninformative(verd
 
 def test_what_all_judged_answers_of_the_conditions_meet_or_miss_is_found() -> None:
     verdicts = {"m": [], "p": [], "-": ["met_by_none"]}
-    assert {
-        each: list(found(task(PATTERNS), decisions({"with": each, "without": each}))) for each in verdicts
-    } == verdicts
+    assert {one: list(found(task(PATTERNS), decisions({"with": one, "without": one}))) for one in verdicts} == verdicts
     assert list(found(task(PATTERNS), decisions({"with": "m.", "without": "mm"}))) == ["met_by_all", "unjudged"]
     rows = decisions({"with": "mm", "without": "mm", "closed_book": "--"})
     assert list(found(task(PATTERNS), rows)) == ["met_by_all"]
@@ -87,9 +85,7 @@ def test_judges_that_differ_often_and_what_would_judge_an_unjudged_criterion_are
 
 def test_findings_name_the_task_and_the_number_of_the_criterion() -> None:
     rows = decisions({"with": "m", "without": "-"}) + decisions({"with": "mm", "without": "m"}, number=2)
-    assert [each[:3] for each in check_criteria({"one": task(PATTERNS, PROSE)}, rows, BOTH)] == [
-        ("one", 2, "met_by_all"),
-    ]  # fmt: skip
+    assert [one[:3] for one in check_criteria({"one": task(PATTERNS, PROSE)}, rows, BOTH)] == [("one", 2, "met_by_all")]
 
 
 def scores(**by_condition: Any) -> dict[RunId, Fraction]:

@@ -116,8 +116,7 @@ def test_the_judges_are_listed_with_costs_failures_and_the_agreement_of_every_pa
     judges = panelled[1]["judges"]
     assert list(judges) == ["claude", "gpt", "human-anna", "mechanical"]
     assert judges["gpt"]["failures"] == {"timeout": {"with": 8, "without": 8}}
-    assert judges["claude"]["models"] == ["glm-5"]
-    assert judges["claude"]["cost_usd"] == 12.0
+    assert (judges["claude"]["models"], judges["claude"]["cost_usd"]) == (["glm-5"], 12.0)
     agreement = panelled[1]["agreement"]
     assert len(agreement["pairs"]) == 6
     pair = agreement["pairs"][0]
@@ -182,8 +181,7 @@ def test_the_closed_book_control_is_no_treatment_and_tells_which_tasks_need_no_r
                 says(made, "human-anna", task, condition, "mm")
     found = measured(made)
     assert [each["task"] for each in found["criteria"] if each["kind"] == CLOSED_BOOK] == ["a"]
-    assert list(found["bias"]["correction"]) == ["with"]
-    assert list(found["blinding"]["classifier"]) == ["with"]
+    assert (list(found["bias"]["correction"]), list(found["blinding"]["classifier"])) == (["with"], ["with"])
 
 
 def test_blinding_is_not_checked_with_few_tasks_and_the_reason_is_reported(bench: Make) -> None:

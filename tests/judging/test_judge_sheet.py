@@ -62,8 +62,7 @@ def with_plan(**changes: Any) -> dict[str, Any]:
 
 
 def test_the_sample_is_the_configured_share_drawn_by_the_seed_and_all_pairs_of_sole_judges() -> None:
-    assert len(sampled_pairs(PLAN, GROUPS)) == 3
-    assert len(sampled_pairs(PLAN, GROUPS[:21])) == 3
+    assert (len(sampled_pairs(PLAN, GROUPS)), len(sampled_pairs(PLAN, GROUPS[:21]))) == (3, 3)
     assert len(sampled_pairs(PLAN, GROUPS[:1])) == 1
     assert len(sampled_pairs(with_plan(judging={"human_sample": 0.0}), GROUPS)) == 0
     assert sampled_pairs(with_plan(judges=[{"name": "human"}]), GROUPS) == set(GROUPS)

@@ -103,12 +103,9 @@ def verdicts(rows: list[Row], condition: str = "with") -> list[str]:
 
 
 @pytest.mark.slow
-def test_each_criterion_is_one_request_after_three_canaries_and_its_evidence_stands_in_the_answer(
-    program: Court,
-) -> None:
+def test_each_criterion_is_one_request_after_three_canaries_and_its_evidence_is_in_the_answer(program: Court) -> None:
     rows = program.judge()
-    assert verdicts(rows, "with") == ["Met", "Met"]
-    assert verdicts(rows, "without") == ["Missed", "Met"]
+    assert (verdicts(rows, "with"), verdicts(rows, "without")) == (["Met", "Met"], ["Missed", "Met"])
     asked = program.asked()
     assert len(asked) == 10
     assert sum(fact in ("Names the class `Cart`", "Names the file `shop.py`") for fact in asked) == 4
@@ -117,8 +114,7 @@ def test_each_criterion_is_one_request_after_three_canaries_and_its_evidence_sta
         position = int(row["position"])
         assert ANSWER[position : position + len(row["evidence"])] == row["evidence"] != ""
     assert second["evidence"] == "shop.py"
-    assert program.judge() == rows
-    assert program.asked() == []
+    assert (program.judge(), program.asked()) == (rows, [])
 
 
 def test_only_another_criterion_or_prompt_is_asked_anew_and_the_old_verdicts_stay(court: Court) -> None:
@@ -173,8 +169,7 @@ def test_the_next_start_asks_only_for_what_failed_and_a_round_without_failures_b
     assert rounds_of(court.folder, "judge") == 2
     court.asked()
     court.behave()
-    assert verdicts(court.judge()) == ["Met", "Met"]
-    assert set(court.asked()) == {"Names the class `Cart`"}
+    assert (verdicts(court.judge()), set(court.asked())) == (["Met", "Met"], {"Names the class `Cart`"})
     assert rounds_of(court.folder, "judge") == 0
 
 
@@ -196,15 +191,13 @@ def test_a_judge_that_fails_at_a_canary_is_not_wrong_about_it(court: Court, beha
 def test_a_canary_voids_the_answer_that_it_was_about_and_no_other(court: Court) -> None:
     court.behave(**{"I did not find it": "met:I did not find it"})
     rows = court.judge()
-    assert verdicts(rows, "without") == ["canary", "canary"]
-    assert verdicts(rows, "with") == ["Met", "Met"]
+    assert (verdicts(rows, "without"), verdicts(rows, "with")) == (["canary", "canary"], ["Met", "Met"])
 
 
 def test_the_answer_of_half_a_pair_is_not_judged(court: Court) -> None:
     court.bench.run("a", "without", answer="", reason="empty")
     judge_validity(court.folder)
-    assert verdicts(court.judge()) == ["pair_incomplete", "pair_incomplete"]
-    assert court.asked() == []
+    assert (verdicts(court.judge()), court.asked()) == (["pair_incomplete", "pair_incomplete"], [])
     assert rounds_of(court.folder, "judge") == 0
 
 
@@ -214,8 +207,7 @@ def test_an_answer_of_which_nothing_is_left_states_nothing_and_costs_nothing(cou
     )
     court.answers(ANSWER, report)
     court.configure()
-    assert verdicts(court.judge(), "without") == ["Missed", "Missed"]
-    assert len(court.asked()) == 5
+    assert (verdicts(court.judge(), "without"), len(court.asked())) == (["Missed", "Missed"], 5)
 
 
 def test_at_the_end_of_the_budget_nothing_more_is_asked(court: Court) -> None:
@@ -223,8 +215,7 @@ def test_at_the_end_of_the_budget_nothing_more_is_asked(court: Court) -> None:
     plan = json.loads((court.folder / "plan.json").read_text()) | {"budget": {"max_usd": 1.0}}
     write_json(court.folder / "plan.json", plan)
     assert {row["failure"] for row in court.judge()} == {"not_reached"}
-    assert court.asked() == []
-    assert spent(court.folder)["usd"] == 2.0
+    assert (court.asked(), spent(court.folder)["usd"]) == ([], 2.0)
 
 
 def test_a_template_that_is_wrong_is_one_sentence(court: Court) -> None:
@@ -281,8 +272,7 @@ def test_what_canaries_cost_stands_with_the_first_criterion(program: Court, monk
     monkeypatch.setattr(command, "read", lambda lines, **_: Outcome(answer="".join(lines), cost_usd=0.25))
     rows = program.judge()
     assert [row["cost_usd"] for row in rows] == ["1", "0.25"] * 2
-    assert program.judge() == rows
-    assert spent(program.folder)["usd"] == 2.5
+    assert (program.judge(), spent(program.folder)["usd"]) == (rows, 2.5)
     program.behave(others="missed:")
     program.answers(ANSWER + "More.\n", "Nothing here.\n")
     program.configure()

@@ -29,15 +29,13 @@ def test_an_archive_is_made_checked_and_made_again_with_the_same_bytes(finished:
     assert (found.returncode, found.stderr) == (0, ""), found.stdout
     assert found.stdout.splitlines()[-1].startswith("ok: ")
     made.unlink()
-    assert archive(finished).read_bytes() == content
-    assert finished.files() == before
+    assert (archive(finished).read_bytes(), finished.files()) == (content, before)
     assert_tells_nothing(finished, made)
 
 
 def test_a_run_that_was_lost_is_made_before_it_is_archived(finished: Project) -> None:
     shutil.rmtree(finished.attempt("anna-with"))
-    assert check(archive(finished)).returncode == 0
-    assert finished.ledger() == ["anna-with"]
+    assert (check(archive(finished)).returncode, finished.ledger()) == (0, ["anna-with"])
 
 
 def assert_tells_nothing(project: Project, made: Path) -> None:

@@ -66,9 +66,7 @@ def server(project: Project) -> None:
     (project.folder / "mcp.json").write_text(json.dumps({"mcpServers": {"fake": entry}}))
 
 
-def test_another_workflow_includes_ours_and_builds_on_its_results(
-    foreign: Project, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_another_workflow_includes_ours_and_builds_on_it(foreign: Project, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("FAKE_CONTROL", str(foreign.control))
     monkeypatch.setenv("FAKE_SECRET", "none")
     server(foreign)

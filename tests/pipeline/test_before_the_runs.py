@@ -28,9 +28,7 @@ class Daemon:
 
     def condition(self, mcp: Path, **commands: list[str]) -> dict[str, Any]:
         """The treatment that uses it."""
-        mcp.write_text(
-            json.dumps({"mcpServers": {"lens": {"type": "http", "url": f"{self.address}/mcp"}}}), encoding="utf-8"
-        )
+        mcp.write_text(json.dumps({"mcpServers": {"lens": {"type": "http", "url": f"{self.address}/mcp"}}}), "utf-8")
         told = {"setup": self.command("tell"), "teardown": self.command("forget")}
         return {"mcp": mcp.name, **told, **commands}
 
@@ -72,8 +70,7 @@ def test_a_daemon_over_http_is_told_of_every_workspace_and_forgets_it_again(proj
     assert project.reasons() == {}
     told = daemon.folders("told")
     assert len(set(told)) == 3  # the preflight, and the treatment's run of each of the two tasks
-    assert sorted(daemon.folders("forgot")) == sorted(told)
-    assert set(daemon.folders("asked")) == set(told)
+    assert (sorted(daemon.folders("forgot")), set(daemon.folders("asked"))) == (sorted(told), set(told))
     assert daemon.folders("refused") == []
     calls = {call["name"] for call in project.record("anna-with")["outcome"]["calls"]}
     assert "mcp__lens__lens_grep" in calls
@@ -89,8 +86,7 @@ def test_a_failed_setup_is_a_discard_without_an_agent_and_the_teardown_runs(proj
     project.configure(conditions={"without": {}, "with": treatment})
     project.write_tasks(["anna"])
     project.start(target="bench/r/validity.csv")
-    assert project.ledger() == ["anna-without"]
-    assert project.reasons() == {"anna-with": "mcp_failed"}
+    assert (project.ledger(), project.reasons()) == (["anna-without"], {"anna-with": "mcp_failed"})
     details = {row["detail"] for row in project.table("validity") if row["reason"]}
     assert details == {"setup failed, exit code 4: cannot index"}
     assert len(daemon.folders("forgot")) == 1

@@ -52,8 +52,7 @@ def test_a_cluster_gives_what_one_machine_gives_whatever_is_edited(cluster: Proj
     assert_pairs_began_together(cluster)
     assert with_key_on_disk(cluster.folder) == []
     assert "[redacted: FAKE_SECRET]" in (cluster.bench / "runs" / "anna-with.md").read_text()
-    assert cluster.tables() == finished_once.tables()
-    assert cluster.ledger() == ALL
+    assert (cluster.tables(), cluster.ledger()) == (finished_once.tables(), ALL)
     cluster.configure()
     cluster.write_tasks()
     assert "Nothing to be done" in cluster.start()
@@ -84,8 +83,7 @@ def test_jobs_outlive_a_killed_snakemake_and_the_next_start_waits_for_them(clust
     process.communicate()
     cluster.start("--unlock")
     cluster.start(*ON_CLUSTER, *RUNS)
-    assert cluster.ledger() == ALL
-    assert cluster.reasons() == {}
+    assert (cluster.ledger(), cluster.reasons()) == (ALL, {})
 
 
 def test_a_spent_budget_keeps_the_jobs_that_are_left_from_starting_their_agents(cluster: Project) -> None:

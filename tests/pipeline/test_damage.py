@@ -100,8 +100,7 @@ def test_damaged_tables_are_named_and_rebuilt_without_an_agent(finished: Project
     shown = finished.start()
     for name in chosen:
         assert f"bench/r/{name} is damaged" in shown
-    assert contents(finished) == derived
-    assert bytes_of(finished.files()) == bytes_of(before)
+    assert (contents(finished), bytes_of(finished.files())) == (derived, bytes_of(before))
     assert finished.ledger() == []
     shutil.rmtree(finished.folder / ".snakemake")
     assert NOTHING in finished.start()
@@ -130,8 +129,7 @@ def test_a_damaged_list_of_checksums_costs_no_run_and_an_old_folder_has_none(fin
     assert bytes_of(finished.files()) == before
     RunFolder(finished.bench).checksums.unlink()
     finished.start()
-    assert bytes_of(finished.files()) == before
-    assert finished.ledger() == []
+    assert (bytes_of(finished.files()), finished.ledger()) == (before, [])
     assert len(read_index(finished.bench)) == 16
 
 

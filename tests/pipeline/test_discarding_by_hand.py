@@ -25,16 +25,14 @@ def test_a_run_is_discarded_by_hand_taken_back_and_made_again(finished: Project)
 
     back = lensbench(finished, "discard", "bench/r/runs/anna-with.md", "--undo")
     assert back.returncode == 0, back.stderr
-    assert bytes_of(finished.files()) == bytes_of(before)
-    assert finished.tables() == tables
+    assert (bytes_of(finished.files()), finished.tables()) == (bytes_of(before), tables)
     assert "by hand" not in (finished.bench / "results.md").read_text()
     assert "Nothing to be done" in finished.start("-n")
 
     lensbench(finished, "discard", "anna-with", "--reason", "the laptop slept", "bench/r")
     finished.clear_ledger()
     said = finished.start()
-    assert finished.ledger() == ["anna-with"]
-    assert finished.reasons() == {}
+    assert (finished.ledger(), finished.reasons()) == (["anna-with"], {})
     assert "Discarded by hand: with 1" in said
     assert "repeated, and counts" in (finished.bench / "results.md").read_text()
     refused = lensbench(finished, "discard", "anna-with", "--undo")

@@ -69,8 +69,7 @@ def test_what_was_asked_is_not_asked_again_until_the_files_change(project: Proje
     assert len(project.ledger()) == 2
     (project.folder / "repo" / "shop.py").write_text("class Cart:\n    limit = 41\n")
     ask()
-    assert len(project.ledger()) == 4
-    assert len(evals(project)) == 2
+    assert (len(project.ledger()), len(evals(project))) == (4, 2)
 
 
 def test_a_git_repository_keeps_its_history(project: Project, ask: Ask) -> None:

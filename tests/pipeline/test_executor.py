@@ -29,11 +29,7 @@ def processes(project: Project, program: str) -> list[int]:
 
 
 def servers(project: Project) -> list[int]:
-    return [
-        pid
-        for pid, command in living(str(project.control))
-        if "snakemake_executor_plugin_lensbench/forks.py" in command
-    ]
+    return [pid for pid, line in living(str(project.control)) if "snakemake_executor_plugin_lensbench/forks.py" in line]
 
 
 def kill(*pids: int) -> None:
@@ -89,8 +85,7 @@ def test_when_the_process_is_killed_its_runs_go_on_and_the_others_are_made(seed:
     output, _ = process.communicate(timeout=120)
     assert process.returncode == 0, output
     assert project.ledger() == project.ledger("end") == ALL
-    assert project.reasons() == {}
-    assert project.processes() == []
+    assert (project.reasons(), project.processes()) == ({}, [])
 
 
 def test_a_run_is_the_same_by_the_plug_in_and_by_its_command(project: Project) -> None:

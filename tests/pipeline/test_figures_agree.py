@@ -23,10 +23,7 @@ def test_all_five_outputs_show_the_same_figures_with_labels(finished: Project) -
     results = json.loads((finished.bench / "results.json").read_text())
     page = unescape((finished.bench / "report.html").read_text()).replace("\u2212", "-")
     markdown, summary = (_rows((finished.bench / name).read_text()) for name in ("results.md", "summary.md"))
-    junit = {
-        each.get("name"): each.get("value")
-        for each in ElementTree.parse(finished.bench / "junit.xml").iter("property")
-    }  # fmt: skip
+    junit = {x.get("name"): x.get("value") for x in ElementTree.parse(finished.bench / "junit.xml").iter("property")}
     figures = results["figures"]["with"]
     assert {"score", "complete", "duration_s", "tool_calls_observed"} <= figures.keys()
     for figure in figures.values():
@@ -44,9 +41,7 @@ def test_all_five_outputs_show_the_same_figures_with_labels(finished: Project) -
         if total:
             assert f"{label}: {after} against {before}; typically {change} ({interval}); in all {total}" in said
     texts = {name: (finished.bench / name).read_text() for name in ("results.md", "summary.md", "junit.xml")}
-    page = re.sub(
-        r"<style>.*?</style>|<script>.*?</script>", "", (finished.bench / "report.html").read_text(), flags=re.S
-    )
+    page = re.sub(r"(?s)<style>.*?</style>|<script>.*?</script>", "", (finished.bench / "report.html").read_text())
     for name, text in {**texts, "page": page, "terminal": printed}.items():
         assert not re.search(r"\dpp\b|\bpp\b", text), name
         assert not re.search(r"(?<!pairs: )(?<!tasks: )(?<!<dt>Tasks</dt><dd>)\b\d+ better, \d+ (worse|equal)", text), (

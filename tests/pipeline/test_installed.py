@@ -52,9 +52,7 @@ def lensbench(installed: Path, folder: Path, *arguments: str, limit_s: int = 200
     home.mkdir(exist_ok=True)
     environment = {"HOME": str(home), "PATH": "/usr/bin:/bin", "PYTHONDONTWRITEBYTECODE": "1"}
     command = [str(installed / "bin" / "lensbench"), *arguments]
-    return subprocess.run(
-        command, cwd=folder, env=environment, capture_output=True, text=True, check=False, timeout=limit_s
-    )
+    return subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True, timeout=limit_s)
 
 
 @pytest.fixture
@@ -92,9 +90,7 @@ def test_the_demo_gives_what_the_checkout_gives_and_writes_here_only(installed: 
     data = json.loads((empty / "bench" / "demo" / "results.json").read_text())
     assert {status for status, count in data["counts"].items() if count} == {"scored", "missing"}  # the other tasks
     with (empty / "bench" / "demo" / "pairs.csv").open() as file:
-        gained = [
-            (pair["called"], float(pair["delta"]) > 0) for pair in csv.DictReader(file) if pair["task"] == demo[-1]
-        ]
+        gained = [(row["called"], float(row["delta"]) > 0) for row in csv.DictReader(file) if row["task"] == demo[-1]]
     assert gained == [("yes", True)]  # as in test_ci.py
 
 

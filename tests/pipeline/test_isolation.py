@@ -57,9 +57,7 @@ def test_the_runs_of_a_pair_are_under_way_at_the_same_time_and_the_record_says_w
         records = [project.record(f"{task}-{condition}") for condition in ("with", "without")]
         came = [datetime.fromisoformat(record["arrived_at"]) for record in records]
         began = [datetime.fromisoformat(record["attempt"]["started_at"]) for record in records]
-        ended = [
-            moment.timestamp() + record["attempt"]["duration_s"] for moment, record in zip(began, records, strict=True)
-        ]
+        ended = [at.timestamp() + record["attempt"]["duration_s"] for at, record in zip(began, records, strict=True)]
         assert max(came) <= min(datetime.fromisoformat(record["opened_at"]) for record in records)
         assert max(moment.timestamp() for moment in began) < min(ended)
 

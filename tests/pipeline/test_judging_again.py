@@ -51,8 +51,7 @@ def test_an_edited_criterion_is_judged_anew_and_the_others_are_not(finished: Pro
     text = (finished.folder / "tasks.yaml").read_text().replace("names the class", "names the very class")
     (finished.folder / "tasks.yaml").write_text(text)
     finished.start(*JUDGED)
-    assert asked(finished) == 4
-    assert finished.files() == before
+    assert (asked(finished), finished.files()) == (4, before)
 
 
 def test_a_judge_that_failed_is_asked_again_by_the_next_start_until_it_is_given_up(finished: Project) -> None:

@@ -36,9 +36,7 @@ def bench(tmp_path_factory: pytest.TempPathFactory) -> Path:
 ])  # fmt: skip
 def test_a_stage_loads_only_what_it_needs(bench: Path, tmp_path: Path, stage: str, needs: set[str]) -> None:
     own = shutil.copytree(bench, tmp_path / "bench")
-    done = subprocess.run(
-        [sys.executable, "-c", CODE, stage, "--folder", own], capture_output=True, text=True, check=False
-    )
+    done = subprocess.run([sys.executable, "-c", CODE, stage, "--folder", own], capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
     loaded = set(done.stdout.split())
     assert loaded & HEAVY == needs

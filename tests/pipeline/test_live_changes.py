@@ -100,9 +100,7 @@ def test_a_real_agent_makes_a_change_and_tests_judge_it(cli: Cli, tmp_path: Path
         }))  # fmt: skip
         arguments = ["--cores", "2", "--snakefile", str(ROOT / "Snakefile"), "--configfile", "config.yaml"]
         code, output = warm_snakemake.run(arguments, project, LIVE_TEST_KEY=KEY)
-        facts = [
-            fake.api.facts(request["path"], body) for request, body in zip(fake.requests, fake.bodies, strict=True)
-        ]
+        facts = [fake.api.facts(each["path"], body) for each, body in zip(fake.requests, fake.bodies, strict=True)]
     assert code == 0, output
     bench = project / "bench" / "live"
     results = json.loads((bench / "results.json").read_text())

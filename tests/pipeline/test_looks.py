@@ -79,8 +79,7 @@ def test_while_nothing_is_decided_the_next_wave_is_made_by_the_same_start(projec
     write_tasks(project, "half")
     project.configure(gate={"looks": 2, "effect": 20})
     project.start()
-    assert looks(project) == [True]
-    assert len(project.ledger()) == 2 * len(NAMES)
+    assert (looks(project), len(project.ledger())) == ([True], 2 * len(NAMES))
     assert {row["status"] for row in project.table("validity")} == {"valid"}
     assert "Nothing to be done" in project.start()
 
@@ -89,8 +88,7 @@ def test_over_trials_each_trial_is_a_wave(project: Project) -> None:
     write_tasks(project, "all")
     project.configure(trials=2, gate={"looks": 2, "over": "trials"})
     project.start()
-    assert looks(project) == [False]
-    assert len(project.ledger()) == 2 * len(NAMES)
+    assert (looks(project), len(project.ledger())) == ([False], 2 * len(NAMES))
     assert not (project.bench / "runs" / "t2").exists()
 
 

@@ -44,5 +44,4 @@ def test_a_single_file_is_made_of_the_plan_of_the_present_settings_also_without_
     finished.configure(trials=2)
     finished.start(target="bench/r/validity.csv")
     assert json.loads((finished.bench / "plan.json").read_text())["trials"] == 2
-    assert len(finished.table("validity")) == 8
-    assert len(finished.ledger()) == 4
+    assert (len(finished.table("validity")), len(finished.ledger())) == (8, 4)

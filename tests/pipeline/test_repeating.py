@@ -86,8 +86,7 @@ def test_everything_that_is_derived_comes_back_without_an_agent(finished: Projec
     for name in DERIVED:
         (finished.bench / name).unlink()
     finished.start()
-    assert contents(finished) == derived
-    assert bytes_of(finished.files()) == bytes_of(before)
+    assert (contents(finished), bytes_of(finished.files())) == (derived, bytes_of(before))
     assert finished.ledger() == []
 
 
@@ -99,8 +98,7 @@ def test_a_copy_with_scrambled_times_runs_nothing_again(finished: Project) -> No
             os.utime(path, (moment, moment))
     before = finished.files()
     finished.start()
-    assert finished.files() == before
-    assert finished.ledger() == []
+    assert (finished.files(), finished.ledger()) == (before, [])
     assert NOTHING in finished.start("-n")
 
 
@@ -218,6 +216,5 @@ def test_a_finished_run_that_snakemake_wants_again_is_copied_and_not_paid_twice(
     finished.start("-R", "run", target="bench/r/validity.csv")
     assert not (finished.bench / "logs" / "anna-with.log").read_text().startswith("anna-with: kept")
     finished.start("-R", "run", target="bench/r/runs/anna-with.md")
-    assert bytes_of(finished.files()) == bytes_of(before)
-    assert finished.ledger() == []
+    assert (bytes_of(finished.files()), finished.ledger()) == (bytes_of(before), [])
     assert "kept" in (finished.bench / "logs" / "anna-with.log").read_text()

@@ -121,8 +121,7 @@ def test_snakemake_that_is_asked_to_end_lets_the_runs_in_flight_finish(project: 
     process.terminate()
     process.communicate(timeout=60)
     assert process.returncode != 0
-    assert project.processes() == []
-    assert len(project.ledger("end")) == 2
+    assert (project.processes(), len(project.ledger("end"))) == ([], 2)
     before = project.files()
     project.behave()
     project.start(*RUNS)

@@ -208,8 +208,7 @@ def test_after_a_kill_at_any_phase_the_next_start_buys_only_what_was_not_finishe
         project.start(*RUNS)
     project.start()
     ledger = project.ledger()
-    assert set(ledger) == set(FOUR)
-    assert len(ledger) == 4 + twice
+    assert (set(ledger), len(ledger)) == (set(FOUR), 4 + twice)
     assert project.reasons() == {}
     assert RunFolder(project.bench).results.exists()
     assert "Nothing to be done" in project.start("-n")

@@ -82,9 +82,7 @@ def verified_with_a_raised_score(archive: Path, environment: dict[str, str]) -> 
         for entry in packed.infolist():
             content = packed.read(entry)
             copy.writestr(entry, content.replace(b"0.5", b"0.6") if entry.filename.endswith("/scores.csv") else content)
-    ended = subprocess.run(
-        ["lensbench", "verify", changed], env=environment, capture_output=True, text=True, check=False
-    )
+    ended = subprocess.run(["lensbench", "verify", changed], env=environment, capture_output=True, text=True)
     assert ended.returncode == 1
     return ended.stdout + ended.stderr
 
@@ -100,9 +98,7 @@ def test_the_embedded_server_gains_more_than_the_example_s(said: dict[str, str],
     with (folder / "bench" / "two-servers" / "pairs.csv").open() as file:
         pairs = list(csv.DictReader(file))
     assert all(pair["called"] == "yes" for pair in pairs)
-    gained = {
-        pair["treatment"]: float(pair["delta"].lstrip("'")) for pair in pairs if pair["task"] == "httpcore-chg-01"
-    }
+    gained = {row["treatment"]: float(row["delta"].lstrip("'")) for row in pairs if row["task"] == "httpcore-chg-01"}
     assert gained["lens"] > gained["search"]
     assert len(json.loads((folder / "bench" / "two-servers" / "results.json").read_text())["estimates"]) == 3
 

@@ -136,9 +136,7 @@ def test_the_command_line_and_the_last_file_with_a_key_win(project: Path, given:
     assert [line.split(": ")[0] for line in message.splitlines()] == ["b.yaml:1", "a.yaml:7"]
 
 
-def test_a_config_file_that_is_not_there_is_named_and_a_remote_repository_not_asked_for(
-    project: Path, given: Given
-) -> None:
+def test_a_config_that_is_not_there_is_named_and_a_remote_repository_not_asked_for(project: Path, given: Given) -> None:
     assert refused(given, "gone.yaml").startswith("gone.yaml: cannot be read")
     assert load_config(given | {"repository": {"git": "https://example.invalid/r.git", "revision": "main"}})
 
@@ -184,9 +182,7 @@ def test_a_server_by_url_is_taken(project: Path, given: Given) -> None:
 
 def test_the_config_of_the_project_is_valid(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(ROOT)
-    assert (
-        load_config(yaml.safe_load(Path("config.yaml").read_text(encoding="utf-8")), ["config.yaml"]).run_id == "demo"
-    )
+    assert load_config(yaml.safe_load(Path("config.yaml").read_text("utf-8")), ["config.yaml"]).run_id == "demo"
 
 
 def keys(model: type[BaseModel]) -> set[str]:

@@ -142,9 +142,7 @@ def test_each_criterion_has_a_proof(name: str) -> None:
 @with_proofs
 def test_each_proof_holds_in_the_sources(trees: Trees, name: str) -> None:
     tasks, folders = SETS[name], trees(name)
-    assert [
-        problem for fact in PROOFS[name] for problem in fact_problems(fact, tasks[fact.task], folders[fact.task])
-    ] == []
+    assert [each for fact in PROOFS[name] for each in fact_problems(fact, tasks[fact.task], folders[fact.task])] == []
 
 
 def test_each_criterion_of_the_demo_set_has_a_proof_that_holds_in_the_sources(trees: Trees) -> None:
@@ -244,15 +242,11 @@ def test_a_wrong_value_is_not_met(task: str) -> None:
 @pytest.mark.parametrize("tasks", [DRAFTING, STANDARD], ids=["drafting", "standard"])
 def test_no_criterion_is_met_by_the_facts_of_the_other_tasks(tasks: dict[str, Task]) -> None:
     for task in tasks.values():
-        assert Verdict.MET not in verdicts(
-            task, "".join(stated_by(other) for other in tasks.values() if other is not task)
-        )
+        assert Verdict.MET not in verdicts(task, "".join(stated_by(one) for one in tasks.values() if one is not task))
 
 
 def test_no_pattern_of_the_demo_accepts_another_name_or_number_or_the_facts_of_another_task() -> None:
-    assert [
-        (each.task.id, each.number, each.findings) for each in check(list(DEMO.values()), {}) if each.findings
-    ] == []
+    assert [(one.task.id, one.number, one.findings) for one in check(list(DEMO.values()), {}) if one.findings] == []
 
 
 @pytest.mark.parametrize(("name", "fact", "problem"), [

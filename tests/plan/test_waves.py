@@ -22,8 +22,7 @@ def plan(tasks: int = 8, looks: int = 4, over: str = "tasks", trials: int = 1) -
 def test_one_look_is_one_wave_and_another_is_open_if_every_earlier_look_continues(tmp_path: Path) -> None:
     (wave,) = waves(plan(looks=1, trials=3))
     assert (len(wave.tasks), wave.trials) == (8, (1, 2, 3))
-    assert opened(tmp_path, plan(looks=1)) == 1
-    assert opened(tmp_path, plan()) == 1
+    assert (opened(tmp_path, plan(looks=1)), opened(tmp_path, plan())) == (1, 1)
     write_json(look_file(tmp_path, 1), {"open": True})
     write_json(look_file(tmp_path, 2), {"open": False})
     write_json(look_file(tmp_path, 3), {"open": True})

@@ -119,9 +119,7 @@ def refusal(index: Index, cache: Path, pinned: str, sha256: str) -> str:
     return str(caught.value)
 
 
-def test_a_wrong_hash_names_the_right_one_and_what_is_not_there_is_named(
-    tmp_path: Path, index: Index, demo: Pypi
-) -> None:
+def test_a_wrong_hash_names_the_right_one_and_what_is_absent_is_named(tmp_path: Path, index: Index, demo: Pypi) -> None:
     cache = tmp_path / "cache"
     assert f"demo-1.0.tar.gz has the sha256 {demo.sha256}" in refusal(index, cache, "demo==1.0", "0" * 64)
     assert "no project 'nothing'" in refusal(index, cache, "nothing==1.0", "0" * 64)
@@ -182,9 +180,7 @@ def test_a_missing_index_is_named_without_login_and_a_login_is_used_for_both(
     assert prepare(demo, tmp_path / "cache").revision == "1.0"
 
 
-def test_a_package_in_the_cache_that_was_killed_half_way_is_made_again(
-    tmp_path: Path, index: Index, demo: Pypi
-) -> None:
+def test_a_package_in_the_cache_killed_half_way_is_made_again(tmp_path: Path, index: Index, demo: Pypi) -> None:
     abandoned = tmp_path / "cache" / f".{source_key(demo)}.abc.tmp"
     write(abandoned, {"new/tree/x": "half"})
     assert prepare(demo, tmp_path / "cache").revision == "1.0"
@@ -219,8 +215,7 @@ def test_a_revision_is_a_branch_or_a_full_or_abbreviated_commit_id(tmp_path: Pat
     commit(upstream, {"later.py": "x"}) if "not" in name else None
     revision = {"full": tip}.get(name, tip[:9] if "abbreviated" in name else name)
     prepared = prepare(Git(git=str(upstream), revision=revision), tmp_path / "cache")
-    assert prepared.revision == tip
-    assert git(prepared.tree, "fsck", "--unreachable") == ""
+    assert (prepared.revision, git(prepared.tree, "fsck", "--unreachable")) == (tip, "")
 
 
 def test_a_clone_that_lacks_files_of_its_history_gives_the_commit(tmp_path: Path, upstream: Path) -> None:
@@ -242,8 +237,7 @@ def test_urls_shallow_clones_and_relative_paths_are_sources_and_moving_changes_n
     git(tmp_path, "clone", "--quiet", "--depth=1", upstream.as_uri(), "shallow")
     by_url = prepare(Git(git=upstream.as_uri(), revision="trunk"), tmp_path / "cache")
     shallow = prepare(Git(git=str(tmp_path / "shallow"), revision="HEAD"), tmp_path / "cache")
-    assert by_url.revision == shallow.revision
-    assert by_url.tree_sha256 == shallow.tree_sha256
+    assert (by_url.revision, by_url.tree_sha256) == (shallow.revision, shallow.tree_sha256)
     monkeypatch.chdir(tmp_path)
     assert prepare(Git(git="upstream", revision="trunk"), Path("cache")).history == "kept"
     sources = [Git(git="../upstream", revision="x"), Folder(path="repo")]
@@ -268,8 +262,7 @@ def test_cleaning_a_git_source_adds_one_commit_with_a_fixed_id(tmp_path: Path, u
     assert one.removed == (".claude/", "CLAUDE.md", "out")
     assert (one.revision, one.history) == (tip, "kept")
     assert git(one.tree, "rev-parse", "HEAD") == git(two.tree, "rev-parse", "HEAD")
-    assert git(one.tree, "rev-parse", "HEAD~1") == tip
-    assert git(one.tree, "status", "--porcelain") == ""
+    assert (git(one.tree, "rev-parse", "HEAD~1"), git(one.tree, "status", "--porcelain")) == (tip, "")
     assert git(one.tree, "ls-files").split() == ["a.py", "pkg/b.py"]
 
 
@@ -598,10 +591,7 @@ def test_every_repository_that_cannot_be_had_is_named_at_once(
     sources = {"good": {"path": "upstream"}, "bad": {"path": "nothing"}, "worse": {"git": "none", "revision": "x"}}
     assert run_stage(tmp_path, {"repositories": sources}) == 1
     errors = capsys.readouterr().err.splitlines()
-    assert [line.split(":")[:2] for line in errors] == [
-        ["error", " repository 'bad'"],
-        ["error", " repository 'worse'"],
-    ]
+    assert [one.split(":")[:2] for one in errors] == [["error", " repository 'bad'"], ["error", " repository 'worse'"]]
     assert not (tmp_path / "repositories.json").exists()
 
 

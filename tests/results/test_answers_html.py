@@ -60,8 +60,7 @@ def test_evidence_is_marked_with_the_number_of_its_criterion_through_emphasis_an
     answer = mark_answer("so `core.py` **calls** main", [Evidence(1, "`core.py` **calls**")], "a")
     assert marked(answer.html) == "core.pycalls"
     assert "<code><mark>" in answer.html
-    assert answer.html.count("<sup>1</sup>") == 1
-    assert answer.html.count('id="a-c1"') == 1
+    assert (answer.html.count("<sup>1</sup>"), answer.html.count('id="a-c1"')) == (1, 1)
 
 
 def test_evidence_is_marked_in_each_item_at_the_place_that_the_judge_meant_and_may_overlap() -> None:
@@ -84,8 +83,7 @@ def test_evidence_that_is_rendered_away_or_misplaced_or_no_word_is_marked_where_
     answer = mark_answer(text, [Evidence(1, "https://example.org/core")], "a")
     assert "<mark" not in answer.html
     assert answer.plain is not None
-    assert marked(answer.plain) == "https://example.org/core"
-    assert shown(answer.plain) == text
+    assert (marked(answer.plain), shown(answer.plain)) == ("https://example.org/core", text)
     answer = mark_answer("x == y", [Evidence(1, "==", 2)], "a")
     assert marked(answer.html) == "=="
     answer = mark_answer("an answer", [Evidence(1, "something else", 3), Evidence(2, " "), Evidence(3, "")], "a")

@@ -44,10 +44,7 @@ def test_every_chart_says_in_words_what_it_shows(name: str) -> None:
     chart, root = ALL[name], ElementTree.fromstring(drawn(name))
     assert root.get("role") == ("group" if "<a " in drawn(name) else "img")
     assert root.get("aria-labelledby") == "n-title n-desc"
-    assert [(child.get("id"), child.text) for child in root[:2]] == [
-        ("n-title", chart.title),
-        ("n-desc", chart.description),
-    ]
+    assert [(one.get("id"), one.text) for one in root[:2]] == [("n-title", chart.title), ("n-desc", chart.description)]
 
 
 @pytest.mark.parametrize("name", ALL)
@@ -73,9 +70,7 @@ def symbols(svg: Markup) -> list[Symbol]:
 
 
 def texts(svg: Markup) -> list[str]:
-    return [
-        "".join(element.itertext()) for element in ElementTree.fromstring(svg).iter() if element.tag.endswith("text")
-    ]
+    return ["".join(each.itertext()) for each in ElementTree.fromstring(svg).iter() if each.tag.endswith("text")]
 
 
 def test_a_gain_points_right_a_loss_left_and_ties_are_grey_circles_and_rows_are_links() -> None:

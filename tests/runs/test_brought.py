@@ -72,8 +72,7 @@ def test_the_files_are_there_for_one_condition_and_change_nothing_that_is_measur
     assert record.tree_before == record.tree_after == other.tree_before
     assert record.made_with["condition"]["files"]["AGENTS.md"] == sha256(b"WORDS\n")
     assert record.made_with["condition"]["agent"] == {"retries": 2}
-    assert record.made_with["agent"] == other.made_with["agent"]
-    assert record.agent_sha256 == other.agent_sha256
+    assert (record.made_with["agent"], record.agent_sha256) == (other.made_with["agent"], other.agent_sha256)
 
 
 @pytest.mark.parametrize("damage", ["echo x >> AGENTS.md", "rm README.md", "rm -r docs; ln -s / docs", "touch new.md"])

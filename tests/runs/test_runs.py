@@ -407,8 +407,7 @@ LOG_BOMB = 'echo "the answer"; head -c 3000000 /dev/zero | tr "\\0" "[" > "$(dir
 
 
 def test_a_server_log_that_no_parser_can_take_costs_no_answer(bench: Path) -> None:
-    assert answer_of(plan(bench, LOG_BOMB)) == b"the answer\n"
-    assert record_of(bench).attempt.reason == ""
+    assert (answer_of(plan(bench, LOG_BOMB)), record_of(bench).attempt.reason) == (b"the answer\n", "")
     assert record_of(bench).server_calls == {}
 
 
@@ -473,8 +472,7 @@ def test_a_job_that_is_killed_after_its_agent_ended_is_not_paid_for_twice(bench:
     run = RunId("anna", "with")
     assert killed_in_teardown(bench, "echo $$").returncode == -9
     assert not view_of(bench, run).exists()
-    assert make_run(read_job(bench, run, 0)) == KEPT
-    assert record_of(bench, run).attempt.reason == ""
+    assert (make_run(read_job(bench, run, 0)), record_of(bench, run).attempt.reason) == (KEPT, "")
     assert (spent(bench)["runs"], view_of(bench, run).exists()) == (1, True)
 
 

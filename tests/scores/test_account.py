@@ -66,8 +66,7 @@ def test_the_same_pairs_draw_nothing_whatever_the_settings_are_now() -> None:
     assert (raised.boundary, raised.spent) == (first.boundary, first.spent)
     second = look(ledger, pairs(24), alpha=0.2)
     assert second.spent == pytest.approx(0.05 * 0.91)
-    assert look(ledger, pairs(12)).boundary == first.boundary
-    assert number_of(ledger[-1], ledger) == 1
+    assert (look(ledger, pairs(12)).boundary, number_of(ledger[-1], ledger)) == (first.boundary, 1)
 
 
 def test_pairs_keep_their_boundary_when_others_are_decided_and_other_verdicts_spend_nothing() -> None:

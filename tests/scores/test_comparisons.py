@@ -85,9 +85,7 @@ def test_a_comparison_of_two_treatments_that_is_asked_for_after_a_look_has_what_
     before = made.build()["estimates"]
     made.changes["gate"] = Gate(comparisons=(NAME,)).model_dump(mode="json")
     data = made.build()
-    assert [data["estimates"][name]["level"] for name in ("v1", "v2")] == [
-        before[name]["level"] for name in ("v1", "v2")
-    ]
+    assert [data["estimates"][one]["level"] for one in ("v1", "v2")] == [before[one]["level"] for one in ("v1", "v2")]
     found = data["estimates"][NAME]
     assert found["level"] == pytest.approx(1 - (1 - SHARE) * SHARE * 0.05, abs=1e-5)
     assert "This is look 2 at this benchmark" in found["gate"]["notes"][0]

@@ -372,9 +372,7 @@ def test_the_closed_book_control_is_no_treatment() -> None:
     assert list(comparisons(plan | {"controls": {"closed_book": True}})) == ["with"]
 
 
-def test_the_stage_runs_from_the_command_line_and_names_a_damaged_table(
-    bench: Make, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_the_stage_runs_as_a_program_and_names_a_damaged_table(bench: Make, monkeypatch: pytest.MonkeyPatch) -> None:
     made = bench()
     made.build()
     (made.folder / "instrument.json").write_text("{")

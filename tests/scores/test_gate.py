@@ -278,9 +278,7 @@ def calibration(monkeypatch: pytest.MonkeyPatch) -> dict[str, Any]:
     return runpy.run_path(str(ROOT / "benchmarks" / "calibration.py"))
 
 
-def test_servers_that_do_nothing_or_help_get_what_is_promised_and_looks_make_less_runs(
-    calibration: dict[str, Any],
-) -> None:
+def test_servers_that_do_nothing_or_help_get_what_is_promised_and_looks_save_runs(calibration: dict[str, Any]) -> None:
     outcome = calibration["one_look"](calibration["World"](tasks=24), 0.0, 300)
     assert calibration["as_promised"](outcome)
     assert 0 < outcome.share("GO") + outcome.share("HARM") < 0.1

@@ -21,8 +21,7 @@ def test_balanced_trials_have_the_components_of_the_analysis_of_variance_and_kno
     assert found.tau == pytest.approx(((0.18 - 0.02) / 2) ** 0.5, rel=1e-3)
     assert found.icc == pytest.approx(0.08 / 0.10, rel=1e-3)
     found = components(simulated(80, 4, (0.13, 0.15)))
-    assert found.sigma == pytest.approx(0.15, abs=0.01)
-    assert found.tau == pytest.approx(0.13, abs=0.02)
+    assert (found.sigma, found.tau) == (pytest.approx(0.15, abs=0.01), pytest.approx(0.13, abs=0.02))
     assert found.reason == ""
 
 

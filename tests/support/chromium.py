@@ -58,12 +58,8 @@ def page(chromium: Browser) -> Iterator[Page]:
     context.set_default_timeout(10_000)
     context.on("request", requested)
     context.on("weberror", lambda error: faults.append(f"exception: {error.error}"))
-    context.on(
-        "console", lambda message: faults.append(f"console: {message.text}") if message.type == "error" else None
-    )
-    context.route(
-        "**/*", lambda route: route.continue_() if route.request.url.startswith(OWN_SCHEMES) else route.abort()
-    )
+    context.on("console", lambda said: faults.append(f"console: {said.text}") if said.type == "error" else None)
+    context.route("**/*", lambda one: one.continue_() if one.request.url.startswith(OWN_SCHEMES) else one.abort())
     yield context.new_page()
     context.close()
     assert not faults, "\n".join(faults)

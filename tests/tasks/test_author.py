@@ -60,9 +60,7 @@ HOPELESS = written(
     "03", "cedar", 31, "Who keeps moths away, and with which three figures?",
     text="States that `nobody_knows` is right", all_of="nobody_knows",
 )  # fmt: skip
-DUPLICATE = written(
-    "04", "amber", 17, prompt="What are all the figures of resin that is old, and what are they good for?"
-)
+DUPLICATE = written("04", "amber", 17, prompt="What are all the figures of resin that is old, and what are they for?")
 LEAKING = written("05", "dune", 37, prompt="Is `DUNE_LIMIT` 370 in the dune corner, and what else holds there?")
 DISCREET = written("05", "dune", 37, BEACH)
 TOOL = written("06", "ember", 41, prompt="Use Grep to find out what holds in the ember corner?")

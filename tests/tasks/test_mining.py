@@ -176,9 +176,7 @@ def test_a_question_can_mean_one_thing_only(tmp_path: Path) -> None:
 
 
 def test_a_whole_number_is_the_same_with_and_without_its_fraction() -> None:
-    assert all(
-        re.search(valued("delay", "60.0").regex, text) for text in ("delay is 60 s", "delay = 60.0", "delay: 60.")
-    )
+    assert all(re.search(valued("delay", "60.0").regex, one) for one in ("delay is 60 s", "delay = 60.0", "delay: 60."))
     assert not re.search(valued("delay", "60.0").regex, "delay = 600")
 
 

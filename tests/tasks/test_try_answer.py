@@ -51,8 +51,7 @@ def test_each_verdict_is_shown_with_its_evidence_and_the_report_is_not_part_of_t
     done = lensbench_try("cart", "answer.md", "--set", "set.yaml")
     assert done.returncode == 0, done.stderr
     lines = [" ".join(line.split()) for line in done.stdout.splitlines()]
-    assert lines[0] == "cart: score 65%, 3 criteria"
-    assert lines[1] == "1 Met Says that `Cart.limit` is 40"
+    assert (lines[0], lines[1]) == ("cart: score 65%, 3 criteria", "1 Met Says that `Cart.limit` is 40")
     assert lines[2].startswith('line 2: "')
     assert lines[4].startswith('line 3: "')
     assert lines[5:7] == ["3 Missed Names the exception", "'FullCart' is missing"]

@@ -36,22 +36,15 @@ def scheduled(config: dict[str, Any], **changes: Any) -> Schedule:
     return read_schedule({**config, **changes}, [])
 
 
-def test_without_limits_there_is_nothing_but_cores_and_they_are_no_part_of_the_experiment(
-    config: dict[str, Any],
-) -> None:
+def test_without_limits_there_is_nothing_but_cores_and_they_are_not_of_the_experiment(config: dict[str, Any]) -> None:
     schedule = scheduled(config, judges=[JUDGE])
-    assert schedule.resources == {}
-    assert schedule.judging.at_a_time == 4
-    assert schedule.gate_s(WITH, 8) == 900
+    assert (schedule.resources, schedule.judging.at_a_time, schedule.gate_s(WITH, 8)) == ({}, 4, 900)
     plain, limited = scheduled(config), scheduled(config, limits={"clients": {"my-server": 1}})
-    assert plain.plan == limited.plan
-    assert settings_text(plain.config) == settings_text(limited.config)
+    assert (plain.plan, settings_text(plain.config)) == (limited.plan, settings_text(limited.config))
     assert plan_mark(plain.config, [], plain.folder) == plan_mark(limited.config, [], plain.folder)
 
 
-def test_a_server_for_one_client_is_claimed_and_runs_that_share_it_cannot_start_together(
-    config: dict[str, Any],
-) -> None:
+def test_a_server_for_one_client_is_claimed_and_runs_that_share_it_start_apart(config: dict[str, Any]) -> None:
     schedule = scheduled(config, limits={"clients": {"my-server": 1}})
     assert schedule.resources == {"clients_my_server": 1, "beside_without": 1, "beside_with": 1}
     taken = {run.condition: [schedule.claim(name, run, 8) for name in schedule.resources] for run in (WITH, WITHOUT)}
@@ -60,11 +53,9 @@ def test_a_server_for_one_client_is_claimed_and_runs_that_share_it_cannot_start_
     assert [schedule.claim(name, WITHOUT, 1) for name in schedule.resources] == [0, 0, 0]
     three = {**config["conditions"], "third": {"mcp": "mcp.json"}}
     schedule = scheduled(config, conditions=three, limits={"clients": {"my-server": 1}})
-    assert schedule.resources == {"clients_my_server": 1}
-    assert schedule.gate_s(WITH, 8) == 0
+    assert (schedule.resources, schedule.gate_s(WITH, 8)) == ({"clients_my_server": 1}, 0)
     schedule = scheduled(config, conditions=three, limits={"clients": {"my-server": 4}})
-    assert schedule.resources["beside_without"] == 2
-    assert schedule.gate_s(WITH, 8) == 900
+    assert (schedule.resources["beside_without"], schedule.gate_s(WITH, 8)) == (2, 900)
 
 
 def test_requests_a_minute_are_shared_out_by_what_an_agent_makes(config: dict[str, Any]) -> None:
