@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Sequence
 from importlib.metadata import entry_points
 from typing import NamedTuple
 
@@ -85,22 +84,22 @@ def module_of(name: str) -> str:
     raise UserError(f"there is no verb {name!r}{hint}")
 
 
-def _start(name: str, arguments: Sequence[str]) -> None:
+def _start() -> None:
     """Replaces this process with the program of a verb."""
-    module = module_of(name)
-    sys.stdout.flush()
-    os.execv(sys.executable, [sys.executable, "-P", "-m", module, *arguments])
-
-
-def main() -> None:
-    """Starts the verb that the first argument names."""
     match sys.argv[1:]:
         case [] | ["-h" | "--help" | "help", *_]:
             print(overview())
         case ["-V" | "--version", *_]:
             print(f"lensbench {__version__} (commit {commit()})")
         case [name, *arguments]:
-            run_program(lambda: _start(name, arguments))
+            module = module_of(name)
+            sys.stdout.flush()
+            os.execv(sys.executable, [sys.executable, "-P", "-m", module, *arguments])
+
+
+def main() -> None:
+    """Starts the verb that the first argument names."""
+    run_program(_start)
 
 
 if __name__ == "__main__":

@@ -50,6 +50,16 @@ def test_help_names_the_verb_and_does_nothing(verb: str, tmp_path: Path) -> None
     assert tree(tmp_path) == []
 
 
+def test_a_reader_that_has_gone_is_no_error() -> None:
+    for option in ("--help", "--version"):
+        reader, writer = os.pipe()
+        os.close(reader)
+        command = [sys.executable, "-P", "-m", "lensbench", option]
+        done = subprocess.run(command, stdout=writer, stderr=subprocess.PIPE, check=False)
+        os.close(writer)
+        assert (done.returncode, done.stderr) == (0, b"")
+
+
 def test_the_help_of_every_verb_begins_with_its_name() -> None:
     page = (ROOT / "docs" / "reference" / "verbs.md").read_text(encoding="utf-8")
     assert [verb for verb in VERBS if f"\n### lensbench {verb}\n\n```text\nusage: lensbench {verb}" not in page] == []
