@@ -34,12 +34,9 @@ from lensbench.repositories.prepare import Prepared, servers_of_stock
 from lensbench.repositories.prepare import prepare as prepare_repository
 from lensbench.runs.attempt import MOST_NAMED, Job, prepare, remove_written
 from lensbench.runs.reasons import reason_of
-from lensbench.runs.server_checks import check_servers, hashes
+from lensbench.runs.server_checks import check_servers
 from lensbench.runs.server_packages import fetch_packages
 from lensbench.runs.stopping import is_spent, spend
-
-_DESCRIBED = 2000
-"""How many characters of a tool's description are kept."""
 
 
 def preflight(config: Config, scenarios: ScenarioSet, folder: Path) -> PreflightFindings:
@@ -179,14 +176,8 @@ def _try_run(
         results = _command(job, "setup", workspace)
         findings.checks += results
         if not any(check.outcome == "failed" for check in results):
-            checks, tools, size, cures = check_servers(
-                name, condition, assignment, invocation.env, place, config.preflight.tools
-            )
-            findings.checks += checks
-            findings.cures += cures
-            findings.list_tokens[name] = size
-            findings.tools[name] = hashes(tools, assignment)
-            findings.descriptions |= {tool.full_name: tool.description[:_DESCRIBED] for tool in tools}
+            each_tool = config.preflight.tools
+            check_servers(name, condition, assignment, invocation.env, place, each_tool, findings)
     finally:
         findings.checks += _command(job, "teardown", workspace)
     findings.checks += _workspace(job, Path(workspace), findings.cures)

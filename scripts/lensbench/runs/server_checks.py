@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import os
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -14,7 +14,7 @@ from lensbench.agents import Assignment, load_adapter
 from lensbench.agents.mcp.client import ServerEntry, Servers, ServerStatus, read_entry
 from lensbench.agents.mcp.tools import Arguments, OfferedTool, arguments, example, role, why_not_called
 from lensbench.agents.sandbox import Place
-from lensbench.core.preflight_results import BYTES_A_TOKEN, LONG_RESULT, Check, Cure, Outcome
+from lensbench.core.preflight_results import BYTES_A_TOKEN, LONG_RESULT, Check, Cure, Outcome, PreflightFindings
 from lensbench.core.records import sha256
 from lensbench.runs.reasons import tools_of
 from lensbench.runs.server_starts import advice, placed
@@ -27,13 +27,21 @@ ROLES = ("search", "neighbourhood", "overview")
 _PATH = re.compile(r"[\w.+@/-]{3,300}")
 _DEFINITION = re.compile(r"(?m)^\t* *(?:export |pub |async )*(?:def|class|function|func|fn|struct|interface) +(\w{3,})")
 _LARGEST_FILE = 1_000_000
+_DESCRIBED = 2000
+"""How many characters of a tool's description are kept."""
 
 
 class Subject:
-    """The workspace that servers are asked about."""
+    """The workspace of a run, which its servers are asked about."""
 
-    def __init__(self, root: str) -> None:
-        self.root = root
+    def __init__(self, run: Assignment, place: Place) -> None:
+        self.run = run
+        self.root = place.outside(run.workspace)
+
+    def servers(self, names: Iterable[str], environment: Mapping[str, str], place: Place) -> Servers:
+        """Those of the run's servers, to be started as its agent starts them."""
+        entries = {name: placed(read_entry(self.run.mcp_servers[name]), self.run, environment, place) for name in names}
+        return Servers(entries, self.root, self.run.settings["mcp_start_s"], environment)
 
     @cached_property
     def files(self) -> Sequence[str]:
@@ -62,44 +70,45 @@ class Subject:
 
 
 def check_servers(
-    condition: str, settings: Condition, run: Assignment, environment: Mapping[str, str], place: Place, each_tool: bool
-) -> tuple[list[Check], Sequence[OfferedTool], int, list[Cure]]:
-    """Checks of each server, started as the agent would (`environment`, `place`), of the tools that the config names
-    and the tool list; with `each_tool` also one of each tool, called if it only reads. Also all tools, the list's
-    tokens, and what servers lack that did not start."""
-    entries = {name: placed(read_entry(entry), run, environment, place) for name, entry in run.mcp_servers.items()}
-    subject = Subject(place.outside(run.workspace))
-    file = f"conditions.{condition}.mcp, {settings.mcp}"
-    with Servers(entries, subject.root, run.settings["mcp_start_s"], environment) as servers:
+    name: str,
+    settings: Condition,
+    run: Assignment,
+    environment: Mapping[str, str],
+    place: Place,
+    each_tool: bool,
+    findings: PreflightFindings,
+) -> None:
+    """Adds to the findings checks of each server of a condition, started as the agent would (`environment`, `place`),
+    of the tools that the config names and the tool list; with `each_tool` also one of each tool, called if it only
+    reads. Also all tools, the list's tokens, and what servers lack that did not start."""
+    subject, file = Subject(run, place), f"conditions.{name}.mcp, {settings.mcp}"
+    with subject.servers(run.mcp_servers, environment, place) as servers:
         statuses, tools = servers.statuses, servers.tools
-        texts = [json.dumps([tool.full_name, tool.description, tool.schema]) for tool in tools]
-        texts += [status.instructions for status in statuses]
-        size = len("".join(texts).encode()) // BYTES_A_TOKEN
         results = {
-            status.name: _check_server(condition, file, status, servers, run, subject)
-            for status in statuses if status.connected
-        }  # fmt: skip
-        rows = [_check_tool(condition, tool, servers, run, subject) for tool in tools] if each_tool else []
-    cures = []
+            status.name: _check_server(name, file, status, servers, subject) for status in statuses if status.connected
+        }
+        rows = [_check_tool(name, tool, servers, subject) for tool in tools] if each_tool else []
     for status in statuses:  # the others are tried again when no process of these is left
         if not status.connected:
-            entry = read_entry(run.mcp_servers[status.name])
-            note: str | Cure = ""
+            entry, note = read_entry(run.mcp_servers[status.name]), ""
             if isinstance(entry, ServerEntry) and entry.command:
-                status, note = advice(status.name, entry, status, settings.mcp or "", run, environment, place)
-            if isinstance(note, Cure):
-                cures.append(note)
-                note = f"it starts with {note}"
+                status, cure = advice(status.name, entry, status, settings.mcp or "", run, environment, place)
+                findings.cures += [cure] if isinstance(cure, Cure) else []
+                note = f"it starts with {cure}" if isinstance(cure, Cure) else cure
             parts = [f"did not start: {status.detail}", status.fault, note, f"check {file}"]
-            results[status.name] = Check(f"{condition}: {status.name}", "failed", "; ".join(filter(None, parts)))
-    checks = [results[status.name] for status in statuses]
+            results[status.name] = Check(f"{name}: {status.name}", "failed", "; ".join(filter(None, parts)))
+    findings.checks += [results[status.name] for status in statuses]
     if settings.tools and all(status.connected for status in statuses):
-        checks += _compared(condition, settings.tools, tools)
-    checks += rows
+        findings.checks += _compared(name, settings.tools, tools)
+    findings.checks += rows
+    texts = [json.dumps([tool.full_name, tool.description, tool.schema]) for tool in tools]
+    size = len("".join([*texts, *(status.instructions for status in statuses)]).encode()) // BYTES_A_TOKEN
     if tools:
         note = f"with the instructions about {size:,} tokens of every request (estimated: 4 bytes a token)"
-        checks.append(Check(f"{condition}: tool list", "ok", note))
-    return checks, tools, size, cures
+        findings.checks.append(Check(f"{name}: tool list", "ok", note))
+    findings.list_tokens[name] = size
+    findings.tools[name] = hashes(tools, run)
+    findings.descriptions |= {tool.full_name: tool.description[:_DESCRIBED] for tool in tools}
 
 
 def hashes(tools: Sequence[OfferedTool], run: Assignment) -> dict[str, str]:
@@ -114,32 +123,28 @@ def unreachable(run: Assignment, place: Place, names: Sequence[str], listing: Ma
     With `asks`, also calls a tool about the workspace, which the server must know. With `listing`, the tools and hashes
     ("" for any) of the preflight, also which of them it lacks or changed. One with a command is asked nothing else.
     """
-    subset = {name: entry for name, entry in run.mcp_servers.items() if name in names}
-    environment = load_adapter(run.settings["kind"]).command(run).env
-    subject = Subject(place.outside(run.workspace))
-    entries = {name: placed(read_entry(entry), run, environment, place) for name, entry in subset.items()}
-    with Servers(entries, subject.root, run.settings["mcp_start_s"], environment) as servers:
+    subject, environment = Subject(run, place), load_adapter(run.settings["kind"]).command(run).env
+    with subject.servers(names, environment, place) as servers:
         for status in servers.statuses:
             if listing and status.connected:
                 own = hashes(status.tools, run)
                 before = {name: listing[name] for name in tools_of([status.name], [*listing])}
                 if changes := [name for name in before if name not in own or before[name] not in ("", own[name])]:
                     return f"{status.name}: tools unlike in the preflight: {', '.join(changes)}"
-            if listing and "command" in subset[status.name]:
+            if listing and "command" in run.mcp_servers[status.name]:
                 continue
             if not status.connected:
                 return f"{status.name}: {status.detail}"
             if not asks:
                 continue
-            check = _check_server("", subset[status.name].get("url", run.mcp_file), status, servers, run, subject)
+            file = run.mcp_servers[status.name].get("url", run.mcp_file)
+            check = _check_server("", file, status, servers, subject)
             if check.outcome == "failed":
                 return f"{status.name}: {check.detail}"
     return ""
 
 
-def _check_server(
-    condition: str, file: str, status: ServerStatus, servers: Servers, run: Assignment, subject: Subject
-) -> Check:
+def _check_server(condition: str, file: str, status: ServerStatus, servers: Servers, subject: Subject) -> Check:
     name = f"{condition}: {status.name}"
     listing = ", ".join(tool.name for tool in status.tools)
     if not status.tools:
@@ -149,7 +154,7 @@ def _check_server(
     if tool is None:
         why = "none is known to only read and to need just a text or path"
         return Check(name, "warning", f"{listing}; none was called as a check: {why}")
-    outcome, message = _call(tool, _guesses(tool, run, subject), servers, run, subject)
+    outcome, message = _call(tool, _guesses(tool, subject), servers, subject)
     if outcome == "failed":
         return Check(name, outcome, f"{message}; check {file}")
     if status.fault:  # it may have come in the call
@@ -157,31 +162,30 @@ def _check_server(
     return Check(name, outcome, f"{listing}; {message}")
 
 
-def _check_tool(condition: str, tool: OfferedTool, servers: Servers, run: Assignment, subject: Subject) -> Check:
+def _check_tool(condition: str, tool: OfferedTool, servers: Servers, subject: Subject) -> Check:
     """What a tool gives for arguments made from its schema. No failure: they may be what is wrong."""
     name, why, guesses = f"{condition}: {tool.server}: {tool.name}", why_not_called(tool), []
     if role(tool):
-        guesses = _guesses(tool, run, subject)
+        guesses = _guesses(tool, subject)
     elif not why:
-        guess = example(tool, run.workspace, *subject.definition)
+        guess = example(tool, subject.run.workspace, *subject.definition)
         guesses, why = ([], f"nothing is known for its argument {guess!r}") if isinstance(guess, str) else ([guess], "")
     if why:
         return Check(name, "skipped", f"not called: {why}")
-    outcome, message = _call(tool, guesses, servers, run, subject)
+    outcome, message = _call(tool, guesses, servers, subject)
     return Check(name, "warning" if outcome == "failed" else outcome, message)
 
 
-def _guesses(tool: OfferedTool, run: Assignment, subject: Subject) -> list[Arguments]:
+def _guesses(tool: OfferedTool, subject: Subject) -> list[Arguments]:
     """Arguments to try for a tool whose role is known, the best first, with the workspace named as for the agent."""
     file, symbol = subject.definition
     values = (symbol, *(Path(path).stem for path in subject.files[:2])) if role(tool) == "search" else (file, ".")
-    return [arguments(tool, value, run.workspace) for value in values]
+    return [arguments(tool, value, subject.run.workspace) for value in values]
 
 
-def _call(
-    tool: OfferedTool, guesses: Sequence[Arguments], servers: Servers, run: Assignment, subject: Subject
-) -> tuple[Outcome, str]:
+def _call(tool: OfferedTool, guesses: Sequence[Arguments], servers: Servers, subject: Subject) -> tuple[Outcome, str]:
     """Calls a tool about the workspace, again while it gives nothing; returns the outcome and a message."""
+    run = subject.run
     answer: tuple[Outcome, str] | None = None
     fault = ""
     for guess in guesses:
