@@ -160,8 +160,6 @@ def test_pages_and_sections_that_code_names_are_there() -> None:
     }
     assert len(named) > 40
     sections = {f"protocol, section {number}" for number in re.findall(r"^## (\d+)\.", protocol, re.MULTILINE)}
-    pages = {
-        f"lensbench docs {page.relative_to(ROOT / 'docs').with_suffix('')}" for page in (ROOT / "docs").rglob("*.md")
-    }
+    pages = {f"lensbench docs {md.relative_to(ROOT / 'docs').with_suffix('')}" for md in (ROOT / "docs").rglob("*.md")}
     known = sections | pages | {"lensbench docs examples"}
     assert not {(name, page) for name, page in named if page not in known and not (ROOT / page).is_file()}

@@ -85,6 +85,4 @@ def test_rules_write_what_a_run_folder_has() -> None:
     text = "".join(path.read_text() for path in sorted((ROOT / "rules").glob("*.smk")))
     named = set(re.findall(r'f"\{BENCH\}/([^"]+)"', text))
     assert len(named) > 40
-    assert {name for name in named if not name.startswith(tuple(PLACES))} == {
-        ".passed/{'-'.join(SCHEDULE.config.fail_on)}"
-    }
+    assert {at for at in named if not at.startswith(tuple(PLACES))} == {".passed/{'-'.join(SCHEDULE.config.fail_on)}"}

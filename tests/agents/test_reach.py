@@ -43,9 +43,7 @@ def test_a_host_of_the_config_has_port_443_unless_it_names_another(written: str,
 def test_a_network_has_the_model_the_declared_servers_and_what_the_config_names() -> None:
     environment = {"ANTHROPIC_BASE_URL": "http://127.0.0.1:9000", "PATH": "/usr/bin"}
     network = network_of(['{"url": "http://localhost:4111/mcp"}'], environment, ("api.x.org:443",), ("pypi.org",))
-    assert [str(host) for host in network.hosts] == [
-        "api.x.org:443", "pypi.org:443", "localhost:4111", "127.0.0.1:9000",
-    ]  # fmt: skip
+    assert [*map(str, network.hosts)] == ["api.x.org:443", "pypi.org:443", "localhost:4111", "127.0.0.1:9000"]
     assert network.name == "own"
 
 

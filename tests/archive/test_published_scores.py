@@ -84,8 +84,6 @@ def test_an_import_keeps_the_scores_and_warns(tmp_path: Path, monkeypatch: pytes
     }.items():  # fmt: skip
         write_atomic(tmp_path / "run" / name, text)
     folder, warnings = import_run(tmp_path / "run", "r", scores=tmp_path / "run" / "results.md")
-    assert RunFolder(folder).published.read_text().splitlines() == [
-        "task,condition,score", "a,with,0.65", "a,without,1",
-    ]  # fmt: skip
+    assert RunFolder(folder).published.read_text().split() == ["task,condition,score", "a,with,0.65", "a,without,1"]
     assert "Published scores that are impossible with the number of criteria: a-with 65% of 2 criteria." in warnings
     assert '"workspace": "/srv/My Code"' in (folder / "attempts/a-with/1/record.json").read_text()

@@ -71,9 +71,7 @@ def test_a_file_that_tests_write_has_a_limit(tree: Path, reference: bytes) -> No
 
 
 def test_the_task_is_proven_and_the_project_s_own_tests_are_counted(tree: Path, reference: bytes) -> None:
-    write(
-        tree, {"tests/test_own.py": "from calculator import double\n\n\ndef test_own():\n    assert double(1) == 2\n"}
-    )
+    write(tree, {"tests/test_own.py": "from calculator import double\n\ndef test_own():\n    assert double(1) == 2\n"})
     proof = prove(make_task(reference), tree, SANDBOX, rounds=2)
     assert not proof.reasons, proof
     assert (set(proof.fail_to_pass), list(proof.pass_to_pass)) == (set(FAILING), KEPT)

@@ -28,9 +28,7 @@ def shop(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Service]:
             root, {"src/shop/cart.py": PYTHON["src/shop/cart.py"] + f"# {number}\n", "README.md": f"# {number}\n"}
         )
         commit(root)
-    write_tree(
-        root, PYTHON | {".gitignore": "ignored.py\n", "ignored.py": "secret_name = 1\n", "new.py": "fresh = 1\n"}
-    )
+    write_tree(root, PYTHON | {".gitignore": "ignored.py\n", "ignored.py": "secret_name = 1\n", "new.py": "fresh = 1"})
     service = Service(root)
     yield service
     service.close()

@@ -80,9 +80,7 @@ def test_words_of_one_task_only_give_no_condition_away() -> None:
 def test_swapped_words_in_the_tested_task_are_guessed_wrong() -> None:
     """Who learned from the task itself would be right."""
     swap = {"with": "left", "without": "right"}
-    given = answers(
-        lambda task, condition: swap[condition] if task else swap[{"with": "without"}.get(condition, "with")]
-    )
+    given = answers(lambda task, name: swap[name] if task else swap[{"with": "without"}.get(name, "with")])
     check = guess_conditions(given, "without", 1)["with"]
     assert check.accuracy == pytest.approx(11 / 12)
 

@@ -203,9 +203,7 @@ def test_two_tabs_with_the_same_sheet_do_not_overwrite_each_other(sheet: Page) -
 
 
 def test_a_tab_that_was_not_told_of_the_other_overwrites_nothing(page: Page, folder: Path) -> None:
-    deaf = (
-        "for (const name of ['storage', 'focus']) addEventListener(name, (event) => event.stopImmediatePropagation())"
-    )
+    deaf = "for (const name of ['storage', 'focus']) addEventListener(name, (e) => e.stopImmediatePropagation())"
     page.add_init_script(deaf)  # before the page's own listeners: on the window they are called in their order
     opened(page, RunFolder(folder).judge_sheet.as_uri())
     other = opened(page.context.new_page(), page.url)

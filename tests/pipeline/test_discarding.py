@@ -33,9 +33,7 @@ def test_runs_that_must_not_count_are_filed_once_repeated_alone_and_given_up(pro
     ledger = project.ledger()
     assert {stem: ledger.count(stem) for stem in REASONS} == {stem: 1 + (stem in ANOTHER_TRY) for stem in REASONS}
     assert ledger.count("again-with") == 2
-    again = [
-        json.loads(path.read_text()) for path in sorted((project.bench / "attempts/again-with").glob("*/record.json"))
-    ]
+    again = [json.loads(path.read_text()) for path in sorted(project.bench.glob("attempts/again-with/*/record.json"))]
     assert [record["attempt"]["reason"] for record in again] == ["crashed", ""]
     assert [record["attempt"]["waited_s"] >= 1 for record in again] == [False, True]
     assert "10 runs discarded" in first

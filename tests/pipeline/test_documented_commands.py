@@ -99,9 +99,7 @@ def _read_by_snakemake(command: str, arguments: list[str]) -> None:
         return
     _, options = parse_args(arguments)
     read_keys(parse_config(options.config) if options.config else {})
-    rules = re.findall(
-        r"^rule (\w+):", "".join(file.read_text() for file in CHECKOUT.glob("rules/*.smk")), re.MULTILINE
-    )
+    rules = re.findall(r"^rule (\w+):", "".join(one.read_text() for one in CHECKOUT.glob("rules/*.smk")), re.MULTILINE)
     assert set(options.targets) <= {*rules, "all"}
     assert (
         command == "lensbench" or "--cores" in arguments or not arguments or ANSWERS_WITHOUT_CORES & set(arguments)

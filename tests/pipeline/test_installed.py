@@ -102,9 +102,7 @@ def test_what_the_wheel_brings_is_that_of_the_checkout_and_has_its_code_s_hash(i
     (beside,) = installed.glob("lib/*/site-packages/lensbench_workflow")
     assert len(names) > 100
     assert [name for name in names if (beside / name).read_bytes() != (CHECKOUT / name).read_bytes()] == []
-    command = [
-        str(installed / "bin" / "python"), "-P", "-c", "from lensbench_archive.code import *; print(code_hash())",
-    ]  # fmt: skip
+    command = [f"{installed}/bin/python", "-P", "-c", "from lensbench_archive.code import *; print(code_hash())"]
     said = subprocess.run(command, capture_output=True, text=True, check=False)
     assert said.stdout.strip() == code_hash(CHECKOUT), said.stderr
 

@@ -148,9 +148,7 @@ def test_the_first_requests_of_all_rungs_differ_in_what_their_conditions_state(t
     first = [body for body in api.bodies if "Question 1:" in str(body) and "'assistant'" not in str(body["messages"])]
     sent = {("mcp__lens" in str(body["tools"]), "THE-WORDS" in str(body)): lines_of(body) for body in first}
     assert len(first) == len(sent) == 4
-    bare, server_alone, words, both = (
-        sent[key] for key in ((False, False), (True, False), (False, True), (True, True))
-    )
+    bare, server_alone, words, both = (sent[of] for of in ((False, False), (True, False), (False, True), (True, True)))
     assert bare - words == bare - server_alone == set()
     assert both == words | server_alone
     assert all("mcp" not in line and "git" not in line for line in words - bare)

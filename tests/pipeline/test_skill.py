@@ -171,9 +171,7 @@ def claude(foreign: Project, tmp_path: Path) -> Iterator[Callable[[str], tuple[s
         call = {"name": "Bash", "input": {"command": command, "description": "benchmark"}}
         rules = [{"when": {"turn": 1}, "reply": {"tools": [call]}}, {"reply": {"text": "It said: {tool_result}"}}]
         with serving(MessagesApi(), read_rules(rules)) as fake:
-            own = {
-                "ANTHROPIC_BASE_URL": fake.url, "ANTHROPIC_AUTH_TOKEN": "x", "CLAUDE_CONFIG_DIR": str(tmp_path / "c"),
-            }  # fmt: skip
+            own = {"ANTHROPIC_BASE_URL": fake.url, "ANTHROPIC_AUTH_TOKEN": "x", "CLAUDE_CONFIG_DIR": f"{tmp_path}/c"}
             own |= {"HOME": str(tmp_path / "home"), "CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC": "1"}
             done = subprocess.run(
                 [str(CLAUDE), "-p", "--model", "sonnet", "--", typed], cwd=foreign.folder,

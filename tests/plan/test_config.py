@@ -109,10 +109,7 @@ def test_every_mistake_is_named_with_its_file_and_line(project: Path, old: str, 
 def test_all_mistakes_are_reported_at_once(project: Path) -> None:
     text = "run_id: 7\ntrials: x\n" + WRITTEN.partition("\n")[2]
     Path("c.yaml").write_text(text, encoding="utf-8")
-    assert [line.split(": ")[0] for line in refused(yaml.safe_load(text), "c.yaml").splitlines()] == [
-        "c.yaml:1",
-        "c.yaml:2",
-    ]
+    assert [line[:8] for line in refused(yaml.safe_load(text), "c.yaml").splitlines()] == ["c.yaml:1", "c.yaml:2"]
 
 
 @pytest.mark.parametrize(

@@ -247,9 +247,7 @@ def changed(*runs: FinishedRun) -> dict[str, list[str]]:
 
 
 def test_settings_that_differ_are_rows_and_the_others_are_only_named() -> None:
-    a, b = (
-        run_of(name, seed=seed, agent={**AGENT, "max_turns": most}) for name, seed, most in (("a", 1, 60), ("b", 2, 90))
-    )
+    a, b = (run_of(name, seed=seed, agent={**AGENT, "max_turns": n}) for name, seed, n in (("a", 1, 60), ("b", 2, 90)))
     b.plan["conditions"]["with"]["mcp_sha256"] = "d" * 64
     rows, same = changed_settings([a, b], list(DEFAULT))
     assert {row.name: list(row.values.values()) for row in rows} == {

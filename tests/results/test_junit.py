@@ -35,10 +35,7 @@ def cases(made: Bench) -> dict[tuple[str, str], ElementTree.Element]:
 
 def test_every_run_and_every_verdict_is_a_test_case(mixed: Bench) -> None:
     found = cases(mixed)
-    assert sorted(found) == [
-        ("r.gate", "with"),
-        *((f"r.{name}", task) for name in ("with", "without") for task in "ab"),
-    ]
+    assert sorted(found) == [("r.gate", "with"), *((f"r.{one}", task) for one in ("with", "without") for task in "ab")]
     assert found["r.with", "a"].get("time") == "12.5"
     assert found["r.without", "a"].findtext("system-out") == "score 50%"
 

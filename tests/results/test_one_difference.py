@@ -59,9 +59,7 @@ def shown(folder: Path, name: str) -> tuple[dict[str, str], dict[str, str]]:
         set(re.findall(r"\d+(?:\.\d+)?", text)) for text in (sentence.partition(" This holds")[0], tables)
     )
     assert in_sentence <= in_tables, in_sentence - in_tables
-    assert all(
-        sentence in text for text in (results, summary, (folder / "junit.xml").read_text().replace("&apos;", "'"))
-    )
+    assert all(sentence in one for one in (results, summary, (folder / "junit.xml").read_text().replace("&apos;", "'")))
     return deltas, intervals
 
 

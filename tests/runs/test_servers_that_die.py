@@ -170,7 +170,5 @@ with Servers({"fake": read_entry({"url": sys.argv[1]})}, os.getcwd(), 20):
 
 def test_a_signal_while_the_client_starts_ends_the_program(port: int) -> None:
     command = [sys.executable, "-c", STOPPED, f"http://127.0.0.1:{port}/mcp"]
-    done = subprocess.run(
-        command, env={**os.environ, "PYTHONPATH": str(SCRIPTS)}, capture_output=True, text=True, timeout=60
-    )
+    done = subprocess.run(command, env={**os.environ, "PYTHONPATH": str(SCRIPTS)}, capture_output=True, text=True)
     assert (done.returncode, done.stdout) == (143, ""), done.stderr

@@ -111,10 +111,7 @@ def test_calls_are_followed_into_other_files(tmp_path: Path) -> None:
 
 
 def test_a_name_that_is_defined_twice_is_no_fact(tmp_path: Path) -> None:
-    again = {
-        f"m{number}_dot_py": f"def same():\n    return 1\n\n\ndef other_{number}():\n    same()\n"
-        for number in range(4)
-    }
+    again = {f"m{n}_dot_py": f"def same():\n    return 1\n\n\ndef other_{n}():\n    same()\n" for n in range(4)}
     assert not any("`same`" in fact for fact in stated(places.drafts, tree_of(tmp_path, **again)))
 
 

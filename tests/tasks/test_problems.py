@@ -75,9 +75,7 @@ def test_what_is_wrong_is_found(stock: Survey, bad: Task, reason: RejectReason |
 
 
 def test_a_task_that_asks_for_known_facts_or_in_known_words_is_a_duplicate(stock: Survey) -> None:
-    other = task(
-        *({**each, "proofs": [{"file": "stock/dune.py", "quote": "def weigh_dune"}]} for each in GOOD), name="b"
-    )
+    other = task(*({**one, "proofs": [{"file": "stock/dune.py", "quote": "def weigh_dune"}]} for one in GOOD), name="b")
     assert "duplicate" in reasons(find_problems(other, stock, [task()], []))
     reworded = task(prompt="Tell me all that is known about sand, its limit, its batches, its weight.", name="c")
     assert reasons(find_problems(reworded, stock, [task()], [])) == {"duplicate"}

@@ -91,9 +91,7 @@ def test_a_job_elsewhere_sees_the_start_that_sent_it_and_nothing_that_was_edited
     Path("mcp.json").unlink()
     frozen = frozen_schedule(schedule.config.model_dump_json(exclude_defaults=True))
     assert (frozen.config, set(frozen.runs)) == (schedule.config, set(schedule.runs))
-    assert [frozen.priority(run.stem) for run in schedule.runs] == [
-        schedule.priority(run.stem) for run in schedule.runs
-    ]
+    assert [frozen.priority(it.stem) for it in schedule.runs] == [schedule.priority(it.stem) for it in schedule.runs]
     assert frozen.needs_agent(RUN._replace(task="t1"))
     assert not frozen.needs_agent(RUN)
 
