@@ -18,6 +18,7 @@ from typing import NamedTuple
 from lensbench.core.frozen_plan import Plan
 from lensbench.core.records import RunId, sha256
 from lensbench.core.tasks import Criterion, Task
+from lensbench.judging.judges import Span, union
 from lensbench.judging.tool_talk import NO_TALK, ToolTalk, words_of
 from lensbench.runs.reports import process_spans
 
@@ -31,8 +32,6 @@ BUILT_IN = (
 )  # fmt: skip
 """Built-in tools of agents. Most are also words of code or English, so they are hidden only when used as tools."""
 _MCP = "MCP"
-
-Span = tuple[int, int]
 
 
 class Hidden(NamedTuple):
@@ -82,12 +81,7 @@ class Blinded:
     def without(self, spans: Iterable[Span]) -> Blinded:
         """This answer with further spans of `text` removed."""
         further = [(self._around(start)[0], self._around(end - 1)[1]) for start, end in spans]
-        union: list[Span] = []
-        for start, end in sorted([*self.removed, *further]):
-            if union and start <= union[-1][1]:
-                start, end = union[-1][0], max(end, union.pop()[1])
-            union.append((start, end))
-        return Blinded(self.original, tuple(union))
+        return Blinded(self.original, tuple(union([*self.removed, *further])))
 
     def _around(self, position: int) -> Span:
         """The span of `original` for a position in `text`: one character, or a removed span."""
@@ -152,7 +146,7 @@ _FENCE = re.compile(r"[\s>]*(`{3,}(?=[^`]*$)|~{3,})(.*)")
 def _telling_spans(text: str, mask: Hidden) -> Iterator[Span]:
     names = {name.lower() for name in (*mask.servers, *map(_short, mask.tools), *BUILT_IN, _MCP)}
     # Spared phrases that are not names are handled below.
-    patterns = _patterns(mask._replace(spared=mask.spared & names))
+    in_code, in_prose = _patterns(mask._replace(spared=mask.spared & names))
     fence, at = "", 0
     for line in text.splitlines(keepends=True):
         marker = _FENCE.match(line)
@@ -160,7 +154,7 @@ def _telling_spans(text: str, mask: Hidden) -> Iterator[Span]:
             fence = marker[1]
         elif marker and marker[1].startswith(fence) and not marker[2].strip():
             fence = ""
-        for match in (patterns.names if fence else patterns.talk).finditer(line):
+        for match in (in_code if fence else in_prose).finditer(line):
             durations = (duration[0] for duration in re.finditer(_DURATION, match[0]))
             if mask.spared.isdisjoint(map(str.lower, (match[0], *durations))):
                 yield at + match.start(), at + match.end()
@@ -242,17 +236,9 @@ def _spelled(name: str) -> str:
     return r"(?:\\?_|[ -])?".join(words_of(name))
 
 
-class _Patterns(NamedTuple):
-    """Compiled patterns for text that reveals a condition."""
-
-    names: re.Pattern[str]
-    """For code."""
-    talk: re.Pattern[str]
-    """For prose."""
-
-
 @cache
-def _patterns(mask: Hidden) -> _Patterns:
+def _patterns(mask: Hidden) -> tuple[re.Pattern[str], re.Pattern[str]]:
+    """Patterns for text that reveals a condition: in code, and in prose."""
     short = {_short(name) for name in mask.tools}
     plain = {name for name in short if re.fullmatch("[A-Za-z]?[a-z]*", name)}
     exempt = mask.spared
@@ -279,7 +265,7 @@ def _patterns(mask: Hidden) -> _Patterns:
         figures,
         *_WORK,
     )
-    return _Patterns(re.compile(f"{tell}|{figures}"), re.compile("|".join(prose)))
+    return re.compile(f"{tell}|{figures}"), re.compile("|".join(prose))
 
 
 def _short(tool: str) -> str:

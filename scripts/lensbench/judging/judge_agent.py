@@ -7,13 +7,12 @@ import os
 import time
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass
-from functools import cache
 from multiprocessing import get_context
 from pathlib import Path
 
 from lensbench.agents import secret_names
 from lensbench.agents.prices import priced
-from lensbench.agents.sandbox import Place, Sandbox, find_sandbox
+from lensbench.agents.sandbox import Place, find_sandbox
 from lensbench.agents.services import service_of, tell, wait_for
 from lensbench.agents.start import Said, assign, start_agent
 from lensbench.core.errors import UserError
@@ -61,7 +60,7 @@ class JudgeAgent:
         wait_for(service, prompt)
         start = time.time()
         with private_folder() as private:
-            place = Place(_sandbox(json.dumps(self.plan.get("sandbox"))), private)
+            place = Place(find_sandbox(self.plan.get("sandbox")), private)
             os.mkdir(os.path.join(private, "repo"))  # an empty workspace
             run = assign(place, prompt, {}, self.settings, self.plan["seed"], servers=(), denied_servers=())
             output = start_agent(run, place, self.settings["timeout_s"], redact)
@@ -97,8 +96,3 @@ def workers(parallel: int) -> ProcessPoolExecutor:
 def _begin(parent: int) -> None:
     die_with_parent(parent)
     adopt_orphans()
-
-
-@cache
-def _sandbox(settings: str) -> Sandbox:
-    return find_sandbox(json.loads(settings))

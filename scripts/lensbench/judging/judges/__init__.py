@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 from fractions import Fraction
@@ -25,6 +25,19 @@ POINTS: Mapping[Verdict, Fraction] = MappingProxyType(
 
 
 MAX_EVIDENCE = 200
+
+Span = tuple[int, int]
+"""From the first character of a text to the one after the last."""
+
+
+def union(spans: Iterable[Span]) -> list[Span]:
+    """The spans in order, those that touch as one."""
+    apart: list[Span] = []
+    for start, end in sorted(spans):
+        if apart and start <= apart[-1][1]:
+            start, end = apart[-1][0], max(end, apart.pop()[1])
+        apart.append((start, end))
+    return apart
 
 
 @dataclass(frozen=True)

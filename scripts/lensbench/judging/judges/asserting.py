@@ -8,10 +8,10 @@ from collections.abc import Iterable, Sequence
 from functools import cache, lru_cache
 from typing import NamedTuple
 
+from lensbench.judging.judges import Span
 from lensbench.judging.judges.normalising import normalise
 
 _FILLER = "\ufffd"
-Span = tuple[int, int]
 
 
 def filled(text: str, spans: Iterable[Span]) -> str:
@@ -47,7 +47,6 @@ class _Wording(NamedTuple):
     """A criterion's text: the fact, and whether it starts with an instruction to the judge (`States that`)."""
 
     fact: re.Pattern[str]
-    longest: str
     ordered: bool
     short: bool
     """True when it is so short that an ordinary answer may contain it by chance."""
@@ -58,8 +57,6 @@ def without_copies(text: str, criterion: str) -> str:
     instruction to the judge (`States that ...`), and its fact inside a question or a denial. The bare fact is an
     assertion, and is kept."""
     wording = _wording(criterion)
-    if wording.longest not in text:
-        return text
     copies = (_copy(text, match.span(), wording) for match in wording.fact.finditer(text))
     spans = [span for span in copies if span]
     return filled(text, spans) if spans else text
@@ -73,7 +70,7 @@ def _wording(criterion: str) -> _Wording:
     first = f"(?i:{re.escape(words[0][0])}){re.escape(words[0][1:])}"  # it may start a sentence or not
     fact = re.compile(r"[\s>|]+".join([first, *map(re.escape, words[1:])]))
     fewest = _FEWEST_OF_A_CLAUSE if head and head[0].endswith("that") else _FEWEST_WORDS
-    return _Wording(fact, max((word[1:] for word in words), key=len), bool(head), len(words) < fewest)
+    return _Wording(fact, bool(head), len(words) < fewest)
 
 
 def _copy(text: str, span: Span, wording: _Wording) -> Span | None:

@@ -22,20 +22,14 @@ from lensbench.judging.judges.normalising import normalise
 COUNT = 3
 """The number of canaries for each answer."""
 
-_FACTS = (
-    "Gives 512 as the default of `{}`.",
-    "Names `{}` as the function that is called first.",
-    "Says that the class `{}` is never copied.",
-    "Names the option `{}` as the one that turns the check off.",
+_INVENTED = (
+    ("Gives 512 as the default of `{}`.", "The default of `{}` is 512."),
+    ("Names `{}` as the function that is called first.", "The function that is called first is `{}`."),
+    ("Says that the class `{}` is never copied.", "The class `{}` is never copied."),
+    ("Names the option `{}` as the one that turns the check off.", "The option that turns the check off is `{}`."),
 )
-_SENTENCES = (
-    "The default of `{}` is 512.",
-    "The function that is called first is `{}`.",
-    "The class `{}` is never copied.",
-    "The option that turns the check off is `{}`.",
-)
-_SOUNDS = "qua vex zor lim tre nob fyn gax hul jep kiv mur oxi pel ruz syg"
-_SYLLABLES = _SOUNDS.split()
+"""Criteria, each with a sentence that states it."""
+_SYLLABLES = "quavexzorlimtrenobfyngaxhuljepkivmuroxipelruzsyg"
 _NAMES = frozenset({"name", "file", "folder", "code"})
 _CHOICE = re.compile(r"(?i)\b(?:or|either|any|one of|some|at least|alternatively)\b")
 """For such a criterion, the remaining part may suffice."""
@@ -60,8 +54,9 @@ def canaries(answer: str, nonce: str, question: str, facts: Sequence[str], other
     """The `COUNT` canaries for an answer, with wording from the nonce; `others` are facts of other tasks."""
     digits = [int(digit, 16) for digit in nonce]
     made_up = _word(digits[2:4]), _word(digits[4:6])
-    sentence = _SENTENCES[digits[0] % 4].format("_".join(made_up))
-    yield Canary(_FACTS[digits[0] % 4].format("_".join(made_up)), (Verdict.MET,), sentence)
+    fact, sentence = _INVENTED[digits[0] % 4]
+    sentence = sentence.format("_".join(made_up))
+    yield Canary(fact.format("_".join(made_up)), (Verdict.MET,), sentence)
 
     text = normalise(answer).text
     if near := _near_miss(text, digits, question, facts, others):
@@ -69,14 +64,14 @@ def canaries(answer: str, nonce: str, question: str, facts: Sequence[str], other
         yield Canary(near, (Verdict.MISSED, Verdict.PARTIAL))
     else:
         other = made_up[0], _word([digits[4], digits[5] ^ 1])
-        yield Canary(_FACTS[digits[0] % 4].format("_".join(other)), (Verdict.MISSED, Verdict.PARTIAL), sentence)
+        yield Canary(fact.format("_".join(other)), (Verdict.MISSED, Verdict.PARTIAL), sentence)
 
-    absent = _FACTS[digits[1] % 4].format(_word(digits[6:10]))
+    absent = _INVENTED[digits[1] % 4][0].format(_word(digits[6:10]))
     yield Canary(_foreign(text, digits, facts, others) or absent, (Verdict.MISSED,))
 
 
 def _word(digits: Sequence[int]) -> str:
-    return "".join(_SYLLABLES[digit] for digit in digits)
+    return "".join(_SYLLABLES[3 * digit : 3 * digit + 3] for digit in digits)
 
 
 def _near_miss(

@@ -10,9 +10,8 @@ from collections.abc import Iterator, Sequence
 from functools import lru_cache
 from typing import NamedTuple
 
+from lensbench.judging.judges import Span, union
 from lensbench.judging.judges.normalising import Normalised
-
-Span = tuple[int, int]
 
 MOST = 0.8
 """The share of a fact's parts that a sentence about it has."""
@@ -107,17 +106,7 @@ def read(answer: Normalised, places: Sequence[Sequence[Span]]) -> FactReading:
     facts = about(answer, places, MOST)
     denial = next((sentence for sentence, spans in facts.items() if _denies(answer.text, sentence, spans)), None)
     suppositions = (sentence for sentence, spans in facts.items() if _supposes(answer.text, sentence, spans))
-    return FactReading(denial, _apart([*_sentences(answer).retracted, *suppositions]))
-
-
-def _apart(spans: Sequence[Span]) -> list[Span]:
-    apart: list[Span] = []
-    for start, end in sorted(spans):
-        if apart and start < apart[-1][1]:
-            apart[-1] = apart[-1][0], max(end, apart[-1][1])
-        else:
-            apart.append((start, end))
-    return apart
+    return FactReading(denial, union([*_sentences(answer).retracted, *suppositions]))
 
 
 def is_denied(answer: Normalised, span: Span) -> bool:

@@ -16,7 +16,7 @@ import re2
 
 from lensbench.core.errors import some_of
 from lensbench.core.tasks import AtLeast, Criterion, Pattern, Regex
-from lensbench.judging.judges import MAX_EVIDENCE, Judgement, Verdict, unjudged
+from lensbench.judging.judges import MAX_EVIDENCE, Judgement, Span, Verdict, unjudged
 from lensbench.judging.judges.asserting import filled, without_copies, without_dumps
 from lensbench.judging.judges.denying import about, is_denied, is_negation, read
 from lensbench.judging.judges.fact_pieces import cut, pattern_of, words
@@ -28,8 +28,6 @@ _CONTEXT = 80
 _SHOWN = 60
 _MOST_PLACES, _MOST_DENIED = 200, 20
 """How many places of a pattern are read, and how many of one that the answer must not state."""
-
-Span = tuple[int, int]
 
 
 def judge(criterion: Criterion, answer: Normalised) -> Judgement:
@@ -168,9 +166,8 @@ _LINES_BEFORE = re.compile(rf"{_WORDED} (?:of|in) (?:the )?(?:file )?\S{{0,120}}
 
 @dataclass(frozen=True)
 class Literal:
-    """A compiled literal. `longest` is in every text that states it, for a fast pre-check."""
+    """A compiled literal."""
 
-    longest: str
     body: re.Pattern[str]
     before: re.Pattern[str]
     lines: frozenset[Span] = frozenset()
@@ -178,7 +175,7 @@ class Literal:
 
     def spans(self, answer: Normalised) -> Iterator[Span]:
         """Where `answer` states the literal, as (start, end) of its normalised text."""
-        match = self.body.search(answer.text) if self.longest in answer.text else None
+        match = self.body.search(answer.text)
         while match:
             if self.before.match(answer.text, match.start()) and (
                 not self.lines or self.lines <= _lines(answer, *match.span())
@@ -193,11 +190,11 @@ def literal(pattern: str) -> Literal:
     read = normalise(pattern)
     words = read.text.split()
     if not words:
-        return Literal("", re.compile("(?!)"), re.compile(""))
+        return Literal(re.compile("(?!)"), re.compile(""))
     if len(words) == 1 and _FILE_NAME.fullmatch(words[0]):
         words[0] = words[0].lstrip("/")
     body = re.compile(r"\s+".join(map(re.escape, words)) + _after(words[-1]))
-    return Literal(max(words, key=len), body, re.compile(_before(words[0])), _lines(read, 0, len(read.text)))
+    return Literal(body, re.compile(_before(words[0])), _lines(read, 0, len(read.text)))
 
 
 def _lines(text: Normalised, start: int, end: int) -> frozenset[Span]:

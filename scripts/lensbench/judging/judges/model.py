@@ -19,7 +19,7 @@ from jinja2 import Environment, StrictUndefined
 from pydantic import BaseModel, ConfigDict, Field
 
 from lensbench.core.records import sha256
-from lensbench.judging.judges import MAX_EVIDENCE, Judgement, Verdict, unjudged
+from lensbench.judging.judges import MAX_EVIDENCE, Judgement, Span, Verdict, unjudged
 from lensbench.judging.judges.fact_pieces import cut
 from lensbench.judging.judges.normalising import FILLER, normalise, without_comments
 
@@ -34,7 +34,6 @@ _FEWEST_WORDS = 3
 _WORD = re.compile(r"[\u3040-\u9fff\uac00-\ud7af]|[^\W\u3040-\u9fff\uac00-\ud7af]+")
 """Scripts without spaces between words: Chinese, Japanese and Korean."""
 _NOUN = re.compile(r"(?<=\w )(?:(?<!that )[A-Z]|[A-Z]{2})\w+")
-Span = tuple[int, int]
 
 
 class Reply(BaseModel):
