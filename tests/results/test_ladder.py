@@ -1,6 +1,7 @@
 """The ladder of a server and its words, for planted servers whose effect is known."""
 
 import json
+import re
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -13,6 +14,7 @@ from lensbench.core.records import RunId
 from lensbench.core.run_folder import RunFolder
 from lensbench.plan.freeze import write_plan
 from lensbench.repositories.prepare import main as fetch
+from lensbench.results.page.page import read_inputs, render
 from lensbench.runs.run import make_run, read_job
 from lensbench.workflow.read_schedule import read_schedule
 from lensbench_archive.rebuilding import rebuild
@@ -104,6 +106,13 @@ def test_rungs_tell_the_ladder(bench: Callable[..., Any], server: str, words: st
     assert [(step["tokens_change"], step["time_change"]) for step in found["ladder"]] == [("0%", "0%")] * 2 + [
         ("+50%", "+100%")
     ] * 2
+    file = made.page.split("## The ladder")[1].split("## ")[0]
+    rows = [row.strip("|").split("|")[1:] for row in file.split("\n") if " against " in row and row[0] == "|"][1:]
+    html = (
+        dict(render(made.folder, read_inputs(made.folder)))["report.html"].split('id="ladder"')[1].split("</table>")[0]
+    )
+    cells = [re.findall(r'<td class="n">([^<]*)</td>', row) for row in html.split("<tr>")[2:]]
+    assert cells == [[cell.strip() for cell in row] for row in rows]
 
 
 def test_a_ladder_says_what_it_needs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -90,6 +90,13 @@ def test_time_and_price_stand_beside_the_score_when_their_interval_excludes_no_d
     assert ("less (estimated) than" in estimated) == ("cost 50% less" in said)
 
 
+def test_of_several_treatments_each_is_named_in_its_first_words() -> None:
+    data = results()
+    data["estimates"]["other"] = {**data["estimates"]["with"], "gate": GateVerdict("GO", "GO: numbers", "", 0.01, 0.1)}
+    assert plain_verdict(data, "with", {})["lead"] == "with: We cannot tell yet."
+    assert plain_verdict(data, "other", {})["lead"] == "other: lens helps."
+
+
 def test_a_search_program_has_one_status_everywhere() -> None:
     plain = plain_verdict(results(kind="offline"), "with", {})
     assert plain["lead"] == "The pipeline works. No verdict: a search program answered, not a language model."

@@ -99,8 +99,8 @@ def _step(data: Estimated[Fraction], step: Sides) -> dict[str, str]:
         "score_change": numbers.points(measures["score"]["delta"]),
         "interval": numbers.interval(difference.low, difference.high),
     }  # fmt: skip
+    estimates = data["estimates"][_name(data, step)]["measures"]
     for label, name in (("tokens", "tokens_input"), ("time", "duration_s")):
-        mean, below = measures[name]["paired_treatment"], measures[name]["paired_baseline"]
-        change = mean / below - 1 if mean is not None and below else None
-        row |= {label: QUANTITIES[name].amount(mean), f"{label}_change": numbers.change(change)}
+        change = numbers.change(estimates[name]["overall"].delta)
+        row |= {label: QUANTITIES[name].amount(measures[name]["paired_treatment"]), f"{label}_change": change}
     return row

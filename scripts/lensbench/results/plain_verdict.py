@@ -12,6 +12,7 @@ from lensbench.core.numbers import change, points
 from lensbench.core.rows import RunStatus
 from lensbench.judging.judges import FAILURES
 from lensbench.results.presented import shown_difference
+from lensbench.scores.estimates_file import decided_by_gate
 from lensbench.scores.gate_words import with_noun
 from lensbench.scores.objections import FEWEST_TASKS
 
@@ -21,12 +22,6 @@ if TYPE_CHECKING:
     from lensbench.scores.estimates_file import Compared
     from lensbench.scores.gate import GateVerdict
     from lensbench.scores.intervals import Estimate
-
-
-def told(plain: Mapping[str, Plain]) -> dict[str, str]:
-    """Lead and facts of each treatment as one text; of several, each begins with the treatment's name."""
-    texts = {name: f"{words['lead']} {words['facts']}" for name, words in plain.items()}
-    return {k: t if len(texts) == 1 or t.startswith(f"{k} ") else f"{k}: {t}" for k, t in texts.items()}
 
 
 def plain_verdict(data: Estimated[Fraction], name: str, judges: Mapping[str, JudgeSummary]) -> Plain:
@@ -52,6 +47,8 @@ def plain_verdict(data: Estimated[Fraction], name: str, judges: Mapping[str, Jud
             ask = "Ask a language model: `lensbench init` writes a config for your server, then `lensbench run`."
             then = _go_on(data) if data["stopped"] else ask
     sentence = f"{lead} {facts}" if is_offline else gate.sentence
+    if len(decided_by_gate(data["estimates"])) > 1 and not lead.startswith(f"{name} "):
+        lead = f"{name}: {lead}"
     return {"lead": lead, "facts": facts, "next": then, "sentence": sentence}
 
 

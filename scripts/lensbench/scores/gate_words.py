@@ -14,7 +14,7 @@ from lensbench.runs.made_with import Starts
 from lensbench.scores.differences import as_change
 from lensbench.scores.gate import GateVerdict
 from lensbench.scores.intervals import LARGEST, Estimate
-from lensbench.scores.objections import Reason, ReasonKind, most_worse
+from lensbench.scores.objections import FEWEST_TASKS, Reason, ReasonKind, most_worse
 from lensbench.scores.power import tasks_for_width, tasks_needed, upper_sd
 from lensbench.scores.saving import PART, Saving, tasks_for_no_worse
 from lensbench.scores.sequential import LookResult, level_of
@@ -192,7 +192,7 @@ def needs(decision: GateVerdict, estimate: Estimate, facts: Told) -> str:
     if facts.look.open:
         return "The next wave."
     if ReasonKind.HEAVY_TAIL in kinds:
-        return "More tasks: 59, or 14 repositories where tasks share them, would show such differences."
+        return "More tasks: 59 in all, or 14 repositories where tasks share them, would show such differences."
     return what_decides(estimate, facts.settings, facts.trials, facts.trial_sd)
 
 
@@ -222,9 +222,10 @@ def what_decides(estimate: Estimate, settings: GateSettings, trials: int, trial_
     worthwhile effect, for a difference in between one shorter than that."""
     delta, effect, alpha = estimate.delta or 0.0, settings["effect"] / 100, settings["alpha"]
     if not estimate.se:
-        more = math.ceil(math.log(alpha / 2) / math.log1p(-effect)) - estimate.n
+        share, shows = (delta / (1 + delta), "a gain") if delta > 0 else (effect, "that no gain is missed")
+        more = max(math.ceil(math.log(alpha / 2) / math.log1p(-share)), FEWEST_TASKS) - estimate.n
         alike = "All differences are the same" if estimate.n > 1 else "There is no second task"
-        return f"{alike}. About {with_noun(max(more, 2), 'more task')} like these would show that no gain is missed."
+        return f"{alike}. About {with_noun(max(more, 2), 'more task')} like these would show {shows}."
     sd = estimate.se * estimate.n**0.5
 
     def needed(spread: float) -> int:

@@ -14,7 +14,7 @@ from lensbench.core.rows import RunStatus
 from lensbench.core.run_folder import RunFolder
 from lensbench.core.system.files import read_typed
 from lensbench.core.system.program import run_stage
-from lensbench.results.plain_verdict import WITHOUT_VERDICTS, told
+from lensbench.results.plain_verdict import WITHOUT_VERDICTS
 from lensbench.results.results_file import Figure, Results
 from lensbench.workflow.status import Status
 
@@ -25,12 +25,12 @@ MOST_COLUMNS = 100
 def lines(folder: Path, data: Results[float]) -> Iterator[str]:
     """The lines to print for a run folder, from its results.json."""
     plain, steps = data.get("plain", {}), set[str]()
-    for treatment, text in told(plain).items():
-        yield text
+    for treatment, words in plain.items():
+        yield f"{words['lead']} {words['facts']}"
         yield from _efforts(data.get("figures", {}).get(treatment, {}))
         if reasons := data["instrument"]["belief"].withheld.get(treatment):
             yield f"Why no verdict: {' '.join(reasons)}"
-        if (step := plain[treatment]["next"]) not in steps:
+        if (step := words["next"]) not in steps:
             yield f"Next: {step}"
         steps.add(step)
     yield from data["headlines"]

@@ -12,7 +12,6 @@ from pathlib import Path
 from lensbench.core.errors import UserError, printable
 from lensbench.core.run_folder import RunFolder
 from lensbench.core.system.program import Parser, benchmark, run_program
-from lensbench.results.plain_verdict import told
 
 
 def benchmarks(place: Path) -> Iterator[tuple[Path, list[str]]]:
@@ -26,7 +25,7 @@ def _headlines(folder: Path) -> list[str]:
     """The verdicts in plain words, or why there are none."""
     try:
         data = json.loads(RunFolder(folder).results_json.read_text(encoding="utf-8"))
-        return [*told(data.get("plain", {})).values()] or data["headlines"]
+        return [f"{words['lead']} {words['facts']}" for words in data.get("plain", {}).values()] or data["headlines"]
     except FileNotFoundError:
         return ["no results yet: lensbench status shows the progress"]
     except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:

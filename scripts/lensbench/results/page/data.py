@@ -71,7 +71,7 @@ def ends_of(rows: Sequence[Dumbbell], ends: int) -> tuple[Sequence[Dumbbell], st
 
 
 def interval_rows(estimates: Compared) -> list[tuple[ForestLine, Estimate]]:
-    """The lines of the forest plot with their estimates: overall, then by category, then by repository."""
+    """The lines of the forest plot, with estimates: overall, by category, by repository."""
     score = estimates["score"]
     groups = [("all tasks", "overall", score["overall"])]
     groups += [(name, "category", estimate) for name, estimate in score["categories"].items()]
