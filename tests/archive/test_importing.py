@@ -100,15 +100,8 @@ def take(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.Capture
 
 def start(project: Path, run_id: str) -> str:
     command = [
-        sys.executable,
-        "-P",
-        "-m",
-        "lensbench",
-        "run",
-        "--configfile",
-        f"bench/{run_id}/config.yaml",
-        "--verbose",
-    ]
+        sys.executable, "-P", "-m", "lensbench", "run", "--configfile", f"bench/{run_id}/config.yaml", "--verbose",
+    ]  # fmt: skip
     done = subprocess.run(command, cwd=project, env=ENVIRONMENT, capture_output=True, text=True, timeout=120)
     assert done.returncode == 0, done.stdout + done.stderr
     return done.stdout + done.stderr

@@ -163,11 +163,9 @@ def instrument(**parts: Any) -> InstrumentFile:
             "all": All(60, parts.get("alpha", COEFFICIENT)),
         },
         "bias": {
-            "judges": {"claude": {"with": favour}},
-            "together": {"with": favour._replace(sentence="")},
+            "judges": {"claude": {"with": favour}}, "together": {"with": favour._replace(sentence="")},
             "correction": {"with": corrected},
-        },
-        "blinding": {"classifier": {"with": classifier}},
+        }, "blinding": {"classifier": {"with": classifier}},
         "criteria": [Finding("t", 2, "met_by_all", "Everybody met it: ask for more.")],
         "unjudged": {"with": {"criteria": 2, "of": 60}, "without": {"criteria": 0, "of": 60}},
         "belief": Belief({}, {}, "", {}, []),
