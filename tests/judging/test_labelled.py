@@ -15,6 +15,7 @@ from lensbench.judging.judges.mechanical import judge
 from lensbench.judging.judges.normalising import normalise
 
 SEED, FACTS_PER_TREE, TIMES = 1, 150, 4
+pytestmark = pytest.mark.xdist_group("labelled")  # the answers are made and judged once
 
 MOST_MET = {"corrupted": 0.04, "foreign": 0.01, "negated": 0.0, "prompt": 0.0}
 LEAST_GOLD = 0.97

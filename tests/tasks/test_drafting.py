@@ -20,6 +20,7 @@ from programs import run_module
 
 ROOT = Path(__file__).resolve().parents[2]
 KINDS = get_args(DraftKind)
+pytestmark = pytest.mark.xdist_group("drafting")  # the set is drafted and its answers are scored once
 
 MARKDOWN = """
 #### di-exp-01
