@@ -103,6 +103,24 @@ def test_a_search_that_finds_nothing_is_asked_again_for_the_name_of_a_file(attem
     assert (check.outcome, check.detail) == ("ok", "find, crash; find(query='cart') answered with 9 characters")
 
 
+@pytest.mark.parametrize(("name", "server_name", "command", "is_named"), [
+    (".lens/index.db", "lens", None, True), (".lens-cache/x", "lens", None, True), (".lens.db", "my-lens", None, False), (".Seek/db", "seek_mcp", None, True),
+    (".seek/db", "s", "seek", True), (".seek_index/db", "s", "@acme/seek-mcp", True), (".lensing/x", "lens", None, False),
+    (".github/x", "github", None, False), (".my-lens/x", "my-lens", None, True), ("lens/x", "lens", None, False), (".eslintrc", "lens", None, False),
+])  # fmt: skip
+def test_an_index_that_the_repository_has_for_a_server_is_named_since_the_baseline_reads_it(
+    attempt: Try, project: Path, name: str, server_name: str, command: str | None, is_named: bool
+) -> None:
+    (project / "repo" / name).parent.mkdir(exist_ok=True)
+    (project / "repo" / name).write_text("where the cart is\n", encoding="utf-8")
+    entry = {"command": "npx", "args": [command]} if command and "/" in command else {"command": command}
+    checks = attempt({server_name: entry if command else server()}, preflight={"servers": False})
+    assert ("index" in checks) == is_named, checks
+    if is_named:
+        assert checks["index"].outcome == "warning"
+        assert checks["index"].detail.startswith(f"{name.split('/')[0]} in the repository has the name of a server")
+
+
 PAGE = 'return {"tools": TOOLS}'
 LOOP = "    for line in sys.stdin:"
 TEXT = '[{"type": "text", "text": text}]'

@@ -88,9 +88,8 @@ def _where(comparison: Compared, alpha: float) -> str:
 
 
 def are_unlike(groups: Sequence[Estimate], overall: Estimate, alpha: float) -> bool:
-    """True when Welch's test for unequal variances (Biometrika 38, 1951) shows that the means of these groups differ:
-    Cochran's Q, with an F reference for variances from few tasks. A group without a spread gets that of all tasks,
-    which is what it has if the groups are alike."""
+    """True when Welch's test for unequal variances (Biometrika 38, 1951) shows that the means of these groups differ. A
+    group without a spread gets that of all tasks, which is what it has if the groups are alike."""
     spread = (overall.se or 0.0) * math.sqrt(overall.n)
     known = [(one, one.se or spread / math.sqrt(one.n), one.df or overall.df) for one in groups if one.n > 1]
     terms = [(one.delta or 0.0, 1 / se**2, df) for one, se, df in known if se and df]

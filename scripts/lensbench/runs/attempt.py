@@ -185,9 +185,8 @@ def _unreachable(run: Assignment, place: Place, names: Sequence[str], listing: M
 
 
 def _with_asked_servers(outcome: Outcome, assignment: Assignment, place: Place) -> Outcome:
-    """The outcome, in which a server that only the texts of failed calls speak against is connected if it responds.
-    They may be a tool's, of a wrong argument or a file with such words; a crash in a call is what the server does for
-    it. To discard either would repeat only runs of the treatment, until they go well."""
+    """The outcome, in which a server that only the texts of failed calls speak against is connected if it responds: to
+    discard a tool's own error, or its crash in a call, would repeat only runs of the treatment, until they go well."""
     offer = [call.name for call in outcome.calls or ()] if outcome.tools_offered is None else outcome.tools_offered
     suspects = [
         name

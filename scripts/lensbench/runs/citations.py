@@ -1,4 +1,4 @@
-"""The source lines that answers cite, kept for the results page: archives contain no repositories."""
+"""The source lines that answers cite, for the results page: archives contain no repositories."""
 
 from __future__ import annotations
 
@@ -51,8 +51,6 @@ class Citation(NamedTuple):
 
 
 class CitedSource(TypedDict):
-    """The source at a citation."""
-
     cited: str
     """The citation, such as `src/a.py:3-5`."""
     path: str

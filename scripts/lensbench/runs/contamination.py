@@ -36,11 +36,8 @@ _BEFORE = re.compile(
     r"|setsid|stdbuf|strace|parallel|busybox)"
 )
 _HANDS_ON = re.compile(r"alias|eval|trap|watch|unshare|chroot|flock|tmux")
-"""Commands that start what any of their words names."""
 _WITH_VALUE = re.compile(r"-p|--(directory|project|python|extra|group|package|env-file|with.*|(default-)?index)")
-"""Options of `uv run` before its command."""
 _ENDS = re.compile(r"&+|[;&|()<>\n]*[;|()\n][;&|()<>\n]*")
-"""What ends a command."""
 _OF_SHELL = re.compile(r"cd|export|set|unset|ulimit|umask|trap|wait|exit|echo|test|\[|=|alias|:")
 _NAMING = ("--package", "-p", "--from", "--with", "--directory", "--project")
 """Options with a package or its folder."""
@@ -123,7 +120,7 @@ def _can_be_hidden(path: str) -> bool:
 
 
 def _packages(command: Sequence[str]) -> Iterator[str]:
-    """The packages that a launcher's command names, without versions: the first word (not of `uv run`), and options."""
+    """The packages that a launcher's command names, without versions."""
     is_named = "uv" not in command[0] or "run" not in command or "tool" in command
     for before, word in pairwise(command):
         option, _, value = word.partition("=")

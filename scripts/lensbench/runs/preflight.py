@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import shutil
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
@@ -33,6 +34,7 @@ from lensbench.plan.task_files import ScenarioSet, read_scenarios
 from lensbench.repositories.prepare import Prepared, servers_of_stock
 from lensbench.repositories.prepare import prepare as prepare_repository
 from lensbench.runs.attempt import MOST_NAMED, Job, prepare, remove_written
+from lensbench.runs.contamination import foreign_programs
 from lensbench.runs.reasons import reason_of
 from lensbench.runs.server_checks import check_servers
 from lensbench.runs.server_packages import fetch_packages
@@ -63,10 +65,9 @@ def _variables(settings: AgentSettings, environment: Mapping[str, str]) -> Itera
     missing = [name for name in names if not environment.get(name)]
     if missing:
         detail = (
-            f"not set: {', '.join(missing)}; write `export {missing[0]}=...` in the shell that starts lensbench, or "
-            "remove them from agent.pass_env and agent.token_env"
+            f"not set: {', '.join(missing)}; write `export {missing[0]}=...` in the shell that starts lensbench, or"
         )
-        yield Check("variables", "failed", detail)
+        yield Check("variables", "failed", f"{detail} remove them from agent.pass_env and agent.token_env")
     elif names:
         yield Check("variables", "ok", f"set: {', '.join(names)}")
 
@@ -97,15 +98,15 @@ def budget(plan: Plan, agents: Sequence[AgentSettings]) -> Iterator[Check]:
 def _try_runs(
     config: Config, plan: Plan, task: Task, adapter: Adapter, folder: Path, findings: PreflightFindings
 ) -> tuple[Job, Sandbox] | None:
-    """Prepares a run of `task` like a real one, in every condition that has servers, but starts no agent. Returns one
-    of these runs and its sandbox; None when there is no repository or no sandbox."""
+    """Prepares a run of `task` in every condition that has servers, but starts no agent. Returns one of these runs and
+    its sandbox; None without a repository or a sandbox."""
     assert task.repository
     try:
         repository = prepare_repository(task.repository, Path(config.cache), servers_of_stock(plan))
     except UserError as error:
         findings.checks.append(Check("repository", "failed", str(error)))
         return None
-    findings.checks.append(_repository(source_name(task.repository), repository))
+    findings.checks += [_repository(source_name(task.repository), repository), *_indexes(plan, repository.tree)]
     try:
         sandbox = find_sandbox(plan["sandbox"])
     except UserError as error:
@@ -134,8 +135,7 @@ def _try_runs(
 
 
 def _repository(name: str, repository: Prepared) -> Check:
-    """A check of the git history and the submodules. No history is normal for a package; a lost one is a warning, as it
-    weakens some tools, and so are empty folders."""
+    """A check of the git history, which packages do not have, and of the submodules."""
     detail, history = name, repository.history
     loss = f" (history {history})" if history.startswith("dropped") else ""
     if loss or history == "none":
@@ -146,6 +146,21 @@ def _repository(name: str, repository: Prepared) -> Check:
         again = f"make them available and delete {repository.tree.parent}"
         detail += f"; submodules that are empty folders for the agent: {', '.join(repository.empty)}; {again}"
     return Check("repository", "warning" if loss or repository.empty else "ok", detail)
+
+
+def _indexes(plan: Plan, tree: Path) -> Iterator[Check]:
+    """A warning about each hidden file with the name of a server or its program."""
+    programs = foreign_programs(plan, plan["baseline"])
+    servers = {name for condition in plan["conditions"].values() for name in condition["servers"]}
+    names = {*servers, *programs.names, *programs.modules}
+    words = {re.sub(r".*/|[-_]?(mcp|server)[-_]?", "", name.lower()) for name in names} - {"", "git", "github"}
+    own = re.compile(rf"\.({'|'.join(map(re.escape, words))})(?![a-z0-9])")
+    for name in sorted(path.name for path in tree.glob(".*") if words and own.match(path.name.lower())):
+        what = f"{name} in the repository has the name of a server; if it is an index, agents without it read it"
+        yield Check("index", "warning", f"{what}, too; {_REMOVE}")
+
+
+_REMOVE = "remove it there, or git-ignore it"
 
 
 def _brings(condition: PlannedCondition) -> bool:
@@ -184,15 +199,12 @@ def _try_run(
 
 
 def _workspace(job: Job, workspace: Path, cures: list[Cure]) -> Iterator[Check]:
-    """Whether setup and servers left the files of the repository as they were; new folders may be an index."""
+    """Whether setup and servers left the repository as it was; new folders may be an index."""
     tree, name = Path(job.repository["tree"]), f"{job.run.condition}: workspace"
     writes = job.condition.get("writes", ())
     for path in writes:
         if os.path.lexists(tree / path):
-            detail = (
-                f"writes: {path} is in the repository, where all conditions see it; remove it there, or git-ignore it"
-            )
-            yield Check(name, "failed", detail)
+            yield Check(name, "failed", f"writes: {path} is in the repository, where all conditions see it; {_REMOVE}")
             return
     remove_written(writes, workspace, tree)
     if changes := changed_paths(str(tree), str(workspace)):
@@ -205,7 +217,7 @@ def _workspace(job: Job, workspace: Path, cures: list[Cure]) -> Iterator[Check]:
 
 
 def _command(job: Job, word: Command, workspace: str) -> list[Check]:
-    """The outcome of the condition's setup or teardown; empty when it has none."""
+    """The outcome of setup or teardown, if any."""
     if not job.condition.get(word):
         return []
     name, failure = job.run.condition, run_command(job.condition, word, workspace)
@@ -229,11 +241,8 @@ def _agent(adapter: Adapter, invocation: Invocation, settings: AgentSettings, wo
         return
     version = ask(settings)
     if version is None:
-        yield Check(
-            "agent",
-            "failed",
-            f"{program} does not start, or is another program: it reports no name and version; start it by hand",
-        )
+        detail = f"{program} does not start, or is another program: it reports no name and version; start it by hand"
+        yield Check("agent", "failed", detail)
     elif pin and version != pin:
         detail = f"{program} is version {version}, agent.version is {pin}; install that version, or change the pin"
         yield Check("agent", "failed", detail)
@@ -245,7 +254,7 @@ def _agent(adapter: Adapter, invocation: Invocation, settings: AgentSettings, wo
 
 
 def _keep_tools(config: Config, folder: Path, former: dict[str, dict[str, str]], findings: PreflightFindings) -> None:
-    """Adds a check for each condition whose tools changed since its runs were made; those of the runs stay known."""
+    """Adds a check for each condition whose tools changed since its runs; those of the runs stay known."""
     for name in former.keys() & findings.tools.keys():
         old = former[name]
         if any(check.outcome == "failed" and check.name.startswith(f"{name}: ") for check in findings.checks):

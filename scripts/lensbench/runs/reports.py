@@ -52,9 +52,8 @@ def parse_report(answer: str) -> Report:
 
 
 def process_spans(answer: str, mark: str) -> list[tuple[int, int]]:
-    """The spans (start, end) of `answer` in which reports describe how the agent worked, in ascending order, separated
-    by more than whitespace: the title and all fields, but of the findings the name alone. A line with `mark` ends a
-    section and starts none, so that an answer without these spans has no further ones."""
+    """The spans (start, end) of `answer` in which reports describe the agent's work, in order, more than whitespace
+    apart: title and fields, of the findings the name alone. A line with `mark` ends a section and starts none."""
     lines = answer.splitlines(keepends=True)
     starts = [0, *accumulate(map(len, lines))]
     spans: list[tuple[int, int]] = []

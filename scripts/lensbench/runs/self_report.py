@@ -1,4 +1,4 @@
-"""Finds an answer's self-report, and reads its fields. An uncertain value is missing (None), never 0 or a guess."""
+"""Finds an answer's self-report, and reads its fields. An uncertain value is missing (None)."""
 
 from __future__ import annotations
 

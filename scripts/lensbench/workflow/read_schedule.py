@@ -26,9 +26,8 @@ from lensbench.workflow.schedule import Schedule
 def read_schedule(
     settings: Mapping[str, Any], files: Iterable[str], prepare: Callable[[Schedule], Store] | None = None
 ) -> Schedule:
-    """The schedule for a config as Snakemake merged it from `files` and the command line. `prepare` is called with the
-    run folder before anything in it is read, and returns its store. Raises UserError for every error in config and task
-    sets, and when the experiment changed after the first valid run."""
+    """The schedule for a config as Snakemake merged it from `files` and options. `prepare` is called with the
+    run folder before anything in it is read, and returns its store. Raises UserError for every error."""
     files = list(map(str, files))
     config = load_config(settings, files)
     if not config.scenario_files:
