@@ -8,7 +8,6 @@ from typing import Any, cast
 import pytest
 
 from handmade import REPORT_COLUMNS, Bench
-from lensbench.core.errors import UserError
 from lensbench.core.system.files import write_atomic, write_json
 from lensbench.core.tables import write_table
 from lensbench.core.tasks import Category, Criterion, Task
@@ -216,11 +215,3 @@ def test_broken_blinding_stops_no_verdict_where_people_correct_it(bench: Make, l
     found = measured(made)
     assert found["blinding"]["classifier"]["with"]["holds"] is False
     assert any("blinding is broken" in reason for reason in found["belief"]["withheld"]["with"]) != held
-
-
-def test_a_verdict_that_was_broken_by_hand_is_named(bench: Make) -> None:
-    made = bench()
-    made.run("a", "with")
-    made.verdicts[0]["verdict"] = "Superb"
-    with pytest.raises(UserError, match=r"'mechanical' has the verdict 'Superb'"):
-        measured(made)

@@ -129,11 +129,7 @@ def judge_run(folder: Path, run: RunId) -> str:
     plan, repositories = read_plan(folder), read_json(RunFolder(folder).repositories, Repositories, needed=True)
     repository = repositories[plan["tasks"][run.task]["repository"] or ""]
     environment = read_environment(read_json(RunFolder(folder).environments, needed=True)[run.task])
-    patch = run_files(folder, run).patch
-    try:
-        content = patch.read_bytes()
-    except OSError as error:
-        raise UserError(f"{patch}: {error.strerror}; delete the run's answer to repeat it") from None
+    content = run_files(folder, run).patch.read_bytes()
     results = judge_patch(
         RunFolder(folder).judging_tests, read_task(folder, run.task), Path(repository["tree"]),
         repository["tree_sha256"], content, find_sandbox(plan.get("sandbox")), environment,

@@ -11,7 +11,6 @@ from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple, TypeVar
 
-from lensbench.core.errors import UserError
 from lensbench.core.frozen_plan import HUMAN, Plan
 from lensbench.core.numbers import decimal
 from lensbench.core.records import RunId
@@ -24,6 +23,12 @@ from lensbench.plan.frozen import read_plan
 
 Key = tuple[RunId, int]
 """A run and the number of a criterion."""
+
+
+def key_of(row: VerdictRow | DecisionRow) -> Key:
+    return run_of_row(row), int(row["criterion"])
+
+
 _Item = TypeVar("_Item")
 _Name = TypeVar("_Name", bound=Hashable)
 
@@ -48,7 +53,9 @@ def is_person(judge: str) -> bool:
 
 def decide(votes: Mapping[str, VerdictRow]) -> Decision:
     """The decision on one criterion of one run, from its rows of verdicts.csv by judge."""
-    verdicts = {judge: verdict_of(votes[judge]) for judge in sorted(votes) if votes[judge]["failure"] not in NOT_ASKED}
+    verdicts = {
+        judge: Verdict(votes[judge]["verdict"]) for judge in sorted(votes) if votes[judge]["failure"] not in NOT_ASKED
+    }
     of_judges = [verdict for judge, verdict in verdicts.items() if not is_person(judge)]
     persons = _given(verdict for judge, verdict in verdicts.items() if is_person(judge))
     judges = _given(of_judges)
@@ -72,31 +79,6 @@ def majority(verdicts: Sequence[Verdict]) -> Verdict:
     """The most frequent verdict, the stricter one of a tie; Unjudged when there is none."""
     counts = Counter(verdicts)
     return min(counts, key=lambda verdict: (-counts[verdict], POINTS[verdict]), default=Verdict.UNJUDGED)
-
-
-def verdict_of(row: VerdictRow) -> Verdict:
-    """The verdict in a row. Raises UserError when it is invalid."""
-    try:
-        return Verdict(row["verdict"])
-    except ValueError:
-        names = ", ".join(Verdict)
-        where = f"criterion {row['criterion']} of {row['task']} ({row['condition']})"
-        raise UserError(
-            f"judge {row['judge']!r} has the verdict {row['verdict'][:40]!r} for {where}; it must be one of {names}. "
-            f"Delete verdicts/{row['judge']}.csv, and the next start rebuilds it"
-        ) from None
-
-
-def key_of(row: VerdictRow | DecisionRow) -> Key:
-    """The run and criterion of a row. Raises UserError when one is not a number."""
-    if not row["criterion"].isdecimal():
-        judge = dict(row).get("judge")
-        file = f"{RunFolder.judge_verdicts}/{judge}.csv" if judge else f"{RunFolder.decisions}"
-        raise UserError(
-            f"{file} has {row['criterion'][:40]!r} where a criterion's number must be; "
-            "delete it, and the next start rebuilds it"
-        )
-    return run_of_row(row), int(row["criterion"])
 
 
 def grouped(items: Iterable[_Item], name: Callable[[_Item], _Name]) -> dict[_Name, list[_Item]]:

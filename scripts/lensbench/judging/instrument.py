@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from fractions import Fraction
 from pathlib import Path
 
@@ -16,9 +16,9 @@ from lensbench.core.system.files import plain, write_json
 from lensbench.core.system.program import run_stage
 from lensbench.core.tables import read_table, run_of_row
 from lensbench.judging.criteria_checks import check_criteria, check_tasks
-from lensbench.judging.decisions import Key, grouped, is_person, key_of, verdict_of
+from lensbench.judging.decisions import Key, grouped, is_person, key_of
 from lensbench.judging.judges import DRAFTED, NOT_ASKED, Verdict
-from lensbench.judging.shown_answers import read_shown_answers, read_tasks, sampled_pairs
+from lensbench.judging.shown_answers import Group, read_shown_answers, read_tasks, sampled_pairs
 from lensbench.judging.trust import Bias, InstrumentFile, JudgeSummary
 from lensbench.judging.trust.agreement import Verdicts, agreement
 from lensbench.judging.trust.belief import believe
@@ -42,15 +42,18 @@ def measure_instrument(folder: Path) -> None:
     verdicts: dict[Key, dict[str, Verdict]] = {}
     drafts: set[Key] = set()
     for row in rows:
-        if (verdict := verdict_of(row)) is not Verdict.UNJUDGED:
-            verdicts.setdefault(key_of(row), {})[row["judge"]] = verdict
-            drafts |= {key_of(row)} if row["version"].endswith(DRAFTED) else set()
+        if row["verdict"] != Verdict.UNJUDGED:
+            verdicts.setdefault(key_of(row), {})[row["judge"]] = Verdict(row["verdict"])
+            if row["version"].endswith(DRAFTED):
+                drafts.add(key_of(row))
     final = _decided((row, row["verdict"]) for row in decisions)
     scores = run_scores(final, _criteria_of(plan))
-    agreements, biases = agreement(verdicts, conditions, plan["seed"]), _bias(plan, verdicts, decisions)
+    shown = read_shown_answers(folder, plan, tasks)
+    pairs = {(answer.run.task, answer.run.trial) for answer in shown if answer.pair_complete}
+    agreements, biases = agreement(verdicts, conditions, plan["seed"]), _bias(plan, verdicts, decisions, pairs)
     answers = [
         BlindedAnswer(answer.run.task, answer.run.condition, answer.text, answer.blinded.original, scores[answer.run])
-        for answer in read_shown_answers(folder, plan, tasks)
+        for answer in shown
         if answer.run in scores and answer.run.condition in conditions
     ]
     blinding = guess_conditions(answers, plan["baseline"], plan["seed"])
@@ -101,19 +104,16 @@ def _summary(rows: Sequence[VerdictRow]) -> JudgeSummary:
     }
 
 
-def _bias(plan: Plan, verdicts: Verdicts, decisions: Sequence[DecisionRow]) -> Bias | None:
-    """The bias of the judges; None without verdicts by people."""
+def _bias(plan: Plan, verdicts: Verdicts, decisions: Sequence[DecisionRow], pairs: Collection[Group]) -> Bias | None:
+    """The bias of the judges; None without verdicts by people. From `pairs`, the complete ones, the sample is drawn."""
     persons = persons_verdicts(verdicts)
     if not persons:
         return None
     sides, criteria = decided_comparisons(plan), _criteria_of(plan)
     names = sorted({judge for votes in verdicts.values() for judge in votes if not is_person(judge)})
     together = _decided((row, row["judges_verdict"]) for row in decisions)
-    pairs = grouped(decisions, lambda row: (row["task"], int(row["trial"])))
-    of_pair = {group: {row["condition"] for row in rows} for group, rows in pairs.items()}
-    complete = [group for group, own in of_pair.items() if plan["baseline"] in own and len(own) > 1]
     # people may have judged more, such as disputed criteria, but only the random sample represents all pairs
-    sample = sampled_pairs(plan, complete)
+    sample = sampled_pairs(plan, pairs)
     of_sample = {key: verdict for key, verdict in persons.items() if (key[0].task, key[0].trial) in sample}
     by_judges, by_persons = run_scores(together, criteria), run_scores(of_sample, criteria)
     return {

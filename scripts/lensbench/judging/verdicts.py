@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
 from fractions import Fraction
@@ -14,7 +13,7 @@ from lensbench.core.frozen_plan import HUMAN, MECHANICAL, TESTS, Plan, PlannedJu
 from lensbench.core.numbers import decimal
 from lensbench.core.rows import VerdictRow, columns
 from lensbench.core.run_folder import RunFolder
-from lensbench.core.system.files import write_json
+from lensbench.core.system.files import read_json, write_json
 from lensbench.core.system.program import collect_rarely, run_program, stage_parser
 from lensbench.core.tables import row_of_run, write_table
 from lensbench.core.tasks import Task
@@ -91,10 +90,7 @@ def _count_round(folder: Path, judge: str, failures: Collection[str]) -> None:
 def rounds_of(folder: Path, judge: str) -> int:
     """How many rounds in a row left criteria without a verdict. After an incomplete one, the next start deletes the
     judge's table, so that Snakemake judges again, a limited number of times."""
-    try:
-        return int(json.loads(_rounds(folder, judge).read_text(encoding="utf-8"))["rounds"])
-    except (OSError, ValueError, KeyError, TypeError):
-        return 0
+    return int(read_json(_rounds(folder, judge)).get("rounds", 0))
 
 
 def _rounds(folder: Path, judge: str) -> Path:
