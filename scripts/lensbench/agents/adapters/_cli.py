@@ -14,7 +14,7 @@ import re
 import subprocess
 import tempfile
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Any, NamedTuple
@@ -46,22 +46,26 @@ class Gateway(NamedTuple):
     token: str
 
 
-def gateway(settings: AgentSettings, addresses: Mapping[str, str] = MappingProxyType({})) -> Gateway:
-    """Address and token of `agent.provider`; `addresses` has the providers whose API the program speaks. Raises
-    UserError when the model, the address, or a key that the config names is missing."""
+def gateway(
+    settings: AgentSettings, addresses: Mapping[str, str] = MappingProxyType({}), keys: Sequence[str] = ()
+) -> Gateway:
+    """Address and token of `agent.provider`; `addresses` has the providers whose API the program speaks, `keys` the
+    variables of `agent.pass_env` that can stand for its token. Raises UserError when the model, the address, or a key
+    that the config names is missing."""
     kind, provider, token_env = settings["kind"], settings["provider"], settings["token_env"]
+    own = [name for name in settings["pass_env"] if name in keys]
     if not settings["model"]:
         raise UserError(f"agent.model is empty; kind {kind!r} needs a model's name")
-    if token_env and not os.environ.get(token_env):
-        raise UserError(f"agent.token_env names {token_env}, which is not set in the environment; export it first")
-    if not provider:
-        return Gateway("", "")
+    for name in filter(None, (token_env, *own)):
+        if not os.environ.get(name):
+            place = "token_env" if name == token_env else "pass_env"
+            raise UserError(f"agent.{place} names {name}, which is not set in the environment; export it first")
     address = settings["base_url"] or addresses.get(provider, "")
-    if not address:
+    if provider and not address:
         raise UserError(f"agent.base_url is missing; kind {kind!r} needs the address of provider {provider!r}")
-    if not token_env:
+    if provider and not token_env and not own:
         raise UserError(f"agent.token_env is missing; name the environment variable with the token of {provider!r}")
-    return Gateway(address.rstrip("/"), os.environ[token_env])
+    return Gateway(address.rstrip("/") if provider else "", os.environ[token_env] if token_env else "")
 
 
 def announced(run: Assignment, argv: Iterable[str]) -> tuple[str, ...]:

@@ -24,10 +24,9 @@ from functools import cached_property, partial
 from typing import NamedTuple
 
 from lensbench.agents import ADDRESSES, Assignment, Invocation, Program, as_written, base_environment, is_stock
-from lensbench.agents.adapters._cli import counted, ending_of, inside, version_of
+from lensbench.agents.adapters._cli import counted, ending_of, gateway, inside, version_of
 from lensbench.agents.adapters._events import Event, Use, mapping, read_event, sequence, text, tool_uses, whole, words
 from lensbench.core.error_texts import DISCONNECTED, KNOWN_ERRORS, ErrorTexts, useless_servers
-from lensbench.core.errors import UserError
 from lensbench.core.frozen_plan import AgentSettings
 from lensbench.core.records import Ending, Outcome
 
@@ -49,8 +48,6 @@ default of 10 takes three minutes. `CLAUDE_CODE_MAX_RETRIES` in `agent.pass_env`
 def command(run: Assignment) -> Invocation:
     """How Claude Code is started for `run`. Raises UserError when the model or a key is missing."""
     settings = run.settings
-    if not settings["model"]:
-        raise UserError("agent.model is empty; kind 'claude-code' needs a model's name, such as sonnet")
     built_in = [*settings["tools"], *(["ToolSearch"] if settings["tool_search"] else [])]
     built_in += ["Skill"] if run.reads_skills else []
     stock = is_stock(settings)
@@ -77,11 +74,13 @@ def _environment(run: Assignment) -> dict[str, str]:
         "CLAUDE_CODE_DISABLE_BACKGROUND_TASKS": "1",
         "ENABLE_TOOL_SEARCH": "true" if run.settings["tool_search"] else "false",
     }
+    base_url, token = gateway(run.settings, ADDRESSES, KEYS)
     start_ms = str(round(run.settings["mcp_start_s"] * 1000))
     return {
         "CLAUDE_CODE_MAX_RETRIES": "0" if run.is_trial else str(CLIENT_RETRIES),
         **base_environment(run),
-        **_gateway(run.settings),
+        **({"ANTHROPIC_BASE_URL": base_url} if base_url else {}),
+        **({"ANTHROPIC_AUTH_TOKEN": token} if token else {}),
         **_models(run.settings),
         "CLAUDE_CONFIG_DIR": os.path.join(run.home, ".claude"),
         "CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC": "1",
@@ -93,22 +92,6 @@ def _environment(run: Assignment) -> dict[str, str]:
         "MCP_CONNECTION_NONBLOCKING": "0",
         "MCP_CONNECT_TIMEOUT_MS": start_ms,
     }
-
-
-def _gateway(settings: AgentSettings) -> dict[str, str]:
-    """Address and token of the provider; nothing without a provider, where `agent.pass_env` brings the key."""
-    variables, token_env, provider = settings["pass_env"], settings["token_env"], settings["provider"]
-    for name in filter(None, (token_env, *(name for name in variables if name in KEYS))):
-        if not os.environ.get(name):
-            place = "token_env" if name == token_env else "pass_env"
-            raise UserError(f"agent.{place} names {name}, which is not set in the environment; export it")
-    if provider and not token_env and not set(KEYS).intersection(variables):
-        raise UserError(f"agent.token_env is missing; name the environment variable with the token of {provider!r}")
-    address = (settings["base_url"] or ADDRESSES.get(provider, "")) if provider else ""
-    if provider and not address:
-        raise UserError(f"agent.base_url is missing; provider {provider!r} needs the gateway's address, without /v1")
-    gateway = {"ANTHROPIC_BASE_URL": address} if address else {}
-    return {**gateway, "ANTHROPIC_AUTH_TOKEN": os.environ[token_env]} if token_env else gateway
 
 
 def _models(settings: AgentSettings) -> dict[str, str]:
