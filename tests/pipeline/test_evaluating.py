@@ -134,7 +134,7 @@ def test_a_mistake_is_one_clear_line(ask: Ask, arguments: tuple[str, ...], messa
 
 
 def side(name: str, answer: str) -> Side:
-    return Side(name, {"Tool calls": "3"}, ("a.py",), ("It is [red]there[/red]",), answer, "")
+    return Side(name, {"Tool calls": "3"}, ("a.py", "[red]b.py[/red]"), answer, "")
 
 
 @pytest.mark.parametrize(("width", "together"), [(140, True), (60, False)])
@@ -144,7 +144,7 @@ def test_a_narrow_terminal_has_the_answers_below_each_other(width: int, together
     text = console.file.getvalue()  # type: ignore[attr-defined]
     lines = text.splitlines()
     assert any("left" in line and "right" in line for line in lines) == together
-    assert "[red]there[/red]" in text
+    assert "[red]b.py[/red]" in text
     assert "left [bold]words" in text
     assert max(map(len, lines)) <= width
 

@@ -20,8 +20,8 @@ def written(tmp_path: Path) -> Path:
     )
     facts = {"Tool calls": "12 (it says 10)", "Tools": f"Read 3, {'mcp__lens__' * 9} {HOSTILE}"}
     sides = [
-        Side("without", facts, ("a.py", HOSTILE), (HOSTILE,), f"# Here\n\n{HOSTILE}\n\n`{'wide' * 60}`", ""),
-        Side("with", facts, (), (), "", f"crashed: {HOSTILE}"),
+        Side("without", facts, ("a.py", HOSTILE), f"# Here\n\n{HOSTILE}\n\n`{'wide' * 60}`", ""),
+        Side("with", facts, (), "", f"crashed: {HOSTILE}"),
     ]
     path = tmp_path / "eval.html"
     plan = {"agent": {"kind": "offline"}, "settings_sha256": "ab" * 32}
