@@ -61,8 +61,7 @@ class NoAnswer(Exception):
 
 @dataclass
 class AskedAgent:
-    """The agent that writes tasks. Its replies are stored in `folder`; it is not asked again once `max_usd` is
-    spent."""
+    """The agent that writes tasks, until `max_usd` is spent. Its replies are stored in `folder`."""
 
     agent: AgentSettings
     sandbox: Sandbox

@@ -71,8 +71,7 @@ Examine = Callable[[Proposal, Sequence[Task]], Examined]
 
 
 def missing_of(count: int, earlier: Sequence[Task] = ()) -> dict[Category, int]:
-    """How many tasks of each category a set lacks until it has `count`, as evenly as the earlier ones allow; a
-    remainder goes to the first categories."""
+    """How many tasks of each category a set lacks until it has `count`, as evenly as the earlier ones allow."""
     there = Counter(task.category for task in earlier)
     full = there.copy()
     for _ in range(count - len(earlier)):

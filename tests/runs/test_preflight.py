@@ -368,12 +368,26 @@ def servers_of_people(project: Path, tmp_path_factory: pytest.TempPathFactory) -
     (site / "__editable__.shop-1.pth").write_text(f"{beside}/src\n")  # as `pip install -e` writes it
     (beside / "src" / "shop").mkdir(parents=True)
     shutil.copy(STDIO, beside / "src" / "shop" / "__main__.py")
+    (beside / "repositories").mkdir()  # `/repo` is in its path
+    for name in ("server.py", "helper.py"):
+        shutil.copy(beside / name, beside / "repositories")
+    (beside / "bin").mkdir()
+    (beside / "bin" / "start.sh").write_text(f". {beside}/venv/bin/activate\ncd {beside}/src\nexec python -m shop\n")
+    (beside / "quiet").mkdir()
+    (beside / "quiet" / "server.sh").write_text(
+        f'[ -e "${{0%/*}}/helper.py" ] && exec {PYTHON} "${{0%/*}}/helper.py"\n'
+    )
+    shutil.copy(STDIO, beside / "quiet" / "helper.py")
+    (beside / "venv" / "bin" / "activate").write_text(f"PATH={beside}/venv/bin:$PATH\n")
     return beside
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize(("command", "said"), [
     ([PYTHON, "{beside}/server.py"], "it starts with sandbox_visible: [{beside}] in the config; check"),
+    ([PYTHON, "{beside}/repositories/server.py"], "it starts with sandbox_visible: [{beside}/repositories] in the config; check"),
+    (["/bin/sh", "{beside}/bin/start.sh"], "it starts with sandbox_visible: [{beside}/bin, {beside}/venv, {beside}/src] in the config; check"),
+    (["/bin/sh", "{beside}/quiet/server.sh"], "it starts with sandbox_visible: [{beside}/quiet] in the config; check"),
     ([PYTHON, "{beside}/reads.py"], "it starts with sandbox_visible: [{beside}] in the config; check"),
     ([PYTHON, "own/helper.py"], "it starts with {here}/own/helper.py for own/helper.py in lens.json; check"),
     ([PYTHON, "-m", "own.server"], "it does not start by hand either"),
@@ -386,7 +400,7 @@ def servers_of_people(project: Path, tmp_path_factory: pytest.TempPathFactory) -
     (["/bin/sh", "-c", "echo code: MODULE_NOT_FOUND >&2; exit 3"], "it does not start by hand either, in this folder and with your environment; check"),
     (["{beside}/docker", "run"], "with your environment; a container: start it before, with HTTP on 127.0.0.1"),
     ([PYTHON, "{beside}/api.py"], "name the hosts that it calls in sandbox_hosts (docs/servers.md)"),
-], ids=["sibling", "file", "relative", "broken", "silent by hand", "module here", "variable that is not set", "variable", "editable", "slow", "never", "container", "host"])  # fmt: skip
+], ids=["sibling", "repositories", "shell", "silent", "file", "relative", "broken", "silent by hand", "module here", "variable that is not set", "variable", "editable", "slow", "never", "container", "host"])  # fmt: skip
 @sandboxed
 def test_a_server_that_starts_by_hand_only_is_told_what_to_add(
     attempt: Try, servers_of_people: Path, command: list[str], said: str, monkeypatch: pytest.MonkeyPatch

@@ -68,7 +68,8 @@ class Environment:
     @property
     def variables(self) -> dict[str, str]:
         """The environment variables of programs."""
-        own = dict(self.image.variables) if self.image else {}
+        rustup = os.environ.get("RUSTUP_HOME") or os.path.expanduser("~/.rustup")  # its shims look there
+        own = dict(self.image.variables) if self.image else {"RUSTUP_HOME": rustup} if os.path.isdir(rustup) else {}
         return {**own, "PATH": self.path, **({"VIRTUAL_ENV": ENVIRONMENT} if self.folder else {})}
 
     def add_built(self, repo: Path) -> None:

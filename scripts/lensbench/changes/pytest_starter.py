@@ -1,8 +1,7 @@
 """Starts pytest with its own reporter: `python -s pytest_starter.py <report> <pytest's arguments>`; the nonce on stdin.
 
 It runs in the environment of the tests, where lensbench is not installed, so it needs only pytest. The report is opened
-before any code of the repository is imported. The current folder is last on the module path: nothing in it can replace
-modules of the standard library or pytest. Plugins come from the environment, never from the repository.
+before any code of the repository is imported. The current folder is last on the module path.
 """
 
 import json

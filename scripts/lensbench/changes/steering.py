@@ -1,9 +1,7 @@
 """Files that determine how tests run rather than what the program does: changes to them are not applied.
 
-Skipped in an agent's patch: files that the hidden tests replace, files in the same test folder, helpers of tests, the
-script that the command starts, configuration of a test runner or an interpreter, and Python modules in the place of
-installed ones. The pinned tree's files are used instead. A task that needs a different file includes it in its hidden
-files; the same rule applies to its reference.
+The pinned tree's files are used instead (docs/changes.md lists them). A task that needs a different file includes it in
+its hidden files; the same rule applies to its reference.
 """
 
 from __future__ import annotations

@@ -27,8 +27,8 @@ PATIENCE = 4
 _REAL = {"python": ("-c", "import sys; print(sys.executable)"), "node": ("-p", "process.execPath")}
 """How to ask an interpreter for its own path: the one on PATH may be the script of a version manager."""
 _MODULE = re.compile(r"No module named '?([\w.]+)|Cannot find (?:module|package) '([^'\n]+)'")
-_NO_FILE = re.compile(r"(?i)no such file|ENOENT|can't open|cannot open|not found|cannot find|does not exist")
-_NO_HOST = re.compile(r"(?i)ENOTFOUND|EAI_AGAIN|getaddrinfo|name resolution|name or service|failed to lookup|resolve")
+_NO_FILE = re.compile(r"(?i)no such file|ENOENT|can't (?:open|cd)|cannot open|not found|cannot find|does not exist")
+_NO_HOST = re.compile(r"(?i)\bENOTFOUND|EAI_AGAIN|getaddrinfo|name resolution|name or service|failed to lookup|resolve")
 _HOST = re.compile(r"(?:ENOTFOUND |EAI_AGAIN |host='|lookup )([a-z0-9-]+(?:\.[a-z0-9-]+)+)")
 _CERTIFICATES = ("SSL_CERT_FILE", "SSL_CERT_DIR", "REQUESTS_CA_BUNDLE", "NODE_EXTRA_CA_CERTS")
 _PATH = re.compile(r"(?:/[\w.+@-]+)+")
@@ -65,9 +65,8 @@ def advice(
     when nothing tried did; and the status to show: that of the start by hand where this failed, too, as its cause must
     go first. `mcp` is the user's file."""
     first, began, limit = status, time.monotonic(), float(run.settings["mcp_start_s"])
-    by_hand = replace(
-        entry, command=tuple(part.replace(run.workspace, place.outside(run.workspace)) for part in entry.command)
-    )
+    root = re.compile(rf"(?<![\w.-]){re.escape(run.workspace)}(?![\w.-])")  # `/repo`, and not in `/repositories`
+    by_hand = replace(entry, command=tuple(root.sub(place.outside(run.workspace), part) for part in entry.command))
     outside = _start(name, by_hand, os.getcwd(), PATIENCE * limit, os.environ)
     took = time.monotonic() - began
     if not outside.connected:
@@ -151,7 +150,9 @@ def _cures(trial: Trial, status: ServerStatus, limit: float, environment: Mappin
         yield from _with_module(trial, match[1] or match[2])
     for line in filter(_NO_FILE.search, output.splitlines()):
         for path in filter(os.path.exists, _PATH.findall(line)):
-            yield _showing(trial, os.path.dirname(path), path)
+            folder = path if os.path.isdir(path) else os.path.dirname(path)
+            is_venv = os.path.isfile(os.path.join(folder, "..", "pyvenv.cfg"))
+            yield _showing(trial, os.path.dirname(folder) if is_venv else folder, path)
     certificates = _CERTIFICATES if "certificate" in output else ()
     for word in (*_VARIABLE.findall(output), *certificates):
         if word in os.environ and word not in environment and word not in trial.variables:
@@ -161,6 +162,9 @@ def _cures(trial: Trial, status: ServerStatus, limit: float, environment: Mappin
         yield replace(trial, hosts=tuple(dict.fromkeys((*trial.hosts, *hosts))))
     if status.detail.startswith("not ready in"):
         yield replace(trial, seconds=max(trial.seconds, _rounded(PATIENCE * limit)))
+    for part in filter(os.path.isabs, trial.entry.command[1:]):  # not all say it
+        if os.path.isfile(part):
+            yield _showing(trial, os.path.dirname(part), part)
 
 
 def _with_module(trial: Trial, module: str) -> Iterator[Trial]:

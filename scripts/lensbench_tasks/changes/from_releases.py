@@ -56,8 +56,7 @@ def _pinned(index: str, name: str, version: str) -> Source:
 def tasks_between(
     releases: Releases, bench: Prover, environment: Sequence[str], command: str, timeout_s: float
 ) -> Iterator[ChangeFate]:
-    """A task, or the reasons against it, for each change between the releases. Raises UserError for unusable
-    releases."""
+    """A task, or the reasons against it, for each change between the releases. Raises UserError."""
     earlier, later = (prepare(source, bench.cache).tree.resolve() for source in (releases.earlier, releases.later))
     suite = suite_of(earlier, environment, command)
     installation = bench.environment(suite.environments[0], earlier)

@@ -32,10 +32,7 @@ _OTHER_NAMES = re.compile(r"setup\.py|noxfile\.py|conf\.py|_?version\.py|.*\.con
 
 
 def kind_of(path: str) -> Kind:
-    """The kind of the file at `path`, relative to the project's root.
-
-    Fixtures next to tests are tests. Documentation, examples, packaging and generated version files are neither.
-    """
+    """The kind of the file at `path`. Fixtures next to tests are tests."""
     pure = PurePosixPath(path.lower())
     if _TEST_FOLDERS.intersection(pure.parts[:-1]) or _TEST_NAME.fullmatch(pure.name):
         return Kind.TEST

@@ -173,7 +173,7 @@ def _own_plugins(tree: Path) -> Iterator[str]:
 
 def _environments(tree: Path, moment: Moment) -> Iterator[tuple[str, ...]]:
     """With the packages of a week after the tree's date: all that tests need, then their extras alone; with the
-    newest: all, then what the project needs in any version, as what is asked for may not be for this Python."""
+    newest: all, then what the project needs in any version."""
     configs = [(tree / name).read_text("utf-8", "replace") for name in _CONFIGS if (tree / name).is_file()]
     names = {name for text in configs for name in (*_EXTRAS, "dev") if re.search(rf"\b{name}\b[\"']?\s*[:=]", text)}
     extras = ",".join(sorted({*(names - {"dev"} or names), *re.findall(r"[\w.-]+", _tox(tree, "extras"))}))
