@@ -152,7 +152,7 @@ def test_the_gates_own_verdict_or_the_last_look_ends_the_runs_even_without_an_in
     assert (found.open, found.why) == (False, "the verdict is SAVES")
     assert stopped(found, "NO-GO").open  # while unseen losses forbid SAVES
     result = look_result(spread_around(0.06, 0.2), 4, 4, DEFAULTS, 2.014)
-    assert (result.open, result.why) == (False, "this was the last look")
+    assert (result.open, result.why) == (False, "this is the last look")
     same = estimate({"a": 0.5, "b": 0.5}, {"a": "x", "b": "y"}, 0.05, 2, 1)
     first = look_result(same, 1, 2, DEFAULTS, 2.963)
     assert (first.z, first.conditional_power) == (None, None)

@@ -188,13 +188,13 @@ def test_the_notes_say_why_the_runs_ended_or_go_on() -> None:
         return notes(decided, own, Told(DEFAULTS, result)), needs(decided, own, Told(DEFAULTS, result))
 
     assert (
-        "The runs ended with look 3 of 4: the chance of a GO, SAVES or HARM at the last"
+        "The runs end with look 3 of 4: the chance of a GO, SAVES or HARM at the last"
         in told(found(-0.03, 0.2), 3)[0][0]
     )
     going, more = told(found(0.06, 0.2), 1)
     assert "The runs go on after look 1 of 4" in going[0]
     assert more == "The next wave."
-    assert told(found(0.2, 0.1), 2)[0] == ["The runs ended with look 2 of 4: the verdict is GO."]
+    assert told(found(0.2, 0.1), 2)[0] == ["The runs end with look 2 of 4: the verdict is GO."]
 
 
 def test_a_later_look_says_which_it_is_at_which_level_and_what_was_repeated() -> None:

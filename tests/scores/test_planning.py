@@ -3,6 +3,7 @@ import math
 import shutil
 import subprocess
 from pathlib import Path
+from typing import Any
 
 import pytest
 from scipy.stats import exponnorm, norm, t
@@ -10,6 +11,8 @@ from statsmodels.stats.power import TTestPower
 
 from handmade import Bench
 from lensbench.core.errors import UserError
+from lensbench.scores.gate_words import what_decides
+from lensbench.scores.intervals import Estimate
 from lensbench.scores.power import Spread, detectable, repositories_needed, split, tasks_needed, upper_sd
 from lensbench.scores.saving import tasks_for_no_worse
 from lensbench.scores.sequential import SHARE
@@ -191,3 +194,15 @@ def test_a_folder_without_results_or_spread_is_refused_in_a_line(tmp_path: Path)
     said = size("--pilot", made.folder, "--effect", 10)
     assert "the differences of 'with' have no spread to plan with" in said.stderr
     assert "one of the arguments --sd --pilot is required" in size("--effect", 10).stderr
+
+
+@pytest.mark.parametrize(("delta", "tasks", "said"), [
+    (0.5, 5, "All differences are the same. About 5 more tasks like these would show a gain."),
+    (0.3, 1, "There is no second task. About 14 more tasks like these would show a gain."),
+    (0.0, 12, "All differences are the same. About 60 more tasks like these would show that no gain is missed."),
+])  # fmt: skip
+def test_equal_differences_ask_for_the_tasks_that_would_show_what_they_have(
+    delta: float, tasks: int, said: str
+) -> None:
+    settings: Any = {"alpha": 0.05, "effect": 5.0, "power": 0.8}
+    assert what_decides(Estimate(delta=delta, n=tasks), settings, 1) == said

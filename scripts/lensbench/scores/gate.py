@@ -139,7 +139,7 @@ def stopped(look: LookResult, verdict: Verdict) -> LookResult:
     if look.low is None:
         return look._replace(open=not last, why="nothing can be estimated")
     if last or verdict in ENDING or (is_decided and (power or 0.0) < FUTILE):
-        why = f"the verdict is {verdict}" if is_decided else "this was the last look"
+        why = f"the verdict is {verdict}" if is_decided else "this is the last look"
         return look._replace(open=False, why=why)
     if power is None:
         return look._replace(open=True, why="all differences are the same")

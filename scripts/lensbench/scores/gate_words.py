@@ -161,7 +161,7 @@ def notes(decision: GateVerdict, estimate: Estimate, facts: Told) -> list[str]:
     if facts.patterns and decision.verdict in ("SAVES", "COSTS"):
         texts.append(f"The judge {facts.patterns}.")
     if look.looks > 1:
-        state = "The runs go on after" if look.open else "The runs ended with"
+        state = "The runs go on after" if look.open else "The runs end with"
         texts.append(f"{state} look {look.look} of {look.looks}: {look.why}.")
     if facts.number > 1:
         texts.append(f"This is look {facts.number} at this benchmark, of level {level_text(level_of(look.boundary))}.")
