@@ -167,6 +167,52 @@ def forge():
             report.write(f"<testsuites><testsuite>{cases}</testsuite></testsuites>")
 atexit.register(forge)
 """
+_XML = """\
+import xml.etree.ElementTree as tree
+
+real = tree.tostring
+
+
+def tostring(element, *given, **options):
+    for case in element.iter("testcase"):
+        for part in list(case):
+            case.remove(part)
+    return real(element, *given, **options)
+
+
+tree.tostring = tostring
+"""
+_RUN = """\
+import unittest
+
+real = unittest.TestCase.run
+
+
+def run(self, result=None):
+    if self._testMethodName == "test_negative":
+        self.test_negative = lambda: None
+    return real(self, result)
+
+
+unittest.TestCase.run = run
+"""
+_STDERR = """\
+import sys
+
+
+class Stream:
+    def __init__(self, real):
+        self.real = real
+
+    def write(self, text):
+        return self.real.write(text.replace("FAIL", "ok").replace("ERROR", "ok"))
+
+    def __getattr__(self, name):
+        return getattr(self.real, name)
+
+
+sys.stderr = Stream(sys.stderr)
+"""
 _PRINT_RESULTS = """\
 import os
 for name in ("test_add", "test_negative"):
@@ -368,6 +414,7 @@ JUNIT = Project(
         "code that writes the report at the end": {"calculator.py": _JUNIT + SOURCE},
         "code that changes pytest": {"calculator.py": _PATCH_PYTEST + SOURCE},
         "code that changes pytest for the wanted tests": {"calculator.py": _FOR_WANTED + SOURCE},
+        "code that changes how XML is written": {"calculator.py": _XML + SOURCE},
         "an object that equals every number": {"calculator.py": _EQUALS_NUMBERS},
     },
 )  # fmt: skip
@@ -380,6 +427,8 @@ PRINTED = Project(
     {
         "code that prints results and exits": {"calculator.py": _PRINT_RESULTS},
         "code that changes unittest": {"calculator.py": _QUIET_METHODS.replace("Greater", "Equal") + SOURCE},
+        "code that empties the wanted test": {"calculator.py": _RUN + SOURCE},
+        "a stream that says ok": {"calculator.py": _STDERR + SOURCE},
     },
 )  # fmt: skip
 _GO = "package sums\n\nfunc Sum(a, b int) int { return a - b }\n"
