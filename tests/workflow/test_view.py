@@ -37,10 +37,10 @@ def test_a_run_folder_and_a_folder_of_several_are_listed_with_their_verdicts(tmp
     assert old.exists()
 
 
-def test_of_several_treatments_each_has_a_line_that_names_it_once(tmp_path: Path) -> None:
+def test_of_several_treatments_each_has_a_line_with_its_verdict(tmp_path: Path) -> None:
     plain = {
         "lens": {"lead": "lens helps this search program.", "facts": "Ten tasks better."},
-        "search": {"lead": "We cannot tell yet.", "facts": "Two tasks better."},
+        "search": {"lead": "search: We cannot tell yet.", "facts": "Two tasks better."},
     }
     assert [said for _, said in benchmarks(make(tmp_path / "a", plain=plain))] == [
         ["lens helps this search program. Ten tasks better.", "search: We cannot tell yet. Two tasks better."]
