@@ -281,6 +281,7 @@ class _Handler(BaseHTTPRequestHandler):
             self.server.fake.ending.wait()
         elif reply.breaks == "error_event":
             self._send(("error", self.server.fake.api.failure(529, reply.error)))
+        self._sleep(0.5)  # a reset takes away what a busy client has not read
         self._reset()
 
     def _send(self, event: Event) -> None:

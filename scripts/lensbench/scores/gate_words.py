@@ -132,6 +132,8 @@ def _effort(saving: Saving, decision: GateVerdict, estimate: Estimate, facts: To
     """What a treatment needs; where it saves, how much worse answers may be."""
     share = as_change(saving.change)
     span = f": {change(share.low)} to {change(share.high)}" if share.low is not None and share.high is not None else ""
+    if (share.low or 0.0) * (share.high or 0.0) < 0:
+        return f"It needs as much, as far as these tasks can tell ({saving.label}{span})"
     worst = points(decision.worst).removeprefix("+")
     need, by = change(share.delta or 0.0), ", as patterns tell" * bool(facts.patterns and not estimate.people)
     more = f"{need[1:]} less" if need.startswith("-") else "as much" if need == "0%" else f"{need[1:]} more"
