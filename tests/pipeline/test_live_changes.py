@@ -110,7 +110,7 @@ def test_a_real_agent_makes_a_change_and_tests_judge_it(cli: Cli, tmp_path: Path
     if cli.kind == "claude-code":  # both conditions were sent the frozen prompt, byte for byte
         prompt = (bench / "prompts" / "mend-add.md").read_text(encoding="utf-8").strip()
         assert prompt.startswith("Sums come out wrong. Mend that.\n\n---\n\nHow to work: make the change in the files")
-        sent = [fact.text for fact in facts if fact and fact.turn == 1 and fact.tools]
+        sent = [fact.text for fact in facts if fact and fact.turn == 1 and "Mend that." in fact.text]
         assert len(sent) >= 2
         assert all(json.dumps(prompt, ensure_ascii=False)[1:-1] in text for text in sent)
     offered = [set(fact.tools) for fact in facts if fact and fact.turn == 1 and fact.tools]

@@ -37,7 +37,7 @@ _BEFORE = re.compile(
 )
 _HANDS_ON = re.compile(r"alias|eval|trap|watch|unshare|chroot|flock|tmux")
 _WITH_VALUE = re.compile(r"-p|--(directory|project|python|extra|group|package|env-file|with.*|(default-)?index)")
-_ENDS = re.compile(r"&+|[;&|()<>\n]*[;|()\n][;&|()<>\n]*")
+_ENDS = re.compile(r"&+|(?=[&<>]*[;|()\n])[;&|()<>\n]+")
 _OF_SHELL = re.compile(r"cd|export|set|unset|ulimit|umask|trap|wait|exit|echo|test|\[|=|alias|:")
 _NAMING = ("--package", "-p", "--from", "--with", "--directory", "--project")
 """Options with a package or its folder."""
