@@ -153,11 +153,7 @@ def _indexes(plan: Plan, tree: Path) -> Iterator[Check]:
     programs = foreign_programs(plan, plan["baseline"])
     servers = {name for condition in plan["conditions"].values() for name in condition["servers"]}
     names = {*servers, *programs.names, *programs.modules}
-    words = {re.sub("[-_]?(mcp|server)[-_]?", "", name.lower().rpartition("/")[2]) for name in names} - {
-        "",
-        "git",
-        "github",
-    }
+    words = {re.sub("[-_]?(mcp|server)[-_]?", "", Path(name.lower()).name) for name in names} - {"", "git", "github"}
     own = re.compile(rf"\.({'|'.join(map(re.escape, words))})(?![a-z0-9])")
     for name in sorted(path.name for path in tree.glob(".*") if words and own.match(path.name.lower())):
         what = f"{name} in the repository has the name of a server; if it is an index, agents without it read it"

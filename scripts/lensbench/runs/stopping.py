@@ -24,8 +24,7 @@ class StopEverything(UserError):
 
 
 def stop_everything(folder: Path, why: str) -> None:
-    """Lets running agents finish and prevents others from starting: a mark file stops runs on other machines, SIGTERM
-    the Snakemake that started this run."""
+    """Lets running agents finish and starts no others: a mark stops runs on other machines, SIGTERM this Snakemake."""
     write_atomic(RunFolder(folder).stopped, f"{why}\n")
     if _is_snakemake(os.getppid()):
         os.kill(os.getppid(), signal.SIGTERM)

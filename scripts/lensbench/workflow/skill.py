@@ -71,15 +71,11 @@ def start(bench: Bench, options: Sequence[str]) -> None:
     if bench.lacks_tasks:
         write_tasks(bench, ())  # the options are for Snakemake
     log, until = bench.folder / LOG, time.monotonic() + EARLY_S
-    follow(bench.run(options), log, lambda: has_begun(bench.folder) or time.monotonic() > until)
+    gate = str(RunFolder(bench.folder).gate)
+    follow(bench.run(options), log, lambda: bool(who_is_there(gate)) or time.monotonic() > until)
     if worker := at_work(bench.folder):
         print(f"{bench.folder} is running (process {worker.process}); it continues after this shell is closed")
         print(f"log: {log}\nprogress: --status; results: --report; to stop it: --stop")
-
-
-def has_begun(folder: Path) -> bool:
-    """True when an agent is at work."""
-    return bool(who_is_there(str(RunFolder(folder).gate)))
 
 
 def write_tasks(bench: Bench, options: Sequence[str]) -> None:
