@@ -46,11 +46,11 @@ def check_not_stopped(folder: Path) -> None:
 
 EQUAL_FAILURES = 5
 _BROKEN = (DiscardReason.CRASHED, DiscardReason.MCP_FAILED, DiscardReason.MCP_NOT_OFFERED, DiscardReason.MCP_GONE)
-"""What is wrong with an agent or a server, and so with all their runs."""
+"""What is wrong with an agent or a server, in all their runs."""
 
 
 def repeated(folder: Path, condition: str, discard: Discard) -> str:
-    """Why everything must stop when as many attempts of a condition in a row failed in the same way; "" until then."""
+    """Why everything must stop when that many attempts of a condition in a row failed alike; "" until then."""
     path = RunFolder(folder).crashes / condition
     if discard.reason not in _BROKEN:
         path.unlink(missing_ok=True)
