@@ -57,7 +57,8 @@ def foreign(project: Project) -> Project:
 
 
 def start(project: Project, *arguments: str) -> tuple[int | None, str]:
-    return warm_snakemake.run(["--cores", "2", *arguments], project.folder)
+    variables = {"FAKE_CONTROL": str(project.control), "FAKE_SECRET": "none"}
+    return warm_snakemake.run(["--cores", "2", *arguments], project.folder, **variables)
 
 
 def server(project: Project) -> None:
@@ -66,9 +67,7 @@ def server(project: Project) -> None:
     (project.folder / "mcp.json").write_text(json.dumps({"mcpServers": {"fake": entry}}))
 
 
-def test_another_workflow_includes_ours_and_builds_on_it(foreign: Project, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("FAKE_CONTROL", str(foreign.control))
-    monkeypatch.setenv("FAKE_SECRET", "none")
+def test_another_workflow_includes_ours_and_builds_on_it(foreign: Project) -> None:
     server(foreign)
     code, said = start(foreign, "--printshellcmds")
     assert code == 0, said
