@@ -170,9 +170,9 @@ def test_from_the_first_start_on_no_answer_that_counts_is_asked_for_twice(projec
 
 
 PHASES = {
-    "between answer and record": ("runs/run.py", "            if record.patch_sha256:\n", 1),
-    "between store and view": ("runs/run.py", "        show(job.folder, job.run)\n    last", 0),
-    "between view and bookkeeping": ("runs/run.py", "    last = state.attempt\n", 0),
+    "between answer and record": ("runs/run.py", "            if tried.record.patch_sha256:\n", 1),
+    "between store and view": ("runs/run.py", "        show(job.folder, job.run)\n    return f", 0),
+    "between view and bookkeeping": ("runs/run.py", '    return f"{last.reason', 0),
     "in validity": ("runs/validity.py", "    write_table(RunFolder(folder).validity", 0),
     "before the hook": ("workflow/start.py", "    withdraw(schedule.folder, schedule.runs", 1),
 }

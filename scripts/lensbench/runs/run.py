@@ -64,10 +64,8 @@ def make_run(job: Job) -> str:
             check_budget(job.folder, job.plan.get("budget", {}))
             spend(job.folder, runs=1)
             asked_at = time.time()
-            entry, record = (
-                new_entry(job.folder, job.run),
-                _record(job, Attempt(number, "", None, waited_s, None, False)),
-            )
+            entry = new_entry(job.folder, job.run)
+            record = _record(job, Attempt(number, "", None, waited_s, None, False))
             record = replace(record, arrived_at=arrived_at, opened_at=opened_at, sandbox=sandbox.name)
             with private_folder() as private:
                 place = Place(sandbox, private, job.environment)
