@@ -378,7 +378,6 @@ class Config(Strict):
     pattern that matches is used."""
     preflight: Preflight = Preflight()
     """What is checked before the first run."""
-    """The conditions of a task start at the same moment."""
     sandbox: Literal["auto", "bubblewrap", "none"] = "auto"
     """Isolates agents from your files, the criteria and each other; `auto`: bubblewrap where it works, else none."""
     sandbox_visible: Many[str] = ()
