@@ -176,6 +176,12 @@ def test_a_line_may_have_no_tests_that_pass_before_and_a_patch_without_its_last_
     assert (read.pass_to_pass, read.patch[-3:]) == ((), "+b\n")
 
 
+@pytest.mark.parametrize("key", ["patch", "test_patch"])
+def test_an_empty_line_at_the_end_of_a_patch_is_a_part_of_it(shop: Path, key: str) -> None:
+    patch = "--- a\n+++ b\n@@ -1,2 +1,2 @@\n-a\n+b\n \n"
+    assert getattr(read_instance(json.dumps(instance(shop, **{key: patch}))), key) == patch
+
+
 def test_other_spellings_of_swebench_keys_are_read(shop: Path) -> None:
     other = instance(shop, fail_to_pass="['one[\\'a\\']', \"two\"]", created_at=1677954981000.0, version=float("nan"))
     read = read_instance(json.dumps({key: value for key, value in other.items() if key != "FAIL_TO_PASS"}))
