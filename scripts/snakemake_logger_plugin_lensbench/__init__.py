@@ -118,13 +118,15 @@ class LogHandler(LogHandlerBase):
 
     def _is_of_a_stop(self, record: LogRecord, text: str) -> bool:
         """True for a run that failed because everything was stopped, and for messages that follow from only that."""
+        is_error = getattr(record, "event", None) == LogEvent.JOB_ERROR
+        if not self._folder or not (is_error or text.startswith(_OF_A_STOP)):
+            return False
         from lensbench.runs.stopping import why_stopped
 
-        if not self._folder or not (why := why_stopped(self._folder)):
-            return False
-        if getattr(record, "event", None) == LogEvent.JOB_ERROR:
+        why = why_stopped(self._folder)
+        if why and is_error:
             return any(why in Path(log).read_text("utf-8", "replace") for log in vars(record)["log"])
-        return not self._has_failed and text.startswith(_OF_A_STOP)
+        return bool(why) and not self._has_failed
 
     def _note(self, record: LogRecord) -> bool:
         """Notes the event; True when a run has ended."""

@@ -255,7 +255,8 @@ def _fault(
         return DiscardReason.OVER_LIMIT, large
     if reply.over_limit:
         return DiscardReason.OVER_LIMIT, reply.over_limit
-    reason, detail = find_reason(record.attempt, record.outcome, reply.answer, job.expected)
+    expected = job.expected
+    reason, detail = find_reason(record.attempt, record.outcome, reply.answer, expected)
     if reply.unread and reason != DiscardReason.TIMED_OUT:
         return DiscardReason.HARNESS_FAILED, reply.unread
     if reason == DiscardReason.CRASHED:
@@ -275,9 +276,8 @@ def _fault(
         names = [] if job.is_closed_book else changed_paths(tree, workspace)
         named = printable(some_of(names, MOST_NAMED)) or "files in an empty folder"
         return DiscardReason.WORKSPACE_CHANGED, f"changed: {named}"
-    listing = job.expected.tools
-    silent = [*assignment.mcp_servers] if listing else _by_url(assignment)  # agents show no schemas
-    why = _unreachable(assignment, place, silent, listing, True)
+    silent = [*assignment.mcp_servers] if expected.tools else _by_url(assignment)  # agents show no schemas
+    why = _unreachable(assignment, place, silent, expected.tools, True)
     return (DiscardReason.MCP_GONE, why) if why else ("", "")
 
 
@@ -314,7 +314,7 @@ def prepare(job: Job, place: Place) -> Assignment:
         os.mkdir(repo)
     else:
         copy_tree(job.repository["tree"], repo)
-    workspace, agent = place.inside(repo), job.agent
+    workspace, agent, expected = place.inside(repo), job.agent, job.expected
     program: Program | None = getattr(load_adapter(agent["kind"]), "PROGRAM", None)
     mentions = _MENTION.findall(job.prompt) if program and "@" in program.commands else ()
     if mention := next((name for name in mentions if os.path.exists(os.path.join(repo, name.rstrip(".:")))), ""):
@@ -329,8 +329,8 @@ def prepare(job: Job, place: Place) -> Assignment:
     if job.is_change:
         agent = {**agent, "tools": [*dict.fromkeys([*agent["tools"], *EDIT_TOOLS])]}
     return assign(
-        place, job.prompt, servers, agent, job.plan["seed"], servers=tuple(job.expected.servers),
-        denied_servers=tuple(job.expected.denied_servers), errors=ErrorTexts(job.condition.get("errors", {})),
+        place, job.prompt, servers, agent, job.plan["seed"], servers=tuple(expected.servers),
+        denied_servers=tuple(expected.denied_servers), errors=ErrorTexts(job.condition.get("errors", {})),
         reads_files=bool(everywhere) or is_stock(agent), reads_skills=is_stock(agent) or brings_skills,
     )  # fmt: skip
 

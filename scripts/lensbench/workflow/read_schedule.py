@@ -111,10 +111,7 @@ def _place(name: str) -> tuple[str, int]:
 
 
 def dated_run(plan: Plan, benches: Path) -> str:
-    """The newest dated run if this plan can continue it, else a new name from the current time in UTC.
-
-    A new one is started by changes that a named run would reject: another agent, condition, prompt or repository.
-    """
+    """The newest dated run, unless it rejects this plan; else a new name, the time in UTC."""
     newest = newest_dated(benches)
     if newest and not any(changes(plan_before, plan) for plan_before in accepted_plans(benches / newest)):
         return newest

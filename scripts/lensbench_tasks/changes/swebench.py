@@ -94,7 +94,8 @@ def read_instance(line: str) -> Instance:
     failing, passing = (_names(value, key) for key in ("FAIL_TO_PASS", "PASS_TO_PASS"))
     if not failing:
         raise Refused("FAIL_TO_PASS: missing or empty")
-    texts = {key: value[key].removesuffix("\n") + "\n" * ("patch" in key) for key in _TEXTS}
+    texts = {key: value[key] for key in _TEXTS}
+    texts |= {key: value[key].removesuffix("\n") + "\n" for key in ("patch", "test_patch")}
     return Instance(**texts, fail_to_pass=failing, pass_to_pass=passing, moment=_moment(value))
 
 
