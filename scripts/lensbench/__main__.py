@@ -34,7 +34,6 @@ GROUPS: dict[str, dict[str, Verb]] = {
     "Results": {
         "view": Verb("workflow.view", "open the results page of a benchmark, or list the benchmarks of a folder"),
         "judge": Verb("judging.judge_sheet", "write the page for human judging of blinded answers"),
-        "compare": Verb("results.compare.compare", "compare finished benchmarks on their common tasks"),
     },
     "Check and maintain": {
         "docs": Verb("workflow.docs", "print a page of the documentation"),

@@ -1,10 +1,11 @@
-"""Archives: a benchmark packed in one file that others can verify (docs/archives.md), and the import of finished runs.
+"""Finished benchmarks: packed in one file that others can verify (docs/archives.md), imported, and compared.
 
 Its contract with the engine is the run folder.
 """
 
 VERBS = {
     "Results": {
+        "compare": ("lensbench_archive.compare", "compare finished benchmarks on their common tasks"),
         "archive": ("lensbench_archive.archive", "pack a benchmark into one file that others can verify"),
         "verify": ("lensbench_archive.verify", "verify an archive: hashes, and every number"),
         "import": ("lensbench_archive.import_runs", "import a finished run in the protocol's format"),

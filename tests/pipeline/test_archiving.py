@@ -72,7 +72,7 @@ def test_an_archive_repeats_its_experiment_elsewhere_and_compares_both(project: 
     assert {**old_plan, "run_id": ""} == {**new_plan, "run_id": ""}
     assert (old / "verdicts.csv").read_text() == (new / "verdicts.csv").read_text()
     assert sorted(path.read_bytes() for path in old.rglob("*") if path.is_file()) == before
-    compared = run_module("lensbench.results.compare.compare", old, new, "--output", tmp_path / "compared")
+    compared = run_module("lensbench_archive.compare", old, new, "--output", tmp_path / "compared")
     assert compared.returncode == 0, compared.stderr
     page = (tmp_path / "compared" / "comparison.md").read_text()
     assert "No recorded setting differs." in page

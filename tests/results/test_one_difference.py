@@ -10,10 +10,10 @@ import pytest
 
 from benches import Shape, make_bench
 from lensbench.core.system.files import read_typed
-from lensbench.results.compare.compare import write_comparison
 from lensbench.results.results import write_everything
 from lensbench.results.results_file import Results
 from lensbench.workflow.finish import lines
+from lensbench_archive.compare import write_comparison
 
 PROJECTS = [
     Shape(9),

@@ -22,12 +22,10 @@ from lensbench.core.numbers import decimal
 from lensbench.core.records import Attempt, Outcome, Record, RunId
 from lensbench.core.tasks import Category, Criterion, Task
 from lensbench.plan.config import Gate, Judging
-from lensbench.results.compare.compare import compare, render, write_comparison
-from lensbench.results.compare.differences import Change, Shared, by_task, changes
-from lensbench.results.compare.runs import FinishedRun, read_runs, shared_tasks
-from lensbench.results.compare.settings import changed_settings, notices
 from lensbench.scores.intervals import estimate
 from lensbench.scores.run_tables import Tables
+from lensbench_archive.compare import Change, Shared, by_task, changes, compare, render, write_comparison
+from lensbench_archive.compared_runs import FinishedRun, changed_settings, notices, read_runs, shared_tasks
 from programs import run_module
 
 Sides = tuple[Fraction | float | None, Fraction | float | None]
@@ -370,7 +368,7 @@ def folders(tmp_path_factory: pytest.TempPathFactory) -> list[Path]:
 
 @pytest.mark.slow
 def test_the_program_writes_two_files_and_prints_the_table(folders: list[Path], tmp_path: Path) -> None:
-    printed = run_module("lensbench.results.compare.compare", *folders, "--output", tmp_path / "o").stdout
+    printed = run_module("lensbench_archive.compare", *folders, "--output", tmp_path / "o").stdout
     assert "| b less a |" in printed
     files = {path.name: path.read_text() for path in (tmp_path / "o").iterdir()}
     assert sorted(files) == ["comparison.json", "comparison.md"]
@@ -426,7 +424,7 @@ def test_the_same_answers_under_other_judges_are_another_run(folders: list[Path]
 
 
 def test_the_program_ends_with_a_message_and_no_traceback(folders: list[Path], tmp_path: Path) -> None:
-    ended = run_module("lensbench.results.compare.compare", folders[0], tmp_path)
+    ended = run_module("lensbench_archive.compare", folders[0], tmp_path)
     assert ended.returncode == 1
     assert ended.stderr.startswith("error: ")
     assert "Traceback" not in ended.stderr

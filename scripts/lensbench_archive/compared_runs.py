@@ -1,25 +1,130 @@
-"""What runs were made with, setting by setting, and which differences between them forbid a comparison."""
+"""Finished runs to be compared: reading them, the tasks that are the same in all of them, what they were made with,
+setting by setting, and which differences between them forbid a comparison."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
 from typing import Any, NamedTuple
 
-from lensbench.core.conditions import compared
-from lensbench.core.errors import some_of
-from lensbench.core.frozen_plan import Plan, PlannedJudge
+from lensbench.core.conditions import compared, treatments
+from lensbench.core.errors import UserError, some_of
+from lensbench.core.frozen_plan import Plan, PlannedJudge, Repositories
+from lensbench.core.preflight_results import PreflightFindings
 from lensbench.core.records import sha256
 from lensbench.core.rows import VerdictRow
-from lensbench.judging.decisions import is_person
-from lensbench.results.compare.runs import FinishedRun
+from lensbench.core.run_folder import RunFolder
+from lensbench.core.system.files import read_json
+from lensbench.core.tasks import Criterion, Task
+from lensbench.judging.decisions import grouped, is_person
+from lensbench.judging.shown_answers import read_tasks
+from lensbench.scores.run_tables import Tables, read_tables
+
+NEEDED = (
+    RunFolder.validity, RunFolder.reports, RunFolder.verdicts, RunFolder.scores, RunFolder.pairs, RunFolder.tasks,
+)  # fmt: skip
+
+
+@dataclass(frozen=True)
+class FinishedRun:
+    """A run folder with results."""
+
+    name: str
+    """The folder's name, or its path where two runs have the same name."""
+    tables: Tables
+    tasks: Mapping[str, Task]
+    """With their criteria, as they stand in scenarios.md."""
+    repositories: Repositories
+    """repositories.json; empty for imported runs."""
+    tools: Sequence[str]
+    """What the MCP servers listed before the runs; empty when nobody asked them."""
+
+    @property
+    def plan(self) -> Plan:
+        """The frozen plan, as far as its waves are open."""
+        return self.tables.plan
+
+    def counterpart(self, treatment: str, of: FinishedRun) -> str | None:
+        """The condition that stands for a treatment of another run: the one of that name, or the only one of both."""
+        own, others = treatments(self.plan), treatments(of.plan)
+        if treatment in own:
+            return treatment
+        return own[0] if len(own) == len(others) == 1 else None
+
+
+def read_runs(folders: Sequence[Path]) -> list[FinishedRun]:
+    """The runs, the first one being the reference. Raises UserError for less than two, for a folder that is none of a
+    finished run, and for the same run twice."""
+    if len(folders) < 2:
+        raise UserError("one run cannot be compared; name two or more, such as bench/a bench/b")
+    names = [folder.resolve().name for folder in folders]
+    runs = [
+        _read_run(folder, name if names.count(name) == 1 else str(folder))
+        for folder, name in zip(folders, names, strict=True)
+    ]
+    for number, run in enumerate(runs):
+        for other in runs[:number]:
+            if (run.tables.records, run.tables.scores) == (other.tables.records, other.tables.scores):
+                raise UserError(f"{other.name} and {run.name} are the same run; name two different ones")
+    return runs
+
+
+def _read_run(folder: Path, name: str) -> FinishedRun:
+    if not RunFolder(folder).plan.is_file():
+        raise UserError(f"{folder}: is not a run folder (it has no plan.json); name folders such as bench/<run_id>")
+    for file in NEEDED:
+        if not (folder / file).is_file():
+            raise UserError(f"{folder}: has no {file}, so this run is not finished; finish it first")
+    repositories = read_json(RunFolder(folder).repositories, Repositories)
+    return FinishedRun(
+        name, read_tables(folder), read_tasks(folder), repositories, PreflightFindings.read(folder).listing
+    )
+
+
+class LeftOut(NamedTuple):
+    """A task that cannot be compared, and why."""
+
+    task: str
+    reason: str
+
+
+def shared_tasks(runs: Sequence[FinishedRun]) -> tuple[list[str], list[LeftOut]]:
+    """The tasks with the same id, prompt and criteria in all runs, and the others. Raises UserError without any."""
+    order = dict.fromkeys(task for run in runs for task in run.plan["order"])
+    reasons = {task: _difference(runs, task) for task in order}
+    tasks = [task for task, reason in reasons.items() if not reason]
+    left_out = [LeftOut(task, reason) for task, reason in reasons.items() if reason]
+    if not tasks:
+        examples = "; ".join(f"{task}: {reason}" for task, reason in left_out[:3])
+        names = ", ".join(run.name for run in runs)
+        raise UserError(f"{names}: no task is the same in all of them ({examples}); compare runs of one task set")
+    return tasks, left_out
+
+
+def _difference(runs: Sequence[FinishedRun], task: str) -> str:
+    """Why a task is not the same in all runs; "" when it is."""
+    if absent := [run.name for run in runs if task not in run.plan["order"]]:
+        return f"not in {', '.join(absent)}"
+
+    def differ(what: str, of: Callable[[FinishedRun], object]) -> str:
+        names = [run.name for run in runs if of(run) != of(runs[0])]
+        return f"{what} in {', '.join(names)}" if names else ""
+
+    def criteria(run: FinishedRun) -> Sequence[Criterion]:
+        return run.tasks[task].criteria if task in run.tasks else ()
+
+    same_text = not differ("", lambda run: [criterion.text for criterion in criteria(run)])
+    what = "other patterns of the same criteria" if same_text else "other criteria"
+    return differ("another prompt", lambda run: run.plan["tasks"][task]["prompt_sha256"]) or differ(what, criteria)
+
 
 NOT_RECORDED = "not recorded"
 SHORT = 12
 """Digits of a hash that people compare."""
 
 REPOSITORY = "repository of "
-JUDGING = ("judges",)
 MODELS = ("agent.kind", "agent.profile", "agent.model", "model mapping", "models that answered")
 
 
@@ -106,9 +211,7 @@ def _conditions(plan: Plan) -> Iterator[tuple[str, str]]:
 def judge_names(run: FinishedRun) -> list[str]:
     """Who judged: name, versions, models, and of a model judge a hash of its prompt and settings. Persons have no
     version: what stands there is their sheet, which is another one for every run."""
-    rows: dict[str, list[VerdictRow]] = {}
-    for row in run.tables.verdicts:
-        rows.setdefault(row["judge"], []).append(row)
+    rows = grouped(run.tables.verdicts, lambda row: row["judge"])
     plan = {judge["name"]: judge for judge in run.plan["judges"] if "agent" in judge}
     return [name if is_person(name) else _judge(name, rows[name], plan.get(name)) for name in sorted(rows)]
 
@@ -125,9 +228,7 @@ def _judge(name: str, rows: Sequence[VerdictRow], judge: PlannedJudge | None) ->
 
 def _repositories(runs: Sequence[FinishedRun], tasks: Sequence[str]) -> list[Setting]:
     """One row for the tasks that rest on the same repositories in all runs."""
-    groups: dict[tuple[str, ...], list[str]] = {}
-    for task in tasks:
-        groups.setdefault(tuple(_repository(run, task) for run in runs), []).append(task)
+    groups = grouped(tasks, lambda task: tuple(_repository(run, task) for run in runs))
     names = [run.name for run in runs]
     return [
         Setting(f"{REPOSITORY}{some_of(members, 3)}", dict(zip(names, values, strict=True)))
@@ -146,7 +247,7 @@ def _repository(run: FinishedRun, task: str) -> str:
 def notices(runs: Sequence[FinishedRun], settings: Sequence[Setting]) -> list[Notice]:
     """What makes a comparison wrong, or another one than it seems, the worst first."""
     notes = [
-        *_differs(settings, JUDGING, "Not comparable: other judges.",
+        *_differs(settings, ["judges"], "Not comparable: other judges.",
                   "Deltas and scores differ by what the judges hold to be met, whatever the agents did. Judge all runs"
                   " with the same judges, which repeats no run."),
         *_differs(settings, MODELS, "Other models.",

@@ -1,1 +1,0 @@
-"""Finished runs beside each other."""

@@ -1,0 +1,327 @@
+"""Compares finished runs on the tasks that they share: `lensbench compare bench/a bench/b`.
+
+The first run is the reference. Prints the differences, and writes comparison.md and comparison.json. Runs are paired by
+task, over the means of trials, because trials of two runs have nothing to do with each other.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from functools import partial
+from pathlib import Path
+from statistics import fmean
+from typing import NamedTuple, TypedDict
+
+from lensbench import __version__
+from lensbench.core import numbers
+from lensbench.core.conditions import treatments
+from lensbench.core.frozen_plan import Plan
+from lensbench.core.rows import RunStatus
+from lensbench.core.system.files import plain, write_atomic, write_json
+from lensbench.core.system.program import Parser, benchmark, run_program
+from lensbench.results.markdown import render as render_markdown
+from lensbench.scores.differences import Comparison, as_change, differences, with_holm
+from lensbench.scores.intervals import Estimate, estimate
+from lensbench.scores.quantities import QUANTITIES
+from lensbench_archive.compared_runs import (
+    FinishedRun,
+    LeftOut,
+    Notice,
+    Setting,
+    changed_settings,
+    judge_names,
+    models_of,
+    notices,
+    read_runs,
+    shared_tasks,
+)
+
+ByTask = Mapping[str, Fraction | float]
+"""One number for each task that has one."""
+
+DELTA, SCORE = "delta", "score"
+NEEDS = tuple(name for name, quantity in QUANTITIES.items() if quantity.kind == "log ratio")
+"""Quantities that are compared by how many times more a run needs than the reference."""
+
+
+class ComparedRun(NamedTuple):
+    """A compared run."""
+
+    name: str
+    run_id: str
+    agent: str
+    models: str
+    judges: Sequence[str]
+    first_start: str | None
+    tasks: int
+    trials: int
+    scored: int
+    planned: int
+
+
+class ComparedTask(NamedTuple):
+    """A task in all runs."""
+
+    task: str
+    category: str
+    deltas: Mapping[str, float | None]
+    """By run, means over its trials."""
+    changes: Mapping[str, float]
+    """Run -> its delta less the reference's, where both are known."""
+
+
+class ComparedTreatment(NamedTuple):
+    """A treatment of the reference."""
+
+    name: str
+    conditions: Mapping[str, str]
+    """Run -> what the treatment is called there."""
+    deltas: Mapping[str, Estimate]
+    """By run."""
+    tasks: Sequence[ComparedTask]
+    """The greatest gain first; those without a gain follow."""
+
+
+@dataclass(frozen=True)
+class Change:
+    """A quantity in a run against the same in the reference."""
+
+    run: str
+    treatment: str | None
+    """The reference's name of the condition; None for the baseline."""
+    quantity: str
+    """`delta` (a treatment's alone), `score`, or one of NEEDS."""
+    before: float | None
+    """The mean over the tasks that both runs have, in the reference; of NEEDS the geometric mean."""
+    after: float | None
+    found: Estimate
+    """Of after less before, task by task; of NEEDS a relative change."""
+
+
+class ComparisonFile(TypedDict):
+    """comparison.json."""
+
+    lensbench: str
+    reference: str
+    alpha: float
+    power: float
+    runs: Sequence[ComparedRun]
+    tasks: Sequence[str]
+    left_out: Sequence[LeftOut]
+    unmatched: Sequence[str]
+    """Treatments that only one side has, one sentence each."""
+    notices: Sequence[Notice]
+    changed: Sequence[Setting]
+    same: Sequence[str]
+    treatments: Sequence[ComparedTreatment]
+    changes: Sequence[Change]
+
+
+class Shared(NamedTuple):
+    """Runs on the tasks that they share. The first run is the reference, and its gate and seed hold for all."""
+
+    runs: Sequence[FinishedRun]
+    tasks: Sequence[str]
+
+    def conditions(self, treatment: str) -> list[tuple[FinishedRun, str]]:
+        """The runs that have a treatment of the reference, and what they call it; the reference comes first."""
+        pairs = [(run, run.counterpart(treatment, self.runs[0])) for run in self.runs]
+        return [(run, condition) for run, condition in pairs if condition is not None]
+
+    def comparison(self, run: FinishedRun, condition: str) -> Comparison:
+        reference = self.runs[0].plan
+        plan: Plan = {**run.plan, "gate": reference["gate"], "seed": reference["seed"]}
+        return Comparison(run.tables._replace(plan=plan), condition, plan["baseline"])
+
+    def by_task(self, run: FinishedRun, condition: str, quantity: str) -> ByTask:
+        """The mean of each task's trials that have the quantity: deltas, scores, or logarithms of NEEDS (nothing has a
+        logarithm of 0). Tasks without any are left out."""
+        comparison, of = self.comparison(run, condition), QUANTITIES[SCORE if quantity == DELTA else quantity].of
+        trials: Mapping[str, Sequence[Fraction | float]] = comparison.known(partial(of, run.tables))[0]
+        if quantity == DELTA:
+            trials = differences(comparison.pairs(run.tables.score))
+        if quantity in NEEDS:
+            trials = {task: [math.log(value) for value in own if value > 0] for task, own in trials.items()}
+        return {task: sum(trials[task]) / len(trials[task]) for task in self.tasks if trials[task]}
+
+    def change(self, run: FinishedRun, treatment: str | None, quantity: str, conditions: tuple[str, str]) -> Change:
+        """A quantity of the reference's condition, and of the run's."""
+        plan = self.runs[0].plan
+        before, after = map(self.by_task, (self.runs[0], run), conditions, (quantity, quantity))
+        both = [task for task in self.tasks if task in before and task in after]
+        difference = estimate(
+            {task: after[task] - before[task] for task in both},
+            {task: plan["tasks"][task]["repository"] for task in self.tasks},
+            plan["gate"]["alpha"], len(self.tasks), plan["seed"], power=plan["gate"]["power"],
+        )  # fmt: skip
+        means = [sum(float(side[task]) for task in both) / len(both) if both else None for side in (before, after)]
+        if quantity in NEEDS:
+            difference, means = as_change(difference), [None if mean is None else math.exp(mean) for mean in means]
+        return Change(run.name, treatment, quantity, means[0], means[1], difference)
+
+
+def changes(overlap: Shared) -> list[Change]:
+    """Every treatment and the baseline of every run against the reference, with Holm's p among the runs and
+    treatments that answer the same question. The baseline is a family of its own: it answers whether anything but the
+    tools moved."""
+    reference, *others = overlap.runs
+    sides = [
+        (run, treatment, (treatment, condition), (DELTA, SCORE, *NEEDS))
+        for treatment in treatments(reference.plan)
+        for run, condition in overlap.conditions(treatment)[1:]
+    ]
+    baseline = reference.plan["baseline"]
+    of_baseline = [(run, None, (baseline, run.plan["baseline"]), (SCORE, *NEEDS)) for run in others]
+    rows = [
+        overlap.change(run, treatment, quantity, conditions)
+        for run, treatment, conditions, quantities in (*sides, *of_baseline)
+        for quantity in quantities
+    ]
+    families: dict[tuple[str, bool], dict[int, Estimate]] = {}
+    for number, row in enumerate(rows):
+        families.setdefault((row.quantity, row.treatment is None), {})[number] = row.found
+    estimates = {number: estimate for family in families.values() for number, estimate in with_holm(family).items()}
+    return [replace(row, found=estimates[number]) for number, row in enumerate(rows)]
+
+
+def by_task(overlap: Shared, treatment: str) -> list[ComparedTask]:
+    """A row per task: the delta in every run, and each run's delta less the reference's."""
+    deltas = {run.name: overlap.by_task(run, condition, DELTA) for run, condition in overlap.conditions(treatment)}
+    first, *_ = deltas.values()
+    rows = [
+        ComparedTask(
+            task, overlap.runs[0].plan["tasks"][task]["category"],
+            {name: float(delta[task]) if task in delta else None for name, delta in deltas.items()},
+            {name: float(delta[task] - first[task]) for name, delta in [*deltas.items()][1:]
+             if task in delta and task in first},
+        )
+        for task in overlap.tasks
+    ]  # fmt: skip
+    return sorted(rows, key=lambda row: -fmean(row.changes.values()) if row.changes else math.inf)
+
+
+def compare(runs: Sequence[FinishedRun]) -> ComparisonFile:
+    """Everything in comparison.json; the first run is the reference. Raises UserError without a shared task."""
+    tasks, left_out = shared_tasks(runs)
+    overlap, reference = Shared(runs, tasks), runs[0]
+    settings, same = changed_settings(runs, tasks)
+    return {
+        "lensbench": __version__,
+        "reference": reference.name,
+        "alpha": reference.plan["gate"]["alpha"],
+        "power": reference.plan["gate"]["power"],
+        "runs": [_run(run, tasks) for run in runs],
+        "tasks": tasks,
+        "left_out": left_out,
+        "unmatched": [sentence for run in runs[1:] for sentence in _unmatched(reference, run)],
+        "notices": notices(runs, settings),
+        "changed": settings,
+        "same": same,
+        "treatments": [_treatment(overlap, name) for name in treatments(reference.plan)],
+        "changes": changes(overlap),
+    }
+
+
+def _run(run: FinishedRun, tasks: Sequence[str]) -> ComparedRun:
+    statuses = [row["status"] for key, row in run.tables.scores.items() if key.task in tasks]
+    starts = [record.attempt.started_at for record in run.tables.valid if record.source == "run"]
+    return ComparedRun(
+        run.name, run.plan["run_id"], run.plan["agent"]["kind"], models_of(run), judge_names(run),
+        min(starts, default=None), len(run.plan["order"]), run.plan["trials"], statuses.count(RunStatus.SCORED),
+        len(statuses),
+    )  # fmt: skip
+
+
+def _unmatched(reference: FinishedRun, run: FinishedRun) -> Iterator[str]:
+    counterparts = {name: run.counterpart(name, reference) for name in treatments(reference.plan)}
+    for name, counterpart in counterparts.items():
+        if counterpart is None:
+            yield f"{name} of {reference.name} is no treatment of {run.name}."
+    for name in treatments(run.plan):
+        if name not in counterparts.values():
+            yield f"{name} of {run.name} is no treatment of {reference.name}."
+
+
+def _treatment(overlap: Shared, name: str) -> ComparedTreatment:
+    deltas = {}
+    for run, condition in (conditions := overlap.conditions(name)):
+        comparison = overlap.comparison(run, condition)
+        deltas[run.name] = comparison.over(differences(comparison.pairs(run.tables.score)), overlap.tasks)
+    return ComparedTreatment(name, {run.name: one for run, one in conditions}, deltas, by_task(overlap, name))
+
+
+def points(share: float | None) -> str:
+    """A difference of scores in points, with its sign."""
+    return numbers.points(share, "")
+
+
+def cells(row: Change) -> tuple[str, ...]:
+    """The quantity in the reference and in the run, its change, and the interval."""
+    show = points if row.quantity == SCORE else numbers.change
+    sides = (None if mean is None else Fraction(str(mean)) for mean in (row.before, row.after))
+    low, high = row.found.low, row.found.high
+    ends = numbers.MISSING if low is None or high is None else f"{show(low)} to {show(high)}"
+    return (*map(QUANTITIES[row.quantity].amount, sides), show(row.found.delta), ends)
+
+
+def sentence(data: ComparisonFile, row: Change) -> str:
+    """What the difference between two deltas says, and what it does not."""
+    found, run, reference, treatment = row.found, row.run, data["reference"], row.treatment
+
+    def size(share: float) -> str:
+        return points(abs(share)).removeprefix("+")
+
+    if found.delta is None:
+        return f"No task has a complete pair of {treatment} in both {reference} and {run}."
+    start = f"The delta of {treatment} is the same in {run} as in {reference}"
+    if found.delta:
+        direction = "higher" if found.delta > 0 else "lower"
+        start = f"The delta of {treatment} is {size(found.delta)} points {direction} in {run} than in {reference}"
+    if found.low is None or found.high is None:
+        return f"{start}; {found.method}."
+    level = f"{round((1 - data['alpha']) * 100, 4):g}% interval {numbers.interval(found.low, found.high, '')}"
+    chance = "chance alone can explain this" if found.low <= 0 <= found.high else "more than chance explains"
+    power = ""
+    if found.mde is not None:
+        power = f" If tasks spread as these do, {data['power'] * 100:g}% of such comparisons find a true difference"
+        power += f" of {size(found.mde)} points."
+    scope = f" This holds for {found.scope}." if found.scope else ""
+    return f"{start} ({level}, over {found.n} tasks): {chance}.{power}{scope}"
+
+
+def render(data: ComparisonFile, *, short: bool = False) -> str:
+    """comparison.md; `short` leaves out the single tasks, for the terminal."""
+    filters: dict[str, Callable[..., object]] = {
+        "in_points": points, "cells": cells, "says": partial(sentence, data),
+        "label": lambda row: f"{row.treatment or 'baseline'}: {QUANTITIES[row.quantity].label}",
+    }  # fmt: skip
+    return render_markdown({"data": data, "short": short}, "comparison.md.j2", filters)
+
+
+def write_comparison(folders: Sequence[Path], output: Path | None = None) -> None:
+    """Writes both files into `output`, by default `comparisons/<names>` beside the first run; prints them."""
+    data = compare(read_runs(folders))
+    names = "-".join(folder.resolve().name for folder in folders)
+    output = output or folders[0].resolve().parent / "comparisons" / names
+    write_json(output / "comparison.json", plain(data))
+    write_atomic(output / "comparison.md", render(data))
+    print(render(data, short=True))
+    print(f"open {output / 'comparison.md'}")
+
+
+def main() -> None:
+    """Reads the arguments, and compares the runs."""
+    parser = Parser(prog="lensbench compare", description=__doc__)
+    parser.add_argument(
+        "runs", nargs="+", type=benchmark, help="run ids, or run folders bench/<run_id>; the first is the reference"
+    )
+    parser.add_argument("--output", type=Path, help="the folder to write to; bench/comparisons/<names> by default")
+    arguments = parser.parse_args()
+    run_program(lambda: write_comparison(arguments.runs, arguments.output))
+
+
+if __name__ == "__main__":
+    main()
