@@ -1,8 +1,10 @@
 """Blinding: what gives a condition away is taken out, what the answer states stays, and the way back is exact."""
 
 import re
+from pathlib import Path
 
 import pytest
+import yaml
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -12,6 +14,8 @@ from lensbench.judging.blinding import MARK, Hidden, blind, hidden_names, opaque
 from lensbench.judging.shown_answers import ShownAnswer
 from lensbench.judging.tool_talk import ToolTalk
 from lensbench.judging.verdicts import judge_mechanically
+
+DATA = yaml.safe_load((Path(__file__).parent / "blinding.yaml").read_text(encoding="utf-8"))
 
 TOOLS = ("mcp__lens__lens_grep", "mcp__lens__lens_graph", "mcp__lens__lens_graph_neighbors", "mcp__lens__search")
 TALK = ToolTalk(("graph", "import graph", "search"), ("hubScore", "importers"))
@@ -31,34 +35,12 @@ def task(prompt: str, *criteria: str) -> Task:
     return Task(id="t", category=Category.DEBUG, prompt=prompt, criteria=tuple(Criterion(text=one) for one in criteria))
 
 
-@pytest.mark.parametrize(("answer", "seen"), [
-    ("mcp__lens__lens_grep finds it", "@ finds it"), ("It needs MCP__Other__x-y.", "It needs @."),
-    (r"mcp\_\_lens\_\_lens\_grep finds it", "@ finds it"), ("`mcp__lens__*` finds it", "@ finds it"),
-    ("**lens_grep** and `LENS_GRAPH`, lens-grep find it", "@ find it"), ('`lens_grep("x")` finds it', '`@("x")` finds it'),
-    ("__lens__, *Lens* and <b>LENS</b>", "__@__, *@* and <b>@</b>"), ("the lens MCP server knows", "@ knows"),
-    ("No MCP tools are there", "No @ are there"), ("Glob, Grep and lens_grep show", "@ show"), ("I found it using the Grep tool.", "I found it @."),
-    ("I used Grep and `Read`, then looked", "I @, then looked"), ("via `Bash` it runs", "@ it runs"), ("The Read tool shows", "@ shows"),
-    ("the grep tool shows", "@ shows"), ("the `search` tool shows", "@ shows"), ("Tools used: Grep, Read", "@"),
-    ("Without LENS it is slow", "@ it is slow"), ("In the `with` condition it is", "In @ it is"), ("WITHOUT condition: yes", "@: yes"),
-    ("Answered with condition.", "Answered @."), ("Condition: without.", "@."), ("It took 3.2 s.", "It @."),
-    ("In about 40 seconds, I found it", "@, I found it"), ("Done in two minutes.", "@."), ("**Time taken**: ~40 s", "@"),
-    ("After 12 tool calls it is clear", "After @ it is clear"),
-])  # fmt: skip
+@pytest.mark.parametrize(("answer", "seen"), DATA["marked"])
 def test_what_tells_of_the_work_becomes_a_mark(answer: str, seen: str) -> None:
     assert text_of(answer) == seen.replace("@", MARK)
 
 
-@pytest.mark.parametrize("answer", [
-    "", "Read the docs, write a test, and search with care.",
-    "The timeout is 30 seconds; a retry takes 5 s and comes in 200 ms.",
-    "It works with and without a proxy, with condition `x > 0` and with open(path).",
-    "Loops end with condition variables; the condition with two branches stays.",
-    "`std::io::Read` and the Write trait; implemented via Read::read, using the Read trait.",
-    "With Write access it is a class called Grep, uses `Bash` scripts and a Task.", "camera_lens, lens_flare, lensing and lenses are variables.",
-    "## Bug report\nThe report is empty.\n", "## Report\nThe module `report` holds the answer.\n",
-    "```python\nwith condition:\n    wait()  # took 5 s, using Grep\n```\n", "~~~\nI used Grep and the Read tool\n~~~\n",
-    "a\r\nb\x0bc\u2028d\0e\ud800",
-])  # fmt: skip
+@pytest.mark.parametrize("answer", DATA["same"])
 def test_an_answer_with_nothing_to_hide_is_the_same(answer: str) -> None:
     blinded = blind(answer, HIDDEN)
     assert (blinded.text, blinded.removed) == (answer, ())

@@ -1,6 +1,9 @@
 """What is denied, taken back, struck out, asked or supposed is not stated; what else a sentence denies is no matter."""
 
+from pathlib import Path
+
 import pytest
+import yaml
 
 from lensbench.core.tasks import Criterion
 from lensbench.judging.judges.mechanical import judge
@@ -10,45 +13,7 @@ FACTS = [
     ("States that the limit of a cart is read by limit_of in shop/limits.py", ("limit_of", "shop/limits.py")),
     ("States that fetch in http/client.py is repeated by retry_request", ("retry_request", "http/client.py")),
 ]
-DENIALS = {
-    "in other words": [
-        "It is not true that {0} in {1} reads it.", "{0} isn\u2019t in {1}.", "{0}, which is in {1}, never reads it.",
-        "{0} of {1} has nothing to do with it.", "Contrary to what the docs say, {0} in {1} reads it.",
-        "{0} ({1}) fails to read it.", "{0} is nowhere in {1}.", "It is a myth that {0} in {1} reads it.",
-        "It is wrong that {0} in {1} reads it.", "It happens without {0} in {1}.", "Nothing in {1} calls {0}.",
-        "`{0}` in `{1}` is unrelated to it.", "Neither {0} nor anything else in {1} reads it.",
-        "The parser does it instead of {0} in {1}.", "{0} is no longer in {1}.",
-    ],
-    "taken back": [
-        "{0} in {1} reads it. That is wrong.", "{0} in {1} reads it. This is not true.",
-        "{0} in {1} reads it.\n\nCorrection: the above is false.", "{0} in {1} reads it. No, that is incorrect.",
-        "{0} in {1} reads it. Then I looked again. Ignore all of the above.", "{0} in {1} reads it. It isn't true.",
-        "- {0} in {1} reads it.\n- Actually, I was mistaken.", "{0} in {1} reads it. Later: {0} is not in {1}.",
-        "{0} in {1} reads it. It is false.",
-    ],
-    "one of several": [
-        "It is either {0} in {1} or something else.", "It is {0} in {1} or other_name in shop/other.py.",
-        "It is in shop/other.py or {1}, in {0}.", "It is one of the following: {0} in {1}, other_name, or third_name.",
-    ],
-    "conditional": [
-        "If {0} were in {1}, it would read it.", "Perhaps {0} in {1} reads it.", "{0} in {1} might read it.",
-        "It could be {0} in {1}.", "Is it {0} in {1}?", "Suppose {0} in {1} reads it.",
-        "Perhaps {0} in {1} reads it. That is wrong.",
-    ],
-    "struck through": [
-        "~~{0} in {1} reads it.~~ I do not know.",
-        "<del>{0} in {1} reads it.</del>",
-        "It is ~~{0}~~ other_name in {1}.",
-    ],
-}  # fmt: skip
-STATEMENTS = [
-    "{0} in {1} reads it, not other_name in shop/other.py.", "It is {0} in {1} rather than other_name.", "It is not other_name but {0} in {1}.",
-    "{0} in {1} reads it. It is not in shop/other.py.", "{0} in {1} reads it, or fails.", "{0} in {1} reads it (`if not strict:`).",
-    "```\nif not done: {0}()\n```\nThis is in {1}.", "Do not forget {0} in {1}.", "It is not only {0} in {1}, but all of them.",
-    "Where is it? {0} in {1} reads it.", "other_name reads it. That is wrong. {0} in {1} reads it.", "other_name does not read it; {0} in {1} does.",
-    "{0} in {1} returns False if it is false.", "If no limit is set, {0} in {1} reads it.", "If a limit were set, {0} in {1} reads it.",
-    "{0} in {1} reads it. That is right.", "The value ~~~ is {0} in {1} ~~~ here.",
-]  # fmt: skip
+SAID = yaml.safe_load((Path(__file__).parent / "denying.yaml").read_text(encoding="utf-8"))
 
 
 def verdicts(answer: str, **patterns: object) -> set[str]:
@@ -59,12 +24,14 @@ def verdicts(answer: str, **patterns: object) -> set[str]:
     return found
 
 
-@pytest.mark.parametrize(("kind", "answer"), [(kind, each) for kind, answers in DENIALS.items() for each in answers])
+@pytest.mark.parametrize(
+    ("kind", "answer"), [(kind, each) for kind, answers in SAID["denials"].items() for each in answers]
+)
 def test_a_fact_that_is_not_asserted_is_missed(kind: str, answer: str) -> None:
     assert verdicts(answer) == {"Missed"}, kind
 
 
-@pytest.mark.parametrize("answer", STATEMENTS)
+@pytest.mark.parametrize("answer", SAID["statements"])
 def test_a_sentence_that_denies_something_else_states_the_fact(answer: str) -> None:
     assert verdicts(answer) == {"Met"}
 

@@ -3,9 +3,11 @@
 import re
 from collections.abc import Callable
 from fractions import Fraction
+from pathlib import Path
 from typing import Any
 
 import pytest
+import yaml
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -14,6 +16,8 @@ from lensbench.judging.judges import POINTS, Judgement, Verdict
 from lensbench.judging.judges.asserting import without_copies, without_dumps
 from lensbench.judging.judges.mechanical import MAX_EVIDENCE, judge
 from lensbench.judging.judges.normalising import normalise
+
+DATA = yaml.safe_load((Path(__file__).parent / "mechanical.yaml").read_text(encoding="utf-8"))
 
 
 def verdict(answer: str, **patterns: Any) -> Judgement:
@@ -25,61 +29,25 @@ def states(literal: str, answer: str) -> bool:
 
 
 @pytest.mark.parametrize(("literal", "answer"), [
-    ("core.py", "It is in core.py."), ("core.py", "`core.py`"), ("core.py", "(core.py)"),
-    ("core.py", "core.py:12-40 says"), ("core.py", "core.py#L12"), ("core.py", "core.py(12)"),
-    ("core.py", "src/click/core.py"), ("core.py", "src\\click\\core.py"), ("click/core.py", "src/click/core.py"),
-    ("click/core.py", "./click/core.py"), ("./click/core.py", "click/core.py"),
-    ("/click/core.py", "/home/x/click/core.py"), ("click\\core.py", "src/click/core.py"),
-    ("src/click", "src/click/core.py"), ("core.py", "[core.py](src/core.py#L3)"), ("core.py", "**core.py**"),
-    ("core.py", "core.py\u2014the parser"), ("core.py", "see \u2014core.py"), ("core.py", "\x1b[35mcore.py\x1b[0m"),
-    ("core.py", "co\u200bre.py"), ("my-file.py", "my\u2011file.py"), ("my-file.py", "my\u2010file.py"),
-    ("core.py", "```\ncore.py\n```"), ("core.py", "<b>core.py</b>"), ("core.py", "core.py, then"),
-    ("core.py", "| core.py | x |"), ("web apps/a.py", "web\u00a0apps/a.py"), ("Context", "Context.invoke"),
-    ("invoke", "Context.invoke()"), ("Context.invoke", "click.Context.invoke()"), ("Context", "`Context`s"),
-    ("Context", "**Context**s"), ("Context", "Context's"), ("Context", "Context-aware"), ("Context", "*Context*"),
-    ("Context", "Context\u2014which"), ("Context", "@Context"), ("Context", "the Context."),
-    ("__init__", "`__init__` runs"), ("__init__", "**__init__**"), ("__init__", r"\_\_init\_\_"),
-    ("max_retries", r"max\_retries"), ("foo()", "calls `foo()`."), ("foo()", "x.foo()"), ("--flag", "use `--flag`"),
-    ("--flag", "**--flag**"), ("--flag", "--flag=3"), ("--flag", "[--flag]"), ("flag", "--flag"),
-    ("@decorator", "the @decorator"), ("@decorator", "**`@decorator`**"), ("**kwargs", "takes `**kwargs`"),
-    ("**kwargs", "f(*args, **kwargs)"), ("*args", "f(*args, **kwargs)"), ("*args", "**`*args`**"),
-    ("it's", "it\u2019s"), ('"a"', "\u201ca\u201d"), ("a b", "a\n   b"), ("a b", "a\u00a0b"), ("a b", "**a** `b`"),
-    ("a b", "a\r\nb"), ("10", "It is 10."), ("10", "=10,"), ("10", "(10)"), ("10", "a 10-second limit"),
-    ("10", "**10**"), ("10", "10\r\n"), ("1000", "1,000"), ("1,000", "1000"), ("1_000", "1,000"),
-    ("1000", "1\u202f000"), ("0.5", "is 0.5."), ("3.11", "Python 3.11"), ("-1", "returns -1"),
-    ("-1", "returns \u22121"), ("x == 1", "if x == 1:"), (".gitignore", "the .gitignore file"),
-    (r"\d+", r"matches `\d+`"), ("a/b", "a/b"), *(("a.py:42", answer) for answer in (
+    *DATA["stated"],
+    *(("a.py:42", answer) for answer in (
         "src/a.py:42", "`a.py`:42", "`a.py:42`", "a.py#L42", "a.py(42)", "a.py:42:7", "a.py:12,42", "`a.py`, line 42",
         "a.py:99 calls a.py:42", "a.py(42,7)", "**a.py**: Line 42", "[a.py](x/a.py#L42)", "a.py (L42)", "a.py, lines 7 and 42",
         "line 42 of `src/v2/a.py`",
-    )), *(("a.py:40-45", answer) for answer in ("a.py#L40-L45", "a.py (lines 40\u201345)", "Lines 40 to 45 in a.py")),
-    ("a.py#L42", "a.py:42"), ("a.py(42)", "a.py, line 42"), ("(a.py:42)", "(a.py#L42)"), ("a.py:42 has it", "`a.py:42` has it"),
-    ("a.py:4,7", "a.py:4 a.py, lines 7, 4"),
+    )),
+    *(("a.py:40-45", answer) for answer in ("a.py#L40-L45", "a.py (lines 40\u201345)", "Lines 40 to 45 in a.py")),
 ])  # fmt: skip
 def test_what_is_stated_is_found(literal: str, answer: str) -> None:
     assert states(literal, answer)
 
 
 @pytest.mark.parametrize(("literal", "answer"), [
+    *DATA["no_luck"],
     *(("a.py:42", f"It is in {answer}.") for answer in (
         "a.py", "src/a.py:99", "`a.py`:99", "`a.py:4`", "a.py#L99-L120", "a.py(421)", "a.py:99:42", "a.py:40-45", "a.py:42-43",
         "a.py, line 99", "`a.py` (lines 1-42)", "b.py:42 and a.py", "line 42 of b.py, and a.py", "line 4 of v42/a.py",
-    )), *(("a.py:42-50", answer) for answer in ("a.py:42-60", "a.py:42", "a.py:45", "a.py:42,50")), ("a.py:4,7", "a.py:4"),
-    ("(a.py:42)", "(a.py:99)"), ("a.py:42 has it", "a.py:99 has it"),
-    ("a.py", "ba.py"), ("b.py", "a-b.py"), ("b.py", "a\u2010b.py"), ("b.py", "a\u2011b.py"), ("b.py", "a_b.py"),
-    ("b.py", "a.b.py"), ("core.py", "core.pyi"), ("core.py", "core.py.bak"), ("core.py", "core.pyx"),
-    ("core.py", "core.py-old"), ("core.py", "Core.py"), ("core.py", "c\u043ere.py"), ("core.py", "core py"),
-    ("click/core.py", "myclick/core.py"), ("click/core.py", "my-click/core.py"), ("click/core.py", "core.py"),
-    ("click/core.py", "click/core.pyi"), ("click/core.py", "click/a/core.py"), ("src/click", "src/clicker"),
-    ("/users", "/api/users"), ("Context", "Contexts"), ("Context", "AppContext"), ("Context", "context"),
-    ("Context", "Context_2"), ("Context", "non-Context"), ("Context", "_Context"), ("typing", "typing-extensions"),
-    ("flask", "my-flask"), ("init", "__init__"), ("--flag", "---flag"), ("--flag", "--flags"), ("--flag", "--flag-x"),
-    ("-flag", "--flag"), ("-b", "a-b"), ("*args", "f(**args)"), ("@decorator", "me@decorator"), ("foo()", "foo(x)"),
-    ("foo()", "barfoo()"), (".env", "process.env"), ("a b", "ab"), ("a b", "a, b"), ("10", "100"), ("10", "1.10"),
-    ("10", "10.5"), ("10", "v10"), ("10", "210"), ("10", "10px"), ("10", "10,000"), ("10", "1,010"), ("10", "-10"),
-    ("10", "5-10"), ("10", "10\u201320"), ("10", "2024-10-11"), ("10", "core.py:10"), ("10", "core.py#L10"),
-    ("10", "1_0"), ("3.11", "3.11.2"), ("3.11", "13.11"), ("1", "-1"), ("1000", "10,00"), ("1000", "1,0000"),
-    ("x <= 5", "x <= 50"), ("`", "`a`"),
+    )),
+    *(("a.py:42-50", answer) for answer in ("a.py:42-60", "a.py:42", "a.py:45", "a.py:42,50")),
 ])  # fmt: skip
 def test_no_luck(literal: str, answer: str) -> None:
     assert not states(literal, answer)

@@ -17,6 +17,8 @@ from lensbench.core.system.places import ROOT
 from lensbench.plan.config import Agent, Config
 from lensbench.plan.reading import load_config
 
+DATA = yaml.safe_load((Path(__file__).parent / "config_mistakes.yaml").read_text(encoding="utf-8"))
+
 Given = dict[str, Any]
 WRITTEN = """\
 run_id: r
@@ -43,31 +45,7 @@ def test_what_is_left_out_has_its_default(project: Path, given: Given) -> None:
 
 
 @pytest.mark.parametrize(("added", "message"), [
-    ("trails: 3", "2: trails is not a key that lensbench knows; did you mean 'trials'?"),
-    ("qqq: 3", "2: qqq is not a key that lensbench knows; remove it"),
-    ("agent: {retrys: 3}", "2: agent.retrys is not a key that lensbench knows; did you mean 'retries'?"),
-    ("trials: many", "2: trials must be a whole number, not 'many'"),
-    ("trials: 1.5", "2: trials must be a whole number, not 1.5"),
-    ("trials: 0", "2: trials should be greater than or equal to 1, not 0"),
-    ("trials: true", "2: trials must be a whole number, not True"),
-    ("accept_changes: 1", "2: accept_changes must be true or false, not 1"),
-    ("agent:\n  timeout_s: .inf", "3: agent.timeout_s should be a finite number"),
-    ("agent:\n  timeout_s: -1", "3: agent.timeout_s should be greater than 0"),
-    ("gate: {comparisons: [with against]}", "2: gate.comparisons.0 is 'with against'; write two treatments, such as 'v2 against v1'"),
-    ("gate: {comparisons: [with against without]}", "2: gate.comparisons has 'with against without'; each treatment has a verdict against 'without' anyway"),
-    ("gate: {comparisons: [with against wiht]}", "2: gate.comparisons has 'with against wiht', and 'wiht' is not one of the conditions; did you mean 'with'?"),
-    ("gate: {comparisons: [with against with]}", "2: gate.comparisons has 'with against with'; name two different treatments, each pair once"),
-    ("agent: offline", "2: agent must be a mapping of keys to values"),
-    ("agent: {kind: offlin}", "2: agent.kind is 'offlin'; known are"),
-    ("agent: {kind: command}", "2: agent.command is missing"),
-    ("agent: {pass_env: KEY}", "2: agent.pass_env must be a list; write names of"),
-    ("judges: [oracle]", "2: judges.0 is 'oracle'; write mechanical, human, or {agent:"),
-    ("baseline: none", "2: baseline is 'none', which is not one of the conditions (without, with)"),
-    ("repository: {path: gone}", "2: repository: there is no folder"),
-    ("repository: {path: set.yaml}", "2: repository: there is no folder"),
-    ("repository:\n  git: ./gone\n  revision: main", "2: repository: there is no git repository at"),
-    ("repository: mine", "2: repository must be one of {pypi"), ("run_id: s", "2: gives the key 'run_id' twice"),
-    ("5: s", "2: has the key '5', which is not text"),
+    *DATA["added"],
     *((f"agent: {{{key}: {value}}}", f"2: agent.{key} is given, but agent.kind is") for key, value in {
         "model": "sonnet", "models": "{a: b}", "served": "x", "version": "'1'", "provider": "zai",
         "base_url": "'http://x'", "token_env": "T", "pass_env": "[T]", "command": "[x]",
@@ -82,24 +60,7 @@ def test_every_mistake_in_a_further_key_is_named_with_its_line(project: Path, ad
     assert f"c.yaml:{message}" in refused(yaml.safe_load(text), "c.yaml")
 
 
-@pytest.mark.parametrize(("old", "new", "message"), [
-    ("run_id: r", "run_id: 7", "c.yaml:1: run_id must be text, not 7; put it in quotes"),
-    ("run_id: r", "run_id: a/b", "c.yaml:1: run_id is 'a/b'; use letters, digits and '-' only"),
-    ("run_id: r", "run_id: ../x", "c.yaml:1: run_id is '../x'"), ("run_id: r", "run_id: ''", "c.yaml:1: run_id is ''"),
-    ("run_id: r", "run_id: $(x)", "c.yaml:1: run_id is '$(x)'"),
-    ("run_id: r", "run_id: a`x`", "c.yaml:1: run_id is 'a`x`'"),
-    ("run_id: r", "run_id: a;x", "c.yaml:1: run_id is 'a;x'"),
-    ("run_id: r", "run_id: a'b", "c.yaml:1: run_id is \"a'b\""), ("run_id: r\n", "", "c.yaml: run_id is missing"),
-    ("run_id: r", "run-id: r", "c.yaml:1: run-id is not a key that lensbench knows; did you mean 'run_id'?"),
-    ("  without: {}\n", "", "c.yaml: baseline is 'without', which is not one of the conditions (with)"),
-    ("  with: {mcp: lens.json}\n", "", "c.yaml:3: conditions has only without; a comparison needs"),
-    ("  with:", "  With-It:", "conditions.With-It"),
-    ("mcp: lens.json", "mcp: gone.json", "c.yaml:5: conditions.with.mcp: gone.json is not there"),
-    ("scenarios: set.yaml", "scenarios: gone.yaml", "c.yaml:2: scenarios: there is no file gone.yaml"),
-    ("scenarios: set.yaml", "scenarios:\n- set.yaml\n- gone.yaml", "c.yaml:4: scenarios: there is no file gone.yaml"),
-    ("scenarios: set.yaml", "scenarios: 5", "c.yaml:2: scenarios must be a list, not 5"),
-    ("run_id: r", "run_id: &x r", "c.yaml:1: uses a YAML anchor"),
-])  # fmt: skip
+@pytest.mark.parametrize(("old", "new", "message"), DATA["changed"])
 def test_every_mistake_is_named_with_its_file_and_line(project: Path, old: str, new: str, message: str) -> None:
     text = WRITTEN.replace(old, new, 1)
     Path("c.yaml").write_text(text, encoding="utf-8")
@@ -139,29 +100,8 @@ def test_a_config_that_is_not_there_is_named_and_a_remote_repository_not_asked_f
 
 
 @pytest.mark.parametrize(("content", "message"), [
-    ("", "is not JSON: Expecting value: line 1 column 1"), ("{", "is not JSON: Expecting property name"), ("[]", "is not an MCP file"),
-    ("null", "is not an MCP file"), ("[" * 100_000, "is not an MCP file"), ('{"servers": {}}', "is not an MCP file"),
-    ('{"mcpServers": []}', "is not an MCP file"),
-    ('{"mcpServers": [["a", {"command": "x"}]]}', "is not an MCP file"), ('{"mcpServers": {}}', "names no server"),
-    ('{"mcpServers": {"a": {}}}', "either a command or a url"), ('{"mcpServers": {"a": "x"}}', "either a command or a url"),
-    ('{"mcpServers": {"a": {"command": "x", "url": "y"}}}', "either a command or a url"),
-    ('{"mcpServers": {"a": {"comand": "x"}}}', "the key 'comand', which agents ignore"),
-    ('{"mcpServers": {"a": {"command": "x", "arg": []}}}', "the key 'arg', which agents ignore; known are"),
-    ('{"mcpServers": {"a": {"command": 5}}}', "must be the program alone, as a text"),
-    ('{"mcpServers": {"a": {"command": "x --stdio"}}}', "must be the program alone, as a text"),
-    ('{"mcpServers": {"a": {"command": "x", "args": ["~/a"]}}}', "has '~/a'; only a shell replaces ~; write ${HOME}/a"),
-    ('{"mcpServers": {"a": {"command": "x", "env": {"PORT": 80}}}}', "has a wrong server 'a': env.PORT is 80; write a text"),
-    ('{"mcpServers": {"a": {"type": "http", "url": "localhost/mcp"}}}', "must begin with http:// or https://"),
-    ('{"mcpServers": {"a": {"type": "sse", "url": "http://h"}}}', "type is 'sse', which is not supported; give"),
-    ('{"mcpServers": {"a": {"command": "x", "args": ["${env:my_key}"]}}}', "has ${env:my_key}, which only an editor fills; write ${my_key}"),
-    ('{"mcpServers": {"a": {"command": "x", "args": ["${workspaceFolder}"]}}}', "only an editor fills; write ${workspace}"),
-    ('{"mcpServers": {"a": {"command": "x", "args": "y"}}}', "list of texts"),
-    ('{"mcpServers": {"a": {"command": "x", "args": [5]}}}', "args.0 is 5; write a text"), ("\udcff", "is not JSON: 'utf-8' codec"),
-    ('{"mcpServers": {"a b": {"command": "x"}}}', "names a server 'a b'"),
-    ('{"mcpServers": {"a,Bash": {"command": "x"}}}', "names a server 'a,Bash'"),
-    ('{"mcpServers": {"a__b": {"command": "x"}}}', "names a server 'a__b'"),
-    ('{"mcpServers": {"": {"command": "x"}}}', "names a server ''"),
-    ('{"mcpServers": {"a\\n": {"command": "x"}}}', "names a server 'a\\n'"),
+    *DATA["mcp_file"],
+    ("[" * 100_000, "is not an MCP file"),
 ])  # fmt: skip
 def test_a_server_that_would_be_missing_is_refused(project: Path, given: Given, content: str, message: str) -> None:
     Path("lens.json").write_bytes(content.encode(errors="surrogateescape"))

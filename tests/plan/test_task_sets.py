@@ -22,6 +22,8 @@ from lensbench.scores.power import FEWEST_REPOSITORIES
 from lensbench_tasks.check import check
 from lensbench_tasks.proofs import task_problems
 
+DATA = yaml.safe_load((Path(__file__).parent / "dependents.yaml").read_text(encoding="utf-8"))
+
 ROOT = Path(__file__).parents[2]
 FILES = {
     "drafting": "benchmarks/inputs/drafting.yaml", "demo": "scenarios/demo.yaml", "standard": "scenarios/standard.yaml",
@@ -34,38 +36,7 @@ OTHER_WORDS = yaml.safe_load((ROOT / "benchmarks" / "inputs" / "standard_answers
 COUNTS = {"three": 3, "four": 4, "five": 5, "seven": 7, "eight": 8}
 CHANGES = [task for task in DEMO.values() if task.category is Category.CHANGE_IMPACT]
 # A change-impact task names all files, below a folder, that have this text.
-DEPENDENTS = (
-    ("drafting", "click-chg-01", "", r"resolve_color_default\(", "globals.py utils.py termui.py exceptions.py"),
-    ("drafting", "jinja2-chg-01", "", r"_PassArg\.from_obj\(", "async_utils.py compiler.py environment.py nodes.py runtime.py"),
-    ("drafting", "jinja2-chg-01", "", r"\bjinja_pass_arg\b", "utils.py"), ("drafting", "tomlkit-chg-01", "", r"\bPY38\b", "_compat.py items.py"),
-    ("drafting", "tomlkit-chg-01", "", r"^from tomlkit\._compat import decode$",
-     "_utils.py container.py items.py parser.py test_toml_spec_tests.py test_toml_tests.py"),
-    ("standard", "urllib3-chg-01", "", r"connection_requires_http_tunnel\(", "proxy.py connectionpool.py poolmanager.py test_util.py"),
-    ("standard", "starlette-chg-01", "", r"get_route_path\(", "_utils.py routing.py staticfiles.py test__utils.py"),
-    ("standard", "marshmallow-chg-01", "", r"field_obj\.data_key|\.data_key or ", "schema.py fields.py"),
-    ("standard", "rich-chg-01", "", r"\bascii_only\b", "console.py box.py pretty.py progress_bar.py rule.py syntax.py tree.py"),
-    ("standard", "werkzeug-chg-01", "", r"_plain_int\(", "_internal.py http.py utils.py formparser.py file_storage.py"),
-    ("standard", "ajv-chg-01", "lib", r"checkStrictMode\(",
-        "util.ts index.ts defaults.ts items.ts required.ts if.ts thenElse.ts additionalItems.ts contains.ts "
-        "limitContains.ts patternProperties.ts recursiveAnchor.ts",
-    ),
-    ("standard", "rxjs-chg-01", "src", r"executeSchedule\(",
-        "executeSchedule.ts bufferTime.ts windowTime.ts observeOn.ts timeout.ts mergeInternals.ts combineLatest.ts "
-        "scheduleIterable.ts scheduleAsyncIterable.ts",
-    ),
-    ("standard", "fastify-chg-01", "lib", r"\[kReplyIsError\]", "reply.js handleRequest.js wrapThenable.js contentTypeParser.js route.js",
-    ),
-    ("standard", "query-core-chg-01", "src", r"resolveStaleTime[<(]", "utils.ts queryClient.ts query.ts queryObserver.ts"),
-    ("standard", "pydantic-core-chg-01", "src", r"floor_exactness\(",
-        "validation_state.rs return_enums.rs any.rs model.rs dataclass.rs url.rs datetime.rs date.rs uuid.rs "
-        "callable.rs enum_.rs lax_or_strict.rs union.rs",
-    ),
-    ("standard", "rust-just-chg-01", "src", r"(Keyword|Setting)::NoExitMessage|NoExitMessage\(bool\)|\bno_exit_message\b",
-        "setting.rs settings.rs parser.rs node.rs recipe.rs",
-    ),
-    ("standard", "gojsonnet-chg-01", "", r"importer\.(i\.)?Import\(|\) Import\(importedFrom", "imports.go c-bindings.go jsonnet_test.go",
-    ),
-)  # fmt: skip
+DEPENDENTS = DATA["dependents"]
 each_set = pytest.mark.parametrize("name", [pytest.param("standard", marks=pytest.mark.slow), "drafting", "demo"])
 with_proofs = pytest.mark.parametrize("name", [pytest.param("standard", marks=pytest.mark.slow), "drafting"])
 Trees = Callable[[str], dict[str, Path]]

@@ -7,8 +7,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import yaml
 
 from lensbench.runs.contamination import ServerProgram, foreign_programs, program_calls
+
+DATA = yaml.safe_load((Path(__file__).parent / "foreign_programs.yaml").read_text(encoding="utf-8"))
 
 SERVER = ServerProgram(
     frozenset(["seek", "@acme/seek"]), frozenset(["/opt/seek/server.py", "/opt/seek/bin/seek"]), frozenset(["seek_mcp"])
@@ -23,32 +26,12 @@ def shell(command: Any, output: str = "") -> list[str]:
     return [json.dumps(event) for event in events]
 
 
-@pytest.mark.parametrize("command", [
-    "seek index .", "cd /repo && X=1 timeout 60 seek index . | head", "/opt/seek/bin/seek --help", "~/.local/bin/seek", "echo $(seek find cart)",
-    ["bash", "-lc", "seek find cart"], "/bin/bash -lc 'cd x; seek find cart > out'", "python3 /opt/seek/server.py .", "python -P -m seek_mcp.cli .",
-    "python -c 'import seek_mcp; seek_mcp.run()'", "npx -y @acme/seek@1.2 .", "npm exec --package=@acme/seek -- seek", "uvx --from seek seek-cli",
-    "uv tool run seek", "python -c 'import os, seek_mcp as s; s.run()'", "python -c '__import__(\"seek_mcp\")'", "python3 <<E\nimport seek_mcp\nE",
-    "bash <<'E'\nseek x\nE", "node -e \"require('@acme/seek')\"", "perl -e 'system(\"seek x\")'", "uv run -m seek_mcp", "/usr/bin/env -u A seek x",
-    "sudo -u root setsid seek x", "xargs -I {} seek {} < f", "script -qc 'seek x'", "python -mseek_mcp", "# it's there\nseek x", "seek\\\n x",
-    "alias s=seek; s x", "S=/opt/seek/bin/seek; $S x", "\"$(command -v seek)\" x", "cp `which seek` /tmp/s; /tmp/s x",
-    "ln -s /opt/seek/bin/seek s; ./s x", "cp /opt/seek/server.py x.py", "python -X dev /opt/seek/server.py", "cd /opt/seek && python server.py",
-    "cd /opt/seek/bin && ./seek x", "cd /opt; . seek/bin/seek", "find . -exec seek {} \\;", "bash -c $'seek q'", "eval \"seek q\"", "watch seek",
-    'echo "$(seek q)"', "echo `seek q`", "trap 'seek q' EXIT", "cat <(seek q)", "./node_modules/.bin/seek q", "bun x @acme/seek", "uv run --project x seek",
-    "uv run --with rich python -m seek_mcp",
-])  # fmt: skip
+@pytest.mark.parametrize("command", DATA["calls"])
 def test_a_command_that_runs_the_program_is_a_call(command: Any) -> None:
     assert len(program_calls(shell(command), SERVER)) == 1
 
 
-@pytest.mark.parametrize("command", [
-    "grep -rn 'seek index' . | head", "rg 'a|seek b' docs; cat seek seek/README.md", "cat /opt/seek/server.py",
-    "which seek; command -v seek; ls /opt/seek/bin", "git log --grep seek && echo seek > seek", "cat > notes.md <<'X'\nseek index .\nX\n",
-    "./seek x; python seek/server.py; bin/seek y", "python -m seek_mcpx; python -m pytest -k seek_mcp", "npx eslint seek; seeker x",
-    "sed -i 's/a/b/' seek.py && python seek.py", "cp -r seek /tmp/x && python /tmp/x/run.py", "ls -l $(which seek)",
-    "python -c 'f.seek(0); print(\"seek\")'", "xargs -0 grep -l seek", "cat > t.py <<E\nimport seek_mcp\nE", "cat /opt/seek/server.py | head",
-    "find . -name seek", "cd /tmp && pytest -k seek", "NAME=seek pytest", "cd /opt/seek/bin; ls", "python -c 'from seek_mcpx import y'",
-    "find . -name seek -exec cat {} \\;", "echo eval seek", "bun test seek", "deno test; go run .; uv run pytest", "./node_modules/.bin/tsc",
-])  # fmt: skip
+@pytest.mark.parametrize("command", DATA["none"])
 def test_a_search_for_its_name_and_a_file_with_that_name_are_none(command: str) -> None:
     assert program_calls(shell(command), SERVER) == []
 

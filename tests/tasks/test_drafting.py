@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import get_args
 
 import pytest
+import yaml
 from hypothesis import example, given
 from hypothesis import strategies as st
 
@@ -17,6 +18,8 @@ from lensbench.plan.task_files import read_scenarios
 from lensbench_tasks.drafting import draft, with_drafts
 from lensbench_tasks.drafting.__main__ import doubts, render
 from programs import run_module
+
+DATA = yaml.safe_load((Path(__file__).parent / "drafts.yaml").read_text(encoding="utf-8"))
 
 ROOT = Path(__file__).resolve().parents[2]
 KINDS = get_args(DraftKind)
@@ -44,29 +47,7 @@ def verdicts(text: str, answer: str) -> str:
     return " ".join(judge(drafted(text, kind), normalise(answer)).verdict.value for kind in KINDS)
 
 
-@pytest.mark.parametrize(("text", "answer", "expected"), [
-    ("States that find_it is in src/a/core.py", "`find_it` (core.py:12)", "Met Met"),
-    ("States that find_it is in src/a/core.py", "`find_it` does it", "Partial Partial"),
-    ("States that find_it is in src/a/core.py", "`find_it` is in src/b/core.py", "Partial Missed"),
-    ("States that find_it is in src/a/core.py", "`find_it` is not in src/a/core.py", "Missed Missed"),
-    ("States that Cart.add_all in cart.py raises FullCart", "`add_all` raises `FullCart`", "Partial Met"),
-    ("States that Cart.add_all in cart.py raises FullCart", "`cart.add_all` in cart.py: `FullCart`", "Met Met"),
-    ("States that Cart.add_all in cart.py raises FullCart", "`Cart.add_all`, cart.py: `EmptyCart`", "Partial Missed"),
-    ("States that os.path in core.py joins them", "the path of core.py joins them", "Partial Partial"),
-    ("States that max_size is 400 in cache.py", "`max_size` in cache.py is 400", "Met Met"),
-    ("States that max_size is 400 in cache.py", "`max_size` in cache.py is 4000", "Partial Missed"),
-    ("States that max_size is 400 in cache.py", "`max_size` in cache.py, line 400", "Met Met"),
-    ("States that max_size is 400 in cache.py", "See line 400.", "Missed Missed"),
-    ("It keeps 1,000 entries of a_b", "a_b has at most 1000 entries", "Met Met"),
-    ("Says that load_all is called with strict=True", "`load_all` is strict when called", "Met Met"),
-    ("Must mention `ServiceRegistrar.cs` and (`services.Scan`)", "ServiceRegistrar.cs: services.Scan(x)", "Met Met"),
-    ("Must mention `web apps/api/Controllers/`", "in src/web apps/api/Controllers/v1", "Met Met"),
-    ("States that `/users` has 20 entries", "`/users` has 20 entries", "Met Met"),
-    ("States that `/` and `//` follow 20 slashes of a_b", "`//` follows 20 slashes of a_b", "Met Met"),
-    ("Must name a folder under `src/domain/` (like `cm/`, `er/`) for a_b", "a_b in src/domain/logistics", "Met Met"),
-    ("Explains why it is slow", "It explains why this is slow", "Met Met"),
-    ("Must be clear", "As you can see.", "Missed Missed"), ("It is so.", "It is so.", "Met Met"),
-])  # fmt: skip
+@pytest.mark.parametrize(("text", "answer", "expected"), DATA["answers"])
 def test_the_drafts_of_a_text_judge_answers(text: str, answer: str, expected: str) -> None:
     assert verdicts(text, answer) == expected
 

@@ -16,6 +16,8 @@ from lensbench.workflow.setup import KINDS, Wishes, config_text, cure, earlier, 
 from programs import run_module
 from terminal import type_into
 
+DATA = yaml.safe_load((Path(__file__).parent / "starting.yaml").read_text(encoding="utf-8"))
+
 FLAGS = ("--name", "mine", "--mcp", "true", "--agent", "offline", "--repo", "")
 
 
@@ -24,22 +26,7 @@ def starting(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(("arguments", "line"), [
-    ([], "error: no server is named; give --mcp "),
-    (["--yes", "--name", "gone"], "error: no server is named; give --mcp "),
-    (["--mcp", "true", "--yes", "--name", "My server"], "error: --name 'My server': use a-z, 0-9 and '-'"),
-    (["--mcp", "true", "--yes", "--agent", "cursor"], "error: --agent 'cursor' is not one of claude-code, "),
-    (["--mcp", "my-server 'half", "--yes"], "error: --mcp my-server 'half: No closing quotation"),
-    (["--mcp", "true", "--yes", "--words", "gone"], "error: --words gone: there is no such file; write in it"),
-    (["--count", "0"], "error: argument --count: must be a whole number, at least 1, not '0'; `lensbench init --help`"),
-    (["--mcp", "true", "--yes", "--count", "3"], "error: --count needs --repo; `lensbench init --help`"),
-    (["--mcp", "true", "--server", "x"], "error: --server needs --from; `lensbench init --help`"),
-    (["--mcp", "  ", "--yes"], "error: no server is named; give --mcp "),
-    (["--mcp", "my server", "--yes"], "error: my server: no program 'my' is here; name one on PATH"),
-    (["--mcp", "true", "--yes", "--repo", "gone"], "error: --repo gone: there is no folder "),
-    (["--url", "localhost:1/mcp", "--yes"], "error: localhost:1/mcp: no program 'localhost:1/mcp' is here; name one on PATH or its path, or a URL with http://"),
-    (["--url", "http://me:word@localhost:1/mcp", "--yes"], "error: the URL contains a password; "),
-])  # fmt: skip
+@pytest.mark.parametrize(("arguments", "line"), DATA["wrong"])
 def test_what_is_missing_or_wrong_is_one_line_with_no_file(tmp_path: Path, arguments: list[str], line: str) -> None:
     ended = starting(tmp_path, *arguments)
     assert ended.returncode == (2 if "shows the options" in ended.stderr else 1)
