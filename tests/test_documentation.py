@@ -64,7 +64,7 @@ ORDINARY = {
 
 
 def test_the_glossary_has_the_words_of_results() -> None:
-    terms = re.findall(r"^- \*\*(.+)\*\*: ", (ROOT / "docs" / "glossary.md").read_text(), re.MULTILINE)
+    terms = re.findall(r"^\*\*(.+)\*\*: ", (ROOT / "docs" / "glossary.md").read_text(), re.MULTILINE)
     known = {word.lower() for term in terms for word in term.split(", ")}
     assert terms == sorted(terms, key=str.lower)
     text = re.sub(r"\{[{%#].*?[}%#]\}", "", (ROOT / "templates" / "results.md.j2").read_text())

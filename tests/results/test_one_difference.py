@@ -89,6 +89,23 @@ def test_every_output_shows_the_same_difference_and_interval(project: Shape, tmp
 
 
 @pytest.mark.slow
+def test_two_treatments_that_the_gate_compares_have_one_interval_in_every_table(tmp_path: Path) -> None:
+    name = "v2 against with"
+    folder = make_bench(tmp_path / "a", Shape(19, treatments=("with", "v2"), lift=0.2, comparisons=(name,), seed=21))
+    write_everything(folder)
+    results, page = (
+        (folder / file).read_text().replace("\N{MINUS SIGN}", "-") for file in ("results.md", "report.html")
+    )
+    said = re.search(rf"changes by {POINTS} \([\d.]+% interval {ENDS};", results.partition(f"{name}: INCONCLUSIVE")[2])
+    assert said
+    row = re.search(rf"^\| {name} \| INCONCLUSIVE \| {POINTS} \| {ENDS} points \|", results, re.MULTILINE)
+    cells = re.search(rf'data-label="Difference">([^<]+)</td><td class="n" data-label="Interval">{ENDS}<', page)
+    assert row
+    assert cells
+    assert row.groups() == cells.groups() == said.groups()
+
+
+@pytest.mark.slow
 def test_a_comparison_shows_the_difference_of_each_benchmark(tmp_path: Path) -> None:
     folders = [make_bench(tmp_path / name, Shape(9, seed=seed)) for name, seed in (("a", 1), ("b", 2))]
     write_comparison(folders, tmp_path / "o")

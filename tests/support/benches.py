@@ -46,6 +46,7 @@ class Shape:
     judges: Sequence[str] = ("claude-haiku",)
     seed: int = 1
     looks: int = 1
+    comparisons: Sequence[str] = ()
 
     @property
     def conditions(self) -> list[str]:
@@ -101,7 +102,7 @@ def _plan(shape: Shape, tasks: Sequence[Task]) -> dict[str, Any]:
         },
         "agent": _agent(shape),
         "model_mapping": "sonnet=glm-5", "max_rounds": 3, "settings_sha256": "s" * 64,
-        "gate": Gate(looks=shape.looks).model_dump(mode="json"), "judging": Judging().model_dump(mode="json"),
+        "gate": Gate(looks=shape.looks, comparisons=list(shape.comparisons)).model_dump(mode="json"), "judging": Judging().model_dump(mode="json"),
         "judges": [{"name": judge} for judge in shape.judges],
         "order": [task.id for task in tasks],
         "tasks": {

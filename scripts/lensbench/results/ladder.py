@@ -9,13 +9,13 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from lensbench.core import numbers
 from lensbench.core.conditions import Sides, brings
+from lensbench.results.presented import shown_difference
 from lensbench.scores.objections import ReasonKind
 from lensbench.scores.quantities import QUANTITIES
 
 if TYPE_CHECKING:
     from lensbench.core.frozen_plan import PlannedCondition
     from lensbench.results.results_file import Estimated
-    from lensbench.scores.intervals import Estimate
 
 
 class Rungs(NamedTuple):
@@ -55,7 +55,7 @@ def _meaning(data: Estimated[Fraction], rungs: Rungs) -> str:
 
     def shows(rung: str, below: str) -> bool:
         sides, gate = _sides(data, Sides(rung, below)), data["estimates"][rung]["gate"]
-        difference = _difference(data, sides)
+        difference = data["estimates"][_name(data, sides)]["overall"]
         kinds = {reason.kind for reason in gate.reasons if reason.undoes == "INCONCLUSIVE"}
         is_shown = (difference.p_holm or 1.0) <= data["alpha"] and kinds <= {ReasonKind.OFFLINE}
         return is_shown and ((difference.delta or 0) > 0) == (sides.treatment == rung)
@@ -81,26 +81,20 @@ def _name(data: Estimated[Fraction], sides: Sides) -> str:
     return sides.treatment if sides.baseline == data["baseline"] else f"{sides.treatment} against {sides.baseline}"
 
 
-def _difference(data: Estimated[Fraction], sides: Sides) -> Estimate:
-    """The difference in score; against the baseline with the interval of the gate."""
-    comparison = data["estimates"][_name(data, sides)]
-    return comparison["score"]["overall"] if sides.baseline == data["baseline"] else comparison["overall"]
-
-
 def _step(data: Estimated[Fraction], step: Sides) -> dict[str, str]:
     """A row of the table; a dash for unknown."""
     adoption = data["comparisons"][step.treatment]["adoption"]
     share = adoption["called"] if adoption["called"]["of"] else adoption["adopted"]
     calls = f"{share['runs']} of {share['of']}" if data["conditions"][step.treatment]["servers"] else numbers.MISSING
-    difference, measures = _difference(data, step), data["comparisons"][_name(data, step)]["measures"]
+    comparison, measures = data["estimates"][_name(data, step)], data["comparisons"][_name(data, step)]["measures"]
+    difference = shown_difference(comparison)
     row = {
         "rung": step.treatment, "below": step.baseline, "adoption": calls,
         "score": numbers.percent(measures["score"]["paired_treatment"]),
-        "score_change": numbers.points(measures["score"]["delta"]),
+        "score_change": numbers.points(difference.delta),
         "interval": numbers.interval(difference.low, difference.high),
     }  # fmt: skip
-    estimates = data["estimates"][_name(data, step)]["measures"]
     for label, name in (("tokens", "tokens_input"), ("time", "duration_s")):
-        change = numbers.change(estimates[name]["overall"].delta)
+        change = numbers.change(comparison["measures"][name]["overall"].delta)
         row |= {label: QUANTITIES[name].amount(measures[name]["paired_treatment"]), f"{label}_change": change}
     return row

@@ -11,7 +11,7 @@ from lensbench.core.errors import printable
 from lensbench.core.system.places import template_environment
 from lensbench.core.tables import items
 from lensbench.results.page.judges import coefficient, coefficient_interval
-from lensbench.results.presented import FEWEST_TASKS
+from lensbench.results.presented import FEWEST_TASKS, shown_difference
 from lensbench.runs.reasons import REASONS
 from lensbench.scores.gate_words import level_text, with_noun
 from lensbench.scores.intervals import LARGEST, Estimate
@@ -62,6 +62,7 @@ FILTERS: Mapping[str, Callable[..., object]] = {
     "level": level_text,
     "minute": lambda moment: moment[:16].replace("T", " "),
     "coefficient": coefficient,
+    "shown": shown_difference,
     "coefficient_interval": coefficient_interval,
 }
 """Those of every page, Markdown and HTML."""

@@ -30,16 +30,17 @@ class ShownDifference(NamedTuple):
     delta: float | None
     """Corrected by what people say, where it is."""
     low: float | None
-    """The interval of the gate, of its level."""
+    """The interval of the gate, of its level, if it decides."""
     high: float | None
     corrected: bool
 
 
 def shown_difference(comparison: Compared) -> ShownDifference:
-    """The difference that belongs to the verdict on a comparison."""
-    estimate, gate = comparison["corrected"] or comparison["score"]["overall"], comparison["gate"]
-    low, high = estimate.low if gate.low is None else gate.low, estimate.high if gate.high is None else gate.high
-    return ShownDifference(estimate.delta, low, high, bool(comparison["corrected"]))
+    """The difference that belongs to the verdict on a comparison, or that of a single question where there is none."""
+    corrected, gate = comparison.get("corrected"), comparison.get("gate")
+    estimate = corrected or comparison["score"]["overall"]
+    ends = (gate.low, gate.high) if gate and gate.low is not None else (estimate.low, estimate.high)
+    return ShownDifference(estimate.delta, *ends, bool(corrected))
 
 
 def presented(

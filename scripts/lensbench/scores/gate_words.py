@@ -87,9 +87,10 @@ def sentence(decision: GateVerdict, estimate: Estimate, facts: Told) -> str:
     meaning = sayings[0] if sayings else _meaning(decision.verdict, decision.low, decision.high, facts)
     if facts.saving and decision.verdict in ("SAVES", "COSTS"):
         meaning = f"{_effort(facts.saving, decision, estimate, facts)}."
-    more = f" ({len(sayings) - 1} more below.)" if len(sayings) > 1 else ""
+    if len(sayings) > 1:
+        meaning = f"{meaning[:-1]} ({len(sayings) - 1} more below)."
     text = _difference(estimate, decision.low, decision.high, facts)
-    return f"{decision.verdict}: {text} {meaning}{more} {_scope(estimate, facts)}"
+    return f"{decision.verdict}: {text} {meaning} {_scope(estimate, facts)}"
 
 
 def _difference(estimate: Estimate, low: float, high: float, facts: Told) -> str:
