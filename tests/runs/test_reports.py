@@ -1,6 +1,11 @@
 """The report parser: every form that people's agents write gives the same report, and nothing gives a wrong one."""
 
+import re
+from pathlib import Path
+from typing import Any
+
 import pytest
+import yaml
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -9,12 +14,24 @@ from lensbench.runs.self_report import MAX_COUNT, normalise_path
 
 TOOLS = ("Read", "Grep")
 FILES = ("src/a.py", "web apps/b.py")
-FILES_AT = ("src/a.py:1-3", "web apps/b.py")
 FULL = Report(True, 5, TOOLS, 2, FILES)
 BULLETS = (
     "- **Tool calls**: 5\n- **Tools used**: Read, Grep\n- **Files read**: 2\n"
     "- **Files used**: src/a.py, web apps/b.py\n- **Key findings**:\n  - It is in a.py\n  - It is long\n"
 )
+
+
+def form(told: Any) -> Any:
+    """What stands in reports.yaml."""
+    if isinstance(told, str):
+        return told.replace("BULLETS", BULLETS)
+    return tuple(map(form, told)) if isinstance(told, list) else told
+
+
+FORMS = {
+    name: [form(row) for row in rows]
+    for name, rows in yaml.safe_load((Path(__file__).parent / "reports.yaml").read_text(encoding="utf-8")).items()
+}
 
 
 def test_calls_of_the_server_are_a_separate_field_and_are_removed() -> None:
@@ -28,112 +45,40 @@ def test_calls_of_the_server_are_a_separate_field_and_are_removed() -> None:
 
 def plain(form: str) -> str:
     """The five fields with another beginning and end of each name."""
-    return (
-        BULLETS.replace("- **T", "@T")
-        .replace("- **F", "@F")
-        .replace("- **K", "@K")
-        .replace("**:", "$")
-        .replace("@", form.split("NAME")[0])
-        .replace("$", form.split("NAME")[1])
-    )
+    start, end = form.split("NAME")
+    return re.sub(r"- \*\*([TFK][^*]*)\*\*:", lambda name: f"{start}{name[1]}{end}", BULLETS)
 
 
-@pytest.mark.parametrize("heading", [
-    "## Report", "# Report", "### Report", "###### Report", "## **Report**", "## Report:", "## REPORT", "## report ##", "  ## Report", "**Report**",
-    "**Report:**", "Report:", "Report\n------", "Report\n======", "## 4. Report", "## 📊 Report", "## Final Report", "## Self-Report",
-    "## Report (self)", "## `Report`", "## Report\n\n---", "## Report\r",
-])  # fmt: skip
+@pytest.mark.parametrize("heading", FORMS["headings"])
 def test_a_heading_in_any_form_begins_the_report(heading: str) -> None:
     assert parse_report(f"The answer.\n\n{heading}\n{BULLETS}") == FULL
 
 
-@pytest.mark.parametrize("form", [
-    "- **NAME**: ", "**NAME:** ", "**NAME**: ", "NAME: ", "* NAME — ", "* NAME - ", "- NAME \u2013 ", "+ NAME: ", "• NAME: ", "1. **NAME**: ",
-    "2) NAME: ", "- *NAME*: ", "- `NAME`: ", "- [x] **NAME**: ", "  - **NAME**: ", "> - **NAME**: ", "- __NAME__: ", "- **NAME** (as counted): ",
-    "- **NAME** - ", "NAME = ", "- NAME : ", "- ***NAME***: ", "NAME\uff1a ",
-])  # fmt: skip
+@pytest.mark.parametrize("form", FORMS["fields"])
 def test_a_field_in_any_form_is_read(form: str) -> None:
     assert parse_report(f"## Report\n{plain(form)}") == FULL
 
 
-@pytest.mark.parametrize("answer", [
-    f"## Report\n{BULLETS}", f"## Report\n\n{BULLETS}\n---\n\n# The answer\n- Tool calls: 9\n",
-    f"Words.\n## Report\n{BULLETS}\n## Appendix\nmore", f"# Report\n{BULLETS}\n# Appendix\n- more",
-    f"```markdown\n## Report\n{BULLETS}```\nAnd that is all.\n", f"~~~\nReport:\n{BULLETS}~~~\n## Answer",
-    f"Words.\n```py\nx\n```\n## Report\n{BULLETS}", f"> ## Report\n> {BULLETS}".replace("\n", "\n> "),
-    f"## Report\n{BULLETS}".replace("\n", "\r\n"), f"## Report\n- Tool calls: 9\n\n## Answer\n\n## Report\n{BULLETS}",
-    f"## Report\n{BULLETS}\n## Report\nSee above.\n",
-    f"## Report\n{BULLETS.upper().replace('READ, GREP', 'Read, Grep')}".replace(
-        "SRC/A.PY, WEB APPS/B.PY", ", ".join(FILES)
-    )
-    ,
-    "## Report\n- **Key findings**:\n  1. It is in a.py\n  2. It is long\n- **Tool calls**: 5\n"
-    "- **Tools used**: Read, Grep\n- **Files read**: 2\n- **Files used**: src/a.py, web apps/b.py\n",
-    "## Report\n| Field | Value |\n|---|---|\n| Tool calls | 5 |\n"
-    "| **Tools used** | Read, Grep |\n| Files read | 2 |\n"
-    "| Files used | `src/a.py`<br>`web apps/b.py` |\n\n**Key findings**\n- It is in a.py\n- It is long\n",
-    "## Report\n| Tool calls | Tools used | Files read | Files used |\n|--|--|--|--|\n"
-    "| 5 | Read, Grep | 2 | src/a.py, web apps/b.py |\n\n"
-    "### Key findings\n\n- It is in\n  a.py\n\n- It is long\n",
-    "## Report\n### Tool calls\n5\n### Tools used\n- Read\n- Grep\n### Files read\n2\n"
-    "### Files used\n- `src/a.py`\n- `web apps/b.py`\n"
-    "### Key findings\n#### Place\n- It is in a.py\n#### Size\n- It is long\n",
-    "## Report\n- tool_calls: 5\n- tools_used: Read, Grep\n- files_read: 2\n- files_used: src/a.py, web apps/b.py\n"
-    "- findings:\n  - It is in a.py\n    - It is long\n",
-    '## Report\n```json\n{\n  "tool_calls": 5,\n  "tools_used": ["Read", "Grep"],\n  "files_read": 2,\n  "files_used": [\n'
-    '    "src/a.py",\n    "web apps/b.py"\n  ]\n}\n```\nKey findings:\n- It is in a.py\n- It is long\n',
-    "## Report\n- Total tool calls: 5\n- Tools: Read, Grep\n- Number of files read: 2\n"
-    "- Files used:\n  * `src/a.py`,\n  * `web apps/b.py`,\n"
-    "- Findings:\n* It is in a.py\n* It is long\n",
-])  # fmt: skip
+@pytest.mark.parametrize("answer", FORMS["shapes"])
 def test_a_report_in_any_place_and_shape_is_read(answer: str) -> None:
     assert parse_report(answer) == FULL
 
 
 @pytest.mark.parametrize(("value", "count"), [
-    ("5", 5), ("0", 0), ("**5**", 5), ("`5`", 5), ("~12", 12), ("12+", 12), ("5 calls", 5), ("8 (3 Grep, 5 Read)", 8), ("4 (Grep x2, Read x2)", 4),
-    ("0 (context already provided)", 0), ("about 7", 7), ("1,234", 1234), ("007", 7), ("5.", 5), ("Total: 6", 6), ("≈ 9", 9),
-    (str(MAX_COUNT), MAX_COUNT), ("", None), ("five", None), ("-3", None), ("\u22123", None), ("3.5", None), ("5-7", None), ("5 \u2013 7", None),
-    ("5 to 7", None), ("N/A", None), ("-", None), ("many", None), ("5k", None), ("10%", None), ("Grep x2, Read x3", None), (str(MAX_COUNT + 1), None),
-    ("9" * 5000, None), ("1,2", None), ("1e3", None), ("²", None), ("٣", None), ("1/2", None), ("<number>", None), ("see below", None),
+    *FORMS["counts"], (str(MAX_COUNT), MAX_COUNT), (str(MAX_COUNT + 1), None), ("9" * 5000, None),
 ])  # fmt: skip
 def test_a_count_is_its_leading_whole_number_or_missing(value: str, count: int | None) -> None:
     report = parse_report(f"## Report\n- **Tool calls**: {value}\n- **Files read**: {value}\n- **Tools used**: Read\n")
     assert (report.tool_calls, report.files_read, report.tools_used) == (count, count, ("Read",))
 
 
-@pytest.mark.parametrize(("value", "tools"), [
-    (" Read, Grep", TOOLS), (" `Read`, **Grep**", TOOLS), (" Read (x4), Grep (2x)", TOOLS), (" Read \u00d73, Grep\u00d72", TOOLS),
-    (" Read x4, 2x Grep", TOOLS), (" Read and Grep", TOOLS), (" Read, and Grep.", TOOLS), (" Read; Grep", TOOLS),
-    (" Read (files, folders), Grep, Read", TOOLS), (" Read: 4, Grep: 2", TOOLS), (" Read - to look, Grep — to find", TOOLS),
-    ("\n  - Read\n  - Grep", TOOLS), ("\n- `Read` (x2)\n- `Grep`", TOOLS), ("\n\n  1. Read\n  2. Grep", TOOLS),
-    (" mcp__lens__lens_grep, Read (2)", ("mcp__lens__lens_grep", "Read")), (" mcp__a__x2", ("mcp__a__x2",)),
-    (" ToolSearch, `mcp__lens__lens_graph` (x3)", ("ToolSearch", "mcp__lens__lens_graph")), (" [Read, Grep]", TOOLS),
-    (" `[Read, Grep]`  # both", TOOLS), (" [Read,\n    Grep]", TOOLS), (" [\n    Read,\n    Grep,\n  ]", TOOLS), (" >-\n    Read,\n    Grep", TOOLS),
-    ("\n  - name: Read\n    count: 2\n  - name: Grep\n    count: 1", TOOLS), (" none", ()), (" None.", ()), (" None (answered from context)", ()),
-    (" (none)", ()), (" **none**", ()), (" N/A", None), (" -", None), ("", None), (" —", None), (" ~", None), (" 3", None), (" (Read, Grep)", TOOLS),
-    (' {"Read", "Grep"} (both)', TOOLS), (" (Read, Grep", None),
-])  # fmt: skip
+@pytest.mark.parametrize(("value", "tools"), FORMS["tools"])
 def test_tools_are_bare_names_in_their_order(value: str, tools: tuple[str, ...] | None) -> None:
     report = parse_report(f"## Report\n- **Tools used**:{value}\n- **Tool calls**: 3\n")
     assert (report.tools_used, report.tool_calls) == (tools, 3)
 
 
-@pytest.mark.parametrize(("value", "files"), [
-    (" src/a.py, web apps/b.py", FILES), (" `src/a.py`, `web apps/b.py`", FILES), ("\n  - `src/a.py`,\n  - `web apps/b.py`,", FILES),
-    ("\n- src/a.py - the parser, mostly\n- web apps/b.py — the page", FILES), ("\n- `src/a.py`: it, and more\n- `web apps/b.py`", FILES),
-    (" src/a.py (lines 1, 2), web apps/b.py (all)", FILES), (" src/a.py,\n  web apps/b.py", FILES), ("\nsrc/a.py\nweb apps/b.py", FILES),
-    (" [a](src/a.py), **web apps/b.py**", FILES), (" app/(auth)/page.tsx", ("app/(auth)/page.tsx",)), (" /w/src/a.py:12", ("/w/src/a.py:12",)),
-    (" none", ()), (" none.py", ("none.py",)),
-    (" nothing.py, no files/a.py", ("nothing.py", "no files/a.py")), (" src/a.py, web apps/b.py, etc", FILES), (" [src/a.py, web apps/b.py]", FILES),
-    (' ["src/a.py", "web apps/b.py"]', FILES), (" [\n    src/a.py,\n    web apps/b.py\n]", FILES),
-    (" [app/[id]/a.tsx, b.tsx]", ("app/[id]/a.tsx", "b.tsx")), (" |\n    src/a.py\n    web apps/b.py", FILES),
-    ("\n  - path: src/a.py\n  - path: web apps/b.py", FILES),
-    (" app/[id].tsx, [slug]/a.py", ("app/[id].tsx", "[slug]/a.py")), (" n/a", None), ("", None), (" (src/a.py, web apps/b.py)", FILES),
-    (" {src/a.py:1-3, web apps/b.py (lines 1, 2)}", FILES_AT), (" ('src/a.py', 'web apps/b.py',)", FILES),
-    (" [src/a.py, web apps/b.py] (2 files)", FILES), (" ()", ()), (" src/a.py and web apps/b.py", FILES),
-    (" Terms and Conditions.md", ("Terms and Conditions.md",)), (" src/{a,b}.py", None), (" (src/a.py, web apps/b.py", None),
-])  # fmt: skip
+@pytest.mark.parametrize(("value", "files"), FORMS["files"])
 def test_files_are_split_on_commas_and_lines_only(value: str, files: tuple[str, ...] | None) -> None:
     report = parse_report(f"## Report\n- **Files used**:{value}\n- **Confidence**: high\n- **Tool calls**: 3\n")
     assert (report.files_used, report.tool_calls) == (files, 3)
@@ -175,25 +120,7 @@ def cut(answer: str) -> str:
     return answer
 
 
-@pytest.mark.parametrize(("answer", "rest"), [
-    (f"Words.\n\n## Report\n\n{BULLETS}", "Words.\n\n@\n  - It is in a.py\n  - It is long\n"),
-    (f"## Report\n{BULLETS}\n## Appendix\nmore", "@\n  - It is in a.py\n  - It is long\n\n## Appendix\nmore"),
-    (f"```markdown\n## Report\n{BULLETS}```\n", "```markdown\n@\n  - It is in a.py\n  - It is long\n```\n"),
-    (f"> ## Report\n> {BULLETS}".replace("\n", "\n> "), "@\n>   - It is in a.py\n>   - It is long\n> "),
-    (f"## Report\n{BULLETS}".replace("\n", "\r\n"), "@\r\n  - It is in a.py\r\n  - It is long\r\n"),
-    ("**Report:**\nTools used:\n- Read\n- Grep\n\nFiles used:\n  - a.py,\n  - b.py\n\nIt is long.", "@\n\nIt is long."),
-    ("## Report\n### Tool calls\n\n5\n\n### Key findings\n- a\n", "@\n- a\n"),
-    ("## Report\n- Key findings: a\n- b\n- Tool calls: 5\n- Tools used: Read", "@ a\n- b\n@"),
-    ("## Report\nIt is long.\n- Tool calls: 5\n- Read: always\n", "@\nIt is long.\n@\n- Read: always\n"),
-    ("## Report\n| Tool calls | 5 |\n| Key findings | a<br>b |\n", "@ a<br>b |\n"),
-    ("## Report\n| Tool calls | Files read |\n|--|--|\n| 5 | 2 |\n\n**Key findings**\n- a\n", "@\n- a\n"),
-    ("## Report\n- Tool calls: 5\n\n## Answer\nIt.\n\n## Report\n- Files read: 2\n", "@\n\n## Answer\nIt.\n\n@\n"),
-    ("## Test report\n- Tool calls: 5\n- Files read: 2\nIt is long.\n", "@\nIt is long.\n"),
-    ("## Test report\n- Tool calls: 5\n", "## Test report\n- Tool calls: 5\n"),
-    ("## Report\n- Key findings:\n  - a\n", "## Report\n- Key findings:\n  - a\n"),
-    ("## Report\n@\n- Tool calls: 5\n", "## Report\n@\n- Tool calls: 5\n"),
-    ("Tool calls: 5\nFiles read: 2\n", "Tool calls: 5\nFiles read: 2\n"), ("", ""),
-])  # fmt: skip
+@pytest.mark.parametrize(("answer", "rest"), FORMS["cut"])
 def test_what_the_report_tells_of_the_work_is_found_and_its_findings_are_not(answer: str, rest: str) -> None:
     assert cut(answer) == rest
 
