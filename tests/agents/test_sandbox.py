@@ -6,7 +6,6 @@ import stat
 import subprocess
 import sys
 import tempfile
-import time
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -18,6 +17,7 @@ from lensbench.agents.sandbox_view import mounts_of
 from lensbench.core.errors import UserError
 from lensbench.core.system.places import PACKAGE
 from lensbench.core.system.processes import run_process
+from small_benchmark import living, wait_for
 
 AUTO = {"mode": "auto", "visible": [], "hidden": []}
 FOUND = find_sandbox(AUTO)
@@ -190,21 +190,7 @@ def test_nothing_of_an_agent_survives_it(place: Place, tmp_path: Path, ending: s
 
 def is_gone(mark: str) -> bool:
     """True as soon as no process has `mark` in its arguments: the kernel may need a moment."""
-    until = time.monotonic() + 20
-    while (left := running(mark)) and time.monotonic() < until:
-        time.sleep(0.02)
-    return not left
-
-
-def running(mark: str) -> list[str]:
-    found = []
-    for file in Path("/proc").glob("[0-9]*/cmdline"):
-        try:
-            if mark.encode() in file.read_bytes() and file.parent.name != str(os.getpid()):
-                found.append(file.parent.name)
-        except OSError:
-            continue
-    return found
+    return wait_for(lambda: not [*living(mark)], 20)
 
 
 @bubblewrap

@@ -21,6 +21,7 @@ from lensbench.core.system.program import run_program
 from lensbench.core.tables import Row, read_table
 from lensbench_archive.finished_runs import _REPOSITORY, Timed, find_conditions, match_repositories, parse_timing
 from lensbench_archive.import_runs import fit_run_id, import_run, main
+from stock import write
 
 ROOT = Path(__file__).resolve().parents[2]
 ENVIRONMENT = {**os.environ, "PYTHONPATH": str(ROOT / "scripts")}
@@ -35,14 +36,6 @@ def task(name: str, criteria: int = 2, category: str = "Exploratory") -> str:
 def answer(calls: int, files: str, tools: str = "Grep, Read") -> bytes:
     fields = f"- **Tool calls**: {calls}\n- **Tools used**: {tools}\n- **Files read**: 2\n- **Files used**: {files}\n"
     return f"It states fact_1.\r\n\n## Report\n\n{fields}- **Key findings**:\n  - one\n\n---\n\n# More\n".encode()
-
-
-def write(folder: Path, files: Mapping[str, str | bytes]) -> Path:
-    for name, content in files.items():
-        path = folder / name
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_bytes(content.encode() if isinstance(content, str) else content)
-    return folder
 
 
 TIDY: dict[str, str | bytes] = {

@@ -5,13 +5,15 @@ import subprocess
 import sys
 import textwrap
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
+import small_benchmark
 from lensbench.core.system import processes
 from lensbench.core.system.processes import Ended, run_process
+from small_benchmark import wait_for
 
 SCRIPTS = Path(__file__).parents[2] / "scripts"
 STUBBORN = (
@@ -28,16 +30,7 @@ def run(argv: list[str], timeout_s: float = 30, env: dict[str, str] | None = Non
 
 
 def living(mark: str) -> list[int]:
-    """Processes with `mark` among their arguments."""
-    found = []
-    for entry in Path("/proc").glob("[0-9]*"):
-        try:
-            arguments = (entry / "cmdline").read_bytes().split(b"\0")
-        except OSError:
-            continue
-        if mark.encode() in arguments and int(entry.name) != os.getpid():
-            found.append(int(entry.name))
-    return found
+    return [pid for pid, _ in small_benchmark.living(mark)]
 
 
 @pytest.fixture
@@ -52,13 +45,6 @@ def mark(tmp_path: Path) -> Iterator[str]:
     yield str(tmp_path)
     for pid in living(str(tmp_path)):
         os.kill(pid, signal.SIGKILL)
-
-
-def soon(condition: Callable[[], object], seconds: float = 20) -> bool:
-    until = time.monotonic() + seconds
-    while not condition() and time.monotonic() < until:
-        time.sleep(0.02)
-    return bool(condition())
 
 
 @pytest.mark.parametrize(("output", "lines"), [
@@ -222,7 +208,7 @@ def test_a_runner_that_is_killed_takes_its_agent_with_it(mark: str) -> None:
     agent = [pid for pid in living(mark) if b"subprocess.Popen" in Path(f"/proc/{pid}/cmdline").read_bytes()]
     process.kill()
     process.wait()
-    assert soon(lambda: not set(agent) & set(living(mark)))
+    assert wait_for(lambda: not set(agent) & set(living(mark)))
 
 
 def test_a_program_whose_workflow_is_gone_before_it_looks_ends_at_once(mark: str) -> None:
@@ -245,7 +231,7 @@ def test_a_program_that_its_workflow_started_ends_with_it(mark: str) -> None:
     assert process.stdout
     assert process.stdout.readline() == "up\n"
     process.kill()
-    assert soon(lambda: not living(mark), 5)
+    assert wait_for(lambda: not living(mark), 5)
 
 
 def test_signals_wait_until_what_must_not_be_interrupted_is_done() -> None:
@@ -296,4 +282,4 @@ def test_a_program_that_stays_after_its_end_is_ended_and_has_not_timed_out(
     read, ended = run_process(argv, {}, "/", 4, subprocess.DEVNULL, list, silence_s=silence.get)
     assert (len(read), ended.exit_code, ended.timed_out) == (lines, exit_code, timed_out)
     assert (ended.duration_s < 4) != timed_out
-    assert soon(lambda: not living(mark))
+    assert wait_for(lambda: not living(mark))

@@ -5,7 +5,7 @@ import json
 import os
 import subprocess
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -82,15 +82,6 @@ def lens_program(*arguments: str) -> subprocess.CompletedProcess[str]:
     command = [sys.executable, "-P", "-m", "lensbench_demo.lens", *arguments]
     env = {**os.environ, "PYTHONPATH": SCRIPTS}
     return subprocess.run(command, capture_output=True, text=True, timeout=30, env=env, stdin=subprocess.DEVNULL)
-
-
-def write_tree(root: Path, files: Mapping[str, str]) -> Path:
-    """Writes files below `root`."""
-    for name, text in files.items():
-        path = root / name
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(text)
-    return root
 
 
 def commit(root: Path, message: str = "x") -> None:

@@ -6,9 +6,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from lens_client import Answer, ask, ask_service, commit, write_tree
+from lens_client import Answer, ask, ask_service, commit
 
 from lensbench_demo.lens.service import Service
+from stock import write
 
 PYTHON = {
     "src/shop/__init__.py": "",
@@ -21,14 +22,12 @@ PYTHON = {
 
 @pytest.fixture(scope="module")
 def shop(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Service]:
-    root = write_tree(tmp_path_factory.mktemp("shop"), PYTHON)
+    root = write(tmp_path_factory.mktemp("shop"), PYTHON)
     commit(root)
     for number in range(3):
-        write_tree(
-            root, {"src/shop/cart.py": PYTHON["src/shop/cart.py"] + f"# {number}\n", "README.md": f"# {number}\n"}
-        )
+        write(root, {"src/shop/cart.py": PYTHON["src/shop/cart.py"] + f"# {number}\n", "README.md": f"# {number}\n"})
         commit(root)
-    write_tree(root, PYTHON | {".gitignore": "ignored.py\n", "ignored.py": "secret_name = 1\n", "new.py": "fresh = 1"})
+    write(root, PYTHON | {".gitignore": "ignored.py\n", "ignored.py": "secret_name = 1\n", "new.py": "fresh = 1"})
     service = Service(root)
     yield service
     service.close()
@@ -66,7 +65,7 @@ def test_several_words_are_found_with_the_line_also_in_different_files(shop: Ser
 
 
 def test_names_with_digits_are_found_in_the_text(tmp_path: Path) -> None:
-    root = write_tree(tmp_path, {"a.py": "x = hashlib.sha256()\n", "b.py": "y = Größe\n"})
+    root = write(tmp_path, {"a.py": "x = hashlib.sha256()\n", "b.py": "y = Größe\n"})
     for query, path in (("sha256", "a.py"), ("hashlib.sha256", "a.py"), ("größe", "b.py")):
         assert paths(ask(root, "lens_grep", query=query), query) == [path]
 
@@ -150,11 +149,11 @@ def test_arguments_beyond_bounds_and_unknown_tools_fail(shop: Service, tool: str
 
 
 def test_reindex_sees_changed_new_and_deleted_files(tmp_path: Path) -> None:
-    service = Service(write_tree(tmp_path, {"a.py": "alpha = 1\n", "b.py": "beta = 1\n"}))
+    service = Service(write(tmp_path, {"a.py": "alpha = 1\n", "b.py": "beta = 1\n"}))
     assert paths(one(service, "lens_grep", query="alpha"), "alpha") == ["a.py"]
     assert one(service, "lens_reindex").json["skipped"] is True
     (tmp_path / "b.py").unlink()
-    write_tree(tmp_path, {"a.py": "gamma = 12345\n", "c.py": "import a\n"})
+    write(tmp_path, {"a.py": "gamma = 12345\n", "c.py": "import a\n"})
     answer = one(service, "lens_reindex").json
     assert (answer["files_scanned"], answer["skipped"]) == (2, False)
     found = one(service, "lens_grep", query="alpha|beta|gamma").json["results"]
@@ -166,11 +165,11 @@ def test_reindex_sees_changed_new_and_deleted_files(tmp_path: Path) -> None:
 
 
 def test_a_new_commit_is_a_change_and_counts_do_not_shrink(tmp_path: Path) -> None:
-    write_tree(tmp_path, {"a.py": "1", "b.py": "1"})
+    write(tmp_path, {"a.py": "1", "b.py": "1"})
     commit(tmp_path)
     service = Service(tmp_path)
     one(service, "lens_grep", query="a")
-    write_tree(tmp_path, {"a.py": "2", "b.py": "2"})
+    write(tmp_path, {"a.py": "2", "b.py": "2"})
     commit(tmp_path)
     assert one(service, "lens_reindex").json["skipped"] is False
     assert one(service, "lens_graph_neighbors", path="b.py").json["cochanges"] == [{"path": "a.py", "weight": 2}]
@@ -184,7 +183,7 @@ def test_a_new_commit_is_a_change_and_counts_do_not_shrink(tmp_path: Path) -> No
 ])  # fmt: skip
 def test_answers_are_capped_and_say_so(tmp_path: Path, tool: str, arguments: dict[str, Any], lists: set[str]) -> None:
     many = {f"pkg{n}/sub/handler_{n}.py": f"import core\n\n\ndef handler_{n}(): ...\n" for n in range(300)}
-    root = write_tree(tmp_path, many | {"core.py": "".join(f"def function_{n}(): ...\n" for n in range(400))})
+    root = write(tmp_path, many | {"core.py": "".join(f"def function_{n}(): ...\n" for n in range(400))})
     answer = ask(root, tool, **arguments)
     assert 15_000 < len(answer.text) <= 20_000
     omitted = answer.json["omitted"]
@@ -195,6 +194,6 @@ def test_answers_are_capped_and_say_so(tmp_path: Path, tool: str, arguments: dic
 
 
 def test_the_same_folder_gives_the_same_bytes(tmp_path: Path) -> None:
-    one_root, other_root = write_tree(tmp_path / "a", PYTHON), write_tree(tmp_path / "b", PYTHON)
+    one_root, other_root = write(tmp_path / "a", PYTHON), write(tmp_path / "b", PYTHON)
     for tool, arguments in (("lens_grep", {"query": "shop|total"}), ("lens_graph", {}), ("lens_graph", {"dir": ""})):
         assert ask(one_root, tool, **arguments) == ask(other_root, tool, **arguments)

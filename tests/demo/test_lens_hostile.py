@@ -4,9 +4,10 @@ import os
 import subprocess
 from pathlib import Path
 
-from lens_client import ask, commit, write_tree
+from lens_client import ask, commit
 
 from lensbench_tasks.parsers.files import MAX_BYTES, list_sources
+from stock import write
 
 
 def names(root: Path) -> list[str]:
@@ -14,10 +15,10 @@ def names(root: Path) -> list[str]:
 
 
 def test_symlinks_are_not_followed_with_git_or_without(tmp_path: Path) -> None:
-    write_tree(tmp_path / "outside", {"secret.py": "treasure = 1\n", "deep/secret.py": "treasure = 1\n"})
+    write(tmp_path / "outside", {"secret.py": "treasure = 1\n", "deep/secret.py": "treasure = 1\n"})
     for root in (
-        write_tree(tmp_path / "plain", {"a.py": ""}),
-        write_tree(tmp_path / "git", {"a.py": "", "was/secret.py": ""}),
+        write(tmp_path / "plain", {"a.py": ""}),
+        write(tmp_path / "git", {"a.py": "", "was/secret.py": ""}),
     ):
         (root / "link.py").symlink_to(tmp_path / "outside" / "secret.py")
         (root / "folder").symlink_to(tmp_path / "outside")
@@ -47,14 +48,14 @@ def test_odd_names_and_bytes_are_shown_as_valid_text(tmp_path: Path) -> None:
 
 
 def test_huge_binary_and_special_files_are_left_out(tmp_path: Path) -> None:
-    write_tree(tmp_path, {"big.py": "x" * (MAX_BYTES + 1), "limit.py": "y" * MAX_BYTES, "zero.py": "a\0needle"})
+    write(tmp_path, {"big.py": "x" * (MAX_BYTES + 1), "limit.py": "y" * MAX_BYTES, "zero.py": "a\0needle"})
     os.mkfifo(tmp_path / "pipe.py")
     assert names(tmp_path) == ["limit.py", "zero.py"]
     assert ask(tmp_path, "lens_grep", query="needle|big").json["results"] == {"needle": [], "big": []}
 
 
 def test_nothing_of_the_repository_is_executed(tmp_path: Path) -> None:
-    root, trap = write_tree(tmp_path / "repo", {"a.py": "needle = 1\n", "b.py": ""}), tmp_path / "trap"
+    root, trap = write(tmp_path / "repo", {"a.py": "needle = 1\n", "b.py": ""}), tmp_path / "trap"
     commit(root)
     script = tmp_path / "run.sh"
     script.write_text(f"#!/bin/sh\necho \"$0\" >> '{trap}'\nexit 0\n")
@@ -71,7 +72,7 @@ def test_nothing_of_the_repository_is_executed(tmp_path: Path) -> None:
     }  # fmt: skip
     for key, value in settings.items():
         subprocess.run(["git", f"--git-dir={root / '.git'}", "config", key, str(value)], check=True)
-    write_tree(root, {".gitattributes": "* diff=x filter=x\n", "a.py": "needle = 2\n"})
+    write(root, {".gitattributes": "* diff=x filter=x\n", "a.py": "needle = 2\n"})
     assert names(root) == [".gitattributes", "a.py", "b.py"]
     assert ask(root, "lens_graph_neighbors", path="a.py").json["cochanges"] == [{"path": "b.py", "weight": 1}]
     assert ask(root, "lens_reindex").json["skipped"] is False
@@ -79,7 +80,7 @@ def test_nothing_of_the_repository_is_executed(tmp_path: Path) -> None:
 
 
 def test_missing_objects_are_not_fetched_and_break_nothing(tmp_path: Path) -> None:
-    root = write_tree(tmp_path, {"a.py": "needle = 1\n"})
+    root = write(tmp_path, {"a.py": "needle = 1\n"})
     commit(root)
     for name in (root / ".git" / "objects").rglob("*"):
         if name.is_file():
@@ -89,7 +90,7 @@ def test_missing_objects_are_not_fetched_and_break_nothing(tmp_path: Path) -> No
 
 
 def test_the_history_around_the_served_folder_is_not_shown(tmp_path: Path) -> None:
-    write_tree(tmp_path, {"inner/a.py": "", "inner/b.py": "", ".gitignore": "inner\n"})
+    write(tmp_path, {"inner/a.py": "", "inner/b.py": "", ".gitignore": "inner\n"})
     commit(tmp_path)
     assert names(tmp_path / "inner") == ["a.py", "b.py"]
     assert ask(tmp_path / "inner", "lens_graph_neighbors", path="a.py").json["cochanges"] == []

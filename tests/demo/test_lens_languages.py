@@ -6,13 +6,13 @@ import pytest
 import yaml
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from lens_client import write_tree
 
 from lensbench_demo.lens.texts import Texts
 from lensbench_demo.lens.tree import Tree, scan
 from lensbench_demo.lens.words import camel_case, words
 from lensbench_tasks.parsers.grammars import SOURCES
 from lensbench_tasks.parsers.symbols import read_facts
+from stock import write
 
 LANGUAGES = yaml.safe_load((Path(__file__).parent / "languages.yaml").read_text(encoding="utf-8"))
 
@@ -20,7 +20,7 @@ LANGUAGES = yaml.safe_load((Path(__file__).parent / "languages.yaml").read_text(
 @pytest.mark.parametrize("language", LANGUAGES["trees"])
 def test_imports_become_directed_edges_between_files(tmp_path: Path, language: str) -> None:
     shown, texts = LANGUAGES["trees"][language], Texts()
-    tree = scan(write_tree(tmp_path, shown["files"]), texts, Tree(), lambda: False)
+    tree = scan(write(tmp_path, shown["files"]), texts, Tree(), lambda: False)
     texts.close()
     assert sorted([path, target] for path, targets in tree.imports.items() for target in targets) == shown["imports"]
 

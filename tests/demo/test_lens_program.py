@@ -6,16 +6,17 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from lens_client import ask_stdio, ask_url, lens_program, write_tree
+from lens_client import ask_stdio, ask_url, lens_program
 
 from services import lens_over_http
+from stock import write
 
 FILES = {"a.py": "import b\n\n\ndef alpha(): ...\n", "b.py": "", "mcp.py": "raise SystemExit('shadowed')\n"}
 
 
 @pytest.fixture(scope="module")
 def root(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return write_tree(tmp_path_factory.mktemp("root"), FILES)
+    return write(tmp_path_factory.mktemp("root"), FILES)
 
 
 @pytest.fixture(scope="module")

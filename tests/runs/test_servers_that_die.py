@@ -4,10 +4,8 @@
 
 import json
 import os
-import socket
 import subprocess
 import sys
-import time
 from collections.abc import Iterator
 from hashlib import sha256
 from pathlib import Path
@@ -17,6 +15,7 @@ from test_runs import FAKES, SCRIPTS, bench, plan  # noqa: F401
 
 from lensbench.core.records import Record, RunId, from_json
 from lensbench.core.store import run_files
+from services import free_port, listening
 
 RUN = RunId("anna", "with")
 ENDS = ({"type": "answer", "text": "fine"}, {"type": "end", "turns": 1, "is_error": False})
@@ -37,31 +36,16 @@ server.run("streamable-http", host="127.0.0.1", port=int(sys.argv[1]))
 """
 
 
-def start(port: int, answer: str) -> subprocess.Popen[bytes]:
-    process = subprocess.Popen([sys.executable, "-c", SERVER, str(port), answer], stderr=subprocess.DEVNULL)
-    until = time.monotonic() + 60
-    while time.monotonic() < until:
-        with socket.socket() as probe:
-            if probe.connect_ex(("127.0.0.1", port)) == 0:
-                return process
-        time.sleep(0.05)
-    raise AssertionError("the fake server did not start")
-
-
 @pytest.fixture
 def port() -> int:
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        number: int = free.getsockname()[1]
-        return number
+    return free_port()
 
 
 @pytest.fixture
 def server(request: pytest.FixtureRequest, port: int) -> Iterator[subprocess.Popen[bytes]]:
-    process = start(port, getattr(request, "param", "shop.py: QUERY"))
-    yield process
-    process.kill()
-    process.wait()
+    command = [sys.executable, "-c", SERVER, str(port), getattr(request, "param", "shop.py: QUERY")]
+    with listening(command, port) as process:
+        yield process
 
 
 def planned(bench: Path, port: int, shell: str) -> Path:

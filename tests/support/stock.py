@@ -3,6 +3,7 @@
 import subprocess
 from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
 PARTS = ("amber", "birch", "cedar", "dune", "ember", "fjord", "grove", "heath", "islet", "juniper", "kelp", "larch")
 VALUES = (17, 23, 31, 37, 41, 43, 47, 53, 59, 61, 67, 71)
@@ -58,14 +59,15 @@ def git(folder: Path, *arguments: str) -> str:
     return done.stdout.strip()
 
 
-def write(folder: Path, files: Mapping[str, str | None]) -> None:
-    """Writes files below a folder; None deletes one."""
-    for name, text in files.items():
+def write(folder: Path, files: Mapping[str, Any]) -> Path:
+    """Writes texts and bytes below a folder, which it returns; None deletes a file."""
+    for name, content in files.items():
         (folder / name).parent.mkdir(parents=True, exist_ok=True)
-        if text is None:
+        if content is None:
             (folder / name).unlink()
         else:
-            (folder / name).write_text(text)
+            (folder / name).write_bytes(content.encode() if isinstance(content, str) else content)
+    return folder
 
 
 def commit(folder: Path, message: str, files: Mapping[str, str | None]) -> str:
