@@ -231,6 +231,14 @@ def test_answers_of_a_sub_agent_show_it_and_a_call_of_half_a_minute_is_none() ->
     assert read([said(), json.dumps(beat), result()]).subagents == 0
 
 
+def test_a_sub_agent_of_a_sub_agent_whose_calls_an_old_client_omits_makes_the_work_unknown() -> None:
+    shown = said(parent_tool_use_id="t1")
+    spent = json.loads(shown)
+    spent["message"] |= {"id": "m1", "usage": {"input_tokens": 5}}
+    hides = [read([json.dumps(spent), result(subagent_stats={"spawned": count})]).hides_work for count in (1, 2)]
+    assert hides == [False, True]
+
+
 def test_one_long_wait_is_one_retry_however_often_it_is_announced() -> None:
     def retry(attempt: int) -> str:
         return json.dumps({"type": "system", "subtype": "api_retry", "attempt": attempt})

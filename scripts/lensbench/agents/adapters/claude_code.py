@@ -86,7 +86,7 @@ def _environment(run: Assignment) -> dict[str, str]:
         "CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC": "1",
         "DISABLE_AUTOUPDATER": "1",
         **({} if run.reads_files else {"CLAUDE_CODE_DISABLE_CLAUDE_MDS": "1"}),
-        **({} if is_stock(run.settings) else strict),
+        **({"CLAUDE_CODE_FORWARD_SUBAGENT_TEXT": "1"} if is_stock(run.settings) else strict),
         "MCP_TIMEOUT": start_ms,
         # Versions before 2.1.329 need both to wait for a server that starts slowly.
         "MCP_CONNECTION_NONBLOCKING": "0",
@@ -154,7 +154,7 @@ def read(lines: Iterable[str], *, errors: ErrorTexts = KNOWN_ERRORS) -> Outcome:
         files_read=stream.files_read,
         tokens=_tokens(usage.values()) if usage else _shown(own + others),
         tokens_first=_shown(own[:1]),
-        tokens_subagents=_shown(others),
+        tokens_subagents=_shown(others) if len(stream.shown_subagents) == stream.subagents else None,
         cost_usd=cost if isinstance(cost := result.get("total_cost_usd"), int | float) else None,
         cost_is_guess=not all(_is_priced(model, entry) for model, entry in usage.items()),
         turns=sum(turns) if (turns := [n for leg in stream.results if (n := whole(leg.get("num_turns")))]) else None,
@@ -322,8 +322,12 @@ class Stream:
     def subagents(self) -> int:
         """The number of started sub-agents, by the client's count and their messages: long calls have events, too."""
         counts = (whole(mapping(result.get("subagent_stats")).get("spawned")) or 0 for result in self.results)
-        parents = {text(one.get("parent_tool_use_id")) for one in self.events if one["type"] == "assistant"} - {""}
-        return max(*counts, len(parents), len(self.results) - 1, 0)
+        return max(*counts, len(self.shown_subagents), len(self.results) - 1, 0)
+
+    @property
+    def shown_subagents(self) -> set[str]:
+        """Those whose messages are in the stream; older clients omit the sub-agents of sub-agents."""
+        return {text(one.get("parent_tool_use_id")) for one in self.events if one["type"] == "assistant"} - {""}
 
 
 def _tokens(usage: Iterable[Event], names: Sequence[str] = _OF_A_MODEL) -> dict[str, int]:
