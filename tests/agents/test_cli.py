@@ -4,9 +4,11 @@ import os
 import tempfile
 from pathlib import Path
 
+import pytest
 from other_clis import assignment
 
 from lensbench.agents.adapters._cli import Seen, announced, observe
+from lensbench.agents.sandbox_view import programs_of
 from lensbench.core.system.processes import Ended, run_process
 
 
@@ -46,3 +48,12 @@ def test_a_line_without_end_is_cut_and_only_the_first_line_says_what_was_started
 def test_what_was_said_before_the_time_was_up_still_reaches_the_log(tmp_path: Path) -> None:
     seen, ended, log = ran(tmp_path, 'echo complaint >&2; echo \'{"type": "a"}\'; exec sleep 60', timeout_s=1)
     assert (ended.timed_out, log.split("\n")[0], len(seen.events)) == (True, "complaint", 1)
+
+
+def test_a_program_on_the_path_is_shown_in_the_sandbox(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    own = tmp_path / "bin" / "own"
+    own.parent.mkdir()
+    own.write_text("#!/bin/sh\n")
+    own.chmod(0o755)
+    monkeypatch.setenv("PATH", f"{own.parent}:{os.environ['PATH']}")
+    assert str(own) in programs_of(announced(assignment(tmp_path, treatment=True), ("own",)), os.environ["PATH"])

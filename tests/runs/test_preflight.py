@@ -489,8 +489,10 @@ def test_the_version_is_compared_with_the_one_that_the_program_reports(
 
 def test_a_program_that_is_not_there_or_cannot_be_asked_is_said_so(attempt: Try) -> None:
     quick = {"preflight": {"servers": False}}
-    missing = attempt(agent={"kind": "command", "command": ["no-such-agent"]}, **quick)["agent"]
-    assert missing == Check("agent", "failed", "there is no program no-such-agent; install it, or set agent.command")
+    for kind in ("command", "codex"):
+        missing = attempt(agent={"kind": kind, "model": "m", "command": ["no-such-agent"]}, **quick)["agent"]
+        assert missing.detail == "there is no program no-such-agent; install it, or set agent.command"
+        assert missing.outcome == "failed"
     unasked = attempt(agent={"kind": "command", "command": ["true"], "version": "7"}, **quick)["agent"]
     assert unasked.outcome == "warning"
     beside = attempt(agent={"kind": "command", "command": ["./lens.json"]}, **quick)["agent"]

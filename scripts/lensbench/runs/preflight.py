@@ -228,7 +228,8 @@ def _command(job: Job, word: Command, workspace: str) -> list[Check]:
 
 def _agent(adapter: Adapter, invocation: Invocation, settings: AgentSettings, workspace: str) -> Iterator[Check]:
     """Checks that the program exists, starts, and has the version that the config pins."""
-    program, pin = invocation.argv[0], settings["version"]
+    own, pin = getattr(adapter, "PROGRAM", None), settings["version"]
+    program = (settings["command"] or [own.name])[0] if own else invocation.argv[0]  # it may be started by a shell
     # Relative paths start in the workspace, as for the run.
     file = os.path.join(workspace, program) if os.sep in program else program
     if not shutil.which(file, path=invocation.env.get("PATH")):

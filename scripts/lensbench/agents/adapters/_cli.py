@@ -11,6 +11,7 @@ import json
 import os
 import posixpath
 import re
+import shutil
 import subprocess
 import tempfile
 from collections import Counter
@@ -69,12 +70,14 @@ def gateway(
 
 
 def announced(run: Assignment, argv: Iterable[str]) -> tuple[str, ...]:
-    """The program's arguments, wrapped in the shell command whose output `observe` reads."""
+    """The program's arguments, wrapped in the shell command whose output `observe` reads. A program on PATH is named by
+    its file, which the sandbox then shows."""
+    program, *arguments = argv
     event = {
         "type": _STARTED, "model": run.settings["model"], "workspace": run.workspace,
         "servers": [*run.servers], "denied_servers": [*run.denied_servers],
     }  # fmt: skip
-    return ("/bin/sh", "-c", _SHELL, json.dumps(event), *argv)
+    return ("/bin/sh", "-c", _SHELL, json.dumps(event), shutil.which(program) or program, *arguments)
 
 
 def version_of(program: str, settings: AgentSettings, says: str = "") -> str | None:
