@@ -9,6 +9,7 @@ import posixpath
 import re
 from collections.abc import Iterable, Iterator
 from pathlib import Path
+from typing import Any
 
 from lensbench.agents import programs
 from lensbench.agents.mcp.client import read_entry
@@ -17,7 +18,7 @@ from lensbench.core.pasted import pasted
 from lensbench.core.run_folder import PLACES, RunFolder
 from lensbench.core.system.files import read_checksums
 from lensbench.core.system.yaml_places import KeyPath
-from lensbench.plan.config import Condition, Config, ModelJudge
+from lensbench.plan.config import Condition, Config
 
 _OF_USERS = {RunFolder.human, RunFolder.imported}
 WRITTEN = frozenset(name.partition("/")[0] for name in PLACES if not name.startswith(".")) - _OF_USERS
@@ -48,7 +49,7 @@ def own_files(config: Config, config_files: Iterable[str]) -> set[str]:
 
 def misplaced(config: Config, config_files: Iterable[str] = ()) -> Iterator[tuple[KeyPath, str]]:
     """Paths of the config that a stage would overwrite, as they have such a name in the run folder."""
-    for key, path in _named(config):
+    for key, path in _texts(config.model_dump(mode="json")):
         if problem := in_the_way(config, path, {RunFolder.tasks} if key[0] == "scenarios" else set()):
             yield key, f"{'.'.join(map(str, key))}: {problem}"
     for path in config_files:
@@ -67,30 +68,12 @@ def in_the_way(config: Config, path: str, exceptions: Iterable[str] = ()) -> str
     return ""
 
 
-def _named(config: Config) -> Iterator[tuple[KeyPath, str]]:
-    for index, path in enumerate(config.scenario_files):
-        yield ("scenarios", index), path
-    for name, condition in config.conditions.items():
-        if condition.mcp:
-            yield ("conditions", name, "mcp"), condition.mcp
-        for path, file in condition.files.items():
-            yield ("conditions", name, "files", path), file
-        yield ("conditions", name, "skills"), condition.skills
-        for key in ("setup", "teardown"):
-            for part in getattr(condition, key):
-                yield ("conditions", name, key), part
-    for index, judge in enumerate(config.judges):
-        if isinstance(judge, ModelJudge):
-            for path in (judge.prompt, *judge.agent.command):
-                yield ("judges", index), path
-    for part in config.agent.command:
-        yield ("agent", "command"), part
-    for index, path in enumerate(config.sandbox_visible):
-        yield ("sandbox_visible", index), path
-    yield ("cache",), config.cache
-    if config.repository:
-        for path in local_paths(config.repository):
-            yield ("repository",), path
+def _texts(value: Any, key: KeyPath = ()) -> Iterator[tuple[KeyPath, str]]:
+    if isinstance(value, (dict, list)):
+        for part, inner in value.items() if isinstance(value, dict) else enumerate(value):
+            yield from _texts(inner, (*key, part))
+    elif isinstance(value, str):
+        yield key, value
 
 
 def local_paths(source: object) -> list[str]:
