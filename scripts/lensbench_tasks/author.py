@@ -14,7 +14,6 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, NamedTuple
 
-import yaml
 from pydantic import ValidationError
 
 from lensbench.agents import secret_names
@@ -34,6 +33,7 @@ from lensbench.core.validation import explain
 from lensbench.plan.config import Config
 from lensbench.runs.attempt import Job, prepare
 from lensbench.runs.reasons import Expectation, reason_of, stops
+from lensbench_tasks.files import yaml_text
 from lensbench_tasks.problems import Problem
 from lensbench_tasks.rounds import SHORT, Fate, Proposal
 from lensbench_tasks.settings import sandbox_of
@@ -175,10 +175,7 @@ class Author:
             entries = read_reply(answer)
         except DocumentError as error:
             return [_failed(name, category, f"the reply cannot be read: {error}") for name in ids]
-        self._written |= {
-            name: yaml.safe_dump([value], sort_keys=False, allow_unicode=True, width=110)
-            for name, value in entries.items()
-        }
+        self._written |= {name: yaml_text([value]) for name, value in entries.items()}
         return [self._proposal(name, category, entries.get(name)) for name in ids]
 
     def _proposal(self, name: str, category: Category, value: dict[str, Any] | None) -> Proposal:

@@ -201,7 +201,6 @@ def main() -> None:
     parser.add_argument("set", help="a task set, YAML or Markdown")
     parser.add_argument("--answers", type=Path, help="a folder with answers, <task>.md or <task>-<word>.md")
     parser.add_argument("--drafts", choices=get_args(DraftKind), help="use such drafts for criteria without patterns")
-    parser.add_argument("--page", type=Path, help="the page to write (default: next to the set)")
     parser.add_argument(
         "--cache", type=Path, default=Path(DEFAULT_CACHE), help="the cache folder for repositories and environments"
     )
@@ -216,7 +215,7 @@ def main() -> None:
     for change in changes_of(tasks):
         fates[change.id] = bench.proven(change)
         print(printable(f"{change.id}: {fates[change.id].sentence}"), flush=True)
-    page = arguments.page or Path(arguments.set).with_suffix(".check.html")
+    page = Path(arguments.set).with_suffix(".check.html")
     write_atomic(page, render_page(Path(arguments.set).name, tasks, results, fates))
     if results:
         print(*map(printable, table(results)), sep="\n")

@@ -15,8 +15,6 @@ from lensbench.plan.freeze import source_name
 from lensbench_tasks.rounds import Fate, tasks_of
 from lensbench_tasks.survey import Survey
 
-_WIDTH = 110
-
 
 class Made(NamedTuple):
     """A generated set and its origin."""
@@ -43,7 +41,7 @@ def render_set(result: Made) -> str:
         f"# Tasks about {printable(source_name(result.source))}, proposed by {printable(result.author)}.",
         f"# Each criterion has proofs: `lensbench prove` looks them up. Review: {result.name}.review.html",
     ]
-    return "\n".join(head) + "\n" + _yaml(set_value(result))
+    return "\n".join(head) + "\n" + yaml_text(set_value(result))
 
 
 def with_more(text: str, result: Made) -> str:
@@ -52,7 +50,7 @@ def with_more(text: str, result: Made) -> str:
     repository = next((name for name, value in before.get("repositories", {}).items() if value == source), source)
     tasks = [task | {"repository": repository} for task in set_value(result)["tasks"]]
     indents = re.findall(r"^( *)- id:", text, re.MULTILINE) or [""]
-    longer = f"{text.rstrip()}\n{textwrap.indent(_yaml(tasks), indents[-1])}"
+    longer = f"{text.rstrip()}\n{textwrap.indent(yaml_text(tasks), indents[-1])}"
     try:
         if len(yaml.safe_load(longer)["tasks"]) == len(before["tasks"]) + len(tasks):
             return longer
@@ -61,8 +59,9 @@ def with_more(text: str, result: Made) -> str:
     raise UserError(f"{result.name}.yaml: no task can be added; make `tasks` its last key, with `- id:` lines")
 
 
-def _yaml(value: Any) -> str:
-    return yaml.safe_dump(value, sort_keys=False, allow_unicode=True, width=_WIDTH)
+def yaml_text(value: object) -> str:
+    """As lensbench writes task sets."""
+    return yaml.safe_dump(value, sort_keys=False, allow_unicode=True, width=110)
 
 
 def set_value(result: Made) -> dict[str, Any]:

@@ -26,12 +26,6 @@ from lensbench.runs.reports import parse_report
 from lensbench_tasks.drafting import with_drafts
 
 
-def configured_sets(config: str) -> list[str]:
-    """The task sets of a config. Raises UserError when it cannot be read."""
-    _, document = read_file(config)
-    return list(load_config(document.value, [config]).scenario_files)
-
-
 def find_task(sets: list[str], name: str) -> Task:
     """The task with that id. Raises UserError when no set has it."""
     tasks = {task.id: task for task in read_scenarios(sets, imported=True).tasks}
@@ -76,7 +70,11 @@ def main() -> None:
     parser.add_argument("--configfile", help="the config that names the sets (default: the one in this folder)")
     parser.add_argument("--drafts", choices=get_args(DraftKind), help="use such drafts for criteria without patterns")
     arguments = parser.parse_intermixed_args()
-    task = find_task(arguments.set or configured_sets(arguments.configfile or only_config(Path())), arguments.task)
+    sets = arguments.set
+    if not sets:
+        config = arguments.configfile or only_config(Path())
+        sets = list(load_config(read_file(config)[1].value, [config]).scenario_files)
+    task = find_task(sets, arguments.task)
     if arguments.answer is None:
         print(prompt_of(task))
         return

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from lensbench.changes import pytest_starter
-from lensbench.changes.failing_copies import failing_copies
+from lensbench.changes.failing_copies import MOST_ALONE, failing_copies
 from lensbench.changes.printed import read_printed
 from lensbench.changes.reports import TestResult, read_junit, with_unloaded
 from lensbench.changes.task import Tests
@@ -130,9 +130,20 @@ def test_ids_have_the_file_and_no_ordinal(printed: str, files: dict[str, str], r
 def test_a_test_that_passes_by_failing_has_no_failing_copy() -> None:
     text = "@pytest.mark.xfail\ndef test_a():\n    assert 0\n@XFAIL\ndef test_b():\n    assert 0\ndef test_c():\n    pass\n"
     tests = Tests(files={"t.py": text}, command=("pytest",), fail_to_pass=("t.py::test_c",))
-    copies, ids = failing_copies(tests, dict.fromkeys(("t.py::test_a", "t.py::test_b", "t.py::test_c"), PASSED))
+    [(copies, ids)] = failing_copies(tests, dict.fromkeys(("t.py::test_a", "t.py::test_b", "t.py::test_c"), PASSED))
     assert ids == {"t.py::test_c"}
     assert str(copies.files["t.py"]).count("finally:") == 1
+
+
+def test_where_only_the_exit_status_counts_each_test_fails_alone_up_to_a_limit() -> None:
+    def alone(count: int) -> list[int]:
+        text = "".join(f"def test_{number}():\n    assert {number} < 99\n" for number in range(count))
+        tests = Tests(files={"t.py": text, "u.sh": "exit 0"}, command=("sh",), report="exit", fail_to_pass=("exit",))
+        return [str(copy.files["t.py"]).count("finally:") for copy, _ in failing_copies(tests, {"exit": PASSED})]
+
+    assert alone(3) == [1, 1, 1]
+    assert set(alone(100)) == {1}
+    assert 8 < len(alone(100)) <= MOST_ALONE
 
 
 @pytest.mark.parametrize(("path", "text", "name"), [
@@ -141,7 +152,7 @@ def test_a_test_that_passes_by_failing_has_no_failing_copy() -> None:
 ])  # fmt: skip
 def test_tests_in_go_and_rust_have_a_failing_copy(path: str, text: str, name: str) -> None:
     tests = Tests(files={path: text}, command=("go",), report="printed", fail_to_pass=(name,))
-    copies, ids = failing_copies(tests, {name: PASSED})
+    [(copies, ids)] = failing_copies(tests, {name: PASSED})
     assert ids == {name}
     assert ("FailNow()" in str(copies.files[path])) != ("panic!" in str(copies.files[path]))
 

@@ -7,14 +7,16 @@ Their names are random for each run, so that no code can make just them fail.
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import PurePosixPath
 
+from lensbench.agents.sandbox import WORKSPACE
 from lensbench.changes.reports import Forged, Results, TestResult, unloaded_files
 from lensbench.changes.task import JUNIT, NODE, PYTEST, Tests
 
 _PYTHON = """\
+import sys
 import unittest
 
 import pytest
@@ -40,22 +42,40 @@ def test_{word}_pytest():
     assert is_quiet(pytest.fail) or is_quiet(pytest.raises, ValueError, int) or 1.0 == pytest.approx(2.0)
 
 
+def test_{word}_library():
+    def is_own(value):
+        value = getattr(value, "fget", None) or getattr(value, "__func__", value)
+        if isinstance(value, type(is_own)):
+            return value.__code__.co_filename in {paths}
+        kind = value if isinstance(value, type) else type(value)
+        return getattr(sys.modules.get(kind.__module__), "__file__", "") in {paths}
+
+    for module in [*sys.modules.values()] if {paths} else ():
+        origin = getattr(getattr(module, "__spec__", None), "origin", None)
+        if not origin or origin.startswith("{top}/") or module is sys:
+            continue
+        for name, value in [*vars(module).items()]:
+            inside = [*vars(value).values()] if isinstance(value, type) and value.__module__ == module.__name__ else []
+            if name[0] != "_" and any(map(is_own, [value, *inside])):
+                return
+    raise AssertionError
+
+
 class Test_{word}(unittest.TestCase):
     def test_equal(self):
         self.assertEqual(1, 2)
 
     def test_all(self):
-        assert any(is_quiet(getattr(self, f"assert{{name}}"), *given) for name, *given in (
-            ("True", 0), ("False", 1), ("Equal", 1, 2), ("NotEqual", 1, 1), ("Is", 1, 2), ("IsNot", 1, 1),
-            ("IsNone", 1), ("IsNotNone", None), ("In", 1, []), ("NotIn", 1, [1]), ("IsInstance", 1, str),
-            ("NotIsInstance", 1, int), ("Raises", ValueError, int), ("RaisesRegex", ValueError, "", int),
-            ("Warns", UserWarning, int), ("AlmostEqual", 1, 2), ("NotAlmostEqual", 1, 1), ("Greater", 1, 2),
-            ("GreaterEqual", 1, 2), ("Less", 2, 1), ("LessEqual", 2, 1), ("Regex", "a", "b"), ("NotRegex", "a", "a"),
-            ("CountEqual", [1], []), ("SequenceEqual", [1], []), ("ListEqual", [1], []), ("TupleEqual", (1,), ()),
-            ("SetEqual", {{1}}, set()), ("DictEqual", {{1: 2}}, {{}}), ("MultiLineEqual", "a", "b"),
-        ))
+        own = is_quiet.__code__
+        codes = [getattr(getattr(self, name), "__code__", own) for name in dir(self) if name.startswith("assert")]
+        assert any("unittest" not in code.co_filename for code in codes)
 """
 _PYTHON_COUNT = _PYTHON.count("def test_")
+_LIBRARY = """\
+if ('a'.includes('b') || 'a'.startsWith('b') || 'a'.endsWith('b') || 'a'.match(/b/) || /b/.test('a') || [1].includes(2)
+  || 'a'.indexOf('b') >= 0 || [1].indexOf(2) >= 0 || [1].some((one) => one > 1) || [1].every((one) => one > 1)
+  || Object.is(1, 2) || JSON.stringify([1]) === JSON.stringify([2])) return;
+"""
 _ASSERTIONS = """\
 const tried = [['ok', 0], ['equal', 1, 2], ['notEqual', 1, 1], ['strictEqual', 1, 2], ['notStrictEqual', 1, 1],
   ['deepEqual', [1], [2]], ['notDeepEqual', [1], [1]], ['deepStrictEqual', [1], [2]], ['notDeepStrictEqual', [1], [1]],
@@ -113,19 +133,19 @@ class Canaries:
         return {name: result for name, result in results.items() if self.word not in name}
 
 
-def canaries(tests: Tests, word: str) -> Canaries:
-    """The canaries for these tests; none when the runner is unknown."""
+def canaries(tests: Tests, word: str, paths: Sequence[str] = ()) -> Canaries:
+    """The canaries for these tests; none when the runner is unknown. No Python of `paths` may change a library."""
     runner = _runner(tests) if tests.report in (NODE, JUNIT) else tests.report
     if runner == PYTEST:
-        return _for_pytest(word)
+        return _for_pytest(word, [f"{WORKSPACE}/{path}" for path in paths])
     if runner in _RUNNERS:
         return _for_scripts(tests, word, runner)
     return Canaries(word, {}, {}, {}, {})
 
 
-def _for_pytest(word: str) -> Canaries:
-    path = f"test_{word}.py"
-    return Canaries(word, {path: _PYTHON.format(word=word)}, {}, {word: _PYTHON_COUNT}, {})
+def _for_pytest(word: str, paths: Sequence[str]) -> Canaries:
+    text = _PYTHON.format(word=word, paths=paths, top=WORKSPACE)
+    return Canaries(word, {f"test_{word}.py": text}, {}, {word: _PYTHON_COUNT}, {})
 
 
 _RUNNERS = ("node", "vitest", "jest", "mocha")
@@ -178,7 +198,7 @@ def _extended(content: str, group: str, word: str, runner: str, is_module: bool)
     elif runner == "jest":
         head += f"\nconst {check} = globalThis.expect;"
     end = opening.end() if (opening := _OPENING.match(content)) else 0
-    all_assertions = (_MATCHERS if runner in ("vitest", "jest") else _ASSERTIONS).replace("CHECK", check)
+    all_assertions = _LIBRARY + (_MATCHERS if runner in ("vitest", "jest") else _ASSERTIONS).replace("CHECK", check)
     before, after = (
         f"{test}('{group} {place} one', () => {{ throw new Error('on purpose'); }});\n"
         f"{test}('{group} {place} all', async () => {{ {all_assertions} }});"

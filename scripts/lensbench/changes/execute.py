@@ -108,11 +108,11 @@ def run_tests(
 
     try:
         result = run(tests)
-        copies, must_fail = failing_copies(tests, result.results if with_copies and patch.strip() else {})
-        again = run(copies) if must_fail else TestRun()
+        copies = failing_copies(tests, result.results if with_copies and patch.strip() else {})
+        is_forged = any(run(copy).passing & must_fail for copy, must_fail in copies)
     except OSError as error:
         return TestRun(unstarted=f"{error.filename or tree}: {error.strerror}")
-    if any(again.results.get(name) is TestResult.PASSED for name in must_fail):
+    if is_forged:
         problem = "tests that must fail passed under the names of the hidden ones: the code under test makes up results"
         return replace(result, trouble=Trouble.FORGED, problem=problem, results={})
     return result
@@ -148,7 +148,7 @@ def _run(tree: Path, patch: bytes, tests: Tests, place: Place, environment: Envi
         return TestRun(trouble=Trouble.UNAPPLIED, problem=f"the patch does not apply: {error}")
     remove_tree(str(scratch))
     environment.add_built(repo)
-    guards = canaries(tests, f"lb{secrets.token_hex(6)}")
+    guards = canaries(tests, f"lb{secrets.token_hex(6)}", [path for path in size.files if path not in left_out])
     _place_files(repo, tests, guards)
     job = _Job(place, tests, environment, guards, report, tail)
     run = replace(job.start(), left_out=left_out, size=size)

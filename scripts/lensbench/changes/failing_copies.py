@@ -11,41 +11,50 @@ from __future__ import annotations
 import ast
 import re
 import secrets
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from pathlib import PurePosixPath
 
 from lensbench.changes.canaries import SCRIPTS
 from lensbench.changes.reports import Results, TestResult, name_in_file
 from lensbench.changes.task import EXIT, EXIT_ID, Tests
 
+MOST_ALONE = 16
+"""The maximum number of tests of a file that fail alone."""
 _Names = Mapping[str, str] | None
 """The ids of a file's tests, with their names in it; None for all tests of the file."""
 
 
-def failing_copies(source: Tests, results: Results) -> tuple[Tests, set[str]]:
+def failing_copies(source: Tests, results: Results) -> Iterator[tuple[Tests, set[str]]]:
     """The tests with failing copies of those that passed, and the ids of these.
 
     Tests that their file itself does not define, under a name that can be read in it, have no copy. Where only the exit
-    status counts, every test of a hidden file gets one.
+    status counts, each fails alone.
     """
     passes = [name for name, result in results.items() if result is TestResult.PASSED]
     copies, ids = dict(source.files), set[str]()
     for path, content in source.files.items() if passes else ():
-        tests = None if source.report == EXIT else {name: own for name in passes if (own := name_in_file(name, path))}
-        if tests == {} or not isinstance(content, str):
-            continue
         suffix = PurePosixPath(path).suffix
         change = _python if suffix == ".py" else _functions if suffix in _FAILING else _script
-        text, names = change(content, tests, suffix)
-        copies[path] = text
-        ids |= names if tests else {EXIT_ID} if names else set()
-    return source.model_copy(update={"files": copies}), ids
+        if source.report == EXIT and isinstance(content, str):
+            names = sorted(change(content, None, suffix)[1])
+            for name in names[:: len(names) // MOST_ALONE + 1]:
+                text = change(content, {EXIT_ID: name}, suffix)[0]
+                yield source.model_copy(update={"files": {**source.files, path: text}}), {EXIT_ID}
+            continue
+        tests = {name: own for name in passes if (own := name_in_file(name, path))}
+        if tests and isinstance(content, str):
+            copies[path], more = change(content, tests, suffix)
+            ids |= more
+    if ids:
+        yield source.model_copy(update={"files": copies}), ids
 
 
 _TO_FAIL = re.compile(r"xfail|expectedfailure", re.IGNORECASE)
 """The decorator of a test that passes by failing: of pytest and SymPy, and of unittest."""
 _COMPARES = re.compile(r"assert(?!.*(not|raise|warn|logs))", re.IGNORECASE)
 """The name of an assertion that does not hold when one of its two arguments is replaced by an object of no kind."""
+_ORDER = {ast.In: "in", ast.Lt: "<", ast.LtE: "<=", ast.Gt: ">", ast.GtE: ">="}
+"""Comparisons that no honest value holds with NaN, or with any part."""
 _EQUALITY = re.compile(r"(?<!almost_)(?<!almost)equals?$", re.IGNORECASE)
 _OPENING = """\
 {held} = []
@@ -105,6 +114,8 @@ class _Failing(ast.NodeTransformer):
                 before, between, after = f"{ast.unparse(function)}(", ", ", ")"
                 if not _COMPARES.match(name):
                     return node
+            case ast.Assert(test=ast.Compare(left=one, ops=[sign], comparators=[other])) if type(sign) in _ORDER:
+                return self._with_claims(node, ast.unparse(one), _ORDER[type(sign)], ast.unparse(other))
             case _:
                 return node
         swap = f"{self._other}({{}})" if _EQUALITY.search(name) else "object()"
@@ -112,6 +123,14 @@ class _Failing(ast.NodeTransformer):
         tries = f"try: {before}{first}{between}{swap.format(second)}{after}"
         handler = f"except Exception: {before}{swap.format(first)}{between}{second}{after}"
         return ast.parse(f"{tries}\n{handler}\n{self._held}.append(1)").body if self._is_inside else node
+
+    def _with_claims(self, node: ast.Expr | ast.Assert, one: str, sign: str, other: str) -> ast.AST | list[ast.stmt]:
+        """The assertion, after tries of what holds for no value."""
+        claims = [f'{one} {sign} float("nan")', f'float("nan") {sign} {other}']
+        if sign == "in":
+            claims = [f"({self._other}({one}) if isinstance({one}, (str, bytes)) else object()) in {other}"]
+        tries = (f"try: assert {claim}; {self._held}.append(1)\nexcept Exception: pass" for claim in claims)
+        return [*ast.parse("\n".join(tries)).body, node] if self._is_inside else node
 
     visit_Assert = visit_Expr
 
@@ -153,10 +172,14 @@ _FAILS = """\
 Object((name, ...given) => {0}(name, ...given.map((each) => typeof each !== 'function' ? each : \
 async function (...own) {{ globalThis.{1} = 0; await each.apply(this, own); if (!globalThis.{1}) throw Error(); }})))"""
 """A function in the place of one that defines a test; it begins with a word, so that a line before it ends there."""
-_MATCHER = re.compile(r"(?<!\.not)\.(to(?:Strict|Contain)?Equal|toMatchObject)\(")
-"""What an object can claim to equal; others compare identities."""
+_MATCHER = re.compile(r"(?<!\.not)\.(to(?:Strict|Contain)?Equal|toMatchObject|includes|startsWith|endsWith)\(")
+"""What an object can claim to equal or have; others compare identities."""
 _OTHER = """
-Object.defineProperty(Object.prototype, 'to_{0}', {{ value(matcher, expected) {{
+Object.defineProperty(Object.prototype, 'to_{0}', {{ value(matcher, expected, ...rest) {{
+  if (!matcher.startsWith('to')) {{
+    globalThis.{0} ||= this[matcher](typeof expected === 'string' ? `${{expected}}x7` : {{}}, ...rest);
+    return this[matcher](expected, ...rest);
+  }}
   const other = (_, part) => typeof part === 'string' ? `${{part}}7` : typeof part === 'boolean' ? !part
     : part && Object.keys(part).length ? part : part === 7 ? 8 : 7;
   globalThis.{0} = true;

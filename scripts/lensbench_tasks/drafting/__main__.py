@@ -7,8 +7,6 @@ from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import get_args
 
-import yaml
-
 from lensbench.core.errors import UserError
 from lensbench.core.system.files import write_atomic
 from lensbench.core.system.program import Parser, run_program
@@ -17,8 +15,7 @@ from lensbench.judging.judges.denying import is_negation
 from lensbench.judging.judges.fact_pieces import cut
 from lensbench.plan.task_files import read_scenarios
 from lensbench_tasks.drafting import FEW, with_drafts
-
-_WIDTH = 110
+from lensbench_tasks.files import yaml_text
 
 
 def doubts(criterion: Criterion) -> Iterator[str]:
@@ -61,8 +58,7 @@ def _task_lines(task: Task) -> Iterator[str]:
 
 
 def _item(value: dict[str, object], indent: str) -> Iterator[str]:
-    text = yaml.safe_dump(value, sort_keys=False, allow_unicode=True, width=_WIDTH)
-    for number, line in enumerate(text.removesuffix("\n").split("\n")):
+    for number, line in enumerate(yaml_text(value).removesuffix("\n").split("\n")):
         yield f"{indent}{'  ' if number else '- '}{line}" if line else ""
 
 

@@ -7,7 +7,8 @@ import re
 from collections.abc import Iterator
 
 from lensbench.core.tasks import AtMost, Category, Criterion, Pattern, Proof
-from lensbench_tasks.mining.calls import CallSite, by_callee, calls
+from lensbench.judging.decisions import grouped
+from lensbench_tasks.mining.calls import CallSite, calls
 from lensbench_tasks.mining.drafts import MAX_ITEMS, MAX_WRONG, MIN_ITEMS, Draft, Item, shuffled, wrong_items
 from lensbench_tasks.mining.patterns import is_telling, named, place
 from lensbench_tasks.parsers.code import CALLABLES
@@ -16,7 +17,7 @@ from lensbench_tasks.survey import Survey
 
 def drafts(survey: Survey, rng: random.Random) -> Iterator[Draft]:
     """Questions about functions with three to five callers in other files, and no ambiguous calls."""
-    for callee, sites in shuffled(by_callee(list(calls(survey))).items(), rng):
+    for callee, sites in shuffled(grouped(calls(survey), lambda call: call.callee).items(), rng):
         callers = {call.caller.shown for call in sites}
         if MIN_ITEMS <= len(sites) <= MAX_ITEMS and len(callers) == len(sites) and _are_all(sites, survey):
             limit = wrong_items(_others(sites, survey, rng))
@@ -51,12 +52,11 @@ def _others(sites: list[CallSite], survey: Survey, rng: random.Random) -> list[P
 def _item(call: CallSite, limit: AtMost | None, survey: Survey) -> Item:
     caller, callee = call.caller, call.callee
     return Item(
-        "",
         Criterion(
             text=f"States that `{caller.shown}` in {caller.path} calls `{callee.shown}`",
             all_of=(named(caller, survey), place(caller.path, survey)),
             at_most=limit,
             partial={"names the file": (place(caller.path, survey),)},
             proofs=(Proof(file=caller.path, quote=call.quote, within=caller.shown),),
-        ),
+        )
     )

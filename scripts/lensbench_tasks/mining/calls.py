@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections import defaultdict
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from typing import NamedTuple
 
 from lensbench_tasks.parsers.code import CALLABLES, Definition, text_of, walk
@@ -54,19 +53,3 @@ def _sees(path: str, other: str, survey: Survey) -> bool:
         return False
     same_package = survey.languages[path] == "go" and path.rpartition("/")[0] == other.rpartition("/")[0]
     return same_package or other in survey.imports.get(path, ())
-
-
-def by_callee(sites: list[CallSite]) -> Mapping[Definition, list[CallSite]]:
-    """Definition -> the calls of it."""
-    groups = defaultdict(list)
-    for call in sites:
-        groups[call.callee].append(call)
-    return groups
-
-
-def by_caller(sites: list[CallSite]) -> Mapping[Definition, list[CallSite]]:
-    """Definition -> the calls that it makes."""
-    groups = defaultdict(list)
-    for call in sites:
-        groups[call.caller].append(call)
-    return groups

@@ -17,8 +17,8 @@ Each = TypeVar("Each")
 class Item(NamedTuple):
     """A criterion, and its part of the question; "" when the question asks for all at once."""
 
-    asked: str
     criterion: Criterion
+    asked: str = ""
 
 
 @dataclass(frozen=True)
@@ -61,13 +61,13 @@ def shuffled(values: Iterable[Each], rng: random.Random) -> list[Each]:
     return items
 
 
-def grouped(values: Sequence[Each], size: int, differ: Callable[[Each, Each], bool]) -> Iterator[list[Each]]:
-    """Groups of `size` values that all differ from one another (the last with at least MIN_ITEMS); each value once."""
+def grouped(values: Sequence[Each], differ: Callable[[Each, Each], bool]) -> Iterator[list[Each]]:
+    """Groups of MAX_ITEMS values that all differ (the last with at least MIN_ITEMS); each value once."""
     waiting = list(values)
     while waiting:
         group = [waiting.pop(0)]
         for value in list(waiting):
-            if len(group) < size and all(differ(value, other) for other in group):
+            if len(group) < MAX_ITEMS and all(differ(value, other) for other in group):
                 group.append(value)
                 waiting.remove(value)
         if len(group) < MIN_ITEMS:

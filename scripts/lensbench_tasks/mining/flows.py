@@ -6,7 +6,8 @@ import random
 from collections.abc import Iterator
 
 from lensbench.core.tasks import Category, Criterion, Proof
-from lensbench_tasks.mining.calls import CallSite, by_caller, calls
+from lensbench.judging.decisions import grouped
+from lensbench_tasks.mining.calls import CallSite, calls
 from lensbench_tasks.mining.drafts import MAX_ITEMS, MIN_ITEMS, Draft, Item, shuffled
 from lensbench_tasks.mining.patterns import named, place
 from lensbench_tasks.survey import Survey
@@ -14,7 +15,7 @@ from lensbench_tasks.survey import Survey
 
 def drafts(survey: Survey, rng: random.Random) -> Iterator[Draft]:
     """Questions about functions that reach three to five definitions in other files, directly or in one more step."""
-    sites = by_caller(list(calls(survey)))
+    sites = grouped(calls(survey), lambda call: call.caller)
     for caller in shuffled(sites, rng):
         direct = sites[caller]
         further = [
@@ -38,7 +39,6 @@ def drafts(survey: Survey, rng: random.Random) -> Iterator[Draft]:
 def _item(call: CallSite, survey: Survey) -> Item:
     caller, callee = call.caller, call.callee
     return Item(
-        "",
         Criterion(
             text=f"States that `{caller.shown}` in {caller.path} calls `{callee.shown}`, defined in {callee.path}",
             all_of=(named(callee, survey), place(callee.path, survey)),
@@ -47,5 +47,5 @@ def _item(call: CallSite, survey: Survey) -> Item:
                 Proof(file=caller.path, quote=call.quote, within=caller.shown),
                 Proof(file=callee.path, quote=callee.text[:60].split("\n")[0], within=callee.shown),
             ),
-        ),
+        )
     )

@@ -44,13 +44,12 @@ def _item(importer: str, target: str, limit: AtMost | None, survey: Survey) -> I
     if not quote:
         return None
     return Item(
-        "",
         Criterion(
             text=f"States that {importer} imports {target}",
             all_of=(place(importer, survey), place(target, survey)),
             at_most=limit,
             proofs=(Proof(file=importer, quote=quote),),
-        ),
+        )
     )
 
 

@@ -15,7 +15,6 @@ from lensbench_tasks.mining.patterns import named, place
 from lensbench_tasks.parsers.code import CALLABLES, Definition, text_of, walk
 from lensbench_tasks.survey import Survey
 
-SIZE = 5
 _RAISES = {"raise_statement", "throw_statement", "throw_expression"}
 _PIECES = {"string_content", "string_fragment", "interpreted_string_literal_content", "string_literal_content"}
 _MAKES = re.compile(r"(?:errors\.New|fmt\.Errorf|(?:.*\.)?(?:warn|warning|error|exception|critical))$")
@@ -41,7 +40,7 @@ def drafts(survey: Survey, rng: random.Random) -> Iterator[Draft]:
         for message in _messages(one, [other.node for other in definitions if other.local])
         if everything.count(message.text) == 1 and one.name not in message.text
     ]
-    for group in grouped(shuffled(messages, rng), SIZE, lambda a, b: a.of.shown != b.of.shown and a.text != b.text):
+    for group in grouped(shuffled(messages, rng), lambda a, b: a.of.shown != b.of.shown and a.text != b.text):
         yield Draft(
             Category.DEBUG,
             "Users report errors and warnings with these words in them: {asked}. Which function or method does each "
@@ -53,13 +52,13 @@ def drafts(survey: Survey, rng: random.Random) -> Iterator[Draft]:
 def _item(message: _Message, survey: Survey) -> Item:
     of = message.of
     return Item(
-        f'"{message.text}"',
         Criterion(
             text=f'States that `{of.shown}` in {of.path} gives the message "{message.text}"',
             all_of=(named(of, survey), place(of.path, survey)),
             partial={"names the file": (place(of.path, survey),)},
             proofs=(Proof(file=of.path, quote=message.text, within=of.shown),),
         ),
+        f'"{message.text}"',
     )
 
 

@@ -11,8 +11,6 @@ from lensbench_tasks.mining.patterns import at, whole
 from lensbench_tasks.parsers.code import CALLABLES, Definition
 from lensbench_tasks.survey import Survey
 
-SIZE = 5
-
 
 def drafts(survey: Survey, rng: random.Random) -> Iterator[Draft]:
     """Questions about five definitions in different files, each used by other files."""
@@ -25,7 +23,7 @@ def drafts(survey: Survey, rng: random.Random) -> Iterator[Draft]:
         and not one.name.startswith("_")
         and survey.words[one.name] >= 2
     ]
-    for group in grouped(shuffled(candidates, rng), SIZE, lambda a, b: a.path != b.path):
+    for group in grouped(shuffled(candidates, rng), lambda a, b: a.path != b.path):
         yield Draft(
             Category.EXPLORATORY,
             "A new colleague meets these names where they are used: {asked}. In which file, tests aside, is each of "
@@ -36,10 +34,10 @@ def drafts(survey: Survey, rng: random.Random) -> Iterator[Draft]:
 
 def _item(one: Definition, survey: Survey) -> Item:
     return Item(
-        f"`{one.name}`",
         Criterion(
             text=f"States that `{one.name}` is defined in {one.path}",
             any_of=(at(whole(one.name), one.path, survey),),
             proofs=(Proof(file=one.path, quote=one.text[:60].split("\n")[0], within=one.name),),
         ),
+        f"`{one.name}`",
     )

@@ -30,10 +30,9 @@ def drafts(survey: Survey, rng: random.Random) -> Iterator[Draft]:
 
 def _item(path: str, other: str, count: int, survey: Survey) -> Item:
     return Item(
-        "",
         Criterion(
             text=f"States that {other} changed together with {path}, in {count} commits",
             all_of=(place(other, survey),),
             proofs=(Proof(file=path, changes_with=other, commits=count),),
-        ),
+        )
     )

@@ -15,7 +15,6 @@ from lensbench_tasks.mining.patterns import place, valued
 from lensbench_tasks.parsers.code import CALLABLES, Definition, text_of, walk
 from lensbench_tasks.survey import Survey
 
-SIZE = 5
 _PARAMETER = {"default_parameter", "typed_default_parameter", "assignment_pattern", "required_parameter"}
 _NESTED = {"function_definition", "lambda", "arrow_function", "function_expression", "function_declaration", "block",
            "statement_block"}  # fmt: skip
@@ -43,10 +42,10 @@ def drafts(survey: Survey, rng: random.Random) -> Iterator[Draft]:
         value for file in survey.defined.values() for one in file for value in _values(one) if _is_clear(value, survey)
     )
     values = shuffled(clear, rng)
-    apart = list(grouped(values, SIZE, lambda a, b: _differ(a, b) and a.of.path != b.of.path))
+    apart = list(grouped(values, lambda a, b: _differ(a, b) and a.of.path != b.of.path))
     ids = {id(value) for group in apart for value in group}
     rest = [value for value in values if id(value) not in ids]
-    for group in [*apart, *grouped(rest, SIZE, _differ)]:
+    for group in [*apart, *grouped(rest, _differ)]:
         yield Draft(
             Category.TARGETED,
             "Which value does the code itself give each of these, before a caller or a setting gives another one: "
@@ -76,13 +75,13 @@ def _item(value: _Value, survey: Survey) -> Item:
     literal = value.value if plain else f'"{value.value}"'
     within = of.shown if owner else ""
     return Item(
-        f"the {value.kind} `{value.name}`{owner}",
         Criterion(
             text=f"States that the {value.kind} `{value.name}`{owner} in {path} is {literal}",
             all_of=(valued(value.name, value.value), place(path, survey)),
             partial={"names the value": (valued(value.name, value.value),)},
             proofs=(Proof(file=path, quote=value.quote, within=within),),
         ),
+        f"the {value.kind} `{value.name}`{owner}",
     )
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from tree_sitter import Node, QueryCursor
@@ -14,9 +14,10 @@ MAX_CHARS = 400_000
 """Larger files are assumed to be generated."""
 CALLABLES = frozenset({"function", "method"})
 OWNERS = frozenset({"class", "interface", "enum", "scope"})
-_KINDS = ("class", "function", "method", "interface", "enum", "scope", "type", "const", "let", "var")
+_KINDS = ("class", "function", "method", "interface", "enum", "scope", "namespace", "const", "let", "type", "var")
+"""The general kinds come last."""
 _RECEIVER = re.compile(r"\b(\w+)(?:\[[^][]*\])?\)$")
-_NAME = re.compile(r"[A-Za-z_$][\w$]*")
+_NAME = re.compile(r"[\w$#.]{1,200}")
 
 
 @dataclass(frozen=True)
@@ -29,6 +30,8 @@ class Definition:
     kind: str
     local: bool
     node: Node
+    line: int
+    """Of its name, from 1."""
 
     @property
     def shown(self) -> str:
@@ -54,33 +57,35 @@ def definitions(path: str, text: str, language: str | None) -> list[Definition]:
     root = syntax.parser.parse(text.encode("utf-8", "replace")).root_node
     if root.has_error:
         return []
-    captures = QueryCursor(syntax.query).captures(root)
+    return [one for one in nested(path, QueryCursor(syntax.query).captures(root)) if one.kind != "namespace"]
+
+
+def nested(path: str, captures: Mapping[str, Sequence[Node]]) -> Iterator[Definition]:
+    """The definitions among the captures of a file, in order; those in a type are methods, in a function local."""
     nodes: dict[int, tuple[str, Node]] = {}
     for kind in _KINDS:
         for node in captures.get(kind, ()):
             nodes.setdefault(node.id, (kind, node))
-    return list(_nested(path, sorted(nodes.values(), key=lambda item: (item[1].start_byte, -item[1].end_byte))))
-
-
-def _nested(path: str, nodes: list[tuple[str, Node]]) -> Iterator[Definition]:
     around: list[Definition] = []
-    for kind, node in nodes:
+    for kind, node in sorted(nodes.values(), key=lambda item: (item[1].start_byte, -item[1].end_byte)):
         while around and around[-1].node.end_byte <= node.start_byte:
             around.pop()
         outer = around[-1] if around else None
         local = outer is not None and (outer.local or outer.kind in CALLABLES)
         owner = outer.name if outer and outer.kind in OWNERS else _receiver(node)
-        for name in _names(kind, node):
-            one = Definition(path, name, owner, "method" if owner and kind == "function" else kind, local, node)
+        for name, line in _names(kind, node):
+            one = Definition(path, name, owner, "method" if owner and kind == "function" else kind, local, node, line)
             around.append(one)
             if kind != "scope":
                 yield one
 
 
-def _names(kind: str, node: Node) -> list[str]:
+def _names(kind: str, node: Node) -> list[tuple[str, int]]:
+    """The names in a definition, with their lines: one, or several in `var a, b int`; `left` is Python's assignment."""
     fields = ("type",) if kind == "scope" else ("name", "left")
     nodes = [child for field in fields for child in node.children_by_field_name(field)]
-    return [match[0] for child in nodes if (match := _NAME.match(text_of(child)))][: 1 if kind in OWNERS else None]
+    names = [(match[0], child.start_point.row + 1) for child in nodes if (match := _NAME.match(text_of(child)))]
+    return names[: 1 if kind in OWNERS else None]
 
 
 def _receiver(node: Node) -> str:

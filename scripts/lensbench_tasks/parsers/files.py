@@ -39,8 +39,6 @@ class Source:
 
     path: str
     name: str
-    size: int
-    changed_ns: int
 
     @property
     def language(self) -> str | None:
@@ -64,8 +62,7 @@ def list_sources(root: Path) -> list[Source]:
         except (OSError, ValueError):
             continue
         if stat.S_ISREG(status.st_mode) and status.st_size <= MAX_BYTES:
-            source = Source(readable(name), name, status.st_size, status.st_mtime_ns)
-            sources.setdefault(source.path, source)
+            sources.setdefault(readable(name), Source(readable(name), name))
     return [sources[path] for path in sorted(sources)]
 
 

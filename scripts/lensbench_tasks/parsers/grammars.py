@@ -8,12 +8,10 @@ file, `@export` a name that is exported but not defined in the file, `@all` one 
 from __future__ import annotations
 
 import importlib
-from dataclasses import dataclass
 from functools import cache
+from typing import NamedTuple
 
 from tree_sitter import Language, Parser, Query
-
-KINDS = frozenset({"function", "class", "method", "interface", "type", "enum", "namespace", "const", "let", "var"})
 
 PYTHON = """
 (class_definition) @class
@@ -128,8 +126,7 @@ SOURCES = {
 }
 
 
-@dataclass(frozen=True)
-class Grammar:
+class Grammar(NamedTuple):
     """A parser and the query that finds definitions, imports and exports."""
 
     parser: Parser
