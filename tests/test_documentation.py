@@ -7,6 +7,7 @@ from typing import get_args
 import pytest
 from links import problems
 from navigation import LINK, with_toctrees
+from pictures import PAGES, stamped
 from reference import pages, protocol, schema_page
 
 from lensbench.core.frozen_plan import Verdict
@@ -77,6 +78,12 @@ def test_the_tests_that_security_names_are_there() -> None:
     named = re.findall(r"`((?:\w+/)?test_\w+)`", (ROOT / "SECURITY.md").read_text())
     assert named
     assert not [name for name in named if not list((ROOT / "tests").rglob(f"{name}.py"))]
+
+
+@pytest.mark.parametrize("name", PAGES)
+def test_a_picture_is_of_this_version(name: str) -> None:
+    """`python tools/docs/pictures.py` takes it."""
+    assert stamped(b"") in (ROOT / "docs" / "pictures" / f"{name}.png").read_bytes()
 
 
 @pytest.mark.slow

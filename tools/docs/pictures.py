@@ -2,15 +2,24 @@
 
 from __future__ import annotations
 
-import shutil
+import struct
 import tempfile
+import zlib
 from pathlib import Path
 
 from gallery import take_pictures
 
+from lensbench import __version__
+
 ROOT = Path(__file__).parents[2]
 PAGES = {"page": "report.html", "sheet": "judge_sheet.html"}
 """The picture and its page."""
+
+
+def stamped(png: bytes) -> bytes:
+    """The picture with the version that it shows, in a text chunk after the header of 33 bytes."""
+    chunk = f"tEXtSoftware\0lensbench {__version__}".encode()
+    return png[:33] + struct.pack(">I", len(chunk) - 4) + chunk + struct.pack(">I", zlib.crc32(chunk)) + png[33:]
 
 
 def main() -> None:
@@ -19,7 +28,8 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as folder:
         taken = take_pictures([demo / page for page in PAGES.values()], Path(folder) / "taken")
         for name, page in PAGES.items():
-            shutil.copy(Path(folder) / "taken" / taken[demo / page], ROOT / "docs" / "pictures" / f"{name}.png")
+            picture = (Path(folder) / "taken" / taken[demo / page]).read_bytes()
+            (ROOT / "docs" / "pictures" / f"{name}.png").write_bytes(stamped(picture))
 
 
 if __name__ == "__main__":
