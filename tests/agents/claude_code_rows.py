@@ -26,6 +26,8 @@ class Row:
     server: Sequence[str] | None = ()
     """Arguments of the MCP server; None: its program does not exist."""
     settings: Mapping[str, Any] = field(default_factory=dict)
+    outcome: str = "valid"
+    """What becomes of the run."""
     loose: str = ""
     """`permission`: the server's tools are not allowed; `subagents`: the Task tool is not denied."""
 
