@@ -32,7 +32,9 @@ def test_symbols_have_kind_and_visibility(language: str) -> None:
     assert " ".join(f"{one.name}:{one.kind}{'+' if one.exported else '-'}" for one in found) == expected
 
 
-def test_a_list_of_all_names_decides_what_python_exports() -> None:
+def test_a_list_of_all_names_decides_what_python_exports_and_what_a_function_defines_is_local() -> None:
+    inner = read_facts("def f():\n  def g():\n    class C: ...\n", "python").symbols
+    assert [(one.name, one.local) for one in inner] == [("f", False), ("g", True), ("C", True)]
     facts = read_facts('__all__ = ["A", "later"]\nclass A: ...\nclass B: ...\n', "python")
     assert facts.exports == ("A", "later")
     assert [one.exported for one in facts.symbols if one.kind == "class"] == [True, False]

@@ -110,11 +110,11 @@ def test_a_server_that_would_be_missing_is_refused(project: Path, given: Given, 
     assert message in problem
 
 
-def test_a_server_by_url_is_taken(project: Path, given: Given) -> None:
+def test_a_server_by_url_and_a_folder_to_show_are_taken(project: Path, given: Given) -> None:
     Path("lens.json").write_text(
         '{"mcpServers": {"a": {"type": "http", "url": "http://127.0.0.1:1/mcp", "headers": {}}}}', encoding="utf-8"
     )
-    assert load_config(given)
+    assert load_config(given | {"sandbox_visible": ["repo"]}).sandbox_visible == ("repo",)
 
 
 def test_the_config_of_the_project_is_valid(monkeypatch: pytest.MonkeyPatch) -> None:
