@@ -46,8 +46,8 @@ class Examiner:
     def __call__(self, proposal: Proposal, others: Sequence[Task]) -> Examined:
         """The examined proposal, given the tasks kept so far."""
         result = self._examine(proposal, [*self.earlier, *others])
-        message = printable(f"{proposal.id}: {'; '.join(map(str, result.problems)) or 'good'}")
-        print(message, file=sys.stderr, flush=True)
+        said = f"left out: {'; '.join(map(str, result.problems))}" if result.problems else "good"
+        print(printable(f"{proposal.id}: {said}"), file=sys.stderr, flush=True)
         return result
 
     def _examine(self, proposal: Proposal, others: Sequence[Task]) -> Examined:

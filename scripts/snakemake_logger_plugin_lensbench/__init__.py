@@ -76,6 +76,8 @@ class LogHandler(LogHandlerBase):
         self._is_over = False
         self._drawn = 0  # lines
         self._drawn_at = 0.0
+        self._shown: list[str] = []
+        """The progress that stays on the screen."""
 
     def emit(self, record: LogRecord) -> None:
         """Updates the state from an event, prints messages that must be shown, and redraws the line."""
@@ -163,15 +165,20 @@ class LogHandler(LogHandlerBase):
         from lensbench.workflow.status import block, line
 
         self._drawn_at = time.monotonic()
-        if not self._is_terminal:
-            self._write(line(self._status, len(self._runs), self._at_a_time))
-            return
-        width = os.get_terminal_size(self._stream.fileno()).columns or 80
-        running = {run.stem: since for run, since in self._runs.values()}
-        lines = block(self._status, running, self._at_a_time, width)
-        self._clear()
-        self._stream.write("\n".join(lines))
-        self._drawn = len(lines)
+        if self._is_terminal:
+            width = os.get_terminal_size(self._stream.fileno()).columns or 80
+            running = {run.stem: since for run, since in self._runs.values()}
+            lines = block(self._status, running, self._at_a_time, width)
+        else:
+            lines = [line(self._status, len(self._runs), self._at_a_time)]
+        if lines != self._shown:
+            if self._is_terminal:
+                self._clear()
+                self._stream.write("\n".join(lines))
+                self._drawn = len(lines)
+            else:
+                self._write(lines[0])
+            self._shown = lines
         if self._is_over:
             self._end_line()
         self._stream.flush()
@@ -195,7 +202,7 @@ class LogHandler(LogHandlerBase):
         if self._drawn:
             up = f"\x1b[{self._drawn - 1}A" if self._drawn > 1 else ""
             self._stream.write(f"{up}{_CLEAR}")
-            self._drawn = 0
+            self._drawn, self._shown = 0, []
 
     def _end_line(self) -> None:
         if self._drawn:

@@ -57,6 +57,7 @@ def test_a_terminal_has_a_few_lines_that_are_rewritten_and_fit(project: Project)
     assert {"  with       2 valid, 0 discarded, 0 left", "  without    1 valid, 1 discarded, 0 left"} <= set(last)
     assert any(line.startswith("  discarded  bert-without: ") for part in drawn for line in part)
     assert any(line.startswith("  running    ") and " since " in line for part in drawn for line in part)
+    assert said.count("4/4 runs | 0 running") == 1
     assert "\r\ndeciding which runs count\r\n" in said
     assert "1 runs discarded" in said.rpartition("\r\x1b[J")[2]
 

@@ -170,6 +170,7 @@ def test_each_tool_that_only_reads_is_called_with_arguments_of_its_schema(
         (LOOP, f"    TOOLS[:] = json.loads({json.dumps(tools)!r})\n{LOOP}"),
     )  # fmt: skip
     checks = attempt({"lens": odd}, preflight={"tools": True})
+    assert (checks["with: lens"].outcome, checks["with: lens"].detail) == ("ok", ", ".join(ROWS))
     found = {name: checks[f"with: lens: {name}"] for name in ROWS}
     assert {name: check.outcome for name, check in found.items()} == {name: row[2] for name, row in ROWS.items()}
     for name, (_, _, _, said) in ROWS.items():
@@ -384,19 +385,19 @@ def servers_of_people(project: Path, tmp_path_factory: pytest.TempPathFactory) -
 
 @pytest.mark.slow
 @pytest.mark.parametrize(("command", "said"), [
-    ([PYTHON, "{beside}/server.py"], "it starts with sandbox_visible: [{beside}] in the config; check"),
-    ([PYTHON, "{beside}/repositories/server.py"], "it starts with sandbox_visible: [{beside}/repositories] in the config; check"),
-    (["/bin/sh", "{beside}/bin/start.sh"], "it starts with sandbox_visible: [{beside}/bin, {beside}/venv, {beside}/src] in the config; check"),
-    (["/bin/sh", "{beside}/quiet/server.sh"], "it starts with sandbox_visible: [{beside}/quiet] in the config; check"),
-    ([PYTHON, "{beside}/reads.py"], "it starts with sandbox_visible: [{beside}] in the config; check"),
-    ([PYTHON, "own/helper.py"], "it starts with {here}/own/helper.py for own/helper.py in lens.json; check"),
+    ([PYTHON, "{beside}/server.py"], "it starts with sandbox_visible: [{beside}] in the config"),
+    ([PYTHON, "{beside}/repositories/server.py"], "it starts with sandbox_visible: [{beside}/repositories] in the config"),
+    (["/bin/sh", "{beside}/bin/start.sh"], "it starts with sandbox_visible: [{beside}/bin, {beside}/venv, {beside}/src] in the config"),
+    (["/bin/sh", "{beside}/quiet/server.sh"], "it starts with sandbox_visible: [{beside}/quiet] in the config"),
+    ([PYTHON, "{beside}/reads.py"], "it starts with sandbox_visible: [{beside}] in the config"),
+    ([PYTHON, "own/helper.py"], "it starts with {here}/own/helper.py for own/helper.py in lens.json"),
     ([PYTHON, "-m", "own.server"], "it does not start by hand either"),
     (["/bin/sh", "-c", "[ -e a.py ] && echo no index here >&2; exit 3"], "closed. no index here; it does not start by hand either"),
-    ([PYTHON, "-m", "own.helper"], 'sandbox_visible: [{here}/own] in the config and "env": {{"PYTHONPATH": "{here}"}} in lens.json; check'),
+    ([PYTHON, "-m", "own.helper"], 'sandbox_visible: [{here}/own] in the config and "env": {{"PYTHONPATH": "{here}"}} in lens.json'),
     ([PYTHON, "{beside}/priced.py"], "closed. PRICE_KEY is required; it does not start by hand either, in this folder and with your environment; write `export PRICE_KEY=...`"),
-    ([PYTHON, "{beside}/keyed.py"], "it starts with sandbox_visible: [{beside}], agent.pass_env: [SHOP_KEY] in the config; check"),
-    (["{beside}/venv/bin/python", "-m", "shop"], "it starts with sandbox_visible: [{beside}/src] in the config; check"),
-    ([PYTHON, "{beside}/helper.py", "--start-s", "3"], "it starts with agent.mcp_start_s: 10 in the config; check"),
+    ([PYTHON, "{beside}/keyed.py"], "it starts with sandbox_visible: [{beside}], agent.pass_env: [SHOP_KEY] in the config"),
+    (["{beside}/venv/bin/python", "-m", "shop"], "it starts with sandbox_visible: [{beside}/src] in the config"),
+    ([PYTHON, "{beside}/helper.py", "--start-s", "3"], "it starts with agent.mcp_start_s: 10 in the config"),
     (["/bin/sh", "-c", "echo code: MODULE_NOT_FOUND >&2; exit 3"], "it does not start by hand either, in this folder and with your environment; check"),
     (["{beside}/docker", "run"], "with your environment; a container: start it before, with HTTP on 127.0.0.1"),
     ([PYTHON, "{beside}/api.py"], "name the hosts that it calls in sandbox_hosts (docs/servers.md)"),
@@ -412,6 +413,8 @@ def test_a_server_that_starts_by_hand_only_is_told_what_to_add(
     check = attempt({"lens": entry}, sandbox="bubblewrap", agent=agent)["with: lens"]
     assert check.outcome == "failed"
     assert said.format(**places) in check.detail
+    end = said.format(**places) if "it starts with" in check.detail else "; check conditions.with.mcp, lens.json"
+    assert check.detail.endswith(end)
     assert "sk-of-the-shop" not in check.detail
 
 

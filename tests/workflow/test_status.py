@@ -56,11 +56,11 @@ def test_the_line_tells_time_by_each_conditions_mean_and_what_was_spent_and_fits
     status = Status(begun.folder)
     assert line(status, 2, 2) == (
         "4/8 runs | with: 1 valid, 1 discarded, 2 left | without: 2 valid, 0 discarded, 2 left"
-        " | 2 running | 55s left | agents worked 30m"
+        " | 2 running | 55 s left | agents worked 30 min"
     )
     spend(begun.folder, usd=1.5)
     assert block(status, {"a-with": "14:02:11", "b-with": "14:02:12"}, 2, 80) == [
-        "4/8 runs | 2 running | 55s left | spent $1.50", "  with       1 valid, 1 discarded, 2 left",
+        "4/8 runs | 2 running | 55 s left | spent $1.50", "  with       1 valid, 1 discarded, 2 left",
         "  without    2 valid, 0 discarded, 2 left", "  running    a-with since 14:02:11, b-with since 14:02:12",
     ]  # fmt: skip
     assert all(len(text) < 30 for text in block(status, {"a-with": "14:02:11"}, 2, 30))
@@ -80,7 +80,9 @@ def test_time_and_cost_left_are_estimated_by_condition(bench: Callable[..., Benc
     made.run("a", "without", duration_s=10.0)
     status = Status(made.folder)
     assert (status.left_s(2), status.left_usd) == ((3 * 100 + 3 * 10) / 2, 3 * 0.5 + 3 * 0.5)
-    assert line(status, 2, 2).endswith("165s left | agents worked 0s, about $3.00 to come".replace("165s", span(165)))
+    assert line(status, 2, 2).endswith(
+        "165 s left | agents worked 0 s, about $3.00 to come".replace("165 s", span(165))
+    )
     made.run("b", "without", duration_s=30.0, cost_usd=0.1)
     status = Status(made.folder)
     assert (status.left_s(1), status.left_usd) == pytest.approx((3 * 100 + 2 * 20, 3 * 0.5 + 2 * 0.1))
@@ -111,6 +113,8 @@ def test_a_damaged_discard_is_named(begun: Bench) -> None:
         Status(begun.folder)
 
 
-@pytest.mark.parametrize(("seconds", "said"), [(0, "0s"), (99, "99s"), (100, "2m"), (5999, "1h40m"), (7500, "2h05m")])
+@pytest.mark.parametrize(
+    ("seconds", "said"), [(0, "0 s"), (99, "99 s"), (100, "2 min"), (5999, "1 h 40 min"), (7500, "2 h 05 min")]
+)
 def test_spans(seconds: float, said: str) -> None:
     assert span(seconds) == said

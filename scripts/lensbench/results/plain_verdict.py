@@ -44,7 +44,9 @@ def plain_verdict(data: Estimated[Fraction], name: str, judges: Mapping[str, Jud
         if is_offline:
             lead = "The pipeline works. No verdict: a search program answered, not a language model."
             facts = f"With {new}: {facts}"
-            ask = "Ask a language model: `lensbench init` writes a config for your server, then `lensbench run`."
+            ask = "Ask a language model: `lensbench run` with an `agent` that has one (docs/agents.md)."
+            if data["run_id"] == "demo":
+                ask = "Ask a language model: `lensbench init` writes a config for your server, then `lensbench run`."
             then = _go_on(data) if data["stopped"] else ask
     sentence = f"{lead} {facts}" if is_offline else gate.sentence
     if len(decided_by_gate(data["estimates"])) > 1 and not lead.startswith(f"{name} "):

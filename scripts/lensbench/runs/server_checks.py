@@ -27,8 +27,7 @@ ROLES = ("search", "neighbourhood", "overview")
 _PATH = re.compile(r"[\w.+@/-]{3,300}")
 _DEFINITION = re.compile(r"(?m)^\t* *(?:export |pub |async )*(?:def|class|function|func|fn|struct|interface) +(\w{3,})")
 _LARGEST_FILE = 1_000_000
-_DESCRIBED = 2000
-"""How many characters of a tool's description are kept."""
+_DESCRIBED = 2000  # characters of a tool's description that are kept
 
 
 class Subject:
@@ -59,7 +58,6 @@ class Subject:
         return next(pairs, (self.files[0], Path(self.files[0]).stem))
 
     def is_named_in(self, result: str) -> bool:
-        """True when a result names one of its files."""
         paths = _PATH.findall(result.replace("\\/", "/").replace(f"{self.root}/", ""))
         return not {os.path.normpath(path.rstrip(".")) for path in paths}.isdisjoint(self.files)
 
@@ -85,22 +83,22 @@ def check_servers(
     with subject.servers(run.mcp_servers, environment, place) as servers:
         statuses, tools = servers.statuses, servers.tools
         results = {
-            status.name: _check_server(name, file, status, servers, subject) for status in statuses if status.connected
+            one.name: _check_server(name, file, one, servers, subject, each_tool) for one in statuses if one.connected
         }
         rows = [_check_tool(name, tool, servers, subject) for tool in tools] if each_tool else []
     for status in statuses:  # the others are tried again when no process of these is left
         if not status.connected:
-            entry, note = read_entry(run.mcp_servers[status.name]), ""
+            entry, note = read_entry(run.mcp_servers[status.name]), f"check {file}"
             if isinstance(entry, ServerEntry) and entry.command:
                 status, cure = advice(status.name, entry, status, settings.mcp or "", run, environment, place)
                 findings.cures += [cure] if isinstance(cure, Cure) else []
-                note = f"it starts with {cure}" if isinstance(cure, Cure) else cure
-            parts = [f"did not start: {status.detail}", status.fault, note, f"check {file}"]
+                note = f"it starts with {cure}" if isinstance(cure, Cure) else f"{cure}; {note}"
+            parts = [f"did not start: {status.detail}", status.fault, note]
             results[status.name] = Check(f"{name}: {status.name}", "failed", "; ".join(filter(None, parts)))
     findings.checks += [results[status.name] for status in statuses]
     if settings.tools and all(status.connected for status in statuses):
         findings.checks += _compared(name, settings.tools, tools)
-    findings.checks += rows
+    findings.checks += [row for row in rows if not any(row.detail in said.detail for said in results.values())]
     texts = [json.dumps([tool.full_name, tool.description, tool.schema]) for tool in tools]
     size = len("".join([*texts, *(status.instructions for status in statuses)]).encode()) // BYTES_A_TOKEN
     if tools:
@@ -141,16 +139,19 @@ def unreachable(run: Assignment, place: Place, names: Sequence[str], listing: Ma
     return ""
 
 
-def _check_server(condition: str, file: str, status: ServerStatus, servers: Servers, subject: Subject) -> Check:
+def _check_server(
+    condition: str, file: str, status: ServerStatus, servers: Servers, subject: Subject, each_tool: bool = False
+) -> Check:
     name = f"{condition}: {status.name}"
     listing = ", ".join(tool.name for tool in status.tools)
     if not status.tools:
         return Check(name, "failed", f"started, but lists no tools; check {file}")
     callable_tools = {role(tool): tool for tool in reversed(status.tools)}
     tool = next((callable_tools[use] for use in ROLES if use in callable_tools), None)
+    if tool is None and each_tool:
+        return Check(name, "ok", listing)  # the rows of its tools say more
     if tool is None:
-        why = "none is known to only read and to need just a text or path"
-        return Check(name, "warning", f"{listing}; none was called as a check: {why}")
+        return Check(name, "warning", f"{listing}; none was called: none is known to only read and to need just a text")
     outcome, message = _call(tool, _guesses(tool, subject), servers, subject)
     if outcome == "failed":
         return Check(name, outcome, f"{message}; check {file}")

@@ -74,7 +74,7 @@ def evaluate(config: Config, question: str, repo: str) -> Path:
 
 
 def _name(question: str, facts: Sequence[Any]) -> str:
-    """The first words of the question, and a hash of everything that the answers depend on."""
+    """The first words of the question, and a hash of what the answers depend on."""
     words = re.findall(r"[a-z0-9]+", question.lower())[:6]
     digest = sha256(json.dumps([question, *facts], sort_keys=True).encode())
     return "-".join(["-".join(words)[:48].strip("-") or "question", digest[:8]])

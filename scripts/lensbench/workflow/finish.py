@@ -6,7 +6,7 @@ import os
 import shutil
 import sys
 import textwrap
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from pathlib import Path
 
 from lensbench.core.errors import printable
@@ -15,7 +15,7 @@ from lensbench.core.run_folder import RunFolder
 from lensbench.core.system.files import read_typed
 from lensbench.core.system.program import run_stage
 from lensbench.results.plain_verdict import WITHOUT_VERDICTS
-from lensbench.results.results_file import Figure, Results
+from lensbench.results.results_file import Results
 from lensbench.workflow.status import Status
 
 MOST_COLUMNS = 100
@@ -27,7 +27,11 @@ def lines(folder: Path, data: Results[float]) -> Iterator[str]:
     plain, steps = data.get("plain", {}), set[str]()
     for treatment, words in plain.items():
         yield f"{words['lead']} {words['facts']}"
-        yield from _efforts(data.get("figures", {}).get(treatment, {}))
+        for figure in data.get("figures", {}).get(treatment, {}).values():
+            if figure["total"]:
+                typical = f"typically {figure['change']} ({figure['interval']})"
+                amounts = f"{figure['treatment']} against {figure['baseline']}"
+                yield f"{figure['label']}: {amounts}; {typical}; in all {figure['total']}"
         if reasons := data["instrument"]["belief"].withheld.get(treatment):
             yield f"Why no verdict: {' '.join(reasons)}"
         if (step := words["next"]) not in steps:
@@ -49,17 +53,8 @@ def lines(folder: Path, data: Results[float]) -> Iterator[str]:
     yield f"open {RunFolder(folder).page} or {RunFolder(folder).results}"
 
 
-def _efforts(figures: Mapping[str, Figure]) -> Iterator[str]:
-    """Lines for time, tokens and cost: the typical change and the total."""
-    for figure in figures.values():
-        if figure["total"]:
-            amounts = f"{figure['treatment']} against {figure['baseline']}"
-            typical = f"typically {figure['change']} ({figure['interval']})"
-            yield f"{figure['label']}: {amounts}; {typical}; in all {figure['total']}"
-
-
 def print_headline(folder: Path) -> None:
-    """Prints the headline of a benchmark that has results; in a GitHub Actions job, also adds it to the job summary."""
+    """Prints the headline; in a GitHub Actions job, also adds it to the job summary."""
     data = read_typed(RunFolder(folder).results_json, Results[float])
     width = min(shutil.get_terminal_size().columns, MOST_COLUMNS) if sys.stdout.isatty() else 0
     # A line that is wider than a terminal is broken between words; a path stays whole.

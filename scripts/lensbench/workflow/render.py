@@ -1,7 +1,4 @@
-"""Results of an unfinished benchmark: all stages after the runs, in their order, for the finished runs.
-
-Snakemake computes the results when every run is finished. If it stopped earlier, this shows partial results.
-"""
+"""Results of a benchmark that Snakemake stopped before every run was finished."""
 
 from __future__ import annotations
 

@@ -14,7 +14,7 @@ import shlex
 import shutil
 import subprocess
 import sys
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -227,14 +227,16 @@ def finish(wishes: Wishes, fix: bool) -> None:
     config = wishes.files["config"].read_text(encoding="utf-8")
     write_atomic(wishes.files["config"], config.replace("tools: []", f"tools: {json.dumps(tools)}", 1))
     results = read_typed(RunFolder(wishes.smoke).results_json, Results[float])
-    print(f"\n{', '.join(map(str, wishes.files.values()))} are written.", _calls(results, tools), sep="\n")
-    counts = [results["comparisons"][name]["adoption"]["called"] for name in results["treatments"]]
-    if not any(count["runs"] for count in counts):
-        of = sum(count["of"] for count in counts)
+    runs = [run["tools"] for name in results["treatments"] for run in results["comparisons"][name]["tools_by_run"]]
+    counts = {tool: sum(count for run in runs if isinstance(count := run.get(tool), int)) for tool in tools}
+    calls = ", ".join(f"{tool} {count}" for tool, count in counts.items() if count)
+    print(f"\n{', '.join(map(str, wishes.files.values()))} are written.")
+    print(f"The offline agent's calls: {calls or 'none'} (of {len(tools)} tools).")
+    if not calls:
         raise UserError(
-            f"the trial is no success: no tool of the server was called in {of} of {of} runs. The offline agent calls "
-            "only tools that read, with arguments that it can guess: try the real agent, or change the "
-            f"server, then {_lensbench()} init --name {wishes.name}"
+            f"the trial is no success: no tool of the server was called in {len(runs)} of {len(runs)} runs. The "
+            "offline agent calls only tools that read, with arguments that it can guess: try the real agent, or change "
+            f"the server, then {_lensbench()} init --name {wishes.name}"
         )
     print(*_what_next(wishes), estimate(wishes.agent, wishes.runs, AT_ONCE), sep="\n")
 
@@ -262,18 +264,11 @@ def cure(wishes: Wishes, fix: bool) -> None:
         raise UserError(failure)
 
 
-def _calls(results: Results[float], tools: Sequence[str]) -> str:
-    runs = [run["tools"] for name in results["treatments"] for run in results["comparisons"][name]["tools_by_run"]]
-    counts = {tool: sum(count for run in runs if isinstance(count := run.get(tool), int)) for tool in tools}
-    return f"Calls by the offline agent: {', '.join(f'{tool} {count}' for tool, count in counts.items())}."
-
-
 def _what_next(wishes: Wishes) -> Iterator[str]:
-    config = wishes.files["config"]
-    if wishes.agent != "offline":
-        if not reported_version(wishes.agent):
-            yield f"{wishes.agent} does not start here: install it, and write its version into {config}."
-        yield f"Read the tasks, and export {KINDS[wishes.agent].key}. Then the real run:"
+    config, key = wishes.files["config"], KINDS[wishes.agent].key
+    if key and not reported_version(wishes.agent):
+        yield f"{wishes.agent} does not start here: install it, and write its version into {config}."
+    yield f"Read the tasks in {wishes.files['tasks']}{f', and export {key}' if key else ''}. Then the real run:"
     yield f"  {_lensbench()} run --cores {AT_ONCE} --configfile {config}"
 
 

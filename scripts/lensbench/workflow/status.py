@@ -29,7 +29,7 @@ LAST_DISCARDS = 5
 
 
 class RunCounts(NamedTuple):
-    """Runs of a condition: those that exist, and those left, with discards that are to be repeated."""
+    """Runs of a condition; those left include discards that are to be repeated."""
 
     valid: int
     discarded: int
@@ -44,7 +44,7 @@ class Spent(NamedTuple):
 
 
 class Status:
-    """The progress of a benchmark, as its files are now. `before` is an earlier reading in this start: what is
+    """The progress, as the files are now. `before` is an earlier reading in this start: what is
     discarded since the first is not `due` before the next start."""
 
     def __init__(self, folder: Path, before: Status | None = None) -> None:
@@ -171,11 +171,11 @@ def _words(count: RunCounts) -> str:
 
 
 def span(seconds: float) -> str:
-    """A readable duration: 45s, 3m, 2h05m."""
+    """A readable duration: 45 s, 3 min, 2 h 05 min."""
     minutes = round(seconds / 60)
     if seconds < 99.5:
-        return f"{seconds:.0f}s"
-    return f"{minutes}m" if minutes < 100 else f"{minutes // 60}h{minutes % 60:02}m"
+        return f"{seconds:.0f} s"
+    return f"{minutes} min" if minutes < 100 else f"{minutes // 60} h {minutes % 60:02} min"
 
 
 def lines(status: Status) -> Iterator[str]:
