@@ -30,7 +30,7 @@ def check(folder: Path, said: str) -> None:
     """Everything is written, tried, and valid."""
     assert "config.mine.yaml, mcp.mine.json, scenarios/mine.yaml are written" in said
     assert re.search(r"ok +with: mine +lens_.*; lens_grep\(query=.*\) answered with [\d,]+ characters", said)
-    assert re.search(r"The offline agent's calls: .*lens_grep [1-9]\d*.* \(of \d+ tools\)\.", said)
+    assert re.search(r"The offline agent's calls: .*lens_grep [1-9]\d*.*\.", said)
     assert "--configfile config.mine.yaml" in said
     assert "nothing to pay (no model is asked)" in said
     config = yaml.safe_load((folder / "config.mine.yaml").read_text())
@@ -97,7 +97,7 @@ def test_a_trial_whose_agent_called_no_tool_is_no_success(stock: Path) -> None:
     assert ended.returncode == 1
     said = ended.stdout + ended.stderr
     assert re.search("skipped  with: mine: find  +not called: nothing is known for its argument 'amount'", said)
-    assert "The offline agent's calls: none (of 2 tools)." in said
+    assert "The offline agent's calls: none." in said
     assert ended.stderr.endswith("lensbench init --name mine\n")
     assert "no tool of the server was called in 2 of 2 runs" in ended.stderr
     assert (stock / "config.mine.yaml").exists()

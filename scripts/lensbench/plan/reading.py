@@ -66,11 +66,7 @@ def read_file(name: str) -> tuple[str, Document]:
     except DocumentError as error:
         raise UserError(f"{place}:{error.line}: {error}") from None
     except OSError as error:
-        hint = (
-            "; write one with `lensbench init`, or name it: --configfile"
-            if isinstance(error, FileNotFoundError)
-            else ""
-        )
+        hint = "; `lensbench init` writes one, or name it: --configfile" if isinstance(error, FileNotFoundError) else ""
         raise UserError(f"{place}: cannot be read: {error.strerror}{hint}") from None
 
 

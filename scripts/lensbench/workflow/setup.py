@@ -231,12 +231,13 @@ def finish(wishes: Wishes, fix: bool) -> None:
     counts = {tool: sum(count for run in runs if isinstance(count := run.get(tool), int)) for tool in tools}
     calls = ", ".join(f"{tool} {count}" for tool, count in counts.items() if count)
     print(f"\n{', '.join(map(str, wishes.files.values()))} are written.")
-    print(f"The offline agent's calls: {calls or 'none'} (of {len(tools)} tools).")
+    print(f"The offline agent's calls: {calls or 'none'}.")
     if not calls:
+        of = sum(results["comparisons"][name]["adoption"]["called"]["of"] for name in results["treatments"])
         raise UserError(
-            f"the trial is no success: no tool of the server was called in {len(runs)} of {len(runs)} runs. The "
-            "offline agent calls only tools that read, with arguments that it can guess: try the real agent, or change "
-            f"the server, then {_lensbench()} init --name {wishes.name}"
+            f"the trial is no success: no tool of the server was called in {of} of {of} runs. The offline agent calls "
+            "only tools that read, with arguments that it can guess: try the real agent, or change the "
+            f"server, then {_lensbench()} init --name {wishes.name}"
         )
     print(*_what_next(wishes), estimate(wishes.agent, wishes.runs, AT_ONCE), sep="\n")
 
