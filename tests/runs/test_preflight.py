@@ -129,12 +129,13 @@ TEXT = '[{"type": "text", "text": text}]'
 @pytest.mark.parametrize(("old", "new", "outcome", "said"), [
     (PAGE, 'return {"tools": TOOLS, "nextCursor": "8"}', "warning", "find, crash; find(query='a') answered with 20 characters; its tools/list never ends"),
     (PAGE, 'return {"tools": TOOLS, "nextCursor": params.get("cursor", "") + "8"}', "warning", "find, crash; find(query='a') answered with 20 characters; its tools/list never ends"),
+    (PAGE, 'more = params.get("cursor", "") + "8"; return {"tools": [{**TOOLS[0], "name": f"find{more}"}], "nextCursor": more}', "warning", "its tools/list never ends"),
     (PAGE, 'at = int(params.get("cursor", 0)); return {"tools": TOOLS[at : at + 1], "nextCursor": ["1", ""][at]}', "ok", "find, crash; find(query='a') answered with 20"),
     (TEXT, '[], "structuredContent": {"hits": [{"path": "cart.py"}]}', "ok", "answered with 31 characters in structuredContent only"),
     (TEXT, '[{"type": "resource", "resource": {"uri": "file:///a", "text": "cart.py:3"}}]', "ok", "answered"),
     ('== "fail"', '!= "cart"', "ok", "answered with 23 characters; nothing found is an error there: find(query='a') failed: found a"),
     (TEXT, '[{"type": "text", "text": "cart.py:3\\n" * 40_000}]', "warning", "answered with 400,000 characters"),
-], ids=["cursor", "cursor that grows", "pages", "structured", "resource", "error for no hits", "long"])  # fmt: skip
+], ids=["cursor", "cursor that grows", "tools that grow", "pages", "structured", "resource", "error for no hits", "long"])  # fmt: skip
 def test_what_servers_answer_in_their_own_ways_is_understood(
     attempt: Try, project: Path, old: str, new: str, outcome: str, said: str
 ) -> None:
@@ -354,6 +355,8 @@ def servers_of_people(project: Path, tmp_path_factory: pytest.TempPathFactory) -
         (folder / "server.py").write_text("from helper import main\nmain()\n")
     keyed = "import os, sys\nif not os.environ.get('SHOP_KEY'): sys.exit('SHOP_KEY environment variable is required')\n"
     (beside / "keyed.py").write_text(f"{keyed}from helper import main\nmain()\n")
+    away = f"if os.getcwd() != '{project}': raise OSError('Temporary failure in name resolution')\n"
+    (beside / "keyed_api.py").write_text(f"{keyed}{away}from helper import main\nmain()\n")
     (beside / "priced.py").write_text("import sys\nfrom helper import main\nsys.exit('PRICE_KEY is required')\n")
     (beside / "reads.py").write_text(f"open('{beside}/terms.txt')\nfrom helper import main\nmain()\n")
     (beside / "docker").write_text("#!/bin/sh\nexit 3\n")
@@ -401,7 +404,8 @@ def servers_of_people(project: Path, tmp_path_factory: pytest.TempPathFactory) -
     (["/bin/sh", "-c", "echo code: MODULE_NOT_FOUND >&2; exit 3"], "it does not start by hand either, in this folder and with your environment; check"),
     (["{beside}/docker", "run"], "with your environment; a container: start it before, with HTTP on 127.0.0.1"),
     ([PYTHON, "{beside}/api.py"], "name the hosts that it calls in sandbox_hosts (docs/servers.md)"),
-], ids=["sibling", "repositories", "shell", "silent", "file", "relative", "broken", "silent by hand", "module here", "variable that is not set", "variable", "editable", "slow", "never", "container", "host"])  # fmt: skip
+    ([PYTHON, "{beside}/keyed_api.py"], "but not in the sandbox, even with sandbox_visible: [{beside}], agent.pass_env: [SHOP_KEY] in the config: "),
+], ids=["sibling", "repositories", "shell", "silent", "file", "relative", "broken", "silent by hand", "module here", "variable that is not set", "variable", "editable", "slow", "never", "container", "host", "key and host"])  # fmt: skip
 @sandboxed
 def test_a_server_that_starts_by_hand_only_is_told_what_to_add(
     attempt: Try, servers_of_people: Path, command: list[str], said: str, monkeypatch: pytest.MonkeyPatch
@@ -413,7 +417,7 @@ def test_a_server_that_starts_by_hand_only_is_told_what_to_add(
     check = attempt({"lens": entry}, sandbox="bubblewrap", agent=agent)["with: lens"]
     assert check.outcome == "failed"
     assert said.format(**places) in check.detail
-    end = said.format(**places) if "it starts with" in check.detail else "; check conditions.with.mcp, lens.json"
+    end = said.format(**places) if "; it starts with" in check.detail else "; check conditions.with.mcp, lens.json"
     assert check.detail.endswith(end)
     assert "sk-of-the-shop" not in check.detail
 

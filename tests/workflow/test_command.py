@@ -20,7 +20,7 @@ from programs import run_module
 
 CORES = "an option cannot be read (Error parsing number of cores (--cores, -c): must be integer or 'all')"
 UNREAD = "Invalid config definition: Config entries have to be defined as name=value pairs."
-TARGET = "is no target; name a config by --configfile, a run by --config run_id=<run id>"
+TARGET = "is no target; name a benchmark by --config run_id=<run id>, a task by --only"
 VERBS = [name for group in all_verbs().values() for name in group]
 
 
@@ -144,7 +144,7 @@ def test_run_takes_config_and_all_cores(tmp_path: Path, here: list[str], options
     (["-n", "--cores"], "argument --cores/-c: expected one argument"), (["--cores", "x", "--nosuch"], CORES),
     (["--config", "run_id=a", "nosuch"], f"an option cannot be read ({UNREAD} (Unparsable value: 'nosuch'))"),
     (["--cores", "0"], "--cores: at least 1"), (["--jobs", "0"], "--cores: at least 1"),
-    (["--set-threads", "run=x"], "--set-threads: write a number, as in run=4"), (["x.yaml"], f"x.yaml: {TARGET}"), (["run"], f"run: {TARGET}"),
+    (["--set-threads", "run=x"], "--set-threads: write a number, as in run=4"), (["x.yaml"], "x.yaml: is no target; write --configfile x.yaml"), (["run"], f"run: {TARGET}"),
     (["bench/a/b.md"], f"bench/a/b.md: {TARGET}"),
     (["-n", "--until", "archiv"], "archiv: is no rule; did you mean 'archive'?"), (["--set-threads", "nosuch=2"], "nosuch: is no rule"),
     (["--resources", "mem=x"], "an option cannot be read (Resource 'mem' was given value 'x', which is not an integer)"),

@@ -32,6 +32,7 @@ _WANTED = {
     "model_type": "must be a mapping of keys to values",
     "missing": "is missing",
 }
+_OF_A_SERVER = {"mcpServers", "command", "args", "env", "url", "headers"}
 _EMPTY = {"dict_type": "write its keys below it, indented", "model_type": "write its keys below it, indented, or {}"}
 
 
@@ -100,6 +101,8 @@ def _unknown(key: str, section: KeyPath, model: type[BaseModel]) -> str:
     own_keys = {name: None for field in _models_at(model, section) for name in field.model_fields}
     if key == "name" and section and own_keys:  # each section means something else by it
         return f"is not a key of {'.'.join(map(str, section))!r}; its keys are {some_of([*own_keys], 6)}"
+    if section[:1] == ("conditions",) and key in _OF_A_SERVER:
+        return "is a key of MCP files; write it into such a file, and mcp: <file> here"
     if homes := sorted((home for name, home in _places(model) if name == key), key=len):
         home, here = (f"{'.'.join(map(str, path))!r}" if path else "the top level" for path in (homes[0], section))
         return f"is a key of {home}, not of {here}; move it there"
@@ -114,6 +117,8 @@ def _example(kind: str, value: Any, path: KeyPath, model: type[BaseModel]) -> st
         have = _UNITS.get(value[number.end() :].strip()[:1].lower(), 0)
         want = _UNITS["h" if str(path[-1]).endswith("_hours") else "s"] if have else 1
         return f"; write {float(number[0]) * (have or 1) / want:g}"
+    if kind == "model_type" and isinstance(value, list) and value:
+        value = value[0]
     if isinstance(value, (dict, list)):
         return "; begin each item with `- `" if kind == "tuple_type" else ""
     text = printable(str(value).lower() if isinstance(value, bool) else str(value).removeprefix("$"))
@@ -122,6 +127,7 @@ def _example(kind: str, value: Any, path: KeyPath, model: type[BaseModel]) -> st
     if kind == "model_type" and (match := re.match(r"(\w+):(?=[^\s/])", text)):
         return f"; write a space after the colon: {match[0]} {text[match.end() :]}"
     if kind == "model_type":
+        text = number[0] if (number := re.match(r"\d+(\.\d+)?", text)) else text
         return f"; write {{{next(iter(_models_at(model, path)[0].model_fields))}: {text}}}"
     return ""
 

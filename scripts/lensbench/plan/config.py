@@ -130,7 +130,7 @@ _NAMED_LADDER = BeforeValidator(_of_a_name, json_schema_input_type=Ladder | str 
 class Agent(Strict):
     """The agent under test: a command-line program. The same in every condition."""
 
-    kind: Annotated[str, like(r"^[a-z][a-z0-9-]*$", "write the name of an adapter")] = "offline"
+    kind: str = "offline"
     """Which program answers: its adapter, `command` for any program, or `none` (finished runs are scored)."""
     profile: Literal["strict", "stock"] = "strict"
     """`strict`: the protocol's agent. `stock`: with the program's own defaults, as people use it (docs/ladder.md)."""

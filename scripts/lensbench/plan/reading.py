@@ -111,8 +111,7 @@ def problems_of(config: Config, config_files: Iterable[str] = ()) -> Iterable[tu
         yield ("baseline",), f"baseline is {config.baseline!r}, which is not one of the conditions ({names}){hint}"
     if len(config.conditions) < 2:
         having = f"has only {names}" if names else "is empty"
-        text = f"conditions {having}; a comparison needs a baseline and a treatment"
-        yield ("conditions",), text
+        yield ("conditions",), f"conditions {having}; a comparison needs a baseline and a treatment"
     yield from _twins(config)
     if CLOSED_BOOK in config.conditions:
         text = f"conditions has {CLOSED_BOOK!r}, the name of a control; write controls: {{closed_book: true}} instead"

@@ -90,6 +90,7 @@ def advice(
         trial = next_trial
     missing = "; name the hosts that it calls in sandbox_hosts" if _NO_HOST.search(status.said) else _remedy(entry)
     where = "in the sandbox" if place.sandbox.program else "as in a run"
+    where += f", even with {so_far}" if (so_far := str(trial.cure(limit, mcp, name))) else ""
     return first, f"it starts by hand in {took:.0f} s, but not {where}: {status.detail}{missing} (docs/servers.md)"
 
 

@@ -18,12 +18,10 @@ from lensbench.results.plain_verdict import WITHOUT_VERDICTS
 from lensbench.results.results_file import Results
 from lensbench.workflow.status import Status
 
-MOST_COLUMNS = 100
-"""Longer lines are hard to read, however wide the terminal is."""
+MOST_COLUMNS = 100  # longer lines are hard to read
 
 
 def lines(folder: Path, data: Results[float]) -> Iterator[str]:
-    """The lines to print for a run folder, from its results.json."""
     plain, steps = data.get("plain", {}), set[str]()
     for treatment, words in plain.items():
         yield f"{words['lead']} {words['facts']}"
@@ -57,7 +55,6 @@ def print_headline(folder: Path) -> None:
     """Prints the headline; in a GitHub Actions job, also adds it to the job summary."""
     data = read_typed(RunFolder(folder).results_json, Results[float])
     width = min(shutil.get_terminal_size().columns, MOST_COLUMNS) if sys.stdout.isatty() else 0
-    # A line that is wider than a terminal is broken between words; a path stays whole.
     wrap = textwrap.TextWrapper(width or sys.maxsize, break_long_words=False, break_on_hyphens=False)
     texts = [wrap.fill(printable(line)) for line in lines(folder, data)]
     print("", *texts, sep="\n", flush=True)

@@ -116,7 +116,9 @@ def _check(options: Sequence[str]) -> None:
         elif any(count.is_evaluable() for count in values.set_threads.values()):
             why = "--set-threads: write a number, as in run=4"
         elif targets:
-            why = f"{targets[0]}: is no target; name a config by --configfile, a run by --config run_id=<run id>"
+            why = f"{targets[0]}: is no target; write --configfile {targets[0]}"
+            if Path(targets[0]).suffix not in (".yaml", ".yml"):
+                why = f"{targets[0]}: is no target; name a benchmark by --config run_id=<run id>, a task by --only"
         elif unknown:
             why = f"{unknown[0]}: is no rule{did_you_mean(unknown[0], rules)}"
     except SystemExit as end:

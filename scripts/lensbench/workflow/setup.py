@@ -1,7 +1,6 @@
 """`lensbench init`: writes the config and the MCP file, tries both, and estimates what the real run costs.
 
-Prompts on a terminal for values that no flag gives. The trial runs two tasks with the offline agent and your server,
-through the whole workflow and without an API key; it leaves bench/<name>-smoke.
+The trial runs two tasks with the offline agent and your server; it leaves bench/<name>-smoke.
 """
 
 from __future__ import annotations
@@ -139,7 +138,6 @@ def repo_problem(repo: str) -> str:
 
 
 def agent_problem(agent: str) -> str:
-    """What is wrong with the name of an agent; "" when it is fine."""
     if agent in KINDS:
         return ""
     message = f"--agent {agent!r} is not one of {', '.join(KINDS)}; for others write a config (docs/agents.md)"
@@ -211,7 +209,6 @@ def smoke_command(wishes: Wishes) -> list[str]:
 
 
 def write(wishes: Wishes, count: int) -> None:
-    """Writes the files. Raises UserError when no tasks can be generated."""
     write_tasks(wishes, count)
     write_json(wishes.files["mcp"], mcp_file(wishes))
     max_usd = max(1, math.ceil(wishes.runs * MOST_USD))

@@ -28,8 +28,6 @@ from lensbench.workflow.launch import with_key
 from lensbench.workflow.read_schedule import AUTO, new_dated, newest_dated
 
 _PAUSE_S = 0.1
-
-
 OWN_CONFIG = Path("benchmark.yaml")
 DEFAULT_CONFIG = ROOT / ".claude" / "skills" / "benchmark" / "benchmark.yaml"
 CORES = "4"
@@ -87,7 +85,6 @@ def write_tasks(bench: Bench, options: Sequence[str]) -> None:
 
 
 def evaluate(bench: Bench, question: str, options: Sequence[str]) -> None:
-    """Asks one question."""
     os.environ["COLUMNS"] = str(shutil.get_terminal_size().columns)  # the program's output is not a terminal
     log = Path("bench") / "evals" / f"skill-{os.getpid()}.log"
     follow(verb("ask", "--configfile", str(bench.config), *options, "--", question), log)

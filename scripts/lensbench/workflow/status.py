@@ -79,8 +79,8 @@ class Status:
         return sum(count.left for count in self.counts.values())
 
     def left_s(self, at_a_time: int) -> float | None:
-        """Estimated seconds for the runs that are left, by the mean of each condition, as a treatment may take many
-        times as long as the baseline; None while one with runs left has no finished one."""
+        """Estimated seconds for the runs that are left, by the mean of each condition, as a treatment may be slower;
+        None while one with runs left has no finished one."""
         if any(count.left and not self._spent[name] for name, count in self.counts.items()):
             return None
         work = self._to_come(lambda runs: [run.seconds for run in runs])
@@ -92,7 +92,7 @@ class Status:
         return self._to_come(lambda runs: [run.usd for run in runs if run.usd is not None])
 
     def _to_come(self, amounts: Callable[[list[Spent]], list[float]]) -> float | None:
-        """The estimated total for the runs that are left; a condition without its own mean gets the overall mean."""
+        """The estimated total of what is left; a condition without its own mean gets the overall one."""
         values = amounts([run for runs in self._spent.values() for run in runs])
         if not values:
             return None
@@ -105,7 +105,7 @@ class Status:
 
     @property
     def running(self) -> list[str]:
-        """The runs in progress on this machine, including those that wait for the other run of their pair."""
+        """The runs in progress here, with those that wait for the other of their pair."""
         there = set(who_is_there(str(RunFolder(self.folder).gate)))
         return [run.stem for run in self.runs if gate_name(run) in there]
 
@@ -140,8 +140,7 @@ def line(status: Status, running: int, at_a_time: int) -> str:
 
 
 def block(status: Status, running: Mapping[str, str], at_a_time: int, width: int) -> list[str]:
-    """The status as lines that fit a terminal of this width: the totals, a line for each condition, the runs in
-    progress (`running`: run -> start time) and the last discard."""
+    """Lines that fit a terminal of this width. `running`: run -> start time."""
     names = max(map(len, [*status.counts, "discarded"]))
     rows = [(name, _words(count)) for name, count in status.counts.items()]
     if running:

@@ -31,6 +31,7 @@ _NO_TOKEN = (
     'it wants a login, and none in a browser (OAuth) is possible: add "headers": {"Authorization": "Bearer ${TOKEN}"}',
     "the token in its headers is wrong or has expired: export a new one",
 )
+_MOST_PAGES = 100
 _NO_END = "its tools/list never ends: it names a next page again and again, which makes some agents fail"
 
 
@@ -291,7 +292,7 @@ async def _list_tools(client: Any, server: str) -> tuple[tuple[OfferedTool, ...]
     """The tools of all pages, each once, and whether the pages end."""
     tools: dict[str, OfferedTool] = {}
     cursor, former, grows = None, set[str | None](), True
-    while cursor not in former and grows:
+    while cursor not in former and grows and len(former) < _MOST_PAGES:
         former.add(cursor)
         page = await client.list_tools(cursor=cursor)
         grows = not page.tools or any(tool.name not in tools for tool in page.tools)
