@@ -15,6 +15,7 @@ from pathlib import Path
 
 import pytest
 import yaml
+from packaging.metadata import Metadata
 
 from lensbench.core.system.trees import hash_tree
 from lensbench_archive.code import code_hash
@@ -108,6 +109,8 @@ def test_what_the_wheel_brings_is_that_of_the_checkout_and_has_its_code_s_hash(i
 
 
 def test_a_wheel_knows_its_commit_and_brings_the_pages_and_the_examples(installed: Path, empty: Path) -> None:
+    (about,) = installed.glob("lib/*/site-packages/lensbench-*.dist-info/METADATA")
+    assert Metadata.from_email(about.read_bytes()).description
     head = subprocess.run(["git", "rev-parse", "HEAD"], cwd=CHECKOUT, capture_output=True, text=True, check=True).stdout
     assert head.strip() in lensbench(installed, empty, "--version").stdout
     assert lensbench(installed, empty, "docs", "gate").stdout == (CHECKOUT / "docs" / "gate.md").read_text() + "\n"
@@ -124,4 +127,7 @@ def test_an_sdist_is_small_and_has_what_is_needed(tmp_path: Path) -> None:
     assert sdist.stat().st_size < 5_000_000
     with tarfile.open(sdist) as packed:
         names = {name.split("/", 1)[-1] for name in packed.getnames()}
+        about = packed.extractfile(f"{sdist.name.removesuffix('.tar.gz')}/PKG-INFO")
+        assert about
+        assert Metadata.from_email(about.read()).description  # as `twine check` reads it
     assert {"commit", "Snakefile", "docs/gate.md", "examples/README.md", "tests/conftest.py", "LICENSE"} <= names
