@@ -3,7 +3,7 @@ from pathlib import Path
 
 import pytest
 
-from lensbench.repositories.sources.cleaning import clean
+from lensbench.repositories.sources.cleaning import clean, indexes
 
 CRITERIA = "#### a-exp-01\n- **Prompt**: x\n- **Judge Criteria**:\n  1. y\n"
 
@@ -44,6 +44,30 @@ def test_the_instructions_that_a_stock_agent_keeps_do_not_name_the_servers(tmp_p
     )
     plant(tmp_path, "GEMINI.md", text="Use Lens_grep.")
     assert clean(tmp_path, ["lens"]) == (".claude/", ".mcp.json", ".serena/", "GEMINI.md")
+
+
+@pytest.mark.parametrize(("files", "links", "removed"), [
+    ({"CLAUDE.md": "Read @docs/ai.md.", "docs/ai.md": "Ask lens."}, {}, ("CLAUDE.md",)),
+    ({"a/CLAUDE.md": "@b/c.md", "a/b/c.md": "@../d", "a/d": "LENS", "x/CLAUDE.md": "@gone @CLAUDE.md @/etc/passwd"}, {}, ("a/CLAUDE.md",)),
+    ({"AGENTS.md": "Be brief."}, {"CLAUDE.md": "AGENTS.md"}, ()),
+    ({"AGENTS.md": "Ask lens."}, {"CLAUDE.md": "AGENTS.md", "GEMINI.md": "gone"}, ("AGENTS.md", "CLAUDE.md", "GEMINI.md")),
+    ({"AGENTS.md": "see a@lens.org `@docs/ai.md`", "docs/ai.md": "Ask lens.", "CLAUDE.md": "@docs/ai.md"}, {}, ("AGENTS.md", "CLAUDE.md")),
+])  # fmt: skip
+def test_the_instructions_that_a_stock_agent_keeps_import_and_link_to_none_that_name_the_servers(
+    tmp_path: Path, files: dict[str, str], links: dict[str, str], removed: tuple[str, ...]
+) -> None:
+    for path, text in files.items():
+        plant(tmp_path, path, text=text)
+    for path, target in links.items():
+        (tmp_path / path).symlink_to(target)
+    assert clean(tmp_path, ["lens"]) == removed
+    assert clean(tmp_path, []) == ()
+
+
+def test_an_index_is_found_in_any_folder_and_named_once(tmp_path: Path) -> None:
+    plant(tmp_path, ".lens/a/.lens/b", "apps/shop/.lens-cache/x", "apps/.seek.db", ".github/x", ".lensing", "lens/x")
+    assert indexes(tmp_path, ["github", "lens", "seek"]) == [".lens", "apps/.seek.db", "apps/shop/.lens-cache"]
+    assert indexes(tmp_path, []) == []
 
 
 @pytest.mark.parametrize("path", LOOK_ALIKES)

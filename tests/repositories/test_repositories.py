@@ -2,15 +2,18 @@ import hashlib
 import io
 import json
 import os
+import shlex
 import subprocess
 import sys
 import tarfile
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 import stock
+from lensbench.core.conditions import treatment_words
 from lensbench.core.errors import UserError
 from lensbench.core.system.trees import copy_tree, hash_tree
 from lensbench.core.tasks import Folder, Git, Pypi, Source
@@ -582,6 +585,38 @@ def test_the_stage_writes_where_each_repository_stands(
     before = (tmp_path / "repositories.json").read_bytes()
     assert run_stage(tmp_path, {"repositories": sources}) == 0
     assert (tmp_path / "repositories.json").read_bytes() == before
+
+
+@pytest.mark.parametrize(("name", "command", "words"), [
+    ("mine", "serena start-mcp-server", "mine serena"), ("seek_mcp", "npx -y @acme/seek-mcp@1.2 .", "seek"),
+    ("a", "uvx --from git+https://github.com/oraios/serena serena", "a serena"), ("a", "${python} -P -m seek_server.cli", "a seek"),
+    ("a", "/opt/bin/python3.11 /home/me/tools/server.py --root docs", "a"), ("a", "node /x/node_modules/@me/graphx/dist/index.js", "a graphx"),
+    ("a", "docker run -i --rm acme/seek:1", "a seek"), ("a", "env A=1 timeout 600 /usr/bin/Code-Graph docs", "a code-graph"),
+    ("a", "uv run --directory /opt/seek server.py", "a seek"), ("a", "bash -lc 'cd /tmp && exec seek | tee docs'", "a seek"), ("Far", "", "far"),
+])  # fmt: skip
+def test_the_words_for_a_server_are_its_name_and_that_of_its_program(
+    tmp_path: Path, name: str, command: str, words: str
+) -> None:
+    argv = shlex.split(command)
+    entry = {"command": argv[0], "args": argv[1:]} if argv else {"type": "http", "url": "http://localhost:1/docs"}
+    (tmp_path / "mcp.json").write_text(json.dumps({"mcpServers": {name: entry}}))
+    condition: Any = {"mcp": str(tmp_path / "mcp.json")}
+    assert treatment_words([condition]) == words.split()
+
+
+def test_no_repository_of_a_stock_agent_names_the_treatment_and_what_may_be_its_index_is_told(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "mcp.json").write_text('{"mcpServers": {"mine": {"command": "seek"}}}')
+    for name in ("one", "two"):
+        write(tmp_path / name, {"CLAUDE.md": "Be brief.", "a/CLAUDE.md": "Ask seek.", "apps/a/.seek/db": "x"})
+    plan = {"repositories": {name: {"path": name} for name in ("one", "two")}, "agent": {"profile": "stock"}}
+    assert run_stage(tmp_path, {**plan, "conditions": {"without": {"mcp": None}, "with": {"mcp": "mcp.json"}}}) == 0
+    rows = json.loads((tmp_path / "repositories.json").read_text())
+    assert [row["removed"] for row in rows.values()] == [["a/CLAUDE.md"]] * 2
+    said = capsys.readouterr().out.splitlines()
+    assert all(line.endswith("1 paths removed; named like a server: apps/a/.seek") for line in said)
 
 
 def test_every_repository_that_cannot_be_had_is_named_at_once(

@@ -32,6 +32,13 @@ for _ in range(7):  # defaults in defaults
     _DEFAULT = rf"(?:[^}}$]|\$(?!\{{)|\$\{{(?:[^{{}}]*+|\w+:-{_DEFAULT})\}})*+"
 _VARIABLE = re.compile(rf"\$\{{([A-Za-z_][A-Za-z0-9_]*)(?::-({_DEFAULT}))?\}}")
 
+_OF_NO_SERVER = re.compile(
+    r"\W.*|\w+=.*|[\d.]+[smhd]?|(python|pypy)[\d.]*|node(js)?|deno|bunx?|npx|p?npm|yarn|uvx?|pipx|env|sudo|nice"
+    r"|timeout|exec|run|x|dlx|tool|(ba|z|da)?sh|docker|podman|java|dotnet|go|ruby|perl|php|index|main|cli|start|app"
+)
+"""Words of a command line that stand before a server's program, or that many programs have as their name."""
+_VERSION = re.compile(r"[@=<>\[.:].*")
+
 Command = Literal["setup", "teardown"]
 
 
@@ -134,6 +141,19 @@ def mcp_servers(conditions: Iterable[PlannedCondition]) -> Iterator[tuple[str, M
     for file in dict.fromkeys(condition["mcp"] for condition in conditions if condition["mcp"]):
         with suppress(OSError, ValueError, KeyError, TypeError):
             yield file, dict(read_jsonc(Path(file).read_bytes())["mcpServers"])
+
+
+def treatment_words(conditions: Iterable[PlannedCondition]) -> list[str]:
+    """The names by which instructions or an index mean a server of these, in lower case: its own, and its program's."""
+    words = set[str]()
+    for _, servers in mcp_servers(conditions):
+        for name, entry in servers.items():
+            line = " ".join(map(str, (entry.get("command", ""), *entry.get("args", ()))))
+            names = map(os.path.basename, re.sub(r"\bcd \S+|\S+node_modules/|(?<=\w)/dist/\S+", " ", line).split())
+            program = next((name for name in names if not _OF_NO_SERVER.fullmatch(name)), "")
+            words |= {name.lower(), _VERSION.sub("", program).lower()}
+    bare = {re.sub("[-_]?(mcp|server)[-_]?", "", word) for word in words}
+    return sorted(word for word in bare if word and not _OF_NO_SERVER.fullmatch(word))
 
 
 def texts_in(value: Any) -> Iterator[str]:

@@ -24,25 +24,17 @@ from typing import Any
 
 from pydantic import TypeAdapter
 
+from lensbench.core.conditions import treatment_words
 from lensbench.core.errors import UserError, printable_lines
 from lensbench.core.frozen_plan import RepositoryFacts
 from lensbench.core.system.files import locked, write_json
 from lensbench.core.system.program import Parser
 from lensbench.core.system.trees import hash_tree, remove_tree
 from lensbench.core.tasks import Folder, Git, Npm, Pypi, Source
-from lensbench.repositories.sources import folder, git, npm, pypi
+from lensbench.repositories.sources import cleaning, folder, git, npm, pypi, snapshots
 from lensbench.repositories.sources.archives import unpack
-from lensbench.repositories.sources.cleaning import CRITERIA_MARK, answers_in_history, clean, unwanted_in_history
 from lensbench.repositories.sources.downloads import Digest
 from lensbench.repositories.sources.git_program import GitError
-from lensbench.repositories.sources.snapshots import (
-    commit_changes,
-    commit_checkout,
-    commit_everything,
-    head_commit,
-    rewrite_history,
-    shrink,
-)
 
 RECIPE = 3
 """Increased when the same source must give a new tree, so that older caches are prepared again."""
@@ -125,7 +117,7 @@ def _read(home: Path) -> Prepared | None:
         is_whole = (
             facts["recipe"] == RECIPE
             and hash_tree(str(tree)) == repository.tree_sha256
-            and head_commit(tree) == facts["commit"]
+            and snapshots.head_commit(tree) == facts["commit"]
         )
     except (OSError, ValueError, KeyError, TypeError, GitError):
         return None
@@ -140,7 +132,7 @@ def _replace(cache: Path, key: str, source: Source, ready: Prepared | None, serv
     try:
         repository = _build(source, key, stage, cache, servers)
         is_same = ready and replace(ready, key=key, tree=repository.tree) == repository
-        if ready and is_same and head_commit(ready.tree) == head_commit(stage / "new" / "tree"):
+        if ready and is_same and snapshots.head_commit(ready.tree) == snapshots.head_commit(stage / "new" / "tree"):
             return ready
         home = cache / key
         if home.exists():
@@ -157,26 +149,27 @@ def _build(source: Source, key: str, stage: Path, cache: Path, servers: Sequence
     # A random name: a symlink that goes up and comes back in by the final name would otherwise look harmless.
     tree = Path(tempfile.mkdtemp(dir=new))
     revision, history, empty = _fill(source, tree, new / ARCHIVE, cache / key / ARCHIVE, cache)
-    answers = answers_in_history(tree) if history == KEPT else set()
+    answers = cleaning.answers_in_history(tree) if history == KEPT else set()
     history += ", without the commits that its clone lacks" if (tree / ".git" / "shallow").is_file() else ""
-    removals = clean(tree, servers)
+    removals = cleaning.clean(tree, servers)
     if answers:
         history = _rewrite(tree, answers, removals)
     if not history.startswith(KEPT):
         remove_tree(str(tree / ".git"))
-        commit_everything(tree)
+        snapshots.commit_everything(tree)
     elif isinstance(source, Folder):
-        commit_changes(tree)
+        snapshots.commit_changes(tree)
     else:
-        commit_checkout(tree, removals)
-    shrink(tree)
+        snapshots.commit_checkout(tree, removals)
+    snapshots.shrink(tree)
     tree.chmod(0o755)
     tree_sha256 = hash_tree(str(tree))
     repository = Prepared(
         key, cache / key / "tree", tree_sha256, revision or tree_sha256, tuple(map(_shown, removals)), history,
         tuple(map(_shown, empty)),
     )  # fmt: skip
-    facts = {"recipe": RECIPE, "commit": head_commit(tree), "source": source.model_dump(), **_facts(repository)}
+    commit = snapshots.head_commit(tree)
+    facts = {"recipe": RECIPE, "commit": commit, "source": source.model_dump(), **_facts(repository)}
     write_json(new / "repository.json", facts)
     tree.rename(new / "tree")
     return repository
@@ -185,13 +178,13 @@ def _build(source: Source, key: str, stage: Path, cache: Path, servers: Sequence
 def _rewrite(tree: Path, answers: set[str], removals: tuple[str, ...]) -> str:
     """Rewrites the history without `answers` and the `removals`; returns the kind of history."""
     try:
-        without = unwanted_in_history(tree, answers) | {path.rstrip("/") for path in removals}
-        rewritten = rewrite_history(tree, without)
+        without = cleaning.unwanted_in_history(tree, answers) | {path.rstrip("/") for path in removals}
+        rewritten = snapshots.rewrite_history(tree, without)
     except (GitError, OSError) as error:  # thousands of paths do not fit into a command
         return f"dropped: it contains answers of a benchmark, and git cannot rewrite it: {error}"
     if b"\ncommit refs/" not in rewritten:
         return "dropped: its commits contain only answers or criteria of a benchmark"
-    if CRITERIA_MARK.encode() in rewritten:
+    if cleaning.CRITERIA_MARK.encode() in rewritten:
         return "dropped: a message contains criteria of a benchmark"
     return f"{KEPT}, without answers and criteria of a benchmark (paths: {len(without)})"
 
@@ -254,17 +247,19 @@ def servers_of_stock(plan: Mapping[str, Any]) -> list[str] | None:
     """The servers that the instructions of the repositories must not name; None when no instructions are kept."""
     if plan.get("agent", {}).get("profile") != "stock":
         return None
-    return sorted({server for condition in plan["conditions"].values() for server in condition["servers"]})
+    return treatment_words(plan["conditions"].values())
 
 
-def _prepare_named(key: str, source: Source, cache: Path, servers: Sequence[str] | None) -> Prepared | UserError:
+def _prepare_named(key: str, source: Source, cache: Path, plan: Mapping[str, Any]) -> Prepared | UserError:
     try:
-        repository = prepare(source, cache, servers)
+        repository = prepare(source, cache, servers_of_stock(plan))
     except UserError as error:
         return UserError(f"repository {key!r}: {error}")
-    empty = f", empty submodules: {', '.join(repository.empty)}" if repository.empty else ""
-    removals = f"{len(repository.removed)} paths removed"
-    print(printable_lines(f"{key}: {repository.revision}, history {repository.history}, {removals}{empty}"), flush=True)
+    facts = f"{repository.revision}, history {repository.history}, {len(repository.removed)} paths removed"
+    index = cleaning.indexes(repository.tree, treatment_words(plan.get("conditions", {}).values()))
+    lists = {"empty submodules": repository.empty, "named like a server": index}
+    said = [f"; {what}: {', '.join(paths)}" for what, paths in lists.items() if paths]
+    print(printable_lines(f"{key}: {facts}{''.join(said)}"), flush=True)
     return repository
 
 
@@ -284,12 +279,12 @@ def main(arguments: Sequence[str] | None = None) -> int:
     options = parser.parse_args(arguments)
     try:
         sources = read_sources(options.plan)
-        servers = servers_of_stock(json.loads(options.plan.read_bytes()))
+        plan = json.loads(options.plan.read_bytes())
     except UserError as error:
         print(printable_lines(f"error: {error}"), file=sys.stderr)
         return 1
     with ThreadPoolExecutor(AT_ONCE) as pool:
-        prepare_one = partial(_prepare_named, cache=options.cache, servers=servers)
+        prepare_one = partial(_prepare_named, cache=options.cache, plan=plan)
         results = list(pool.map(prepare_one, sources, sources.values()))
     rows = {}
     for (key, source), result in zip(sources.items(), results, strict=True):

@@ -5,7 +5,6 @@ from __future__ import annotations
 
 import json
 import os
-import re
 import shutil
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
@@ -15,7 +14,7 @@ from lensbench.agents import Adapter, Invocation, load_adapter, secret_names
 from lensbench.agents.prices import in_words, price_of, priced, unexpected
 from lensbench.agents.sandbox import Place, Sandbox, find_sandbox
 from lensbench.agents.start import read_text, start_agent
-from lensbench.core.conditions import Command, mcp_secrets, missing_variables, run_command
+from lensbench.core.conditions import Command, mcp_secrets, missing_variables, run_command, treatment_words
 from lensbench.core.errors import UserError, some_of
 from lensbench.core.frozen_plan import AgentSettings, Plan, PlannedCondition, RepositoryFacts
 from lensbench.core.preflight_results import Check, Cure, PreflightFindings, table
@@ -33,8 +32,8 @@ from lensbench.plan.reading import load_config
 from lensbench.plan.task_files import ScenarioSet, read_scenarios
 from lensbench.repositories.prepare import Prepared, servers_of_stock
 from lensbench.repositories.prepare import prepare as prepare_repository
+from lensbench.repositories.sources.cleaning import indexes
 from lensbench.runs.attempt import MOST_NAMED, Job, prepare, remove_written
-from lensbench.runs.contamination import foreign_programs
 from lensbench.runs.reasons import reason_of
 from lensbench.runs.server_checks import check_servers
 from lensbench.runs.server_packages import fetch_packages
@@ -149,13 +148,7 @@ def _repository(name: str, repository: Prepared) -> Check:
 
 
 def _indexes(plan: Plan, tree: Path) -> Iterator[Check]:
-    """A warning about each hidden file with the name of a server or its program."""
-    programs = foreign_programs(plan, plan["baseline"])
-    servers = {name for condition in plan["conditions"].values() for name in condition["servers"]}
-    names = {*servers, *programs.names, *programs.modules}
-    words = {re.sub("[-_]?(mcp|server)[-_]?", "", Path(name.lower()).name) for name in names} - {"", "git", "github"}
-    own = re.compile(rf"\.({'|'.join(map(re.escape, words))})(?![a-z0-9])")
-    for name in sorted(path.name for path in tree.glob(".*") if words and own.match(path.name.lower())):
+    for name in indexes(tree, treatment_words(plan["conditions"].values())):
         what = f"{name} in the repository has the name of a server; if it is an index, agents without it read it"
         yield Check("index", "warning", f"{what}, too; {_REMOVE}")
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+from collections import deque
 from collections.abc import Iterator, Sequence
 from fnmatch import translate
 from pathlib import Path
@@ -28,6 +29,9 @@ AGENT_FILES = (
 parent folder where the name alone is ambiguous."""
 AGENT_FILE = re.compile("|".join(translate(f"*/{pattern}") for pattern in AGENT_FILES))
 
+_IMPORT = re.compile(r"(?<![\w`])@([\w./-]+\w)")
+"""What a file with instructions imports."""
+
 BENCHMARK_FOLDERS = frozenset(("bench", "benches", "benchmark", "benchmarks"))
 CRITERIA_MARK = "**Judge Criteria**"
 SCENARIO_FILE = re.compile(r"scenarios[^/]*\.md", re.IGNORECASE)
@@ -43,13 +47,21 @@ def clean(tree: Path, servers: Sequence[str] | None = None) -> tuple[str, ...]:
     benchmark folders with answers, and symlinks out of the tree. The `.git` at the top is kept.
     """
     entries = list(_entries(tree))
-    own = {path for path in entries if servers is not None and _is_instruction(tree / path, servers)}
+    own = {path for path in entries if servers is not None and _is_instruction(tree, path, servers)}
     targets = {path for path in entries if path not in own and AGENT_FILE.match(f"/{path.lower()}")}
     targets |= {path for path in entries if _is_foreign_git(tree, path)}
     targets |= {path for path in entries if (tree / path).is_symlink() and _leaves(tree, path)}
     targets |= {_holder(path) for path in _answers(tree, entries)}
     outermost = [path for path in sorted(targets) if not any(parent in targets for parent in _parents(path))]
     return tuple(sorted(_remove(tree, path) for path in outermost))
+
+
+def indexes(tree: Path, words: Sequence[str]) -> list[str]:
+    """The hidden files and folders with one of these names of servers, which may be an index that a baseline reads."""
+    names = "|".join(re.escape(word) for word in words if word not in ("git", "github", "vscode", "idea"))
+    own = re.compile(rf"\.({names})(?![a-z0-9])")
+    found = {path for path in _entries(tree) if names and own.match(os.path.basename(path).lower())}
+    return sorted(path for path in found if found.isdisjoint(_parents(path)))
 
 
 def answers_in_history(tree: Path) -> set[str]:
@@ -93,12 +105,21 @@ def _parents(path: str) -> Iterator[str]:
         yield path
 
 
-def _is_instruction(path: Path, servers: Sequence[str]) -> bool:
-    """True for a file with instructions that names none of the servers."""
-    if path.name.lower() not in INSTRUCTIONS or not path.is_file() or path.is_symlink():
+def _is_instruction(tree: Path, path: str, servers: Sequence[str]) -> bool:
+    """True for a file with instructions that names none of the servers, nor does what it imports (`@docs/tools.md`)."""
+    if os.path.basename(path).lower() not in INSTRUCTIONS:
         return False
-    text = path.read_text(encoding="utf-8", errors="replace")
-    return not any(re.search(rf"(?i)(?<![a-z0-9]){re.escape(name)}(?![a-z0-9])", text) for name in servers)
+    names = re.compile(rf"(?i)(?<![a-z0-9])({'|'.join(map(re.escape, servers))})(?![a-z0-9])")
+    texts, read = deque([tree / path]), set[Path]()
+    while texts:
+        file = texts.popleft().resolve()
+        if file.is_file() and file.is_relative_to(tree.resolve()) and file not in read:
+            text = file.read_text(encoding="utf-8", errors="replace")
+            if servers and names.search(text):
+                return False
+            read.add(file)
+            texts.extend(file.parent / name for name in _IMPORT.findall(text))
+    return bool(read)
 
 
 def _is_foreign_git(tree: Path, path: str) -> bool:
