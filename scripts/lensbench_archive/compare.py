@@ -48,8 +48,6 @@ NEEDS = tuple(name for name, quantity in QUANTITIES.items() if quantity.kind == 
 
 
 class ComparedRun(NamedTuple):
-    """A compared run."""
-
     name: str
     run_id: str
     agent: str

@@ -85,7 +85,6 @@ def attempt_problems(folder: Path, plan: Plan) -> Iterator[str]:
 
 
 def missing_prompts(folder: Path, plan: Plan) -> Iterator[str]:
-    """The prompts that differ from the plan."""
     for task, entry in plan["tasks"].items():
         path = RunFolder(folder).prompts / f"{task}.md"
         if not path.exists():

@@ -98,5 +98,4 @@ def impossible(scores: Mapping[Run, Fraction], criteria: Mapping[str, int]) -> I
 
 
 def rows_of(scores: Mapping[Run, Fraction]) -> Iterable[PublishedRow]:
-    """The rows of published.csv."""
     return ({"task": task, "condition": name, "score": f"{float(score):g}"} for (task, name), score in scores.items())

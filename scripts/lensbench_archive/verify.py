@@ -23,17 +23,10 @@ from lensbench.core.run_folder import RunFolder
 from lensbench.core.system.places import ROOT
 from lensbench.core.system.program import Parser, run_program
 from lensbench.core.tables import read_table
-from lensbench_archive import PROJECT, RUN, VERSIONS
+from lensbench_archive import PROJECT, RUN, VERSIONS, completeness
 from lensbench_archive.archive import foreign_parts
 from lensbench_archive.bag import check_bag
 from lensbench_archive.code import code_hash
-from lensbench_archive.completeness import (
-    attempt_problems,
-    check_plan,
-    foreign_files,
-    missing_prompts,
-    missing_runs,
-)
 from lensbench_archive.rebuilding import is_derived, rebuild
 from lensbench_archive.unpacking import unpack
 
@@ -59,20 +52,20 @@ def number_problems(data: Path, again: Path) -> Iterator[str]:
     """Problems of the archive's figures, found by rebuilding them in the new folder `again`."""
     try:
         is_same_code = _compare_versions(json.loads((data / VERSIONS).read_text(encoding="utf-8")))
-        plan = check_plan(data / RUN)
+        plan = completeness.check_plan(data / RUN)
         settings = yaml.safe_load(RunFolder(data / RUN).config.read_text(encoding="utf-8"))
-        foreign = [*foreign_files(data, plan), *foreign_parts(data / PROJECT, settings)]
+        foreign = [*completeness.foreign_files(data, plan), *foreign_parts(data / PROJECT, settings)]
         for note in foreign[:MAX_SHOWN]:
             print(printable(f"note: {note}; no figure uses it"))
-        yield from missing_prompts(data / RUN, plan)
-        yield from attempt_problems(data / RUN, plan)
+        yield from completeness.missing_prompts(data / RUN, plan)
+        yield from completeness.attempt_problems(data / RUN, plan)
         _copy_kept(data / RUN, again)
         for problem in rebuild(again):
             if is_same_code:
                 yield f"run/{problem}"
             else:
                 print(printable(f"note: run/{problem}; other code may have sent a different request"))
-        yield from missing_runs(again, plan)
+        yield from completeness.missing_runs(again, plan)
         yield from differences(data / RUN, again) if is_same_code else other_tables(data / RUN, again)
     except UserError as error:
         yield f"the figures cannot be rebuilt: {str(error).replace(f'{again}/', 'run/')}"

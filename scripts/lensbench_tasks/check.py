@@ -108,7 +108,6 @@ def _cased(word: str, like: str) -> str:
 
 
 def negated(fact: str) -> str:
-    """The negated fact."""
     verb = _VERB.search(fact)
     return f"{fact[: verb.end()]} not{fact[verb.end() :]}" if verb else f"It is wrong that it is {fact}"
 

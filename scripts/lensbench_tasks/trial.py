@@ -27,8 +27,6 @@ FOUND_LINES = 200
 
 
 class TrialScores(NamedTuple):
-    """The scores of a task in its trial."""
-
     search: Fraction
     offline: Fraction
     oracle: Fraction

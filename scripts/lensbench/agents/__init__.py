@@ -49,12 +49,10 @@ class Assignment:
     mcp_file: str
     """The MCP servers of this condition, in the common `mcpServers` form; empty in the baseline."""
     answer_file: str
-    """The path for the answer, for programs that write it to a file."""
     servers: tuple[str, ...]
     denied_servers: tuple[str, ...]
     """The MCP servers of other conditions only, whose tools are also blocked by name."""
     settings: AgentSettings
-    """The `agent` section of the config."""
     seed: int
     errors: ErrorTexts = KNOWN_ERRORS
     """Patterns of error texts, by server of this condition."""
@@ -98,7 +96,7 @@ class Adapter(Protocol):
     """The interface of an adapter module."""
 
     def command(self, run: Assignment) -> Invocation:
-        """How the agent is started for `run`."""
+        """How the agent is started for `run`. Raises UserError when something is missing."""
 
     def read(self, lines: Iterable[str], *, errors: ErrorTexts) -> Outcome:
         """What the agent's standard output shows."""

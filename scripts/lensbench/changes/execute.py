@@ -62,8 +62,6 @@ class Trouble(StrEnum):
 
 @dataclass(frozen=True)
 class TestRun:
-    """The outcome of a test run."""
-
     __test__ = False
 
     results: Mapping[str, TestResult] = field(default_factory=dict)

@@ -36,7 +36,7 @@ _OF_NO_SERVER = re.compile(
     r"\W.*|\w+=.*|[\d.]+[smhd]?|(python|pypy)[\d.]*|node(js)?|deno|bunx?|npx|p?npm|yarn|uvx?|pipx|env|sudo|nice"
     r"|timeout|exec|run|x|dlx|tool|(ba|z|da)?sh|docker|podman|java|dotnet|go|ruby|perl|php|index|main|cli|start|app"
 )
-"""Words of a command line that stand before a server's program, or that many programs have as their name."""
+"""Words of a command line that name no server's program, or many."""
 _VERSION = re.compile(r"[@=<>\[.:].*")
 
 Command = Literal["setup", "teardown"]

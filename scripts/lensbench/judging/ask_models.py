@@ -184,7 +184,6 @@ def _file(agent: JudgeAgent, key: str) -> Path:
 
 
 def _verdict(agent: JudgeAgent, key: str) -> Judgement | None:
-    """The stored verdict; None when there is none."""
     outcome = _stored(agent, key)
     return outcome if outcome and not outcome.failure else None
 

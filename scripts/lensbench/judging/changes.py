@@ -73,7 +73,6 @@ def _names(tests: Sequence[str]) -> str:
 
 
 def tested_file(folder: Path, run: RunId) -> Path:
-    """The path of the test results of a run."""
     return RunFolder(folder).tests / f"{run.stem}.json"
 
 

@@ -19,17 +19,9 @@ from lensbench.judging.criteria_checks import check_criteria, check_tasks
 from lensbench.judging.decisions import Key, grouped, is_person, key_of
 from lensbench.judging.judges import DRAFTED, NOT_ASKED, Verdict
 from lensbench.judging.shown_answers import Group, read_shown_answers, read_tasks, sampled_pairs
-from lensbench.judging.trust import Bias, InstrumentFile, JudgeSummary
+from lensbench.judging.trust import Bias, InstrumentFile, JudgeSummary, bias
 from lensbench.judging.trust.agreement import Verdicts, agreement
 from lensbench.judging.trust.belief import believe
-from lensbench.judging.trust.bias import (
-    Decided,
-    corrected_delta,
-    judge_bias,
-    pair_deltas,
-    persons_verdicts,
-    run_scores,
-)
 from lensbench.judging.trust.blinding_check import BlindedAnswer, guess_conditions
 from lensbench.plan.frozen import read_plan
 
@@ -47,7 +39,7 @@ def measure_instrument(folder: Path) -> None:
             if row["version"].endswith(DRAFTED):
                 drafts.add(key_of(row))
     final = _decided((row, row["verdict"]) for row in decisions)
-    scores = run_scores(final, _criteria_of(plan))
+    scores = bias.run_scores(final, _criteria_of(plan))
     shown = read_shown_answers(folder, plan, tasks)
     pairs = {(answer.run.task, answer.run.trial) for answer in shown if answer.pair_complete}
     agreements, biases = agreement(verdicts, conditions, plan["seed"]), _bias(plan, verdicts, decisions, pairs)
@@ -77,7 +69,7 @@ def measure_instrument(folder: Path) -> None:
     write_json(place.instrument, plain(data))
 
 
-def _decided(rows: Iterable[tuple[DecisionRow, str]]) -> Decided:
+def _decided(rows: Iterable[tuple[DecisionRow, str]]) -> bias.Decided:
     """The verdict beside each decision's row, without unjudged criteria."""
     verdicts = {key_of(row): Verdict(verdict) for row, verdict in rows}
     return {key: verdict for key, verdict in verdicts.items() if verdict is not Verdict.UNJUDGED}
@@ -106,7 +98,7 @@ def _summary(rows: Sequence[VerdictRow]) -> JudgeSummary:
 
 def _bias(plan: Plan, verdicts: Verdicts, decisions: Sequence[DecisionRow], pairs: Collection[Group]) -> Bias | None:
     """The bias of the judges; None without verdicts by people. From `pairs`, the complete ones, the sample is drawn."""
-    persons = persons_verdicts(verdicts)
+    persons = bias.persons_verdicts(verdicts)
     if not persons:
         return None
     sides, criteria = decided_comparisons(plan), _criteria_of(plan)
@@ -115,15 +107,17 @@ def _bias(plan: Plan, verdicts: Verdicts, decisions: Sequence[DecisionRow], pair
     # people may have judged more, such as disputed criteria, but only the random sample represents all pairs
     sample = sampled_pairs(plan, pairs)
     of_sample = {key: verdict for key, verdict in persons.items() if (key[0].task, key[0].trial) in sample}
-    by_judges, by_persons = run_scores(together, criteria), run_scores(of_sample, criteria)
+    by_judges, by_persons = bias.run_scores(together, criteria), bias.run_scores(of_sample, criteria)
     return {
         "judges": {
-            name: judge_bias(name, {key: own[name] for key, own in verdicts.items() if name in own}, persons, sides)
+            name: bias.judge_bias(
+                name, {key: own[name] for key, own in verdicts.items() if name in own}, persons, sides
+            )
             for name in names
         },
-        "together": judge_bias("the judges' decision", together, persons, sides),
+        "together": bias.judge_bias("the judges' decision", together, persons, sides),
         "correction": {
-            name: corrected_delta(pair_deltas(by_judges, *two), pair_deltas(by_persons, *two))
+            name: bias.corrected_delta(bias.pair_deltas(by_judges, *two), bias.pair_deltas(by_persons, *two))
             for name, two in sides.items()
         },
     }

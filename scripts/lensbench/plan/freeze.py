@@ -151,7 +151,6 @@ def _judge(judge: str | ModelJudge) -> PlannedJudge:
 
 
 def judge_prompt(judge: ModelJudge) -> Path:
-    """The path of the prompt template of a model judge."""
     return Path(judge.prompt) if judge.prompt else TEMPLATES / "judge.md.j2"
 
 

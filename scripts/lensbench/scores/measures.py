@@ -64,8 +64,6 @@ class CategoryResults(TypedDict, Generic[N]):
 
 
 class ToolsOfRun(TypedDict):
-    """The tools that a run used."""
-
     task: str
     trial: int
     tools: Mapping[str, int | str | None]

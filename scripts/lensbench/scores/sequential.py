@@ -18,8 +18,6 @@ SHARE = 0.7
 
 
 class LookResult(NamedTuple):
-    """The result of a look."""
-
     look: int
     looks: int
     z: float | None

@@ -254,7 +254,6 @@ def _dependents(target: str, toolbox: Toolbox) -> list[str]:
 
 
 def _asked(question: Question, files: Sequence[str]) -> list[str]:
-    """The files that the question names."""
     names = [term.text for term in question.terms if "." in term.text]
     return list(dict.fromkeys(path for name in names for path in files if f"/{path}".endswith(f"/{name}")))
 

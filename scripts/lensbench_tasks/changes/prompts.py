@@ -53,7 +53,6 @@ NOTHING = HiddenNeeds()
 
 
 def added_lines(patch: str) -> list[str]:
-    """The lines that a patch adds."""
     return [line[1:] for line in patch.split("\n") if line.startswith("+") and line[:3] != "+++"]
 
 

@@ -220,7 +220,6 @@ def _mirror(mirrors: Path, repo: str) -> Path:
 
 
 def _hidden(tree: Path, test_patch: str) -> Mapping[str, Content]:
-    """The test files after `test_patch`."""
     with private_folder() as private:
         work, scratch = Path(private, "work"), Path(private, "scratch")
         scratch.mkdir()

@@ -162,7 +162,6 @@ def observe(lines: Iterable[str]) -> Seen:
 
 
 def ending_of(gave_up: str, is_finished: bool, is_compacted: bool = False) -> Ending:
-    """The ending of an answer; `gave_up` is that of the outcome."""
     if gave_up:
         return "refusal" if gave_up.startswith("refusal") else "limit"
     return "unknown" if not is_finished else "compaction" if is_compacted else "finished"

@@ -46,7 +46,6 @@ default of 10 takes three minutes. `CLAUDE_CODE_MAX_RETRIES` in `agent.pass_env`
 
 
 def command(run: Assignment) -> Invocation:
-    """How Claude Code is started for `run`. Raises UserError when the model or a key is missing."""
     settings = run.settings
     built_in = [*settings["tools"], *(["ToolSearch"] if settings["tool_search"] else [])]
     built_in += ["Skill"] if run.reads_skills else []
@@ -326,7 +325,7 @@ class Stream:
 
     @property
     def shown_subagents(self) -> set[str]:
-        """Those whose messages are in the stream; older clients omit the sub-agents of sub-agents."""
+        """Older clients omit the sub-agents of sub-agents."""
         return {text(one.get("parent_tool_use_id")) for one in self.events if one["type"] == "assistant"} - {""}
 
 

@@ -64,7 +64,6 @@ _BASE = {
 
 
 def command(run: Assignment) -> Invocation:
-    """How Codex is started for `run`. Raises UserError when the model or a key is missing."""
     settings = run.settings
     base_url, token = gateway(settings)
     base = {key: value for key, value in _BASE.items() if not (run.reads_files and key == "project_doc_max_bytes")}

@@ -53,7 +53,6 @@ _ATTEMPT = re.compile(r"(?m)^Attempt \d+ failed with status (\d{3})")
 
 
 def command(run: Assignment) -> Invocation:
-    """How Gemini CLI is started for `run`. Raises UserError when the model or a key is missing."""
     settings = run.settings
     base_url, token = gateway(settings)
     file = os.path.join(run.home, ".gemini", "settings.json")
@@ -153,7 +152,6 @@ def read(lines: Iterable[str], *, errors: ErrorTexts = KNOWN_ERRORS) -> Outcome:
 
 
 def _status(error: str, log: str) -> int | None:
-    """The status in an error, or in the log of the failed request."""
     codes = re.findall(r'"code":\s*(\d{3})', error)
     if error.startswith("[API Error") and not codes:
         _, _, request = log.rpartition("Error when talking to Gemini API")

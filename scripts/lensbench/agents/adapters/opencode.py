@@ -53,7 +53,6 @@ _CLOSED = re.compile(r'message="(MCP connection closed)" server=(\S+)')
 
 
 def command(run: Assignment) -> Invocation:
-    """How opencode is started. Raises UserError when model, key or search program are missing."""
     settings = run.settings
     service = gateway(settings, ADDRESSES)
     if {"grep", "glob"} & {tool.lower() for tool in settings["tools"]} and not shutil.which("rg"):

@@ -111,7 +111,6 @@ def run_verb(verb: str, does: Callable[[Path], object]) -> None:
 
 
 def add_run_folder(parser: Parser) -> None:
-    """Adds what `run_folder` reads."""
     words = "the run id, or the run folder bench/<run_id>; not needed if there is only one"
     parser.add_argument("folder", nargs="?", type=benchmark, help=words)
 

@@ -79,20 +79,14 @@ def changed_paths(before: str, after: str) -> list[str]:
 
 def exceeds(folder: str, most_bytes: int = MOST_BYTES) -> bool:
     """Whether the files below `folder` exceed `most_bytes` in total, including holes. Does not read them."""
-    folders, total = [os.fsencode(folder)], 0
-    for current in folders:  # grows while it is walked
-        try:
-            entries = os.scandir(current)
-        except OSError:
-            continue
-        for entry in entries:
+    total = 0
+    for place, _, names in os.walk(os.fsencode(folder)):
+        for name in names:
             try:
-                if entry.is_dir(follow_symlinks=False):
-                    folders.append(entry.path)
-                elif entry.is_file(follow_symlinks=False):
-                    total += entry.stat(follow_symlinks=False).st_size
+                entry = os.lstat(os.path.join(place, name))
             except OSError:
                 continue
+            total += entry.st_size if stat.S_ISREG(entry.st_mode) else 0
             if total > most_bytes:
                 return True
     return False

@@ -57,7 +57,7 @@ def clean(tree: Path, servers: Sequence[str] | None = None) -> tuple[str, ...]:
 
 
 def indexes(tree: Path, words: Sequence[str]) -> list[str]:
-    """The hidden files and folders with one of these names of servers, which may be an index that a baseline reads."""
+    """The hidden paths with one of these names of servers: maybe indexes, which a baseline reads."""
     names = "|".join(re.escape(word) for word in words if word not in ("git", "github", "vscode", "idea"))
     own = re.compile(rf"\.({names})(?![a-z0-9])")
     found = {path for path in _entries(tree) if names and own.match(os.path.basename(path).lower())}
@@ -113,7 +113,7 @@ def _is_instruction(tree: Path, path: str, servers: Sequence[str]) -> bool:
     texts, read = deque([tree / path]), set[Path]()
     while texts:
         file = texts.popleft().resolve()
-        if file.is_file() and file.is_relative_to(tree.resolve()) and file not in read:
+        if file.is_file() and file not in read:
             text = file.read_text(encoding="utf-8", errors="replace")
             if servers and names.search(text):
                 return False

@@ -41,7 +41,6 @@ class Digest(NamedTuple):
 
     @classmethod
     def of(cls, file: Path, algorithm: str) -> Digest:
-        """The digest of `file`."""
         with file.open("rb") as content:
             return cls(algorithm, hashlib.file_digest(content, algorithm).hexdigest())
 

@@ -30,8 +30,6 @@ class Evidence:
 
 
 class MarkedAnswer(NamedTuple):
-    """An answer with its evidence marked."""
-
     html: Markup
     """The Markdown, rendered."""
     plain: Markup | None
