@@ -30,7 +30,7 @@ parent folder where the name alone is ambiguous."""
 AGENT_FILE = re.compile("|".join(translate(f"*/{pattern}") for pattern in AGENT_FILES))
 
 _IMPORT = re.compile(r"(?<![\w`])@([\w./-]+\w)")
-"""What a file with instructions imports."""
+"""An import."""
 
 BENCHMARK_FOLDERS = frozenset(("bench", "benches", "benchmark", "benchmarks"))
 CRITERIA_MARK = "**Judge Criteria**"
