@@ -14,6 +14,7 @@ from lensbench.changes.task import Tests
 
 PASSED, FAILED = TestResult.PASSED, TestResult.FAILED
 FILES = ["tests/test_a.py", "tests/test_b.py"]
+PRINTED = {file.stem: file.read_text(encoding="utf-8") for file in (Path(__file__).parent / "printed").iterdir()}
 
 
 @pytest.mark.parametrize(("case", "name"), [
@@ -38,34 +39,8 @@ def test_a_hidden_file_that_does_not_load_fails_its_tests(unloaded: str, results
     assert with_unloaded(reported, FILES) == {unloaded: FAILED, **results}
 
 
-DJANGO = """\
-test_get (maps.test_a.Http.test_get) ... ok
-test_put (maps.test_a.Http)
-A map can be put ... Some words
-FAIL
-test_skip (maps.test_a.Http.test_skip) ... skipped 'no map'
-test_old (maps.test_a.Http.test_old) ... expected failure
-test_noisy (maps.test_a.Http.test_noisy) ... printed by the code
-ok
-test_same (maps.test_a.Other.test_same)
-A docstring. ... ok
-FAIL: test_put (maps.test_a.Http)
-maps.test_c (unittest.loader._FailedTest.maps.test_c) ... ERROR
-"""
-SYMPY = """\
-sympy/units/tests/test_a.py[4]
-test_one ok
-test_two F
-test_three f
-test_four E                                                               [FAIL]
-
-sympy/units/tests/test_b.py[1]
-test_one ok                                                              [OK]
-"""
-
-
 def test_what_unittest_prints_is_read_with_the_other_names_of_its_tests() -> None:
-    results, names = read_printed(DJANGO, {"tests/maps/test_a.py": ""})
+    results, names = read_printed(PRINTED["django"], {"tests/maps/test_a.py": ""})
     place = "tests/maps/test_a.py::Http::"
     assert {name.removeprefix(place): result for name, result in results.items() if name.startswith(place)} == {
         "test_get": PASSED, "test_put": FAILED, "test_skip": TestResult.SKIPPED, "test_old": PASSED,
@@ -77,7 +52,7 @@ def test_what_unittest_prints_is_read_with_the_other_names_of_its_tests() -> Non
 
 
 def test_what_sympy_prints_is_read_by_file() -> None:
-    results, _ = read_printed(SYMPY, {})
+    results, _ = read_printed(PRINTED["sympy"], {})
     assert results == {
         "sympy/units/tests/test_a.py::test_one": PASSED, "sympy/units/tests/test_a.py::test_two": FAILED,
         "sympy/units/tests/test_a.py::test_three": PASSED, "sympy/units/tests/test_a.py::test_four": FAILED,
@@ -85,42 +60,14 @@ def test_what_sympy_prints_is_read_by_file() -> None:
     }  # fmt: skip
 
 
-GO = """\
-{"Time":"2026","Action":"run","Package":"example.invalid/shop/cart","Test":"TestSum"}
-{"Time":"2026","Action":"pass","Package":"example.invalid/shop/cart","Test":"TestSum/same"}
-{"Time":"2026","Action":"fail","Package":"example.invalid/shop/cart","Test":"TestSum/same#01"}
-{"Time":"2026","Action":"skip","Package":"example.invalid/shop/till","Test":"TestSum"}
-{"ImportPath":"example.invalid/shop","Action":"build-output","Output":"./shop_test.go:7:5: undefined: Half"}
-"""
-CARGO = """\
-     Running unittests src/lib.rs (target/debug/deps/shop-5079)
-running 1 test
-test tests::own ... ok
-     Running tests/sums.rs (target/debug/deps/sums-d0b3)
-running 2 tests
-test more::zero - should panic ... ok
-test two ... FAILED
-   Doc-tests shop
-test src/lib.rs - sum (line 3) ... ok
-error: could not compile `shop` (test "late") due to 1 previous error
-"""
-TAP = """\
-TAP version 13
-ok 1 - sum \u203a later # SKIP
-not ok 2 - sum \u203a two
-    ok 1 - inner
-not ok 3 - test/gone.js exited with a non-zero exit code: 1
-"""
-
-
 @pytest.mark.parametrize(("printed", "files", "results"), [
-    (GO, {"cart/a_test.go": "func TestSum(t *testing.T) {", "shop_test.go": ""},
+    (PRINTED["go"], {"cart/a_test.go": "func TestSum(t *testing.T) {", "shop_test.go": ""},
      {"cart/a_test.go::TestSum/same": FAILED, "example.invalid/shop/till::TestSum": TestResult.SKIPPED,
       "shop_test.go": FAILED}),
-    (CARGO, {"crates/shop/tests/sums.rs": "", "tests/late.rs": ""},
+    (PRINTED["cargo"], {"crates/shop/tests/sums.rs": "", "tests/late.rs": ""},
      {"src/lib.rs::tests::own": PASSED, "crates/shop/tests/sums.rs::more::zero": PASSED,
       "crates/shop/tests/sums.rs::two": FAILED, "src/lib.rs::sum": PASSED, "tests/late.rs": FAILED}),
-    (TAP, {"test/sum.js": "", "test/gone.js": ""},
+    (PRINTED["tap"], {"test/sum.js": "", "test/gone.js": ""},
      {"test/sum.js::later": TestResult.SKIPPED, "test/sum.js::two": FAILED, "test/gone.js": FAILED}),
 ])  # fmt: skip
 def test_ids_have_the_file_and_no_ordinal(printed: str, files: dict[str, str], results: dict[str, TestResult]) -> None:

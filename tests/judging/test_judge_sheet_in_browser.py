@@ -14,20 +14,7 @@ from lensbench.core.tables import Row
 from sheets import ANSWER, CRITERIA, human_rows, lay_out
 
 ITEMS = 2 * 2 * len(CRITERIA)
-SELECT = """([from, to]) => {
-  const view = document.querySelector(".question:not([hidden]) .answer .text > :not([hidden])");
-  const walker = document.createTreeWalker(view, NodeFilter.SHOW_TEXT);
-  const range = document.createRange();
-  let started = false;
-  while (walker.nextNode()) {
-    const { data } = walker.currentNode;
-    if (!started && data.includes(from)) { range.setStart(walker.currentNode, data.indexOf(from)); started = true; }
-    if (started && data.includes(to)) { range.setEnd(walker.currentNode, data.indexOf(to) + to.length); break; }
-  }
-  getSelection().removeAllRanges();
-  getSelection().addRange(range);
-}"""
-"""Selects, in the first answer that is shown, from a text to another one, as a mouse does."""
+SELECT = (Path(__file__).parent / "select.js").read_text(encoding="utf-8")
 
 
 @pytest.fixture

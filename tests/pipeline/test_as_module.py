@@ -2,6 +2,7 @@
 
 import json
 import sys
+from pathlib import Path
 
 import pytest
 import yaml
@@ -9,40 +10,7 @@ import yaml
 import warm_snakemake
 from small_benchmark import CHECKOUT, Project
 
-FOREIGN = """\
-from lensbench.core.system.places import ROOT
-
-
-configfile: "foreign.yaml"
-
-
-rule all:
-    input:
-        "verdict.txt",
-
-
-module lensbench:
-    snakefile:
-        ROOT / "Snakefile"
-    config:
-        config["benchmark"]
-
-
-use rule * from lensbench as lensbench_*
-
-
-onstart:
-    lensbench.onstart()
-
-
-rule verdict:
-    input:
-        rules.lensbench_results.output.data,
-    output:
-        "verdict.txt",
-    shell:
-        "grep -A1 verdicts_on {input} > {output}"
-"""
+FOREIGN = (Path(__file__).parent / "foreign.smk").read_text(encoding="utf-8")
 
 
 @pytest.fixture
