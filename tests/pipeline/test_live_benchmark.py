@@ -140,11 +140,17 @@ def test_one_question_in_both_conditions(tmp_path: Path, api: Fake) -> None:
     assert [path for path in written if KEY.encode() in path.read_bytes()] == []
 
 
-def test_the_first_requests_of_all_rungs_differ_in_what_their_conditions_state(tmp_path: Path, api: Fake) -> None:
+def test_the_first_requests_of_all_rungs_differ_in_what_their_conditions_state_also_over_http(
+    tmp_path: Path, api: Fake, lens_daemon: str
+) -> None:
     (tmp_path / "words.md").write_text("THE-WORDS\n")
-    write_project(tmp_path, api, conditions={}, ladder={"mcp": "mcp.json", "words": "words.md"})
+    over_http = {"type": "http", "url": lens_daemon}
+    write_project(tmp_path, api, over_http, conditions={}, ladder={"mcp": "mcp.json", "words": "words.md"})
     start(tmp_path)
     assert {row["status"] for row in table(tmp_path, "validity.csv")} == {"valid"}
+    called = [record["condition"] for record in records(tmp_path) if "lens_grep" in str(record["outcome"]["calls"])]
+    assert called == [record["condition"] for record in records(tmp_path) if record["outcome"]["servers"]] != []
+    assert {str(record["outcome"]["servers"]) for record in records(tmp_path)} == {"{'lens': 'connected'}", "{}"}
     first = [body for body in api.bodies if "Question 1:" in str(body) and "'assistant'" not in str(body["messages"])]
     sent = {("mcp__lens" in str(body["tools"]), "THE-WORDS" in str(body)): lines_of(body) for body in first}
     assert len(first) == len(sent) == 4
@@ -180,12 +186,6 @@ def lines_of(body: dict[str, Any]) -> set[str]:
     """A request in lines: each line of its texts, and each tool."""
     rest = {key: value for key, value in body.items() if key not in ("tools", "metadata")}
     return {*json.dumps(rest).split("\\n"), *map(json.dumps, body["tools"])}
-
-
-def test_a_benchmark_over_http(tmp_path: Path, api: Fake, lens_daemon: str) -> None:
-    write_project(tmp_path, api, {"type": "http", "url": lens_daemon})
-    start(tmp_path)
-    check(tmp_path, api, count=1)
 
 
 @pytest.fixture

@@ -1,4 +1,4 @@
-"""Who works on a run folder: one Snakemake at a time, and a killed one is in nobody's way."""
+"""Who works on a run folder: one Snakemake at a time. A killed one is in nobody's way (test_stopping.py)."""
 
 from programs import run_module
 from small_benchmark import Project, wait_for
@@ -31,18 +31,3 @@ def test_a_second_snakemake_on_one_run_is_refused_in_a_sentence_and_one_beside_i
     first.kill()
     first.communicate()
     assert ": not running" in status(project)
-
-
-def test_after_a_kill_the_next_start_goes_on_and_takes_no_lock_from_a_living_one(project: Project) -> None:
-    project.behave(others="sleep 600")
-    killed = project.begin(target="bench/r/validity.csv")
-    assert wait_for(lambda: len(project.ledger()) == 4, 90)
-    beside = project.begin("--config", "run_id=beside", target="bench/beside/validity.csv")
-    assert wait_for(lambda: len(project.ledger()) == 8, 90)
-    killed.kill()
-    killed.communicate()
-    assert wait_for(lambda: not [line for line in project.processes() if " bench/r " in line])
-    project.behave()
-    project.start(target="bench/r/validity.csv")
-    assert beside.poll() is None
-    assert project.reasons() == {}

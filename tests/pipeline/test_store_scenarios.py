@@ -1,12 +1,10 @@
-"""No attempt that counts is asked for again, whatever is forced, deleted, killed or scrambled.
+"""No attempt that counts is asked for again, whatever is forced, deleted or killed. Other times: test_repeating.py.
 
 Agents are counted by the fake agent's own ledger, which lensbench does not write.
 """
 
 import json
-import os
 import shutil
-import time
 from base64 import urlsafe_b64encode
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
@@ -14,7 +12,7 @@ from typing import Any, NamedTuple
 import pytest
 
 from lensbench.core.run_folder import RunFolder
-from small_benchmark import CHECKOUT, RUNS, Project, wait_for
+from small_benchmark import CHECKOUT, RUNS, Project
 
 FOUR = ["anna-with", "anna-without", "bert-with", "bert-without"]
 BAD = {"reason": "by_hand", "detail": "x", "by": "person", "score": ""}
@@ -48,14 +46,6 @@ def discard(stem: str) -> Callable[[Project], object]:
 
 def configure(agent: dict[str, Any] | None = None, **settings: Any) -> Callable[[Project], None]:
     return lambda project: project.configure(agent, **settings)
-
-
-def date(seconds: Callable[[], float]) -> Callable[[Project], None]:
-    def change(project: Project) -> None:
-        for path in [*project.bench.rglob("*"), project.bench]:
-            os.utime(path, (seconds(),) * 2)
-
-    return change
 
 
 def forget_snakemake(project: Project) -> None:
@@ -100,24 +90,17 @@ def find_cluster(project: Project) -> None:
 
 SCENARIOS: dict[str, list[Start]] = {
     "forced": [Start(nothing, options=["-F"]), Start(nothing, options=["-R", "run", *RUNS])],
-    "forced dry": [Start(nothing, options=["-F", "-n"]), Start(nothing, options=["-R", "run", "-n"])],
     "touched": [Start(nothing, options=["--touch"]), Start(nothing, options=["--touch", "-F"]), Start(nothing)],
     "all output deleted": [Start(nothing, options=["--delete-all-output"]), Start(nothing)],
-    "all views deleted": [Start(delete("runs"))], "a view edited": [Start(edit_view)],
+    "a view edited": [Start(edit_view)], "marked as unfinished": [Start(mark_unfinished)],
     "a run deleted altogether": [Start(delete("attempts/anna-with", "runs/anna-with.md"), ["anna-with"])],
     "the journal deleted": [Start(delete("attempts/made-1.csv"))],
-    "the plan deleted": [Start(delete("plan.json")), Start(nothing)],
     "the plan deleted, settings changed": [Start(both(delete("plan.json"), configure({"timeout_s": 9})), fails=True)],
     "everything but the store deleted": [
         Start(both(delete("runs", "plan.json", "validity.csv", ".checked", ".checksums"), forget_snakemake))
     ],
-    "discarded by hand": [Start(discard("anna-with"), ["anna-with"]), Start(nothing)],
-    "discarded, and undone": [Start(both(discard("anna-with"), delete("attempts/anna-with/1/discard.json")))],
     "discarded, Snakemake's memory lost": [Start(both(discard("anna-with"), forget_snakemake), ["anna-with"])],
-    "marked as unfinished": [Start(mark_unfinished)], "all times past": [Start(date(lambda: 1e9))],
-    "all times in the future": [Start(date(lambda: time.time() + 86400)), Start(nothing)],
     "settings changed": [Start(configure({"timeout_s": 9}), fails=True), Start(configure())],
-    "settings changed and accepted": [Start(configure({"timeout_s": 9}, accept_changes=True)), Start(nothing)],
     "a condition added": [Start(third, ["anna-with", "bert-with"])],  # the ledger knows servers, not conditions
     "a task added while a discard waits": [
         Start(both(discard("anna-with"), write_tasks("anna", "bert", "carl")), ["anna-with", "carl-with", "carl-without"])
@@ -130,7 +113,7 @@ CLUSTER = ["--workflow-profile", "profiles/cluster", *RUNS]
 FROM_THE_FIRST_START: dict[str, list[Start]] = {
     "always bad: given up and shown": [
         Start(both(configure(discards={"max_rounds": 2}), behave(anna_with="empty")), FOUR),
-        Start(nothing, ["anna-with"]), Start(nothing, ["anna-with"]), Start(nothing), Start(delete("runs/anna-with.md")),
+        Start(nothing, ["anna-with"]), Start(nothing, ["anna-with"]), Start(delete("runs/anna-with.md")),
     ],
     "a job that fails, and a discard": [
         Start(both(block, behave(bert_with="empty")), [stem for stem in FOUR if stem != "anna-with"], fails=True),
@@ -138,12 +121,12 @@ FROM_THE_FIRST_START: dict[str, list[Start]] = {
     ],
     "waves": [
         Start(configure(trials=2, gate=WAVES), FOUR * 2, []),
-        Start(delete("runs/anna-with.md", "runs/t2/bert-with.md"), options=[]), Start(delete("looks"), options=[]),
+        Start(delete("runs/anna-with.md", "runs/t2/bert-with.md", "looks"), options=[]),
         Start(discard("t2/anna-with"), ["anna-with"], []), Start(nothing, options=["-F"]),
     ],
     "on a cluster": [
         Start(both(find_cluster, behave(anna_with="empty")), FOUR, CLUSTER), Start(behave(), ["anna-with"], CLUSTER),
-        Start(delete("runs/bert-with.md"), options=CLUSTER), Start(nothing, options=[*CLUSTER, "-F"]),
+        Start(delete("runs/bert-with.md"), options=[*CLUSTER, "-F"]),
     ],
 }  # fmt: skip
 
@@ -211,20 +194,6 @@ def test_after_a_kill_at_any_phase_the_next_start_buys_only_what_was_not_finishe
     assert (set(ledger), len(ledger)) == (set(FOUR), 4 + twice)
     assert project.reasons() == {}
     assert RunFolder(project.bench).results.exists()
-    assert "Nothing to be done" in project.start("-n")
-
-
-def test_agents_at_work_when_everything_is_killed_are_asked_again_and_no_other(project: Project) -> None:
-    project.behave(bert_with="await go", bert_without="await go")
-    process = project.begin()
-    records = [project.bench / f"attempts/{stem}/1/record.json" for stem in ("anna-with", "anna-without")]
-    assert wait_for(lambda: all(path.exists() for path in records) and project.ledger() == FOUR, 120)
-    process.kill()
-    process.communicate()
-    assert wait_for(lambda: not [line for line in project.processes() if " bench/r " in line])
-    project.behave()
-    project.start()
-    assert project.ledger() == sorted([*FOUR, "bert-with", "bert-without"])
     assert "Nothing to be done" in project.start("-n")
 
 
