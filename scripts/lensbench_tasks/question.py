@@ -5,31 +5,12 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
-from pathlib import PurePosixPath
+from pathlib import Path, PurePosixPath
 
 MAX_TERMS = 14
 MAX_TEXT = 8_000
 
-_STOP = """
-    a about above after again against all also although always am an and another any are aren around as asked at be
-    because been before being below between both but by can cannot change changed changes changing come comes could
-    describe detail details did different do does doing done down during each either else end ends ever every everything
-    exact exactly explain false find first follow following for from full get gets getting give given gives go goes
-    happen happened happening happens has have having he help her here his how however i if in inside instead into is
-    it its itself just keep kept kind know last later least less let like list look looks made main make makes making
-    many may me mean means might more most much must my name named names need needed needs never new no none nor not
-    nothing now of off often on once one only onto or order other our out over own part parts please point precise
-    precisely put rather same say says see seem set should show shows since so some something start state states still
-    such take taken takes tell than that the their them then there these they thing things this those through to
-    together too trace true two under until up upon us use used user uses using very via want was way we well went were
-    what whatever when where whether which while who whole whose why will with within without would wrong yes yet you
-    your affect affected affects break breaks broken code codebase class classes default defaults defined defines
-    definition depend depends edit engineer file files function functions implement implementation implemented
-    implements library line lines located method methods module modules package project repository responsible
-    source update updated value values work works place places rely relies live lives decide decided decides
-    symbol symbols actually behaviour behavior currently raise raises raised raising import imports imported importing
-    importer importers rename renamed remove removed turn turns error errors exception exceptions"""
-STOP_WORDS = frozenset(_STOP.split())
+STOP_WORDS = frozenset(Path(__file__).with_name("stop_words.txt").read_text(encoding="utf-8").split())
 _JOINING = "base class code default error file function key line method module name source state value"
 JOINING = frozenset(_JOINING.split())
 """Words that are meaningless alone but form a name with the next one: `default timeout`, `code generation`."""

@@ -21,16 +21,8 @@ TIME_LIMIT_S = 30
 _NO_FILES = ("-c", "core.attributesFile=/dev/null", "-c", "core.excludesFile=/dev/null")
 """Git reads no files outside of the work tree that its settings name."""
 
-LANGUAGES = {
-    ".py": "python", ".pyi": "python",
-    ".js": "javascript", ".jsx": "javascript", ".mjs": "javascript", ".cjs": "javascript",
-    ".ts": "typescript", ".mts": "typescript", ".cts": "typescript", ".tsx": "tsx",
-    ".go": "go", ".rs": "rust", ".java": "java", ".cs": "csharp",
-    ".c": "c", ".h": "c", ".cc": "cpp", ".cpp": "cpp", ".hpp": "cpp", ".rb": "ruby", ".php": "php", ".kt": "kotlin",
-    ".swift": "swift", ".scala": "scala", ".sh": "shell", ".sql": "sql", ".html": "html", ".css": "css",
-    ".md": "markdown", ".rst": "restructuredtext", ".txt": "text",
-    ".json": "json", ".yaml": "yaml", ".yml": "yaml", ".toml": "toml", ".xml": "xml",
-}  # fmt: skip
+_ROWS = map(str.split, Path(__file__).with_name("languages.txt").read_text(encoding="utf-8").split("\n")[:-1])
+LANGUAGES = {suffix: language for language, *suffixes in _ROWS for suffix in suffixes}
 
 
 @dataclass(frozen=True, slots=True)

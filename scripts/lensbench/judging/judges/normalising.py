@@ -7,14 +7,9 @@ import re
 from bisect import bisect_right
 from dataclasses import dataclass
 from itertools import accumulate
+from pathlib import Path
 
-_EXTENSIONS = """
-    bat bzl c cc cfg cjs conf cpp cs csproj css csv cts cxx dart el erb ex exs fs go gradle graphql h hbs hcl hh hpp
-    hs htm html in inc ini ipynb j2 java jinja js json jsonc jsx kt kts less lock lua m md mdx mjs mk ml mm mts nix
-    php pl pm po pot properties proto ps1 pxd py pyi pyw pyx r rb rs rst sass sbt scala scss sh sln smk sql svelte
-    swift tex tf toml ts tsx txt vb vue xml yaml yml zig zsh
-"""
-FILE_EXTENSIONS = frozenset(_EXTENSIONS.split())
+FILE_EXTENSIONS = frozenset(Path(__file__).with_name("file_extensions.txt").read_text(encoding="utf-8").split())
 """Extensions that make a dotted name a file name."""
 
 FILLER = "\0"

@@ -13,21 +13,8 @@ from lensbench.core.system.trees import remove_tree
 from lensbench.repositories.sources.git_program import git
 
 INSTRUCTIONS = ("claude.md", "claude.local.md", "agents.md", "agents.override.md", "agent.md", "gemini.md")
-AGENT_FILES = (
-    *INSTRUCTIONS, ".agents",
-    ".claude", ".claude-plugin", ".mcp.json",  # Claude Code; it reads the last whatever the command line says
-    ".codex", ".gemini", ".geminiignore", "opencode.json", "opencode.jsonc", ".opencode",
-    ".cursor", ".cursorrules", ".cursorignore", ".vscode/mcp.json",
-    ".github/copilot-instructions.md", ".github/instructions", ".github/prompts", ".github/agents",
-    ".windsurf", ".windsurfrules", ".clinerules", ".roo", ".roorules", ".aider*", ".continue", ".junie", ".kiro",
-    ".amazonq", ".goosehints",
-    # indexes and memories of code servers, which commands could read without the server
-    ".serena", ".codegraph", ".codegraphcontext", ".gitnexus", ".codanna", ".code-index", ".grepai",
-    ".codebase-memory", ".cocoindex_code", ".osgrep", ".claude-context", ".code-review-graph",
-)  # fmt: skip
-"""Instructions, settings, rules, servers and ignore files of agents: shell patterns for lower-case names, with the
-parent folder where the name alone is ambiguous."""
-AGENT_FILE = re.compile("|".join(translate(f"*/{pattern}") for pattern in AGENT_FILES))
+_LISTED = re.sub("(?m)^#.*", "", Path(__file__).with_name("agent_files.txt").read_text(encoding="utf-8")).split()
+AGENT_FILE = re.compile("|".join(translate(f"*/{pattern}") for pattern in (*INSTRUCTIONS, *_LISTED)))
 
 _IMPORT = re.compile(r"(?<![\w`])@([\w./-]+\w)")
 """An import."""
@@ -43,7 +30,7 @@ def clean(tree: Path, servers: Sequence[str] | None = None) -> tuple[str, ...]:
     """Removes what agents must not see from `tree`; returns the removed paths, sorted, folders with `/` at the end.
     With `servers`, files with instructions stay, but for those that name one of these.
 
-    These are files of agents (AGENT_FILES), repositories inside the repository (their hooks and settings would run),
+    These are files of agents, repositories inside the repository (their hooks and settings would run),
     benchmark folders with answers, and symlinks out of the tree. The `.git` at the top is kept.
     """
     entries = list(_entries(tree))

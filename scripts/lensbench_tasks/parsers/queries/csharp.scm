@@ -1,0 +1,10 @@
+(class_declaration) @class
+(struct_declaration) @class
+(record_declaration) @class
+(interface_declaration) @interface
+(enum_declaration) @enum
+(delegate_declaration) @type
+(method_declaration) @method
+(constructor_declaration) @method
+(namespace_declaration) @namespace
+(file_scoped_namespace_declaration) @namespace

@@ -1,0 +1,9 @@
+(class_declaration) @class
+(record_declaration) @class
+(interface_declaration) @interface
+(annotation_type_declaration) @interface
+(enum_declaration) @enum
+(method_declaration) @method
+(constructor_declaration) @method
+(import_declaration) @import
+(package_declaration) @package
