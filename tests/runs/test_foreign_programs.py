@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 import yaml
 
-from lensbench.runs.contamination import ServerProgram, foreign_programs, program_calls
+from lensbench.runs.server_programs import ServerProgram, foreign_programs, program_calls
 
 DATA = yaml.safe_load((Path(__file__).parent / "foreign_programs.yaml").read_text(encoding="utf-8"))
 
@@ -66,6 +66,75 @@ def test_a_server_is_the_program_that_its_command_line_starts_in_the_end(
     assert [command for command in calls if not program_calls(shell(command), program)] == []
     assert [command for command in others if program_calls(shell(command), program)] == []
     assert "/usr/bin/timeout" not in program.paths
+
+
+FILES = {
+    "seek/start.sh": '#!/bin/sh\ncd "$(dirname "$0")"\npip install -q rich; [ -d .v ] || python3 -m venv .v\nexec python3 server.py "$@"\n',
+    "seek/run.py": "import subprocess, sys, pathlib\nhere = pathlib.Path(__file__).parent\nsubprocess.run([sys.executable, here / 'server.py'])\n",
+    "seek/server.py": "from core import main\nmain()\n",
+    "seek/core.py": "def main(): ...\n",
+    "seek/index.js": "const lib = require('./lib/find')\n", "seek/lib/find.js": "", "seek/server.ts": "", "seek/go/main.go": "",
+    "seek/path.sh": '#!/usr/bin/env bash\nHERE=$(dirname "${BASH_SOURCE[0]}")\nmkdir -p /tmp/x\n"$HERE/serve" --root "$1" | tee /tmp/log\n', "seek/serve": "#!/bin/sh\nexec seekd\n",
+    "seek/npx.sh": "#!/bin/sh\nnpm ci\nnpx -y @acme/seek@1 .\n", "seek/sub/x": "",
+    "repo/server.py": "", "repo/start.sh": "", "repo/src/core.py": "", "repo/find.js": "",
+}  # fmt: skip
+"""A server's files, and a repository with the same names."""
+
+
+@pytest.mark.parametrize(("server", "calls", "others"), [
+    (["{d}/start.sh"],
+     ["{d}/start.sh", "bash {d}/start.sh", "python3 {d}/server.py .", "cd {d} && python3 server.py", "cd {d}; python3 -c 'import server'", "cd {d}; python3 -m server",
+      "PYTHONPATH={d} python3 -c 'import server'", 'PYTHONPATH={d} python3 -c "from server import main; main()"', "export PYTHONPATH={d}; python -c 'import core'",
+      "python3 -c \"import sys; sys.path.insert(0, '{d}'); import server\"", "python3 -c 'import runpy; runpy.run_path(\"{d}/server.py\")'", "(cd {d}; ./start.sh)",
+      "cd {d}/sub; PYTHONPATH=.. python3 -c 'import core'", "python - <<E\nimport sys\nsys.path.append('{d}')\nimport core\nE", "PYTHONPATH=.. python3 -c 'import server'",
+      "python ../server.py", "PYTHONPATH=..:x python -m server", "python3 < {d}/server.py", "cd {d}/sub && bash ../start.sh"],
+     ["cat {d}/start.sh", "ls {d}", "grep -rn server.py {d}", "python3 server.py", "./start.sh; bash start.sh", "python3 -c 'import server'", "python -m pytest tests/test_server.py",
+      "cd src && python -c 'import core'", "pip show seek", "git log -- server.py", "head -3 {d}/server.py", "PYTHONPATH=src python -c 'import core'", "PYTHONPATH=. python -m server",
+      "pip install rich; python3 -m venv .v", "python3 -c 'print(open(\"{d}/server.py\").read())'", "wc -l {d}/*.py", "cp start.sh x.sh", "python -c 'import sys, pathlib'"]),
+    (["bash", "{d}/start.sh"], ["bash {d}/start.sh", "python3 {d}/server.py"], ["bash start.sh", "bash -n start.sh", "bash"]),
+    (["python3", "{d}/run.py"], ["python3 {d}/server.py", "cd {d}; python -c 'import core'"], ["python3 server.py", "python3 run.py"]),
+    (["{d}/path.sh"], ["{d}/serve x", "seekd", "timeout 5 seekd q"], ["mkdir x", "tee log", "dirname x", "ls | tee log"]),
+    (["{d}/npx.sh"], ["npx @acme/seek", "npx -y @acme/seek@2 ."], ["npm ci", "npx eslint"]),
+    (["node", "{d}/index.js"], ["node -e \"require('{d}/lib/find.js')\"", "node -e \"require('{d}/lib/find')\"", "cd {d} && node -e \"require('./lib/find')\"",
+      "cd {d} && node -e 'import(\"./index.js\")'", "node -e \"require('../index')\"", "node {d}/index.js", "bun {d}/index.js"],
+     ["node -e \"require('./find')\"", "node index.js", "node find.js", "node -e \"require('fs').readFileSync('{d}/index.js')\""]),
+    (["deno", "run", "-A", "{d}/server.ts"], ["deno run -A {d}/server.ts", "cd {d} && deno run server.ts", "deno {d}/server.ts", "deno eval \"import '{d}/server.ts'\"",
+      "bun run {d}/server.ts"], ["deno run -A server.ts", "deno test", "deno task start", "deno eval '1+1'", "cat {d}/server.ts"]),
+    (["deno", "run", "-A", "npm:@acme/seek@1", "x"], ["deno run -A npm:@acme/seek", "npx @acme/seek", "deno -A npm:@acme/seek@2", "bunx @acme/seek"], ["deno run npm:eslint", "deno run x"]),
+    (["deno", "run", "https://deno.land/x/seek@1/mod.ts"], ["deno run -A https://deno.land/x/seek@2/mod.ts"], ["deno run mod.ts", "curl -L https://deno.land/x/seek@2/mod.ts"]),
+    (["go", "run", "github.com/acme/seek@latest", "x"], ["go run github.com/acme/seek@v1 .", "go install github.com/acme/seek@latest && ~/go/bin/seek", "seek q", "$(go env GOPATH)/bin/seek"],
+     ["go run .", "go test ./...", "go install ./...", "go run ./cmd/seek", "go doc github.com/acme/seek", "go run x", "go run -race ."]),
+    (["go", "run", "-C", "{d}/go", "."], ["cd {d}/go && go run .", "go run {d}/go", "go -C {d}/go run .", "cd {d}; go run go/main.go"], ["go run .", "go run main.go", "cd go && go run ."]),
+    (["bun", "{d}/server.ts"], ["bun run {d}/server.ts", "cd {d}; bun run server.ts", "bun -e \"import '{d}/server.ts'\""], ["bun run dev", "bun test", "bun server.ts", "bun install"]),
+    (["npx", "tsx", "{d}/server.ts"], ["npx tsx {d}/server.ts", "cd {d}; npx tsx server.ts", "tsx {d}/server.ts"], ["npx tsx src/x.ts", "tsx x.ts"]),
+    (["uvx", "fastmcp", "run", "{d}/server.py"], ["python {d}/server.py", "uvx fastmcp run {d}/server.py"], ["uvx fastmcp version", "fastmcp run server.py"]),
+    (["uv", "run", "--with", "mcp", "{d}/server.py"], ["python {d}/server.py", "cd {d}; uv run server.py"], ["uv run --with mcp x.py", "uv run server.py"]),
+    (["poetry", "-C", "{d}", "run", "seekd"], ["seekd q", "poetry run seekd"], ["poetry run pytest", "poetry install"]),
+    (["npm", "--prefix", "{d}", "run", "serve"], ["npm --prefix {d} run serve", "cd {d} && npm run serve"], ["npm run serve", "npm run build", "npm start"]),
+    (["ruby", "{d}/serve"], ["{d}/serve", "ruby {d}/serve"], ["ruby serve"]),
+    (["java", "-cp", "{d}/lib", "Main"], ["java -cp {d}/lib Main"], ["java Main", "java -cp lib Main"]),
+    (["./start.sh"], ["./start.sh", "bash start.sh", "sh ./start.sh x"], ["cat start.sh", "cd src; ./start.sh", "chmod +x start.sh", "git log start.sh"]),
+])  # fmt: skip
+def test_the_program_is_also_what_its_files_start(
+    server: list[str], calls: list[str], others: list[str], tmp_path: Path
+) -> None:
+    for name, content in FILES.items():
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name).write_text(content, encoding="utf-8")
+        (tmp_path / name).chmod(0o755)
+    words = [word.replace("{d}", f"{tmp_path}/seek") for word in server]
+    (tmp_path / "mcp.json").write_text(json.dumps({"mcpServers": {"s": {"command": words[0], "args": words[1:]}}}))
+    plan: Any = {"conditions": {"without": {"mcp": None}, "with": {"mcp": str(tmp_path / "mcp.json")}}}
+    program = foreign_programs(plan, "without")
+
+    if server == ["{d}/start.sh"]:
+        assert program.paths == {f"{tmp_path}/seek/{name}" for name in ("start.sh", "server.py", "core.py")}
+
+    def is_seen(command: str) -> bool:
+        return bool(program_calls(shell(command.replace("{d}", f"{tmp_path}/seek")), program, tmp_path / "repo"))
+
+    assert [command for command in calls if not is_seen(command)] == []
+    assert [command for command in others if is_seen(command)] == []
 
 
 @pytest.mark.parametrize(("command", "calls"), [

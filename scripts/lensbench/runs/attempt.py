@@ -37,9 +37,10 @@ from lensbench.core.system.private_folders import TEARDOWN
 from lensbench.core.system.redaction import Redactor
 from lensbench.core.system.trees import MOST_BYTES, changed_paths, copy_tree, exceeds, hash_tree, remove_tree
 from lensbench.runs.brought import brought, take_back, write_brought
-from lensbench.runs.contamination import direct_calls, foreign_hosts, foreign_programs, program_calls
+from lensbench.runs.contamination import direct_calls, foreign_hosts
 from lensbench.runs.made_with import portable
 from lensbench.runs.reasons import DiscardReason, Expectation, find_reason, tools_of
+from lensbench.runs.server_programs import foreign_programs, program_calls
 from lensbench.runs.stopping import spend
 
 _MENTION = re.compile(r"@\"?([^\s\"#,;!?()\[\]{}]+)")
@@ -269,7 +270,7 @@ def _fault(
         return DiscardReason.CONTAMINATED, f"by the address of a server: {direct[0]}"
     programs = foreign_programs(job.plan, job.run.condition)
     seen = reply.transcript.split("\n") if record.outcome.calls is not None and any(programs) else ()
-    if ran := program_calls(seen, programs):
+    if ran := program_calls(seen, programs, Path(job.repository["tree"])):
         return DiscardReason.CONTAMINATED, f"by a command that runs a server's program: {ran[0]}"
     if record.tree_after != record.tree_before and not job.is_change:
         tree, workspace = job.repository["tree"], place.outside(record.workspace)
