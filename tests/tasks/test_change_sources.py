@@ -282,6 +282,14 @@ def test_a_harbor_task_runs_in_its_image(tmp_path: Path, monkeypatch: pytest.Mon
     assert "container: localhost/none:1" in Path("sets/harbor.report.md").read_text(encoding="utf-8")
 
 
+def test_a_language_without_a_runner_is_refused_with_those_that_have_one(tmp_path: Path) -> None:
+    (tmp_path / "pom.xml").write_text("<project/>")
+    with pytest.raises(
+        UserError, match=r"no test runner is known for it: it has none of pyproject\.toml,.* Cargo\.toml; give"
+    ):
+        suite_of(tmp_path, (), "")
+
+
 def test_a_runner_without_a_report_is_refused_by_name(tmp_path: Path) -> None:
     (tmp_path / "package.json").write_text('{"scripts": {"test": "karma start"}}')
     with pytest.raises(

@@ -67,7 +67,7 @@ def _fate(
     suite = suite_of(tree, environment, command, _moment(before, history, commit.id))
     programs = [path for path in commit.tests if suite.starts(path)]
     if not programs:
-        raise UserError("it changes no runnable test file")
+        raise UserError("it changes no test file of Python, JavaScript, Go or Rust")
     commands, installation = bench.first_environment(suite.environments, tree)
     after = Git(git=before.git, revision=commit.id)
     tests = hidden_tests(suite, programs, {path: FromSource(source=after) for path in commit.tests}, timeout_s)

@@ -63,7 +63,7 @@ def write_changes(arguments: argparse.Namespace, config: Config) -> None:
         write_atomic(report, render_report(f"# Change tasks: {name}", fates))
     if not any(fate.task for fate in fates):
         counts = Counter(fate.reasons[0] for fate in fates).most_common(3)  # a problem of the project is said once
-        reasons = "; ".join(f"{count} x {reason}" for reason, count in counts) or "none has tests"
+        reasons = "; ".join(f"{count} x {reason}" for reason, count in counts) or "none is in a known language"
         raise UserError(f"none of the {len(fates)} tried changes gave a proven task: {reasons}")
     read_scenarios([str(arguments.output)])
     count = sum(fate.task is not None for fate in fates)

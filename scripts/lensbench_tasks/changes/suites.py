@@ -144,7 +144,7 @@ def suite_of(tree: Path, environment: Sequence[str], command: str, moment: Momen
     elif command:
         suite = Suite(((),), (), "")
     else:
-        raise UserError(f"the project has none of {', '.join(_PROJECTS)}; give --command")
+        raise UserError(f"no test runner is known for it: it has none of {', '.join(_PROJECTS)}; give --command")
     if command:
         words = tuple(shlex.split(command))
         report = JUNIT if REPORT_PLACE in command else NODE if "--test" in words else PYTEST

@@ -61,7 +61,7 @@ def definitions(path: str, text: str, language: str | None) -> list[Definition]:
 
 
 def nested(path: str, captures: Mapping[str, Sequence[Node]]) -> Iterator[Definition]:
-    """The definitions among the captures of a file, in order; those in a type are methods, in a function local."""
+    """The definitions among the captures of a file, in order."""
     nodes: dict[int, tuple[str, Node]] = {}
     for kind in _KINDS:
         for node in captures.get(kind, ()):
@@ -81,7 +81,7 @@ def nested(path: str, captures: Mapping[str, Sequence[Node]]) -> Iterator[Defini
 
 
 def _names(kind: str, node: Node) -> list[tuple[str, int]]:
-    """The names in a definition, with their lines: one, or several in `var a, b int`; `left` is Python's assignment."""
+    """The names in a definition, with their lines; `left` is Python's assignment."""
     fields = ("type",) if kind == "scope" else ("name", "left")
     nodes = [child for field in fields for child in node.children_by_field_name(field)]
     names = [(match[0], child.start_point.row + 1) for child in nodes if (match := _NAME.match(text_of(child)))]
