@@ -143,22 +143,28 @@ def test_a_sub_agent_of_a_stock_agent_is_counted_and_its_work_is_unknown(cli: Cl
     assert not any(call.name.startswith("mcp__") for call in outcome.calls or ())
 
 
+IDS = r"[0-9a-f]{8,}[0-9a-f-]*|ses_\w+"
+
+
 def lines_of(value: Any) -> set[str]:
     """The lines of all texts in a request, without the names of its folder and its session."""
     if isinstance(value, dict | list):
         parts = value.values() if isinstance(value, dict) else value
         return set().union(*map(lines_of, parts))
-    return set(re.sub(r"[0-9a-f]{8,}[0-9a-f-]*|ses_\w+", "", str(value)).splitlines())
+    return set(re.sub(IDS, "", str(value)).splitlines())
 
 
 @others
 def test_the_first_requests_of_all_rungs_differ_in_what_their_conditions_state(cli: Cli, tmp_path: Path) -> None:
-    words, sent = {programs()[cli.kind].words: "THE-WORDS\n"}, {}
+    words, sent, sizes = {programs()[cli.kind].words: "THE-WORDS\n"}, {}, []
     for has_server, has_words in product((False, True), repeat=2):
         folder = tmp_path / f"{has_server:d}{has_words:d}"
         files = {"src/cart.py": "", **(words if has_words else {})}
         ran = ask(cli, folder, [{"reply": {"text": "There."}}], LENS if has_server else None, files, reads=True)
-        sent[has_server, has_words] = lines_of(json.loads(json.dumps(ran.fake.bodies[0]).replace(str(folder), "")))
+        body = json.dumps(ran.fake.bodies[0]).replace(str(folder), "")
+        sent[has_server, has_words] = lines_of(json.loads(body))
+        sizes.append(len(re.sub(IDS, "", body)))
+    assert sizes[3] - sizes[2] == sizes[1] - sizes[0] > 0
     bare, by_words, by_server, both = sent.values()
     assert bare - by_server == set()
     assert both == by_words | by_server

@@ -153,6 +153,8 @@ def test_the_first_requests_of_all_rungs_differ_in_what_their_conditions_state_a
     assert {str(record["outcome"]["servers"]) for record in records(tmp_path)} == {"{'lens': 'connected'}", "{}"}
     first = [body for body in api.bodies if "Question 1:" in str(body) and "'assistant'" not in str(body["messages"])]
     sent = {("mcp__lens" in str(body["tools"]), "THE-WORDS" in str(body)): lines_of(body) for body in first}
+    sizes = {("mcp__lens" in str(body["tools"]), "THE-WORDS" in str(body)): len(json.dumps(body)) for body in first}
+    assert sizes[True, True] - sizes[True, False] == sizes[False, True] - sizes[False, False] > 0
     assert len(first) == len(sent) == 4
     bare, server_alone, words, both = (sent[of] for of in ((False, False), (True, False), (False, True), (True, True)))
     assert bare - words == bare - server_alone == set()
