@@ -178,3 +178,12 @@ def test_init_tells_a_running_server_of_each_workspace(project: Project, daemon:
     ended = run_module("lensbench.workflow.setup", "--name", "mine", cwd=project.folder)
     assert ended.returncode == 0, ended.stdout + ended.stderr
     assert len(daemon.folders("told")) == len(daemon.folders("forgot")) >= 2
+
+
+def test_runs_that_nobody_can_judge_are_refused_in_one_line_and_none_is_paid(project: Project) -> None:
+    tasks = (project.folder / "tasks.yaml").read_text()
+    (project.folder / "tasks.yaml").write_text(tasks.replace("  - all_of: An index\n    text", "  - text"))
+    output = project.start(fails=True)
+    (line,) = [line for line in output.splitlines() if "no judge can read them" in line]
+    assert line.startswith("error: 2 of 4 criteria have no patterns")
+    assert project.ledger() == []

@@ -2,19 +2,15 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
 
 from lensbench.agents import programs
 from lensbench.changes.task import answer_criteria
-from lensbench.core.errors import UserError, printable
+from lensbench.core.errors import UserError
 from lensbench.core.frozen_plan import HUMAN, MECHANICAL
-from lensbench.core.system.program import Parser, run_program
 from lensbench.core.tasks import Task
 from lensbench.judging.judges import canaries
 from lensbench.plan.config import Config, judge_names
-from lensbench.plan.reading import load_config
-from lensbench.plan.task_files import read_scenarios
 
 REQUEST_USD = (0.002, 0.02)
 """The estimated cost of one request to a model judge in US dollars: 3,000 input and 150 output tokens, of a small and a
@@ -46,16 +42,3 @@ def check_readers(config: Config, tasks: Sequence[Task]) -> str:
     if config.agent.kind == "offline":
         return nobody
     raise UserError(f"{nobody}; nothing was started")
-
-
-def main() -> None:
-    """Print who judges the criteria without patterns. The exit code is 1 when nobody does."""
-    parser = Parser(prog="python -m lensbench.judging.readers", description=main.__doc__)
-    parser.add_argument("--settings", required=True, help="the config as JSON")
-    config = load_config(json.loads(parser.parse_args().settings))
-    if text := check_readers(config, read_scenarios(config.scenario_files, config.repository, config.imported).tasks):
-        print(printable(f"judges: {text}"), flush=True)
-
-
-if __name__ == "__main__":
-    run_program(main)

@@ -18,9 +18,8 @@ from pathlib import Path
 from typing import Any
 
 from markupsafe import Markup
-from rich.console import Console
 
-from lensbench.core.errors import UserError
+from lensbench.core.errors import UserError, printable_lines
 from lensbench.core.frozen_plan import Plan, RepositoryFacts
 from lensbench.core.records import RunId, sha256
 from lensbench.core.run_folder import RunFolder
@@ -42,7 +41,7 @@ from lensbench.runs.preflight import insist
 from lensbench.runs.start_gate import LIMIT_S
 from lensbench.runs.stopping import clear
 from lensbench.runs.validity import judge_validity
-from lensbench.workflow.side_by_side import Side, read_sides, show
+from lensbench.workflow.side_by_side import Side, lines, read_sides
 
 EVALS = Path("bench") / "evals"
 TASK = "eval"
@@ -119,18 +118,18 @@ def render_page(plan: Plan, task: Task, repository: RepositoryFacts, sides: Sequ
     )  # fmt: skip
 
 
-def show_eval(folder: Path, question: str, console: Console) -> None:
+def show_eval(folder: Path, question: str) -> None:
     """Prints what eval.html shows. Raises UserError when the folder has no answers."""
     plan = read_plan(folder)
-    show(console, question, read_sides(folder, plan, TASK))
+    print(*map(printable_lines, lines(question, read_sides(folder, plan, TASK))), sep="\n")
     if plan["agent"]["kind"] == "offline":
-        console.print("No language model answered: this was the offline agent.")
-    console.print("One pair proves nothing: only a benchmark over many tasks shows whether the tools help.")
-    console.print(f"open {folder / PAGE}", soft_wrap=True, markup=False, highlight=False)
+        print("No language model answered: this was the offline agent.")
+    print("One pair proves nothing: only a benchmark over many tasks shows whether the tools help.")
+    print(f"open {folder / PAGE}: the answers side by side")
 
 
 def main() -> None:
-    """Ask one question in every condition, and show the answers side by side. Nothing is scored."""
+    """Ask one question in every condition, and show the answers. Nothing is scored."""
     parser = Parser(prog="lensbench ask", description=main.__doc__)
     parser.add_argument("question", help="the question for the agent")
     parser.add_argument("--repo", default=".", help="the folder that the question is about (default: the current one)")
@@ -142,7 +141,7 @@ def main() -> None:
         folder = evaluate(config, arguments.question, arguments.repo)
     finally:
         end_children()
-    show_eval(folder, arguments.question.strip(), Console())
+    show_eval(folder, arguments.question.strip())
 
 
 if __name__ == "__main__":

@@ -1,18 +1,12 @@
-"""The answers to one question side by side on a terminal, by condition, with the facts of each run."""
+"""The answers to one question by condition, with the facts of each run."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from fractions import Fraction
 from pathlib import Path
 from typing import NamedTuple
 
-from rich import box
-from rich.console import Console, Group, RenderableType
-from rich.table import Table
-from rich.text import Text
-
-from lensbench.core.errors import printable_lines
 from lensbench.core.frozen_plan import Plan
 from lensbench.core.numbers import MISSING, rounded, seconds
 from lensbench.core.records import Outcome, Record, RunId
@@ -22,9 +16,6 @@ from lensbench.core.store import read_records, run_files
 from lensbench.core.tables import read_table
 from lensbench.runs.reasons import REASONS
 from lensbench.runs.reports import Report, parse_report
-
-NARROWEST = 48
-"""The minimum width of an answer; on narrower terminals answers are shown below each other."""
 
 
 class Side(NamedTuple):
@@ -97,39 +88,17 @@ def _thousands(count: int) -> str:
     return str(count) if count < 10_000 else f"{rounded(Fraction(count, 1000))}k"
 
 
-def show(console: Console, question: str, sides: Sequence[Side]) -> None:
-    """Prints the question, the answers and, last to stay in view, the facts."""
-    console.print(Text(printable_lines(question), style="bold"), "", sep="\n")
-    if console.width >= NARROWEST * len(sides):
-        console.print(_columns(sides))
-    else:
-        console.print(
-            Group(*(part for side in sides for part in (Text(f"── {side.condition} ──", "bold"), _body(side))))
-        )
-    console.print(_facts_table(sides), end="")
+def lines(question: str, sides: Sequence[Side]) -> Iterator[str]:
+    """The question, the answers one below the other and, last to stay in view, the facts in a table."""
+    yield from (question, "")
+    for side in sides:
+        files = ["Files", *(f"- {file}" for file in side.files), ""] if side.files else []
+        yield from (f"── {side.condition} ──", *files, "Answer", side.answer.strip() or "(empty)", "")
+    rows = [["", *(side.condition for side in sides)]]
+    rows += [[name, *(side.facts[name] for side in sides)] for name in sides[0].facts]
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    for row in rows:
+        yield "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip()
     for side in sides:
         if side.problem:
-            text = f"{side.condition}: a benchmark would not count this run. {side.problem}"
-            console.print(Text(printable_lines(text), style="yellow"))
-
-
-def _facts_table(sides: Sequence[Side]) -> Table:
-    table = Table("", *(side.condition for side in sides), box=box.SIMPLE_HEAD, pad_edge=False)
-    for name in sides[0].facts:
-        table.add_row(name, *(Text(printable_lines(side.facts[name])) for side in sides))
-    return table
-
-
-def _columns(sides: Sequence[Side]) -> Table:
-    table = Table(box=box.MINIMAL, pad_edge=False, expand=True)
-    for side in sides:
-        table.add_column(side.condition, ratio=1)
-    table.add_row(*(_body(side) for side in sides))
-    return table
-
-
-def _body(side: Side) -> RenderableType:
-    """Files and the answer, with a blank line after each."""
-    files = (Text(f"- {printable_lines(file)}") for file in side.files)
-    parts = [Text("Files", "dim"), *files, Text("")] if side.files else []
-    return Group(*parts, Text("Answer", "dim"), Text(printable_lines(side.answer.strip()) or "(empty)"), Text(""))
+            yield f"{side.condition}: a benchmark would not count this run. {side.problem}"

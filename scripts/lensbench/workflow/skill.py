@@ -5,7 +5,6 @@ from __future__ import annotations
 import argparse
 import os
 import re
-import shutil
 import signal
 import socket
 import subprocess
@@ -85,7 +84,6 @@ def write_tasks(bench: Bench, options: Sequence[str]) -> None:
 
 
 def evaluate(bench: Bench, question: str, options: Sequence[str]) -> None:
-    os.environ["COLUMNS"] = str(shutil.get_terminal_size().columns)  # the program's output is not a terminal
     log = Path("bench") / "evals" / f"skill-{os.getpid()}.log"
     follow(verb("ask", "--configfile", str(bench.config), *options, "--", question), log)
     log.unlink()

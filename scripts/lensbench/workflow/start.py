@@ -18,13 +18,14 @@ from typing import Any
 
 from snakemake.exceptions import WorkflowError
 
-from lensbench.core.errors import UserError, printable_lines
+from lensbench.core.errors import UserError, printable, printable_lines
 from lensbench.core.run_folder import RunFolder
 from lensbench.core.store import withdraw
 from lensbench.core.system.files import keep_from_others
 from lensbench.core.system.processes import WORKFLOW
 from lensbench.core.system.program import use_utf8
 from lensbench.plan.reading import insist_on_config
+from lensbench.plan.task_files import read_scenarios
 from lensbench.runs import stopping
 from lensbench.workflow import begin, snakemake_inside
 from lensbench.workflow.read_schedule import frozen_schedule, read_schedule
@@ -88,10 +89,16 @@ def before_jobs(workflow: Any, schedule: Schedule) -> None:
     RunFolder(schedule.folder).refused.unlink(missing_ok=True)
     catch_up()
     if schedule.starts_agents:
-        readers = ("lensbench.judging.readers", "--settings", schedule.settings)
+        from lensbench.judging.readers import check_readers  # most starts run no agent
+
+        config = schedule.config
+        with _one_line():
+            tasks = read_scenarios(config.scenario_files, config.repository, config.imported).tasks
+            if readers := check_readers(config, tasks):
+                print(printable(f"judges: {readers}"), flush=True)
         preflight = ("lensbench.runs.preflight", "--settings", schedule.settings, "--folder", str(schedule.folder))
         try:
-            is_ready = _start(*readers) == 0 and _start(*preflight) == 0
+            is_ready = _start(*preflight) == 0
         except KeyboardInterrupt:
             is_ready = False
         if not is_ready:
