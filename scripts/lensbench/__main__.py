@@ -23,7 +23,6 @@ class Verb(NamedTuple):
 GROUPS: dict[str, dict[str, Verb]] = {
     "Begin": {
         "init": Verb("workflow.setup", "write a config for your own MCP server, try it, and estimate the price"),
-        "size": Verb("workflow.sample_size", "compute how many tasks, repositories and trials a decision needs"),
     },
     "Run": {
         "run": Verb("workflow.launch", "run what is missing of the benchmark here; accepts Snakemake's options"),
@@ -32,7 +31,6 @@ GROUPS: dict[str, dict[str, Verb]] = {
         "ask": Verb("workflow.ask", "ask one question with and without the server, side by side"),
     },
     "Results": {
-        "view": Verb("workflow.view", "open the results page of a benchmark, or list the benchmarks of a folder"),
         "judge": Verb("judging.judge_sheet", "write the page for human judging of blinded answers"),
     },
     "Check and maintain": {

@@ -1,15 +1,20 @@
-"""Finished benchmarks: packed in one file that others can verify (docs/archives.md), imported, and compared.
+"""What is done with finished benchmarks: view, compare and pack them so that others can verify them (docs/archives.md),
+import those of others, and plan the size of the next one.
 
 Its contract with the engine is the run folder.
 """
 
 VERBS = {
+    "Begin": {
+        "size": ("lensbench_archive.sample_size", "compute how many tasks, repositories and trials a decision needs"),
+    },
     "Results": {
+        "view": ("lensbench_archive.view", "open the results page of a benchmark, or list the benchmarks of a folder"),
         "compare": ("lensbench_archive.compare", "compare finished benchmarks on their common tasks"),
         "archive": ("lensbench_archive.archive", "pack a benchmark into one file that others can verify"),
         "verify": ("lensbench_archive.verify", "verify an archive: hashes, and every number"),
         "import": ("lensbench_archive.import_runs", "import a finished run in the protocol's format"),
-    }
+    },
 }
 """Group -> verb -> its module, and its line in the overview; an entry point of `lensbench.verbs`."""
 

@@ -60,6 +60,6 @@ def test_nobody_else_can_write_what_a_program_makes(tmp_path: Path) -> None:
 
 
 def test_a_reader_that_has_seen_enough_is_no_mistake() -> None:
-    command = f"set -o pipefail; {sys.executable} -P -m lensbench.workflow.sample_size --sd 20 --effect 10 | true"
+    command = f"set -o pipefail; {sys.executable} -P -m lensbench_archive.sample_size --sd 20 --effect 10 | true"
     done = subprocess.run(["bash", "-c", command], capture_output=True, text=True, timeout=60)
     assert (done.returncode, done.stderr) == (0, "")

@@ -16,7 +16,7 @@ from lensbench.scores.intervals import Estimate
 from lensbench.scores.power import Spread, detectable, repositories_needed, split, tasks_needed, upper_sd
 from lensbench.scores.saving import tasks_for_no_worse
 from lensbench.scores.sequential import SHARE
-from lensbench.workflow.sample_size import Needs, plan_text, read_pilot
+from lensbench_archive.sample_size import Needs, plan_text, read_pilot
 from programs import run_module
 
 
@@ -105,7 +105,7 @@ def write_set(path: Path, count: int) -> None:
 
 
 def size(*arguments: object) -> subprocess.CompletedProcess[str]:
-    return run_module("lensbench.workflow.sample_size", *arguments)
+    return run_module("lensbench_archive.sample_size", *arguments)
 
 
 @pytest.mark.slow

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from lensbench.core.errors import UserError
-from lensbench.workflow.view import benchmarks, view
+from lensbench_archive.view import benchmarks, view
 
 
 def make(folder: Path, **results: object) -> Path:
@@ -61,7 +61,7 @@ def test_the_browser_is_opened_for_one_benchmark_only(tmp_path: Path, several: b
     browser.write_text(f'#!/bin/sh\necho "$1" > {tmp_path}/opened\n')
     browser.chmod(0o755)
     told = {**os.environ, "BROWSER": f"{browser} %s", "DISPLAY": ":0", "PYTHONPATH": os.pathsep.join(sys.path)}
-    command = [sys.executable, "-m", "lensbench.workflow.view", str(tmp_path)]
+    command = [sys.executable, "-m", "lensbench_archive.view", str(tmp_path)]
     ended = subprocess.run(command, env=told, capture_output=True, text=True, check=True)
     assert ended.stdout.startswith(f"{page}\n  x\n")
     opened = tmp_path / "opened"
