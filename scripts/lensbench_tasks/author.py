@@ -29,8 +29,8 @@ from lensbench.core.system.redaction import Redactor
 from lensbench.core.system.trees import remove_tree
 from lensbench.core.system.yaml_places import DocumentError, parse_document
 from lensbench.core.tasks import Category, Source, Task
-from lensbench.core.validation import explain
 from lensbench.plan.config import Config
+from lensbench.plan.validation import explain
 from lensbench.runs.attempt import Job, prepare
 from lensbench.runs.reasons import Expectation, reason_of, stops
 from lensbench_tasks.files import yaml_text

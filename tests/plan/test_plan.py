@@ -104,7 +104,7 @@ def test_every_key_of_the_config_reaches_the_plan_stage_except_those_of_other_ta
 
 
 def test_what_a_run_may_use_of_the_machine_is_planned_by_the_stage(project: Path, given: Given) -> None:
-    limits = {"memory_gb": 1.5, "processes": 99, "open_files": 77, "disk_gb": 2.5}
+    limits = {"memory_gb": 1.5, "processes": 99, "disk_gb": 2.5}
     text = planning.settings_text(load_config(given | {"limits": {**limits, "clients": {"lens": 5}}}))
     assert planned(json.loads(text))["sandbox"]["limits"] == limits
     planning.write_plan(load_config(json.loads(text)), [], Path("bench/r"))

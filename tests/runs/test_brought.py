@@ -62,7 +62,7 @@ def run(folder: Path, condition: str) -> tuple[str, Record]:
 
 
 def test_the_files_are_there_for_one_condition_and_change_nothing_that_is_measured() -> None:
-    folder = planned(LOOK, {"files": BROUGHT, "agent": {"retries": 2}})
+    folder = planned(LOOK, {"files": BROUGHT, "agent": {"max_turns": 2}})
     seen, record = run(folder, "words")
     bare, other = run(folder, "without")
     assert seen.startswith("WORDS\nOTHERWISE\nMAP\n#!/bin/sh\necho RAN\n M README.md\n?? docs/\n")
@@ -71,7 +71,7 @@ def test_the_files_are_there_for_one_condition_and_change_nothing_that_is_measur
     assert [each.attempt.reason for each in (record, other)] == ["", ""]
     assert record.tree_before == record.tree_after == other.tree_before
     assert record.made_with["condition"]["files"]["AGENTS.md"] == sha256(b"WORDS\n")
-    assert record.made_with["condition"]["agent"] == {"retries": 2}
+    assert record.made_with["condition"]["agent"] == {"max_turns": 2}
     assert (record.made_with["agent"], record.agent_sha256) == (other.made_with["agent"], other.agent_sha256)
 
 

@@ -68,7 +68,7 @@ def test_a_runner_s_tests_prove_a_fix(
         if not root:
             pytest.skip("no Rust in this home folder")
         monkeypatch.setenv("PATH", f"{root}/bin", prepend=os.pathsep)
-        conditions = {"without": {}, "with": {"agent": {"retries": 1}}}
+        conditions = {"without": {}, "with": {"agent": {"max_turns": 1}}}
         config = {"run_id": "r", "scenarios": "sums.yaml", "conditions": conditions, "sandbox_visible": [root]}
         (tmp_path / "config.yaml").write_text(json.dumps(config))
         options = ["--configfile", "config.yaml"]

@@ -11,10 +11,10 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
-from lensbench.agents.timeline import read_timeline
 from lensbench.core.preflight_results import PreflightFindings
 from lensbench.core.records import Record, RunId
 from lensbench.core.store import run_files
+from lensbench.runs.timeline import read_timeline
 
 SAMPLE = 20
 """How many transcripts are read of runs with MCP calls, and of runs without."""

@@ -70,12 +70,6 @@ class Override(Strict):
     """Whether it must search for MCP tools."""
     max_turns: Annotated[Whole, Field(ge=1)] | None = None
     """Turns after which it stops."""
-    retries: Annotated[Whole, Field(ge=1, le=10)] | None = None
-    """Attempts per run."""
-    timeout_s: Annotated[Number, Field(gt=0)] | None = None
-    """Wall-clock limit of an attempt."""
-    mcp_start_s: Annotated[Number, Field(gt=0)] | None = None
-    """How long a server may take to start."""
 
 
 class Condition(Strict):
@@ -260,8 +254,6 @@ class Limits(Strict):
     """Memory of a run, in GB (10^9 bytes)."""
     processes: Annotated[Whole, Field(ge=16)] = DEFAULT_LIMITS["processes"]
     """Processes and threads of a run."""
-    open_files: Annotated[Whole, Field(ge=64)] = DEFAULT_LIMITS["open_files"]
-    """Open files of each process."""
     disk_gb: Annotated[Number, Field(gt=0)] = DEFAULT_LIMITS["disk_gb"]
     """Disk space that a run may write, in GB."""
 

@@ -77,7 +77,7 @@ def make_plan(config: Config, scenarios: ScenarioSet, accepted: list[str]) -> Pl
             "network": config.sandbox_network,
             "same_path": any(condition.setup for condition in config.conditions.values()),
             "hosts": list(config.sandbox_hosts),
-            "limits": {name: getattr(config.limits, name) for name in DEFAULT_LIMITS},
+            "limits": config.limits.model_dump(include={*DEFAULT_LIMITS}),
             "hidden": [config.cache, *config.scenario_files, *scenarios.files, *condition_files(config), *local],
             **({"packages": sorted(packages)} if packages else {}),
         },

@@ -17,11 +17,11 @@ from lensbench.core.errors import UserError, did_you_mean
 from lensbench.core.frozen_plan import HUMAN, MECHANICAL, TESTS
 from lensbench.core.pasted import pasted
 from lensbench.core.system.yaml_places import Document, DocumentError, KeyPath, read_document
-from lensbench.core.validation import explain, has
 from lensbench.plan import own_files
 from lensbench.plan.config import Agent, Config, ModelJudge, judge_names
 from lensbench.plan.own_files import condition_files, mcp_problem, misplaced, servers_of
 from lensbench.plan.task_files import source_problem
+from lensbench.plan.validation import explain, has
 
 
 def load_config(settings: Mapping[str, Any], files: Iterable[str] = ()) -> Config:

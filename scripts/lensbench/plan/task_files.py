@@ -15,8 +15,8 @@ from lensbench.changes.task import ChangeTask, inline_files
 from lensbench.core.errors import UserError, did_you_mean
 from lensbench.core.system.yaml_places import MAX_BYTES, DocumentError, KeyPath, parse_document
 from lensbench.core.tasks import MAX_CRITERIA, MIN_CRITERIA, Folder, Git, Many, OneLine, Source, Strict, Task
-from lensbench.core.validation import explain
 from lensbench.plan import task_markdown
+from lensbench.plan.validation import explain
 from lensbench.repositories.sources import folder, git
 
 

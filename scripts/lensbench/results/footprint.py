@@ -8,9 +8,9 @@ from math import ceil
 from pathlib import Path
 from statistics import mean
 
-from lensbench.agents.timeline import Step, read_timeline
 from lensbench.core.preflight_results import BYTES_A_TOKEN, LONG_RESULT, PreflightFindings
 from lensbench.judging.tool_talk import sample_of, transcript_lines
+from lensbench.runs.timeline import Step, read_timeline
 from lensbench.scores.run_tables import Tables
 from lensbench.scores.scores import short_name
 

@@ -11,9 +11,9 @@ from collections.abc import Collection, Iterable
 from contextlib import suppress
 
 from lensbench.agents.reach import Host, hosts_in
-from lensbench.agents.timeline import own_calls
 from lensbench.core.conditions import filled, mcp_servers
 from lensbench.core.frozen_plan import Plan, PlannedCondition
+from lensbench.runs.timeline import own_calls
 
 _CONNECTS = re.compile(
     r"(?i)\b(curl|wget|nc|ncat|netcat|telnet|socat|xh|httpie|urllib3?|urlopen|requests|httpx|aiohttp|websockets?"

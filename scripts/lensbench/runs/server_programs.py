@@ -18,10 +18,10 @@ from itertools import pairwise
 from pathlib import Path
 from typing import NamedTuple
 
-from lensbench.agents.timeline import own_calls
 from lensbench.core.conditions import filled, mcp_servers
 from lensbench.core.frozen_plan import Plan, PlannedCondition
 from lensbench.core.system.places import PACKAGE
+from lensbench.runs.timeline import own_calls
 
 _WITH_RUN = r"uv|poetry|pdm|hatch|pixi|pipenv|rye|conda|mamba"
 """Launchers with `run` and a command after it."""

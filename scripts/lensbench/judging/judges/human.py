@@ -16,11 +16,11 @@ from lensbench.core.records import RunId
 from lensbench.core.run_folder import RunFolder
 from lensbench.core.store import Entry, all_records
 from lensbench.core.tasks import Many, Strict, Task, like
-from lensbench.core.validation import explain
 from lensbench.judging.blinding import opaque_id
 from lensbench.judging.judges import Judgement, Verdict, unjudged
 from lensbench.judging.shown_answers import Judged, ShownAnswer
 from lensbench.plan.frozen import read_plan
+from lensbench.plan.validation import explain
 
 MAX_EVIDENCE = 1000
 _VERSION_LENGTH = 12

@@ -14,7 +14,6 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from markupsafe import Markup, escape
 
-from lensbench.agents.timeline import Step, read_timeline
 from lensbench.changes.task import content_bytes, read_task, task_file
 from lensbench.core.errors import printable, printable_lines
 from lensbench.core.frozen_plan import MECHANICAL
@@ -27,6 +26,7 @@ from lensbench.judging.judges import Verdict
 from lensbench.results.page.answers import Evidence, MarkedAnswer, mark_answer
 from lensbench.results.page.data import Inputs, criteria_of
 from lensbench.runs.citations import CitedSource
+from lensbench.runs.timeline import Step, read_timeline
 
 if TYPE_CHECKING:
     from lensbench.judging.changes import Tested

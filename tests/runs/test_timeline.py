@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from lensbench.agents.timeline import Step, read_timeline
+from lensbench.runs.timeline import Step, read_timeline
 
 
 def steps(*events: dict[str, Any]) -> list[Step]:
