@@ -17,8 +17,9 @@ from lensbench.core.records import sha256
 from lensbench.core.rows import VerdictRow
 from lensbench.core.run_folder import RunFolder
 from lensbench.core.system.files import read_json
+from lensbench.core.tables import grouped
 from lensbench.core.tasks import Criterion, Task
-from lensbench.judging.decisions import grouped, is_person
+from lensbench.judging.decisions import is_person
 from lensbench.judging.shown_answers import read_tasks
 from lensbench.scores.run_tables import Tables, read_tables
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import csv
 import io
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, TypeVar, overload
 
@@ -15,6 +15,8 @@ from lensbench.core.system.files import write_atomic
 
 Row = dict[str, str]
 R = TypeVar("R", bound=Mapping[str, object])
+Item = TypeVar("Item")
+Name = TypeVar("Name", bound=Hashable)
 Cell = str | int | Sequence[str] | None
 """The value of a cell before it is written as text; truth is an int, too."""
 
@@ -67,6 +69,14 @@ def read_table(path: Path, row: type[Any] = dict) -> list[Any]:
     for line in rows:
         line.update({key: value[1:] for key, value in line.items() if value.startswith("'")})
     return rows
+
+
+def grouped(items: Iterable[Item], name: Callable[[Item], Name]) -> dict[Name, list[Item]]:
+    """The items by name, in the order in which the names occur."""
+    groups: dict[Name, list[Item]] = {}
+    for item in items:
+        groups.setdefault(name(item), []).append(item)
+    return groups
 
 
 def run_of_row(row: RunRow) -> RunId:

@@ -13,8 +13,8 @@ from lensbench.core.conditions import CLOSED_BOOK
 from lensbench.core.numbers import COMPLETE, mean, percent
 from lensbench.core.records import RunId
 from lensbench.core.rows import DecisionRow
+from lensbench.core.tables import grouped
 from lensbench.core.tasks import Criterion, Task
-from lensbench.judging.decisions import grouped
 from lensbench.judging.judges import Verdict, mechanical
 from lensbench.judging.judges.normalising import normalise
 

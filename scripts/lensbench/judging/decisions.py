@@ -7,9 +7,9 @@ has no vote: unless more than half of the judges that were asked gave a verdict,
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import NamedTuple, TypeVar
+from typing import NamedTuple
 
 from lensbench.core.frozen_plan import HUMAN, Plan
 from lensbench.core.numbers import decimal
@@ -27,10 +27,6 @@ Key = tuple[RunId, int]
 
 def key_of(row: VerdictRow | DecisionRow) -> Key:
     return run_of_row(row), int(row["criterion"])
-
-
-_Item = TypeVar("_Item")
-_Name = TypeVar("_Name", bound=Hashable)
 
 
 class Decision(NamedTuple):
@@ -79,14 +75,6 @@ def majority(verdicts: Sequence[Verdict]) -> Verdict:
     """The most frequent verdict, the stricter one of a tie; Unjudged when there is none."""
     counts = Counter(verdicts)
     return min(counts, key=lambda verdict: (-counts[verdict], POINTS[verdict]), default=Verdict.UNJUDGED)
-
-
-def grouped(items: Iterable[_Item], name: Callable[[_Item], _Name]) -> dict[_Name, list[_Item]]:
-    """The items by name, in the order in which the names occur."""
-    groups: dict[_Name, list[_Item]] = {}
-    for item in items:
-        groups.setdefault(name(item), []).append(item)
-    return groups
 
 
 Votes = dict[Key, dict[str, VerdictRow]]

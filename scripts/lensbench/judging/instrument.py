@@ -14,9 +14,9 @@ from lensbench.core.rows import DecisionRow, VerdictRow
 from lensbench.core.run_folder import RunFolder
 from lensbench.core.system.files import plain, write_json
 from lensbench.core.system.program import run_stage
-from lensbench.core.tables import read_table, run_of_row
+from lensbench.core.tables import grouped, read_table, run_of_row
 from lensbench.judging.criteria_checks import check_criteria, check_tasks
-from lensbench.judging.decisions import Key, grouped, is_person, key_of
+from lensbench.judging.decisions import Key, is_person, key_of
 from lensbench.judging.judges import DRAFTED, NOT_ASKED, Verdict
 from lensbench.judging.shown_answers import Group, read_shown_answers, read_tasks, sampled_pairs
 from lensbench.judging.trust import Bias, InstrumentFile, JudgeSummary, bias

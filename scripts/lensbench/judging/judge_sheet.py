@@ -22,12 +22,12 @@ from lensbench.core.run_folder import RunFolder
 from lensbench.core.system.files import write_atomic
 from lensbench.core.system.places import TEMPLATES, csp_hash, template_environment
 from lensbench.core.system.program import run_verb
-from lensbench.core.tables import read_table
+from lensbench.core.tables import grouped, read_table
 from lensbench.core.tasks import Task
 from lensbench.judging.blinding import MARK
 from lensbench.judging.judges import Verdict
 from lensbench.judging.judges.human import MAX_EVIDENCE
-from lensbench.judging.shown_answers import Group, ShownAnswer, read_shown_answers, read_tasks, sampled_pairs
+from lensbench.judging.shown_answers import ShownAnswer, read_shown_answers, read_tasks, sampled_pairs
 from lensbench.plan.waves import read_opened_plan
 
 
@@ -45,10 +45,7 @@ def questions(
 ) -> list[SheetPart]:
     """The content of the sheet in the order of the answers: the sample, and the `disputes` (task, trial, number). These
     are asked for both answers of the pair, so that the reader cannot see which one is disputed."""
-    groups: dict[Group, list[ShownAnswer]] = {}
-    for answer in answers:
-        if answer.pair_complete:
-            groups.setdefault((answer.run.task, answer.run.trial), []).append(answer)
+    groups = grouped((one for one in answers if one.pair_complete), lambda answer: (answer.run.task, answer.run.trial))
     sample = sampled_pairs(plan, groups)
     parts = []
     for group, pair in groups.items():

@@ -16,6 +16,7 @@ from lensbench.core.frozen_plan import Plan
 from lensbench.core.records import RunId
 from lensbench.core.run_folder import RunFolder
 from lensbench.core.store import entries
+from lensbench.core.tables import grouped
 from lensbench.plan.frozen import read_plan
 
 
@@ -43,10 +44,7 @@ def waves(plan: Plan) -> list[Wave]:
 def looks_over_tasks(tasks: Iterable[str], categories: Mapping[str, str], looks: int, seed: int = 0) -> list[list[str]]:
     """The tasks of each wave, in a random order by seed: every wave has its share of each category, and none is larger
     than an earlier one. Raises UserError when there are fewer tasks than looks."""
-    strata: dict[str, list[str]] = {}
-    for task in sorted(tasks):
-        strata.setdefault(categories[task], []).append(task)
-    queue = []
+    strata, queue = grouped(sorted(tasks), categories.__getitem__), []
     rng = random.Random(seed)
     for category in rng.sample(sorted(strata), len(strata)):
         queue += rng.sample(strata[category], len(strata[category]))

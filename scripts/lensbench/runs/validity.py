@@ -19,7 +19,7 @@ from lensbench.core.run_folder import RunFolder
 from lensbench.core.store import DISCARD, Discard, State, entries, read_records, rounds, state_of
 from lensbench.core.system.files import write_atomic
 from lensbench.core.system.program import run_stage
-from lensbench.core.tables import joined, row_of_run, write_table, yes_no
+from lensbench.core.tables import grouped, joined, row_of_run, write_table, yes_no
 from lensbench.plan.waves import read_opened_plan
 from lensbench.runs.made_with import as_made
 from lensbench.runs.reasons import DiscardReason
@@ -52,9 +52,7 @@ def decide(
 ) -> list[Validity]:
     """The validity of every planned run: what its last attempt says, and whether it fits the other runs of its pair.
     `discards` are the runs that were discarded before: they stay so until made again."""
-    together: dict[tuple[str, int], list[RunId]] = {}
-    for run in planned_runs(plan):
-        together.setdefault((run.task, run.trial), []).append(run)
+    together = grouped(planned_runs(plan), lambda run: (run.task, run.trial))
     validities = {run: _alone(run, records.get(run)) for runs in together.values() for run in runs}
     for run in validities.keys() & discards.keys():
         reason, detail = discards[run][:2]

@@ -16,6 +16,7 @@ from lensbench.core.distributions import t_isf
 from lensbench.core.frozen_plan import Plan
 from lensbench.core.records import RunId
 from lensbench.core.rows import RunStatus
+from lensbench.core.tables import grouped
 from lensbench.judging.trust.bias import Mean
 from lensbench.scores.account import SeenPair
 from lensbench.scores.complete_tasks import Known, Pair
@@ -131,10 +132,7 @@ def overall(comparison: Comparison) -> Estimate:
 
 
 def groups(plan: Plan, key: Literal["category", "repository"]) -> dict[str, list[str]]:
-    tasks: dict[str, list[str]] = {}
-    for task in plan["order"]:
-        tasks.setdefault(plan["tasks"][task][key] or "unknown", []).append(task)
-    return tasks
+    return grouped(plan["order"], lambda task: plan["tasks"][task][key] or "unknown")
 
 
 def with_holm(family: Mapping[Name, Estimate]) -> dict[Name, Estimate]:

@@ -14,7 +14,7 @@ from lensbench.core.records import Record, RunId
 from lensbench.core.rows import COUNTING, DecisionRow, PairRow, ReportRow, RunStatus, ScoreRow, ValidityRow, columns
 from lensbench.core.run_folder import RunFolder
 from lensbench.core.store import read_records
-from lensbench.core.tables import Cell, items, read_table, run_of_row, write_table, yes_no
+from lensbench.core.tables import Cell, grouped, items, read_table, run_of_row, write_table, yes_no
 from lensbench.plan.waves import read_opened_plan
 from lensbench.runs.reasons import tools_of
 from lensbench.runs.self_report import normalise_path
@@ -155,9 +155,7 @@ def score_all(folder: Path) -> dict[RunId, Record]:
     validity = read_table(RunFolder(folder).validity, ValidityRow)
     records = read_present_records(folder, validity)
     reports = {run_of_row(row): row for row in read_table(RunFolder(folder).reports, ReportRow)}
-    decisions: dict[RunId, list[DecisionRow]] = {}
-    for decision in read_table(RunFolder(folder).decisions, DecisionRow):
-        decisions.setdefault(run_of_row(decision), []).append(decision)
+    decisions = grouped(read_table(RunFolder(folder).decisions, DecisionRow), run_of_row)
     scores: dict[RunId, ScoreRow] = {}
     for row in validity:
         run = run_of_row(row)

@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from typing_extensions import TypedDict
 
-from lensbench.judging.decisions import Key, grouped
+from lensbench.core.tables import grouped
+from lensbench.judging.decisions import Key
 from lensbench.judging.judges import Verdict
 
 if TYPE_CHECKING:

@@ -15,7 +15,8 @@ from typing import NamedTuple
 
 from lensbench.core.frozen_plan import HUMAN, MECHANICAL, TESTS
 from lensbench.core.records import RunId
-from lensbench.judging.decisions import Key, grouped, is_person, majority
+from lensbench.core.tables import grouped
+from lensbench.judging.decisions import Key, is_person, majority
 from lensbench.judging.judges import POINTS, Verdict
 from lensbench.judging.trust.agreement import All, Verdicts, two_judges
 from lensbench.judging.trust.bias import Decided, persons_verdicts

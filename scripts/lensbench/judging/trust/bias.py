@@ -17,7 +17,8 @@ from typing import NamedTuple
 from lensbench.core.distributions import t_isf
 from lensbench.core.numbers import score_of
 from lensbench.core.records import RunId
-from lensbench.judging.decisions import Key, grouped, is_person, majority
+from lensbench.core.tables import grouped
+from lensbench.judging.decisions import Key, is_person, majority
 from lensbench.judging.judges import POINTS, Verdict
 from lensbench.judging.trust.agreement import CONFIDENCE, Verdicts
 

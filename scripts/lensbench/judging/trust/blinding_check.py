@@ -14,10 +14,10 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from itertools import groupby
 from typing import TYPE_CHECKING, NamedTuple
 
 from lensbench.core.distributions import t_isf
+from lensbench.core.tables import grouped
 from lensbench.judging.blinding import MARK
 
 if TYPE_CHECKING:
@@ -102,11 +102,8 @@ def guess_conditions(answers: Iterable[BlindedAnswer], baseline: str, seed: int)
 
 def _check(answers: Iterable[BlindedAnswer], treatment: str, baseline: str, seed: int) -> BlindingCheck:
     tasks: dict[str, list[Equals]] = {}
-    for (task, _), group in groupby(answers, lambda answer: (answer.task, answer.score)):
-        equals: Equals = {}
-        for answer in group:
-            equals.setdefault(answer.condition, []).append(answer)
-        if len(equals) > 1:
+    for (task, _), group in grouped(answers, lambda answer: (answer.task, answer.score)).items():
+        if len(equals := grouped(group, lambda answer: answer.condition)) > 1:
             tasks.setdefault(task, []).append(equals)
     n = sum(len(own) for groups in tasks.values() for equals in groups for own in equals.values())
     if len(tasks) < MIN_TASKS:

@@ -7,11 +7,11 @@ from __future__ import annotations
 
 import hashlib
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from fractions import Fraction
 from functools import partial
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any
 
 from jinja2 import Environment
 from markupsafe import Markup, escape
@@ -20,12 +20,12 @@ from lensbench.core import numbers
 from lensbench.core.frozen_plan import GateSettings
 from lensbench.core.numbers import exact
 from lensbench.core.records import RunId
-from lensbench.core.rows import DecisionRow, PairRow, RunRow
+from lensbench.core.rows import DecisionRow, PairRow
 from lensbench.core.run_folder import RunFolder
 from lensbench.core.system.files import read_json, read_typed, write_atomic
 from lensbench.core.system.places import ROOT, TEMPLATES, csp_hash, template_environment
 from lensbench.core.system.trees import remove_tree
-from lensbench.core.tables import read_table, run_of_pair, run_of_row
+from lensbench.core.tables import grouped, read_table, run_of_pair, run_of_row
 from lensbench.judging.shown_answers import read_tasks
 from lensbench.plan.frozen import frozen_tasks
 from lensbench.results import charts
@@ -118,21 +118,11 @@ def read_inputs(folder: Path, tables: Tables | None = None) -> Inputs:
         tables,
         read_typed(RunFolder(folder).results_json, Results[float]),
         {run_of_row(row): row for row in tables.validity},
-        _by_run(read_table(RunFolder(folder).decisions, DecisionRow)),
-        _by_run(tables.verdicts),
+        grouped(read_table(RunFolder(folder).decisions, DecisionRow), run_of_row),
+        grouped(tables.verdicts, run_of_row),
         read_tasks(folder),
         read_json(RunFolder(folder).citations, dict[str, list[CitedSource]]),
     )
-
-
-RowOfRun = TypeVar("RowOfRun", bound=RunRow)
-
-
-def _by_run(rows: Iterable[RowOfRun]) -> dict[RunId, list[RowOfRun]]:
-    groups: dict[RunId, list[RowOfRun]] = {}
-    for row in rows:
-        groups.setdefault(run_of_row(row), []).append(row)
-    return groups
 
 
 def render(folder: Path, inputs: Inputs) -> Iterator[tuple[str, str]]:
