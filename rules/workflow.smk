@@ -17,7 +17,7 @@ checkpoint look:
     log:
         f"{BENCH}/logs/look-{{look}}.log",
     localrule: True
-    threads: SCHEDULE.judging.at_a_time
+    threads: SCHEDULE.judging.limits.judges_at_a_time
     message:
         "looking at the results after wave {wildcards.look}"
     shell:

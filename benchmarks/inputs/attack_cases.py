@@ -24,7 +24,7 @@ from lensbench.core.tables import Row, read_table
 from lensbench.judging.blinding import MARK
 from lensbench.judging.shown_answers import MOST_CHARS
 from lensbench.judging.verdicts import judge_all
-from lensbench.plan.config import Agent, Judging
+from lensbench.plan.config import Agent
 from lensbench.runs.validity import judge_validity
 
 CREDULOUS = Path(__file__).parents[2] / "tests" / "fakes" / "credulous.py"
@@ -256,11 +256,11 @@ def lay_out(
     write_atomic(made.folder / "scenarios.md", "\n".join(sections))
     (control / "credulous.json").write_text(json.dumps(says))
     command = (sys.executable, "-E", "-s", str(CREDULOUS), "{prompt_file}", str(control))
-    settings = Agent.model_validate(agent or {"kind": "command", "command": command}).model_dump(mode="json")
+    value = {"retries": 1, **(agent or {"kind": "command", "command": command})}
+    settings = Agent.model_validate(value).model_dump(mode="json")
     prompt = (TEMPLATES / "judge.md.j2").read_text()
     model = {"name": "model", "agent": settings, "prompt": prompt}
-    judging = Judging(attempts=1).model_dump(mode="json")
-    write_json(made.folder / "plan.json", made.plan | {"judges": [{"name": "mechanical"}, model], "judging": judging})
+    write_json(made.folder / "plan.json", made.plan | {"judges": [{"name": "mechanical"}, model]})
     judge_validity(made.folder)
     return Path(made.folder)
 

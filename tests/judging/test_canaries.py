@@ -26,7 +26,7 @@ from lensbench.judging.judges import Verdict
 from lensbench.judging.judges.canaries import COUNT, Canary, canaries
 from lensbench.judging.judges.model import find_evidence, nonce_of
 from lensbench.judging.verdicts import judge_all
-from lensbench.plan.config import Agent, Judging
+from lensbench.plan.config import Agent
 from lensbench.runs.validity import judge_validity
 
 ANSWER = "The class Cart holds the items.\nIt lies in shop.py, which waits for 30 s.\n"
@@ -138,10 +138,9 @@ def court(made: Any, attempts: int) -> Path:
             f"  1. Names the class `Cart{number:02}`\n  2. Names the module `shop{number:02}.py`\n"
         )
     write_atomic(made.folder / "scenarios.md", "\n".join(sections))
-    agent = Agent.model_validate({"kind": "command", "command": ("true",)}).model_dump(mode="json")
+    agent = Agent.model_validate({"kind": "command", "command": ("true",), "retries": attempts}).model_dump(mode="json")
     model = {"name": "model", "agent": agent, "prompt": (TEMPLATES / "judge.md.j2").read_text()}
-    judging = Judging(attempts=attempts).model_dump(mode="json")
-    write_json(made.folder / "plan.json", made.plan | {"judges": [model], "judging": judging})
+    write_json(made.folder / "plan.json", made.plan | {"judges": [model]})
     judge_validity(made.folder)
     return Path(made.folder)
 

@@ -49,8 +49,8 @@ def test_another_judge_or_criterion_repeats_no_run_and_asks_nothing_else(finishe
 
 def test_a_judge_that_failed_is_asked_again_by_the_next_start_until_it_is_given_up(finished: Project) -> None:
     names = ("first", "second")
-    judges = [model_judge(finished, name) for name in names]
-    finished.configure(judges=judges, judging={"attempts": 1}, discards={"max_rounds": 2})
+    judges = [model_judge(finished, name, retries=1) for name in names]
+    finished.configure(judges=judges, discards={"max_rounds": 2})
     for name in names:
         (finished.control / name / "judge.json").write_text(json.dumps({"names the class": "says:hm"}))
     finished.start()
@@ -96,9 +96,9 @@ def answers_of(value: Any) -> set[str]:
 
 
 def test_judging_that_is_killed_goes_on_where_it_was(finished: Project) -> None:
-    finished.configure(judges=[model_judge(finished, timeout_s=60)], judging={"parallel": 1})
+    finished.configure(judges=[model_judge(finished, timeout_s=60)])
     (finished.control / "first" / "judge.json").write_text(json.dumps({"*": ["honest"] * 6 + ["sleeps"]}))
-    process = finished.begin()
+    process = finished.begin(cores=1)  # one answer after the other
     notes = finished.control / "first" / "asked"
     assert wait_for(lambda: notes.exists() and len(notes.read_text().splitlines()) >= 7)
     os.killpg(process.pid, signal.SIGKILL)

@@ -63,9 +63,10 @@ def configure(project: Project, url: str) -> None:
     agent = {
         "kind": "claude-code", "command": [str(CLAUDE)], "version": "2.1.329", "model": "sonnet", "provider": "custom",
         "base_url": url, "token_env": "LIVE_TEST_KEY", "pass_env": ["CLAUDE_CODE_MAX_RETRIES"], "timeout_s": 10,
+        "retries": 1,
     }  # fmt: skip
     judges = ["mechanical", {"name": "claude", "agent": agent}]
-    project.configure(judges=judges, judging={"attempts": 1, "parallel": 2})
+    project.configure(judges=judges)
 
 
 def start(project: Project) -> str:

@@ -38,7 +38,7 @@ def scheduled(config: dict[str, Any], **changes: Any) -> Schedule:
 
 def test_without_limits_there_is_nothing_but_cores_and_they_are_not_of_the_experiment(config: dict[str, Any]) -> None:
     schedule = scheduled(config, judges=[JUDGE])
-    assert (schedule.resources, schedule.judging.at_a_time, schedule.gate_s(WITH, 8)) == ({}, 4, 900)
+    assert (schedule.resources, schedule.judging.limits.judges_at_a_time, schedule.gate_s(WITH, 8)) == ({}, 4, 900)
     plain, limited = scheduled(config), scheduled(config, limits={"clients": {"my-server": 1}})
     assert (plain.plan, settings_text(plain.config)) == (limited.plan, settings_text(limited.config))
     assert plan_mark(plain.config, [], plain.folder) == plan_mark(limited.config, [], plain.folder)
@@ -75,7 +75,10 @@ def test_judges_read_answers_at_the_limit_of_their_service(config: dict[str, Any
     assert [schedule.judging.threads(name) for name in ("mechanical", "claude-code-haiku")] == [1, 2]
     claimed = schedule.judging.claims()["requests_per_minute_zai"]
     assert [claimed(SimpleNamespace(judge=name)) for name in ("mechanical", "claude-code-haiku")] == [0, 24]
-    assert scheduled(config, judges=[JUDGE], limits={"requests_per_minute": {"zai": 5}}).judging.at_a_time == 1
+    assert (
+        scheduled(config, judges=[JUDGE], limits={"requests_per_minute": {"zai": 5}}).judging.limits.judges_at_a_time
+        == 1
+    )
 
 
 @pytest.mark.parametrize(("limits", "message"), [

@@ -87,8 +87,6 @@ class PlannedJudge(TypedDict):
 class JudgingSettings(TypedDict):
     """How judges are asked: the keys of `judging` in the config."""
 
-    parallel: ReadOnly[int]
-    attempts: ReadOnly[int]
     human_sample: ReadOnly[float]
 
 

@@ -56,7 +56,7 @@ def judge_by_model(
 ) -> Iterator[Judged]:  # fmt: skip
     """The outcome for each criterion of each answer, but for those of incomplete pairs; without `ask` the stored ones.
     Raises UserError for errors that affect all requests: a missing program, a refused key, an invalid template."""
-    agent = agent_of(folder, plan, judge, attempts=plan["judging"]["attempts"] if ask else 0)
+    agent = agent_of(folder, plan, judge, attempts=judge["agent"]["retries"] if ask else 0)
     numbers = {name: [number for number, _ in answer_criteria(task)] for name, task in tasks.items()}
     facts = {name: [criterion.text for _, criterion in answer_criteria(task)] for name, task in tasks.items()}
     others = {name: [fact for other, own in facts.items() if other != name for fact in own] for name in facts}

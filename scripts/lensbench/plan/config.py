@@ -187,7 +187,8 @@ class ModelJudge(Strict):
     """A model that judges: an agent without tools, servers and repository."""
 
     agent: Agent
-    """The program that judges, and its model; the keys are those of `agent`."""
+    """The program that judges, and its model; the keys are those of `agent`. It is asked `retries` times before a
+    criterion stays unjudged; later starts ask again."""
     name: Annotated[str, like(r"^([a-z][a-z0-9-]{0,31})?$", "a judge is named with a-z, 0-9 and '-', at most 32")] = ""
     """Its name in tables; empty: made of the agent's kind and model."""
     prompt: str = ""
@@ -203,10 +204,6 @@ class ModelJudge(Strict):
 class Judging(Strict):
     """How judges are asked."""
 
-    parallel: Annotated[Whole, Field(ge=1, le=64)] = 4
-    """Answers that a model judge reads at the same time; `--cores` limits it too."""
-    attempts: Annotated[Whole, Field(ge=1, le=10)] = 3
-    """How many times a judge is asked before a criterion stays unjudged; later starts ask again."""
     human_sample: Annotated[Number, Field(ge=0, le=1)] = 0.1
     """The share of the pairs on the judge sheet, drawn by seed; all of them when people are the only judges."""
 

@@ -23,6 +23,8 @@ from lensbench.judging.verdicts import rounds_of
 from lensbench.plan.config import Config, ModelJudge
 from lensbench.plan.own_files import servers_of
 
+AT_A_TIME = 4
+"""Answers that model judges read at the same time, at most."""
 ASSUMED = 12
 """Requests per minute of an agent before any measurement: one in five seconds."""
 
@@ -69,9 +71,9 @@ class JobLimits:
 
     @property
     def judges_at_a_time(self) -> int:
-        """How many concurrent requests of model judges the limited services allow."""
-        limits = map(self.totals.get, self._judged.values())
-        return min((max(1, limit // ASSUMED) for limit in limits if limit), default=64)
+        """How many answers model judges read at the same time within the limits of their services."""
+        limits = filter(None, map(self.totals.get, self._judged.values()))
+        return min([AT_A_TIME, *(max(1, limit // ASSUMED) for limit in limits)])
 
     def judge_claim(self, resource: str, judge: str, threads: int) -> int:
         """How much of a resource a judge with `threads` concurrent requests takes."""
@@ -128,12 +130,7 @@ class JudgeSchedule:
 
     def threads(self, name: str) -> int:
         """How many answers the judge reads in parallel."""
-        return self.at_a_time if name in [judge.shown_name for judge in self.models] else 1
-
-    @property
-    def at_a_time(self) -> int:
-        """How many answers model judges may read in parallel within the limits of their services."""
-        return min(self.config.judging.parallel, self.limits.judges_at_a_time)
+        return self.limits.judges_at_a_time if name in [judge.shown_name for judge in self.models] else 1
 
     def claims(self) -> Claims:
         return {resource: partial(self._claim, resource) for resource in self.limits.totals}
