@@ -6,8 +6,8 @@ import random
 import re
 from collections.abc import Iterator
 
+from lensbench.core.tables import grouped
 from lensbench.core.tasks import AtMost, Category, Criterion, Pattern, Proof
-from lensbench.judging.decisions import grouped
 from lensbench_tasks.mining.calls import CallSite, calls
 from lensbench_tasks.mining.drafts import MAX_ITEMS, MAX_WRONG, MIN_ITEMS, Draft, Item, shuffled, wrong_items
 from lensbench_tasks.mining.patterns import is_telling, named, place

@@ -5,8 +5,8 @@ from __future__ import annotations
 import random
 from collections.abc import Iterator
 
+from lensbench.core.tables import grouped
 from lensbench.core.tasks import Category, Criterion, Proof
-from lensbench.judging.decisions import grouped
 from lensbench_tasks.mining.calls import CallSite, calls
 from lensbench_tasks.mining.drafts import MAX_ITEMS, MIN_ITEMS, Draft, Item, shuffled
 from lensbench_tasks.mining.patterns import named, place
