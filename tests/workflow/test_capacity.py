@@ -1,39 +1,29 @@
+# ruff: noqa: F811 (`config` is a fixture)
+
 import json
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
 import pytest
+from test_schedule import config  # noqa: F401 (a fixture)
 
 from handmade import store
 from lensbench.core.errors import UserError
 from lensbench.core.records import Attempt, Outcome, Record, RunId
 from lensbench.plan.freeze import plan_mark, settings_text
-from lensbench.plan.reading import load_config
 from lensbench.workflow.read_schedule import read_schedule
 from lensbench.workflow.schedule import Schedule
 
 WITH, WITHOUT = RunId("t0", "with"), RunId("t0", "without")
+AGENT = {"kind": "claude-code", "provider": "zai", "model": "sonnet", "token_env": "T"}
 JUDGE = {"agent": {"kind": "claude-code", "provider": "zai", "model": "haiku"}}
 
 
-@pytest.fixture
-def config(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> dict[str, Any]:
-    """A config whose files are there; the current folder is the project's."""
-    monkeypatch.chdir(tmp_path)
-    Path("mcp.json").write_text(json.dumps({"mcpServers": {"my-server": {"command": "true"}}}), encoding="utf-8")
-    criteria = [{"text": "one", "all_of": "a"}, {"text": "two", "all_of": "b"}]
-    task = {"id": "t0", "category": "Debug", "prompt": "Where?", "criteria": criteria}
-    Path("tasks.yaml").write_text(json.dumps({"name": "set", "tasks": [task]}), encoding="utf-8")
-    return {
-        "run_id": "r", "scenarios": "tasks.yaml", "repository": {"git": "https://example.org/shop", "revision": "v1"},
-        "conditions": {"without": {}, "with": {"mcp": "mcp.json"}},
-        "agent": {"kind": "claude-code", "provider": "zai", "model": "sonnet", "token_env": "T"},
-    }  # fmt: skip
-
-
 def scheduled(config: dict[str, Any], **changes: Any) -> Schedule:
-    return read_schedule({**config, **changes}, [])
+    servers = {"mcpServers": {"my-server": {"command": "true"}}}
+    Path("mcp.json").write_text(json.dumps(servers), encoding="utf-8")
+    return read_schedule({**config, "agent": AGENT, **changes}, [])
 
 
 def test_without_limits_there_is_nothing_but_cores_and_they_are_not_of_the_experiment(config: dict[str, Any]) -> None:
@@ -89,5 +79,5 @@ def test_judges_read_answers_at_the_limit_of_their_service(config: dict[str, Any
 ])  # fmt: skip
 def test_a_limit_on_nothing_is_refused(config: dict[str, Any], limits: dict[str, Any], message: str) -> None:
     with pytest.raises(UserError) as caught:
-        load_config({**config, "limits": limits})
+        scheduled(config, limits=limits)
     assert message in str(caught.value)
