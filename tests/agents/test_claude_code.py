@@ -133,7 +133,9 @@ def test_the_answer_at_a_limit_is_what_was_said_after_the_last_call() -> None:
         said("no", parent_tool_use_id="t"),
     ]  # fmt: skip
     assert read([*lines, result(stop_reason="max_tokens")]).answer == "It is"
-    assert read([*lines, result(stop_reason="model_context_window_exceeded")]).gave_up.startswith("prompt too long")
+    outcome = read([*lines, result(stop_reason="model_context_window_exceeded")])
+    assert outcome.gave_up.startswith("prompt too long")
+    assert outcome.stop_reason == "model_context_window_exceeded"
 
 
 @pytest.mark.parametrize(("given_settings", "message"), [

@@ -131,7 +131,7 @@ class MessagesApi:
             return None
         messages = body.get("messages", [])
         blocks = [block for message in messages if isinstance(message["content"], list) for block in message["content"]]
-        results = [_text_of(block.get("content")) for block in blocks if block.get("type") == "tool_result"]
+        results = [text_of(block.get("content")) for block in blocks if block.get("type") == "tool_result"]
         return Facts(
             turn=1 + sum(message["role"] == "assistant" for message in messages),
             tools=tuple(tool.get("name", "") for tool in body.get("tools", [])), model=body.get("model", ""),
@@ -177,7 +177,8 @@ class MessagesApi:
         return {"type": "error", "error": {"type": ERRORS.get(status, "api_error"), "message": message}}
 
 
-def _text_of(content: Any) -> str:
+def text_of(content: Any) -> str:
+    """The text of a message or of a tool's result."""
     if isinstance(content, list):
         return "".join(block.get("text", "") for block in content if isinstance(block, dict))
     return content if isinstance(content, str) else ""

@@ -8,7 +8,7 @@ import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
-from fakes.messages_api import Event, Facts, Reply
+from fakes.messages_api import Event, Facts, Reply, text_of
 
 
 class ResponsesApi:
@@ -21,7 +21,7 @@ class ResponsesApi:
         if path.split("?")[0].rsplit("/", 1)[-1] != "responses":
             return None
         items = [item for item in body.get("input", []) if isinstance(item, dict)]
-        results = [_text_of(item.get("output")) for item in items if item.get("type") == "function_call_output"]
+        results = [text_of(item.get("output")) for item in items if item.get("type") == "function_call_output"]
         return Facts(
             turn=1 + sum(item.get("type") == "function_call" for item in items),
             tools=tuple(_names(body.get("tools", []))), model=body.get("model", ""), stream=bool(body.get("stream")),
@@ -80,9 +80,3 @@ def _names(tools: Iterable[Mapping[str, Any]]) -> Iterator[str]:
             yield from (f"{name}__{inner}" for inner in _names(tool["tools"]))
         else:
             yield name
-
-
-def _text_of(output: Any) -> str:
-    if isinstance(output, list):
-        return "".join(part.get("text", "") for part in output if isinstance(part, dict))
-    return output if isinstance(output, str) else ""

@@ -2,9 +2,7 @@
 
 import base64
 import hashlib
-import io
 import json
-import tarfile
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -16,7 +14,7 @@ from lensbench.core.tasks import Npm, Source
 from lensbench.plan.freeze import source_name
 from lensbench.repositories.prepare import prepare, source_key
 from lensbench.repositories.sources import npm
-from services import Files, serving
+from services import Files, packed, serving
 
 
 class Registry(Files):
@@ -24,23 +22,13 @@ class Registry(Files):
 
     def add(self, name: str, version: str, files: dict[str, str], **dist: str) -> Npm:
         """Publishes a package; `dist` replaces what the registry says about it."""
-        content = packed(files)
+        content = packed(files, "package")
         path = f"/{name}/-/{name.rpartition('/')[2]}-{version}.tgz"
         integrity = "sha512-" + base64.b64encode(hashlib.sha512(content).digest()).decode()
         described = {"tarball": self.url + path, "integrity": integrity} | dist
         self.bodies[path] = content
         self.bodies[f"/{name.replace('/', '%2F')}/{version}"] = json.dumps({"dist": described}).encode()
         return Npm(npm=f"{name}@{version}", integrity=integrity)
-
-
-def packed(files: dict[str, str]) -> bytes:
-    buffer = io.BytesIO()
-    with tarfile.open(fileobj=buffer, mode="w:gz") as tar:
-        for name, text in files.items():
-            info = tarfile.TarInfo(f"package/{name}")
-            info.size = len(text)
-            tar.addfile(info, io.BytesIO(text.encode()))
-    return buffer.getvalue()
 
 
 @pytest.fixture

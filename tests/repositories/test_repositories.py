@@ -1,11 +1,9 @@
 import hashlib
-import io
 import json
 import os
 import shlex
 import subprocess
 import sys
-import tarfile
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -18,7 +16,7 @@ from lensbench.core.errors import UserError
 from lensbench.core.system.trees import copy_tree, hash_tree
 from lensbench.core.tasks import Folder, Git, Pypi, Source
 from lensbench.repositories.prepare import main, prepare, source_key
-from services import Files, serving
+from services import Files, packed, serving
 from stock import git, write
 
 ANSWERS = "bench/r1/runs/a-exp-01-with.md"
@@ -63,23 +61,13 @@ def index(monkeypatch: pytest.MonkeyPatch) -> Iterator[Index]:
         yield files
 
 
-def sdist(files: dict[str, str], top: str = "demo-1.0") -> bytes:
-    buffer = io.BytesIO()
-    with tarfile.open(fileobj=buffer, mode="w:gz") as tar:
-        for name, text in files.items():
-            info = tarfile.TarInfo(f"{top}/{name}")
-            info.size = len(text.encode())
-            tar.addfile(info, io.BytesIO(text.encode()))
-    return buffer.getvalue()
-
-
 PACKAGE = {"PKG-INFO": "Name: demo\n", "src/demo/core.py": "x = 1\n", "CLAUDE.md": "use lens", ".gitignore": "*.py\n"}
 
 
 @pytest.fixture
 def demo(index: Index) -> Pypi:
     """A package in the index."""
-    return Pypi(pypi="demo==1.0", sha256=index.add("demo-1.0.tar.gz", sdist(PACKAGE)))
+    return Pypi(pypi="demo==1.0", sha256=index.add("demo-1.0.tar.gz", packed(PACKAGE)))
 
 
 def test_a_package_is_fetched_verified_unpacked_and_cleaned_once_and_again_where_it_is_damaged(
@@ -110,7 +98,7 @@ def test_a_package_is_fetched_verified_unpacked_and_cleaned_once_and_again_where
 def test_no_code_of_a_package_is_run(tmp_path: Path, index: Index) -> None:
     code = f"open({str(tmp_path / 'ran')!r}, 'w')\n"
     backend = '[build-system]\nrequires = []\nbuild-backend = "setup"\nbackend-path = ["."]\n'
-    digest = index.add("demo-1.0.tar.gz", sdist({"setup.py": code, "pyproject.toml": backend}))
+    digest = index.add("demo-1.0.tar.gz", packed({"setup.py": code, "pyproject.toml": backend}))
     prepare(Pypi(pypi="demo==1.0", sha256=digest), tmp_path / "cache")
     assert not (tmp_path / "ran").exists()
 
@@ -132,19 +120,19 @@ def test_a_wrong_hash_names_the_right_one_and_what_is_absent_is_named(tmp_path: 
 
 
 def test_an_index_that_sends_other_bytes_than_it_lists_is_not_believed(tmp_path: Path, index: Index) -> None:
-    digest = index.add("demo-1.0.tar.gz", sdist(PACKAGE), listed_hash="1" * 64)
+    digest = index.add("demo-1.0.tar.gz", packed(PACKAGE), listed_hash="1" * 64)
     assert "is damaged" in refusal(index, tmp_path / "cache", "demo==1.0", digest)
 
 
 @pytest.mark.parametrize("filename", ["other-1.0.tar.gz", "demo-1.1.tar.gz", "demo-1.0-py3-none-any.whl"])
 def test_a_hash_of_another_file_is_refused(tmp_path: Path, index: Index, filename: str) -> None:
-    digest = index.add(filename, sdist(PACKAGE))
+    digest = index.add(filename, packed(PACKAGE))
     assert "no sdist of demo==1.0" in refusal(index, tmp_path / "cache", "demo==1.0", digest)
 
 
 @pytest.mark.parametrize("fragment", ["#sha256={sha256}", "#md5=0", ""])
 def test_an_index_in_html_serves_too(tmp_path: Path, index: Index, fragment: str) -> None:
-    sha256 = index.add("demo-1.0.tar.gz", sdist(PACKAGE))
+    sha256 = index.add("demo-1.0.tar.gz", packed(PACKAGE))
     link = f'<a data-yanked="" href="../../files/demo-1.0.tar.gz{fragment.format(sha256=sha256)}">demo</a>'
     index.bodies["/simple/demo/"] = f"<!DOCTYPE html><a href='/'>up</a><br>{link}".encode()
     assert prepare(Pypi(pypi="demo==1.0", sha256=sha256), tmp_path / "cache").revision == "1.0"
@@ -570,7 +558,7 @@ def test_the_stage_writes_where_each_repository_stands(
     tmp_path: Path, upstream: Path, index: Index, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    sha256 = index.add("demo-1.0.tar.gz", sdist(PACKAGE))
+    sha256 = index.add("demo-1.0.tar.gz", packed(PACKAGE))
     sources = {
         "package": {"pypi": "demo==1.0", "sha256": sha256}, "same": {"pypi": "demo==1.0", "sha256": sha256},
         "checkout": {"git": "upstream", "revision": "trunk"}, "folder": {"path": "upstream"},

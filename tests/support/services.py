@@ -1,9 +1,11 @@
 """Services on loopback: programs that listen, and files over HTTP."""
 
+import io
 import os
 import socket
 import subprocess
 import sys
+import tarfile
 import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
@@ -132,6 +134,17 @@ class Files:
             self.cut -= 1
             return Reply(200, body[: len(body) // 2], kind, len(body) - len(body) // 2)
         return Reply(200, body, kind)
+
+
+def packed(files: dict[str, str], top: str = "demo-1.0") -> bytes:
+    """The files in an archive, below one folder."""
+    buffer = io.BytesIO()
+    with tarfile.open(fileobj=buffer, mode="w:gz") as tar:
+        for name, text in files.items():
+            info = tarfile.TarInfo(f"{top}/{name}")
+            info.size = len(text.encode())
+            tar.addfile(info, io.BytesIO(text.encode()))
+    return buffer.getvalue()
 
 
 @contextmanager
