@@ -63,12 +63,13 @@ def test_a_text_that_a_message_must_contain_is_named_even_if_it_is_known(shop: P
 
 
 @pytest.mark.parametrize(("added", "used", "named"), [
-    ("export function keep<T>(input: string, fits: (key: string) => boolean = () => true, ...more: T[]): string {", "keep(a, b)", ("keep(input, fits, ...more)",)),
+    ("export function keep<T>(input: string, fits: (key: string) => boolean = () => true, ...more: T[]): string {", "keep(a, b)", ("keep(input, fits=..., ...more)",)),
     ("const keep = async ({ input = {} }, fits) => {", "keep(a)", ("keep(fits)",)), ("  keep(input) {", "cart.keep(1)", ("keep(input)",)),
     ("  if (options.strictly) keep(1)  # 'loud'", "{strictly: 1} // loud", ("strictly",)),
     ("    keep = options['keep']", "const { keep } = require('../cart')", ("keep from ../cart",)),
-    ("def total(keep=()):", "total(keep=[{'rate': 3}])", ("keep=[{'rate': 3}]", "total(keep)")),
-    ("def keep(self, *, input: dict[str, int] = {}, **more) -> int:", "keep()", ("keep(self, *, input, **more)",)),
+    ("def total(keep=()):", "total(keep=[{'rate': 3}])", ("keep=[{'rate': 3}]", "total(keep=...)")),
+    ("def keep(self, *, input: dict[str, int] = {}, **more) -> int:", "keep()", ("keep(self, *, input=..., **more)",)),
+    ("def keep(text, size=128, *, end: str='…', by=' '):", "keep('')", ("keep(text, size=128, *, end='…', by=...)",)),
 ])  # fmt: skip
 def test_a_new_function_is_named_with_its_parameters(shop: Path, added: str, used: str, named: tuple[str, ...]) -> None:
     commit(shop, "start", {"cart.py": "a = 1\n"})
@@ -80,7 +81,7 @@ def test_chores_of_a_squashed_commit_trailers_and_numbers_of_issues_are_no_part_
     assert told(squashed) == "Add a tax (#3)\n\n* Round it up"
     message = told("Fix rounding (#12)\n\nHalf a cent was lost.\n\nCloses #11\nSigned-off-by: A <a@example.invalid>\n")
     assert message == "Fix rounding (#12)\n\nHalf a cent was lost."
-    prompt = write_prompt(message, ["tests.test_cart::test_half"])
+    prompt = write_prompt(message, ["tests.test_cart::test_half"], HiddenNeeds())
     assert prompt.startswith("Fix rounding\n\nHalf a cent was lost.")
     assert "- tests.test_cart::test_half" in prompt
     assert "#1" not in prompt

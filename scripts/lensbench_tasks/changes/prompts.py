@@ -37,7 +37,6 @@ _IMPORT = re.compile(
 """An import of names from a module, in Python or JavaScript."""
 _STRUCTURE = r"\b{0}(?:=|: )(\[[^\[\]\n]{{1,80}}\]|\{{[^{{}}\n]{{1,80}}\}})"
 """A list or mapping that is given by name."""
-FEWEST_WORDS = 3
 _REFERENCE = re.compile(r"\s?\(?(?:[Gg][Hh]-|#)\d+\)?")
 SHOWN_TESTS, SHOWN_LINES = 8, 40
 
@@ -47,9 +46,6 @@ class HiddenNeeds(NamedTuple):
 
     names: tuple[str, ...] = ()
     texts: tuple[str, ...] = ()
-
-
-NOTHING = HiddenNeeds()
 
 
 def added_lines(patch: str) -> list[str]:
@@ -84,16 +80,17 @@ def _names(text: str) -> set[str]:
 
 
 def _parameters(name: str, additions: str) -> str:
-    """The names of a function's parameters, in parentheses; "" for anything else."""
+    """A function's parameters and defaults, in parentheses; "" for anything else."""
     if not (match := re.search(_SIGNATURE.format(re.escape(name)), additions)):
         return ""
-    inside = match[1].replace("=>", "")
+    inside = match[1].replace("=>", "\0")
     for _ in range(5):  # types and defaults, from the inside out
         inside = re.sub(r"[(\[<{][^()\[\]<>{}]*[)\]>}]", "", inside)
-    return "(" + ", ".join(re.findall(r"(?:^|,)\s*([*.]*[\w$]+|\*(?=,))", inside)) + ")"
+    given = re.findall(r"(?:^|,)\s*([*.]*[\w$]+|\*(?=,))[^,=]*(=?)\s*([\w.'\"…-]*(?=\s*(?:,|$)))?", inside)
+    return "(" + ", ".join(f"{name}{sign}{sign and (default or '...')}" for name, sign, default in given) + ")"
 
 
-def write_prompt(message: str, failing: Sequence[str], terms: HiddenNeeds = NOTHING) -> str:
+def write_prompt(message: str, failing: Sequence[str], terms: HiddenNeeds) -> str:
     """The prompt: the author's message without issue numbers, the names of the failing tests, and what these need."""
     tests = [f"- {test}" for test in failing[:SHOWN_TESTS]]
     more = [f"- and {len(failing) - SHOWN_TESTS} more"] if len(failing) > SHOWN_TESTS else []
@@ -108,8 +105,8 @@ def write_prompt(message: str, failing: Sequence[str], terms: HiddenNeeds = NOTH
 
 
 def says_too_little(message: str) -> bool:
-    """True when the message does not describe the goal."""
-    return len(_WORD.findall(message)) < FEWEST_WORDS
+    """True when the message does not describe the goal: it has two words at most."""
+    return len(_WORD.findall(message)) < 3
 
 
 def category_of(text: str) -> Category:

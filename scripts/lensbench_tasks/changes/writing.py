@@ -17,7 +17,7 @@ from lensbench_tasks.changes.candidates import ChangeFate
 from lensbench_tasks.files import plain_text
 
 _WIDTH = 110
-_KEYS = ("id", "kind", "category", "repository", "prompt", "environment", "container", "tests", "lint", "reference")
+_KEYS = ("id", "kind", "category", "repository", "prompt", "environment", "container", "tests", "reference")
 
 
 class _Dumper(yaml.SafeDumper):
