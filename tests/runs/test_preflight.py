@@ -278,6 +278,8 @@ def test_a_server_whose_tools_cannot_be_called_blindly_is_a_warning(attempt: Try
 @pytest.mark.parametrize(("answer", "said"), [
     ("Repo not registered", "does not know the workspace: Repo not registered"),
     ("this workspace has not been indexed", "add a setup command to the condition"),
+    ("The project at /repo isn't indexed with graph (no .graph/ directory)", "add a setup command to the condition"),
+    ("Error: No active project. Ask the user", "and writes for an index (docs/servers.md)"),
 ])  # fmt: skip
 def test_a_server_that_does_not_know_the_workspace_fails_although_it_reports_no_error(
     attempt: Try, project: Path, answer: str, said: str

@@ -7,9 +7,10 @@ from collections.abc import Iterable, Mapping, Sequence
 from types import MappingProxyType
 
 UNKNOWN_WORKSPACE = re.compile(
-    r"(?i)\bnot (yet )?(been )?(registered|indexed)|(unknown|no such) (repo|workspace|project)"
+    r"(?i)n.t (yet )?(been )?(registered|indexed)|(unknown|no such|no active) (repo|workspace|project)"
+    r"|(workspace|project|repo\w*) (is )?not initiali[sz]ed"
 )
-"""Default patterns, for servers without patterns in the config. Undetected, such a run seems to have a server."""
+"""Default patterns, for servers without patterns in the config."""
 REFUSAL = 400
 """Longer answers are not treated as errors."""
 LONGEST = 4000
@@ -43,7 +44,6 @@ class ErrorTexts:
 
 
 KNOWN_ERRORS = ErrorTexts()
-"""Without patterns of the config."""
 
 
 def useless_servers(calls: Iterable[tuple[str, str, bool]]) -> dict[str, str]:

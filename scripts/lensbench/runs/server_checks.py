@@ -195,7 +195,7 @@ def _call(tool: OfferedTool, guesses: Sequence[Arguments], servers: Servers, sub
             fault = fault or f"{call} failed: {reply}"
             continue
         if run.errors.found(tool.full_name, result.text):
-            remedy = "it must register each workspace: add a setup command to the condition"
+            remedy = "add a setup command to the condition, and writes for an index (docs/servers.md)"
             return "failed", f"{call}: does not know the workspace: {reply}; {remedy}"
         gave = f"{call} answered with {len(result.text):,} characters"
         gave += " in structuredContent only" if result.is_structured else ""
