@@ -131,6 +131,24 @@ def test_a_run_must_have_the_tools_of_the_preflight_whether_its_agent_shows_none
     assert (made.reason, made.detail) == (("mcp_gone", told) if missing else ("", ""))
 
 
+@pytest.mark.slow
+def test_a_server_is_asked_after_a_run_while_its_index_is_there(bench: Path) -> None:
+    """codegraph's schema has another argument where there is no index."""
+    fake = f"exec {sys.executable} {FAKES / 'stdio_mcp_server.py'}"
+    shell = f'test -e "$0/.index" && {fake}; {fake} --require other'
+    entry = {"command": "/bin/sh", "args": ["-c", shell, "${workspace}"]}
+    Path("mcp.json").write_text(json.dumps({"mcpServers": {"fake": entry}}), encoding="utf-8")
+    index = {"setup": ["/bin/sh", "-c", 'mkdir "$0/.index"', "{workspace}"], "writes": [".index"]}
+    folder = plan(bench, "echo fine", retries=1, conditions={"without": {}, "with": {"mcp": "mcp.json", **index}})
+    schema = '{"properties": {"query": {"type": "string"}}, "required": ["query"], "type": "object"}'
+    listed = dict.fromkeys(("mcp__fake__find", "mcp__fake__crash"), sha256(schema.encode()).hexdigest())
+    (folder / "preflight.json").write_text(json.dumps({"tools": {"with": listed}}), encoding="utf-8")
+    make(folder)
+    made = record(folder)
+    assert (made.attempt.reason, made.attempt.detail) == ("", "")
+    assert made.tree_after == made.tree_before
+
+
 STOPPED = """
 import concurrent.futures, os, signal, sys
 from lensbench.agents.mcp.client import Servers, read_entry

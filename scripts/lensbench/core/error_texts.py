@@ -11,10 +11,8 @@ UNKNOWN_WORKSPACE = re.compile(
     r"|(workspace|project|repo\w*) (is )?not initiali[sz]ed"
 )
 """Default patterns, for servers without patterns in the config."""
-REFUSAL = 400
-"""Longer answers are not treated as errors."""
-LONGEST = 4000
-"""How many characters of an answer are searched for the config's patterns."""
+REFUSAL = 400  # longer answers are no errors
+LONGEST = 4000  # characters that the config's patterns search
 DISCONNECTED = re.compile(
     r"(?i)connection closed|(is )?not connected|transport closed|ECONNREFUSED|ECONNRESET|EPIPE"
     r"|socket connection was closed|socket hang up|error POSTing to endpoint|fetch failed"

@@ -177,7 +177,6 @@ def _by_url(assignment: Assignment) -> list[str]:
 
 
 def _unreachable(run: Assignment, place: Place, names: Sequence[str], listing: Mapping[str, str], asks: bool) -> str:
-    """Why a server of `names` is silent, or ""."""
     if not names:
         return ""
     from lensbench.runs.server_checks import unreachable  # seldom
@@ -230,6 +229,10 @@ def _checked(job: Job, place: Place, assignment: Assignment, tried: Tried, reply
     """The attempt with the results of all checks, including the reason why it is invalid, if there is one."""
     workspace, log = place.outside(assignment.workspace), os.path.join(place.private, "session", "server.jsonl")
     after, patch = "", b""
+    outcome = _with_asked_servers(tried.record.outcome, assignment, place)  # while what they keep is there
+    reason, detail = find_reason(tried.record.attempt, outcome, reply.answer, job.expected)
+    silent = [*assignment.mcp_servers] if job.expected.tools else _by_url(assignment)  # agents show no schemas
+    gone = "" if reason else _unreachable(assignment, place, silent, job.expected.tools, True)
     if not exceeds(workspace):
         if job.condition.get("files"):
             take_back(brought(job.plan, job.condition), Path(workspace), Path(job.repository["tree"]), job.is_change)
@@ -239,25 +242,24 @@ def _checked(job: Job, place: Place, assignment: Assignment, tried: Tried, reply
         patch = _patch(job, place, redact) if job.is_change and not job.is_closed_book else b""
     direct = _direct_calls(job, place, reply)
     record = replace(
-        tried.record, outcome=_with_asked_servers(tried.record.outcome, assignment, place), tree_after=after,
+        tried.record, outcome=outcome, tree_after=after,
         server_calls=redact.all(server_calls(log)), direct_calls=None if direct is None else len(direct),
         patch_sha256=sha256(patch) if job.is_change else "",
     )  # fmt: skip
-    reason, detail = _fault(job, place, assignment, record, reply, direct)
+    reason, detail = _fault(job, place, record, reply, direct, reason, detail)
+    reason, detail = (DiscardReason.MCP_GONE, gone) if gone and not reason else (reason, detail)
     return tried._replace(record=_because(record, reason, redact(detail)), patch=patch)
 
 
 def _fault(
-    job: Job, place: Place, assignment: Assignment, record: Record, reply: Said, direct: Sequence[str] | None
+    job: Job, place: Place, record: Record, reply: Said, direct: Sequence[str] | None, reason: str, detail: str
 ) -> tuple[str, str]:
-    """The first reason why the run is invalid, and its detail; two empty strings when it is valid."""
+    """The first reason why the run is invalid, if not its servers."""
     if not record.tree_after:
         large = f"its workspace has more than {MOST_BYTES / 1e9:g} GB after the run and was not checked"
         return DiscardReason.OVER_LIMIT, large
     if reply.over_limit:
         return DiscardReason.OVER_LIMIT, reply.over_limit
-    expected = job.expected
-    reason, detail = find_reason(record.attempt, record.outcome, reply.answer, expected)
     if reply.unread and reason != DiscardReason.TIMED_OUT:
         return DiscardReason.HARNESS_FAILED, reply.unread
     if reason == DiscardReason.CRASHED:
@@ -277,9 +279,7 @@ def _fault(
         names = [] if job.is_closed_book else changed_paths(tree, workspace)
         named = printable(some_of(names, MOST_NAMED)) or "files in an empty folder"
         return DiscardReason.WORKSPACE_CHANGED, f"changed: {named}"
-    silent = [*assignment.mcp_servers] if expected.tools else _by_url(assignment)  # agents show no schemas
-    why = _unreachable(assignment, place, silent, expected.tools, True)
-    return (DiscardReason.MCP_GONE, why) if why else ("", "")
+    return "", ""
 
 
 def _direct_calls(job: Job, place: Place, reply: Said) -> list[str] | None:
