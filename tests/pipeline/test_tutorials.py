@@ -7,6 +7,7 @@ import re
 import subprocess
 import sys
 import zipfile
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -14,7 +15,9 @@ import pytest
 from documented import documented
 from small_benchmark import CHECKOUT
 
-pytestmark = [pytest.mark.slow, pytest.mark.timeout(1800), pytest.mark.xdist_group("tutorials")]  # run once
+pytestmark = [pytest.mark.slow, pytest.mark.timeout(1800)]
+STORIES = {"mine": ("tutorial",), "servers": ("tutorial-servers", "tutorial-archive")}
+"""The pages of a story are read one after the other, beside the other story."""
 
 RUN = r"pip download|tar|mv|lensbench (init --yes|run --cores 2|run --configfile|size|archive|verify)"
 """The commands that are run here, as they are printed; the others need a model, or have tests of their own."""
@@ -39,21 +42,18 @@ def missing(block: str, said: str) -> list[str]:
     return next((lines[place:] for place, line in enumerate(lines) if line not in printed), [])
 
 
-@pytest.fixture(scope="module")
-def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return tmp_path_factory.mktemp("tutorials")
-
-
-@pytest.fixture(scope="module")
-def said(folder: Path) -> dict[str, str]:
-    """What the commands of each tutorial print, with the results that they write."""
+@cache
+def told(base: Path, story: str) -> dict[str, str]:
+    """What the commands of each page print in a folder of the story, with the results that they write."""
+    folder = base / story
+    folder.mkdir()
     for name, module in (("lensbench", "lensbench"), ("pip", "pip")):
         (folder / name).write_text(f'#!/bin/sh\nexec "{sys.executable}" -P -m {module} "$@"\n')
         (folder / name).chmod(0o755)
     for needed in (".cache", "examples", "scenarios", ".claude"):
         (CHECKOUT / ".cache").mkdir(exist_ok=True)
         (folder / needed).symlink_to(CHECKOUT / needed)
-    return {page: commands(page, folder) for page in ("tutorial", "tutorial-servers", "tutorial-archive")}
+    return {page: commands(page, folder) for page in STORIES[story]}
 
 
 def commands(page: str, folder: Path) -> str:
@@ -87,20 +87,32 @@ def verified_with_a_raised_score(archive: Path, environment: dict[str, str]) -> 
     return ended.stdout + ended.stderr
 
 
-@pytest.mark.parametrize("page", ["tutorial", "tutorial-servers", "tutorial-archive"])
-def test_every_output_block_is_what_the_commands_print(page: str, said: dict[str, str]) -> None:
+@pytest.fixture(scope="session")
+def base(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tmp_path_factory.mktemp("tutorials")
+
+
+@pytest.mark.parametrize(("story", "page"), [
+    pytest.param(story, page, marks=pytest.mark.xdist_group(f"tutorial_{story}"))
+    for story, pages in STORIES.items() for page in pages
+])  # fmt: skip
+def test_every_output_block_is_what_the_commands_print(story: str, page: str, base: Path) -> None:
+    said = told(base, story)[page]
     assert outputs(page)
     for block in outputs(page):
-        assert not missing(block, said[page]), f"not printed by the commands of docs/{page}.md:\n{said[page]}"
+        assert not missing(block, said), f"not printed by the commands of docs/{page}.md:\n{said}"
 
 
-def test_the_embedded_server_gains_more_than_the_example_s(said: dict[str, str], folder: Path) -> None:
-    with (folder / "bench" / "two-servers" / "pairs.csv").open() as file:
+@pytest.mark.xdist_group("tutorial_servers")
+def test_the_embedded_server_gains_more_than_the_example_s(base: Path) -> None:
+    told(base, "servers")
+    made = base / "servers" / "bench" / "two-servers"
+    with (made / "pairs.csv").open() as file:
         pairs = list(csv.DictReader(file))
     assert all(pair["called"] == "yes" for pair in pairs)
     gained = {row["treatment"]: float(row["delta"].lstrip("'")) for row in pairs if row["task"] == "httpcore-chg-01"}
     assert gained["lens"] > gained["search"]
-    assert len(json.loads((folder / "bench" / "two-servers" / "results.json").read_text())["estimates"]) == 3
+    assert len(json.loads((made / "results.json").read_text())["estimates"]) == 3
 
 
 def test_a_planted_mistake_in_an_output_is_found() -> None:
