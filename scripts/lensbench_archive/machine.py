@@ -58,7 +58,7 @@ class Machine:
         return self._all[0].sub(lambda match: self._all[1][match[0]].instead or match[0], text) if self.traces else text
 
     def find(self, text: str) -> Iterator[tuple[int, Trace]]:
-        """The positions of all identifying traces."""
+        """The positions of telling traces."""
         for match in self._all[0].finditer(text) if self.traces else ():
             trace = self._all[1][match[0]]
             if trace.is_telling:
@@ -83,7 +83,7 @@ def _forms(text: str) -> set[str]:
 
 
 def _pattern(form: str, is_word: bool) -> str:
-    """A pattern for the whole path or word. A word may follow an escaped line end, as in JSON."""
+    """A pattern for the path or word. A word may follow an escaped line end, as in JSON."""
     before = r"(?:(?<![A-Za-z0-9_])|(?<=\\[nrt]))" if is_word else ""
     return rf"{before}{re.escape(form)}(?![A-Za-z0-9_])"
 

@@ -219,14 +219,11 @@ def main() -> None:
     if results:
         print(*map(printable, table(results)), sep="\n")
     wrong = [result for result in results if result.findings]
-    count = sum(probe.is_wrong for result in results for probe in result.probes if probe.kind == "negated")
-    if count:
+    if count := sum(probe.is_wrong for result in results for probe in result.probes if probe.kind == "negated"):
         print(f"{count} are also met when negated: patterns do not detect negation. Where it is likely, add must_not.")
     print(f"{len(wrong)} of {len(results)} criteria have findings; open {page}" if results else f"open {page}")
     bad = [f"{result.task.id} {result.number}" for result in results if _is_bad(result)]
-    faults = [f"dead or given away: {', '.join(bad)}"] if bad else []
-    faults += [*_unproven(fates)]
-    if faults:
+    if faults := [*([f"dead or given away: {', '.join(bad)}"] if bad else []), *_unproven(fates)]:
         raise UserError("; ".join(faults))
 
 

@@ -125,8 +125,8 @@ def test_no_criterion_reference_or_hidden_test_is_in_the_sandbox_unless_it_is_sh
     (changing / "tasks.yaml").write_text(json.dumps(tasks))
     copy = shutil.copy(changing / "tasks.yaml", changing.parent / "copy.yaml")  # the set itself is always hidden
     (changing / "mcp.json").write_text(json.dumps({"mcpServers": {"control": WORKING}}))
-    looking = changing / "agent.py"  # it finds the copy at once, and has a third of the time for all other files
-    looking.write_text(Path(agent.__file__).read_text("utf-8").replace("LOOK_LINES = 20,", "LOOK_LINES = 6,"))
+    looking = changing / "agent.py"  # it finds the copy at once, and has half of the time for all other files
+    looking.write_text(Path(agent.__file__).read_text("utf-8").replace("LOOK_LINES = 20,", "LOOK_LINES = 10,"))
     command = [sys.executable, "-I", str(looking), "", "{prompt_file}", "{mcp_file}"]
     config["agent"] = {"kind": "command-events", "command": command, "retries": 1}
     if way == "canary":

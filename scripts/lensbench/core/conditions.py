@@ -144,12 +144,13 @@ def mcp_servers(conditions: Iterable[PlannedCondition]) -> Iterator[tuple[str, M
 
 
 def treatment_words(conditions: Iterable[PlannedCondition]) -> list[str]:
-    """The names by which instructions or an index mean a server of these, in lower case: its own, and its program's."""
+    """The words in lower case by which a text means a server of these: its name, and its program's."""
     words = set[str]()
     for _, servers in mcp_servers(conditions):
         for name, entry in servers.items():
             line = " ".join(map(str, (entry.get("command", ""), *entry.get("args", ()))))
-            names = map(os.path.basename, re.sub(r"\bcd \S+|\S+node_modules/|(?<=\w)/dist/\S+", " ", line).split())
+            line = re.sub(r"\bcd \S+|(?<!\S)\S+node_modules/|(?<=\w)/dist/\S+", " ", line)
+            names = map(os.path.basename, line.split())
             program = next((name for name in names if not _OF_NO_SERVER.fullmatch(name)), "")
             words |= {name.lower(), _VERSION.sub("", program).lower()}
     bare = {re.sub("[-_]?(mcp|server)[-_]?", "", word) for word in words}
@@ -157,7 +158,7 @@ def treatment_words(conditions: Iterable[PlannedCondition]) -> list[str]:
 
 
 def texts_in(value: Any) -> Iterator[str]:
-    """All texts in plain data, without keys."""
+    """The texts in plain data."""
     if isinstance(value, str):
         yield value
     elif isinstance(value, (list, dict)):

@@ -59,7 +59,7 @@ class Tree:
 def scan(root: Path, texts: Texts, previous: Tree, must_stop: Callable[[], bool]) -> Tree:
     """Updates `texts` and the tree: reads files that are new or changed since `previous`, and removes deleted ones.
 
-    Returns `previous` itself if nothing changed. Raises InterruptedError once `stopped()` is true.
+    Returns `previous` if nothing changed. Raises InterruptedError once `must_stop()`.
     """
     listing, head = tuple(list_sources(root)), head_of(root)
     if listing == previous.listed and head == previous.history.head:

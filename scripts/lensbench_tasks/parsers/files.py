@@ -31,6 +31,8 @@ class Source:
 
     path: str
     name: str
+    size: int
+    changed_ns: int
 
     @property
     def language(self) -> str | None:
@@ -54,7 +56,7 @@ def list_sources(root: Path) -> list[Source]:
         except (OSError, ValueError):
             continue
         if stat.S_ISREG(status.st_mode) and status.st_size <= MAX_BYTES:
-            sources.setdefault(readable(name), Source(readable(name), name))
+            sources.setdefault(readable(name), Source(readable(name), name, status.st_size, status.st_mtime_ns))
     return [sources[path] for path in sorted(sources)]
 
 

@@ -93,7 +93,7 @@ def _parents(path: str) -> Iterator[str]:
 
 
 def _is_instruction(tree: Path, path: str, servers: Sequence[str]) -> bool:
-    """True for a file with instructions that names none of the servers, nor does what it imports (`@docs/tools.md`)."""
+    """True for a file with instructions that names none of the servers, nor does what it imports."""
     if os.path.basename(path).lower() not in INSTRUCTIONS:
         return False
     names = re.compile(rf"(?i)(?<![a-z0-9])({'|'.join(map(re.escape, servers))})(?![a-z0-9])")
