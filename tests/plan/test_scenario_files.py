@@ -45,6 +45,7 @@ def refused(text: str, name: str = "set.yaml") -> str:
     (GOOD, "tasks: [5]", "set.yaml:1: tasks.0 must be a mapping"),
     (GOOD, "task: []", "set.yaml:1: task is not a key that lensbench knows; did you mean 'tasks'?"),
     (GOOD, "[" * 3000, "set.yaml:1: is nested deeper"),
+    ("    prompt", "    kind: change\n    reference: {file: gone.diff}\n    prompt", "gone.diff: cannot be read: No such file"),
 ])  # fmt: skip
 def test_every_mistake_is_named_with_its_line(project: Path, old: str, new: str, message: str) -> None:
     assert message in refused(GOOD.replace(old, new, 1))

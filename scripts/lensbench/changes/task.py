@@ -186,12 +186,12 @@ def inline_files(value: Any, folder: Path, names: list[str]) -> Any:
 
 
 def tests_digest(tests: Tests) -> str:
-    """The digest by which test runs are cached."""
+    """The digest that caches test runs."""
     return hashlib.sha256(json.dumps(tests.model_dump(mode="json"), sort_keys=True).encode()).hexdigest()
 
 
 def changes_of(tasks: Iterable[Task]) -> list[ChangeTask]:
-    """The tasks that ask for a change."""
+    """The change tasks."""
     return [task for task in tasks if isinstance(task, ChangeTask)]
 
 

@@ -98,7 +98,7 @@ def read_scenarios(
         try:
             entries += _read_file(name, _content(Path(name)), named)
         except OSError as error:
-            problems.append(f"{name}: cannot be read: {error.strerror}")
+            problems.append(f"{error.filename or name}: cannot be read: {error.strerror}")
         except UserError as error:
             problems.append(str(error))
     for task, place in entries:
