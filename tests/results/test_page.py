@@ -220,6 +220,7 @@ def test_no_valid_pair_is_said_in_words(made: Make) -> None:
     text = Elements(page(made(tasks=3, missing=1.0))).text
     assert "no complete pair yet" in text
     assert "No task has a complete pair yet" in text
+    assert "Usually finds" not in text
 
 
 @pytest.mark.slow

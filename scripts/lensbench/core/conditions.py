@@ -144,7 +144,7 @@ def mcp_servers(conditions: Iterable[PlannedCondition]) -> Iterator[tuple[str, M
 
 
 def treatment_words(conditions: Iterable[PlannedCondition]) -> list[str]:
-    """The words in lower case by which a text means a server of these: its name, and its program's."""
+    """The lower-case words by which a text means a server: its name, and its program's."""
     words = set[str]()
     for _, servers in mcp_servers(conditions):
         for name, entry in servers.items():
