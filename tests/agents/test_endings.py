@@ -93,6 +93,14 @@ def test_an_unmarked_error_is_a_failed_call_and_the_config_s_patterns_replace_th
     assert reason_of(read(lines, errors=ErrorTexts({"lens": ['"error":']}))) == "mcp_failed"
 
 
+@pytest.mark.parametrize(("answer", "is_error"), [
+    ("the project isn't indexed", True), ("it isn\u2019t yet registered", True), ("Repo not registered", True),
+    ("cart.py:3 init registered its hooks", False), ("src/unit indexed by name", False), ("knot registered", False),
+])  # fmt: skip
+def test_a_server_that_does_not_know_the_workspace_says_not(answer: str, is_error: bool) -> None:
+    assert bool(ErrorTexts().found("mcp__lens__grep", answer)) is is_error
+
+
 def test_one_error_text_among_good_answers_discards_nothing() -> None:
     calls = [{"type": "tool_call", "id": number, "name": "mcp__lens__lens_grep"} for number in (1, 2)]
     results = [

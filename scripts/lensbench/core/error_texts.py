@@ -7,10 +7,10 @@ from collections.abc import Iterable, Mapping, Sequence
 from types import MappingProxyType
 
 UNKNOWN_WORKSPACE = re.compile(
-    r"(?i)n.t (yet )?(been )?(registered|indexed)|(unknown|no such|no active) (repo|workspace|project)"
+    r"(?i)(\bnot|n['\u2019]t) (yet )?(been )?(registered|indexed)|(unknown|no such|no active) (repo|workspace|project)"
     r"|(workspace|project|repo\w*) (is )?not initiali[sz]ed"
 )
-"""Default patterns, for servers without patterns in the config."""
+"""For servers without patterns in the config."""
 REFUSAL = 400  # longer answers are no errors
 LONGEST = 4000  # characters that the config's patterns search
 DISCONNECTED = re.compile(
