@@ -108,7 +108,7 @@ lock:
 	$(PYTHON) -m venv .cache/lock
 	.cache/lock/bin/pip install --quiet uv
 	.cache/lock/bin/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-emit-index-url \
-	    --no-annotate --no-header pyproject.toml --extra archive --extra demo --group build --output-file requirements.lock
+	    --no-annotate --no-header pyproject.toml --extra archive --extra cluster --extra demo --group build --output-file requirements.lock
 	.cache/lock/bin/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-emit-index-url \
 	    --no-annotate --no-header --group dev --constraint requirements.lock --output-file requirements-dev.lock
 	.cache/lock/bin/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-emit-index-url \
