@@ -14,9 +14,12 @@ import pytest
 
 from lensbench.agents.sandbox import NO_SANDBOX, SYSTEM, Place, Sandbox, find_sandbox
 from lensbench.agents.sandbox_view import mounts_of
+from lensbench.agents.start import assign, start_agent
 from lensbench.core.errors import UserError
 from lensbench.core.system.places import PACKAGE
 from lensbench.core.system.processes import run_process
+from lensbench.core.system.redaction import Redactor
+from lensbench.plan.config import Agent
 from small_benchmark import living, wait_for
 
 AUTO = {"mode": "auto", "visible": [], "hidden": []}
@@ -290,11 +293,19 @@ def test_a_program_below_tmp_that_needs_a_link_starts_twice_in_one_place(place: 
     assert [start(place, f"{outside_tmp}/bin/go").stderr for _ in range(2)] == ["", ""]
 
 
-def test_the_programs_of_the_tests_environment_come_first_on_path() -> None:
-    place = Place(NO_SANDBOX, "/private", environment="/outside")
-    path = "/env/bin:/env/node_modules/.bin:/usr/bin"
-    assert place.environment_variables("/usr/bin") == {"PATH": path, "VIRTUAL_ENV": "/env"}
-    assert Place(NO_SANDBOX, "/private").environment_variables("/usr/bin") == {}
+@pytest.mark.parametrize(("environment", "before", "after"), [
+    ("/outside", "/env/bin:/env/node_modules/.bin:", "/env"), ("", "", ""),
+])  # fmt: skip
+def test_an_agent_has_the_tests_environment_first_on_the_users_path(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, environment: str, before: str, after: str
+) -> None:
+    monkeypatch.setenv("PATH", mine := f"{os.environ['PATH']}:/my/own")
+    place = Place(NO_SANDBOX, str(tmp_path), environment=environment)
+    (tmp_path / "repo").mkdir()
+    agent = Agent(kind="command", command=("sh", "-c", "echo $PATH,$VIRTUAL_ENV"))
+    run = assign(place, "", {}, agent.model_dump(mode="json"), 1, servers=(), denied_servers=())
+    said = start_agent(run, place, 60, Redactor((), {}))
+    assert said.answer.strip() == f"{before}{mine},{after}"
 
 
 def test_an_agent_that_may_reach_a_host_gets_a_hosts_file_with_it(tmp_path: Path) -> None:

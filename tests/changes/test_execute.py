@@ -14,7 +14,7 @@ from lensbench.repositories.sources.git_program import git
 from lensbench_tasks.changes.proof import prove
 from stock import write
 
-pytestmark = [pytest.mark.slow, pytest.mark.skipif(not SANDBOX.program, reason="no bubblewrap")]
+pytestmark = pytest.mark.skipif(not SANDBOX.program, reason="no bubblewrap")
 
 
 @pytest.fixture
@@ -70,6 +70,7 @@ def test_a_file_that_tests_write_has_a_limit(tree: Path, reference: bytes) -> No
         assert run_tests(tree, reference, tests, SANDBOX).results == {"exit": result}
 
 
+@pytest.mark.slow
 def test_the_task_is_proven_and_the_project_s_own_tests_are_counted(tree: Path, reference: bytes) -> None:
     write(tree, {"tests/test_own.py": "from calculator import double\n\ndef test_own():\n    assert double(1) == 2\n"})
     proof = prove(make_task(reference), tree, SANDBOX, rounds=2)
@@ -90,6 +91,7 @@ def test_a_linter_counts_what_a_change_adds_in_the_files_that_it_touches(tree: P
     assert count_findings(tree, patch, lint, NO_SANDBOX) is None
 
 
+@pytest.mark.slow
 def test_a_reference_that_breaks_a_test_or_does_not_load_a_hidden_file_is_refused(tree: Path, tmp_path: Path) -> None:
     own = "import calculator\n\n\ndef test_limit():\n    assert not hasattr(calculator, 'LIMIT')\n"
     write(tree, {"tests/test_own.py": own, "unit/test_other.py": own})
@@ -128,6 +130,7 @@ def test_a_hidden_file_is_seen_when_the_history_has_what_the_pinned_version_has_
 
 
 @pytest.mark.skipif(not shutil.which("node"), reason="no node")
+@pytest.mark.slow
 def test_a_name_in_two_files_hides_no_file_that_does_not_load(tmp_path: Path) -> None:
     tree = tmp_path / "tree"
     body = "const test = require('node:test')\ntest('is right', t => t.assert.equal(require('../{0}.js'), 2))\n"
@@ -148,6 +151,7 @@ def test_a_name_in_two_files_hides_no_file_that_does_not_load(tmp_path: Path) ->
         assert "test/a.test.js::is right" not in run.results
 
 
+@pytest.mark.slow
 def test_parameters_out_of_a_set_have_one_order(tree: Path, reference: bytes) -> None:
     text = (
         "import pytest\n@pytest.mark.parametrize('word', [[word] for word in set(map(str, range(99)))])\n"
