@@ -21,21 +21,17 @@ class Verb(NamedTuple):
 
 
 GROUPS: dict[str, dict[str, Verb]] = {
-    "Begin": {
-        "init": Verb("workflow.setup", "write a config for your own MCP server, try it, and estimate the price"),
-    },
+    "Begin": {},
     "Run": {
         "run": Verb("workflow.launch", "run what is missing of the benchmark here; accepts Snakemake's options"),
         "status": Verb("workflow.status", "show progress: runs valid, discarded, left and running, money spent"),
         "discard": Verb("workflow.discard", "discard a run by hand, or undo that; the results report it"),
-        "ask": Verb("workflow.ask", "ask one question with and without the server, side by side"),
     },
     "Results": {
         "judge": Verb("judging.judge_sheet", "write the page for human judging of blinded answers"),
     },
     "Check and maintain": {
         "docs": Verb("workflow.docs", "print a page of the documentation"),
-        "doctor": Verb("workflow.doctor", "check machine, agents, keys, servers and config"),
         "fsck": Verb("workflow.damage", "find damaged files in a run folder"),
     },
 }

@@ -1,12 +1,20 @@
-"""What a first benchmark works with, offline: an agent without a model, an MCP server, and the self-test.
+"""The first hour: a config for a server and its trial, a look at single answers, checks of the machine; and what works
+offline for it, an agent without a model, an MCP server, and the self-test.
 
 Its contract with the engine is an adapter, and an MCP file.
 """
 
 VERBS = {
+    "Begin": {
+        "init": ("lensbench_demo.setup", "write a config for your own MCP server, try it, and estimate the price"),
+    },
+    "Run": {
+        "ask": ("lensbench_demo.ask", "ask one question with and without the server, side by side"),
+    },
     "Check and maintain": {
+        "doctor": ("lensbench_demo.doctor", "check machine, agents, keys, servers and config"),
         "selftest": ("lensbench_demo.selftest", "check lensbench itself on benchmarks whose outcome is known"),
         "lens": ("lensbench_demo.lens", "serve a folder with the built-in MCP server"),
-    }
+    },
 }
 """Group -> verb -> its module, and its line in the overview; an entry point of `lensbench.verbs`."""

@@ -169,13 +169,13 @@ def test_init_tells_a_running_server_of_each_workspace(project: Project, daemon:
     flags = ["--url", f"{daemon.address}/mcp", "--name", "mine", "--agent", "offline", "--yes"]
     (project.folder / "config.yaml").unlink()
     with_history(project.folder / "stock")
-    run_module("lensbench.workflow.setup", *flags, "--repo", "stock", cwd=project.folder)
+    run_module("lensbench_demo.setup", *flags, "--repo", "stock", cwd=project.folder)
     config = project.folder / "config.mine.yaml"
     commands = (
         f"    {word}: {json.dumps(daemon.command(told))}" for word, told in (("setup", "tell"), ("teardown", "forget"))
     )
     config.write_text(config.read_text().replace("\n  with:\n", "\n".join(("\n  with:", *commands, ""))))
-    ended = run_module("lensbench.workflow.setup", "--name", "mine", cwd=project.folder)
+    ended = run_module("lensbench_demo.setup", "--name", "mine", cwd=project.folder)
     assert ended.returncode == 0, ended.stdout + ended.stderr
     assert len(daemon.folders("told")) == len(daemon.folders("forgot")) >= 2
 

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from lensbench.core.errors import printable_lines
-from lensbench.workflow.side_by_side import Side, lines
+from lensbench_demo.side_by_side import Side, lines
 from programs import run_module
 from small_benchmark import CHECKOUT, Project, wait_for
 
@@ -30,7 +30,7 @@ def ask(project: Project) -> Ask:
             "PYTHONPATH": str(CHECKOUT / "scripts"), "FAKE_CONTROL": str(project.control), "FAKE_SECRET": "s3cret",
         }  # fmt: skip
         words = arguments or (QUESTION, "--repo", "repo")
-        done = run_module("lensbench.workflow.ask", *words, cwd=project.folder, **marked)
+        done = run_module("lensbench_demo.ask", *words, cwd=project.folder, **marked)
         assert (done.returncode != 0) == fails, done.stdout + done.stderr
         return done.stdout + done.stderr
 
@@ -108,7 +108,7 @@ def test_a_question_about_the_current_folder_does_not_see_the_answers(project: P
 def test_however_it_is_ended_no_agent_is_left(project: Project, ask: Ask, number: int) -> None:
     project.behave(others="children 600")
     marked = {"PYTHONPATH": str(CHECKOUT / "scripts"), "FAKE_CONTROL": str(project.control), "FAKE_SECRET": "none"}
-    command = [sys.executable, "-m", "lensbench.workflow.ask", QUESTION, "--repo", "repo"]
+    command = [sys.executable, "-m", "lensbench_demo.ask", QUESTION, "--repo", "repo"]
     process = subprocess.Popen(
         command, cwd=project.folder, env={**os.environ, **marked}, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
     )

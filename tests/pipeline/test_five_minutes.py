@@ -17,7 +17,7 @@ from terminal import type_into
 
 TOOLS = ("lens_graph", "lens_graph_neighbors", "lens_grep", "lens_reindex")
 FAKE = Path(__file__).parents[1] / "fakes" / "stdio_mcp_server.py"
-STARTING = [sys.executable, "-P", "-m", "lensbench.workflow.setup"]
+STARTING = [sys.executable, "-P", "-m", "lensbench_demo.setup"]
 
 
 @pytest.fixture
@@ -56,7 +56,7 @@ def test_a_terminal_is_asked_and_a_server_that_runs_already_is_tried(stock: Path
 @pytest.mark.timeout(600)  # three trials
 def test_a_server_that_does_not_start_or_is_not_called_is_named_and_fixed_goes_on(stock: Path) -> None:
     flags = ["--name", "mine", "--mcp", "false", "--agent", "offline", "--repo", "stock"]
-    ended = run_module("lensbench.workflow.setup", *flags, cwd=stock)
+    ended = run_module("lensbench_demo.setup", *flags, cwd=stock)
     assert ended.returncode == 1
     assert "FAILED   with: mine" in ended.stdout + ended.stderr
     assert "the trial failed; fix mcp.mine.json or config.mine.yaml" in ended.stderr
@@ -66,7 +66,7 @@ def test_a_server_that_does_not_start_or_is_not_called_is_named_and_fixed_goes_o
     def again(*arguments: str) -> subprocess.CompletedProcess[str]:
         entry = {"command": "${python}", "args": [*arguments]}
         (stock / "mcp.mine.json").write_text(json.dumps({"mcpServers": {"mine": entry}}))
-        return run_module("lensbench.workflow.setup", "--name", "mine", cwd=stock)
+        return run_module("lensbench_demo.setup", "--name", "mine", cwd=stock)
 
     (stock / "server.py").write_text(FAKE.read_text(encoding="utf-8").replace('"query"', '"amount"'))
     ended = again(f"{stock}/server.py")

@@ -131,7 +131,7 @@ def test_a_benchmark_over_stdio(tmp_path: Path, api: Fake) -> None:
 def test_one_question_in_both_conditions(tmp_path: Path, api: Fake) -> None:
     write_project(tmp_path, api)
     words = ("where is the cart?", "--repo", "repo")
-    done = run_module("lensbench.workflow.ask", *words, cwd=tmp_path, LIVE_TEST_KEY=KEY, COLUMNS="120")
+    done = run_module("lensbench_demo.ask", *words, cwd=tmp_path, LIVE_TEST_KEY=KEY, COLUMNS="120")
     assert done.returncode == 0, done.stdout + done.stderr
     said = [" ".join(line.split()) for line in done.stdout.splitlines()]
     for line in ("Tools Bash 1 mcp__lens__lens_grep 1", "Tokens 220 in, 40 out 220 in, 40 out", "Model glm-5 glm-5"):

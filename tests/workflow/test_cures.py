@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from lensbench.core.preflight_results import Cure
-from lensbench.workflow.known_servers import with_value, write_cures
+from lensbench_demo.known_servers import with_value, write_cures
 
 
 @pytest.mark.parametrize(("before", "path", "value", "after"), [

@@ -7,8 +7,8 @@ from playwright.sync_api import Page, expect
 
 from chromium import barriers
 from lensbench.core.tasks import Category, Folder, Task
-from lensbench.workflow.ask import render_page
-from lensbench.workflow.side_by_side import Side
+from lensbench_demo.ask import render_page
+from lensbench_demo.side_by_side import Side
 
 HOSTILE = "<script>alert(1)</script><img src=http://x/y onerror=alert(2)> ![i](http://x/z) [go](javascript:alert(3))"
 

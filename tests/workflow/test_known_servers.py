@@ -10,8 +10,8 @@ import yaml
 from lensbench.core.errors import UserError
 from lensbench.plan.own_files import mcp_problem
 from lensbench.plan.reading import load_config
-from lensbench.workflow.known_servers import server_of
-from lensbench.workflow.setup import Wishes, config_text, mcp_file
+from lensbench_demo.known_servers import server_of
+from lensbench_demo.setup import Wishes, config_text, mcp_file
 
 TOKEN = "sk-live-0123456789abcdef"
 

@@ -12,7 +12,7 @@ from lensbench.core.errors import UserError
 from lensbench.core.system.files import write_atomic
 from lensbench.core.system.places import ROOT
 from lensbench.plan.reading import load_config
-from lensbench.workflow.setup import KINDS, Wishes, config_text, cure, earlier, estimate, mcp_file
+from lensbench_demo.setup import KINDS, Wishes, config_text, cure, earlier, estimate, mcp_file
 from programs import run_module
 from terminal import type_into
 
@@ -22,7 +22,7 @@ FLAGS = ("--name", "mine", "--mcp", "true", "--agent", "offline", "--repo", "")
 
 
 def starting(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
-    return run_module("lensbench.workflow.setup", *arguments, cwd=folder)
+    return run_module("lensbench_demo.setup", *arguments, cwd=folder)
 
 
 @pytest.mark.slow
@@ -56,7 +56,7 @@ def empty_repository(folder: Path) -> None:
 
 @pytest.mark.slow
 def test_a_terminal_is_asked_for_what_no_flag_names(tmp_path: Path) -> None:
-    command = [sys.executable, "-P", "-m", "lensbench.workflow.setup", "--repo", "empty"]
+    command = [sys.executable, "-P", "-m", "lensbench_demo.setup", "--repo", "empty"]
     empty_repository(tmp_path)
     exit_code, shown = type_into(command, tmp_path, "true\n\n\nopus\n")
     assert exit_code == 1
@@ -68,7 +68,7 @@ def test_a_terminal_is_asked_for_what_no_flag_names(tmp_path: Path) -> None:
 
 @pytest.mark.slow
 def test_a_terminal_is_asked_again_when_an_answer_cannot_be_used(tmp_path: Path) -> None:
-    command = [sys.executable, "-P", "-m", "lensbench.workflow.setup"]
+    command = [sys.executable, "-P", "-m", "lensbench_demo.setup"]
     empty_repository(tmp_path)
     (tmp_path / "config.there.yaml").write_text("mine")
     typed = "\nmy-server 'half\nmy-server\ntrue\nmy server\nthere\nmine\nclaude\nclaude-code\n\nnowhere\nempty\n"

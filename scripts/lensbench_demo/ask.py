@@ -41,7 +41,7 @@ from lensbench.runs.preflight import insist
 from lensbench.runs.start_gate import LIMIT_S
 from lensbench.runs.stopping import clear
 from lensbench.runs.validity import judge_validity
-from lensbench.workflow.side_by_side import Side, lines, read_sides
+from lensbench_demo.side_by_side import Side, lines, read_sides
 
 EVALS = Path("bench") / "evals"
 TASK = "eval"

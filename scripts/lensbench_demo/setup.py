@@ -31,8 +31,8 @@ from lensbench.plan.reading import read_config
 from lensbench.plan.task_files import read_scenarios, source_problem
 from lensbench.repositories.sources.git import PASSWORD
 from lensbench.results.results_file import Results
-from lensbench.workflow.doctor import reported_version
-from lensbench.workflow.known_servers import KnownServer, server_of, write_cures
+from lensbench_demo.doctor import reported_version
+from lensbench_demo.known_servers import KnownServer, server_of, write_cures
 
 SMOKE_TASKS = 2
 AT_ONCE = 4
