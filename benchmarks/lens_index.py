@@ -13,8 +13,7 @@ from figures import write_figures
 
 from lensbench_demo.lens.grep import grep
 from lensbench_demo.lens.scope import Scope
-from lensbench_demo.lens.texts import Texts
-from lensbench_demo.lens.tree import Tree, scan
+from lensbench_demo.lens.tree import is_current, scan
 from lensbench_tasks.parsers.files import list_sources
 
 QUERIES = ("parse", "option parser", "error handling|retry", "get_queryset", "select * from")
@@ -33,15 +32,15 @@ def main() -> None:
     parser.add_argument("queries", nargs="*", default=QUERIES)
     parser.add_argument("--json", type=Path, help="write the figures for figures.py")
     arguments = parser.parse_args()
-    root, texts, before = arguments.folder.resolve(), Texts(), peak_mb()
+    root, before = arguments.folder.resolve(), peak_mb()
     wall, cpu = time.perf_counter(), time.process_time()
-    tree = scan(root, texts, Tree(), lambda: False)
+    tree = scan(root)
     wall, cpu = time.perf_counter() - wall, time.process_time() - cpu
     again = time.perf_counter()
-    scan(root, texts, tree, lambda: False)
+    assert is_current(tree, root)
     again = time.perf_counter() - again
     first = time.perf_counter()
-    grep(tree, texts, Scope(), "handler", 20)
+    grep(tree, Scope(), "handler", 20)
     first = time.perf_counter() - first
     print(f"files listed         {len(list_sources(root)):>9,}")
     print(f"files indexed        {len(tree.sources):>9,}")
@@ -58,7 +57,7 @@ def main() -> None:
         times = []
         for _ in range(5):
             started = time.perf_counter()
-            size = len(grep(tree, texts, Scope(), query, 20))
+            size = len(grep(tree, Scope(), query, 20))
             times.append(time.perf_counter() - started)
         print(f"{query:<20} {1000 * statistics.median(times):>9.1f} ms  {size:,} characters")
         figures[f"search: {query}"] = statistics.median(times)

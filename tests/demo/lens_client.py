@@ -54,11 +54,7 @@ def ask_service(service: Service, *calls: Call, log: Path | None = None) -> list
 
 def ask(root: Path, tool: str, **arguments: Any) -> Answer:
     """One answer about a folder, from a fresh index."""
-    service = Service(root)
-    try:
-        return ask_service(service, (tool, arguments))[0]
-    finally:
-        service.close()
+    return ask_service(Service(root), (tool, arguments))[0]
 
 
 def ask_stdio(

@@ -1,7 +1,6 @@
 """What the four tools answer."""
 
 import json
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -21,16 +20,14 @@ PYTHON = {
 
 
 @pytest.fixture(scope="module")
-def shop(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Service]:
+def shop(tmp_path_factory: pytest.TempPathFactory) -> Service:
     root = write(tmp_path_factory.mktemp("shop"), PYTHON)
     commit(root)
     for number in range(3):
         write(root, {"src/shop/cart.py": PYTHON["src/shop/cart.py"] + f"# {number}\n", "README.md": f"# {number}\n"})
         commit(root)
     write(root, PYTHON | {".gitignore": "ignored.py\n", "ignored.py": "secret_name = 1\n", "new.py": "fresh = 1"})
-    service = Service(root)
-    yield service
-    service.close()
+    return Service(root)
 
 
 def one(service: Service, tool: str, **arguments: Any) -> Answer:
@@ -161,7 +158,6 @@ def test_reindex_sees_changed_new_and_deleted_files(tmp_path: Path) -> None:
     assert one(service, "lens_graph_neighbors", path="a.py").json["importers"] == ["c.py"]
     assert one(service, "lens_graph_neighbors", path="b.py").is_error
     assert one(service, "lens_reindex", force=True).json["skipped"] is False
-    service.close()
 
 
 def test_a_new_commit_is_a_change_and_counts_do_not_shrink(tmp_path: Path) -> None:
@@ -173,7 +169,6 @@ def test_a_new_commit_is_a_change_and_counts_do_not_shrink(tmp_path: Path) -> No
     commit(tmp_path)
     assert one(service, "lens_reindex").json["skipped"] is False
     assert one(service, "lens_graph_neighbors", path="b.py").json["cochanges"] == [{"path": "a.py", "weight": 2}]
-    service.close()
 
 
 @pytest.mark.parametrize(("tool", "arguments", "lists"), [

@@ -56,13 +56,10 @@ def serve(root: Path, transport: str, host: str, port: int, log: Path | None) ->
     service = Service(root)
     server = make_server(service, CallLog(log) if log else None)
     service.warm_up()
-    try:
-        if transport == "http":
-            server.run("streamable-http", host=host, port=port)
-        else:
-            server.run("stdio")
-    finally:
-        service.close()
+    if transport == "http":
+        server.run("streamable-http", host=host, port=port)
+    else:
+        server.run("stdio")
 
 
 if __name__ == "__main__":

@@ -9,7 +9,6 @@ from dataclasses import dataclass
 from lensbench.core.errors import UserError
 from lensbench_demo.lens.output import Answer, fit
 from lensbench_demo.lens.scope import Scope
-from lensbench_demo.lens.texts import Texts
 from lensbench_demo.lens.tree import Tree
 from lensbench_demo.lens.words import squeeze, words
 from lensbench_tasks.parsers.symbols import Facts
@@ -80,14 +79,14 @@ def _term(text: str) -> QueryTerm:
     return QueryTerm(text, text.lower(), phrase, tuple(dict.fromkeys(tokens)), "".join(tokens) or text.lower())
 
 
-def grep(tree: Tree, texts: Texts, scope: Scope, query: str, limit: int) -> str:
+def grep(tree: Tree, scope: Scope, query: str, limit: int) -> str:
     """The answer of lens_grep: the best files per term, at most `limit`.
 
     Raises UserError for a query without terms.
     """
     terms = terms_of(query)
     hits = {
-        term.text: [_hit(tree, texts, path, score, term) for path, score in _ranked(tree, texts, scope, term)[:limit]]
+        term.text: [_hit(tree, path, score, term) for path, score in _ranked(tree, scope, term)[:limit]]
         for term in terms
     }
 
@@ -98,16 +97,17 @@ def grep(tree: Tree, texts: Texts, scope: Scope, query: str, limit: int) -> str:
     return fit(build, {text: len(matches) for text, matches in hits.items()})
 
 
-def _ranked(tree: Tree, texts: Texts, scope: Scope, term: QueryTerm) -> list[tuple[str, float]]:
+def _ranked(tree: Tree, scope: Scope, term: QueryTerm) -> list[tuple[str, float]]:
     """The files that match a term, best first: bm25 of its words plus the bonus for literal matches."""
-    scores = {match.path: match.score for match in texts.search(term.words, term.phrase, every=True)}
+    texts = tree.texts
+    scores = texts.search(term.words, term.phrase, every=True)
     literal = {path: bonus for path in tree.facts if (bonus := _literal_bonus(tree, path, term))}
     if term.needle not in term.words:  # a single plain word is already ranked by its frequency
         for path in texts.containing(term.needle, term.phrase):
             literal[path] = literal.get(path, 0.0) + BONUS_BODY
     if len(term.words) > 1:
-        for match in texts.search(term.words, term.phrase, every=False):
-            scores.setdefault(match.path, SHARE_OF_PARTIAL * match.score)
+        for path, score in texts.search(term.words, term.phrase, every=False).items():
+            scores.setdefault(path, SHARE_OF_PARTIAL * score)
     if not scores and not literal:
         literal = dict.fromkeys(texts.containing(term.needle, ()), BONUS_BODY)
     total = {
@@ -134,7 +134,7 @@ def _literal_bonus(tree: Tree, path: str, term: QueryTerm) -> float:
     return bonus
 
 
-def _hit(tree: Tree, texts: Texts, path: str, score: float, term: QueryTerm) -> Answer:
+def _hit(tree: Tree, path: str, score: float, term: QueryTerm) -> Answer:
     """One file of the answer."""
     facts = tree.facts[path]
     matches = [*_symbol_matches(facts, term), *_name_matches(path, facts, term)]
@@ -143,7 +143,7 @@ def _hit(tree: Tree, texts: Texts, path: str, score: float, term: QueryTerm) -> 
         "path": path,
         "score": score,
         "language": tree.sources[path].language,
-        "matches": matches + _body_matches(texts.body(path), term, lines),
+        "matches": matches + _body_matches(tree.texts.body(path), term, lines),
         "exports": list(facts.exports[:MAX_EXPORTS]),
         "docstring": facts.docstring,
         "importers": tree.importers.get(path, [])[:MAX_IMPORTERS],

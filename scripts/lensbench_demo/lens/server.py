@@ -54,8 +54,8 @@ each of them to go further. Returns JSON."""
 REINDEX = """Brings the index up to date with the files on disk.
 
 The index is made when the server starts and does not follow later edits. Call this after you changed, added or \
-deleted files and want to search or map them. Only what changed is read again, unless `force` is set. Returns JSON: \
-files_scanned, duration_ms, skipped (true if nothing had changed)."""
+deleted files and want to search or map them. Returns JSON: files_scanned, duration_ms, skipped (true if nothing had \
+changed, unless `force` is set)."""
 
 
 def make_server(service: Service, log: CallLog | None) -> MCPServer[Any]:
@@ -93,7 +93,7 @@ def make_server(service: Service, log: CallLog | None) -> MCPServer[Any]:
     @server.tool(title="Refresh the index", description=REINDEX, annotations=looks, structured_output=False)
     def lens_reindex(
         repoPath: RepoPath = None,
-        force: Annotated[bool, Field(description="Read every file again.")] = False,
+        force: Annotated[bool, Field(description="Read all files even if none has changed.")] = False,
     ) -> str:
         return _told(lambda: service.reindex(repoPath, force))
 

@@ -11,10 +11,7 @@ from lensbench_demo.lens import graph
 from lensbench_demo.lens.grep import grep
 from lensbench_demo.lens.output import render
 from lensbench_demo.lens.scope import Scope, relative, scope_of
-from lensbench_demo.lens.texts import Texts
-from lensbench_demo.lens.tree import Tree, scan
-
-CLOSING = "the server is shutting down."
+from lensbench_demo.lens.tree import Tree, is_current, scan
 
 
 class Service:
@@ -25,28 +22,19 @@ class Service:
         if not root.is_dir():
             raise UserError(f"--root {root} is not a folder. Give the folder to serve.")
         self.root = root.resolve()
-        self._texts = Texts()
         self._tree: Tree | None = None
-        self._lock = threading.RLock()
-        self._stop = threading.Event()
+        self._lock = threading.Lock()
 
-    def warm_up(self) -> threading.Thread:
-        """Starts indexing in the background; calls wait for it."""
-        thread = threading.Thread(target=self._warm_up, name="lens-index", daemon=True)
-        thread.start()
-        return thread
-
-    def close(self) -> None:
-        """Stops indexing at once and removes the temporary file."""
-        self._stop.set()
-        with self._lock:
-            self._texts.close()
+    def warm_up(self) -> None:
+        """Starts indexing in the background; calls wait for it. A failure is reported by the call that needs the
+        index."""
+        threading.Thread(target=self._warm_up, name="lens-index", daemon=True).start()
 
     def grep(self, repo_path: str | None, query: str, limit: int) -> str:
         """The answer of lens_grep. Raises UserError for invalid arguments."""
         with self._lock:
             scope = scope_of(self.root, repo_path)
-            return grep(self._ready(), self._texts, scope, query, limit)
+            return grep(self._ready(), scope, query, limit)
 
     def graph(self, repo_path: str | None, folder: str | None) -> str:
         """The answer of lens_graph. Raises UserError for invalid arguments."""
@@ -67,13 +55,12 @@ class Service:
         with self._lock:
             scope_of(self.root, repo_path)
             start = time.monotonic()
-            before = None if force else self._tree
-            if before is None:
-                self._forget()
-            self._tree = self._scan(before or Tree())
+            before = self._tree
+            if force or before is None or not is_current(before, self.root):
+                self._tree = scan(self.root)
             return render(
                 {
-                    "files_scanned": len(self._tree.listed),
+                    "files_scanned": len(self._ready().listed),
                     "duration_ms": round(1000 * (time.monotonic() - start)),
                     "skipped": self._tree is before,
                 }
@@ -87,30 +74,11 @@ class Service:
         return path
 
     def _warm_up(self) -> None:
-        """Runs in the background. A failure is reported by the call that needs the index."""
-        try:
-            with self._lock:
-                _ = self._ready().spellings
-        except UserError:
-            return
+        with self._lock:
+            _ = self._ready().spellings
 
     def _ready(self) -> Tree:
         """The tree, indexed now if necessary."""
         if self._tree is None:
-            self._tree = self._scan(Tree())
+            self._tree = scan(self.root)
         return self._tree
-
-    def _scan(self, before: Tree) -> Tree:
-        """A scan that leaves no partial index: after a failure the next call starts from scratch."""
-        try:
-            return scan(self.root, self._texts, before, self._stop.is_set)
-        except InterruptedError:
-            raise UserError(CLOSING) from None
-        except Exception:
-            self._forget()
-            raise
-
-    def _forget(self) -> None:
-        """Drops the index."""
-        self._texts.close()
-        self._texts, self._tree = Texts(), None

@@ -1,10 +1,9 @@
-"""The full-text index: SQLite FTS5 in a temporary file that SQLite removes when the index is closed."""
+"""The full-text index: SQLite FTS5 in a temporary file, which SQLite removes as soon as it is open."""
 
 from __future__ import annotations
 
 import sqlite3
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 from lensbench_demo.lens.words import camel_case, words
 from lensbench_tasks.parsers.grammars import SOURCES
@@ -13,14 +12,6 @@ from lensbench_tasks.parsers.symbols import Facts
 CACHE_KIB = 16_000
 WEIGHTS = {"name": 0.0, "path": 6.0, "symbols": 8.0, "docstring": 4.0, "sections": 3.0, "identifiers": 0.5, "body": 1.0}
 RANK = f"-bm25(files, {', '.join(map(str, WEIGHTS.values()))})"
-
-
-@dataclass(frozen=True, slots=True)
-class Found:
-    """A file found by a search, and its relevance (bm25, higher is better)."""
-
-    path: str
-    score: float
 
 
 class Texts:
@@ -35,8 +26,7 @@ class Texts:
         self._rows: dict[str, int] = {}
 
     def put(self, path: str, text: str, language: str | None, facts: Facts) -> None:
-        """Adds a file, or replaces it."""
-        self.remove(path)
+        """Adds a file."""
         names = sorted({*facts.exports, *(symbol.name for symbol in facts.symbols)})
         row = (
             path,
@@ -50,25 +40,19 @@ class Texts:
         cursor = self._database.execute("INSERT INTO files VALUES (?, ?, ?, ?, ?, ?, ?)", row)
         self._rows[path] = cursor.lastrowid or 0
 
-    def remove(self, path: str) -> None:
-        """Removes a file, if it is indexed."""
-        row = self._rows.pop(path, None)
-        if row is not None:
-            self._database.execute("DELETE FROM files WHERE rowid = ?", (row,))
-
     def transaction(self) -> sqlite3.Connection:
-        """A context that makes all changes inside it one transaction."""
+        """A context in which all files are added at once."""
         self._database.execute("BEGIN")
         return self._database
 
-    def search(self, terms: Sequence[str], phrase: Sequence[str], *, every: bool) -> list[Found]:
-        """The files that contain all of the words (or any of them), or the phrase. There is no query syntax."""
+    def search(self, terms: Sequence[str], phrase: Sequence[str], *, every: bool) -> dict[str, float]:
+        """The files that contain all of the words (or any of them), or the phrase, and their relevance (bm25, higher is
+        better). There is no query syntax."""
         if not terms:
-            return []
+            return {}
         query = (" AND " if every else " OR ").join(f'"{term}"' for term in dict.fromkeys(terms))
         query = f'({query}) OR "{" ".join(phrase)}"'
-        rows = self._database.execute(f"SELECT name, {RANK} FROM files WHERE files MATCH ?", (query,))
-        return [Found(path, score) for path, score in rows]
+        return dict(self._database.execute(f"SELECT name, {RANK} FROM files WHERE files MATCH ?", (query,)))
 
     def containing(self, needle: str, terms: Sequence[str]) -> list[str]:
         """The files whose text contains `needle`, whatever the case of its ASCII letters.
@@ -84,7 +68,3 @@ class Texts:
         """The indexed text of a file."""
         rows = self._database.execute("SELECT body FROM files WHERE rowid = ?", (self._rows[path],))
         return next((body for (body,) in rows), "")
-
-    def close(self) -> None:
-        """Closes the database, which removes the temporary file."""
-        self._database.close()

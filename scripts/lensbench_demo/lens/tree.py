@@ -1,10 +1,10 @@
-"""The state of the served folder at one time: files, import graph, history. Built by `scan`."""
+"""The state of the served folder at one time: files, their texts, import graph, history. Built by `scan`."""
 
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Mapping
+from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 
@@ -25,13 +25,14 @@ class Tree:
     `listed` are the files found on disk, `sources` the text files among them, which are indexed.
     """
 
-    listed: tuple[Source, ...] = ()
-    sources: Mapping[str, Source] = field(default_factory=dict)
-    facts: Mapping[str, Facts] = field(default_factory=dict)
-    imports: Mapping[str, list[str]] = field(default_factory=dict)
-    importers: Mapping[str, list[str]] = field(default_factory=dict)
-    history: History = field(default_factory=History)
-    most_importers: int = 0
+    listed: tuple[Source, ...]
+    sources: Mapping[str, Source]
+    texts: Texts
+    facts: Mapping[str, Facts]
+    imports: Mapping[str, list[str]]
+    importers: Mapping[str, list[str]]
+    history: History
+    most_importers: int
 
     @cached_property
     def spellings(self) -> Mapping[str, str]:
@@ -56,36 +57,29 @@ class Tree:
         return sorted(self.history.partners.get(path, Counter()).items(), key=lambda item: (-item[1], item[0]))
 
 
-def scan(root: Path, texts: Texts, previous: Tree, must_stop: Callable[[], bool]) -> Tree:
-    """Updates `texts` and the tree: reads files that are new or changed since `previous`, and removes deleted ones.
+def is_current(tree: Tree, root: Path) -> bool:
+    """True if neither files nor commits changed since the scan."""
+    return (tree.listed, tree.history.head) == (tuple(list_sources(root)), head_of(root))
 
-    Returns `previous` if nothing changed. Raises InterruptedError once `must_stop()`.
-    """
+
+def scan(root: Path) -> Tree:
+    """Reads all files of a folder, an absolute path."""
     listing, head = tuple(list_sources(root)), head_of(root)
-    if listing == previous.listed and head == previous.history.head:
-        return previous
-    sources, facts = dict[str, Source](), dict[str, Facts]()
+    sources, facts, texts = dict[str, Source](), dict[str, Facts](), Texts()
     manifests: dict[str, str] = {}
     with texts.transaction():
-        for path in previous.sources.keys() - {source.path for source in listing}:
-            texts.remove(path)
         for source in listing:
-            if must_stop():
-                raise InterruptedError
-            path = source.path
-            if previous.sources.get(path) == source:
-                sources[path], facts[path] = source, previous.facts[path]
-            elif (text := read_text(root, source)) is None:
-                texts.remove(path)
-            else:
+            if (text := read_text(root, source)) is not None:
+                path = source.path
                 sources[path], facts[path] = source, read_facts(text, source.language)
                 texts.put(path, text, source.language, facts[path])
-            if path in sources and path.rsplit("/", 1)[-1] in MANIFESTS:
-                manifests[path] = texts.body(path)
+                if path.rsplit("/", 1)[-1] in MANIFESTS:
+                    manifests[path] = text
     imports = resolve_imports(facts, {path: source.language for path, source in sources.items()}, manifests)
     importers: dict[str, list[str]] = defaultdict(list)
     for path, targets in imports.items():
         for target in targets:
             importers[target].append(path)
     most = max(map(len, importers.values()), default=0)
-    return Tree(listing, sources, facts, imports, dict(importers), read_history(root, head, frozenset(sources)), most)
+    history = read_history(root, head, frozenset(sources))
+    return Tree(listing, sources, texts, facts, imports, dict(importers), history, most)
