@@ -38,13 +38,12 @@ Written by `python benchmarks/change_set.py`; seconds and MB are those of the hi
 
 def made(recipe: dict[str, Any]) -> Iterator[ChangeFate]:
     """The outcomes for the changes between all pairs of releases."""
-    bench = Prover(find_sandbox({"mode": "auto", "visible": [], "hidden": []}), Path(DEFAULT_CACHE))
+    sandbox = find_sandbox({"mode": "auto", "visible": [], "hidden": []})
     for pair in recipe["pairs"]:
         suite = recipe["suites"][pair["suite"]]
+        bench = Prover(sandbox, Path(DEFAULT_CACHE), suite["environment"], suite["command"], TIMEOUT_S)
         try:
-            yield from tasks_between(
-                read_releases(pair["releases"]), bench, suite["environment"], suite["command"], TIMEOUT_S
-            )
+            yield from tasks_between(read_releases(pair["releases"]), bench)
         except UserError as error:
             print(f"{pair['releases']}: {error}", file=sys.stderr)
 

@@ -19,7 +19,7 @@ from lensbench.changes.task import ChangeTask, Content, FromSource, Tests
 from lensbench.core.errors import UserError
 from lensbench.repositories.prepare import prepare
 from lensbench_tasks.changes.proof import ChangeProof, prove
-from lensbench_tasks.changes.suites import Suite
+from lensbench_tasks.changes.suites import UNKNOWN_MOMENT, Moment, Suite, suite_of
 
 UNKNOWN = ("?",)
 """A placeholder for the failing tests until they are known."""
@@ -59,8 +59,26 @@ class ChangeFate(NamedTuple):
 
 @dataclass(frozen=True)
 class Prover:
+    """Where and how tests are run."""
+
     sandbox: Sandbox
     cache: Path
+    installation: Sequence[str] = ()
+    """The user's commands that install what tests need; without any, the project's own files decide."""
+    command: str = ""
+    """The user's command that runs tests; likewise."""
+    timeout_s: float = 120.0
+
+    def suite(self, tree: Path, moment: Moment = UNKNOWN_MOMENT) -> Suite:
+        """The suite of the project in `tree`. Raises UserError when nothing tells how it is run."""
+        return suite_of(tree, self.installation, self.command, moment)
+
+    def hidden_tests(self, suite: Suite, programs: Sequence[str], files: Mapping[str, Content | FromSource]) -> Tests:
+        """Tests before it is known which ones fail."""
+        return Tests(
+            files=dict(files), command=(*suite.command, *map(suite.argument, programs)), report=suite.report,
+            fail_to_pass=UNKNOWN, timeout_s=self.timeout_s,
+        )  # fmt: skip
 
     def environment(self, commands: Sequence[str], tree: Path, container: str = "") -> Environment:
         """The environment for the tests in `tree`. Raises UserError when it cannot be built."""
@@ -80,6 +98,10 @@ class Prover:
         if result.unstarted:
             raise UserError(f"the tests cannot be started: {result.unstarted}")
         return result
+
+    def before_and_after(self, tree: Path, reference: bytes, tests: Tests, environment: Environment) -> list[TestRun]:
+        """A run without a change, and one with the reference."""
+        return [self.run(tree, patch, tests, environment) for patch in (b"", reference)]
 
     def proven(self, task: ChangeTask) -> ChangeFate:
         """The fate of a task from a task set."""
@@ -104,16 +126,6 @@ class Prover:
             return ChangeFate(task.id, what, None, proof.reasons, proof)
         tests = task.tests.model_copy(update={"fail_to_pass": proof.fail_to_pass, "pass_to_pass": proof.pass_to_pass})
         return ChangeFate(task.id, what, task.model_copy(update={"tests": tests}), (), proof)
-
-
-def hidden_tests(
-    suite: Suite, programs: Sequence[str], files: Mapping[str, Content | FromSource], timeout_s: float
-) -> Tests:
-    """Tests before it is known which ones fail."""
-    return Tests(
-        files=dict(files), command=(*suite.command, *map(suite.argument, programs)), report=suite.report,
-        fail_to_pass=UNKNOWN, timeout_s=timeout_s,
-    )  # fmt: skip
 
 
 def told_apart(before: TestRun, after: TestRun) -> tuple[tuple[str, ...], tuple[str, ...]]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -15,17 +15,15 @@ from lensbench.core.errors import UserError
 from lensbench.core.tasks import Git
 from lensbench.repositories.prepare import prepare
 from lensbench.repositories.sources.git_program import GitError, git
-from lensbench_tasks.changes.candidates import ChangeFate, Prover, hidden_tests, told_apart
+from lensbench_tasks.changes.candidates import ChangeFate, Prover, told_apart
 from lensbench_tasks.changes.history import Commit, commits
 from lensbench_tasks.changes.prompts import SHOWN_LINES, added_lines, category_of, needs, says_too_little, write_prompt
 from lensbench_tasks.changes.proof import given_away
-from lensbench_tasks.changes.suites import Moment, suite_of
+from lensbench_tasks.changes.suites import Moment
 from lensbench_tasks.pin import Pinned
 
 
-def tasks_from_history(
-    name: str, origin: Pinned, bench: Prover, environment: Sequence[str], command: str, timeout_s: float
-) -> Iterator[ChangeFate]:
+def tasks_from_history(name: str, origin: Pinned, bench: Prover) -> Iterator[ChangeFate]:
     """A task about the repository before each commit that touches source and tests, newest first, or the reasons
     against it. Raises UserError without a history."""
     if not isinstance(origin.source, Git):
@@ -39,7 +37,7 @@ def tasks_from_history(
             yield ChangeFate(task_id, what, None, ("the commit's message does not describe the goal",))
             continue
         try:
-            yield _fate(task_id, what, commit, before, history, bench, environment, command, timeout_s)
+            yield _fate(task_id, what, commit, before, history, bench)
         except (UserError, GitError, UnicodeDecodeError) as error:
             yield ChangeFate(task_id, what, None, (str(error).replace("\n", "; "),))
 
@@ -55,28 +53,25 @@ def _moment(before: Git, history: Path, commit: str) -> Moment:
     return Moment(match[0] if match else "0", date)
 
 
-def _fate(
-    task_id: str, what: str, commit: Commit, before: Git, history: Path, bench: Prover, environment: Sequence[str],
-    command: str, timeout_s: float,
-) -> ChangeFate:  # fmt: skip
+def _fate(task_id: str, what: str, commit: Commit, before: Git, history: Path, bench: Prover) -> ChangeFate:
     reference = git(
         history, "--literal-pathspecs", "diff", "--binary", "--full-index", "--no-renames", "--no-ext-diff",
         commit.parent, commit.id, "--", *commit.sources,
     )  # fmt: skip
     tree = prepare(before, bench.cache).tree.resolve()
-    suite = suite_of(tree, environment, command, _moment(before, history, commit.id))
+    suite = bench.suite(tree, _moment(before, history, commit.id))
     programs = [path for path in commit.tests if suite.starts(path)]
     if not programs:
         raise UserError("it changes no test file of Python, JavaScript, Go or Rust")
     commands, installation = bench.first_environment(suite.environments, tree)
     after = Git(git=before.git, revision=commit.id)
-    tests = hidden_tests(suite, programs, {path: FromSource(source=after) for path in commit.tests}, timeout_s)
+    tests = bench.hidden_tests(suite, programs, {path: FromSource(source=after) for path in commit.tests})
     task = ChangeTask(
         id=task_id, kind="change", category=category_of(commit.message), repository=before, prompt=commit.message,
         tests=tests, environment=commands, reference=reference.decode(),
     )  # fmt: skip
     full_tests = with_files(task, bench.cache).tests
-    runs = [bench.run(tree, patch, full_tests, installation) for patch in (b"", reference)]
+    runs = bench.before_and_after(tree, reference, full_tests, installation)
     if runs[1].problem:
         raise UserError(runs[1].problem)
     failing, passing = told_apart(*runs)

@@ -13,12 +13,12 @@ from lensbench.core.errors import UserError
 from lensbench.core.tasks import Npm, Pypi, Source
 from lensbench.repositories.prepare import prepare
 from lensbench.repositories.sources import npm, pypi
-from lensbench_tasks.changes.candidates import ChangeFate, Prover, hidden_tests, task_id
+from lensbench_tasks.changes.candidates import ChangeFate, Prover, task_id
 from lensbench_tasks.changes.kinds import Kind, is_program, kind_of
 from lensbench_tasks.changes.pieces import differences, patch
 from lensbench_tasks.changes.prompts import HiddenNeeds, category_of, entry_of, needs, write_prompt
 from lensbench_tasks.changes.releases import ReleaseChange, changes_between
-from lensbench_tasks.changes.suites import Suite, suite_of
+from lensbench_tasks.changes.suites import Suite
 
 _FORM = re.compile(r"(pypi|npm):(@?[A-Za-z0-9._/-]+?)@([0-9][^@,\s]*?)\.\.([0-9][^@,\s]*)")
 MAX_LINES = 200
@@ -53,12 +53,10 @@ def _pinned(index: str, name: str, version: str) -> Source:
     return Pypi(pypi=f"{name}=={version}", sha256=pypi.sha256(name, version))
 
 
-def tasks_between(
-    releases: Releases, bench: Prover, environment: Sequence[str], command: str, timeout_s: float
-) -> Iterator[ChangeFate]:
+def tasks_between(releases: Releases, bench: Prover) -> Iterator[ChangeFate]:
     """A task, or the reasons against it, for each change between the releases. Raises UserError."""
     earlier, later = (prepare(source, bench.cache).tree.resolve() for source in (releases.earlier, releases.later))
-    suite = suite_of(earlier, environment, command)
+    suite = bench.suite(earlier)
     installation = bench.environment(suite.environments[0], earlier)
     test_paths = [
         piece.path for piece in differences(earlier, later, lambda path: kind_of(path) is Kind.TEST) if piece.lines
@@ -69,7 +67,7 @@ def tasks_between(
     def run(tree: Path, programs: Sequence[str], only: Collection[str]) -> Mapping[str, bool] | None:
         selection = {path: content for path, content in files.items() if path in programs or not is_program(path)}
         words = sorted(only) if only and suite.report == PYTEST else programs or whole
-        trial = bench.run(tree, b"", hidden_tests(suite, words, selection, timeout_s), installation)
+        trial = bench.run(tree, b"", bench.hidden_tests(suite, words, selection), installation)
         return None if trial.problem else {name: result is TestResult.PASSED for name, result in trial.results.items()}
 
     entries = _news(earlier, later)
@@ -83,16 +81,16 @@ def tasks_between(
             continue
         text = patch(change.pieces, earlier)
         hidden_texts = [str(files[path]) for path in change.tests]
-        task = _task(name, releases, change, suite, entries, needs(text, hidden_texts, earlier), timeout_s)
+        task = _task(name, releases, change, suite, entries, needs(text, hidden_texts, earlier), bench)
         yield bench.judged(task.model_copy(update={"reference": text}), what, earlier, installation)
 
 
 def _task(
     name: str, releases: Releases, change: ReleaseChange, suite: Suite, entries: Sequence[str], terms: HiddenNeeds,
-    timeout_s: float,
+    bench: Prover,
 ) -> ChangeTask:  # fmt: skip
     programs = [path for path in change.tests if is_program(path)]
-    tests = hidden_tests(suite, programs, {path: FromSource(source=releases.later) for path in change.tests}, timeout_s)
+    tests = bench.hidden_tests(suite, programs, {path: FromSource(source=releases.later) for path in change.tests})
     tests = tests.model_copy(update={"fail_to_pass": change.fail_to_pass, "pass_to_pass": "all"})
     words = [*change.fail_to_pass, *(line.decode(errors="replace") for piece in change.pieces for line in piece.lines)]
     entry = entry_of(entries, words)

@@ -73,7 +73,7 @@ class _Files(NamedTuple):
     solution: Path
 
 
-def tasks_from_harbor(folder: Path, output: Path, bench: Prover, timeout_s: float) -> Iterator[ChangeFate]:
+def tasks_from_harbor(folder: Path, output: Path, bench: Prover) -> Iterator[ChangeFate]:
     """A task, or the reasons against it, for `folder` or each task folder in it. Raises UserError if there is none.
 
     The files of a task's repository are written next to `output`.
@@ -84,7 +84,7 @@ def tasks_from_harbor(folder: Path, output: Path, bench: Prover, timeout_s: floa
     for source in folders:
         name = task_id(source.resolve().name)
         try:
-            yield _fate_here_or_in_image(name, source, output.with_suffix("") / name / "repository", bench, timeout_s)
+            yield _fate_here_or_in_image(name, source, output.with_suffix("") / name / "repository", bench)
         except UserError as error:
             yield ChangeFate(name, str(source), None, (str(error).replace("\n", "; "),))
         except (OSError, ValueError, AttributeError, TypeError, yaml.YAMLError) as error:  # it may hold anything
@@ -95,14 +95,14 @@ def _is_task(folder: Path) -> bool:
     return (folder / "task.toml").is_file() or (folder / "task.yaml").is_file()
 
 
-def _fate_here_or_in_image(name: str, folder: Path, repository: Path, bench: Prover, timeout_s: float) -> ChangeFate:
+def _fate_here_or_in_image(name: str, folder: Path, repository: Path, bench: Prover) -> ChangeFate:
     """The fate with this machine's programs; where these do not suffice, with the task's image."""
     files = _read(folder)
     if obstacles := [key for key, value in files.settings.items() if value and not _HONOURED.fullmatch(key)]:
         raise Refused(f"{', '.join(obstacles)}: not supported here")
     container = _container(files, name)
     try:
-        return _fate(name, folder, files, repository, bench, timeout_s, container)
+        return _fate(name, folder, files, repository, bench, container)
     except _Lacking as lack:
         base = (_FROM.findall(_dockerfile(files.environment)) or [""])[-1]
         if container or not base:
@@ -111,24 +111,22 @@ def _fate_here_or_in_image(name: str, folder: Path, repository: Path, bench: Pro
             image = pinned_image(f"localhost/lensbench/{name}:1", files.environment)
         except UserError as error:
             raise Refused(f"{lack}; it needs its image {base}, and {error}") from None
-        return _fate(name, folder, files, repository, bench, timeout_s, image)
+        return _fate(name, folder, files, repository, bench, image)
 
 
-def _fate(
-    name: str, folder: Path, files: _Files, repository: Path, bench: Prover, timeout_s: float, container: str
-) -> ChangeFate:
+def _fate(name: str, folder: Path, files: _Files, repository: Path, bench: Prover, container: str) -> ChangeFate:
     workdir = _fill(files.environment, repository, is_built=bool(container))
     source = Folder(path=str(repository))
     tree = prepare(source, bench.cache).tree.resolve()
-    tests, environment = _tests(files, workdir, timeout_s)
+    tests, environment = _tests(files, workdir, bench.timeout_s)
     draft = ChangeTask(
         id=name, kind="change", category=category_of(files.instruction), repository=source, tests=tests,
         prompt=str(_moved(files.instruction, workdir)), environment=environment, container=container,
     )  # fmt: skip
     installation = bench.environment(environment, tree, container)
-    reference = _solve(files.solution, workdir, tree, bench, installation, timeout_s)
+    reference = _solve(files.solution, workdir, tree, bench, installation)
     if tests.report == PYTEST:
-        runs = [bench.run(tree, patch, tests, installation) for patch in (b"", reference)]
+        runs = bench.before_and_after(tree, reference, tests, installation)
         failing, passing = told_apart(*runs)
         if not failing:
             problems = [run.problem for run in runs if run.problem]
@@ -291,7 +289,7 @@ def _variables(files: _Files) -> list[str]:
     return [name + "=" + shlex.quote(str(value).strip('"')) for name, value in pairs if "$" not in str(value)]
 
 
-def _solve(script: Path, workdir: str, tree: Path, bench: Prover, environment: Environment, timeout_s: float) -> bytes:
+def _solve(script: Path, workdir: str, tree: Path, bench: Prover, environment: Environment) -> bytes:
     """The patch from running the solution's script without network."""
     if not script.is_file():
         raise Refused(f"{script.name}: missing, so nothing proves the task")
@@ -307,9 +305,11 @@ def _solve(script: Path, workdir: str, tree: Path, bench: Prover, environment: E
         shell = 'command -v bash > /dev/null && exec bash "$0"; exec sh "$0"'
         argv = place.wrap(["/bin/sh", "-c", shell, place.inside(str(home / "solve.sh"))], env, "", ("--unshare-net",))
         try:
-            process = subprocess.run(argv, env=env, stdin=subprocess.DEVNULL, capture_output=True, timeout=timeout_s)
+            process = subprocess.run(
+                argv, env=env, stdin=subprocess.DEVNULL, capture_output=True, timeout=bench.timeout_s
+            )
         except subprocess.TimeoutExpired:
-            raise Refused(f"{script.name}: took longer than {timeout_s:g} s") from None
+            raise Refused(f"{script.name}: took longer than {bench.timeout_s:g} s") from None
         if process.returncode:
             message = process.stderr.decode(errors="replace").strip().splitlines()[-1:]
             network = _NETWORK.search(text)

@@ -51,7 +51,10 @@ def write_changes(arguments: argparse.Namespace, config: Config) -> None:
     name = arguments.output.stem
     if arguments.output.exists():
         raise UserError(f"{arguments.output} exists: use another --output")
-    bench = Prover(find_sandbox(sandbox_of(config)), Path(config.cache))
+    timeout_s = arguments.timeout or (1800 if arguments.swebench else 120)  # as SWE-bench's own harness
+    bench = Prover(
+        find_sandbox(sandbox_of(config)), Path(config.cache), arguments.environment, arguments.command, timeout_s
+    )
     if not bench.sandbox.program:
         raise UserError(f"tests of changes {bench.sandbox.lack}")
     fates: list[ChangeFate] = []
@@ -71,19 +74,17 @@ def write_changes(arguments: argparse.Namespace, config: Config) -> None:
 
 
 def _source(name: str, arguments: argparse.Namespace, bench: Prover) -> Iterator[ChangeFate]:
-    timeout_s = arguments.timeout or (1800 if arguments.swebench else 120)  # as SWE-bench's own harness
-    how = (bench, arguments.environment, arguments.command, timeout_s)
     if arguments.releases:
-        return tasks_between(read_releases(arguments.releases), *how)
+        return tasks_between(read_releases(arguments.releases), bench)
     if arguments.swebench:
         if not arguments.mirrors:
             raise UserError("--swebench needs --mirrors, the folder with clones of the repositories")
-        return tasks_from_swebench(arguments.swebench, arguments.mirrors, *how)
+        return tasks_from_swebench(arguments.swebench, arguments.mirrors, bench)
     if arguments.harbor:
-        return tasks_from_harbor(arguments.harbor, arguments.output, bench, timeout_s)
+        return tasks_from_harbor(arguments.harbor, arguments.output, bench)
     if not arguments.repo:
         raise UserError("change tasks need --repo, --releases, --swebench or --harbor")
-    return tasks_from_history(name, pin(arguments.repo), *how)
+    return tasks_from_history(name, pin(arguments.repo), bench)
 
 
 def _tried(fates: Iterable[ChangeFate], goal: int) -> Iterator[ChangeFate]:

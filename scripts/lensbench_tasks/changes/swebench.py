@@ -20,9 +20,9 @@ from lensbench.core.system.private_folders import private_folder
 from lensbench.core.system.trees import copy_tree
 from lensbench.core.tasks import Git
 from lensbench.repositories.prepare import prepare
-from lensbench_tasks.changes.candidates import ChangeFate, Prover, hidden_tests, task_id, told_apart
+from lensbench_tasks.changes.candidates import ChangeFate, Prover, task_id, told_apart
 from lensbench_tasks.changes.prompts import category_of
-from lensbench_tasks.changes.suites import Moment, suite_of
+from lensbench_tasks.changes.suites import Moment
 
 
 class Instance(NamedTuple):
@@ -46,9 +46,7 @@ class Refused(UserError):
     """A task that is not supported; the text names the reason."""
 
 
-def tasks_from_swebench(
-    file: Path, mirrors: Path, bench: Prover, environment: Sequence[str], command: str, timeout_s: float
-) -> Iterator[ChangeFate]:
+def tasks_from_swebench(file: Path, mirrors: Path, bench: Prover) -> Iterator[ChangeFate]:
     """A task, or the reasons against it, for each line of `file`, or each object of its JSON array.
 
     Raises UserError when it cannot be read, or has none.
@@ -73,7 +71,7 @@ def tasks_from_swebench(
                 raise Refused(f"instance_id: {instance.instance_id} occurs twice")
             names.add(instance.instance_id)
             name, what = instance.instance_id, f"{instance.repo} at {instance.base_commit[:12]}"
-            yield _fate(instance, what, mirrors, bench, environment, command, timeout_s)
+            yield _fate(instance, what, mirrors, bench)
         except (PatchError, UserError) as error:
             yield ChangeFate(task_id(name), what, None, (str(error).replace("\n", "; "),))
 
@@ -124,21 +122,18 @@ def _names(value: Mapping[str, Any], key: str) -> tuple[str, ...]:
     return tuple(names)
 
 
-def _fate(
-    instance: Instance, what: str, mirrors: Path, bench: Prover, environment: Sequence[str], command: str,
-    timeout_s: float,
-) -> ChangeFate:  # fmt: skip
+def _fate(instance: Instance, what: str, mirrors: Path, bench: Prover) -> ChangeFate:
     source = Git(git=str(_mirror(mirrors, instance.repo)), revision=instance.base_commit)
     tree = prepare(source, bench.cache).tree.resolve()
     files = _hidden(tree, instance.test_patch)
-    suite = suite_of(tree, environment, command, instance.moment)
+    suite = bench.suite(tree, instance.moment)
     paths = {test.partition("::")[0] for test in instance.fail_to_pass}
     programs = [path for path in files if path in paths or suite.starts(path)]
     if not programs:
         raise Refused("test_patch changes no runnable test file")
     task = ChangeTask(
         id=task_id(instance.instance_id), kind="change", category=category_of(instance.problem_statement),
-        repository=source, prompt=instance.problem_statement, tests=hidden_tests(suite, programs, files, timeout_s),
+        repository=source, prompt=instance.problem_statement, tests=bench.hidden_tests(suite, programs, files),
         reference=instance.patch,
     )  # fmt: skip
     fates: dict[Sequence[str], ChangeFate] = {}
@@ -155,7 +150,7 @@ def _fate(
 
 def _tried(instance: Instance, task: ChangeTask, what: str, tree: Path, bench: Prover) -> ChangeFate:
     installation = bench.environment(task.environment, tree)
-    runs = [bench.run(tree, patch, task.tests, installation) for patch in (b"", instance.patch.encode())]
+    runs = bench.before_and_after(tree, instance.patch.encode(), task.tests, installation)
     if runs[1].problem:
         raise Refused(f"with the patch: {runs[1].problem}")
     failing, baseline = told_apart(*runs)
