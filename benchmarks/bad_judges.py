@@ -21,6 +21,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from calibration import BY_EFFECT, KNOWN, World, criteria_of, repository_of, shift_for, verdict_counts
+from habits import DEFAULTS
 
 from lensbench.core.distributions import norm_isf
 from lensbench.core.frozen_plan import MECHANICAL
@@ -35,7 +36,7 @@ from lensbench.judging.trust.bias import judge_bias, persons_verdicts
 from lensbench.judging.trust.blinding_check import BlindedAnswer, guess_conditions
 from lensbench.scores import intervals
 from lensbench.scores.differences import Comparison, overall
-from lensbench.scores.gate import DEFAULTS, decide, look_result
+from lensbench.scores.gate import decide, look_result
 from lensbench.scores.objections import Reason, ReasonKind
 from lensbench.scores.readings import readings
 from lensbench.scores.run_tables import Tables

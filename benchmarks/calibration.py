@@ -25,14 +25,14 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from directions import CASES, alone, counted, in_waves
-from habits import PEOPLE, RARE, UNKNOWABLE, seen
+from habits import DEFAULTS, PEOPLE, RARE, UNKNOWABLE, seen
 from scipy.optimize import brentq
 
 from lensbench.core.numbers import exact, mean
 from lensbench.core.system.files import write_atomic
 from lensbench.scores import intervals
 from lensbench.scores.account import Asked, draw_all
-from lensbench.scores.gate import DEFAULTS, GateVerdict, decide, look_result
+from lensbench.scores.gate import GateVerdict, decide, look_result
 from lensbench.scores.scores import RunFacts, compare, score_run
 
 COVERAGE = (0.935, 0.975)

@@ -11,13 +11,13 @@ from types import SimpleNamespace
 from typing import Any, NamedTuple
 
 import numpy as np
-from habits import estimate_of, named
+from habits import DEFAULTS, estimate_of, named
 
 from lensbench.core.records import RunId
 from lensbench.scores.account import Draw, shown_before
 from lensbench.scores.differences import Comparison, overall
 from lensbench.scores.estimates import look_at
-from lensbench.scores.gate import DEFAULTS, decide, stopped
+from lensbench.scores.gate import decide, stopped
 from lensbench.scores.intervals import Estimate
 from lensbench.scores.readings import readings
 from lensbench.scores.run_tables import Tables

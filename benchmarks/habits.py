@@ -13,15 +13,18 @@ from typing import Any
 import numpy as np
 
 from lensbench.judging.trust.bias import corrected_delta
+from lensbench.plan.config import Gate
 from lensbench.scores import intervals
 from lensbench.scores.account import Asked, Draw, SeenPair, draw_all, shown_before
 from lensbench.scores.differences import corrected_by_people
-from lensbench.scores.gate import DEFAULTS, Reading, decide, look_result
+from lensbench.scores.gate import Reading, decide, look_result
 from lensbench.scores.intervals import LARGEST, Estimate
 from lensbench.scores.objections import ReasonKind, excludes_zero
 from lensbench.scores.power import FEWEST_REPOSITORIES
 from lensbench.scores.sequential import even_fractions
 
+DEFAULTS: Any = Gate().model_dump()
+"""The gate of a config that says nothing about it."""
 Differences = dict[str, float]
 Runs = Mapping[str, str]
 Habit = Callable[[np.random.Generator], bool]

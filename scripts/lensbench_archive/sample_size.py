@@ -6,7 +6,7 @@ import math
 from collections.abc import Iterable, Iterator, Sequence
 from fractions import Fraction
 from pathlib import Path
-from typing import NamedTuple
+from typing import NamedTuple, cast
 
 from lensbench.core.errors import UserError
 from lensbench.core.frozen_plan import GateSettings
@@ -17,10 +17,10 @@ from lensbench.core.system.files import read_typed
 from lensbench.core.system.program import Parser, benchmark, configs, positive, run_program
 from lensbench.core.tasks import Task
 from lensbench.judging.trust import InstrumentFile
+from lensbench.plan.config import Gate
 from lensbench.plan.reading import read_file
 from lensbench.plan.task_files import read_scenarios
 from lensbench.scores.estimates_file import EstimatesFile, decided_by_gate
-from lensbench.scores.gate import DEFAULTS
 from lensbench.scores.gate_words import with_noun
 from lensbench.scores.intervals import Estimate
 from lensbench.scores.power import TRIALS, Spread, detectable, repositories_needed, split, tasks_needed, upper_sd
@@ -78,7 +78,7 @@ def plan_text(plan: Needs) -> str:
         _repositories(plan),
         f"The smallest effect, in points, that is found with {power}:",
         _effects_by_size(plan),
-        _for_saves(plan.sd, plan.power, plan.alpha, DEFAULTS, None),
+        _for_saves(plan.sd, plan.power, plan.alpha, cast("GateSettings", Gate().model_dump()), None),
     ])  # fmt: skip
 
 
@@ -153,7 +153,7 @@ def read_pilot(folder: Path, share: float) -> list[Pilot]:
         spread = split(sd, trials, share)
         if sigma is not None:
             spread = Spread(math.sqrt(max(sd**2 - (100 * sigma) ** 2 / trials, 0)), 100 * sigma)
-        gate: GateSettings = {**DEFAULTS, **tables.plan["gate"]}
+        gate = tables.plan["gate"]
         efforts = (result["measures"][key]["overall"] for key in quantities_of(gate) if key in result["measures"])
         pilots.append(Pilot(
             name, overall.n, trials, spread, sigma is not None, len(tables.plan["conditions"]), float(seconds or 0),

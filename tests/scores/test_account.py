@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from gate_settings import DEFAULTS
 from handmade import file_discard
 from lensbench.core.errors import UserError
 from lensbench.core.records import RunId
@@ -16,7 +17,6 @@ from lensbench.core.system.files import plain, write_json
 from lensbench.runs.reasons import DiscardReason
 from lensbench.scores.account import Asked, Draw, SeenPair, draw, draw_all, note, number_of, read_ledger, shown_before
 from lensbench.scores.estimates import write_estimates
-from lensbench.scores.gate import DEFAULTS
 from lensbench.scores.sequential import HIGHEST, SHARE, boundaries, even_fractions, level_of
 
 Make = Callable[..., Any]

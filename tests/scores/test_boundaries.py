@@ -6,9 +6,10 @@ from hypothesis import Phase, given, settings
 from hypothesis import strategies as st
 from scipy.stats import multivariate_normal, norm, t
 
+from gate_settings import DEFAULTS
 from lensbench.core.errors import UserError
 from lensbench.plan.waves import looks_over_tasks
-from lensbench.scores.gate import DEFAULTS, conditional_power, look_result, stopped, worthwhile
+from lensbench.scores.gate import conditional_power, look_result, stopped, worthwhile
 from lensbench.scores.intervals import Estimate, estimate
 from lensbench.scores.saving import Saving
 from lensbench.scores.sequential import (

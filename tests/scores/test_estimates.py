@@ -10,6 +10,7 @@ import pytest
 from scipy.stats import norm, t, ttest_1samp
 from statsmodels.stats.multitest import multipletests
 
+from gate_settings import DEFAULTS
 from lensbench.core.conditions import comparisons
 from lensbench.core.errors import UserError
 from lensbench.core.records import Call, RunId, from_json, to_json
@@ -296,10 +297,10 @@ def voided(count: int) -> dict[str, Any]:
     return {"judges": {"j": judge | {"answers": 96, "voided": count}}}
 
 
-def doubts(alone: tuple[int, int], any_: tuple[int, int], tasks: int = 8) -> dict[str, Any]:
+def doubts(least: int, tasks: int = 8) -> dict[str, Any]:
     """Of the treatment's runs of the first tasks, whose two criteria untrusted judges decided."""
     runs = [RunId(f"t{task}", "with")._asdict() for task in range(tasks)]
-    return {"belief": {"caveat": "Drafts.", "doubts": [{"run": run, "alone": alone, "any": any_} for run in runs]}}
+    return {"belief": {"caveat": "Drafts.", "doubts": [{"run": run, "least": least, "most": 2} for run in runs]}}
 
 
 def measured(folder: Path, **parts: Any) -> None:
@@ -315,9 +316,8 @@ def measured(folder: Path, **parts: Any) -> None:
     ({"bias": None}, "GO", ""),
     ({"belief": {"withheld": {"with": ["An unvalidated judge decides."]}, "caveat": "c"}}, "INCONCLUSIVE", "An unv"),
     ({"belief": {"withheld": {"with": []}, "caveat": "3 verdicts rest on drafts."}}, "GO", "3 verdicts rest on"),
-    (doubts((2, 2), (2, 2)), "GO", "Drafts."),
-    (doubts((2, 2), (0, 2)), "INCONCLUSIVE", "nobody has validated could undo a GO."),
-    (doubts((0, 2), (2, 2)), "INCONCLUSIVE", "nobody has validated could undo a GO."), (doubts((2, 2), (0, 2), tasks=0), "GO", "Drafts."),
+    (doubts(2), "GO", "Drafts."), (doubts(0), "INCONCLUSIVE", "nobody has validated could undo a GO."),
+    (doubts(0, tasks=0), "GO", "Drafts."),
 ])  # fmt: skip
 def test_untrusted_judges_give_no_verdict(bench: Make, instrument: dict[str, Any], verdict: str, reason: str) -> None:
     made = wide(bench, agent={"kind": "claude-code"})
@@ -338,7 +338,7 @@ def test_an_agent_that_shows_no_model_is_named_by_the_plan(bench: Make) -> None:
 
 # --- Looks
 
-WAVES = {"effect": 5, "alpha": 0.05, "power": 0.8, "looks": 2, "over": "trials"}
+WAVES = DEFAULTS | {"looks": 2, "over": "trials"}
 
 
 def waves(bench: Make) -> Any:

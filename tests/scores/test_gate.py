@@ -12,12 +12,12 @@ from hypothesis import strategies as st
 from scipy.stats import chi2
 from statsmodels.stats.power import TTestPower
 
+from gate_settings import DEFAULTS
 from lensbench.core.conditions import Sides
 from lensbench.core.frozen_plan import GateSettings, Verdict
-from lensbench.plan.config import Gate
 from lensbench.runs.made_with import Starts
 from lensbench.scores import intervals
-from lensbench.scores.gate import DEFAULTS, GateVerdict, Reading, claims, decide, look_result
+from lensbench.scores.gate import GateVerdict, Reading, claims, decide, look_result
 from lensbench.scores.gate_words import Told, needs, notes, sentence, what_decides
 from lensbench.scores.intervals import Estimate, estimate
 from lensbench.scores.objections import Reason, ReasonKind
@@ -50,10 +50,6 @@ def differences_around(mean: float, spread: float, tasks: int = 24) -> dict[str,
 def over(differences: dict[str, float]) -> Estimate:
     """The estimate of differences, a repository for each task."""
     return estimate(differences, {task: task for task in differences}, 0.05, seed=1)
-
-
-def test_the_defaults_are_those_of_the_config() -> None:
-    assert Gate().model_dump() == DEFAULTS
 
 
 def claimed(low: float, high: float, settings: GateSettings) -> str:

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from scipy.optimize import brentq
 from scipy.stats import binom, skew, t
 
-from lensbench.scores.gate import DEFAULTS
+from gate_settings import DEFAULTS
 from lensbench.scores.intervals import Estimate, estimate, is_skewed, likelihood_root
 from lensbench.scores.objections import excludes_zero, hides_a_tail, objection
 from lensbench.scores.sequential import interval_at

@@ -71,7 +71,7 @@ def comparisons(plan: Plan) -> dict[str, Sides]:
         return len(condition.get("files", ())), len(condition.get("servers", ())), len(condition.get("agent", ()))
 
     for earlier, later in combinations(sorted(treatments(plan), key=size), 2):
-        is_reverse = f"{earlier} against {later}" in plan["gate"].get("comparisons", ())
+        is_reverse = f"{earlier} against {later}" in plan["gate"]["comparisons"]
         first, second = (earlier, later) if is_reverse else (later, earlier)
         sides[f"{first} against {second}"] = Sides(first, second)
     return sides
@@ -79,7 +79,7 @@ def comparisons(plan: Plan) -> dict[str, Sides]:
 
 def decided_comparisons(plan: Plan) -> dict[str, Sides]:
     """The comparisons that the gate decides: all against the baseline, and those that `gate.comparisons` names."""
-    names = {*treatments(plan), *plan["gate"].get("comparisons", ())}
+    names = {*treatments(plan), *plan["gate"]["comparisons"]}
     return {name: sides for name, sides in comparisons(plan).items() if name in names}
 
 

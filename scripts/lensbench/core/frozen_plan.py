@@ -104,12 +104,12 @@ class GateSettings(Aim):
 
     looks: ReadOnly[int]
     over: ReadOnly[str]
-    comparisons: ReadOnly[NotRequired[Sequence[str]]]
+    comparisons: ReadOnly[Sequence[str]]
     """The treatments that are also compared with each other, such as `v2 against v1`."""
-    saves: ReadOnly[NotRequired[str]]
+    saves: ReadOnly[str]
     """What a treatment may save; the limits are in percentage points of the score and in percent of this quantity."""
-    margin: ReadOnly[NotRequired[float]]
-    least: ReadOnly[NotRequired[float]]
+    margin: ReadOnly[float]
+    least: ReadOnly[float]
 
 
 class SandboxSettings(TypedDict, total=False):

@@ -40,7 +40,7 @@ from lensbench.scores.account import (
 from lensbench.scores.complete_tasks import mcnemar, reliability
 from lensbench.scores.differences import Comparison
 from lensbench.scores.estimates_file import Compared, EstimatesFile, LookFile
-from lensbench.scores.gate import DEFAULTS, FUTILE, decide, look_result, stopped
+from lensbench.scores.gate import FUTILE, decide, look_result, stopped
 from lensbench.scores.gate_words import Told, in_words
 from lensbench.scores.intervals import LARGEST, Estimate, minimum_detectable
 from lensbench.scores.measures import too_few_calls
@@ -161,11 +161,9 @@ def look_at(
     """Every comparison at this look, with the error that the account leaves it. When all of them stop before the last
     wave, those for which no more verdict is likely spend what the plan had left: this is their last look."""
     inputs = {
-        name: Asked(
-            compared.seen_pairs(comparison), {**DEFAULTS, **comparison.plan["gate"]}, compared.fraction(comparison)
-        )
+        name: Asked(compared.seen_pairs(comparison), comparison.plan["gate"], compared.fraction(comparison))
         for name, comparison in comparisons.items()
-    }  # fmt: skip
+    }
 
     def holds(name: str, draw: Draw) -> bool:
         return excludes_zero(overall[name], better(draw.boundary, savings[name]), inputs[name].gate)
@@ -251,8 +249,7 @@ class Gatekeeper(NamedTuple):
         starts = {side: starts_of(self.folder, runs) for side, runs in runs_of(comparison).items()}
         crashes = {run for own in starts.values() for run in own.crashed}
         interruptions = {run for own in starts.values() for run in own.interrupted}
-        gate: GateSettings = {**DEFAULTS, **plan["gate"]}
-        deciding = by_people or overall
+        gate, deciding = plan["gate"], by_people or overall
         verdict = decide(
             deciding, gate, look,
             [*self.distrusted, *blockers(comparison, name, self.instrument), *self.moved],
@@ -291,7 +288,7 @@ def write_estimates(folder: Path, tables: Tables | None = None) -> EstimatesFile
     instrument = read_typed(place, InstrumentFile) if place.exists() else None
     ledger, doubts = read_account(folder)
     discards = voided_runs(folder) if ledger else set()
-    aim: GateSettings = {**DEFAULTS, **tables.plan["gate"]}
+    aim = tables.plan["gate"]
     keeper = Gatekeeper(folder, tables, instrument, ledger, doubts, discards, limits_changed(folder, aim))
     against = {name: Comparison(tables, *sides) for name, sides in comparisons(tables.plan).items()}
     estimates = {name: estimates_of(comparison) for name, comparison in against.items()}

@@ -1,10 +1,10 @@
 """The gate: the verdict on a treatment, and the reasons why there is none (docs/gate.md; gate_words.py says them); and
 when the runs stop between waves: at a GO, SAVES or HARM, or when none of them is likely any more.
 
-Differences are shares of 1; `effect` in the settings is in points, as in the config. To ignore a stop does not increase
-the error (non-binding futility). The chances are those of a Brownian motion (Lan and Wittes, Biometrics 44, 1988): of a
-GO with the smallest worthwhile effect, of SAVES with equal answers from now on, and of a loss or a saving that goes on
-as it began.
+Differences are shares of 1; `effect` and `margin` in the settings are in points and `least` in percent, as in the
+config. To ignore a stop does not increase the error (non-binding futility). The chances are those of a Brownian motion
+(Lan and Wittes, Biometrics 44, 1988): of a GO with the smallest worthwhile effect, of SAVES with equal answers from now
+on, and of a loss or a saving that goes on as it began.
 """
 
 from __future__ import annotations
@@ -19,12 +19,6 @@ from lensbench.scores.intervals import Estimate, unseen_share
 from lensbench.scores.objections import Reason, ReasonKind, objection
 from lensbench.scores.saving import Saving, better, cheaper
 from lensbench.scores.sequential import SHARE, LookResult, boundaries, even_fractions, interval_at
-
-DEFAULTS: GateSettings = {
-    "effect": 5, "alpha": 0.05, "power": 0.8, "looks": 1, "over": "tasks", "comparisons": (),
-    "saves": "cost", "margin": 10, "least": 10,
-}  # fmt: skip
-"""Settings that a plan may omit: `effect` and `margin` in points, `least` in percent, `alpha` two-sided."""
 
 
 def allows(verdict: Verdict, low: float, high: float, settings: GateSettings) -> bool:
@@ -124,8 +118,7 @@ def look_result(
     estimate: Estimate, look: int, looks: int, settings: GateSettings, boundary: float, saving: Saving | None = None
 ) -> LookResult:
     """Look number `look` of `looks`, at the boundary of the account; open as far as the intervals say."""
-    settings, z = {**DEFAULTS, **settings}, deviate(estimate)
-    low, high = interval_at(estimate, boundary) or (None, None)
+    z, (low, high) = deviate(estimate), interval_at(estimate, boundary) or (None, None)
     result = LookResult(look, looks, z, boundary, low, high, None, False, "")
     if z is not None and look < looks:
         result = result._replace(conditional_power=max(_chances(estimate, z, result, settings, saving)))

@@ -8,8 +8,8 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, SupportsFloat
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, NamedTuple, SupportsFloat
 
 from lensbench.core.distributions import t_isf
 from lensbench.scores.power import FEWEST_REPOSITORIES, standard_effect
@@ -81,12 +81,9 @@ class Estimate:
     """The lowest mean that rare heavy losses leave, as `floor_of` has it; None where differences have no limit."""
 
 
-@dataclass(frozen=True)
-class Interval:
-    """An interval of the mean, with its standard error, degrees of freedom and method."""
+class StandardError(NamedTuple):
+    """Of a mean, with its degrees of freedom and its method."""
 
-    low: float
-    high: float
     se: float
     df: float
     method: str
@@ -123,36 +120,47 @@ def estimate(
     groups = codes([repository_of[task] for task in tasks])
     clusters = max(groups) + 1
     varies = bool(np.ptp(d) > NO_SPREAD * np.abs(d).max())
-    interval = _interval_of(d, groups, alpha) if varies else None
-    if len(tasks) > 1 and not varies and limit < math.inf:
-        interval = unseen(float(d.mean()), len(tasks), alpha / 2, limit)
+    error = _error_of(d, groups) if varies else None
     has_groups = clusters < len(tasks)
     is_local = has_groups and effective(groups) < FEWEST_REPOSITORIES
     units = np.bincount(groups, d).astype(float) if has_groups and not is_local else d
     p, mid_p = sign_flip_p(units, seed)
-    return Estimate(
+    result = Estimate(
         delta=float(d.mean()),
-        low=max(interval.low, -limit) if interval else None,
-        high=min(interval.high, limit) if interval else None,
         p=p,
         mid_p=mid_p,
         n=len(tasks),
         pairs=pairs,
         planned=planned,
         clusters=clusters,
-        method=interval.method if interval else f"{'one task' if len(tasks) == 1 else 'no spread'}: no interval",
-        df=interval.df if interval and varies else None,
-        se=interval.se if interval and varies else None,
+        method=error.method if error else f"{'one task' if len(tasks) == 1 else 'no spread'}: no interval",
+        df=error.df if error else None,
+        se=error.se if error else None,
         sd=float(d.std(ddof=1)) if varies else 0.0 if len(tasks) > 1 else None,
         wins=int((own > 0).sum()),
         ties=int((own == 0).sum()),
         losses=int((own < 0).sum()),
-        mde=minimum_detectable(interval.se, interval.df, alpha, power) if interval and varies else None,
+        mde=minimum_detectable(error.se, error.df, alpha, power) if error else None,
         scope=SCOPE if is_local else "",
         repositories=effective(groups),
         root=likelihood_root(units) if is_skewed(units) else None,
         floor=floor_of(d, limit, seed) if limit < math.inf else None,
     )
+    ends = interval_of(result, alpha / 2, limit)
+    if ends is None or (error is None and limit == math.inf):
+        return result
+    return replace(result, low=ends[0], high=ends[1], method=error.method if error else "no spread: exact binomial")
+
+
+def interval_of(mean: Estimate, chance: float, limit: float = math.inf) -> tuple[float, float] | None:
+    """The t interval of a mean with this chance of an error a side, cut at `limit`; None when it cannot be estimated.
+    Equal differences have the interval of what so many tasks may not have seen, or without a limit a point."""
+    if mean.delta is None or mean.sd is None:
+        return None
+    if mean.se and mean.df:
+        margin = float(t_isf(chance, mean.df)) * mean.se
+        return max(mean.delta - margin, -limit), min(mean.delta + margin, limit)
+    return (mean.delta, mean.delta) if limit == math.inf else unseen(mean.delta, mean.n, chance, limit)
 
 
 def without_extremes(d: Floats, alpha: float) -> Floats:
@@ -185,24 +193,20 @@ def codes(names: Sequence[str | None]) -> list[int]:
 CLUSTERED, WITHIN, PAIRED = "cluster-robust t", "within-repository t", "paired t"
 
 
-def _interval_of(d: Floats, groups: Sequence[int], alpha: float) -> Interval:
-    """The interval to use. If the tasks differ but the spread that a method uses happens to be zero, its interval would
-    be a point; the paired interval is used instead."""
-    if max(groups) + 1 == len(d):
-        return paired_t(d, alpha)
-    method = cluster_robust if effective(groups) >= FEWEST_REPOSITORIES else within_repositories
-    return method(d, groups, alpha) or paired_t(d, alpha)
+def _error_of(d: Floats, groups: Sequence[int]) -> StandardError:
+    """The standard error to use: of repositories where tasks share them, else of tasks. That of repositories may happen
+    to be zero although the tasks differ; then the one of tasks is used."""
+    if max(groups) + 1 < len(d):
+        method = cluster_robust if effective(groups) >= FEWEST_REPOSITORIES else within_repositories
+        error = method(d, groups)
+        if error and error.se > NO_SPREAD * float(abs(d).max()):
+            return error
+    return StandardError(float(d.std(ddof=1)) / math.sqrt(len(d)), len(d) - 1.0, PAIRED)
 
 
-def paired_t(d: Floats, alpha: float) -> Interval:
-    """Student's t interval over tasks; the differences must not all be equal."""
-    return _interval(d, float(d.std(ddof=1)) / math.sqrt(len(d)), len(d) - 1.0, alpha, PAIRED)
-
-
-def cluster_robust(d: Floats, groups: Sequence[int], alpha: float) -> Interval | None:
+def cluster_robust(d: Floats, groups: Sequence[int]) -> StandardError:
     """CR2 standard error with Satterthwaite's degrees of freedom (Bell and McCaffrey, Survey Methodology 28, 2002;
-    Pustejovsky and Tipton, Journal of Business and Economic Statistics 36, 2018), for a mean; None when the
-    repositories do not differ.
+    Pustejovsky and Tipton, Journal of Business and Economic Statistics 36, 2018), for a mean.
 
     A repository with the share w of the tasks has its sum of residuals divided by the root of 1 - w. The degrees of
     freedom are 1 / sum(b^2) over the matrix b = (w [g = h] - w w') / root((1 - w) (1 - w')): for G repositories of
@@ -214,36 +218,25 @@ def cluster_robust(d: Floats, groups: Sequence[int], alpha: float) -> Interval |
     sums = np.bincount(groups, d - d.mean()) / np.sqrt(1 - shares)
     se = float(np.sqrt(sums @ sums)) / len(d)
     b = (np.diag(shares) - np.outer(shares, shares)) / np.sqrt(np.outer(1 - shares, 1 - shares))
-    return _around_the_mean(d, se, 1 / float((b**2).sum()), alpha, CLUSTERED)
+    return StandardError(se, 1 / float((b**2).sum()), CLUSTERED)
 
 
-def within_repositories(d: Floats, groups: Sequence[int], alpha: float) -> Interval | None:
-    """The interval for the mean over exactly these repositories. Its standard error comes from the residuals of a least
-    squares fit with one mean per repository, with n - G degrees of freedom. None when there are fewer than 2, or when
-    the residuals are all zero."""
+def within_repositories(d: Floats, groups: Sequence[int]) -> StandardError | None:
+    """That of the mean over exactly these repositories, from the residuals of a least squares fit with one mean per
+    repository, with n - G degrees of freedom. None when there are fewer than 2."""
     import numpy as np
 
     df = len(d) - (max(groups) + 1)
     if df < 2:
         return None
     residuals = d - (np.bincount(groups, d) / np.bincount(groups))[list(groups)]
-    return _around_the_mean(d, math.sqrt(float(residuals @ residuals) / df / len(d)), float(df), alpha, WITHIN)
+    return StandardError(math.sqrt(float(residuals @ residuals) / df / len(d)), float(df), WITHIN)
 
 
-def _around_the_mean(d: Floats, se: float, df: float, alpha: float, method: str) -> Interval | None:
-    """A t interval; None when the standard error is zero."""
-    return _interval(d, se, df, alpha, method) if se > NO_SPREAD * float(abs(d).max()) else None
-
-
-def _interval(d: Floats, se: float, df: float, alpha: float, method: str) -> Interval:
-    mean, margin = float(d.mean()), float(t_isf(alpha / 2, df)) * se
-    return Interval(mean - margin, mean + margin, se, df, method)
-
-
-def unseen(mean: float, tasks: int, chance: float, limit: float = LARGEST) -> Interval:
+def unseen(mean: float, tasks: int, chance: float, limit: float = LARGEST) -> tuple[float, float]:
     """The interval of a mean of equal differences if the unseen tasks differ the most; `chance` a side."""
     share = unseen_share(tasks, chance)
-    return Interval(mean - share * (limit + mean), mean + share * (limit - mean), 0.0, 0.0, "no spread: exact binomial")
+    return mean - share * (limit + mean), mean + share * (limit - mean)
 
 
 def unseen_share(tasks: int, chance: float) -> float:

@@ -105,7 +105,7 @@ def hides_a_tail(verdict: Verdict, estimate: Estimate, settings: GateSettings) -
         return False
     sign = 1 if verdict in ("GO", "SAVES") else -1
     worthwhile = settings["effect"] / 100
-    bound = {"SAVES": -settings.get("margin", 0) / 100, "NO-GO": worthwhile, "COSTS": worthwhile}.get(verdict, 0.0)
+    bound = {"SAVES": -settings["margin"] / 100, "NO-GO": worthwhile, "COSTS": worthwhile}.get(verdict, 0.0)
     distance = sign * (estimate.delta - bound)
     return any(
         none * t_sf((distance - gain) / estimate.se, estimate.df) > CHANCE

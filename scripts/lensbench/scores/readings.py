@@ -7,7 +7,6 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
 from fractions import Fraction
 from math import comb
-from typing import Literal
 
 from lensbench.core.numbers import decimal, score_of
 from lensbench.core.records import RunId
@@ -85,13 +84,12 @@ def readings(
     looks: Sequence[Mapping[str, SeenPair]],
     interruptions: Collection[RunId] = (),
 ) -> Iterator[Reading]:
-    """The readings that the data call for: lost runs; verdicts of judges that nobody has validated, in both ways in
-    which they can be doubted; and the pairs `now` with what earlier looks showed of them."""
+    """The readings that the data call for: lost runs; verdicts of judges that nobody has validated; and the pairs `now`
+    with what earlier looks showed of them."""
     if ends := with_lost_runs(comparison, crashes, interruptions):
         yield Reading(ReasonKind.LOST_RUNS, *ends)
-    modes: tuple[Literal["alone", "any"], ...] = ("alone", "any") if doubts else ()
-    for which in modes:
-        worst, best = (_doubted(comparison, doubts, which, good) for good in (0, 1))
+    if doubts:
+        worst, best = (_doubted(comparison, doubts, best) for best in (False, True))
         low, high = (with_lost_runs(side, crashes, interruptions) for side in (worst, best))
         yield Reading(ReasonKind.DOUBTED, low[0] if low else overall(worst), high[1] if high else overall(best))
     for pairs in looks:
@@ -99,16 +97,12 @@ def readings(
         yield Reading(ReasonKind.SHOWN_BEFORE, estimate, estimate)
 
 
-def _doubted(
-    comparison: Comparison, doubts: Sequence[Doubt], which: Literal["alone", "any"], treatment: int
-) -> Comparison:
-    """The comparison with the verdicts of untrusted judges at their worst (0) or best (1) for the treatment: those on
-    which no trusted judge decides `alone`, or all."""
+def _doubted(comparison: Comparison, doubts: Sequence[Doubt], best: bool) -> Comparison:
+    """The comparison with the verdicts of untrusted judges at their worst or best for the treatment."""
     scores = dict(comparison.tables.scores)
     for doubt in doubts:
         if (run := doubt.run) in scores and (row := scores[run])["score"]:
-            ends = doubt.alone if which == "alone" else doubt.any
-            points = ends[treatment if run.condition == comparison.treatment else 1 - treatment]
+            points = doubt.most if best == (run.condition == comparison.treatment) else doubt.least
             scores[run] = {**row, "score": decimal(score_of([points], int(row["criteria"]))) or ""}
     return replace(comparison, tables=comparison.tables._replace(scores=scores))
 

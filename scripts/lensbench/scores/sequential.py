@@ -10,8 +10,8 @@ from functools import lru_cache
 from itertools import pairwise
 from typing import NamedTuple
 
-from lensbench.core.distributions import norm_isf, norm_sf, t_isf
-from lensbench.scores.intervals import LARGEST, Estimate, unseen
+from lensbench.core.distributions import norm_isf, norm_sf
+from lensbench.scores.intervals import LARGEST, Estimate, interval_of
 
 SHARE = 0.7
 """The share of what is left of `alpha` that a look may spend: the planned benchmark, then each later addition."""
@@ -109,19 +109,10 @@ def boundaries(fractions: tuple[float, ...], alpha: float = 0.05) -> tuple[float
 
 
 def interval_at(estimate: Estimate, boundary: float, limit: float = LARGEST) -> tuple[float, float] | None:
-    """The interval of a mean that excludes 0 when the estimate's deviate reaches the boundary, cut at `limit`; None
-    when it cannot be estimated. The boundary's nominal p is used with the t distribution, since the normal one gives
-    too short intervals for few tasks. Equal differences have the interval of what so many tasks may not have seen, or
-    without a limit a point."""
-    if estimate.delta is None or estimate.sd is None:
-        return None
-    if not estimate.se or not estimate.df:
-        if limit == math.inf:
-            return estimate.delta, estimate.delta
-        equal = unseen(estimate.delta, estimate.n, norm_sf(boundary), limit)
-        return equal.low, equal.high
-    margin = t_isf(norm_sf(boundary), estimate.df) * estimate.se
-    return max(estimate.delta - margin, -limit), min(estimate.delta + margin, limit)
+    """The interval of a mean that excludes 0 when the estimate's deviate reaches the boundary, cut at `limit`. The
+    boundary's nominal p is used with the t distribution, since the normal one gives too short intervals for few tasks.
+    """
+    return interval_of(estimate, norm_sf(boundary), limit)
 
 
 def level_of(boundary: float) -> float:

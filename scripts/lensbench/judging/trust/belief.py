@@ -8,7 +8,7 @@ decided the same. All other verdicts depend on drafts or on an unvalidated judge
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from enum import StrEnum
 from fractions import Fraction
 from typing import NamedTuple
@@ -67,13 +67,11 @@ class Labels(NamedTuple):
 
 
 class Doubt(NamedTuple):
-    """The points of a run with verdicts that depend on drafts or unvalidated judges: the fewest and the most."""
+    """The points of a run if each verdict that depends on drafts or unvalidated judges could be any."""
 
     run: RunId
-    alone: tuple[Fraction, Fraction]
-    """When the trusted judges decide alone; a criterion without one can have any verdict."""
-    any: tuple[Fraction, Fraction]
-    """When all these criteria can have any verdict."""
+    least: Fraction
+    most: Fraction
 
 
 class Belief(NamedTuple):
@@ -128,8 +126,8 @@ def believe(
         name: [*everywhere, *([_broken(name, classifier[name])] if model_decides and name in broken else [])]
         for name in treatments
     }
-    doubtful = {key: panel.trusted(key) for key, basis in bases.items() if basis in UNTRUSTED}
-    return Belief(counts, panel.labels, caveat, withheld, _doubts(decisions, doubtful), patterns)
+    doubtful = {key for key, basis in bases.items() if basis in UNTRUSTED}
+    return Belief(counts, panel.labels, caveat, withheld, list(_doubts(decisions, doubtful)), patterns)
 
 
 class _Panel(NamedTuple):
@@ -158,16 +156,12 @@ class _Panel(NamedTuple):
         return Basis.UNVALIDATED if self.labels.keys() & votes.keys() else Basis.DRAFTS
 
 
-def _doubts(decisions: Decided, doubtful: Decided) -> list[Doubt]:
-    """`doubtful`: the trusted judges' verdicts on the criteria that others decided, Unjudged where there is none."""
-    doubts = []
+def _doubts(decisions: Decided, doubtful: Collection[Key]) -> Iterator[Doubt]:
     for run, keys in sorted(grouped(decisions, lambda key: key[0]).items()):
-        certain = sum((POINTS[decisions[key]] for key in keys if key not in doubtful), Fraction(0))
-        alone = [POINTS.get(doubtful[key]) for key in keys if key in doubtful]
-        least = certain + sum(points for points in alone if points is not None)
-        if alone:
-            doubts.append(Doubt(run, (least, least + alone.count(None)), (certain, certain + len(alone))))
-    return doubts
+        certain = [POINTS[decisions[key]] for key in keys if key not in doubtful]
+        if len(certain) < len(keys):
+            least = sum(certain, Fraction(0))
+            yield Doubt(run, least, least + len(keys) - len(certain))
 
 
 def _labels(verdicts: Verdicts, seed: int) -> dict[str, Labels]:

@@ -17,7 +17,6 @@ from jinja2 import Environment
 from markupsafe import Markup, escape
 
 from lensbench.core import numbers
-from lensbench.core.frozen_plan import GateSettings
 from lensbench.core.numbers import exact
 from lensbench.core.records import RunId
 from lensbench.core.rows import DecisionRow, PairRow
@@ -37,7 +36,6 @@ from lensbench.results.presented import FEWEST_TASKS, shown_difference
 from lensbench.results.results_file import Results
 from lensbench.runs.citations import CitedSource
 from lensbench.runs.reasons import REASONS
-from lensbench.scores.gate import DEFAULTS
 from lensbench.scores.quantities import QUANTITIES
 from lensbench.scores.run_tables import Tables, read_tables
 from lensbench.scores.saving import quantities_of
@@ -74,7 +72,7 @@ def treatment_view(inputs: Inputs, treatment: str) -> dict[str, object]:
     """What the template reads."""
     number, figures = inputs.results["treatments"].index(treatment), inputs.results["figures"][treatment]
     estimates, gate = inputs.results["estimates"][treatment], inputs.results["estimates"][treatment]["gate"]
-    settings: GateSettings = {**DEFAULTS, **inputs.tables.plan["gate"]}
+    settings = inputs.tables.plan["gate"]
     rows, others = data.task_rows(inputs, treatment)
     difference, intervals = shown_difference(estimates), data.interval_rows(estimates)
     ends, between = data.ends_of(rows, ENDS)
