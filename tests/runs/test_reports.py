@@ -218,7 +218,7 @@ def test_a_cited_file_is_the_same_in_every_spelling(path: str) -> None:
 
 @pytest.mark.parametrize(("path", "expected"), [
     ("", ""), ("/w/repo", ""), ("/w/repository/a.py", "w/repository/a.py"), ("../a.py", "../a.py"),
-    (".github/x.yml", ".github/x.yml"), ("__init__.py", "__init__.py"),
+    (".github/x.yml", ".github/x.yml"), ("__init__.py", "__init__.py"), (".", ""), ("./", ""),
 ])  # fmt: skip
 def test_what_only_looks_like_the_workspace_is_kept(path: str, expected: str) -> None:
     assert normalise_path(path, "/w/repo") == expected

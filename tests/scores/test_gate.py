@@ -9,7 +9,7 @@ from typing import Any, get_args
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from scipy.stats import chi2
+from scipy.stats import chi2, norm
 from statsmodels.stats.power import TTestPower
 
 from gate_settings import DEFAULTS
@@ -22,7 +22,7 @@ from lensbench.scores.gate_words import Told, needs, notes, sentence, what_decid
 from lensbench.scores.intervals import Estimate, estimate
 from lensbench.scores.objections import Reason, ReasonKind
 from lensbench.scores.saving import Saving
-from lensbench.scores.sequential import LookResult
+from lensbench.scores.sequential import SHARE, LookResult, boundaries
 
 ROOT = Path(__file__).resolve().parents[2]
 BOUNDARY = 1.959964
@@ -175,6 +175,20 @@ def test_several_looks_make_the_interval_wider_and_a_go_harder() -> None:
     assert early.low is not None
     assert own.low is not None
     assert early.low < own.low
+
+
+def test_a_saves_that_is_likely_at_the_last_look_keeps_the_runs_going() -> None:
+    surplus = found(0.1, 0.2)
+    saving = Saving("tokens", surplus, [surplus], surplus, 0.7)
+    looks = [look_result(found(0.0, 0.05), 1, 2, DEFAULTS, 2.96, each) for each in (None, saving)]
+    assert [look.open for look in looks] == [False, True]
+    assert looks[0].why == "the verdict is NO-GO"
+    # Of the answers, which are less sure here: the normal deviate of "no worse by 10 points" at half of the runs, and
+    # after the other half, if there is no difference.
+    own = found(-0.02, 0.25)
+    now, expected, last = 0.08 / (own.se or 0), 0.1 / (own.se or 0) / 0.5**0.5, boundaries((0.5, 1), 0.05 * SHARE)[-1]
+    chance = look_result(own, 1, 2, DEFAULTS, 2.96, saving._replace(saved=[found(0.3, 0.2)])).conditional_power
+    assert chance == pytest.approx(norm.sf((last - now * 0.5**0.5 - expected / 2) / 0.5**0.5))
 
 
 def test_the_notes_say_why_the_runs_ended_or_go_on() -> None:
