@@ -10,11 +10,10 @@ import errno
 import os
 import re
 import secrets
-import shlex
 import stat
 import subprocess
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from pathlib import Path, PurePosixPath
@@ -24,7 +23,7 @@ from lensbench.changes import reports
 from lensbench.changes.canaries import Canaries, canaries
 from lensbench.changes.environment import NO_ENVIRONMENT, Environment
 from lensbench.changes.failing_copies import failing_copies
-from lensbench.changes.patches import NOTHING, PatchError, PatchSize, apply_patch, patch_size, size_of
+from lensbench.changes.patches import NOTHING, PatchError, PatchSize, apply_patch, patch_size
 from lensbench.changes.printed import read_printed
 from lensbench.changes.reports import MAX_REPORT, Forged, TestResult, with_unloaded
 from lensbench.changes.steering import steering
@@ -40,14 +39,9 @@ LOOK_S = 0.05
 """Seconds between two measurements of what the tests use."""
 TAIL = 12_000
 """The characters kept of the output."""
-MAX_FINDINGS = 4_000_000
-"""The characters read of a linter's output."""
 FILE_GB = 0.5
 """The maximum size of a file that the tests write."""
 _MB = 1 << 20
-_NO_PROGRAM = (126, 127)
-"""Exit codes of a shell that cannot start a program."""
-_FINDING = re.compile(r"^[^\s:][^:\n]*:\d+\b", re.MULTILINE)
 
 
 class Trouble(StrEnum):
@@ -114,23 +108,6 @@ def run_tests(
         problem = "tests that must fail passed under the names of the hidden ones: the code under test makes up results"
         return replace(result, trouble=Trouble.FORGED, problem=problem, results={})
     return result
-
-
-def count_findings(
-    tree: Path, patch: bytes, lint: Sequence[str], sandbox: Sandbox, environment: Environment = NO_ENVIRONMENT
-) -> int | None:
-    """How many more findings a linter has in the files of the patch than before; None when it cannot be started."""
-    existing = 'for file do shift; [ -f "$file" ] && set -- "$@" "$file"; done'
-    script = f'{existing}; [ $# = 0 ] || exec {shlex.join(lint)} "$@"'
-    command = ("sh", "-c", script, "lint", *size_of(patch).files)
-    tests = Tests(command=command, report=EXIT, fail_to_pass=(EXIT_ID,))
-    counts = []
-    for change in (b"", patch):
-        run = run_tests(tree, change, tests, sandbox, environment, MAX_FINDINGS)
-        if run.unstarted or run.problem or run.exit_code in _NO_PROGRAM:
-            return None
-        counts.append(len(_FINDING.findall(run.output)))
-    return counts[1] - counts[0]
 
 
 def _run(tree: Path, patch: bytes, tests: Tests, place: Place, environment: Environment, tail: int) -> TestRun:

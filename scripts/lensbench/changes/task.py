@@ -142,9 +142,6 @@ class ChangeTask(Task):
     """Up to three facts that the answer must state. They follow the two criteria that tests decide."""
     tests: Tests
     """How the change is judged."""
-    lint: Many[str] = ()
-    """A linter that prints a line `<file>:<line>...` per finding, such as `ruff check --output-format=concise`; the
-    changed files are appended. The number of new findings is shown, but does not affect the score."""
     environment: Many[str] = ()
     """Shell commands that install what the tests need into `/env`, run once at the top of a copy of the repository."""
     container: Annotated[str, like(rf"^({IMAGE})?$", "write an image with its digest, name@sha256:...")] = ""

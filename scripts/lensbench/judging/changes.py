@@ -14,7 +14,7 @@ from pathlib import Path
 
 from lensbench.agents.sandbox import Sandbox, find_sandbox
 from lensbench.changes.environment import Environment, read_environment
-from lensbench.changes.execute import TestRun, count_findings, run_tests
+from lensbench.changes.execute import TestRun, run_tests
 from lensbench.changes.patches import NOTHING, PatchSize, size_of
 from lensbench.changes.reports import TestResult
 from lensbench.changes.task import EXIT, FIXED, KEPT, ChangeTask, content_bytes, read_task, tests_digest
@@ -45,8 +45,6 @@ class Tested(TestRun):
     kept: Mapping[str, str]
     """The results of the tests that pass in both cases."""
     reference: PatchSize = NOTHING
-    lint: int | None = None
-    """How many more findings the task's linter has than before; None without a linter."""
 
     @property
     def resolved(self) -> bool:
@@ -105,7 +103,6 @@ def judge_patch(
         **{**vars(result), "results": {}}, reference=size_of(reference),
         fixed={name: result.results.get(name, "") for name in task.tests.fail_to_pass},
         kept={name: result.results.get(name, "") for name in names},
-        lint=count_findings(tree, patch, task.lint, sandbox, environment) if task.lint else None,
     )  # fmt: skip
 
 

@@ -41,7 +41,6 @@ def _condition(name: str, results: Mapping[RunId, Tested]) -> ChangesOfCondition
         "files": mean(Fraction(len(report.size.files)) for report in reports),
         "lines": mean(Fraction(report.size.added + report.size.removed) for report in reports),
         "reference_lines": mean(Fraction(report.reference.added + report.reference.removed) for report in reports),
-        "lint": mean(Fraction(report.lint) for report in reports if report.lint is not None),
         "left_out": sum(bool(report.left_out) for report in reports),
         "forged": sum(report.trouble == Trouble.FORGED for report in reports),
         "timed_out": sum(report.trouble in (Trouble.TIMED_OUT, Trouble.OVER_LIMIT) for report in reports),

@@ -176,7 +176,6 @@ class ChangesOfCondition(TypedDict, Generic[N]):
     files: N | None
     lines: N | None
     reference_lines: N | None
-    lint: N | None
     left_out: int
     """Runs with edits that were not applied: of hidden files, and of what configures tests."""
     forged: int

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import hashlib
 import os
+import shutil
 import stat
 
 TYPE_CHECKING = False
@@ -22,40 +23,20 @@ LONG_PATH = 2000
 
 # Does not follow symlinks, and does not wait for the writer of a FIFO.
 READ = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
-CREATE = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
 
 
 def copy_tree(tree: str, destination: str, *, with_git: bool = True) -> None:
     """Copies `tree`, also its `.git` unless `with_git` is false, to the new folder `destination`, without FIFOs,
     sockets and devices. File times are kept: agents list files by time, and must see the same order in all conditions.
     Nothing is shared by hard links."""
-    os.makedirs(destination)
-    folders = [(os.fsencode(tree), os.fsencode(destination))]
-    left_out = b"" if with_git else folders[0][0] + b"/.git"
-    for source, target in folders:  # grows while it is walked
-        for entry in os.scandir(source):
-            path = target + b"/" + entry.name
-            if entry.path == left_out:
-                continue
-            if entry.is_symlink():
-                os.symlink(os.readlink(entry.path), path)
-            elif entry.is_dir():
-                os.mkdir(path)
-                folders.append((entry.path, path))
-            elif entry.is_file():
-                _copy_file(entry.path, path)
-    for source, target in reversed(folders):  # bottom-up, because a read-only folder cannot be filled
-        os.chmod(target, stat.S_IMODE(os.stat(source).st_mode))
 
+    def left_out(folder: str, names: list[str]) -> list[str]:
+        modes = {name: os.lstat(os.path.join(folder, name)).st_mode for name in names}
+        kinds = (stat.S_ISREG, stat.S_ISDIR, stat.S_ISLNK)
+        special = [name for name, mode in modes.items() if not any(is_kind(mode) for is_kind in kinds)]
+        return special if with_git or folder != tree else [*special, ".git"]
 
-def _copy_file(source: bytes, target: bytes) -> None:
-    with open(os.open(source, READ), "rb") as reader, open(os.open(target, CREATE, 0o600), "wb") as writer:
-        while block := reader.read(BLOCK):
-            writer.write(block)
-        writer.flush()
-        status = os.fstat(reader.fileno())
-        os.fchmod(writer.fileno(), stat.S_IMODE(status.st_mode))
-        os.utime(writer.fileno(), ns=(status.st_mtime_ns, status.st_mtime_ns))
+    shutil.copytree(tree, destination, symlinks=True, ignore=left_out)
 
 
 def hash_tree(folder: str) -> str:
