@@ -58,7 +58,7 @@ def evaluate(config: Config, question: str, repo: str) -> Path:
     settings = config.model_copy(update={"run_id": TASK, "trials": 1, "controls": Controls(), "gate": Gate()})
     plan = make_plan(settings, ScenarioSet((task,)), [])
     assert task.repository
-    repository = facts_of(prepare(task.repository, Path(config.cache), servers_of_stock(plan)), task.repository)
+    repository = facts_of(prepare(task.repository, Path(config.cache), servers_of_stock(plan)))
     folder = EVALS / _name(task.prompt, [plan["settings_sha256"], plan["sandbox"], repository["tree_sha256"], repo])
     folder.mkdir(parents=True, exist_ok=True)
     with RunFolder(folder).lock.open("wb") as lock:

@@ -75,7 +75,7 @@ def test_a_package_is_fetched_verified_unpacked_and_cleaned_once_and_again_where
 ) -> None:
     prepared = prepare(demo, tmp_path / "cache")
     core, kept = prepared.tree / "src/demo/core.py", prepared.tree.parent
-    assert prepared.tree == tmp_path / "cache" / prepared.key / "tree"
+    assert prepared.tree == tmp_path / "cache" / source_key(demo) / "tree"
     assert core.read_text() == "x = 1\n"
     assert (prepared.revision, prepared.history, prepared.removed) == ("1.0", "none", ("CLAUDE.md",))
     assert prepared.tree_sha256 == hash_tree(str(prepared.tree))
@@ -471,7 +471,7 @@ def test_a_folder_is_read_at_each_preparation(tmp_path: Path) -> None:
     assert first.tree.stat().st_ino == inode
     write(root, {"a.py": "2"})
     second = prepare(Folder(path=str(root)), tmp_path / "cache")
-    assert (second.key, second.tree) == (first.key, first.tree)
+    assert second.tree == first.tree
     assert second.revision != first.revision
     assert (second.tree / "a.py").read_text() == "2"
 

@@ -17,7 +17,7 @@ import sys
 import tempfile
 from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -40,26 +40,29 @@ RECIPE = 3
 """Increased when the same source must give a new tree, so that older caches are prepared again."""
 
 AT_ONCE = 4
-ARCHIVE = "archive"
+ARCHIVE, NOTE = "archive", "repository.json"
 KEPT, NONE = "kept", "none"
 
 
 @dataclass(frozen=True)
 class Prepared:
-    """A repository in the cache.
+    """A repository in the cache, as in its `repository.json`."""
 
-    `revision` is the commit of a git source, the version of a package, or the tree's hash of a folder. `removed` are
-    the paths that no agent may see. `history` is "kept", "kept, without <what>", "none" (only one commit), or
-    "dropped: <why>". `empty` are the submodules whose files cannot be had.
-    """
-
-    key: str
     tree: Path
     tree_sha256: str
     revision: str
-    removed: tuple[str, ...]
+    """The commit of a git source, the version of a package, or the tree's hash of a folder."""
+    removed: Sequence[str]
+    """The paths that no agent may see."""
     history: str
-    empty: tuple[str, ...]
+    """`kept`, `kept, without <what>`, `none` (only one commit), or `dropped: <why>`."""
+    empty: Sequence[str]
+    """The submodules whose files cannot be had."""
+    source: Mapping[str, Any]
+
+    def entry(self, tree: str) -> RepositoryFacts:
+        """What repositories.json says of it, with the path of its tree."""
+        return {**vars(self), "tree": tree}  # type: ignore[typeddict-item]  # the keys are those of RepositoryFacts
 
 
 def source_key(source: Source, servers: Sequence[str] | None = None) -> str:
@@ -109,19 +112,11 @@ def _read(home: Path) -> Prepared | None:
     """The repository in `home`, or None when it is missing, of an older RECIPE, or modified."""
     try:
         facts = json.loads((home / "repository.json").read_bytes())
-        tree = home / "tree"
-        repository = Prepared(
-            home.name, tree, facts["tree_sha256"], facts["revision"], tuple(facts["removed"]), facts["history"],
-            tuple(facts["empty"]),
-        )  # fmt: skip
-        is_whole = (
-            facts["recipe"] == RECIPE
-            and hash_tree(str(tree)) == repository.tree_sha256
-            and snapshots.head_commit(tree) == facts["commit"]
-        )
+        repository = _prepared(home / "tree", facts)
+        state = (RECIPE, snapshots.head_commit(repository.tree), hash_tree(str(repository.tree)))
+        return repository if state == (facts["recipe"], facts["commit"], repository.tree_sha256) else None
     except (OSError, ValueError, KeyError, TypeError, GitError):
         return None
-    return repository if is_whole else None
 
 
 def _replace(cache: Path, key: str, source: Source, ready: Prepared | None, servers: Sequence[str] | None) -> Prepared:
@@ -130,25 +125,24 @@ def _replace(cache: Path, key: str, source: Source, ready: Prepared | None, serv
         remove_tree(str(leftover))
     stage = Path(tempfile.mkdtemp(prefix=f".{key}.", suffix=".tmp", dir=cache))
     try:
-        repository = _build(source, key, stage, cache, servers)
-        is_same = ready and replace(ready, key=key, tree=repository.tree) == repository
-        if ready and is_same and snapshots.head_commit(ready.tree) == snapshots.head_commit(stage / "new" / "tree"):
+        home, new = cache / key, stage / "new"
+        repository = _build(source, home, new, cache, servers)
+        if ready and (home / NOTE).read_bytes() == (new / NOTE).read_bytes():
             return ready
-        home = cache / key
         if home.exists():
             home.rename(stage / "former")
-        (stage / "new").rename(home)
+        new.rename(home)
         return repository
     finally:
         remove_tree(str(stage))
 
 
-def _build(source: Source, key: str, stage: Path, cache: Path, servers: Sequence[str] | None) -> Prepared:
-    new = stage / "new"
+def _build(source: Source, home: Path, new: Path, cache: Path, servers: Sequence[str] | None) -> Prepared:
+    """The repository, made in `new`, by the path that it will have in `home`."""
     new.mkdir()
     # A random name: a symlink that goes up and comes back in by the final name would otherwise look harmless.
     tree = Path(tempfile.mkdtemp(dir=new))
-    revision, history, empty = _fill(source, tree, new / ARCHIVE, cache / key / ARCHIVE, cache)
+    revision, history, empty = _fill(source, tree, new / ARCHIVE, home / ARCHIVE, cache)
     answers = cleaning.answers_in_history(tree) if history == KEPT else set()
     history += ", without the commits that its clone lacks" if (tree / ".git" / "shallow").is_file() else ""
     removals = cleaning.clean(tree, servers)
@@ -164,15 +158,21 @@ def _build(source: Source, key: str, stage: Path, cache: Path, servers: Sequence
     snapshots.shrink(tree)
     tree.chmod(0o755)
     tree_sha256 = hash_tree(str(tree))
-    repository = Prepared(
-        key, cache / key / "tree", tree_sha256, revision or tree_sha256, tuple(map(_shown, removals)), history,
-        tuple(map(_shown, empty)),
-    )  # fmt: skip
-    commit = snapshots.head_commit(tree)
-    facts = {"recipe": RECIPE, "commit": commit, "source": source.model_dump(), **_facts(repository)}
-    write_json(new / "repository.json", facts)
+    facts = {
+        "tree_sha256": tree_sha256, "revision": revision or tree_sha256, "removed": [*map(_shown, removals)],
+        "history": history, "empty": [*map(_shown, empty)], "source": source.model_dump(),
+        "recipe": RECIPE, "commit": snapshots.head_commit(tree),
+    }  # fmt: skip
+    write_json(new / NOTE, facts)
     tree.rename(new / "tree")
-    return repository
+    return _prepared(home / "tree", facts)
+
+
+def _prepared(tree: Path, facts: Mapping[str, Any]) -> Prepared:
+    return Prepared(
+        tree, facts["tree_sha256"], facts["revision"], tuple(facts["removed"]), facts["history"], tuple(facts["empty"]),
+        facts["source"],
+    )  # fmt: skip
 
 
 def _rewrite(tree: Path, answers: set[str], removals: tuple[str, ...]) -> str:
@@ -228,21 +228,6 @@ def _shown(path: str) -> str:
     return os.fsencode(path).decode(errors="backslashreplace")
 
 
-def _facts(repository: Prepared) -> RepositoryFacts:
-    return {
-        "tree_sha256": repository.tree_sha256, "revision": repository.revision, "removed": repository.removed,
-        "history": repository.history, "empty": repository.empty,
-    }  # fmt: skip
-
-
-def read_sources(plan: Path) -> dict[str, Source]:
-    """The repositories in the plan. Raises UserError."""
-    try:
-        return TypeAdapter(dict[str, Source]).validate_python(json.loads(plan.read_bytes())["repositories"])
-    except (OSError, ValueError, KeyError, TypeError) as error:
-        raise UserError(f"{plan} cannot be read: {error!r}; rebuild the plan") from None
-
-
 def servers_of_stock(plan: Mapping[str, Any]) -> list[str] | None:
     """The servers that the instructions of the repositories must not name; None when no instructions are kept."""
     if plan.get("agent", {}).get("profile") != "stock":
@@ -250,24 +235,25 @@ def servers_of_stock(plan: Mapping[str, Any]) -> list[str] | None:
     return treatment_words(plan["conditions"].values())
 
 
-def _prepare_named(key: str, source: Source, cache: Path, plan: Mapping[str, Any]) -> Prepared | UserError:
+def _prepare_named(key: str, source: Source, cache: Path, plan: Mapping[str, Any]) -> RepositoryFacts | None:
+    """The entry of a repository; None when it cannot be had, which is printed."""
     try:
         repository = prepare(source, cache, servers_of_stock(plan))
     except UserError as error:
-        return UserError(f"repository {key!r}: {error}")
+        print(printable_lines(f"error: repository {key!r}: {error}"), file=sys.stderr)
+        return None
     facts = f"{repository.revision}, history {repository.history}, {len(repository.removed)} paths removed"
     index = cleaning.indexes(repository.tree, treatment_words(plan.get("conditions", {}).values()))
     lists = {"empty submodules": repository.empty, "named like a server": index}
     said = [f"; {what}: {', '.join(paths)}" for what, paths in lists.items() if paths]
     print(printable_lines(f"{key}: {facts}{''.join(said)}"), flush=True)
-    return repository
+    return facts_of(repository)
 
 
-def facts_of(repository: Prepared, source: Source) -> RepositoryFacts:
-    """The entry of repositories.json for a source; the path of its tree is relative where that is shorter."""
+def facts_of(repository: Prepared) -> RepositoryFacts:
+    """The entry of repositories.json; the path of its tree is relative where that is shorter."""
     tree, here = Path(os.path.abspath(repository.tree)), Path.cwd()
-    path = tree.relative_to(here) if tree.is_relative_to(here) else tree
-    return {"tree": str(path), "source": source.model_dump(), **_facts(repository)}
+    return repository.entry(str(tree.relative_to(here) if tree.is_relative_to(here) else tree))
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -278,23 +264,17 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--output", type=Path, required=True, help="JSON file to write")
     options = parser.parse_args(arguments)
     try:
-        sources = read_sources(options.plan)
         plan = json.loads(options.plan.read_bytes())
-    except UserError as error:
-        print(printable_lines(f"error: {error}"), file=sys.stderr)
+        sources = TypeAdapter(dict[str, Source]).validate_python(plan["repositories"])
+    except (OSError, ValueError, KeyError, TypeError) as error:
+        print(printable_lines(f"error: {options.plan} cannot be read: {error!r}; rebuild the plan"), file=sys.stderr)
         return 1
     with ThreadPoolExecutor(AT_ONCE) as pool:
         prepare_one = partial(_prepare_named, cache=options.cache, plan=plan)
-        results = list(pool.map(prepare_one, sources, sources.values()))
-    rows = {}
-    for (key, source), result in zip(sources.items(), results, strict=True):
-        if isinstance(result, UserError):
-            print(printable_lines(f"error: {result}"), file=sys.stderr)
-        else:
-            rows[key] = facts_of(result, source)
-    if len(rows) < len(sources):
+        entries = dict(zip(sources, pool.map(prepare_one, sources, sources.values()), strict=True))
+    if None in entries.values():
         return 1
-    write_json(options.output, rows)
+    write_json(options.output, entries)
     return 0
 
 
