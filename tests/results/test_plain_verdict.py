@@ -28,7 +28,7 @@ def results(verdict: str = "INCONCLUSIVE", low: float | None = -0.05, **more: An
     return {
         "alpha": 0.05, "agent": {"kind": more.get("kind", "claude-code")}, "baseline": "without",
         "conditions": {"without": {"servers": []}, "with": {"servers": more.get("servers", ["lens"])}}, "given_up": [],
-        "estimated_costs": more.get("estimated", {}),
+        "estimated_costs": more.get("estimated", {}), "instrument": {"judges": {}},
         "stopped": more.get("stopped", ""), "discards": {"timed_out": Counter({"with": 2}), "mcp_failed": Counter({"with": 3, "without": 1})},
         "counts": {"scored": 24 - more.get("gone", 0), "unjudged": 0, "discarded": more.get("gone", 0), "missing": 0},
         "estimates": {"with": {
@@ -49,7 +49,7 @@ def results(verdict: str = "INCONCLUSIVE", low: float | None = -0.05, **more: An
     ("HARM", -0.2, "lens makes the answers worse.", "Do not use it"),
 ])  # fmt: skip
 def test_each_verdict_has_its_words_and_what_to_do(verdict: str, low: float, lead: str, then: str) -> None:
-    plain = plain_verdict(results(verdict, low), "with", {})
+    plain = plain_verdict(results(verdict, low), "with")
     assert plain["lead"] == lead
     assert plain["next"].startswith(then)
     took = "it took 700% longer than without a server."
@@ -60,17 +60,17 @@ def test_each_verdict_has_its_words_and_what_to_do(verdict: str, low: float, lea
 @pytest.mark.parametrize("verdict", ["GO", "HARM", "NO-GO"])
 def test_advice_names_the_repositories_for_which_it_holds(verdict: str) -> None:
     data = results(verdict, overall={"scope": "these repositories only"})
-    assert ", on these repositories only" in plain_verdict(data, "with", {})["next"]
+    assert ", on these repositories only" in plain_verdict(data, "with")["next"]
 
 
 @pytest.mark.parametrize(("servers", "name"), [(["lens"], "lens"), (["lens", "other"], "with"), ([], "with")])
 def test_a_condition_is_called_by_its_server_where_it_has_one(servers: list[str], name: str) -> None:
-    assert plain_verdict(results("GO", 0.01, servers=servers), "with", {})["lead"] == f"{name} helps."
+    assert plain_verdict(results("GO", 0.01, servers=servers), "with")["lead"] == f"{name} helps."
 
 
 def test_a_difference_that_people_correct_is_the_one_that_is_shown() -> None:
     corrected = {"delta": 0.036, "low": 0.01, "high": 0.06}
-    assert "(+3.6 points on average)" in plain_verdict(results(corrected=corrected), "with", {})["facts"]
+    assert "(+3.6 points on average)" in plain_verdict(results(corrected=corrected), "with")["facts"]
 
 
 @pytest.mark.parametrize(("time", "cost", "said"), [
@@ -85,27 +85,27 @@ def test_time_and_price_stand_beside_the_score_when_their_interval_excludes_no_d
     time: tuple[float | None, ...], cost: tuple[float | None, ...], said: str
 ) -> None:
     took, paid = (dict(zip(("delta", "low", "high"), each, strict=True)) for each in (time, cost))
-    assert plain_verdict(results(time=took, cost=paid), "with", {})["facts"].endswith(said)
-    estimated = plain_verdict(results(time=took, cost=paid, estimated={"glm-5": 2}), "with", {})["facts"]
+    assert plain_verdict(results(time=took, cost=paid), "with")["facts"].endswith(said)
+    estimated = plain_verdict(results(time=took, cost=paid, estimated={"glm-5": 2}), "with")["facts"]
     assert ("less (estimated) than" in estimated) == ("cost 50% less" in said)
 
 
 def test_of_several_treatments_each_is_named_in_its_first_words() -> None:
     data = results()
     data["estimates"]["other"] = {**data["estimates"]["with"], "gate": GateVerdict("GO", "GO: numbers", "", 0.01, 0.1)}
-    assert plain_verdict(data, "with", {})["lead"] == "with: We cannot tell yet."
-    assert plain_verdict(data, "other", {})["lead"] == "other: lens helps."
+    assert plain_verdict(data, "with")["lead"] == "with: We cannot tell yet."
+    assert plain_verdict(data, "other")["lead"] == "other: lens helps."
 
 
 def test_a_search_program_has_one_status_everywhere() -> None:
-    plain = plain_verdict({**results(kind="offline"), "run_id": "demo"}, "with", {})
+    plain = plain_verdict({**results(kind="offline"), "run_id": "demo"}, "with")
     assert plain["lead"] == "The pipeline works. No verdict: a search program answered, not a language model."
     assert plain["facts"].startswith("With lens: 2 tasks better, 1 worse, 9 the same")
     assert plain["sentence"] == f"{plain['lead']} {plain['facts']}"
     assert (
         plain["next"] == "Ask a language model: `lensbench init` writes a config for your server, then `lensbench run`."
     )
-    own = plain_verdict({**results(kind="offline"), "run_id": "mine-smoke"}, "with", {})
+    own = plain_verdict({**results(kind="offline"), "run_id": "mine-smoke"}, "with")
     assert own["next"] == "Ask a language model: `lensbench run` with an `agent` that has one (docs/agents.md)."
 
 
@@ -125,7 +125,7 @@ def test_categories_differ_where_a_test_shows_it_and_not_where_one_alone_has_a_s
     data["estimates"]["with"]["score"]["categories"] = {
         name: Estimate(delta=delta, p_holm=p, se=se, df=se and 11.0, n=12) for name, (delta, p, se) in found.items()
     }
-    assert plain_verdict(data, "with", {})["facts"].endswith(f"without a server.{said}")
+    assert plain_verdict(data, "with")["facts"].endswith(f"without a server.{said}")
 
 
 @pytest.mark.parametrize("shift", [0.0, 0.1, 0.2, 0.3])
@@ -138,12 +138,12 @@ def test_categories_are_unlike_where_welchs_test_says_so(shift: float) -> None:
 
 
 def test_runs_without_a_score_are_counted() -> None:
-    assert plain_verdict(results(gone=3), "with", {})["facts"].endswith("without a server. 3 of 24 runs have no score.")
-    nothing = plain_verdict(results(gone=24, overall={"n": 0}), "with", {})
+    assert plain_verdict(results(gone=3), "with")["facts"].endswith("without a server. 3 of 24 runs have no score.")
+    nothing = plain_verdict(results(gone=24, overall={"n": 0}), "with")
     assert nothing["lead"] == "Nothing can be compared yet."
     assert nothing["next"] == "Most discards are mcp_failed: fix the cause (Discards in results.md), then start again."
     given_up = results(gone=24, overall={"n": 0}) | {"given_up": [{}]}
-    assert plain_verdict(given_up, "with", {})["next"].endswith("start again, with a higher `discards.max_rounds`.")
+    assert plain_verdict(given_up, "with")["next"].endswith("start again, with a higher `discards.max_rounds`.")
 
 
 @pytest.mark.parametrize(("unjudged", "kind", "said"), [
@@ -152,24 +152,24 @@ def test_runs_without_a_score_are_counted() -> None:
 def test_what_to_do_where_nothing_can_be_compared_is_what_helps(unjudged: int, kind: str, said: str) -> None:
     data = results(gone=24, overall={"n": 0}, kind=kind)
     data["counts"]["unjudged"] = unjudged
-    assert said in plain_verdict(data, "with", {})["next"]
+    assert said in plain_verdict(data, "with")["next"]
 
 
 def test_next_names_a_judge_that_failed_or_what_lets_a_stopped_benchmark_go_on() -> None:
     data = results(gone=24, overall={"n": 0}, kind="none")
     data["counts"]["unjudged"] = 4
-    judges = {"claude": {"failures": {"crashed": {"with": 3, "without": 1}}}}
-    said = plain_verdict(data, "with", judges)["next"]
+    data["instrument"]["judges"] = {"claude": {"failures": {"crashed": {"with": 3, "without": 1}}}}
+    said = plain_verdict(data, "with")["next"]
     assert said.startswith("The judges gave no verdict: claude: the judge's agent failed (verdicts: 4).")
     why = "the budget is spent (1.00 of 1 US dollars); raise budget.max_usd to continue"
     for gone in (0, 24):
         data = results(overall={"n": 0}, stopped=why, gone=gone)
-        assert plain_verdict(data, "with", {})["next"] == f"{why}."
+        assert plain_verdict(data, "with")["next"] == f"{why}."
 
 
 def test_the_terminal_says_the_same(tmp_path: Any) -> None:
     data = results()
-    data |= {"plain": {"with": plain_verdict(data, "with", {})}, "headlines": ["figures"]}
+    data |= {"plain": {"with": plain_verdict(data, "with")}, "headlines": ["figures"]}
     data |= {"instrument": {"belief": Belief({}, {}, "", {}, [])}}
     said = list(lines(tmp_path, data))
     assert said[0].startswith("We cannot tell yet. 2 tasks better, 1 worse, 9 the same")
@@ -183,6 +183,6 @@ def test_the_terminal_says_the_same(tmp_path: Any) -> None:
 def test_no_further_tasks_are_asked_for_while_runs_are_missing(kind: str, then: str) -> None:
     data = results(kind=kind)
     data["counts"]["missing"] = 18
-    assert plain_verdict(data, "with", {})["next"] == then
+    assert plain_verdict(data, "with")["next"] == then
     data["stopped"] = why = "the budget is spent (6.00 of 6 attempts); raise budget.max_runs to continue"
-    assert plain_verdict(data, "with", {})["next"] == (f"{why}." if kind == "codex" else then)
+    assert plain_verdict(data, "with")["next"] == (f"{why}." if kind == "codex" else then)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
@@ -17,15 +17,14 @@ from lensbench.scores.gate_words import with_noun
 from lensbench.scores.objections import FEWEST_TASKS
 
 if TYPE_CHECKING:
-    from lensbench.judging.trust import JudgeSummary
-    from lensbench.results.results_file import Collected, Estimated, Plain
+    from lensbench.results.results_file import Facts, Plain
     from lensbench.scores.estimates_file import Compared
     from lensbench.scores.gate import GateVerdict
     from lensbench.scores.intervals import Estimate
 
 
-def plain_verdict(data: Estimated[Fraction], name: str, judges: Mapping[str, JudgeSummary]) -> Plain:
-    """The plain words for a comparison by its name, from the results' data with estimates."""
+def plain_verdict(data: Facts[Fraction], name: str) -> Plain:
+    """The plain words for a comparison by its name."""
     comparison = data["estimates"][name]
     new, old = display_name(data, comparison["treatment"]), display_name(data, comparison["baseline"])
     is_of_two = comparison["baseline"] != data["baseline"]
@@ -34,7 +33,7 @@ def plain_verdict(data: Estimated[Fraction], name: str, judges: Mapping[str, Jud
     facts, then = f"{_tasks(comparison)}.{_missing(data)}", _next(data, comparison)
     if not comparison["score"]["overall"].n:
         facts = f"No task has a score in both conditions.{_missing(data)}"
-        lead, then = "Nothing can be compared yet.", _first_step(data, judges)
+        lead, then = "Nothing can be compared yet.", _first_step(data)
     elif few:
         lead = few
     else:
@@ -54,7 +53,7 @@ def plain_verdict(data: Estimated[Fraction], name: str, judges: Mapping[str, Jud
     return {"lead": lead, "facts": facts, "next": then, "sentence": sentence}
 
 
-def display_name(data: Collected[Fraction], condition: str) -> str:
+def display_name(data: Facts[Fraction], condition: str) -> str:
     """What readers call a condition: its server, where it has one that no other condition has; else its name."""
     servers = data["conditions"][condition]["servers"]
     alike = [other for other in data["conditions"].values() if other["servers"] == servers]
@@ -111,11 +110,11 @@ WITHOUT_VERDICTS = (
 """What to do when criteria have no verdict."""
 
 
-def _first_step(data: Collected[Fraction], judges: Mapping[str, JudgeSummary]) -> str:
+def _first_step(data: Facts[Fraction]) -> str:
     if data["counts"][RunStatus.UNJUDGED]:
         failures = "; ".join(
             f"{name}: {FAILURES[failure]} (verdicts: {sum(by_condition.values())})"
-            for name, judge in judges.items()
+            for name, judge in data["instrument"]["judges"].items()
             for failure, by_condition in judge["failures"].items()
         )
         if failures:
@@ -130,7 +129,7 @@ def _first_step(data: Collected[Fraction], judges: Mapping[str, JudgeSummary]) -
     return _go_on(data)
 
 
-def _go_on(data: Collected[Fraction]) -> str:
+def _go_on(data: Facts[Fraction]) -> str:
     """What starts missing runs."""
     return f"{data['stopped']}." if data["stopped"] else "Start again: `lensbench run` runs what is missing."
 
@@ -142,7 +141,7 @@ def _tasks(comparison: Compared) -> str:
     return f"{better} better, {overall.losses} worse, {overall.ties} the same ({average} on average)"
 
 
-def _effort(data: Collected[Fraction], comparison: Compared, old: str) -> str:
+def _effort(data: Facts[Fraction], comparison: Compared, old: str) -> str:
     """How the typical time and price differ, as far as their intervals exclude no difference."""
     parts = []
     price = ("cost_usd", "cost", "more", "less")
@@ -159,13 +158,13 @@ def _effort(data: Collected[Fraction], comparison: Compared, old: str) -> str:
     return f"; it {' and '.join(parts)} than {old}" if parts else ""
 
 
-def _missing(data: Collected[Fraction]) -> str:
+def _missing(data: Facts[Fraction]) -> str:
     counts = data["counts"]
     number = counts[RunStatus.DISCARDED] + counts[RunStatus.MISSING] + counts[RunStatus.UNJUDGED]
     return f" {number} of {sum(counts.values())} runs have no score." if number else ""
 
 
-def _next(data: Collected[Fraction], comparison: Compared) -> str:
+def _next(data: Facts[Fraction], comparison: Compared) -> str:
     verdict, scope = comparison["gate"].verdict, comparison["score"]["overall"].scope
     where = f"for this model and questions like these{f', on {scope}' if scope else ''}"
     if comparison["too_few_calls"]:

@@ -36,10 +36,8 @@ from lensbench.results.plain_verdict import display_name, plain_verdict
 from lensbench.results.presented import presented
 from lensbench.results.results_file import (
     Changes,
-    Collected,
     ComparisonResults,
-    Estimated,
-    Findings,
+    Facts,
     Results,
     RunResult,
 )
@@ -53,18 +51,18 @@ from lensbench.scores.run_tables import Tables, read_tables
 from lensbench.scores.scores import short_name, tools_of_condition, treatment_tools
 
 
-def collect(
-    tables: Tables, repositories: Repositories, reason: str = "", listing: Sequence[str] = ()
-) -> Collected[Fraction]:
-    """All numbers and names of the results as plain data; numbers are exact fractions. `reason`: why it stopped, if it
-    did; `listing`: the tools that servers listed in the preflight."""
-    plan = tables.plan
+def facts_of(folder: Path, tables: Tables) -> Facts[Fraction]:
+    """All numbers and names of the results as plain data; numbers are exact fractions."""
+    plan, place = tables.plan, RunFolder(folder)
+    repositories, estimates = read_json(place.repositories, Repositories), read_typed(place.estimates, EstimatesFile)
+    listing = PreflightFindings.read(folder).listing
     runs = [record for record in tables.valid if record.source == "run"]
     statuses = [row["status"] for row in tables.scores.values()]
     skews = summaries.start_skews(tables)
     tool_use = {run_of_pair(row): row["called"] or row["adopted"] for row in tables.pairs}  # or the report
     tools = treatment_tools(plan, tables.records.values(), tables.reports.values(), listing)
-    data: Collected[Fraction] = {
+    sides = {name: Comparison(tables, *both) for name, both in comparisons(plan).items()}
+    return {
         "run_id": plan["run_id"],
         "lensbench": __version__,
         "imported": plan["imported"],
@@ -100,8 +98,8 @@ def collect(
         "runs": [_run(tables, row, tool_use) for row in tables.validity],
         "pairs": [dict(row) for row in tables.pairs],
         "comparisons": {
-            name: _comparison(Comparison(tables, *sides), tools_of_condition(plan, sides.treatment, tools))
-            for name, sides in comparisons(plan).items()
+            name: _comparison(comparison, tools_of_condition(plan, comparison.treatment, tools))
+            for name, comparison in sides.items()
         },
         "discards": summaries.discard_counts(tables.validity),
         "given_up": [dict(row) for row in tables.validity if row["given_up"] == "yes"],
@@ -113,50 +111,14 @@ def collect(
             "largest": max(skews, default=None),
         },
         "endings": endings(tables.records.values()),
-        "warnings": [*plan["warnings"], *(_unpinned(plan["agent"]) if runs else ())],
         "accepted_changes": plan["accepted_changes"],
         "polluted_durations": sum(bool(record.outcome.api_retries) for record in runs),
         "estimated_costs": Counter(run.outcome.cost_basis or _GUESS for run in runs if run.outcome.cost_is_guess),
         "models_asked": sorted({model for record in runs for model in record.outcome.models_asked or ()}),
-        "stopped": reason,
-        "headlines": [],
-    }
-    data["headlines"] = [
-        *(headline(data, treatment) for treatment in data["treatments"]),
-        *notices(tables.valid, plan),
-        *(sentence for name in data["treatments"] if (sentence := _useless(data, name))),
-    ]
-    return data
-
-
-def with_findings(
-    facts: Collected[Fraction], estimates: EstimatesFile, instrument: InstrumentFile
-) -> Findings[Fraction]:
-    """The data with what is estimated, decided and known about the judges: what the two stages before left."""
-    data: Estimated[Fraction] = {
-        **facts,
-        "estimates": {name: estimates["comparisons"][name] for name in facts["comparisons"]},
+        "stopped": why_stopped(folder),
         "alpha": estimates["alpha"],
-    }
-    decisions = decided_by_gate(data["estimates"])
-    # on a subscription nobody pays the dollars that an agent reports
-    verb = "would have cost" if PLAN_TOKEN in data["agent"].get("pass_env", ()) else "cost"
-    label = f"{verb} in US dollars{', estimated' if data['estimated_costs'] else ''}"
-    data["warnings"] = [*data["warnings"], *(text for name in data["treatments"] for text in _warmed(data, name))]
-    steps, sentences = ladder(data)
-    return {
-        **data,
-        "instrument": instrument,
-        "judging": judges_view(instrument)._asdict(),
-        "unjudged_criteria": sum(count["criteria"] for count in instrument["unjudged"].values()),
-        "criteria_of_runs": sum(count["of"] for count in instrument["unjudged"].values()),
-        "figures": {
-            name: presented(data["comparisons"][name]["measures"], entry, label) for name, entry in decisions.items()
-        },
-        "plain": {name: plain_verdict(data, name, instrument["judges"]) for name in decisions},
-        "ladder": steps,
-        "ladder_says": sentences,
-        "verdicts_on": {name: entry["gate"].verdict for name, entry in decisions.items()},
+        "estimates": {name: estimates["comparisons"][name] for name in sides},
+        "instrument": read_typed(place.instrument, InstrumentFile),
     }
 
 
@@ -168,14 +130,14 @@ def judges(verdicts: Sequence[VerdictRow]) -> list[str]:
     return [name if is_person(name) else " ".join([name, *sorted(values)]) for name, values in sorted(versions.items())]
 
 
-def _useless(data: Collected[Fraction], treatment: str) -> str:
+def _useless(data: Facts[Fraction], treatment: str) -> str:
     """The runs in which no call of the treatment's tools worked; "" for none."""
     failures = data["comparisons"][treatment]["adoption"]["all_calls_failed"]
     runs = f"{failures['runs']} of the {failures['of']} runs of {treatment} that called its tools"
     return f"In {runs}, all of these calls failed." if failures["runs"] else ""
 
 
-def _warmed(data: Estimated[Fraction], treatment: str) -> Iterator[str]:
+def _warmed(data: Facts[Fraction], treatment: str) -> Iterator[str]:
     """A warning where the service's cache held more of one side's first requests."""
     share = data["estimates"][treatment]["measures"]["first_cached"]["overall"]
     low, high = share.low or 0.0, share.high or 0.0
@@ -254,7 +216,7 @@ def _comparison(comparison: Comparison, tools: Sequence[str]) -> ComparisonResul
     }
 
 
-def headline(data: Collected[Fraction], treatment: str) -> str:
+def headline(data: Facts[Fraction], treatment: str) -> str:
     """One sentence for a treatment: scores over complete pairs, and how many these are."""
     comparison = data["comparisons"][treatment]
     score, pairs = comparison["measures"]["score"], comparison["pairs"]
@@ -274,26 +236,47 @@ def write_results(folder: Path, tables: Tables | None = None) -> Results[Fractio
 
     `tables` are those of the folder, where they were read before."""
     tables = tables or read_tables(folder)
-    repositories = read_json(RunFolder(folder).repositories, Repositories)
-    facts = collect(tables, repositories, why_stopped(folder), PreflightFindings.read(folder).listing)
-    pairs = published_pairs(folder, tables)
-    by_hand = chosen_runs.as_data(folder, tables)
-    facts["headlines"] += by_hand["sentences"]
-    facts["warnings"] += chosen_runs.warnings(folder)
+    facts, plan = facts_of(folder, tables), tables.plan
+    names, instrument, decisions = facts["treatments"], facts["instrument"], decided_by_gate(facts["estimates"])
+    pairs, by_hand = published_pairs(folder, tables), chosen_runs.as_data(folder, tables)
     changes: Changes[Fraction] = {}
     if any(record.patch_sha256 for record in tables.valid):
         from lensbench.results.changes import changes_view  # what runs tests takes longer to import than all else here
 
         changes = changes_view(folder, tables)
-    estimates = read_typed(RunFolder(folder).estimates, EstimatesFile)
-    instrument = read_typed(RunFolder(folder).instrument, InstrumentFile)
+    # on a subscription nobody pays the dollars that an agent reports
+    verb = "would have cost" if PLAN_TOKEN in plan["agent"].get("pass_env", ()) else "cost"
+    label = f"{verb} in US dollars{', estimated' if facts['estimated_costs'] else ''}"
+    steps, sentences = ladder(facts)
     data: Results[Fraction] = {
-        **with_findings(facts, estimates, instrument),
+        **facts,
+        "headlines": [
+            *(headline(facts, name) for name in names),
+            *notices(tables.valid, plan),
+            *(sentence for name in names if (sentence := _useless(facts, name))),
+            *by_hand["sentences"],
+        ],
+        "warnings": [
+            *plan["warnings"],
+            *(_unpinned(plan["agent"]) if facts["agent_versions"] else ()),
+            *chosen_runs.warnings(folder),
+            *(text for name in names for text in _warmed(facts, name)),
+        ],
+        "judging": judges_view(instrument)._asdict(),
+        "unjudged_criteria": sum(count["criteria"] for count in instrument["unjudged"].values()),
+        "criteria_of_runs": sum(count["of"] for count in instrument["unjudged"].values()),
+        "figures": {
+            name: presented(facts["comparisons"][name]["measures"], entry, label) for name, entry in decisions.items()
+        },
+        "plain": {name: plain_verdict(facts, name) for name in decisions},
+        "ladder": steps,
+        "ladder_says": sentences,
+        "verdicts_on": {name: entry["gate"].verdict for name, entry in decisions.items()},
         "published": [pair._asdict() for pair in pairs],
-        "published_delta": {name: mean_delta(pairs, name) for name in facts["treatments"]},
+        "published_delta": {name: mean_delta(pairs, name) for name in names},
         "by_hand": by_hand,
         "uncounted": _uncounted(folder, tables),
-        "footprints": {name: footprint(folder, tables, name) for name in facts["treatments"]},
+        "footprints": {name: footprint(folder, tables, name) for name in names},
         "changes": changes,
     }
     write_json(RunFolder(folder).results_json, plain(data))

@@ -64,8 +64,8 @@ class StartSkew(TypedDict, Generic[N]):
     largest: N | None
 
 
-class Collected(TypedDict, Generic[N]):
-    """What the tables of a run folder say."""
+class Facts(TypedDict, Generic[N]):
+    """What the tables and files of a run folder say."""
 
     run_id: str
     lensbench: str
@@ -103,21 +103,15 @@ class Collected(TypedDict, Generic[N]):
     controls: list[ControlCheck]
     start_skew_s: StartSkew[N]
     endings: dict[str, dict[str, int]]
-    warnings: list[str]
     accepted_changes: Sequence[str]
     polluted_durations: int
     estimated_costs: Mapping[str, int]
     """By what the cost of how many runs was estimated."""
     models_asked: list[str]
     stopped: str
-    headlines: list[str]
-
-
-class Estimated(Collected[N], Generic[N]):
-    """The same with the estimates and verdicts."""
-
     alpha: float
     estimates: Mapping[str, Compared]
+    instrument: InstrumentFile
 
 
 class Figure(TypedDict):
@@ -192,10 +186,11 @@ class Changes(TypedDict, Generic[N], total=False):
     treatments: dict[str, McNemar]
 
 
-class Findings(Estimated[N], Generic[N]):
-    """The same with the words for them, and what is known about the judges."""
+class Results(Facts[N], Generic[N]):
+    """results.json: the facts, and the words for them."""
 
-    instrument: InstrumentFile
+    headlines: list[str]
+    warnings: list[str]
     judging: dict[str, object]
     """A Judges (page/judges.py)."""
     unjudged_criteria: int
@@ -206,11 +201,6 @@ class Findings(Estimated[N], Generic[N]):
     ladder: list[dict[str, str]]
     """Steps (results/ladder.py)."""
     ladder_says: list[str]
-
-
-class Results(Findings[N], Generic[N]):
-    """results.json."""
-
     published: list[dict[str, object]]
     published_delta: dict[str, N | None]
     by_hand: ByHand[N]
