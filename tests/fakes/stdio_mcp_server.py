@@ -39,11 +39,12 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=main.__doc__)
     parser.add_argument("--start-s", type=float, default=0, help="seconds before it can be spoken to")
     parser.add_argument("--lists", type=int, default=len(TOOLS), help="how many of its tools it lists")
+    parser.add_argument("--call-it", default="find", help="the name of find")
     parser.add_argument("--describe", default=TOOLS[0]["description"], help="the description of find")
     parser.add_argument("--require", default="query", help="the argument that find requires")
     arguments = parser.parse_args()
     TOOLS[0]["inputSchema"]["required"] = [arguments.require]
-    TOOLS[0]["description"] = arguments.describe
+    TOOLS[0] |= {"name": arguments.call_it, "description": arguments.describe}
     del TOOLS[arguments.lists :]
     time.sleep(arguments.start_s)
     for line in sys.stdin:

@@ -31,7 +31,10 @@ def start(project: Project, *arguments: str) -> tuple[int | None, str]:
 
 def server(project: Project) -> None:
     """The server that the project's MCP file is to name, with the tool that the fake agent is offered."""
-    entry = {"command": sys.executable, "args": [str(CHECKOUT / "tests" / "fakes" / "mcp_server.py"), "good"]}
+    entry = {
+        "command": sys.executable,
+        "args": [str(CHECKOUT / "tests" / "fakes" / "stdio_mcp_server.py"), "--lists", "1", "--call-it", "search"],
+    }
     (project.folder / "mcp.json").write_text(json.dumps({"mcpServers": {"fake": entry}}))
 
 

@@ -63,14 +63,16 @@ def test_the_runs_of_a_pair_are_under_way_at_the_same_time_and_the_record_says_w
 
 
 def test_a_server_that_does_not_start_is_a_discard_and_never_a_baseline(project: Project) -> None:
-    broken = {"exits": ["exit"], "mute": ["mute"], "late": ["late"], "misspelt": None, "works": ["work"]}
+    fake = [sys.executable, "-P", str(FAKES / "stdio_mcp_server.py")]
+    broken = {
+        "exits": ["false"], "mute": ["sleep", "600"], "late": [*fake, "--start-s", "20"], "misspelt": ["no-such-program"], "works": fake,
+    }  # fmt: skip
     conditions: dict[str, Any] = {"without": {}}
-    for name, arguments in broken.items():
-        server = {"command": sys.executable, "args": ["-P", str(FAKES / "mcp_server.py"), *(arguments or [])]}
-        entry = server if arguments else {"command": "no-such-program"}
+    for name, (command, *arguments) in broken.items():
+        entry = {"command": command, "args": arguments}
         (project.folder / f"{name}.json").write_text(json.dumps({"mcpServers": {"fake": entry}}))
         conditions[name] = {"mcp": f"{name}.json"}
-    agent = {"kind": "offline", "command": [], "mcp_start_s": 8, "retries": 1, "pass_env": []}
+    agent = {"kind": "offline", "command": [], "mcp_start_s": 4, "retries": 1, "pass_env": []}
     project.configure(agent, conditions=conditions)
     project.write_tasks(["anna"])
     project.start(cores=3, target="bench/r/validity.csv")
