@@ -17,6 +17,13 @@ def events(tool: str, **given: Any) -> list[str]:
     return [json.dumps({"type": "tool_call", "id": 1, "name": tool, "input": given})]
 
 
+CLIENTS = [
+    "curl", "wget", "nc", "ncat", "netcat", "telnet", "socat", "xh", "httpie", "urllib", "urllib3", "urlopen", "requests", "httpx", "aiohttp",
+    "websocket", "websockets", "http.client", "httplib", "net/http", "socket", "createConnection", "streamablehttp_client", "sse_client", "fetch",
+    "webfetch", "web_fetch", "browser", "navigate", "lwp", "faraday", "axios", "invoke-webrequest", "mcp-remote",
+]  # fmt: skip
+
+
 def shell(command: str) -> list[str]:
     return events("Bash", command=command)
 
@@ -27,7 +34,7 @@ def shell(command: str) -> list[str]:
     "exec 3<>/dev/tcp/127.0.0.1/7341",
     "python3 -c 'import socket; socket.create_connection((\"127.0.0.1\", 7341))'", "python call.py http://localhost:7341/mcp",
     "node -e 'fetch(`http://localhost:${7341}/mcp`)'", "PORT=7341; curl http://localhost:$PORT/mcp", "cd /repo && curl localhost:7341",
-    "npx mcp-remote http://localhost:7341/mcp",
+    *(f"{name} http://localhost:7341/mcp" for name in CLIENTS),
 ])  # fmt: skip
 def test_a_command_that_goes_to_the_server_is_found_by_any_of_its_names(command: str) -> None:
     assert len(direct_calls(shell(command), LOCAL)) == 1

@@ -6,6 +6,7 @@ A kind that does not show something returns None for it. What one kind alone has
 import json
 import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -369,7 +370,11 @@ def test_an_ending_becomes_the_same_for_every_kind_of_agent(kind: str) -> None:
     (404, False, "model: glm-9 does not exist", "stop api_error"), (400, False, "a picture cannot be read", "again api_error"),
     (0, False, "Quota exceeded. Check your plan and billing details.", "stop api_error"),
     (0, False, "Your workspace is out of credits. Add credits to continue.", "stop api_error"),
-    (413, True, "too large", "again api_error"), (429, True, "slow down", "again rate_limited"), (529, False, "overloaded", "again api_error"),
+    *((0, False, words, "stop api_error") for words in ("connect ECONNREFUSED", "EAI_AGAIN x", "ENOTFOUND x", "Not logged in", "Connection failed: x", "To use Codex, pay",
+        "Cannot connect to API: Unable to connect.", "Cannot connect to API: Was there a typo in the url or port?")),
+    *((400, False, words, "stop api_error") for words in ("no such model", "unknown model x", "model x doesn't exist", "invalid model", "the model x isn't available", "the model is deprecated",
+        "API key not valid", "API key has expired", "insufficient_quota", "billing hard limit", "your organization is disabled")),
+    (0, False, "The model answers: ECONNRESET", "again api_error"), (413, True, "too large", "again api_error"), (429, True, "slow down", "again rate_limited"), (529, False, "overloaded", "again api_error"),
 ])  # fmt: skip
 def test_a_refusal_is_told_by_its_status_and_its_words(status: int, is_first: bool, words: str, expected: str) -> None:
     says = KINDS["command-events"]
@@ -447,6 +452,21 @@ def test_nothing_but_the_servers_differs_between_the_conditions(tmp_path: Path, 
 def test_a_strict_agent_alone_is_denied_sub_agents(tmp_path: Path, kind: str, denial: str, profile: str) -> None:
     run = started(load_adapter(kind), assignment(tmp_path, treatment=True, kind=kind, profile=profile))
     assert (denial in " ".join([*run.argv, *map(str, run.files.values())])) == (profile == "strict")
+
+
+@pytest.mark.parametrize(("kind", "closed"), [
+    ("claude-code", "CLAUDE_CODE_DISABLE_CLAUDE_MDS 1"), ("codex", "project_doc_max_bytes = 0"), ("opencode", "OPENCODE_DISABLE_PROJECT_CONFIG 1"),
+])  # fmt: skip
+def test_instructions_of_the_repository_are_closed_unless_they_are_asked_for(
+    tmp_path: Path, kind: str, closed: str
+) -> None:
+    strict = assignment(tmp_path, treatment=True, kind=kind)
+    runs = [load_adapter(kind).command(replace(strict, reads_files=each)) for each in (False, True)]
+    said = [
+        {*(f"{name} {value}" for name, value in run.env.items()), *"".join(map(str, run.files.values())).split("\n")}
+        for run in runs
+    ]
+    assert (said[0] - said[1], said[1] - said[0]) == ({closed}, set())
 
 
 @pytest.mark.parametrize("kind", GATEWAYS)

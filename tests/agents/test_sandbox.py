@@ -76,6 +76,7 @@ def test_paths_stay_as_they_are_without_a_sandbox_and_are_the_same_in_every_run_
     assert place.inside(f"{tmp_path}/repo/a.py") == place.outside(f"{tmp_path}/repo/a.py") == f"{tmp_path}/repo/a.py"
     assert place.wrap(["no-such-agent", "x"], {}, "/nowhere") == ("no-such-agent", "x")
     assert find_sandbox(None) == find_sandbox({**AUTO, "mode": "none"}) == NO_SANDBOX
+    assert NO_SANDBOX.lack == "need a sandbox: write sandbox: auto"
     one, other = (Place(Sandbox("bubblewrap", "", "bwrap"), str(tmp_path / name)) for name in ("lb-1", "lb-2"))
     for place in (one, other):
         assert place.inside(f"{place.private}/repo") == "/repo"

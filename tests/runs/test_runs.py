@@ -299,7 +299,7 @@ def test_a_server_that_fails_alike_stops_everything_too_and_one_good_attempt_beg
 
 def test_only_what_may_heal_at_once_is_tried_again_and_never_more_often_than_allowed(bench: Path) -> None:
     count = bench.parent / "count"
-    plan(bench, f'echo x >> "{count}"; echo no index >&2; exit 3', retries=3)
+    plan(bench, f'echo x >> "{count}"; echo Error: >&2; echo no index >&2; exit 3', retries=3)
     answer_of(bench)
     tried = [from_json(entry.record.read_text()).attempt for entry in entries(bench, RUN)]
     assert [(attempt.number, attempt.waited_s, attempt.reason) for attempt in tried] == [

@@ -91,6 +91,7 @@ ALL = [10] * 40, [10] * 40
     pytest.param((SHIFTED * 2, MIXED * 2), 1.0, {"around": 0.05}, "NO-GO", "It needs as much, as far as these tasks can tell (cost: ", (), id="equal and equal is neither"),
     # 75% to 58% of 12 tasks, which others have called safe.
     *(pytest.param(([10] * 7 + [0] * 5, [10] * 9 + [0] * 3), share, {"around": 0.05}, "INCONCLUSIVE", "", (), id=f"cheaper by {share} and worse does not save") for share in (0.3, 0.6)),
+    pytest.param(ALL, 0.95, {"usd": 0}, "INCONCLUSIVE", "", (), id="the same small saving everywhere is less than is asked for"),
     pytest.param(ALL, 0.6, {"seen": ()}, "INCONCLUSIVE", "too few calls", (), id="a treatment that nobody called does not save"),
     pytest.param(ALL, 0.6, {"subagents": 1}, "INCONCLUSIVE", "", (), id="tokens that lack those of sub-agents save nothing"),
 ])  # fmt: skip

@@ -99,7 +99,7 @@ REASONS: Mapping[str, DiscardReason] = {reason.value: reason for reason in Disca
 _REFUSED = {401, 402, 403}
 """HTTP statuses of a wrong key or an account without credit."""
 _ABOUT_ACCESS = re.compile(
-    r"(?i)\bmodel\b.{0,80}\b(?:not found|(?:not|n't) exist|not supported|not available|unavailable|deprecated|retired)"
+    r"(?i)\bmodel\b.{0,80}\b(?:(?:not|\w{2,9}n't) (?:found|exist|supported|available)|unavailable|deprecated|retired)"
     r"|\b(?:no such|unknown|invalid|unsupported|selected) model\b|\bAPI key (?:not|is|has)\b"
     r"|\b(?:your|this|with) account\b|\bcredit balance\b|\binsufficient[ _](?:balance|credits?|funds|quota)\b"
     r"|\bbilling (?:hard )?limit\b|\b(?:your|this) (?:subscription|organi[sz]ation)\b"
