@@ -19,7 +19,7 @@ def events(tool: str, **given: Any) -> list[str]:
 
 CLIENTS = [
     "curl", "wget", "nc", "ncat", "netcat", "telnet", "socat", "xh", "httpie", "urllib", "urllib3", "urlopen", "requests", "httpx", "aiohttp",
-    "websocket", "websockets", "http.client", "httplib", "net/http", "socket", "createConnection", "streamablehttp_client", "sse_client", "fetch",
+    "websocket", "websockets", "http.client", "httplib", "socket", "createConnection", "streamablehttp_client", "sse_client", "fetch",
     "webfetch", "web_fetch", "browser", "navigate", "lwp", "faraday", "axios", "invoke-webrequest", "mcp-remote",
 ]  # fmt: skip
 
@@ -34,7 +34,7 @@ def shell(command: str) -> list[str]:
     "exec 3<>/dev/tcp/127.0.0.1/7341",
     "python3 -c 'import socket; socket.create_connection((\"127.0.0.1\", 7341))'", "python call.py http://localhost:7341/mcp",
     "node -e 'fetch(`http://localhost:${7341}/mcp`)'", "PORT=7341; curl http://localhost:$PORT/mcp", "cd /repo && curl localhost:7341",
-    *(f"{name} http://localhost:7341/mcp" for name in CLIENTS),
+    *(f"{name} localhost:7341" for name in CLIENTS),
 ])  # fmt: skip
 def test_a_command_that_goes_to_the_server_is_found_by_any_of_its_names(command: str) -> None:
     assert len(direct_calls(shell(command), LOCAL)) == 1
@@ -51,6 +51,8 @@ def test_a_search_for_the_address_and_other_addresses_are_none(command: str) -> 
 def test_a_server_elsewhere_is_known_by_its_name_and_a_script_that_calls_it_is_found() -> None:
     assert direct_calls(shell("curl https://LENS.example.com/mcp"), REMOTE)
     assert direct_calls(events("WebFetch", url="https://lens.example.com/mcp", prompt="x"), REMOTE)
+    for common in ("http://lens.example.com/mcp", "https://lens.example.com/mcp"):
+        assert not direct_calls(shell("curl -m 80 -r 443 http://other.example.com/"), hosts_in([common]))
     assert not direct_calls(events("Grep", pattern="lens.example.com"), REMOTE)
     assert not direct_calls(events("WebFetch", url="https://other.example.com/"), REMOTE)
     script = "import urllib.request\nurllib.request.urlopen('http://localhost:7341/mcp')\n"

@@ -21,12 +21,14 @@ from other_clis import REMOTE, SERVER, STARTED, assignment, started
 from lensbench.agents import load_adapter
 from lensbench.core.errors import UserError
 from lensbench.core.records import Attempt, Call, Outcome
+from lensbench.core.system.redaction import Redactor
 from lensbench.runs.reasons import REASONS, Expectation, find_reason, stops
 
 Event = dict[str, Any]
 Output = list[Event | str]
 GREP, SHELL = "mcp__lens__lens_grep", "web_search"
 TOKENS = {"input": 186, "output": 40, "cache_read": 14, "cache_write": 3}
+HIDDEN = Redactor(["KEY"], {"KEY": "is there"})
 CLOSED = "MCP error -32000: Connection closed"
 
 
@@ -41,7 +43,15 @@ class ClaudeCode:
                  "mcp_servers": servers, "claude_code_version": "2.1.329"}]  # fmt: skip
 
     def says(self, words: str, number: int = 1, **fields: Any) -> Output:
-        message = {"id": f"m{number}", "model": "model-b", "content": [{"type": "text", "text": words}]}
+        used = {
+            "input_tokens": 186,
+            "output_tokens": 40,
+            "cache_read_input_tokens": 14,
+            "cache_creation_input_tokens": 3,
+        }
+        message = {
+            "id": f"m{number}", "model": "model-b", "content": [{"type": "text", "text": words}], "usage": used,
+        }  # fmt: skip
         return [{"type": "assistant", "message": message, **fields}]
 
     def calls(self, tool: str, error: str = "", **given: Any) -> Output:
@@ -258,7 +268,7 @@ PROMISES = [
     Promise("tokens, cached ones apart, those of reasoning as output", answered, "tokens", (TOKENS,), {"gemini": ({**TOKENS, "cache_write": 0},)}),
     Promise("the cost, in dollars", answered, "cost_usd", (0.5,), dict.fromkeys(("codex", "gemini"), (None,))),
     Promise("the turns", answered, "turns", (1,), dict.fromkeys(("codex", "gemini"), (None,))),
-    Promise("the tokens of the first request", answered, "tokens_first", (TOKENS,), dict.fromkeys(("claude-code", "codex", "gemini", "command-events"), (None,))),
+    Promise("the tokens of the first request", answered, "tokens_first", (TOKENS,), dict.fromkeys(("codex", "gemini", "command-events"), (None,))),
     Promise("no agent below it", answered, "subagents", (0,), {"command-events": (None,)}),
     Promise("agents below it", lambda kind: [*kind.start(), *kind.starts_agent(), *kind.ends()], "subagents", (1,), {"command-events": (None,)}),
     Promise("requests that it repeated", lambda kind: [*kind.start(), *kind.asks_again(), *kind.ends()], "api_retries", (1,),
@@ -284,7 +294,9 @@ PROMISES = [
             "gemini": ("It", "turns: Reached max session turns.", "limit", ""), "command-events": ("It", "limit", "limit", "")}),
     Promise("a refusal of the model", lambda kind: [*looked(kind), *kind.ends("refusal")], "ending error", ("refusal", "")),
     Promise("an output that was cut off is not finished", lambda kind: [*looked(kind), '{"type": "resu'], "finished error tokens ending servers", (False, "", None, "unknown", BOTH),
-            dict.fromkeys(("gemini", "opencode"), (False, "", None, "unknown", None))),
+            {**dict.fromkeys(("gemini", "opencode"), (False, "", None, "unknown", None)), "claude-code": (False, "", TOKENS, "unknown", BOTH)}),
+    Promise("a secret in the output is hidden, and nothing else", lambda kind: [HIDDEN(json.dumps(event)) if isinstance(event, dict) else event for event in answered(kind)],
+            "answer finished calls", ("It [redacted: KEY].", True, (Call(GREP, 2, 1), Call(SHELL, 1, 1)))),
     Promise("no output shows nothing", lambda kind: [], "finished calls tokens servers models turns", (False, *(None,) * 5)),
     Promise("an end without its start is not finished", lambda kind: [*kind.says("It", 2), *kind.ends()], "finished servers calls", (False, None, ()),
             {"command-events": (True, None, None)}),
@@ -474,10 +486,18 @@ def test_a_program_that_is_not_there_has_no_version(kind: str) -> None:
     assert load_adapter(kind).version({"command": ["no-such-program"]}) is None
 
 
+STARTS = {
+    "the gateway's token, in the environment alone (`env_key` of Codex)": GATEWAYS, "a missing setting is named": GATEWAYS,
+    "nothing but the servers differs between the conditions": GATEWAYS, "a strict agent is denied sub-agents": GATEWAYS,
+    "a strict agent reads no instructions of the repository": ("claude-code", "codex", "opencode"),
+}  # fmt: skip
+
+
 def table() -> str:
     """The promises, for people; `no` where a kind does not show it."""
     rows = [["promise", *KINDS], ["---"] * (1 + len(KINDS))]
-    rows += [[each.what, *("no" if each.but.get(kind, (0,))[0] in (None, True, BOTH) else "yes" for kind in KINDS)] for each in PROMISES]  # fmt: skip
+    rows += [[each.what, *("no" if each.but.get(kind, (0,))[0] in (None, BOTH) else "yes" for kind in KINDS)] for each in PROMISES]  # fmt: skip
+    rows += [[what, *("yes" if kind in kinds else "no" for kind in KINDS)] for what, kinds in STARTS.items()]
     return "".join(f"| {' | '.join(row)} |\n" for row in rows)
 
 
