@@ -13,7 +13,7 @@ from figures import write_figures
 
 from lensbench_demo.lens.grep import grep
 from lensbench_demo.lens.scope import Scope
-from lensbench_demo.lens.tree import is_current, scan
+from lensbench_demo.lens.tree import Tree
 from lensbench_tasks.parsers.files import list_sources
 
 QUERIES = ("parse", "option parser", "error handling|retry", "get_queryset", "select * from")
@@ -34,16 +34,17 @@ def main() -> None:
     arguments = parser.parse_args()
     root, before = arguments.folder.resolve(), peak_mb()
     wall, cpu = time.perf_counter(), time.process_time()
-    tree = scan(root)
+    tree = Tree.read(root)
+    _ = tree.index
     wall, cpu = time.perf_counter() - wall, time.process_time() - cpu
     again = time.perf_counter()
-    assert is_current(tree, root)
+    assert tree.is_current
     again = time.perf_counter() - again
     first = time.perf_counter()
     grep(tree, Scope(), "handler", 20)
     first = time.perf_counter() - first
     print(f"files listed         {len(list_sources(root)):>9,}")
-    print(f"files indexed        {len(tree.sources):>9,}")
+    print(f"files indexed        {len(tree.texts):>9,}")
     print(f"symbols              {sum(len(facts.symbols) for facts in tree.facts.values()):>9,}")
     print(f"import edges         {sum(map(len, tree.imports.values())):>9,}")
     print(f"index, wall          {wall:>9.2f} s")

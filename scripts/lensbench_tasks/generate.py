@@ -30,7 +30,7 @@ from lensbench_tasks.problems import find_problems
 from lensbench_tasks.review_page import render_review
 from lensbench_tasks.rounds import Examined, Fate, Proposal, Writer, kept, last_numbers, missing_of, run_rounds
 from lensbench_tasks.settings import config_of, is_offline, names_of
-from lensbench_tasks.survey import Survey, survey
+from lensbench_tasks.survey import Survey
 from lensbench_tasks.trial import try_task
 
 
@@ -62,7 +62,7 @@ def generate(name: str, source: Source, count: int, config: Config, folder: Path
     """Generates what a set with the `earlier` tasks lacks until it has `count`; a model's replies are stored in
     `folder`. Raises UserError."""
     tree = prepare(source, Path(config.cache)).tree.resolve()  # lens does not follow links
-    overview = survey(tree)
+    overview = Survey.read(tree)
     after, counts = last_numbers(name, earlier), missing_of(count, earlier)
     writer: Writer
     if is_offline(config):

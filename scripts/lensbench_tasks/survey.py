@@ -5,12 +5,13 @@ from __future__ import annotations
 import re
 from collections import Counter, defaultdict
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
+from typing import Self
 
 from lensbench_tasks.parsers.code import Definition, definitions
-from lensbench_tasks.parsers.files import list_sources, read_text
+from lensbench_tasks.parsers.files import Source, list_sources, read_text
 from lensbench_tasks.parsers.grammars import SOURCES
 from lensbench_tasks.parsers.history import History, head_of, read_history
 from lensbench_tasks.parsers.imports import MANIFESTS, resolve_imports
@@ -29,12 +30,33 @@ class Survey:
     """The facts of one tree. Paths are relative, with forward slashes."""
 
     root: Path
+    listed: tuple[Source, ...]
+    """All files; those that have no text are nowhere else."""
     texts: Mapping[str, str]
     """The text of every file."""
     facts: Mapping[str, Facts]
     languages: Mapping[str, str | None]
     imports: Mapping[str, list[str]]
-    history: History = field(default_factory=History)
+    history: History
+
+    @classmethod
+    def read(cls, root: Path) -> Self:
+        """Reads the tree below `root`, an absolute path."""
+        listing, head = tuple(list_sources(root)), head_of(root)
+        texts: dict[str, str] = {}
+        facts: dict[str, Facts] = {}
+        for source in listing:
+            if (text := read_text(root, source)) is not None:
+                texts[source.path], facts[source.path] = text, read_facts(text, source.language)
+        languages = {source.path: source.language for source in listing if source.path in texts}
+        manifests = {path: text for path, text in texts.items() if path.rsplit("/", 1)[-1] in MANIFESTS}
+        imports = resolve_imports(facts, languages, manifests)
+        return cls(root, listing, texts, facts, languages, imports, read_history(root, head, frozenset(texts)))
+
+    @property
+    def is_current(self) -> bool:
+        """True if neither files nor commits changed since it was read."""
+        return (self.listed, self.history.head) == (tuple(list_sources(self.root)), head_of(self.root))
 
     @cached_property
     def code(self) -> list[str]:
@@ -74,21 +96,11 @@ class Survey:
                 return end
         return path
 
-    def importers(self, path: str) -> list[str]:
-        """The files of `code` that import a file."""
-        return [other for other in self.code if path in self.imports.get(other, ())]
-
-
-def survey(root: Path) -> Survey:
-    """Reads the tree below `root`, an absolute path."""
-    texts: dict[str, str] = {}
-    facts: dict[str, Facts] = {}
-    languages: dict[str, str | None] = {}
-    for source in list_sources(root):
-        text = read_text(root, source)
-        if text is not None and source.name == source.path:
-            texts[source.path], languages[source.path] = text, source.language
-            facts[source.path] = read_facts(text, source.language)
-    manifests = {path: text for path, text in texts.items() if path.rsplit("/", 1)[-1] in MANIFESTS}
-    imports = resolve_imports(facts, languages, manifests)
-    return Survey(root, texts, facts, languages, imports, read_history(root, head_of(root), frozenset(texts)))
+    @cached_property
+    def importers(self) -> Mapping[str, list[str]]:
+        """The files that import each file, in order."""
+        importers = defaultdict(list)
+        for path, targets in self.imports.items():
+            for target in targets:
+                importers[target].append(path)
+        return dict(importers)

@@ -7,7 +7,7 @@ import yaml
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from lensbench_demo.lens.tree import scan
+from lensbench_demo.lens.tree import Tree
 from lensbench_demo.lens.words import camel_case, words
 from lensbench_tasks.parsers.grammars import SOURCES
 from lensbench_tasks.parsers.symbols import read_facts
@@ -19,7 +19,7 @@ LANGUAGES = yaml.safe_load((Path(__file__).parent / "languages.yaml").read_text(
 @pytest.mark.parametrize("language", LANGUAGES["trees"])
 def test_imports_become_directed_edges_between_files(tmp_path: Path, language: str) -> None:
     shown = LANGUAGES["trees"][language]
-    tree = scan(write(tmp_path, shown["files"]))
+    tree = Tree.read(write(tmp_path, shown["files"]))
     assert sorted([path, target] for path, targets in tree.imports.items() for target in targets) == shown["imports"]
 
 

@@ -16,7 +16,7 @@ from lensbench.plan.config import Agent
 from lensbench_tasks.author import AskedAgent, Author, read_reply
 from lensbench_tasks.generate import Examiner
 from lensbench_tasks.rounds import Fate, run_rounds
-from lensbench_tasks.survey import survey
+from lensbench_tasks.survey import Survey
 from stock import write_stock
 
 CLAUDE = Path(__file__).parents[2] / "tools" / "agents" / "node_modules" / ".bin" / "claude"
@@ -78,7 +78,7 @@ def ask(fake: Fake, folder: Path, monkeypatch: pytest.MonkeyPatch, max_usd: floa
         kind="claude-code", command=(str(CLAUDE),), model="sonnet", provider="custom", base_url=fake.url,
         token_env="LIVE_TEST_KEY", pass_env=("CLAUDE_CODE_MAX_RETRIES",), timeout_s=120,
     )  # fmt: skip
-    known = survey(write_stock(folder / "stock"))
+    known = Survey.read(write_stock(folder / "stock"))
     asked = AskedAgent(agent.model_dump(mode="json"), NO_SANDBOX, folder / "said", max_usd)
     author = Author("stock", Folder(path="stock"), known.root, asked)
     examine = Examiner(known, frozenset())

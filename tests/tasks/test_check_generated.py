@@ -11,13 +11,13 @@ from check_generated import false_criteria, holds
 
 from lensbench.core.tasks import Category, Folder
 from lensbench_tasks.mining.writer import Miners
-from lensbench_tasks.survey import Survey, survey
+from lensbench_tasks.survey import Survey
 from stock import with_history
 
 
 @pytest.fixture(scope="module")
 def stock(tmp_path_factory: pytest.TempPathFactory) -> Survey:
-    return survey(with_history(tmp_path_factory.mktemp("stock")))
+    return Survey.read(with_history(tmp_path_factory.mktemp("stock")))
 
 
 def test_all_that_is_mined_is_true(stock: Survey) -> None:

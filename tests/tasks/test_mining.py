@@ -16,7 +16,7 @@ from lensbench_tasks.mining.drafts import Draft
 from lensbench_tasks.mining.patterns import place, valued
 from lensbench_tasks.mining.writer import Miners
 from lensbench_tasks.problems import find_problems
-from lensbench_tasks.survey import Survey, survey
+from lensbench_tasks.survey import Survey
 from stock import with_history
 
 Miner = Callable[[Survey, random.Random], Iterator[Draft]]
@@ -24,7 +24,7 @@ Miner = Callable[[Survey, random.Random], Iterator[Draft]]
 
 @pytest.fixture(scope="module")
 def stock(tmp_path_factory: pytest.TempPathFactory) -> Survey:
-    return survey(with_history(tmp_path_factory.mktemp("stock")))
+    return Survey.read(with_history(tmp_path_factory.mktemp("stock")))
 
 
 def tree_of(folder: Path, **files: str) -> Survey:
@@ -34,7 +34,7 @@ def tree_of(folder: Path, **files: str) -> Survey:
         )
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(text)
-    return survey(folder)
+    return Survey.read(folder)
 
 
 def criteria(miner: Miner, known: Survey) -> dict[str, Criterion]:

@@ -8,7 +8,7 @@ import pytest
 
 from lensbench.core.tasks import Task
 from lensbench_tasks.problems import Problem, RejectReason, find_problems
-from lensbench_tasks.survey import Survey, survey
+from lensbench_tasks.survey import Survey
 from lensbench_tasks.trial import TrialScores, try_task
 from stock import write_stock
 
@@ -30,7 +30,7 @@ GOOD = (
 
 @pytest.fixture(scope="module")
 def stock(tmp_path_factory: pytest.TempPathFactory) -> Survey:
-    return survey(write_stock(tmp_path_factory.mktemp("stock")))
+    return Survey.read(write_stock(tmp_path_factory.mktemp("stock")))
 
 
 def task(*criteria: dict[str, Any], prompt: str = PROMPT, name: str = "stock-tgt-01") -> Task:
@@ -85,7 +85,7 @@ def test_a_tool_that_the_repository_itself_defines_is_no_tool(tmp_path: Path) ->
     write_stock(tmp_path)
     (tmp_path / "stock" / "grep.py").write_text("def grep(x):\n    return x\n")
     asked = task(prompt=f"{PROMPT} What does grep do with it?")
-    assert find_problems(asked, survey(tmp_path), [], []) == []
+    assert find_problems(asked, Survey.read(tmp_path), [], []) == []
 
 
 def test_a_task_is_tried_with_a_search_without_a_model_and_one_that_knows_and_may_be_good(stock: Survey) -> None:

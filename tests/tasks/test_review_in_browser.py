@@ -12,7 +12,7 @@ from lensbench_tasks.check import render_page
 from lensbench_tasks.files import Made
 from lensbench_tasks.review_page import render_review
 from lensbench_tasks.rounds import Examined, Fate, Proposal
-from lensbench_tasks.survey import survey
+from lensbench_tasks.survey import Survey
 from lensbench_tasks.trial import TrialScores
 
 HOSTILE = "</script><img src=x onerror=\"document.title = 'owned'\">\u2028 {{ 7 * 7 }} <!-- <script>"
@@ -38,7 +38,7 @@ def made(folder: Path) -> Made:
         value = {"id": f"r-{number}", "category": "Targeted", "repository": source, "prompt": prompt, "criteria": facts}
         proposal = Proposal(f"r-{number}", Category.TARGETED, Task.model_validate(value))
         fates.append(Fate(proposal, [Examined((), tried)]))
-    return Made("r", source, "a test", 3, fates, survey(folder / "repo"))
+    return Made("r", source, "a test", 3, fates, Survey.read(folder / "repo"))
 
 
 @pytest.fixture

@@ -24,7 +24,7 @@ def clusters(tree: Tree, scope: Scope) -> str:
     A group is named by its first two path segments (below the scope); a file above that level is its own group.
     """
     depth = CLUSTER_SEGMENTS + (scope.folder.count("/") + 1 if scope.folder else 0)
-    key = {path: "/".join(path.split("/")[:depth]) for path in tree.sources if scope.holds(path)}
+    key = {path: "/".join(path.split("/")[:depth]) for path in tree.texts if scope.holds(path)}
     sizes = Counter(key.values())
     weights = Counter(
         (key[path], key[target])
@@ -48,7 +48,7 @@ def folder(tree: Tree, scope: Scope) -> str:
 
     Raises UserError if no indexed file is below the folder.
     """
-    paths = sorted(filter(scope.holds, tree.sources), key=lambda path: (-tree.hub_score(path), path))
+    paths = sorted(filter(scope.holds, tree.texts), key=lambda path: (-tree.hub_score(path), path))
     if not paths:
         raise UserError(f"no indexed file is below {scope.folder!r}. Call lens_graph without dir to see the folders.")
     inside = set(paths)
@@ -84,7 +84,7 @@ def neighbors(tree: Tree, path: str, cochange_limit: int) -> str:
 
     Raises UserError if the file is not indexed.
     """
-    if path not in tree.sources:
+    if path not in tree.texts:
         raise UserError(_unknown_file(tree, path))
     imports, importers = tree.imports.get(path, []), tree.importers.get(path, [])
     cochanges = [{"path": other, "weight": weight} for other, weight in tree.partners(path)[:cochange_limit]]
@@ -115,7 +115,7 @@ def _file(tree: Tree, path: str, length: int) -> Answer:
     left_out = {"symbolsOmitted": len(symbols) - length} if len(symbols) > length else {}
     return {
         "path": path,
-        "language": tree.sources[path].language,
+        "language": tree.languages[path],
         "exports": list(facts.exports[:length]),
         "symbols": [
             {"name": one.name, "kind": one.kind, "line": one.line, "exported": one.exported} for one in symbols[:length]
@@ -136,7 +136,7 @@ def _visible(symbols: Sequence[Symbol]) -> list[Symbol]:
 def _unknown_file(tree: Tree, path: str) -> str:
     """The message for a file that is not indexed, with similar paths."""
     name = path.rsplit("/", 1)[-1]
-    same = sorted(other for other in tree.sources if other.rsplit("/", 1)[-1] == name)
-    near = (same or get_close_matches(path, tree.sources, n=3))[:3]
+    same = sorted(other for other in tree.texts if other.rsplit("/", 1)[-1] == name)
+    near = (same or get_close_matches(path, tree.texts, n=3))[:3]
     hint = f"Did you mean {', '.join(near)}?" if near else "Use lens_grep to find the path."
     return f"{path[:200]!r} is not in the index. {hint}"

@@ -99,7 +99,7 @@ def grep(tree: Tree, scope: Scope, query: str, limit: int) -> str:
 
 def _ranked(tree: Tree, scope: Scope, term: QueryTerm) -> list[tuple[str, float]]:
     """The files that match a term, best first: bm25 of its words plus the bonus for literal matches."""
-    texts = tree.texts
+    texts = tree.index
     scores = texts.search(term.words, term.phrase, every=True)
     literal = {path: bonus for path in tree.facts if (bonus := _literal_bonus(tree, path, term))}
     if term.needle not in term.words:  # a single plain word is already ranked by its frequency
@@ -142,8 +142,8 @@ def _hit(tree: Tree, path: str, score: float, term: QueryTerm) -> Answer:
     return {
         "path": path,
         "score": score,
-        "language": tree.sources[path].language,
-        "matches": matches + _body_matches(tree.texts.body(path), term, lines),
+        "language": tree.languages[path],
+        "matches": matches + _body_matches(tree.texts[path], term, lines),
         "exports": list(facts.exports[:MAX_EXPORTS]),
         "docstring": facts.docstring,
         "importers": tree.importers.get(path, [])[:MAX_IMPORTERS],

@@ -11,7 +11,7 @@ from lensbench_demo.lens import graph
 from lensbench_demo.lens.grep import grep
 from lensbench_demo.lens.output import render
 from lensbench_demo.lens.scope import Scope, relative, scope_of
-from lensbench_demo.lens.tree import Tree, is_current, scan
+from lensbench_demo.lens.tree import Tree
 
 
 class Service:
@@ -56,8 +56,8 @@ class Service:
             scope_of(self.root, repo_path)
             start = time.monotonic()
             before = self._tree
-            if force or before is None or not is_current(before, self.root):
-                self._tree = scan(self.root)
+            if force or before is None or not before.is_current:
+                self._tree = Tree.read(self.root)
             return render(
                 {
                     "files_scanned": len(self._ready().listed),
@@ -75,10 +75,10 @@ class Service:
 
     def _warm_up(self) -> None:
         with self._lock:
-            _ = self._ready().spellings
+            _ = self._ready().index, self._ready().spellings
 
     def _ready(self) -> Tree:
         """The tree, indexed now if necessary."""
         if self._tree is None:
-            self._tree = scan(self.root)
+            self._tree = Tree.read(self.root)
         return self._tree

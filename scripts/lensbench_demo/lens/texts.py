@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 from lensbench_demo.lens.words import camel_case, words
 from lensbench_tasks.parsers.grammars import SOURCES
@@ -17,33 +17,17 @@ RANK = f"-bm25(files, {', '.join(map(str, WEIGHTS.values()))})"
 class Texts:
     """The texts of all files, ranked by bm25 with weights per column."""
 
-    def __init__(self) -> None:
+    def __init__(self, files: Iterable[tuple[str, str, str | None, Facts]]) -> None:
+        """`files`: path, text, language and facts of each."""
         # "" is a private database: what does not fit into the cache goes to disk, and no other process can open it.
         self._database = sqlite3.connect("", check_same_thread=False, isolation_level=None)
         self._database.execute(f"PRAGMA cache_size = -{CACHE_KIB}")
         columns = ", ".join(["name UNINDEXED", *[column for column in WEIGHTS if column != "name"]])
         self._database.execute(f"CREATE VIRTUAL TABLE files USING fts5({columns}, tokenize = 'porter unicode61')")
-        self._rows: dict[str, int] = {}
-
-    def put(self, path: str, text: str, language: str | None, facts: Facts) -> None:
-        """Adds a file."""
-        names = sorted({*facts.exports, *(symbol.name for symbol in facts.symbols)})
-        row = (
-            path,
-            " ".join([path, *words(path)]),
-            " ".join([*names, *words(" ".join(names))]),
-            facts.docstring,
-            "\n".join(title for title, _ in facts.sections),
-            camel_case(text) if language in SOURCES else "",
-            text,
-        )
-        cursor = self._database.execute("INSERT INTO files VALUES (?, ?, ?, ?, ?, ?, ?)", row)
-        self._rows[path] = cursor.lastrowid or 0
-
-    def transaction(self) -> sqlite3.Connection:
-        """A context in which all files are added at once."""
-        self._database.execute("BEGIN")
-        return self._database
+        marks = ", ".join("?" * len(WEIGHTS))
+        with self._database:
+            self._database.execute("BEGIN")
+            self._database.executemany(f"INSERT INTO files VALUES ({marks})", (_row(*file) for file in files))
 
     def search(self, terms: Sequence[str], phrase: Sequence[str], *, every: bool) -> dict[str, float]:
         """The files that contain all of the words (or any of them), or the phrase, and their relevance (bm25, higher is
@@ -64,7 +48,16 @@ class Texts:
             where, values = f"files MATCH ? AND {where}", [" AND ".join(f'"{term}"' for term in terms), needle]
         return [path for (path,) in self._database.execute(f"SELECT name FROM files WHERE {where}", values)]
 
-    def body(self, path: str) -> str:
-        """The indexed text of a file."""
-        rows = self._database.execute("SELECT body FROM files WHERE rowid = ?", (self._rows[path],))
-        return next((body for (body,) in rows), "")
+
+def _row(path: str, text: str, language: str | None, facts: Facts) -> tuple[str, ...]:
+    """The columns of a file."""
+    names = sorted({*facts.exports, *(symbol.name for symbol in facts.symbols)})
+    return (
+        path,
+        " ".join([path, *words(path)]),
+        " ".join([*names, *words(" ".join(names))]),
+        facts.docstring,
+        "\n".join(title for title, _ in facts.sections),
+        camel_case(text) if language in SOURCES else "",
+        text,
+    )

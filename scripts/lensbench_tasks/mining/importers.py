@@ -14,9 +14,9 @@ from lensbench_tasks.survey import Survey
 def drafts(survey: Survey, rng: random.Random) -> Iterator[Draft]:
     """Questions about files that three to five others import, at least one of them indirectly."""
     for path in shuffled(survey.code, rng):
-        direct = [(other, path) for other in survey.importers(path)]
+        direct = [(other, path) for other in _importers(path, survey)]
         files = {path, *(other for other, _ in direct)}
-        further = [(other, via) for via, _ in direct for other in survey.importers(via) if other not in files]
+        further = [(other, via) for via, _ in direct for other in _importers(via, survey) if other not in files]
         pairs = [*direct, *further]
         once = len({other for other, _ in pairs}) == len(pairs)
         if further and once and MIN_ITEMS <= len(pairs) <= MAX_ITEMS:
@@ -29,6 +29,11 @@ def drafts(survey: Survey, rng: random.Random) -> Iterator[Draft]:
                     "others do not, but import one of those that do? Name for each file which of them it imports.",
                     items,
                 )
+
+
+def _importers(path: str, survey: Survey) -> list[str]:
+    """The files of the project, tests aside, that import a file."""
+    return [other for other in survey.importers.get(path, ()) if other in survey.code]
 
 
 def _others(right: set[str], survey: Survey, rng: random.Random) -> list[Pattern]:
