@@ -36,6 +36,7 @@ from lensbench_archive.leaks import find_leaks, may_be_rewritten, refuse, rewrit
 from lensbench_archive.machine import Machine, outside, this_machine
 from lensbench_archive.rebuilding import is_derived, rebuild
 from lensbench_archive.secrets import secret_values
+from lensbench_archive.unpacking import files_in
 
 PROGRAM_FILES = ("Snakefile", "rules", "templates", "requirements.lock")
 """The files of the workflow; its programs are identified by their hash."""
@@ -57,13 +58,13 @@ def make_archive(folder: Path, output: Path, exceptions: frozenset[str] = frozen
         bag = Path(temporary).resolve() / str(plan["run_id"])
         _copy_run(folder, bag / RUN, machine)
         user_files = _copy_project(settings, bag / PROJECT, machine)
-        own = [*_names(bag, RUN), *user_files]
+        own = [*(f"{RUN}/{name}" for name in files_in(bag / RUN)), *user_files]
         refuse(find_leaks(bag, own, machine, _values(plan)), exceptions)
         _rebuild_as(folder, bag / RUN, machine)
         write_json(bag / VERSIONS, versions())
         make_bag(bag, str(plan["run_id"]), (results["last_start"] or _UNTIMED)[:10])
         write_zip(bag, output)
-        count = len(_names(bag))
+        count = len(files_in(bag))
     return f"{output}: {count} files, sha256 {sha256(output.read_bytes())}"
 
 
@@ -123,10 +124,9 @@ def _copy_project(settings: Mapping[str, Any], target: Path, machine: Machine) -
 def foreign_parts(project: Path, settings: Mapping[str, Any]) -> Iterator[str]:
     """Files in an archive's `project` folder that belong neither to the workflow nor to the settings."""
     user_names = {os.path.basename(name) for name in _user_files(settings)}
-    for path in sorted(project.rglob("*")):
-        name = path.relative_to(project)
-        if path.is_file() and name.parts[0] not in PROGRAM_FILES and path.name not in user_names:
-            yield f"{PROJECT}/{name.as_posix()}: is not part of the workflow, and the config does not name it"
+    for name, path in files_in(project).items():
+        if name.partition("/")[0] not in PROGRAM_FILES and path.name not in user_names:
+            yield f"{PROJECT}/{name}: is not part of the workflow, and the config does not name it"
 
 
 def _user_files(settings: Mapping[str, Any]) -> list[str]:
@@ -141,11 +141,6 @@ def _user_files(settings: Mapping[str, Any]) -> list[str]:
 
 def _is_inside(name: str) -> bool:
     return not os.path.relpath(name).startswith("..")
-
-
-def _names(folder: Path, part: str = "") -> list[str]:
-    """The relative paths of all files in a folder."""
-    return sorted(path.relative_to(folder).as_posix() for path in (folder / part).rglob("*") if path.is_file())
 
 
 def _values(plan: Plan) -> list[str]:

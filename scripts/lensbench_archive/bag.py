@@ -10,6 +10,7 @@ from pathlib import Path
 from lensbench.core.errors import UserError
 from lensbench.core.records import sha256
 from lensbench.core.system.program import needs_extra
+from lensbench_archive.unpacking import files_in
 
 with needs_extra("archive"):
     import bagit
@@ -29,7 +30,7 @@ def make_bag(folder: Path, run_id: str, date: str) -> None:
 def check_bag(folder: Path) -> list[str]:
     """The problems of a bag, one sentence each."""
     logging.getLogger("bagit").setLevel(logging.CRITICAL)  # it would also log every problem
-    there = {path.relative_to(folder).as_posix() for path in folder.rglob("*") if path.is_file()}
+    there = files_in(folder).keys()
     try:
         bag = bagit.Bag(str(folder))
         entries: dict[str, dict[str, str]] = bag.entries
@@ -52,10 +53,9 @@ def write_zip(folder: Path, output: Path) -> None:
     temporary = output.with_name(f".{output.name}.{os.getpid()}.tmp")
     try:
         with zipfile.ZipFile(temporary, "w") as bundle:
-            for path in sorted(path for path in folder.rglob("*") if path.is_file()):
-                name = path.relative_to(folder.parent).as_posix()
+            for name, path in files_in(folder).items():
                 try:
-                    member = zipfile.ZipInfo(name.encode().decode(), _MOMENT)
+                    member = zipfile.ZipInfo(f"{folder.name}/{name}".encode().decode(), _MOMENT)
                 except UnicodeError:
                     raise UserError(f"{name!r}: a file with this name cannot be archived; rename it") from None
                 member.create_system, member.external_attr = 3, 0o100644 << 16

@@ -17,6 +17,7 @@ from lensbench.core.tables import read_table, run_of_row
 from lensbench.plan.frozen import read_plan
 from lensbench.runs.validity import planned_runs
 from lensbench_archive import RUN
+from lensbench_archive.unpacking import files_in
 
 _TASK = re.compile(r"[a-z0-9][a-z0-9-]{0,99}")
 _CONDITION = re.compile(r"[a-z][a-z0-9_]{0,31}")
@@ -50,11 +51,11 @@ def foreign_files(data: Path, plan: Plan) -> Iterator[str]:
     for name in store.foreign_files(folder, runs):
         yield f"{RUN}/{RunFolder.attempts}/{name}: belongs to no planned run"
     views = {view_of(folder, run) for run in runs} | {RunFolder(folder).timing}
-    for path in sorted(RunFolder(folder).runs.rglob("*")):
-        if path.is_file() and path not in views:
+    for path in files_in(RunFolder(folder).runs).values():
+        if path not in views:
             yield f"{path.relative_to(data).as_posix()}: belongs to no planned run"
-    for path in sorted(RunFolder(folder).human.rglob("*")):
-        if path.is_file() and (path.suffix != ".json" or path.parent.name != "human"):
+    for path in files_in(RunFolder(folder).human).values():
+        if path.suffix != ".json" or path.parent.name != "human":
             yield f"{path.relative_to(data)}: is no person's verdicts"
 
 

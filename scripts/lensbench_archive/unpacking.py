@@ -1,4 +1,5 @@
-"""Unpacks an archive of unknown origin within limits. Names stay inside the folder: `zipfile` sees to it."""
+"""Unpacks an archive of unknown origin within limits, and lists its files. Names stay inside the folder: `zipfile` sees
+to it."""
 
 from __future__ import annotations
 
@@ -32,6 +33,11 @@ def unpack(archive: Path, destination: Path) -> Path:
     if len(tops) != 1 or not tops[0].is_dir():
         raise UserError(f"{archive}: does not contain one folder and no more; this is not an archive of a benchmark")
     return tops[0]
+
+
+def files_in(folder: Path) -> dict[str, Path]:
+    """All files below a folder by their paths in it, in order."""
+    return {path.relative_to(folder).as_posix(): path for path in sorted(folder.rglob("*")) if path.is_file()}
 
 
 def _check_size(members: list[zipfile.ZipInfo], archive_size: int) -> None:

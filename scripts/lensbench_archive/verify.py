@@ -28,7 +28,7 @@ from lensbench_archive.archive import foreign_parts
 from lensbench_archive.bag import check_bag
 from lensbench_archive.code import code_hash
 from lensbench_archive.rebuilding import is_derived, rebuild
-from lensbench_archive.unpacking import unpack
+from lensbench_archive.unpacking import files_in, unpack
 
 MAX_SHOWN, MAX_NAMED = 50, 5
 
@@ -66,7 +66,7 @@ def number_problems(data: Path, again: Path) -> Iterator[str]:
             else:
                 print(printable(f"note: run/{problem}; other code may have sent a different request"))
         yield from completeness.missing_runs(again, plan)
-        yield from differences(data / RUN, again) if is_same_code else other_tables(data / RUN, again)
+        yield from differences(data / RUN, again, is_same_code)
     except UserError as error:
         yield f"the figures cannot be rebuilt: {str(error).replace(f'{again}/', 'run/')}"
     except Exception as error:  # the files may contain anything, and templates and libraries read them
@@ -84,49 +84,41 @@ def _compare_versions(version: Mapping[str, Any]) -> bool:
 
 
 def _copy_kept(source: Path, target: Path) -> None:
-    for path in source.rglob("*"):
-        name = path.relative_to(source).as_posix()
-        if path.is_file() and not is_derived(name):
+    for name, path in files_in(source).items():
+        if not is_derived(name):
             (target / name).parent.mkdir(parents=True, exist_ok=True)
             shutil.copyfile(path, target / name)
 
 
-def differences(original: Path, copy: Path) -> Iterator[str]:
-    """The files that differ after a rebuild, by their paths in the archive."""
-    before, after = _contents(original), _contents(copy)
-    for name in sorted({*before, *after}):
-        if name not in before:
-            yield f"run/{name}: is missing, although it follows from the runs"
-        elif name not in after:
-            yield f"run/{name}: does not follow from the runs"
-        elif before[name].read_bytes() != after[name].read_bytes():
-            yield f"run/{name}: does not follow from answers, records and verdicts"
-
-
-def other_tables(original: Path, copy: Path) -> Iterator[str]:
-    """The tables whose values differ after a rebuild by other code, in common columns, by their paths in the archive.
-
-    Other files that differ are only listed in a note, since pages and results.json change with the code.
-    """
-    before, after = _contents(original), _contents(copy)
+def differences(original: Path, copy: Path, is_same_code: bool) -> Iterator[str]:
+    """What differs after a rebuild, by the paths in the archive. Of other code only tables are compared, in common
+    columns; a note lists the other files, since pages and results.json change with the code."""
+    before, after = files_in(original), files_in(copy)
     left = []
     for name in sorted({*before, *after}):
-        if name in before and name in after and before[name].read_bytes() == after[name].read_bytes():
+        if name not in before:
+            problem = "is missing, although it follows from the runs"
+        elif name not in after:
+            problem = "does not follow from the runs"
+        elif before[name].read_bytes() == after[name].read_bytes():
             continue
-        if name in before and name in after and name.endswith(".csv"):
-            rows, again = read_table(before[name]), read_table(after[name])
-            columns = (rows or again or [{}])[0].keys()
-            if rows != [{key: row.get(key) for key in columns} for row in again]:
-                yield f"run/{name}: does not follow from answers, records and verdicts"
         else:
+            problem = "does not follow from answers, records and verdicts"
+        is_table = name in before and name in after and name.endswith(".csv")
+        if is_same_code or (is_table and not _have_same_values(before[name], after[name])):
+            yield f"run/{name}: {problem}"
+        elif not is_table:
             left.append(name)
     if left:
         names = some_of(left, MAX_NAMED)
         print(printable(f"note: {len(left)} other files differ with this code and were not compared: {names}"))
 
 
-def _contents(folder: Path) -> dict[str, Path]:
-    return {path.relative_to(folder).as_posix(): path for path in folder.rglob("*") if path.is_file()}
+def _have_same_values(table: Path, again: Path) -> bool:
+    """True when two tables have the same rows, in the columns of the first."""
+    rows, rows_again = read_table(table), read_table(again)
+    columns = (rows or rows_again or [{}])[0].keys()
+    return rows == [{key: row.get(key) for key in columns} for row in rows_again]
 
 
 def main() -> None:
