@@ -20,7 +20,7 @@ from lensbench.changes.task import answer_criteria, changes_of
 from lensbench.core.errors import UserError, printable
 from lensbench.core.system.files import write_atomic
 from lensbench.core.system.program import Parser, run_program
-from lensbench.core.tasks import Criterion, DraftKind, Task
+from lensbench.core.tasks import Criterion, Task
 from lensbench.judging.judges import Verdict, mechanical
 from lensbench.judging.judges.fact_pieces import cut
 from lensbench.judging.judges.normalising import normalise
@@ -28,7 +28,6 @@ from lensbench.plan.config import DEFAULT_CACHE
 from lensbench.plan.freeze import prompt_of
 from lensbench.plan.task_files import read_scenarios
 from lensbench_tasks.changes.candidates import ChangeFate, Prover
-from lensbench_tasks.drafting import with_drafts
 from lensbench_tasks.review_page import styled_page
 
 Kind = Literal["own text", "exchanged", "negated", "question", "other task", "answer"]
@@ -199,13 +198,11 @@ def main() -> None:
     parser = Parser(prog="lensbench check", description=main.__doc__)
     parser.add_argument("set", help="a task set, YAML or Markdown")
     parser.add_argument("--answers", type=Path, help="a folder with answers, <task>.md or <task>-<word>.md")
-    parser.add_argument("--drafts", choices=get_args(DraftKind), help="use such drafts for criteria without patterns")
     parser.add_argument(
         "--cache", type=Path, default=Path(DEFAULT_CACHE), help="the cache folder for repositories and environments"
     )
     arguments = parser.parse_args()
     tasks = [task for task in read_scenarios([arguments.set], imported=True).tasks if task.criteria]
-    tasks = [with_drafts(task, arguments.drafts) if arguments.drafts else task for task in tasks]
     if not tasks:
         raise UserError(f"{arguments.set}: has no criterion to check")
     results = check(tasks, read_answers(arguments.answers, tasks) if arguments.answers else {})

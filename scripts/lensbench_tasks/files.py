@@ -15,6 +15,8 @@ from lensbench.plan.freeze import source_name
 from lensbench_tasks.rounds import Fate, tasks_of
 from lensbench_tasks.survey import Survey
 
+_TEXT = "tag:yaml.org,2002:str"
+
 
 class Made(NamedTuple):
     """A generated set and its origin."""
@@ -59,9 +61,21 @@ def with_more(text: str, result: Made) -> str:
     raise UserError(f"{result.name}.yaml: no task can be added; make `tasks` its last key, with `- id:` lines")
 
 
+class _Dumper(yaml.SafeDumper):
+    """Writes texts of several lines as blocks."""
+
+    def ignore_aliases(self, data: Any) -> bool:
+        return True
+
+
+_Dumper.add_representer(
+    str, lambda dumper, text: dumper.represent_scalar(_TEXT, text, style="|" if "\n" in text else None)
+)
+
+
 def yaml_text(value: object) -> str:
     """As lensbench writes task sets."""
-    return yaml.safe_dump(value, sort_keys=False, allow_unicode=True, width=110)
+    return yaml.dump(value, Dumper=_Dumper, sort_keys=False, allow_unicode=True, width=110)
 
 
 def set_value(result: Made) -> dict[str, Any]:

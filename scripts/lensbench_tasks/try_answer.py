@@ -9,13 +9,12 @@ from __future__ import annotations
 import sys
 from collections.abc import Iterator
 from pathlib import Path
-from typing import get_args
 
 from lensbench.changes.task import answer_criteria
 from lensbench.core.errors import UserError, did_you_mean, printable
 from lensbench.core.numbers import score_of
 from lensbench.core.system.program import Parser, only_config, run_program
-from lensbench.core.tasks import DraftKind, Task
+from lensbench.core.tasks import Task
 from lensbench.judging.blinding import Blinded, without_report
 from lensbench.judging.judges import POINTS, Judgement, mechanical
 from lensbench.judging.judges.normalising import normalise
@@ -23,7 +22,6 @@ from lensbench.plan.freeze import prompt_of
 from lensbench.plan.reading import load_config, read_file
 from lensbench.plan.task_files import read_scenarios
 from lensbench.runs.reports import parse_report
-from lensbench_tasks.drafting import with_drafts
 
 
 def find_task(sets: list[str], name: str) -> Task:
@@ -68,7 +66,6 @@ def main() -> None:
     parser.add_argument("answer", nargs="?", help="a file with an answer; - for standard input")
     parser.add_argument("--set", action="append", help="the task set (default: the sets of the config)")
     parser.add_argument("--configfile", help="the config that names the sets (default: the one in this folder)")
-    parser.add_argument("--drafts", choices=get_args(DraftKind), help="use such drafts for criteria without patterns")
     arguments = parser.parse_intermixed_args()
     sets = arguments.set
     if not sets:
@@ -86,7 +83,7 @@ def main() -> None:
         )
     except OSError as error:
         raise UserError(f"{arguments.answer}: cannot be read ({error.strerror})") from None
-    print(*map(printable, judged(with_drafts(task, arguments.drafts) if arguments.drafts else task, answer)), sep="\n")
+    print(*map(printable, judged(task, answer)), sep="\n")
 
 
 if __name__ == "__main__":

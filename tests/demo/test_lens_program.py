@@ -56,13 +56,6 @@ def test_over_stdio_the_tools_have_the_names_parameters_and_bounds_of_lens(root:
     assert all(line["time"].endswith("+00:00") and line["duration_s"] >= 0 for line in lines)
 
 
-def test_the_log_can_be_named_by_the_environment(root: Path, tmp_path: Path) -> None:
-    log = tmp_path / "calls.jsonl"
-    log.write_text("{}\n")
-    ask_stdio(["--root", str(root)], [("lens_graph", {})], cwd=tmp_path, LENS_CALL_LOG=str(log))
-    assert [json.loads(line).get("tool") for line in log.read_text().splitlines()] == [None, "lens_graph"]
-
-
 @pytest.mark.slow
 def test_over_http_it_answers_at_mcp(port: int) -> None:
     found, wrong = ask_url(

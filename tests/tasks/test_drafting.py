@@ -15,8 +15,7 @@ from lensbench.core.tasks import Criterion, DraftKind, Task
 from lensbench.judging.judges.mechanical import judge
 from lensbench.judging.judges.normalising import normalise
 from lensbench.plan.task_files import read_scenarios
-from lensbench_tasks.drafting import draft, with_drafts
-from lensbench_tasks.drafting.__main__ import doubts, render
+from lensbench_tasks.drafting import doubts, draft, render, with_drafts
 from programs import run_module
 
 DATA = yaml.safe_load((Path(__file__).parent / "drafts.yaml").read_text(encoding="utf-8"))

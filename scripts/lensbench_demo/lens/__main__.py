@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import socket
 from pathlib import Path
 
@@ -10,7 +9,6 @@ from lensbench.core.errors import UserError
 from lensbench.core.system.program import Parser, run_program
 
 LOOPBACK = ("127.0.0.1", "localhost", "::1")
-LOG_VARIABLE = "LENS_CALL_LOG"
 
 
 def main() -> None:
@@ -20,12 +18,11 @@ def main() -> None:
     parser.add_argument("--transport", choices=("stdio", "http"), default="stdio")
     parser.add_argument("--host", default="127.0.0.1", help="http: a loopback address (default: %(default)s)")
     parser.add_argument("--port", type=int, default=4111, help="http: the port (default: %(default)s); path /mcp")
-    parser.add_argument("--log", type=Path, help=f"append every call to this JSON Lines file (or set {LOG_VARIABLE})")
+    parser.add_argument("--log", type=Path, help="append every call to this JSON Lines file")
     arguments = parser.parse_args()
     if arguments.transport == "http":
         check_address(arguments.host, arguments.port)
-    path = arguments.log or (Path(os.environ[LOG_VARIABLE]) if os.environ.get(LOG_VARIABLE) else None)
-    serve(arguments.root, arguments.transport, arguments.host, arguments.port, path)
+    serve(arguments.root, arguments.transport, arguments.host, arguments.port, arguments.log)
 
 
 def check_address(host: str, port: int) -> None:

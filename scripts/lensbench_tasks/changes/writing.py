@@ -6,32 +6,15 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-import yaml
-
 from lensbench.changes.task import ChangeTask, Content, FromSource, content_bytes
 from lensbench.core.system.files import write_atomic
 from lensbench.core.tasks import Source
 from lensbench.plan.freeze import source_name
 from lensbench.repositories.prepare import source_key
 from lensbench_tasks.changes.candidates import ChangeFate
-from lensbench_tasks.files import plain_text
+from lensbench_tasks.files import plain_text, yaml_text
 
-_WIDTH = 110
 _KEYS = ("id", "kind", "category", "repository", "prompt", "environment", "container", "tests", "reference")
-
-
-class _Dumper(yaml.SafeDumper):
-    """Writes multi-line texts as blocks."""
-
-    def ignore_aliases(self, data: Any) -> bool:
-        return True
-
-
-def _text(dumper: yaml.SafeDumper, text: str) -> yaml.ScalarNode:
-    return dumper.represent_scalar("tag:yaml.org,2002:str", text, style="|" if "\n" in text else None)
-
-
-_Dumper.add_representer(str, _text)
 
 
 def write_set(name: str, fates: Sequence[ChangeFate], output: Path, head: str, beside: Path | None = None) -> None:
@@ -47,8 +30,7 @@ def write_set(name: str, fates: Sequence[ChangeFate], output: Path, head: str, b
     }
     for path, content in (file for task in tasks for file in _beside(task, beside)):
         write_atomic(path, content_bytes(content))
-    text = yaml.dump(value, Dumper=_Dumper, sort_keys=False, allow_unicode=True, width=_WIDTH)
-    write_atomic(output, "".join(f"# {line}\n" for line in head.splitlines()) + text)
+    write_atomic(output, "".join(f"# {line}\n" for line in head.splitlines()) + yaml_text(value))
 
 
 def _sources(task: ChangeTask) -> Iterator[Source]:

@@ -1,4 +1,10 @@
-"""Writes a task set as YAML with draft patterns for criteria that have none, and review comments."""
+"""Draft patterns: automatic proposals for criteria in prose, until a person accepts or edits them.
+
+    lensbench draft scenarios.md --kind strict --output drafted.yaml
+
+The patterns are the pieces of the criterion's text (`fact_pieces`), or its words if it has none. The set has review
+comments.
+"""
 
 from __future__ import annotations
 
@@ -7,15 +13,46 @@ from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import get_args
 
+from pydantic import ValidationError
+
 from lensbench.core.errors import UserError
 from lensbench.core.system.files import write_atomic
 from lensbench.core.system.program import Parser, run_program
 from lensbench.core.tasks import Criterion, DraftKind, Task
 from lensbench.judging.judges.denying import is_negation
-from lensbench.judging.judges.fact_pieces import cut
+from lensbench.judging.judges.fact_pieces import cut, pattern_of, words
 from lensbench.plan.task_files import read_scenarios
-from lensbench_tasks.drafting import FEW, with_drafts
 from lensbench_tasks.files import yaml_text
+
+FEW = 2
+"""A fact with fewer pieces has its words as pieces, too: answers to other questions may have one of them."""
+
+
+def with_drafts(task: Task, kind: DraftKind) -> Task:
+    """The task with draft patterns for each criterion that has none."""
+    return task.model_copy(update={"criteria": tuple(draft(criterion, kind) for criterion in task.criteria)})
+
+
+def draft(criterion: Criterion, kind: DraftKind) -> Criterion:
+    """The criterion with patterns from its text, marked as `drafted`; unchanged if it has patterns, or no word.
+
+    Met requires every piece if `strict`; if `lenient`, more than half, and no other piece in place of a missing one.
+    Half of them is Partial.
+    """
+    if criterion.mechanical:
+        return criterion
+    pieces = [pattern_of(piece) for piece in cut(criterion.text)]
+    if len(pieces) < FEW:
+        pieces += words(criterion.text) or ([] if pieces else re.findall(r"\w+", criterion.text))
+    patterns: dict[str, object] = {"all_of": pieces}
+    if kind == "lenient":
+        patterns = {"at_least": {"n": len(pieces) // 2 + 1, "of": pieces}, "no_other": True}
+    if len(pieces) > 1:
+        patterns["partial"] = {"half of it": {"n": -(-len(pieces) // 2), "of": pieces}}
+    try:
+        return Criterion.model_validate({"text": criterion.text, **patterns, "drafted": kind})
+    except ValidationError:
+        return criterion
 
 
 def doubts(criterion: Criterion) -> Iterator[str]:
