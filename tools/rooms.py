@@ -33,7 +33,7 @@ ALLOWED: dict[str, set[str]] = {
     "workflow": BELOW_SCORES | {"scores", "results"},
     "lensbench_archive": BELOW_SCORES | {"scores", "results"},
     "lensbench_tasks": BELOW_SCORES,
-    "lensbench_demo": BELOW_SCORES | {"scores", "results", "lensbench_tasks"},
+    "lensbench_demo": BELOW_SCORES | {"scores", "results", "workflow", "lensbench_tasks"},
 }
 """Room -> the rooms that it may import."""
 KNOWS_SNAKEMAKE = "workflow"

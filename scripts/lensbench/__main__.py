@@ -35,8 +35,8 @@ GROUPS: dict[str, dict[str, Verb]] = {
         "fsck": Verb("workflow.damage", "find damaged files in a run folder"),
     },
 }
-HIDDEN = {"skill": "lensbench.workflow.skill"}
-"""The verb for the /benchmark skill, not shown in the overview."""
+HIDDEN = ""
+"""The title of the group that the overview does not show: what programs start."""
 ENTRY_POINTS = "lensbench.verbs"
 """The entry points of packages beside this one: each is a table of verbs by group."""
 EXIT_CODES = (
@@ -62,14 +62,14 @@ def overview() -> str:
     lines = [f"lensbench {__version__}: does an MCP server help a coding agent?", ""]
     lines += ["usage: lensbench <verb> ...      lensbench <verb> --help"]
     for title, verbs in all_verbs().items():
+        if title == HIDDEN:
+            continue
         lines += ["", f"{title}:", *(f"  {name:11} {verb.help}" for name, verb in verbs.items())]
     return "\n".join([*lines, "", EXIT_CODES])
 
 
 def module_of(name: str) -> str:
     """The module of a verb, by its name. Raises UserError for an unknown verb."""
-    if name in HIDDEN:
-        return HIDDEN[name]
     verbs = {name: verb for group in all_verbs().values() for name, verb in group.items()}
     if name in verbs:
         return verbs[name].module

@@ -1,5 +1,5 @@
-"""The first hour: a config for a server and its trial, a look at single answers, checks of the machine; and what works
-offline for it, an agent without a model, an MCP server, and the self-test.
+"""The first hour: a config for a server and its trial, a look at single answers, checks of the machine, the /benchmark
+skill; and what works offline for it, an agent without a model, an MCP server, and the self-test.
 
 Its contract with the engine is an adapter, and an MCP file.
 """
@@ -15,6 +15,9 @@ VERBS = {
         "doctor": ("lensbench_demo.doctor", "check machine, agents, keys, servers and config"),
         "selftest": ("lensbench_demo.selftest", "check lensbench itself on benchmarks whose outcome is known"),
         "lens": ("lensbench_demo.lens", "serve a folder with the built-in MCP server"),
+    },
+    "": {
+        "skill": ("lensbench_demo.skill", "run a benchmark of the current repository in the background"),
     },
 }
 """Group -> verb -> its module, and its line in the overview; an entry point of `lensbench.verbs`."""

@@ -21,7 +21,7 @@ from typing import Any, NamedTuple
 import yaml
 from schemas import fields, schemas
 
-from lensbench.__main__ import EXIT_CODES, all_verbs
+from lensbench.__main__ import EXIT_CODES, HIDDEN, all_verbs
 from lensbench.core.system.places import PROTOCOL
 from lensbench.runs.reasons import REASONS
 
@@ -137,6 +137,8 @@ def verbs_page() -> str:
     with ThreadPoolExecutor() as pool:  # each is a start of Python
         shown = dict(zip(modules, pool.map(help_of, modules), strict=True))
     for group, verbs in all_verbs().items():
+        if group == HIDDEN:
+            continue
         lines += ["", f"## {group}"]
         for name, verb in verbs.items():
             lines += ["", f"### lensbench {name}", "", "```text", shown[verb.module], "```"]

@@ -1,15 +1,15 @@
 #!/usr/bin/env bash
-# The /benchmark skill: finds lensbench and starts `lensbench.workflow.skill` at the root of the repository. `run.sh --help`.
+# The /benchmark skill: finds lensbench and starts `lensbench_demo.skill` at the root of the repository. `run.sh --help`.
 set -euo pipefail
 
 skill=$(cd -P "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 for house in "${LENSBENCH:-}" "$skill/../../.."; do
-    if [ -f "$house/scripts/lensbench/workflow/skill.py" ]; then
+    if [ -f "$house/scripts/lensbench_demo/skill.py" ]; then
         if [ ! -x "$house/.venv/bin/python" ]; then
             echo "error: lensbench in $house is not set up; run: make -C '$house' setup" >&2
             exit 1
         fi
-        lensbench=("$house/.venv/bin/python" -P -m lensbench.workflow.skill)
+        lensbench=("$house/.venv/bin/python" -P -m lensbench_demo.skill)
         break
     fi
 done
