@@ -24,23 +24,24 @@
 
   // Keeping: every change goes to the browser's storage at once, so that a reload loses nothing.
 
-  function keep() {
-    if (!state.judge) return;
+  // A browser may forbid a page its storage: then nothing is stored, and keep() tells the person.
+  function stored(storage, name, ...texts) {
     try {
-      localStorage.setItem(key(), JSON.stringify(state));
+      for (const text of texts) window[storage].setItem(name, text);
+      return window[storage].getItem(name);
     } catch {
-      byId("banner").textContent = "This browser stores nothing for this page. Save your verdicts often.";
-      byId("banner").hidden = false;
+      return null;
     }
   }
 
+  function keep() {
+    if (!state.judge || stored("localStorage", key(), JSON.stringify(state)) !== null) return;
+    byId("banner").textContent = "This browser stores nothing for this page. Save your verdicts often.";
+    byId("banner").hidden = false;
+  }
+
   function recall() {
-    try {
-      const kept = JSON.parse(localStorage.getItem(key()));
-      if (kept) state = { ...state, ...kept };
-    } catch {
-      // keep() tells the person
-    }
+    state = { ...state, ...JSON.parse(stored("localStorage", key())) };
   }
 
   // What another tab with the same sheet has kept meanwhile; this one's place on the page stays.
@@ -48,6 +49,11 @@
     const { at } = state;
     recall();
     state.at = at;
+  }
+
+  function follow() {
+    adopt();
+    paintAll();
   }
 
   const given = (item) => state.verdicts[item.id] ?? { verdict: "", evidence: "", note: "" };
@@ -267,11 +273,7 @@
     state = { ...fresh, judge };
     past = [];
     recall();
-    try {
-      sessionStorage.setItem(sheet, judge);
-    } catch {
-      // keep() tells the person
-    }
+    stored("sessionStorage", sheet, judge);
     paintAll();
     choose(state.at);
   }
@@ -392,25 +394,13 @@
     event.target.value = "";
   });
   addEventListener("beforeunload", (event) => state.unsaved && event.preventDefault());
-  addEventListener("storage", (event) => {
-    if (event.key !== key()) return;
-    adopt();
-    paintAll();
-  });
-  addEventListener("focus", () => { // a tab in the background may not have been told
-    adopt();
-    paintAll();
-  });
+  addEventListener("storage", (event) => event.key === key() && follow());
+  addEventListener("focus", follow); // a tab in the background may not have been told
 
   for (const section of document.querySelectorAll(".answer")) {
     section.querySelector(".source").textContent = answers[section.dataset.answer];
   }
-  let known = "";
-  try {
-    known = sessionStorage.getItem(sheet) ?? "";
-  } catch {
-    // keep() tells the person
-  }
+  const known = stored("sessionStorage", sheet) ?? "";
   become(known);
   if (!known) askName();
 })();
