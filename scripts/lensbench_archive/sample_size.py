@@ -23,12 +23,45 @@ from lensbench.plan.task_files import read_scenarios
 from lensbench.scores.estimates_file import EstimatesFile, decided_by_gate
 from lensbench.scores.gate_words import with_noun
 from lensbench.scores.intervals import Estimate
-from lensbench.scores.power import TRIALS, Spread, detectable, repositories_needed, split, tasks_needed, upper_sd
+from lensbench.scores.power import FEWEST_REPOSITORIES, standard_effect, tasks_needed, upper_sd
 from lensbench.scores.run_tables import read_tables
 from lensbench.scores.saving import PART, quantities_of, tasks_for_no_worse
 from lensbench.scores.sequential import SHARE
 
 SIZES = (12, 24, 48, 96)
+TRIALS = (1, 2, 3, 5)
+"""The numbers of trials that are planned for."""
+
+
+class Spread(NamedTuple):
+    """The standard deviation of a task's difference, in points, in two parts: between tasks and between trials."""
+
+    tasks: float
+    """Standard deviation of the tasks' true differences."""
+    trials: float
+    """Standard deviation of a task's difference from trial to trial."""
+
+    def of(self, trials: int) -> float:
+        """The standard deviation of a task's difference, averaged over its trials."""
+        return math.sqrt(self.tasks**2 + self.trials**2 / trials)
+
+
+def split(sd: float, trials: int, share: float) -> Spread:
+    """The two parts of a standard deviation that was observed with `trials`; `share` is that of the tasks."""
+    single = sd**2 / (share + (1 - share) / trials)
+    return Spread(math.sqrt(share * single), math.sqrt((1 - share) * single))
+
+
+def detectable(sd: float, tasks: int, power: float = 0.8, alpha: float = 0.05) -> float:
+    """The minimum detectable effect, in the unit of `sd`."""
+    return sd * standard_effect(tasks, power, alpha)
+
+
+def repositories_needed(sd: float, effect: float, tasks_each: int, icc: float, power: float, alpha: float) -> int:
+    """The number of repositories, with `tasks_each` tasks each, for a cluster-robust t interval; with less than 6 the
+    claim is limited to these. `icc` is the share of the variance that tasks of a repository have in common."""
+    spread = sd * math.sqrt((1 + (tasks_each - 1) * icc) / tasks_each)
+    return max(tasks_needed(spread, effect, power, alpha), FEWEST_REPOSITORIES)
 
 
 class Needs(NamedTuple):

@@ -13,10 +13,10 @@ from handmade import Bench
 from lensbench.core.errors import UserError
 from lensbench.scores.gate_words import what_decides
 from lensbench.scores.intervals import Estimate
-from lensbench.scores.power import Spread, detectable, repositories_needed, split, tasks_needed, upper_sd
+from lensbench.scores.power import tasks_needed, upper_sd
 from lensbench.scores.saving import tasks_for_no_worse
 from lensbench.scores.sequential import SHARE
-from lensbench_archive.sample_size import Needs, plan_text, read_pilot
+from lensbench_archive.sample_size import Needs, Spread, detectable, plan_text, read_pilot, repositories_needed, split
 from programs import run_module
 
 

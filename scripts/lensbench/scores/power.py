@@ -5,15 +5,12 @@ from __future__ import annotations
 import math
 from bisect import bisect_left
 from functools import lru_cache
-from typing import NamedTuple
 
 from lensbench.core.distributions import chi2_ppf, nct_cdf, t_isf
 
 FEWEST_REPOSITORIES = 6
 STEPS = 1 << 40
 """The resolution of the search for an effect."""
-TRIALS = (1, 2, 3, 5)
-"""The numbers of trials that are planned for."""
 
 
 def tasks_needed(sd: float, effect: float, power: float = 0.8, alpha: float = 0.05) -> int:
@@ -32,11 +29,6 @@ def tasks_for_width(sd: float, width: float, alpha: float = 0.05) -> int:
     while 2 * t_isf(alpha / 2, tasks - 1) * sd / math.sqrt(tasks) >= width:
         tasks = max(tasks + 1, math.ceil(tasks * 1.01))
     return tasks
-
-
-def detectable(sd: float, tasks: int, power: float = 0.8, alpha: float = 0.05) -> float:
-    """The minimum detectable effect, in the unit of `sd`."""
-    return sd * standard_effect(tasks, power, alpha)
 
 
 @lru_cache
@@ -59,29 +51,3 @@ def _power(size: float, tasks: int, alpha: float) -> float:
 def upper_sd(sd: float, tasks: int) -> float:
     """The 80% upper bound of a standard deviation from this many tasks: a factor of 1.25 at 12, of 1.16 at 24."""
     return sd * math.sqrt((tasks - 1) / chi2_ppf(0.2, tasks - 1))
-
-
-def repositories_needed(sd: float, effect: float, tasks_each: int, icc: float, power: float, alpha: float) -> int:
-    """The number of repositories, with `tasks_each` tasks each, for a cluster-robust t interval; with less than 6 the
-    claim is limited to these. `icc` is the share of the variance that tasks of a repository have in common."""
-    spread = sd * math.sqrt((1 + (tasks_each - 1) * icc) / tasks_each)
-    return max(tasks_needed(spread, effect, power, alpha), FEWEST_REPOSITORIES)
-
-
-class Spread(NamedTuple):
-    """The standard deviation of a task's difference, in points, in two parts: between tasks and between trials."""
-
-    tasks: float
-    """Standard deviation of the tasks' true differences."""
-    trials: float
-    """Standard deviation of a task's difference from trial to trial."""
-
-    def of(self, trials: int) -> float:
-        """The standard deviation of a task's difference, averaged over its trials."""
-        return math.sqrt(self.tasks**2 + self.trials**2 / trials)
-
-
-def split(sd: float, trials: int, share: float) -> Spread:
-    """The two parts of a standard deviation that was observed with `trials`; `share` is that of the tasks."""
-    single = sd**2 / (share + (1 - share) / trials)
-    return Spread(math.sqrt(share * single), math.sqrt((1 - share) * single))

@@ -38,8 +38,7 @@ def judges_view(instrument: InstrumentFile) -> Judges:
     errors = (*bias["judges"].values(), bias["together"]) if bias else ()
     return Judges(
         ", ".join(names) or "none",
-        _in_short(names, overall),
-        _sentence(names, overall),
+        *_agreement(names, overall),
         _basis(instrument["belief"]),
         [e.sentence for one in errors for e in one.values() if e.sentence],
         [_correction(name, delta) for name, delta in bias["correction"].items()] if bias else [],
@@ -60,26 +59,18 @@ def coefficient_interval(value: Coefficient) -> str:
     return f"{value.low:.2f} to {value.high:.2f}".replace("-", "\u2212")
 
 
-def _in_short(names: Sequence[str], overall: All) -> str:
-    if not names:
-        return "nobody has judged"
-    if len(names) == 1:
-        return "one judge, no second opinion"
-    if overall.alpha.value is None:
-        return "agreement not known"
-    return f"agreement \u03b1 {coefficient(overall.alpha)}"
-
-
-def _sentence(names: Sequence[str], overall: All) -> str:
-    if not names:
-        return "Nobody has judged yet."
-    if len(names) == 1:
-        return f"One judge decides, {names[0]}. How often another one would decide otherwise is not known."
-    if overall.alpha.value is None:
-        reason = overall.alpha.reason
-        return f"How far the judges agree is not known{': ' + reason if reason else ''}."
+def _agreement(names: Sequence[str], overall: All) -> tuple[str, str]:
+    """In a few words, and in a sentence."""
     alpha = overall.alpha
-    return (
+    if not names:
+        return "nobody has judged", "Nobody has judged yet."
+    if len(names) == 1:
+        sentence = f"One judge decides, {names[0]}. How often another one would decide otherwise is not known."
+        return "one judge, no second opinion", sentence
+    if alpha.value is None:
+        why = f": {alpha.reason}" if alpha.reason else ""
+        return "agreement not known", f"How far the judges agree is not known{why}."
+    return f"agreement \u03b1 {coefficient(alpha)}", (
         f"Krippendorff's alpha of {', '.join(names)} is {coefficient(alpha)} ({coefficient_interval(alpha)}) over "
         f"{overall.n} criteria that at least two of them judged; 1 is perfect, 0 is chance."
     )
