@@ -5,6 +5,7 @@ import itertools
 import re
 import time
 from collections.abc import Iterable, Iterator
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -30,12 +31,17 @@ def written(file: Path) -> Iterator[tuple[str, re.Pattern[str], set[str]]]:
         used.setdefault(call.func.value.id, set()).add(call.func.attr)
     for call in calls:
         given = call.args[0] if call.args else None
-        if call.func.value.id == "re" and isinstance(given, ast.Constant) and isinstance(given.value, str):
-            names_of_flags = re.findall(r"\bre\.([A-Z]+)", ast.unparse(call))
-            flags = sum(getattr(re, name) for name in names_of_flags)
-            methods = {call.func.attr} | used.get(names.get(id(call), ""), set())
-            place = f"{file.relative_to(SCRIPTS)}:{call.lineno}"
-            yield place, re.compile(given.value, flags), methods & METHODS or {"search"}
+        if call.func.value.id != "re":
+            continue
+        name, place = names.get(id(call), ""), file.relative_to(SCRIPTS)
+        methods = ({call.func.attr} | used.get(name, set())) & METHODS or {"search"}
+        if isinstance(given, ast.Constant) and isinstance(given.value, str):
+            flags = sum(getattr(re, flag) for flag in re.findall(r"\bre\.([A-Z]+)", ast.unparse(call)))
+            yield f"{place}:{call.lineno}", re.compile(given.value, flags), methods
+        elif name:  # it is put together from others
+            made = getattr(import_module(".".join(place.with_suffix("").parts)), name, None)
+            if isinstance(made, re.Pattern) and isinstance(made.pattern, str):
+                yield f"{place}:{call.lineno}", made, methods
 
 
 def samples(items: Iterable[Any], state: Any) -> list[str]:

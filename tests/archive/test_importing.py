@@ -3,7 +3,6 @@ import os
 import re
 import subprocess
 import sys
-import time
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import NamedTuple
@@ -13,13 +12,12 @@ import yaml
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from lensbench.core.conditions import _VARIABLE
 from lensbench.core.errors import UserError
 from lensbench.core.records import Outcome, RunId, from_json
 from lensbench.core.store import run_files
 from lensbench.core.system.program import run_program
 from lensbench.core.tables import Row, read_table
-from lensbench_archive.finished_runs import _REPOSITORY, Timed, find_conditions, match_repositories, parse_timing
+from lensbench_archive.finished_runs import Timed, find_conditions, match_repositories, parse_timing
 from lensbench_archive.import_runs import fit_run_id, import_run, main
 from stock import write
 
@@ -390,11 +388,3 @@ def test_links_in_a_strangers_folder_are_refused(tmp_path: Path, monkeypatch: py
     with pytest.raises(UserError, match=r"app-exp-01-with\.md: is a link to /etc/passwd"):
         import_run(theirs, "theirs")
     assert not (tmp_path / "bench").exists()
-
-
-@pytest.mark.parametrize("text", ["**Repo**: /a" + " (" * 100_000, "**Repo**: /a" + " " * 100_000 + "`x"])
-def test_a_line_of_any_length_is_read_in_linear_time(text: str) -> None:
-    began = time.process_time()
-    _REPOSITORY.search(text)
-    list(_VARIABLE.finditer("${A:-" * 100_000))
-    assert time.process_time() - began < 2
