@@ -152,8 +152,7 @@ class Place:
         mounts += [*self._environment(), *options, "--remount-ro", "/", "--chdir", self.inside(f"{self.private}/repo")]
         if self.image:
             return _start_image(sandbox, self.private, self.image, argv, mounts)
-        network = self.network(env, mcp_file, agents)
-        return _start(sandbox, self.private, programs, network, argv, mounts)
+        return _start(sandbox, self.private, programs, self.network(env, mcp_file, agents), argv, mounts)
 
     def environment_variables(self, path: str) -> dict[str, str]:
         """The environment variables for the tests' environment; `path` is PATH without it."""
@@ -250,17 +249,26 @@ def _start(
         options += ["--ro-bind", f"{sockets}/hosts", os.path.realpath("/etc/hosts")]
         options += ["--cap-add", "CAP_NET_BIND_SERVICE"] if any(host.port < 1024 for host in addresses) else []
     tmp = os.path.join(private, "tmp")
+    shown = (*sandbox.shown, *paths, *programs_of((sys.executable,), os.defpath))
+    view = ["--bind", tmp, "/var/tmp", *mounts_of(shown, sandbox.hidden, tmp), *options]
+    step = _step("inside", sandbox, private, ways)
+    return _bubblewrapped(sandbox, private, ways, [*view, *mounts], [*step, *argv])
+
+
+def _bubblewrapped(
+    sandbox: Sandbox, private: str, ways: Sequence[Mapping[str, Any]], view: Sequence[str], argv: Sequence[str]
+) -> tuple[str, ...]:
+    """`argv` in bubblewrap with these mounts. Dropped capabilities keep root from undoing them."""
+    kernel = [part for name in KERNEL for part in ("--ro-bind-try", f"/proc/{name}", f"/proc/{name}")]
     return (
         *_step("outside", sandbox, private, ways),
-        *(*_kernel(sandbox.program), "--bind", tmp, "/tmp", "--bind", tmp, "/var/tmp"),
-        *mounts_of((*sandbox.shown, *paths, *programs_of((sys.executable,), os.defpath)), sandbox.hidden, tmp),
-        *("--seccomp", str(FILTER_FD), *options, *mounts, "--"),
-        *_step("inside", sandbox, private, ways),
-        *argv,
+        *(sandbox.program, "--die-with-parent", "--unshare-pid", "--unshare-ipc", "--cap-drop", "ALL"),
+        *("--proc", "/proc", "--dev", "/dev", *kernel, "--bind", os.path.join(private, "tmp"), "/tmp"),
+        *("--seccomp", str(FILTER_FD), *view, "--", *argv),
     )
 
 
-def _step(place: str, sandbox: Sandbox, private: str, ways: Sequence[Mapping[str, Any]] = ()) -> tuple[str, ...]:
+def _step(place: str, sandbox: Sandbox, private: str, ways: Sequence[Mapping[str, Any]]) -> tuple[str, ...]:
     start = f"import sys; sys.path.append({os.path.dirname(__file__)!r}); import sandbox_start; sandbox_start.main()"
     told = {"ways": ways, "limits": dict(sandbox.limits), "folder": private}
     return (sys.executable, "-IS", "-c", start, place, repr(told))
@@ -276,22 +284,8 @@ def _start_image(
         if entry.name not in _NOT_OF_IMAGES:
             kind, source = ("--symlink", os.readlink(entry)) if entry.is_symlink() else ("--ro-bind", entry.path)
             view += [kind, source, f"/{entry.name}"]
-    tmp = os.path.join(private, "tmp")
-    view += ["--bind", tmp, "/var/tmp"] if os.path.isdir(os.path.join(root, "var", "tmp")) else []
+    if os.path.isdir(os.path.join(root, "var", "tmp")):
+        view += ["--bind", os.path.join(private, "tmp"), "/var/tmp"]
     if os.path.isfile(os.path.join(root, "etc", "resolv.conf")):
         view += ["--ro-bind", os.path.realpath("/etc/resolv.conf"), "/etc/resolv.conf"]
-    return (
-        *_step("outside", sandbox, private),
-        *(*_kernel(sandbox.program), "--bind", tmp, "/tmp", *view),
-        *("--seccomp", str(FILTER_FD), *mounts, "--"),
-        *argv,
-    )
-
-
-def _kernel(program: str) -> list[str]:
-    """bubblewrap's first options. Dropped capabilities keep root from undoing mounts."""
-    options = [program, "--die-with-parent", "--unshare-pid", "--unshare-ipc", "--cap-drop", "ALL"]
-    options += ["--proc", "/proc", "--dev", "/dev"]
-    for name in KERNEL:
-        options += ["--ro-bind-try", f"/proc/{name}", f"/proc/{name}"]
-    return options
+    return _bubblewrapped(sandbox, private, (), [*view, *mounts], argv)

@@ -40,9 +40,6 @@ KEYRING_CALLS = {
 }
 """Architecture -> the numbers of add_key, request_key and keyctl (linux/audit.h, the tables of system calls)."""
 GB = 1_000_000_000
-LIMITS_OF_FILES = ("CORE", "FSIZE")
-LIMITS = ("NOFILE", "NPROC", "DATA", *LIMITS_OF_FILES)
-"""The limits of a process, by their names without `RLIMIT_`."""
 LOOK_S = 2.0
 """Seconds between disk checks; slow checks are done less often."""
 FULL = "over_limit"
@@ -83,7 +80,11 @@ def outside(settings: Settings, argv: list[str], env: Env) -> NoReturn:
             _write(f"{group}/cgroup.procs", str(parent))
         except OSError:
             continue
-    _set_limits(settings["limits"], LIMITS_OF_FILES)  # in an image, `inside` does not run to set them
+    limits = settings["limits"]
+    _set_limit("CORE", 0)
+    _set_limit("NOFILE", limits["open_files"])
+    _set_limit("DATA", limits["memory_gb"] * GB)
+    _set_limit("FSIZE", limits.get("file_gb", limits["disk_gb"]) * GB)
     memory = os.memfd_create("filter")
     os.write(memory, keyring_filter())
     os.lseek(memory, 0, os.SEEK_SET)
@@ -107,7 +108,7 @@ def inside(settings: Settings, argv: list[str]) -> NoReturn:
             time.sleep(3600)
     for server, _ in listening:
         server.close()
-    _set_limits(settings["limits"])
+    _set_limit("NPROC", settings["limits"]["processes"])  # of this user in this sandbox; no limit for root
     try:
         os.execvpe(argv[0], argv, _given_environment())
     except OSError as error:
@@ -143,26 +144,12 @@ def _give_up_privileges() -> None:
     libc.capset(struct.pack("=II", 0x20080522, 0), bytes(24))
 
 
-def _process_limits(limits: Mapping[str, Any]) -> dict[str, int]:
-    """The limits of each process, by `LIMITS`, within those of this process."""
-    values = {
-        "CORE": 0,
-        "NOFILE": limits["open_files"],
-        "NPROC": limits["processes"],  # of this user in this sandbox; no limit for root
-        "DATA": int(limits["memory_gb"] * GB),
-        "FSIZE": int(limits.get("file_gb", limits["disk_gb"]) * GB),
-    }
-    hard = {name: resource.getrlimit(getattr(resource, f"RLIMIT_{name}"))[1] for name in values}
-    return {
-        name: value if hard[name] == resource.RLIM_INFINITY else min(value, hard[name])
-        for name, value in values.items()
-    }
-
-
-def _set_limits(limits: Settings, kinds: Iterable[str] = LIMITS) -> None:
-    values = _process_limits(limits)
-    for kind in kinds:
-        resource.setrlimit(getattr(resource, f"RLIMIT_{kind}"), (values[kind], values[kind]))
+def _set_limit(name: str, value: float) -> None:
+    """Limits this process and its children, within the limit that this process has."""
+    kind = getattr(resource, f"RLIMIT_{name}")
+    hard = resource.getrlimit(kind)[1]
+    limit = int(value) if hard == resource.RLIM_INFINITY else min(int(value), hard)
+    resource.setrlimit(kind, (limit, limit))
 
 
 # --- control groups

@@ -10,12 +10,12 @@ from collections.abc import Iterable
 from pathlib import Path, PurePosixPath
 from typing import Annotated, Any, Final, Literal, Self
 
-from pydantic import AfterValidator, Field, ValidationError, model_validator
+from pydantic import Field, ValidationError, model_validator
 
 from lensbench.core.errors import UserError
 from lensbench.core.run_folder import RunFolder
 from lensbench.core.system.files import write_atomic
-from lensbench.core.tasks import Criterion, Many, Source, Strict, Task, like
+from lensbench.core.tasks import Criterion, InsidePath, Many, Source, Strict, Task, like, path_inside
 
 PYTEST: Final = "pytest"
 NODE: Final = "node"
@@ -76,16 +76,6 @@ def content_bytes(content: Content | FromSource) -> bytes:
     return base64.b64decode(content.base64) if isinstance(content, Binary) else content.encode()
 
 
-def _inside(path: str) -> str:
-    parts = PurePosixPath(path).parts
-    if not parts or path.startswith("/") or ".." in parts or parts[0] == ".git" or "\0" in path:
-        raise ValueError("is not a path inside the repository")
-    return PurePosixPath(path).as_posix()
-
-
-InsidePath = Annotated[str, AfterValidator(_inside)]
-
-
 class Tests(Strict):
     """Tests that are added after the agent has ended."""
 
@@ -121,7 +111,7 @@ class Tests(Strict):
         if self.report == NODE and not (self.command[0].endswith("node") and "--test" in self.command):
             raise ValueError("report: node needs a command that starts with `node` and has `--test`")
         if self.report not in (PYTEST, NODE, JUNIT, PRINTED, EXIT):
-            _inside(self.report)
+            path_inside(self.report)
         if self.report == EXIT and (set(self.fail_to_pass) != {EXIT_ID} or self.pass_to_pass not in ((), "all")):
             raise ValueError("report: exit has one test: fail_to_pass: [exit], and no pass_to_pass")
         return self

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import typing
 from enum import StrEnum
+from pathlib import PurePosixPath
 from typing import Annotated, Any, Self, TypeVar
 
 import re2
@@ -78,6 +79,17 @@ def _trimmed(text: str) -> str:
 
 
 OneLine = Annotated[str, AfterValidator(_one_line)]
+
+
+def path_inside(path: str) -> str:
+    """A path below a repository's top, without what it does not need."""
+    parts = PurePosixPath(path).parts
+    if not parts or path.startswith("/") or ".." in parts or parts[0] == ".git" or "\0" in path:
+        raise ValueError(f"is {path!r}; write a path inside the repository, and not in .git")
+    return PurePosixPath(path).as_posix()
+
+
+InsidePath = Annotated[str, AfterValidator(path_inside)]
 
 
 class Regex(Strict):

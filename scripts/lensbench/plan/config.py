@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterable
-from pathlib import PurePosixPath
 from typing import Annotated, Any, Literal
 
 from pydantic import AfterValidator, BeforeValidator, Discriminator, Field, Tag, model_validator
@@ -13,7 +12,7 @@ from pydantic import AfterValidator, BeforeValidator, Discriminator, Field, Tag,
 from lensbench.agents import programs
 from lensbench.agents.sandbox import DEFAULT_LIMITS
 from lensbench.core.frozen_plan import MECHANICAL, AgentSettings, Verdict
-from lensbench.core.tasks import Many, Regex, Source, Strict, like
+from lensbench.core.tasks import InsidePath, Many, Regex, Source, Strict, like
 
 
 def _plain(value: Any) -> Any:
@@ -25,13 +24,6 @@ def _plain(value: Any) -> Any:
 Switch = Annotated[bool, BeforeValidator(_plain)]
 Whole = Annotated[int, BeforeValidator(_plain)]
 Number = Annotated[float, BeforeValidator(_plain), Field(strict=False)]
-
-
-def _inside(path: str) -> str:
-    parts = PurePosixPath(path).parts
-    if not parts or path.startswith("/") or ".." in parts or parts[0] == ".git":
-        raise ValueError(f"is {path!r}; write a path inside the workspace, such as .serena/")
-    return str(PurePosixPath(path))
 
 
 ErrorPattern = Annotated[str, AfterValidator(lambda pattern: Regex(regex=pattern).regex)]
@@ -87,7 +79,7 @@ class Condition(Strict):
     """Command that unregisters it, after the timed part."""
     setup_s: Annotated[Number, Field(gt=0)] = 120
     """How long `setup` and `teardown` may take, each."""
-    writes: Many[Annotated[str, AfterValidator(_inside)]] = ()
+    writes: Many[InsidePath] = ()
     """Paths in the workspace where its servers keep an index, such as `.serena/`: no change of the repository."""
     files: dict[str, str] = Field(default={})
     """Path in the workspace -> file with its text, such as `CLAUDE.md: words.md`, for the runs of this condition."""

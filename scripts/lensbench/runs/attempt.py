@@ -18,7 +18,7 @@ from lensbench.agents.prices import priced
 from lensbench.agents.reach import read_host
 from lensbench.agents.sandbox import Place
 from lensbench.agents.start import Said, assign, now, place_of, read_text, start_agent
-from lensbench.changes import CHANGE, environments
+from lensbench.changes import CHANGE
 from lensbench.changes.patches import make_patch
 from lensbench.core.conditions import (
     CLOSED_BOOK,
@@ -33,6 +33,8 @@ from lensbench.core.errors import UserError, printable, some_of
 from lensbench.core.frozen_plan import AgentSettings, Plan, PlannedCondition, RepositoryFacts
 from lensbench.core.preflight_results import PreflightFindings
 from lensbench.core.records import MAX_NAME, MAX_NAMES, OTHERS, Outcome, Record, RunId, sha256
+from lensbench.core.run_folder import RunFolder
+from lensbench.core.system.files import read_json
 from lensbench.core.system.private_folders import TEARDOWN
 from lensbench.core.system.redaction import Redactor
 from lensbench.core.system.trees import MOST_BYTES, changed_paths, copy_tree, exceeds, hash_tree, remove_tree
@@ -103,8 +105,12 @@ class Job(NamedTuple):
 
     @property
     def environment(self) -> str:
-        """The folder with the dependencies of a change task's tests; "" when there are none."""
-        return environments(self.folder)[self.run.task] if self.is_change else ""
+        """The folder with the dependencies of a change task's tests; "" when there are none, or they are in an image,
+        which agents do not see."""
+        if not self.is_change:
+            return ""
+        entry = read_json(RunFolder(self.folder).environments, needed=True)[self.run.task]
+        return "" if entry["image"] else str(entry["folder"])
 
     @property
     def is_closed_book(self) -> bool:
