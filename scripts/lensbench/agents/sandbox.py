@@ -28,6 +28,7 @@ from lensbench.core.system.private_folders import private_folder
 WORKSPACE, SESSION, ENVIRONMENT, REACH = "/repo", "/session", "/env", "/reach"
 """Paths in the sandbox: the repository; home, prompt, MCP file, answer and server log; the tests' environment; the
 sockets to allowed hosts."""
+ENVIRONMENT_PATH = os.pathsep.join((f"{ENVIRONMENT}/bin", f"{ENVIRONMENT}/node_modules/.bin"))
 DEFAULT_LIMITS: Final[Mapping[str, Any]] = {"memory_gb": 8, "processes": 512, "open_files": 4096, "disk_gb": 10}
 """The keys of the config's `limits` that apply to each run."""
 
@@ -158,8 +159,7 @@ class Place:
         """The environment variables for the tests' environment; `path` is PATH without it."""
         if not self.environment:
             return {}
-        own = os.pathsep.join((f"{ENVIRONMENT}/bin", f"{ENVIRONMENT}/node_modules/.bin"))
-        return {"PATH": f"{own}{os.pathsep}{path}", "VIRTUAL_ENV": ENVIRONMENT}
+        return {"PATH": f"{ENVIRONMENT_PATH}{os.pathsep}{path}", "VIRTUAL_ENV": ENVIRONMENT}
 
     def _environment(self) -> tuple[str, ...]:
         if not self.environment:

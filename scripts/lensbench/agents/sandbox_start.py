@@ -23,7 +23,6 @@ if TYPE_CHECKING:  # mypy takes it for true; at run time these would take longer
     from collections.abc import Callable, Iterable, Iterator, Mapping
     from typing import Any, NoReturn
 
-    _Start = Callable[..., None]
     Settings = dict[str, Any]
     Env = Mapping[bytes, bytes]
     Listening = list[tuple[socket.socket, Callable[[], socket.socket]]]
@@ -258,23 +257,22 @@ def _connect(path: str) -> socket.socket:
 
 def _serve(listening: Listening) -> None:
     """Forwards every connection, in threads that end with the process."""
-    if not listening:
-        return
+    for server, connect in listening:
+        _in_thread(_accept, server, connect)
+
+
+def _in_thread(work: Callable[..., object], *arguments: object) -> None:
     import threading
 
-    def start(work: Callable[..., object], *arguments: object) -> None:
-        threading.Thread(target=work, args=arguments, daemon=True).start()
-
-    for server, connect in listening:
-        start(_accept, server, connect, start)
+    threading.Thread(target=work, args=arguments, daemon=True).start()
 
 
-def _accept(server: socket.socket, connect: Callable[[], socket.socket], start: _Start) -> None:
+def _accept(server: socket.socket, connect: Callable[[], socket.socket]) -> None:
     while True:
-        start(_pass_on, server.accept()[0], connect, start)
+        _in_thread(_pass_on, server.accept()[0], connect)
 
 
-def _pass_on(client: socket.socket, connect: Callable[[], socket.socket], start: _Start) -> None:
+def _pass_on(client: socket.socket, connect: Callable[[], socket.socket]) -> None:
     """Forwards in both directions; a connection that is not accepted is reset, not closed like an empty answer."""
     import socket
 
@@ -287,7 +285,7 @@ def _pass_on(client: socket.socket, connect: Callable[[], socket.socket], start:
         with other:
             if client.family == socket.AF_UNIX:
                 client.sendall(TAKEN)
-            start(_copy, client, other)
+            _in_thread(_copy, client, other)
             _copy(other, client)
 
 

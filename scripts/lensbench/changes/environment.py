@@ -20,7 +20,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from lensbench.agents.sandbox import ENVIRONMENT, WORKSPACE, Place, Sandbox
+from lensbench.agents.sandbox import ENVIRONMENT, ENVIRONMENT_PATH, WORKSPACE, Place, Sandbox
 from lensbench.changes.images import Image, prepare_image, read_image
 from lensbench.core.errors import UserError
 from lensbench.core.system.files import locked, write_json
@@ -60,7 +60,7 @@ class Environment:
     @property
     def path(self) -> str:
         """PATH inside the sandbox, with the environment first."""
-        own = [f"{ENVIRONMENT}/bin", f"{ENVIRONMENT}/node_modules/.bin"] if self.folder else []
+        own = [ENVIRONMENT_PATH] if self.folder else []
         if self.image:
             return os.pathsep.join([*own, self.image.path])
         return os.pathsep.join([*own, os.path.dirname(sys.executable), os.environ.get("PATH", os.defpath)])

@@ -18,6 +18,8 @@ from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from pathlib import Path, PurePosixPath
 
+import psutil
+
 from lensbench.agents.sandbox import ENVIRONMENT, Place, Sandbox
 from lensbench.changes import reports
 from lensbench.changes.canaries import Canaries, canaries
@@ -298,11 +300,8 @@ class _Watch:
     """Watches all processes of a test run until it ends or exceeds a limit."""
 
     def __init__(self, process: subprocess.Popen[bytes], tests: Tests, began: float) -> None:
-        import psutil  # only the judge needs it
-
         self._process, self._tests, self._deadline = process, tests, began + tests.timeout_s
         self._root = psutil.Process(process.pid)
-        self._error: type[Exception] = psutil.Error
         self.memory_mb = 0
 
     def wait(self) -> tuple[Trouble | None, str]:
@@ -328,12 +327,12 @@ class _Watch:
         memory, count = 0, 0
         try:
             processes = [self._root, *self._root.children(recursive=True)]
-        except self._error:
+        except psutil.Error:
             return 0, 0
         for process in processes:
             try:
                 memory += process.memory_info().rss
                 count += process.num_threads()
-            except self._error:
+            except psutil.Error:
                 continue
         return memory // _MB, count

@@ -125,17 +125,14 @@ def _condition(condition: Condition, files: Mapping[str, str]) -> PlannedConditi
         content = Path(condition.mcp).read_bytes()
         servers = sorted(read_jsonc(content)["mcpServers"])
         entry = {"mcp": condition.mcp, "mcp_sha256": sha256(content), "servers": servers}
-    if condition.setup or condition.teardown:
-        setup, teardown = list(condition.setup), list(condition.teardown)
-        entry = {**entry, "setup": setup, "teardown": teardown, "setup_s": condition.setup_s}
-    if condition.writes:
-        entry = {**entry, "writes": list(condition.writes)}
-    if condition.errors:
-        entry = {**entry, "errors": {name: list(patterns) for name, patterns in condition.errors.items()}}
-    if files:
-        entry = {**entry, "files": {path: sha256(text.encode()) for path, text in sorted(files.items())}}
-    own: Any = condition.agent.model_dump(mode="json", exclude_none=True)
-    return {**entry, "agent": own} if own else entry
+    keys = {"setup", "teardown", "setup_s"} if condition.setup or condition.teardown else set()
+    keys |= {key for key in ("writes", "errors") if getattr(condition, key)}
+    more: Any = condition.model_dump(mode="json", include=keys)
+    more |= {"files": {path: sha256(text.encode()) for path, text in sorted(files.items())}} if files else {}
+    own = condition.agent.model_dump(mode="json", exclude_none=True)
+    more |= {"agent": own} if own else {}
+    result: PlannedCondition = {**entry, **more}
+    return result
 
 
 def _judge(judge: str | ModelJudge) -> PlannedJudge:

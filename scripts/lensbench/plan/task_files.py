@@ -13,7 +13,7 @@ from pydantic import Discriminator, Field, Tag, ValidationError
 from lensbench.agents import programs
 from lensbench.changes.task import ChangeTask, inline_files
 from lensbench.core.errors import UserError, did_you_mean
-from lensbench.core.system.yaml_places import MAX_BYTES, DocumentError, KeyPath, parse_document
+from lensbench.core.system.yaml_places import MAX_BYTES, Document, DocumentError, KeyPath, parse_document
 from lensbench.core.tasks import MAX_CRITERIA, MIN_CRITERIA, Folder, Git, Many, OneLine, Source, Strict, Task
 from lensbench.plan import task_markdown
 from lensbench.plan.validation import explain
@@ -142,13 +142,13 @@ def _read_file(name: str, source: bytes, named: list[str]) -> list[tuple[Task, s
         if name.endswith((".md", ".markdown")):
             entries = task_markdown.parse(source.decode("utf-8-sig"))
             value: Any = {"tasks": [entry.value for entry in entries]}
-            lines: dict[KeyPath, int] = {("tasks", index): entry.line for index, entry in enumerate(entries)}
+            document = Document(value, {("tasks", index): entry.line for index, entry in enumerate(entries)})
         else:
             document = parse_document(source)
-            value, lines = document.value, document.lines
+            value = document.value
             if not isinstance(value, dict) or "conditions" in value:
                 raise DocumentError("must be a task set, a mapping with the key 'tasks'")
-            _put_named_repositories(value, lines)
+            _put_named_repositories(value, document.lines)
             if isinstance(tasks := value.get("tasks"), list):
                 value["tasks"] = [inline_files(task, Path(name).parent, named) for task in tasks]
     except UnicodeDecodeError as error:
@@ -157,9 +157,7 @@ def _read_file(name: str, source: bytes, named: list[str]) -> list[tuple[Task, s
         raise UserError(f"{name}:{error.line}: {error}") from None
 
     def place(path: KeyPath) -> str:
-        while path and path not in lines:
-            path = path[:-1]
-        return f"{name}:{lines.get(path, 1)}"
+        return f"{name}:{document.line(path)}"
 
     try:
         file = ScenarioFile.model_validate(value)

@@ -5,7 +5,6 @@ Without looks (`gate.looks: 1`) there is a single wave with all runs.
 
 from __future__ import annotations
 
-import json
 import random
 from collections.abc import Iterable, Mapping
 from pathlib import Path
@@ -16,6 +15,7 @@ from lensbench.core.frozen_plan import Plan
 from lensbench.core.records import RunId
 from lensbench.core.run_folder import RunFolder
 from lensbench.core.store import entries
+from lensbench.core.system.files import read_json
 from lensbench.core.tables import grouped
 from lensbench.plan.frozen import read_plan
 
@@ -63,17 +63,10 @@ def opened(folder: Path, plan: Plan) -> int:
     all_waves = waves(plan)
     count = 1
     while count < len(all_waves) and (
-        _says_open(look_file(folder, count)) or _is_begun(folder, plan, all_waves[count])
+        read_json(look_file(folder, count)).get("open") or _is_begun(folder, plan, all_waves[count])
     ):
         count += 1
     return count
-
-
-def _says_open(path: Path) -> bool:
-    try:
-        return bool(json.loads(path.read_text(encoding="utf-8"))["open"])
-    except (OSError, ValueError, KeyError, TypeError):
-        return False
 
 
 def _is_begun(folder: Path, plan: Plan, wave: Wave) -> bool:
