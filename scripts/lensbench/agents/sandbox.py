@@ -249,8 +249,8 @@ def _start(
         options += ["--ro-bind", f"{sockets}/hosts", os.path.realpath("/etc/hosts")]
         options += ["--cap-add", "CAP_NET_BIND_SERVICE"] if any(host.port < 1024 for host in addresses) else []
     tmp = os.path.join(private, "tmp")
-    shown = (*sandbox.shown, *paths, *programs_of((sys.executable,), os.defpath))
-    view = ["--bind", tmp, "/var/tmp", *mounts_of(shown, sandbox.hidden, tmp), *options]
+    visible = (*sandbox.shown, *paths, *programs_of((sys.executable,), os.defpath))
+    view = ["--bind", tmp, "/var/tmp", *mounts_of(visible, sandbox.hidden, tmp), *options]
     step = _step("inside", sandbox, private, ways)
     return _bubblewrapped(sandbox, private, ways, [*view, *mounts], [*step, *argv])
 
@@ -270,8 +270,8 @@ def _bubblewrapped(
 
 def _step(place: str, sandbox: Sandbox, private: str, ways: Sequence[Mapping[str, Any]]) -> tuple[str, ...]:
     start = f"import sys; sys.path.append({os.path.dirname(__file__)!r}); import sandbox_start; sandbox_start.main()"
-    told = {"ways": ways, "limits": dict(sandbox.limits), "folder": private}
-    return (sys.executable, "-IS", "-c", start, place, repr(told))
+    settings = {"ways": ways, "limits": dict(sandbox.limits), "folder": private}
+    return (sys.executable, "-IS", "-c", start, place, repr(settings))
 
 
 def _start_image(

@@ -357,8 +357,8 @@ def _blocks(folder: str) -> Iterator[int]:
 
 def main() -> NoReturn:
     """Runs the program that the command line names."""
-    _, place, told, *rest = sys.argv
-    settings: Settings = eval(told, {"__builtins__": {}})  # json would be half of all imports
+    _, place, text, *rest = sys.argv
+    settings: Settings = eval(text, {"__builtins__": {}})  # json would be half of all imports
     if place == "outside":
         outside(settings, rest, _given_environment())
     inside(settings, rest)

@@ -39,12 +39,12 @@ def wait_for(service: str, party: str, check: Callable[[], None] = lambda: None)
     """Waits during a pause of the service, with a message; returns the seconds. Members of a party continue together.
     `check` is called now and then, and may raise."""
     total_s, until = 0.0, 0.0
-    while (left := pause_left(state := _read(service), party)) > 0:
+    while (rest_s := pause_left(state := _read(service), party)) > 0:
         if until != state["until"]:
             until, window = state["until"], used_up(service)
             why = f"{window}: waiting" if window else f"{service} asked for a pause (429): waiting"
-            print(f"{why} {left:.0f} s", file=sys.stderr, flush=True)
-        pause_s = min(left, CHECK_S) if state["is_window"] else left
+            print(f"{why} {rest_s:.0f} s", file=sys.stderr, flush=True)
+        pause_s = min(rest_s, CHECK_S) if state["is_window"] else rest_s
         time.sleep(pause_s)
         total_s += pause_s
         check()

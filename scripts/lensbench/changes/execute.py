@@ -180,7 +180,7 @@ class _Job:
     place: Place
     tests: Tests
     environment: Environment
-    watched: Canaries
+    guards: Canaries
     report: Path
     tail: int
     nonce: str = field(default_factory=lambda: secrets.token_hex(16))
@@ -229,7 +229,7 @@ class _Job:
     def _protected(self) -> list[tuple[str, str]]:
         """Hidden files that the code under test must not rewrite: paths outside and inside the sandbox."""
         repo = os.path.join(self.place.private, "repo")
-        names = [os.path.join(repo, name) for name in (*self.tests.files, *self.watched.files)]
+        names = [os.path.join(repo, name) for name in (*self.tests.files, *self.guards.files)]
         return [(name, self.place.inside(name)) for name in names]
 
     def _env(self) -> dict[str, str]:
@@ -246,7 +246,7 @@ class _Job:
         if self.tests.report == NODE:
             return [first, f"--test-reporter={JUDGE}/{REPORTER}", f"--test-reporter-destination={report}", *rest]
         names_files = any((Path(self.place.private, "repo") / word.partition("::")[0]).exists() for word in rest)
-        extra = self.watched.files if names_files else ()
+        extra = self.guards.files if names_files else ()
         if self.tests.report != PYTEST:
             return [first, *(word.replace(REPORT_PLACE, report) for word in rest), *extra]
         if PurePosixPath(first).name in ("pytest", "py.test"):

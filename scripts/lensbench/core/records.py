@@ -132,8 +132,8 @@ def bounded(outcome: Outcome) -> Outcome:
 
 def _bounded_calls(calls: tuple[Call, ...]) -> tuple[Call, ...]:
     first = tuple(replace(call, name=call.name[:MAX_NAME]) for call in calls[:MAX_NAMES])
-    left = calls[MAX_NAMES:]
-    others = (Call(OTHERS, sum(call.count for call in left), sum(call.errors for call in left)),) if left else ()
+    rest = calls[MAX_NAMES:]
+    others = (Call(OTHERS, sum(call.count for call in rest), sum(call.errors for call in rest)),) if rest else ()
     return first + others
 
 

@@ -52,7 +52,8 @@ def make_plan(config: Config, scenarios: ScenarioSet, accepted: list[str]) -> Pl
     repositories = {source_name(task.repository): task.repository for task in scenarios.tasks if task.repository}
     # repositories on this machine still contain the files that are removed for the runs
     hidden = [getattr(file, "source", None) for task in change_tasks for file in task.tests.files.values()]
-    local = [path for each in (*repositories.values(), *hidden) for path in local_paths(each) if Path(path).exists()]
+    sources = (*repositories.values(), *hidden)
+    local = [path for source in sources for path in local_paths(source) if Path(path).exists()]
     agent = config.agent.model_dump(mode="json", exclude_defaults=True)
     own_texts = {name: texts(condition, config.agent.kind) for name, condition in config.conditions.items()}
     arms = {name: _condition(condition, own_texts[name]) for name, condition in config.conditions.items()}

@@ -245,8 +245,8 @@ def _prepare_named(key: str, source: Source, cache: Path, plan: Mapping[str, Any
     facts = f"{repository.revision}, history {repository.history}, {len(repository.removed)} paths removed"
     index = cleaning.indexes(repository.tree, treatment_words(plan.get("conditions", {}).values()))
     lists = {"empty submodules": repository.empty, "named like a server": index}
-    said = [f"; {what}: {', '.join(paths)}" for what, paths in lists.items() if paths]
-    print(printable_lines(f"{key}: {facts}{''.join(said)}"), flush=True)
+    remarks = [f"; {what}: {', '.join(paths)}" for what, paths in lists.items() if paths]
+    print(printable_lines(f"{key}: {facts}{''.join(remarks)}"), flush=True)
     return facts_of(repository)
 
 

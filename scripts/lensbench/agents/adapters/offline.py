@@ -88,8 +88,8 @@ def read_events(lines: Iterable[str], *, errors: ErrorTexts = KNOWN_ERRORS) -> O
 
 def _tokens(counts: object) -> dict[str, int] | None:
     """Tokens by kind; None when a number is unusable, or input or output is missing."""
-    given = {"cache_read": 0, "cache_write": 0, **mapping(counts)}
-    tokens: dict[str, int] = {kind: n for kind in KINDS if (n := whole(given.get(kind))) is not None and n >= 0}
+    entries = {"cache_read": 0, "cache_write": 0, **mapping(counts)}
+    tokens: dict[str, int] = {kind: n for kind in KINDS if (n := whole(entries.get(kind))) is not None and n >= 0}
     return tokens if len(tokens) == len(KINDS) else None
 
 

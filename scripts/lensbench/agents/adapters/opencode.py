@@ -142,7 +142,7 @@ def read(lines: Iterable[str], *, errors: ErrorTexts = KNOWN_ERRORS) -> Outcome:
     is_compacted = is_recovered or any(map(_goes_on, bounds))
     results = ((name, words(state.get("output")), state.get("status") != "completed") for name, _, state in calls)
     counts, useless = tried(results, errors)
-    closed = {name: why for why, name in _CLOSED.findall(output.log)}
+    crashes = {name: why for why, name in _CLOSED.findall(output.log)}
     usages = [mapping(part.get("tokens")) for part in steps]
     cost = sum(price for part in steps if isinstance(price := part.get("cost"), int | float))
     return Outcome(
@@ -150,7 +150,7 @@ def read(lines: Iterable[str], *, errors: ErrorTexts = KNOWN_ERRORS) -> Outcome:
         finished=bool(output.started) and (bool(failure) or reason not in ("", "tool-calls")),
         error=error,
         error_status=number(details.get("statusCode")) or None,
-        servers=output.failed({**useless, **dict(_UNAVAILABLE.findall(output.log)), **closed}),
+        servers=output.failed({**useless, **dict(_UNAVAILABLE.findall(output.log)), **crashes}),
         calls=counts if parts else None,
         files_read=output.files(
             text(mapping(state.get("input")).get("filePath"))

@@ -254,9 +254,9 @@ def end_children() -> None:
             child.terminate()
     psutil.wait_procs(children, timeout=CHILDREN_GRACE_S)
     for _ in range(KILL_ROUNDS):  # a child may start another one meanwhile
-        if not (left := this.children(recursive=True)):
+        if not (survivors := this.children(recursive=True)):
             return
-        for child in left:
+        for child in survivors:
             with suppress(psutil.Error):
                 child.kill()
         psutil.wait_procs(this.children(), timeout=CHILDREN_GRACE_S / KILL_ROUNDS)

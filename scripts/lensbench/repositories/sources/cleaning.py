@@ -47,8 +47,8 @@ def indexes(tree: Path, words: Sequence[str]) -> list[str]:
     """The hidden paths with one of these names of servers: maybe indexes, which a baseline reads."""
     names = "|".join(re.escape(word) for word in words if word not in ("git", "github", "vscode", "idea"))
     own = re.compile(rf"\.({names})(?![a-z0-9])")
-    found = {path for path in _entries(tree) if names and own.match(os.path.basename(path).lower())}
-    return sorted(path for path in found if found.isdisjoint(_parents(path)))
+    paths = {path for path in _entries(tree) if names and own.match(os.path.basename(path).lower())}
+    return sorted(path for path in paths if paths.isdisjoint(_parents(path)))
 
 
 def answers_in_history(tree: Path) -> set[str]:
