@@ -167,7 +167,7 @@ def _own_plugins(tree: Path) -> Iterator[str]:
     """The plugins that the project's own options load; the other options are not used."""
     for name in ("pytest.ini", "tox.ini", "setup.cfg", "pyproject.toml"):
         text = (tree / name).read_text("utf-8", "replace") if (tree / name).is_file() else ""
-        for options in re.findall(r"(?m)^addopts\s*=(.*\n(?:[ \t]+.*\n)*)", text):
+        for options in re.findall(r"(?m)^addopts\s*=(.*\n(?:[ \t].*\n)*)", text):
             yield from (word for name in re.findall(r"-p[\"',\s]+(?!no:)([\w.]+)", options) for word in ("-p", name))
 
 
