@@ -151,8 +151,8 @@ def measured(panel: Panel, truth: Truth, seed: int) -> tuple[float, str, str, st
     votes: dict[Key, dict[str, dict[str, Any]]] = {key: {} for key in truth}
     for row in rows:
         votes[run_of_row(row), int(row["criterion"])][row["judge"]] = row
-    found = {key: decide_criterion(given) for key, given in votes.items()}
-    decided = {key: each.verdict for key, each in found.items()}
+    found = {(run, number): decide_criterion(run, number, given) for (run, number), given in votes.items()}
+    decided = {key: Verdict(each["verdict"]) for key, each in found.items()}
     comparison = _comparison(decided)
     estimate = overall(comparison)
     look = look_result(estimate, 1, 1, DEFAULTS, norm_isf(DEFAULTS["alpha"] / 2))
@@ -161,7 +161,7 @@ def measured(panel: Panel, truth: Truth, seed: int) -> tuple[float, str, str, st
     }
     everybody = agreement(verdicts, [BASELINE, TREATMENT], seed)["all"]
     belief = believe(verdicts, (), decided, everybody, [TREATMENT], {}, seed)
-    together = {key: each.judges_verdict for key, each in found.items()}
+    together = {key: Verdict(each["judges_verdict"]) for key, each in found.items()}
     bias = judge_bias("the judges' decision", together, persons_verdicts(verdicts), {TREATMENT: (TREATMENT, BASELINE)})
     signed = bias[TREATMENT].signed
     is_biased = signed.low is not None and not signed.low <= 0 <= signed.high

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -9,9 +10,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from lensbench.core.errors import UserError
+from lensbench.core.records import RunId
 from lensbench.core.system.files import write_json
 from lensbench.core.tables import Row, read_table, write_table
-from lensbench.judging.decisions import VERDICT_COLUMNS, Decision, decide, decide_all, majority
+from lensbench.judging.decisions import VERDICT_COLUMNS, decide, decide_all, majority
 from lensbench.judging.judges import POINTS, Verdict
 from lensbench.runs.validity import judge_validity
 
@@ -24,16 +26,23 @@ def vote(verdict: str, failure: str = "", **more: Any) -> Row:
     return row | {"judge": "mechanical", "verdict": verdict, "failure": failure} | more
 
 
-def decided(**verdicts: str) -> Decision:
+def decision(votes: dict[str, Any]) -> SimpleNamespace:
+    """The decision on a criterion, from its rows of verdicts.csv by judge."""
+    return SimpleNamespace(**decide(RunId("a", "with"), 1, votes))
+
+
+def decided(**verdicts: str) -> SimpleNamespace:
     """The decision on these verdicts by judge; `_` in a name is `-`."""
-    return decide({name.replace("_", "-"): vote(verdict) for name, verdict in verdicts.items()})
+    return decision({name.replace("_", "-"): vote(verdict) for name, verdict in verdicts.items()})
 
 
 def test_one_judge_decides_alone_and_of_several_the_majority_with_votes_listed_by_name() -> None:
-    assert decided(mechanical="Met") == Decision(Verdict.MET, "single", ("mechanical=Met",), False, Verdict.MET)
+    alone = decided(mechanical="Met")
+    assert (alone.verdict, alone.points, alone.decided_by, alone.votes) == ("Met", "1", "single", "mechanical=Met")
+    assert (alone.disagreement, alone.judges_verdict) == ("no", "Met")
     found = decided(mechanical="Missed", claude="Met", gpt="Met")
-    assert (found.verdict, found.decided_by, found.disagreement) == ("Met", "majority", True)
-    assert found.votes == ("claude=Met", "gpt=Met", "mechanical=Missed")
+    assert (found.verdict, found.decided_by, found.disagreement) == ("Met", "majority", "yes")
+    assert found.votes == "claude=Met;gpt=Met;mechanical=Missed"
 
 
 @pytest.mark.parametrize(("verdicts", "stricter"), [
@@ -47,12 +56,12 @@ def test_a_tie_goes_to_the_stricter_verdict(verdicts: list[str], stricter: str) 
 def test_a_person_decides_against_all_judges_and_what_the_judges_say_is_kept() -> None:
     found = decided(mechanical="Met", claude="Met", human_anna="Missed")
     assert (found.verdict, found.decided_by, found.judges_verdict) == ("Missed", "human", "Met")
-    assert not found.disagreement
+    assert found.disagreement == "no"
 
 
 def test_persons_who_differ_are_decided_by_majority_and_a_model_named_like_one_is_none() -> None:
     found = decided(mechanical="Met", human_anna="Met", human_ben="Partial")
-    assert (found.verdict, found.decided_by, found.disagreement) == ("Partial", "human", True)
+    assert (found.verdict, found.decided_by, found.disagreement) == ("Partial", "human", "yes")
     assert decided(human_anna="Met", human_ben="Missed", human_cleo="Met").verdict == "Met"
     assert decided(humanist="Met", mechanical="Met").decided_by == "majority"
 
@@ -60,7 +69,7 @@ def test_persons_who_differ_are_decided_by_majority_and_a_model_named_like_one_i
 @pytest.mark.parametrize("failure", ["no_patterns", "not_sampled", "pair_incomplete"])
 def test_a_judge_that_was_not_asked_does_not_count(failure: str) -> None:
     found = decided(mechanical=failure, claude="Met")
-    assert (found.verdict, found.decided_by, found.votes) == ("Met", "single", ("claude=Met",))
+    assert (found.verdict, found.decided_by, found.votes) == ("Met", "single", "claude=Met")
 
 
 def test_failed_judges_and_persons_who_left_it_open_have_no_vote_and_half_of_those_asked_is_not_enough() -> None:
@@ -68,7 +77,9 @@ def test_failed_judges_and_persons_who_left_it_open_have_no_vote_and_half_of_tho
     assert decided(mechanical="Met", claude="timeout").decided_by == ""
     assert decided(mechanical="Met", claude="timeout", gpt="Partial").verdict == "Partial"
     assert decided(human_anna="not_sampled", mechanical="Met").decided_by == "single"
-    assert decide({}) == Decision(Verdict.UNJUDGED, "", (), False, Verdict.UNJUDGED)
+    nobody = decision({})
+    assert (nobody.verdict, nobody.points, nobody.decided_by, nobody.votes) == ("Unjudged", "", "", "none")
+    assert (nobody.disagreement, nobody.judges_verdict) == ("no", "Unjudged")
 
 
 ANY_VOTE = st.sampled_from(["Met", "Partial", "Missed", "timeout", "canary", "no_patterns", "not_sampled"])
@@ -80,25 +91,25 @@ VOTES = st.dictionaries(NAMES, ANY_VOTE.map(vote), max_size=6)
 def test_the_order_of_the_judges_does_not_matter(votes: dict[str, Row], random: Any) -> None:
     names = sorted(votes)
     random.shuffle(names)
-    assert decide({name: votes[name] for name in names}) == decide(votes)
+    assert decision({name: votes[name] for name in names}) == decision(votes)
 
 
 @given(VOTES)
 def test_one_more_vote_for_the_decision_never_changes_it(votes: dict[str, Row]) -> None:
-    before = decide(votes)
+    before = decision(votes)
     if before.verdict in POINTS:
         name = "human-zoe" if before.decided_by == "human" else "another-judge"
-        assert decide({**votes, name: vote(before.verdict)}).verdict == before.verdict
+        assert decision({**votes, name: vote(before.verdict)}).verdict == before.verdict
 
 
 @given(VOTES)
 def test_the_decision_is_the_verdict_of_a_judge_or_unjudged(votes: dict[str, Row]) -> None:
-    assert decide(votes).verdict in {row["verdict"] for row in votes.values()} | {"Unjudged"}
+    assert decision(votes).verdict in {row["verdict"] for row in votes.values()} | {"Unjudged"}
 
 
 @given(VOTES, st.sampled_from(["timeout", "refused", "canary"]))
 def test_one_more_failure_never_makes_another_verdict(votes: dict[str, Row], failure: str) -> None:
-    before, after = decide(votes), decide({**votes, "another-judge": vote(failure)})
+    before, after = decision(votes), decision({**votes, "another-judge": vote(failure)})
     assert after.verdict in (before.verdict, "Unjudged")
 
 

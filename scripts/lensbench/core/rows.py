@@ -81,8 +81,8 @@ class DecisionRow(RunRow):
     criterion: ReadOnly[str]  # its number in the task, from 1
     verdict: ReadOnly[str]  # the one that counts
     points: ReadOnly[str]  # 1, 0.5, 0 or empty
-    decided_by: ReadOnly[str]  # single, majority or human
-    votes: ReadOnly[str]  # each judge with its verdict
+    decided_by: ReadOnly[str]  # single, majority or human; empty when it is unjudged
+    votes: ReadOnly[str]  # judge=verdict of each judge that was asked
     disagreement: ReadOnly[str]  # whether judges, or people, differ
     judges_verdict: ReadOnly[str]  # that of the judges without people
 

@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import NamedTuple
 
 from lensbench.core.frozen_plan import HUMAN, Plan
 from lensbench.core.numbers import decimal
@@ -29,25 +28,12 @@ def key_of(row: VerdictRow | DecisionRow) -> Key:
     return run_of_row(row), int(row["criterion"])
 
 
-class Decision(NamedTuple):
-    """The decision on one criterion of one run."""
-
-    verdict: Verdict
-    decided_by: str
-    """`human`, `majority` or `single`; empty when the criterion is unjudged."""
-    votes: tuple[str, ...]
-    """`judge=verdict` for each judge that was asked, by name."""
-    disagreement: bool
-    """True when judges differ, or people do."""
-    judges_verdict: Verdict
-
-
 def is_person(judge: str) -> bool:
     """True when the judge's name is that of a person."""
     return judge == HUMAN or judge.startswith(f"{HUMAN}-")
 
 
-def decide(votes: Mapping[str, VerdictRow]) -> Decision:
+def decide(run: RunId, criterion: int, votes: Mapping[str, VerdictRow]) -> DecisionRow:
     """The decision on one criterion of one run, from its rows of verdicts.csv by judge."""
     verdicts = {
         judge: Verdict(votes[judge]["verdict"]) for judge in sorted(votes) if votes[judge]["failure"] not in NOT_ASKED
@@ -58,13 +44,16 @@ def decide(votes: Mapping[str, VerdictRow]) -> Decision:
     by_judges = majority(judges) if 2 * len(judges) > len(of_judges) else Verdict.UNJUDGED
     verdict = majority(persons) if persons else by_judges
     decided_by = HUMAN if persons else "single" if len(of_judges) == 1 else "majority"
-    return Decision(
-        verdict=verdict,
-        decided_by="" if verdict is Verdict.UNJUDGED else decided_by,
-        votes=tuple(f"{judge}={vote}" for judge, vote in verdicts.items()),
-        disagreement=len(set(persons)) > 1 or len(set(judges)) > 1,
-        judges_verdict=by_judges,
-    )
+    return {
+        **row_of_run(run),
+        "criterion": str(criterion),
+        "verdict": verdict,
+        "points": decimal(POINTS.get(verdict)) or "",
+        "decided_by": "" if verdict is Verdict.UNJUDGED else decided_by,
+        "votes": joined(f"{judge}={vote}" for judge, vote in verdicts.items()),
+        "disagreement": yes_no(len(set(persons)) > 1 or len(set(judges)) > 1),
+        "judges_verdict": by_judges,
+    }
 
 
 def _given(verdicts: Iterable[Verdict]) -> list[Verdict]:
@@ -109,15 +98,6 @@ def judges_of(folder: Path, plan: Plan) -> list[str]:
     return [*names, *human_judges(folder)]
 
 
-def _decision_row(run: RunId, criterion: int, decision: Decision) -> DecisionRow:
-    return {
-        **row_of_run(run), "criterion": str(criterion), "verdict": decision.verdict,
-        "points": decimal(POINTS.get(decision.verdict)) or "", "decided_by": decision.decided_by,
-        "votes": joined(decision.votes), "disagreement": yes_no(decision.disagreement),
-        "judges_verdict": decision.judges_verdict,
-    }  # fmt: skip
-
-
 def decide_all(folder: Path) -> None:
     """Reads verdicts/*.csv; writes verdicts.csv, decisions.csv and escalations.csv."""
     plan = read_plan(folder)
@@ -127,7 +107,7 @@ def decide_all(folder: Path) -> None:
         for row in read_table(RunFolder(folder).judge_verdicts / f"{judge}.csv", VerdictRow)
     ]
     votes = collect(plan, read_table(RunFolder(folder).validity, ValidityRow), verdicts)
-    decisions = [_decision_row(run, number, decide(by_judge)) for (run, number), by_judge in votes.items()]
+    decisions = [decide(run, number, by_judge) for (run, number), by_judge in votes.items()]
     escalations = [row for row in decisions if row["disagreement"] == "yes" and row["decided_by"] != HUMAN]
     rows = [by_judge[judge] for by_judge in votes.values() for judge in sorted(by_judge)]
     write_table(RunFolder(folder).verdicts, VERDICT_COLUMNS, rows)

@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Collection, Iterable, Sequence
 from fractions import Fraction
 from pathlib import Path
+from typing import Literal
 
 from lensbench.core.conditions import decided_comparisons, treatments
 from lensbench.core.frozen_plan import Plan
@@ -38,7 +39,7 @@ def measure_instrument(folder: Path) -> None:
             verdicts.setdefault(key_of(row), {})[row["judge"]] = Verdict(row["verdict"])
             if row["version"].endswith(DRAFTED):
                 drafts.add(key_of(row))
-    final = _decided((row, row["verdict"]) for row in decisions)
+    final = _decided(decisions, "verdict")
     scores = bias.run_scores(final, _criteria_of(plan))
     shown = read_shown_answers(folder, plan, tasks)
     pairs = {(answer.run.task, answer.run.trial) for answer in shown if answer.pair_complete}
@@ -69,10 +70,9 @@ def measure_instrument(folder: Path) -> None:
     write_json(place.instrument, plain(data))
 
 
-def _decided(rows: Iterable[tuple[DecisionRow, str]]) -> bias.Decided:
-    """The verdict beside each decision's row, without unjudged criteria."""
-    verdicts = {key_of(row): Verdict(verdict) for row, verdict in rows}
-    return {key: verdict for key, verdict in verdicts.items() if verdict is not Verdict.UNJUDGED}
+def _decided(rows: Iterable[DecisionRow], column: Literal["verdict", "judges_verdict"]) -> bias.Decided:
+    """The verdicts in a column of decisions.csv, without unjudged criteria."""
+    return {key_of(row): Verdict(row[column]) for row in rows if row[column] != Verdict.UNJUDGED}
 
 
 def _criteria_of(plan: Plan) -> dict[str, int]:
@@ -103,7 +103,7 @@ def _bias(plan: Plan, verdicts: Verdicts, decisions: Sequence[DecisionRow], pair
         return None
     sides, criteria = decided_comparisons(plan), _criteria_of(plan)
     names = sorted({judge for votes in verdicts.values() for judge in votes if not is_person(judge)})
-    together = _decided((row, row["judges_verdict"]) for row in decisions)
+    together = _decided(decisions, "judges_verdict")
     # people may have judged more, such as disputed criteria, but only the random sample represents all pairs
     sample = sampled_pairs(plan, pairs)
     of_sample = {key: verdict for key, verdict in persons.items() if (key[0].task, key[0].trial) in sample}

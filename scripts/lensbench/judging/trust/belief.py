@@ -107,11 +107,11 @@ def believe(
     blinded answers with equal scores. `corrections`: the treatments whose delta people's
     verdicts correct, so that it does not matter what a judge sees.
     """
-    panel = _Panel(verdicts, drafts, _labels(verdicts, seed))
-    bases = {key: panel.basis(key, verdict) for key, verdict in decisions.items()}
+    labels = _labels(verdicts, seed)
+    bases = {key: _basis(verdicts.get(key, {}), verdict, key in drafts, labels) for key, verdict in decisions.items()}
     counts = {basis: list(bases.values()).count(basis) for basis in Basis}
     by_judges = {key: votes for key, votes in verdicts.items() if bases.get(key) is not Basis.PEOPLE}
-    caveat = _caveat(counts, panel.labels)
+    caveat = _caveat(counts, labels)
     constant = _constant(by_judges.values())
     patterns = "" if by_judges.keys() & drafts else constant.pop(MECHANICAL, "")
     untrusted_count = sum(counts[basis] for basis in UNTRUSTED)
@@ -127,33 +127,20 @@ def believe(
         for name in treatments
     }
     doubtful = {key for key, basis in bases.items() if basis in UNTRUSTED}
-    return Belief(counts, panel.labels, caveat, withheld, list(_doubts(decisions, doubtful)), patterns)
+    return Belief(counts, labels, caveat, withheld, list(_doubts(decisions, doubtful)), patterns)
 
 
-class _Panel(NamedTuple):
-    """The votes of all judges, and which of them are trusted."""
-
-    verdicts: Verdicts
-    drafted: Collection[Key]
-    labels: Mapping[str, Labels]
-
-    def trusted(self, key: Key, models: bool = True) -> Verdict:
-        """What accepted patterns and `models` with enough labels decide; Unjudged without any."""
-        patterns = [] if key in self.drafted else [MECHANICAL]
-        judges = [judge for judge, labels in self.labels.items() if models and labels.enough]
-        votes = self.verdicts.get(key, {})
-        return majority([votes[judge] for judge in (*patterns, *judges) if judge in votes])
-
-    def basis(self, key: Key, verdict: Verdict) -> Basis:
-        """What a decision rests on."""
-        votes = self.verdicts.get(key, {})
-        if any(map(is_person, votes)):
-            return Basis.PEOPLE
-        if TESTS in votes:
-            return Basis.TESTS
-        if self.trusted(key) is verdict:
-            return Basis.PATTERNS if self.trusted(key, models=False) is verdict else Basis.MODEL
-        return Basis.UNVALIDATED if self.labels.keys() & votes.keys() else Basis.DRAFTS
+def _basis(votes: Mapping[str, Verdict], verdict: Verdict, drafted: bool, labels: Mapping[str, Labels]) -> Basis:
+    """What a decision rests on: the judges that alone decide the same."""
+    if any(map(is_person, votes)):
+        return Basis.PEOPLE
+    if TESTS in votes:
+        return Basis.TESTS
+    patterns = [vote for judge, vote in votes.items() if judge == MECHANICAL and not drafted]
+    models = [vote for judge, vote in votes.items() if judge in labels and labels[judge].enough]
+    if majority([*patterns, *models]) is verdict:
+        return Basis.PATTERNS if majority(patterns) is verdict else Basis.MODEL
+    return Basis.UNVALIDATED if labels.keys() & votes.keys() else Basis.DRAFTS
 
 
 def _doubts(decisions: Decided, doubtful: Collection[Key]) -> Iterator[Doubt]:
