@@ -51,7 +51,7 @@ def test_a_search_for_the_address_and_other_addresses_are_none(command: str) -> 
 def test_a_server_elsewhere_is_known_by_its_name_and_a_script_that_calls_it_is_found() -> None:
     assert direct_calls(shell("curl https://LENS.example.com/mcp"), REMOTE)
     assert direct_calls(events("WebFetch", url="https://lens.example.com/mcp", prompt="x"), REMOTE)
-    for common in ("http://lens.example.com/mcp", "https://lens.example.com/mcp"):
+    for common in ("http://localhost/mcp", "https://localhost/mcp"):
         assert not direct_calls(shell("curl -m 80 -r 443 http://other.example.com/"), hosts_in([common]))
     assert not direct_calls(events("Grep", pattern="lens.example.com"), REMOTE)
     assert not direct_calls(events("WebFetch", url="https://other.example.com/"), REMOTE)

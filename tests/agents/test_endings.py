@@ -167,6 +167,6 @@ def test_a_served_name_is_compared_with_what_was_asked_for_and_the_mapping() -> 
     assert unexpected(Outcome(models=("glm-4.5-air",)), agent) == ["glm-4.5-air"]
     assert unexpected(Outcome(models=("glm-4.5-air",)), {**agent, "served": "glm-4.5-air"}) == []
     assert unexpected(Outcome(models=("glm-5",), models_asked=("glm-5",)), {}) == []
-    assert unexpected(Outcome(models=("glm-5",)), {"model": ""}) == []
+    assert [unexpected(Outcome(models=("glm-5",)), {"model": name}) for name in ("", "opus")] == [[], ["glm-5"]]
     assert is_same_model("claude-sonnet-5", "claude-sonnet-5-20260101")
     assert not is_same_model("glm-5", "glm-5-air")

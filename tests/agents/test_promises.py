@@ -268,7 +268,7 @@ PROMISES = [
     Promise("tokens, cached ones apart, those of reasoning as output", answered, "tokens", (TOKENS,), {"gemini": ({**TOKENS, "cache_write": 0},)}),
     Promise("the cost, in dollars", answered, "cost_usd", (0.5,), dict.fromkeys(("codex", "gemini"), (None,))),
     Promise("the turns", answered, "turns", (1,), dict.fromkeys(("codex", "gemini"), (None,))),
-    Promise("the tokens of the first request", answered, "tokens_first", (TOKENS,), dict.fromkeys(("codex", "gemini", "command-events"), (None,))),
+    Promise("the tokens of the first request", lambda kind: [*kind.start(), *kind.says("I", 1), *kind.says("It", 2), *kind.ends()], "tokens_first", (TOKENS,), dict.fromkeys(("codex", "gemini", "command-events"), (None,))),
     Promise("no agent below it", answered, "subagents", (0,), {"command-events": (None,)}),
     Promise("agents below it", lambda kind: [*kind.start(), *kind.starts_agent(), *kind.ends()], "subagents", (1,), {"command-events": (None,)}),
     Promise("requests that it repeated", lambda kind: [*kind.start(), *kind.asks_again(), *kind.ends()], "api_retries", (1,),

@@ -154,8 +154,8 @@ def test_deltas_use_the_shared_tasks_and_conditions_are_compared_with_their_own_
 
 
 def test_durations_are_compared_by_the_ratio_of_their_geometric_means() -> None:
-    before = {"one": (10, 20), "two": (20, 20), "three": (30, 20), "four": (40, 20)}
-    after = {"one": (20, 20), "two": (30, 20), "three": (90, 20), "four": (60, 20)}
+    before = {"one": (10, 20), "two": (20, 20), "three": (30, 20), "four": (0.4, 20)}
+    after = {"one": (20, 20), "two": (30, 20), "three": (90, 20), "four": (0.6, 20)}
     logs = [math.log(after[task][0] / before[task][0]) for task in before]
     found = changes(shared(run_of("a", seconds=before), run_of("b", seconds=after)))
     change = change_of(found, "duration_s")

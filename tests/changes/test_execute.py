@@ -7,7 +7,7 @@ from calculator import FAILING, FIXED, KEPT, OLD_TESTS, SANDBOX, TESTS, make_tas
 
 from lensbench.agents.sandbox import NO_SANDBOX
 from lensbench.changes.environment import prepare_environment
-from lensbench.changes.execute import run_tests
+from lensbench.changes.execute import last_error, run_tests
 from lensbench.changes.reports import TestResult
 from lensbench.core.errors import UserError
 from lensbench.repositories.sources.git_program import git
@@ -60,6 +60,12 @@ def test_an_installation_asks_the_registry_that_the_user_has_set(
     environment = prepare_environment([f'echo "${name}" > /env/said'], tree, tmp_path / "cache", SANDBOX)
     assert environment.folder
     assert (environment.folder / "said").read_text() == "https://registry.example.invalid\n"
+    tests = make_task(b"", command=["true"], report="exit", fail_to_pass=["exit"], files={}).tests
+    assert run_tests(tree, b"", tests, SANDBOX, environment).results == {"exit": TestResult.PASSED}
+
+
+def test_the_last_error_of_an_output_is_shown_if_there_is_one() -> None:
+    assert [last_error(text, ": ") for text in ("fine\n", "a\nE   KeyError: x\nend\n")] == ["", ": KeyError: x"]
 
 
 def test_a_file_that_tests_write_has_a_limit(tree: Path, reference: bytes) -> None:

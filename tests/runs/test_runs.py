@@ -25,7 +25,7 @@ from lensbench.repositories.prepare import main as fetch
 from lensbench.runs import attempt as attempts
 from lensbench.runs import run as runs
 from lensbench.runs.run import KEPT, make_run, read_job
-from lensbench.runs.stopping import StopEverything, repeated, spent
+from lensbench.runs.stopping import StopEverything, repeated, spent, why_stopped
 from lensbench.runs.validity import judge_validity
 from lensbench.workflow.read_schedule import read_schedule
 
@@ -295,6 +295,16 @@ def test_a_server_that_fails_alike_stops_everything_too_and_one_good_attempt_beg
         for reason in ("mcp_failed", "", "mcp_gone", *["mcp_failed"] * 3, "mcp_failed")
     ]
     assert said == [*[""] * 6, f"5 attempts of with in a row failed alike (mcp_failed: {expired})"]
+
+
+def test_what_stops_everything_ends_the_snakemake_that_started_the_run(tmp_path: Path) -> None:
+    said = f"import pathlib; from lensbench.runs.stopping import stop_everything as end; end(pathlib.{tmp_path!r}, 'no credit')"
+    started = f"import subprocess, sys\nsubprocess.run([sys.executable, '-c', {said!r}])\nprint('goes on')\n"
+    for name, shown in (("snakemake", ""), ("other", "goes on\n")):
+        (tmp_path / name).write_text(started)
+        done = subprocess.run([sys.executable, str(tmp_path / name)], capture_output=True, text=True, check=False)
+        assert (done.stdout, done.stderr) == (shown, "")
+        assert why_stopped(tmp_path) == "no credit"
 
 
 def test_only_what_may_heal_at_once_is_tried_again_and_never_more_often_than_allowed(bench: Path) -> None:

@@ -10,11 +10,12 @@ from typing import Any
 import pytest
 
 from images import image
-from lensbench.agents.sandbox import find_sandbox
+from lensbench.agents.sandbox import Sandbox, find_sandbox
 from lensbench.changes.hidden_files import with_files
 from lensbench.changes.task import ChangeTask, FromSource
 from lensbench.core.errors import UserError
 from lensbench.plan.task_files import read_scenarios
+from lensbench_tasks.changes.candidates import Prover
 from lensbench_tasks.changes.suites import Moment, suite_of
 from lensbench_tasks.changes.swebench import Refused, forms_of, read_instance
 from programs import run_module
@@ -77,11 +78,13 @@ def test_a_hidden_file_that_its_source_lacks_is_an_error(shop: Path) -> None:
     source = {"git": "shop", "revision": git(shop, "rev-parse", "HEAD")}
     task = ChangeTask.model_validate({
         "id": "a", "kind": "change", "category": "Debug", "repository": source, "prompt": "Mend it.",
-        "tests": {"files": {"tests/none.py": {"source": source}}, "command": ["pytest"], "fail_to_pass": ["x"]},
+        "tests": {"files": {"tests/a.py": "", "tests/none.py": {"source": source}}, "command": ["pytest"], "fail_to_pass": ["x"]},
     })  # fmt: skip
     assert isinstance(task.tests.files["tests/none.py"], FromSource)
-    with pytest.raises(UserError, match=r"task .a.: tests\.files: its source has no file tests/none.py"):
+    with pytest.raises(UserError, match=r"task .a.: tests\.files: its source has no file tests/none.py") as caught:
         with_files(task, Path(".cache"))
+    fate = Prover(Sandbox(program="bwrap"), Path(".cache")).proven(task)
+    assert (fate.task, fate.reasons) == (None, (str(caught.value),))
 
 
 def test_an_unknown_name_of_a_source_is_named_with_its_line(tmp_path: Path) -> None:
