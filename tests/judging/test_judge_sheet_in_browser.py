@@ -91,14 +91,19 @@ def test_everything_can_be_judged_with_the_mouse(sheet: Page, folder: Path) -> N
 
 
 @pytest.mark.parametrize("how", ["key", "button"])
-def test_evidence_selected_in_formatted_text_is_saved_as_the_answer_has_it(sheet: Page, folder: Path, how: str) -> None:
+def test_evidence_selected_in_formatted_text_is_marked_and_saved_as_the_answer_has_it(
+    sheet: Page, folder: Path, how: str
+) -> None:
     sheet.evaluate(SELECT, ["function", "the parser"])
     if how == "key":
         keys(sheet, "e")
     else:
         current(sheet).get_by_role("button", name="Evidence", exact=False).first.click()
     expect(current(sheet).locator("q")).to_have_text("function **`read_all`** in [the parser")
-    keys(sheet, "1")
+    marked = "[...(CSS.highlights.get('evidence') ?? [])].map(String).join('')"
+    assert sheet.evaluate(marked) == "function read_all in the parser"
+    keys(sheet, "1", "j")
+    assert sheet.evaluate(marked) == ""
     (row,) = rows_of(save(sheet, folder, lambda: keys(sheet, "s")), folder)
     assert row["evidence"] == "function **`read_all`** in [the parser"
     assert ANSWER[int(row["position"]) :].startswith(row["evidence"])
@@ -112,15 +117,6 @@ def test_evidence_is_taken_from_plain_text_too_and_after_characters_of_two_units
     keys(sheet, "e", "2")
     first, second = rows_of(save(sheet, folder, lambda: keys(sheet, "s")), folder)
     assert (first["evidence"], second["evidence"]) == ("seconds \U0001f600, see `LIMIT`", "see `LIMIT")
-
-
-def test_evidence_is_marked_in_the_answer(sheet: Page) -> None:
-    marked = "[...(CSS.highlights.get('evidence') ?? [])].map(String).join('')"
-    sheet.evaluate(SELECT, ["function", "the parser"])
-    keys(sheet, "e")
-    assert sheet.evaluate(marked) == "function read_all in the parser"
-    keys(sheet, "j")
-    assert sheet.evaluate(marked) == ""
 
 
 def test_evidence_can_be_typed_and_must_stand_in_the_answer(sheet: Page) -> None:

@@ -250,13 +250,13 @@ def test_the_embedded_server_answers_about_the_workspace(attempt: Try) -> None:
     ({"command": "/bin/sh", "args": ["-c", "echo no licence >&2; exit 3"]}, "no licence"),
     ({"command": "/bin/sh", "args": ["-c", "echo no flag -x, see --help >&2; exit 2"]}, "no flag -x, see --help"),
     ({"command": "/bin/sh", "args": ["-c", "echo no daemon >&2; echo see --help >&2; exit 2"]}, "no daemon"),
-    ({"command": "/bin/sh", "args": ["-c", "sleep 300"]}, "not ready in 1 s (agent.mcp_start_s)"),
-    ({"command": "/bin/sh", "args": ["-c", "yes"]}, "not ready in 1 s (agent.mcp_start_s)"),
-    ({"command": "/bin/sh", "args": ["-c", "yes | tr -d '\\n'"]}, "not ready in 1 s (agent.mcp_start_s)"),
+    ({"command": "/bin/sh", "args": ["-c", "sleep 300"]}, "not ready in 0.3 s (agent.mcp_start_s)"),
+    ({"command": "/bin/sh", "args": ["-c", "yes"]}, "not ready in 0.3 s (agent.mcp_start_s)"),
+    ({"command": "/bin/sh", "args": ["-c", "yes | tr -d '\\n'"]}, "not ready in 0.3 s (agent.mcp_start_s)"),
     ({"type": "http", "url": "http://127.0.0.1:9/mcp"}, "did not start"),
 ])  # fmt: skip
 def test_a_server_that_does_not_start_stops_everything(attempt: Try, entry: dict[str, Any], said: str) -> None:
-    checks = attempt({"lens": entry}, agent={"mcp_start_s": 1})
+    checks = attempt({"lens": entry}, agent={"mcp_start_s": 0.3 if "ready" in said else 5})
     check = checks["with: lens"]
     assert (check.outcome, "with: tool list" in checks) == ("failed", False)
     assert said in check.detail
@@ -309,9 +309,9 @@ def test_a_server_has_the_environment_of_the_agent_and_not_ours(
 ) -> None:
     monkeypatch.setenv("OURS", "1")
     monkeypatch.setenv("PASSED", "a-passed-value")
-    script = "import os, sys, time; 'OURS' in os.environ and time.sleep(9); sys.exit(' '.join(os.environ) + os.environ['GIVEN'])"
-    entry = {"command": sys.executable, "args": ["-c", script], "env": {"GIVEN": "<${PASSED}>"}}
-    said = attempt({"lens": entry}, agent={**agent, "mcp_start_s": 2, "pass_env": ["PASSED"]})["with: lens"].detail
+    script = "import os, sys, time; 'OURS' in os.environ and time.sleep(60); sys.exit(' '.join(os.environ) + os.environ['GIVEN'])"
+    entry = {"command": sys.executable, "args": ["-ISc", script], "env": {"GIVEN": "<${PASSED}>"}}
+    said = attempt({"lens": entry}, agent={**agent, "mcp_start_s": 1, "pass_env": ["PASSED"]})["with: lens"].detail
     assert "OURS" not in said
     assert "PASSED" in said
     assert "<[redacted: PASSED]>" in said
