@@ -43,7 +43,7 @@ def port() -> int:
 
 @pytest.fixture
 def server(request: pytest.FixtureRequest, port: int) -> Iterator[subprocess.Popen[bytes]]:
-    command = [sys.executable, "-c", SERVER, str(port), getattr(request, "param", "shop.py: QUERY")]
+    command = [sys.executable, "-c", SERVER, str(port), request.param]
     with listening(command, port) as process:
         yield process
 
@@ -53,6 +53,13 @@ def planned(bench: Path, port: int, shell: str) -> Path:
         json.dumps({"mcpServers": {"fake": {"url": f"http://127.0.0.1:{port}/mcp"}}}), encoding="utf-8"
     )
     return plan(bench, shell, retries=1)
+
+
+def list_tools(folder: Path) -> None:
+    """Writes what the preflight found that the fake over stdio lists."""
+    schema = '{"properties": {"query": {"type": "string"}}, "required": ["query"], "type": "object"}'
+    listed = dict.fromkeys(("mcp__fake__find", "mcp__fake__crash"), sha256(schema.encode()).hexdigest())
+    (folder / "preflight.json").write_text(json.dumps({"tools": {"with": listed}}), encoding="utf-8")
 
 
 def make(folder: Path) -> None:
@@ -67,19 +74,18 @@ def record(folder: Path) -> Record:
 
 
 @pytest.mark.slow
-def test_a_server_that_answers_discards_nothing(bench: Path, port: int, server: subprocess.Popen[bytes]) -> None:
-    folder = planned(bench, port, "echo fine")
+@pytest.mark.parametrize(("server", "shell", "reason", "detail"), [
+    ("shop.py: QUERY", "echo fine", "", ""), ("shop.py: QUERY", "kill -9 {}; echo fine", "mcp_gone", "fake: "),
+    ("Repo not registered", "echo fine", "mcp_gone", "does not know the workspace"),
+], indirect=["server"], ids=["it answers", "it died", "it forgot the workspace"])  # fmt: skip
+def test_a_server_that_does_not_answer_after_a_run_discards_its_answer(
+    bench: Path, port: int, server: subprocess.Popen[bytes], shell: str, reason: str, detail: str
+) -> None:
+    folder = planned(bench, port, shell.format(server.pid))
     make(folder)
-    assert (record(folder).attempt.reason, server.poll()) == ("", None)
-
-
-@pytest.mark.slow
-def test_a_server_that_died_discards_the_answer(bench: Path, port: int, server: subprocess.Popen[bytes]) -> None:
-    folder = planned(bench, port, f"kill -9 {server.pid}; echo fine")
-    make(folder)
-    assert record(folder).attempt.reason == "mcp_gone"
-    assert record(folder).attempt.detail.startswith("fake: ")
-    assert run_files(folder, RUN).answer.read_bytes() == b"fine\n"
+    made = record(folder).attempt
+    assert (made.reason, detail in made.detail, server.poll() is None) == (reason, True, "kill" not in shell)
+    assert run_files(bench, RUN).answer.read_bytes() == b"fine\n"
 
 
 @pytest.mark.slow
@@ -87,16 +93,6 @@ def test_no_agent_is_started_for_a_server_that_is_gone_already(bench: Path, port
     folder = planned(bench, port, "touch ../../../started; echo fine")
     make(folder)
     assert (record(folder).attempt.reason, record(folder).attempt.duration_s) == ("mcp_failed", 0)
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("server", ["Repo not registered"], indirect=True)
-def test_a_server_that_forgot_the_workspace_discards(bench: Path, port: int, server: subprocess.Popen[bytes]) -> None:
-    folder = planned(bench, port, "echo fine")
-    make(folder)
-    assert record(folder).attempt.reason == "mcp_gone"
-    assert "does not know the workspace" in record(folder).attempt.detail
-    assert os.path.exists(f"/proc/{server.pid}")
 
 
 @pytest.mark.slow
@@ -118,9 +114,7 @@ def test_a_run_must_have_the_tools_of_the_preflight_whether_its_agent_shows_none
         folder = plan(bench, f"cat {Path('events').absolute()}", retries=1, kind="command-events")
     else:
         folder = plan(bench, "echo fine", retries=1)
-    schema = '{"properties": {"query": {"type": "string"}}, "required": ["query"], "type": "object"}'
-    listed = dict.fromkeys(("mcp__fake__find", "mcp__fake__crash"), sha256(schema.encode()).hexdigest())
-    (folder / "preflight.json").write_text(json.dumps({"tools": {"with": listed}}), encoding="utf-8")
+    list_tools(folder)
     frozen = json.loads((folder / "plan.json").read_text())
     if repository == "other":
         tasks = {"first": {**frozen["tasks"]["anna"], "repository": "other"}, **frozen["tasks"]}
@@ -140,9 +134,7 @@ def test_a_server_is_asked_after_a_run_while_its_index_is_there(bench: Path) -> 
     Path("mcp.json").write_text(json.dumps({"mcpServers": {"fake": entry}}), encoding="utf-8")
     index = {"setup": ["/bin/sh", "-c", 'mkdir "$0/.index"', "{workspace}"], "writes": [".index"]}
     folder = plan(bench, "echo fine", retries=1, conditions={"without": {}, "with": {"mcp": "mcp.json", **index}})
-    schema = '{"properties": {"query": {"type": "string"}}, "required": ["query"], "type": "object"}'
-    listed = dict.fromkeys(("mcp__fake__find", "mcp__fake__crash"), sha256(schema.encode()).hexdigest())
-    (folder / "preflight.json").write_text(json.dumps({"tools": {"with": listed}}), encoding="utf-8")
+    list_tools(folder)
     make(folder)
     made = record(folder)
     assert (made.attempt.reason, made.attempt.detail) == ("", "")
