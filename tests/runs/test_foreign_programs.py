@@ -42,7 +42,8 @@ def test_a_command_of_any_size_is_read(part: str) -> None:
 
 
 def test_a_program_that_is_not_there_was_not_run_and_other_tools_run_none() -> None:
-    assert program_calls(shell("seek index .", "bash: seek: command not found"), SERVER) == []
+    for why in ("command not found", "No such file", "No module named", "Cannot find module", "Permission denied"):
+        assert program_calls(shell("seek index .", f"seek: {why}"), SERVER) == []
     read = {"type": "tool_call", "id": 1, "name": "Read", "input": {"file_path": "seek", "pattern": "seek"}}
     assert program_calls([json.dumps(read)], SERVER) == []
 
@@ -91,6 +92,7 @@ FILES = {
      ["cat {d}/start.sh", "ls {d}", "grep -rn server.py {d}", "python3 server.py", "./start.sh; bash start.sh", "python3 -c 'import server'", "python -m pytest tests/test_server.py",
       "cd src && python -c 'import core'", "pip show seek", "git log -- server.py", "head -3 {d}/server.py", "PYTHONPATH=src python -c 'import core'", "PYTHONPATH=. python -m server",
       "pip install rich; python3 -m venv .v", "python3 -c 'print(open(\"{d}/server.py\").read())'", "wc -l {d}/*.py", "cp start.sh x.sh", "python -c 'import sys, pathlib'"]),
+    (["sh", "-c", "cd {d}; echo x; python3 server.py"], ["python3 {d}/server.py"], ["python3 server.py"]),
     (["bash", "{d}/start.sh"], ["bash {d}/start.sh", "python3 {d}/server.py"], ["bash start.sh", "bash -n start.sh", "bash"]),
     (["python3", "{d}/run.py"], ["python3 {d}/server.py", "cd {d}; python -c 'import core'"], ["python3 server.py", "python3 run.py"]),
     (["{d}/path.sh"], ["{d}/serve x", "seekd", "timeout 5 seekd q"], ["mkdir x", "tee log", "dirname x", "ls | tee log"]),
