@@ -11,6 +11,7 @@ import pytest
 
 from images import image
 from lensbench.agents.sandbox import Sandbox, find_sandbox
+from lensbench.changes.environment import Environment
 from lensbench.changes.hidden_files import with_files
 from lensbench.changes.task import ChangeTask, FromSource
 from lensbench.core.errors import UserError
@@ -85,6 +86,8 @@ def test_a_hidden_file_that_its_source_lacks_is_an_error(shop: Path) -> None:
         with_files(task, Path(".cache"))
     fate = Prover(Sandbox(program="bwrap"), Path(".cache")).proven(task)
     assert (fate.task, fate.reasons) == (None, (str(caught.value),))
+    with pytest.raises(UserError, match="the tests cannot be started: tests of changes need a sandbox"):
+        Prover(Sandbox(), Path(".cache")).run(shop, b"", task.tests, Environment())
 
 
 def test_an_unknown_name_of_a_source_is_named_with_its_line(tmp_path: Path) -> None:
@@ -207,7 +210,7 @@ def harbor(folder: Path, **changed: str) -> None:
     files = {
         "task.toml": 'version = "1.0"\n[metadata]\ndifficulty = "easy"\n[verifier]\ntimeout_sec = 30.0\n',
         "instruction.md": "Write the word done into /app/answer.txt.\n",
-        "environment/Dockerfile": "FROM ubuntu:24.04\nWORKDIR /app\nCOPY notes.txt .\n",
+        "environment/Dockerfile": "FROM ubuntu:24.04\nWORKDIR /app\nCOPY notes.txt .\nCOPY notes.txt docs/own/\n",
         "environment/notes.txt": "a note\n",
         "tests/test.sh": "#!/bin/bash\nif grep -q done /app/answer.txt; then echo 1 > /logs/verifier/reward.txt\n"
         "else echo 0 > /logs/verifier/reward.txt; fi\n",
@@ -243,7 +246,8 @@ def test_harbor_folders_become_tasks_and_images_are_named(tmp_path: Path, monkey
     with_apt, with_json, task = read_scenarios(["sets/harbor.yaml"]).tasks
     assert (with_apt.id, with_json.id) == ("with-apt", "with-json")
     assert (task.id, task.prompt) == ("write-done", "Write the word done into /repo/answer.txt.")
-    assert Path("sets/harbor/write-done/repository/notes.txt").read_text(encoding="utf-8") == "a note\n"
+    for place in ("notes.txt", "docs/own/notes.txt"):
+        assert Path("sets/harbor/write-done/repository", place).read_text(encoding="utf-8") == "a note\n"
     report = Path("sets/harbor.report.md").read_text(encoding="utf-8")
     for said in (
         "localhost/lensbench/with-run:1",
@@ -303,11 +307,16 @@ def test_a_runner_without_a_report_is_refused_by_name(tmp_path: Path) -> None:
     assert suite_of(tmp_path, (), "").command[:3] == ("node", "--import=tsx/esm", "--test")
 
 
-def test_a_python_project_with_a_package_json_for_its_scripts_is_one_of_python(tmp_path: Path) -> None:
+@pytest.mark.parametrize("build", [
+    "setuptools-scm", "setuptools_scm", "hatch-vcs", "flit_scm", "versioningit", "pbr", "pdm.version",
+])  # fmt: skip
+def test_a_python_project_with_a_package_json_for_its_scripts_is_one_of_python(tmp_path: Path, build: str) -> None:
     (tmp_path / "package.json").write_text('{"scripts": {"test": "karma start"}}')
     (tmp_path / "pyproject.toml").write_text(
         '[project.optional-dependencies]\ntests = ["a"]\n[tool.pytest.ini_options]\naddopts = [\n  "-p", "pytester",\n]\n'
-        '[build-system]\nrequires = ["setuptools-scm"]\n[dependency-groups]\ntest = ["b", {include-group = "more"}]\nmore = ["c"]\n'
+        '[build-system]\nrequires = ["BUILD"]\n[dependency-groups]\ntest = ["b", {include-group = "more"}]\nmore = ["c"]\n'.replace(
+            "BUILD", build
+        )
     )
     (tmp_path / "tox.ini").write_text("[testenv]\nextras = more\ndeps =\n    d>=1\n    py38: e\n")
     suite = suite_of(tmp_path, (), "", Moment("7.2", datetime(2036, 1, 1, tzinfo=UTC)))
