@@ -44,7 +44,7 @@ def test_a_set_is_written_pinned_and_proven(stock: Path) -> None:
 def test_the_same_seed_gives_the_same_bytes(stock: Path) -> None:
     source = pin("stock").source
     seeds = (config_of(None).model_copy(update={"seed": seed}) for seed in (3, 3, 4))
-    first, again, other = (generate("stock", source, 8, config, Path("kept")) for config in seeds)
+    first, again, other = (generate("stock", source, 4, config, Path("kept")) for config in seeds)
     assert render_set(first) == render_set(again) != render_set(other)
     assert (render_review(first), len(first.tasks)) == (render_review(again), len(set_value(first)["tasks"]))
 
@@ -99,13 +99,13 @@ def test_a_set_grows_to_a_larger_count_and_what_is_in_it_stays(stock: Path) -> N
     edited = "\n".join(["# mine", *(line for line in lines if not line.startswith("#"))])
     Path("sets/stock.yaml").write_text(edited, encoding="utf-8")
     before = read_scenarios(["sets/stock.yaml"]).tasks
-    assert "sets/stock.yaml: 7 of 16 tasks" in run("--count", "16", *output)
+    assert "sets/stock.yaml: 4 of 9 tasks" in run("--count", "9", *output)
     after = read_scenarios(["sets/stock.yaml"]).tasks
-    assert after[: len(before)] == before
+    assert (after[: len(before)], len(before) < 4) == (before, True)
     assert Path("sets/stock.yaml").read_text(encoding="utf-8").startswith(edited)
-    whole = generate("stock", pin("stock").source, 16, config_of(None), Path("kept")).tasks
+    whole = generate("stock", pin("stock").source, 9, config_of(None), Path("kept")).tasks
     assert {(task.id, task.prompt) for task in after} == {(task.id, task.prompt) for task in whole}
-    assert "has 7 tasks; to add some, write a --count above that" in run("--count", "7", *output, fails=True)
+    assert "has 4 tasks; to add some, write a --count above that" in run("--count", "4", *output, fails=True)
     assert "sets/stock.yaml exists: omit --repo" in run("--repo", "stock", *output, fails=True)
     assert "sets/stock.yaml exists" in run("--kind", "change", "--repo", "stock", *output, fails=True)
 
