@@ -15,7 +15,7 @@ from lensbench.scores.quantities import QUANTITIES
 
 if TYPE_CHECKING:
     from lensbench.core.frozen_plan import PlannedCondition
-    from lensbench.results.results_file import Facts
+    from lensbench.results.results_file import BenchmarkFacts
 
 
 class Rungs(NamedTuple):
@@ -43,14 +43,14 @@ def ladders(conditions: Mapping[str, PlannedCondition], baseline: str) -> Iterat
             yield Rungs(server, words, both, next((name for name in others if name != both), ""))
 
 
-def ladder(data: Facts[Fraction]) -> tuple[list[dict[str, str]], list[str]]:
+def ladder(data: BenchmarkFacts[Fraction]) -> tuple[list[dict[str, str]], list[str]]:
     """The steps of all ladders, and what each ladder shows in a sentence; empty without a ladder."""
     sets = list(ladders(data["conditions"], data["baseline"]))
     steps = [_step(data, _sides(data, step)) for rungs in sets for step in rungs.steps(data["baseline"])]
     return steps, [f"{rungs.both}: {_meaning(data, rungs)}" if sets[1:] else _meaning(data, rungs) for rungs in sets]
 
 
-def _meaning(data: Facts[Fraction], rungs: Rungs) -> str:
+def _meaning(data: BenchmarkFacts[Fraction], rungs: Rungs) -> str:
     """What the score says of server and words; a difference counts if a sign-flip test shows it (Holm)."""
 
     def shows(rung: str, below: str) -> bool:
@@ -71,17 +71,17 @@ def _meaning(data: Facts[Fraction], rungs: Rungs) -> str:
     return "No rung is shown to help."
 
 
-def _sides(data: Facts[Fraction], step: Sides) -> Sides:
+def _sides(data: BenchmarkFacts[Fraction], step: Sides) -> Sides:
     """The step as it is compared: `gate.comparisons` may have the lower rung first."""
     turned = Sides(step.baseline, step.treatment)
     return turned if _name(data, turned) in data["estimates"] else step
 
 
-def _name(data: Facts[Fraction], sides: Sides) -> str:
+def _name(data: BenchmarkFacts[Fraction], sides: Sides) -> str:
     return sides.treatment if sides.baseline == data["baseline"] else f"{sides.treatment} against {sides.baseline}"
 
 
-def _step(data: Facts[Fraction], step: Sides) -> dict[str, str]:
+def _step(data: BenchmarkFacts[Fraction], step: Sides) -> dict[str, str]:
     """A row of the table; a dash for unknown."""
     adoption = data["comparisons"][step.treatment]["adoption"]
     share = adoption["called"] if adoption["called"]["of"] else adoption["adopted"]

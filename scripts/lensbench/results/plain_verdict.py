@@ -17,13 +17,13 @@ from lensbench.scores.gate_words import with_noun
 from lensbench.scores.objections import FEWEST_TASKS
 
 if TYPE_CHECKING:
-    from lensbench.results.results_file import Facts, Plain
+    from lensbench.results.results_file import BenchmarkFacts, Plain
     from lensbench.scores.estimates_file import Compared
     from lensbench.scores.gate import GateVerdict
     from lensbench.scores.intervals import Estimate
 
 
-def plain_verdict(data: Facts[Fraction], name: str) -> Plain:
+def plain_verdict(data: BenchmarkFacts[Fraction], name: str) -> Plain:
     """The plain words for a comparison by its name."""
     comparison = data["estimates"][name]
     new, old = display_name(data, comparison["treatment"]), display_name(data, comparison["baseline"])
@@ -53,7 +53,7 @@ def plain_verdict(data: Facts[Fraction], name: str) -> Plain:
     return {"lead": lead, "facts": facts, "next": then, "sentence": sentence}
 
 
-def display_name(data: Facts[Fraction], condition: str) -> str:
+def display_name(data: BenchmarkFacts[Fraction], condition: str) -> str:
     """What readers call a condition: its server, where it has one that no other condition has; else its name."""
     servers = data["conditions"][condition]["servers"]
     alike = [other for other in data["conditions"].values() if other["servers"] == servers]
@@ -110,7 +110,7 @@ WITHOUT_VERDICTS = (
 """What to do when criteria have no verdict."""
 
 
-def _first_step(data: Facts[Fraction]) -> str:
+def _first_step(data: BenchmarkFacts[Fraction]) -> str:
     if data["counts"][RunStatus.UNJUDGED]:
         failures = "; ".join(
             f"{name}: {FAILURES[failure]} (verdicts: {sum(by_condition.values())})"
@@ -129,7 +129,7 @@ def _first_step(data: Facts[Fraction]) -> str:
     return _go_on(data)
 
 
-def _go_on(data: Facts[Fraction]) -> str:
+def _go_on(data: BenchmarkFacts[Fraction]) -> str:
     """What starts missing runs."""
     return f"{data['stopped']}." if data["stopped"] else "Start again: `lensbench run` runs what is missing."
 
@@ -141,7 +141,7 @@ def _tasks(comparison: Compared) -> str:
     return f"{better} better, {overall.losses} worse, {overall.ties} the same ({average} on average)"
 
 
-def _effort(data: Facts[Fraction], comparison: Compared, old: str) -> str:
+def _effort(data: BenchmarkFacts[Fraction], comparison: Compared, old: str) -> str:
     """How the typical time and price differ, as far as their intervals exclude no difference."""
     parts = []
     price = ("cost_usd", "cost", "more", "less")
@@ -158,13 +158,13 @@ def _effort(data: Facts[Fraction], comparison: Compared, old: str) -> str:
     return f"; it {' and '.join(parts)} than {old}" if parts else ""
 
 
-def _missing(data: Facts[Fraction]) -> str:
+def _missing(data: BenchmarkFacts[Fraction]) -> str:
     counts = data["counts"]
     number = counts[RunStatus.DISCARDED] + counts[RunStatus.MISSING] + counts[RunStatus.UNJUDGED]
     return f" {number} of {sum(counts.values())} runs have no score." if number else ""
 
 
-def _next(data: Facts[Fraction], comparison: Compared) -> str:
+def _next(data: BenchmarkFacts[Fraction], comparison: Compared) -> str:
     verdict, scope = comparison["gate"].verdict, comparison["score"]["overall"].scope
     where = f"for this model and questions like these{f', on {scope}' if scope else ''}"
     if comparison["too_few_calls"]:

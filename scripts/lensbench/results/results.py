@@ -35,9 +35,9 @@ from lensbench.results.page.page import read_inputs, write_page
 from lensbench.results.plain_verdict import display_name, plain_verdict
 from lensbench.results.presented import presented
 from lensbench.results.results_file import (
+    BenchmarkFacts,
     Changes,
     ComparisonResults,
-    Facts,
     Results,
     RunResult,
 )
@@ -51,7 +51,7 @@ from lensbench.scores.run_tables import Tables, read_tables
 from lensbench.scores.scores import short_name, tools_of_condition, treatment_tools
 
 
-def facts_of(folder: Path, tables: Tables) -> Facts[Fraction]:
+def facts_of(folder: Path, tables: Tables) -> BenchmarkFacts[Fraction]:
     """All numbers and names of the results as plain data; numbers are exact fractions."""
     plan, place = tables.plan, RunFolder(folder)
     repositories, estimates = read_json(place.repositories, Repositories), read_typed(place.estimates, EstimatesFile)
@@ -130,14 +130,14 @@ def judges(verdicts: Sequence[VerdictRow]) -> list[str]:
     return [name if is_person(name) else " ".join([name, *sorted(values)]) for name, values in sorted(versions.items())]
 
 
-def _useless(data: Facts[Fraction], treatment: str) -> str:
+def _useless(data: BenchmarkFacts[Fraction], treatment: str) -> str:
     """The runs in which no call of the treatment's tools worked; "" for none."""
     failures = data["comparisons"][treatment]["adoption"]["all_calls_failed"]
     runs = f"{failures['runs']} of the {failures['of']} runs of {treatment} that called its tools"
     return f"In {runs}, all of these calls failed." if failures["runs"] else ""
 
 
-def _warmed(data: Facts[Fraction], treatment: str) -> Iterator[str]:
+def _warmed(data: BenchmarkFacts[Fraction], treatment: str) -> Iterator[str]:
     """A warning where the service's cache held more of one side's first requests."""
     share = data["estimates"][treatment]["measures"]["first_cached"]["overall"]
     low, high = share.low or 0.0, share.high or 0.0
@@ -216,7 +216,7 @@ def _comparison(comparison: Comparison, tools: Sequence[str]) -> ComparisonResul
     }
 
 
-def headline(data: Facts[Fraction], treatment: str) -> str:
+def headline(data: BenchmarkFacts[Fraction], treatment: str) -> str:
     """One sentence for a treatment: scores over complete pairs, and how many these are."""
     comparison = data["comparisons"][treatment]
     score, pairs = comparison["measures"]["score"], comparison["pairs"]

@@ -64,7 +64,7 @@ class StartSkew(TypedDict, Generic[N]):
     largest: N | None
 
 
-class Facts(TypedDict, Generic[N]):
+class BenchmarkFacts(TypedDict, Generic[N]):
     """What the tables and files of a run folder say."""
 
     run_id: str
@@ -186,7 +186,7 @@ class Changes(TypedDict, Generic[N], total=False):
     treatments: dict[str, McNemar]
 
 
-class Results(Facts[N], Generic[N]):
+class Results(BenchmarkFacts[N], Generic[N]):
     """results.json: the facts, and the words for them."""
 
     headlines: list[str]

@@ -13,7 +13,7 @@ from typing import NamedTuple
 from lensbench.agents import is_stock
 from lensbench.core.conditions import Sides, comparisons, decided_comparisons
 from lensbench.core.errors import UserError
-from lensbench.core.frozen_plan import Aim, GateSettings, Look, Plan
+from lensbench.core.frozen_plan import GateSettings, Look, Plan
 from lensbench.core.records import from_json
 from lensbench.core.run_folder import RunFolder
 from lensbench.core.store import RECORD, all_entries, rounds
@@ -119,13 +119,6 @@ def blockers(comparison: Comparison, name: str, instrument: InstrumentFile | Non
         bias = differential.signed
         if bias.low is not None and bias.high is not None and not bias.low <= 0 <= bias.high:
             yield Reason(ReasonKind.BIASED_JUDGES, differential.sentence)
-
-
-def corrected_by_people(instrument: InstrumentFile | None, name: str, aim: Aim, overall: Estimate) -> Estimate | None:
-    """The delta of a comparison corrected for the errors of the judges; None if people have judged too few tasks."""
-    if not (instrument and instrument["bias"] and (delta := instrument["bias"]["correction"].get(name))):
-        return None
-    return compared.corrected_by_people(overall, delta, aim["alpha"], aim["power"])
 
 
 def model_of(tables: Tables) -> str:
@@ -297,16 +290,19 @@ def write_estimates(folder: Path, tables: Tables | None = None) -> EstimatesFile
     against = {name: against[name] for name in decided_comparisons(tables.plan)}
     others = uncounted(folder, tables.scores)
     savings = {name: saving_of(comparison, aim, others) for name, comparison in against.items()}
-    by_people = {name: corrected_by_people(instrument, name, aim, estimates[name]["overall"]) for name in against}
-    looks = look_at(against, {name: by_people[name] or estimates[name]["overall"] for name in against}, ledger, savings)
+    deltas = instrument["bias"]["correction"] if instrument and instrument["bias"] else {}
+    by_people = {
+        name: compared.corrected_by_people(estimates[name]["overall"], deltas[name], aim["alpha"], aim["power"])
+        for name in against
+        if name in deltas
+    }
+    deciding = {name: by_people.get(name) or estimates[name]["overall"] for name in against}
+    looks = look_at(against, deciding, ledger, savings)
     verdicts = {
-        name: keeper.decide(name, comparison, estimates[name], by_people[name], *looks[name], savings[name])
+        name: keeper.decide(name, comparison, estimates[name], by_people.get(name), *looks[name], savings[name])
         for name, comparison in against.items()
     }
-    data: EstimatesFile = {
-        "alpha": tables.plan["gate"]["alpha"],
-        "comparisons": {**estimates, **verdicts},
-    }
+    data: EstimatesFile = {"alpha": aim["alpha"], "comparisons": {**estimates, **verdicts}}
     if not doubts:
         gates = {name: entry["gate"] for name, entry in verdicts.items()}
         note(folder, [

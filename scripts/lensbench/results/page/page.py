@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import hashlib
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from fractions import Fraction
 from functools import partial
 from pathlib import Path
@@ -127,12 +127,13 @@ def render(folder: Path, inputs: Inputs) -> Iterator[tuple[str, str]]:
     """The pages with their paths in the run folder: report.html, and the answers beside it.
 
     One after the other: thousands of them need much memory."""
-    page = partial(_page, page_environment(), {**style_of_the_page(), "data": inputs.results})
+    environment = page_environment()
+    environment.globals |= {**style_of_the_page(), "data": inputs.results}
+    of_pair, of_run = (environment.get_template(f"{name}.html.j2") for name in ("pair", "run"))
     trials = range(1, inputs.tables.plan["trials"] + 1)
     order = inputs.tables.plan["order"]
     answers = (pairs.pair_page(folder, inputs, task, trial) for trial in trials for task in order)
-    report = page(
-        "report.html.j2",
+    report = environment.get_template("report.html.j2").render(
         treatments=[treatment_view(inputs, name) for name in inputs.results["treatments"]],
         instrument=inputs.results["instrument"],
         judges=inputs.results["judging"],
@@ -158,21 +159,19 @@ def render(folder: Path, inputs: Inputs) -> Iterator[tuple[str, str]]:
             place = places[run.condition]
             up = "../" * place.count("/")
             partners = {name: up + other for name, other in places.items() if name != run.condition}
+            facts = _facts(inputs, statuses[run], run)
             links = {"home": f"{up}{RunFolder.page}", "pair_place": up + path, "partners": partners}
-            yield place, page("run.html.j2", shown=story, facts=_facts(inputs, statuses[run], run), **links)
+            yield place, of_run.render(shown=story, facts=facts, **links)
         at = order.index(pair.task)
         beside = {"previous": order[at - 1 : at], "next": order[at + 1 : at + 2]}
-        yield (
-            path,
-            page(
-                "pair.html.j2",
-                pair=pair,
-                home=f"{home}{RunFolder.page}",
-                siblings=siblings,
-                timelines=timelines,
-                beside={word: home + pair_address(task, pair.trial) for word, one in beside.items() for task in one},
-            ),
+        page = of_pair.render(
+            pair=pair,
+            home=f"{home}{RunFolder.page}",
+            siblings=siblings,
+            timelines=timelines,
+            beside={word: home + pair_address(task, pair.trial) for word, one in beside.items() for task in one},
         )
+        yield path, page
 
 
 def _facts(inputs: Inputs, status: str, run: RunId) -> list[str]:
@@ -214,10 +213,6 @@ def _durations(inputs: Inputs, pair: PairRow) -> tuple[Fraction | None, Fraction
     run = run_of_pair(pair)
     duration = inputs.tables.duration
     return duration(run._replace(condition=inputs.tables.plan["baseline"])), duration(run)
-
-
-def _page(environment: Environment, context: Mapping[str, object], template: str, **values: object) -> str:
-    return environment.get_template(template).render({**context, **values})
 
 
 def _hashes(folder: Path) -> dict[str, str]:
