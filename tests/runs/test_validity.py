@@ -111,12 +111,13 @@ def test_a_run_that_counts_after_a_discard_shows_both(bench: Make) -> None:
     made = bench()
     made.run("a", "with", reason="empty", answer="")
     made.build()
-    made.run("a", "with", answer="now")
+    made.run("a", "with", answer="now", ending="limit")
     made.build()
     row = next(
         row for row in read_table(made.folder / "validity.csv") if (row["task"], row["condition"]) == ("a", "with")
     )
-    assert (row["status"], row["reason"], row["discards"], row["given_up"]) == ("valid", "", "empty", "no")
+    shown = [row[name] for name in ("status", "reason", "discards", "given_up", "ending")]
+    assert shown == ["valid", "", "empty", "no", "limit"]
 
 
 @pytest.mark.parametrize(("name", "content"), [

@@ -12,7 +12,7 @@ from handmade import file_discard
 from lensbench.core.records import RunId
 from lensbench.runs.made_with import starts_of
 from lensbench.runs.reasons import DiscardReason
-from lensbench.scores.differences import Comparison
+from lensbench.scores.differences import Comparison, fraction
 from lensbench.scores.readings import chance_of, with_lost_runs
 from lensbench.scores.run_tables import read_tables
 
@@ -53,6 +53,13 @@ def test_pairs_without_a_run_have_a_quartile_and_lost_runs_of_one_condition_thei
     runs = [RunId(task, name, 1) for task, name in lost]
     assert ends(made(bench), *runs) == (pytest.approx(0), pytest.approx(200 / 800))
     assert ends(made(bench), interrupted=runs) == (pytest.approx(0), pytest.approx(200 / 800))
+
+
+@pytest.mark.parametrize(("given_up", "share"), [("no", 7 / 8), ("yes", 1)])
+def test_a_pair_with_a_run_that_was_given_up_is_not_waited_for(bench: Make, given_up: str, share: float) -> None:
+    tables = read_tables(made(bench, ("t7", "with")).folder)
+    rows = [row | {"given_up": given_up} if row["status"] != "valid" else row for row in tables.validity]
+    assert fraction(Comparison(tables._replace(validity=rows), "with", "without")) == share
 
 
 def test_one_crash_more_scores_nothing_for_its_condition_and_equal_runs_count_as_they_are(bench: Make) -> None:
