@@ -250,8 +250,8 @@ def test_the_embedded_server_answers_about_the_workspace(attempt: Try) -> None:
     ({"command": "/bin/sh", "args": ["-c", "echo no licence >&2; exit 3"]}, "no licence"),
     ({"command": "/bin/sh", "args": ["-c", "echo no flag -x, see --help >&2; exit 2"]}, "no flag -x, see --help"),
     ({"command": "/bin/sh", "args": ["-c", "echo no daemon >&2; echo see --help >&2; exit 2"]}, "no daemon"),
-    ({"command": "/bin/sh", "args": ["-c", "sleep 300"]}, "not ready in 0.3 s (agent.mcp_start_s)"),
-    ({"command": "/bin/sh", "args": ["-c", "yes"]}, "not ready in 0.3 s (agent.mcp_start_s)"),
+    ({"command": "/bin/sh", "args": ["-c", "exec sleep 300"]}, "not ready in 0.3 s (agent.mcp_start_s)"),
+    ({"command": "/bin/sh", "args": ["-c", "exec yes"]}, "not ready in 0.3 s (agent.mcp_start_s)"),
     ({"command": "/bin/sh", "args": ["-c", "yes | tr -d '\\n'"]}, "not ready in 0.3 s (agent.mcp_start_s)"),
     ({"type": "http", "url": "http://127.0.0.1:9/mcp"}, "did not start"),
 ])  # fmt: skip
