@@ -31,7 +31,6 @@ GROUPS: dict[str, dict[str, Verb]] = {
         "judge": Verb("judging.judge_sheet", "write the page for human judging of blinded answers"),
     },
     "Check and maintain": {
-        "docs": Verb("workflow.docs", "print a page of the documentation"),
         "fsck": Verb("workflow.damage", "find damaged files in a run folder"),
     },
 }

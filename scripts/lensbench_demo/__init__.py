@@ -1,5 +1,5 @@
-"""The first hour: a config for a server and its trial, a look at single answers, checks of the machine, the /benchmark
-skill; and what works offline for it, an agent without a model, an MCP server, and the self-test.
+"""The first hour: a config for a server and its trial, a look at single answers, checks of the machine, the pages, the
+/benchmark skill; and what works offline for it, an agent without a model, an MCP server, and the self-test.
 
 Its contract with the engine is an adapter, and an MCP file.
 """
@@ -12,6 +12,7 @@ VERBS = {
         "ask": ("lensbench_demo.ask", "ask one question with and without the server, side by side"),
     },
     "Check and maintain": {
+        "docs": ("lensbench_demo.docs", "print a page of the documentation"),
         "doctor": ("lensbench_demo.doctor", "check machine, agents, keys, servers and config"),
         "selftest": ("lensbench_demo.selftest", "check lensbench itself on benchmarks whose outcome is known"),
         "lens": ("lensbench_demo.lens", "serve a folder with the built-in MCP server"),

@@ -28,14 +28,10 @@ from lensbench.plan.config import DEFAULT_CACHE
 from lensbench.plan.freeze import prompt_of
 from lensbench.plan.task_files import read_scenarios
 from lensbench_tasks.changes.candidates import ChangeFate, Prover
+from lensbench_tasks.problems import fact_of
 from lensbench_tasks.review_page import styled_page
 
 Kind = Literal["own text", "exchanged", "negated", "question", "other task", "answer"]
-_ORDER = re.compile(
-    r"^(?:must\s+)?(?:describe|explain|give|identif(?:y|ie)|list|mention|name|note|point out|say|show|state|tell|trace)"
-    r"s?(?:\s+that)?\s+",
-    re.IGNORECASE,
-)
 _VERB = re.compile(r"\b(?:is|are|was|were|has|have|can|must|should|will|does|do)\b")
 
 
@@ -80,11 +76,6 @@ class Checked(NamedTuple):
         if not self.criterion.mechanical:
             return ["It has no patterns, so a model or person must judge it. Write some, or use `lensbench draft`."]
         return [*_findings(self.probes)]
-
-
-def fact_of(criterion: Criterion) -> str:
-    """The fact without the instruction to the judge, such as `States that` or `Must mention`."""
-    return _ORDER.sub("", criterion.text)
 
 
 def exchanged(fact: str, prompt: str) -> Iterator[tuple[str, str]]:

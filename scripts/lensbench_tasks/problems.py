@@ -51,11 +51,16 @@ _TELLING = re.compile(r"\w_\w|[a-z][A-Z]|^_")
 _QUOTED = re.compile(r'"[^"]*"')
 _NUMBER = re.compile(r"(?<![\w.-])\d[\d_]*(?:\.\d+)?(?![\w-])")
 _WORD = re.compile(r"\w+")
+_ORDER = re.compile(
+    r"^(?:must\s+)?(?:describe|explain|give|identif(?:y|ie)|list|mention|name|note|point out|say|show|state|tell|trace)"
+    r"s?(?:\s+that)?\s+",
+    re.IGNORECASE,
+)
 
 
-def stated(criterion: Criterion) -> str:
-    """A criterion's fact as an answer would state it, without the instruction `States that`."""
-    return criterion.text.removeprefix("States that ").rstrip(".") + "."
+def fact_of(criterion: Criterion) -> str:
+    """The fact without the instruction to the judge, such as `States that` or `Must mention`."""
+    return _ORDER.sub("", criterion.text)
 
 
 def find_problems(task: Task, survey: Survey, others: Iterable[Task], tools: Collection[str]) -> list[Problem]:
@@ -77,7 +82,7 @@ def _of_the_form(task: Task) -> Iterator[Problem]:
     for number, criterion in enumerate(task.criteria, 1):
         if not criterion.mechanical:
             yield Problem("no_patterns", "it has none of all_of, any_of and at_least", number)
-        elif judge(criterion, normalise(stated(criterion))).verdict is not Verdict.MET:
+        elif judge(criterion, normalise(fact_of(criterion))).verdict is not Verdict.MET:
             yield Problem("unstated", "its patterns do not match the criterion's own text", number)
         if phrase := next((text for text in _texts(criterion) if _LINE.search(text)), ""):
             yield Problem("line_number", f"{phrase!r} depends on a line number, which may change", number)

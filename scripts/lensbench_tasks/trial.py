@@ -18,7 +18,7 @@ from lensbench.judging.judges import POINTS, Verdict
 from lensbench.judging.judges.mechanical import judge
 from lensbench.judging.judges.normalising import normalise
 from lensbench.plan.freeze import prompt_of
-from lensbench_tasks.problems import Problem, stated
+from lensbench_tasks.problems import Problem, fact_of
 from lensbench_tasks.question import read_question
 from lensbench_tasks.survey import Survey
 
@@ -45,7 +45,7 @@ class TrialScores(NamedTuple):
 
 def try_task(task: Task, survey: Survey) -> TrialScores:
     """Tries a task; returns the scores of one search, the offline agent, and the agent that knows the facts."""
-    facts = "\n".join(stated(criterion) for criterion in task.criteria)
+    facts = "\n".join(fact_of(criterion) for criterion in task.criteria)
     return TrialScores(
         _search(task, survey), score(task, _offline_answer(prompt_of(task), survey.root)), score(task, facts)
     )

@@ -5,7 +5,8 @@ from pathlib import Path
 import pytest
 
 from lensbench.core.tasks import Category, Criterion, Task
-from lensbench_tasks.check import Checked, check, exchanged, fact_of, negated
+from lensbench_tasks.check import Checked, check, exchanged, negated
+from lensbench_tasks.problems import fact_of
 from programs import run_module
 
 TASKS = """\

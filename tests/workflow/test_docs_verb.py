@@ -4,7 +4,7 @@ import pytest
 
 from lensbench.core.errors import UserError
 from lensbench.core.system.places import ROOT
-from lensbench.workflow.docs import overview, page
+from lensbench_demo.docs import overview, page
 
 
 def test_a_page_by_its_name_the_list_of_all_and_an_unknown_page_in_one_line() -> None:
