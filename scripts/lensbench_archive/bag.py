@@ -32,17 +32,12 @@ def check_bag(folder: Path) -> list[str]:
     logging.getLogger("bagit").setLevel(logging.CRITICAL)  # it would also log every problem
     there = files_in(folder).keys()
     try:
-        bag = bagit.Bag(str(folder))
-        entries: dict[str, dict[str, str]] = bag.entries
+        entries: dict[str, dict[str, str]] = bagit.Bag(str(folder)).entries
         problems = [f"{name}: is missing" for name in sorted({*entries, *_TAG_FILES} - there)]
         problems += [f"{name}: was added to the archive" for name in sorted(there - {*entries, *_TAG_FILES})]
         for name in sorted(there & set(entries)):
             if entries[name].get("sha256") != sha256((folder / name).read_bytes()):
                 problems.append(f"{name}: was changed (its sha256 differs from the manifest)")
-        if not problems:
-            bag.validate()
-    except bagit.BagValidationError as error:
-        return [f"the bag is not valid: {error}"]
     except (bagit.BagError, OSError, ValueError, LookupError) as error:
         return [f"is not a BagIt bag: {error}"]
     return problems

@@ -8,7 +8,8 @@ from pathlib import Path
 from lensbench.core.errors import UserError
 from lensbench.core.system.program import Parser, run_program
 
-LOOPBACK = ("127.0.0.1", "localhost", "::1")
+HOST = "127.0.0.1"
+"""No other machine can read the folder."""
 
 
 def main() -> None:
@@ -16,32 +17,27 @@ def main() -> None:
     parser = Parser(prog="lensbench lens", description="Search and map one folder over MCP.")
     parser.add_argument("--root", type=Path, default=Path(), help="the folder to serve (default: the current one)")
     parser.add_argument("--transport", choices=("stdio", "http"), default="stdio")
-    parser.add_argument("--host", default="127.0.0.1", help="http: a loopback address (default: %(default)s)")
-    parser.add_argument("--port", type=int, default=4111, help="http: the port (default: %(default)s); path /mcp")
+    parser.add_argument(
+        "--port", type=int, default=4111, help=f"http: the port on {HOST} (default: %(default)s); path /mcp"
+    )
     parser.add_argument("--log", type=Path, help="append every call to this JSON Lines file")
     arguments = parser.parse_args()
     if arguments.transport == "http":
-        check_address(arguments.host, arguments.port)
-    serve(arguments.root, arguments.transport, arguments.host, arguments.port, arguments.log)
+        check_port(arguments.port)
+    serve(arguments.root, arguments.transport, arguments.port, arguments.log)
 
 
-def check_address(host: str, port: int) -> None:
-    """Raises UserError unless the address is a free loopback address."""
-    if host not in LOOPBACK:
-        raise UserError(
-            f"--host {host} is not a loopback address: anybody on the network could read the folder. "
-            f"Use one of {', '.join(LOOPBACK)}."
-        )
+def check_port(port: int) -> None:
+    """Raises UserError unless the port is free."""
     try:
-        family = socket.AF_INET6 if host == "::1" else socket.AF_INET
-        with socket.socket(family) as probe:
+        with socket.socket() as probe:
             probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-            probe.bind((host, port))
+            probe.bind((HOST, port))
     except (OSError, OverflowError) as error:
-        raise UserError(f"--port {port} on {host} cannot be used: {error}. Choose another port.") from None
+        raise UserError(f"--port {port} on {HOST} cannot be used: {error}. Choose another port.") from None
 
 
-def serve(root: Path, transport: str, host: str, port: int, log: Path | None) -> None:
+def serve(root: Path, transport: str, port: int, log: Path | None) -> None:
     """Serves `root`. Slow imports are here, so that --help and usage errors return at once.
 
     Raises UserError if the root is not a folder or the log cannot be written.
@@ -54,7 +50,7 @@ def serve(root: Path, transport: str, host: str, port: int, log: Path | None) ->
     server = make_server(service, CallLog(log) if log else None)
     service.warm_up()
     if transport == "http":
-        server.run("streamable-http", host=host, port=port)
+        server.run("streamable-http", host=HOST, port=port)
     else:
         server.run("stdio")
 
