@@ -29,6 +29,8 @@ from lensbench.scores.saving import PART, quantities_of, tasks_for_no_worse
 from lensbench.scores.sequential import SHARE
 
 SIZES = (12, 24, 48, 96)
+ICC = 0.14
+"""The share of the variance that tasks of a repository have in common: an assumption."""
 TRIALS = (1, 2, 3, 5)
 """The numbers of trials that are planned for."""
 
@@ -68,20 +70,17 @@ class Needs(NamedTuple):
     """The parameters of a plan; effects and standard deviations in points."""
 
     sd: float
+    """Of one trial."""
     effect: float
     power: float = 0.8
     alpha: float = 0.05
-    trials: int = 1
-    """The number of trials behind `sd`."""
     share: float = 0.24
     """The share of the variance of one trial that is between tasks: an assumption until it is measured."""
-    icc: float = 0.14
-    """The share of the variance that tasks of a repository have in common: also an assumption."""
 
     @property
     def spreads(self) -> dict[int, float]:
         """The spread of a task's difference by the number of its trials."""
-        parts = split(self.sd, self.trials, self.share)
+        parts = split(self.sd, 1, self.share)
         return {trials: parts.of(trials) for trials in TRIALS}
 
     def check(self) -> None:
@@ -91,7 +90,6 @@ class Needs(NamedTuple):
             "power": (0.5 < self.power < 1, "between 0.5 and 1"),
             "alpha": (0 < self.alpha < 0.5, "between 0 and 0.5"),
             "share": (0 <= self.share <= 1, "from 0 to 1"),
-            "icc": (0 <= self.icc <= 1, "from 0 to 1"),
         }
         for name, (fits, limits) in ranges.items():
             if not fits:
@@ -102,12 +100,12 @@ def plan_text(plan: Needs) -> str:
     pilots = ", ".join(f"{upper_sd(plan.sd, count):.1f} after {count} tasks" for count in (12, 24))
     power = f"{100 * plan.power:g}%"
     return "\n\n".join([
-        f"The difference of a task spreads by {plan.sd:g} points ({with_noun(plan.trials, 'trial')}), and "
+        f"The difference of a task spreads by {plan.sd:g} points in one trial, and "
         f"{plan.effect:g} points are to be found; alpha {plan.alpha:g}, two-sided.\n"
         f"If the spread is that of a pilot, plan with {pilots}.",
         f"Tasks, when {100 * plan.share:g}% of one trial's variance is the tasks' own, which trials do not reduce:",
         _tasks_by_trials(plan),
-        f"Repositories for {power}, when tasks of one repository share {100 * plan.icc:g}% of the variance:",
+        f"Repositories for {power}, when tasks of one repository share {100 * ICC:g}% of the variance:",
         _repositories(plan),
         f"The smallest effect, in points, that is found with {power}:",
         _effects_by_size(plan),
@@ -131,7 +129,7 @@ def _tasks_by_trials(plan: Needs) -> str:
 
 def _repositories(plan: Needs) -> str:
     needs = {
-        size: repositories_needed(plan.sd, plan.effect, size, plan.icc, plan.power, plan.alpha) for size in (1, 2, 4, 8)
+        size: repositories_needed(plan.sd, plan.effect, size, ICC, plan.power, plan.alpha) for size in (1, 2, 4, 8)
     }
     rows = [[size, repositories, size * repositories] for size, repositories in needs.items()]
     return _table(["tasks per repository", "repositories", "tasks"], rows)
@@ -272,16 +270,14 @@ def main() -> None:
     """Compute how many tasks, repositories and trials a decision needs."""
     parser = Parser(prog="lensbench size", description=main.__doc__)
     group = parser.add_mutually_exclusive_group(required=True)
-    group.add_argument("--sd", type=float, help="spread of a task's difference, in points")
+    group.add_argument("--sd", type=float, help="spread of a task's difference in one trial, in points")
     group.add_argument(
         "--pilot", type=benchmark, help="a finished run, by its id or folder: its spread, price and time are used"
     )
     parser.add_argument("--effect", type=float, required=True, help="the difference that is to be found, in points")
     parser.add_argument("--power", type=float, default=0.8, help="chance of finding it (0.8)")
     parser.add_argument("--alpha", type=float, default=0.05, help="two-sided error (0.05)")
-    parser.add_argument("--trials", type=positive, default=1, help="trials that --sd was seen with (1)")
     parser.add_argument("--share", type=float, default=0.24, help="the tasks' own part of one trial's variance (0.24)")
-    parser.add_argument("--icc", type=float, default=0.14, help="the repositories' part of the variance (0.14)")
     parser.add_argument("--parallel", type=positive, default=8, help="runs at a time, for the hours of --pilot (8)")
     arguments = vars(parser.parse_args())
     pilot, parallel = (arguments.pop(name) for name in ("pilot", "parallel"))

@@ -63,7 +63,7 @@ def test_the_tables_name_every_need() -> None:
     assert "25.1 after 12 tasks, 23.1 after 24 tasks" in text
 
 
-@pytest.mark.parametrize("wrong", [{"sd": 0.0}, {"effect": -5}, {"power": 1}, {"icc": 2}, {"sd": float("nan")}])
+@pytest.mark.parametrize("wrong", [{"sd": 0.0}, {"effect": -5}, {"power": 1}, {"sd": float("nan")}])
 def test_numbers_that_mean_nothing_are_refused_by_name(wrong: dict[str, float]) -> None:
     with pytest.raises(UserError, match=f"--{next(iter(wrong))} is"):
         Needs(**{"sd": 20, "effect": 10, **wrong}).check()
