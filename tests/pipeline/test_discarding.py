@@ -74,8 +74,8 @@ from dataclasses import replace
 from lensbench.agents.adapters import command_events
 from lensbench.agents.adapters.command import command
 
-def read(lines):
-    return replace(command_events.read(lines), error_status=401)
+def read(lines, *, errors):
+    return replace(command_events.read(lines, errors=errors), error_status=401)
 """
 
 

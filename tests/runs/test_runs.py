@@ -449,7 +449,7 @@ def test_a_workspace_of_any_size_costs_no_answer_and_reading_it_ends(bench: Path
 
 
 def test_an_unreadable_output_is_a_discard_with_its_transcript(bench: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    def fails(lines: Iterable[str]) -> Outcome:
+    def fails(lines: Iterable[str], **_: object) -> Outcome:
         next(iter(lines))
         raise RecursionError
 

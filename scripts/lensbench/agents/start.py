@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import inspect
 import json
 import math
 import os
@@ -73,9 +72,7 @@ START_LINES = 20
 def start_agent(assignment: Assignment, place: Place, timeout_s: float, redact: Redactor) -> Said:
     """Starts the agent in its prepared workspace and waits for its end. Raises UserError when it cannot start."""
     adapter = load_adapter(assignment.settings["kind"])
-    # A minimal adapter has only the parameter `lines`.
-    takes_errors = "errors" in inspect.signature(adapter.read).parameters
-    reads: Callable[..., Outcome] = partial(adapter.read, errors=assignment.errors) if takes_errors else adapter.read
+    parse = partial(adapter.read, errors=assignment.errors)
     lines: list[str] = []
     unread = ""
 
@@ -89,7 +86,7 @@ def start_agent(assignment: Assignment, place: Place, timeout_s: float, redact: 
                 yield line
 
         try:
-            return reads(seen())
+            return parse(seen())
         except Exception as error:  # on any error, still read the rest, because the answer was paid for
             unread = place_of(error)
             deque(seen(), maxlen=0)
@@ -99,7 +96,7 @@ def start_agent(assignment: Assignment, place: Place, timeout_s: float, redact: 
 
     def silence_s(line: str) -> float | None:
         with suppress(Exception):  # an error here must not lose an answer that is paid for; `read` reports it
-            if len(lines) < START_LINES and _has_failed_server(reads([*lines, line]), assignment.servers):
+            if len(lines) < START_LINES and _has_failed_server(parse([*lines, line]), assignment.servers):
                 return 0.0
             event = read_event(line)
             over = None if event is None else is_over(event)
