@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.strategies import DrawFn
 
-from lensbench.core.system.trees import copy_tree, hash_tree, remove_tree
+from lensbench.core.system.trees import copy_tree, exceeds, hash_tree, remove_tree, walk
 
 NAMES = st.sampled_from([b"a", b"b.py", b"c d", b"\xff\xfe", b"new\nline", b"-x", b".hidden", b"sub", "é".encode()])
 Entry = tuple[str, bytes, bool]
@@ -137,6 +137,18 @@ def test_what_cannot_be_read_counts_as_unreadable(tmp_path: Path, monkeypatch: p
 
     monkeypatch.setattr(os, "open", refuse)
     assert hash_tree(str(root)) != before
+
+
+def test_folders_in_folders_deeper_than_python_calls_itself_are_read_to_the_end(tmp_path: Path) -> None:
+    place = top = tmp_path / "t"
+    for _ in range(1500):
+        place.mkdir()
+        place = place / "a"
+    assert not exceeds(str(top), 0)
+    place.write_text("x", encoding="utf-8")
+    assert exceeds(str(top), 0)
+    assert [names for _, _, names in walk(str(top)) if names] == [["a"]]
+    remove_tree(str(top))
 
 
 def test_a_folder_that_is_not_there_has_no_hash(tmp_path: Path) -> None:

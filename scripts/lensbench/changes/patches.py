@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
+from lensbench.core.system.trees import walk
 from lensbench.repositories.sources.git_program import GitError, git
 
 _EXCLUDED = """\
@@ -76,10 +77,9 @@ def _files(tree: Path) -> list[bytes]:
     """The files and links below `tree` that can be read, also in repositories inside it, without those of `.git`."""
     top = os.fsencode(tree)
     paths = []
-    for folder, names, files in os.walk(top):
-        links = [name for name in names if os.path.islink(os.path.join(folder, name))]
-        names[:] = [name for name in names if name != b".git" and name not in links]
-        paths += [os.path.join(folder, name) for name in (*files, *links) if name != b".git"]
+    for folder, folders, names in walk(top):
+        folders[:] = [name for name in folders if name != b".git"]
+        paths += [os.path.join(folder, name) for name in names if name != b".git"]
     return [
         os.path.relpath(path, top)
         for path in paths

@@ -11,6 +11,7 @@ import stat
 TYPE_CHECKING = False
 if TYPE_CHECKING:  # True for mypy; at run time the import would take longer than all others together
     from collections.abc import Iterator
+    from typing import AnyStr
 
 CACHE_FOLDERS = frozenset((b"__pycache__", b".pytest_cache", b".mypy_cache", b".ruff_cache"))
 CACHE_SUFFIX = b".pyc"
@@ -58,10 +59,25 @@ def changed_paths(before: str, after: str) -> list[str]:
     return sorted({os.fsdecode(name) for name, _, _ in set.symmetric_difference(*facts)})
 
 
+def walk(top: AnyStr) -> Iterator[tuple[AnyStr, list[AnyStr], list[AnyStr]]]:
+    """As `os.walk`, which before Python 3.12 calls itself for each level, and fails in folders deeper than it may. All
+    links are among the files."""
+    folders = [top]
+    while folders:
+        try:
+            with os.scandir(folder := folders.pop()) as scan:
+                entries = list(scan)
+        except OSError:
+            continue
+        inner = [entry.name for entry in entries if entry.is_dir(follow_symlinks=False)]
+        yield folder, inner, [entry.name for entry in entries if not entry.is_dir(follow_symlinks=False)]
+        folders += [os.path.join(folder, name) for name in inner]  # those that the caller left there
+
+
 def exceeds(folder: str, most_bytes: int = MOST_BYTES) -> bool:
     """Whether the files below `folder` exceed `most_bytes` in total, including holes. Does not read them."""
     total = 0
-    for place, _, names in os.walk(os.fsencode(folder)):
+    for place, _, names in walk(os.fsencode(folder)):
         for name in names:
             try:
                 entry = os.lstat(os.path.join(place, name))

@@ -9,7 +9,7 @@ from collections.abc import Iterator, Sequence
 from fnmatch import translate
 from pathlib import Path
 
-from lensbench.core.system.trees import remove_tree
+from lensbench.core.system.trees import remove_tree, walk
 from lensbench.repositories.sources.git_program import git
 
 INSTRUCTIONS = ("claude.md", "claude.local.md", "agents.md", "agents.override.md", "agent.md", "gemini.md")
@@ -79,7 +79,7 @@ def _changed(tree: Path, *which: str) -> set[str]:
 
 
 def _entries(tree: Path) -> Iterator[str]:
-    for folder, folders, files in os.walk(tree):
+    for folder, folders, files in walk(str(tree)):
         below = os.path.relpath(folder, tree)
         if below == ".":
             folders[:] = [name for name in folders if name != ".git"]

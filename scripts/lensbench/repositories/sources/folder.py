@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 from lensbench.core.errors import UserError
-from lensbench.core.system.trees import CACHE_FOLDERS
+from lensbench.core.system.trees import CACHE_FOLDERS, walk
 from lensbench.repositories.sources.git import fetch_history
 from lensbench.repositories.sources.git_program import GitError, git
 
@@ -85,10 +85,9 @@ def _listed_by_git(folder: Path, *which: str, variables: Mapping[str, str] | Non
 
 
 def _listed(folder: Path) -> Iterator[str]:
-    for current, folders, files in os.walk(folder):
-        links = [name for name in folders if os.path.islink(os.path.join(current, name))]
-        folders[:] = [name for name in folders if name not in SKIPPED_FOLDERS and name not in links]
-        for name in files + links:
+    for current, folders, files in walk(str(folder)):
+        folders[:] = [name for name in folders if name not in SKIPPED_FOLDERS]
+        for name in files:
             if name != ".git":
                 yield os.path.relpath(os.path.join(current, name), folder)
 
