@@ -11,7 +11,6 @@ from pathlib import Path
 from typing import Any
 
 import yaml
-from pydantic import BaseModel
 
 from lensbench.agents.sandbox import DEFAULT_LIMITS
 from lensbench.changes import CHANGE
@@ -60,6 +59,7 @@ def make_plan(config: Config, scenarios: ScenarioSet, accepted: list[str]) -> Pl
     texts_by_hash = {sha256(text.encode()): text for files in own_texts.values() for text in files.values()}
     settings = {"agent": agent, "conditions": arms, "baseline": config.baseline}
     controls = {CLOSED_BOOK: _condition(Condition(), {})} if config.controls.closed_book else {}
+    sections: Any = config.model_dump(mode="json", include={"budget", "prices", "judging", "gate"})
     plan: Plan = {
         "format": FORMAT,
         "run_id": config.run_id,
@@ -82,11 +82,11 @@ def make_plan(config: Config, scenarios: ScenarioSet, accepted: list[str]) -> Pl
             "hidden": [config.cache, *config.scenario_files, *scenarios.files, *condition_files(config), *local],
             **({"packages": sorted(packages)} if packages else {}),
         },
-        "budget": _dumped(config.budget),
-        "prices": {pattern: _dumped(price) for pattern, price in config.prices.items()},
+        "budget": sections["budget"],
+        "prices": sections["prices"],
         "judges": [*map(_judge, config.judges), *([PlannedJudge(name=TESTS)] if change_tasks else [])],
-        "judging": _dumped(config.judging),
-        "gate": _dumped(config.gate),
+        "judging": sections["judging"],
+        "gate": sections["gate"],
         "order": [task.id for task in scenarios.tasks],
         "tasks": {task.id: _task(task, config.agent) for task in scenarios.tasks},
         "repositories": {key: source.model_dump(mode="json") for key, source in repositories.items()},
@@ -96,11 +96,6 @@ def make_plan(config: Config, scenarios: ScenarioSet, accepted: list[str]) -> Pl
         "settings_sha256": sha256(json.dumps(settings, sort_keys=True).encode()),
     }
     return {**plan, "texts": texts_by_hash} if texts_by_hash else plan
-
-
-def _dumped(section: BaseModel) -> Any:
-    """A section of the config with all its keys, in the form of the plan."""
-    return section.model_dump(mode="json")
 
 
 def source_name(source: Source) -> str:
@@ -141,11 +136,7 @@ def _judge(judge: str | ModelJudge) -> PlannedJudge:
     if not isinstance(judge, ModelJudge):
         return {"name": judge}
     prompt = judge_prompt(judge).read_text(encoding="utf-8")
-    return {
-        "name": judge.shown_name,
-        "prompt": prompt,
-        "agent": judge.agent.settings,
-    }
+    return {"name": judge.shown_name, "prompt": prompt, "agent": judge.agent.settings}
 
 
 def judge_prompt(judge: ModelJudge) -> Path:

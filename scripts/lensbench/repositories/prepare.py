@@ -60,10 +60,6 @@ class Prepared:
     """The submodules whose files cannot be had."""
     source: Mapping[str, Any]
 
-    def entry(self, tree: str) -> RepositoryFacts:
-        """What repositories.json says of it, with the path of its tree."""
-        return {**vars(self), "tree": tree}  # type: ignore[typeddict-item]  # the keys are those of RepositoryFacts
-
 
 def source_key(source: Source, servers: Sequence[str] | None = None) -> str:
     """The name of the source's folder in the cache: readable, and unique for each source, and for `servers` (`clean`).
@@ -253,7 +249,8 @@ def _prepare_named(key: str, source: Source, cache: Path, plan: Mapping[str, Any
 def facts_of(repository: Prepared) -> RepositoryFacts:
     """The entry of repositories.json; the path of its tree is relative where that is shorter."""
     tree, here = Path(os.path.abspath(repository.tree)), Path.cwd()
-    return repository.entry(str(tree.relative_to(here) if tree.is_relative_to(here) else tree))
+    path = tree.relative_to(here) if tree.is_relative_to(here) else tree
+    return {**vars(repository), "tree": str(path)}  # type: ignore[typeddict-item]
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

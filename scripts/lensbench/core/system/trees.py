@@ -60,7 +60,7 @@ def changed_paths(before: str, after: str) -> list[str]:
 
 
 def walk(top: AnyStr) -> Iterator[tuple[AnyStr, list[AnyStr], list[AnyStr]]]:
-    """As `os.walk`, which before Python 3.12 calls itself for each level, and fails in folders deeper than it may. All
+    """As `os.walk`, which before Python 3.12 calls itself for each level, and fails in deep ones. All
     links are among the files."""
     folders = [top]
     while folders:
@@ -71,7 +71,7 @@ def walk(top: AnyStr) -> Iterator[tuple[AnyStr, list[AnyStr], list[AnyStr]]]:
             continue
         inner = [entry.name for entry in entries if entry.is_dir(follow_symlinks=False)]
         yield folder, inner, [entry.name for entry in entries if not entry.is_dir(follow_symlinks=False)]
-        folders += [os.path.join(folder, name) for name in inner]  # those that the caller left there
+        folders += [os.path.join(folder, name) for name in inner]  # as the caller left them
 
 
 def exceeds(folder: str, most_bytes: int = MOST_BYTES) -> bool:
