@@ -8,6 +8,7 @@ import pytest
 
 from lensbench_tasks.changes.kinds import Kind, is_program, kind_of
 from lensbench_tasks.changes.pieces import apply, differences, own_names, patch
+from lensbench_tasks.changes.prompts import entry_of
 from lensbench_tasks.changes.reducing import Separate, separate
 from lensbench_tasks.changes.releases import changes_between
 
@@ -112,6 +113,7 @@ def test_what_no_test_needs_goes_with_the_change_that_uses_its_names(tmp_path: P
         trees.append(tmp_path / name)
         (trees[-1] / "tests").mkdir(parents=True)
         (trees[-1] / "tests" / "test_c.py").write_text(name)
+        (trees[-1] / "tests" / "helper.py").write_text(name)
         (trees[-1] / "a.py").write_text(gap.join(f"{text}\n" for text in texts))
 
     def run(tree: Path, programs: Sequence[str], only: Collection[str]) -> Mapping[str, bool]:
@@ -119,3 +121,10 @@ def test_what_no_test_needs_goes_with_the_change_that_uses_its_names(tmp_path: P
 
     (change,) = changes_between(*trees, run)
     assert [piece.lines for piece in change.pieces] == [(b"my_new = 1\n",), (b"c = my_new\n",)]
+    assert change.tests == ("tests/test_c.py", "tests/helper.py")
+
+
+def test_an_entry_of_the_change_log_is_a_prompt_only_if_it_shares_a_name() -> None:
+    entries = ["Carts are emptied.", "Fix total_of for carts."]
+    assert entry_of(entries, ["def total_of(x):"]) == entries[1]
+    assert entry_of(entries, ["other"]).startswith("Something that this project should do")

@@ -197,7 +197,7 @@ def _why(test: str, output: str) -> str:
 def _short(test: str) -> str:
     """The form that lines have: cut at the first space, a path in brackets by its last part."""
     if "::" not in test:  # a docstring, or unittest's `test (class)`, which newer versions write with the test
-        kind = re.fullmatch(r"(\w+) \(([\w.]+?)(?:\.\1)?\)", test)
+        kind = re.fullmatch(r"(\w+) \(([\w.]+?)\.\1\)", test)
         return f"{kind[1]} ({kind[2]})" if kind else test
     name = test.partition(" ")[0]
     head, bracket, inside = name.partition("[/")
