@@ -54,6 +54,7 @@ def test_a_server_elsewhere_is_known_by_its_name_and_a_script_that_calls_it_is_f
     for common in ("http://localhost/mcp", "https://localhost/mcp"):
         assert not direct_calls(shell("curl -m 80 -r 443 http://other.example.com/"), hosts_in([common]))
     assert not direct_calls(events("Grep", pattern="lens.example.com"), REMOTE)
+    assert direct_calls(events("Bash", command="ls; curl localhost:7341", timeout=5000), LOCAL)
     assert not direct_calls(events("WebFetch", url="https://other.example.com/"), REMOTE)
     script = "import urllib.request\nurllib.request.urlopen('http://localhost:7341/mcp')\n"
     assert direct_calls(events("Write", file_path="x.py", content=script), LOCAL)
