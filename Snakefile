@@ -1,8 +1,7 @@
 """lensbench: task x condition x trial -> answer -> valid? -> report, verdicts -> score -> pair -> results.
 
 The docstring of each file in rules/ lists the inputs (needs) and outputs (leaves) of its stage. You can run commands
-from the log by hand; on this machine the executor plug-in of this package forks the runs from a process that has their
-imports.
+from the log by hand.
 """
 
 from snakemake.utils import min_version
@@ -66,8 +65,8 @@ onstart:
 
 
 onsuccess:
-    start.after_success(SCHEDULE)
+    start.after_jobs(SCHEDULE)
 
 
 onerror:
-    start.after_failure(SCHEDULE)
+    start.after_jobs(SCHEDULE, has_failed=True)

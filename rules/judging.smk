@@ -29,7 +29,7 @@ rule tests:
     log:
         f"{BENCH}/logs/tests/{{trial}}{{task}}-{{condition}}.log",
     params:
-        trial=lambda wildcards: run_of(**wildcards).trial,
+        trial=lambda wildcards, output: run_of(**wildcards).trial,
     message:
         "testing the change of {wildcards.task}, {wildcards.condition}, trial {params.trial}"
     shell:

@@ -24,10 +24,11 @@ rule plan:
         f"{BENCH}/logs/plan.log",
     localrule: True
     params:
-        settings=lambda wildcards: SCHEDULE.settings,
-        accepted=lambda wildcards: json.dumps(SCHEDULE.accepted, ensure_ascii=False),
-        own=sorted(SCHEDULE.own),
-        dealt=list(SCHEDULE.plan.get("dealt", ())),  # tasks of waves before others were added
+        # Functions of `output` are no triggers (`mark` is one): Snakemake would import pandas to compare them.
+        settings=lambda wildcards, output: SCHEDULE.settings,
+        accepted=lambda wildcards, output: json.dumps(SCHEDULE.accepted, ensure_ascii=False),
+        own=lambda wildcards, output: sorted(SCHEDULE.own),
+        dealt=lambda wildcards, output: list(SCHEDULE.plan.get("dealt", ())),  # tasks of waves before others were added
     message:
         f"freezing the experiment in {BENCH}"
     shell:

@@ -14,7 +14,7 @@ rule repositories:
         f"{BENCH}/logs/repositories.log",
     localrule: True
     params:
-        cache=SCHEDULE.config.cache,
+        cache=lambda wildcards, output: SCHEDULE.config.cache,
     message:
         "fetching the repositories under test"
     shell:

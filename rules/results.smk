@@ -63,7 +63,7 @@ rule fail_on:
         f"{BENCH}/logs/fail_on.log",
     localrule: True
     params:
-        verdicts=list(SCHEDULE.config.fail_on),
+        verdicts=lambda wildcards, output: list(SCHEDULE.config.fail_on),
     message:
         "comparing the verdict with fail_on"
     shell:

@@ -7,8 +7,7 @@ leaves  runs/<task>-<condition>.md (trial 2 in t2/, and so on): a copy of the an
         and transcript, in attempts/<task>-<condition>/<n>/, which no rule owns and no option of Snakemake deletes
 
 Only missing answers are in Snakemake's graph. The runner asks an agent for a run that is not in the store or was
-discarded there, and copies all others; at the end of a start the answers of discarded runs are taken back, so that the
-next start misses exactly these.
+discarded there, and copies all others; at the end of a start the answers of discarded runs are taken back.
 
 Rule environments installs what the tests of change tasks need: once, with network access; read-only afterwards.
 needs   plan.json, changes/ (the tasks with their tests), repositories.json
@@ -66,9 +65,9 @@ rule run:
         grace_s=2 if workflow.is_main_process else 120,  # the partner may have to wait for its node
         runtime=SCHEDULE.runtime_min,
     params:
-        trial=lambda wildcards: run_of(**wildcards).trial,
-        wave=lambda wildcards: SCHEDULE.wave_of(run_of(**wildcards)),
-        program=lambda wildcards: RUN,  # the executor plug-in of this package forks it (profiles/default)
+        trial=lambda wildcards, output: run_of(**wildcards).trial,
+        wave=lambda wildcards, output: SCHEDULE.wave_of(run_of(**wildcards)),
+        program=lambda wildcards, output: RUN,  # the executor plug-in forks it
     message:
         "{wildcards.task}, {wildcards.condition}, trial {params.trial}"
     shell:

@@ -40,6 +40,19 @@ def test_every_command_line_is_quoted(path: Path) -> None:
     assert [name for command in found for name in unquoted(command) if name not in HARMLESS] == []
 
 
+def test_snakemake_compares_no_parameters_of_the_rules_of_a_finished_benchmark() -> None:
+    # It would import pandas for that, where it is installed. Functions of `output` it does not compare.
+    entries = [
+        (path.name, name.strip(), value)
+        for path in FILES
+        for block in re.findall(r"\n    params:\n((?:        .*\n)+)", path.read_text(encoding="utf-8"))
+        for name, _, value in (line.partition("=") for line in block.splitlines() if "=" in line)
+    ]
+    assert len(entries) > 8
+    compared = {entry[:2] for entry in entries if not entry[2].startswith("lambda wildcards, output: ")}
+    assert compared == {("archive.smk", "allow"), ("runs.smk", "cache")}  # another target; only with change tasks
+
+
 def test_names_in_paths_hold_nothing_that_a_shell_obeys() -> None:
     constraints = re.search(r"wildcard_constraints:\n((?:    .*\n)+)", (ROOT / "Snakefile").read_text())
     assert constraints

@@ -26,7 +26,6 @@ if TYPE_CHECKING:  # Snakemake imports every logger plugin at every start
 EVERY_S = 30.0
 """The minimum time between two lines in a file."""
 _CLEAR = "\r\x1b[J"
-"""Clears from the start of this line to the end of the screen."""
 _UNSAID_EVENTS = frozenset({
     LogEvent.JOB_INFO, LogEvent.JOB_STARTED, LogEvent.JOB_FINISHED, LogEvent.GROUP_INFO, LogEvent.PROGRESS,
     LogEvent.RESOURCES_INFO, LogEvent.RUN_INFO, LogEvent.WORKFLOW_STARTED, LogEvent.RULEGRAPH,

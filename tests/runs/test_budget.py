@@ -18,7 +18,6 @@ from lensbench.runs.stopping import (
     check_budget,
     check_not_stopped,
     clear,
-    is_spent,
     spend,
     spent,
     stop_everything,
@@ -116,8 +115,3 @@ def test_a_run_without_a_result_has_the_tokens_of_its_messages() -> None:
     assert outcome.tokens == {"input": 1_600_000, "output": 51, "cache_read": 200, "cache_write": 0}
     assert (priced(outcome, {}).cost_usd or 0) > 3.2
     assert read(['{"type": "assistant", "message": {"model": "m"}}']).tokens is None
-
-
-def test_a_spent_budget_is_known_before_anything_is_asked(tmp_path: Path) -> None:
-    spend(tmp_path, usd=2)
-    assert [is_spent(tmp_path, {"max_usd": limit}) for limit in (None, 3, 2)] == [False, False, True]

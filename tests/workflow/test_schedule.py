@@ -9,7 +9,9 @@ import pytest
 from handmade import file_discard, store
 from lensbench.core.errors import UserError
 from lensbench.core.records import Attempt, Record, RunId, sha256
+from lensbench.core.run_folder import RunFolder
 from lensbench.core.store import withdraw
+from lensbench.core.system.files import write_json
 from lensbench.plan.freeze import write_plan
 from lensbench.runs.stopping import spent
 from lensbench.workflow.begin import follow_store
@@ -70,6 +72,15 @@ def test_the_runs_of_a_task_are_neighbours_and_the_order_inside_is_by_seed_and_b
             schedule.priority(run.stem) for run in queue
         ]
     assert len(orders) > 4
+
+
+def test_repositories_are_fetched_again_to_another_cache(config: dict[str, Any]) -> None:
+    schedule = schedule_of(config)
+    assert schedule.lacks_repositories
+    for cache, is_other in ((schedule.config.cache, False), ("elsewhere", True)):
+        trees = {name: {"tree": f"{cache}/{name}/tree"} for name in schedule.plan["repositories"]}
+        write_json(RunFolder(schedule.folder).repositories, trees)
+        assert schedule.lacks_repositories == is_other
 
 
 def test_a_run_waits_only_for_a_partner_that_this_start_makes_and_has_a_core_for(config: dict[str, Any]) -> None:

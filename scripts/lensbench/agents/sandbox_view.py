@@ -19,13 +19,11 @@ def mounts_of(visible: Iterable[str], secret: Iterable[str], tmp: str) -> list[s
     """The mounts that show and hide paths. The deeper path wins; a path that is both shown and hidden is hidden, and so
     are the data of every installed lensbench below `visible`. `tmp` is the folder behind /tmp: links that an earlier
     start left there are not made again."""
-    visible = [*visible]
-    secret = [*secret, *(f"{folder}/{_DATA}" for top in visible for folder in _package_folders(os.path.realpath(top)))]
-    links: dict[str, str] = {}
-    visibility: dict[str, bool] = {}
-    for path in visible:
-        visibility[_resolve(os.path.abspath(path), links)] = True
-    visibility |= {os.path.realpath(path): False for path in secret}
+    shown = [_resolve(os.path.abspath(path)) for path in visible]
+    links = dict(link for _, on_the_way in shown for link in on_the_way.items())
+    data = (f"{folder}/{_DATA}" for real, _ in shown for folder in _package_folders(real))
+    visibility = {real: True for real, _ in shown}
+    visibility |= {_resolve(os.path.abspath(path))[0]: False for path in (*secret, *data)}
     steps: dict[str, bool] = {}
     for path in sorted(visibility):  # a folder comes before its content
         if path != "/" and os.path.exists(path) and visibility[path] != _is_shown(path, steps):
@@ -72,9 +70,10 @@ def _is_shown(path: str, steps: Mapping[str, bool]) -> bool:
     return False
 
 
-def _resolve(path: str, links: dict[str, str]) -> str:
-    """The real path of an absolute path. Symlinks on the way, which programs may use, are added to `links`."""
-    at, rest = "/", path.split("/")
+@cache
+def _resolve(path: str) -> tuple[str, Mapping[str, str]]:
+    """The real path of an absolute path, and the symlinks on the way, which programs may use."""
+    at, rest, links = "/", path.split("/"), dict[str, str]()
     for _ in range(1000):  # links may be circular
         if not rest:
             break
@@ -86,7 +85,7 @@ def _resolve(path: str, links: dict[str, str]) -> str:
             at = "/" if links[step].startswith("/") else at
         else:
             at = step
-    return at
+    return at, links
 
 
 def programs_of(command: Sequence[str], path: str) -> Iterator[str]:

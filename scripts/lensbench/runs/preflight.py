@@ -7,6 +7,7 @@ import json
 import os
 import shutil
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 
@@ -37,7 +38,7 @@ from lensbench.runs.attempt import MOST_NAMED, Job, prepare, remove_written
 from lensbench.runs.reasons import reason_of
 from lensbench.runs.server_checks import check_servers
 from lensbench.runs.server_packages import fetch_packages
-from lensbench.runs.stopping import is_spent, spend
+from lensbench.runs.stopping import StopEverything, check_budget, spend
 
 
 def preflight(config: Config, scenarios: ScenarioSet, folder: Path) -> PreflightFindings:
@@ -51,9 +52,11 @@ def preflight(config: Config, scenarios: ScenarioSet, folder: Path) -> Preflight
     findings.checks += budget(plan, agents)
     if not findings.failed:
         trial = _try_runs(config, plan, scenarios.tasks[0], adapter, folder, findings)
-        if trial and hasattr(adapter, "version") and not findings.failed and not is_spent(folder, plan["budget"]):
-            skipped = Check("model", "skipped", "preflight.request is false")
-            findings.checks.append(ask_model(*trial, redact) if config.preflight.request else skipped)
+        if trial and hasattr(adapter, "version") and not findings.failed:
+            with suppress(StopEverything):
+                check_budget(folder, plan["budget"])
+                skipped = Check("model", "skipped", "preflight.request is false")
+                findings.checks.append(ask_model(*trial, redact) if config.preflight.request else skipped)
     findings.checks = [replace(check, detail=redact(check.detail)) for check in findings.checks]
     findings.descriptions = {name: redact(text) for name, text in sorted(findings.descriptions.items())}
     return findings
@@ -210,7 +213,6 @@ def _workspace(job: Job, workspace: Path, cures: list[Cure]) -> Iterator[Check]:
 
 
 def _command(job: Job, word: Command, workspace: str) -> list[Check]:
-    """The outcome of setup or teardown, if any."""
     if not job.condition.get(word):
         return []
     name, failure = job.run.condition, run_command(job.condition, word, workspace)

@@ -125,6 +125,8 @@ def _store(job: Job, entry: Entry, tried: Tried, is_checked: bool = True) -> Non
             if tried.record.patch_sha256:
                 write_atomic(entry.patch, tried.patch)
             note_made(job.folder, job.wave, entry)
+        elif not tried.record.attempt.teardown:
+            return
         write_atomic(entry.record, to_json(tried.record))
 
 

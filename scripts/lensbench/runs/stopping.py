@@ -120,14 +120,6 @@ def _parse(text: str) -> dict[str, float] | None:
         return None
 
 
-def is_spent(folder: Path, limits: Mapping[str, Any]) -> bool:
-    try:
-        check_budget(folder, limits)
-    except StopEverything:
-        return True
-    return False
-
-
 def check_budget(folder: Path, limits: Mapping[str, Any]) -> None:
     """Raises StopEverything when one of `max_runs`, `max_hours`, `max_usd` is reached."""
     so_far = spent(folder) if any(limits.values()) else NOTHING

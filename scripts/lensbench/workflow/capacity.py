@@ -30,8 +30,6 @@ ASSUMED = 12
 
 
 class JobLimits:
-    """The limits of a benchmark, and what runs and judges take of them."""
-
     totals: dict[str, int]
 
     def __init__(self, config: Config, folder: Path) -> None:

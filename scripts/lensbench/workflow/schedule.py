@@ -86,14 +86,16 @@ class Schedule:
 
     @property
     def lacks_repositories(self) -> bool:
-        """True when a task's repository has not been fetched yet; imported runs need none."""
+        """True when a task's repository has not been fetched to this cache yet; imported runs need none."""
         if self.config.agent.kind == "none":
             return False
         try:
             facts = json.loads(RunFolder(self.folder).repositories.read_text(encoding="utf-8"))
         except (OSError, ValueError):
             return True
-        return not self.plan["repositories"].keys() <= set(facts)
+        cache = Path(self.config.cache).absolute()
+        there = {name for name, own in facts.items() if Path(own["tree"]).absolute().is_relative_to(cache)}
+        return not self.plan["repositories"].keys() <= there
 
     @property
     def max_rounds(self) -> int:

@@ -111,24 +111,18 @@ def ends_without_waiting(number: signal.Signals) -> None:
         signal.signal(number, lambda *given: Thread(target=handler, args=given).start())
 
 
-def after_success(schedule: Schedule) -> None:
-    """Takes back the answers of discarded runs, which Snakemake would miss before now, and prints the results."""
-    catch_up()
-    withdraw(schedule.folder, schedule.runs, schedule.max_rounds)
-    if RunFolder(schedule.folder).results_json.exists():
-        _start("lensbench.workflow.finish", "--folder", str(schedule.folder))
-
-
-def after_failure(schedule: Schedule) -> None:
-    """The same, for the finished runs, and prints why the workflow stopped."""
+def after_jobs(schedule: Schedule, has_failed: bool = False) -> None:
+    """Takes back the answers of discarded runs, which Snakemake would miss before now, and prints the results; after a
+    failure those of the finished runs, and why `fail_on` ended the start."""
     catch_up()
     withdraw(schedule.folder, schedule.runs, schedule.max_rounds)
     folder = RunFolder(schedule.folder)
-    if folder.refused.exists():
-        _start("lensbench.workflow.finish", "--folder", str(schedule.folder))
+    is_refused = folder.refused.exists()
+    is_partial = has_failed and not is_refused
+    if (folder.plan if is_partial else folder.results_json).exists():
+        _start(f"lensbench.workflow.{'render' if is_partial else 'finish'}", "--folder", str(schedule.folder))
+    if is_refused:
         print("error:", folder.refused.read_text(encoding="utf-8").strip(), file=sys.stderr)
-    elif folder.plan.exists():
-        _start("lensbench.workflow.render", "--folder", str(schedule.folder))
 
 
 def _start(*program: str) -> int:
