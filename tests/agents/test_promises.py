@@ -359,14 +359,8 @@ def becomes(kind: str, *output: Event | str, exit_code: int = 1) -> str:
 @pytest.mark.parametrize("kind", KINDS)
 def test_an_ending_becomes_the_same_for_every_kind_of_agent(kind: str) -> None:
     says = KINDS[kind]
-    asked = [
-        *(
-            says.start()
-            if kind not in ("claude-code", "command-events")
-            else [{**says.start()[0], "mcp_servers": [], "tools": []}]
-        ),
-        *says.calls(SHELL),
-    ]
+    shows = {"mcp_servers": [], "tools": []} if kind in ("claude-code", "command-events") else {}
+    asked = [{**says.start()[0], **shows}, *says.start()[1:], *says.calls(SHELL)]
     answer = [*says.says("so", 2), *says.ends()]
     assert becomes(kind, *asked, *answer, exit_code=0) == "finished"
     assert becomes(kind, *asked, *answer, exit_code=-9) == "again crashed"
@@ -390,12 +384,8 @@ def test_an_ending_becomes_the_same_for_every_kind_of_agent(kind: str) -> None:
 ])  # fmt: skip
 def test_a_refusal_is_told_by_its_status_and_its_words(status: int, is_first: bool, words: str, expected: str) -> None:
     says = KINDS["command-events"]
-    assert (
-        becomes(
-            "command-events", {"type": "start"}, *([] if is_first else says.calls(SHELL)), *says.fails(status, words)
-        )
-        == expected
-    )
+    output = [{"type": "start"}, *([] if is_first else says.calls(SHELL)), *says.fails(status, words)]
+    assert becomes("command-events", *output) == expected
 
 
 # How the programs are started.
