@@ -36,8 +36,6 @@ GROUPS: dict[str, dict[str, Verb]] = {
 }
 HIDDEN = ""
 """The title of the group that the overview does not show: what programs start."""
-ENTRY_POINTS = "lensbench.verbs"
-"""The entry points of packages beside this one: each is a table of verbs by group."""
 EXIT_CODES = (
     "Exit codes: 0 success; 1 an error, a failed run or check, or a verdict named in fail_on; "
     "2 a wrong option; 130 interrupted."
@@ -45,12 +43,12 @@ EXIT_CODES = (
 
 
 def all_verbs() -> dict[str, dict[str, Verb]]:
-    """The verbs by group: those of this package, then those of the packages beside it."""
+    """The verbs by group: those of this package, then those that the entry points of packages beside it name."""
     groups = {
         title: {name: Verb(f"lensbench.{verb.module}", verb.help) for name, verb in verbs.items()}
         for title, verbs in GROUPS.items()
     }
-    for entry in sorted(entry_points(group=ENTRY_POINTS), key=lambda entry: entry.name):
+    for entry in sorted(entry_points(group="lensbench.verbs"), key=lambda entry: entry.name):
         for title, verbs in entry.load().items():
             groups.setdefault(title, {}).update({name: Verb(*verb) for name, verb in verbs.items()})
     return groups

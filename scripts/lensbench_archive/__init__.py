@@ -5,9 +5,11 @@ Its contract with the engine is the run folder.
 """
 
 VERBS = {
+    "Begin": {
+        "size": ("lensbench_archive.sample_size", "compute how many tasks, repositories and trials a decision needs"),
+    },
     "Results": {
         "view": ("lensbench_archive.view", "open the results page of a benchmark, or list the benchmarks of a folder"),
-        "size": ("lensbench_archive.sample_size", "compute how many tasks, repositories and trials a decision needs"),
         "compare": ("lensbench_archive.compare", "compare finished benchmarks on their common tasks"),
         "archive": ("lensbench_archive.archive", "pack a benchmark into one file that others can verify"),
         "verify": ("lensbench_archive.verify", "verify an archive: hashes, and every number"),
