@@ -35,7 +35,7 @@ from lensbench.core.store import run_files, show
 ROOT = Path(__file__).resolve().parents[1]
 TRIALS = 5
 STAGES = (
-    "runs.validity", "runs.citations", "judging.verdicts", "judging.decisions", "judging.instrument",
+    "runs.validity", "results.citations", "judging.verdicts", "judging.decisions", "judging.instrument",
     "scores.estimates", "results.results",
 )  # fmt: skip
 BARE = """

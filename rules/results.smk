@@ -4,12 +4,31 @@ needs   all tables, instrument.json, estimates.json, citations.json, the plan, t
 leaves  results.json, results.md, summary.md (GitHub), junit.xml (other CI services), report.html, answers/ (a page per
         pair, in answers/runs/ one per run)
 
+Rule citations stores the cited source lines, because archives do not contain the repositories.
+needs   validity.csv, the answers, repositories.json and the repositories
+leaves  citations.json
+
 Outputs marked with `report` are also included in Snakemake's report (`snakemake --report`, docs/comparing.md).
 
 Rule fail_on fails if the gate's verdict is listed in the config (`--config fail_on=HARM`); no rule depends on it.
 A failed job is rerun at every start, so a second start fails as well.
 leaves  .passed/<verdicts>, when none of them occurred
 """
+
+
+rule citations:
+    input:
+        rules.validity.output.table,
+        ancient(str(rules.repositories.output)),
+    output:
+        f"{BENCH}/citations.json",
+    log:
+        f"{BENCH}/logs/citations.log",
+    localrule: True
+    message:
+        "looking up the lines that answers cite"
+    shell:
+        f"exec {PYTHON} lensbench.results.citations --folder {BENCH} 2> {{log:q}}"
 
 
 rule results:

@@ -13,10 +13,6 @@ Rule environments installs what the tests of change tasks need: once, with netwo
 needs   plan.json, changes/ (the tasks with their tests), repositories.json
 leaves  environments.json: the path of each task's environment; the environments in the cache
 
-Rule citations stores the cited source lines, because archives do not contain the repositories.
-needs   validity.csv, the answers, repositories.json and the repositories
-leaves  citations.json
-
 Rule validity decides which runs count and reads the agents' reports: two stages, one program (runs/validity.py).
 needs   plan.json, the missing answers, the journals of the store (attempts/made-<wave>.csv)
 leaves  validity.csv, runs/timing.csv, reports.csv; a discard.json in the store for each run that must not count
@@ -89,18 +85,3 @@ rule validity:
         "deciding which runs count"
     shell:
         f"exec {PYTHON} lensbench.runs.validity --folder {BENCH} 2> {{log:q}}"
-
-
-rule citations:
-    input:
-        rules.validity.output.table,
-        ancient(str(rules.repositories.output)),
-    output:
-        f"{BENCH}/citations.json",
-    log:
-        f"{BENCH}/logs/citations.log",
-    localrule: True
-    message:
-        "looking up the lines that answers cite"
-    shell:
-        f"exec {PYTHON} lensbench.runs.citations --folder {BENCH} 2> {{log:q}}"

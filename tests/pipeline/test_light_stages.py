@@ -29,7 +29,7 @@ def bench(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.mark.parametrize(("stage", "needs"), [
-    ("runs.validity", set()), ("runs.citations", set()), ("judging.verdicts", {"pydantic", "yaml"}),  # the tasks
+    ("runs.validity", set()), ("results.citations", set()), ("judging.verdicts", {"pydantic", "yaml"}),  # the tasks
     ("judging.decisions", set()), ("judging.instrument", {"numpy", "pydantic", "yaml"}),
     ("scores.estimates", {"numpy", "pydantic"}),
     ("results.results", {"jinja2", "markdown_it", "nh3", "pydantic", "yaml"}),

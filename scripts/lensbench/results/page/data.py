@@ -15,9 +15,9 @@ from lensbench.core.run_folder import RunFolder
 from lensbench.core.tables import items, run_of_pair
 from lensbench.core.tasks import Task
 from lensbench.results.charts import Dumbbell, ForestLine
+from lensbench.results.citations import CitedSource
 from lensbench.results.presented import FEWEST_TASKS
 from lensbench.results.results_file import Results
-from lensbench.runs.citations import CitedSource
 from lensbench.scores.differences import Comparison
 from lensbench.scores.estimates_file import Compared
 from lensbench.scores.intervals import Estimate
@@ -38,7 +38,7 @@ class Inputs(NamedTuple):
     verdicts: Mapping[RunId, Sequence[VerdictRow]]
     tasks: Mapping[str, Task]
     citations: Mapping[str, Sequence[CitedSource]] = MappingProxyType({})
-    """The source lines cited in answers, by the stem of the run (runs/citations.py)."""
+    """The source lines cited in answers, by the stem of the run (results/citations.py)."""
 
 
 def task_rows(inputs: Inputs, treatment: str) -> tuple[list[Dumbbell], list[str]]:

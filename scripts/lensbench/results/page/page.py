@@ -29,12 +29,12 @@ from lensbench.judging.shown_answers import read_tasks
 from lensbench.plan.frozen import frozen_tasks
 from lensbench.results import charts
 from lensbench.results.charts import draw_both, sign, signed
+from lensbench.results.citations import CitedSource
 from lensbench.results.markdown import FILTERS, MANY_DISCARDS
 from lensbench.results.page import data, pairs
 from lensbench.results.page.data import Inputs, pair_address, run_address
 from lensbench.results.presented import FEWEST_TASKS, shown_difference
 from lensbench.results.results_file import Results
-from lensbench.runs.citations import CitedSource
 from lensbench.runs.reasons import REASONS
 from lensbench.scores.quantities import QUANTITIES
 from lensbench.scores.run_tables import Tables, read_tables

@@ -23,9 +23,9 @@ from lensbench.core.rows import COUNTING, DecisionRow
 from lensbench.core.store import run_files
 from lensbench.core.system.files import read_typed
 from lensbench.judging.judges import Verdict
+from lensbench.results.citations import CitedSource
 from lensbench.results.page.answers import Evidence, MarkedAnswer, mark_answer
 from lensbench.results.page.data import Inputs, criteria_of
-from lensbench.runs.citations import CitedSource
 from lensbench.runs.timeline import Step, read_timeline
 
 if TYPE_CHECKING:
@@ -63,7 +63,7 @@ class Column(NamedTuple):
     judged: Mapping[int, Judged]
     change: TestedChange | None = None
     sources: Sequence[CitedSource] = ()
-    """The source lines cited in the answer (runs/citations.py)."""
+    """The source lines cited in the answer (results/citations.py)."""
 
 
 class PairPage(NamedTuple):

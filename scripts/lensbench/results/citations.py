@@ -1,4 +1,4 @@
-"""The source lines that answers cite, for the results page: archives contain no repositories."""
+"""The source lines that answers cite: archives contain no repositories."""
 
 from __future__ import annotations
 

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lensbench.runs.citations import Citation, RepositoryFiles, citations
+from lensbench.results.citations import Citation, RepositoryFiles, citations
 
 CITED = [
     ("see `src/shop/cart.py:12`", ("src/shop/cart.py", 12, 12)),
