@@ -35,7 +35,7 @@ GROUPS: dict[str, dict[str, Verb]] = {
     },
 }
 HIDDEN = ""
-"""The title of the group that the overview does not show: what programs start."""
+"""The group that the overview does not show: what programs start."""
 EXIT_CODES = (
     "Exit codes: 0 success; 1 an error, a failed run or check, or a verdict named in fail_on; "
     "2 a wrong option; 130 interrupted."

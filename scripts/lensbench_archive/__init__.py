@@ -16,7 +16,7 @@ VERBS = {
         "import": ("lensbench_archive.import_runs", "import a finished run in the protocol's format"),
     },
 }
-"""Group -> verb -> its module, and its line in the overview; an entry point of `lensbench.verbs`."""
+"""Group -> verb -> its module, and its line in the overview."""
 
 RUN = "run"
 """The folder in the archive with the run folder, `bench/<run_id>`."""

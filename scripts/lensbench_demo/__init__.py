@@ -1,5 +1,5 @@
 """The first hour: a config for a server and its trial, a look at single answers, checks of the machine, the pages, the
-/benchmark skill; and what works offline for it, an agent without a model, an MCP server, and the self-test.
+/benchmark skill; an agent without a model, an MCP server, and the self-test.
 
 Its contract with the engine is an adapter, and an MCP file.
 """
@@ -21,4 +21,4 @@ VERBS = {
         "skill": ("lensbench_demo.skill", "run a benchmark of the current repository in the background"),
     },
 }
-"""Group -> verb -> its module, and its line in the overview; an entry point of `lensbench.verbs`."""
+"""Group -> verb -> its module, and its line in the overview."""

@@ -12,4 +12,4 @@ VERBS = {
         "prove": ("lensbench_tasks.proofs", "check the proofs of a task set against its repositories"),
     }
 }
-"""Group -> verb -> its module, and its line in the overview; an entry point of `lensbench.verbs`."""
+"""Group -> verb -> its module, and its line in the overview."""

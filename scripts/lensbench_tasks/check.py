@@ -104,7 +104,7 @@ def negated(fact: str) -> str:
 
 def check(tasks: Sequence[Task], answers: Mapping[str, Sequence[tuple[str, str]]]) -> list[Checked]:
     """The checked criteria of all tasks. `answers`: task id -> (name, text) pairs."""
-    facts = {task.id: "\n\n".join(f"{fact_of(criterion)}." for _, criterion in answer_criteria(task)) for task in tasks}
+    facts = {task.id: "\n\n".join(fact_of(criterion) for _, criterion in answer_criteria(task)) for task in tasks}
     return [
         Checked(task, number, criterion, [*_probes(task, criterion, facts, answers.get(task.id, ()))])
         for task in tasks

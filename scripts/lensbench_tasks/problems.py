@@ -59,8 +59,8 @@ _ORDER = re.compile(
 
 
 def fact_of(criterion: Criterion) -> str:
-    """The fact without the instruction to the judge, such as `States that` or `Must mention`."""
-    return _ORDER.sub("", criterion.text)
+    """The fact as a sentence, without the instruction `States that` or `Must mention`."""
+    return _ORDER.sub("", criterion.text).rstrip(".") + "."
 
 
 def find_problems(task: Task, survey: Survey, others: Iterable[Task], tools: Collection[str]) -> list[Problem]:

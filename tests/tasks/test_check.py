@@ -70,8 +70,8 @@ def test_facts_are_stated_denied_and_cut_to_names_and_numbers() -> None:
     assert list(texts) == ["tax_rate", "src/rates.py", "19", "TaxTable"]
     assert all(piece not in text for piece, text in texts.items())
     assert texts["src/rates.py"].count(".py") == 2
-    assert fact_of(Criterion(text="Must mention that it is 40")) == "it is 40"
-    assert fact_of(Criterion(text="Identifies the class")) == "the class"
+    assert fact_of(Criterion(text="Must mention that it is 40")) == "it is 40."  # one without an end is a list
+    assert fact_of(Criterion(text="Identifies the class.")) == "the class."
     assert negated("it is 40") == "it is not 40"
     assert negated("the class Cart") == "It is wrong that it is the class Cart"
 

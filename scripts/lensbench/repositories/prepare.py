@@ -231,13 +231,12 @@ def servers_of_stock(plan: Mapping[str, Any]) -> list[str] | None:
     return treatment_words(plan["conditions"].values())
 
 
-def _prepare_named(key: str, source: Source, cache: Path, plan: Mapping[str, Any]) -> RepositoryFacts | None:
-    """The entry of a repository; None when it cannot be had, which is printed."""
+def _prepare_named(key: str, source: Source, cache: Path, plan: Mapping[str, Any]) -> RepositoryFacts | UserError:
+    """The entry of a repository, or why there is none."""
     try:
         repository = prepare(source, cache, servers_of_stock(plan))
     except UserError as error:
-        print(printable_lines(f"error: repository {key!r}: {error}"), file=sys.stderr)
-        return None
+        return UserError(f"repository {key!r}: {error}")
     facts = f"{repository.revision}, history {repository.history}, {len(repository.removed)} paths removed"
     index = cleaning.indexes(repository.tree, treatment_words(plan.get("conditions", {}).values()))
     lists = {"empty submodules": repository.empty, "named like a server": index}
@@ -269,7 +268,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     with ThreadPoolExecutor(AT_ONCE) as pool:
         prepare_one = partial(_prepare_named, cache=options.cache, plan=plan)
         entries = dict(zip(sources, pool.map(prepare_one, sources, sources.values()), strict=True))
-    if None in entries.values():
+    if errors := [f"error: {entry}" for entry in entries.values() if isinstance(entry, UserError)]:
+        print(printable_lines("\n".join(errors)), file=sys.stderr)
         return 1
     write_json(options.output, entries)
     return 0
