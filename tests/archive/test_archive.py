@@ -157,7 +157,7 @@ def rerun(benchmark: Path, answer: str) -> None:
 
 
 @pytest.mark.slow
-def test_the_value_of_a_variable_that_an_agent_was_given_does_not_leave(
+def test_the_value_of_an_agent_s_variable_does_not_leave(
     project: Path, given: dict[str, Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("MY_TOKEN", "correct horse")
@@ -267,7 +267,7 @@ def test_nothing_is_found_in_what_was_rewritten(pieces: list[str]) -> None:
     assert list(machine().find(machine().rewritten("".join(pieces)))) == []
 
 
-def test_traces_of_root_and_common_paths_are_none_and_a_user_without_a_name_leaves_none(
+def test_root_common_paths_and_a_user_without_a_name_leave_no_traces(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(getpass, "getuser", lambda: "root")

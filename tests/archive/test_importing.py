@@ -308,7 +308,7 @@ def test_an_existing_run_folder_is_refused_and_only_an_import_can_be_replaced(tm
     ({"scenarios.md": task("a", 0), "runs/a-with.md": "x"}, "task 'a' has 0 criteria"),
     ({"scenarios.md": task("a"), "scenarios-2.md": task("a")}, "task 'a' already exists"),
 ])  # fmt: skip
-def test_what_cannot_be_read_is_one_message_and_leaves_nothing_behind(
+def test_what_cannot_be_read_is_one_message(
     tmp_path: Path, take: Take, files: Mapping[str, str | bytes], message: str
 ) -> None:
     (tmp_path / "theirs").mkdir()

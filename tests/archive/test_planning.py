@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from scipy.stats import exponnorm, norm, t
+from scipy.stats import chi2, exponnorm, norm, t
 from statsmodels.stats.power import TTestPower
 
 from handmade import Bench
@@ -15,8 +15,7 @@ from lensbench.scores.gate_words import what_decides
 from lensbench.scores.intervals import Estimate
 from lensbench.scores.power import tasks_needed, upper_sd
 from lensbench.scores.saving import tasks_for_no_worse
-from lensbench.scores.sequential import SHARE
-from lensbench_archive.sample_size import Needs, Spread, detectable, plan_text, read_pilot, repositories_needed, split
+from lensbench_archive.sample_size import Needs, detectable, read_pilot, repositories_needed, split
 from programs import run_module
 
 
@@ -35,32 +34,16 @@ def test_so_many_tasks_have_the_power_and_one_less_has_not_and_a_pilots_spread_i
     assert (upper_sd(1, 12), upper_sd(1, 24)) == pytest.approx((1.25, 1.16), abs=0.005)
 
 
-@pytest.mark.parametrize(
-    ("tasks", "trials", "effect"), [(48, 1, 8.5), (24, 2, 9.7), (16, 3, 10.8), (9, 5, 13.6), (144, 1, 4.9)]
-)
-def test_more_tasks_beat_more_trials_at_equal_runs(tasks: int, trials: int, effect: float) -> None:
-    spread = Spread(10, 12.7 * 2**0.5).of(trials)
-    assert detectable(spread, tasks) == pytest.approx(effect, abs=0.1)
-
-
 def test_the_parts_of_a_spread_give_it_back_and_shared_repositories_are_worth_less() -> None:
     parts = split(14, 3, 0.24)
     assert parts.of(3) == pytest.approx(14)
     assert parts.tasks**2 / (parts.tasks**2 + parts.trials**2) == pytest.approx(0.24)
     alone = repositories_needed(20, 10, 1, 0.3, 0.8, 0.05)
     shared = repositories_needed(20, 10, 4, 0.3, 0.8, 0.05)
-    assert alone == tasks_needed(20, 10)
+    assert alone == 34
     assert shared * 4 > alone
     assert repositories_needed(20, 10, 4, 1.0, 0.8, 0.05) == alone
     assert repositories_needed(1, 50, 8, 0.0, 0.8, 0.05) == 6
-
-
-@pytest.mark.slow
-def test_the_tables_name_every_need() -> None:
-    text = plan_text(Needs(20, 10))
-    assert "| 1 | 20.0 | 34 | 44 |" in text
-    assert "| 12 | 17.8 |" in text
-    assert "25.1 after 12 tasks, 23.1 after 24 tasks" in text
 
 
 @pytest.mark.parametrize("wrong", [{"sd": 0.0}, {"effect": -5}, {"power": 1}, {"sd": float("nan")}])
@@ -71,15 +54,12 @@ def test_numbers_that_mean_nothing_are_refused_by_name(wrong: dict[str, float]) 
 
 @pytest.mark.slow
 def test_the_program_prints_the_tables() -> None:
-    words = ("--sd", 25, "--effect", 10)
-    assert "| 1 | 25.0 | 52 |" in size(*words).stdout
+    words = ("--sd", 20, "--effect", 10)
+    said = size(*words).stdout
+    for row in ("| 1 | 20.0 | 34 | 44 |", "| 12 | 17.8 |", "25.1 after 12 tasks, 23.1 after 24 tasks"):
+        assert row in said
     failed = size(*words, "--power", 80)
     assert (failed.returncode, failed.stderr) == (1, "error: --power is 80; write a number between 0.5 and 1\n")
-
-
-@pytest.mark.parametrize("tasks", [73, 87, 92, 109, 117, 120])
-def test_the_detectable_effect_is_a_positive_number_also_where_the_solver_finds_the_other_root(tasks: int) -> None:
-    assert 5 < detectable(20, tasks) < detectable(20, tasks - 1) * 1.01
 
 
 def piloted(folder: Path, trials: int = 1) -> Bench:
@@ -112,8 +92,8 @@ def size(*arguments: object) -> subprocess.CompletedProcess[str]:
 def test_a_pilot_plans_runs_money_and_hours_from_its_own_runs(tmp_path: Path) -> None:
     folder = piloted(tmp_path / "r").folder
     said = size("--pilot", folder, "--effect", 10, "--power", 0.9).stdout
-    spread = upper_sd(12.5 * math.sqrt(12 / 11), 12)  # half gain 25, half nothing
-    tasks = tasks_needed(spread, 10, 0.9, SHARE * 0.05)
+    spread = 12.5 * math.sqrt(12 / 11) * math.sqrt(11 / chi2.ppf(0.2, 11))  # half gain 25, half nothing
+    tasks = math.ceil(TTestPower().solve_power(10 / spread, power=0.9, alpha=0.035))
     assert f"spreads by up to {spread:.1f} points in one trial" in said
     price, minutes = math.ceil(2 * tasks * 0.5), math.ceil(math.ceil(2 * tasks / 8) * 60 / 60)
     line = (
@@ -201,8 +181,6 @@ def test_a_folder_without_results_or_spread_is_refused_in_a_line(tmp_path: Path)
     (0.3, 1, "There is no second task. About 14 more tasks like these would show a gain."),
     (0.0, 12, "All differences are the same. About 60 more tasks like these would show that no gain is missed."),
 ])  # fmt: skip
-def test_equal_differences_ask_for_the_tasks_that_would_show_what_they_have(
-    delta: float, tasks: int, said: str
-) -> None:
+def test_equal_differences_ask_for_the_tasks_that_would_show_them(delta: float, tasks: int, said: str) -> None:
     settings: Any = {"alpha": 0.05, "effect": 5.0, "power": 0.8}
     assert what_decides(Estimate(delta=delta, n=tasks), settings, 1) == said

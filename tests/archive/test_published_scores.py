@@ -36,9 +36,7 @@ TABLE = """\
     ("s.csv", "task,condition,score\na,with,0.5\na,without,45\n", {("a", "with"): Fraction(1, 2), ("a", "without"): Fraction(9, 20)}),
     ("v.csv", "task,condition,criterion,verdict\na,with,1,Met\na,with,2,partial\n", {("a", "with"): Fraction(3, 4)}),
 ])  # fmt: skip
-def test_scores_are_read_from_the_published_table_and_from_csv(
-    tmp_path: Path, name: str, text: str, scores: dict[tuple[str, str], Fraction]
-) -> None:
+def test_scores_are_read(tmp_path: Path, name: str, text: str, scores: dict[tuple[str, str], Fraction]) -> None:
     (tmp_path / name).write_text(text)
     assert read_scores(tmp_path / name) == scores
 

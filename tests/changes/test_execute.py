@@ -53,7 +53,7 @@ def test_an_installer_s_own_line_says_why_it_failed(tree: Path, tmp_path: Path, 
 
 
 @pytest.mark.parametrize("name", ["PIP_INDEX_URL", "npm_config_registry", "GOPROXY", "GONOSUMDB", "CARGO_HTTP_CAINFO"])
-def test_an_installation_asks_the_registry_that_the_user_has_set(
+def test_an_installation_asks_the_user_s_registry(
     tree: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str
 ) -> None:
     monkeypatch.setenv(name, "https://registry.example.invalid")

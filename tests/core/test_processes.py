@@ -129,21 +129,15 @@ def test_a_reader_that_fails_leaves_nothing_running(mark: str) -> None:
 
 @pytest.mark.slow
 @pytest.mark.usefixtures("short_grace")
-def test_a_program_that_prints_without_end_is_ended(monkeypatch: pytest.MonkeyPatch, mark: str) -> None:
-    monkeypatch.setattr(processes, "MAX_OUTPUT", 1_000_000)
-    lines, ended = run(["/bin/sh", "-c", "yes", mark], timeout_s=1.5)
-    assert lines
-    assert ended.timed_out
-    assert living(mark) == []
-
-
-@pytest.mark.slow
-@pytest.mark.usefixtures("short_grace")
-@pytest.mark.parametrize("piece", ["", "[],", "{}"])
-def test_a_program_that_prints_too_much_is_ended(monkeypatch: pytest.MonkeyPatch, mark: str, piece: str) -> None:
-    monkeypatch.setattr(processes, "MAX_PIECES", 20_000)
-    lines, ended = run(["/bin/sh", "-c", f"yes '{piece * 300}'", mark], timeout_s=1.5)
-    assert len(lines) < 2**19
+@pytest.mark.parametrize(("limit", "most", "line"), [
+    ("MAX_OUTPUT", 1_000_000, "y"), *(("MAX_PIECES", 20_000, piece * 300) for piece in ("", "[],", "{}")),
+])  # fmt: skip
+def test_what_prints_without_end_is_ended(
+    monkeypatch: pytest.MonkeyPatch, mark: str, limit: str, most: int, line: str
+) -> None:
+    monkeypatch.setattr(processes, limit, most)
+    lines, ended = run(["/bin/sh", "-c", f"yes '{line}'", mark], timeout_s=1.5)
+    assert 0 < len(lines) < 2**19
     assert ended.timed_out
     assert living(mark) == []
 
@@ -187,7 +181,7 @@ def runner(mark: str, env: dict[str, str] | None = None) -> subprocess.Popen[str
 @pytest.mark.parametrize(
     "signals", [[signal.SIGTERM], [signal.SIGINT], [signal.SIGHUP], [signal.SIGINT, signal.SIGTERM]]
 )
-def test_a_signal_ends_runner_agent_and_children_in_order_and_a_second_one_does_not_disturb(
+def test_a_signal_ends_runner_agent_and_children_and_so_do_two(
     signals: list[signal.Signals], mark: str, tmp_path: Path
 ) -> None:
     process = runner(mark, {"GRACE_S": "0.7"})

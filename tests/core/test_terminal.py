@@ -34,7 +34,7 @@ def test_hostile_texts_and_messages_are_harmless_lines(capsys: pytest.CaptureFix
     assert shown[0].isprintable()
 
 
-def test_what_servers_and_agents_say_is_harmless_where_it_is_printed(
+def test_what_others_say_is_printed_harmless(
     tmp_path: Path, bench: Callable[..., Bench], capsys: pytest.CaptureFixture[str]
 ) -> None:
     made = bench()

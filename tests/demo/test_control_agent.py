@@ -44,9 +44,7 @@ def test_it_states_the_scripted_facts_for_the_prompt_byte_for_byte_and_the_serve
     (BROKEN, "broken on purpose"), ({"command": "/no/such/program"}, "No such file"),
     ({"command": sys.executable, "args": ["-c", "print('not JSON')"]}, ""), ({"command": sys.executable, "args": ["-c", ""]}, ""),
 ])  # fmt: skip
-def test_a_server_that_does_not_start_is_found_out_and_the_answer_is_given_all_the_same(
-    tmp_path: Path, entry: dict[str, Any], detail: str
-) -> None:
+def test_a_server_that_does_not_start_is_found_out(tmp_path: Path, entry: dict[str, Any], detail: str) -> None:
     outcome = ask(tmp_path, {"control": entry})
     assert outcome.servers is not None
     assert outcome.servers["control"].startswith("failed")

@@ -16,10 +16,7 @@ def names(root: Path) -> list[str]:
 
 def test_symlinks_are_not_followed_with_git_or_without(tmp_path: Path) -> None:
     write(tmp_path / "outside", {"secret.py": "treasure = 1\n", "deep/secret.py": "treasure = 1\n"})
-    for root in (
-        write(tmp_path / "plain", {"a.py": ""}),
-        write(tmp_path / "git", {"a.py": "", "was/secret.py": ""}),
-    ):
+    for root in (write(tmp_path / "plain", {"a.py": ""}), write(tmp_path / "git", {"a.py": "", "was/secret.py": ""})):
         (root / "link.py").symlink_to(tmp_path / "outside" / "secret.py")
         (root / "folder").symlink_to(tmp_path / "outside")
     commit(root)

@@ -93,19 +93,6 @@ def test_few_tasks_and_verdicts_that_hardly_vary_have_no_interval() -> None:
     assert (found.value, found.low, found.reason) == (0.0, None, "too few different verdicts for an interval")
 
 
-def test_the_interval_narrows_with_more_tasks_and_widens_with_criteria_that_go_together() -> None:
-    few = two_judges(a_benchmark(tasks=12), "judge-0", "judge-1", 1).kappa
-    many = two_judges(a_benchmark(tasks=96), "judge-0", "judge-1", 1).kappa
-    for found in (few, many):
-        assert found.low < found.value < found.high  # type: ignore[operator]
-    assert many.high - many.low < 0.6 * (few.high - few.low)  # type: ignore[operator]
-    apart = two_judges(said(per_task=1, a="m-p" * 16, b="m-pm-m" * 8), "a", "b", 1).kappa
-    together = {
-        (run, copy): by for (run, _), by in said(per_task=1, a="m-p" * 16, b="m-pm-m" * 8).items() for copy in range(9)
-    }
-    assert two_judges(together, "a", "b", 1).kappa == pytest.approx((*apart[:3], ""))
-
-
 def test_every_pair_and_condition_is_there_the_control_is_not_and_one_judge_agrees_with_nobody() -> None:
     verdicts = a_benchmark() | said("closed_book", **{"judge-0": "m-" * 9, "judge-1": "-m" * 9})
     found = agreement(verdicts, ["without", "with"], 1)

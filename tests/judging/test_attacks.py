@@ -18,7 +18,6 @@ from attack_cases import (
     Attack,
     fooled,
     lay_out,
-    met,
     question,
     what_counts,
 )
@@ -221,26 +220,6 @@ def test_whatever_the_attack_a_judge_that_obeys_it_gives_no_verdict(bench: Calla
     expected = ["Missed" if attack.name in empty else "canary" for attack in ATTACKS]
     counts = ["canary" if each in ("unparsable", "outside_menu") else each for each in what_counts(folder, "model")]
     assert differing(counts, expected) == []
-
-
-@pytest.mark.slow
-@pytest.mark.usefixtures("in_process")
-def test_beyond_a_harness_is_a_judge_that_is_fooled_about_the_criterion_alone_and_quotes_what_is_there(
-    bench: Callable[..., Any], control: Path
-) -> None:
-    """Right about both canaries, a whole reply, true words: only another judge can see that it is wrong."""
-    says = {question(attack): {"says": met("I looked around"), "about": CRITERION} for attack in ATTACKS}
-    folder = lay_out(bench, control, says)
-    quotable = [attack.answer().startswith("I looked around") for attack in ATTACKS]
-    found = what_counts(folder, "model")
-    assert differing([verdict == "Met" for verdict in found], quotable) == []
-
-
-@pytest.mark.slow
-def test_the_same_holds_for_a_judge_that_is_a_program(bench: Callable[..., Any], control: Path) -> None:
-    some = list({attack.family: attack for attack in ATTACKS}.values())
-    folder = lay_out(bench, control, {question(attack): fooled(attack) for attack in some}, some)
-    assert differing(what_counts(folder, "model"), [attack.counts for attack in some], some) == []
 
 
 @pytest.mark.slow

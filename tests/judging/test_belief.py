@@ -9,7 +9,7 @@ import pytest
 from lensbench.core.records import RunId
 from lensbench.judging.decisions import majority
 from lensbench.judging.judges import POINTS, Verdict
-from lensbench.judging.trust.agreement import All, Coefficient, agreement
+from lensbench.judging.trust.agreement import All, Coefficient
 from lensbench.judging.trust.belief import Basis, Belief, Doubt, believe
 from lensbench.judging.trust.blinding_check import BlindingCheck
 
@@ -131,10 +131,3 @@ def test_broken_blinding_counts_only_while_a_model_decides() -> None:
     assert len(belief(classifier=held, claude=true).withheld["with"]) == 1
     few = belief(classifier=broken, **{**trusted, "human_anna": some(true, 15)})  # 16 of 256
     assert "a classifier guessed" in few.withheld["with"][-1]
-
-
-def test_alpha_of_a_judge_that_reads_and_one_that_guesses_reaches_0() -> None:
-    rng = random.Random(3)
-    verdicts = {key: {"a": true(*key), "b": rng.choice([MET, PARTIAL, MISSED])} for key in KEYS}
-    everybody = agreement(verdicts, ["with", "without"], 1)["all"]
-    assert "reaches 0" in " ".join(belief(everybody=everybody, mechanical=true).withheld["with"])

@@ -8,14 +8,7 @@ import numpy as np
 import pytest
 
 from lensbench.judging.blinding import MARK
-from lensbench.judging.trust.blinding_check import (
-    _POWER,
-    MIN_TASKS,
-    BlindedAnswer,
-    _guessed,
-    _right,
-    guess_conditions,
-)
+from lensbench.judging.trust.blinding_check import _POWER, MIN_TASKS, BlindedAnswer, _guessed, _right, guess_conditions
 
 WORDS = [f"word{number}" for number in range(60)]
 SCORE, BETTER = Fraction(1, 2), Fraction(3, 4)

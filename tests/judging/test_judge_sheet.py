@@ -88,7 +88,7 @@ def test_a_sampled_pair_is_asked_about_with_all_its_criteria(bench: Make) -> Non
 
 
 @pytest.mark.parametrize("criterion", [("yes", "Met"), ("no", "Unjudged")])
-def test_a_disputed_or_open_criterion_is_asked_about_both_answers_and_looks_like_any_other(
+def test_a_disputed_or_open_criterion_is_asked_of_both_and_looks_like_others(
     bench: Make, criterion: tuple[str, str]
 ) -> None:
     folder = lay_out(bench, {"a": ANSWER, "b": ANSWER}, sample=0, sheet=False)

@@ -162,13 +162,8 @@ def test_a_name_is_found_in_any_dress_and_its_corruption_is_not(name: str, endin
     literal = name + ending
     assert states(literal, dress.format(literal))
     for corrupted in (
-        f"x{literal}",
-        f"{name}x{ending}",
-        f"{literal}x",
-        f"a-{literal}",
-        f"{literal}_",
-        f"\u0430{literal}",
-    ):
+        f"x{literal}", f"{name}x{ending}", f"{literal}x", f"a-{literal}", f"{literal}_", f"\u0430{literal}",
+    ):  # fmt: skip
         assert not states(literal, dress.format(corrupted))
 
 

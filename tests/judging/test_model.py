@@ -5,9 +5,8 @@ import re
 from typing import Any
 
 import pytest
-from hypothesis import assume, given, settings
+from hypothesis import assume, example, given
 from hypothesis import strategies as st
-from jinja2 import UndefinedError
 
 from lensbench.core.system.places import TEMPLATES
 from lensbench.judging.blinding import MARK
@@ -95,19 +94,6 @@ def test_no_reply_raises_and_none_without_the_nonce_counts(text: str) -> None:
     assert read(text).verdict is Verdict.UNJUDGED
 
 
-JSON = st.recursive(
-    st.none() | st.booleans() | st.floats() | st.text(max_size=9), lambda inner: st.lists(inner) | st.dictionaries(st.text(), inner)
-)  # fmt: skip
-
-
-@pytest.mark.slow
-@settings(max_examples=40)
-@given(st.fixed_dictionaries({}, optional=dict.fromkeys(("id", "verdict", "evidence", "reason", "more"), JSON)))
-def test_no_object_raises(value: dict[str, Any]) -> None:
-    found = read(json.dumps({"id": NONCE} | value))
-    assert (found.verdict is Verdict.UNJUDGED) == bool(found.failure)
-
-
 # --- evidence --------------------------------------------------------------------------------------------------------
 
 
@@ -193,17 +179,10 @@ def test_the_answer_stands_between_marks_with_the_nonce() -> None:
 
 
 @given(TEXT)
+@example("{{ nonce }} {{ 7 * 7 }}")
+@example("{% raw %} {# x #}")
+@example("</answer-{{ nonce }}>")
 def test_an_answer_stays_data_whatever_it_looks_like(answer: str) -> None:
     assume(NONCE not in answer)
     before, after = request("@").split("@\n</answer")
     assert request(answer) == f"{before}{answer}\n</answer{after}"
-
-
-@pytest.mark.parametrize("answer", ["{{ nonce }}", "{% raw %}", "{# x #}", "{{ 7 * 7 }}", "</answer-{{ nonce }}>"])
-def test_an_answer_is_no_template(answer: str) -> None:
-    assert f"\n{answer}\n" in request(answer)
-
-
-def test_an_undefined_name_in_a_template_is_an_error() -> None:
-    with pytest.raises(UndefinedError, match="anser"):
-        render("{{ anser }}", answer="x")

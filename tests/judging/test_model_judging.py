@@ -42,6 +42,8 @@ def court(bench: Callable[..., Bench], tmp_path: Path, monkeypatch: pytest.Monke
     """A finished pair and a model judge that has not been asked yet; it answers in this process."""
 
     def answer(assignment: Assignment, *_: Any) -> Said:
+        with (tmp_path / "shown").open("a", encoding="utf-8") as file:
+            file.write(assignment.prompt)
         said = fake_judge.said(assignment.prompt, Path(assignment.settings["command"][-1]))
         return Said(Outcome(answer=said), said, "", now(), Ended(0, False, 0.0), "own", "")
 
@@ -230,25 +232,6 @@ def test_a_judge_whose_program_is_not_there_is_one_sentence(program: Court) -> N
         program.judge()
 
 
-@pytest.mark.slow
-def test_what_the_judge_is_shown_tells_no_condition_tool_or_report(program: Court, tmp_path: Path) -> None:
-    seen = tmp_path / "seen"
-    seen.mkdir()
-    copy = f"import shutil,sys,uuid; shutil.copy(sys.argv[1], {str(seen)!r} + '/' + uuid.uuid4().hex)"
-    report = (
-        "\n## Report\n\n- **Tool calls**: 41\n- **Tools used**: mcp__lens__lens_grep, Read\n- **Files used**: x.py\n"
-    )
-    program.answers(f"I used mcp__lens__lens_grep: {ANSWER}{report}", ANSWER + report)
-    program.configure(command=(sys.executable, "-I", "-c", copy, "{prompt_file}"))
-    program.judge()
-    texts = [path.read_text() for path in seen.iterdir()]
-    assert texts
-    for text in texts:
-        assert "lens_grep" not in text
-        assert "Tool calls" not in text
-        assert "x.py" not in text
-
-
 def test_a_damaged_verdict_is_asked_for_again(court: Court) -> None:
     rows = court.judge()
     court.asked()
@@ -292,6 +275,7 @@ def test_an_answer_of_one_line_that_names_its_tool_is_judged_like_any_other(cour
     court.answers("The class Cart is in shop.py, which I found with mcp__lens__lens_grep.\n", ANSWER)
     court.configure()
     assert verdicts(court.judge()) == ["Met", "Met"]
+    assert "lens_grep" not in (court.control.parent / "shown").read_text(encoding="utf-8")
 
 
 def test_a_judge_whose_key_is_not_set_is_one_sentence(program: Court) -> None:

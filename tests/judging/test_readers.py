@@ -31,7 +31,7 @@ def test_runs_that_nobody_can_judge_are_refused_before_they_are_paid(project: Pa
         assert part in str(error.value)
 
 
-def test_a_judge_that_can_read_is_priced_and_neither_the_offline_agent_nor_patterns_need_one(
+def test_a_judge_that_reads_is_priced_and_offline_runs_and_patterns_need_none(
     project: Path, given: dict[str, Any]
 ) -> None:
     model = {"agent": {"kind": "claude-code", "model": "haiku"}, "name": "reader"}

@@ -70,7 +70,7 @@ def demo(index: Index) -> Pypi:
     return Pypi(pypi="demo==1.0", sha256=index.add("demo-1.0.tar.gz", packed(PACKAGE)))
 
 
-def test_a_package_is_fetched_verified_unpacked_and_cleaned_once_and_again_where_it_is_damaged(
+def test_a_package_is_fetched_verified_and_cleaned_once_and_again_where_damaged(
     tmp_path: Path, index: Index, demo: Pypi
 ) -> None:
     prepared = prepare(demo, tmp_path / "cache")
@@ -388,7 +388,7 @@ def test_a_submodule_that_stays_empty_is_named(tmp_path: Path, upstream: Path, u
     ("ext::sh%-c%touch", "trunk", "not allowed"),
     ("https://me:secret@example.invalid/x", "trunk", "contains a password"),
 ])  # fmt: skip
-def test_a_git_source_that_cannot_be_had_is_an_error_in_one_sentence(
+def test_a_git_source_that_cannot_be_had_is_named(
     tmp_path: Path, upstream: Path, address: str, revision: str, message: str
 ) -> None:
     source = Git(git=address.format(upstream=upstream), revision=revision)
@@ -429,9 +429,7 @@ def test_a_folder_with_git_keeps_its_history_and_no_other_branch(tmp_path: Path,
     assert (second.tree_sha256, git(second.tree, "rev-list", "--count", "HEAD")) == (first.tree_sha256, "3")
 
 
-def test_a_linked_work_tree_is_a_repository_and_the_history_of_an_inner_folder_is_dropped(
-    tmp_path: Path, upstream: Path
-) -> None:
+def test_a_linked_work_tree_is_a_repository_and_an_inner_folder_has_no_history(tmp_path: Path, upstream: Path) -> None:
     git(upstream, "worktree", "add", "--quiet", "--detach", str(tmp_path / "linked"), "HEAD~1")
     prepared = prepare(Folder(path=str(tmp_path / "linked")), tmp_path / "cache")
     assert git(prepared.tree, "rev-parse", "HEAD") == git(upstream, "rev-parse", "HEAD~1")
@@ -582,7 +580,7 @@ def test_the_stage_writes_where_each_repository_stands(
     ("a", "docker run -i --rm acme/seek:1", "a seek"), ("a", "env A=1 timeout 600 /usr/bin/Code-Graph docs", "a code-graph"),
     ("a", "uv run --directory /opt/seek server.py", "a seek"), ("a", "bash -lc 'cd /tmp && exec seek | tee docs'", "a seek"), ("Far", "", "far"),
 ])  # fmt: skip
-def test_the_words_for_a_server_are_its_name_and_that_of_its_program(
+def test_the_words_for_a_server_are_its_and_its_program_s_name(
     tmp_path: Path, name: str, command: str, words: str
 ) -> None:
     argv = shlex.split(command)

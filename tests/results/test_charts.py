@@ -135,17 +135,12 @@ def test_an_interval_is_written_beside_its_line_and_without_one_there_is_a_point
     assert 'stroke-width="2.5"' not in svg
 
 
-@pytest.mark.parametrize(("low", "high", "colour"), [(1, 9, "better"), (-9, -1, "worse")])
-def test_an_interval_beside_zero_is_coloured(low: float, high: float, colour: str) -> None:
+@pytest.mark.parametrize(("low", "high", "colour"), [(1, 9, "better"), (-9, -1, "worse"), (-1, 9, "ink")])
+def test_an_interval_beside_zero_alone_is_coloured(low: float, high: float, colour: str) -> None:
     svg = draw(
         charts.forest([ForestLine("all", "overall", 3, (low + high) / 2, low, high)], None, charts.FOREST_WIDE), "n"
     )
     assert [mark.fill for mark in symbols(svg)] == [f"var(--{colour})"]
-
-
-def test_an_interval_over_zero_is_not_coloured() -> None:
-    svg = draw(charts.forest([ForestLine("all", "overall", 3, 4, -1, 9)], None, charts.FOREST_WIDE), "n")
-    assert [mark.fill for mark in symbols(svg)] == ["var(--ink)"]
 
 
 @pytest.mark.parametrize("name", ["forest", "ruler", "dumbbells"])

@@ -26,34 +26,29 @@ def made(folder: Path, condition: str, **sizes: int) -> Record:
     return Record("a", condition, 1, "run", Attempt(1, "", 1.0, 0.0, 0, False))
 
 
+OWN = {"Read": 2000, "Grep": 1200}
+
+
+def told(folder: Path, with_: dict[str, int], without: dict[str, int], listed: bool = True) -> list[str]:
+    """What is said of results of these sizes."""
+    tables: Any = SimpleNamespace(plan={"baseline": "without"})
+    tables.valid = [made(folder, "with", **with_), made(folder, "without", **without)]
+    if listed:
+        tools = dict.fromkeys(("mcp__lens__lens_grep", "mcp__lens__lens_graph"), "")
+        found = {"tools": {"with": tools}, "list_tokens": {"with": 1000}}
+        RunFolder(folder).preflight.write_text(json.dumps(found))
+    return footprint(folder, tables, "with")
+
+
 def test_the_list_is_paid_for_by_calls_that_spare_larger_results(tmp_path: Path) -> None:
-    valid = [
-        made(tmp_path, "with", mcp__lens__lens_grep=400, Grep=9999),
-        made(tmp_path, "without", Read=2000, Grep=1200),
-    ]
-    tables: Any = SimpleNamespace(valid=valid, plan={"baseline": "without"})
-    assert footprint(tmp_path, tables, "with") == [], "nothing was listed"
-    found = {"tools": {"with": {"mcp__lens__lens_grep": ""}}, "list_tokens": {"with": 1000}}
-    RunFolder(tmp_path).preflight.write_text(json.dumps(found))
-    assert footprint(tmp_path, tables, "with") == [  # a call spares 400 - 100 tokens
+    called = {"mcp__lens__lens_grep": 400, "Grep": 9999}
+    assert told(tmp_path / "a", called, OWN, listed=False) == []
+    assert told(tmp_path / "b", called, OWN) == [  # a call spares 400 - 100 tokens
         "The tool list and instructions are about 1,000 tokens of every request (4 bytes a token).",
         "Estimated tokens of results, on average over calls: lens_grep 100 in 1.",
         "One of the agent's own tools has 400: the list is paid for after 4 calls that spare one of these.",
     ]
-    tables.valid[0] = made(tmp_path / "large", "with", mcp__lens__lens_grep=4000)
-    (tmp_path / "attempts" / "a-with").rename(tmp_path / "small")
-    (tmp_path / "large" / "attempts" / "a-with").rename(tmp_path / "attempts" / "a-with")
-    assert footprint(tmp_path, tables, "with")[-1].endswith(
-        "the list is paid for by calls that spare several of these."
-    )
-
-
-def test_results_that_are_too_long_for_an_agent_are_counted_by_tool(tmp_path: Path) -> None:
-    valid = [made(tmp_path, "with", mcp__lens__lens_grep=420_000, mcp__lens__lens_graph=100_000)]
-    tables: Any = SimpleNamespace(valid=valid, plan={"baseline": "without"})
-    found = {
-        "tools": {"with": {"mcp__lens__lens_grep": "", "mcp__lens__lens_graph": ""}},
-        "list_tokens": {"with": 1000},
-    }
-    RunFolder(tmp_path).preflight.write_text(json.dumps(found))
-    assert footprint(tmp_path, tables, "with")[-1].endswith("the name of a file instead: lens_grep 1 of 1.")
+    said = told(tmp_path / "c", {"mcp__lens__lens_grep": 4000}, OWN)[-1]
+    assert said.endswith("the list is paid for by calls that spare several of these.")
+    said = told(tmp_path / "d", {"mcp__lens__lens_grep": 420_000, "mcp__lens__lens_graph": 100_000}, {})[-1]
+    assert said.endswith("the name of a file instead: lens_grep 1 of 1.")

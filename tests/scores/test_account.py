@@ -198,22 +198,13 @@ def test_a_damaged_ledger_is_found(tmp_path: Path, damage: str) -> None:
         read_ledger(tmp_path)
 
 
-def clear_go(bench: Make) -> Any:
+def clear_go(bench: Make, kind: str = "claude-code") -> Any:
     """Twelve tasks of which the treatment gains half."""
-    made = bench(tasks=tuple(f"t{number:02}" for number in range(12)), changes={"agent": {"kind": "claude-code"}})
+    made = bench(tasks=tuple(f"t{number:02}" for number in range(12)), changes={"agent": {"kind": kind}})
     for number in range(12):
         made.run(f"t{number:02}", "with", points=("1", "1" if number % 3 else "0"))
         made.run(f"t{number:02}", "without", points=("1", "0") if number % 2 else ("0", "0"))
     made.build()
-    return made
-
-
-def wide_offline(bench: Make) -> Any:
-    """Twelve tasks that the offline agent did."""
-    made = bench(tasks=tuple(f"t{number:02}" for number in range(12)), changes={"agent": {"kind": "offline"}})
-    for number, task in enumerate(made.tasks):
-        made.run(task, "with", points=("1", "1" if number % 3 else "0"))
-        made.run(task, "without", points=("1", "0"))
     return made
 
 
@@ -324,7 +315,7 @@ def test_another_judge_of_the_same_runs_gives_no_verdict_that_the_first_one_does
 
 
 def test_a_look_whose_runs_can_give_no_verdict_spends_nothing(bench: Make) -> None:
-    made = wide_offline(bench)
+    made = clear_go(bench, "offline")
     assert made.build()["estimates"]["with"]["gate"]["reasons"][0]["kind"] == "offline agent"
     assert not RunFolder(made.folder).look_ledger.exists()
     assert made.build()["estimates"]["with"]["level"] == pytest.approx(0.965)

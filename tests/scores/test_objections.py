@@ -115,9 +115,7 @@ def test_heavy_repositories_count_where_tasks_share_them(mean: float) -> None:
 
 @pytest.mark.parametrize("tasks", [12, 24, 48])
 @pytest.mark.parametrize("spread", [0.05, 0.18])
-def test_with_rare_heavy_tasks_one_of_twenty_is_believed_and_losses_no_more_than_gains(
-    tasks: int, spread: float
-) -> None:
+def test_with_rare_heavy_tasks_one_of_twenty_is_believed_losses_as_gains(tasks: int, spread: float) -> None:
     rng = np.random.default_rng(tasks)
 
     def is_believed(values: Any, sign: int) -> bool:

@@ -191,7 +191,7 @@ def test_no_figure_is_ever_nan_or_infinite(values: list[float], repositories: st
 def test_p_counts_sign_flips_that_are_as_far_from_zero_without_ties_and_by_repository() -> None:
     """Of 8 sign flips of 1, 2 and 4, two have a mean as far from 0 as 7/3, and four as far as 5/3."""
     assert over([1, 2, 4]).p == pytest.approx(2 / 8)
-    assert over([-1, 2, 4]).p == pytest.approx(4 / 8)
+    assert over([1, -2, -4]).p == pytest.approx(4 / 8)
     """Of the 8 sign flips of 1, 2 and 4, none is further than 7/3; of the 4 as far as 5/3, two are further."""
     assert over([1, 2, 4]).mid_p == pytest.approx(1 / 8)
     assert over([-1, 2, 4]).mid_p == pytest.approx(3 / 8)
@@ -216,20 +216,13 @@ def test_many_tasks_are_resampled_with_the_seed_and_pairs_are_counted_by_the_cal
 # --- Counts and power
 
 
-def test_the_minimum_detectable_effect_is_that_of_the_spread() -> None:
-    """A spread of 20 points in 48 tasks: 8.3 points with 80% power (statsmodels)."""
-    values = [0.2 * value for value in np.random.default_rng(0).permutation(np.linspace(-1.6, 1.6, 48))]
-    found = over(values)
-    assert found.mde / found.sd == pytest.approx(TTestPower().solve_power(nobs=48, power=0.8, alpha=0.05))
-    assert found.mde / found.sd * 0.2 == pytest.approx(0.083, abs=0.0005)
-    assert over(values, power=0.9).mde > found.mde
-
-
-@pytest.mark.parametrize("tasks", [3, 5, 73, 87, 109, 957])
-def test_the_minimum_detectable_effect_is_found_for_every_number_of_tasks(tasks: int) -> None:
-    found = over([0.3 if number % 2 else -0.1 for number in range(tasks)])
+@pytest.mark.parametrize(
+    ("tasks", "power"), [(3, 0.8), (5, 0.8), (48, 0.9), (73, 0.8), (87, 0.8), (109, 0.8), (957, 0.8)]
+)
+def test_the_minimum_detectable_effect_is_found_for_every_number_of_tasks(tasks: int, power: float) -> None:
+    found = over([0.3 if number % 2 else -0.1 for number in range(tasks)], power=power)
     assert found.mde > 0
-    assert TTestPower().power(found.mde / found.sd, nobs=tasks, alpha=0.05) == pytest.approx(0.8, abs=1e-4)
+    assert TTestPower().power(found.mde / found.sd, nobs=tasks, alpha=0.05) == pytest.approx(power, abs=1e-4)
 
 
 def test_an_effect_of_the_minimum_detectable_size_is_found_with_the_power_that_was_asked_for() -> None:
@@ -242,29 +235,6 @@ def test_an_effect_of_the_minimum_detectable_size_is_found_with_the_power_that_w
 
 tenths = st.lists(st.integers(-20, 20).map(lambda value: value / 20), min_size=2, max_size=11)
 letters = st.text("abcdefgh", min_size=16, max_size=16)
-
-
-@given(tenths, letters, st.integers(-10, 10).map(lambda value: value / 10))
-@settings(max_examples=25)
-def test_a_shift_of_all_differences_shifts_the_interval(values: list[float], repositories: str, shift: float) -> None:
-    before = over(values, repositories[: len(values)])
-    after = over([value + shift for value in values], repositories[: len(values)])
-    assert after.delta == pytest.approx(before.delta + shift, abs=1e-9)
-    assert (before.low is None) == (after.low is None)
-    if before.low is not None and before.high is not None:
-        assert (after.low, after.high) == pytest.approx((before.low + shift, before.high + shift), abs=1e-9)
-        assert (after.se, after.sd, after.mde) == pytest.approx((before.se, before.sd, before.mde), abs=1e-9)
-
-
-@given(tenths, letters)
-@settings(max_examples=25)
-def test_exchanging_the_conditions_turns_everything_round(values: list[float], repositories: str) -> None:
-    found = over(values, repositories[: len(values)])
-    turned = over([-value for value in values], repositories[: len(values)])
-    assert (turned.p, turned.wins, turned.losses) == (pytest.approx(found.p), found.losses, found.wins)
-    assert turned.delta == pytest.approx(-found.delta)
-    if found.low is not None and found.high is not None:
-        assert (turned.low, turned.high) == pytest.approx((-found.high, -found.low))
 
 
 @given(st.data(), tenths, letters)

@@ -250,14 +250,10 @@ def test_harbor_folders_become_tasks_and_images_are_named(tmp_path: Path, monkey
         assert Path("sets/harbor/write-done/repository", place).read_text(encoding="utf-8") == "a note\n"
     report = Path("sets/harbor.report.md").read_text(encoding="utf-8")
     for said in (
-        "localhost/lensbench/with-run:1",
-        "needs the services api beside the task",
-        "a task of several steps is not supported",
-        "environment.gpus",
-        "uses \\`curl\\`",
-        "exit does not pass with the reference",
-        "the task cannot be read: while parsing a flow node",
-    ):
+        "localhost/lensbench/with-run:1", "needs the services api beside the task",
+        "a task of several steps is not supported", "environment.gpus", "uses \\`curl\\`",
+        "exit does not pass with the reference", "the task cannot be read: while parsing a flow node",
+    ):  # fmt: skip
         assert said in report
 
 

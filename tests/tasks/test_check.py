@@ -3,8 +3,9 @@
 from pathlib import Path
 
 import pytest
+import yaml
 
-from lensbench.core.tasks import Category, Criterion, Task
+from lensbench.core.tasks import Criterion, Task
 from lensbench_tasks.check import Checked, check, exchanged, negated
 from lensbench_tasks.problems import fact_of
 from programs import run_module
@@ -22,30 +23,16 @@ tasks:
     category: Debug
     prompt: How is the tax computed?
     criteria:
-      - {text: "Must mention that `tax_rate` in rates.py is 19", any_of: [tax_rate, rate]}
+      - {text: "Must mention that `tax_rate` in rates.py is 19", any_of: [tax_rate, limit]}
       - {text: "Says that it is rounded by round_half_up"}
 """
 
 
 @pytest.fixture
 def found() -> dict[str, Checked]:
-    cart = Task(
-        id="cart", category=Category.DEBUG, prompt="Where does shop.py limit a cart?",
-        criteria=(
-            Criterion(text="States that `Cart.limit` is 40", all_of=("Cart.limit", "40")),
-            Criterion(text="Names the exception FullCart", all_of=("FullBasket",)),
-            Criterion(text="Names the file shop.py", all_of=("shop.py",)),
-        ),
-    )  # fmt: skip
-    tax = Task(
-        id="tax", category=Category.DEBUG, prompt="How is the tax computed?",
-        criteria=(
-            Criterion(text="Must mention that `tax_rate` in rates.py is 19", any_of=("tax_rate", "limit")),
-            Criterion(text="Says that it is rounded by round_half_up"),
-        ),
-    )  # fmt: skip
+    tasks = [Task.model_validate(task) for task in yaml.safe_load(TASKS)["tasks"]]
     answers = {"cart": [("cart-with", "`Cart.limit` is 40 in shop.py."), ("cart-without", "In shop.py.")]}
-    return {f"{each.task.id} {each.number}": each for each in check([cart, tax], answers)}
+    return {f"{each.task.id} {each.number}": each for each in check(tasks, answers)}
 
 
 def test_a_good_criterion_has_no_finding(found: dict[str, Checked]) -> None:

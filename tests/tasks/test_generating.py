@@ -76,7 +76,7 @@ def test_no_repository_is_one_line(repo: str, words: str, tmp_path: Path, monkey
         pin(repo)
 
 
-def test_a_bad_file_name_and_a_repository_without_facts_are_one_clear_line(
+def test_a_bad_name_and_a_repository_without_facts_are_one_line(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     said = run("--repo", ".", "--output", "sets/My_Set-2.0.yaml", fails=True)
