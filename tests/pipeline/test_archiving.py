@@ -48,13 +48,6 @@ def assert_tells_nothing(project: Project, made: Path) -> None:
             assert not [mark for mark in marks if mark.encode() in content], name
 
 
-def test_a_benchmark_with_discards_can_be_archived_and_checked(project: Project) -> None:
-    project.behave(anna_with="empty", bert_with="model fake-2")
-    found = check(archive(project))
-    assert project.reasons() == {"anna-with": "empty", "bert-with": "model_changed", "bert-without": "model_changed"}
-    assert found.returncode == 0, found.stdout
-
-
 def test_an_archive_repeats_its_experiment_elsewhere_and_compares_both(project: Project, tmp_path: Path) -> None:
     shutil.copy(CHECKOUT / ".claude" / "skills" / "benchmark" / "lens-mcp.json", project.folder / "mcp.json")
     project.configure(agent={"kind": "offline", "command": [], "pass_env": []})

@@ -11,10 +11,8 @@ from typing import Any
 
 import pytest
 
-from programs import run_module
 from services import free_port, listening
 from small_benchmark import FAKES, RUNS, Project
-from stock import with_history
 
 PROGRAM = str(FAKES / "registry_daemon.py")
 
@@ -80,27 +78,22 @@ def test_a_daemon_over_http_is_told_of_every_workspace_and_forgets_it_again(proj
     assert len(daemon.folders("told")) == 3
 
 
-def test_a_failed_setup_is_a_discard_without_an_agent_and_the_teardown_runs(project: Project, daemon: Daemon) -> None:
-    script = "import sys; print('cannot index'); sys.exit(4)"
-    treatment = daemon.condition(project.folder / "mcp.json", setup=[sys.executable, "-c", script])
-    project.configure(conditions={"without": {}, "with": treatment})
+def test_a_failed_setup_is_a_discard_without_an_agent_and_a_failed_teardown_is_none(
+    project: Project, daemon: Daemon
+) -> None:
+    failing = [sys.executable, "-c", "import sys; print('cannot index'); sys.exit(4)"]
+    stuck = [sys.executable, "-c", "import sys; sys.exit('still in use')"]
+    mcp = project.folder / "mcp.json"
+    treatments = {"with": daemon.condition(mcp, setup=failing), "other": daemon.condition(mcp, teardown=stuck)}
+    project.configure(conditions={"without": {}, **treatments})
     project.write_tasks(["anna"])
     project.start(target="bench/r/validity.csv")
-    assert (project.ledger(), project.reasons()) == (["anna-without"], {"anna-with": "mcp_failed"})
+    assert (project.ledger(), project.reasons()) == (["anna-with", "anna-without"], {"anna-with": "mcp_failed"})
     details = {row["detail"] for row in project.table("validity") if row["reason"]}
     assert details == {"setup failed, exit code 4: cannot index"}
-    assert len(daemon.folders("forgot")) == 1
-
-
-def test_a_failed_teardown_is_in_the_record_and_discards_nothing(project: Project, daemon: Daemon) -> None:
-    script = "import sys; sys.exit('still in use')"
-    treatment = daemon.condition(project.folder / "mcp.json", teardown=[sys.executable, "-c", script])
-    project.configure(conditions={"without": {}, "with": treatment})
-    project.write_tasks(["anna"])
-    project.start(target="bench/r/validity.csv")
-    assert project.reasons() == {}
-    assert project.record("anna-with")["attempt"]["teardown"] == "teardown failed, exit code 1: still in use"
-    assert "still in use" in (project.bench / "logs" / "anna-with.log").read_text()
+    assert len(daemon.folders("forgot")) == 1, "after a failed setup, the teardown runs"
+    assert project.record("anna-other")["attempt"]["teardown"] == "teardown failed, exit code 1: still in use"
+    assert "still in use" in (project.bench / "logs" / "anna-other.log").read_text()
 
 
 def test_what_fails_in_the_preflight_stops_everything_with_a_message_and_no_traceback(project: Project) -> None:
@@ -162,22 +155,6 @@ def test_a_baseline_that_asks_the_daemon_by_its_address_is_contaminated(project:
     found = {name: (row["runs"], row["of"]) for name, row in controls.items() if "address" in name or "reached" in name}
     assert sorted(found.values()) == [(0, 3), (1, 1)]  # a shared network, and the one baseline that counts was read
     assert all(name in (project.bench / "results.md").read_text() for name in found)
-
-
-def test_init_tells_a_running_server_of_each_workspace(project: Project, daemon: Daemon) -> None:
-    """The commands are added to the config that the first trial leaves, as the tutorial says."""
-    flags = ["--url", f"{daemon.address}/mcp", "--name", "mine", "--agent", "offline", "--yes"]
-    (project.folder / "config.yaml").unlink()
-    with_history(project.folder / "stock")
-    run_module("lensbench_demo.setup", *flags, "--repo", "stock", cwd=project.folder)
-    config = project.folder / "config.mine.yaml"
-    commands = (
-        f"    {word}: {json.dumps(daemon.command(told))}" for word, told in (("setup", "tell"), ("teardown", "forget"))
-    )
-    config.write_text(config.read_text().replace("\n  with:\n", "\n".join(("\n  with:", *commands, ""))))
-    ended = run_module("lensbench_demo.setup", "--name", "mine", cwd=project.folder)
-    assert ended.returncode == 0, ended.stdout + ended.stderr
-    assert len(daemon.folders("told")) == len(daemon.folders("forgot")) >= 2
 
 
 def test_runs_that_nobody_can_judge_are_refused_in_one_line_and_none_is_paid(project: Project) -> None:

@@ -87,4 +87,7 @@ def test_a_refused_key_stops_everything_with_a_message_and_is_no_discard(project
     assert message.count("the agent was refused (401 invalid x-api-key); fix that, then start again") == 1
     assert len(project.ledger()) == 1
     assert (project.files("runs"), filed(project, "validity")) == ({}, {})
+    results = (project.bench / "results.md").read_text()
+    assert "Not finished" in results
+    assert "invalid x-api-key); fix that, then start again." in results
     assert project.processes() == []

@@ -1,7 +1,6 @@
 """A repository and an agent that mean harm: what they leave, read and change, with the sandbox and without it."""
 
 import json
-import os
 import subprocess
 import sys
 from pathlib import Path
@@ -149,24 +148,3 @@ def test_without_a_sandbox_the_workspace_is_still_clean_and_a_planted_link_is_no
     assert record["sandbox"] == "none"
     assert record["workspace"].endswith("/repo")
     assert "names the class" not in (project.bench / "runs" / "anna-with.md").read_text()
-
-
-@bubblewrap
-def test_an_agent_with_its_mcp_server_works_in_the_sandbox(project: Project) -> None:
-    (project.folder / "mcp.json").write_text(json.dumps({"mcpServers": {"lens": LENS}}))
-    project.write_tasks(["anna"])
-    project.configure({"kind": "offline", "command": []}, sandbox="bubblewrap")
-    project.start(target="bench/r/validity.csv")
-    assert project.reasons() == {}
-    seen = project.record("anna-with")["outcome"]
-    assert seen["servers"] == {"lens": "connected"}
-    assert set(seen["files_read"]) <= set(os.listdir(project.folder / "repo"))
-    assert project.record("anna-with")["server_calls"]
-    assert project.record("anna-without")["outcome"]["servers"] == {}
-
-
-@bubblewrap
-def test_an_agent_that_is_not_there_is_a_failed_job_that_says_so(project: Project) -> None:
-    (project.folder / "mcp.json").write_text(json.dumps({"mcpServers": {"lens": LENS}}))
-    project.configure({"kind": "command", "command": ["no-such-agent"]}, sandbox="bubblewrap")
-    assert "no-such-agent" in project.start(fails=True, target="bench/r/validity.csv")

@@ -3,7 +3,6 @@
 import gzip
 import json
 import sys
-from datetime import datetime
 from typing import Any
 
 from small_benchmark import FAKES, Project
@@ -48,18 +47,6 @@ def test_the_conditions_differ_in_servers_only_and_no_secret_or_file_of_the_agen
             content = gzip.decompress(content) if path.suffix == ".gz" else content
             assert not any(form.encode() in content for form in forms), path
             assert path.name != "left.txt"
-
-
-def test_the_runs_of_a_pair_are_under_way_at_the_same_time_and_the_record_says_when(project: Project) -> None:
-    project.behave(others="sleep 0.5")
-    project.start(cores=2, target="bench/r/validity.csv")
-    for task in ("anna", "bert"):
-        records = [project.record(f"{task}-{condition}") for condition in ("with", "without")]
-        came = [datetime.fromisoformat(record["arrived_at"]) for record in records]
-        began = [datetime.fromisoformat(record["attempt"]["started_at"]) for record in records]
-        ended = [at.timestamp() + record["attempt"]["duration_s"] for at, record in zip(began, records, strict=True)]
-        assert max(came) <= min(datetime.fromisoformat(record["opened_at"]) for record in records)
-        assert max(moment.timestamp() for moment in began) < min(ended)
 
 
 def test_a_server_that_does_not_start_is_a_discard_and_never_a_baseline(project: Project) -> None:

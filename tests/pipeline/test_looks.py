@@ -84,14 +84,6 @@ def test_while_nothing_is_decided_the_next_wave_is_made_by_the_same_start(projec
     assert "Nothing to be done" in project.start()
 
 
-def test_over_trials_each_trial_is_a_wave(project: Project) -> None:
-    write_tasks(project, "all")
-    project.configure(trials=2, gate={"looks": 2, "over": "trials"})
-    project.start()
-    assert (looks(project), len(project.ledger())) == ([False], 2 * len(NAMES))
-    assert not (project.bench / "runs" / "t2").exists()
-
-
 def test_a_discarded_run_of_the_first_wave_is_made_again_and_its_look_is_taken_again(project: Project) -> None:
     write_tasks(project, "all")
     project.configure(gate={"looks": 2})

@@ -93,14 +93,12 @@ SCENARIOS: dict[str, list[Start]] = {
     "touched": [Start(nothing, options=["--touch"]), Start(nothing, options=["--touch", "-F"]), Start(nothing)],
     "all output deleted": [Start(nothing, options=["--delete-all-output"]), Start(nothing)],
     "a view edited": [Start(edit_view)], "marked as unfinished": [Start(mark_unfinished)],
-    "a run deleted altogether": [Start(delete("attempts/anna-with", "runs/anna-with.md"), ["anna-with"])],
     "the journal deleted": [Start(delete("attempts/made-1.csv"))],
     "the plan deleted, settings changed": [Start(both(delete("plan.json"), configure({"timeout_s": 9})), fails=True)],
     "everything but the store deleted": [
         Start(both(delete("runs", "plan.json", "validity.csv", ".checked", ".checksums"), forget_snakemake))
     ],
     "discarded, Snakemake's memory lost": [Start(both(discard("anna-with"), forget_snakemake), ["anna-with"])],
-    "settings changed": [Start(configure({"timeout_s": 9}), fails=True), Start(configure())],
     "a condition added": [Start(third, ["anna-with", "bert-with"])],  # the ledger knows servers, not conditions
     "a task added while a discard waits": [
         Start(both(discard("anna-with"), write_tasks("anna", "bert", "carl")), ["anna-with", "carl-with", "carl-without"])
