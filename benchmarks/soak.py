@@ -202,7 +202,7 @@ def show(soak: Soak, accounts: Accounts, seconds: float) -> bool:
     }  # fmt: skip
     aims = {
         "lost": accounts.lost, "doubled": accounts.doubled, "wrongly counted": accounts.wrongly_counted,
-        "processes left 5 s after a start ended": ["see the journal"] * soak.left,
+        "processes that did not end after a start": ["see the journal"] * soak.left,
         "processes left at the end": [str(process) for process in living(soak.machine.mark)],
         "temporary files and locks left": files,
     }  # fmt: skip
