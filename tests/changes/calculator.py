@@ -85,7 +85,7 @@ def task_value(reference: bytes, **tests: Any) -> dict[str, Any]:
         "prompt": "Sums come out wrong. Mend that.", "reference": reference.decode(),
         "tests": {
             "files": {"tests/test_calculator.py": TESTS},
-            "command": [sys.executable, "-m", "pytest", "--disable-plugin-autoload", "-q", "tests/test_calculator.py"],
+            "command": [sys.executable, "-m", "pytest", "tests/test_calculator.py", "-q", "--disable-plugin-autoload"],
             "fail_to_pass": FAILING, "timeout_s": 60, **tests,
         },
     }  # fmt: skip

@@ -1,16 +1,19 @@
 import shutil
 import sys
+from dataclasses import astuple, replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 from calculator import FAILING, FIXED, KEPT, OLD_TESTS, SANDBOX, TESTS, make_task, make_tree, patch_of
 
 from lensbench.agents.sandbox import NO_SANDBOX
-from lensbench.changes.environment import prepare_environment
-from lensbench.changes.execute import last_error, run_tests
+from lensbench.changes.environment import NO_ENVIRONMENT, prepare_environment
+from lensbench.changes.execute import TestRun, Trouble, last_error, run_tests
 from lensbench.changes.reports import TestResult
 from lensbench.core.errors import UserError
 from lensbench.repositories.sources.git_program import git
+from lensbench_tasks.changes.candidates import Prover
 from lensbench_tasks.changes.proof import prove
 from stock import write
 
@@ -28,6 +31,7 @@ def reference(tree: Path, tmp_path: Path) -> bytes:
 
 
 def test_without_a_change_the_failing_tests_fail_and_with_the_reference_all_pass(tree: Path, reference: bytes) -> None:
+    write(tree, {"tests/test_own.py": "def test_own():\n    pass\n"})  # which the command does not name
     run = run_tests(tree, b"", make_task(reference).tests, SANDBOX)
     assert not run.unstarted + run.problem
     assert run.results == {**dict.fromkeys(FAILING, TestResult.FAILED), KEPT[0]: TestResult.PASSED}
@@ -74,6 +78,38 @@ def test_a_file_that_tests_write_has_a_limit(tree: Path, reference: bytes) -> No
             reference, command=["truncate", "-s", size, "big"], report="exit", fail_to_pass=["exit"], files={}
         ).tests
         assert run_tests(tree, reference, tests, SANDBOX).results == {"exit": result}
+
+
+A, B = ({name: TestResult.PASSED} for name in "ab")
+BOTH = TestRun({**A, **B}, duration_s=1)
+
+
+@pytest.mark.parametrize(("before", "after", "rest", "found"), [
+    (TestRun(B), [BOTH, replace(BOTH, duration_s=2)], "all", ((), (), ("a",), ("b",), 1.5)),
+    (TestRun(exit_code=1, trouble=Trouble.NO_REPORT, problem="no report"), [BOTH], "all", ((), (), ("a",), (), 1)),
+    (TestRun(exit_code=0, trouble=Trouble.NO_REPORT, problem="no report"), [BOTH], "all", (("without a change: no report",), (), (), (), 0)),
+    (TestRun(exit_code=1, trouble=Trouble.TIMED_OUT, problem="too long"), [BOTH], "all", (("without a change: too long",), (), (), (), 0)),
+    (TestRun(B), [TestRun(exit_code=1, trouble=Trouble.NO_REPORT, problem="no report")], "all", (("with the reference: no report",), (), (), (), 0)),
+    (BOTH, [BOTH], "all", (("a passes without a change",), (), (), ("b",), 1)),
+    (TestRun(B), [TestRun(B)], "all", (("a does not pass with the reference",), (), (), ("b",), 0)),
+    (TestRun(B), [BOTH, TestRun(B)], "all", (("all tests that are to fail first are flaky",), ("a",), (), ("b",), .5)),
+    (TestRun(), [BOTH], ["b"], (("b is to pass in both cases, and does not",), (), ("a",), (), 1)),
+    (TestRun(B), [BOTH, TestRun(A)], ["b"], ((), ("b",), ("a",), (), .5)), (TestRun(B), [BOTH, TestRun(A)], [], ((), (), ("a",), (), .5)),
+    (TestRun(B), [TestRun(A)], "all", (("the reference breaks b",), (), ("a",), (), 0)),
+])  # fmt: skip
+def test_what_a_proof_concludes_from_its_runs(
+    tree: Path, reference: bytes, before: TestRun, after: list[TestRun], rest: Any, found: tuple[Any, ...]
+) -> None:
+    task = make_task(reference, fail_to_pass=["a"], pass_to_pass=rest)
+    assert astuple(prove(task, tree, SANDBOX, rounds=1, foreign=True, runs=(before, *after)))[1:6] == found
+
+
+def test_a_proven_task_names_the_tests_that_count(tree: Path, reference: bytes) -> None:
+    command = ["grep", "-q", "one + other", "calculator.py"]
+    task = make_task(reference, command=command, report="exit", fail_to_pass=["exit"], files={})
+    fate = Prover(SANDBOX, tree).judged(task, "", tree, NO_ENVIRONMENT)
+    assert fate.task, fate.reasons
+    assert (fate.task.tests.fail_to_pass, fate.task.tests.pass_to_pass) == (("exit",), ())
 
 
 @pytest.mark.slow

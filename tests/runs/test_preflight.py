@@ -131,11 +131,14 @@ TEXT = '[{"type": "text", "text": text}]'
     (PAGE, 'return {"tools": TOOLS, "nextCursor": params.get("cursor", "") + "8"}', "warning", "find, crash; find(query='a') answered with 20 characters; its tools/list never ends"),
     (PAGE, 'more = params.get("cursor", "") + "8"; return {"tools": [{**TOOLS[0], "name": f"find{more}"}], "nextCursor": more}', "warning", "its tools/list never ends"),
     (PAGE, 'at = int(params.get("cursor", 0)); return {"tools": TOOLS[at : at + 1], "nextCursor": ["1", ""][at]}', "ok", "find, crash; find(query='a') answered with 20"),
+    (PAGE, """return {"tools": [{"name": "outline", "inputSchema": {"type": "object"}}]}
+    if method == "tools/call":
+        return {"content": [{"type": "text", "text": "2 folders"}]}""", "warning", "outline() answered with 9 characters, but named no file of the workspace: 2 folders"),
     (TEXT, '[], "structuredContent": {"hits": [{"path": "cart.py"}]}', "ok", "answered with 31 characters in structuredContent only"),
     (TEXT, '[{"type": "resource", "resource": {"uri": "file:///a", "text": "cart.py:3"}}]', "ok", "answered"),
     ('== "fail"', '!= "cart"', "ok", "answered with 23 characters; nothing found is an error there: find(query='a') failed: found a"),
     (TEXT, '[{"type": "text", "text": "cart.py:3\\n" * 40_000}]', "warning", "answered with 400,000 characters"),
-], ids=["cursor", "cursor that grows", "tools that grow", "pages", "structured", "resource", "error for no hits", "long"])  # fmt: skip
+], ids=["cursor", "cursor that grows", "tools that grow", "pages", "overview", "structured", "resource", "error for no hits", "long"])  # fmt: skip
 def test_what_servers_answer_in_their_own_ways_is_understood(
     attempt: Try, project: Path, old: str, new: str, outcome: str, said: str
 ) -> None:

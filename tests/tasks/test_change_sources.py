@@ -28,6 +28,7 @@ needs_sandbox = pytest.mark.skipif(not SANDBOX.program, reason="no bubblewrap")
 
 CART = "def total(prices):\n    return sum(prices) - 1\n"
 TESTS = "from cart import total\n\n\ndef test_total():\n    assert total([1, 2]) == 3\n\n\ndef test_number():\n    assert total([1]) is not None\n"
+DOCUMENT = "A total is a sum.\nA sum is exact.\n"
 PYTEST = f"{sys.executable} -m pytest --disable-plugin-autoload -q -o pythonpath=. -p no:cacheprovider"
 
 
@@ -39,7 +40,7 @@ def shop(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     folder.mkdir()
     git(folder, "init", "--quiet", "--initial-branch=main")
     commit(folder, "start", {"cart.py": CART, "tests/test_old.py": "def test_old():\n    pass\n", "pyproject.toml": ""})
-    fixed = {"cart.py": CART.replace(" - 1", ""), "tests/test_cart.py": TESTS, "README.md": "A total is a sum.\n"}
+    fixed = {"cart.py": CART.replace(" - 1", ""), "tests/test_cart.py": TESTS, "README.md": DOCUMENT}
     commit(folder, "Fix the total: it was one too small (#3)", fixed)
     commit(
         folder,
@@ -64,9 +65,7 @@ def test_commits_become_proven_tasks_that_name_hidden_files_by_their_commit(shop
     assert isinstance(task, ChangeTask)
     assert task.tests.fail_to_pass == ("tests/test_cart.py::test_total",)
     assert task.tests.pass_to_pass == ("tests/test_cart.py::test_number",)
-    assert task.prompt.startswith(
-        "Fix the total: it was one too small\n\nIts documents will say:\n\nA total is a sum.\n\n"
-    )
+    assert task.prompt.startswith(f"Fix the total: it was one too small\n\nIts documents will say:\n\n{DOCUMENT}\n")
     assert "def test_total" not in Path("sets/shop.yaml").read_text(encoding="utf-8")
     assert with_files(task, Path(".cache")).tests.files == {"tests/test_cart.py": TESTS}
     assert "-    return sum(prices) - 1" in str(task.reference)
@@ -179,7 +178,7 @@ def test_a_parameter_with_letters_is_known_with_and_without_pytest_s_escapes() -
 @pytest.mark.parametrize("nothing", [None, "", float("nan"), "[]", []])
 def test_a_line_may_have_no_tests_that_pass_before_and_a_patch_without_its_last_end(shop: Path, nothing: Any) -> None:
     read = read_instance(json.dumps(instance(shop, PASS_TO_PASS=nothing, patch="--- a\n+++ b\n@@ -1 +1 @@\n-a\n+b")))
-    assert (read.pass_to_pass, read.patch[-3:]) == ((), "+b\n")
+    assert (read.pass_to_pass, read.patch[-3:], read.moment) == ((), "+b\n", Moment("1", None))
 
 
 @pytest.mark.parametrize("key", ["patch", "test_patch"])
