@@ -4,6 +4,7 @@ Each row is tested twice: with the real program (test_claude_code_live.py), and 
 (test_claude_code.py). A row expects some fields of the `Outcome`; text is a pattern that must be found.
 """
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -11,7 +12,7 @@ from typing import Any
 
 import yaml
 
-from lensbench.core.records import Call
+from lensbench.core.records import Call, Outcome
 
 
 @dataclass(frozen=True)
@@ -30,6 +31,16 @@ class Row:
     """What becomes of the run."""
     loose: str = ""
     """`permission`: the server's tools are not allowed; `subagents`: the Task tool is not denied."""
+
+
+def unmet(row: Row, outcome: Outcome) -> list[str]:
+    """The fields of the outcome that are not as the row expects them."""
+    found = vars(outcome)
+    return [
+        f"{name}: expected {value!r}, found {found[name]!r}"
+        for name, value in row.expected.items()
+        if not (re.search(value, found[name]) if isinstance(value, str) else found[name] == value)
+    ]
 
 
 def row_of(told: Mapping[str, Any]) -> Row:

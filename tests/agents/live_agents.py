@@ -124,7 +124,7 @@ def ask(
     (folder / "session" / "home" / "tmp").mkdir(parents=True)
     servers = {"lens": server} if server else {}
     (folder / "session" / "mcp.json").write_text(json.dumps({"mcpServers": servers}))
-    with serving(cli.api(), read_rules(cli.rules(list(rules))), folder / "requests.jsonl") as fake:
+    with serving(cli.api(), read_rules(cli.rules(list(rules)))) as fake:
         agent = Agent(**{
             "kind": cli.kind, "command": cli.argv, "model": "model-a", "provider": "custom", "tools": ("Bash", "Read"),
             "base_url": fake.url + cli.path, "token_env": "LIVE_TEST_KEY", "mcp_start_s": 60, **settings,

@@ -24,17 +24,11 @@ def ran(folder: Path, program: str, timeout_s: float = 30) -> tuple[Seen, Ended,
 
 
 def test_the_program_keeps_its_arguments_its_output_and_its_exit_code(tmp_path: Path) -> None:
-    program = """echo '{"type": "a", "text": "'"$1"'"}'; echo complaint >&2; echo '{"type": "b"}'; exit 41"""
+    program = """echo '{"type": "a", "text": "'"$1"'"}'; echo '{"type": "c"}' >&2; echo '{"type": "b"}'; exit 41"""
     seen, ended, log = ran(tmp_path, program)
     assert seen.events == [{"type": "a", "text": "an argument"}, {"type": "b"}]
-    assert (ended.exit_code, seen.log, log) == (41, "complaint\n", "complaint\n")
+    assert (ended.exit_code, seen.log, log) == (41, '{"type": "c"}\n', '{"type": "c"}\n')
     assert seen.servers == ("lens", "far")
-
-
-def test_what_is_said_on_the_standard_error_is_no_event(tmp_path: Path) -> None:
-    seen, _, _ = ran(tmp_path, """echo '{"type": "a"}'; echo '{"type": "a", "text": "of a server"}' >&2""")
-    assert seen.events == [{"type": "a"}]
-    assert "of a server" in seen.log
 
 
 def test_a_line_without_end_is_cut_and_only_the_first_line_says_what_was_started(tmp_path: Path) -> None:

@@ -15,17 +15,15 @@ def config(folder: Path) -> dict[str, Any]:
 
 def test_with_has_its_servers_required_without_has_none_and_nothing_else_differs(tmp_path: Path) -> None:
     invocation = started(codex, assignment(tmp_path, treatment=True))
+    treated = config(tmp_path)
     common = {"startup_timeout_sec": 20, "required": True, "default_tools_approval_mode": "approve"}
-    assert config(tmp_path)["mcp_servers"] == {
+    assert treated.pop("mcp_servers") == {
         "lens": {"command": "lens", "args": ["--x"], "env": {"A": 'b "c"'}, "tool_timeout_sec": 5, **common},
         "far": {"url": "http://127.0.0.1:4111/mcp", "http_headers": {"X-A": "b"}, **common},
     }
     assert invocation.argv[-2:] == ("--", "Where is  it?\n- x")
     assert invocation.env["CODEX_HOME"] == str(tmp_path / "home" / ".codex")
-    started(codex, assignment(tmp_path, treatment=True))
-    treated = config(tmp_path)
     started(codex, assignment(tmp_path, treatment=False))
     baseline = config(tmp_path)
     assert [server["enabled"] for server in baseline.pop("mcp_servers").values()] == [False, False]
-    assert treated.pop("mcp_servers")
     assert treated == baseline

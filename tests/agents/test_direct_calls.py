@@ -74,11 +74,8 @@ def test_the_servers_of_other_conditions_alone_are_foreign(tmp_path: Path, monke
     monkeypatch.setenv("LENS_PORT", "7341")
     entries = {
         "a": {"lens": {"type": "http", "url": "http://localhost:${LENS_PORT}/mcp"}, "both": {"url": "http://both:1/"}},
-        "b": {
-            "other": {"command": "npx", "args": ["mcp-remote", "https://b.example.com"]},
-            "x": {"url": "http://both:1"},
-        },
-    }
+        "b": {"other": {"command": "npx", "args": ["mcp-remote", "https://b.example.com"]}, "x": {"url": "http://both:1"}},
+    }  # fmt: skip
     for name, servers in entries.items():
         (tmp_path / f"{name}.json").write_text(json.dumps({"mcpServers": servers}))
     conditions: dict[str, Any] = {name: {"mcp": str(tmp_path / f"{name}.json")} for name in entries}

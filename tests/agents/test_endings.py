@@ -24,14 +24,9 @@ def lines_of(name: str) -> list[str]:
     return (folder / f"{name}.jsonl").read_text().splitlines()
 
 
-def reason_of(outcome: Outcome, served: str = "", exit_code: int = 0) -> str:
-    attempt = Attempt(1, "", 1.0, 0.0, exit_code, False)
-    return find_reason(attempt, outcome, outcome.answer, Expectation(("lens",), (), served=served))[0]
-
-
-def without_servers(outcome: Outcome) -> str:
-    attempt = Attempt(1, "", 1.0, 0.0, 0, False)
-    return find_reason(attempt, outcome, outcome.answer, Expectation((), ()))[0]
+def reason_of(outcome: Outcome, *servers: str, served: str = "") -> str:
+    attempt = Attempt(1, "", 1.0, 0.0, 1 if served else 0, False)
+    return find_reason(attempt, outcome, outcome.answer, Expectation(servers, (), served=served))[0]
 
 
 @pytest.mark.parametrize(("name", "ending", "answer", "reason"), [
@@ -44,7 +39,7 @@ def test_the_text_that_there_is_stays_and_the_ending_is_seen(name: str, ending: 
     outcome = read(lines_of(name))
     assert outcome.ending == ending
     assert outcome.answer.startswith(answer)
-    assert without_servers(outcome) == reason
+    assert reason_of(outcome) == reason
 
 
 @pytest.mark.parametrize(("adapter", "event", "is_over"), [
@@ -78,8 +73,7 @@ def test_a_compacted_context_is_a_separate_kind_of_ending() -> None:
 
 @pytest.mark.parametrize("name", ["http-server-died-refused", "http-server-killed-reset", "http-server-502"])
 def test_a_call_whose_http_server_was_gone_discards_the_run(name: str) -> None:
-    outcome = read(lines_of(name))
-    assert reason_of(outcome) == "mcp_failed"
+    assert reason_of(read(lines_of(name)), "lens") == "mcp_failed"
 
 
 def test_an_unmarked_error_is_a_failed_call_and_the_config_s_patterns_replace_the_known_texts() -> None:
@@ -87,10 +81,10 @@ def test_an_unmarked_error_is_a_failed_call_and_the_config_s_patterns_replace_th
     assert outcome.calls == (Call("mcp__lens__lens_grep", 1, 1),)
     assert outcome.servers is not None
     assert outcome.servers["lens"].startswith('failed: { "error": "Repo not registered"')
-    assert reason_of(outcome) == "mcp_failed"
+    assert reason_of(outcome, "lens") == "mcp_failed"
     lines = lines_of("error-without-iserror")
-    assert reason_of(read(lines, errors=ErrorTexts({"lens": ["quota exceeded"]}))) == ""
-    assert reason_of(read(lines, errors=ErrorTexts({"lens": ['"error":']}))) == "mcp_failed"
+    assert reason_of(read(lines, errors=ErrorTexts({"lens": ["quota exceeded"]})), "lens") == ""
+    assert reason_of(read(lines, errors=ErrorTexts({"lens": ['"error":']})), "lens") == "mcp_failed"
 
 
 @pytest.mark.parametrize(("answer", "is_error"), [
@@ -112,8 +106,8 @@ def test_one_error_text_among_good_answers_discards_nothing() -> None:
     ends = [{"type": "answer", "text": "so"}, {"type": "end"}]
     outcome = offline.read(map(json.dumps, [start, *calls, *results, *ends]))
     assert outcome.calls == (Call("mcp__lens__lens_grep", 2, 1),)
-    assert reason_of(outcome) == ""
-    assert reason_of(offline.read(map(json.dumps, [start, *calls, *results[:1], *ends]))) == "mcp_failed"
+    assert reason_of(outcome, "lens") == ""
+    assert reason_of(offline.read(map(json.dumps, [start, *calls, *results[:1], *ends])), "lens") == "mcp_failed"
 
 
 @pytest.mark.parametrize(("ended", "ending", "reason"), [
@@ -122,7 +116,7 @@ def test_one_error_text_among_good_answers_discards_nothing() -> None:
 def test_a_users_program_may_report_how_it_ended(ended: str, ending: str, reason: str) -> None:
     events = [{"type": "start"}, {"type": "answer", "text": "half"}, {"type": "end", "ended": ended}]
     outcome = command_events.read(map(json.dumps, events))
-    assert (outcome.ending, without_servers(outcome)) == (ending, reason)
+    assert (outcome.ending, reason_of(outcome)) == (ending, reason)
 
 
 def test_a_full_context_of_codex_is_a_limit_and_no_failure_of_the_service() -> None:
@@ -149,16 +143,15 @@ def test_a_sub_agent_s_call_with_the_id_of_an_open_call_has_its_own_result() -> 
 ])  # fmt: skip
 def test_what_a_launcher_prints_before_an_event_does_not_hide_it(before: str) -> None:
     failed, *rest = lines_of("server-missing")
-    assert reason_of(read([before + failed, *rest])) == "mcp_failed"
-    assert reason_of(read(["cc: " + failed, *rest])) == "crashed"
+    assert reason_of(read([before + failed, *rest]), "lens") == "mcp_failed"
+    assert reason_of(read(["cc: " + failed, *rest]), "lens") == "crashed"
 
 
 @pytest.mark.parametrize(("served", "reason"), [("", ""), ("glm-5", ""), ("glm-*", ""), ("glm-6", "model_changed")])
 def test_another_model_than_agent_served_discards_the_run(served: str, reason: str) -> None:
     outcome = read(lines_of("stop-max-tokens"))
     assert outcome.models == ("glm-5",)
-    attempt = Attempt(1, "", 1.0, 0.0, 1, False)
-    assert find_reason(attempt, outcome, outcome.answer, Expectation((), (), served=served))[0] == reason
+    assert reason_of(outcome, served=served) == reason
 
 
 def test_a_served_name_is_compared_with_what_was_asked_for_and_the_mapping() -> None:

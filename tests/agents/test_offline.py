@@ -127,7 +127,3 @@ def test_a_failed_server_is_reported_with_its_reason(tmp_path: Path) -> None:
     assert read(done.stdout.splitlines()).servers == {
         "lens": "failed: command must be the program alone, as a text; write its arguments in args"
     }
-
-
-def test_the_adapter_is_found_by_its_kind() -> None:
-    assert load_adapter("offline").read([]) == Outcome(finished=False)

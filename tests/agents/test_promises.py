@@ -4,6 +4,7 @@ A kind that does not show something returns None for it. What one kind alone has
 """
 
 import json
+import re
 import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
@@ -36,19 +37,13 @@ class ClaudeCode:
     """How Claude Code says it. The methods of all kinds have the same names."""
 
     def start(self, failed: str = "") -> Output:
-        servers = [
-            {"name": name, "status": "failed" if name == failed else "connected"} for name in ("lens", "lens_two")
-        ]
+        servers = [{"name": of, "status": "failed" if of == failed else "connected"} for of in ("lens", "lens_two")]
         return [{"type": "system", "subtype": "init", "cwd": "/repo", "model": "model-a", "tools": ["Bash", GREP],
                  "mcp_servers": servers, "claude_code_version": "2.1.329"}]  # fmt: skip
 
     def says(self, words: str, number: int = 1, **fields: Any) -> Output:
-        used = {
-            "input_tokens": 186,
-            "output_tokens": 40,
-            "cache_read_input_tokens": 14,
-            "cache_creation_input_tokens": 3,
-        }
+        used = {"input_tokens": 186, "output_tokens": 40, "cache_read_input_tokens": 14}
+        used["cache_creation_input_tokens"] = 3
         message = {
             "id": f"m{number}", "model": "model-b", "content": [{"type": "text", "text": words}], "usage": used,
         }  # fmt: skip
@@ -59,10 +54,8 @@ class ClaudeCode:
             "type": "tool_use", "id": "0", "name": "Read" if given else tool, "input": {"file_path": given.get("path")},
         }  # fmt: skip
         answer = {"type": "tool_result", "tool_use_id": "0", "content": error or "x", "is_error": bool(error)}
-        return [
-            {"type": "assistant", "message": {"content": [use]}},
-            {"type": "user", "message": {"content": [answer]}},
-        ]
+        said = (("assistant", use), ("user", answer))
+        return [{"type": who, "message": {"content": [block]}} for who, block in said]
 
     def is_denied(self, tool: str) -> Output:
         denied = {"type": "system", "subtype": "permission_denied", "tool_use_id": "0", "tool_name": tool}
@@ -96,9 +89,8 @@ class Codex:
         return [self.item("agent_message", f"m{number}", text=words)]
 
     def calls(self, tool: str, error: str = "", **given: Any) -> Output:
-        kind, names = (
-            ("mcp_tool_call", {"server": "lens", "tool": tool.split("__")[-1]}) if "__" in tool else (tool, {})
-        )
+        names = {"server": "lens", "tool": tool.split("__")[-1]} if "__" in tool else {}
+        kind = "mcp_tool_call" if names else tool
         said = {"error": {"message": error} if error else None, "status": "failed" if error else "completed"}
         return [self.item(kind, event="started", **names), self.item(kind, **names, **said)]
 
@@ -150,26 +142,22 @@ class Gemini:
 
     def ends(self, ended: str = "") -> Output:
         if ended == "length":
-            return [
-                {"type": "result", "error": {"type": "FatalTurnLimitedError", "message": "Reached max session turns."}}
-            ]
+            turns = {"type": "FatalTurnLimitedError", "message": "Reached max session turns."}
+            return [{"type": "result", "error": turns}]
         blocked = {"type": "error", "message": "The model response was blocked due to safety settings."}
         stats = {**self.used, "duration_ms": 1500, "models": {"model-b": self.used}}
         return [*([blocked] if ended else []), {"type": "result", "status": "success", "stats": stats}]
 
     def fails(self, status: int, words: str) -> Output:
         message = f'[API Error: {{"error":{{"code":{status},"message":"{words}"}}}}]'
-        return [
-            {"type": "result", "error": {"type": "unknown", "message": message}, "stats": {"models": {"model-a": {}}}}
-        ]
+        stats = {"models": {"model-a": {}}}
+        return [{"type": "result", "error": {"type": "unknown", "message": message}, "stats": stats}]
 
 
 class Opencode:
     def start(self, failed: str = "") -> Output:
-        return [
-            STARTED,
-            *([f'level=WARN message="server unavailable" key={failed} type=local status=failed'] if failed else []),
-        ]
+        gone = f'level=WARN message="server unavailable" key={failed} type=local status=failed'
+        return [STARTED, *([gone] if failed else [])]
 
     def part(self, kind: str, number: int = 1, **fields: Any) -> Event:
         return {"type": kind, "part": {"messageID": f"m{number}", **fields}}
@@ -206,9 +194,8 @@ class CommandEvents:
         servers: list[Event] = [{"name": "lens", "status": "connected"}, {"name": "lens_two", "status": "connected"}]
         if failed:
             servers[0] |= {"status": "failed", "detail": "connection closed"}
-        return [
-            {"type": "start", "version": "2.0", "model": "model-b", "tools": ["Bash", GREP], "mcp_servers": servers}
-        ]
+        tools = ["Bash", GREP]
+        return [{"type": "start", "version": "2.0", "model": "model-b", "tools": tools, "mcp_servers": servers}]
 
     def says(self, words: str, number: int = 1) -> Output:
         return [{"type": "answer", "text": words}]
@@ -323,10 +310,8 @@ def test_an_output_without_any_one_of_its_first_lines_is_incomplete(kind: str) -
     for missing in range(len(start)):
         outcome = read(kind, [*start[:missing], *start[missing + 1 :], *end])
         assert not outcome.finished
-        assert find_reason(Attempt(1, "", 1.0, 0.0, 0, False), outcome, "x", Expectation(("lens",), ()))[0] in (
-            "crashed",
-            "mcp_failed",
-        )
+        reason, _ = find_reason(Attempt(1, "", 1.0, 0.0, 0, False), outcome, "x", Expectation(("lens",), ()))
+        assert reason in ("crashed", "mcp_failed")
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -433,17 +418,9 @@ def test_nothing_but_the_servers_differs_between_the_conditions(tmp_path: Path, 
     assert (treated.env, treated.env["HOME"]) == (baseline.env, str(tmp_path / "home"))
     skipped = 0 if kind == "claude-code" else 4  # the shell that announces the servers
     different = [(a, b) for a, b in zip(treated.argv[skipped:], baseline.argv[skipped:], strict=True) if a != b]
-    assert different == (
-        [("Bash,Read,mcp__lens,mcp__far", "Bash,Read"), ("Task", "Task,mcp__lens,mcp__far")]
-        if kind == "claude-code"
-        else []
-    )
-    prompt = (
-        " ".join(treated.argv[treated.argv.index("--") + 1 :])
-        if "--" in treated.argv
-        else treated.argv[-1].removeprefix("--prompt=")
-    )
-    assert prompt == "Where is  it?\n- x"
+    named = [("Bash,Read,mcp__lens,mcp__far", "Bash,Read"), ("Task", "Task,mcp__lens,mcp__far")]
+    assert different == (named if kind == "claude-code" else [])
+    assert re.split("(?: -- |--prompt=)", " ".join(treated.argv))[-1] == "Where is  it?\n- x"
     assert (SERVER["command"], REMOTE["url"]) == ("lens", "http://127.0.0.1:4111/mcp")
 
 

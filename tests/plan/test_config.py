@@ -139,24 +139,12 @@ def test_the_config_of_the_project_explains_every_key() -> None:
         )
 
 
+NAMES = st.sampled_from(["mcp", "with", "without", "kind", "retries", "path", "git", "x", "run_id", "max_rounds"])
+PLAIN = st.none() | st.booleans() | st.integers() | st.floats() | st.dates() | st.text(max_size=5)
 VALUES = st.recursive(
-    st.none()
-    | st.booleans()
-    | st.integers()
-    | st.floats()
-    | st.dates()
-    | st.text(max_size=5)
-    | st.sampled_from(["1", "true"]),
-    lambda inner: (
-        st.lists(inner, max_size=2)
-        | st.dictionaries(
-            st.sampled_from(["mcp", "with", "without", "kind", "retries", "path", "git", "x", "run_id", "max_rounds"]),
-            inner,
-            max_size=3,
-        )
-    ),
-    max_leaves=6,
-)
+    PLAIN | st.sampled_from(["1", "true"]),
+    lambda inner: st.lists(inner, max_size=2) | st.dictionaries(NAMES, inner, max_size=3), max_leaves=6,
+)  # fmt: skip
 
 
 @example({"agent": {"kind": []}, "ladder": {}}, False)

@@ -81,11 +81,9 @@ def test_what_others_wrote_may_break_the_counts_with_a_warning(project: Path) ->
 
 
 def test_a_local_repository_is_looked_for_but_a_remote_one_is_not(project: Path) -> None:
-    for source in (
-        "{git: 'https://example.invalid/r.git', revision: x}",
-        "{git: 'git@example.invalid:r', revision: x}",
-    ):
-        Path("set.yaml").write_text(GOOD.replace("repository: mine", f"repository: {source}"), encoding="utf-8")
+    for address in ("https://example.invalid/r.git", "git@example.invalid:r"):
+        source = f"repository: {{git: '{address}', revision: x}}"
+        Path("set.yaml").write_text(GOOD.replace("repository: mine", source), encoding="utf-8")
         assert read_scenarios(["set.yaml"]).tasks
 
 
@@ -99,28 +97,16 @@ def test_a_set_that_is_not_text_is_refused(project: Path) -> None:
 KEYS = [
     "tasks", "id", "category", "prompt", "criteria", "text", "all_of", "regex", "repository", "path", "repositories", "partial",
 ]  # fmt: skip
+PLAIN = st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=4)
 VALUES = st.recursive(
-    st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=4) | st.sampled_from(
-        ["Debug", "one", "("],
-    ), lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.sampled_from(KEYS), inner, max_size=4),
+    PLAIN | st.sampled_from(["Debug", "one", "("]), lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.sampled_from(KEYS), inner, max_size=4),
     max_leaves=12,
 )  # fmt: skip
+TASK = st.fixed_dictionaries({"id": VALUES, "criteria": VALUES, "repository": VALUES})
 
 
 @example({"tasks": [{"id": "a", "criteria": ["\x85"]}]})
-@given(
-    st.one_of(
-        VALUES,
-        st.fixed_dictionaries({"tasks": st.lists(VALUES, max_size=2)}),
-        st.fixed_dictionaries(
-            {
-                "tasks": st.lists(
-                    st.fixed_dictionaries({"id": VALUES, "criteria": VALUES, "repository": VALUES}), max_size=2
-                )
-            }
-        ),
-    )
-)
+@given(VALUES | st.fixed_dictionaries({"tasks": st.lists(VALUES | TASK, max_size=2)}))
 def test_any_yaml_is_a_set_or_a_user_error_with_a_line(value: object) -> None:
     with TemporaryDirectory() as folder:
         path = Path(folder, "s.yaml")

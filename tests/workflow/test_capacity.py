@@ -65,10 +65,8 @@ def test_judges_read_answers_at_the_limit_of_their_service(config: dict[str, Any
     assert [schedule.judging.threads(name) for name in ("mechanical", "claude-code-haiku")] == [1, 2]
     claimed = schedule.judging.claims()["requests_per_minute_zai"]
     assert [claimed(SimpleNamespace(judge=name)) for name in ("mechanical", "claude-code-haiku")] == [0, 24]
-    assert (
-        scheduled(config, judges=[JUDGE], limits={"requests_per_minute": {"zai": 5}}).judging.limits.judges_at_a_time
-        == 1
-    )
+    few = scheduled(config, judges=[JUDGE], limits={"requests_per_minute": {"zai": 5}})
+    assert few.judging.limits.judges_at_a_time == 1
 
 
 @pytest.mark.parametrize(("limits", "message"), [

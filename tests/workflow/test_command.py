@@ -79,11 +79,7 @@ def test_a_verb_without_its_extra_names_it_in_one_line(verb: str, library: str, 
 
 
 @pytest.mark.slow
-def test_a_program_gets_its_arguments_and_gives_its_exit_code(tmp_path: Path) -> None:
-    failed = lensbench("status", "nowhere", folder=tmp_path)
-    assert failed.returncode == 1
-    assert failed.stderr.startswith("error: ")
-    assert "nowhere" in failed.stderr
+def test_a_program_gets_its_arguments_and_gives_its_exit_code() -> None:
     wrong = lensbench("compare", "--no-such-option")
     why = "the following arguments are required: runs"
     assert (wrong.returncode, wrong.stderr) == (2, f"error: {why}; `lensbench compare --help` shows the options\n")
@@ -95,9 +91,8 @@ def test_wrong_names_of_verbs_benchmarks_and_profiles_are_one_line(tmp_path: Pat
     assert wrong.stderr == "error: there is no verb 'compair'; did you mean 'compare'?\n"
     assert lensbench("xyzzy").stderr == "error: there is no verb 'xyzzy'; lensbench --help lists them\n"
     ended = lensbench("status", "mine", folder=tmp_path)
+    assert ended.returncode == 1
     assert ended.stderr == "error: mine: there is no such benchmark; name a run id, or bench/<run_id>\n"
-    with pytest.raises(UserError, match="--workflow-profile nosuch: there is no such folder"):
-        check_names(["--workflow-profile", "nosuch"])
 
 
 def test_a_benchmark_is_named_by_its_run_id_or_its_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -232,6 +227,7 @@ def test_a_config_that_is_not_there_is_one_line(tmp_path: Path, options: list[st
 @pytest.mark.parametrize(("options", "message"), [
     (["-n", "--directory", "gone"], "--directory gone: there is no such folder"),
     (["--directory=gone"], "--directory gone: there is no such folder"),
+    (["--workflow-profile", "nosuch"], "--workflow-profile nosuch: there is no such folder"),
 ])  # fmt: skip
 def test_no_folder_one_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, options: list[str], message: str) -> None:
     monkeypatch.chdir(tmp_path)

@@ -33,10 +33,8 @@ def test_secrets_stay_where_they_are(tmp_path: Path, monkeypatch: pytest.MonkeyP
     entry = {
         "command": "lens",
         "args": ["--api-key", f"{TOKEN}1", f"--auth-token={TOKEN}2", "--token", "${TOKEN}", "--keys", "all"],
-        "env": {"LENS_TOKEN": TOKEN, "MODE": "fast"},
-        "headers": {"Authorization": f"Bearer {TOKEN}x"},
-        "disabled": False,
-    }
+        "env": {"LENS_TOKEN": TOKEN, "MODE": "fast"}, "headers": {"Authorization": f"Bearer {TOKEN}x"}, "disabled": False,
+    }  # fmt: skip
     server = server_of(put(tmp_path / "mcp.json", {"mcpServers": {"lens": entry}}), None, tmp_path)
     assert server.variables == ("API_KEY", "AUTHORIZATION", "AUTH_TOKEN", "LENS_TOKEN")
     told = ["--api-key", "${API_KEY}", "--auth-token=${AUTH_TOKEN}", "--token", "${TOKEN}", "--keys", "all"]
@@ -68,7 +66,7 @@ def test_of_several_servers_one_is_named(tmp_path: Path) -> None:
     for value, told in (
         ({"x": 1}, "names no MCP server"),
         (
-            {"servers": {"s": {"type": "sse", "url": "http://h/sse"}}},
+            {"servers": {"s": {"type": "sse", "url": "http://h"}}},
             r"mcp\.json: s: type is 'sse', which is not supported",
         ),
         ({"servers": {"s": {"url": "h/mcp"}}}, "s: url is .*must begin with http:// or https://"),

@@ -33,9 +33,9 @@ def config(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> dict[str, Any]:
     }  # fmt: skip
 
 
-def write_tasks(count: int, prompt: str = "Where?", criterion: str = "one") -> None:
+def write_tasks(count: int, criterion: str = "one") -> None:
     criteria = [{"text": criterion, "all_of": "a"}, {"text": "two", "all_of": "b"}]
-    tasks = [{"id": f"t{n}", "category": "Debug", "prompt": prompt, "criteria": criteria} for n in range(count)]
+    tasks = [{"id": f"t{n}", "category": "Debug", "prompt": "Where?", "criteria": criteria} for n in range(count)]
     Path("tasks.yaml").write_text(json.dumps({"name": "set", "tasks": tasks}), encoding="utf-8")
 
 
@@ -68,9 +68,8 @@ def test_the_runs_of_a_task_are_neighbours_and_the_order_inside_is_by_seed_and_b
         for trial in (1, 2):
             assert Counter(one.condition for one, _ in pairs if one.trial == trial) == {"with": 3, "without": 3}
         orders.add(tuple(one.condition for one, _ in pairs))
-        assert [schedule_of(config, seed=seed, trials=2).priority(run.stem) for run in queue] == [
-            schedule.priority(run.stem) for run in queue
-        ]
+        again = schedule_of(config, seed=seed, trials=2)
+        assert [again.priority(run.stem) for run in queue] == [schedule.priority(run.stem) for run in queue]
     assert len(orders) > 4
 
 
@@ -131,7 +130,6 @@ def test_what_is_missing_is_made_by_an_agent_or_from_the_store(config: dict[str,
 
 
 @pytest.mark.parametrize(("changes", "message"), [
-    ({"agent": {"kind": "offline", "model": "other"}}, "agent.model: was '', is 'other'"),
     ({"agent": {"timeout_s": 5}}, "agent.timeout_s: was 900.0, is 5.0"),
     ({"repository": {"git": "https://example.org/shop", "revision": "v2"}}, "is https://example.org/shop at v2"),
     ({"conditions": {"without": {}, "with": {"mcp": "mcp.json"}, "more": {"mcp": "mcp.json"}}}, "conditions.more"),
@@ -150,20 +148,6 @@ def test_changes_stop_all_until_accepted(config: dict[str, Any], changes: dict[s
     with pytest.raises(UserError, match=r"has valid runs"):
         schedule_of(config)
     assert schedule_of(config, **changes, run_id="new").accepted == []
-
-
-def test_a_changed_prompt_task_or_mcp_file_stops_everything_too(config: dict[str, Any]) -> None:
-    begun(config)
-    write_tasks(6, prompt="Why?")
-    with pytest.raises(UserError, match="task 't0': its prompt"):
-        schedule_of(config)
-    write_tasks(5)
-    with pytest.raises(UserError, match="task 't5' was removed"):
-        schedule_of(config)
-    write_tasks(6)
-    Path("mcp.json").write_text(json.dumps({"mcpServers": {"fake": {"command": "false"}}}), encoding="utf-8")
-    with pytest.raises(UserError, match=r"conditions\.with\.mcp_sha256"):
-        schedule_of(config)
 
 
 def test_criteria_trials_judges_and_tasks_are_no_change_nor_is_any_before_a_run_counts(config: dict[str, Any]) -> None:
