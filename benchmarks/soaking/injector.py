@@ -119,7 +119,7 @@ class Injector(Fake):
     """Answers according to `FAULTS` and the seed; records every attempt."""
 
     def __init__(self, seed: int, share: float, journal: Path) -> None:
-        super().__init__(MessagesApi(), (), None)
+        super().__init__(MessagesApi())
         self.attempts: dict[str, Attempt] = {}
         self.asked = threading.Condition()
         self._seed, self._share, self._journal = seed, share, journal

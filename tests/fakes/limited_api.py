@@ -16,7 +16,7 @@ class LimitedApi(Fake):
     """`limit` requests are answered in `span_s` seconds, or at a time when that is 0."""
 
     def __init__(self, limit: int, span_s: float, answer_s: float) -> None:
-        super().__init__(MessagesApi(), (), None)
+        super().__init__(MessagesApi())
         self.limit, self.span_s, self.answer_s = limit, span_s, answer_s
         self.answered = self.refused = self.running = self.most = 0
         self._times: deque[float] = deque()

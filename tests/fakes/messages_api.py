@@ -19,7 +19,6 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from email.message import Message
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from pathlib import Path
 from typing import Any, Protocol
 
 
@@ -44,19 +43,16 @@ class When:
 
     turn: int | None = None
     has_tool: str | None = None
-    lacks_tool: str | None = None
-    text: str | None = None
-    model: str | None = None
+    text: str = ""
     stream: bool | None = None
 
     def fits(self, facts: Facts) -> bool:
         """True when every condition holds."""
+        offers = self.has_tool in (None, *facts.tools)
         return (
             self.turn in (None, facts.turn)
-            and (self.has_tool is None or self.has_tool in facts.tools)
-            and (self.lacks_tool is None or self.lacks_tool not in facts.tools)
-            and (self.text is None or self.text in facts.text)
-            and self.model in (None, facts.model)
+            and offers
+            and self.text in facts.text
             and self.stream in (None, facts.stream)
         )
 
@@ -75,8 +71,6 @@ class Reply:
     """The model that says it answered; by default the one that was asked for."""
     delay_s: float = 0
     """Before anything is sent."""
-    pause_s: float = 0
-    """Between the start of the message and its content."""
     status: int = 200
     error: str = "scripted failure"
     """The message of an answer whose status is not 200."""
@@ -164,11 +158,8 @@ class MessagesApi:
             else:
                 empty = {**block, "input": {}}
                 delta = {"type": "input_json_delta", "partial_json": json.dumps(block["input"])}
-            events += [
-                ("content_block_start", {"index": index, "content_block": empty}),
-                ("content_block_delta", {"index": index, "delta": delta}),
-                ("content_block_stop", {"index": index}),
-            ]
+            pieces = {"start": {"content_block": empty}, "delta": {"delta": delta}, "stop": {}}
+            events += [(f"content_block_{name}", {"index": index, **piece}) for name, piece in pieces.items()]
         ending = {"stop_reason": message["stop_reason"], "stop_sequence": None}
         events += [("message_delta", {"delta": ending, "usage": {"output_tokens": 20}}), ("message_stop", {})]
         return [(name, {"type": name, **data}) for name, data in events]
@@ -187,14 +178,13 @@ def text_of(content: Any) -> str:
 class Fake:
     """The rules, and what was asked so far."""
 
-    def __init__(self, api: Api, rules: Iterable[Rule], log: Path | None) -> None:
+    def __init__(self, api: Api, rules: Iterable[Rule] = ()) -> None:
         self.api = api
         self.requests: list[dict[str, Any]] = []
-        """Every request: method, path, headers, body, and the number of the rule that answered (from 1)."""
+        """Every request: method, path, headers and body."""
         self.url = ""
         self.ending = threading.Event()
         self._rules = [dataclasses.replace(rule) for rule in rules]
-        self._log = log
         self._lock = threading.Lock()
 
     @property
@@ -208,12 +198,7 @@ class Fake:
         with self._lock:
             fitting = (n for n, rule in enumerate(self._rules) if facts and rule.times > 0 and rule.when.fits(facts))
             number = next(fitting, None)
-            entry = {"method": method, "path": path, "headers": dict(headers), "body": body,
-                     "rule": None if number is None else number + 1}  # fmt: skip
-            self.requests.append(entry)
-            if self._log:
-                with self._log.open("a") as file:
-                    file.write(json.dumps(entry, ensure_ascii=False) + "\n")
+            self.requests.append({"method": method, "path": path, "headers": dict(headers), "body": body})
             if facts is None:
                 return Reply(status=404, error=f"there is no {path}"), Facts(0, (), "", False, "", "")
             if number is None:
@@ -269,8 +254,6 @@ class _Handler(BaseHTTPRequestHandler):
     def _stream(self, reply: Reply, events: Sequence[Event]) -> None:
         self._head(reply, "text/event-stream", ("Transfer-Encoding", "chunked"))
         for number, event in enumerate(events):
-            if number == 1:
-                self._sleep(reply.pause_s)
             if number == min(2, len(events) - 1) and reply.breaks:
                 return self._break(reply)
             self._send(event)
@@ -325,9 +308,9 @@ class _Server(ThreadingHTTPServer):
 
 
 @contextlib.contextmanager
-def serving(api: Api, rules: Iterable[Rule], log: Path | None = None, port: int = 0) -> Iterator[Fake]:
-    """Serves the rules until the block ends. `log` gets every request as a line of JSON."""
-    with served(Fake(api, rules, log), port) as fake:
+def serving(api: Api, rules: Iterable[Rule], port: int = 0) -> Iterator[Fake]:
+    """Serves the rules until the block ends."""
+    with served(Fake(api, rules), port) as fake:
         yield fake
 
 

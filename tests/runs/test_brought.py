@@ -29,12 +29,7 @@ def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     Path("repo").mkdir()
     Path("repo/README.md").write_text("ITS OWN\n", encoding="utf-8")
     Path("repo/AGENTS.md").write_text("REMOVED\n", encoding="utf-8")
-    for name, text in {
-        "words.md": "WORDS",
-        "read.md": "OTHERWISE",
-        "map.md": "MAP",
-        "run.sh": "#!/bin/sh\necho RAN",
-    }.items():
+    for name, text in zip(BROUGHT.values(), ("WORDS", "OTHERWISE", "MAP", "#!/bin/sh\necho RAN"), strict=True):
         Path(name).write_text(f"{text}\n", encoding="utf-8")
     criteria = [{"text": "one", "all_of": "a"}, {"text": "two", "all_of": "b"}]
     task = {"id": "anna", "category": "Debug", "prompt": "Where?", "criteria": criteria}
@@ -77,9 +72,8 @@ def test_the_files_are_there_for_one_condition_and_change_nothing_that_is_measur
 
 @pytest.mark.parametrize("damage", ["echo x >> AGENTS.md", "rm README.md", "rm -r docs; ln -s / docs", "touch new.md"])
 def test_an_agent_that_changes_what_was_brought_changed_the_workspace(damage: str) -> None:
-    assert (
-        run(planned(f"{damage}; echo an answer", {"files": BROUGHT}), "words")[1].attempt.reason == "workspace_changed"
-    )
+    _, record = run(planned(f"{damage}; echo an answer", {"files": BROUGHT}), "words")
+    assert record.attempt.reason == "workspace_changed"
 
 
 def test_of_a_change_nothing_that_was_brought_is_left_whatever_the_agent_did_with_it() -> None:
@@ -106,10 +100,7 @@ def test_other_words_are_another_experiment_and_a_mistake_is_told_with_its_key(t
     was, now = (sha256(f"{word}\n".encode()) for word in ("WORDS", "OTHER"))
     assert found == [f"conditions.words.files.CLAUDE.md: was '{was}', is '{now}'"]
     for condition, told in (
-        (
-            {"files": {"../CLAUDE.md": "words.md"}},
-            "conditions.words.files.../CLAUDE.md must be the path of a file in the",
-        ),
+        ({"files": {"../CLAUDE.md": "words.md"}}, "conditions.words.files.../CLAUDE.md must be the path of a file"),
         ({"files": {".git/config": "words.md"}}, "must be the path of a file in the workspace"),
         ({"files": {"CLAUDE.md": "none.md"}}, "none.md cannot be read: No such file"),
         ({"skills": "repo"}, "conditions.words.skills is not possible for agent.kind 'offline'"),

@@ -10,12 +10,20 @@ import pytest
 import yaml
 
 from lensbench.runs.server_programs import ServerProgram, foreign_programs, program_calls
+from stock import write
 
 DATA = yaml.safe_load((Path(__file__).parent / "foreign_programs.yaml").read_text(encoding="utf-8"))
 
 SERVER = ServerProgram(
     frozenset(["seek", "@acme/seek"]), frozenset(["/opt/seek/server.py", "/opt/seek/bin/seek"]), frozenset(["seek_mcp"])
 )
+
+
+def program_of(server: list[str], folder: Path) -> ServerProgram:
+    """The program of a server that the treatment alone has, as it is hidden from the baseline."""
+    (folder / "mcp.json").write_text(json.dumps({"mcpServers": {"s": {"command": server[0], "args": server[1:]}}}))
+    plan: Any = {"conditions": {"without": {"mcp": None}, "with": {"mcp": str(folder / "mcp.json")}}}
+    return foreign_programs(plan, "without")
 
 
 def shell(command: Any, output: str = "") -> list[str]:
@@ -61,9 +69,7 @@ def test_a_program_that_is_not_there_was_not_run_and_other_tools_run_none() -> N
 def test_a_server_is_the_program_that_its_command_line_starts_in_the_end(
     server: list[str], calls: list[str], others: list[str], tmp_path: Path
 ) -> None:
-    (tmp_path / "mcp.json").write_text(json.dumps({"mcpServers": {"s": {"command": server[0], "args": server[1:]}}}))
-    plan: Any = {"conditions": {"without": {"mcp": None}, "with": {"mcp": str(tmp_path / "mcp.json")}}}
-    program = foreign_programs(plan, "without")
+    program = program_of(server, tmp_path)
     assert [command for command in calls if not program_calls(shell(command), program)] == []
     assert [command for command in others if program_calls(shell(command), program)] == []
     assert "/usr/bin/timeout" not in program.paths
@@ -120,15 +126,10 @@ FILES = {
 def test_the_program_is_also_what_its_files_start(
     server: list[str], calls: list[str], others: list[str], tmp_path: Path
 ) -> None:
-    for name, content in FILES.items():
-        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
-        (tmp_path / name).write_text(content, encoding="utf-8")
+    write(tmp_path, FILES)
+    for name in FILES:
         (tmp_path / name).chmod(0o755)
-    words = [word.replace("{d}", f"{tmp_path}/seek") for word in server]
-    (tmp_path / "mcp.json").write_text(json.dumps({"mcpServers": {"s": {"command": words[0], "args": words[1:]}}}))
-    plan: Any = {"conditions": {"without": {"mcp": None}, "with": {"mcp": str(tmp_path / "mcp.json")}}}
-    program = foreign_programs(plan, "without")
-
+    program = program_of([word.replace("{d}", f"{tmp_path}/seek") for word in server], tmp_path)
     if server == ["{d}/start.sh"]:
         assert program.paths == {f"{tmp_path}/seek/{name}" for name in ("start.sh", "server.py", "core.py")}
 

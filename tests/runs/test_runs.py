@@ -28,6 +28,7 @@ from lensbench.runs.run import KEPT, make_run, read_job
 from lensbench.runs.stopping import StopEverything, repeated, spent, why_stopped
 from lensbench.runs.validity import judge_validity
 from lensbench.workflow.read_schedule import read_schedule
+from programs import run_module
 
 SCRIPTS = Path(__file__).parents[2] / "scripts"
 RUN = RunId("anna", "without")
@@ -63,9 +64,7 @@ def plan(
     given = {"run_id": "r", "scenarios": "tasks.yaml", "repository": {"path": "repo"}, "conditions": conditions}
     schedule = read_schedule({**given, "agent": settings, "sandbox": sandbox, "accept_changes": True}, [])
     write_plan(schedule.config, [], bench)
-    assert (
-        fetch(["--plan", str(bench / "plan.json"), "--cache", "cache", "--output", f"{bench}/repositories.json"]) == 0
-    )
+    assert not fetch(["--plan", f"{bench}/plan.json", "--cache", "cache", "--output", f"{bench}/repositories.json"])
     return bench
 
 
@@ -141,9 +140,8 @@ def test_a_program_whose_output_has_no_version_is_asked_for_it_in_every_run(benc
     lines = "".join(json.dumps(event) + "\n" for event in stream)
     program = Path("codex").absolute()
     for condition, version in (("with", "1.0.0"), ("without", "1.0.1")):
-        program.write_text(
-            f"#!/bin/sh\n[ \"$1\" = --version ] && echo codex-cli {version} || cat <<'X'\n{lines}X\n", encoding="utf-8"
-        )
+        shell = f"[ \"$1\" = --version ] && echo codex-cli {version} || cat <<'X'\n{lines}X\n"
+        program.write_text(f"#!/bin/sh\n{shell}", encoding="utf-8")
         program.chmod(0o755)
         plan(bench, "", kind="codex", command=[str(program)], model="m")
         make_run(read_job(bench, RUN._replace(condition=condition), 0))
@@ -152,29 +150,19 @@ def test_a_program_whose_output_has_no_version_is_asked_for_it_in_every_run(benc
     assert details == {"with: version 1.0.0; without: version 1.0.1"}
 
 
-UNAWARE = """
-import json, sys
-for request in map(json.loads, sys.stdin):
-    tool = {"name": "find", "description": "Finds code.", "inputSchema": {"type": "object",
-            "properties": {"query": {"type": "string"}}, "required": ["query"]}}
-    text = {"content": [{"type": "text", "text": "Repo not registered"}]}
-    start = {"protocolVersion": "2025-06-18", "capabilities": {"tools": {}}, "serverInfo": {"name": "x", "version": "1"}}
-    answer = {"initialize": start, "tools/list": {"tools": [tool]}, "tools/call": text}
-    if "id" in request:
-        print(json.dumps({"jsonrpc": "2.0", "id": request["id"], "result": answer.get(request["method"], {})}), flush=True)
-"""
-
-
-@pytest.mark.parametrize(("arguments", "status", "reason"), [
-    ([str(FAKES / "stdio_mcp_server.py")], "connected", ""),
-    (["-c", UNAWARE], "failed: /wrong is not registered", "mcp_failed"),
-    (["-c", "exit(1)"], "failed: /wrong is not registered", "mcp_failed"),
+@pytest.mark.parametrize(("answer", "status", "reason"), [
+    ("found", "connected", ""), ("Repo not registered", "failed: /wrong is not registered", "mcp_failed"),
+    (None, "failed: /wrong is not registered", "mcp_failed"),
 ])  # fmt: skip
 def test_a_server_is_asked_before_the_text_of_a_failed_call_counts_against_it(
-    bench: Path, monkeypatch: pytest.MonkeyPatch, arguments: list[str], status: str, reason: str
+    bench: Path, monkeypatch: pytest.MonkeyPatch, answer: str | None, status: str, reason: str
 ) -> None:
     monkeypatch.setattr("lensbench.agents.start.EXIT_GRACE_S", 0.5)
-    entry = {"command": sys.executable, "args": arguments}
+    text = (FAKES / "stdio_mcp_server.py").read_text(encoding="utf-8")
+    found = "found {params['arguments']['query']} in src/cart.py:3"
+    assert found in text
+    Path("server.py").write_text(text.replace(found, answer) if answer else "exit(1)", encoding="utf-8")
+    entry = {"command": sys.executable, "args": [str(Path("server.py").absolute())]}
     Path("mcp.json").write_text(json.dumps({"mcpServers": {"fake": entry}}), encoding="utf-8")
     servers = [{"name": "fake", "status": "connected"}]
     call = [
@@ -281,9 +269,8 @@ def test_the_index_of_a_server_is_no_change_and_other_changes_are_named(bench: P
 
 def test_five_equal_crashes_in_a_row_stop_everything(bench: Path) -> None:
     plan(bench, "echo no index in $PWD >&2; exit 3", retries=10)
-    with pytest.raises(
-        StopEverything, match=r"5 attempts of without in a row failed alike \(crashed: exit code 3: no index in"
-    ):
+    alike = r"5 attempts of without in a row failed alike \(crashed: exit code 3: no index in"
+    with pytest.raises(StopEverything, match=alike):
         answer_of(bench)
     assert [entry.counts for entry in entries(bench, RUN)] == [False] * 5
 
@@ -388,23 +375,19 @@ def test_an_mcp_file_that_changes_under_way_stops_the_run(bench: Path) -> None:
 
 def test_a_run_can_be_made_by_hand_and_a_mistake_is_a_message(bench: Path) -> None:
     plan(bench, "echo answer; echo noise >&2")
-    command = [sys.executable, "-P", "-m", "lensbench.runs.run", "--folder", "bench/r", "--condition", "without"]
-    env = {"PYTHONPATH": str(SCRIPTS), "PATH": os.environ["PATH"]}
-    done = subprocess.run([*command, "--task", "anna"], env=env, capture_output=True, text=True)
+    command = ("lensbench.runs.run", "--folder", "bench/r", "--condition", "without", "--task")
+    done = run_module(*command, "anna")
     assert (done.returncode, done.stderr.splitlines()[0]) == (0, "noise")
     assert run_files(bench, RUN).answer.read_text() == "answer\n"
-    done = subprocess.run([*command, "--task", "nobody"], env=env, capture_output=True, text=True)
+    done = run_module(*command, "nobody")
     assert done.returncode == 1
     assert done.stderr.startswith("error: bench/r has no plan for nobody-without")
     assert "Traceback" not in done.stderr
 
 
 def test_half_characters_in_an_answer_do_not_lose_the_run(bench: Path) -> None:
-    plan(
-        bench,
-        r"""printf '{"type": "answer", "text": "half \\ud83d here"}\n{"type": "end", "is_error": false}\n'""",
-        kind="command-events",
-    )
+    said = r"""printf '{"type": "answer", "text": "half \\ud83d here"}\n{"type": "end", "is_error": false}\n'"""
+    plan(bench, said, kind="command-events")
     assert answer_of(bench) == b"half ? here"
     assert counts(bench)
 
@@ -442,10 +425,8 @@ def test_a_late_failure_is_a_discard_with_answer_and_cost(bench: Path, monkeypat
 def test_a_workspace_of_any_size_costs_no_answer_and_reading_it_ends(bench: Path, shell: str, reason: str) -> None:
     assert answer_of(plan(bench, f"{shell}; echo the answer")) == b"the answer\n"
     last = record_of(bench).attempt
-    assert last.reason == reason
-    assert (
-        reason != "over_limit" or last.detail == "its workspace has more than 16 GB after the run and was not checked"
-    )
+    too_large = "its workspace has more than 16 GB after the run and was not checked"
+    assert (last.reason, reason != "over_limit" or last.detail == too_large) == (reason, True)
 
 
 def test_an_unreadable_output_is_a_discard_with_its_transcript(bench: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -459,28 +440,12 @@ def test_an_unreadable_output_is_a_discard_with_its_transcript(bench: Path, monk
     assert gzip.decompress(run_files(bench, RUN).transcript.read_bytes()) == b"one\ntwo\n"
 
 
-def killed_in_teardown(bench: Path, shell: str) -> subprocess.CompletedProcess[bytes]:
-    """A job of its own process, whose condition's teardown kills it."""
-    folder = plan(bench, shell)
-    frozen = json.loads((folder / "plan.json").read_text())
-    teardown = {
-        "setup": [],
-        "teardown": ["/bin/sh", "-c", '[ -e "$1" ] || { touch "$1" && kill -9 $PPID; }', "sh", str(folder / "torn")],
-        "setup_s": 20,
-    }
-    frozen["conditions"]["with"] |= teardown
-    (folder / "plan.json").write_text(json.dumps(frozen))
-    options = ["--folder", str(folder), "--task", "anna", "--condition", "with"]
-    return subprocess.run(
-        [sys.executable, "-m", "lensbench.runs.run", *options],
-        env={**os.environ, "PYTHONPATH": str(SCRIPTS)},
-        check=False,
-    )
-
-
 def test_a_job_that_is_killed_after_its_agent_ended_is_not_paid_for_twice(bench: Path) -> None:
     run = RunId("anna", "with")
-    assert killed_in_teardown(bench, "echo $$").returncode == -9
+    kill = ["/bin/sh", "-c", '[ -e "$1" ] || { touch "$1" && kill -9 $PPID; }', "sh", f"{bench}/torn"]
+    plan(bench, "echo $$", conditions={"without": {}, "with": {"mcp": "mcp.json", "teardown": kill}})
+    done = run_module("lensbench.runs.run", "--folder", bench, "--task", "anna", "--condition", "with")
+    assert done.returncode == -9
     assert not view_of(bench, run).exists()
     assert (make_run(read_job(bench, run, 0)), record_of(bench, run).attempt.reason) == (KEPT, "")
     assert (spent(bench)["runs"], view_of(bench, run).exists()) == (1, True)
@@ -493,10 +458,7 @@ def killed_while_checking(bench: Path) -> None:
         "attempt._checked = lambda *rest: os.kill(os.getpid(), 9)\n"
         "from lensbench.runs.run import main; main()"
     )
-    options = ["--folder", str(bench), "--task", RUN.task, "--condition", RUN.condition]
-    ended = subprocess.run(
-        [sys.executable, "-c", program, *options], env={**os.environ, "PYTHONPATH": str(SCRIPTS)}, check=False
-    )
+    ended = subprocess.run([sys.executable, "-c", program, *RUN_ANNA[4:], bench], check=False)
     assert ended.returncode == -9
 
 
@@ -524,18 +486,15 @@ def test_what_a_run_needs_is_loaded_before_it_is_forked_off(bench: Path) -> None
     )
     plan(bench, "echo answer", sandbox="auto")
     made = subprocess.run(
-        [sys.executable, "-P", "-c", program, *RUN_ANNA[4:], str(bench)], env={**os.environ, "PYTHONPATH": str(SCRIPTS)},
-        capture_output=True, text=True, check=True,
-    )  # fmt: skip
+        [sys.executable, "-P", "-c", program, *RUN_ANNA[4:], bench], capture_output=True, text=True, check=True
+    )
     assert (made.stdout, counts(bench)) == ("later:\n", True)
 
 
 def test_a_run_imports_little() -> None:
     """Each module counts: a run that is made by hand, or on a cluster, starts in a program of its own."""
     program = "import sys, lensbench.runs.run; print(*sorted(sys.modules))"
-    loaded = subprocess.run(
-        [sys.executable, "-P", "-c", program], env={**os.environ, "PYTHONPATH": str(SCRIPTS)}, capture_output=True,
-        text=True, check=True,
-    ).stdout.split()  # fmt: skip
+    done = subprocess.run([sys.executable, "-P", "-c", program], capture_output=True, text=True, check=True)
+    loaded = done.stdout.split()
     assert {"pydantic", "psutil", "yaml", "jinja2", "re2", "numpy", "snakemake", "mcp"}.isdisjoint(loaded)
     assert len(loaded) <= 192

@@ -3,18 +3,17 @@
 # ruff: noqa: F811 (`bench` is a fixture)
 
 import json
-import os
 import subprocess
 import sys
-from collections.abc import Iterator
 from hashlib import sha256
 from pathlib import Path
 
 import pytest
-from test_runs import FAKES, SCRIPTS, bench, plan  # noqa: F401
+from test_runs import FAKES, bench, plan  # noqa: F401
 
 from lensbench.core.records import Record, RunId, from_json
 from lensbench.core.store import run_files
+from programs import run_module
 from services import free_port, listening
 
 RUN = RunId("anna", "with")
@@ -41,13 +40,6 @@ def port() -> int:
     return free_port()
 
 
-@pytest.fixture
-def server(request: pytest.FixtureRequest, port: int) -> Iterator[subprocess.Popen[bytes]]:
-    command = [sys.executable, "-c", SERVER, str(port), request.param]
-    with listening(command, port) as process:
-        yield process
-
-
 def planned(bench: Path, port: int, shell: str) -> Path:
     Path("mcp.json").write_text(
         json.dumps({"mcpServers": {"fake": {"url": f"http://127.0.0.1:{port}/mcp"}}}), encoding="utf-8"
@@ -64,9 +56,8 @@ def list_tools(folder: Path) -> None:
 
 def make(folder: Path) -> None:
     """Makes the run in a process of its own, which ends whatever it started."""
-    options = ["--folder", str(folder), "--task", "anna", "--condition", "with"]
-    env = {**os.environ, "PYTHONPATH": str(SCRIPTS)}
-    subprocess.run([sys.executable, "-m", "lensbench.runs.run", *options], env=env, check=True)
+    done = run_module("lensbench.runs.run", "--folder", folder, "--task", "anna", "--condition", "with")
+    assert done.returncode == 0, done.stderr
 
 
 def record(folder: Path) -> Record:
@@ -74,17 +65,18 @@ def record(folder: Path) -> Record:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(("server", "shell", "reason", "detail"), [
+@pytest.mark.parametrize(("answer", "shell", "reason", "detail"), [
     ("shop.py: QUERY", "echo fine", "", ""), ("shop.py: QUERY", "kill -9 {}; echo fine", "mcp_gone", "fake: "),
     ("Repo not registered", "echo fine", "mcp_gone", "does not know the workspace"),
-], indirect=["server"], ids=["it answers", "it died", "it forgot the workspace"])  # fmt: skip
+], ids=["it answers", "it died", "it forgot the workspace"])  # fmt: skip
 def test_a_server_that_does_not_answer_after_a_run_discards_its_answer(
-    bench: Path, port: int, server: subprocess.Popen[bytes], shell: str, reason: str, detail: str
+    bench: Path, port: int, answer: str, shell: str, reason: str, detail: str
 ) -> None:
-    folder = planned(bench, port, shell.format(server.pid))
-    make(folder)
-    made = record(folder).attempt
-    assert (made.reason, detail in made.detail, server.poll() is None) == (reason, True, "kill" not in shell)
+    with listening([sys.executable, "-c", SERVER, str(port), answer], port) as server:
+        folder = planned(bench, port, shell.format(server.pid))
+        make(folder)
+        made = record(folder).attempt
+        assert (made.reason, detail in made.detail, server.poll() is None) == (reason, True, "kill" not in shell)
     assert run_files(bench, RUN).answer.read_bytes() == b"fine\n"
 
 
@@ -164,5 +156,5 @@ with Servers({"fake": read_entry({"url": sys.argv[1]})}, os.getcwd(), 20):
 
 def test_a_signal_while_the_client_starts_ends_the_program(port: int) -> None:
     command = [sys.executable, "-c", STOPPED, f"http://127.0.0.1:{port}/mcp"]
-    done = subprocess.run(command, env={**os.environ, "PYTHONPATH": str(SCRIPTS)}, capture_output=True, text=True)
+    done = subprocess.run(command, capture_output=True, text=True)
     assert (done.returncode, done.stdout) == (143, ""), done.stderr

@@ -66,7 +66,7 @@ def test_of_several_servers_one_is_named(tmp_path: Path) -> None:
     for value, told in (
         ({"x": 1}, "names no MCP server"),
         (
-            {"servers": {"s": {"type": "sse", "url": "http://h"}}},
+            {"servers": {"s": {"type": "sse", "url": "http://h/sse"}}},
             r"mcp\.json: s: type is 'sse', which is not supported",
         ),
         ({"servers": {"s": {"url": "h/mcp"}}}, "s: url is .*must begin with http:// or https://"),
