@@ -46,7 +46,9 @@ def test_the_parts_of_a_spread_give_it_back_and_shared_repositories_are_worth_le
     assert repositories_needed(1, 50, 8, 0.0, 0.8, 0.05) == 6
 
 
-@pytest.mark.parametrize("wrong", [{"sd": 0.0}, {"effect": -5}, {"power": 1}, {"sd": float("nan")}])
+@pytest.mark.parametrize(
+    "wrong", [{"sd": 0.0}, {"effect": -5}, {"power": 1}, {"alpha": 0.5}, {"share": 2}, {"sd": float("nan")}]
+)
 def test_numbers_that_mean_nothing_are_refused_by_name(wrong: dict[str, float]) -> None:
     with pytest.raises(UserError, match=f"--{next(iter(wrong))} is"):
         Needs(**{"sd": 20, "effect": 10, **wrong}).check()

@@ -8,7 +8,7 @@ import pytest
 from calculator import FAILING, FIXED, KEPT, OLD_TESTS, SANDBOX, TESTS, make_task, make_tree, patch_of
 
 from lensbench.agents.sandbox import NO_SANDBOX
-from lensbench.changes.environment import NO_ENVIRONMENT, prepare_environment
+from lensbench.changes.environment import NO_ENVIRONMENT, environment_key, prepare_environment
 from lensbench.changes.execute import TestRun, Trouble, last_error, run_tests
 from lensbench.changes.reports import TestResult
 from lensbench.core.errors import UserError
@@ -54,6 +54,14 @@ def test_an_installer_s_own_line_says_why_it_failed(tree: Path, tmp_path: Path, 
     with pytest.raises(UserError, match=why) as caught:
         prepare_environment([command], tree, tmp_path / "cache", SANDBOX)
     assert "\n" not in str(caught.value)
+    with pytest.raises(UserError, match="environment: tests of changes need a sandbox"):
+        prepare_environment([command], tree, tmp_path / "other", NO_SANDBOX)
+
+
+def test_an_environment_is_that_of_its_commands_its_image_and_the_locked_packages(tree: Path) -> None:
+    keys = {environment_key(*given) for given in (([], tree), (["a"], tree), (["a"], tree, "b"), (["a"], tree, "c"))}
+    write(tree, {"requirements.txt": "a==1\n"})
+    assert len({*keys, environment_key(["a"], tree)}) == 5
 
 
 @pytest.mark.parametrize("name", ["PIP_INDEX_URL", "npm_config_registry", "GOPROXY", "GONOSUMDB", "CARGO_HTTP_CAINFO"])
@@ -109,6 +117,7 @@ def test_a_proven_task_names_the_tests_that_count(tree: Path, reference: bytes) 
     task = make_task(reference, command=command, report="exit", fail_to_pass=["exit"], files={})
     fate = Prover(SANDBOX, tree).judged(task, "", tree, NO_ENVIRONMENT)
     assert fate.task, fate.reasons
+    assert prove(make_task(b""), tree, SANDBOX).reasons == ("it has no reference patch",)
     assert (fate.task.tests.fail_to_pass, fate.task.tests.pass_to_pass) == (("exit",), ())
 
 

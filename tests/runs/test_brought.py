@@ -100,12 +100,12 @@ def test_other_words_are_another_experiment_and_a_mistake_is_told_with_its_key(t
     was, now = (sha256(f"{word}\n".encode()) for word in ("WORDS", "OTHER"))
     assert found == [f"conditions.words.files.CLAUDE.md: was '{was}', is '{now}'"]
     for condition, told in (
-        ({"files": {"../CLAUDE.md": "words.md"}}, "conditions.words.files.../CLAUDE.md must be the path of a file"),
-        ({"files": {".git/config": "words.md"}}, "must be the path of a file in the workspace"),
+        *(({"files": {path: "words.md"}}, f"words.files.{path} must be the path of a file in the workspace")
+          for path in ("../CLAUDE.md", ".git/config", ".", "..", "/a", "a//b")),
         ({"files": {"CLAUDE.md": "none.md"}}, "none.md cannot be read: No such file"),
         ({"skills": "repo"}, "conditions.words.skills is not possible for agent.kind 'offline'"),
         ({"agent": {"model": "x"}}, "conditions.words.agent.model"),
-    ):
+    ):  # fmt: skip
         with pytest.raises(UserError) as error:
             plan_now(condition)
         assert told in str(error.value)

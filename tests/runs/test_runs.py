@@ -454,8 +454,8 @@ def test_a_job_that_is_killed_after_its_agent_ended_is_not_paid_for_twice(bench:
 def killed_while_checking(bench: Path) -> None:
     """A job of its own process, which is killed after its agent has ended and before the run is checked."""
     program = (
-        "import os, lensbench.runs.attempt as attempt\n"
-        "attempt._checked = lambda *rest: os.kill(os.getpid(), 9)\n"
+        "import os, lensbench.runs.reasons as reasons\n"
+        "reasons.find_reason = lambda *rest: os.kill(os.getpid(), 9)\n"
         "from lensbench.runs.run import main; main()"
     )
     ended = subprocess.run([sys.executable, "-c", program, *RUN_ANNA[4:], bench], check=False)

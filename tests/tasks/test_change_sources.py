@@ -13,7 +13,7 @@ from images import image
 from lensbench.agents.sandbox import Sandbox, find_sandbox
 from lensbench.changes.environment import Environment
 from lensbench.changes.hidden_files import with_files
-from lensbench.changes.task import ChangeTask, FromSource
+from lensbench.changes.task import ChangeTask, FromSource, content_bytes
 from lensbench.core.errors import UserError
 from lensbench.plan.task_files import read_scenarios
 from lensbench_tasks.changes.candidates import Prover
@@ -83,6 +83,8 @@ def test_a_hidden_file_that_its_source_lacks_is_an_error(shop: Path) -> None:
     assert isinstance(task.tests.files["tests/none.py"], FromSource)
     with pytest.raises(UserError, match=r"task .a.: tests\.files: its source has no file tests/none.py") as caught:
         with_files(task, Path(".cache"))
+    with pytest.raises(UserError, match="a hidden file was not fetched from its source"):
+        content_bytes(task.tests.files["tests/none.py"])
     fate = Prover(Sandbox(program="bwrap"), Path(".cache")).proven(task)
     assert (fate.task, fate.reasons) == (None, (str(caught.value),))
     with pytest.raises(UserError, match="the tests cannot be started: tests of changes need a sandbox"):
@@ -203,6 +205,7 @@ def test_a_file_of_swebench_lines_may_have_a_mark_or_be_an_array(shop: Path, tex
     other = line if said == "occurs twice" else line.replace("acme__shop-3", "acme__shop-4")
     Path("bench.json").write_text(text % (line, other), encoding="utf-8", newline="")
     assert said in generate("--swebench", "bench.json", "--mirrors", "none", "--output", "swe.yaml", fails=True)
+    assert "need --repo, --releases, --swebench or --harbor" in generate("--output", "swe.yaml", fails=True)
 
 
 def harbor(folder: Path, **changed: str) -> None:

@@ -1,8 +1,10 @@
 """A set is written about a repository: pinned, proven, reported, and read again without complaint."""
 
+import json
 from pathlib import Path
 
 import pytest
+import yaml
 
 from lensbench.core.errors import UserError
 from lensbench.core.tasks import Folder, Git
@@ -122,7 +124,10 @@ def test_a_config_says_who_writes_and_which_names_no_question_mentions(stock: Pa
     assert "NO_SUCH_KEY is not set" in run(*output, "--configfile", "config.yaml", fails=True)
 
 
-def test_a_set_whose_last_key_is_not_tasks_is_left_alone(stock: Path) -> None:
+def test_new_tasks_name_their_own_repository_and_a_set_whose_last_key_is_not_tasks_is_left_alone(stock: Path) -> None:
     made = generate("stock", pin("stock").source, 4, config_of(None), Path("kept"))
     with pytest.raises(UserError, match="make `tasks` its last key"):
         with_more("tasks:\n- id: a\nname: last\n", made)
+    named = {"other": {"path": "x"}, "own": made.source.model_dump(mode="json")}
+    longer = with_more(f"repositories: {json.dumps(named)}\ntasks:\n- id: a\n", made)
+    assert {task.get("repository") for task in yaml.safe_load(longer)["tasks"][1:]} == {"own"}

@@ -13,7 +13,7 @@ from lensbench.judging.judges.mechanical import find, judge
 from lensbench.judging.judges.normalising import normalise
 from lensbench_tasks.mining import callers, flows, importers, messages, places, together, values
 from lensbench_tasks.mining.drafts import Draft
-from lensbench_tasks.mining.patterns import place, valued
+from lensbench_tasks.mining.patterns import is_telling, place, valued
 from lensbench_tasks.mining.writer import Miners
 from lensbench_tasks.problems import find_problems
 from lensbench_tasks.survey import Survey
@@ -108,6 +108,14 @@ def test_calls_are_followed_into_other_files(tmp_path: Path) -> None:
     assert stated(flows.drafts, known) == [
         f"States that `send` in send.py calls `{name}_it`, defined in {name}.py" for name in ("label", "pack", "weigh")
     ]
+
+
+def test_a_name_tells_a_definition_if_it_is_no_word_and_defined_once(tmp_path: Path) -> None:
+    names = {"add_tax": True, "addTax": True, "MAX_RATE": True, "total": False, "_total": False, "Cart": False}
+    code = "".join(f"def {name}():\n    pass\n\n\n" for name in [*names, "twice_made", "twice_made"])
+    known = tree_of(tmp_path, a_dot_py=code)
+    told = {name: is_telling(known.by_name[name][0], known) for name in [*names, "twice_made"]}
+    assert told == names | {"twice_made": False}
 
 
 def test_a_name_that_is_defined_twice_is_no_fact(tmp_path: Path) -> None:
