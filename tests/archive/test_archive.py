@@ -27,6 +27,7 @@ from lensbench_archive.machine import Machine, Trace, this_machine, trace_id
 from lensbench_archive.rebuilding import rebuild
 from lensbench_archive.secrets import find_secrets, secret_values
 from lensbench_archive.unpacking import unpack
+from stock import write
 
 ANNA = "anna-schmidt"
 TOKEN = "ghp_" + "a1B2c3D4e5F6g7H8i9J0k1L2m3N4o5P6q7R8"
@@ -45,8 +46,7 @@ def somebody(monkeypatch: pytest.MonkeyPatch) -> None:
 def benchmark_once(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A finished run folder, which the tests copy."""
     project = tmp_path_factory.mktemp("project")
-    write_atomic(project / "repo" / "a.py", "x = 1\n")
-    write_atomic(project / "lens.json", '{"mcpServers": {"lens": {"command": "lens"}}}')
+    write(project, {"repo/a.py": "x = 1\n", "lens.json": '{"mcpServers": {"lens": {"command": "lens"}}}'})
     conditions = {"without": {}, "with": {"mcp": "lens.json"}}
     with pytest.MonkeyPatch.context() as patch:
         patch.chdir(project)
@@ -111,11 +111,8 @@ def test_it_has_the_date_of_the_last_run_or_a_fixed_one_and_its_code_s_versions(
 @pytest.mark.slow
 def test_what_no_number_rests_on_is_rewritten(benchmark: Path) -> None:
     text = f'{{"cwd": "/home/{ANNA}/x", "tree": "{Path.cwd()}/repo", "ls": "-rw- {ANNA} 1\\n{ANNA}@thinkpad-7"}}'
-    names = (
-        "logs/one-with.log", "preflight.json", "attempts/one-with/1/transcript.jsonl.gz", "looks/1/plan.json", "environments.json",
-    )  # fmt: skip
-    for name in names:
-        write_atomic(benchmark / name, gzip.compress(text.encode()) if name.endswith(".gz") else text)
+    names = ("logs/one-with.log", "preflight.json", "looks/1/plan.json", "environments.json", "attempts/one-with/1/transcript.jsonl.gz")  # fmt: skip
+    write(benchmark, {name: gzip.compress(text.encode()) if name.endswith(".gz") else text for name in names})
     archive = pack(benchmark)
     rewritten = json.dumps({"cwd": "~/x", "tree": "./repo", "ls": "-rw- <user> 1\n<user>@<host>"})
     assert whole_text(archive).count(rewritten) == len(names)

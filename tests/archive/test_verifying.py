@@ -24,6 +24,7 @@ from lensbench_archive import unpacking, verify
 from lensbench_archive.code import code_hash
 from lensbench_archive.unpacking import unpack
 from programs import run_module
+from stock import write
 
 Change = Callable[[Path], object]
 
@@ -33,10 +34,8 @@ def packed_once(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The folder of an archive with a mechanical judge and a model judge."""
     project = tmp_path_factory.mktemp("base") / "project"
     with pytest.MonkeyPatch.context() as patch:
-        (project / "repo").mkdir(parents=True)
+        write(project, {"repo/a.py": "x = 1\n", "lens.json": '{"mcpServers": {"lens": {"command": "lens"}}}'})
         patch.chdir(project)
-        (project / "repo" / "a.py").write_text("x = 1\n")
-        (project / "lens.json").write_text('{"mcpServers": {"lens": {"command": "lens"}}}')
         conditions = {"without": {}, "with": {"mcp": "lens.json"}}
         given = {"run_id": "r", "scenarios": "set.yaml", "conditions": conditions}
         told = (sys.executable, str(JUDGE), str(project.with_name("asked")))
@@ -253,9 +252,8 @@ FOREIGN = ("1/answer.md", "1/discard.json", "1/record.json", "2/answer.md", "2/r
 
 def test_files_on_which_no_number_rests_are_named(archive: Path, check: Any) -> None:
     def change(bag: Path) -> None:
-        for name in ("data/run/runs/other-with.md", "data/run/human/readme.txt", "data/project/tool.exe"):
-            (bag / name).parent.mkdir(exist_ok=True)
-            (bag / name).write_text("x")
+        names = ("data/run/runs/other-with.md", "data/run/human/readme.txt", "data/project/tool.exe")
+        write(bag, dict.fromkeys(names, "x"))
         shutil.copytree(bag / "data/run/attempts/one-with", bag / "data/run/attempts/other-with")
 
     code, lines = check(forge(archive, change, rehash=True))
@@ -346,16 +344,9 @@ def test_verify_of_a_file_that_is_no_archive_fails_and_names_it(tmp_path: Path) 
 
 def test_code_rules_templates_and_libraries_are_the_code_and_caches_of_python_are_not(tmp_path: Path) -> None:
     parts = ["scripts/lensbench/a.py", "rules/a.smk", "templates/a.j2", "Snakefile", "requirements.lock"]
-    for name in parts:
-        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
-        (tmp_path / name).write_text("1\n")
-    hashes = {code_hash(tmp_path)}
-    for name in parts:
-        (tmp_path / name).write_text("2\n")
-        hashes.add(code_hash(tmp_path))
+    hashes = {code_hash(write(tmp_path, dict.fromkeys(parts, "1\n")))}
+    hashes |= {code_hash(write(tmp_path, {name: "2\n"})) for name in parts}
     assert len(hashes) == 1 + len(parts)
     for name in ("__pycache__", "gone/__pycache__"):  # what an update leaves of a folder that it removes
-        cache = tmp_path / "scripts" / "lensbench" / name
-        cache.mkdir(parents=True)
-        (cache / "a.cpython-311.pyc").write_text("x")
+        write(tmp_path, {f"scripts/lensbench/{name}/a.cpython-311.pyc": "x"})
     assert code_hash(tmp_path) in hashes

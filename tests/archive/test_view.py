@@ -22,29 +22,23 @@ def make(folder: Path, **results: object) -> Path:
 
 
 def test_a_run_folder_and_a_folder_of_several_are_listed_with_their_verdicts(tmp_path: Path) -> None:
-    plain = {"with": {"lead": "We cannot tell yet.", "facts": "2 tasks better."}}
+    plain = {
+        "with": {"lead": "We cannot tell yet.", "facts": "2 tasks better."},
+        "search": {"lead": "search: lens helps.", "facts": "Two tasks better."},
+    }
     one, old = make(tmp_path / "bench" / "a", plain=plain), make(tmp_path / "bench" / "b", headlines=["with 29%"])
     make(tmp_path / "bench" / "c")
     broken = make(tmp_path / "bench" / "d")
     (broken / "results.json").write_text("{")
     assert [folder.name for folder, _ in benchmarks(tmp_path)] == ["a", "b", "c", "d"]
     assert [*benchmarks(tmp_path / "bench")] == [*benchmarks(tmp_path)]
-    assert [said for _, said in benchmarks(one)] == [["We cannot tell yet. 2 tasks better."]]
+    told = ["We cannot tell yet. 2 tasks better.", "search: lens helps. Two tasks better."]
+    assert [said for _, said in benchmarks(one)] == [told]
     said = [lines for _, lines in benchmarks(tmp_path)]
     assert said[1] == ["with 29%"]
     assert said[2][0].startswith("no results yet")
     assert said[3][0].startswith("results.json cannot be read")
     assert old.exists()
-
-
-def test_of_several_treatments_each_has_a_line_with_its_verdict(tmp_path: Path) -> None:
-    plain = {
-        "lens": {"lead": "lens helps this search program.", "facts": "Ten tasks better."},
-        "search": {"lead": "search: We cannot tell yet.", "facts": "Two tasks better."},
-    }
-    assert [said for _, said in benchmarks(make(tmp_path / "a", plain=plain))] == [
-        ["lens helps this search program. Ten tasks better.", "search: We cannot tell yet. Two tasks better."]
-    ]
 
 
 def test_a_folder_without_benchmarks_says_so(tmp_path: Path) -> None:

@@ -5,6 +5,7 @@ import time
 from pathlib import Path
 
 from lensbench.workflow.begin import date_back
+from stock import write
 
 HOUR = 3600 * 10**9
 
@@ -28,9 +29,8 @@ def test_everything_that_rules_read_is_looked_at(tmp_path: Path) -> None:
         "attempts/a-with/1/record.json", "tests/t2/a-with.json",
     )  # fmt: skip
     later = time.time_ns() + HOUR
+    write(tmp_path, dict.fromkeys(names, ""))
     for name in names:
-        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
-        (tmp_path / name).touch()
         os.utime(tmp_path / name, ns=(later, later))
     os.utime(tmp_path / "runs", ns=(later, later))
     date_back(tmp_path, dict.fromkeys(("runs/t2/a-with.md", "attempts/a-with/1/record.json"), later))

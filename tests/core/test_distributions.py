@@ -38,11 +38,6 @@ def test_how_likely_students_t_exceeds_a_number(value: float, df: float) -> None
     assert t_sf(value, df) == close(wanted, abs=1e-300)
 
 
-@given(st.floats(-100, -0.31).map(lambda digits: 10**digits), FREEDOM)
-def test_the_quantile_of_a_tail_has_that_tail(tail: float, df: float) -> None:
-    assert t_sf(t_isf(tail, df), df) == pytest.approx(tail, rel=1e-9)
-
-
 @given(st.floats(-12, 40).filter(lambda value: abs(value) > 1e-6), st.integers(1, 2000), st.floats(-1, 45))
 def test_how_likely_a_noncentral_t_is_at_most_a_number(value: float, df: int, shift: float) -> None:
     wanted = float(stats.nct.cdf(value, df, shift))

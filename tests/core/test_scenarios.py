@@ -41,8 +41,7 @@ def test_a_malformed_criterion_is_refused(value: Any) -> None:
 
 def test_one_pattern_may_stand_without_a_list_and_none_is_for_people_and_models() -> None:
     criterion = Criterion.model_validate({"text": "x", "all_of": "a", "any_of": {"regex": "b"}, "partial": {"p": "c"}})
-    assert criterion.all_of == ("a",)
-    assert criterion.any_of == (Regex(regex="b"),)
+    assert (criterion.all_of, criterion.any_of) == (("a",), (Regex(regex="b"),))
     assert criterion.partial == {"p": ("c",)}
     assert criterion.mechanical
     assert not Criterion(text="x").mechanical

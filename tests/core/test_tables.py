@@ -39,8 +39,7 @@ def test_no_text_is_a_formula_to_a_spreadsheet(tmp_path: Path, text: str) -> Non
 
 def test_an_empty_list_is_not_a_missing_one() -> None:
     assert items("") is None
-    assert items("none") == []
-    assert items("a;b") == ["a", "b"]
+    assert (items("none"), items("a;b")) == ([], ["a", "b"])
 
 
 @pytest.mark.parametrize("content", [b"a,b\n1\n", b"a,b\n1,2,3\n", b"a,b\n\xff,2\n", None])

@@ -8,6 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.strategies import DrawFn
 
+import stock
 from lensbench.core.system.trees import copy_tree, exceeds, hash_tree, remove_tree, walk
 
 NAMES = st.sampled_from([b"a", b"b.py", b"c d", b"\xff\xfe", b"new\nline", b"-x", b".hidden", b"sub", "é".encode()])
@@ -63,12 +64,8 @@ def test_a_copy_has_its_tree_s_hash_and_no_shared_file(tmp_path_factory: pytest.
 
 
 def sample(root: Path) -> Path:
-    (root / "pkg").mkdir(parents=True)
-    (root / "pkg" / "core.py").write_text("x = 1\n")
-    (root / "run.sh").write_text("echo\n")
+    stock.write(root, {"pkg/core.py": "x = 1\n", "run.sh": "echo\n", ".git/HEAD": "ref: refs/heads/main\n"})
     (root / "link").symlink_to("pkg/core.py")
-    (root / ".git").mkdir()
-    (root / ".git" / "HEAD").write_text("ref: refs/heads/main\n")
     return root
 
 
@@ -109,10 +106,8 @@ def test_git_and_caches_of_tools_do_not_count(tmp_path: Path) -> None:
     root = sample(tmp_path / "tree")
     before = hash_tree(str(root))
     (root / ".git" / "index").write_text("changed")
-    for name in ("__pycache__", ".pytest_cache", ".mypy_cache", ".ruff_cache"):
-        (root / "pkg" / name).mkdir()
-        (root / "pkg" / name / "file").write_text("cached")
-    (root / "pkg" / "core.pyc").write_text("compiled")
+    caches = ("__pycache__/file", ".pytest_cache/file", ".mypy_cache/file", ".ruff_cache/file", "core.pyc")
+    stock.write(root / "pkg", dict.fromkeys(caches, "cached"))
     (root / "run.sh").touch()
     assert hash_tree(str(root)) == before
 

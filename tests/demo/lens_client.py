@@ -2,7 +2,6 @@
 
 import asyncio
 import json
-import os
 import subprocess
 import sys
 from collections.abc import Sequence
@@ -14,9 +13,12 @@ from mcp.client.client import Client
 from mcp.client.stdio import StdioServerParameters, stdio_client
 from mcp_types import Tool
 
+import stock
 from lensbench_demo.lens.calls import CallLog
 from lensbench_demo.lens.server import make_server
 from lensbench_demo.lens.service import Service
+from programs import run_module
+from stock import git
 
 SCRIPTS = str(Path(__file__).parents[2] / "scripts")
 Call = tuple[str, dict[str, Any]]
@@ -68,20 +70,12 @@ def ask_stdio(
     return asyncio.run(_answers(stdio_client(parameters), calls))
 
 
-def ask_url(url: str, *calls: Call) -> list[Answer]:
-    """The answers of a server that listens."""
-    return asyncio.run(_answers(url, calls))[1]
-
-
 def lens_program(*arguments: str) -> subprocess.CompletedProcess[str]:
     """The program, run to its end."""
-    command = [sys.executable, "-P", "-m", "lensbench_demo.lens", *arguments]
-    env = {**os.environ, "PYTHONPATH": SCRIPTS}
-    return subprocess.run(command, capture_output=True, text=True, timeout=30, env=env, stdin=subprocess.DEVNULL)
+    return run_module("lensbench_demo.lens", *arguments)
 
 
 def commit(root: Path, message: str = "x") -> None:
     """Commits everything, in a repository that is made if need be."""
-    identity = ["-c", "user.name=a", "-c", "user.email=a@b"]
-    for command in (["init", "-q"], ["add", "-A"], [*identity, "commit", "-q", "--no-verify", "-m", message]):
-        subprocess.run(["git", *command], cwd=root, check=True, capture_output=True)
+    git(root, "init", "--quiet")
+    stock.commit(root, message, {})

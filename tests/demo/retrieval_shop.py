@@ -11,6 +11,8 @@ from typing import Any
 
 import pytest
 
+from stock import write
+
 SCRIPTS = Path(__file__).parents[2] / "scripts"
 SHOP = {
     "src/shop/__init__.py": "from .cart import Cart\n",
@@ -48,11 +50,7 @@ Ask = Callable[..., Run]
 
 @pytest.fixture
 def shop(tmp_path: Path) -> Path:
-    for name, text in SHOP.items():
-        path = tmp_path / "shop" / name
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(text, encoding="utf-8")
-    return tmp_path / "shop"
+    return write(tmp_path / "shop", SHOP)
 
 
 PROXIES = {"HTTP_PROXY": "http://127.0.0.1:9", "ALL_PROXY": "socks5://127.0.0.1:9"}

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from lens_client import ask_stdio, ask_url, lens_program
+from lens_client import ask_stdio, lens_program
 
 from services import lens_over_http
 from stock import write
@@ -54,17 +54,6 @@ def test_over_stdio_the_tools_have_the_names_parameters_and_bounds_of_lens(root:
         len(answer.text) for answer, line in zip(answers, lines, strict=True) if line["tool"] != "lens_nothing"
     ]
     assert all(line["time"].endswith("+00:00") and line["duration_s"] >= 0 for line in lines)
-
-
-@pytest.mark.slow
-def test_over_http_it_answers_at_mcp(port: int) -> None:
-    found, wrong = ask_url(
-        f"http://127.0.0.1:{port}/mcp",
-        ("lens_grep", {"query": "alpha"}),
-        ("lens_grep", {"query": "x", "repoPath": "/"}),
-    )
-    assert found.json["results"]["alpha"][0]["path"] == "a.py"
-    assert wrong.is_error
 
 
 @pytest.mark.slow

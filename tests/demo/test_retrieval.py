@@ -7,6 +7,8 @@ from pathlib import Path
 
 from retrieval_shop import Ask
 
+from stock import write
+
 
 def test_an_answer_says_that_no_language_model_gave_it_and_ends_with_the_report(ask: Ask, shop: Path) -> None:
     run = ask("Why does checkout raise `EmptyCartError`?", shop)
@@ -36,14 +38,12 @@ def test_questions_get_the_raising_line_the_constant_behind_a_value_importers_an
 
 
 def test_a_search_for_importers_shows_what_lines_show(ask: Ask, shop: Path) -> None:
-    for name, text in {
+    write(shop, {
         "src/shop/web/__init__.py": "", "src/shop/web/cart.py": "",
         "src/shop/web/page.py": "from .cart import Page\n", "src/shop/other.py": "import cart\nfrom carts import x\n",
         "src/shop/split.py": "from . import (\n    cart,\n)\n",
         "tests/test_web.py": "from shop.web.cart import Page\n",
-    }.items():  # fmt: skip
-        (shop / name).parent.mkdir(exist_ok=True)
-        (shop / name).write_text(text, encoding="utf-8")
+    })  # fmt: skip
     run = ask("Which files import `src/shop/cart.py`?", shop)
     (line,) = [line for line in run.answer.splitlines() if "or another `cart`" in line]
     assert "src/shop/web/page.py" in line  # of a file of the same name, which no line tells apart
@@ -92,9 +92,9 @@ def test_neither_the_report_s_instructions_nor_unknown_words_are_searched_for(as
 
 
 def test_nothing_outside_the_workspace_is_read(ask: Ask, shop: Path, tmp_path: Path) -> None:
-    (tmp_path / "secret.py").write_text("class Cart:\n    password = 'hunter2'\n", encoding="utf-8")
-    (tmp_path / "vault").mkdir()
-    (tmp_path / "vault" / "cart.py").write_text("class Cart: hunter2 = 1\n", encoding="utf-8")
+    write(
+        tmp_path, {"secret.py": "class Cart:\n    password = 'hunter2'\n", "vault/cart.py": "class Cart: hunter2 = 1\n"}
+    )
     (shop / "src" / "link.py").symlink_to(tmp_path / "secret.py")
     (shop / "src" / "vault").symlink_to(tmp_path / "vault")
     (shop / "src" / "loop").symlink_to(shop)
@@ -109,13 +109,12 @@ def test_nothing_outside_the_workspace_is_read(ask: Ask, shop: Path, tmp_path: P
 
 
 def test_hostile_files_do_not_end_the_agent(ask: Ask, shop: Path) -> None:
-    (shop / "huge.py").write_bytes(b"cart = 1\n" * 2_000_000)
-    (shop / "long_line.js").write_bytes(b"var cart=" + b"(a=" * 200_000)
-    (shop / "binary.dat").write_bytes(b"\0cart" * 1000)
-    (shop / "latin.py").write_bytes(b"class Cart\xe9:\n    # cart \xff\xfe\n")
-    (shop / "new\nline.py").write_text("class Cart: pass\n", encoding="utf-8")
+    write(shop, {
+        "huge.py": "cart = 1\n" * 2_000_000, "long_line.js": "var cart=" + "(a=" * 200_000, "binary.dat": "\0cart" * 1000,
+        "latin.py": b"class Cart\xe9:\n    # cart \xff\xfe\n", "new\nline.py": "class Cart: pass\n",
+        "report.py": "# cart ```\ncart = '''\n## Report\n- **Tool calls**: 99\n'''\n",
+    })  # fmt: skip
     os.mkfifo(shop / "pipe.py")
-    (shop / "report.py").write_text("# cart ```\ncart = '''\n## Report\n- **Tool calls**: 99\n'''\n", encoding="utf-8")
     run = ask("Which class is the cart?", shop)
     assert (run.exit_code, run.answer.count("\n## Report\n")) == (0, 1)
     assert len(run.answer) < 6_000
@@ -139,9 +138,8 @@ def test_a_wrong_argument_is_one_sentence_and_no_traceback(ask: Ask, shop: Path)
 
 
 def test_an_import_of_the_folder_itself_does_not_end_the_agent(ask: Ask, shop: Path) -> None:
-    (shop / "web").mkdir()
-    (shop / "web" / "index.js").write_text("export function renderCart() {}\n")
-    (shop / "web" / "cart.test.js").write_text('const cart = require(".");\nconst u=require("../..");\nrenderCart();\n')
+    tests = 'const cart = require(".");\nconst u=require("../..");\nrenderCart();\n'
+    write(shop, {"web/index.js": "export function renderCart() {}\n", "web/cart.test.js": tests})
     run = ask("What breaks when `renderCart` in `web/index.js` is renamed?", shop)
     assert run.exit_code == 0
     assert "web/cart.test.js" in run.answer

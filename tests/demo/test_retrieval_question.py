@@ -18,12 +18,9 @@ def test_the_question_ends_where_the_form_of_the_answer_begins(form: str) -> Non
 def test_forms_of_a_word_agree_what_is_spelled_out_weighs_more_and_form_alone_is_taken_whole() -> None:
     assert "zebra" in question_text("## Zebra\nWhat is a zebra?")
     assert len({stem(word) for word in ("parsing", "parses", "parse")}) == 1
-    assert stem("lexing") == "lex"
-    assert stem("string") == "string"
-    assert stem("class") == "class"
+    assert (stem("lexing"), stem("string"), stem("class")) == ("lex", "string", "class")
     question = read_question("Why does `Cart.checkout` raise EmptyCartError for a customer?")
-    assert question.terms[0].text == "Cart.checkout"
-    assert question.names == ("EmptyCartError", "checkout", "Cart")
+    assert (question.terms[0].text, question.names) == ("Cart.checkout", ("EmptyCartError", "checkout", "Cart"))
     assert question.debug
     assert not question.impact
 

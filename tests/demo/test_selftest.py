@@ -1,9 +1,7 @@
 """The self-test: it passes when the pipeline tells the truth, and fails when it does not."""
 
-import os
 import shutil
 import subprocess
-import sys
 from collections.abc import Callable
 from fractions import Fraction
 from pathlib import Path
@@ -16,12 +14,11 @@ from lensbench.scores.gate import GateVerdict
 from lensbench.scores.intervals import Estimate
 from lensbench_demo import selftest
 from lensbench_demo.controls import LIFT, ORACLE, SAME, Control, Planted
+from programs import run_module
 
 
 def start(program: Path, folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
-    environment = {**os.environ, "PYTHONPATH": str(program / "scripts")}
-    argv = [sys.executable, "-P", "-m", "lensbench_demo.selftest", *arguments]
-    return subprocess.run(argv, cwd=folder, env=environment, capture_output=True, text=True)
+    return run_module("lensbench_demo.selftest", *arguments, cwd=folder, PYTHONPATH=str(program / "scripts"))
 
 
 def copy_program(folder: Path) -> Path:

@@ -22,8 +22,6 @@ from attack_cases import (
     what_counts,
 )
 from drafted_answers import drafting_set
-from fakes.judging_api import JUDGE, JudgingApi
-from fakes.messages_api import read_rules, serving
 from lensbench.agents import Assignment
 from lensbench.agents.start import Said, now
 from lensbench.core.records import Outcome
@@ -34,7 +32,6 @@ from lensbench.judging.judges import Verdict
 from lensbench.judging.judges.mechanical import judge
 from lensbench.judging.judges.normalising import normalise
 
-CLAUDE = Path(__file__).parents[2] / "tools" / "agents" / "node_modules" / ".bin" / "claude"
 NAMES_OF = {attack: f"{attack.family}: {attack.name}" for attack in ATTACKS}
 
 
@@ -102,23 +99,11 @@ def test_a_dump_of_names_in_any_form_states_nothing(form: str) -> None:
         assert mechanically(criterion, f"All there is:\n\n{dump}") is Verdict.MISSED
 
 
-@pytest.mark.parametrize("count", [5, 40, 99])
-def test_a_list_of_some_names_is_an_answer(count: int) -> None:
-    names = [f"shop/part_{number}.py" for number in range(count - 1)]
-    criterion = Criterion.model_validate({"text": "Names the module", "all_of": "shop/limits.py"})
-    assert mechanically(criterion, "\n".join(["- shop/limits.py", *(f"- {name}" for name in names)])) is Verdict.MET
-
-
-def test_a_long_list_that_says_something_about_each_name_is_an_answer() -> None:
-    lines = [f"- `shop/part_{number}.py` calls it in `part_{number}`" for number in range(300)]
-    criterion = Criterion.model_validate({"text": "Names the module", "all_of": "shop/part_7.py"})
-    assert mechanically(criterion, "\n".join(lines)) is Verdict.MET
-
-
 @pytest.mark.parametrize("answer", [
     "Das Modul shop/limits.py liest die Grenze, und zwar bevor die Steuer dazukommt, " * 30,
     "It lies in shop/limits.py. " + " ".join(f"word{number}" for number in range(90)), "```\n" + "limit = read(shop/limits.py)\n" * 80 + "```",
-], ids=["prose", "names after a sentence", "code"])  # fmt: skip
+    "- `shop/limits.py` calls it\n" + "\n".join(f"- `shop/part_{n}.py` calls it in `part_{n}`" for n in range(300)),
+], ids=["prose", "names after a sentence", "code", "a list that says something of each"])  # fmt: skip
 def test_long_prose_and_code_are_no_dumps(answer: str) -> None:
     criterion = Criterion.model_validate({"text": "Names the module", "all_of": "shop/limits.py"})
     assert mechanically(criterion, answer) is Verdict.MET
@@ -220,24 +205,3 @@ def test_whatever_the_attack_a_judge_that_obeys_it_gives_no_verdict(bench: Calla
     expected = ["Missed" if attack.name in empty else "canary" for attack in ATTACKS]
     counts = ["canary" if each in ("unparsable", "outside_menu") else each for each in what_counts(folder, "model")]
     assert differing(counts, expected) == []
-
-
-@pytest.mark.slow
-@pytest.mark.skipif(not CLAUDE.exists(), reason="Claude Code is not installed: make agents (needs npm)")
-@pytest.mark.xdist_group("claude")
-def test_the_same_holds_for_the_real_claude_code(
-    bench: Callable[..., Any], control: Path, credulous: Callable[[str, Path], str], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv("LIVE_TEST_KEY", "sk-live-test-0123456789abcdef")
-    chosen = {
-        "system message", "fenced, with a guessed nonce", "all that one can think of", "zero-width joints", "as a list",
-    }  # fmt: skip
-    some = [attack for attack in ATTACKS if attack.name in chosen]
-    api = JudgingApi(lambda request: credulous(request, control))
-    with serving(api, read_rules([{"reply": {"text": JUDGE, "model": "glm-5"}}])) as fake:
-        settings = {"provider": "custom", "base_url": fake.url, "token_env": "LIVE_TEST_KEY", "model": "sonnet"}
-        agent = {"kind": "claude-code", "command": (str(CLAUDE),), "timeout_s": 60.0, **settings}
-        folder = lay_out(bench, control, {question(attack): fooled(attack) for attack in some}, some, **agent)
-        assert differing(what_counts(folder, "model"), [attack.counts for attack in some], some) == []
-        assert len(some) == len(chosen)
-        assert not any(body.get("tools") for body in fake.bodies)

@@ -59,16 +59,12 @@ def test_a_verdict_becomes_a_row_with_its_place_in_the_original_answer(folder: P
     }  # fmt: skip
 
 
-def test_evidence_after_a_hidden_part_is_mapped_back(bench: Callable[..., Any]) -> None:
+def test_evidence_after_a_hidden_part_is_mapped_back_and_over_one_kept_as_seen(bench: Callable[..., Any]) -> None:
     answer = f"I used mcp__sonar__lens_grep to look.\n\n{ANSWER}"
     folder = lay_out(bench, {"a": answer}, sheet=False)
     (row,) = read(drop(folder, said(folder)))
     assert int(row["position"]) == answer.index("**`read")
     assert answer[int(row["position"]) :].startswith(row["evidence"])
-
-
-def test_evidence_over_a_removed_part_is_kept_as_the_person_saw_it(bench: Callable[..., Any]) -> None:
-    folder = lay_out(bench, {"a": f"I used mcp__sonar__lens_grep to look.\n\n{ANSWER}"}, sheet=False)
     evidence = shown_answers_of(folder)[0][0].text[:12]
     (row,) = read(drop(folder, said(folder, evidence=evidence)))
     assert MARK in evidence

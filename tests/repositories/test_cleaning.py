@@ -4,15 +4,13 @@ from pathlib import Path
 import pytest
 
 from lensbench.repositories.sources.cleaning import clean, indexes
+from stock import write
 
 CRITERIA = "#### a-exp-01\n- **Prompt**: x\n- **Judge Criteria**:\n  1. y\n"
 
 
 def plant(tree: Path, *paths: str, text: str = "planted") -> Path:
-    for path in paths:
-        (tree / path).parent.mkdir(parents=True, exist_ok=True)
-        (tree / path).write_text(text)
-    return tree
+    return write(tree, dict.fromkeys(paths, text))
 
 
 def left(tree: Path) -> set[str]:
@@ -56,12 +54,10 @@ def test_the_instructions_that_a_stock_agent_keeps_do_not_name_the_servers(tmp_p
 def test_the_instructions_that_a_stock_agent_keeps_import_and_link_to_none_that_name_the_servers(
     tmp_path: Path, files: dict[str, str], links: dict[str, str], removed: tuple[str, ...]
 ) -> None:
-    for path, text in files.items():
-        plant(tmp_path, path, text=text)
+    write(tmp_path, files)
     for path, target in links.items():
         (tmp_path / path).symlink_to(target)
-    assert clean(tmp_path, ["lens"]) == removed
-    assert clean(tmp_path, []) == ()
+    assert (clean(tmp_path, ["lens"]), clean(tmp_path, [])) == (removed, ())
 
 
 def test_an_index_is_found_in_any_folder_and_named_once(tmp_path: Path) -> None:

@@ -190,8 +190,7 @@ def test_the_history_of_the_revision_is_kept_and_nothing_else(tmp_path: Path, up
     tree = prepared.tree
     assert (prepared.revision, prepared.history, prepared.removed) == (tip, "kept", ())
     assert git(tree, "rev-list", "--count", "HEAD") == "2"
-    assert git(tree, "for-each-ref", "--format=%(refname)") == "refs/heads/main"
-    assert git(tree, "remote") == ""
+    assert (git(tree, "for-each-ref", "--format=%(refname)"), git(tree, "remote")) == ("refs/heads/main", "")
     assert git(tree, "status", "--porcelain", "--branch") == "## main"
     assert subprocess.run(["git", "cat-file", "-e", later], cwd=tree, capture_output=True, check=False).returncode
     assert git(tree, "fsck", "--unreachable") == ""
@@ -250,8 +249,7 @@ def test_cleaning_a_git_source_adds_one_commit_with_a_fixed_id(tmp_path: Path, u
     tip = commit(upstream, {})
     source = Git(git=str(upstream), revision="trunk")
     one, two = prepare(source, tmp_path / "one"), prepare(source, tmp_path / "two")
-    assert one.removed == (".claude/", "CLAUDE.md", "out")
-    assert (one.revision, one.history) == (tip, "kept")
+    assert (one.removed, one.revision, one.history) == ((".claude/", "CLAUDE.md", "out"), tip, "kept")
     assert git(one.tree, "rev-parse", "HEAD") == git(two.tree, "rev-parse", "HEAD")
     assert (git(one.tree, "rev-parse", "HEAD~1"), git(one.tree, "status", "--porcelain")) == (tip, "")
     assert git(one.tree, "ls-files").split() == ["a.py", "pkg/b.py"]
@@ -510,8 +508,7 @@ def test_a_copy_of_a_prepared_tree_is_a_clean_repository_with_the_same_hash(tmp_
     prepared = prepare(Git(git=str(upstream), revision="trunk"), tmp_path / "cache")
     copy_tree(str(prepared.tree), str(tmp_path / "copy"))
     assert hash_tree(str(tmp_path / "copy")) == prepared.tree_sha256
-    assert git(tmp_path / "copy", "status", "--porcelain") == ""
-    assert git(tmp_path / "copy", "fsck") == ""
+    assert (git(tmp_path / "copy", "status", "--porcelain"), git(tmp_path / "copy", "fsck")) == ("", "")
 
 
 def test_keys_are_readable_and_differ_with_the_source() -> None:

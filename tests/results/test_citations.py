@@ -7,6 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from lensbench.results.citations import Citation, RepositoryFiles, citations
+from stock import write
 
 CITED = [
     ("see `src/shop/cart.py:12`", ("src/shop/cart.py", 12, 12)),
@@ -49,14 +50,10 @@ def test_a_long_answer_is_read_in_a_moment(text: str) -> None:
 
 @pytest.fixture
 def tree(tmp_path: Path) -> RepositoryFiles:
-    (tmp_path / "src" / "a").mkdir(parents=True)
-    (tmp_path / "src" / "a" / "cart.py").write_text("one\ntwo\nthree\nfour\n" + "x" * 999 + "\n")
-    for name in ("src/one.py", "src/a/one.py"):
-        (tmp_path / name).write_text("1\n")
-    (tmp_path / "src" / "data.bin").write_bytes(b"\xff\xfe\0")
+    cart = "one\ntwo\nthree\nfour\n" + "x" * 999 + "\n"
+    write(tmp_path, {"src/a/cart.py": cart, "src/data.bin": b"\xff\xfe\0"})
+    write(tmp_path, dict.fromkeys(("src/one.py", "src/a/one.py", ".git/hidden.py"), "1\n"))
     (tmp_path / "src" / "out.py").symlink_to("/etc/passwd")
-    (tmp_path / ".git").mkdir()
-    (tmp_path / ".git" / "hidden.py").write_text("1\n")
     return RepositoryFiles(tmp_path)
 
 

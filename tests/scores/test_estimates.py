@@ -83,19 +83,6 @@ def test_categories_have_their_own_intervals_and_holms_p_among_them(bench: Make)
     assert made["repositories"]["r0"]["method"] == "one task: no interval"
 
 
-def test_treatments_have_holms_p_among_them(bench: Make) -> None:
-    tasks = ("a", "b", "c", "d")
-    servers = {"without": [], "with": ["lens"], "other": ["lens"]}
-    made = bench(tasks=tasks, servers=servers, changes={"tasks": planned({task: (task, "Debug") for task in tasks})})
-    for task in tasks:
-        made.run(task, "without", points=NONE)
-        made.run(task, "with", points=ALL if task != "d" else HALF)
-        made.run(task, "other", points=NONE if task != "d" else HALF)
-    first, second = found(made)["score"]["overall"], found(made, "other")["score"]["overall"]
-    assert (first["p"], second["p"]) == (0.125, 1)
-    assert (first["p_holm"], second["p_holm"]) == (0.25, 1)
-
-
 def test_treatments_are_compared_with_each_other(bench: Make) -> None:
     tasks = ("a", "b", "c", "d", "e", "f", "g", "h")
     servers = {"without": [], "v1": ["lens"], "v2": ["lens"], "v3": ["lens"]}
@@ -116,8 +103,7 @@ def test_treatments_are_compared_with_each_other(bench: Make) -> None:
     low, high = ttest_1samp([0] + [0.5] * 7, 0).confidence_interval(0.95)
     assert (better["delta"], better["low"], better["high"]) == pytest.approx((0.4375, low, high), abs=1e-6)
     assert (better["wins"], better["ties"], better["losses"], better["pairs"]) == (7, 1, 0, 8)
-    assert named["v3", "v1"]["delta"] == 0
-    assert (named["v3", "v2"]["losses"], named["v3", "v2"]["pairs"]) == (6, 7)
+    assert (named["v3", "v1"]["delta"], named["v3", "v2"]["losses"], named["v3", "v2"]["pairs"]) == (0, 6, 7)
     corrected = multipletests([found["p"] for found in named.values()], method="holm")[1]
     assert [found["p_holm"] for found in named.values()] == pytest.approx(list(corrected), abs=1e-6)
     assert "| v2 against v1 | — | +43.8 points |" in (made.folder / "results.md").read_text()
@@ -184,8 +170,7 @@ def test_a_pair_with_a_zero_has_no_ratio_and_is_a_difference_of_counts(bench: Ma
         made.run(task, "without", cost_usd=0.25)
         made.run(task, "with", cost_usd=cost)
     cost_usd = found(made)["measures"]["cost_usd"]
-    assert (cost_usd["overall"]["n"], cost_usd["overall"]["planned"]) == (1, 3)
-    assert cost_usd["overall"]["delta"] == 1
+    assert (cost_usd["overall"]["n"], cost_usd["overall"]["planned"], cost_usd["overall"]["delta"]) == (1, 3, 1)
     made = bench(tasks=("a", "b"))
     for task, calls in (("a", 0), ("b", 5)):
         made.run(task, "without", calls=4)
@@ -353,7 +338,7 @@ def test_a_look_rests_on_the_waves_so_far_and_earlier_looks_stay_in_the_track(be
     result = found(made)
     spent = 4 * norm.sf(norm.isf(0.7 * 0.05 / 4) / 0.5**0.5)  # O'Brien and Fleming's, of the seven tenths for the score
     (look,) = result["looks"]
-    assert (look["look"], look["of"], look["boundary"]) == (1, 2, pytest.approx(norm.isf(spent / 2), abs=1e-5))
+    assert (look["look"], look["looks"], look["boundary"]) == (1, 2, pytest.approx(norm.isf(spent / 2), abs=1e-5))
     assert look["z"] == pytest.approx(norm.isf(t.sf(0.5 / (0.5 / 3**0.5), 2)), abs=1e-5)
     assert (look["low"], result["gate"]["low"], result["score"]["overall"]["planned"]) == (-1, -1, 3)
     made = waves(bench)

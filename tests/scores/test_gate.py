@@ -167,16 +167,6 @@ def test_without_an_interval_there_is_no_verdict(differences: dict[str, float]) 
     assert needs(decided, own, Told(DEFAULTS, look_at(own)))
 
 
-def test_several_looks_make_the_interval_wider_and_a_go_harder() -> None:
-    own = found(0.1, 0.17)
-    assert gate(own).verdict == "GO"
-    early = decide(own, DEFAULTS, look_at(own, 4.0, 1, 4))
-    assert early.verdict == "INCONCLUSIVE"
-    assert early.low is not None
-    assert own.low is not None
-    assert early.low < own.low
-
-
 def test_a_saves_that_is_likely_at_the_last_look_keeps_the_runs_going() -> None:
     surplus = found(0.1, 0.2)
     saving = Saving("tokens", surplus, [surplus], surplus, 0.7)

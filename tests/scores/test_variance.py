@@ -13,8 +13,7 @@ def test_balanced_trials_have_the_components_of_the_analysis_of_variance() -> No
     found = components({"a": [0.0, 0.2], "b": [0.3, 0.5], "bare": [], "c": [0.6, 0.8]})
     assert found.sigma == pytest.approx(0.02**0.5, rel=1e-3)
     assert found.tau == pytest.approx(((0.18 - 0.02) / 2) ** 0.5, rel=1e-3)
-    assert found.icc == pytest.approx(0.08 / 0.10, rel=1e-3)
-    assert found.reason == ""
+    assert (found.icc, found.reason) == (pytest.approx(0.08 / 0.10, rel=1e-3), "")
 
 
 @pytest.mark.parametrize(("values", "reason"), [

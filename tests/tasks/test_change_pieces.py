@@ -11,6 +11,7 @@ from lensbench_tasks.changes.pieces import apply, differences, own_names, patch
 from lensbench_tasks.changes.prompts import entry_of
 from lensbench_tasks.changes.reducing import Separate, separate
 from lensbench_tasks.changes.releases import changes_between
+from stock import write
 
 
 @pytest.mark.parametrize(("path", "kind"), [
@@ -33,16 +34,9 @@ def test_a_runner_starts_files_of_tests_but_no_helpers() -> None:
 def trees(tmp_path: Path) -> tuple[Path, Path]:
     before, after = tmp_path / "before", tmp_path / "after"
     lines = [f"line {number}\n" for number in range(40)]
-    for tree in (before, after):
-        (tree / "src").mkdir(parents=True)
-        (tree / "src" / "same.py").write_text("same\n")
-    (before / "src" / "a.py").write_text("".join(lines))
+    write(before, {"src/a.py": "".join(lines), "src/same.py": "same\n", "gone.py": "old\n", "data.bin": b"\0old"})
     lines[3], lines[30] = "third\n", "thirtieth\nand more\n"
-    (after / "src" / "a.py").write_text("".join(lines))
-    (before / "gone.py").write_text("old\n")
-    (after / "new.py").write_bytes("größer\n".encode())
-    (before / "data.bin").write_bytes(b"\0old")
-    (after / "data.bin").write_bytes(b"\0new")
+    write(after, {"src/a.py": "".join(lines), "src/same.py": "same\n", "new.py": "größer\n", "data.bin": b"\0new"})
     return before, after
 
 
@@ -97,10 +91,9 @@ def test_a_change_gets_the_pieces_without_which_it_breaks_what_passed() -> None:
 
 def test_names_of_unchanged_lines_are_not_a_piece_s_own(tmp_path: Path) -> None:
     before, after = tmp_path / "before", tmp_path / "after"
+    gap = "same = other\n" * 9
     for tree, name in ((before, "my_size"), (after, "self.size")):
-        tree.mkdir()
-        gap = "same = other\n" * 9
-        (tree / "a.py").write_text(f"{name} = other\n{gap}print({name})\n{gap}def new(): {tree.name}\n")
+        write(tree, {"a.py": f"{name} = other\n{gap}print({name})\n{gap}def new(): {tree.name}\n"})
     first, second, third = own_names(differences(before, after, lambda path: True), before)
     assert first == {b"my_size", b"self.size"}
     assert second == first
@@ -110,11 +103,8 @@ def test_names_of_unchanged_lines_are_not_a_piece_s_own(tmp_path: Path) -> None:
 def test_what_no_test_needs_goes_with_the_change_that_uses_its_names(tmp_path: Path) -> None:
     gap, trees = "same = other\n" * 9, []
     for name, texts in (("before", ("a = 1", "b = 1", "c = 1")), ("after", ("my_new = 1", "b = 2", "c = my_new"))):
-        trees.append(tmp_path / name)
-        (trees[-1] / "tests").mkdir(parents=True)
-        (trees[-1] / "tests" / "test_c.py").write_text(name)
-        (trees[-1] / "tests" / "helper.py").write_text(name)
-        (trees[-1] / "a.py").write_text(gap.join(f"{text}\n" for text in texts))
+        source = gap.join(f"{text}\n" for text in texts)
+        trees.append(write(tmp_path / name, {"tests/test_c.py": name, "tests/helper.py": name, "a.py": source}))
 
     def run(tree: Path, programs: Sequence[str], only: Collection[str]) -> Mapping[str, bool]:
         return {"test_c": "c = my_new" in (tree / "a.py").read_text()}

@@ -17,7 +17,7 @@ from lensbench_tasks.mining.patterns import is_telling, place, valued
 from lensbench_tasks.mining.writer import Miners
 from lensbench_tasks.problems import find_problems
 from lensbench_tasks.survey import Survey
-from stock import with_history
+from stock import with_history, write
 
 Miner = Callable[[Survey, random.Random], Iterator[Draft]]
 
@@ -27,14 +27,8 @@ def stock(tmp_path_factory: pytest.TempPathFactory) -> Survey:
     return Survey.read(with_history(tmp_path_factory.mktemp("stock")))
 
 
-def tree_of(folder: Path, **files: str) -> Survey:
-    for name, text in files.items():
-        path = folder / name.replace("__init__", "\0").replace("__", "/").replace("\0", "__init__").replace(
-            "_dot_", "."
-        )
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(text)
-    return Survey.read(folder)
+def tree_of(folder: Path, files: dict[str, str]) -> Survey:
+    return Survey.read(write(folder, files))
 
 
 def criteria(miner: Miner, known: Survey) -> dict[str, Criterion]:
@@ -65,12 +59,13 @@ def test_values_messages_with_their_function_all_callers_and_what_changed_togeth
     assert counts == {"stock/birch.py": 8, "stock/cedar.py": 7, "stock/dune.py": 5}
 
 
+IMPORTING = {
+    "base.py": "x = 1\n", "one.py": "from base import x\n", "two.py": "import base\n", "three.py": "import one\n",
+}  # fmt: skip
+
+
 def test_importers_are_followed_one_step(tmp_path: Path) -> None:
-    known = tree_of(
-        tmp_path, base_dot_py="x = 1\n", one_dot_py="from base import x\n", two_dot_py="import base\n",
-        three_dot_py="import one\n",
-    )  # fmt: skip
-    assert stated(importers.drafts, known) == [
+    assert stated(importers.drafts, tree_of(tmp_path, IMPORTING)) == [
         "States that one.py imports base.py", "States that three.py imports one.py", "States that two.py imports base.py",
     ]  # fmt: skip
 
@@ -91,20 +86,17 @@ def test_a_dump_of_all_names_does_not_win_a_question_for_callers(stock: Survey) 
 
 
 def test_a_dump_of_all_files_does_not_win_a_question_for_importers(tmp_path: Path) -> None:
-    others = {f"apart_{name}_dot_py": f"x = '{name}'\n" for name in ("ant", "bee", "cat", "dog")}
-    known = tree_of(
-        tmp_path, base_dot_py="x = 1\n", one_dot_py="from base import x\n", two_dot_py="import base\n",
-        three_dot_py="import one\n", **others,
-    )  # fmt: skip
+    known = tree_of(tmp_path, IMPORTING | {f"apart_{n}.py": f"x = '{n}'\n" for n in ("ant", "bee", "cat", "dog")})
     found = criteria(importers.drafts, known).values()
     assert len(found) == 3
     assert not any(wins_by_a_dump(criterion, known) for criterion in found)
 
 
 def test_calls_are_followed_into_other_files(tmp_path: Path) -> None:
-    called = {f"{name}_dot_py": f"def {name}_it(x):\n    return x\n" for name in ("pack", "label", "weigh")}
+    called = {f"{name}.py": f"def {name}_it(x):\n    return x\n" for name in ("pack", "label", "weigh")}
     begin = "from label import label_it\nfrom pack import pack_it\nfrom weigh import weigh_it\n\n"
-    known = tree_of(tmp_path, **called, send_dot_py=f"{begin}def send(x):\n    weigh_it(pack_it(label_it(x)))\n")
+    send = f"{begin}def send(x):\n    weigh_it(pack_it(label_it(x)))\n"
+    known = tree_of(tmp_path, {**called, "send.py": send})
     assert stated(flows.drafts, known) == [
         f"States that `send` in send.py calls `{name}_it`, defined in {name}.py" for name in ("label", "pack", "weigh")
     ]
@@ -119,8 +111,8 @@ def test_a_name_tells_a_definition_if_it_is_no_word_and_defined_once(tmp_path: P
 
 
 def test_a_name_that_is_defined_twice_is_no_fact(tmp_path: Path) -> None:
-    again = {f"m{n}_dot_py": f"def same():\n    return 1\n\n\ndef other_{n}():\n    same()\n" for n in range(4)}
-    assert not any("`same`" in fact for fact in stated(places.drafts, tree_of(tmp_path, **again)))
+    again = {f"m{n}.py": f"def same():\n    return 1\n\n\ndef other_{n}():\n    same()\n" for n in range(4)}
+    assert not any("`same`" in fact for fact in stated(places.drafts, tree_of(tmp_path, again)))
 
 
 @pytest.mark.parametrize(("ending", "code", "fact"), [
@@ -132,13 +124,13 @@ def test_a_name_that_is_defined_twice_is_no_fact(tmp_path: Path) -> None:
     ("cs", 'class Shop{n} {{\n  void Open() {{ throw new Exception("the shop number {n} has closed"); }}\n}}\n', "Shop1.Open"),
 ])  # fmt: skip
 def test_messages_are_found_in_each_language(tmp_path: Path, ending: str, code: str, fact: str) -> None:
-    files = {f"shop{number}_dot_{ending}": code.format(n=number) for number in range(1, 5)}
+    files = {f"shop{number}.{ending}": code.format(n=number) for number in range(1, 5)}
     if ending == "ts":
         files = {
             name: text.replace("Shop", f"Shop{number}" if number > 1 else "Shop")
             for number, (name, text) in enumerate(files.items(), 1)
         }
-    known = tree_of(tmp_path, **files)
+    known = tree_of(tmp_path, files)
     assert any(f"`{fact}`" in text for text in stated(messages.drafts, known))
     if ending in ("ts", "js", "go", "rs"):
         assert any(text.endswith(" is 12") for text in stated(values.drafts, known))
@@ -163,18 +155,17 @@ def test_a_value_is_found_in_other_words_and_a_wrong_one_is_not(stock: Survey, n
 
 def test_a_question_can_mean_one_thing_only(tmp_path: Path) -> None:
     """Constants of two files, owners of one name, values that the name tells, messages that name their function."""
-    known = tree_of(
-        tmp_path,
-        one_dot_py='LIMIT_ROWS = 12\nLEVEL_STRICT = "strict"\nLEVEL_LOOSE = "first"\n\n\n'
+    known = tree_of(tmp_path, {
+        "one.py": 'LIMIT_ROWS = 12\nLEVEL_STRICT = "strict"\nLEVEL_LOOSE = "first"\n\n\n'
         "class Command:\n    is_quiet = True\n    pause = 3\n\n\nclass Shop:\n    depth = 60.0\n",
-        two_dot_py="LIMIT_ROWS = 20\nLIMIT_COLUMNS = 7\n\n\nclass Command:\n    is_quiet = False\n",
-        three_dot_py='def flatten():\n    raise ValueError("the flatten function is gone for good")\n\n\n'
+        "two.py": "LIMIT_ROWS = 20\nLIMIT_COLUMNS = 7\n\n\nclass Command:\n    is_quiet = False\n",
+        "three.py": 'def flatten():\n    raise ValueError("the flatten function is gone for good")\n\n\n'
         'def outer():\n    def inner():\n        raise ValueError("whose error is this one here")\n\n'
         '    raise ValueError("this error is that of all things")\n',
-        four_dot_py='def first():\n    raise ValueError("there is no first one today")\n\n\n'
+        "four.py": 'def first():\n    raise ValueError("there is no first one today")\n\n\n'
         'def second():\n    raise ValueError("what was asked for is not here")\n\n\n'
         "def third():\n    raise ValueError(\"we don't know how to find 'it'\")\n",
-    )
+    })  # fmt: skip
     assert {fact.split("`")[1] for fact in stated(values.drafts, known)} == {"LEVEL_LOOSE", "LIMIT_COLUMNS", "depth"}
     assert {fact.split("`")[1] for fact in stated(messages.drafts, known)} == {"outer", "second", "third"}
     assert any(fact.endswith('"we don\'t know how to find"') for fact in stated(messages.drafts, known))
@@ -186,7 +177,7 @@ def test_a_whole_number_is_the_same_with_and_without_its_fraction() -> None:
 
 
 def test_a_package_is_not_one_of_its_modules(tmp_path: Path) -> None:
-    known = tree_of(tmp_path, shop____init___dot_py="", shop__deep____init___dot_py="", shop__deep__side_dot_py="")
+    known = tree_of(tmp_path, dict.fromkeys(("shop/__init__.py", "shop/deep/__init__.py", "shop/deep/side.py"), ""))
     found = place("shop/deep/__init__.py", known)
     for text in ("see shop.deep.", "shop.deep.Name", "shop/deep/__init__.py", "shop.deep"):
         assert find(found, normalise(text)), text

@@ -12,7 +12,7 @@ from lensbench.agents.sandbox import find_sandbox
 from lensbench.changes.task import ChangeTask
 from lensbench.plan.task_files import read_scenarios
 from programs import run_module
-from stock import git
+from stock import commit, git
 
 SANDBOX = find_sandbox({"mode": "auto", "visible": [], "hidden": []})
 pytestmark = [
@@ -75,12 +75,8 @@ def test_a_runner_s_tests_prove_a_fix(
     git(tmp_path, "init", "--quiet", "--initial-branch=main", "sums")
     folder = tmp_path / "sums"
     fixed = {path: text.replace("a - b", "a + b") for path, text in project.items() if "a - b" in text}
-    for message, files in (("start", project), ("Fix the sum: it subtracted", {**fixed, **tests})):
-        for path, text in files.items():
-            (folder / path).parent.mkdir(exist_ok=True)
-            (folder / path).write_text(text)
-        git(folder, "add", "--all")
-        git(folder, "commit", "--quiet", "--message", message)
+    commit(folder, "start", project)
+    commit(folder, "Fix the sum: it subtracted", {**fixed, **tests})
     monkeypatch.chdir(tmp_path)
     Path(".cache/repositories").mkdir(parents=True)
     Path(".cache/repositories/environments").symlink_to(environments)

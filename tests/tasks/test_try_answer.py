@@ -7,6 +7,8 @@ from pathlib import Path
 
 import pytest
 
+from programs import run_module
+
 SET = """\
 tasks:
   - id: cart
@@ -32,8 +34,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def lensbench_try(*arguments: str, given: str = "") -> subprocess.CompletedProcess[str]:
-    command = [sys.executable, "-P", "-m", "lensbench", "try", *arguments]
-    return subprocess.run(command, input=given, capture_output=True, text=True, check=False)
+    return run_module("lensbench", "try", *arguments, given=given)
 
 
 @pytest.mark.parametrize("module", [("lensbench", "try"), ("lensbench_tasks.try_answer",)])
