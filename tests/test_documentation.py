@@ -1,5 +1,6 @@
 """The documentation's own tools: what the site's build refuses, without Sphinx."""
 
+import json
 import re
 from pathlib import Path
 from typing import get_args
@@ -9,6 +10,7 @@ from links import problems
 from navigation import LINK, with_toctrees
 from pictures import PAGES, stamped
 from reference import pages, protocol, schema_page
+from schemas import config_schema, record_schema, scenarios_schema, schemas, write_schemas
 
 from lensbench.core.frozen_plan import Verdict
 from lensbench.core.rows import PairRow
@@ -43,13 +45,12 @@ def test_a_link_that_leads_nowhere_or_loads_from_outside_is_found(tmp_path: Path
 
 
 def test_a_key_of_a_schema_is_a_row() -> None:
+    trials = {"type": "integer", "minimum": 1, "default": 1, "description": "How often."}
+    gate = {"description": "The decision.", "properties": {"over": {"enum": ["tasks", "a|b"]}}}
     schema = {
-        "properties": {
-            "trials": {"type": "integer", "minimum": 1, "default": 1, "description": "How often."},
-            "gate": {"$ref": "#/$defs/Gate"},
-        },
+        "properties": {"trials": trials, "gate": {"$ref": "#/$defs/Gate"}},
         "required": ["gate"],
-        "$defs": {"Gate": {"description": "The decision.", "properties": {"over": {"enum": ["tasks", "a|b"]}}}},
+        "$defs": {"Gate": gate},
     }
     page = schema_page("Config", "All keys.", schema)
     assert "| `trials` | integer ≥ 1 | `1` | How often. |" in page
@@ -93,3 +94,24 @@ def test_the_reference_is_what_the_code_gives() -> None:
     assert PROTOCOL.read_text() == protocol()
     del there["change-set"]  # written by benchmarks/change_set.py, which takes an hour
     assert there == {name: f"{text.rstrip()}\n" for name, text in pages().items()}
+
+
+def test_the_committed_schemas_are_those_of_the_models(tmp_path: Path) -> None:
+    write_schemas(tmp_path)
+    for name in schemas():
+        assert (tmp_path / name).read_bytes() == (ROOT / "schemas" / name).read_bytes(), "tools/docs/schemas.py"
+
+
+def test_schemas_describe_every_key_and_the_bounds_of_tasks_and_patterns() -> None:
+    for schema in (config_schema(), scenarios_schema()):
+        for model in (schema, *schema["$defs"].values()):
+            for name, key in model.get("properties", {}).items():
+                assert "$ref" in key or key.get("description"), name
+    task = scenarios_schema()["$defs"]["Task"]["properties"]
+    assert task["repository"]["anyOf"][0]["type"] == "string"
+    assert (task["criteria"]["minItems"], task["criteria"]["maxItems"]) == (2, 5)
+    pattern = scenarios_schema()["$defs"]["Criterion"]["properties"]["all_of"]
+    assert {"type": "array"}.items() <= pattern["anyOf"][-1].items()
+    assert len(pattern["anyOf"]) > 1
+    assert "answer" not in record_schema()["$defs"]["Outcome"]["properties"]
+    assert json.dumps(record_schema())

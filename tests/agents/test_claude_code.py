@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 from claude_code_rows import ROWS, Row, unmet
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from lensbench.agents import Assignment, Invocation
@@ -196,18 +196,6 @@ SUBTYPES = st.sampled_from(["init", "api_retry", "permission_denied", "success",
 def test_no_event_of_a_version_to_come_makes_it_fail(events: list[tuple[str, str, dict[str, Any]]]) -> None:
     lines = [json.dumps({**fields, "type": kind, "subtype": subtype}) for kind, subtype, fields in events]
     assert isinstance(read(lines), Outcome)
-
-
-@settings(max_examples=30)
-@given(st.lists(st.sampled_from(sorted(ROWS)), min_size=2, max_size=3), st.randoms(use_true_random=False))
-def test_the_order_of_the_keys_in_a_line_does_not_matter(names: list[str], random: Any) -> None:
-    for name in names:
-        shuffled = []
-        for line in stream(name):
-            items = list(json.loads(line).items())
-            random.shuffle(items)
-            shuffled.append(json.dumps(dict(items)))
-        assert read(shuffled) == read(stream(name))
 
 
 def test_lines_of_two_megabytes_are_read_and_a_call_that_comes_twice_counts_once() -> None:

@@ -72,10 +72,8 @@ def tools(ran: Ran) -> tuple[str, ...]:
 
 @others
 def test_with_the_treatment_its_tools_are_offered_and_its_calls_work(cli: Cli, tmp_path: Path) -> None:
-    rules: list[dict[str, Any]] = [
-        {"when": {"turn": 1}, "reply": {"text": "I look.", "tools": ["lens_grep"]}},
-        {"reply": {"text": "It is in src/cart.py.", "model": "model-b"}},
-    ]
+    look = {"when": {"turn": 1}, "reply": {"text": "I look.", "tools": ["lens_grep"]}}
+    rules: list[dict[str, Any]] = [look, {"reply": {"text": "It is in src/cart.py.", "model": "model-b"}}]
     ran = ask(cli, tmp_path, rules, LENS, FILES)
     outcome = ran.said.outcome
     assert (ran.said.ended.exit_code, outcome.error, outcome.finished, outcome.ending) == (0, "", True, "finished")
@@ -90,14 +88,8 @@ def test_with_the_treatment_its_tools_are_offered_and_its_calls_work(cli: Cli, t
     assert outcome.tokens is not None
     assert outcome.tokens["cache_read"] == 14
     # Codex: 186 x 10 + 14 + 40 x 100 millionths of a dollar; Gemini has 10 tokens of reasoning more
-    told = priced(
-        outcome,
-        {
-            "model-*": {
-                **dict.fromkeys(("date", "source"), ""), "input": 10, "cache_read": 1, "cache_write": 0, "output": 100,
-            }
-        },
-    )  # fmt: skip
+    price: Any = {"date": "", "source": "", "input": 10, "cache_read": 1, "cache_write": 0, "output": 100}
+    told = priced(outcome, {"model-*": price})
     assert {"codex": 0.005874, "gemini": 0.006874}.get(cli.kind, told.cost_usd) == told.cost_usd
     assert told.cost_is_guess
     home = tmp_path / "session" / "home"

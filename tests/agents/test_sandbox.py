@@ -1,5 +1,6 @@
 """What an agent in the sandbox sees, what it cannot touch, and how it ends."""
 
+import json
 import os
 import shutil
 import stat
@@ -9,6 +10,7 @@ import tempfile
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -134,19 +136,20 @@ def test_inside_are_the_workspace_the_session_programs_and_nothing_of_the_projec
         assert shown == [], hidden
 
 
+CHECK = """
+import os
+for path in ("/", "/usr", "/etc", "/etc/passwd", "/sys/kernel", "/proc/sys/kernel/core_pattern", "/proc/sys/kernel/hostname", "/proc/sysrq-trigger"):
+    if os.path.exists(path) and os.access(path, os.W_OK): print("writable", path)
+for mount in open("/proc/self/mounts").read().splitlines():
+    _, folder, _, options, *_ = mount.split()
+    if not options.startswith("ro"): print("mount", folder)
+print(next(line for line in open("/proc/self/status") if line.startswith("CapEff")).split()[1])
+"""
+
+
 @bubblewrap
 def test_the_rest_is_read_only_and_root_has_no_power_over_it(place: Place) -> None:
-    check = (
-        "import os\n"
-        "for path in ('/', '/usr', '/etc', '/etc/passwd', '/sys/kernel', '/proc/sys/kernel/core_pattern',"
-        " '/proc/sys/kernel/hostname', '/proc/sysrq-trigger'):\n"
-        "    if os.path.exists(path) and os.access(path, os.W_OK): print('writable', path)\n"
-        "for mount in open('/proc/self/mounts').read().splitlines():\n"
-        "    _, folder, _, options, *_ = mount.split()\n"
-        "    if not options.startswith('ro'): print('mount', folder)\n"
-        "print(next(line for line in open('/proc/self/status') if line.startswith('CapEff')).split()[1])\n"
-    )
-    seen = start(place, sys.executable, "-I", "-c", check).stdout.split("\n")
+    seen = start(place, sys.executable, "-I", "-c", CHECK).stdout.split("\n")
     mounts = {line.split()[1] for line in seen if line.startswith("mount")}
     assert [line for line in seen if line.startswith("writable")] == []
     assert {at for at in mounts if not at.startswith("/dev")} == {"/proc", "/repo", "/session", "/tmp", "/var/tmp"}
@@ -223,16 +226,12 @@ def test_an_agent_in_a_hidden_folder_is_found_with_its_links_its_packages_and_it
     place: Place, project: Path, tmp_path: Path
 ) -> None:
     tool = tmp_path / "tools" / "lib" / "node_modules"
-    write_program(
-        tool / "agent" / "cli.sh", '#!/usr/bin/env interpreter\ncat "$(dirname "$(readlink -f "$0")")/../dep/x"'
-    )
+    look = '"$(dirname "$(readlink -f "$0")")/..'
+    write_program(tool / "agent" / "cli.sh", f'#!/usr/bin/env interpreter\ncat {look}/dep/x"')
     (tool / "dep").mkdir()
     (tool / "dep" / "x").write_text("found it")
     runtime = tmp_path / "runtime"
-    write_program(
-        runtime / "bin" / "interpreter-1",
-        '#!/bin/sh\n. "$(dirname "$(readlink -f "$0")")/../lib/setup"\nexec sh "$1"\n',
-    )
+    write_program(runtime / "bin" / "interpreter-1", f'#!/bin/sh\n. {look}/lib/setup"\nexec sh "$1"\n')
     (runtime / "lib").mkdir()
     (runtime / "lib" / "setup").write_text("true")
     (runtime / "bin" / "interpreter").symlink_to("interpreter-1")
@@ -264,10 +263,8 @@ def test_the_answers_in_an_installed_lensbench_are_hidden_whichever_copy_runs(
 @bubblewrap
 def test_other_releases_of_the_packages_under_test_are_hidden(project: Path, tmp_path: Path) -> None:
     packages = tmp_path / "env" / "lib" / "python3.99" / "site-packages"
-    info = {
-        "RECORD": "dotenv/main.py,,\n../../../bin/dotenv,,\n",
-        "METADATA": "Metadata-Version: 2.1\nName: python-dotenv\n",
-    }
+    about = "Metadata-Version: 2.1\nName: python-dotenv\n"
+    info = {"RECORD": "dotenv/main.py,,\n../../../bin/dotenv,,\n", "METADATA": about}
     for name in ("dotenv/main.py", "dotenv_other/main.py", *(f"python_dotenv-9.dist-info/{file}" for file in info)):
         write_program(packages / name, info.get(name.rpartition("/")[2], "the fix"))
     settings = {**AUTO, "visible": [str(tmp_path / "env")], "packages": ["Python.Dotenv"]}
@@ -324,10 +321,8 @@ def test_a_servers_program_is_shown_in_the_condition_that_has_it_and_only_there(
     read = ("sh", "-c", f"cat {server} {server.parents[1]}/package.json")
     assert start(place, *read).stdout == ""
     mcp = Path(place.private, "session", "mcp.json")
-    mcp.write_text(
-        f'{{"mcpServers": {{"s": {{"command": "cat", "args": ["{server}"]}}, "h": {{"url": "http://x"}}}}}}',
-        encoding="utf-8",
-    )
+    servers = {"s": {"command": "cat", "args": [str(server)]}, "h": {"url": "http://x"}}
+    mcp.write_text(json.dumps({"mcpServers": servers}), encoding="utf-8")
     assert start(place, *read).stdout == "x{}"
 
 
@@ -372,9 +367,8 @@ def test_it_works_for_a_user_without_privileges(outside_tmp: Path, monkeypatch: 
         os.chown(path, 65534, 65534)
     env = {"PATH": os.defpath}
     argv = place.wrap(["sh", "-c", "touch /repo/b; id -u; touch /usr/b"], env, "/session/mcp.json")
-    said = subprocess.run(
-        argv, env=env, user=65534, group=65534, extra_groups=[], cwd="/", capture_output=True, text=True
-    )
+    nobody: Any = {"user": 65534, "group": 65534, "extra_groups": []}
+    said = subprocess.run(argv, env=env, cwd="/", capture_output=True, text=True, **nobody)
     assert (said.stdout, said.returncode) == ("65534\n", 1), said.stderr
     made = (outside_tmp / "lb-3" / "repo" / "b").stat()
     assert made.st_uid == 65534

@@ -33,7 +33,7 @@ ELSEWHERE = (
     (r"make new\b|lensbench init\b", "test_starting.py, test_five_minutes.py"), (r"snakemake .*\bjudge_sheet$", "above, with other cores"),
     (r"lensbench ask", "test_evaluating.py"),
     (r"lensbench (archive|verify)", "test_archiving.py, test_verifying.py"),
-    (r"lensbench (selftest|docs)", "test_selftest.py, test_docs_verb.py"),
+    (r"lensbench (selftest|docs)", "test_selftest.py, test_command.py"),
     (r"snakemake .*\bfail_on=|lensbench run .*\bfail_on=", "test_ci.py"),
     (r"snakemake .*profiles/(slurm|cluster)", "test_clusters.py, test_slurm.py"), (r"snakemake .*--report ", "above, with the demo's name"),
     (r"snakemake (--cores (\d+|N) ?)?(--verbose|--configfile mine.yaml.*|--config (run_id|scenarios|notes)=.*)?$", "test_repeating.py"),
@@ -57,11 +57,8 @@ def ours(command: str) -> str:
 
 def test_every_command_is_run_here_or_has_a_reason() -> None:
     assert len(COMMANDS) > 80
-    unknown = [
-        f"{place}: {command}"
-        for place, command in COMMANDS
-        if ours(command) not in RUN_HERE and not any(re.match(pattern, ours(command)) for pattern, _ in ELSEWHERE)
-    ]
+    known = [*(f"{re.escape(one)}$" for one in RUN_HERE), *(pattern for pattern, _ in ELSEWHERE)]
+    unknown = [f"{at}: {one}" for at, one in COMMANDS if not any(re.match(pattern, ours(one)) for pattern in known)]
     assert not unknown, "run them here, or say in ELSEWHERE why not:\n" + "\n".join(unknown)
 
 
@@ -147,19 +144,13 @@ def demo(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, dict[str, str]
     made.configure(run_id="demo", discards={"max_rounds": 0})
     made.start()
     start = f'#!/bin/sh\nexec "{sys.executable}" '
-    shims = {
-        "python": start + '"$@"\n',
-        "lensbench": start + '-P -m lensbench "$@"\n',
-        "snakemake": start + '-P -m lensbench run "$@"\n',
-    }
     (base / "bin").mkdir()
-    for name, text in shims.items():
-        (base / "bin" / name).write_text(text)
+    for name, words in (("python", ""), ("lensbench", "-P -m lensbench "), ("snakemake", "-P -m lensbench run ")):
+        (base / "bin" / name).write_text(f'{start}{words}"$@"\n')
         (base / "bin" / name).chmod(0o755)
     path = f"{base / 'bin'}{os.pathsep}{os.environ['PATH']}"
-    return made.folder, {**os.environ, "PATH": path, "PYTHONPATH": str(CHECKOUT / "scripts"), "FAKE_SECRET": "none"} | {
-        "FAKE_CONTROL": str(made.control)
-    }
+    own = {"PYTHONPATH": str(CHECKOUT / "scripts"), "FAKE_SECRET": "none", "FAKE_CONTROL": str(made.control)}
+    return made.folder, {**os.environ, "PATH": path, **own}
 
 
 @pytest.mark.parametrize("command", RUN_HERE)

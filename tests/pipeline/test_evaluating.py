@@ -70,16 +70,6 @@ def test_what_was_asked_is_not_asked_again_until_the_files_change(project: Proje
     assert (len(project.ledger()), len(evals(project))) == (4, 2)
 
 
-def test_a_git_repository_keeps_its_history(project: Project, ask: Ask) -> None:
-    for words in (["init", "-q"], ["add", "."], ["commit", "-qm", "one"], ["commit", "-qm", "two", "--allow-empty"]):
-        subprocess.run(
-            ["git", "-c", "user.name=x", "-c", "user.email=x@x", *words], cwd=project.folder / "repo", check=True
-        )
-    ask()
-    kept = json.loads((evals(project)[0].parent / "repositories.json").read_text())
-    assert [repository["history"] for repository in kept.values()] == ["kept"]
-
-
 def test_a_run_that_would_not_count_says_why_and_is_made_again(project: Project, ask: Ask) -> None:
     project.behave(eval_with=["crash", "answer"])
     said = ask()

@@ -1,4 +1,5 @@
-"""However Snakemake or a run is ended: nothing is left running, nothing is half written, nothing is paid for twice."""
+"""However Snakemake or a run is ended: nothing is left running, nothing is half written, nothing is paid for twice; and
+one Snakemake at a time works on a run folder."""
 
 import os
 import random
@@ -10,10 +11,12 @@ from pathlib import Path
 from threading import Lock
 
 import pytest
+from test_repeating import bytes_of
 
 from lensbench.core.records import RunId
 from lensbench.core.store import run_files
 from lensbench.workflow.start import ends_without_waiting
+from programs import run_module
 from small_benchmark import RUNS, Project, living, make_project, wait_for
 
 FOUR = ("anna", "bert", "carl", "dora")
@@ -76,11 +79,8 @@ def test_after_a_kill_at_any_moment_the_valid_runs_stand_and_only_the_others_are
     assert wait_for(lambda: not project.processes()), project.processes()
     assert unfinished(project) == []
     valid = kept(project)
-    noticed = {
-        name: content
-        for name, content in project.files("runs").items()
-        if f"bench/r/{name}" not in noted_as_unfinished(project)
-    }
+    noted, views = noted_as_unfinished(project), project.files("runs")
+    noticed = {name: content for name, content in views.items() if f"bench/r/{name}" not in noted}
     before = project.files()
     started = project.ledger()
 
@@ -157,7 +157,35 @@ def test_a_clock_that_was_ahead_costs_no_answer(project: Project) -> None:
     for path in project.bench.rglob("*"):
         os.utime(path, (later, later))
     project.start(*RUNS)
-    assert {name: content for name, (content, _) in project.files().items()} == {
-        name: content for name, (content, _) in before.items()
-    }
+    assert bytes_of(project.files()) == bytes_of(before)
     assert len(project.ledger()) == 4
+
+
+REFUSED = "Another start is running on bench/r (process "
+
+
+def status(project: Project) -> str:
+    return run_module("lensbench.workflow.status", "bench/r", cwd=project.folder).stdout
+
+
+def test_a_second_snakemake_on_one_run_is_refused_in_a_sentence_and_one_beside_it_is_not(project: Project) -> None:
+    project.behave(others="sleep 600")
+    first = project.begin(target="bench/r/validity.csv")
+    assert wait_for(lambda: len(project.ledger()) == 4, 90)
+    shown = status(project)
+    assert f": running (process {first.pid} on " in shown
+    assert "running now: anna-with, anna-without, bert-with, bert-without" in shown
+    refused = project.start(target="bench/r/validity.csv", fails=True)
+    assert f"{REFUSED}{first.pid} on " in refused
+    assert "--config run_id=<a new name>" in refused
+    assert "Traceback" not in refused
+    assert REFUSED not in project.start("-n")
+
+    project.behave()
+    project.start("--config", "run_id=beside", target="bench/beside/validity.csv")
+    assert first.poll() is None
+    assert REFUSED in project.start(target="bench/r/validity.csv", fails=True)
+    assert project.ledger("end") == ["anna-with", "anna-without", "bert-with", "bert-without"]
+    first.kill()
+    first.communicate()
+    assert ": not running" in status(project)

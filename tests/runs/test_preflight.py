@@ -2,7 +2,6 @@
 
 import json
 import re
-import shutil
 import subprocess
 import sys
 import tempfile
@@ -30,6 +29,7 @@ from lensbench.runs import preflight as stage
 from lensbench.runs.preflight import preflight
 from lensbench.scores.scores import treatment_tools
 from services import Reply, Request, answering
+from stock import commit, git, write
 
 STDIO = str(Path(__file__).parents[1] / "fakes" / "stdio_mcp_server.py")
 KEY = "sk-a-very-secret-key"
@@ -216,25 +216,21 @@ def test_a_server_that_wants_a_login_or_whose_token_expires_says_so(attempt: Try
 
 def test_a_repository_without_history_says_so_and_one_that_lost_it_warns(attempt: Try, project: Path) -> None:
     assert "it has no git history, so tools that use it" in attempt()["repository"].detail
-    for arguments in (["init", "-q"], ["add", "."], ["commit", "-qm", "x"]):
-        subprocess.run(["git", "-c", "user.name=x", "-c", "user.email=x@x", *arguments], cwd=project, check=True)
+    git(project, "init", "-q")
+    commit(project, "x", {})
     check = attempt()["repository"]
     assert (check.outcome, "the folder is part of a git repository" in check.detail) == ("warning", True)
 
 
 def test_empty_submodules_are_named_and_a_rewritten_history_is_not_a_lost_one(attempt: Try, project: Path) -> None:
-    git = ("git", "-c", "user.name=x", "-c", "user.email=x@x", "-c", "protocol.file.allow=always")
-    answers = project / "repo" / "bench" / "r1" / "runs"
-    answers.mkdir(parents=True)
-    (answers / "a-with.md").write_text("x", encoding="utf-8")
-    for arguments in (
-        ["init", "-q"], ["add", "."], ["commit", "-qm", "x"], ["rm", "-rq", "bench"],
-        ["submodule", "--quiet", "add", "./", "vendor/lib"], ["commit", "-qm", "y"],
-    ):  # fmt: skip
-        subprocess.run([*git, *arguments], cwd=project / "repo", check=True)
+    repo = project / "repo"
+    git(repo, "init", "-q")
+    commit(repo, "x", {"bench/r1/runs/a-with.md": "x"})
+    git(repo, "submodule", "--quiet", "add", "./", "vendor/lib")
+    commit(repo, "y", {"bench/r1/runs/a-with.md": None})
     check = attempt()["repository"]
     assert (check.outcome, "history kept, without answers" in check.detail) == ("ok", True)
-    subprocess.run([*git, "submodule", "--quiet", "deinit", "-f", "--all"], cwd=project / "repo", check=True)
+    git(repo, "submodule", "--quiet", "deinit", "-f", "--all")
     check = attempt()["repository"]
     assert (check.outcome, "empty folders for the agent: vendor/lib; " in check.detail) == ("warning", True)
 
@@ -298,12 +294,9 @@ def test_a_call_that_fails_is_a_failure(attempt: Try, project: Path) -> None:
     assert check.outcome == "failed"
     assert check.detail.startswith("find(query='a') failed: found")
     assert "; its standard error ends with ValueError: no index; check" in check.detail
-    check = attempt({"lens": altered(project, ('params["name"] == "crash"', 'sys.exit("index is locked")'))})[
-        "with: lens"
-    ]
-    assert check.detail.startswith(
-        "find(query='a') failed: the server ended in this call; its standard error ends with index is locked; check"
-    )
+    locked = altered(project, ('params["name"] == "crash"', 'sys.exit("index is locked")'))
+    said = "find(query='a') failed: the server ended in this call; its standard error ends with index is locked; check"
+    assert attempt({"lens": locked})["with: lens"].detail.startswith(said)
 
 
 @pytest.mark.parametrize("agent", [{"kind": "command", "command": ["true"]}, {"kind": "offline"}])
@@ -335,10 +328,8 @@ def test_a_variable_of_an_mcp_file_reaches_the_server_unseen(attempt: Try, monke
 @pytest.mark.slow
 @sandboxed
 def test_in_a_sandbox_servers_are_tried_inside_and_setup_outside(attempt: Try, project: Path) -> None:
-    entry = {
-        "command": "/bin/sh",
-        "args": ["-c", "[ -e told ] && sleep 9; echo here: $(pwd) ${workspace} $(ls) >&2; exit 3"],
-    }
+    shell = "[ -e told ] && sleep 9; echo here: $(pwd) ${workspace} $(ls) >&2; exit 3"
+    entry = {"command": "/bin/sh", "args": ["-c", shell]}
     setup = ["/bin/sh", "-c", 'echo "$0" > told', "{workspace}"]
     checks = attempt({"lens": entry}, {"setup": setup}, sandbox="bubblewrap", agent={"mcp_start_s": 2})
     assert checks["sandbox"].outcome == "ok"
@@ -353,41 +344,25 @@ PYTHON = sys.executable
 @pytest.fixture
 def servers_of_people(project: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Servers as people have them: in this folder, and beside it."""
-    beside = tmp_path_factory.mktemp("beside")
-    for folder in (project / "own", beside):
-        folder.mkdir(exist_ok=True)
-        shutil.copy(STDIO, folder / "helper.py")
-        (folder / "server.py").write_text("from helper import main\nmain()\n")
+    beside, helper = tmp_path_factory.mktemp("beside"), Path(STDIO).read_text(encoding="utf-8")
+    serve = "from helper import main\nmain()\n"
     keyed = "import os, sys\nif not os.environ.get('SHOP_KEY'): sys.exit('SHOP_KEY environment variable is required')\n"
-    (beside / "keyed.py").write_text(f"{keyed}from helper import main\nmain()\n")
-    away = f"if os.getcwd() != '{project}': raise OSError('Temporary failure in name resolution')\n"
-    (beside / "keyed_api.py").write_text(f"{keyed}{away}from helper import main\nmain()\n")
-    (beside / "priced.py").write_text("import sys\nfrom helper import main\nsys.exit('PRICE_KEY is required')\n")
-    (beside / "reads.py").write_text(f"open('{beside}/terms.txt')\nfrom helper import main\nmain()\n")
-    (beside / "docker").write_text("#!/bin/sh\nexit 3\n")
-    (beside / "docker").chmod(0o755)
-    (beside / "api.py").write_text(
-        "import os\nif os.getcwd() != '"
-        + str(project)
-        + "': raise OSError('Temporary failure in name resolution')\nfrom helper import main\nmain()\n"
-    )
-    (beside / "terms.txt").write_text("x")
+    away = f"import os\nif os.getcwd() != '{project}': raise OSError('Temporary failure in name resolution')\n"
     subprocess.run([sys.executable, "-m", "venv", "--without-pip", str(beside / "venv")], check=True)
     (site,) = beside.glob("venv/lib/python*/site-packages")
-    (site / "__editable__.shop-1.pth").write_text(f"{beside}/src\n")  # as `pip install -e` writes it
-    (beside / "src" / "shop").mkdir(parents=True)
-    shutil.copy(STDIO, beside / "src" / "shop" / "__main__.py")
-    (beside / "repositories").mkdir()  # `/repo` is in its path
-    for name in ("server.py", "helper.py"):
-        shutil.copy(beside / name, beside / "repositories")
-    (beside / "bin").mkdir()
-    (beside / "bin" / "start.sh").write_text(f". {beside}/venv/bin/activate\ncd {beside}/src\nexec python -m shop\n")
-    (beside / "quiet").mkdir()
-    (beside / "quiet" / "server.sh").write_text(
-        f'[ -e "${{0%/*}}/helper.py" ] && exec {PYTHON} "${{0%/*}}/helper.py"\n'
-    )
-    shutil.copy(STDIO, beside / "quiet" / "helper.py")
-    (beside / "venv" / "bin" / "activate").write_text(f"PATH={beside}/venv/bin:$PATH\n")
+    write(project / "own", {"helper.py": helper, "server.py": serve})
+    write(beside, {
+        "helper.py": helper, "server.py": serve, "keyed.py": keyed + serve, "keyed_api.py": keyed + away + serve,
+        "api.py": away + serve, "priced.py": "import sys\nfrom helper import main\nsys.exit('PRICE_KEY is required')\n",
+        "reads.py": f"open('{beside}/terms.txt')\n{serve}", "terms.txt": "x", "docker": "#!/bin/sh\nexit 3\n",
+        f"{site}/__editable__.shop-1.pth": f"{beside}/src\n",  # as `pip install -e` writes it
+        "src/shop/__main__.py": helper,
+        "repositories/server.py": serve, "repositories/helper.py": helper,  # `/repo` is in its path
+        "bin/start.sh": f". {beside}/venv/bin/activate\ncd {beside}/src\nexec python -m shop\n",
+        "quiet/server.sh": f'[ -e "${{0%/*}}/helper.py" ] && exec {PYTHON} "${{0%/*}}/helper.py"\n',
+        "quiet/helper.py": helper, "venv/bin/activate": f"PATH={beside}/venv/bin:$PATH\n",
+    })  # fmt: skip
+    (beside / "docker").chmod(0o755)
     return beside
 
 
@@ -524,11 +499,8 @@ def test_a_repository_that_cannot_be_had_is_a_failure(attempt: Try, project: Pat
     assert attempt()["repository"].outcome == "failed"
 
 
-ANSWER = [
-    {"type": "start", "model": "glm-5", "mcp_servers": []},
-    {"type": "answer", "text": "OK"},
-    {"type": "end", "cost_usd": 0.5},
-]
+BEGIN = {"type": "start", "model": "glm-5", "mcp_servers": []}
+ANSWER = [BEGIN, {"type": "answer", "text": "OK"}, {"type": "end", "cost_usd": 0.5}]
 
 
 def refusal(status: int, why: str) -> list[dict[str, Any]]:

@@ -16,6 +16,7 @@ from lensbench.core.errors import UserError
 from lensbench.core.system.places import ROOT
 from lensbench.core.system.program import benchmark, only_benchmark
 from lensbench.workflow.launch import check_names, copy_demo, move_caches, profile, snakemake_options, with_tasks
+from lensbench_demo import docs
 from programs import run_module
 
 CORES = "an option cannot be read (Error parsing number of cores (--cores, -c): must be integer or 'all')"
@@ -248,3 +249,15 @@ def test_where_the_home_folder_cannot_be_written_caches_are_in_the_project(
     move_caches(tmp_path / "project")
     assert os.environ["XDG_CACHE_HOME"] == str(tmp_path / "project" / ".snakemake" / "cache")
     monkeypatch.delenv("XDG_CACHE_HOME")
+
+
+def test_a_page_by_its_name_the_list_of_all_and_an_unknown_page_in_one_line() -> None:
+    text = (ROOT / "docs" / "gate.md").read_text(encoding="utf-8")
+    assert docs.page("gate") == docs.page("docs/gate.md") == text
+    assert docs.page("reference/verbs").startswith("# Verbs")
+    assert docs.page("examples").startswith("# Examples")
+    names = [line.split()[0] for line in docs.overview().splitlines() if line]
+    assert {"gate", "tutorial", "reference/config", "examples"} <= set(names)
+    assert f"cp -r {ROOT / 'examples'} ." in docs.overview()
+    with pytest.raises(UserError, match="no page 'gat'; did you mean 'gate'"):
+        docs.page("gat")
