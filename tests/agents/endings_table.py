@@ -80,13 +80,10 @@ WORDS = {"finished": "counts", "compaction": "counts", "limit": "failed", "refus
 def table() -> str:
     """The table for people, in Markdown."""
     heads = ["what happens", *(f"{NAMES[kind]} {cli.version}" for kind, cli in CLIS.items())]
-    rows = [[row.what, *(_word(row.outcome(kind)) for kind in CLIS)] for row in ROWS]
+    becomes = [(row.what, [row.outcome(kind) for kind in CLIS]) for row in ROWS]
+    rows = [[what, *(WORDS.get(each) or WORDS[each.split()[0]] for each in found)] for what, found in becomes]
     lines = itertools.chain([heads, ["---"] * len(heads)], rows)
     return "".join(f"| {' | '.join(cells)} |\n" for cells in lines)
-
-
-def _word(outcome: str) -> str:
-    return WORDS.get(outcome) or WORDS[outcome.split()[0]]
 
 
 if __name__ == "__main__":

@@ -16,10 +16,6 @@ END = {"type": "result", "status": "success", "stats": STATS}
 NOTHING = {"total_tokens": 0, "models": {"model-a": {"total_tokens": 0}}}
 
 
-def said(text: str) -> dict[str, Any]:
-    return {"type": "message", "role": "assistant", "content": text, "delta": True}
-
-
 def call(number: int, tool: str, **parameters: Any) -> dict[str, Any]:
     return {"type": "tool_use", "tool_name": tool, "tool_id": f"c{number}", "parameters": parameters}
 
@@ -27,10 +23,6 @@ def call(number: int, tool: str, **parameters: Any) -> dict[str, Any]:
 def result(number: int, kind: str = "", message: str = "") -> dict[str, Any]:
     error = {"error": {"type": kind, "message": message}} if kind else {}
     return {"type": "tool_result", "tool_id": f"c{number}", "status": "error" if kind else "success", **error}
-
-
-def ended(kind: str, message: str) -> dict[str, Any]:
-    return {"type": "result", "status": "error", "error": {"type": kind, "message": message}, "stats": NOTHING}
 
 
 @pytest.mark.parametrize(("calls", "other", "tokens", "served"), [
@@ -46,7 +38,8 @@ def test_a_model_that_only_watches_a_run_did_not_answer(calls: int, other: str, 
 
 
 def test_models_without_tokens_did_not_serve_calls_have_our_names_and_an_empty_answer_is_no_error() -> None:
-    assert gemini.read(stream(BEGIN, ended("unknown", "boom"))).models is None
+    failed = {"type": "result", "status": "error", "error": {"type": "unknown", "message": "boom"}, "stats": NOTHING}
+    assert gemini.read(stream(BEGIN, failed)).models is None
     names = ("mcp_lens_lens_grep", "mcp_lens_two_find", "mcp_other_x", "run_shell_command")
     entries = [entry for n, name in enumerate(names) for entry in (call(n, name), result(n))]
     assert [one.name for one in gemini.read(stream(BEGIN, *entries, END)).calls or ()] == [

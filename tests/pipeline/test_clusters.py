@@ -31,13 +31,6 @@ def with_key_on_disk(folder: Path) -> list[Path]:
     return [path for path in folder.rglob("*") if path.is_file() and KEY.encode() in path.read_bytes()]
 
 
-def job_processes(project: Project, run: str) -> list[int]:
-    """The Snakemakes that the scheduler started for a run."""
-    task, _, condition = run.partition("-")
-    target = f"task={task},condition={condition} "
-    return [pid for pid, command in living(str(project.control)) if target in command and "--mode" in command]
-
-
 def test_a_cluster_gives_what_one_machine_gives_whatever_is_edited(cluster: Project, finished_once: Project) -> None:
     cluster.behave(others="sleep 1")
     process = cluster.begin(*ON_CLUSTER, "--jobs", "2", env={"FAKE_SECRET": KEY})
@@ -63,8 +56,9 @@ def test_an_agent_ends_with_its_job_and_the_next_start_makes_the_run(cluster: Pr
     cluster.behave(anna_with="hang")
     process = cluster.begin(*ON_CLUSTER, target="bench/r/validity.csv")
     assert wait_for(lambda: len(cluster.ledger("end")) == 3 and "anna-with" in cluster.ledger(), 120)
-    for pid in job_processes(cluster, "anna-with"):
-        os.kill(pid, signal.SIGKILL)
+    for pid, command in [*living(str(cluster.control))]:  # the Snakemakes that the scheduler started for this run
+        if "task=anna,condition=with " in command and "--mode" in command:
+            os.kill(pid, signal.SIGKILL)
     process.communicate(timeout=120)
     assert process.returncode == 1
     assert wait_for(lambda: not cluster.processes()), cluster.processes()

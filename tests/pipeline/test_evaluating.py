@@ -26,10 +26,8 @@ def ask(project: Project) -> Ask:
     project.configure(scenarios="no-such-set.yaml")
 
     def run(*arguments: str, fails: bool = False) -> str:
-        marked = {
-            "PYTHONPATH": str(CHECKOUT / "scripts"), "FAKE_CONTROL": str(project.control), "FAKE_SECRET": "s3cret",
-        }  # fmt: skip
         words = arguments or (QUESTION, "--repo", "repo")
+        marked = {"FAKE_CONTROL": str(project.control), "FAKE_SECRET": "s3cret"}
         done = run_module("lensbench_demo.ask", *words, cwd=project.folder, **marked)
         assert (done.returncode != 0) == fails, done.stdout + done.stderr
         return done.stdout + done.stderr

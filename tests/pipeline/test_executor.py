@@ -50,16 +50,13 @@ def test_a_fork_for_a_snakemake_that_was_killed_ends_without_a_word(tmp_path: Pa
         assert forks.communicate(timeout=60)[1] == b""
 
 
-def parent_of(pid: int) -> int:
-    return int(Path(f"/proc/{pid}/stat").read_text(encoding="utf-8").rpartition(")")[2].split()[1])
-
-
 def test_a_run_is_snakemakes_own_child_and_is_shown_as_the_command_that_makes_it(project: Project) -> None:
     project.behave(others="await go")
     process = project.begin(target=VALIDITY)
     assert wait_for(lambda: len(project.ledger()) == 4)
     runs = processes(project, PROGRAM)
-    assert [parent_of(pid) for pid in runs] == [process.pid] * 4
+    parents = [Path(f"/proc/{pid}/stat").read_text(encoding="utf-8").rpartition(")")[2].split()[1] for pid in runs]
+    assert parents == [str(process.pid)] * 4
     (server,) = servers(project)
     assert len(os.listdir(f"/proc/{server}/task")) == 1, "a process with threads must not fork"
     command = Path(f"/proc/{runs[0]}/cmdline").read_bytes().rstrip(b"\0").decode().split("\0")

@@ -10,18 +10,14 @@ from small_benchmark import FAKES, Project
 SECRET = 'sk-"quoted"\\and/ünusual-0123456789'
 
 
-def events(project: Project, stem: str) -> list[dict[str, Any]]:
-    lines = gzip.decompress((project.attempt(stem) / "transcript.jsonl.gz").read_bytes()).decode().splitlines()
-    return [json.loads(line) for line in lines]
-
-
 def test_the_conditions_differ_in_servers_only_and_no_secret_or_file_of_the_agent_is_kept(project: Project) -> None:
     project.behave(others="spy")
     project.start(env={"FAKE_SECRET": SECRET, "NOT_PASSED": "1"}, target="bench/r/validity.csv")
     seen: dict[str, dict[str, Any]] = {}
     for condition in ("with", "without"):
         spied = {}
-        for event in events(project, f"anna-{condition}"):
+        transcript = gzip.decompress((project.attempt(f"anna-{condition}") / "transcript.jsonl.gz").read_bytes())
+        for event in map(json.loads, transcript.decode().splitlines()):
             spied |= event if event["type"] == "spy" else {}
         assert set(spied["env"]) - {"LC_CTYPE"} == {"PATH", "HOME", "TMPDIR", "LANG", "FAKE_CONTROL", "FAKE_SECRET"}
         assert spied["env"]["FAKE_SECRET"] == "[redacted: FAKE_SECRET]"

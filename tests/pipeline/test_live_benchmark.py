@@ -41,22 +41,19 @@ def api() -> Iterator[Fake]:
 LENS = {"command": "${python}", "args": ["-P", "-m", "lensbench_demo.lens", "--root", "${workspace}"]}
 
 
-def write_project(folder: Path, api: Fake, server: Any = LENS, count: int = 1, **settings: Any) -> None:
+def write_project(folder: Path, api: Fake, server: Any = LENS, **settings: Any) -> None:
     (folder / "mcp.json").write_text(json.dumps({"mcpServers": {"lens": server}}))
     (folder / "repo" / "shop").mkdir(parents=True)
     (folder / "repo" / "shop" / "cart.py").write_text("class Cart:\n    limit = 10\n")
     (folder / "repo" / "CLAUDE.md").write_text("Always use lens_grep. PLANTED-INSTRUCTION\n")
-    tasks = [
-        {
-            "id": f"shop-tgt-0{number}", "category": "Targeted", "prompt": f"Question {number}: where is the cart?",
-            "criteria": [
-                {"text": "names the file", "all_of": "cart.py"},
-                {"text": "names the folder", "all_of": "shop/cart.py", "any_of": "class Cart"},
-            ],
-        }
-        for number in range(1, count + 1)
-    ]  # fmt: skip
-    (folder / "tasks.yaml").write_text(yaml.safe_dump({"tasks": tasks}))
+    task = {
+        "id": "shop-tgt-01", "category": "Targeted", "prompt": "Question 1: where is the cart?",
+        "criteria": [
+            {"text": "names the file", "all_of": "cart.py"},
+            {"text": "names the folder", "all_of": "shop/cart.py", "any_of": "class Cart"},
+        ],
+    }  # fmt: skip
+    (folder / "tasks.yaml").write_text(yaml.safe_dump({"tasks": [task]}))
     config = {
         "run_id": "live", "scenarios": "tasks.yaml", "repository": {"path": "repo"},
         "conditions": {"without": {}, "with": {"mcp": "mcp.json"}},
@@ -87,40 +84,35 @@ def records(folder: Path) -> list[dict[str, Any]]:
     return [json.loads(path.read_text()) for path in sorted((folder / "bench/live/attempts").glob("*/1/record.json"))]
 
 
-def check(folder: Path, api: Fake, count: int) -> None:
-    """What must be so after so many tasks in both conditions, however the server is reached."""
-    assert {row["status"] for row in table(folder, "validity.csv")} == {"valid"}
-    scores = {(row["task"], row["condition"]): row["score"] for row in table(folder, "scores.csv")}
-    assert set(scores.values()) == {"1", "0.5"}
-    pairs = table(folder, "pairs.csv")
-    assert [row["delta"] for row in pairs] == ["0.5"] * count
-    facts = ("offered", "called", "called_without_error", "adopted", "adopted_lens_grep")
-    assert all(row[fact] == "yes" for row in pairs for fact in facts)
-    made = records(folder)
-    assert len(made) == 2 * count
-    for record in made:
-        outcome = record["outcome"]
-        assert (outcome["models"], outcome["agent_version"]) == (["glm-5"], "2.1.329")
-        assert outcome["servers"] == ({"lens": "connected"} if record["condition"] == "with" else {})
-        assert outcome["tokens"]["output"] > 0
-    timing = (folder / "bench/live/runs/timing.csv").read_text()
-    assert timing.startswith("model_mapping,sonnet=glm-5,opus=glm-5\n")
-    sent = json.dumps(api.bodies)
-    assert "PLANTED-INSTRUCTION" not in sent
-    assert "Do the work yourself" in sent
-    results = (folder / "bench/live/results.md").read_text()
-    assert "Model that answered, by the service's name | glm-5" in results
-    assert "Built-in tools, in every condition | Bash, Read" in results
-    written = [path for path in folder.rglob("*") if path.is_file() and not path.is_symlink()]
-    assert [path for path in written if KEY.encode() in path.read_bytes()] == []
-
-
 def test_a_benchmark_over_stdio(tmp_path: Path, api: Fake) -> None:
     arguments = ["-P", "-m", "lensbench_demo.lens", "--root", "${workspace}", "--log", "${server_log}"]
     write_project(tmp_path, api, {"command": "${python}", "args": arguments})
     said = start(tmp_path)
     assert "claude 2.1.329, as pinned" in said
-    check(tmp_path, api, count=1)
+    assert {row["status"] for row in table(tmp_path, "validity.csv")} == {"valid"}
+    scores = {(row["task"], row["condition"]): row["score"] for row in table(tmp_path, "scores.csv")}
+    assert set(scores.values()) == {"1", "0.5"}
+    pairs = table(tmp_path, "pairs.csv")
+    assert [row["delta"] for row in pairs] == ["0.5"]
+    facts = ("offered", "called", "called_without_error", "adopted", "adopted_lens_grep")
+    assert all(row[fact] == "yes" for row in pairs for fact in facts)
+    made = records(tmp_path)
+    assert len(made) == 2
+    for record in made:
+        outcome = record["outcome"]
+        assert (outcome["models"], outcome["agent_version"]) == (["glm-5"], "2.1.329")
+        assert outcome["servers"] == ({"lens": "connected"} if record["condition"] == "with" else {})
+        assert outcome["tokens"]["output"] > 0
+    timing = (tmp_path / "bench/live/runs/timing.csv").read_text()
+    assert timing.startswith("model_mapping,sonnet=glm-5,opus=glm-5\n")
+    sent = json.dumps(api.bodies)
+    assert "PLANTED-INSTRUCTION" not in sent
+    assert "Do the work yourself" in sent
+    results = (tmp_path / "bench/live/results.md").read_text()
+    assert "Model that answered, by the service's name | glm-5" in results
+    assert "Built-in tools, in every condition | Bash, Read" in results
+    written = [path for path in tmp_path.rglob("*") if path.is_file() and not path.is_symlink()]
+    assert [path for path in written if KEY.encode() in path.read_bytes()] == []
     calls = {record["condition"]: record["server_calls"] for record in records(tmp_path)}
     assert calls == {"with": {"lens_grep": 1}, "without": None}
     asked = len(api.bodies)
@@ -212,9 +204,9 @@ def test_a_refused_key_stops_the_start_before_any_run(tmp_path: Path) -> None:
         assert KEY not in said
 
 
-def launcher_project(folder: Path, api: Fake, **settings: Any) -> None:
-    """A project whose agent is started by a script of the user's, which knows the key and the address."""
-    own = folder / "own"
+def test_a_launcher_whose_key_the_sandbox_hides_is_refused_before_any_run(tmp_path: Path, api: Fake) -> None:
+    """It is a script of the user's, which knows the key and the address."""
+    own = tmp_path / "own"
     (own / "bin").mkdir(parents=True)
     key, script = own / "key", own / "bin" / "zlm"
     key.write_text(KEY)
@@ -223,18 +215,14 @@ def launcher_project(folder: Path, api: Fake, **settings: Any) -> None:
         f'exec {CLAUDE.resolve()} "$@"\n'
     )
     script.chmod(0o755)
-    project = folder / "project"
+    project = tmp_path / "project"
     project.mkdir()
     agent = {
         "kind": "claude-code", "command": [str(script)], "model": "sonnet", "models": {"sonnet": "glm-5"},
         "tools": ["Bash", "Read"], "mcp_start_s": 60,
     }  # fmt: skip
-    host = api.url.removeprefix("http://")
-    write_project(project, api, **{"agent": agent, "sandbox_hosts": [host], **settings})
-
-
-def test_a_launcher_whose_key_the_sandbox_hides_is_refused_before_any_run(tmp_path: Path, api: Fake) -> None:
-    launcher_project(tmp_path, api, sandbox_visible=[str(CLAUDE.resolve().parent)])
+    sandbox = {"sandbox_hosts": [api.url.removeprefix("http://")], "sandbox_visible": [str(CLAUDE.resolve().parent)]}
+    write_project(project, api, agent=agent, **sandbox)
     with pytest.raises(AssertionError) as said:
         start(tmp_path / "project")
     told = " ".join(str(said.value).split())

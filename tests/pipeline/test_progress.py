@@ -15,21 +15,6 @@ END = (
 NOISE = ("Building DAG", "jobid", "localrule", " steps (", "Job stats", "Select jobs", "Shell command")
 
 
-def on_a_terminal(project: Project, columns: int) -> str:
-    """What Snakemake writes to a terminal of this width."""
-    ours, theirs = pty.openpty()
-    fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack("HHHH", 24, columns, 0, 0))
-    process = project.begin(output=theirs, env={"TERM": "xterm"})
-    os.close(theirs)
-    said = b""
-    with suppress(OSError):  # how a terminal ends
-        while part := os.read(ours, 1 << 16):
-            said += part
-    os.close(ours)
-    assert process.wait(60) == 0
-    return said.decode()
-
-
 def test_a_file_gets_a_line_with_its_time_and_none_of_snakemakes(project: Project) -> None:
     project.behave(bert_without="crash")
     lines = project.start().splitlines()
@@ -50,7 +35,17 @@ def test_a_file_gets_a_line_with_its_time_and_none_of_snakemakes(project: Projec
 
 def test_a_terminal_has_a_few_lines_that_are_rewritten_and_fit(project: Project) -> None:
     project.behave(bert_without="crash")
-    said = on_a_terminal(project, 0)  # as where nobody told its width: it counts as 80
+    ours, theirs = pty.openpty()
+    fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack("HHHH", 24, 0, 0, 0))  # nobody told its width: it counts as 80
+    process = project.begin(output=theirs, env={"TERM": "xterm"})
+    os.close(theirs)
+    written = b""
+    with suppress(OSError):  # how a terminal ends
+        while part := os.read(ours, 1 << 16):
+            written += part
+    os.close(ours)
+    assert process.wait(60) == 0
+    said = written.decode()
     drawn = [part.partition("\r\ndeciding")[0].split("\r\n") for part in said.split("\r\x1b[J")[1:]]
     assert max(len(line) for part in drawn for line in part if "/4 runs" in line or " left" in line) < 80
     last = next(part for part in reversed(drawn) if part[0].startswith("4/4 runs | 0 running | "))

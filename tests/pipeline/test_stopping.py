@@ -22,23 +22,12 @@ from small_benchmark import RUNS, Project, living, make_project, wait_for
 FOUR = ("anna", "bert", "carl", "dora")
 
 
-def noted_as_unfinished(project: Project) -> set[str]:
-    """Output files of the jobs that Snakemake had in flight."""
-    marks = (project.folder / ".snakemake" / "incomplete").rglob("*")
-    return {b64decode(mark.name).decode() for mark in marks if mark.is_file() and mark.name != "migration_underway"}
-
-
 def unfinished(project: Project) -> list[Path]:
     return [path for path in project.folder.rglob("*") if path.name.endswith(".tmp")]
 
 
 def runners(project: Project) -> list[int]:
     return [pid for pid, command in living(str(project.control)) if "lensbench.runs.run" in command]
-
-
-def kept(project: Project) -> list[str]:
-    runs = [RunId(task, condition) for task in FOUR for condition in ("with", "without")]
-    return [run.stem for run in runs if run_files(project.bench, run).counts]
 
 
 def test_a_signal_s_handler_may_wait_for_what_it_interrupts() -> None:
@@ -78,8 +67,11 @@ def test_after_a_kill_at_any_moment_the_valid_runs_stand_and_only_the_others_are
     process.communicate()
     assert wait_for(lambda: not project.processes()), project.processes()
     assert unfinished(project) == []
-    valid = kept(project)
-    noted, views = noted_as_unfinished(project), project.files("runs")
+    runs = [RunId(task, condition) for task in FOUR for condition in ("with", "without")]
+    valid = [run.stem for run in runs if run_files(project.bench, run).counts]
+    marks = [mark for mark in (project.folder / ".snakemake" / "incomplete").rglob("*") if mark.is_file()]
+    noted = {b64decode(mark.name).decode() for mark in marks if mark.name != "migration_underway"}  # jobs in flight
+    views = project.files("runs")
     noticed = {name: content for name, content in views.items() if f"bench/r/{name}" not in noted}
     before = project.files()
     started = project.ledger()

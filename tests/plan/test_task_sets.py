@@ -144,18 +144,13 @@ def test_the_importers_that_a_task_asks_for_are_those_that_python_reads(task: Ta
     tree = trees("demo")[task.id]
     count, names = task.criteria[:2]
     (target,) = re.findall(r"\S+\.py\b", count.text)
-    importers = importers_of(target, tree)
+    importers = {name for name, modules in imports_in(tree).items() if name != target and dotted(target) in modules}
     assert set(re.findall(r"\S+\.pyi?\b", names.text)) == importers
     assert COUNTS[count.text.split()[2]] == len(importers)
     assert names.at_most
     wrong = [path for each in names.at_most.of if isinstance(each, str) for path in files_named(tree, each)]
     assert wrong
     assert not importers & set(wrong)
-
-
-def importers_of(target: str, tree: Path) -> set[str]:
-    """The files with an import of the module `target`, as Python's own parser reads them."""
-    return {name for name, modules in imports_in(tree).items() if name != target and dotted(target) in modules}
 
 
 @cache

@@ -43,12 +43,6 @@ def test_calls_of_the_server_are_a_separate_field_and_are_removed() -> None:
     assert parse_report("## Report\n- Tool calls: 5\n- API calls: 3\n").server_calls is None
 
 
-def plain(form: str) -> str:
-    """The five fields with another beginning and end of each name."""
-    start, end = form.split("NAME")
-    return re.sub(r"- \*\*([TFK][^*]*)\*\*:", lambda name: f"{start}{name[1]}{end}", BULLETS)
-
-
 @pytest.mark.parametrize("heading", FORMS["headings"])
 def test_a_heading_in_any_form_begins_the_report(heading: str) -> None:
     assert parse_report(f"The answer.\n\n{heading}\n{BULLETS}") == FULL
@@ -56,7 +50,9 @@ def test_a_heading_in_any_form_begins_the_report(heading: str) -> None:
 
 @pytest.mark.parametrize("form", FORMS["fields"])
 def test_a_field_in_any_form_is_read(form: str) -> None:
-    assert parse_report(f"## Report\n{plain(form)}") == FULL
+    start, end = form.split("NAME")
+    bullets = re.sub(r"- \*\*([TFK][^*]*)\*\*:", lambda name: f"{start}{name[1]}{end}", BULLETS)
+    assert parse_report(f"## Report\n{bullets}") == FULL
 
 
 @pytest.mark.parametrize("answer", FORMS["shapes"])

@@ -23,23 +23,16 @@ from lensbench_archive.bag import write_zip
 from lensbench_archive.rebuilding import rebuild
 from lensbench_archive.unpacking import unpack
 
-TASKS = """\
-tasks:
-  - id: one
-    category: Debug
-    repository: {path: repo}
-    prompt: Where is it?
+TASK = """\
+  - id: {}
+    category: {}
+    repository: {{path: repo}}
+    prompt: {}
     criteria:
-      - {text: names `a.py`, all_of: a.py}
-      - {text: names `x`, all_of: x}
-  - id: two
-    category: Targeted
-    repository: {path: repo}
-    prompt: What is it?
-    criteria:
-      - {text: names `a.py`, all_of: a.py}
-      - {text: names `y`, all_of: y}
+      - {{text: names `a.py`, all_of: a.py}}
+      - {{text: names `{}`, all_of: {}}}
 """
+TASKS = f"tasks:\n{TASK.format('one', 'Debug', 'Where is it?', *'xx')}{TASK.format('two', 'Targeted', 'What is it?', *'yy')}"
 MODEL = "first"
 JUDGE = Path(__file__).parents[1] / "fakes" / "judge.py"
 REPORT = "\n## Report\n\n- **Tool calls**: 1\n- **Tools used**: Grep\n- **Files read**: 1\n- **Files used**: a.py\n"
