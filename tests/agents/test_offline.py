@@ -24,7 +24,7 @@ EVENTS = (
     {"type": "tool_call", "id": 3, "name": "Read", "input": {}},
     {"type": "tool_result", "id": 3, "is_error": False, "size": 3, "path": "a.py"},
     {"type": "answer", "text": "It is so.\n"},
-    {"type": "end", "turns": 4, "is_error": False},
+    {"type": "end", "turns": 4, "is_error": False, "ended": "finished"},
 )  # fmt: skip
 LINES = [json.dumps(event) for event in EVENTS]
 
@@ -44,7 +44,7 @@ def test_the_stream_gives_the_whole_outcome_with_what_it_used_and_what_that_cost
     assert read(LINES) == Outcome(
         answer="It is so.\n", finished=True, ending="finished", agent_version="1", models=("none",),
         servers={"lens": "connected", "odd": "failed: gone"}, tools_offered=("Grep", "mcp__lens__lens_grep"),
-        calls=(Call("Grep", 1, 1), Call("Read", 2, 0)), files_read=("a.py", "b.py"), turns=4,
+        calls=(Call("Grep", 1, 1), Call("Read", 2, 0)), files_read=("a.py", "b.py"), turns=4, stop_reason="finished",
     )  # fmt: skip
     used = {"input": 10, "cache_read": 7, "cache_write": 3, "output": 2}
     outcome = read([json.dumps({"type": "end", "cost_usd": 0.5, "tokens": {**used, "other": 1}})])

@@ -80,7 +80,7 @@ def look_at(own: Estimate, boundary: float = BOUNDARY, look: int = 1, looks: int
 
 def gate(own: Estimate, **more: Any) -> GateVerdict:
     """What the gate decides at a level of 95%."""
-    return decide(own, DEFAULTS, look_at(own), **more)
+    return decide(own, DEFAULTS, **{"look": look_at(own), **more})
 
 
 def words(own: Estimate, **told: Any) -> str:
@@ -211,6 +211,13 @@ def planned(sd: float, effect: float) -> int:
     """The tasks of a paired t test with 80% power for the largest spread that 24 tasks leave at 80%."""
     largest = sd * math.sqrt(23 / chi2.ppf(0.2, 23))
     return math.ceil(TTestPower().solve_power(effect / largest, power=0.8, alpha=0.05))
+
+
+def test_a_go_beside_which_nothing_is_saved_holds_at_its_smaller_error_too() -> None:
+    own, same = found(0.05, 0.205, 80), [Estimate(delta=0.0, sd=0.0, n=40)]
+    decided = gate(own, look=look_at(own, 2.108), saving=Saving("cost", Estimate(), same, Estimate(), 1.0))
+    assert (decided.verdict, [one.kind for one in decided.reasons]) == ("INCONCLUSIVE", [ReasonKind.SHARED])
+    assert gate(own, look=look_at(own, 2.108)).verdict == "GO"
 
 
 def test_what_decides_proposes_more_tasks_or_trials_by_the_planning_formula() -> None:
