@@ -25,7 +25,6 @@ from snakemake_interface_executor_plugins.settings import CommonSettings
 from lensbench.core.system.processes import adopt_orphans
 
 common_settings = CommonSettings(non_local_exec=False, implies_no_shared_fs=False, job_deploy_sources=False)
-FORKS = os.path.join(os.path.dirname(__file__), "forks.py")
 THREADS = ("OMP_NUM", "GOTO_NUM", "OPENBLAS_NUM", "MKL_NUM", "VECLIB_MAXIMUM", "NUMEXPR_NUM")
 TEMPORARY = ("TMPDIR", "TMP", "TEMPDIR", "TEMP")  # these variables have a job's folder and threads, as in its shell
 
@@ -58,17 +57,15 @@ class Executor(AbstractExecutor):
         for path in (*job.output, log):
             os.makedirs(os.path.dirname(path), exist_ok=True)
         environment = {**os.environ, **{f"{name}_THREADS": str(job.threads) for name in THREADS}}
-        if folder := job.resources.get("tmpdir"):
-            environment |= dict.fromkeys(TEMPORARY, str(folder))
+        environment |= dict.fromkeys(TEMPORARY, str(job.resources["tmpdir"]))
         with suppress(OSError, ValueError):
             if not self._forks:
                 adopt_orphans()
                 with self._served as end:
-                    forks = [sys.executable, "-P", FORKS, str(end.fileno()), " " * 400]
-                    self._forks = subprocess.Popen(forks, pass_fds=[end.fileno()])  # blanks: room for what `ps` shows
+                    forks = [sys.executable, "-P", f"{os.path.dirname(__file__)}/forks.py", str(end.fileno())]
+                    self._forks = subprocess.Popen([*forks, " " * 400], pass_fds=[end.fileno()])  # room for `ps`
             self._requests.sendall(json.dumps([command, log, environment, os.getcwd()]).encode() + b"\n")
-            with self._requests.makefile("rb") as reply:
-                return int(reply.readline())
+            return int(self._requests.makefile("rb").readline())
         self._requests.close()
         return None
 
