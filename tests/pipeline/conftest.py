@@ -2,7 +2,7 @@
 
 import os
 import signal
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import suppress
 from pathlib import Path
 
@@ -12,10 +12,12 @@ from small_benchmark import Project, living, make_project
 
 
 @pytest.fixture
-def project(tmp_path: Path) -> Iterator[Project]:
+def project(tmp_path: Path, record_property: Callable[[str, object], None]) -> Iterator[Project]:
     """A project that was never started. Whatever a test leaves running is ended."""
     made = make_project(tmp_path / "a project's folder", tmp_path / "control")
     yield made
+    codes = [start.poll() for start in made.starts]
+    record_property("scenario", [len(codes), made.asked + len(made.ledger()), *codes])  # benchmarks/scenarios.py
     for pid, _ in living(str(made.control)):
         with suppress(ProcessLookupError):
             os.kill(pid, signal.SIGKILL)

@@ -4,10 +4,14 @@ Agents are counted by the fake agent's own ledger, which lensbench does not writ
 """
 
 import json
+import os
 import shutil
+import time
 from base64 import urlsafe_b64encode
 from collections.abc import Callable, Sequence
-from typing import Any, NamedTuple
+from functools import partial
+from operator import methodcaller
+from typing import NamedTuple
 
 import pytest
 
@@ -27,10 +31,6 @@ class Start(NamedTuple):
     fails: bool = False
 
 
-def nothing(project: Project) -> None:
-    pass
-
-
 def delete(*names: str) -> Callable[[Project], None]:
     def change(project: Project) -> None:
         for name in names:
@@ -44,38 +44,24 @@ def discard(stem: str) -> Callable[[Project], object]:
     return lambda project: (project.attempt(stem) / "discard.json").write_text(json.dumps(BAD))
 
 
-def configure(agent: dict[str, Any] | None = None, **settings: Any) -> Callable[[Project], None]:
-    return lambda project: project.configure(agent, **settings)
-
-
-def forget_snakemake(project: Project) -> None:
-    shutil.rmtree(project.folder / ".snakemake")
-
-
 def mark_unfinished(project: Project) -> None:
     mark = urlsafe_b64encode(b"bench/r/runs/anna-with.md").decode()
     (project.folder / ".snakemake" / "incomplete" / mark).write_text("{}")
 
 
-def edit_view(project: Project) -> None:
-    (project.bench / "runs" / "anna-with.md").write_text("better")
+def date_ahead(project: Project) -> None:
+    tomorrow = time.time() + 86400
+    for path in project.folder.rglob("*"):
+        os.utime(path, (tomorrow, tomorrow), follow_symlinks=False)
 
 
 def both(*changes: Callable[[Project], object]) -> Callable[[Project], None]:
     return lambda project: [change(project) for change in changes] and None
 
 
-def write_tasks(*names: str) -> Callable[[Project], None]:
-    return lambda project: project.write_tasks(names)
-
-
 def third(project: Project) -> None:
     conditions = {"without": {}, "with": {"mcp": "mcp.json"}, "other": {"mcp": "mcp.json"}}
     project.configure(conditions=conditions, accept_changes=True)
-
-
-def behave(**behaviours: str | list[str]) -> Callable[[Project], None]:
-    return lambda project: project.behave(**behaviours)
 
 
 def block(project: Project) -> None:
@@ -88,11 +74,14 @@ def find_cluster(project: Project) -> None:
     (project.folder / "profiles").symlink_to(CHECKOUT / "profiles")
 
 
+configure, behave, write_tasks = (partial(methodcaller, name) for name in ("configure", "behave", "write_tasks"))
+nothing, forget_snakemake = both(), delete("../../.snakemake")
 SCENARIOS: dict[str, list[Start]] = {
     "forced": [Start(nothing, options=["-F"]), Start(nothing, options=["-R", "run", *RUNS])],
     "touched": [Start(nothing, options=["--touch"]), Start(nothing, options=["--touch", "-F"]), Start(nothing)],
     "all output deleted": [Start(nothing, options=["--delete-all-output"]), Start(nothing)],
-    "a view edited": [Start(edit_view)], "marked as unfinished": [Start(mark_unfinished)],
+    "times in the future": [Start(date_ahead), Start(both(date_ahead, discard("anna-with")), ["anna-with"])],
+    "a view edited": [Start(lambda project: (project.bench / "runs" / "anna-with.md").write_text("x"))], "marked as unfinished": [Start(mark_unfinished)],
     "the journal deleted": [Start(delete("attempts/made-1.csv"))],
     "the plan deleted, settings changed": [Start(both(delete("plan.json"), configure({"timeout_s": 9})), fails=True)],
     "everything but the store deleted": [
@@ -101,7 +90,7 @@ SCENARIOS: dict[str, list[Start]] = {
     "discarded, Snakemake's memory lost": [Start(both(discard("anna-with"), forget_snakemake), ["anna-with"])],
     "a condition added": [Start(third, ["anna-with", "bert-with"])],  # the ledger knows servers, not conditions
     "a task added while a discard waits": [
-        Start(both(discard("anna-with"), write_tasks("anna", "bert", "carl")), ["anna-with", "carl-with", "carl-without"])
+        Start(both(discard("anna-with"), write_tasks(("anna", "bert", "carl"))), ["anna-with", "carl-with", "carl-without"])
     ],
 }  # fmt: skip
 

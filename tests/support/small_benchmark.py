@@ -9,7 +9,7 @@ import sys
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -35,6 +35,9 @@ class Project:
     python: str = sys.executable
     paths: Sequence[str] = ()
     """Further folders of Python's modules."""
+    starts: list[subprocess.Popen[str] | warm_snakemake.Started] = field(default_factory=list)
+    asked: int = 0
+    """Agents that a ledger listed which is gone."""
 
     @property
     def bench(self) -> Path:
@@ -80,11 +83,13 @@ class Project:
         marked = {"PYTHONPATH": modules, "FAKE_CONTROL": str(self.control), "FAKE_SECRET": "none"}
         environment = {**os.environ, **marked, **(env or {})}
         if (self.python, output) == (sys.executable, subprocess.PIPE):
-            return warm_snakemake.start(options, self.folder, environment, mark=str(self.control))
-        return subprocess.Popen(
-            [self.python, "-m", "snakemake", *options], cwd=self.folder, env=environment, stdout=output,
-            stderr=subprocess.STDOUT, text=True, start_new_session=True,
-        )  # fmt: skip
+            self.starts.append(warm_snakemake.start(options, self.folder, environment, mark=str(self.control)))
+        else:
+            self.starts.append(subprocess.Popen(
+                [self.python, "-m", "snakemake", *options], cwd=self.folder, env=environment, stdout=output,
+                stderr=subprocess.STDOUT, text=True, start_new_session=True,
+            ))  # fmt: skip
+        return self.starts[-1]
 
     def start(self, *arguments: str, fails: bool = False, **options: Any) -> str:
         """Runs Snakemake until it ends and returns its output."""
@@ -100,6 +105,7 @@ class Project:
         return sorted(line.split()[1] for line in lines if line.startswith(f"{word} "))
 
     def clear_ledger(self) -> None:
+        self.asked += len(self.ledger())
         (self.control / "ledger").unlink(missing_ok=True)
 
     def files(self, *folders: str) -> Files:
