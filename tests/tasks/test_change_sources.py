@@ -300,6 +300,7 @@ def test_a_runner_without_a_report_is_refused_by_name(tmp_path: Path) -> None:
         UserError, match=r"no script has a known runner \(vitest, jest, mocha, ava, tap.*\); give --command"
     ):
         suite_of(tmp_path, (), "")
+    assert suite_of(tmp_path, (), "karma start --once").command == ("karma", "start", "--once")
     (tmp_path / "package.json").write_text('{"scripts": {"test": "xo && node --import=tsx/esm --test test/*.ts"}}')
     assert suite_of(tmp_path, (), "").command[:3] == ("node", "--import=tsx/esm", "--test")
 

@@ -11,6 +11,7 @@ from test_schedule import config  # noqa: F401 (a fixture)
 from handmade import store
 from lensbench.core.errors import UserError
 from lensbench.core.records import Attempt, Outcome, Record, RunId
+from lensbench.core.run_folder import RunFolder
 from lensbench.plan.freeze import plan_mark, settings_text
 from lensbench.workflow.read_schedule import read_schedule
 from lensbench.workflow.schedule import Schedule
@@ -65,6 +66,10 @@ def test_judges_read_answers_at_the_limit_of_their_service(config: dict[str, Any
     assert [schedule.judging.threads(name) for name in ("mechanical", "claude-code-haiku")] == [1, 2]
     claimed = schedule.judging.claims()["requests_per_minute_zai"]
     assert [claimed(SimpleNamespace(judge=name)) for name in ("mechanical", "claude-code-haiku")] == [0, 24]
+    saved = RunFolder(schedule.judging.folder).human / "anna.json"
+    saved.parent.mkdir(parents=True)
+    saved.write_text("{}")
+    assert [schedule.judging.inputs(name) for name in ("human-1", "mechanical")] == [[str(saved)], []]
     few = scheduled(config, judges=[JUDGE], limits={"requests_per_minute": {"zai": 5}})
     assert few.judging.limits.judges_at_a_time == 1
 
