@@ -21,7 +21,10 @@ READERS: dict[str, Callable[[str], object]] = {
     "pieces": cut, "words": words, "phrases": lambda text: learn_phrases(["mcp__a__b"], {"mcp__a__b": text}),
     "figures": figures_of, "patterns": lambda text: judge(CRITERION, normalise(text)),
 }  # fmt: skip
-PIECES = ("a", "a-", "a/", "a.", "1,000", "`", "~~a ", "(like ", "@", "?", "limit_of a/b.py not ", "if ", "\n", "I ")
+PIECES = (
+    "a", "a-", "a/", "a.", "1,000", "`", "~~a ", "(like ", "@", "?", "limit_of a/b.py not ", "if ", "\n", "I ", "1. ",
+    "--a ", "a_b ", "States that ", "States that limit_of is in a/b.py ", "not limit_of is in a/b.py ",
+)  # fmt: skip
 
 
 def seconds(read: Callable[[str], object], text: str) -> float:

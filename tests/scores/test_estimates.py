@@ -63,12 +63,17 @@ def wide(bench: Make, **changes: Any) -> Any:
 DELTAS = [1, 0.5, 0.5, 0, 0.5, 0.5, 1, -0.5]
 
 
-def test_the_delta_has_scipys_interval_and_the_counts_of_its_tasks(bench: Make) -> None:
-    overall = found(wide(bench))["score"]["overall"]
+def test_the_delta_has_scipys_interval_the_counts_of_its_tasks_and_the_complete_ones(bench: Make) -> None:
+    made = wide(bench)
+    result = found(made)
+    overall, complete = result["score"]["overall"], result["complete"]
     low, high = ttest_1samp(DELTAS, 0).confidence_interval(1 - SHARE * 0.05)
     assert (overall["delta"], overall["low"], overall["high"]) == pytest.approx((0.4375, low, high), abs=1e-6)
     assert (overall["n"], overall["pairs"], overall["planned"], overall["clusters"]) == (8, 8, 8, 8)
     assert (overall["wins"], overall["ties"], overall["losses"]) == (6, 1, 1)
+    assert (complete["mcnemar"]["treatment_only"], complete["mcnemar"]["baseline_only"]) == (5, 1)
+    assert (complete["overall"]["delta"], result["looks"]) == (0.5, [])
+    assert json.loads((made.folder / "estimates.json").read_text())["comparisons"].keys() == {"with"}
 
 
 def test_categories_have_their_own_intervals_and_holms_p_among_them(bench: Make) -> None:
@@ -110,14 +115,6 @@ def test_treatments_are_compared_with_each_other(bench: Make) -> None:
     write_page(made.folder)
     page = (made.folder / "report.html").read_text()
     assert re.search(r"<th>v2 against v1</th><td [^>]*>—</td><td [^>]*>\+43\.8</td>", page)
-
-
-def test_one_treatment_has_one_comparison_and_one_wave_no_looks(bench: Make) -> None:
-    made = bench(tasks=("a",))
-    paired(made, {"a": (ALL, NONE)})
-    found(made)
-    assert json.loads((made.folder / "estimates.json").read_text())["comparisons"].keys() == {"with"}
-    assert found(wide(bench))["looks"] == []
 
 
 def test_tasks_of_few_or_unknown_repositories_speak_of_these_only(bench: Make) -> None:
@@ -193,12 +190,6 @@ def test_missing_scores_are_counted_by_reason(bench: Make) -> None:
         "without": {"discarded": 0, "missing": 1, "unjudged": 0},
     }
     assert result["score"]["overall"]["delta"] == 0.5
-
-
-def test_complete_tasks_are_compared_too(bench: Make) -> None:
-    result = found(wide(bench))
-    assert (result["complete"]["mcnemar"]["treatment_only"], result["complete"]["mcnemar"]["baseline_only"]) == (5, 1)
-    assert result["complete"]["overall"]["delta"] == 0.5
 
 
 def test_nothing_scored_and_one_task_are_no_basis_for_an_interval(bench: Make) -> None:
