@@ -47,9 +47,8 @@ def test_a_pipeline_that_scores_wrongly_fails_and_what_it_did_can_be_looked_at(t
 @pytest.mark.slow
 def test_a_control_that_nobody_knows_and_a_folder_in_use_are_refused_in_one_sentence(tmp_path: Path) -> None:
     unknown = start(ROOT, tmp_path, "placebo")
-    assert (
-        unknown.stderr == "error: there is no control 'placebo'; known are null, oracle, a-a, lift, broken, outside\n"
-    )
+    wanted = "error: there is no control 'placebo'; known are null, oracle, a-a, lift, broken, outside\n"
+    assert unknown.stderr == wanted
     (tmp_path / "kept").mkdir()
     (tmp_path / "kept" / "mine.txt").write_text("mine")
     assert start(ROOT, tmp_path, "--keep", "kept").stderr == "error: --keep: kept is not empty; name a new folder\n"

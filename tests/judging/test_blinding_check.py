@@ -93,10 +93,8 @@ def test_with_few_tasks_nothing_is_computed_and_the_reason_is_given(tasks: int) 
     alone = [BlindedAnswer(f"alone{number}", "with", "x", "x", SCORE) for number in range(9)]
     check = guess_conditions([*answers(nothing, tasks=tasks), *alone], "without", 1)["with"]
     assert (check.accuracy, check.holds, check.tasks, check.n) == (None, None, tasks, 2 * tasks)
-    assert (
-        check.reason
-        == f"only {tasks} tasks have answers with the same score in both conditions, and the check needs {MIN_TASKS}"
-    )
+    wanted = f"only {tasks} tasks have answers with the same score in both conditions, and the check needs {MIN_TASKS}"
+    assert check.reason == wanted
 
 
 def test_answers_that_differ_in_length_alone_can_be_told_apart() -> None:

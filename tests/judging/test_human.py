@@ -130,9 +130,8 @@ def test_a_verdict_on_an_answer_that_was_discarded_since_names_the_run(folder: P
     record = from_json(run_files(folder, run).record.read_text())
     file_discard(folder, run, "crashed", "")
     store(folder, replace(record, answer_sha256=sha256(b"another answer")), "another answer")
-    with pytest.raises(
-        UserError, match=f"this answer of a-{TREATMENT} was discarded after it was judged; move the file"
-    ):
+    match = f"this answer of a-{TREATMENT} was discarded after it was judged; move the file"
+    with pytest.raises(UserError, match=match):
         read(drop(folder, stale))
 
 

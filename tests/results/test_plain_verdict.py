@@ -102,9 +102,8 @@ def test_a_search_program_has_one_status_everywhere() -> None:
     assert plain["lead"] == "The pipeline works. No verdict: a search program answered, not a language model."
     assert plain["facts"].startswith("With lens: 2 tasks better, 1 worse, 9 the same")
     assert plain["sentence"] == f"{plain['lead']} {plain['facts']}"
-    assert (
-        plain["next"] == "Ask a language model: `lensbench init` writes a config for your server, then `lensbench run`."
-    )
+    wanted = "Ask a language model: `lensbench init` writes a config for your server, then `lensbench run`."
+    assert plain["next"] == wanted
     own = plain_verdict({**results(kind="offline"), "run_id": "mine-smoke"}, "with")
     assert own["next"] == "Ask a language model: `lensbench run` with an `agent` that has one (docs/agents.md)."
 

@@ -93,10 +93,8 @@ def test_the_headline_compares_like_with_like(bench: Make) -> None:
     made.run("a", "without", points=("1", "1"))
     made.run("b", "with", points=("1", "1"))
     made.build()
-    assert (
-        "\nlens 50%, without a server 100% on average over 1 of 3 pairs (pairs: 0 better, 0 equal, 1 worse).\n"
-        in made.page
-    )
+    wanted = "\nlens 50%, without a server 100% on average over 1 of 3 pairs (pairs: 0 better, 0 equal, 1 worse).\n"
+    assert wanted in made.page
 
 
 GREP, GRAPH = "mcp__lens__lens_grep", "mcp__lens__lens_graph"
@@ -137,9 +135,8 @@ def test_discards_are_counted_by_reason_and_condition_with_what_to_look_at(bench
     assert "find the cause" not in made.page
     made.run("e", "without", reason="timed_out")
     made.build()
-    assert (
-        "**5 runs were discarded, which is more than 4: find the cause before you trust a number above.**" in made.page
-    )
+    wanted = "**5 runs were discarded, which is more than 4: find the cause before you trust a number above.**"
+    assert wanted in made.page
     assert [row[:3] for row in rows(made.page, "Discards")] == [["mcp_failed", "4", "0"], ["timed_out", "0", "1"]]
     assert "agent.mcp_start_s" in made.page
 
@@ -149,10 +146,8 @@ def test_a_run_that_was_given_up_is_named(bench: Make) -> None:
     made.run("a", "with", reason="mcp_failed", detail="lens: absent")
     made.run("a", "without")
     made.build()
-    assert (
-        "- a, with, trial 1 was given up: mcp_failed (lens: absent). Raise `discards.max_rounds` to try again."
-        in made.page
-    )
+    wanted = "- a, with, trial 1 was given up: mcp_failed (lens: absent). Raise `discards.max_rounds` to try again."
+    assert wanted in made.page
     assert "The next start" not in made.page
 
 

@@ -187,10 +187,8 @@ def test_the_notes_say_why_the_runs_ended_or_go_on() -> None:
         decided = decide(own, DEFAULTS, result)
         return notes(decided, own, Told(DEFAULTS, result)), needs(decided, own, Told(DEFAULTS, result))
 
-    assert (
-        "The runs end with look 3 of 4: the chance of a GO, SAVES or HARM at the last"
-        in told(found(-0.03, 0.2), 3)[0][0]
-    )
+    wanted = "The runs end with look 3 of 4: the chance of a GO, SAVES or HARM at the last"
+    assert wanted in told(found(-0.03, 0.2), 3)[0][0]
     going, more = told(found(0.06, 0.2), 1)
     assert "The runs go on after look 1 of 4" in going[0]
     assert more == "The next wave."

@@ -288,17 +288,15 @@ def test_a_harbor_task_runs_in_its_image(tmp_path: Path, monkeypatch: pytest.Mon
 
 def test_a_language_without_a_runner_is_refused_with_those_that_have_one(tmp_path: Path) -> None:
     (tmp_path / "pom.xml").write_text("<project/>")
-    with pytest.raises(
-        UserError, match=r"no test runner is known for it: it has none of pyproject\.toml,.* Cargo\.toml; give"
-    ):
+    match = r"no test runner is known for it: it has none of pyproject\.toml,.* Cargo\.toml; give"
+    with pytest.raises(UserError, match=match):
         suite_of(tmp_path, (), "")
 
 
 def test_a_runner_without_a_report_is_refused_by_name(tmp_path: Path) -> None:
     (tmp_path / "package.json").write_text('{"scripts": {"test": "karma start"}}')
-    with pytest.raises(
-        UserError, match=r"no script has a known runner \(vitest, jest, mocha, ava, tap.*\); give --command"
-    ):
+    match = r"no script has a known runner \(vitest, jest, mocha, ava, tap.*\); give --command"
+    with pytest.raises(UserError, match=match):
         suite_of(tmp_path, (), "")
     assert suite_of(tmp_path, (), "karma start --once").command == ("karma", "start", "--once")
     (tmp_path / "package.json").write_text('{"scripts": {"test": "xo && node --import=tsx/esm --test test/*.ts"}}')
@@ -327,9 +325,8 @@ def test_a_python_project_with_a_package_json_for_its_scripts_is_one_of_python(t
     assert "pip install -q pytest $(" in least
     assert "--uploaded-prior-to 2036-01-08T00:00:00Z" in suite.environments[0][-2]
     before_this_python = suite_of(tmp_path, (), "", Moment("7.2", datetime(2019, 1, 1, tzinfo=UTC)))
-    assert (
-        f"--uploaded-prior-to {2011 + sys.version_info.minor}-11-15T00:00:00Z" in before_this_python.environments[0][-2]
-    )
+    wanted = f"--uploaded-prior-to {2011 + sys.version_info.minor}-11-15T00:00:00Z"
+    assert wanted in before_this_python.environments[0][-2]
     assert dated.endswith("--no-deps -e .")
     (tmp_path / "test-requirements.txt").write_text("f")  # tox may name another version of the same
     assert suite_of(tmp_path, (), "").environments[0][-1].endswith("pytest b c -r test-requirements.txt")

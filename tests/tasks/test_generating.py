@@ -82,10 +82,8 @@ def test_a_bad_name_and_a_repository_without_facts_are_one_line(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     said = run("--repo", ".", "--output", "sets/My_Set-2.0.yaml", fails=True)
-    assert (
-        said
-        == "error: --output sets/My_Set-2.0.yaml: its name is the prefix of the tasks' ids; use a-z, 0-9 and '-', then .yaml\n"
-    )
+    wanted = "error: --output sets/My_Set-2.0.yaml: its name is the prefix of the tasks' ids; use a-z, 0-9 and '-', then .yaml\n"
+    assert said == wanted
     monkeypatch.chdir(tmp_path)
     (tmp_path / "empty").mkdir()
     (tmp_path / "empty" / "README.md").write_text("Nothing.\n")

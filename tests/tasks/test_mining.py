@@ -47,10 +47,8 @@ def test_values_messages_with_their_function_all_callers_and_what_changed_togeth
     assert "States that the attribute `batch_cedar` of `CedarStore` in stock/cedar.py is 93" in facts
     assert "States that the constant `CEDAR_LIMIT` in stock/cedar.py is 310" in facts
     facts = stated(messages.drafts, stock)
-    assert (
-        'States that `DuneStore.fill_dune` in stock/dune.py gives the message "nothing to put on shelf number 5"'
-        in facts
-    )
+    wanted = 'States that `DuneStore.fill_dune` in stock/dune.py gives the message "nothing to put on shelf number 5"'
+    assert wanted in facts
     asked = [draft for draft in callers.drafts(stock, random.Random(1)) if "`note_loss`" in draft.prompt]
     names = [item.criterion.text.split("`")[1] for item in asked[0].items]
     assert names == ["CedarStore.fill_cedar", "FjordStore.fill_fjord", "IsletStore.fill_islet", "LarchStore.fill_larch"]
