@@ -243,6 +243,12 @@ def test_harbor_folders_become_tasks_and_images_are_named(tmp_path: Path, monkey
     harbor(Path("tasks", "with-broken"), **{"environment/docker-compose.yaml": "services: [\n"})
     harbor(Path("tasks", "with-web"), **{"tests/test.sh": "curl https://example.invalid/check\n"})
     harbor(Path("tasks", "unsolved"), **{"solution/solve.sh": "echo wrong > /app/answer.txt\n"})
+    for name, text in {
+        "parser": "{instruction: Do it., parser_name: odd}",
+        "wordless": "{parser_name: pytest}",
+    }.items():
+        harbor(Path("tasks", name), **{"task.yaml": text})
+        Path("tasks", name, "task.toml").unlink()
     generate("--harbor", "tasks", "--output", "sets/harbor.yaml")
     with_apt, with_json, task = read_scenarios(["sets/harbor.yaml"]).tasks
     assert (with_apt.id, with_json.id) == ("with-apt", "with-json")
@@ -253,7 +259,7 @@ def test_harbor_folders_become_tasks_and_images_are_named(tmp_path: Path, monkey
     for said in (
         "localhost/lensbench/with-run:1", "needs the services api beside the task",
         "a task of several steps is not supported", "environment.gpus", "uses \\`curl\\`",
-        "exit does not pass with the reference", "the task cannot be read: while parsing a flow node",
+        "exit does not pass with the reference", "the task cannot be read: while parsing a flow node", "only pytest is supported", "instruction: missing",
     ):  # fmt: skip
         assert said in report
 
