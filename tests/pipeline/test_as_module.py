@@ -8,7 +8,7 @@ import pytest
 import yaml
 
 import warm_snakemake
-from small_benchmark import CHECKOUT, Project
+from small_benchmark import CHECKOUT, FAKES, Project
 
 FOREIGN = (Path(__file__).parent / "foreign.smk").read_text(encoding="utf-8")
 
@@ -29,17 +29,10 @@ def start(project: Project, *arguments: str) -> tuple[int | None, str]:
     return warm_snakemake.run(["--cores", "2", *arguments], project.folder, **variables)
 
 
-def server(project: Project) -> None:
-    """The server that the project's MCP file is to name, with the tool that the fake agent is offered."""
-    entry = {
-        "command": sys.executable,
-        "args": [str(CHECKOUT / "tests" / "fakes" / "stdio_mcp_server.py"), "--lists", "1", "--call-it", "search"],
-    }
-    (project.folder / "mcp.json").write_text(json.dumps({"mcpServers": {"fake": entry}}))
-
-
 def test_another_workflow_includes_ours_and_builds_on_it(foreign: Project) -> None:
-    server(foreign)
+    offers = [str(FAKES / "stdio_mcp_server.py"), "--lists", "1", "--call-it", "search"]  # as the fake agent shows
+    entry = {"command": sys.executable, "args": offers}
+    (foreign.folder / "mcp.json").write_text(json.dumps({"mcpServers": {"fake": entry}}))
     code, said = start(foreign, "--printshellcmds")
     assert code == 0, said
     assert '"with": "INCONCLUSIVE"' in (foreign.folder / "verdict.txt").read_text()

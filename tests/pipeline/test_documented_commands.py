@@ -37,7 +37,7 @@ ELSEWHERE = (
     (r"snakemake .*\bfail_on=|lensbench run .*\bfail_on=", "test_ci.py"),
     (r"snakemake .*profiles/(slurm|cluster)", "test_clusters.py, test_slurm.py"), (r"snakemake .*--report ", "above, with the demo's name"),
     (r"snakemake (--cores (\d+|N) ?)?(--verbose|--configfile mine.yaml.*|--config (run_id|scenarios|notes)=.*)?$", "test_repeating.py"),
-    (r"lensbench discard", "test_discarding_by_hand.py"), (r"lensbench check", "test_check.py"), (r"lensbench try", "test_try_answer.py"),
+    (r"lensbench discard", "test_discarding.py"), (r"lensbench check", "test_check.py"), (r"lensbench try", "test_try_answer.py"),
     (r"lensbench (run|size|<verb>|status$)", "test_installed.py, test_planning.py"),
     (r"lensbench (compare|size|import|prove|draft|fsck|generate)", "test_comparing.py and the others of these names"),
     (r"python (benchmarks/|-m pytest)", "takes minutes"),

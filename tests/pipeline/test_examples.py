@@ -3,7 +3,6 @@
 import csv
 import json
 import shutil
-import socket
 import subprocess
 import sys
 from pathlib import Path
@@ -11,8 +10,8 @@ from pathlib import Path
 import pytest
 
 from programs import run_module
-
-CHECKOUT = Path(__file__).parents[2]
+from services import free_port, listening
+from small_benchmark import CHECKOUT
 
 
 def started(folder: Path, name: str) -> subprocess.CompletedProcess[str]:
@@ -40,18 +39,11 @@ def test_two_servers_of_ones_own_against_none_and_against_each_other(tmp_path: P
 
 def test_a_daemon_with_registration_of_each_folder(tmp_path: Path) -> None:
     shutil.copytree(CHECKOUT / "examples", tmp_path / "examples")
-    with socket.create_server(("127.0.0.1", 0)) as free:
-        port = str(free.getsockname()[1])
+    port = free_port()
     entry = tmp_path / "examples" / "daemon" / "daemon.json"
-    entry.write_text(entry.read_text().replace("4112", port))
-    daemon = [sys.executable, str(tmp_path / "examples" / "daemon" / "daemon.py"), port]
-    with subprocess.Popen(daemon, stdout=subprocess.PIPE, text=True) as listening:
-        try:
-            assert listening.stdout
-            assert port in listening.stdout.readline()
-            made = run_example(tmp_path, "daemon")
-        finally:
-            listening.kill()
+    entry.write_text(entry.read_text().replace("4112", str(port)))
+    with listening([sys.executable, tmp_path / "examples" / "daemon" / "daemon.py", str(port)], port):
+        made = run_example(tmp_path, "daemon")
     assert all(pair["delta"] and pair["called_without_error"] == "yes" for pair in made)
 
 

@@ -1,9 +1,7 @@
 """Change tasks with the real agent programs: each edits with a tool of its own, and hidden tests judge what it left."""
 
 import json
-import shutil
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -11,77 +9,58 @@ import pytest
 import yaml
 
 import warm_snakemake
+from agents.live_agents import CLIS, KEY, Cli
 from changes.calculator import FIXED, SANDBOX, make_tree, patch_of, task_value
-from fakes.gemini_api import GeminiApi
-from fakes.messages_api import Api, MessagesApi, read_rules, serving
-from fakes.responses_api import ResponsesApi
+from fakes.messages_api import read_rules, serving
 from lensbench.core.system.places import ROOT
 
-PROGRAMS = ROOT / "tools" / "agents" / "node_modules" / ".bin"
-KEY = "sk-live-test-0123456789abcdef"
 OLD, RIGHT, WRONG = "    return one - other", "    return one + other", "    return one - other - 0"
 SERVER = {"command": "${python}", "args": ["-P", "-m", "lensbench_demo.lens", "--root", "${workspace}"]}
 
 
-@dataclass(frozen=True)
-class Cli:
-    """A program and what its own tools are called: for reading, for editing, and those of the server."""
-
-    kind: str
-    program: str
-    api: type[Api]
-    path: str
-    lens: str
-    edit_name: str
-    read: Mapping[str, Any] | None
-
-    def edit(self, new: str) -> dict[str, Any]:
-        """The call that puts `new` in the place of the wrong line."""
-        texts = {
-            "claude-code": {"file_path": "/repo/calculator.py", "old_string": OLD, "new_string": new},
-            "gemini": {"file_path": "calculator.py", "old_string": OLD, "new_string": new, "instruction": "mend add"},
-            "opencode": {"filePath": "/repo/calculator.py", "oldString": OLD, "newString": new},
-        }
-        patch = f"*** Begin Patch\n*** Update File: calculator.py\n@@\n-{OLD}\n+{new}\n*** End Patch"
-        shell = {"name": "exec_command", "input": {"cmd": f"apply_patch <<'EOF'\n{patch}\nEOF"}}
-        return {"name": self.edit_name, "input": texts[self.kind]} if self.kind in texts else shell
+TEXTS = {
+    "claude-code": ("Edit", {"file_path": "/repo/calculator.py", "old_string": OLD}, "new_string"),
+    "gemini": ("replace", {"file_path": "calculator.py", "old_string": OLD, "instruction": "mend add"}, "new_string"),
+    "opencode": ("edit", {"filePath": "/repo/calculator.py", "oldString": OLD}, "newString"),
+}  # fmt: skip
+"""What programs with a tool for editing call it, what they give it, and where the new text stands."""
+READS = {
+    "claude-code": {"name": "Read", "input": {"file_path": "/repo/calculator.py"}},
+    "gemini": {"name": "read_file", "input": {"file_path": "calculator.py"}},
+    "opencode": {"name": "read", "input": {"filePath": "/repo/calculator.py"}},
+}  # fmt: skip
+"""Those that edit only what they have read."""
 
 
-CLIS = [
-    Cli("claude-code", "claude", MessagesApi, "", "mcp__lens__", "Edit", {"name": "Read", "input": {"file_path": "/repo/calculator.py"}}),
-    Cli("codex", "codex", ResponsesApi, "/v1", "mcp__lens__", "", None),
-    Cli("gemini", "gemini", GeminiApi, "", "mcp_lens_", "replace", {"name": "read_file", "input": {"file_path": "calculator.py"}}),
-    Cli("opencode", "opencode", MessagesApi, "", "lens_", "edit", {"name": "read", "input": {"filePath": "/repo/calculator.py"}}),
-]  # fmt: skip
+def edit(cli: Cli, new: str) -> dict[str, Any]:
+    """The call that puts `new` in the place of the wrong line."""
+    if cli.kind in TEXTS:
+        name, given, place = TEXTS[cli.kind]
+        return {"name": name, "input": {**given, place: new}}
+    patch = f"*** Begin Patch\n*** Update File: calculator.py\n@@\n-{OLD}\n+{new}\n*** End Patch"
+    return {"name": "exec_command", "input": {"cmd": f"apply_patch <<'EOF'\n{patch}\nEOF"}}
+
 
 pytestmark = [pytest.mark.skipif(not SANDBOX.program, reason="no bubblewrap"), pytest.mark.xdist_group("claude")]
 
 
 def script(cli: Cli) -> Sequence[Mapping[str, Any]]:
     """With the server the agent asks it and mends the line; without it the agent changes the line and mends nothing."""
-    grep = {"name": f"{cli.lens}lens_grep", "input": {"query": "add"}}
-    look = cli.read or {"name": "exec_command", "input": {"cmd": "cat calculator.py"}}
+    grep = {"name": f"{cli.prefix}lens_grep", "input": {"query": "add"}}
+    look = READS.get(cli.kind) or {"name": "exec_command", "input": {"cmd": "cat calculator.py"}}
     return [
-        {"when": {"turn": 1, "has_tool": grep["name"]}, "reply": {"tools": [grep, look] if cli.read else [grep]}},
+        {
+            "when": {"turn": 1, "has_tool": grep["name"]},
+            "reply": {"tools": [grep, look] if cli.kind in READS else [grep]},
+        },
         {"when": {"turn": 1}, "reply": {"tools": [look]}},
-        {"when": {"turn": 2, "has_tool": grep["name"]}, "reply": {"tools": [cli.edit(RIGHT)]}},
-        {"when": {"turn": 2}, "reply": {"tools": [cli.edit(WRONG)]}},
+        {"when": {"turn": 2, "has_tool": grep["name"]}, "reply": {"tools": [edit(cli, RIGHT)]}},
+        {"when": {"turn": 2}, "reply": {"tools": [edit(cli, WRONG)]}},
         {"reply": {"text": "I have changed `add` in calculator.py."}},
     ]
 
 
-@pytest.mark.parametrize(
-    "cli",
-    [
-        pytest.param(
-            cli, id=cli.kind,
-            marks=pytest.mark.skipif(
-                not (PROGRAMS / cli.program).exists() or not shutil.which("node"),
-                reason=f"{cli.program} or Node is not installed; `make agents` installs the program where npm is there",
-            ),
-        ) for cli in CLIS
-    ],
-)  # fmt: skip
+@pytest.mark.parametrize("cli", [cli.param for cli in CLIS.values()])
 def test_a_real_agent_makes_a_change_and_tests_judge_it(cli: Cli, tmp_path: Path) -> None:
     tree = make_tree(tmp_path / "project" / "repo")
     task = task_value(patch_of(tree, {"calculator.py": FIXED}, tmp_path))
@@ -90,7 +69,7 @@ def test_a_real_agent_makes_a_change_and_tests_judge_it(cli: Cli, tmp_path: Path
     (project / "mcp.json").write_text(json.dumps({"mcpServers": {"lens": SERVER}}))
     with serving(cli.api(), read_rules(script(cli))) as fake:
         agent = {
-            "kind": cli.kind, "command": [str(PROGRAMS / cli.program)], "model": "model-a", "provider": "custom",
+            "kind": cli.kind, "command": cli.argv, "model": "model-a", "provider": "custom",
             "base_url": fake.url + cli.path, "token_env": "LIVE_TEST_KEY", "tools": ["Bash", "Read"], "mcp_start_s": 60,
             "retries": 1,
         }  # fmt: skip
@@ -114,5 +93,5 @@ def test_a_real_agent_makes_a_change_and_tests_judge_it(cli: Cli, tmp_path: Path
         assert len(sent) >= 2
         assert all(json.dumps(prompt, ensure_ascii=False)[1:-1] in text for text in sent)
     offered = [set(fact.tools) for fact in facts if fact and fact.turn == 1 and fact.tools]
-    assert not cli.edit_name or all(cli.edit_name in tools for tools in offered)
-    assert {any(tool.startswith(cli.lens) for tool in tools) for tools in offered} == {True, False}
+    assert cli.kind not in TEXTS or all(TEXTS[cli.kind][0] in tools for tools in offered)
+    assert {any(tool.startswith(cli.prefix) for tool in tools) for tools in offered} == {True, False}

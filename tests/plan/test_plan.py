@@ -29,16 +29,20 @@ def edit(path: str, old: str, new: str) -> None:
     Path(path).write_text(text.replace(old, new), encoding="utf-8")
 
 
+def make_change(tests: dict[str, Any], **task: Any) -> None:
+    """Makes the task one of changing code."""
+    one = yaml.safe_load(Path("set.yaml").read_text(encoding="utf-8"))
+    tests = {"command": ["python", "-m", "pytest"], **tests}
+    one["tasks"][0] |= {"kind": "change", "tests": tests, "criteria": [], **task}
+    Path("set.yaml").write_text(yaml.safe_dump(one), encoding="utf-8")
+
+
 @pytest.mark.parametrize(("kind", "forbids", "asks"), [("question", True, False), ("change", False, True)])
 def test_a_frozen_prompt_is_the_task_and_the_suffix_of_its_kind_and_nothing_of_the_condition(
     project: Path, given: Given, kind: str, forbids: bool, asks: bool
 ) -> None:
     if kind == "change":
-        tests = {"command": ["python", "-m", "pytest"], "fail_to_pass": ["test_it.py::test_it"]}
-        change = {"kind": "change", "tests": tests, "criteria": []}
-        one = yaml.safe_load(Path("set.yaml").read_text(encoding="utf-8"))
-        one["tasks"][0] |= change
-        Path("set.yaml").write_text(yaml.safe_dump(one), encoding="utf-8")
+        make_change({"fail_to_pass": ["test_it.py::test_it"]})
     planning.write_plan(load_config(given), [], Path("bench/r"))
     (frozen,) = Path("bench/r/prompts").iterdir()
     prompt = frozen.read_text(encoding="utf-8")
@@ -58,11 +62,7 @@ def test_what_holds_answers_is_hidden_where_the_task_set_only_names_it(project: 
         Path("hidden", name).write_text("x\n", encoding="utf-8")
     files = {"it.py": {"file": "hidden/it.py"}, "is.py": {"source": {"path": "later"}}}
     Path("later").mkdir()
-    tests = {"command": ["python", "-m", "pytest"], "fail_to_pass": ["it.py::test_it"], "files": files}
-    change = {"kind": "change", "tests": tests, "criteria": [], "reference": {"file": "hidden/it.diff"}}
-    one = yaml.safe_load(Path("set.yaml").read_text(encoding="utf-8"))
-    one["tasks"][0] |= change
-    Path("set.yaml").write_text(yaml.safe_dump(one), encoding="utf-8")
+    make_change({"fail_to_pass": ["it.py::test_it"], "files": files}, reference={"file": "hidden/it.diff"})
     hidden = planned(given)["sandbox"]["hidden"]
     assert {"set.yaml", "hidden/it.py", "hidden/it.diff", "later", "repo"} <= set(hidden)
 
