@@ -9,12 +9,13 @@ import sys
 import tempfile
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from lensbench.agents.sandbox import NO_SANDBOX, SYSTEM, Place, Sandbox, find_sandbox
+from lensbench.agents.sandbox import NO_SANDBOX, SYSTEM, Place, Sandbox, become, find_sandbox
 from lensbench.agents.sandbox_view import mounts_of
 from lensbench.agents.start import assign, start_agent
 from lensbench.core.errors import UserError
@@ -189,7 +190,9 @@ def test_nothing_of_an_agent_survives_it(place: Place, tmp_path: Path, ending: s
     argv = place.wrap([sys.executable, "-IS", "-c", agent], env, "/session/mcp.json")
     with open(os.devnull, "w", encoding="utf-8") as log:
         limit_s = 1.0 if ending == "timeout" else 60.0
-        lines, ended = run_process(argv, env, str(tmp_path), limit_s, log.fileno(), list)
+        lines, ended = run_process(
+            argv, env, str(tmp_path), limit_s, log.fileno(), list, become=partial(become, argv, env)
+        )
     assert lines == ["started\n"]
     assert (ended.timed_out, ended.exit_code) == ((True, None) if ending == "timeout" else (False, 0))
     assert is_gone(mark)

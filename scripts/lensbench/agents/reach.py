@@ -63,10 +63,7 @@ class Network(NamedTuple):
 def network_of(
     texts: Iterable[str], environment: Mapping[str, str], agents: Iterable[str] | None, further: Iterable[str]
 ) -> Network:
-    """The network for an agent whose `environment` and MCP file (`texts`) name what it needs.
-
-    `agents`: the hosts of the agent's model, None when unknown; `further`: the hosts in the config.
-    """
+    """The network for an agent: `texts`: its MCP file; `agents`: its model's hosts; `further`: the config's."""
     proxies = sorted(name for name in environment if name.lower().endswith("_proxy") and name.lower() != "no_proxy")
     if proxies:
         return Network(shared=f"{proxies[0]} is passed on, and a proxy can reach everything")

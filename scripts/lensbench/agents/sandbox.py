@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from lensbench.agents.reach import Network, addresses_of, hosts_file, network_of
-from lensbench.agents.sandbox_start import FILTER_FD
+from lensbench.agents.sandbox_start import begin
 from lensbench.agents.sandbox_view import mounts_of, programs_of, releases
 from lensbench.core.errors import UserError
 from lensbench.core.frozen_plan import SandboxSettings
@@ -132,12 +132,8 @@ class Place:
         options: Sequence[str] = (),
         agents: Iterable[str] | None = None,
     ) -> tuple[str, ...]:
-        """The arguments that start `argv` in the sandbox; without one `argv` itself.
-
-        The programs of `argv` and of the servers in `mcp_file` (an inside path, or "") are visible to the agent; the
-        hosts in that file and in `agents` are reachable (`network`). `options`: further options of bubblewrap.
-        Raises FileNotFoundError when the agent's program is missing.
-        """
+        """The arguments that start `argv` in the sandbox; without one `argv`. `mcp_file`: an inside path, or "".
+        Raises FileNotFoundError when its program is missing."""
         if not self.sandbox.program:
             return tuple(argv)
         path = env.get("PATH", os.defpath)
@@ -264,21 +260,29 @@ def _bubblewrapped(
         *_step("outside", sandbox, private, ways),
         *(sandbox.program, "--die-with-parent", "--unshare-pid", "--unshare-ipc", "--cap-drop", "ALL"),
         *("--proc", "/proc", "--dev", "/dev", *kernel, "--bind", os.path.join(private, "tmp"), "/tmp"),
-        *("--seccomp", str(FILTER_FD), *view, "--", *argv),
+        *(*view, "--", *argv),
     )
 
 
+_IMPORT = f"import sys; sys.path.append({os.path.dirname(__file__)!r}); import sandbox_start as start"
+_STEP = (sys.executable, "-IS", "-c", f"{_IMPORT}; start.begin(sys.argv[1:])")
+
+
 def _step(place: str, sandbox: Sandbox, private: str, ways: Sequence[Mapping[str, Any]]) -> tuple[str, ...]:
-    start = f"import sys; sys.path.append({os.path.dirname(__file__)!r}); import sandbox_start; sandbox_start.main()"
-    settings = {"ways": ways, "limits": dict(sandbox.limits), "folder": private}
-    return (sys.executable, "-IS", "-c", start, place, repr(settings))
+    return (*_STEP, place, repr({"ways": ways, "limits": dict(sandbox.limits), "folder": private}))
+
+
+def become(argv: Sequence[str], env: Mapping[str, str]) -> None:
+    """Makes a forked child the sandbox's first program; returns if it cannot, or there is none."""
+    if argv[: len(_STEP)] == _STEP:
+        with suppress(OSError):
+            begin(argv[len(_STEP) :], env)
 
 
 def _start_image(
     sandbox: Sandbox, private: str, root: str, argv: Sequence[str], mounts: Sequence[str]
 ) -> tuple[str, ...]:
-    """As `_start`, with the files of an image and without network. The program inside is omitted, because it would need
-    this machine's Python."""
+    """As `_start`, with the files of an image, without network and `inside`, which needs this machine's Python."""
     view = []
     for entry in sorted(os.scandir(root), key=lambda entry: entry.name):
         if entry.name not in _NOT_OF_IMAGES:

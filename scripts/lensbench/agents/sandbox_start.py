@@ -4,13 +4,13 @@ imported.
 
     python -IS -c <import> outside '<settings>' bwrap ... python -IS -c <import> inside '<settings>' agent ...
 
-`outside` gives bubblewrap a system call filter, limits memory and processes with a control group if it may create one,
-forwards connections to allowed addresses, and ends the sandbox when it exceeds its disk limit. `inside` listens at the
-allowed addresses in the sandbox's own network, sets process limits, drops its privileges, and becomes the agent.
+`outside`, which a run forks, sets a system call filter and limits, and starts a watcher. `inside` does what only works
+in the sandbox: it listens at allowed addresses, limits processes, drops its privileges, and becomes the agent.
 """
 
 from __future__ import annotations
 
+import gc
 import os
 import resource
 import struct
@@ -20,16 +20,14 @@ import time
 TYPE_CHECKING = False
 if TYPE_CHECKING:  # mypy takes it for true; at run time these would take longer than all the rest
     import socket
-    from collections.abc import Callable, Iterable, Iterator, Mapping
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
     from typing import Any, NoReturn
 
     Settings = dict[str, Any]
-    Env = Mapping[bytes, bytes]
+    Env = Mapping[bytes, bytes] | Mapping[str, str]
     Listening = list[tuple[socket.socket, Callable[[], socket.socket]]]
     """A listening socket, and the function that opens the connection to forward to."""
 
-FILTER_FD = 3
-"""The file descriptor of the filter for bubblewrap."""
 KEYRING_CALLS = {
     0xC000003E: (248, 249, 250),  # x86_64, and x32 with one bit more
     0x40000003: (286, 287, 288),  # i386
@@ -69,7 +67,7 @@ def outside(settings: Settings, argv: list[str], env: Env) -> NoReturn:
     parent = os.getpid()
     if os.fork() == 0:
         os.setsid()  # it must clean up after its process group was ended
-        _silence()
+        _silence(listening)
         _watch(parent, listening, groups, settings["folder"], settings["limits"]["disk_gb"] * GB)
         os._exit(0)
     for server, _ in listening:
@@ -87,21 +85,17 @@ def outside(settings: Settings, argv: list[str], env: Env) -> NoReturn:
     memory = os.memfd_create("filter")
     os.write(memory, keyring_filter())
     os.lseek(memory, 0, os.SEEK_SET)
-    if memory == FILTER_FD:
-        os.set_inheritable(memory, True)
-    else:
-        os.dup2(memory, FILTER_FD)
-        os.close(memory)
-    os.execve(argv[0], argv, env)
+    os.set_inheritable(memory, True)
+    os.execve(argv[0], [argv[0], "--seccomp", str(memory), *argv[1:]], env)
 
 
-def inside(settings: Settings, argv: list[str]) -> NoReturn:
+def inside(settings: Settings, argv: list[str], env: Env) -> NoReturn:
     """Becomes the agent, after starting a process that forwards its connections."""
     listening = [listener for way in settings["ways"] for listener in _listen_inside(way)]
     if listening:  # else bubblewrap left no privileges
         _give_up_privileges()
     if listening and os.fork() == 0:
-        _silence()
+        _silence(listening)
         _serve(listening)
         while True:
             time.sleep(3600)
@@ -109,7 +103,7 @@ def inside(settings: Settings, argv: list[str]) -> NoReturn:
         server.close()
     _set_limit("NPROC", settings["limits"]["processes"])  # of this user in this sandbox; no limit for root
     try:
-        os.execvpe(argv[0], argv, _given_environment())
+        os.execvpe(argv[0], argv, env)
     except OSError as error:
         print(f"{argv[0]}: {error.strerror}", file=sys.stderr)
         os._exit(127)
@@ -127,11 +121,15 @@ def _write(file: str, text: str) -> None:
         stream.write(text)
 
 
-def _silence() -> None:
-    """Redirects the standard streams, so that this process does not keep anybody's output open."""
-    null = os.open(os.devnull, os.O_RDWR)
-    for number in (0, 1, 2):
-        os.dup2(null, number)
+def _silence(listening: Listening) -> None:
+    """Leaves this process only its sockets: no output, no lock."""
+    gc.freeze()  # a freed file of the parent closes a later one
+    null, kept = os.open(os.devnull, os.O_RDWR), [server.fileno() for server, _ in listening]
+    for number in map(int, os.listdir("/proc/self/fd")):
+        if number < 3:
+            os.dup2(null, number)
+        elif number not in kept:
+            os.closerange(number, number + 1)  # the list is closed
 
 
 def _give_up_privileges() -> None:
@@ -186,8 +184,7 @@ def _groups_of(process: int) -> list[tuple[str, str]]:
 def _remove_groups(groups: Iterable[str]) -> None:
     for group in groups:
         for _ in range(500):
-            _remove(group)
-            if not os.path.exists(group):
+            if _remove(group):
                 break
             time.sleep(0.02)
 
@@ -210,11 +207,12 @@ def _make_group(group: str, values: dict[str, str]) -> bool:
         return False
 
 
-def _remove(group: str) -> None:
+def _remove(group: str) -> bool:
     try:
         os.rmdir(group)
     except OSError:
-        return
+        return not os.path.exists(group)
+    return True
 
 
 # --- connections
@@ -290,14 +288,13 @@ def _pass_on(client: socket.socket, connect: Callable[[], socket.socket]) -> Non
 
 
 def _copy(source: socket.socket, target: socket.socket) -> None:
-    import socket
     from contextlib import suppress
 
     with suppress(OSError):
         while block := source.recv(1 << 16):
             target.sendall(block)
     with suppress(OSError):
-        target.shutdown(socket.SHUT_WR)
+        target.shutdown(1)  # SHUT_WR
 
 
 # --- the watcher
@@ -321,8 +318,7 @@ def _watch(sandbox: int, listening: Listening, groups: list[str], folder: str, d
 
 
 def _watch_disk(sandbox: int, folder: str, disk: float, has_ended: Callable[[float], bool]) -> None:
-    """Checks the disk until the process of the file descriptor `sandbox` has ended, which `has_ended` waits for. Ends
-    the process when `folder` has grown by more than `disk` bytes."""
+    """Ends the process of the descriptor `sandbox` when `folder` has grown by more than `disk` bytes."""
     import signal
 
     limit, pause_s = _size(folder) + disk, LOOK_S
@@ -355,10 +351,8 @@ def _blocks(folder: str) -> Iterator[int]:
                 continue
 
 
-def main() -> NoReturn:
-    """Runs the program that the command line names."""
-    _, place, text, *rest = sys.argv
+def begin(step: Sequence[str], env: Env | None = None) -> NoReturn:
+    """Becomes the next program, by the arguments of a step."""
+    place, text, *argv = step
     settings: Settings = eval(text, {"__builtins__": {}})  # json would be half of all imports
-    if place == "outside":
-        outside(settings, rest, _given_environment())
-    inside(settings, rest)
+    (outside if place == "outside" else inside)(settings, argv, _given_environment() if env is None else env)

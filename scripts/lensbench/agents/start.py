@@ -21,7 +21,7 @@ from typing import Any, NamedTuple
 
 from lensbench.agents import Assignment, load_adapter, model_hosts
 from lensbench.agents.adapters._events import read_event
-from lensbench.agents.sandbox import Place
+from lensbench.agents.sandbox import Place, become
 from lensbench.agents.sandbox_start import FULL
 from lensbench.core.errors import UserError, printable_lines
 from lensbench.core.frozen_plan import AgentSettings
@@ -112,7 +112,9 @@ def start_agent(assignment: Assignment, place: Place, timeout_s: float, redact: 
         try:
             env = {**invocation.env, **place.environment_variables(invocation.env.get("PATH", os.defpath))}
             argv = place.wrap(invocation.argv, env, assignment.mcp_file, agents=hosts)
-            outcome, end = run_process(argv, env, workspace, timeout_s, log, read, silence_s)
+            outcome, end = run_process(
+                argv, env, workspace, timeout_s, log, read, silence_s, partial(become, argv, env)
+            )
         except OSError as error:
             raise UserError(f"the agent cannot be started: {invocation.argv[0]}: {error.strerror}") from None
     # Agent and servers can write any file in the session, so only a file that the program was told of counts.

@@ -14,7 +14,6 @@ import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
-from functools import partial
 from pathlib import Path
 from typing import NoReturn, TypeVar
 
@@ -114,11 +113,18 @@ def run_process(
     stderr: int,
     read: Callable[[Iterator[str]], Value],
     silence_s: Callable[[str], float | None] = lambda line: None,
+    become: Callable[[], object] = lambda: None,
 ) -> tuple[Value, Ended]:
     """Runs a program in its own session, and passes its output to `read`, line by line as it arrives; returns what that
     returns and how the program ended, with all its processes. `silence_s`: for how long after a line the program may
-    print nothing more, such as EXIT_GRACE_S after the end of an answer; None if the line changes nothing."""
-    began = time.monotonic()
+    print nothing more, such as EXIT_GRACE_S after the end of an answer; None if the line changes nothing. `become` is
+    called in the child."""
+    parent, began = os.getpid(), time.monotonic()
+
+    def begin() -> None:
+        die_with_parent(parent)
+        become()
+
     process = subprocess.Popen(
         list(argv),
         env=dict(env),
@@ -127,7 +133,7 @@ def run_process(
         stdout=subprocess.PIPE,
         stderr=stderr,
         start_new_session=True,
-        preexec_fn=partial(die_with_parent, os.getpid()),
+        preexec_fn=begin,
     )
     output = _Output(process, began + timeout_s, silence_s)
     try:

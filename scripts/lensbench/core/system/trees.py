@@ -7,11 +7,8 @@ import hashlib
 import os
 import shutil
 import stat
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:  # True for mypy; at run time the import would take longer than all others together
-    from collections.abc import Iterator
-    from typing import AnyStr
+from collections.abc import Iterator
+from typing import AnyStr
 
 CACHE_FOLDERS = frozenset((b"__pycache__", b".pytest_cache", b".mypy_cache", b".ruff_cache"))
 CACHE_SUFFIX = b".pyc"
