@@ -10,7 +10,7 @@ import yaml
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from drafted_answers import Answer, Scored, bare, closeness, crude, drafting_set, made_answers, patterns, scored
+from drafted_answers import Scored, bare, closeness, crude, drafting_set, made_answers, patterns, scored
 from lensbench.core.tasks import Criterion, DraftKind, Task
 from lensbench.judging.judges.mechanical import judge
 from lensbench.judging.judges.normalising import normalise
@@ -100,15 +100,11 @@ def test_a_fact_in_the_words_of_its_criterion_is_met(kind: DraftKind) -> None:
 
 
 @cache
-def answers() -> tuple[Answer, ...]:
-    return tuple(made_answers(*drafting_set(), 1))
-
-
-@cache
 def rows(kind: DraftKind | None) -> list[Scored]:
     """The scores of all answers, by drafts or by the crude rule."""
+    tasks, trees = drafting_set()
     criteria = {task.id: task.criteria for task in drafts_of_the_set(kind or "strict")}
-    return scored(answers(), criteria, patterns if kind else crude)
+    return scored(made_answers(tasks, trees, 1), criteria, patterns if kind else crude)
 
 
 @pytest.mark.slow
