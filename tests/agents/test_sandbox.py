@@ -177,6 +177,16 @@ def test_exit_codes_are_the_agents_own_and_a_signal_is_128_and_its_number(place:
 
 
 @bubblewrap
+def test_an_agent_has_no_open_file_but_its_streams(place: Place, tmp_path: Path) -> None:
+    env = {"PATH": os.environ["PATH"]}
+    argv = place.wrap(["ls", "/proc/self/fd"], env, "/session/mcp.json")
+    with open(os.devnull, "w", encoding="utf-8") as left:
+        os.set_inheritable(left.fileno(), True)
+        lines, _ = run_process(argv, env, str(tmp_path), 60, left.fileno(), list, become=partial(become, argv, env))
+    assert lines == ["0\n", "1\n", "2\n", "3\n"], "3 is what ls opens"
+
+
+@bubblewrap
 @pytest.mark.parametrize("ending", ["timeout", "exit"])
 def test_nothing_of_an_agent_survives_it(place: Place, tmp_path: Path, ending: str) -> None:
     mark = f"survivor-{tmp_path.name}-{ending}"

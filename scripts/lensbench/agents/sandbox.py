@@ -36,20 +36,20 @@ SYSTEM = (
     "/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64", "/libx32", "/etc", "/opt", "/sys", "/nix", "/gnu", "/snap",
     "/etc/resolv.conf", "/etc/ssl/certs",
 )  # fmt: skip
-"""Read-only in the sandbox. The last two may be links to places outside the others."""
+"""Read-only in the sandbox. The last two may be links to elsewhere."""
 AGENTS_SYSTEM_SETTINGS = ("/etc/claude-code", "/etc/codex", "/etc/gemini-cli", "/etc/opencode")
-"""Settings of the machine's administrator, which could remove a tool in one condition; hidden from every agent."""
+"""Settings of the machine's administrator, which could remove a tool in one condition: hidden."""
 KERNEL = ("acpi", "bus", "fs", "irq", "mtrr", "scsi", "sys", "sysrq-trigger")
-"""Paths in /proc that belong to the machine, not the sandbox, and that root may write without capabilities."""
+"""Paths of the machine in /proc, which root may write without capabilities."""
 TRIAL_S = 20
 _OWN_FOLDERS = (WORKSPACE, SESSION, ENVIRONMENT, REACH)
 _NOT_OF_IMAGES = frozenset(("proc", "dev", "sys", "tmp", "node_modules", *(place[1:] for place in _OWN_FOLDERS)))
-"""Top-level folders that the sandbox creates itself."""
+"""The sandbox creates these itself."""
 
 
 @dataclass(frozen=True)
 class Sandbox:
-    """How agents are isolated. Created by `find_sandbox`, once per start of a run."""
+    """How agents are isolated."""
 
     name: str = "none"
     """For the record: `bubblewrap 0.8.0`, or `none`."""
@@ -264,19 +264,21 @@ def _bubblewrapped(
     )
 
 
-_IMPORT = f"import sys; sys.path.append({os.path.dirname(__file__)!r}); import sandbox_start as start"
-_STEP = (sys.executable, "-IS", "-c", f"{_IMPORT}; start.begin(sys.argv[1:])")
+_BEGIN = f"import sys; sys.path += [{os.path.dirname(__file__)!r}]; import sandbox_start as s; s.begin(sys.argv[1:])"
 
 
 def _step(place: str, sandbox: Sandbox, private: str, ways: Sequence[Mapping[str, Any]]) -> tuple[str, ...]:
-    return (*_STEP, place, repr({"ways": ways, "limits": dict(sandbox.limits), "folder": private}))
+    settings = {"ways": ways, "limits": dict(sandbox.limits), "folder": private}
+    return (sys.executable, "-IS", "-c", _BEGIN, place, repr(settings))
 
 
 def become(argv: Sequence[str], env: Mapping[str, str]) -> None:
     """Makes a forked child the sandbox's first program; returns if it cannot, or there is none."""
-    if argv[: len(_STEP)] == _STEP:
+    if _BEGIN in argv[3:4]:
         with suppress(OSError):
-            begin(argv[len(_STEP) :], env)
+            for file in os.scandir("/proc/self/fd"):  # some may be a shell's
+                os.set_inheritable(int(file.name), int(file.name) < 3)
+            begin(argv[4:], env)
 
 
 def _start_image(

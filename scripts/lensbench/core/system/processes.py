@@ -14,19 +14,20 @@ import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import NoReturn, TypeVar
 
 TERM_GRACE_S = 2.5
-"""Between SIGTERM and SIGKILL: agents need time to end their own children, and all must have ended after 5 s."""
+"""Between SIGTERM and SIGKILL: agents end their own children; all must have ended after 5 s."""
 CHILDREN_GRACE_S = 1.0
-"""The same for processes that an agent left."""
+"""The same for what an agent left."""
 ENDING_S = 0.1
 """Time for children to end by themselves."""
 EXIT_GRACE_S = 10.0
-"""Silence after the end of an answer before a program that stays is ended: its servers need time to stop."""
+"""Silence after an answer's end before a program that stays is ended: its servers need time to stop."""
 DRAIN_S = 1.0
-"""Time to read output after the agent has ended while a child keeps the output open."""
+"""Time to read output that a child keeps open after the agent has ended."""
 KILL_ROUNDS = 10
 MAX_OUTPUT = 64_000_000
 MAX_PIECES = 3_000_000
@@ -53,12 +54,14 @@ WORKFLOW = "LENSBENCH_WORKFLOW"
 """The variable with the process id of Snakemake, for the programs that it starts."""
 
 
-def die_with_parent(parent: int, number: int = signal.SIGKILL) -> None:
-    """Makes Linux send this process a signal when `parent` ends; sends it now if `parent` has already ended."""
+def die_with_parent(parent: int, number: int = signal.SIGKILL, then: Callable[[], None] = lambda: None) -> None:
+    """Makes Linux send this process a signal when `parent` ends; sends it now if `parent` has already ended. Then calls
+    `then`."""
     if _ON_LINUX:
         _libc.prctl(_PR_SET_PDEATHSIG, number)
     if os.getppid() != parent:
         os.kill(os.getpid(), number)
+    then()
 
 
 def end_in_order() -> None:
@@ -113,18 +116,13 @@ def run_process(
     stderr: int,
     read: Callable[[Iterator[str]], Value],
     silence_s: Callable[[str], float | None] = lambda line: None,
-    become: Callable[[], object] = lambda: None,
+    become: Callable[[], None] = lambda: None,
 ) -> tuple[Value, Ended]:
     """Runs a program in its own session, and passes its output to `read`, line by line as it arrives; returns what that
     returns and how the program ended, with all its processes. `silence_s`: for how long after a line the program may
-    print nothing more, such as EXIT_GRACE_S after the end of an answer; None if the line changes nothing. `become` is
-    called in the child."""
-    parent, began = os.getpid(), time.monotonic()
-
-    def begin() -> None:
-        die_with_parent(parent)
-        become()
-
+    print nothing more, such as EXIT_GRACE_S after the end of an answer; None: the line changes nothing. The child calls
+    `become`."""
+    began = time.monotonic()
     process = subprocess.Popen(
         list(argv),
         env=dict(env),
@@ -133,7 +131,7 @@ def run_process(
         stdout=subprocess.PIPE,
         stderr=stderr,
         start_new_session=True,
-        preexec_fn=begin,
+        preexec_fn=partial(die_with_parent, os.getpid(), then=become),
     )
     output = _Output(process, began + timeout_s, silence_s)
     try:
