@@ -103,7 +103,7 @@ def test_calls_are_followed_into_other_files(tmp_path: Path) -> None:
 def test_a_name_tells_a_definition_if_it_is_no_word_and_defined_once(tmp_path: Path) -> None:
     names = {"add_tax": True, "addTax": True, "MAX_RATE": True, "total": False, "_total": False, "Cart": False}
     code = "".join(f"def {name}():\n    pass\n\n\n" for name in [*names, "twice_made", "twice_made"])
-    known = tree_of(tmp_path, a_dot_py=code, broken_dot_py="def open_one(:\n\n\ndef last_one():\n    pass\n")
+    known = tree_of(tmp_path, {"a.py": code, "broken.py": "def open_one(:\n\n\ndef last_one():\n    pass\n"})
     assert "last_one" not in known.by_name, "broken code defines nothing"
     told = {name: is_telling(known.by_name[name][0], known) for name in [*names, "twice_made"]}
     assert told == names | {"twice_made": False}
