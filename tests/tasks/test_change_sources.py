@@ -10,12 +10,16 @@ import pytest
 
 from images import image
 from lensbench.agents.sandbox import Sandbox, find_sandbox
-from lensbench.changes.environment import Environment
+from lensbench.changes.environment import NO_ENVIRONMENT, Environment
+from lensbench.changes.execute import TestRun
 from lensbench.changes.hidden_files import with_files
+from lensbench.changes.reports import TestResult
 from lensbench.changes.task import ChangeTask, FromSource, content_bytes
 from lensbench.core.errors import UserError
+from lensbench.core.tasks import Folder
 from lensbench.plan.task_files import read_scenarios
-from lensbench_tasks.changes.candidates import Prover
+from lensbench_tasks.changes.candidates import ChangeFate, Prover
+from lensbench_tasks.changes.from_releases import Releases, tasks_between
 from lensbench_tasks.changes.suites import Moment, suite_of
 from lensbench_tasks.changes.swebench import Refused, forms_of, read_instance
 from programs import run_module
@@ -204,7 +208,36 @@ def test_a_file_of_swebench_lines_may_have_a_mark_or_be_an_array(shop: Path, tex
     other = line if said == "occurs twice" else line.replace("acme__shop-3", "acme__shop-4")
     Path("bench.json").write_text(text % (line, other), encoding="utf-8", newline="")
     assert said in generate("--swebench", "bench.json", "--mirrors", "none", "--output", "swe.yaml", fails=True)
+
+
+def test_the_source_of_change_tasks_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
     assert "need --repo, --releases, --swebench or --harbor" in generate("--output", "swe.yaml", fails=True)
+    assert "--releases shop@1..2: write pypi:" in generate("--releases", "shop@1..2", "--output", "a.yaml", fails=True)
+
+
+@pytest.mark.parametrize(("size", "said"), [(200, ()), (201, ("it changes 201 lines, more than 200",))])
+def test_a_change_between_releases_is_a_task_unless_it_is_large(tmp_path: Path, size: int, said: tuple[str]) -> None:
+    """Tests are stood in for: they pass with the later release's value."""
+
+    class Bench(Prover):
+        def environment(self, *given: Any) -> Environment:
+            return NO_ENVIRONMENT
+
+        def run(self, tree: Path, *given: Any) -> TestRun:
+            passes = "value = 2" in (tree / "shop.py").read_text(encoding="utf-8")
+            return TestRun({"tests/test_shop.py::test": TestResult.PASSED if passes else TestResult.FAILED})
+
+        def judged(self, task: ChangeTask, what: str, *given: Any) -> ChangeFate:
+            return ChangeFate(task.id, what, task)
+
+    trees = [tmp_path / "one", tmp_path / "two"]
+    write(trees[0], {"shop.py": "value = 1\n", "tests/test_shop.py": "old"})
+    write(trees[1], {"shop.py": "value = 2\n" + "more = 3\n" * (size - 2), "tests/test_shop.py": "new"})
+    releases = Releases("shop", *(Folder(path=str(tree)) for tree in trees), ("1.0", "2.0"))
+    (fate,) = tasks_between(releases, Bench(SANDBOX, tmp_path / "cache", command=PYTEST))
+    assert (fate.id, fate.what, fate.reasons) == ("shop-2-0-01", f"shop.py: {size} lines", said)
+    assert (fate.task and fate.task.tests.fail_to_pass) == (None if said else ("tests/test_shop.py::test",))
 
 
 def harbor(folder: Path, **changed: str) -> None:

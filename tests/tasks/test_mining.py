@@ -4,6 +4,7 @@ import random
 import re
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -15,7 +16,8 @@ from lensbench_tasks.mining import callers, flows, importers, messages, places, 
 from lensbench_tasks.mining.drafts import Draft
 from lensbench_tasks.mining.patterns import is_telling, place, valued
 from lensbench_tasks.mining.writer import Miners
-from lensbench_tasks.problems import find_problems
+from lensbench_tasks.problems import Problem, find_problems
+from lensbench_tasks.rounds import Examined, Fate
 from lensbench_tasks.survey import Survey
 from stock import with_history, write
 
@@ -200,6 +202,9 @@ def test_what_is_mined_is_right_but_for_being_new_and_proposed_by_the_seed(stock
     tasks = [proposal.task for proposal in proposals if proposal.task]
     assert len(tasks) >= 12
     assert [problem for task in tasks for problem in find_problems(task, stock, [], [])] == []
+    long: Any = next(proposal for proposal in proposals if proposal.task and len(proposal.task.criteria) > 3)
+    repaired: Any = miners.revise([Fate(long, [Examined((Problem("trivial", "", 1),))])])[0]
+    assert (repaired.id, repaired.task.criteria) == (long.id, long.task.criteria[1:])
 
     def proposed(seed: int) -> list[str]:
         found = Miners(stock, "stock", Folder(path="stock"), seed).write(dict.fromkeys(Category, 2))
