@@ -38,6 +38,9 @@ def test_without_a_change_the_failing_tests_fail_and_with_the_reference_all_pass
     run = run_tests(tree, reference, make_task(reference).tests, SANDBOX)
     assert run.results == dict.fromkeys([*FAILING, *KEPT], TestResult.PASSED), run
     assert (run.size.files, run.size.added, run.size.removed) == (("calculator.py",), 1, 1)
+    tests = make_task(reference).tests
+    run = run_tests(tree, reference, tests.model_copy(update={"command": (*tests.command, "-k", "none")}), SANDBOX)
+    assert (run.trouble, run.problem[:11]) == (Trouble.NO_REPORT, "no test ran")
 
 
 def test_without_a_sandbox_or_its_program_no_test_is_started(tree: Path, reference: bytes) -> None:

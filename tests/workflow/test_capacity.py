@@ -56,8 +56,9 @@ def test_requests_a_minute_are_shared_out_by_what_an_agent_makes(config: dict[st
 
     assert [claimed(60), claimed(24), claimed(23)] == [(12, 900), (12, 900), (12, 0)]
     assert claimed(9) == (9, 0)
-    made = Record("other", "with", 1, "run", Attempt(1, "", 65.0, 0.0, 0, False), Outcome(turns=10))
-    store(Path("bench/r"), made, "an answer").record.with_name("damaged.json").write_text("{")
+    for task, turns in (("other", 10), ("untold", None)):
+        made = Record(task, "with", 1, "run", Attempt(1, "", 65.0, 0.0, 0, False), Outcome(turns=turns))
+        store(Path("bench/r"), made, "an answer").record.with_name("damaged.json").write_text("{")
     assert [claimed(60), claimed(20), claimed(19)] == [(10, 900), (10, 900), (10, 0)]
 
 

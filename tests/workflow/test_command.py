@@ -253,7 +253,7 @@ def test_where_the_home_folder_cannot_be_written_caches_are_in_the_project(
 
 def test_a_page_by_its_name_the_list_of_all_and_an_unknown_page_in_one_line() -> None:
     text = (ROOT / "docs" / "gate.md").read_text(encoding="utf-8")
-    assert docs.page("gate") == docs.page("docs/gate.md") == text
+    assert docs.page("gate") == docs.page("docs/gate.md") == text == lensbench("docs", "gate").stdout[:-1]
     assert docs.page("reference/verbs").startswith("# Verbs")
     assert docs.page("examples").startswith("# Examples")
     names = [line.split()[0] for line in docs.overview().splitlines() if line]

@@ -133,12 +133,14 @@ def test_what_is_missing_is_made_by_an_agent_or_from_the_store(config: dict[str,
     ({"agent": {"timeout_s": 5}}, "agent.timeout_s: was 900.0, is 5.0"),
     ({"repository": {"git": "https://example.org/shop", "revision": "v2"}}, "is https://example.org/shop at v2"),
     ({"conditions": {"without": {}, "with": {"mcp": "mcp.json"}, "more": {"mcp": "mcp.json"}}}, "conditions.more"),
+    ({"gate": {"alpha": 0.2, "looks": 2}}, "gate.alpha: was 0.05, is 0.2, changed after a verdict"),
 ])  # fmt: skip
 def test_changes_stop_all_until_accepted(config: dict[str, Any], changes: dict[str, Any], message: str) -> None:
-    begun(config)
+    RunFolder(begun(config).folder).look_ledger.touch()
     with pytest.raises(UserError, match=r"has valid runs") as refused:
         schedule_of(config, **changes)
     assert message in str(refused.value)
+    assert "gate.looks" not in str(refused.value), "more looks are paid for, and only reported"
     assert "--config run_id=" in str(refused.value)
     accepted = schedule_of(config, **changes, accept_changes=True)
     assert any(message in change for change in accepted.accepted)
