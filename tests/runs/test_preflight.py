@@ -96,6 +96,16 @@ def test_a_server_is_started_as_in_runs_its_tools_are_listed_and_one_is_called(a
     assert f"about {tokens:,} tokens of every request (estimated" in checks["with: tool list"].detail
 
 
+def test_a_server_of_a_package_is_tried_with_the_fetched_program(
+    attempt: Try, project: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    program = f"#!/bin/sh\nexec {PYTHON} -IS {STDIO}\n"
+    install = f"cat > $UV_TOOL_BIN_DIR/seek <<'END'\n{program}END\nchmod +x $UV_TOOL_BIN_DIR/seek"
+    write(project, {"bin/uv": f"#!/bin/sh\nmkdir -p $UV_TOOL_BIN_DIR\n{install}\n"}).joinpath("bin/uv").chmod(0o755)
+    monkeypatch.setenv("PATH", f"{project}/bin", prepend=":")
+    assert attempt({"lens": {"command": "no/uvx", "args": ["seek"]}})["with: lens"].outcome == "warning"
+
+
 def test_a_search_that_finds_nothing_is_asked_again_for_the_name_of_a_file(attempt: Try, project: Path) -> None:
     finding = """f"{params['arguments']['query']}.py:3" if params["arguments"]["query"] == "cart" else "no match\""""
     (project / "repo" / "cart.py").write_text("a = 1\n")

@@ -29,6 +29,7 @@ from lensbench.runs.stopping import StopEverything, repeated, spent, why_stopped
 from lensbench.runs.validity import judge_validity
 from lensbench.workflow.read_schedule import read_schedule
 from programs import run_module
+from small_benchmark import living
 
 SCRIPTS = Path(__file__).parents[2] / "scripts"
 RUN = RunId("anna", "without")
@@ -460,6 +461,17 @@ def killed_while_checking(bench: Path) -> None:
     )
     ended = subprocess.run([sys.executable, "-c", program, *RUN_ANNA[4:], bench], check=False)
     assert ended.returncode == -9
+
+
+def test_a_job_that_is_ended_while_it_starts_something_leaves_nothing(bench: Path) -> None:
+    program = (
+        "import subprocess, sys, lensbench.runs.run as run\n"
+        "run.make_run = lambda job: sys.exit(subprocess.Popen(['sh', '-c', 'sleep 60; :', sys.argv[-1]]) and 3)\n"
+        "run.main()"
+    )
+    plan(bench, "echo $$")
+    ended = subprocess.run([sys.executable, "-c", program, *RUN_ANNA[4:], bench], check=False)
+    assert (ended.returncode, [*living(str(bench))]) == (3, [])
 
 
 def test_a_run_that_kills_its_job_while_it_is_checked_is_repeated_until_it_is_given_up(bench: Path) -> None:
