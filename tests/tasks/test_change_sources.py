@@ -210,6 +210,7 @@ def test_a_file_of_swebench_lines_may_have_a_mark_or_be_an_array(shop: Path, tex
     assert said in generate("--swebench", "bench.json", "--mirrors", "none", "--output", "swe.yaml", fails=True)
 
 
+@needs_sandbox
 def test_the_source_of_change_tasks_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     assert "need --repo, --releases, --swebench or --harbor" in generate("--output", "swe.yaml", fails=True)
