@@ -58,7 +58,8 @@ def test_output_arrives_line_by_line_with_its_newlines(output: bytes, lines: lis
     assert run(["/bin/cat", str(tmp_path / "output")])[0] == lines
 
 
-def test_a_letter_that_arrives_in_two_pieces_is_whole() -> None:
+def test_a_letter_that_arrives_in_two_pieces_is_whole(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(processes, "DRAIN_S", 0.01)  # only after the end is silence short
     code = "import os, time; os.write(1, b'\\xc3'); time.sleep(0.2); os.write(1, b'\\xa4\\n')"
     assert run(python(code))[0] == ["ä\n"]
 

@@ -5,6 +5,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from lensbench_demo.offline.outline import outline
+from lensbench_demo.offline.ranking import prior
 from lensbench_tasks.question import question_text, read_question, stem
 
 
@@ -21,8 +22,10 @@ def test_forms_of_a_word_agree_what_is_spelled_out_weighs_more_and_form_alone_is
     assert (stem("lexing"), stem("string"), stem("class")) == ("lex", "string", "class")
     question = read_question("Why does `Cart.checkout` raise EmptyCartError for a customer?")
     assert (question.terms[0].text, question.names) == ("Cart.checkout", ("EmptyCartError", "checkout", "Cart"))
-    assert question.debug
-    assert not question.impact
+    assert (question.debug, question.impact) == (True, False)
+    numbers = read_question("Why does v2 of the docs say 1.5 s for 30 carts?")
+    assert [term.text for term in numbers.terms if term.text[0].isdigit()] == ["1.5", "30"]
+    assert prior("cart.md", question) < prior("cart.py", question) == prior("cart.md", numbers)
 
 
 @settings(max_examples=80)
