@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from lensbench.core.system.places import TEMPLATES
 from lensbench.judging.blinding import MARK
-from lensbench.judging.judges import Judgement, Verdict
+from lensbench.judging.judges import FAILURES, Judgement, Verdict
 from lensbench.judging.judges.model import MAX_EVIDENCE, find_evidence, nonce_of, read_reply, render
 
 NONCE = "0123456789abcdef"
@@ -24,7 +24,9 @@ def reply(**changes: Any) -> str:
 
 
 def read(text: str, answer: str = ANSWER) -> Judgement:
-    return read_reply(text, NONCE, answer, FACT)
+    found = read_reply(text, NONCE, answer, FACT)
+    assert found.failure in {"", *FAILURES}  # where the verdict names it in words
+    return found
 
 
 # --- replies ---------------------------------------------------------------------------------------------------------

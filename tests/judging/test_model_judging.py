@@ -18,6 +18,7 @@ from lensbench.core.system.places import TEMPLATES
 from lensbench.core.system.processes import Ended
 from lensbench.core.tables import Row, read_table
 from lensbench.judging import ask_models, judge_agent
+from lensbench.judging.judges import FAILURES
 from lensbench.judging.verdicts import judge_all, rounds_of
 from lensbench.plan.config import Agent, Judging
 from lensbench.runs.stopping import spend, spent
@@ -91,7 +92,9 @@ class Court:
 
     def judge(self) -> list[Row]:
         judge_all(self.folder, "judge", self.parallel)
-        return read_table(self.folder / "verdicts" / "judge.csv")
+        rows = read_table(self.folder / "verdicts" / "judge.csv")
+        assert {row["failure"] for row in rows} <= {"", *FAILURES}  # where the verdict names them in words
+        return rows
 
     def asked(self) -> list[str]:
         path = self.control / "asked"

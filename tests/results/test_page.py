@@ -329,8 +329,11 @@ def test_several_treatments_have_a_verdict_and_sections_each(made: Make) -> None
     assert html.index("All verdicts") < html.index('class="verdict ')
 
 
-def test_48_tasks_stay_under_400_kb(written: dict[str, str]) -> None:
-    assert len(written["report.html"].encode()) < 400_000
+def test_48_tasks_stay_under_400_kb_and_the_plot_has_a_line_for_each_group(written: dict[str, str]) -> None:
+    html = written["report.html"]
+    assert len(html.encode()) < 400_000
+    plot = html.partition("Where the difference is")[2].partition("The same as a table")[0]
+    assert {"all tasks", "Debug", *(f"repo-{n}" for n in range(1, 9))} <= set(re.findall(r">([^<]+)</text>", plot))
 
 
 def test_the_policy_allows_the_page_s_own_style_and_nothing_else(written: dict[str, str]) -> None:
