@@ -20,6 +20,7 @@ from lensbench.core.tasks import Folder
 from lensbench.plan.task_files import read_scenarios
 from lensbench_tasks.changes.candidates import ChangeFate, Prover
 from lensbench_tasks.changes.from_releases import Releases, tasks_between
+from lensbench_tasks.changes.harbor import tasks_from_harbor
 from lensbench_tasks.changes.suites import Moment, suite_of
 from lensbench_tasks.changes.swebench import Refused, forms_of, read_instance
 from programs import run_module
@@ -253,6 +254,16 @@ def harbor(folder: Path, **changed: str) -> None:
         **changed,
     }
     write(folder, files)
+
+
+NETWORK = ("apt-get", "apt", "curl", "wget", "pip", "pip3", "uv", "uvx", "npm", "git clone")
+
+
+@pytest.mark.parametrize("program", NETWORK)
+def test_a_harbor_script_that_uses_the_network_is_refused(tmp_path: Path, program: str) -> None:
+    harbor(tmp_path / "web", **{"tests/test.sh": f"{program} x\n"})
+    (fate,) = tasks_from_harbor(tmp_path / "web", tmp_path / "set.yaml", Prover(SANDBOX, tmp_path / "cache"))
+    assert fate.reasons == (f"test.sh: uses `{program}`, and tests have no network",)
 
 
 @pytest.mark.slow
