@@ -82,6 +82,7 @@ def test_the_answer_is_kept_byte_for_byte_from_the_output_or_a_file(bench: Path,
     assert answer_of(plan(bench, f"""printf '{quoted}' > "$2"; echo noise""")) == answer.encode()
     transcript = gzip.decompress(run_files(bench, RUN).transcript.read_bytes())
     assert transcript == b"noise\n"
+    assert not run_files(bench, RUN).patch.exists()  # only a change has one
 
 
 ENDED = [{"type": "answer", "text": "here"}, {"type": "end"}]

@@ -1,6 +1,7 @@
 """Servers that other programs have already: found, made ours, without their secrets, and with what they lack."""
 
 import json
+from argparse import Namespace
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +13,7 @@ from lensbench.core.preflight_results import Cure
 from lensbench.plan.own_files import mcp_problem
 from lensbench.plan.reading import load_config
 from lensbench_demo.known_servers import server_of, with_value, write_cures
-from lensbench_demo.setup import Wishes, config_text, mcp_file
+from lensbench_demo.setup import Wishes, ask, config_text, mcp_file
 
 TOKEN = "sk-live-0123456789abcdef"
 
@@ -58,6 +59,9 @@ def test_of_several_servers_one_is_named(tmp_path: Path) -> None:
     file = put(tmp_path / "mcp.json", {"mcpServers": {"My Server": {"command": "a"}, "lens": {"command": "b"}}})
     assert server_of(file, "lens", tmp_path).entry == {"command": "b"}
     assert server_of(file, "My-Server", tmp_path).name == "My-Server"
+    unsaid = dict.fromkeys(("mcp", "url", "name", "model", "repo", "words"))
+    wishes = ask(Namespace(**unsaid, source=file, server="lens", agent="offline", yes=True))
+    assert (wishes.server, wishes.known) == ("lens", server_of(file, "lens", tmp_path))
     for name, told in (
         (None, "has several servers, My-Server, lens; add --server"),
         ("len", "has no server 'len'; it has My-Server, lens; did you mean 'lens'"),

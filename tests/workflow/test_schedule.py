@@ -14,7 +14,7 @@ from lensbench.core.store import withdraw
 from lensbench.core.system.files import write_json
 from lensbench.plan.freeze import write_plan
 from lensbench.runs.stopping import spent
-from lensbench.workflow.begin import follow_store
+from lensbench.workflow.begin import begin, follow_store
 from lensbench.workflow.read_schedule import frozen_schedule, read_schedule
 from lensbench.workflow.schedule import Schedule, run_of
 
@@ -80,6 +80,15 @@ def test_repositories_are_fetched_again_to_another_cache(config: dict[str, Any])
         trees = {name: {"tree": f"{cache}/{name}/tree"} for name in schedule.plan["repositories"]}
         write_json(RunFolder(schedule.folder).repositories, trees)
         assert schedule.lacks_repositories == is_other
+    assert not schedule_of(config, agent={"kind": "none"}, cache="third").lacks_repositories
+
+
+def test_a_dry_run_of_a_folder_with_runs_writes_nothing(config: dict[str, Any]) -> None:
+    schedule = begun(config)
+    before = {path: path.stat().st_mtime_ns for path in schedule.folder.rglob("*")}
+    assert [*begin(schedule, is_dry=True)] == [RUN.stem]
+    follow_store(schedule, is_dry=True)
+    assert {path: path.stat().st_mtime_ns for path in schedule.folder.rglob("*")} == before
 
 
 def test_a_run_waits_only_for_a_partner_that_this_start_makes_and_has_a_core_for(config: dict[str, Any]) -> None:
