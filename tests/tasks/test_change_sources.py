@@ -46,11 +46,8 @@ def shop(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     commit(folder, "start", {"cart.py": CART, "tests/test_old.py": "def test_old():\n    pass\n", "pyproject.toml": ""})
     fixed = {"cart.py": CART.replace(" - 1", ""), "tests/test_cart.py": TESTS, "README.md": DOCUMENT}
     commit(folder, "Fix the total: it was one too small (#3)", fixed)
-    commit(
-        folder,
-        "Fix what nobody noticed",
-        {"cart.py": "# Carts.\n" + fixed["cart.py"], "tests/test_cart.py": TESTS + "\n"},
-    )
+    unnoticed = {"cart.py": "# Carts.\n" + fixed["cart.py"], "tests/test_cart.py": TESTS + "\n"}
+    commit(folder, "Fix what nobody noticed", unnoticed)
     return folder
 
 
@@ -256,10 +253,7 @@ def harbor(folder: Path, **changed: str) -> None:
     write(folder, files)
 
 
-NETWORK = ("apt-get", "apt", "curl", "wget", "pip", "pip3", "uv", "uvx", "npm", "git clone")
-
-
-@pytest.mark.parametrize("program", NETWORK)
+@pytest.mark.parametrize("program", ["apt-get", "apt", "curl", "wget", "pip", "pip3", "uv", "uvx", "npm", "git clone"])
 def test_a_harbor_script_that_uses_the_network_is_refused(tmp_path: Path, program: str) -> None:
     harbor(tmp_path / "web", **{"tests/test.sh": f"{program} x\n"})
     (fate,) = tasks_from_harbor(tmp_path / "web", tmp_path / "set.yaml", Prover(SANDBOX, tmp_path / "cache"))
@@ -288,10 +282,7 @@ def test_harbor_folders_become_tasks_and_images_are_named(tmp_path: Path, monkey
     harbor(Path("tasks", "with-broken"), **{"environment/docker-compose.yaml": "services: [\n"})
     harbor(Path("tasks", "with-web"), **{"tests/test.sh": "curl https://example.invalid/check\n"})
     harbor(Path("tasks", "unsolved"), **{"solution/solve.sh": "echo wrong > /app/answer.txt\n"})
-    for name, text in {
-        "parser": "{instruction: Do it., parser_name: odd}",
-        "wordless": "{parser_name: pytest}",
-    }.items():
+    for name, text in (("parser", "{instruction: A., parser_name: odd}"), ("wordless", "{parser_name: pytest}")):
         harbor(Path("tasks", name), **{"task.yaml": text})
         Path("tasks", name, "task.toml").unlink()
     generate("--harbor", "tasks", "--output", "sets/harbor.yaml")
