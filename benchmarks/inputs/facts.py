@@ -8,6 +8,7 @@ A criterion is a claim about a repository at one revision. Three things are chec
 from __future__ import annotations
 
 import ast
+import os
 import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
@@ -108,9 +109,13 @@ def named_paths(criterion: Criterion) -> set[str]:
 @cache
 def files_named(tree: Path, path: str) -> tuple[str, ...]:
     """The files below `tree` that `path` matches, completely or as the end of their path."""
-    candidates = (file.relative_to(tree) for file in tree.rglob(Path(path).name) if file.is_file())
-    inside = (file.as_posix() for file in candidates if ".git" not in file.parts)
-    return tuple(sorted(file for file in inside if f"/{file}".endswith(f"/{path}")))
+    return tuple(file for file in _files(tree) if f"/{file}".endswith(f"/{path}"))
+
+
+@cache
+def _files(tree: Path) -> tuple[str, ...]:
+    files = (Path(folder, name) for folder, _, names in os.walk(tree) for name in names)
+    return tuple(sorted(path.relative_to(tree).as_posix() for path in files if ".git" not in path.parts))
 
 
 def definition(source: str, name: str, language: str = "python") -> str:

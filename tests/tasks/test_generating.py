@@ -10,18 +10,13 @@ from lensbench.core.errors import UserError
 from lensbench.core.tasks import Folder, Git
 from lensbench.plan.task_files import read_scenarios
 from lensbench_tasks.files import render_set, set_value, with_more
-from lensbench_tasks.generate import generate
+from lensbench_tasks.generate import generate, main
 from lensbench_tasks.pin import pin
+from lensbench_tasks.proofs import main as prove
 from lensbench_tasks.review_page import render_review
 from lensbench_tasks.settings import config_of, names_of
-from programs import run_module
+from programs import refusal, run_here, run_module
 from stock import git, with_history, write_stock
-
-
-def run(*arguments: str, fails: bool = False) -> str:
-    done = run_module("lensbench_tasks.generate", *arguments)
-    assert bool(done.returncode) == fails, done.stderr
-    return done.stderr if fails else done.stdout
 
 
 @pytest.fixture
@@ -30,31 +25,45 @@ def stock(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return with_history(tmp_path / "stock")
 
 
-def test_a_set_is_written_pinned_and_proven(stock: Path) -> None:
-    assert "sets/stock.yaml: " in run("--repo", "stock", "--count", "6", "--output", "sets/stock.yaml")
-    tasks = read_scenarios(["sets/stock.yaml"]).tasks
-    assert {task.repository for task in tasks} == {Git(git="stock", revision=git(stock, "rev-parse", "HEAD"))}
-    assert all(criterion.proofs for task in tasks for criterion in task.criteria)
-    proven = run_module("lensbench_tasks.proofs", "sets/stock.yaml")
-    assert "all proofs are correct" in proven.stdout
+def test_a_set_is_written_pinned_and_proven_and_grows_to_a_larger_count(stock: Path) -> None:
+    output = ("--output", "sets/stock.yaml")
+    done = run_module("lensbench_tasks.generate", "--repo", "stock", "--count", 4, *output)
+    assert "sets/stock.yaml: " in done.stdout, done.stderr
+    before = read_scenarios(["sets/stock.yaml"]).tasks
+    assert {task.repository for task in before} == {Git(git="stock", revision=git(stock, "rev-parse", "HEAD"))}
+    assert all(criterion.proofs for task in before for criterion in task.criteria)
+    assert "all proofs are correct" in run_here(prove, "sets/stock.yaml")
     review = Path("sets/stock.review.html").read_text(encoding="utf-8")
-    assert f"{len(tasks)} of 6 tasks that were wanted" in review
-    assert all(f"<h2>{task.id}, {task.category.value}</h2>" in review for task in tasks)
+    assert f"{len(before)} of 4 tasks that were wanted" in review
+    assert all(f"<h2>{task.id}, {task.category.value}</h2>" in review for task in before)
     assert "<code>trivial</code>: the offline agent, which has no model, gets the full score" in review
+    lines = Path("sets/stock.yaml").read_text(encoding="utf-8").splitlines()
+    edited = "\n".join(["# mine", *(line for line in lines if not line.startswith("#"))])
+    Path("sets/stock.yaml").write_text(edited, encoding="utf-8")
+    assert "sets/stock.yaml: 3 of 7 tasks" in run_here(main, "--count", 7, *output)
+    after = read_scenarios(["sets/stock.yaml"]).tasks
+    assert (after[: len(before)], len(before) < 4) == (before, True)
+    assert Path("sets/stock.yaml").read_text(encoding="utf-8").startswith(edited)
+    whole = generate("stock", pin("stock").source, 7, config_of(None), Path("kept")).tasks
+    assert {(task.id, task.prompt) for task in after} == {(task.id, task.prompt) for task in whole}
+    assert "has 3 tasks; to add some, write a --count above that" in refusal(main, "--count", 3, *output)
+    assert "sets/stock.yaml exists: omit --repo" in refusal(main, "--repo", "stock", *output)
+    assert "sets/stock.yaml exists" in refusal(main, "--kind", "change", "--repo", "stock", *output)
 
 
 def test_the_same_seed_gives_the_same_bytes(stock: Path) -> None:
     source = pin("stock").source
     seeds = (config_of(None).model_copy(update={"seed": seed}) for seed in (3, 3, 4))
-    first, again, other = (generate("stock", source, 4, config, Path("kept")) for config in seeds)
+    first, again, other = (generate("stock", source, 3, config, Path("kept")) for config in seeds)
     assert render_set(first) == render_set(again) != render_set(other)
     assert (render_review(first), len(first.tasks)) == (render_review(again), len(set_value(first)["tasks"]))
+    assert first.tasks
 
 
 def test_what_is_not_committed_is_taken_as_it_is_and_said(stock: Path) -> None:
     (stock / "stock" / "amber.py").write_text("x = 1\n")
     assert pin("stock") == (Folder(path="stock"), "it has uncommitted changes, and was used as it is")
-    run("--repo", "stock", "--count", "4", "--output", "stock.yaml")
+    run_here(main, "--repo", "stock", "--count", 3, "--output", "stock.yaml")
     assert "stock: it has uncommitted changes" in Path("stock.review.html").read_text(encoding="utf-8")
 
 
@@ -81,33 +90,14 @@ def test_no_repository_is_one_line(repo: str, words: str, tmp_path: Path, monkey
 def test_a_bad_name_and_a_repository_without_facts_are_one_line(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    said = run("--repo", ".", "--output", "sets/My_Set-2.0.yaml", fails=True)
-    wanted = "error: --output sets/My_Set-2.0.yaml: its name is the prefix of the tasks' ids; use a-z, 0-9 and '-', then .yaml\n"
-    assert said == wanted
+    wanted = "--output sets/My_Set-2.0.yaml: its name is the prefix of the tasks' ids; use a-z, 0-9 and '-', then .yaml"
+    assert refusal(main, "--repo", ".", "--output", "sets/My_Set-2.0.yaml") == wanted
     monkeypatch.chdir(tmp_path)
     (tmp_path / "empty").mkdir()
     (tmp_path / "empty" / "README.md").write_text("Nothing.\n")
-    said = run("--repo", "empty", "--output", "empty.yaml", fails=True)
-    assert said.splitlines()[-1].startswith("error: none of 0 tried tasks is valid")
+    said = refusal(main, "--repo", "empty", "--output", "empty.yaml")
+    assert said.startswith("none of 0 tried tasks is valid")
     assert not Path("empty.yaml").exists()
-
-
-def test_a_set_grows_to_a_larger_count_and_what_is_in_it_stays(stock: Path) -> None:
-    output = ("--output", "sets/stock.yaml")
-    run("--repo", "stock", "--count", "4", *output)
-    lines = Path("sets/stock.yaml").read_text(encoding="utf-8").splitlines()
-    edited = "\n".join(["# mine", *(line for line in lines if not line.startswith("#"))])
-    Path("sets/stock.yaml").write_text(edited, encoding="utf-8")
-    before = read_scenarios(["sets/stock.yaml"]).tasks
-    assert "sets/stock.yaml: 4 of 9 tasks" in run("--count", "9", *output)
-    after = read_scenarios(["sets/stock.yaml"]).tasks
-    assert (after[: len(before)], len(before) < 4) == (before, True)
-    assert Path("sets/stock.yaml").read_text(encoding="utf-8").startswith(edited)
-    whole = generate("stock", pin("stock").source, 9, config_of(None), Path("kept")).tasks
-    assert {(task.id, task.prompt) for task in after} == {(task.id, task.prompt) for task in whole}
-    assert "has 4 tasks; to add some, write a --count above that" in run("--count", "4", *output, fails=True)
-    assert "sets/stock.yaml exists: omit --repo" in run("--repo", "stock", *output, fails=True)
-    assert "sets/stock.yaml exists" in run("--kind", "change", "--repo", "stock", *output, fails=True)
 
 
 def test_a_config_says_who_writes_and_which_names_no_question_mentions(stock: Path) -> None:
@@ -119,11 +109,11 @@ def test_a_config_says_who_writes_and_which_names_no_question_mentions(stock: Pa
     )
     assert names_of(config_of(Path("config.yaml"))) == {"lens", "lens_grep"}
     output = ("--repo", "stock", "--output", "later.yaml")
-    assert "NO_SUCH_KEY is not set" in run(*output, "--configfile", "config.yaml", fails=True)
+    assert "NO_SUCH_KEY is not set" in refusal(main, *output, "--configfile", "config.yaml")
 
 
 def test_new_tasks_name_their_own_repository_and_a_set_whose_last_key_is_not_tasks_is_left_alone(stock: Path) -> None:
-    made = generate("stock", pin("stock").source, 4, config_of(None), Path("kept"))
+    made = generate("stock", pin("stock").source, 3, config_of(None), Path("kept"))
     with pytest.raises(UserError, match="make `tasks` its last key"):
         with_more("tasks:\n- id: a\nname: last\n", made)
     named = {"other": {"path": "x"}, "own": made.source.model_dump(mode="json")}

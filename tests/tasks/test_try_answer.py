@@ -7,7 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from programs import run_module
+from lensbench_tasks.try_answer import main
+from programs import refusal, run_here
 
 SET = """\
 tasks:
@@ -33,10 +34,6 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
-def lensbench_try(*arguments: str, given: str = "") -> subprocess.CompletedProcess[str]:
-    return run_module("lensbench", "try", *arguments, given=given)
-
-
 @pytest.mark.parametrize("module", [("lensbench", "try"), ("lensbench_tasks.try_answer",)])
 def test_a_locale_without_utf_8_changes_nothing(folder: Path, module: tuple[str, ...]) -> None:
     (folder / "größe.yaml").write_text(SET.replace("FullCart", "VolleGröße"), encoding="utf-8")
@@ -49,9 +46,7 @@ def test_a_locale_without_utf_8_changes_nothing(folder: Path, module: tuple[str,
 
 @pytest.mark.usefixtures("folder")
 def test_each_verdict_is_shown_with_its_evidence_and_the_report_is_not_part_of_the_answer() -> None:
-    done = lensbench_try("cart", "answer.md", "--set", "set.yaml")
-    assert done.returncode == 0, done.stderr
-    lines = [" ".join(line.split()) for line in done.stdout.splitlines()]
+    lines = [" ".join(line.split()) for line in run_here(main, "cart", "answer.md", "--set", "set.yaml").splitlines()]
     assert (lines[0], lines[1]) == ("cart: score 65%, 3 criteria", "1 Met Says that `Cart.limit` is 40")
     assert lines[2].startswith('line 2: "')
     assert lines[4].startswith('line 3: "')
@@ -61,27 +56,27 @@ def test_each_verdict_is_shown_with_its_evidence_and_the_report_is_not_part_of_t
 
 @pytest.mark.usefixtures("folder")
 def test_an_answer_comes_from_standard_input_too() -> None:
-    done = lensbench_try("cart", "--set", "set.yaml", "-", given="Nothing.")
-    assert done.stdout.startswith("cart: score 0%, 3 criteria")
-    assert "The report is missing" in done.stdout
+    said = run_here(main, "cart", "--set", "set.yaml", "-", given="Nothing.")
+    assert said.startswith("cart: score 0%, 3 criteria")
+    assert "The report is missing" in said
 
 
 def test_the_set_of_the_config_is_the_default_and_without_an_answer_the_prompt_is_shown(folder: Path) -> None:
     (folder / "mcp.json").write_text('{"mcpServers": {"lens": {"command": "lens"}}}')
     text = "run_id: r\nscenarios: set.yaml\nconditions: {without: {}, with: {mcp: mcp.json}}\n"
     (folder / "config.mine.yaml").write_text(text)
-    done = lensbench_try("cart")
+    said = run_here(main, "cart")
     (folder / "config.more.yaml").write_text(text)
-    assert "name one: --configfile config.mine.yaml or" in lensbench_try("cart").stderr
-    assert lensbench_try("cart", "--configfile", "config.more.yaml").stdout == done.stdout
-    assert done.stdout.startswith("Where does the shop limit a cart?\n")
-    assert "## Report" in done.stdout
+    assert "name one: --configfile config.mine.yaml or" in refusal(main, "cart")
+    assert run_here(main, "cart", "--configfile", "config.more.yaml") == said
+    assert said.startswith("Where does the shop limit a cart?\n")
+    assert "## Report" in said
 
 
 def test_a_criterion_without_patterns_has_no_verdict_and_the_answer_no_score(folder: Path) -> None:
     (folder / "set.yaml").write_text(SET.replace(", all_of: FullCart", ""))
-    done = lensbench_try("cart", "answer.md", "--set", "set.yaml")
-    assert done.stdout.startswith("cart: score none, 3 criteria, 1 without a verdict")
+    said = run_here(main, "cart", "answer.md", "--set", "set.yaml")
+    assert said.startswith("cart: score none, 3 criteria, 1 without a verdict")
 
 
 @pytest.mark.usefixtures("folder")
@@ -91,8 +86,4 @@ def test_a_criterion_without_patterns_has_no_verdict_and_the_answer_no_score(fol
     (("cart", "answer.md", "--set", "none.yaml"), "none.yaml"), (("cart", "answer.md"), "config.yaml"),
 ])  # fmt: skip
 def test_a_mistake_is_one_line(arguments: tuple[str, ...], words: str) -> None:
-    done = lensbench_try(*arguments)
-    assert done.returncode == 1
-    assert words in done.stderr
-    assert done.stderr.startswith("error: ")
-    assert len(done.stderr.splitlines()) == 1
+    assert words in refusal(main, *arguments)
