@@ -5,12 +5,13 @@ from typing import Any
 
 import pytest
 import yaml
+from test_repeating import bytes_of
 
 from lensbench.core.errors import UserError
 from lensbench.core.records import RunId
 from lensbench.workflow.read_schedule import read_schedule
 from lensbench.workflow.schedule import Schedule
-from small_benchmark import Project
+from small_benchmark import RUNS, Project
 
 CONTROL: dict[str, Any] = {"controls": {"closed_book": True}}
 
@@ -20,9 +21,17 @@ def scheduled(project: Project, monkeypatch: pytest.MonkeyPatch) -> Schedule:
     return read_schedule(yaml.safe_load((project.folder / "config.yaml").read_text()), ["config.yaml"])
 
 
-def test_the_control_gets_the_same_prompt_an_empty_folder_and_no_servers_and_forms_no_pair(project: Project) -> None:
+def test_the_control_comes_and_goes_gets_an_empty_folder_and_no_servers_and_forms_no_pair(project: Project) -> None:
+    project.start(*RUNS)
+    before = bytes_of(project.files())
+    project.clear_ledger()
     project.configure(**CONTROL)
     project.start(target="bench/r/pairs.csv")
+    assert len(project.ledger()) == 2
+    after = bytes_of(project.files())
+    new = {name for name in after.keys() - before.keys() if name.startswith("runs/")}
+    assert new == {"runs/anna-closed_book.md", "runs/bert-closed_book.md"}
+    assert {name: after[name] for name in before} == before
     control, baseline = project.record("anna-closed_book"), project.record("anna-without")
     assert control["prompt_sha256"] == baseline["prompt_sha256"]
     assert control["settings_sha256"] == baseline["settings_sha256"]
@@ -34,24 +43,9 @@ def test_the_control_gets_the_same_prompt_an_empty_folder_and_no_servers_and_for
     assert {row["treatment"] for row in project.table("pairs")} == {"with"}
     scored = {row["task"]: row["score"] for row in project.table("scores") if row["condition"] == "closed_book"}
     assert scored == {"anna": "0.5", "bert": "0.5"}
-
-
-def test_the_control_may_come_and_go_and_repeats_no_run(project: Project, monkeypatch: pytest.MonkeyPatch) -> None:
-    def start(**settings: Any) -> list[str]:
-        project.configure(**settings)
-        project.clear_ledger()
-        for target in (scheduled(project, monkeypatch).plan_mark, "bench/r/validity.csv"):
-            project.start(target=target)
-        return project.ledger()
-
-    assert len(start()) == 4
-    before = {name: content for name, (content, _) in project.files().items()}
-    assert len(start(**CONTROL)) == 2
-    after = {name: content for name, (content, _) in project.files().items()}
-    new = {name for name in after.keys() - before.keys() if name.startswith("runs/")}
-    assert new == {"runs/anna-closed_book.md", "runs/bert-closed_book.md"}
-    assert {name: after[name] for name in before} == before
-    assert start() == []
+    project.configure()
+    project.start(*RUNS)
+    assert len(project.ledger()) == 2
     assert {row["condition"] for row in project.table("validity")} == {"without", "with"}
 
 

@@ -21,8 +21,8 @@ def cluster(project: Project) -> Project:
     return project
 
 
-def assert_pairs_began_together(project: Project) -> None:
-    for task in ("anna", "bert"):
+def assert_pairs_began_together(project: Project, *tasks: str) -> None:
+    for task in tasks:
         pair = [project.record(f"{task}-{condition}") for condition in ("with", "without")]
         assert max(run["arrived_at"] for run in pair) <= min(run["opened_at"] for run in pair)
 
@@ -42,7 +42,7 @@ def test_a_cluster_gives_what_one_machine_gives_whatever_is_edited(cluster: Proj
     output, _ = process.communicate(timeout=120)
     assert process.returncode == 0, output
     assert output.count("preflight:") == 1
-    assert_pairs_began_together(cluster)
+    assert_pairs_began_together(cluster, "anna", "bert")
     assert with_key_on_disk(cluster.folder) == []
     assert "[redacted: FAKE_SECRET]" in (cluster.bench / "runs" / "anna-with.md").read_text()
     assert (cluster.tables(), cluster.ledger()) == (finished_once.tables(), ALL)
@@ -52,10 +52,11 @@ def test_a_cluster_gives_what_one_machine_gives_whatever_is_edited(cluster: Proj
     assert "Nothing to be done" in cluster.start(*ON_CLUSTER)
 
 
-def test_an_agent_ends_with_its_job_and_the_next_start_makes_the_run(cluster: Project) -> None:
+def test_an_agent_ends_with_its_job_and_the_next_starts_make_this_run_alone(cluster: Project) -> None:
+    cluster.write_tasks(["anna"])
     cluster.behave(anna_with="hang")
     process = cluster.begin(*ON_CLUSTER, target="bench/r/validity.csv")
-    assert wait_for(lambda: len(cluster.ledger("end")) == 3 and "anna-with" in cluster.ledger(), 120)
+    assert wait_for(lambda: cluster.ledger("end") == ["anna-without"] and "anna-with" in cluster.ledger(), 120)
     for pid, command in [*living(str(cluster.control))]:  # the Snakemakes that the scheduler started for this run
         if "task=anna,condition=with " in command and "--mode" in command:
             os.kill(pid, signal.SIGKILL)
@@ -63,21 +64,27 @@ def test_an_agent_ends_with_its_job_and_the_next_start_makes_the_run(cluster: Pr
     assert process.returncode == 1
     assert wait_for(lambda: not cluster.processes()), cluster.processes()
     before = cluster.files()
-    cluster.behave()
-    cluster.start(*ON_CLUSTER, *RUNS)
-    assert cluster.ledger() == sorted([*ALL, "anna-with"])
+    for behaviour in ("empty", "answer"):  # the first is discarded, and made again
+        cluster.behave(anna_with=behaviour)
+        cluster.start(*ON_CLUSTER, *RUNS)
+    assert cluster.ledger() == [*["anna-with"] * 3, "anna-without"]
     assert {name: cluster.files()[name] for name in before} == before
+    (cluster.bench / "runs" / "anna-with.md").unlink()
+    cluster.start(*ON_CLUSTER, *RUNS, "-F")
+    assert (len(cluster.ledger()), cluster.reasons()) == (4, {})
+    assert "Nothing to be done" in cluster.start("-n", target="validity")
 
 
 def test_jobs_outlive_a_killed_snakemake_and_the_next_start_waits_for_them(cluster: Project) -> None:
+    cluster.write_tasks(["anna"])
     cluster.behave(others="sleep 6")
     process = cluster.begin(*ON_CLUSTER)
-    assert wait_for(lambda: len(cluster.ledger()) == 4, 120)
+    assert wait_for(lambda: len(cluster.ledger()) == 2, 120)
     process.kill()
     process.communicate()
     cluster.start("--unlock")
     cluster.start(*ON_CLUSTER, *RUNS)
-    assert (cluster.ledger(), cluster.reasons()) == (ALL, {})
+    assert (cluster.ledger(), cluster.reasons()) == (["anna-with", "anna-without"], {})
 
 
 def test_a_spent_budget_keeps_the_jobs_that_are_left_from_starting_their_agents(cluster: Project) -> None:

@@ -11,7 +11,9 @@ from pathlib import Path
 
 import pytest
 
-from lensbench.core.errors import printable_lines
+from lensbench.core.errors import UserError, printable_lines
+from lensbench.plan.reading import read_config
+from lensbench_demo.ask import evaluate
 from lensbench_demo.side_by_side import Side, lines
 from programs import run_module
 from small_benchmark import CHECKOUT, Project, wait_for
@@ -39,7 +41,9 @@ def evals(project: Project) -> list[Path]:
     return sorted((project.folder / "bench" / "evals").glob("*/eval.html"))
 
 
-def test_both_conditions_answer_at_once_and_stand_side_by_side(project: Project, ask: Ask) -> None:
+def test_both_conditions_answer_at_once_and_are_not_asked_again_until_the_files_change(
+    project: Project, ask: Ask
+) -> None:
     said = ask()
     assert project.ledger() == ["eval-with", "eval-without"]
     assert re.search(r"Tool calls +1 +1 *\n", said)
@@ -56,35 +60,27 @@ def test_both_conditions_answer_at_once_and_stand_side_by_side(project: Project,
     written = [path for path in project.folder.rglob("*") if path.is_file()]
     assert [path for path in written if b"s3cret" in path.read_bytes()] == []
 
-
-def test_what_was_asked_is_not_asked_again_until_the_files_change(project: Project, ask: Ask) -> None:
-    first = ask()
     again = ask()
     assert "answered before" in again
-    assert again.splitlines()[-1] == first.splitlines()[-1]
+    assert again.splitlines()[-1] == said.splitlines()[-1]
     assert len(project.ledger()) == 2
     (project.folder / "repo" / "shop.py").write_text("class Cart:\n    limit = 41\n")
     ask()
     assert (len(project.ledger()), len(evals(project))) == (4, 2)
 
 
-def test_a_run_that_would_not_count_says_why_and_is_made_again(project: Project, ask: Ask) -> None:
-    project.behave(eval_with=["crash", "answer"])
-    said = ask()
-    assert "with: a benchmark would not count this run. crashed: exit code 3" in said
-    assert "would not count" in evals(project)[0].read_text()
-    assert "would not count" not in ask()
-    assert project.ledger() == ["eval-with", "eval-with", "eval-without"]
-
-
-def test_an_agent_that_is_refused_says_so_and_may_be_asked_again(project: Project, ask: Ask) -> None:
-    project.behave(eval_with=["apierror Not logged in", "answer"])
+def test_a_run_that_is_refused_or_would_not_count_says_why_and_is_made_again(project: Project, ask: Ask) -> None:
+    project.behave(eval_with=["apierror Not logged in", "crash", "answer"])
     said = ask(fails=True)
     assert "error: with: the agent was refused (Not logged in)" in said
     assert "Traceback" not in said
     assert evals(project) == []
-    assert "proves nothing" in ask()
-    assert project.ledger() == ["eval-with", "eval-with", "eval-without"]
+    assert "with: a benchmark would not count this run. crashed: exit code 3" in ask()
+    assert "would not count" in evals(project)[0].read_text()
+    said = ask()
+    assert "proves nothing" in said
+    assert "would not count" not in said
+    assert project.ledger() == ["eval-with"] * 3 + ["eval-without"]
 
 
 def test_a_question_about_the_current_folder_does_not_see_the_answers(project: Project, ask: Ask) -> None:
@@ -92,31 +88,38 @@ def test_a_question_about_the_current_folder_does_not_see_the_answers(project: P
     assert project.ledger() == ["eval-with", "eval-without"]
 
 
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGKILL])
-def test_however_it_is_ended_no_agent_is_left(project: Project, ask: Ask, number: int) -> None:
+def test_however_it_is_ended_no_agent_is_left(project: Project, ask: Ask) -> None:
     project.behave(others="children 600")
     marked = {"PYTHONPATH": str(CHECKOUT / "scripts"), "FAKE_CONTROL": str(project.control), "FAKE_SECRET": "none"}
     command = [sys.executable, "-m", "lensbench_demo.ask", QUESTION, "--repo", "repo"]
-    process = subprocess.Popen(
-        command, cwd=project.folder, env={**os.environ, **marked}, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
-    )
-    assert wait_for(lambda: len(project.ledger()) == 2)
-    process.send_signal(number)
-    assert process.wait(30) != 0
-    assert wait_for(lambda: not project.processes()), project.processes()
+    for number in (signal.SIGINT, signal.SIGKILL):
+        project.clear_ledger()
+        process = subprocess.Popen(
+            command,
+            cwd=project.folder,
+            env={**os.environ, **marked},
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+        )
+        assert wait_for(lambda: len(project.ledger()) == 2)
+        process.send_signal(number)
+        assert process.wait(30) != 0
+        assert wait_for(lambda: not project.processes()), project.processes()
     project.behave()
     assert "proves nothing" in ask()
 
 
-@pytest.mark.parametrize(("arguments", "message"), [
-    (("  ",), "there is no question"), ((QUESTION, "--repo", "nowhere"), "there is no folder"),
-    ((QUESTION, "--configfile", "nothing.yaml"), "nothing.yaml: cannot be read"),
+@pytest.mark.parametrize(("question", "repo", "config", "message"), [
+    ("  ", ".", "config.yaml", "there is no question"), (QUESTION, "nowhere", "config.yaml", "there is no folder"),
+    (QUESTION, "repo", "nothing.yaml", "nothing.yaml: cannot be read"),
 ])  # fmt: skip
-def test_a_mistake_is_one_clear_line(ask: Ask, arguments: tuple[str, ...], message: str) -> None:
-    said = ask(*arguments, fails=True)
-    assert message in said
-    assert said.startswith("error: ")
-    assert len(said.splitlines()) == 1
+def test_a_mistake_is_one_clear_line(
+    project: Project, monkeypatch: pytest.MonkeyPatch, question: str, repo: str, config: str, message: str
+) -> None:
+    monkeypatch.chdir(project.folder)
+    with pytest.raises(UserError, match=message) as mistake:
+        evaluate(read_config(Path(config)), question, repo)
+    assert len(str(mistake.value).splitlines()) == 1
 
 
 def side(name: str, answer: str) -> Side:

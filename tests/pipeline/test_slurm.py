@@ -55,36 +55,29 @@ def jobs() -> dict[str, str]:
     return {f"{task}-{condition}": number for task, condition, number in found}
 
 
-def test_slurm_gives_what_one_machine_gives(on_slurm: Project, finished_once: Project) -> None:
-    on_slurm.behave(others="sleep 1")
-    process = on_slurm.begin(*ON_SLURM, env={"FAKE_SECRET": KEY})
-    assert wait_for(lambda: len(on_slurm.ledger()) == 4, 120)
+def test_slurm_gives_what_one_machine_gives_after_a_killed_job_and_a_drained_node(
+    on_slurm: Project, finished_once: Project
+) -> None:
+    on_slurm.behave(anna_with="hang", others="sleep 1")
+    process = on_slurm.begin(*ON_SLURM, "--jobs", "2", env={"FAKE_SECRET": KEY})
+    assert wait_for(lambda: "anna-with" in on_slurm.ledger(), 120)
     assert [command for _, command in living(str(on_slurm.control)) if KEY in command] == []
     assert with_key_on_disk(on_slurm.folder) == []
-    output, _ = process.communicate(timeout=120)
-    assert process.returncode == 0, output
-    assert output.count("preflight:") == 1
-    said = "".join(log.read_text() for log in (on_slurm.folder / ".snakemake" / "log").glob("*.log"))
-    assert said.count("submitted with SLURM jobid") == 4
-    assert_pairs_began_together(on_slurm)
-    assert [*with_key_on_disk(on_slurm.folder), *(log for log in LOGS.glob("*.log") if KEY in log.read_text())] == []
-    assert on_slurm.tables() == finished_once.tables()
-
-
-def test_after_a_killed_job_and_a_drained_node_results_are_the_same(on_slurm: Project, finished_once: Project) -> None:
-    on_slurm.behave(anna_with="hang")
-    process = on_slurm.begin(*ON_SLURM, "--jobs", "2")
-    assert wait_for(lambda: "anna-with" in on_slurm.ledger(), 120)
     subprocess.run(["scontrol", "update", "NodeName=n1", "State=DRAIN", "Reason=test"], check=True)
     subprocess.run(["scancel", jobs()["anna-with"]], check=True)
-    process.communicate(timeout=120)
-    assert process.returncode == 1
+    output, _ = process.communicate(timeout=120)
+    assert process.returncode == 1, output
+    assert output.count("preflight:") == 1
     assert wait_for(lambda: on_slurm.processes() == []), on_slurm.processes()  # Slurm says "cancelled" first
     assert on_slurm.ledger("end") == ["anna-without", "bert-with", "bert-without"]
+    said = "".join(log.read_text() for log in (on_slurm.folder / ".snakemake" / "log").glob("*.log"))
+    assert said.count("submitted with SLURM jobid") == 4
+    assert_pairs_began_together(on_slurm, "bert")
     before = on_slurm.files()
     on_slurm.behave()
-    on_slurm.start(*ON_SLURM)
+    on_slurm.start(*ON_SLURM, env={"FAKE_SECRET": KEY})
     subprocess.run(["scontrol", "update", "NodeName=n1", "State=RESUME"], check=True)
     assert on_slurm.ledger() == sorted([*ALL, "anna-with"])
     assert {name: on_slurm.files()[name] for name in before} == before
+    assert [*with_key_on_disk(on_slurm.folder), *(log for log in LOGS.glob("*.log") if KEY in log.read_text())] == []
     assert on_slurm.tables() == finished_once.tables()

@@ -16,7 +16,7 @@ from typing import NamedTuple
 import pytest
 
 from lensbench.core.run_folder import RunFolder
-from small_benchmark import CHECKOUT, RUNS, Project
+from small_benchmark import RUNS, Project
 
 FOUR = ["anna-with", "anna-without", "bert-with", "bert-without"]
 BAD = {"reason": "by_hand", "detail": "x", "by": "person", "score": ""}
@@ -70,24 +70,22 @@ def block(project: Project) -> None:
     (project.bench / "attempts" / "anna-with").touch()
 
 
-def find_cluster(project: Project) -> None:
-    (project.folder / "profiles").symlink_to(CHECKOUT / "profiles")
-
-
 configure, behave, write_tasks = (partial(methodcaller, name) for name in ("configure", "behave", "write_tasks"))
 nothing, forget_snakemake = both(), delete("../../.snakemake")
 SCENARIOS: dict[str, list[Start]] = {
-    "forced": [Start(nothing, options=["-F"]), Start(nothing, options=["-R", "run", *RUNS])],
+    "forced": [Start(nothing, options=["-F", *RUNS])],
     "touched": [Start(nothing, options=["--touch"]), Start(nothing, options=["--touch", "-F"]), Start(nothing)],
     "all output deleted": [Start(nothing, options=["--delete-all-output"]), Start(nothing)],
     "times in the future": [Start(date_ahead), Start(both(date_ahead, discard("anna-with")), ["anna-with"])],
-    "a view edited": [Start(lambda project: (project.bench / "runs" / "anna-with.md").write_text("x"))], "marked as unfinished": [Start(mark_unfinished)],
-    "the journal deleted": [Start(delete("attempts/made-1.csv"))],
-    "the plan deleted, settings changed": [Start(both(delete("plan.json"), configure({"timeout_s": 9})), fails=True)],
-    "everything but the store deleted": [
-        Start(both(delete("runs", "plan.json", "validity.csv", ".checked", ".checksums"), forget_snakemake))
+    "a view edited, another marked as unfinished, the journal deleted": [
+        Start(both(mark_unfinished, lambda project: (project.bench / "runs" / "bert-with.md").write_text("x"))),
+        Start(delete("attempts/made-1.csv")),
     ],
-    "discarded, Snakemake's memory lost": [Start(both(discard("anna-with"), forget_snakemake), ["anna-with"])],
+    "the plan deleted, settings changed": [Start(both(delete("plan.json"), configure({"timeout_s": 9})), fails=True)],
+    "everything but the store deleted, a discard without Snakemake's memory": [
+        Start(both(delete("runs", "plan.json", "validity.csv", ".checked", ".checksums"), forget_snakemake)),
+        Start(both(discard("anna-with"), forget_snakemake), ["anna-with"]),
+    ],
     "a condition added": [Start(third, ["anna-with", "bert-with"])],  # the ledger knows servers, not conditions
     "a task added while a discard waits": [
         Start(both(discard("anna-with"), write_tasks(("anna", "bert", "carl"))), ["anna-with", "carl-with", "carl-without"])
@@ -96,7 +94,6 @@ SCENARIOS: dict[str, list[Start]] = {
 
 
 WAVES = {"looks": 2, "over": "trials"}
-CLUSTER = ["--workflow-profile", "profiles/cluster", *RUNS]
 FROM_THE_FIRST_START: dict[str, list[Start]] = {
     "always bad: given up and shown": [
         Start(both(configure(discards={"max_rounds": 2}), behave(anna_with="empty")), FOUR),
@@ -108,12 +105,8 @@ FROM_THE_FIRST_START: dict[str, list[Start]] = {
     ],
     "waves": [
         Start(configure(trials=2, gate=WAVES), FOUR * 2, []),
-        Start(delete("runs/anna-with.md", "runs/t2/bert-with.md", "looks"), options=[]),
-        Start(discard("t2/anna-with"), ["anna-with"], []), Start(nothing, options=["-F"]),
-    ],
-    "on a cluster": [
-        Start(both(find_cluster, behave(anna_with="empty")), FOUR, CLUSTER), Start(behave(), ["anna-with"], CLUSTER),
-        Start(delete("runs/bert-with.md"), options=[*CLUSTER, "-F"]),
+        Start(both(delete("runs/anna-with.md", "runs/t2/bert-with.md", "looks"), discard("t2/anna-with")), ["anna-with"], []),
+        Start(nothing, options=["-F", *RUNS]),
     ],
 }  # fmt: skip
 
@@ -134,60 +127,64 @@ def test_only_what_does_not_count_is_asked_for(finished: Project, name: str) -> 
 @pytest.mark.parametrize("name", FROM_THE_FIRST_START)
 def test_from_the_first_start_on_no_answer_that_counts_is_asked_for_twice(project: Project, name: str) -> None:
     follow(project, FROM_THE_FIRST_START[name])
-    project.start()
     assert [row for row in project.table("validity") if row["status"] != "valid" and not row["given_up"]] == []
-    assert "Nothing to be done" in project.start("-n")
+    assert "Nothing to be done" in project.start("-n", target="validity")
 
 
 PHASES = {
-    "between answer and record": ("runs/run.py", "            if tried.record.patch_sha256:\n", 1),
-    "between store and view": ("runs/run.py", "        show(job.folder, job.run)\n    return f", 0),
-    "between view and bookkeeping": ("runs/run.py", '    return f"{last.reason', 0),
-    "in validity": ("runs/validity.py", "    write_table(RunFolder(folder).validity", 0),
-    "before the hook": ("workflow/start.py", "    withdraw(schedule.folder, schedule.runs", 1),
+    "between answer and record": ("runs/run.py", "            if tried.record.patch_sha256:\n"),
+    "between store and view": ("runs/run.py", "        show(job.folder, job.run)\n    return f"),
+    "between view and bookkeeping": ("runs/run.py", '    return f"{last.reason'),
+    "in validity": ("runs/validity.py", "    write_table(RunFolder(folder).validity"),
+    "before the hook": ("workflow/start.py", "    withdraw(schedule.folder, schedule.runs"),
 }
-"""The statement before which Snakemake and the job are killed, and how many answers are bought twice."""
+"""The statement before which Snakemake and the job are killed, once each, in the order in which starts reach them."""
 
 
 DIE = """
 import os, pathlib
-def die():
-    if not os.path.exists({once!r}):
-        pathlib.Path({once!r}).touch()
+def die(phase):
+    once = pathlib.Path({control!r}, phase)
+    if not once.exists():
+        once.touch()
         is_job = b"lensbench." in pathlib.Path("/proc/self/cmdline").read_bytes()
         for pid in (os.getppid(), os.getpid())[not is_job :]:
             os.kill(pid, 9)
 """
 
 
-@pytest.mark.parametrize("phase", PHASES)
-def test_after_a_kill_at_any_phase_the_next_start_buys_only_what_was_not_finished(project: Project, phase: str) -> None:
-    name, statement, twice = PHASES[phase]
+def test_after_a_kill_at_each_phase_the_next_start_buys_only_what_was_not_finished(project: Project) -> None:
     scripts = project.copy_program() / "scripts"
-    (scripts / "die.py").write_text(DIE.format(once=str(project.control / "once")))
-    program = scripts / "lensbench" / name
-    text, indent = program.read_text(), " " * (len(statement) - len(statement.lstrip()))
-    assert statement in text
-    program.write_text(text.replace(statement, f"{indent}__import__('die').die()\n{statement}"))
-    behaviour = ["empty", "answer"] if phase == "before the hook" else "answer"
-    project.behave(anna_with=behaviour)
-    process = project.begin(cores=1)
-    process.communicate(timeout=120)
-    assert process.returncode == -9
-    if twice:  # the one before the hook has a discard, which the start after it repeats
-        project.start(*RUNS)
+    (scripts / "die.py").write_text(DIE.format(control=str(project.control)))
+    for phase, (name, statement) in PHASES.items():
+        program = scripts / "lensbench" / name
+        text, indent = program.read_text(), " " * (len(statement) - len(statement.lstrip()))
+        assert statement in text
+        program.write_text(text.replace(statement, f"{indent}__import__('die').die({phase!r})\n{statement}"))
+    project.behave(bert_with=["empty", "empty", "answer"])
+    bought = {}
+    for phase in PHASES:
+        process = project.begin(*RUNS, cores=1)
+        output, _ = process.communicate(timeout=120)
+        assert (process.returncode, (project.control / phase).exists()) == (-9, True), output
+        bought[phase] = project.ledger()
+    (first,) = bought["between answer and record"]
+    assert bought["between store and view"] == [first, first], "its answer had no record"
+    assert len(bought["between view and bookkeeping"]) == 3
+    assert bought["in validity"] == sorted([*FOUR, first])
+    assert bought["before the hook"] == sorted([*FOUR, first, "bert-with"]), "what validity has discarded"
+    project.start(*RUNS)
     project.start()
-    ledger = project.ledger()
-    assert (set(ledger), len(ledger)) == (set(FOUR), 4 + twice)
+    assert project.ledger() == sorted([*FOUR, first, "bert-with", "bert-with"])
     assert project.reasons() == {}
     assert RunFolder(project.bench).results.exists()
     assert "Nothing to be done" in project.start("-n")
 
 
 def test_two_starts_at_once_ask_each_agent_once(project: Project) -> None:
-    starts = [project.begin(), project.begin()]
+    starts = [project.begin(*RUNS), project.begin(*RUNS)]
     for start in starts:
         start.communicate(timeout=300)
     assert sorted(start.returncode for start in starts) == [0, 1]
     assert project.ledger() == FOUR
-    assert "Nothing to be done" in project.start()
+    assert "Nothing to be done" in project.start(target="validity")

@@ -4,7 +4,7 @@ import os
 import subprocess
 import sys
 from collections.abc import Callable
-from contextlib import redirect_stdout
+from contextlib import redirect_stderr, redirect_stdout
 from io import StringIO
 from pathlib import Path
 from unittest.mock import patch
@@ -34,7 +34,7 @@ def run_here(main: Callable[[], object], *arguments: object, given: str = "") ->
 
 def refusal(main: Callable[[], object], *arguments: object) -> str:
     """The one line with which a program that is run in this process refuses its arguments."""
-    with pytest.raises(UserError) as caught:
+    with redirect_stderr(StringIO()) as said, pytest.raises((UserError, SystemExit)) as caught:
         run_here(main, *arguments)
-    (line,) = str(caught.value).splitlines()
+    (line,) = (said.getvalue().removeprefix("error: ") or str(caught.value)).splitlines()
     return line

@@ -22,6 +22,8 @@ FAKES = CHECKOUT / "tests" / "fakes"
 TASKS = ("anna", "bert")
 RUNS = ("--until", "validity")
 """A start of everything that ends where it is decided which runs count: no agent is asked after it."""
+SCORED = ("--until", "scores")
+"""One that ends with the scores and pairs: without the pages."""
 Files = dict[str, tuple[bytes, int]]
 
 

@@ -1,7 +1,6 @@
 """Your server in five minutes: what is asked, written and refused (tests/pipeline/test_five_minutes.py starts it)."""
 
 import json
-import subprocess
 import sys
 from pathlib import Path
 
@@ -12,8 +11,8 @@ from lensbench.core.errors import UserError
 from lensbench.core.system.files import write_atomic
 from lensbench.core.system.places import ROOT
 from lensbench.plan.reading import load_config
-from lensbench_demo.setup import KINDS, Wishes, config_text, cure, earlier, estimate, mcp_file
-from programs import run_module
+from lensbench_demo.setup import KINDS, Wishes, config_text, cure, earlier, estimate, main, mcp_file
+from programs import refusal
 from terminal import type_into
 
 DATA = yaml.safe_load((Path(__file__).parent / "starting.yaml").read_text(encoding="utf-8"))
@@ -21,29 +20,23 @@ DATA = yaml.safe_load((Path(__file__).parent / "starting.yaml").read_text(encodi
 FLAGS = ("--name", "mine", "--mcp", "true", "--agent", "offline", "--repo", "")
 
 
-def starting(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
-    return run_module("lensbench_demo.setup", *arguments, cwd=folder)
-
-
-@pytest.mark.slow
 @pytest.mark.parametrize(("arguments", "line"), DATA["wrong"])
-def test_what_is_missing_or_wrong_is_one_line_with_no_file(tmp_path: Path, arguments: list[str], line: str) -> None:
-    ended = starting(tmp_path, *arguments)
-    assert ended.returncode == (2 if "shows the options" in ended.stderr else 1)
-    assert ended.stderr.startswith(line)
-    assert ended.stderr.count("\n") == 1
+def test_what_is_missing_or_wrong_is_one_line_with_no_file(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, arguments: list[str], line: str
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert f"error: {refusal(main, *arguments)}".startswith(line)
     assert not list(tmp_path.iterdir())
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("name", ["config.mine.yaml", "mcp.mine.json", "scenarios/mine.yaml", "bench/mine-smoke"])
-def test_nothing_is_overwritten(tmp_path: Path, name: str) -> None:
+def test_nothing_is_overwritten(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str) -> None:
+    monkeypatch.chdir(tmp_path)
     there = tmp_path / name
     there.parent.mkdir(exist_ok=True)
     there.write_text("mine")
-    ended = starting(tmp_path, *FLAGS)
     again = "`init --name mine` alone tries it again"
-    assert ended.stderr == f"error: {name} already exists; choose another --name, or remove it; {again}\n"
+    assert refusal(main, *FLAGS) == f"{name} already exists; choose another --name, or remove it; {again}"
     assert there.read_text() == "mine"
     assert [path for path in tmp_path.rglob("*") if path.is_file()] == [there]
 
