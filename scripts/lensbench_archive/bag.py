@@ -18,8 +18,6 @@ with needs_extra("archive"):
 MANIFEST = "tagmanifest-sha256.txt"
 """The tag manifest. It has the checksum of the manifest, which has those of all files."""
 _TAG_FILES = {"bagit.txt", "bag-info.txt", "manifest-sha256.txt", MANIFEST}
-_MOMENT = (1980, 1, 1, 0, 0, 0)
-"""The timestamp of every file in the zip file: the earliest that the format allows."""
 
 
 def make_bag(folder: Path, run_id: str, date: str) -> None:
@@ -50,7 +48,7 @@ def write_zip(folder: Path, output: Path) -> None:
         with zipfile.ZipFile(temporary, "w") as bundle:
             for name, path in files_in(folder).items():
                 try:
-                    member = zipfile.ZipInfo(f"{folder.name}/{name}".encode().decode(), _MOMENT)
+                    member = zipfile.ZipInfo(f"{folder.name}/{name}".encode().decode())  # always 1980-01-01
                 except UnicodeError:
                     raise UserError(f"{name!r}: a file with this name cannot be archived; rename it") from None
                 member.create_system, member.external_attr = 3, 0o100644 << 16
