@@ -31,9 +31,8 @@ if TYPE_CHECKING:  # mypy takes it for true; at run time these would take longer
 KEYRING_CALLS = {
     0xC000003E: (248, 249, 250),  # x86_64, and x32 with one bit more
     0x40000003: (286, 287, 288),  # i386
-    0xC00000B7: (217, 218, 219),  # aarch64
     0x40000028: (309, 310, 311),  # arm
-    0xC00000F3: (217, 218, 219),  # riscv64
+    **dict.fromkeys((0xC00000B7, 0xC00000F3), (217, 218, 219)),  # aarch64 and riscv64
 }
 """Architecture -> the numbers of add_key, request_key and keyctl (linux/audit.h, the tables of system calls)."""
 GB = 1_000_000_000
