@@ -27,6 +27,7 @@ def test_what_cannot_be_read_safely_is_an_error_with_its_line(source: bytes, lin
 @pytest.mark.parametrize("source", [b"", b"\n\n", b"# only a comment\n", b"\xef\xbb\xbf", b"---\n"])
 def test_an_empty_file_is_an_empty_value(source: bytes) -> None:
     assert parse_document(source).value is None
+    assert parse_document(source).line(("tasks",)) >= 1
 
 
 def test_every_key_and_item_knows_its_line() -> None:

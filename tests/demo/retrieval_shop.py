@@ -17,7 +17,7 @@ SCRIPTS = Path(__file__).parents[2] / "scripts"
 SHOP = {
     "src/shop/__init__.py": "from .cart import Cart\n",
     "src/shop/cart.py": (
-        '"""The cart."""\n\nfrom .errors import EmptyCartError\n\nDEFAULT_MAX_ITEMS = 40\n\n\nclass Cart:\n'
+        '"""The cart."""\n\nfrom .errors import EmptyCartError\n\nDEFAULT_MAX_ITEMS = 40  # (for one customer\n\n\nclass Cart:\n'
         '    """Items that a customer wants."""\n\n'
         "    def __init__(self, max_items: int = DEFAULT_MAX_ITEMS) -> None:\n"
         "        self.items: list[str] = []\n        self.max_items = max_items\n\n    def checkout(self) -> str:\n"

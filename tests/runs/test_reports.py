@@ -35,7 +35,7 @@ FORMS = {
 
 
 def test_calls_of_the_server_are_a_separate_field_and_are_removed() -> None:
-    for name in ("LENS calls", "MCP calls", "lens tool calls", "LENS MCP Tool Calls"):
+    for name in ("LENS calls", "MCP calls made", "lens_tool_call count", "LENS MCP-Tool Calls total"):
         answer = f"The answer.\n\n## Report\n- **Tool calls**: 5\n- **{name}**: 3\n- **Key findings**: none\n"
         assert (parse_report(answer).tool_calls, parse_report(answer).server_calls) == (5, 3)
         (span,) = process_spans(answer, "@")

@@ -14,15 +14,19 @@ from lensbench.changes.environment import NO_ENVIRONMENT, Environment
 from lensbench.changes.execute import TestRun
 from lensbench.changes.hidden_files import with_files
 from lensbench.changes.reports import TestResult
-from lensbench.changes.task import ChangeTask, FromSource, content_bytes
+from lensbench.changes.task import ChangeTask, FromSource, content_bytes, read_task
 from lensbench.core.errors import UserError
 from lensbench.core.tasks import Folder
+from lensbench.plan.config import Config
+from lensbench.plan.freeze import write_plan
 from lensbench.plan.task_files import read_scenarios
 from lensbench_tasks.changes.candidates import ChangeFate, Prover
+from lensbench_tasks.changes.from_history import tasks_from_history
 from lensbench_tasks.changes.from_releases import Releases, tasks_between
 from lensbench_tasks.changes.harbor import tasks_from_harbor
-from lensbench_tasks.changes.suites import Moment, suite_of
+from lensbench_tasks.changes.suites import UNKNOWN_MOMENT, Moment, Suite, suite_of
 from lensbench_tasks.changes.swebench import Refused, forms_of, read_instance
+from lensbench_tasks.pin import pin
 from programs import run_module
 from stock import commit, git, write
 
@@ -73,6 +77,16 @@ def test_commits_become_proven_tasks_that_name_hidden_files_by_their_commit(shop
     report = Path("sets/shop.report.md").read_text(encoding="utf-8")
     assert "1 of 2 changes are proven tasks" in report
     assert "no test fails before the commit and passes after it" in report
+
+
+def test_the_version_of_a_commit_is_that_of_the_last_tag_before_it(shop: Path) -> None:
+    class Bench(Prover):
+        def suite(self, tree: Path, moment: Moment = UNKNOWN_MOMENT) -> Suite:
+            raise UserError(moment.version)
+
+    git(shop, "tag", "release-1.2rc3", "HEAD~1")
+    fates = tasks_from_history("shop", pin("shop"), Bench(SANDBOX, Path("cache")))
+    assert [fate.reasons for fate in fates] == [("1.2rc3",), ("0",)]
 
 
 def test_a_hidden_file_that_its_source_lacks_is_an_error(shop: Path) -> None:
@@ -158,24 +172,17 @@ def test_what_a_swebench_line_asks_beyond_is_refused_by_name(shop: Path, changed
         read_instance(json.dumps(instance(shop, **changed)))
 
 
-@pytest.mark.parametrize("name", [
-    "test/a.test.js::api > of one > works", "api > of one > works", "api of one works", "works", "test/a.test.js > api > of one > works",
-])  # fmt: skip
-def test_the_names_that_data_sets_give_tests_of_javascript_are_known(name: str) -> None:
-    assert name in forms_of("test/a.test.js::api > of one > works")
-
-
-@pytest.mark.parametrize("name", [
-    "test_add (tests.test_sums.Sums)", "tests.test_sums.Sums.test_add", "Sums::test_add", "tests/test_sums.py::Sums::test_add",
-])  # fmt: skip
-def test_the_names_that_data_sets_give_tests_of_unittest_are_known(name: str) -> None:
-    assert name in forms_of("tests/test_sums.py::Sums::test_add")
-
-
-def test_a_parameter_with_letters_is_known_with_and_without_pytest_s_escapes() -> None:
-    assert {"test_a.py::test_b[\u00e9 \u2013]", r"test_a.py::test_b[\xe9 \u2013]"} <= {
-        *forms_of(r"test_a.py::test_b[\xe9 \u2013]")
-    }
+@pytest.mark.parametrize(("name", "forms"), [
+    ("test/a.test.js::api > of one > works", {
+        "test/a.test.js::api > of one > works", "test/a.test.js > api > of one > works", "api > of one > works", "api of one works", "works",
+    }),
+    ("tests/test_sums.py::Sums::test_add", {
+        "tests/test_sums.py::Sums::test_add", "Sums::test_add", "tests.test_sums.Sums.test_add", "test_add (tests.test_sums.Sums)",
+    }),
+    (r"a.py::test[\xe9 \u2013]", {r"a.py::test[\xe9 \u2013]", "a.py::test[\u00e9 \u2013]"}),  # pytest's escapes
+], ids=["javascript", "unittest", "letters"])  # fmt: skip
+def test_the_names_that_data_sets_give_tests_are_known(name: str, forms: set[str]) -> None:
+    assert forms <= {*forms_of(name)}
 
 
 @pytest.mark.parametrize("nothing", [None, "", float("nan"), "[]", []])
@@ -328,14 +335,11 @@ def test_a_harbor_task_runs_in_its_image(tmp_path: Path, monkeypatch: pytest.Mon
     assert "container: localhost/none:1" in Path("sets/harbor.report.md").read_text(encoding="utf-8")
 
 
-def test_a_language_without_a_runner_is_refused_with_those_that_have_one(tmp_path: Path) -> None:
+def test_a_language_without_a_runner_and_a_runner_without_a_report_are_refused_by_name(tmp_path: Path) -> None:
     (tmp_path / "pom.xml").write_text("<project/>")
     match = r"no test runner is known for it: it has none of pyproject\.toml,.* Cargo\.toml; give"
     with pytest.raises(UserError, match=match):
         suite_of(tmp_path, (), "")
-
-
-def test_a_runner_without_a_report_is_refused_by_name(tmp_path: Path) -> None:
     (tmp_path / "package.json").write_text('{"scripts": {"test": "karma start"}}')
     match = r"no script has a known runner \(vitest, jest, mocha, ava, tap.*\); give --command"
     with pytest.raises(UserError, match=match):
@@ -375,10 +379,6 @@ def test_a_python_project_with_a_package_json_for_its_scripts_is_one_of_python(t
 
 
 def test_the_plan_freezes_the_content_of_hidden_files(shop: Path) -> None:
-    from lensbench.changes.task import read_task
-    from lensbench.plan.config import Config
-    from lensbench.plan.freeze import write_plan
-
     before, after = (git(shop, "rev-parse", each) for each in ("HEAD~2", "HEAD~1"))
     Path("set.yaml").write_text(
         f"repositories:\n  before: {{git: shop, revision: {before}}}\n  after: {{git: shop, revision: {after}}}\n"
@@ -386,11 +386,9 @@ def test_the_plan_freezes_the_content_of_hidden_files(shop: Path) -> None:
         "    files:\n      tests/test_cart.py: {source: after}\n    command: [pytest]\n    fail_to_pass: [a]\n",
         encoding="utf-8",
     )
-    folder = Path("bench", "r")
-    write_plan(
-        Config.model_validate({"run_id": "r", "scenarios": "set.yaml", "conditions": {"without": {}}}), [], folder
-    )
-    assert read_task(folder, "a").tests.files == {"tests/test_cart.py": TESTS}
+    config = Config.model_validate({"run_id": "r", "scenarios": "set.yaml", "conditions": {"without": {}}})
+    write_plan(config, [], Path("bench", "r"))
+    assert read_task(Path("bench", "r"), "a").tests.files == {"tests/test_cart.py": TESTS}
 
 
 @pytest.mark.parametrize(("script", "started", "passed_over"), [

@@ -113,9 +113,6 @@ def test_a_job_elsewhere_sees_the_start_that_sent_it_and_nothing_that_was_edited
     assert [frozen.priority(it.stem) for it in schedule.runs] == [schedule.priority(it.stem) for it in schedule.runs]
     assert frozen.needs_agent(RUN._replace(task="t1"))
     assert not frozen.needs_agent(RUN)
-
-
-def test_a_job_without_the_environment_says_what_the_submit_command_lacks() -> None:
     with pytest.raises(UserError, match="pass the environment on"):
         frozen_schedule(None)
 
@@ -167,6 +164,9 @@ def test_criteria_trials_judges_and_tasks_are_no_change_nor_is_any_before_a_run_
     assert schedule_of(config, trials=3, seed=5, discards={"max_rounds": 9}).accepted == []
     file_discard(schedule.folder, RUN, "empty", "")
     assert schedule_of(config, agent={"kind": "offline", "model": "other"}).accepted == []
+    finish(schedule, RUN)
+    with pytest.raises(UserError, match="has valid runs"):
+        schedule_of(config, agent={"kind": "offline", "model": "other"})
 
 
 def test_the_run_of_a_file_name_is_found_from_its_parts() -> None:
