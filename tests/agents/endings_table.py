@@ -1,10 +1,12 @@
 """How an attempt can end, and what becomes of it with each kind of agent.
 
-The real programs are tried with each row (test_endings_live.py), and docs/reference/endings.md has the same table (`table`).
+The real programs are tried with rows of it (test_endings_live.py), what they printed in every row is read anew
+(test_endings.py), and docs/reference/endings.md has the same table (`table`).
 """
 
 import itertools
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 from typing import Any, NamedTuple
 
 from live_agents import CLIS, SERVER
@@ -71,6 +73,10 @@ ROWS = [
     Row("the time limit", later(text="It", breaks="stall"), "later timed_out", timeout_s=20),
 ]  # fmt: skip
 BY_NAME = {row.what: row for row in ROWS}
+QUICK = {"429", "a server of the condition does not start"}
+"""Rows that the real programs show on every start of the tests: in both, settings of ours decide what they do."""
+STREAMS = Path(__file__).parent / "endings"
+"""What each program printed in every row, in `<kind>.json`."""
 
 NAMES = {"claude-code": "Claude Code", "codex": "Codex", "gemini": "Gemini CLI", "opencode": "opencode"}
 WORDS = {"finished": "counts", "compaction": "counts", "limit": "failed", "refusal": "failed",

@@ -3,6 +3,7 @@ them. `make agents` installs them."""
 
 import json
 import os
+import re
 import shutil
 import sys
 from collections.abc import Iterable, Mapping
@@ -16,6 +17,7 @@ from fakes.gemini_api import GeminiApi
 from fakes.messages_api import Api, Fake, MessagesApi, read_rules, serving
 from fakes.responses_api import ResponsesApi
 from lensbench.agents import Assignment
+from lensbench.agents.adapters._events import read_event
 from lensbench.agents.sandbox import NO_SANDBOX, Place
 from lensbench.agents.start import Said, start_agent
 from lensbench.core.system.redaction import Redactor
@@ -103,12 +105,28 @@ class Ran:
     expected: Expectation
     secret: str = field(default=KEY, repr=False)
 
-    @property
-    def ending(self) -> str:
-        """What becomes of the run: how its answer ended, or what is done about its reason."""
-        reason, _ = reason_of(self.said, self.expected)
-        what = "stop" if stops(self.said.outcome) else REASONS[reason].policy if reason else ""
-        return f"{what} {reason}" if reason else self.said.outcome.ending
+
+def ending_of(said: Said, expected: Expectation) -> str:
+    """What becomes of a run: how its answer ended, or what is done about its reason."""
+    reason, _ = reason_of(said, expected)
+    what = "stop" if stops(said.outcome) else REASONS[reason].policy if reason else ""
+    return f"{what} {reason}" if reason else said.outcome.ending
+
+
+DULL = {
+    "uuid", "session_id", "timestamp", "request_id", "slash_commands", "terminal_slash_commands", "skills",
+    "plugins", "agents", "capabilities", "messaging_socket_path", "memory_paths", "output_file", "tool_use_result",
+}  # fmt: skip
+"""What no adapter reads of an event."""
+
+
+def recorded(transcript: str, folder: Path) -> list[str]:
+    """The lines of a stream as they are kept: without ids, paths, ports, stack traces and long lists."""
+    events = ((line, read_event(line)) for line in transcript.splitlines() if not re.match(r"\s*$|stderr:\s+at ", line))
+    kept = [json.dumps({k: v for k, v in event.items() if k not in DULL}) if event else line for line, event in events]
+    text = "\n".join(kept).replace(str(folder), "").replace(re.sub(r"[/_]", "-", str(folder)), "")
+    text = re.sub("/session/home/(?:.claude|tmp)", "/home", text)
+    return re.sub(r"127\.0\.0\.1:\d{2,}", "127.0.0.1:PORT", text).splitlines()
 
 
 def ask(

@@ -14,7 +14,7 @@ from typing import Any
 
 import pytest
 from claude_code_rows import ANSWER, QUICK, ROWS, Row, unmet
-from live_agents import CLIS, KEY, SERVER, Ran, ask
+from live_agents import CLIS, KEY, SERVER, Ran, ask, recorded
 
 from lensbench.agents.adapters import claude_code
 
@@ -59,24 +59,6 @@ def loosened(argv: Sequence[str], promise: str) -> list[str]:
     return list(argv)
 
 
-def recorded(ran: Ran, folder: Path) -> str:
-    """The stream as it is kept: without ids, paths, ports and long lists."""
-    dull = {
-        "uuid", "session_id", "timestamp", "request_id", "slash_commands", "terminal_slash_commands", "skills",
-        "plugins", "agents", "capabilities", "messaging_socket_path", "memory_paths", "output_file", "tool_use_result",
-    }  # fmt: skip
-    events = [json.loads(line) for line in ran.said.transcript.splitlines() if line.strip()]
-    kept = [json.dumps({key: value for key, value in event.items() if key not in dull}) for event in events]
-    text = (
-        "".join(f"{line}\n" for line in kept)
-        .replace(str(folder), "")
-        .replace("/session/home/.claude", "/home")
-        .replace("/session/home/tmp", "/home")
-    )
-    text = text.replace(re.sub(r"[/_]", "-", str(folder)), "")
-    return re.sub(r"127\.0\.0\.1:\d{2,}", "127.0.0.1:PORT", text)
-
-
 @pytest.mark.parametrize(
     "name", ROWS if os.environ.get("ALL_ROWS") or os.environ.get("RECORD_STREAMS") else sorted(QUICK)
 )
@@ -86,7 +68,7 @@ def test_the_real_program_shows_the_row(name: str, tmp_path: Path, monkeypatch: 
     assert ran.said.ended.exit_code == ROWS[name].exit_code
     assert ran.said.ended.timed_out == (ROWS[name].exit_code is None)
     if os.environ.get("RECORD_STREAMS"):
-        (STREAMS / f"{name}.jsonl").write_text(recorded(ran, tmp_path))
+        (STREAMS / f"{name}.jsonl").write_text("".join(f"{line}\n" for line in recorded(ran.said.transcript, tmp_path)))
     # The key reaches the gateway, and no file.
     assert any(request["headers"].get("Authorization") == f"Bearer {KEY}" for request in ran.fake.requests)
     assert [path for path in tmp_path.rglob("*") if path.is_file() and KEY.encode() in path.read_bytes()] == []

@@ -5,14 +5,18 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from endings_table import table
+from endings_table import BY_NAME, STREAMS, table
+from live_agents import CLIS, ending_of
 
+from lensbench.agents import load_adapter
 from lensbench.agents.adapters import claude_code, codex, command_events, gemini, offline, opencode
-from lensbench.agents.adapters._events import Event
+from lensbench.agents.adapters._events import Event, read_event
 from lensbench.agents.adapters.claude_code import read
 from lensbench.agents.prices import is_same_model, unexpected
+from lensbench.agents.start import Said
 from lensbench.core.error_texts import ErrorTexts
 from lensbench.core.records import Attempt, Call, Outcome
+from lensbench.core.system.processes import Ended
 from lensbench.runs.reasons import Expectation, find_reason
 
 FOLDERS = [Path(__file__).parent / name for name in ("streams", "endings")]
@@ -54,6 +58,22 @@ def test_the_text_that_there_is_stays_and_the_ending_is_seen(name: str, ending: 
 ])  # fmt: skip
 def test_each_adapter_names_the_event_that_ends_an_answer(adapter: Any, event: Event, is_over: bool | None) -> None:
     assert adapter.is_over(event) is is_over
+
+
+@pytest.mark.parametrize("kind", CLIS)
+def test_what_a_real_program_printed_is_read_as_documented(kind: str) -> None:
+    recorded = json.loads((STREAMS / f"{kind}.json").read_text())
+    assert recorded["version"] == CLIS[kind].version, "record it again with RECORD_STREAMS=1 (test_endings_live.py)"
+    adapter = load_adapter(kind)
+    found = {}
+    for what, shown in recorded["rows"].items():
+        outcome = adapter.read(f"{line}\n" for line in shown["output"])
+        said = Said(outcome, outcome.answer, "", "", Ended(*shown["end"]), "own", "")
+        servers, denied = (("lens",), ()) if BY_NAME[what].server else ((), ("lens",))
+        found[what] = ending_of(said, Expectation(servers, denied))
+    assert found == {what: row.outcome(kind) for what, row in BY_NAME.items()}
+    printed = map(read_event, recorded["rows"]["the program stays after its answer"]["output"])
+    assert [over for event in printed if event and (over := adapter.is_over(event)) is not None][-1]
 
 
 def test_the_docs_have_the_table_that_the_real_programs_are_tried_with() -> None:
