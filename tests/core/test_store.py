@@ -24,6 +24,7 @@ from lensbench.core.store import (
     withdraw,
 )
 from lensbench.core.system.files import write_atomic
+from lensbench.workflow.damage import FolderCheck
 
 RUN = RunId("a", "with")
 
@@ -91,6 +92,8 @@ def test_runs_and_trials_with_a_common_name_are_apart(tmp_path: Path) -> None:
         run.stem: run.stem for run in runs
     }
     assert {record.run for _, record in all_records(tmp_path)} == set(runs)
+    (tmp_path / "attempts" / "a-w").rename(tmp_path / "attempts" / "a-x")
+    assert [damage.why for damage in FolderCheck(tmp_path).damages] == ["is the record of a-w"]
 
 
 def test_the_view_is_a_copy_and_is_taken_back_from_a_run_that_is_to_be_repeated(tmp_path: Path) -> None:
@@ -121,6 +124,6 @@ def test_what_is_no_attempt_of_a_planned_run_is_foreign(tmp_path: Path) -> None:
     file_discard(tmp_path, RUN, "empty", "")
     assert foreign_files(tmp_path, [RUN]) == []
     names = ["a-with/1/notes.txt", "a-with/x/answer.md", "b-with/1/answer.md", "notes.txt", "t2/a-with/1/record.json"]
-    for name in names:
+    for name in [*names, "a-with/1/.half"]:
         write_atomic(tmp_path / "attempts" / name, "{}")
     assert foreign_files(tmp_path, [RUN]) == names

@@ -10,7 +10,7 @@ from pydantic import BaseModel
 
 from lensbench.core.errors import UserError
 from lensbench.plan import freeze as planning
-from lensbench.plan.config import Config
+from lensbench.plan.config import Agent, Config
 from lensbench.plan.frozen import Plan, read_plan
 from lensbench.plan.reading import load_config
 from lensbench.plan.task_files import read_scenarios
@@ -54,6 +54,9 @@ def test_a_frozen_prompt_is_the_task_and_the_suffix_of_its_kind_and_nothing_of_t
     assert ("make the change in the files of the current folder" in prompt) == asks
     assert ("give the full answer as text" in prompt) != asks
     assert "\n## Report\n" in prompt
+    (task,) = read_scenarios(["set.yaml"]).tasks
+    stock = [planning.prompt_of(task, Agent(model="m", profile="stock", report=report)) for report in (False, True)]
+    assert (stock[0], "\n## Report\n" in stock[1], "How to work" in stock[1]) == ("Where is it?", True, False)
 
 
 def test_what_holds_answers_is_hidden_where_the_task_set_only_names_it(project: Path, given: Given) -> None:
@@ -67,19 +70,15 @@ def test_what_holds_answers_is_hidden_where_the_task_set_only_names_it(project: 
     assert {"set.yaml", "hidden/it.py", "hidden/it.diff", "later", "repo"} <= set(hidden)
 
 
-@pytest.mark.parametrize("changes", [
-    {"trials": 3}, {"discards": {"max_rounds": 1}}, {"cache": "x"}, {"seed": 2}, {"accept_changes": True},
-])  # fmt: skip
-def test_what_does_not_touch_a_run_is_no_change(project: Path, given: Given, changes: Given) -> None:
-    assert planning.changes(planned(given), planned(given | changes)) == []
-
-
 @pytest.mark.parametrize(("changes", "said"), [
-    ({"agent": {"timeout_s": 5}}, "agent.timeout_s: was 900.0, is 5.0"),
-    ({"agent": {"kind": "offline", "model": "opus"}}, "agent.model: was '', is 'opus'"), ({"baseline": "with"}, "baseline: was 'without', is 'with'"),
+    ({"trials": 3}, []), ({"discards": {"max_rounds": 1}}, []), ({"cache": "x"}, []), ({"seed": 2}, []), ({"accept_changes": True}, []),
+    ({"agent": {"timeout_s": 5}}, ["agent.timeout_s: was 900.0, is 5.0"]),
+    ({"agent": {"kind": "offline", "model": "opus"}}, ["agent.model: was '', is 'opus'"]), ({"baseline": "with"}, ["baseline: was 'without', is 'with'"]),
 ])  # fmt: skip
-def test_a_setting_that_makes_runs_differ_is_named(project: Path, given: Given, changes: Given, said: str) -> None:
-    assert planning.changes(planned(given), planned(given | changes)) == [said]
+def test_only_a_setting_that_makes_runs_differ_is_named(
+    project: Path, given: Given, changes: Given, said: list[str]
+) -> None:
+    assert planning.changes(planned(given), planned(given | changes)) == said
 
 
 OF_OTHER_TARGETS = {"archive", "fail_on", "only"}

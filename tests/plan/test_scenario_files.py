@@ -46,6 +46,7 @@ def refused(text: str, name: str = "set.yaml") -> str:
     (GOOD, "task: []", "set.yaml:1: task is not a key that lensbench knows; did you mean 'tasks'?"),
     (GOOD, "[" * 3000, "set.yaml:1: is nested deeper"),
     ("    prompt", "    kind: change\n    reference: {file: gone.diff}\n    prompt", "gone.diff: cannot be read: No such file"),
+    ("    prompt", "    kind: change\n    reference: {base64: x}\n    prompt", "set.yaml:8: task 'one': reference is not base64"),
 ])  # fmt: skip
 def test_every_mistake_is_named_with_its_line(project: Path, old: str, new: str, message: str) -> None:
     assert message in refused(GOOD.replace(old, new, 1))

@@ -316,6 +316,8 @@ def test_discards_are_counted_by_condition_and_the_worst_losses_come_first(
     deltas = sorted(100 * pair["delta"] for pair in _pairs(measured) if pair["delta"] < 0)
     assert losses == pytest.approx(deltas[:5])
     assert "→ <b>Missed</b>: States that step" in html
+    gaps = [pair["task"] for pair in data["pairs"] if not pair["delta"]]
+    assert f"so not in the charts: {', '.join(gaps)}." in text
 
 
 def _pairs(folder: Path) -> list[dict[str, Any]]:

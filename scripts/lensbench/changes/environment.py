@@ -43,7 +43,6 @@ _PASSED = (
 )  # fmt: skip
 _OWN_SETTINGS = (".config/pip/pip.conf", ".pip/pip.conf", ".npmrc", ".config/go/env")
 """The user's configuration of package registries, below the home folder. Only these commands see it."""
-_TAIL = 2000
 _BUILT, _BUILT_KINDS, _NO_CODE = "built", (".py", ".so", ".pyi"), ("build", "dist", ".git", "node_modules")
 """The folder for files that an installation leaves in the repository, what is kept of them, and where they are not."""
 
@@ -128,13 +127,13 @@ def prepare_environment(
     with locked(home / f".{key}.lock"):
         if not (folder / "environment.json").exists():
             remove_tree(str(folder))
-            output = _install(commands, tree, folder, sandbox, image)
-            write_json(folder / "environment.json", {"commands": list(commands), "said": output})
+            _install(commands, tree, folder, sandbox, image)
+            write_json(folder / "environment.json", {"commands": list(commands)})
     return Environment(key, (folder / "env").absolute(), image)
 
 
-def _install(commands: Sequence[str], tree: Path, folder: Path, sandbox: Sandbox, image: Image | None) -> str:
-    """Runs the commands; an incomplete environment is removed. Returns the end of their output."""
+def _install(commands: Sequence[str], tree: Path, folder: Path, sandbox: Sandbox, image: Image | None) -> None:
+    """Runs the commands; an incomplete environment is removed."""
     try:
         (folder / "env").mkdir(parents=True)
         with private_folder() as private:
@@ -143,9 +142,8 @@ def _install(commands: Sequence[str], tree: Path, folder: Path, sandbox: Sandbox
             copy_tree(str(tree), os.path.join(private, "repo"))
             environment = Environment("", (folder / "env").absolute(), image)
             for command in commands:
-                output = _run(command, environment, environment.place(sandbox, private, may_install=True), private)
+                _run(command, environment, environment.place(sandbox, private, may_install=True), private)
             _keep_built(tree, Path(private, "repo"), folder / _BUILT)
-        return output[-_TAIL:]
     except BaseException:
         remove_tree(str(folder))
         raise
@@ -159,7 +157,7 @@ def _keep_built(tree: Path, repo: Path, folder: Path) -> None:
             shutil.copy2(repo / place, folder / place)
 
 
-def _run(command: str, environment: Environment, place: Place, private: str) -> str:
+def _run(command: str, environment: Environment, place: Place, private: str) -> None:
     env = {name: value for name, value in os.environ.items() if name.startswith(_PASSED)}
     home = os.path.join(private, "session", "home")
     for name in _OWN_SETTINGS:
@@ -182,7 +180,6 @@ def _run(command: str, environment: Environment, place: Place, private: str) -> 
         text = output.read().decode(errors="replace")
     if end:
         raise UserError(f"environment: {_why(text) or end}; `{command}` {end}: run it in a copy of {WORKSPACE}")
-    return text
 
 
 _SAID = re.compile(

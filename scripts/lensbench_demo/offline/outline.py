@@ -72,8 +72,7 @@ def outline(path: str, lines: list[str], first: int = 1) -> list[Unit]:
     for number, line in enumerate(lines, first):
         content = line.strip()
         if not content:
-            if not stack:
-                end_paragraph()
+            end_paragraph()
             continue
         indent = len(line) - len(line.lstrip())
         definition = None if is_prose(path) else DEFINITION.match(line)
