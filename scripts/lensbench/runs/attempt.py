@@ -42,6 +42,7 @@ from lensbench.runs.brought import brought, take_back, write_brought
 from lensbench.runs.contamination import direct_calls, foreign_hosts
 from lensbench.runs.made_with import portable
 from lensbench.runs.reasons import DiscardReason, Expectation, find_reason, tools_of
+from lensbench.runs.server_checks import unreachable
 from lensbench.runs.server_programs import foreign_programs, program_calls
 from lensbench.runs.stopping import spend
 
@@ -159,7 +160,7 @@ def make_attempt(job: Job, place: Place, record: Record, redact: Redactor, keep:
         Path(place.private, TEARDOWN).write_text(json.dumps([job.condition["setup_s"], teardown]), encoding="utf-8")
     record = replace(record, workspace=assignment.workspace, tree_before=before, tree_after=before)
     failure = run_command(job.condition, "setup", workspace)
-    failure = failure or _unreachable(assignment, place, _by_url(assignment), {}, False)
+    failure = failure or unreachable(assignment, place, _by_url(assignment), {}, False)
     try:
         if failure:
             attempt = replace(record.attempt, started_at=now(), duration_s=0.0)
@@ -182,14 +183,6 @@ def _by_url(assignment: Assignment) -> list[str]:
     return [name for name, entry in assignment.mcp_servers.items() if "url" in entry]
 
 
-def _unreachable(run: Assignment, place: Place, names: Sequence[str], listing: Mapping[str, str], asks: bool) -> str:
-    if not names:
-        return ""
-    from lensbench.runs.server_checks import unreachable  # seldom
-
-    return unreachable(run, place, names, listing, asks)
-
-
 def _with_asked_servers(outcome: Outcome, assignment: Assignment, place: Place) -> Outcome:
     """The outcome, in which a server that only the texts of failed calls speak against is connected if it responds: to
     discard a tool's own error, or its crash in a call, would repeat only runs of the treatment, until they go well."""
@@ -199,7 +192,7 @@ def _with_asked_servers(outcome: Outcome, assignment: Assignment, place: Place) 
         for name, status in (outcome.servers or {}).items()
         if status.startswith("failed") and name in assignment.mcp_servers and tools_of([name], offer)
     ]
-    responders = [name for name in suspects if not _unreachable(assignment, place, [name], {}, True)]
+    responders = [name for name in suspects if not unreachable(assignment, place, [name], {}, True)]
     servers = {**(outcome.servers or {}), **dict.fromkeys(responders, "connected")}
     return replace(outcome, servers=servers) if responders else outcome
 
@@ -238,7 +231,7 @@ def _checked(job: Job, place: Place, assignment: Assignment, tried: Tried, reply
     outcome = _with_asked_servers(tried.record.outcome, assignment, place)  # while what they keep is there
     reason, detail = find_reason(tried.record.attempt, outcome, reply.answer, job.expected)
     silent = [*assignment.mcp_servers] if job.expected.tools else _by_url(assignment)  # agents show no schemas
-    gone = "" if reason else _unreachable(assignment, place, silent, job.expected.tools, True)
+    gone = "" if reason else unreachable(assignment, place, silent, job.expected.tools, True)
     if not exceeds(workspace):
         if job.condition.get("files"):
             take_back(brought(job.plan, job.condition), Path(workspace), Path(job.repository["tree"]), job.is_change)

@@ -118,6 +118,8 @@ def hashes(tools: Sequence[OfferedTool], run: Assignment) -> dict[str, str]:
 def unreachable(run: Assignment, place: Place, names: Sequence[str], listing: Mapping[str, str], asks: bool) -> str:
     """Why a server of `names` does not respond; "" when all do. One with a command is started again. With `asks`, also
     calls a tool about the workspace; with `listing`, the preflight's tools and hashes ("" for any), looks for those."""
+    if not names:
+        return ""
     subject, environment = Subject(run, place), load_adapter(run.settings["kind"]).command(run).env
     with subject.servers(names, environment, place) as servers:
         for status in servers.statuses:
