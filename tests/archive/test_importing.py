@@ -108,7 +108,7 @@ def rows(path: Path) -> dict[tuple[str, str], Row]:
 
 
 @pytest.mark.slow
-def test_a_tidy_run_is_rendered_without_an_agent_and_then_nothing_is_to_do(tmp_path: Path, take: Take) -> None:
+def test_a_tidy_run_is_rendered_without_an_agent(tmp_path: Path, take: Take) -> None:
     source = write(tmp_path / "2026 02 (copy)", TIDY)
     folder = tmp_path / "bench" / "2026-02-copy"
     done = take(source)
@@ -118,7 +118,6 @@ def test_a_tidy_run_is_rendered_without_an_agent_and_then_nothing_is_to_do(tmp_p
     frozen = (folder / "config.yaml").read_bytes()
     jobs = planned_jobs(start(tmp_path, folder.name))
     assert jobs == {"validity", "citations", "judging", "panel", "scores", "instrument", "results", "all"}
-    assert "Nothing to be done" in start(tmp_path, folder.name)
     assert (folder / "config.yaml").read_bytes() == frozen
 
     for name in TIDY:
@@ -174,7 +173,9 @@ def test_the_runner_keeps_an_imported_run_and_says_when_it_is_gone(tmp_path: Pat
 
 
 @pytest.mark.slow
-def test_what_breaks_the_rules_is_taken_and_stands_as_a_warning_in_the_results(tmp_path: Path, take: Take) -> None:
+def test_what_breaks_the_rules_is_a_warning_in_the_results_and_then_nothing_is_to_do(
+    tmp_path: Path, take: Take
+) -> None:
     assert take(write(tmp_path / "messy", MESSY)).error == ""
     folder = tmp_path / "bench" / "messy"
     start(tmp_path, "messy")
@@ -230,14 +231,12 @@ THEIRS = (
 )
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("said", [
     "**Repos**: /srv/Web Shop (the shop), `/srv/bank`\n",
     "**Repositories**:\n\n- shop: `/srv/Web Shop`\n- bank: `/srv/bank` as of May\n",
 ])  # fmt: skip
 def test_tasks_of_several_repositories_stay_apart(tmp_path: Path, take: Take, said: str) -> None:
-    written = write(tmp_path / "several", {**SEVERAL, "results.md": f"# Theirs\n\n{said}{THEIRS}"})
-    took = take(written)
+    took = take(write(tmp_path / "several", {**SEVERAL, "results.md": f"# Theirs\n\n{said}{THEIRS}"}))
     folder = tmp_path / "bench" / "several"
     plan = json.loads((folder / "plan.json").read_text())
     assert {name: each["repository"] for name, each in plan["tasks"].items()} == {
@@ -246,9 +245,6 @@ def test_tasks_of_several_repositories_stay_apart(tmp_path: Path, take: Take, sa
     assert "The date in results.md is 2026-02-15." in took.warnings
     assert plan["notes"] == ["Mode: MCP (on demand)", "Description rewritten: shorter", "Tasks: new"]
     assert "which of them" not in took.warnings
-    start(tmp_path, "several")
-    results = json.loads((folder / "results.json").read_text())
-    assert {key["key"] for key in results["repositories"]} == {"/srv/Web Shop", "/srv/bank"}
     assert {from_json(path.read_text()).workspace for path in folder.glob("attempts/one-*/*/record.json")} == {
         "/srv/Web Shop"
     }
@@ -257,14 +253,17 @@ def test_tasks_of_several_repositories_stay_apart(tmp_path: Path, take: Take, sa
 @pytest.mark.slow
 def test_a_judge_can_be_added_to_an_import_whose_repositories_are_elsewhere(tmp_path: Path, take: Take) -> None:
     take(write(tmp_path / "several", {**SEVERAL, "results.md": "**Repos**: /srv/Web Shop, /srv/bank\n"}))
-    config = tmp_path / "bench" / "several" / "config.yaml"
+    folder = tmp_path / "bench" / "several"
+    config = folder / "config.yaml"
     command = [sys.executable, "-I", str(ROOT / "tests" / "fakes" / "judge.py"), "{prompt_file}", str(tmp_path)]
     judge = {"name": "first", "agent": {"kind": "command", "command": command}}
     changes = {"judges": ["mechanical", judge], "sandbox": "none"}
     config.write_text(yaml.safe_dump(yaml.safe_load(config.read_text()) | changes))
     assert {"judging", "results"} <= planned_jobs(start(tmp_path, "several"))
-    assert {row["judge"] for row in read_table(tmp_path / "bench/several/verdicts.csv")} == {"mechanical", "first"}
-    assert {row["score"] for row in rows(tmp_path / "bench/several/scores.csv").values()} == {"0.5"}
+    assert {row["judge"] for row in read_table(folder / "verdicts.csv")} == {"mechanical", "first"}
+    assert {row["score"] for row in rows(folder / "scores.csv").values()} == {"0.5"}
+    results = json.loads((folder / "results.json").read_text())
+    assert {key["key"] for key in results["repositories"]} == {"/srv/Web Shop", "/srv/bank"}
 
 
 @pytest.mark.parametrize(("groups", "paths", "found"), [

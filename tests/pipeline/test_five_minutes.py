@@ -2,7 +2,6 @@
 
 import json
 import re
-import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -53,8 +52,21 @@ def test_a_terminal_is_asked_and_a_server_that_runs_already_is_tried(stock: Path
     check(stock, said)
 
 
+@pytest.fixture
+def lacking(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The folder of a server that imports its sibling, needs a variable, and keeps an index in the project."""
+    folder = tmp_path_factory.mktemp("beside")
+    (folder / "helper.py").write_bytes(FAKE.read_bytes())
+    needs = "import os, sys\nif not os.environ.get('SHOP_KEY'): sys.exit('SHOP_KEY environment variable is required')\n"
+    index = "os.makedirs('.shop', exist_ok=True)\nopen('.shop/index', 'w').close()\n"
+    (folder / "server.py").write_text(f"{needs}{index}from helper import main\nmain()\n")
+    return folder
+
+
 @pytest.mark.timeout(600)  # three trials
-def test_a_server_that_does_not_start_or_is_not_called_is_named_and_fixed_goes_on(stock: Path) -> None:
+def test_a_server_that_fails_or_is_not_called_is_named_and_what_one_lacks_is_written(
+    stock: Path, lacking: Path
+) -> None:
     flags = ["--name", "mine", "--mcp", "false", "--agent", "offline", "--repo", "stock"]
     ended = run_module("lensbench_demo.setup", *flags, cwd=stock)
     assert ended.returncode == 1
@@ -63,13 +75,13 @@ def test_a_server_that_does_not_start_or_is_not_called_is_named_and_fixed_goes_o
     assert "init --name mine" in ended.stderr
     tasks = (stock / "scenarios" / "mine.yaml").read_bytes()
 
-    def again(*arguments: str) -> subprocess.CompletedProcess[str]:
-        entry = {"command": "${python}", "args": [*arguments]}
+    def write_entry(program: str) -> None:
+        entry = {"command": "${python}", "args": [program]}
         (stock / "mcp.mine.json").write_text(json.dumps({"mcpServers": {"mine": entry}}))
-        return run_module("lensbench_demo.setup", "--name", "mine", cwd=stock)
 
     (stock / "server.py").write_text(FAKE.read_text(encoding="utf-8").replace('"query"', '"amount"'))
-    ended = again(f"{stock}/server.py")
+    write_entry(f"{stock}/server.py")
+    ended = run_module("lensbench_demo.setup", "--name", "mine", cwd=stock)
     assert ended.returncode == 1
     assert re.search("skipped  with: mine: find  +not called: nothing is known for its argument 'amount'", ended.stdout)
     assert "The offline agent's calls: none." in ended.stdout + ended.stderr
@@ -77,25 +89,11 @@ def test_a_server_that_does_not_start_or_is_not_called_is_named_and_fixed_goes_o
     assert "no tool of the server was called in 2 of 2 runs" in ended.stderr
     config = stock / "config.mine.yaml"  # which has the tools of that server now
     config.write_text(re.sub(r"tools: \[[^]]*crash[^]]*\]", "tools: []", config.read_text()))
-    fixed = again("-P", "-m", "lensbench_demo.lens", "--root", "${workspace}")
-    assert fixed.returncode == 0, fixed.stdout + fixed.stderr
-    check(stock, fixed.stdout)
-    assert (stock / "scenarios" / "mine.yaml").read_bytes() == tasks
-
-
-@pytest.mark.timeout(600)  # three trials
-def test_init_writes_what_the_server_lacks_and_goes_on(stock: Path, tmp_path_factory: pytest.TempPathFactory) -> None:
-    """A script that imports its sibling, needs a variable, and keeps an index in the project."""
-    beside = tmp_path_factory.mktemp("beside")
-    (beside / "helper.py").write_bytes(FAKE.read_bytes())
-    needs = "import os, sys\nif not os.environ.get('SHOP_KEY'): sys.exit('SHOP_KEY environment variable is required')\n"
-    index = "os.makedirs('.shop', exist_ok=True)\nopen('.shop/index', 'w').close()\n"
-    (beside / "server.py").write_text(f"{needs}{index}from helper import main\nmain()\n")
-    flags = ["--name", "mine", "--mcp", f"{sys.executable} {beside}/server.py", "--agent", "offline", "--repo", "stock"]
-    exit_code, said = type_into(["env", "SHOP_KEY=secret-of-the-shop", *STARTING, *flags], stock, "y\n\n")
+    write_entry(f"{lacking}/server.py")
+    exit_code, said = type_into(["env", "SHOP_KEY=secret-of-the-shop", *STARTING, "--name", "mine"], stock, "y\n\n")
     assert exit_code == 0, said
     assert "Write that, and try again? (y or n) [y]: " in said
-    config = (stock / "config.mine.yaml").read_text()
-    assert "secret-of-the-shop" not in config
-    for written in (f'sandbox_visible: ["{beside}"]', 'pass_env: ["SHOP_KEY"]', 'writes: [".shop"]'):
-        assert written in config
+    assert "secret-of-the-shop" not in config.read_text()
+    for written in (f'sandbox_visible: ["{lacking}"]', 'pass_env: ["SHOP_KEY"]', 'writes: [".shop"]'):
+        assert written in config.read_text()
+    assert (stock / "scenarios" / "mine.yaml").read_bytes() == tasks

@@ -32,7 +32,9 @@ def looks(project: Project) -> list[bool]:
     return [json.loads(path.read_text())["open"] for path in sorted((project.bench / "looks").glob("*.json"))]
 
 
-def test_a_clear_effect_ends_the_benchmark_at_the_first_look_and_all_runs_can_still_be_made(project: Project) -> None:
+def test_a_clear_effect_ends_it_at_the_first_look_and_what_is_added_or_left_is_made_when_it_is_wanted(
+    project: Project,
+) -> None:
     write_tasks(project, "all")
     project.configure(gate={"looks": 2})
     project.start()
@@ -43,12 +45,20 @@ def test_a_clear_effect_ends_the_benchmark_at_the_first_look_and_all_runs_can_st
     assert taken == final, "a look trusts the judges as much as the results do"
     page = (project.bench / "results.md").read_text()
     assert "look 1 of 2" in page
-    assert "missing" not in {row["status"] for row in project.table("validity")}
+    first = project.table("validity")
+    assert "missing" not in {row["status"] for row in first}
     assert "Nothing to be done" in project.start()
+
+    write_tasks(project, "all", [*NAMES, "later", "latest"])
+    project.start()
+    assert {row["task"] for row in project.table("validity")} == {row["task"] for row in first}
+    assert len(project.ledger()) == len(NAMES)  # the look still decides
+    assert json.loads((project.bench / "plan.json").read_text())["dealt"] == NAMES
 
     before = {name: text for name, text in project.files().items() if name != "looks.jsonl"}
     project.start("--config", "gate={looks: 1}")
-    assert len(project.ledger()) == 2 * len(NAMES)
+    assert {row["task"] for row in project.table("validity")} == {*NAMES, "later", "latest"}
+    assert len(project.ledger()) == 2 * (len(NAMES) + 2)
     assert before.items() <= project.files().items()
     assert "gate.looks: was 2, is 1, changed after a verdict" in (project.bench / "results.md").read_text()
     refused = project.start("--config", "gate={looks: 1, alpha: 0.2, effect: 1}", fails=True)
@@ -58,21 +68,6 @@ def test_a_clear_effect_ends_the_benchmark_at_the_first_look_and_all_runs_can_st
     assert "gate.effect: was 5.0, is 1.0, changed after a verdict" in page
     spent = [json.loads(line)["spent"] for line in (project.bench / "looks.jsonl").read_text().splitlines()]
     assert spent[-1] <= SHARE * 0.05 + 1e-12
-
-
-def test_tasks_that_are_added_change_no_wave_but_the_last(project: Project) -> None:
-    write_tasks(project, "all")
-    project.configure(gate={"looks": 2})
-    project.start()
-    first = {row["task"] for row in project.table("validity")}
-    write_tasks(project, "all", [*NAMES, "later", "latest"])
-    project.start()
-    assert {row["task"] for row in project.table("validity")} == first
-    assert len(project.ledger()) == len(NAMES)  # the look still decides
-    assert json.loads((project.bench / "plan.json").read_text())["dealt"] == NAMES
-    project.start("--config", "gate={looks: 1}")
-    assert {row["task"] for row in project.table("validity")} == {*NAMES, "later", "latest"}
-    assert len(project.ledger()) == 2 * (len(NAMES) + 2)
 
 
 def test_while_nothing_is_decided_the_next_wave_is_made_by_the_same_start(project: Project) -> None:
