@@ -24,7 +24,7 @@ def pin(repo: str) -> Pinned:
 
     Raises UserError when there is no such repository.
     """
-    if not os.path.isdir(repo) and (repo.startswith("-") or not repo or any(map(str.isspace, repo))):
+    if not os.path.isdir(repo) and (not repo or any(map(str.isspace, repo))):
         raise UserError(f"repo is {repo!r}; write a git URL or the path of a folder")
     if PASSWORD.match(repo):
         raise UserError("the git URL contains a password; use ssh or ~/.netrc, so that it is not written to files")

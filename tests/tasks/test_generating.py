@@ -77,7 +77,7 @@ def test_folders_without_git_and_parts_are_taken_as_they_are_and_a_url_is_pinned
 
 @pytest.mark.parametrize(("repo", "words"), [
     ("nowhere", "there is no folder"), ("", "write a git URL or the path of a folder"),
-    ("--upload-pack=x", "write a git URL or the path of a folder"),
+    ("--upload-pack=x", "write a git URL or the path of a folder"), ("--upload-pack=x:y", "strange hostname"),
     ("https://user:word@example.org/x.git", "contains a password"),
     ("file:///nowhere/at/all", "git cannot reach file:///nowhere/at/all"),
 ])  # fmt: skip
