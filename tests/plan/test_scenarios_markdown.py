@@ -107,6 +107,7 @@ generated = st.builds(
 @given(st.lists(generated, min_size=1, max_size=3))
 def test_a_rendered_set_reads_back_to_the_same_tasks(written: list[Task]) -> None:
     page = render(written, "Scenarios of r")
+    assert "\n  2. " in page, "criteria are numbered from 1, and there are two or three"
     value = {"tasks": tasks(page.encode().decode("utf-8-sig"))}
     assert list(ScenarioFile.model_validate(value).tasks) == written
     assert render(ScenarioFile.model_validate(value).tasks, "Scenarios of r") == page

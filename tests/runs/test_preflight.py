@@ -365,6 +365,7 @@ def servers_of_people(project: Path, tmp_path_factory: pytest.TempPathFactory) -
         "helper.py": helper, "server.py": serve, "keyed.py": keyed + serve, "keyed_api.py": keyed + away + serve,
         "api.py": away + serve, "priced.py": "import sys\nfrom helper import main\nsys.exit('PRICE_KEY is required')\n",
         "reads.py": f"open('{beside}/terms.txt')\n{serve}", "terms.txt": "x", "docker": "#!/bin/sh\nexit 3\n",
+        "shims/python3": f'#!/bin/sh\nexec {PYTHON} "$@"\n',
         f"{site}/__editable__.shop-1.pth": f"{beside}/src\n",  # as `pip install -e` writes it
         "src/shop/__main__.py": helper,
         "repositories/server.py": serve, "repositories/helper.py": helper,  # `/repo` is in its path
@@ -372,35 +373,42 @@ def servers_of_people(project: Path, tmp_path_factory: pytest.TempPathFactory) -
         "quiet/server.sh": f'[ -e "${{0%/*}}/helper.py" ] && exec {PYTHON} "${{0%/*}}/helper.py"\n',
         "quiet/helper.py": helper, "venv/bin/activate": f"PATH={beside}/venv/bin:$PATH\n",
     })  # fmt: skip
-    (beside / "docker").chmod(0o755)
+    for program in ("docker", "shims/python3"):
+        (beside / program).chmod(0o755)
     return beside
 
 
-@pytest.mark.slow
+ADVICE = {
+    "sibling": ([PYTHON, "{beside}/server.py"], "it starts with sandbox_visible: [{beside}] in the config"),
+    "repositories": ([PYTHON, "{beside}/repositories/server.py"], "it starts with sandbox_visible: [{beside}/repositories] in the config"),
+    "version manager": (["{beside}/shims/python3", "own/helper.py"], "it starts with {python} for {beside}/shims/python3, {here}/own/helper.py for own/helper.py in lens.json"),
+    "shell": (["/bin/sh", "{beside}/bin/start.sh"], "it starts with sandbox_visible: [{beside}/bin, {beside}/venv, {beside}/src] in the config"),
+    "silent": (["/bin/sh", "{beside}/quiet/server.sh"], "it starts with sandbox_visible: [{beside}/quiet] in the config"),
+    "file": ([PYTHON, "{beside}/reads.py"], "it starts with sandbox_visible: [{beside}] in the config"),
+    "relative": ([PYTHON, "own/helper.py"], "it starts with {here}/own/helper.py for own/helper.py in lens.json"),
+    "broken": ([PYTHON, "-m", "own.server"], "it does not start by hand either"),
+    "silent by hand": (["/bin/sh", "-c", "[ -e a.py ] && echo no index here >&2; exit 3"], "closed. no index here; it does not start by hand either"),
+    "module here": ([PYTHON, "-m", "own.helper"], 'sandbox_visible: [{here}/own] in the config and "env": {{"PYTHONPATH": "{here}"}} in lens.json'),
+    "variable that is not set": ([PYTHON, "{beside}/priced.py"], "closed. PRICE_KEY is required; it does not start by hand either, in this folder and with your environment; write `export PRICE_KEY=...`"),
+    "variable": ([PYTHON, "{beside}/keyed.py"], "it starts with sandbox_visible: [{beside}], agent.pass_env: [SHOP_KEY] in the config"),
+    "editable": (["{beside}/venv/bin/python", "-m", "shop"], "it starts with sandbox_visible: [{beside}/src] in the config"),
+    "slow": ([PYTHON, "{beside}/helper.py", "--start-s", "3"], "it starts with agent.mcp_start_s: 10 in the config"),
+    "never": (["/bin/sh", "-c", "echo code: MODULE_NOT_FOUND >&2; exit 3"], "it does not start by hand either, in this folder and with your environment; check"),
+    "container": (["{beside}/docker", "run"], "with your environment; a container: start it before, with HTTP on 127.0.0.1"),
+    "host": ([PYTHON, "{beside}/api.py"], "name the hosts that it calls in sandbox_hosts (docs/servers.md)"),
+    "key and host": ([PYTHON, "{beside}/keyed_api.py"], "but not in the sandbox, even with sandbox_visible: [{beside}], agent.pass_env: [SHOP_KEY] in the config: "),
+}  # fmt: skip
+
+
 @pytest.mark.parametrize(("command", "said"), [
-    ([PYTHON, "{beside}/server.py"], "it starts with sandbox_visible: [{beside}] in the config"),
-    ([PYTHON, "{beside}/repositories/server.py"], "it starts with sandbox_visible: [{beside}/repositories] in the config"),
-    (["/bin/sh", "{beside}/bin/start.sh"], "it starts with sandbox_visible: [{beside}/bin, {beside}/venv, {beside}/src] in the config"),
-    (["/bin/sh", "{beside}/quiet/server.sh"], "it starts with sandbox_visible: [{beside}/quiet] in the config"),
-    ([PYTHON, "{beside}/reads.py"], "it starts with sandbox_visible: [{beside}] in the config"),
-    ([PYTHON, "own/helper.py"], "it starts with {here}/own/helper.py for own/helper.py in lens.json"),
-    ([PYTHON, "-m", "own.server"], "it does not start by hand either"),
-    (["/bin/sh", "-c", "[ -e a.py ] && echo no index here >&2; exit 3"], "closed. no index here; it does not start by hand either"),
-    ([PYTHON, "-m", "own.helper"], 'sandbox_visible: [{here}/own] in the config and "env": {{"PYTHONPATH": "{here}"}} in lens.json'),
-    ([PYTHON, "{beside}/priced.py"], "closed. PRICE_KEY is required; it does not start by hand either, in this folder and with your environment; write `export PRICE_KEY=...`"),
-    ([PYTHON, "{beside}/keyed.py"], "it starts with sandbox_visible: [{beside}], agent.pass_env: [SHOP_KEY] in the config"),
-    (["{beside}/venv/bin/python", "-m", "shop"], "it starts with sandbox_visible: [{beside}/src] in the config"),
-    ([PYTHON, "{beside}/helper.py", "--start-s", "3"], "it starts with agent.mcp_start_s: 10 in the config"),
-    (["/bin/sh", "-c", "echo code: MODULE_NOT_FOUND >&2; exit 3"], "it does not start by hand either, in this folder and with your environment; check"),
-    (["{beside}/docker", "run"], "with your environment; a container: start it before, with HTTP on 127.0.0.1"),
-    ([PYTHON, "{beside}/api.py"], "name the hosts that it calls in sandbox_hosts (docs/servers.md)"),
-    ([PYTHON, "{beside}/keyed_api.py"], "but not in the sandbox, even with sandbox_visible: [{beside}], agent.pass_env: [SHOP_KEY] in the config: "),
-], ids=["sibling", "repositories", "shell", "silent", "file", "relative", "broken", "silent by hand", "module here", "variable that is not set", "variable", "editable", "slow", "never", "container", "host", "key and host"])  # fmt: skip
+    pytest.param(*row, id=name, marks=[] if name in ("version manager", "broken") else pytest.mark.slow)
+    for name, row in ADVICE.items()
+])  # fmt: skip
 @sandboxed
 def test_a_server_that_starts_by_hand_only_is_told_what_to_add(
     attempt: Try, servers_of_people: Path, command: list[str], said: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    places = {"beside": servers_of_people, "here": Path.cwd()}
+    places = {"beside": servers_of_people, "here": Path.cwd(), "python": PYTHON}
     monkeypatch.setenv("SHOP_KEY", "sk-of-the-shop")
     program, *arguments = (part.format(**places) for part in command)
     entry, agent = {"command": program, "args": arguments}, {"mcp_start_s": 2 if "--start-s" in command else 15}
