@@ -67,4 +67,8 @@ def test_with_has_its_servers_and_tools_trusted_and_without_those_of_others_are_
     started(gemini, assignment(tmp_path, treatment=False, kind="gemini"))
     written = settings_of(tmp_path)
     assert (written["mcpServers"], written["mcp"]) == ({}, {"allowed": [], "excluded": ["lens", "far"]})
+    off = {key: {"enabled": False} for key in ("hooksConfig", "skills", "telemetry")}
+    off |= {"privacy": {"usageStatisticsEnabled": False}, "experimental": {"enableAgents": False}}
+    assert off.items() <= written.items()
+    assert (written["admin"]["extensions"], written["advanced"]) == ({"enabled": False}, {"ignoreLocalEnv": True})
     assert written["tools"]["core"] == ["run_shell_command", "read_file"]

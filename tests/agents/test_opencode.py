@@ -72,7 +72,7 @@ def config(folder: Path) -> dict[str, Any]:
     return value
 
 
-def test_with_has_its_servers_and_only_the_declared_tools(tmp_path: Path) -> None:
+def test_with_has_its_servers_and_only_the_declared_tools_and_without_those_of_others_are_off(tmp_path: Path) -> None:
     invocation = started(opencode, assignment(tmp_path, treatment=True, kind="opencode"))
     written = config(tmp_path)
     assert written["mcp"] == {
@@ -85,12 +85,9 @@ def test_with_has_its_servers_and_only_the_declared_tools(tmp_path: Path) -> Non
     words = invocation.argv[invocation.argv.index("--") + 1 :]
     assert " ".join(words) == "Where is  it?\n- x"
     assert not any(" " in word for word in words)
-
-
-def test_without_has_no_server_and_the_tools_of_others_are_off(tmp_path: Path) -> None:
     started(opencode, assignment(tmp_path, treatment=False, kind="opencode", max_turns=7))
     written = config(tmp_path)
-    assert written["agent"] == {"build": {"steps": 7}}
+    assert (written["agent"], written["share"], written["autoupdate"]) == ({"build": {"steps": 7}}, "disabled", False)
     assert [server["enabled"] for server in written["mcp"].values()] == [False, False]
     assert written["tools"] == {"*": False, "bash": True, "read": True, "lens_*": False, "far_*": False}
 

@@ -24,7 +24,7 @@ from lensbench.core.store import (
     withdraw,
 )
 from lensbench.core.system.files import write_atomic
-from lensbench.workflow.damage import FolderCheck
+from lensbench.workflow.damage import check_all
 
 RUN = RunId("a", "with")
 
@@ -81,7 +81,7 @@ def test_numbers_are_handed_out_once(tmp_path: Path) -> None:
     assert sorted(numbers) == list(range(1, 41))
 
 
-def test_runs_and_trials_with_a_common_name_are_apart(tmp_path: Path) -> None:
+def test_runs_and_trials_with_a_common_name_are_apart(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     runs = [
         RUN, RUN._replace(trial=2), RUN._replace(trial=12), RunId("a-with", "with"), RunId("t2", "with"),
         RunId("a", "w"),
@@ -93,7 +93,9 @@ def test_runs_and_trials_with_a_common_name_are_apart(tmp_path: Path) -> None:
     }
     assert {record.run for _, record in all_records(tmp_path)} == set(runs)
     (tmp_path / "attempts" / "a-w").rename(tmp_path / "attempts" / "a-x")
-    assert [damage.why for damage in FolderCheck(tmp_path).damages] == ["is the record of a-w"]
+    with pytest.raises(UserError, match="1 damaged files"):
+        check_all(tmp_path)
+    assert capsys.readouterr().out == f"{tmp_path}/attempts/a-x/1/record.json: is the record of a-w\n"
 
 
 def test_the_view_is_a_copy_and_is_taken_back_from_a_run_that_is_to_be_repeated(tmp_path: Path) -> None:

@@ -54,6 +54,15 @@ def test_a_control_that_nobody_knows_and_a_folder_in_use_are_refused_in_one_sent
     assert start(ROOT, tmp_path, "--keep", "kept").stderr == "error: --keep: kept is not empty; name a new folder\n"
 
 
+def test_without_a_sandbox_the_control_that_needs_one_is_skipped_and_none_has_failed(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("PATH", "")
+    monkeypatch.setattr("sys.argv", ["selftest", "outside"])
+    selftest.main()
+    assert "skipped: it needs the sandbox" in capsys.readouterr().out
+
+
 PLANTED: dict[str, Planted] = {
     LIFT.name: {(f"t{number}", condition): Fraction(2 + (condition == "with" and number % 2), 5) for number in range(LIFT.tasks) for condition in ("without", "with")},
     SAME.name: {(f"t{number}", name): Fraction(2, 5) for number in range(SAME.tasks) for name in ("a", "b")},
@@ -84,12 +93,8 @@ def judged(
 
 
 def test_a_lift_passes_with_its_own_delta_an_interval_around_the_true_one_and_a_go() -> None:
-    ok, found = judged(LIFT, 0.1, (0.05, 0.15), "GO")
-    assert ok
-    assert (
-        found
-        == "48 of 48 scores right, without 40%, with 50%, delta +10.0 points, interval +5.0 points to +15.0 points, GO"
-    )
+    said = "48 of 48 scores right, without 40%, with 50%, delta +10.0 points, interval +5.0 points to +15.0 points, GO"
+    assert judged(LIFT, 0.1, (0.05, 0.15), "GO") == (True, said)
 
 
 @pytest.mark.parametrize(("control", "delta", "interval", "verdict"), [

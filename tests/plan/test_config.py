@@ -95,7 +95,7 @@ def test_the_command_line_and_the_last_file_with_a_key_win(project: Path, given:
 
 
 def test_a_config_that_is_not_there_is_named_and_a_remote_repository_not_asked_for(project: Path, given: Given) -> None:
-    assert refused(given, "gone.yaml").startswith("gone.yaml: cannot be read")
+    assert "gone.yaml: cannot be read: No such file or directory; `lensbench init` w" in refused(given, "gone.yaml")
     assert load_config(given | {"repository": {"git": "https://example.invalid/r.git", "revision": "main"}})
 
 

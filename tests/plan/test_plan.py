@@ -72,13 +72,15 @@ def test_what_holds_answers_is_hidden_where_the_task_set_only_names_it(project: 
 
 @pytest.mark.parametrize(("changes", "said"), [
     ({"trials": 3}, []), ({"discards": {"max_rounds": 1}}, []), ({"cache": "x"}, []), ({"seed": 2}, []), ({"accept_changes": True}, []),
+    ({"conditions": {"with": {"mcp": "lens.json"}, "without": {}}}, []),
     ({"agent": {"timeout_s": 5}}, ["agent.timeout_s: was 900.0, is 5.0"]),
     ({"agent": {"kind": "offline", "model": "opus"}}, ["agent.model: was '', is 'opus'"]), ({"baseline": "with"}, ["baseline: was 'without', is 'with'"]),
 ])  # fmt: skip
 def test_only_a_setting_that_makes_runs_differ_is_named(
     project: Path, given: Given, changes: Given, said: list[str]
 ) -> None:
-    assert planning.changes(planned(given), planned(given | changes)) == said
+    before, after = planned(given), planned(given | changes)
+    assert (planning.changes(before, after), before["settings_sha256"] == after["settings_sha256"]) == (said, not said)
 
 
 OF_OTHER_TARGETS = {"archive", "fail_on", "only"}
