@@ -6,7 +6,6 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -43,13 +42,6 @@ def _command(process: psutil.Process) -> list[str]:
         return []
 
 
-@pytest.fixture
-def http_server(shop: Path, tmp_path: Path) -> Iterator[str]:
-    port = free_port()
-    with listening([sys.executable, "-P", SERVER, str(shop), str(tmp_path / "http.log"), str(port)], port):
-        yield f"http://127.0.0.1:{port}/mcp"
-
-
 @pytest.mark.slow
 def test_tools_of_a_stdio_server_are_found_out_and_used(ask: Ask, shop: Path, tmp_path: Path) -> None:
     log = tmp_path / "calls.log"
@@ -71,37 +63,31 @@ def test_tools_of_a_stdio_server_are_found_out_and_used(ask: Ask, shop: Path, tm
 
 
 @pytest.mark.slow
-def test_a_tool_for_neighbours_is_asked_about_the_files_of_the_question(ask: Ask, shop: Path, tmp_path: Path) -> None:
+def test_files_of_the_question_are_looked_up_and_quoted_messages_searched(ask: Ask, shop: Path, tmp_path: Path) -> None:
     log = tmp_path / "calls.log"
-    run = ask("Which files import `src/shop/errors.py`?", shop, {"finder": entry(shop, log)})
+    (shop / "src" / "shop" / "zz.py").write_text('def pay():\n    raise ValueError("no coins left")\n', "utf-8")
+    question = 'Which files import `src/shop/errors.py`, and where is "no coins left" raised?'
+    run = ask(question, shop, {"finder": entry(shop, log)})
     asked = [call[-1] for call in called(log) if call[0] == "file_neighbors"]
     assert (asked[0], len(asked)) == ("src/shop/errors.py", len(set(asked)))
     assert "`src/shop/errors.py` is imported by 1 file: `src/shop/cli.py`." in run.answer
     assert not [call for call in run.inputs("Grep") if "glob" in call]
-
-
-@pytest.mark.slow
-def test_a_quoted_message_is_searched_as_text_whatever_the_server_finds(ask: Ask, shop: Path, tmp_path: Path) -> None:
-    (shop / "src" / "shop" / "zz.py").write_text('def pay():\n    raise ValueError("no coins left")\n', "utf-8")
-    run = ask('Where is "no coins left" raised?', shop, {"finder": entry(shop, tmp_path / "calls.log")})
-    assert {"pattern": "no coins left", "match": "word"} in run.inputs("Grep")
+    assert {"pattern": "no coins left", "match": "word"} in run.inputs("Grep")  # whatever the server finds
     assert "`src/shop/zz.py:1`, in `pay`" in run.answer
 
 
 @pytest.mark.slow
-def test_tools_of_local_http_are_used_past_a_proxy(ask: Ask, shop: Path, tmp_path: Path, http_server: str) -> None:
-    servers = {"finder": {"type": "http", "url": http_server}}
-    run = ask(PROMPT, shop, servers)
-    assert run.events[0]["mcp_servers"][0]["status"] == "connected"
-    assert "find_code" in [call[0] for call in called(tmp_path / "http.log")]
-
-
-@pytest.mark.slow
-def test_a_call_that_fails_is_an_error_event_and_the_agent_goes_on(ask: Ask, shop: Path, http_server: str) -> None:
+def test_local_http_is_used_past_a_proxy_and_a_call_that_fails_is_an_error_event(
+    ask: Ask, shop: Path, tmp_path: Path
+) -> None:
     (shop / "src/shop/broken.py").write_text("zzz = 1\n" * 9, encoding="utf-8")
-    servers = {"finder": {"type": "http", "url": http_server}}
-    run = ask("What depends on zzz?", shop, servers)
-    assert ask("What depends on zzz?", shop, servers).answer == run.answer
+    log, port = tmp_path / "http.log", free_port()
+    with listening([sys.executable, "-P", SERVER, str(shop), str(log), str(port)], port):
+        servers = {"finder": {"type": "http", "url": f"http://127.0.0.1:{port}/mcp"}}
+        run = ask("What depends on zzz?", shop, servers)
+        assert ask("What depends on zzz?", shop, servers).answer == run.answer
+    assert run.events[0]["mcp_servers"][0]["status"] == "connected"
+    assert "find_code" in [call[0] for call in called(log)]
     errors = [event for event in run.events if event.get("is_error") and event["type"] == "tool_result"]
     assert len(errors) == 1
     assert "src/shop/broken.py" in run.answer
@@ -116,7 +102,7 @@ def test_servers_that_do_not_start_are_named_as_failed_and_leave_nothing(ask: As
         "quits": {"command": "/bin/sh", "args": ["-c", "echo no licence >&2; exit 3"]},
         "silent": {"command": "/bin/sh", "args": ["-c", f"sleep 301 & sleep 300 # {marker}"]},
         "stubborn": {"command": sys.executable, "args": ["-c", stubborn, marker]},
-        "babbles": {"command": "/bin/sh", "args": ["-c", "yes 'not json'"]},
+        "babbles": {"command": "/bin/sh", "args": ["-c", "while echo 'not json'; do sleep 0.01; done"]},
         "nowhere": {"type": "http", "url": "http://127.0.0.1:9/mcp"}, "invalid": {"args": []}, "odd": 7,
     }  # fmt: skip
     run = ask(PROMPT, shop, servers, "--mcp-start-s", "1.5")

@@ -68,7 +68,11 @@ def parts(installed: Path) -> list[str]:
     return [hash_tree(str(packages / name)) for name in ("lensbench", "lensbench_workflow")]
 
 
-def test_an_empty_folder_gets_the_demo_and_the_workflow_is_the_one_of_the_wheel(installed: Path, empty: Path) -> None:
+@pytest.mark.slow
+@pytest.mark.timeout(900)
+def test_an_empty_folder_gets_the_demo_which_gives_what_the_checkout_gives_and_writes_here_only(
+    installed: Path, empty: Path
+) -> None:
     before = parts(installed)
     planned = lensbench(installed, empty, "run", "--cores", "2", "--dry-run")
     assert planned.returncode == 0, planned.stderr
@@ -76,13 +80,7 @@ def test_an_empty_folder_gets_the_demo_and_the_workflow_is_the_one_of_the_wheel(
     assert re.search(rf"^run +{runs}$", planned.stdout, re.MULTILINE)
     assert (empty / "config.yaml").read_bytes() == (CHECKOUT / "config.yaml").read_bytes()
     assert parts(installed) == before
-
-
-@pytest.mark.slow
-@pytest.mark.timeout(900)
-def test_the_demo_gives_what_the_checkout_gives_and_writes_here_only(installed: Path, empty: Path) -> None:
     (empty / ".cache").symlink_to(CHECKOUT / ".cache")
-    before = parts(installed)
     demo = ["run", "--cores", "2", "--only", "httpcore-chg-01"]
     ended = lensbench(installed, empty, *demo, limit_s=400)
     assert ended.returncode == 0, ended.stdout + ended.stderr
