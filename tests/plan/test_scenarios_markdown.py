@@ -51,6 +51,7 @@ def test_the_forms_that_people_write_mean_the_same(text: str) -> None:
     read = tasks(text)
     read[0]["criteria"][0]["text"] = read[0]["criteria"][0]["text"].replace("names - main", "names main")
     assert read == [TASK]
+    assert "\n  1. names main.py\n" in render(ScenarioFile.model_validate({"tasks": read}).tasks, "")
 
 
 @pytest.mark.parametrize(("prompt", "read"), [
@@ -107,7 +108,6 @@ generated = st.builds(
 @given(st.lists(generated, min_size=1, max_size=3))
 def test_a_rendered_set_reads_back_to_the_same_tasks(written: list[Task]) -> None:
     page = render(written, "Scenarios of r")
-    assert "\n  2. " in page, "criteria are numbered from 1, and there are two or three"
     value = {"tasks": tasks(page.encode().decode("utf-8-sig"))}
     assert list(ScenarioFile.model_validate(value).tasks) == written
     assert render(ScenarioFile.model_validate(value).tasks, "Scenarios of r") == page

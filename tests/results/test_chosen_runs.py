@@ -6,9 +6,11 @@ from typing import Any
 import pytest
 
 from handmade import file_discard
+from lensbench.core.errors import UserError
 from lensbench.core.records import RunId
 from lensbench.core.system.files import write_atomic
 from lensbench.runs.reasons import DiscardReason
+from lensbench.workflow.discard import discard
 from lensbench.workflow.finish import lines
 
 Make = Callable[..., Any]
@@ -36,6 +38,9 @@ def test_the_delta_is_shown_with_and_without_what_was_chosen(bench: Make) -> Non
     assert "- b, with, trial 1 was discarded by hand: it looked \\| odd (score then: 0%)." in made.page
     assert told in made.page
     assert told in "\n".join(lines(made.folder, data))
+    for name, hint in {"b-wiht": "did you mean 'b-with'", "x9": "runs are named <task>-<condition>"}.items():
+        with pytest.raises(UserError, match=f"has no run '{name}'; {hint}"):
+            discard(made.folder, name, "odd")
 
 
 @pytest.mark.parametrize(("condition", "counts"), [("with", "with 1, without 0"), ("without", "with 0, without 1")])

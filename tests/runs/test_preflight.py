@@ -134,6 +134,7 @@ def test_an_index_that_the_repository_has_for_a_server_is_named_since_the_baseli
 PAGE = 'return {"tools": TOOLS}'
 LOOP = "    for line in sys.stdin:"
 TEXT = '[{"type": "text", "text": text}]'
+HERE = FOUND.replace("src/", "")
 
 
 @pytest.mark.parametrize(("old", "new", "outcome", "said"), [
@@ -148,7 +149,15 @@ TEXT = '[{"type": "text", "text": text}]'
     (TEXT, '[{"type": "resource", "resource": {"uri": "file:///a", "text": "cart.py:3"}}]', "ok", "answered"),
     ('== "fail"', '!= "cart"', "ok", "answered with 23 characters; nothing found is an error there: find(query='a') failed: found a"),
     (TEXT, '[{"type": "text", "text": "cart.py:3\\n" * 40_000}]', "warning", "answered with 400,000 characters"),
-], ids=["cursor", "cursor that grows", "tools that grow", "pages", "overview", "structured", "resource", "error for no hits", "long"])  # fmt: skip
+    ('"query"', '"amount"', "warning", "none was called"),
+    (HERE, "Repo not registered", "failed", "does not know the workspace: Repo not registered"),  # and reports no error
+    (HERE, "this workspace has not been indexed", "failed", "add a setup command to the condition"),
+    (HERE, "The project at /repo isn't indexed with graph (no .graph/ directory)", "failed", "add a setup command to the condition"),
+    (HERE, "Error: No active project. Ask the user", "failed", "and writes for an index (docs/servers.md)"),
+], ids=[
+    "cursor", "cursor that grows", "tools that grow", "pages", "overview", "structured", "resource", "error for no hits", "long",
+    "not to be called blindly", "not registered", "not indexed", "no index", "no project",
+])  # fmt: skip
 def test_what_servers_answer_in_their_own_ways_is_understood(
     attempt: Try, project: Path, old: str, new: str, outcome: str, said: str
 ) -> None:
@@ -262,7 +271,6 @@ def test_the_embedded_server_answers_about_the_workspace(attempt: Try) -> None:
     ({"command": "/bin/sh", "args": ["-c", "exec sleep 300"]}, "not ready in 0.3 s (agent.mcp_start_s)"),
     ({"command": "/bin/sh", "args": ["-c", "exec yes"]}, "not ready in 0.3 s (agent.mcp_start_s)"),
     ({"command": "/bin/sh", "args": ["-c", "yes | tr -d '\\n'"]}, "not ready in 0.3 s (agent.mcp_start_s)"),
-    ({"type": "http", "url": "http://127.0.0.1:9/mcp"}, "did not start"),
 ])  # fmt: skip
 def test_a_server_that_does_not_start_stops_everything(attempt: Try, entry: dict[str, Any], said: str) -> None:
     checks = attempt({"lens": entry}, agent={"mcp_start_s": 0.3 if "ready" in said else 5})
@@ -277,25 +285,6 @@ def test_tools_other_than_the_configured_ones_are_a_failure_that_shows_both(atte
     check = attempt(treatment={"tools": ["find", "grep"]})["with: tools"]
     assert check.outcome == "failed"
     assert "conditions.with.tools has find, grep; listed are crash, find" in check.detail
-
-
-def test_a_server_whose_tools_cannot_be_called_blindly_is_a_warning(attempt: Try, project: Path) -> None:
-    check = attempt({"lens": altered(project, ('"query"', '"amount"'))})["with: lens"]
-    assert (check.outcome, "none was called" in check.detail) == ("warning", True)
-
-
-@pytest.mark.parametrize(("answer", "said"), [
-    ("Repo not registered", "does not know the workspace: Repo not registered"),
-    ("this workspace has not been indexed", "add a setup command to the condition"),
-    ("The project at /repo isn't indexed with graph (no .graph/ directory)", "add a setup command to the condition"),
-    ("Error: No active project. Ask the user", "and writes for an index (docs/servers.md)"),
-])  # fmt: skip
-def test_a_server_that_does_not_know_the_workspace_fails_although_it_reports_no_error(
-    attempt: Try, project: Path, answer: str, said: str
-) -> None:
-    check = attempt({"lens": altered(project, (FOUND, answer))})["with: lens"]
-    assert check.outcome == "failed"
-    assert said in check.detail
 
 
 def test_a_call_that_fails_is_a_failure(attempt: Try, project: Path) -> None:
@@ -444,13 +433,10 @@ def test_after_a_failed_setup_no_server_is_started_but_the_teardown_runs(attempt
     assert (project / "torn-down").exists()
 
 
-def test_a_setup_that_writes_into_the_workspace_is_found_before_any_run(attempt: Try) -> None:
+def test_a_setup_may_write_nothing_but_an_index_into_the_workspace(attempt: Try, project: Path) -> None:
     checks = attempt(treatment={"setup": ["/bin/sh", "-c", 'echo "use me" > "$0/CLAUDE.md"', "{workspace}"]})
     said = "setup or the servers changed CLAUDE.md; every run would be invalid; if that is an index, add it to"
     assert checks["with: workspace"].detail.startswith(said)
-
-
-def test_what_a_server_keeps_in_the_workspace_is_no_change_of_other_files(attempt: Try, project: Path) -> None:
     keeps = {"setup": ["/bin/sh", "-c", 'mkdir "$0/.index"; touch "$0/.index/x"', "{workspace}"], "writes": [".index/"]}
     assert "with: workspace" not in attempt(treatment=keeps)
     (project / "repo" / ".index").mkdir()

@@ -26,6 +26,7 @@ from lensbench_tasks.changes.from_releases import Releases, tasks_between
 from lensbench_tasks.changes.harbor import tasks_from_harbor
 from lensbench_tasks.changes.suites import UNKNOWN_MOMENT, Moment, Suite, suite_of
 from lensbench_tasks.changes.swebench import Refused, forms_of, read_instance
+from lensbench_tasks.changes.writing import render_report
 from lensbench_tasks.pin import pin
 from programs import run_module
 from stock import commit, git, write
@@ -85,8 +86,9 @@ def test_the_version_of_a_commit_is_that_of_the_last_tag_before_it(shop: Path) -
             raise UserError(moment.version)
 
     git(shop, "tag", "release-1.2rc3", "HEAD~1")
-    fates = tasks_from_history("shop", pin("shop"), Bench(SANDBOX, Path("cache")))
+    fates = list(tasks_from_history("shop", pin("shop"), Bench(SANDBOX, Path("cache"))))
     assert [fate.reasons for fate in fates] == [("1.2rc3",), ("0",)]
+    assert "\n\nDropped:\n\n- **shop-" in render_report("", fates)
 
 
 def test_a_hidden_file_that_its_source_lacks_is_an_error(shop: Path) -> None:
@@ -191,10 +193,10 @@ def test_a_line_may_have_no_tests_that_pass_before_and_a_patch_without_its_last_
     assert (read.pass_to_pass, read.patch[-3:], read.moment) == ((), "+b\n", Moment("1", None))
 
 
-@pytest.mark.parametrize("key", ["patch", "test_patch"])
-def test_an_empty_line_at_the_end_of_a_patch_is_a_part_of_it(shop: Path, key: str) -> None:
+def test_an_empty_line_at_the_end_of_a_patch_is_a_part_of_it(shop: Path) -> None:
     patch = "--- a\n+++ b\n@@ -1,2 +1,2 @@\n-a\n+b\n \n"
-    assert getattr(read_instance(json.dumps(instance(shop, **{key: patch}))), key) == patch
+    read = read_instance(json.dumps(instance(shop, patch=patch, test_patch=patch)))
+    assert (read.patch, read.test_patch) == (patch, patch)
 
 
 def test_other_spellings_of_swebench_keys_are_read(shop: Path) -> None:
@@ -260,11 +262,18 @@ def harbor(folder: Path, **changed: str) -> None:
     write(folder, files)
 
 
-@pytest.mark.parametrize("program", ["apt-get", "apt", "curl", "wget", "pip", "pip3", "uv", "uvx", "npm", "git clone"])
-def test_a_harbor_script_that_uses_the_network_is_refused(tmp_path: Path, program: str) -> None:
-    harbor(tmp_path / "web", **{"tests/test.sh": f"{program} x\n"})
+@pytest.mark.parametrize(("file", "text", "said"), [
+    *[("tests/test.sh", f"{program} x\n", f"test.sh: uses `{program}`, and tests have no network")
+      for program in ("apt-get", "apt", "curl", "wget", "pip", "pip3", "uv", "uvx", "npm", "git clone")],
+    ("task.yaml", "{instruction: A., parser_name: odd}", "parser_name 'odd': only pytest is supported"),
+    ("task.yaml", "{parser_name: pytest}", "instruction: missing"),
+])  # fmt: skip
+def test_a_harbor_task_that_cannot_be_honoured_is_refused(tmp_path: Path, file: str, text: str, said: str) -> None:
+    harbor(tmp_path / "web", **{file: text})
+    if file == "task.yaml":
+        (tmp_path / "web" / "task.toml").unlink()
     (fate,) = tasks_from_harbor(tmp_path / "web", tmp_path / "set.yaml", Prover(SANDBOX, tmp_path / "cache"))
-    assert fate.reasons == (f"test.sh: uses `{program}`, and tests have no network",)
+    assert fate.reasons == (said,)
 
 
 @pytest.mark.slow
@@ -289,9 +298,6 @@ def test_harbor_folders_become_tasks_and_images_are_named(tmp_path: Path, monkey
     harbor(Path("tasks", "with-broken"), **{"environment/docker-compose.yaml": "services: [\n"})
     harbor(Path("tasks", "with-web"), **{"tests/test.sh": "curl https://example.invalid/check\n"})
     harbor(Path("tasks", "unsolved"), **{"solution/solve.sh": "echo wrong > /app/answer.txt\n"})
-    for name, text in (("parser", "{instruction: A., parser_name: odd}"), ("wordless", "{parser_name: pytest}")):
-        harbor(Path("tasks", name), **{"task.yaml": text})
-        Path("tasks", name, "task.toml").unlink()
     generate("--harbor", "tasks", "--output", "sets/harbor.yaml")
     with_apt, with_json, task = read_scenarios(["sets/harbor.yaml"]).tasks
     assert (with_apt.id, with_json.id) == ("with-apt", "with-json")
@@ -302,7 +308,7 @@ def test_harbor_folders_become_tasks_and_images_are_named(tmp_path: Path, monkey
     for said in (
         "localhost/lensbench/with-run:1", "needs the services api beside the task",
         "a task of several steps is not supported", "environment.gpus", "uses \\`curl\\`",
-        "exit does not pass with the reference", "the task cannot be read: while parsing a flow node", "only pytest is supported", "instruction: missing",
+        "exit does not pass with the reference", "the task cannot be read: while parsing a flow node",
     ):  # fmt: skip
         assert said in report
 
