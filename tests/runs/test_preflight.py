@@ -362,8 +362,7 @@ def servers_of_people(project: Path, tmp_path_factory: pytest.TempPathFactory) -
         "quiet/server.sh": f'[ -e "${{0%/*}}/helper.py" ] && exec {PYTHON} "${{0%/*}}/helper.py"\n',
         "quiet/helper.py": helper, "venv/bin/activate": f"PATH={beside}/venv/bin:$PATH\n",
     })  # fmt: skip
-    for program in ("docker", "shims/python3"):
-        (beside / program).chmod(0o755)
+    subprocess.run(["chmod", "+x", "docker", "shims/python3"], cwd=beside, check=True)
     return beside
 
 

@@ -74,8 +74,7 @@ def rows(make: Callable[[], Path]) -> list[str]:
 
 
 def documented(mistake: str) -> str:
-    found = [line for line in PAGE.read_text().splitlines() if line.startswith(f"| {mistake} |")]
-    return "\n".join(found)
+    return "\n".join(line for line in PAGE.read_text().splitlines() if line.startswith(f"| {mistake} |"))
 
 
 @pytest.mark.parametrize("change", [
