@@ -6,7 +6,6 @@ import os
 import re
 import shutil
 import signal
-import subprocess
 import sys
 import time
 from pathlib import Path
@@ -20,6 +19,8 @@ import warm_snakemake
 from lensbench.core.system.places import ROOT
 from lensbench_demo import control_agent as agent
 from lensbench_demo.controls import WORKING
+from lensbench_tasks.check import main as check
+from programs import refusal, run_module
 from small_benchmark import RUNS
 
 pytestmark = [pytest.mark.slow, pytest.mark.skipif(not SANDBOX.program, reason="no bubblewrap")]
@@ -60,9 +61,29 @@ def changing(tmp_path: Path) -> Path:
     return project
 
 
-def test_the_right_change_scores_all_and_no_change_nothing(changing: Path) -> None:
-    snakemake(changing)
+def test_the_right_change_scores_all_and_no_change_nothing_and_tests_that_were_killed_run_again_alone(
+    changing: Path,
+) -> None:
     bench = changing / "bench" / "changes"
+    arguments = ["--cores", "1", "--snakefile", str(ROOT / "Snakefile"), "--configfile", "config.yaml"]
+    begun = warm_snakemake.start(arguments, changing, os.environ, "killed")
+    while begun.poll() is None and len(list((bench / "logs" / "tests").glob("*.log"))) < 2:
+        time.sleep(0.01)  # the second of the two test runs has begun
+    os.killpg(begun.pid, signal.SIGKILL)
+    begun.wait()
+    kept = sorted((bench / "judging" / "tests").glob("*.json"))
+    assert kept
+    assert len(list((bench / "tests").glob("*.json"))) == 1
+    before = [(path, path.stat().st_mtime_ns) for path in kept]
+    assert not (bench / "results.json").exists()
+    snakemake(changing)
+    assert json.loads((bench / "spent.json").read_text())["runs"] == 2, "no agent is asked again"
+    assert [(path, path.stat().st_mtime_ns) for path in kept] == before, "what was tested is not tested again"
+    assert not [
+        process
+        for process in psutil.process_iter(["cmdline"])
+        if str(changing) in " ".join(process.info["cmdline"] or ())
+    ]
     results = json.loads((bench / "results.json").read_text())
     assert {run["condition"]: run["score"] for run in results["runs"]} == {"without": 0.0, "with": 1.0}
     patch = (bench / "attempts/mend-add-with/1/patch.diff").read_text()
@@ -125,8 +146,8 @@ def test_no_criterion_reference_or_hidden_test_is_in_the_sandbox_unless_it_is_sh
     (changing / "tasks.yaml").write_text(json.dumps(tasks))
     copy = shutil.copy(changing / "tasks.yaml", changing.parent / "copy.yaml")  # the set itself is always hidden
     (changing / "mcp.json").write_text(json.dumps({"mcpServers": {"control": WORKING}}))
-    looking = changing / "agent.py"  # it finds the copy at once, and has half of the time for all other files
-    looking.write_text(Path(agent.__file__).read_text("utf-8").replace("LOOK_LINES = 20,", "LOOK_LINES = 10,"))
+    looking = changing / "agent.py"  # it finds the copy at once
+    looking.write_text(Path(agent.__file__).read_text("utf-8").replace("LOOK_LINES = 20,", "LOOK_LINES = 2,"))
     command = [sys.executable, "-I", str(looking), "", "{prompt_file}", "{mcp_file}"]
     config["agent"] = {"kind": "command-events", "command": command, "retries": 1}
     if way == "canary":
@@ -144,53 +165,11 @@ def test_no_criterion_reference_or_hidden_test_is_in_the_sandbox_unless_it_is_sh
         assert [run["score"] for run in runs] == [1.0] * 4
 
 
-def test_tests_that_are_killed_with_everything_run_again_and_no_agent_does(changing: Path) -> None:
-    bench = changing / "bench" / "changes"
-    begun = subprocess.Popen(
-        [sys.executable, "-m", "snakemake", "--cores", "1", "--snakefile", str(ROOT / "Snakefile"),
-         "--configfile", "config.yaml"],
-        cwd=changing, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
-        start_new_session=True,
-    )  # fmt: skip
-    while begun.poll() is None and len(list((bench / "logs" / "tests").glob("*.log"))) < 2:
-        time.sleep(0.01)  # the second of the two test runs has begun
-    os.killpg(begun.pid, signal.SIGKILL)
-    begun.wait()
-    kept = sorted((bench / "judging" / "tests").glob("*.json"))
-    assert kept
-    assert len(list((bench / "tests").glob("*.json"))) == 1
-    before = [(path, path.stat().st_mtime_ns) for path in kept]
-    assert not (bench / "results.json").exists()
-    snakemake(changing)
-    results = json.loads((bench / "results.json").read_text())
-    assert {run["condition"]: run["score"] for run in results["runs"]} == {"without": 0.0, "with": 1.0}
-    assert json.loads((bench / "spent.json").read_text())["runs"] == 2, "no agent is asked again"
-    assert [(path, path.stat().st_mtime_ns) for path in kept] == before, "what was tested is not tested again"
-    assert not [
-        process
-        for process in psutil.process_iter(["cmdline"])
-        if str(changing) in " ".join(process.info["cmdline"] or ())
-    ]
-
-
-def check_set(project: Path, reference: str | None = None) -> tuple[int, str]:
-    """`lensbench check` of the set, with another reference when one is given."""
-    value = yaml.safe_load((project / "tasks.yaml").read_text())
-    if reference is not None:
-        value["tasks"][0]["reference"] = reference
-        (project / "tasks.yaml").write_text(yaml.safe_dump(value))
-    ended = subprocess.run(
-        [sys.executable, "-m", "lensbench", "check", "tasks.yaml"],
-        cwd=project, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
-    )  # fmt: skip
-    return ended.returncode, ended.stdout
-
-
 def test_a_set_is_proven_before_it_is_used(changing: Path) -> None:
-    code, said = check_set(changing)
-    assert "mend-add: proven: 2 failing and 1 passing tests" in said
-    assert "no patterns" not in said
-    assert code == 0
+    done = run_module("lensbench", "check", "tasks.yaml", cwd=changing)
+    assert "mend-add: proven: 2 failing and 1 passing tests" in done.stdout
+    assert "no patterns" not in done.stdout
+    assert (done.returncode, done.stderr) == (0, "")
     assert "proven: 2 failing" in (changing / "tasks.check.html").read_text()
 
 
@@ -211,15 +190,18 @@ def test_a_reason_of_all_tasks_is_said_once(
         (programs / "bwrap").write_text(f"#!/bin/sh\n{bwrap}\n")
         (programs / "bwrap").chmod(0o755)
     monkeypatch.setenv("PATH", str(programs))
-    code, output = check_set(changing)
-    assert code == 1
-    assert said in output.strip().splitlines()[-1]
+    monkeypatch.chdir(changing)
+    assert said in refusal(check, "tasks.yaml")
 
 
-def test_a_set_whose_reference_fixes_nothing_is_refused(changing: Path) -> None:
-    code, said = check_set(
-        changing, '--- a/calculator.py\n+++ b/calculator.py\n@@ -1,2 +1,2 @@\n-"""Sums."""\n+"""Sum."""\n \n'
+def test_a_set_whose_reference_fixes_nothing_is_refused(changing: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    value = yaml.safe_load((changing / "tasks.yaml").read_text())
+    value["tasks"][0]["reference"] = (
+        '--- a/calculator.py\n+++ b/calculator.py\n@@ -1,2 +1,2 @@\n-"""Sums."""\n+"""Sum."""\n \n'
     )
-    assert "test_add does not pass with the reference" in said
-    assert "error: not proven: mend-add" in said
-    assert code == 1
+    by_grep = {"command": ["grep", "-q", "one + other", "calculator.py"], "report": "exit", "fail_to_pass": ["exit"]}
+    value["tasks"][0]["tests"] |= by_grep
+    (changing / "tasks.yaml").write_text(yaml.safe_dump(value))
+    monkeypatch.chdir(changing)
+    assert refusal(check, "tasks.yaml") == "not proven: mend-add"
+    assert "exit does not pass with the reference" in (changing / "tasks.check.html").read_text()
