@@ -127,10 +127,11 @@ def definition(source: str, name: str, language: str = "python") -> str:
     parts = tuple(name.split("."))
     if language != "python":
         return "\n".join((node.text or b"").decode() for node in _named(_tree(source, language), parts))
-    nodes: list[ast.AST] = [_parsed(source)]
-    for part in parts:
+    nodes = [node for node in _definitions(_parsed(source)) if node.name == parts[0]]
+    for part in parts[1:]:
         nodes = [child for node in nodes for child in _definitions(node) if child.name == part]
-    return "\n".join(ast.get_source_segment(source, node) or "" for node in nodes)
+    lines = source.split("\n")  # each search for a segment by `ast` reads all of the source again
+    return "\n".join("\n".join(lines[node.lineno - 1 : node.end_lineno]).lstrip() for node in nodes)
 
 
 def _definitions(node: ast.AST) -> Iterator[ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef]:

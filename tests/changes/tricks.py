@@ -29,7 +29,7 @@ from lensbench.judging.judges import POINTS
 from lensbench.repositories.sources.git_program import git
 from lensbench_tasks.changes.suites import RUNNERS
 
-NULL, ORACLE = "null", "oracle"
+NULL, ORACLE, ASIDE = "null", "oracle", "files that are put aside"
 RUST_HOME = ""
 """The folder of Rust's programs, which rustup keeps in the home folder; "" where it has none, as in an empty one."""
 if shutil.which("rustc"):
@@ -91,6 +91,8 @@ class Tried:
     score: Fraction
     """The share (0 to 1) that the two test criteria gained."""
     said: str
+    applied: tuple[str, ...]
+    """The files of the change that are not put aside."""
 
 
 def projects_here() -> list[Project]:
@@ -120,7 +122,8 @@ def try_changes(project: Project, sandbox: Sandbox, cache: Path) -> Iterator[Tri
             tested = judge_patch(folder / "kept", task, tree, digest, patch, sandbox, environment)
             points = [POINTS[verdict] for verdict, _ in tested.verdicts]
             said = tested.unstarted or "; ".join(reason for _, reason in tested.verdicts)
-            yield Tried(project.name, change, sum(points, Fraction(0)) / len(points), said)
+            applied = tuple(path for path in tested.size.files if path not in tested.left_out)
+            yield Tried(project.name, change, sum(points, Fraction(0)) / len(points), said, applied)
 
 
 def _write(folder: Path, files: Mapping[str, str | None]) -> None:
