@@ -65,9 +65,9 @@ def files_outside() -> Iterator[Path]:
 
 
 def texts_outside() -> Iterator[str]:
-    """The texts of files outside the workspace, as far as the time allows."""
-    until = time.process_time() + LOOK_S  # a busy machine lets it see no less
-    for path in takewhile(lambda path: time.process_time() < until, files_outside()):
+    """Texts of files outside the workspace, while its CPU time lasts."""
+    until = time.process_time() + LOOK_S
+    for path in takewhile(lambda _: time.process_time() < until, files_outside()):
         try:
             if path.is_file() and path.stat().st_size <= LOOK_BYTES:
                 yield path.read_text(encoding="utf-8")
