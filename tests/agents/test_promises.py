@@ -436,9 +436,7 @@ def test_a_strict_agent_alone_is_denied_sub_agents(tmp_path: Path, kind: str, de
 @pytest.mark.parametrize(("kind", "closed"), [
     ("claude-code", "CLAUDE_CODE_DISABLE_CLAUDE_MDS 1"), ("codex", "project_doc_max_bytes = 0"), ("opencode", "OPENCODE_DISABLE_PROJECT_CONFIG 1"),
 ])  # fmt: skip
-def test_instructions_of_the_repository_are_closed_unless_they_are_asked_for(
-    tmp_path: Path, kind: str, closed: str
-) -> None:
+def test_instructions_of_the_repository_are_closed_unless_asked_for(tmp_path: Path, kind: str, closed: str) -> None:
     strict = assignment(tmp_path, treatment=True, kind=kind)
     runs = [load_adapter(kind).command(replace(strict, reads_files=each)) for each in (False, True)]
     said = [

@@ -264,9 +264,7 @@ def test_nothing_is_found_in_what_was_rewritten(pieces: list[str]) -> None:
     assert list(machine().find(machine().rewritten("".join(pieces)))) == []
 
 
-def test_root_common_paths_and_a_user_without_a_name_leave_no_traces(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_root_common_paths_and_a_user_without_a_name_leave_no_traces(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(getpass, "getuser", lambda: "root")
     monkeypatch.setattr(socket, "gethostname", lambda: "vm")
     monkeypatch.setenv("HOME", "/root")

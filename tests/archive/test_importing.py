@@ -173,9 +173,7 @@ def test_the_runner_keeps_an_imported_run_and_says_when_it_is_gone(tmp_path: Pat
 
 
 @pytest.mark.slow
-def test_what_breaks_the_rules_is_a_warning_in_the_results_and_then_nothing_is_to_do(
-    tmp_path: Path, take: Take
-) -> None:
+def test_what_breaks_the_rules_is_a_warning_in_the_results_and_nothing_is_to_do(tmp_path: Path, take: Take) -> None:
     assert take(write(tmp_path / "messy", MESSY)).error == ""
     folder = tmp_path / "bench" / "messy"
     start(tmp_path, "messy")

@@ -177,9 +177,7 @@ def test_a_set_is_proven_before_it_is_used(changing: Path) -> None:
     ("", "2 of 2 need bubblewrap: apt-get install bubblewrap"),
     ("echo 'bwrap: No permissions to create new namespace' >&2; exit 1", "is here and may not create them"),
 ])  # fmt: skip
-def test_a_reason_of_all_tasks_is_said_once(
-    changing: Path, monkeypatch: pytest.MonkeyPatch, bwrap: str, said: str
-) -> None:
+def test_a_reason_of_all_is_said_once(changing: Path, monkeypatch: pytest.MonkeyPatch, bwrap: str, said: str) -> None:
     value = yaml.safe_load((changing / "tasks.yaml").read_text())
     value["tasks"].append({**value["tasks"][0], "id": "again"})
     (changing / "tasks.yaml").write_text(json.dumps(value))

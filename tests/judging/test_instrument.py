@@ -109,9 +109,7 @@ def panelled(tmp_path_factory: pytest.TempPathFactory) -> tuple[Bench, dict[str,
     return made, measured(made)
 
 
-def test_judges_are_listed_with_costs_failures_and_agreement_by_pair(
-    panelled: tuple[Bench, dict[str, Any]],
-) -> None:
+def test_judges_are_listed_with_costs_failures_and_agreement_by_pair(panelled: tuple[Bench, dict[str, Any]]) -> None:
     judges = panelled[1]["judges"]
     assert list(judges) == ["claude", "gpt", "human-anna", "mechanical"]
     assert judges["gpt"]["failures"] == {"timeout": {"with": 8, "without": 8}}

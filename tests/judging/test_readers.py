@@ -31,9 +31,7 @@ def test_runs_that_nobody_can_judge_are_refused_before_they_are_paid(project: Pa
         assert part in str(error.value)
 
 
-def test_a_judge_that_reads_is_priced_and_offline_runs_and_patterns_need_none(
-    project: Path, given: dict[str, Any]
-) -> None:
+def test_a_judge_that_reads_is_priced_offline_runs_and_patterns_need_none(project: Path, given: dict[str, Any]) -> None:
     model = {"agent": {"kind": "claude-code", "model": "haiku"}, "name": "reader"}
     assert "read by reader: about 30 requests" in told(given, agent=PAID, judges=["mechanical", model], trials=3)
     assert "read by human, on the judge sheet" in told(given, agent=PAID, judges=["human"])

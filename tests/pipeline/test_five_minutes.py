@@ -64,9 +64,7 @@ def lacking(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.mark.timeout(600)  # three trials
-def test_a_server_that_fails_or_is_not_called_is_named_and_what_one_lacks_is_written(
-    stock: Path, lacking: Path
-) -> None:
+def test_a_server_that_fails_or_is_not_called_is_named_and_what_it_lacks_is_written(stock: Path, lacking: Path) -> None:
     flags = ["--name", "mine", "--mcp", "false", "--agent", "offline", "--repo", "stock"]
     ended = run_module("lensbench_demo.setup", *flags, cwd=stock)
     assert ended.returncode == 1

@@ -577,9 +577,7 @@ def test_the_stage_writes_where_each_repository_stands(
     ("a", "docker run -i --rm acme/seek:1", "a seek"), ("a", "env A=1 timeout 600 /usr/bin/Code-Graph docs", "a code-graph"),
     ("a", "uv run --directory /opt/seek server.py", "a seek"), ("a", "bash -lc 'cd /tmp && exec seek | tee docs'", "a seek"), ("Far", "", "far"),
 ])  # fmt: skip
-def test_the_words_for_a_server_are_its_and_its_program_s_name(
-    tmp_path: Path, name: str, command: str, words: str
-) -> None:
+def test_words_for_a_server_are_its_and_its_program_s_name(tmp_path: Path, name: str, command: str, words: str) -> None:
     argv = shlex.split(command)
     entry = {"command": argv[0], "args": argv[1:]} if argv else {"type": "http", "url": "http://localhost:1/docs"}
     (tmp_path / "mcp.json").write_text(json.dumps({"mcpServers": {name: entry}}))

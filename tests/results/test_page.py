@@ -205,9 +205,7 @@ def test_what_is_not_known_of_the_judges_is_said_with_the_reason(parts: dict[str
     ({"discarded": 1.0}, {}), ({"unjudged": 1.0}, {}), ({"tasks": 1, "repositories": 1}, {}), ({"transcripts": False}, {}),
     ({"trials": 3, "missing": 0.3, "discarded": 0.2}, {}), ({"treatments": ("with", "graph", "grep-only"), "long_names": True}, {}),
 ], ids=str)  # fmt: skip
-def test_every_kind_of_benchmark_has_a_page_that_says_so(
-    made: Make, shape: dict[str, Any], said: dict[str, int]
-) -> None:
+def test_every_kind_of_benchmark_has_a_page_saying_so(made: Make, shape: dict[str, Any], said: dict[str, int]) -> None:
     folder = made(**{"tasks": 5, **shape})
     write_page(folder)
     html = (folder / "report.html").read_text()
@@ -304,9 +302,7 @@ def test_a_run_that_does_not_count_shows_why_and_no_answer(made: Make) -> None:
     assert "The rest follows" not in html
 
 
-def test_discards_are_counted_by_condition_and_the_worst_losses_come_first(
-    measured: Path, written: dict[str, str]
-) -> None:
+def test_discards_are_counted_by_condition_and_worst_losses_come_first(measured: Path, written: dict[str, str]) -> None:
     data = json.loads((measured / "results.json").read_text())
     text = Elements(written["report.html"]).text
     for reason, counts in data["discards"].items():

@@ -150,13 +150,15 @@ HERE = FOUND.replace("src/", "")
     ('== "fail"', '!= "cart"', "ok", "answered with 23 characters; nothing found is an error there: find(query='a') failed: found a"),
     (TEXT, '[{"type": "text", "text": "cart.py:3\\n" * 40_000}]', "warning", "answered with 400,000 characters"),
     ('"query"', '"amount"', "warning", "none was called"),
+    ('params["arguments"]["query"] == "fail"', 'bool(print("ValueError: no index", file=sys.stderr, flush=True)) or True', "failed", "find(query='a') failed: found a in cart.py:3; its standard error ends with ValueError: no index; check"),
+    ('params["name"] == "crash"', 'sys.exit("index is locked")', "failed", "find(query='a') failed: the server ended in this call; its standard error ends with index is locked; check"),
     (HERE, "Repo not registered", "failed", "does not know the workspace: Repo not registered"),  # and reports no error
     (HERE, "this workspace has not been indexed", "failed", "add a setup command to the condition"),
     (HERE, "The project at /repo isn't indexed with graph (no .graph/ directory)", "failed", "add a setup command to the condition"),
     (HERE, "Error: No active project. Ask the user", "failed", "and writes for an index (docs/servers.md)"),
 ], ids=[
     "cursor", "cursor that grows", "tools that grow", "pages", "overview", "structured", "resource", "error for no hits", "long",
-    "not to be called blindly", "not registered", "not indexed", "no index", "no project",
+    "not to be called blindly", "call that fails", "end in a call", "not registered", "not indexed", "no index", "no project",
 ])  # fmt: skip
 def test_what_servers_answer_in_their_own_ways_is_understood(
     attempt: Try, project: Path, old: str, new: str, outcome: str, said: str
@@ -285,17 +287,6 @@ def test_tools_other_than_the_configured_ones_are_a_failure_that_shows_both(atte
     check = attempt(treatment={"tools": ["find", "grep"]})["with: tools"]
     assert check.outcome == "failed"
     assert "conditions.with.tools has find, grep; listed are crash, find" in check.detail
-
-
-def test_a_call_that_fails_is_a_failure(attempt: Try, project: Path) -> None:
-    failing = 'bool(print("ValueError: no index", file=sys.stderr, flush=True)) or True'
-    check = attempt({"lens": altered(project, ('params["arguments"]["query"] == "fail"', failing))})["with: lens"]
-    assert check.outcome == "failed"
-    assert check.detail.startswith("find(query='a') failed: found")
-    assert "; its standard error ends with ValueError: no index; check" in check.detail
-    locked = altered(project, ('params["name"] == "crash"', 'sys.exit("index is locked")'))
-    said = "find(query='a') failed: the server ended in this call; its standard error ends with index is locked; check"
-    assert attempt({"lens": locked})["with: lens"].detail.startswith(said)
 
 
 @pytest.mark.parametrize("agent", [{"kind": "command", "command": ["true"]}, {"kind": "offline"}])

@@ -87,9 +87,7 @@ def test_no_repository_is_one_line(repo: str, words: str, tmp_path: Path, monkey
         pin(repo)
 
 
-def test_a_bad_name_and_a_repository_without_facts_are_one_line(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_bad_name_or_a_repository_without_facts_is_one_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     wanted = "--output sets/My_Set-2.0.yaml: its name is the prefix of the tasks' ids; use a-z, 0-9 and '-', then .yaml"
     assert refusal(main, "--repo", ".", "--output", "sets/My_Set-2.0.yaml") == wanted
     monkeypatch.chdir(tmp_path)

@@ -1,15 +1,23 @@
 import fcntl
+import re
 from collections.abc import Callable
+from logging import ERROR, INFO, makeLogRecord
+from types import SimpleNamespace
+from typing import Any
 
 import pytest
+from snakemake_interface_logger_plugins.common import LogEvent
 
 from handmade import Bench
 from lensbench.core.records import RunId
+from lensbench.core.run_folder import RunFolder
 from lensbench.core.store import run_files
 from lensbench.core.system.files import write_json
 from lensbench.runs.stopping import spend
 from lensbench.runs.validity import judge_validity
 from lensbench.workflow.status import RunCounts, Status, block, line, lines, span
+from snakemake_logger_plugin_lensbench import LogHandler
+from stock import write
 
 
 @pytest.fixture
@@ -81,6 +89,7 @@ def test_time_and_cost_left_are_estimated_by_condition(bench: Callable[..., Benc
     made.run("b", "without", duration_s=30.0, cost_usd=0.1)
     status = Status(made.folder)
     assert (status.left_s(1), status.left_usd) == pytest.approx((3 * 100 + 2 * 20, 3 * 0.5 + 2 * 0.1))
+    assert [*map(span, (0, 99, 100, 5999, 7500))] == ["0 s", "99 s", "2 min", "1 h 40 min", "2 h 05 min"]
 
 
 def test_a_person_sees_who_is_running_and_the_last_discards(begun: Bench) -> None:
@@ -96,5 +105,26 @@ def test_a_person_sees_who_is_running_and_the_last_discards(begun: Bench) -> Non
     assert shown[-1] == "discarded: b-with-1: timed_out after 50 s"
 
 
-def test_spans() -> None:
-    assert [*map(span, (0, 99, 100, 5999, 7500))] == ["0 s", "99 s", "2 min", "1 h 40 min", "2 h 05 min"]
+def test_the_logger_shows_the_last_line_in_a_file_and_an_error_unless_everything_was_stopped_for_it(
+    begun: Bench, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    told: Any = SimpleNamespace(nocolor=True, **dict.fromkeys(("stdout", "quiet", "dryrun", "verbose", "debug_dag")))
+    began = {"event": LogEvent.JOB_INFO, "levelno": INFO, "jobid": 1, "output": [f"{begun.folder}/runs/a-with.md"],
+             "wildcards": {"trial": "", "task": "a", "condition": "with"}}  # fmt: skip
+
+    def said(message: str, **event: Any) -> str:
+        handler = LogHandler(told, None)
+        for record in (began, {"msg": message, "levelno": ERROR, **event}):
+            handler.emit(makeLogRecord(record))
+        handler.close()
+        return capsys.readouterr().err
+
+    failed = {"event": LogEvent.JOB_ERROR, "jobid": 1, "log": ["a-with.log"]}
+    monkeypatch.chdir(write(begun.folder, {"a-with.log": "error: no credit", "my.yaml": "a: ["}))
+    assert re.fullmatch(r"Error in rule run\n20\S+Z 4/8 runs \| .*\n", said("Error in rule run", **failed))
+    RunFolder(begun.folder).stopped.write_text("no credit")
+    assert re.fullmatch(r"20\S+Z 4/8 runs \| .*\n", said("Error in rule run", **failed))
+    assert said("Error in rule run", **{**failed, "log": []}).startswith("Error in rule run\n")
+    monkeypatch.setattr("sys.argv", ["snakemake", "--configfile", "my.yaml"])
+    wanted = r"error: my.yaml:2: is not valid YAML.*\n20\S+Z 4/8 runs \| .* \| 1 running \| .*\n"
+    assert re.fullmatch(wanted, said("Config file is not valid JSON or YAML"))
