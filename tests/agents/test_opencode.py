@@ -82,9 +82,7 @@ def test_with_has_its_servers_and_only_the_declared_tools_and_without_those_of_o
                 "enabled": True, "timeout": 20000},
     }  # fmt: skip
     assert written["tools"] == {"*": False, "bash": True, "read": True, "lens_*": True, "far_*": True}
-    words = invocation.argv[invocation.argv.index("--") + 1 :]
-    assert " ".join(words) == "Where is  it?\n- x"
-    assert not any(" " in word for word in words)
+    assert invocation.argv[invocation.argv.index("--") + 1 :] == ("Where", "is", "", "it?\n-", "x")
     started(opencode, assignment(tmp_path, treatment=False, kind="opencode", max_turns=7))
     written = config(tmp_path)
     assert (written["agent"], written["share"], written["autoupdate"]) == ({"build": {"steps": 7}}, "disabled", False)

@@ -78,9 +78,9 @@ def test_a_test_that_passes_by_failing_has_no_failing_copy() -> None:
     rust = {"a.rs": "#[test]\n#[should_panic]\nfn two() {\n    panic!()\n}\n"}
     tests = Tests(files=rust, command=("cargo",), report="printed", fail_to_pass=("a.rs::two",))
     assert not [*failing_copies(tests, {"a.rs::two": PASSED})]
-    text = "@pytest.mark.xfail\ndef test_a():\n    assert 0\n@XFAIL\ndef test_b():\n    assert 0\ndef test_c():\n    pass\n"
+    text = "class A:\n @pytest.mark.xfail\n def test_a():\n  assert 0\n@XFAIL\ndef test_b():\n assert 0\ndef test_c():\n pass\n"
     tests = Tests(files={"t.py": text}, command=("pytest",), fail_to_pass=("t.py::test_c",))
-    [(copies, ids)] = failing_copies(tests, dict.fromkeys(("t.py::test_a", "t.py::test_b", "t.py::test_c"), PASSED))
+    [(copies, ids)] = failing_copies(tests, dict.fromkeys(("t.py::A::test_a", "t.py::test_b", "t.py::test_c"), PASSED))
     assert ids == {"t.py::test_c"}
     assert str(copies.files["t.py"]).count("finally:") == 1
 

@@ -31,6 +31,7 @@ def test_questions_get_the_raising_line_the_constant_behind_a_value_importers_an
     answer = ask("What is the default of max_items of a Cart?", shop).answer
     assert "max_items: int = DEFAULT_MAX_ITEMS" in answer
     assert "DEFAULT_MAX_ITEMS = 40" in answer
+    assert "Items that a customer wants." not in ask("How many items may a cart have?", shop).answer
     answer = ask("What breaks when `checkout` in `src/shop/cart.py` is renamed?", shop).answer
     importers = "`src/shop/__init__.py`, `src/shop/cli.py`, `tests/test_cart.py`"
     assert f"`src/shop/cart.py`, or another `cart`, is imported by 3 files: {importers}." in answer

@@ -117,26 +117,21 @@ def test_a_server_by_url_and_a_folder_to_show_are_taken(project: Path, given: Gi
     assert load_config(given | {"sandbox_visible": ["repo"]}).sandbox_visible == ("repo",)
 
 
-def test_the_config_of_the_project_is_valid(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(ROOT)
-    assert load_config(yaml.safe_load(Path("config.yaml").read_text("utf-8")), ["config.yaml"]).run_id == "demo"
-
-
 def keys(model: type[BaseModel]) -> set[str]:
     inner = [field.annotation for field in model.model_fields.values()]
     models = [item for item in inner if isinstance(item, type) and issubclass(item, BaseModel)]
     return set(model.model_fields).union(*map(keys, models))
 
 
-def test_the_config_of_the_project_explains_every_key() -> None:
-    text = (ROOT / "config.yaml").read_text()
+def test_the_config_of_the_project_is_valid_and_explains_every_key(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(ROOT)
+    text = Path("config.yaml").read_text("utf-8")
+    assert load_config(yaml.safe_load(text), ["config.yaml"]).run_id == "demo"
     there = set(re.findall(r"^\s*(?:# )?([a-z_]+):", text, re.MULTILINE))
     assert keys(Config) - WRITTEN_BY_OTHERS <= there
     for match in re.finditer(r"(?m)^( *)([a-z_]+):", text):
         before = text[: match.start()].splitlines()
-        assert match[2] in ("without", "with", "mcp") or before[-1].strip().startswith("#"), (
-            f"{match[2]} is not explained"
-        )
+        assert match[2] in ("without", "with", "mcp") or before[-1].strip().startswith("#"), match[2]
 
 
 NAMES = st.sampled_from(["mcp", "with", "without", "kind", "retries", "path", "git", "x", "run_id", "max_rounds"])

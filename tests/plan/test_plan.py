@@ -63,7 +63,7 @@ def test_what_holds_answers_is_hidden_where_the_task_set_only_names_it(project: 
     Path("hidden").mkdir()
     for name in ("it.py", "it.diff"):
         Path("hidden", name).write_text("x\n", encoding="utf-8")
-    files = {"it.py": {"file": "hidden/it.py"}, "is.py": {"source": {"path": "later"}}}
+    files = {"it.py": {"file": "hidden/it.py"}, "is.py": {"source": {"path": "later"}}, "as_text.py": "x = 1\n"}
     Path("later").mkdir()
     make_change({"fail_to_pass": ["it.py::test_it"], "files": files}, reference={"file": "hidden/it.diff"})
     hidden = planned(given)["sandbox"]["hidden"]

@@ -2,7 +2,6 @@
 
 import re
 import xml.etree.ElementTree as ElementTree
-from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache
 
@@ -118,23 +117,18 @@ def test_a_difference_has_its_sign_and_no_negative_zero(value: float, text: str)
     assert charts.signed(value) == text
 
 
-def interval_words(*rows: ForestLine) -> Sequence[str]:
-    return texts(draw(charts.forest(rows, 5, charts.FOREST_WIDE), "n"))
-
-
 def test_an_interval_is_written_beside_its_line_and_without_one_there_is_a_point() -> None:
-    assert "+4.0 [\u22122.0, +10.0]" in interval_words(ForestLine("all", "overall", 3, 4, -2, 10))
-    chart = charts.forest([ForestLine("all", "overall", 1, 4, None, None)], None, charts.FOREST_WIDE)
-    svg = draw(chart, "n")
+    assert "+4.0 [\u22122.0, +10.0]" in texts(drawn("forest"))
+    line = ForestLine("all", "overall", 1, 4, None, None)
+    svg = draw(charts.forest([line], None, charts.FOREST_WIDE), "n")
     assert "+4.0" in texts(svg)
     assert 'stroke-width="2.5"' not in svg
 
 
 @pytest.mark.parametrize(("low", "high", "colour"), [(1, 9, "better"), (-9, -1, "worse"), (-1, 9, "ink")])
 def test_an_interval_beside_zero_alone_is_coloured(low: float, high: float, colour: str) -> None:
-    svg = draw(
-        charts.forest([ForestLine("all", "overall", 3, (low + high) / 2, low, high)], None, charts.FOREST_WIDE), "n"
-    )
+    line = ForestLine("all", "overall", 3, (low + high) / 2, low, high)
+    svg = draw(charts.forest([line], None, charts.FOREST_WIDE), "n")
     assert [mark.fill for mark in symbols(svg)] == [f"var(--{colour})"]
 
 

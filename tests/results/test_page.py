@@ -314,6 +314,7 @@ def test_discards_are_counted_by_condition_and_worst_losses_come_first(measured:
     assert "→ <b>Missed</b>: States that step" in html
     gaps = [pair["task"] for pair in data["pairs"] if not pair["delta"]]
     assert f"so not in the charts: {', '.join(gaps)}." in text
+    assert (html.count('data-outcome="worse"'), html.count('data-outcome="no score"')) == (len(deltas), len(gaps))
 
 
 def _pairs(folder: Path) -> list[dict[str, Any]]:
