@@ -45,12 +45,19 @@ def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 @pytest.fixture(scope="session")
-def environments(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A cache of environments that all workers share: what several tests install is installed once."""
+def shared(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder that all workers share."""
     base = tmp_path_factory.getbasetemp()
-    folder = (base.parent if "PYTEST_XDIST_WORKER" in os.environ else base) / "shared" / "environments"
-    folder.mkdir(parents=True, exist_ok=True)
+    folder = (base.parent if "PYTEST_XDIST_WORKER" in os.environ else base) / "shared"
+    folder.mkdir(exist_ok=True)
     return folder
+
+
+@pytest.fixture(scope="session")
+def environments(shared: Path) -> Path:
+    """A cache of environments: what several tests install is installed once."""
+    (shared / "environments").mkdir(exist_ok=True)
+    return shared / "environments"
 
 
 @pytest.fixture

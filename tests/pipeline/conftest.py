@@ -1,5 +1,6 @@
 """Fixtures of the tests that run real Snakemake."""
 
+import fcntl
 import os
 import signal
 from collections.abc import Callable, Iterator
@@ -24,12 +25,14 @@ def project(tmp_path: Path, record_property: Callable[[str, object], None]) -> I
 
 
 @pytest.fixture(scope="session")
-def finished_once(tmp_path_factory: pytest.TempPathFactory) -> Project:
-    """Made once for all tests; they work on copies."""
-    base = tmp_path_factory.mktemp("finished")
-    made = make_project(base / "first", base / "control")
-    made.start()
-    return made
+def finished_once(shared: Path, tmp_path_factory: pytest.TempPathFactory) -> Project:
+    """Made once for all workers; each has a copy, of which its tests make copies."""
+    made = Project(shared / "finished" / "a project's folder", shared / "finished" / "control")
+    with (shared / "finished.lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        if not made.control.exists():
+            make_project(made.folder, made.control).start()
+    return Project(tmp_path_factory.mktemp("finished"), made.control).take(made)
 
 
 @pytest.fixture

@@ -72,7 +72,7 @@ def test_an_agent_ends_with_its_job_and_the_next_starts_make_this_run_alone(clus
     (cluster.bench / "runs" / "anna-with.md").unlink()
     cluster.start(*ON_CLUSTER, *RUNS, "-F")
     assert (len(cluster.ledger()), cluster.reasons()) == (4, {})
-    assert "Nothing to be done" in cluster.start("-n", target="validity")
+    assert cluster.is_idle(*RUNS)
 
 
 def test_jobs_outlive_a_killed_snakemake_and_the_next_start_waits_for_them(cluster: Project) -> None:

@@ -13,7 +13,7 @@ from test_repeating import DERIVED, NOTHING, bytes_of, contents
 
 from lensbench.core.run_folder import RunFolder
 from lensbench.workflow.damage import FolderCheck, read_checksums, read_index
-from small_benchmark import RUNS, Project
+from small_benchmark import RUNS, SCORED, Project
 
 NOT_CHECKED = (
     "logs/", "attempts/made-", ".gate/", ".plan/", ".copies/", ".at-work", ".checked", ".checksums", "spent.json",
@@ -43,7 +43,7 @@ def checked(project: Project) -> list[str]:
     return sorted(name for name in names if not name.startswith(NOT_CHECKED))
 
 
-@settings(max_examples=300, suppress_health_check=[HealthCheck.too_slow, HealthCheck.function_scoped_fixture])
+@settings(max_examples=100, suppress_health_check=[HealthCheck.too_slow, HealthCheck.function_scoped_fixture])
 @given(st.data())
 def test_any_changed_or_missing_byte_is_found_and_its_file_named(finished_once: Project, data: st.DataObject) -> None:
     name = data.draw(st.sampled_from(checked(finished_once)))
@@ -79,7 +79,7 @@ def test_damaged_runs_are_named_and_made_again_and_no_other(finished: Project) -
     dry = finished.start("-n")
     assert "bench/r/attempts/anna-with/1/record.json is damaged" in dry
     assert finished.ledger() == []
-    shown = finished.start()
+    shown = finished.start(*SCORED)
     for stem in ("anna-with", "anna-without", "bert-with"):
         assert f"bench/r/attempts/{stem}/1/" in shown
         assert json.loads((finished.bench / "attempts" / stem / "1" / "discard.json").read_text())["by"] == "runner"
@@ -88,7 +88,7 @@ def test_damaged_runs_are_named_and_made_again_and_no_other(finished: Project) -
     assert {name: finished.files()[name] for name in kept} == {name: before[name] for name in kept}
     for name in ("verdicts.csv", "pairs.csv", "reports.csv"):
         assert contents(finished)[name] == derived[name]
-    assert NOTHING in finished.start()
+    assert finished.is_idle(*SCORED)
 
 
 def test_damaged_tables_are_named_and_rebuilt_without_an_agent(finished: Project) -> None:
@@ -109,16 +109,16 @@ def test_damaged_tables_are_named_and_rebuilt_without_an_agent(finished: Project
 def test_the_plan_and_discards_are_restored_from_their_copies(project: Project) -> None:
     project.configure(discards={"max_rounds": 0})
     project.behave(anna_with="crash")
-    project.start()
-    results, plan = (project.bench / "results.json").read_bytes(), (project.bench / "plan.json").read_bytes()
+    project.start(*RUNS)
+    plan, validity = (project.bench / "plan.json").read_bytes(), (project.bench / "validity.csv").read_bytes()
     rng = random.Random(3)
     names = ("plan.json", "attempts/anna-with/1/discard.json")
     for name in names:
         damage(project.bench / name, rng)
-    shown = project.start()
+    shown = project.start(*RUNS)
     assert all(f"bench/r/{name} is damaged (its checksum does not match): restored from " in shown for name in names)
-    assert (project.bench / "results.json").read_bytes() == results
     assert (project.bench / "plan.json").read_bytes() == plan
+    assert (project.bench / "validity.csv").read_bytes() == validity
     assert project.ledger() == ["anna-with", "anna-without", "bert-with", "bert-without"]
 
 

@@ -29,8 +29,13 @@ def doctor(project: Project, **variables: str) -> tuple[int, str]:
     return done.returncode, done.stdout + done.stderr
 
 
-def test_machine_and_benchmark_are_checked_and_no_run_folder_is_made(project: Project) -> None:
-    code, said = doctor(project)
+def test_machine_and_benchmark_are_checked_and_no_run_folder_is_made(project: Project, tmp_path: Path) -> None:
+    other = tmp_path / "bin" / "codex"
+    other.parent.mkdir()
+    other.write_text("#!/bin/sh\necho something else\n")
+    other.chmod(0o755)
+    code, said = doctor(project, PATH=f"{other.parent}{os.pathsep}{os.environ['PATH']}")
+    assert "warning  codex" in said
     assert re.search(r"^config.yaml:\n  ok       config.yaml +tasks: 2, conditions: 2$", said, re.MULTILINE)
     assert "with: lens" in said
     assert said.endswith("No check failed.\n")
@@ -53,13 +58,7 @@ def test_what_is_missing_is_named_and_a_broken_config_does_not_hide_the_machine(
     assert code == 1
 
 
-def test_other_and_missing_programs_are_said_to_be_needed_or_not(project: Project, tmp_path: Path) -> None:
-    other = tmp_path / "bin" / "codex"
-    other.parent.mkdir()
-    other.write_text("#!/bin/sh\necho something else\n")
-    other.chmod(0o755)
-    _, said = doctor(project, PATH=f"{other.parent}{os.pathsep}{os.environ['PATH']}")
-    assert "warning  codex" in said
+def test_missing_programs_are_said_to_be_needed_or_not(project: Project, tmp_path: Path) -> None:
     (project.folder / "config.yaml").unlink()
     code, said = doctor(project, PATH=str(tmp_path))
     assert "FAILED   git" in said

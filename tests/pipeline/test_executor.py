@@ -10,13 +10,12 @@ import socket
 import subprocess
 import sys
 import time
-from contextlib import suppress
 from pathlib import Path
 
 import pytest
 
 from lensbench.core.system.processes import WORKFLOW
-from small_benchmark import CHECKOUT, Project, living, wait_for
+from small_benchmark import CHECKOUT, RUNS, Project, living, wait_for
 
 FOUR = ("anna", "bert", "carl", "dora")
 ALL = sorted(f"{task}-{side}" for task in FOUR for side in ("with", "without"))
@@ -30,12 +29,6 @@ def processes(project: Project, program: str) -> list[int]:
 
 def servers(project: Project) -> list[int]:
     return [pid for pid, line in living(str(project.control)) if "snakemake_executor_plugin_lensbench/forks.py" in line]
-
-
-def kill(*pids: int) -> None:
-    for pid in pids:
-        with suppress(ProcessLookupError):
-            os.kill(pid, signal.SIGKILL)
 
 
 def test_a_fork_for_a_snakemake_that_was_killed_ends_without_a_word(tmp_path: Path) -> None:
@@ -78,7 +71,8 @@ def test_when_the_process_is_killed_its_runs_go_on_and_the_others_are_made(seed:
     if seed:
         assert wait_for(lambda: project.ledger())
         time.sleep(rng.random() * 2)
-    kill(*servers(project))
+    (server,) = servers(project)
+    os.kill(server, signal.SIGKILL)
     output, _ = process.communicate(timeout=120)
     assert process.returncode == 0, output
     assert project.ledger() == project.ledger("end") == ALL
@@ -108,7 +102,9 @@ def test_a_run_is_the_same_by_the_plug_in_and_by_its_command(project: Project) -
     program = project.copy_program() / "scripts" / "lensbench" / "runs" / "run.py"
     program.write_text(program.read_text().replace("    adopt_orphans()\n", "    sys.exit('error: it is broken')\n", 1))
     for executor in ("lensbench", "local"):
-        said = project.start("--executor", executor, fails=True)
+        said = project.start("--executor", executor, *RUNS, fails=True)
         assert "Error in rule run" in said
         assert log.read_text() == "error: it is broken\n"
         assert "error: it is broken" in said, "the log of a failed run is shown"
+        assert "Building DAG" not in said
+    assert "Error in rule run" not in project.start("--quiet", *RUNS, fails=True)

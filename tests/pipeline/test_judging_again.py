@@ -7,7 +7,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from small_benchmark import FAKES, Project, wait_for
+from small_benchmark import FAKES, SCORED, Project, wait_for
 
 JUDGED = ("--until", "panel")
 """A start that ends with the verdicts."""
@@ -35,11 +35,11 @@ def test_another_judge_or_criterion_repeats_no_run_and_asks_nothing_else(finishe
     finished.start(*JUDGED)
     assert asked(finished) == 20  # two criteria and three canaries for each of four answers
     finished.configure(judges=["mechanical", model_judge(finished), model_judge(finished, "second")])
-    finished.start()
+    finished.start(*JUDGED)
     assert (asked(finished), asked(finished, "second")) == (0, 20)
     assert finished.files() == before
     assert {row["judge"] for row in finished.table("verdicts")} == {"mechanical", "first", "second"}
-    assert "Nothing to be done" in finished.start()
+    assert finished.is_idle(*JUDGED)
     finished.write_tasks(wanted="Basket")
     text = (finished.folder / "tasks.yaml").read_text().replace("names the class", "names the very class")
     (finished.folder / "tasks.yaml").write_text(text)
@@ -53,18 +53,18 @@ def test_a_judge_that_failed_is_asked_again_by_the_next_start_until_it_is_given_
     finished.configure(judges=judges, discards={"max_rounds": 2})
     for name in names:
         (finished.control / name / "judge.json").write_text(json.dumps({"names the class": "says:hm"}))
-    finished.start()
+    finished.start(*SCORED)
     assert {row["failure"] for row in finished.table("verdicts")} == {"unparsable", ""}
     assert {row["status"] for row in finished.table("scores")} == {"unjudged"}
     assert [asked(finished, name) for name in names] == [20, 20]
     finished.start(*JUDGED)
     assert [asked(finished, name) for name in names] == [4, 4]
     (finished.control / "first" / "judge.json").unlink()
-    finished.start()
+    finished.start(*JUDGED)
     assert [asked(finished, name) for name in names] == [4, 4]
     failed = {row["judge"] for row in finished.table("verdicts") if row["failure"]}
     assert failed == {"second"}
-    assert "Nothing to be done" in finished.start()
+    assert finished.is_idle(*JUDGED)
 
 
 def test_a_person_who_saves_a_file_becomes_a_judge_whose_word_counts(finished: Project) -> None:
@@ -79,12 +79,12 @@ def test_a_person_who_saves_a_file_becomes_a_judge_whose_word_counts(finished: P
     (finished.bench / "human").mkdir()
     (finished.bench / "human" / "verdicts-anna.json").write_text(json.dumps(file))
     before = finished.files()
-    finished.start()
+    finished.start(*JUDGED)
     assert finished.files() == before
     decided = [row for row in finished.table("decisions") if row["decided_by"] == "human"]
     assert len(decided) == len(verdicts) > 0
     assert {row["verdict"] for row in decided} == {"Missed"}
-    assert "Nothing to be done" in finished.start()
+    assert finished.is_idle(*JUDGED)
 
 
 def answers_of(value: Any) -> set[str]:
@@ -98,7 +98,7 @@ def answers_of(value: Any) -> set[str]:
 def test_judging_that_is_killed_goes_on_where_it_was(finished: Project) -> None:
     finished.configure(judges=[model_judge(finished, timeout_s=60)])
     (finished.control / "first" / "judge.json").write_text(json.dumps({"*": ["honest"] * 6 + ["sleeps"]}))
-    process = finished.begin(cores=1)  # one answer after the other
+    process = finished.begin(*JUDGED, cores=1)  # one answer after the other
     notes = finished.control / "first" / "asked"
     assert wait_for(lambda: notes.exists() and len(notes.read_text().splitlines()) >= 7)
     os.killpg(process.pid, signal.SIGKILL)

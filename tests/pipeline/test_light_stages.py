@@ -22,7 +22,7 @@ print(*sys.modules)
 
 @pytest.fixture(scope="module")
 def bench(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    shape = Shape(12, judges=("mechanical",))
+    shape = Shape(4, judges=("mechanical",))
     folder = make_bench(tmp_path_factory.mktemp("bench") / "bench", shape)
     (folder / "repositories.json").write_text("{}")
     return folder

@@ -63,17 +63,12 @@ def test_a_task_set_that_was_frozen_by_us_becomes_the_users_when_the_config_name
     assert path.read_bytes() == mine
 
 
-def test_a_scenarios_file_that_no_stage_wrote_is_never_replaced(project: Project) -> None:
-    path = put_tasks(project, "bench/r/scenarios.md")
-    mine = path.read_bytes()
-    project.start(*RUNS)
-    assert path.read_bytes() == mine
-    assert (project.bench / "scenarios.frozen.md").exists()
-
-
-def test_a_config_in_the_run_folder_keeps_its_comments_and_may_be_edited(project: Project) -> None:
+def test_a_config_in_the_run_folder_may_be_edited_and_a_scenarios_file_that_no_stage_wrote_is_never_replaced(
+    project: Project,
+) -> None:
+    unnamed = put_tasks(project, "bench/r/scenarios.md")
+    unnamed_bytes = unnamed.read_bytes()
     path = project.bench / "config.yaml"
-    path.parent.mkdir(parents=True)
     path.write_text("# mine\n" + (project.folder / "config.yaml").read_text())
     mine = path.read_bytes()
     project.start("--configfile", str(path), *RUNS)
@@ -82,6 +77,8 @@ def test_a_config_in_the_run_folder_keeps_its_comments_and_may_be_edited(project
     project.start("--configfile", str(path), *RUNS)
     assert path.read_bytes() == mine + b"trials: 2\n"
     assert len(project.table("validity")) == 8
+    assert unnamed.read_bytes() == unnamed_bytes
+    assert (project.bench / "scenarios.frozen.md").exists()
 
 
 PLACES = {

@@ -11,7 +11,7 @@ import yaml
 
 from lensbench.core.store import DISCARD
 from lensbench.core.system.files import note_checksum
-from small_benchmark import RUNS, Files, Project
+from small_benchmark import RUNS, SCORED, Files, Project
 
 DERIVED = (
     "plan.json", "prompts/anna.md", "prompts/bert.md", "protocol.md", "config.yaml", "scenarios.md",
@@ -68,7 +68,7 @@ def test_a_moved_folder_has_nothing_to_do_and_a_run_lost_in_the_store_is_made_ag
     before, derived = finished.files(), contents(finished)
     (finished.bench / "runs" / "anna-with.md").unlink()
     shutil.rmtree(finished.bench / "attempts" / "bert-without")
-    said = finished.start()
+    said = finished.start(*SCORED)
     assert "bert-without: its answer does not count in bench/r/attempts; a start repeats it" in said
     assert "from bench/r/attempts, without an agent: anna-with. To repeat a run: lensbench discard" in said
     assert finished.ledger() == ["bert-without"]
@@ -77,9 +77,9 @@ def test_a_moved_folder_has_nothing_to_do_and_a_run_lost_in_the_store_is_made_ag
     assert {re.split(r"[/.]", name)[1] for name in repeated} == {"bert-without"}
     assert bytes_of(after)["runs/anna-with.md"] == bytes_of(before)["runs/anna-with.md"]
     assert contents(finished)["verdicts.csv"] == derived["verdicts.csv"]
-    assert NOTHING in finished.start("-n")
+    assert finished.is_idle(*SCORED)
     shutil.rmtree(finished.folder / ".snakemake")
-    assert NOTHING in finished.start("-n")
+    assert finished.is_idle(*SCORED)
 
 
 def test_everything_that_is_derived_comes_back_without_an_agent(finished: Project) -> None:
@@ -141,11 +141,11 @@ def test_dated_runs_go_on_until_the_experiment_is_another_one(project: Project) 
         return sorted(folder.name for folder in (project.folder / "bench").glob("2*"))
 
     project.configure(run_id="auto")
-    project.start()
+    project.start(*RUNS)
     (first,) = dated()
     assert re.fullmatch(r"\d{4}-\d{2}-\d{2}-\d{4}", first)
     assert json.loads((project.folder / "bench" / first / "plan.json").read_text())["run_id"] == first
-    assert NOTHING in project.start("-n")
+    assert project.is_idle(*RUNS)
     project.configure(run_id="auto", gate={"effect": 10}, notes="one")
     project.start("--config", "accept_changes=true")
     assert dated() == [first]
@@ -179,8 +179,8 @@ def test_more_trials_add_their_runs_only_and_new_tasks_theirs_with_their_reposit
     before = finished.files()
     shutil.rmtree(finished.folder / ".snakemake")  # settings reach the plan although Snakemake's memory is lost
     finished.configure(trials=2)
-    finished.start()
-    assert "8 scored" in (finished.bench / "results.md").read_text()
+    finished.start(*SCORED)
+    assert [row["status"] for row in finished.table("scores")] == ["scored"] * 8
     again = {name.replace("/", "/t2/", 1) for name in before}
     after = finished.files()
     assert set(after) == set(before) | again
@@ -221,7 +221,7 @@ def test_a_finished_run_that_snakemake_wants_again_is_copied_and_not_paid_twice(
     assert "kept" in (finished.bench / "logs" / "anna-with.log").read_text()
 
 
-@pytest.mark.parametrize("target", ["validity.csv", "runs/anna-with.md", "results.md"])
+@pytest.mark.parametrize("target", ["validity.csv", "runs/anna-with.md"])
 def test_a_single_file_as_target_buys_no_run_under_an_old_plan(finished: Project, target: str) -> None:
     old = finished.record("anna-with")["agent_sha256"]
     shutil.rmtree(finished.attempt("anna-with"))
@@ -233,7 +233,7 @@ def test_a_single_file_as_target_buys_no_run_under_an_old_plan(finished: Project
 
 
 def test_the_runs_of_one_task_are_made_alone_and_the_others_later(project: Project) -> None:
-    said = project.start("--config", "only=[anna]")
+    said = project.start("--config", "only=[anna]", target="scores")
     assert project.ledger() == ["anna-with", "anna-without"]
     assert len(project.table("pairs")) >= 1
     assert "Traceback" not in said

@@ -17,7 +17,7 @@ from lensbench.core.records import RunId
 from lensbench.core.store import State, entries, run_files, state_of
 from lensbench.workflow.start import ends_without_waiting
 from programs import run_module
-from small_benchmark import RUNS, Project, living, make_project, wait_for
+from small_benchmark import RUNS, SCORED, Project, living, make_project, wait_for
 
 FOUR = ("anna", "bert", "carl", "dora")
 
@@ -48,10 +48,11 @@ def undisturbed(tmp_path_factory: pytest.TempPathFactory) -> Project:
     base = tmp_path_factory.mktemp("undisturbed")
     made = make_project(base / "project", base / "control")
     made.write_tasks(FOUR)
-    made.start(cores=8)
+    made.start(*SCORED, cores=8)
     return made
 
 
+@pytest.mark.xdist_group("undisturbed")
 @pytest.mark.parametrize("seed", range(2))
 def test_after_a_kill_at_any_moment_the_valid_runs_stand_and_only_the_others_are_made(
     seed: int, project: Project, undisturbed: Project
@@ -78,7 +79,7 @@ def test_after_a_kill_at_any_moment_the_valid_runs_stand_and_only_the_others_are
     started = project.ledger()
 
     project.behave()
-    project.start(cores=8)
+    project.start(*SCORED, cores=8)
     after = project.files()
     assert {name: after[name] for name in noticed} == noticed
     names = [name for name in before if re.split(r"[/.]", name)[1] in valid]
@@ -91,23 +92,6 @@ def test_after_a_kill_at_any_moment_the_valid_runs_stand_and_only_the_others_are
         if RunId(row["task"], row["condition"]) in unchecked:
             row["discards"] = "harness_failed"
     assert project.tables() == [validity, *others]
-
-
-def test_a_killed_runner_fails_its_run_alone_and_the_next_start_makes_it(project: Project) -> None:
-    project.behave(anna_with="sleep 600")
-    process = project.begin(target="bench/r/validity.csv")
-    assert wait_for(lambda: project.ledger("end") == ["anna-without", "bert-with", "bert-without"])
-    assert wait_for(lambda: len(runners(project)) == 1)
-    os.kill(runners(project)[0], signal.SIGKILL)
-    output, _ = process.communicate(timeout=60)
-    assert process.returncode == 1
-    assert "bench/r/logs/anna-with.log" in output
-    assert wait_for(lambda: not project.processes()), project.processes()
-    before = project.files()
-    project.behave()
-    project.start(*RUNS)
-    assert project.ledger() == ["anna-with", "anna-with", "anna-without", "bert-with", "bert-without"]
-    assert {name: project.files()[name] for name in before} == before
 
 
 def test_snakemake_that_is_asked_to_end_lets_the_runs_in_flight_finish(project: Project) -> None:
@@ -125,19 +109,34 @@ def test_snakemake_that_is_asked_to_end_lets_the_runs_in_flight_finish(project: 
     assert {name: project.files()[name] for name in before} == before
 
 
-def test_control_c_ends_all_runs_and_the_next_start_makes_them(project: Project) -> None:
+def test_control_c_ends_all_runs_a_killed_runner_fails_its_run_alone_and_the_next_start_makes_them(
+    project: Project,
+) -> None:
     project.behave(anna_with="hang", anna_without="children 600", bert_with="sleep 600")
     process = project.begin(target="bench/r/validity.csv")
-    assert wait_for(lambda: project.ledger("end") == ["bert-without"] and len(project.ledger()) == 4)
-    time.sleep(0.5)
+    answered = project.bench / "attempts" / "bert-without" / "1" / "record.json"
+    assert wait_for(lambda: answered.exists() and len(project.ledger()) == 4)
     os.killpg(process.pid, signal.SIGINT)
     process.communicate(timeout=60)
     assert wait_for(lambda: not project.processes()), project.processes()
     assert unfinished(project) == []
+
+    project.behave(anna_with="sleep 600")
+    process = project.begin(*RUNS)
+    assert wait_for(lambda: project.ledger("end") == ["anna-without", "bert-with", "bert-without"])
+    assert wait_for(lambda: len(runners(project)) == 1)
+    os.kill(runners(project)[0], signal.SIGKILL)
+    output, _ = process.communicate(timeout=60)
+    assert process.returncode == 1
+    assert "bench/r/logs/anna-with.log" in output
+    assert wait_for(lambda: not project.processes()), project.processes()
+
+    before = project.files()
     project.behave()
     project.start(*RUNS)
-    assert [project.ledger().count(run) for run in ("bert-without", "anna-with")] == [1, 2]
-    assert project.reasons() == {}
+    asked = ["anna-with"] * 3 + ["anna-without"] * 2 + ["bert-with"] * 2 + ["bert-without"]
+    assert (project.ledger(), project.reasons()) == (asked, {})
+    assert {name: project.files()[name] for name in before} == before
 
 
 def test_a_clock_that_was_ahead_costs_no_answer(project: Project) -> None:

@@ -3,6 +3,7 @@
 import csv
 import json
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -99,6 +100,10 @@ class Project:
         output, _ = process.communicate(timeout=120)
         assert (process.returncode != 0) == fails, output[-3000:]
         return output
+
+    def is_idle(self, *until: str) -> bool:
+        """Whether a start that ends there would do nothing: also no missing run, which a target that is there leaves."""
+        return re.search(r"^(total +0$|Nothing to be done)", self.start("-n", *until), re.MULTILINE) is not None
 
     def ledger(self, word: str = "start") -> list[str]:
         """The runs that the agent was started for (or ended properly), sorted."""
