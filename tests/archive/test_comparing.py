@@ -23,9 +23,9 @@ from lensbench.core.records import Attempt, Outcome, Record, RunId
 from lensbench.core.tasks import Category, Criterion, Task
 from lensbench.plan.config import Gate, Judging
 from lensbench.scores.run_tables import Tables
-from lensbench_archive.compare import Change, Shared, by_task, changes, compare, render, write_comparison
+from lensbench_archive.compare import Change, Shared, by_task, changes, compare, main, render, write_comparison
 from lensbench_archive.compared_runs import FinishedRun, changed_settings, notices, read_runs, shared_tasks
-from programs import run_module
+from programs import run_here, run_module
 
 Sides = tuple[Fraction | float | None, Fraction | float | None]
 HOSTILE = "</script><script>alert(1)</script><img src=x onerror=alert(2)>\"'`|"
@@ -351,7 +351,7 @@ def folders(tmp_path_factory: pytest.TempPathFactory) -> list[Path]:
 
 @pytest.mark.slow
 def test_the_program_writes_two_files_and_prints_the_table(folders: list[Path], tmp_path: Path) -> None:
-    printed = run_module("lensbench_archive.compare", *folders, "--output", tmp_path / "o").stdout
+    printed = run_here(main, *folders, "--output", tmp_path / "o")
     assert "| b less a |" in printed
     files = {path.name: path.read_text() for path in (tmp_path / "o").iterdir()}
     assert sorted(files) == ["comparison.json", "comparison.md"]

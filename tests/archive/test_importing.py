@@ -1,7 +1,6 @@
 import json
 import os
 import re
-import subprocess
 import sys
 from collections.abc import Callable, Mapping
 from pathlib import Path
@@ -12,6 +11,7 @@ import yaml
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+import warm_snakemake
 from lensbench.core.errors import UserError
 from lensbench.core.records import Outcome, RunId, from_json
 from lensbench.core.store import run_files
@@ -19,10 +19,10 @@ from lensbench.core.system.program import run_program
 from lensbench.core.tables import Row, read_table
 from lensbench_archive.finished_runs import Timed, find_conditions, match_repositories, parse_timing
 from lensbench_archive.import_runs import fit_run_id, import_run, main
+from programs import run_module
 from stock import write
 
 ROOT = Path(__file__).resolve().parents[2]
-ENVIRONMENT = {**os.environ, "PYTHONPATH": str(ROOT / "scripts")}
 
 
 def task(name: str, criteria: int = 2, category: str = "Exploratory") -> str:
@@ -90,12 +90,11 @@ def take(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.Capture
 
 
 def start(project: Path, run_id: str) -> str:
-    command = [
-        sys.executable, "-P", "-m", "lensbench", "run", "--configfile", f"bench/{run_id}/config.yaml", "--verbose",
-    ]  # fmt: skip
-    done = subprocess.run(command, cwd=project, env=ENVIRONMENT, capture_output=True, text=True, timeout=120)
-    assert done.returncode == 0, done.stdout + done.stderr
-    return done.stdout + done.stderr
+    options = ["-s", str(ROOT / "Snakefile"), "--cores", "2", "--verbose"]
+    options += ["--configfile", f"bench/{run_id}/config.yaml"]
+    code, said = warm_snakemake.run(options, project, PYTHONPATH=str(ROOT / "scripts"))
+    assert code == 0, said
+    return said
 
 
 def planned_jobs(log: str) -> set[str]:
@@ -159,11 +158,10 @@ def test_a_record_of_an_imported_run_says_only_what_is_known(tmp_path: Path, tak
 def test_the_runner_keeps_an_imported_run_and_says_when_it_is_gone(tmp_path: Path, take: Take) -> None:
     take(write(tmp_path / "theirs", TIDY))
     files = run_files(tmp_path / "bench" / "theirs", RunId("app-chg-01", "with"))
-    command = [sys.executable, "-P", "-m", "lensbench.runs.run", "--folder", "bench/theirs"]
-    command += ["--task", "app-chg-01", "--condition", "with"]
+    run = ("--folder", "bench/theirs", "--task", "app-chg-01", "--condition", "with")
 
     def started() -> str:
-        return subprocess.run(command, env=ENVIRONMENT, capture_output=True, text=True, timeout=60).stderr
+        return run_module("lensbench.runs.run", *run).stderr
 
     before = (files.answer.stat().st_mtime_ns, files.record.stat().st_mtime_ns)
     assert started().startswith("app-chg-01-with: kept")

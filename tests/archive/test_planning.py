@@ -1,7 +1,6 @@
 import json
 import math
 import shutil
-import subprocess
 from pathlib import Path
 from typing import Any
 
@@ -15,8 +14,8 @@ from lensbench.scores.gate_words import what_decides
 from lensbench.scores.intervals import Estimate
 from lensbench.scores.power import tasks_needed, upper_sd
 from lensbench.scores.saving import tasks_for_no_worse
-from lensbench_archive.sample_size import Needs, detectable, read_pilot, repositories_needed, split
-from programs import run_module
+from lensbench_archive.sample_size import Needs, detectable, main, read_pilot, repositories_needed, split
+from programs import refusal, run_here
 
 
 @pytest.mark.parametrize(("sd", "for_10", "for_5", "for_5_at_90"), [
@@ -57,11 +56,10 @@ def test_numbers_that_mean_nothing_are_refused_by_name(wrong: dict[str, float]) 
 @pytest.mark.slow
 def test_the_program_prints_the_tables() -> None:
     words = ("--sd", 20, "--effect", 10)
-    said = size(*words).stdout
+    said = run_here(main, *words)
     for row in ("| 1 | 20.0 | 34 | 44 |", "| 12 | 17.8 |", "25.1 after 12 tasks, 23.1 after 24 tasks"):
         assert row in said
-    failed = size(*words, "--power", 80)
-    assert (failed.returncode, failed.stderr) == (1, "error: --power is 80; write a number between 0.5 and 1\n")
+    assert refusal(main, *words, "--power", 80) == "--power is 80; write a number between 0.5 and 1"
 
 
 def piloted(folder: Path, trials: int = 1) -> Bench:
@@ -86,14 +84,10 @@ def write_set(path: Path, count: int) -> None:
     path.write_text(json.dumps({"tasks": tasks}), encoding="utf-8")
 
 
-def size(*arguments: object) -> subprocess.CompletedProcess[str]:
-    return run_module("lensbench_archive.sample_size", *arguments)
-
-
 @pytest.mark.slow
 def test_a_pilot_plans_runs_money_and_hours_from_its_own_runs(tmp_path: Path) -> None:
     folder = piloted(tmp_path / "r").folder
-    said = size("--pilot", folder, "--effect", 10, "--power", 0.9).stdout
+    said = run_here(main, "--pilot", folder, "--effect", 10, "--power", 0.9)
     spread = 12.5 * math.sqrt(12 / 11) * math.sqrt(11 / chi2.ppf(0.2, 11))  # half gain 25, half nothing
     tasks = math.ceil(TTestPower().solve_power(10 / spread, power=0.9, alpha=0.035))
     assert f"spreads by up to {spread:.1f} points in one trial" in said
@@ -106,7 +100,7 @@ def test_a_pilot_plans_runs_money_and_hours_from_its_own_runs(tmp_path: Path) ->
     assert "lensbench generate" not in said
     write_set(tmp_path / "set.yaml", 12)
     (folder / "config.yaml").write_text(f"scenarios: {tmp_path / 'set.yaml'}\n")
-    alone = size("--pilot", folder, "--effect", 10, "--power", 0.9, "--parallel", 1).stdout
+    alone = run_here(main, "--pilot", folder, "--effect", 10, "--power", 0.9, "--parallel", 1)
     assert alone.endswith(f"\n    lensbench generate --count {tasks} --output {tmp_path / 'set.yaml'}\n")
     assert f"{2 * tasks / 60:.2g} h at 1 at a time" in alone
 
@@ -128,17 +122,17 @@ def test_tasks_that_show_no_loss_have_room_for_a_loss_that_none_of_them_shows(sd
 def test_size_says_which_part_of_saves_needs_more_tasks(tmp_path: Path) -> None:
     """.9^39 = .0164; the spread of 25 has been simulated: 58% at 48 tasks, 94% at 96 (docs/measured/savings.md)."""
     wanted = "For SAVES, 68 tasks show that equal answers are at most 10 points worse"
-    assert wanted in size("--sd", 25, "--effect", 5).stdout
+    assert wanted in run_here(main, "--sd", 25, "--effect", 5)
     assert tasks_for_no_worse(0.0, 0.1, 0.0, 0.8, 0.0175) == 39
     built = piloted(tmp_path / "r")
-    assert "but the pilot does not save over 10%." in size("--pilot", built.folder, "--effect", 10).stdout
+    assert "but the pilot does not save over 10%." in run_here(main, "--pilot", built.folder, "--effect", 10)
     turned = Bench(tmp_path / "s", built.tasks, changes={**built.changes, "baseline": "with"})
     turned.reports, turned.verdicts = built.reports, built.verdicts
     (turned.folder / "attempts").parent.mkdir(exist_ok=True)
     shutil.copytree(built.folder / "attempts", turned.folder / "attempts")
     turned.build()
     wanted = "that its saving of 57% exceeds 10%: the answers need more."
-    assert wanted in size("--pilot", turned.folder, "--effect", 10).stdout
+    assert wanted in run_here(main, "--pilot", turned.folder, "--effect", 10)
 
 
 @pytest.mark.slow
@@ -148,7 +142,7 @@ def test_a_pilot_without_spread_says_what_shows_no_loss(tmp_path: Path) -> None:
         made.run(task, "with")
         made.run(task, "without")
     made.build()
-    said = size("--pilot", made.folder, "--effect", 10).stdout
+    said = run_here(main, "--pilot", made.folder, "--effect", 10)
     assert "with: all 2 tasks differ by the same points, so no gain can be planned for.\n\nFor SAVES, 39 tasks" in said
 
 
@@ -162,16 +156,14 @@ def test_a_pilot_with_trials_measures_what_trials_reduce(tmp_path: Path) -> None
 
 @pytest.mark.slow
 def test_a_folder_without_results_or_spread_is_refused_in_a_line(tmp_path: Path) -> None:
-    said = size("--pilot", tmp_path, "--effect", 10)
-    assert (said.returncode, said.stderr.count("\n")) == (1, 1)
-    assert str(tmp_path) in said.stderr
+    assert str(tmp_path) in refusal(main, "--pilot", tmp_path, "--effect", 10)
     made = Bench(tmp_path / "r", ["alone"])
     for condition in ("with", "without"):
         made.run("alone", condition)
     made.build()
-    said = size("--pilot", made.folder, "--effect", 10)
-    assert "the differences of 'with' have no spread to plan with" in said.stderr
-    assert "one of the arguments --sd --pilot is required" in size("--effect", 10).stderr
+    said = refusal(main, "--pilot", made.folder, "--effect", 10)
+    assert "the differences of 'with' have no spread to plan with" in said
+    assert "one of the arguments --sd --pilot is required" in refusal(main, "--effect", 10)
 
 
 @pytest.mark.parametrize(("delta", "tasks", "said"), [

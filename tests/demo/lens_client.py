@@ -2,7 +2,6 @@
 
 import asyncio
 import json
-import subprocess
 import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -17,7 +16,6 @@ import stock
 from lensbench_demo.lens.calls import CallLog
 from lensbench_demo.lens.server import make_server
 from lensbench_demo.lens.service import Service
-from programs import run_module
 from stock import git
 
 SCRIPTS = str(Path(__file__).parents[2] / "scripts")
@@ -68,11 +66,6 @@ def ask_stdio(
         env={"PYTHONPATH": SCRIPTS, **env}, cwd=cwd,
     )  # fmt: skip
     return asyncio.run(_answers(stdio_client(parameters), calls))
-
-
-def lens_program(*arguments: str) -> subprocess.CompletedProcess[str]:
-    """The program, run to its end."""
-    return run_module("lensbench_demo.lens", *arguments)
 
 
 def commit(root: Path, message: str = "x") -> None:
