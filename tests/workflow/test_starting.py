@@ -47,7 +47,6 @@ def empty_repository(folder: Path) -> None:
     (folder / "empty" / "notes.txt").write_text("none")
 
 
-@pytest.mark.slow
 def test_a_terminal_is_asked_for_what_no_flag_names(tmp_path: Path) -> None:
     command = [sys.executable, "-P", "-m", "lensbench_demo.setup", "--repo", "empty"]
     empty_repository(tmp_path)
@@ -59,7 +58,6 @@ def test_a_terminal_is_asked_for_what_no_flag_names(tmp_path: Path) -> None:
     assert not list(tmp_path.glob("*.mine.*"))
 
 
-@pytest.mark.slow
 def test_a_terminal_is_asked_again_when_an_answer_cannot_be_used(tmp_path: Path) -> None:
     command = [sys.executable, "-P", "-m", "lensbench_demo.setup"]
     empty_repository(tmp_path)
