@@ -18,10 +18,11 @@ from lensbench.judging.verdicts import judge_all
 from lensbench.plan.freeze import write_plan
 from lensbench.plan.reading import load_config
 from lensbench.runs.validity import judge_validity
-from lensbench_archive.archive import make_archive
+from lensbench_archive.archive import main
 from lensbench_archive.bag import write_zip
 from lensbench_archive.rebuilding import rebuild
 from lensbench_archive.unpacking import unpack
+from programs import run_here
 
 TASK = """\
   - id: {}
@@ -69,7 +70,7 @@ def make_benchmark(project: Path, given: dict[str, Any], with_model: bool = Fals
 def pack(folder: Path, allowed: Iterable[str] = ()) -> Path:
     """The archive of a run folder, beside it as usual; `allowed` texts may be in it."""
     archive = folder.with_suffix(".zip")
-    make_archive(folder, archive, frozenset(sha256(text.encode())[:12] for text in allowed))
+    run_here(main, folder, "--output", archive, "--allow", *(sha256(text.encode())[:12] for text in allowed))
     return archive
 
 

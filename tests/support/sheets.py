@@ -7,12 +7,13 @@ from typing import Any
 from lensbench.core.system.files import write_atomic, write_json
 from lensbench.core.tables import Row, read_table
 from lensbench.core.tasks import Task
+from lensbench.judging import verdicts
 from lensbench.judging.judge_sheet import write_sheet
 from lensbench.judging.shown_answers import ShownAnswer, read_shown_answers, read_tasks
-from lensbench.judging.verdicts import judge_all
 from lensbench.plan.frozen import read_plan
 from lensbench.plan.task_markdown import render
 from lensbench.runs.validity import judge_validity
+from programs import run_here
 
 BASELINE, TREATMENT = "bareknuckle", "zeppelin"
 CRITERIA = ("names the file parser.py", "names the function read_all", "says that the limit is 30 seconds")
@@ -67,5 +68,5 @@ def shown_answers_of(folder: Path) -> tuple[list[ShownAnswer], dict[str, Task]]:
 
 def human_rows(folder: Path, name: str = "anna") -> list[Row]:
     """What the stage makes of a person's files."""
-    judge_all(folder, f"human-{name}")
+    run_here(verdicts.main, "--folder", folder, "--judge", f"human-{name}")
     return read_table(folder / "verdicts" / f"human-{name}.csv")

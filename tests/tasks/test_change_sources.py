@@ -17,6 +17,7 @@ from lensbench.changes.reports import TestResult
 from lensbench.changes.task import ChangeTask, FromSource, content_bytes, read_task
 from lensbench.core.errors import UserError
 from lensbench.core.tasks import Folder
+from lensbench.plan import freeze
 from lensbench.plan.task_files import read_scenarios
 from lensbench_tasks.changes.candidates import ChangeFate, Prover
 from lensbench_tasks.changes.from_history import tasks_from_history
@@ -388,10 +389,9 @@ def test_the_plan_freezes_the_content_of_hidden_files(shop: Path) -> None:
         "    files:\n      tests/test_cart.py: {source: after}\n    command: [pytest]\n    fail_to_pass: [a]\n",
         encoding="utf-8",
     )
-    conditions = {"without": {}, "with": {"files": {"AGENTS.md": "set.yaml"}}}
-    settings = {"run_id": "r", "scenarios": "set.yaml", "conditions": conditions}
-    ended = run_module("lensbench.plan.freeze", "--folder", "bench/r", "--settings", json.dumps(settings))
-    assert not ended.returncode, ended.stderr
+    conditions = {"without": {}, "with": {"files": {"A.md": "set.yaml"}}}
+    settings = json.dumps({"run_id": "r", "scenarios": "set.yaml", "conditions": conditions})
+    run_here(freeze.main, "--folder", "bench/r", "--settings", settings)
     assert read_task(Path("bench", "r"), "a").tests.files == {"tests/test_cart.py": TESTS}
 
 
