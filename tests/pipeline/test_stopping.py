@@ -17,9 +17,7 @@ from lensbench.core.records import RunId
 from lensbench.core.store import State, entries, run_files, state_of
 from lensbench.workflow.start import ends_without_waiting
 from programs import run_module
-from small_benchmark import RUNS, SCORED, Project, living, make_project, wait_for
-
-FOUR = ("anna", "bert", "carl", "dora")
+from small_benchmark import RUNS, SCORED, TASKS, Project, living, wait_for
 
 
 def unfinished(project: Project) -> list[Path]:
@@ -43,32 +41,21 @@ def test_a_signal_s_handler_may_wait_for_what_it_interrupts() -> None:
         signal.signal(signal.SIGTERM, before)
 
 
-@pytest.fixture(scope="session")
-def undisturbed(tmp_path_factory: pytest.TempPathFactory) -> Project:
-    base = tmp_path_factory.mktemp("undisturbed")
-    made = make_project(base / "project", base / "control")
-    made.write_tasks(FOUR)
-    made.start(*SCORED, cores=8)
-    return made
-
-
-@pytest.mark.xdist_group("undisturbed")
 @pytest.mark.parametrize("seed", range(2))
 def test_after_a_kill_at_any_moment_the_valid_runs_stand_and_only_the_others_are_made(
-    seed: int, project: Project, undisturbed: Project
+    seed: int, project: Project, finished_once: Project
 ) -> None:
     rng = random.Random(seed)
-    project.write_tasks(FOUR)
-    for_each = {f"{task}_{side}": f"sleep {rng.random() * 2:.2f}" for task in FOUR for side in ("with", "without")}
-    project.behave(**{**for_each, "dora_with": "hang", "carl_with": "children 3"})
-    process = project.begin(cores=8)
-    assert wait_for(lambda: len(project.ledger()) >= (0 if seed == 0 else 8))
+    sleep = f"sleep {rng.random() * 2:.2f}"
+    project.behave(anna_with="hang", anna_without=sleep, bert_with="children 3", bert_without=sleep)
+    process = project.begin()
+    assert wait_for(lambda: len(project.ledger()) >= (0 if seed == 0 else 4))
     time.sleep(rng.random() * 2.5)
     process.kill()
     process.communicate()
     assert wait_for(lambda: not project.processes()), project.processes()
     assert unfinished(project) == []
-    runs = [RunId(task, condition) for task in FOUR for condition in ("with", "without")]
+    runs = [RunId(task, condition) for task in TASKS for condition in ("with", "without")]
     valid = [run.stem for run in runs if run_files(project.bench, run).counts]
     unchecked = [run for run in runs if state_of(entries(project.bench, run), max_rounds=3) == State.CUT_SHORT]
     marks = [mark for mark in (project.folder / ".snakemake" / "incomplete").rglob("*") if mark.is_file()]
@@ -79,7 +66,7 @@ def test_after_a_kill_at_any_moment_the_valid_runs_stand_and_only_the_others_are
     started = project.ledger()
 
     project.behave()
-    project.start(*SCORED, cores=8)
+    project.start(*SCORED)
     after = project.files()
     assert {name: after[name] for name in noticed} == noticed
     names = [name for name in before if re.split(r"[/.]", name)[1] in valid]
@@ -87,7 +74,7 @@ def test_after_a_kill_at_any_moment_the_valid_runs_stand_and_only_the_others_are
     again = project.ledger()
     for run in valid:
         assert again.count(run) == started.count(run) == 1
-    validity, *others = undisturbed.tables()
+    validity, *others = finished_once.tables()
     for row in validity:
         if RunId(row["task"], row["condition"]) in unchecked:
             row["discards"] = "harness_failed"
