@@ -11,14 +11,21 @@ import pytest
 from live_agents import CLIS, KEY, PROMPT, Cli, Ran, ask
 
 import lensbench
-from lensbench.agents import load_adapter, programs
+from lensbench.agents import programs
 from lensbench.agents.prices import priced
 from lensbench.core.records import Call
 
+TEXTS = ["$HOME", "$$HOME", r"\$HOME", "${HOME}", "${NO_SUCH:-y}", "{env:HOME}", "{file:/etc/hostname}", "a$$b"]
+"""What looks like a variable of a program's own."""
+SPY = (
+    "import json, os, runpy, sys; json.dump([sys.argv[1:], os.environ['TEXT']], open('../seen.json', 'w'));"
+    "del sys.argv[1:]; runpy.run_module('lensbench_demo.lens', run_name='__main__')"
+)
 LENS = {
-    "command": sys.executable, "args": ["-P", "-m", "lensbench_demo.lens"],
-    "env": {"PYTHONPATH": str(Path(lensbench.__file__).parents[1])},
+    "command": sys.executable, "args": ["-P", "-c", SPY, *TEXTS],
+    "env": {"PYTHONPATH": str(Path(lensbench.__file__).parents[1]), "TEXT": " ".join(TEXTS)},
 }  # fmt: skip
+"""The embedded server, which first writes down what it was given."""
 FILES = {
     "src/cart.py": "def cart():\n    return 1\n",
     "AGENTS.md": "PLANTED", "CLAUDE.md": "PLANTED", ".agents/skills/x/SKILL.md": "---\nname: x\ndescription: PLANTED\n---\n",
@@ -44,15 +51,6 @@ others = pytest.mark.parametrize("cli", [CLIS[kind].param for kind in SHELL])
 @pytest.fixture(autouse=True)
 def key(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("LIVE_TEST_KEY", KEY)
-
-
-@pytest.mark.parametrize("cli", [cli.param for cli in CLIS.values()])
-def test_no_program_replaces_what_looks_like_a_variable_of_its_own(cli: Cli, tmp_path: Path) -> None:
-    texts = ["$HOME", "$$HOME", r"\$HOME", "${HOME}", "${NO_SUCH:-y}", "{env:HOME}", "{file:/etc/hostname}", "a$$b"]
-    spy = "import json, os, sys; json.dump([sys.argv[1:], os.environ['TEXT']], open('../seen.json', 'w'))"
-    server = {"command": sys.executable, "args": ["-c", spy, *texts], "env": {"TEXT": " ".join(texts)}}
-    ask(cli, tmp_path, [{"reply": {"text": "It is in src/cart.py."}}], server)
-    assert json.loads((tmp_path / "seen.json").read_text()) == [texts, " ".join(texts)]
 
 
 def said(ran: Ran) -> list[str]:
@@ -95,6 +93,7 @@ def test_with_the_treatment_its_tools_are_offered_and_its_calls_work(cli: Cli, t
     home = tmp_path / "session" / "home"
     assert KEY not in "".join(path.read_text(errors="replace") for path in home.rglob("*") if path.is_file())
     assert not (tmp_path / "repo" / "started").exists()
+    assert json.loads((tmp_path / "seen.json").read_text()) == [TEXTS, " ".join(TEXTS)]
 
 
 @others
@@ -113,16 +112,6 @@ def test_without_the_treatment_nothing_of_it_is_there(cli: Cli, tmp_path: Path) 
     assert not (tmp_path / "repo" / "started").exists()
 
 
-@pytest.mark.parametrize("cli", [cli.param for cli in CLIS.values()])
-def test_words_and_skills_that_a_condition_brings_are_read(cli: Cli, tmp_path: Path) -> None:
-    program = programs()[cli.kind]
-    skill = "---\nname: x\ndescription: THE-SKILL\n---\n"
-    files = {"src/cart.py": "", program.words: "THE-WORDS", f"{program.skills}/x/SKILL.md": skill}
-    ran = ask(cli, tmp_path, [{"reply": {"text": "It is in src/cart.py."}}], None, files, reads=True)
-    sent = json.dumps(ran.fake.bodies[0])
-    assert ("THE-WORDS" in sent, "THE-SKILL" in sent, ran.said.outcome.error) == (True, True, "")
-
-
 @others
 def test_a_sub_agent_of_a_stock_agent_is_counted_and_its_work_is_unknown(cli: Cli, tmp_path: Path) -> None:
     rules: list[dict[str, Any]] = [
@@ -135,11 +124,12 @@ def test_a_sub_agent_of_a_stock_agent_is_counted_and_its_work_is_unknown(cli: Cl
     assert not any(call.name.startswith("mcp__") for call in outcome.calls or ())
 
 
-IDS = r"[0-9a-f]{8,}[0-9a-f-]*|ses_\w+"
+IDS = r"[0-9a-f]{8,}[0-9a-f-]*|ses_\w+|\(Available: [^)]*\)"
+"""Ids, and the list of skills with which Gemini describes its tool for them."""
 
 
 def lines_of(value: Any) -> set[str]:
-    """The lines of all texts in a request, without the names of its folder and its session."""
+    """The lines of all texts in a request, without what `IDS` finds."""
     if isinstance(value, dict | list):
         parts = value.values() if isinstance(value, dict) else value
         return set().union(*map(lines_of, parts))
@@ -148,7 +138,9 @@ def lines_of(value: Any) -> set[str]:
 
 @others
 def test_the_first_requests_of_all_rungs_differ_in_what_their_conditions_state(cli: Cli, tmp_path: Path) -> None:
-    words, sent, sizes = {programs()[cli.kind].words: "THE-WORDS\n"}, {}, []
+    program, sent, sizes = programs()[cli.kind], {}, []
+    skill = "---\nname: x\ndescription: THE-SKILL\n---\n"
+    words = {program.words: "THE-WORDS\n", f"{program.skills}/x/SKILL.md": skill}
     for has_server, has_words in product((False, True), repeat=2):
         folder = tmp_path / f"{has_server:d}{has_words:d}"
         files = {"src/cart.py": "", **(words if has_words else {})}
@@ -161,12 +153,8 @@ def test_the_first_requests_of_all_rungs_differ_in_what_their_conditions_state(c
     assert bare - by_server == set()
     assert both == by_words | by_server
     assert "THE-WORDS" in by_words - bare
+    assert any("THE-SKILL" in line for line in by_words - bare)
     assert all("lens" not in line for line in by_words)
     assert any("lens" in line for line in by_server - bare)
-    assert len(by_words - bare) <= 8, "the words, and the marks that the program puts around them"
-
-
-@pytest.mark.parametrize("cli", [cli.param for cli in CLIS.values()])
-def test_the_version_is_that_of_the_program(cli: Cli) -> None:
-    adapter: Any = load_adapter(cli.kind)
-    assert adapter.version({"command": cli.argv}) == cli.version
+    other = [line for line in by_words - bare if "skill" not in line.lower()]
+    assert len(other) <= 12, "the words, where they and the skill stand, and the marks around them"

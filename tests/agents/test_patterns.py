@@ -14,8 +14,8 @@ import pytest
 SCRIPTS = Path(__file__).parents[2] / "scripts"
 METHODS = {"search", "match", "fullmatch", "findall", "finditer", "sub", "split"}
 CHARACTERS = "a0 -./_\"'\n:,<>[](){}`=*#|\\\x1b\t@~!+%$&;?^A"
-SHORT, LONG = 2_000, 8_000
-NOISE_S, MOST = 0.01, 8
+SHORT, LONG = 1_000, 4_000
+NOISE_S, MOST = 0.003, 8
 """The time of a text four times as long is four times as long, or sixteen times when it grows with the square."""
 
 

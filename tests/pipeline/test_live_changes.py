@@ -71,7 +71,7 @@ def test_a_real_agent_makes_a_change_and_tests_judge_it(cli: Cli, tmp_path: Path
         agent = {
             "kind": cli.kind, "command": cli.argv, "model": "model-a", "provider": "custom",
             "base_url": fake.url + cli.path, "token_env": "LIVE_TEST_KEY", "tools": ["Bash", "Read"], "mcp_start_s": 60,
-            "retries": 1,
+            "retries": 1, "version": cli.version,
         }  # fmt: skip
         (project / "config.yaml").write_text(yaml.safe_dump({
             "run_id": "live", "scenarios": "tasks.yaml", "agent": agent,
@@ -81,6 +81,7 @@ def test_a_real_agent_makes_a_change_and_tests_judge_it(cli: Cli, tmp_path: Path
         code, output = warm_snakemake.run(arguments, project, LIVE_TEST_KEY=KEY)
         facts = [fake.api.facts(each["path"], body) for each, body in zip(fake.requests, fake.bodies, strict=True)]
     assert code == 0, output
+    assert f"{cli.version}, as pinned" in output
     bench = project / "bench" / "live"
     results = json.loads((bench / "results.json").read_text())
     assert {run["condition"]: run["score"] for run in results["runs"]} == {"without": 0.0, "with": 1.0}
