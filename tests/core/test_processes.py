@@ -6,6 +6,7 @@ import sys
 import textwrap
 import time
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -16,9 +17,7 @@ from lensbench.core.system.processes import Ended, run_process
 from small_benchmark import wait_for
 
 SCRIPTS = Path(__file__).parents[2] / "scripts"
-STUBBORN = (
-    "import signal, sys, time; signal.signal(signal.SIGTERM, signal.SIG_IGN); print('up', flush=True); time.sleep(60)"
-)
+STUBBORN = "import signal, time; signal.signal(signal.SIGTERM, signal.SIG_IGN); print('up', flush=True); time.sleep(60)"
 
 
 def python(code: str, *arguments: str) -> list[str]:
@@ -118,7 +117,7 @@ def test_a_program_that_ends_well_leaves_no_children_and_is_not_waited_for_becau
 
 
 @pytest.mark.usefixtures("short_grace")
-def test_a_reader_that_fails_leaves_nothing_running(mark: str) -> None:
+def test_a_reader_that_fails_and_a_program_that_another_thread_waits_for_leave_nothing_running(mark: str) -> None:
     def fail(lines: Iterator[str]) -> None:
         next(lines)
         raise RuntimeError
@@ -126,6 +125,11 @@ def test_a_reader_that_fails_leaves_nothing_running(mark: str) -> None:
     with pytest.raises(RuntimeError):
         run_process(python(STUBBORN, mark), {}, "/", 60, subprocess.DEVNULL, fail)
     assert living(mark) == []
+    with ThreadPoolExecutor(1) as pool:
+        pool.submit(subprocess.run, python(STUBBORN, mark))
+        wait_for(lambda: living(mark))
+        processes.end_children()
+        assert living(mark) == []
 
 
 @pytest.mark.slow

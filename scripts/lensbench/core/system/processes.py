@@ -233,8 +233,8 @@ def _have_ended() -> bool:
     until = time.monotonic() + ENDING_S
     while True:
         try:
-            with open(f"/proc/self/task/{os.getpid()}/children", encoding="utf-8") as file:
-                children = [int(child) for child in file.read().split()]
+            threads = Path("/proc/self/task").iterdir()
+            children = [int(child) for one in threads for child in (one / "children").read_bytes().split()]
         except OSError:
             return False
         for child in children:
@@ -249,7 +249,7 @@ def end_children() -> None:
     """Ends every descendant of this process: SIGTERM, a pause, SIGKILL. Does nothing when there is none."""
     if _have_ended():
         return
-    import psutil  # only when needed: the import takes longer than a whole quick run
+    import psutil  # its import takes longer than a whole quick run
 
     this = psutil.Process()
     children = this.children(recursive=True)
