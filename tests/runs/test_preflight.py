@@ -28,6 +28,7 @@ from lensbench.plan.task_files import read_scenarios
 from lensbench.runs import preflight as stage
 from lensbench.runs.preflight import preflight
 from lensbench.scores.scores import treatment_tools
+from programs import run_here
 from services import Reply, Request, answering
 from stock import commit, git, write
 
@@ -276,8 +277,7 @@ def test_the_embedded_server_answers_about_the_workspace(attempt: Try) -> None:
 def test_a_server_that_does_not_start_stops_everything(attempt: Try, entry: dict[str, Any], said: str) -> None:
     checks = attempt({"lens": entry}, agent={"mcp_start_s": 0.3 if "ready" in said else 5})
     check = checks["with: lens"]
-    assert (check.outcome, "with: tool list" in checks) == ("failed", False)
-    assert said in check.detail
+    assert (check.outcome, "with: tool list" in checks, said in check.detail) == ("failed", False, True), check.detail
     assert "; check conditions.with.mcp, lens.json" in check.detail
 
 
@@ -391,8 +391,7 @@ def test_a_server_that_starts_by_hand_only_is_told_what_to_add(
     program, *arguments = (part.format(**places) for part in command)
     entry, agent = {"command": program, "args": arguments}, {"mcp_start_s": 2 if "--start-s" in command else 15}
     check = attempt({"lens": entry}, sandbox="bubblewrap", agent=agent)["with: lens"]
-    assert check.outcome == "failed"
-    assert said.format(**places) in check.detail
+    assert (check.outcome, said.format(**places) in check.detail) == ("failed", True), check.detail
     end = said.format(**places) if "; it starts with" in check.detail else "; check conditions.with.mcp, lens.json"
     assert check.detail.endswith(end)
     assert "sk-of-the-shop" not in check.detail
@@ -463,8 +462,7 @@ def test_the_version_is_compared_with_the_one_that_the_program_reports(
 ) -> None:
     adapter.version = lambda settings: said
     check = attempt(agent={"kind": "offline", "version": pinned}, preflight={"servers": False})["agent"]
-    assert check.outcome == outcome
-    assert words in check.detail
+    assert (check.outcome, words in check.detail) == (outcome, True), check.detail
 
 
 def test_a_program_that_is_not_there_or_cannot_be_asked_is_said_so(attempt: Try) -> None:
@@ -590,8 +588,8 @@ def test_tools_that_change_between_two_starts_are_not_mixed(project: Path, given
     def start(servers: bool = True, accept: bool = False) -> None:
         conditions = {"without": {}, "with": {"mcp": "lens.json"}}
         checked = {"preflight": {"servers": servers}, "accept_changes": accept, "cache": "cache", "sandbox": "none"}
-        config = load_config({**given, "conditions": conditions, **checked})
-        stage.insist(config, read_scenarios(config.scenario_files), folder)
+        settings = json.dumps({**given, "conditions": conditions, **checked})
+        run_here(stage.main, "--folder", folder, "--settings", settings)
 
     text = Path(STDIO).read_text(encoding="utf-8")
     program = project / "server.py"
