@@ -3,8 +3,10 @@
 import json
 import sys
 from datetime import UTC, datetime
+from functools import partial
 from pathlib import Path
 from typing import Any
+from unittest.mock import patch
 
 import pytest
 
@@ -19,10 +21,12 @@ from lensbench.core.errors import UserError
 from lensbench.core.tasks import Folder
 from lensbench.plan import freeze
 from lensbench.plan.task_files import read_scenarios
+from lensbench_tasks.changes import candidates
 from lensbench_tasks.changes.candidates import ChangeFate, Prover
 from lensbench_tasks.changes.from_history import tasks_from_history
 from lensbench_tasks.changes.from_releases import Releases, tasks_between
 from lensbench_tasks.changes.harbor import tasks_from_harbor
+from lensbench_tasks.changes.proof import prove
 from lensbench_tasks.changes.suites import UNKNOWN_MOMENT, Moment, Suite, suite_of
 from lensbench_tasks.changes.swebench import Refused, forms_of, read_instance
 from lensbench_tasks.changes.writing import render_report
@@ -57,7 +61,8 @@ def shop(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def generate(*arguments: str) -> str:
-    return run_here(main, "--kind", "change", "--command", PYTEST, "--environment", ":", *arguments)
+    with patch.object(candidates, "prove", partial(prove, rounds=1)):
+        return run_here(main, "--kind", "change", "--command", PYTEST, "--environment", ":", *arguments)
 
 
 @pytest.mark.slow

@@ -4,6 +4,7 @@ import json
 import os
 import shutil
 import subprocess
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -11,7 +12,10 @@ import pytest
 from lensbench.agents.sandbox import find_sandbox
 from lensbench.changes.task import ChangeTask
 from lensbench.plan.task_files import read_scenarios
-from programs import run_module
+from lensbench_tasks.changes import candidates
+from lensbench_tasks.changes.proof import prove
+from lensbench_tasks.generate import main
+from programs import run_here
 from stock import commit, git
 
 SANDBOX = find_sandbox({"mode": "auto", "visible": [], "hidden": []})
@@ -81,8 +85,8 @@ def test_a_runner_s_tests_prove_a_fix(
     Path(".cache/repositories").mkdir(parents=True)
     Path(".cache/repositories/environments").symlink_to(environments)
     given = ("--kind", "change", "--repo", "sums", "--count", 1, "--timeout", 300, *options)
-    done = run_module("lensbench_tasks.generate", *given, "--output", "sums.yaml")
-    assert done.returncode == 0, done.stderr
+    monkeypatch.setattr(candidates, "prove", partial(prove, rounds=1))
+    run_here(main, *given, "--output", "sums.yaml")
     (task,) = read_scenarios(["sums.yaml"]).tasks
     assert isinstance(task, ChangeTask)
     assert failing in task.tests.fail_to_pass
