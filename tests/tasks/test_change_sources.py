@@ -21,7 +21,6 @@ from lensbench.core.errors import UserError
 from lensbench.core.tasks import Folder
 from lensbench.plan import freeze
 from lensbench.plan.task_files import read_scenarios
-from lensbench_tasks.changes import candidates
 from lensbench_tasks.changes.candidates import ChangeFate, Prover
 from lensbench_tasks.changes.from_history import tasks_from_history
 from lensbench_tasks.changes.from_releases import Releases, tasks_between
@@ -61,7 +60,7 @@ def shop(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def generate(*arguments: str) -> str:
-    with patch.object(candidates, "prove", partial(prove, rounds=1)):
+    with patch("lensbench_tasks.changes.candidates.prove", partial(prove, rounds=1)):
         return run_here(main, "--kind", "change", "--command", PYTEST, "--environment", ":", *arguments)
 
 
@@ -221,9 +220,9 @@ def test_a_file_of_swebench_lines_may_have_a_mark_or_be_an_array(shop: Path, tex
 @needs_sandbox
 def test_the_source_of_change_tasks_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
-    change = ("--kind", "change", "--output", "swe.yaml")
-    assert "need --repo, --releases, --swebench or --harbor" in refusal(main, *change)
-    assert "--releases shop@1..2: write pypi:" in refusal(main, *change, "--releases", "shop@1..2")
+    assert "need --repo, --releases, --swebench or --harbor" in refusal(main, "--kind=change", "--output=swe.yaml")
+    said = refusal(main, "--kind=change", "--output=swe.yaml", "--releases=shop@1..2")
+    assert "--releases shop@1..2: write pypi:" in said
 
 
 @pytest.mark.parametrize(("size", "said"), [(200, ()), (201, ("it changes 201 lines, more than 200",))])

@@ -12,7 +12,6 @@ import pytest
 from lensbench.agents.sandbox import find_sandbox
 from lensbench.changes.task import ChangeTask
 from lensbench.plan.task_files import read_scenarios
-from lensbench_tasks.changes import candidates
 from lensbench_tasks.changes.proof import prove
 from lensbench_tasks.generate import main
 from programs import run_here
@@ -85,7 +84,7 @@ def test_a_runner_s_tests_prove_a_fix(
     Path(".cache/repositories").mkdir(parents=True)
     Path(".cache/repositories/environments").symlink_to(environments)
     given = ("--kind", "change", "--repo", "sums", "--count", 1, "--timeout", 300, *options)
-    monkeypatch.setattr(candidates, "prove", partial(prove, rounds=1))
+    monkeypatch.setattr("lensbench_tasks.changes.candidates.prove", partial(prove, rounds=1))
     run_here(main, *given, "--output", "sums.yaml")
     (task,) = read_scenarios(["sums.yaml"]).tasks
     assert isinstance(task, ChangeTask)
