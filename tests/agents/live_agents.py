@@ -13,10 +13,11 @@ from typing import Any
 
 import pytest
 
+import lensbench
 from fakes.gemini_api import GeminiApi
 from fakes.messages_api import Api, Fake, MessagesApi, read_rules, serving
 from fakes.responses_api import ResponsesApi
-from lensbench.agents import Assignment
+from lensbench.agents import Assignment, programs
 from lensbench.agents.adapters._events import read_event
 from lensbench.agents.sandbox import NO_SANDBOX, Place
 from lensbench.agents.start import Said, start_agent
@@ -27,6 +28,17 @@ from lensbench.runs.reasons import REASONS, Expectation, reason_of, stops
 INSTALLED = Path(os.environ.get("TEST_AGENTS") or Path(__file__).parents[2] / "tools" / "agents").absolute()
 """Where the programs are: the pinned ones, or the newest (`make agents-newest`)."""
 SERVER = {"command": sys.executable, "args": ["-P", str(Path(__file__).parents[1] / "fakes" / "stdio_mcp_server.py")]}
+TEXTS = ["$HOME", "$$HOME", r"\$HOME", "${HOME}", "${NO_SUCH:-y}", "{env:HOME}", "{file:/etc/hostname}", "a$$b"]
+"""What looks like a variable of a program's own."""
+SPY = (
+    "import json, os, runpy, sys; json.dump([sys.argv[1:], os.environ['TEXT']], open('../seen.json', 'w'));"
+    "del sys.argv[1:]; runpy.run_module('lensbench_demo.lens', run_name='__main__')"
+)
+LENS = {
+    "command": sys.executable, "args": ["-P", "-c", SPY, *TEXTS],
+    "env": {"PYTHONPATH": str(Path(lensbench.__file__).parents[1]), "TEXT": " ".join(TEXTS)},
+}  # fmt: skip
+"""The embedded server, which first writes down what it was given."""
 KEY = "dummy-key-that-must-not-be-written"
 PROMPT = 'Where is  "cart"?\n\n- 007 --x'
 
@@ -127,6 +139,12 @@ def recorded(transcript: str, folder: Path) -> list[str]:
     text = "\n".join(kept).replace(str(folder), "").replace(re.sub(r"[/_]", "-", str(folder)), "")
     text = re.sub("/session/home/(?:.claude|tmp)", "/home", text)
     return re.sub(r"127\.0\.0\.1:\d{2,}", "127.0.0.1:PORT", text).splitlines()
+
+
+def words_and_skill(kind: str) -> dict[str, str]:
+    """The files of a condition that brings words and a skill."""
+    program, skill = programs()[kind], "---\nname: x\ndescription: THE-SKILL\n---\n"
+    return {program.words: "THE-WORDS\n", f"{program.skills}/x/SKILL.md": skill}
 
 
 def ask(

@@ -6,7 +6,6 @@
 import json
 import os
 import re
-import sys
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -14,9 +13,10 @@ from typing import Any
 
 import pytest
 from claude_code_rows import ANSWER, QUICK, ROWS, Row, unmet
-from live_agents import CLIS, KEY, SERVER, Ran, ask, recorded
+from live_agents import CLIS, KEY, LENS, SERVER, TEXTS, Ran, ask, recorded, words_and_skill
 
 from lensbench.agents.adapters import claude_code
+from lensbench.core.records import Call
 
 PROJECT = Path(__file__).parents[2]
 CLAUDE = CLIS["claude-code"]
@@ -33,7 +33,7 @@ def first_request(ran: Ran, folder: Path) -> dict[str, Any]:
     return body
 
 
-def start(row: Row, folder: Path, monkeypatch: pytest.MonkeyPatch, server: dict[str, Any] | None = None) -> Ran:
+def start(row: Row, folder: Path, monkeypatch: pytest.MonkeyPatch) -> Ran:
     """Runs Claude Code as a run would, in `folder`."""
     monkeypatch.setenv("LIVE_TEST_KEY", KEY)
     monkeypatch.setenv("CLAUDE_CODE_MAX_RETRIES", "1")
@@ -42,7 +42,7 @@ def start(row: Row, folder: Path, monkeypatch: pytest.MonkeyPatch, server: dict[
         claude_code, "command", lambda run: replace(started := command(run), argv=loosened(started.argv, row.loose))
     )
     script = {**SERVER, "args": [*SERVER["args"], *(row.server or ())]}
-    entry = server or (script if row.server is not None else {"command": "no-such-program"})
+    entry = script if row.server is not None else {"command": "no-such-program"}
     settings = {"model": "sonnet", "tools": ("Bash", "Read", "Grep", "Glob"), "mcp_start_s": 15,
                 "pass_env": ("CLAUDE_CODE_MAX_RETRIES",), "timeout_s": 60, **row.settings}  # fmt: skip
     is_stock = row.settings.get("profile") == "stock"
@@ -108,16 +108,18 @@ def test_its_settings_servers_hooks_and_words_do_nothing(tmp_path: Path, monkeyp
     assert not planted.exists()
 
 
-def test_the_embedded_server_is_offered(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    server = {
-        "command": sys.executable, "args": ["-P", "-m", "lensbench_demo.lens", "--root", str(tmp_path / "repo")],
-        "env": {"PYTHONPATH": str(PROJECT / "scripts")},
-    }  # fmt: skip
+def test_the_embedded_server_is_offered_beside_words_and_a_skill_and_no_text_is_replaced(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("LIVE_TEST_KEY", KEY)
     grep = {"name": "mcp__lens__lens_grep", "input": {"query": "cart", "repoPath": str(tmp_path / "repo")}}
     rules = [{"when": {"turn": 1}, "reply": {"tools": [grep]}}, {"reply": {"text": "{tool_result}"}}]
-    ran = start(Row(rules, {}, treatment=True, settings={"mcp_start_s": 60}), tmp_path, monkeypatch, server)
-    assert ran.said.outcome.servers == {"lens": "connected"}
-    assert "src/cart.py" in ran.said.outcome.answer
-    assert [(call.name, call.count, call.errors) for call in ran.said.outcome.calls or ()] == [
-        ("mcp__lens__lens_grep", 1, 0)
-    ]
+    files = {"src/cart.py": "def cart():\n", **words_and_skill("claude-code")}
+    ran = ask(CLAUDE, tmp_path, rules, LENS, files, reads=True)
+    outcome = ran.said.outcome
+    assert (outcome.error, outcome.servers) == ("", {"lens": "connected"})
+    assert "src/cart.py" in outcome.answer
+    assert outcome.calls == (Call("mcp__lens__lens_grep", 1, 0),)
+    sent = json.dumps(ran.fake.bodies[0])
+    assert ("THE-WORDS" in sent, "THE-SKILL" in sent) == (True, True)
+    assert json.loads((tmp_path / "seen.json").read_text()) == [TEXTS, " ".join(TEXTS)]

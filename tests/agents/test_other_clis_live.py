@@ -2,30 +2,16 @@
 
 import json
 import re
-import sys
 from itertools import product
 from pathlib import Path
 from typing import Any
 
 import pytest
-from live_agents import CLIS, KEY, PROMPT, Cli, Ran, ask
+from live_agents import CLIS, KEY, LENS, PROMPT, TEXTS, Cli, Ran, ask, words_and_skill
 
-import lensbench
-from lensbench.agents import programs
 from lensbench.agents.prices import priced
 from lensbench.core.records import Call
 
-TEXTS = ["$HOME", "$$HOME", r"\$HOME", "${HOME}", "${NO_SUCH:-y}", "{env:HOME}", "{file:/etc/hostname}", "a$$b"]
-"""What looks like a variable of a program's own."""
-SPY = (
-    "import json, os, runpy, sys; json.dump([sys.argv[1:], os.environ['TEXT']], open('../seen.json', 'w'));"
-    "del sys.argv[1:]; runpy.run_module('lensbench_demo.lens', run_name='__main__')"
-)
-LENS = {
-    "command": sys.executable, "args": ["-P", "-c", SPY, *TEXTS],
-    "env": {"PYTHONPATH": str(Path(lensbench.__file__).parents[1]), "TEXT": " ".join(TEXTS)},
-}  # fmt: skip
-"""The embedded server, which first writes down what it was given."""
 FILES = {
     "src/cart.py": "def cart():\n    return 1\n",
     "AGENTS.md": "PLANTED", "CLAUDE.md": "PLANTED", ".agents/skills/x/SKILL.md": "---\nname: x\ndescription: PLANTED\n---\n",
@@ -138,9 +124,7 @@ def lines_of(value: Any) -> set[str]:
 
 @others
 def test_the_first_requests_of_all_rungs_differ_in_what_their_conditions_state(cli: Cli, tmp_path: Path) -> None:
-    program, sent, sizes = programs()[cli.kind], {}, []
-    skill = "---\nname: x\ndescription: THE-SKILL\n---\n"
-    words = {program.words: "THE-WORDS\n", f"{program.skills}/x/SKILL.md": skill}
+    words, sent, sizes = words_and_skill(cli.kind), {}, []
     for has_server, has_words in product((False, True), repeat=2):
         folder = tmp_path / f"{has_server:d}{has_words:d}"
         files = {"src/cart.py": "", **(words if has_words else {})}

@@ -115,7 +115,7 @@ def test_in_the_drafting_set_most_answers_that_state_a_criterion_have_a_near_mis
 
 # --- which judges they find out --------------------------------------------------------------------------------------
 
-TASKS = 40
+TASKS = 20
 
 
 @pytest.fixture

@@ -84,65 +84,46 @@ def records(folder: Path) -> list[dict[str, Any]]:
     return [json.loads(path.read_text()) for path in sorted((folder / "bench/live/attempts").glob("*/1/record.json"))]
 
 
-def test_a_benchmark_over_stdio(tmp_path: Path, api: Fake) -> None:
-    arguments = ["-P", "-m", "lensbench_demo.lens", "--root", "${workspace}", "--log", "${server_log}"]
-    write_project(tmp_path, api, {"command": "${python}", "args": arguments})
+def test_the_rungs_of_a_ladder_over_stdio(tmp_path: Path, api: Fake) -> None:
+    (tmp_path / "words.md").write_text("THE-WORDS\n")
+    server = {**LENS, "args": [*LENS["args"], "--log", "${server_log}"]}
+    write_project(tmp_path, api, server, conditions={}, ladder={"mcp": "mcp.json", "words": "words.md"})
     said = start(tmp_path)
     assert "claude 2.1.329, as pinned" in said
     assert {row["status"] for row in table(tmp_path, "validity.csv")} == {"valid"}
-    scores = {(row["task"], row["condition"]): row["score"] for row in table(tmp_path, "scores.csv")}
-    assert set(scores.values()) == {"1", "0.5"}
-    pairs = table(tmp_path, "pairs.csv")
-    assert [row["delta"] for row in pairs] == ["0.5"]
-    facts = ("offered", "called", "called_without_error", "adopted", "adopted_lens_grep")
-    assert all(row[fact] == "yes" for row in pairs for fact in facts)
+    assert {row["score"] for row in table(tmp_path, "scores.csv")} == {"1", "0.5"}
     made = records(tmp_path)
-    assert len(made) == 2
+    assert len(made) == 4
     for record in made:
         outcome = record["outcome"]
         assert (outcome["models"], outcome["agent_version"]) == (["glm-5"], "2.1.329")
-        assert outcome["servers"] == ({"lens": "connected"} if record["condition"] == "with" else {})
         assert outcome["tokens"]["output"] > 0
-    timing = (tmp_path / "bench/live/runs/timing.csv").read_text()
-    assert timing.startswith("model_mapping,sonnet=glm-5,opus=glm-5\n")
+        assert record["server_calls"] == ({"lens_grep": 1} if outcome["servers"] else None)
+        assert ("lens_grep" in str(outcome["calls"])) == bool(outcome["servers"])
+    assert sorted(str(record["outcome"]["servers"]) for record in made) == ["{'lens': 'connected'}"] * 2 + ["{}"] * 2
+    with_server = {record["condition"] for record in made if record["outcome"]["servers"]}
+    facts = ("offered", "called", "called_without_error", "adopted", "adopted_lens_grep")
+    for row in table(tmp_path, "pairs.csv"):
+        helps = row["treatment"] in with_server
+        assert row["delta"] == ("0.5" if helps else "0")
+        assert not helps or all(row[fact] == "yes" for fact in facts)
+    assert (tmp_path / "bench/live/runs/timing.csv").read_text().startswith("model_mapping,sonnet=glm-5,opus=glm-5\n")
     sent = json.dumps(api.bodies)
     assert "PLANTED-INSTRUCTION" not in sent
     assert "Do the work yourself" in sent
     results = (tmp_path / "bench/live/results.md").read_text()
     assert "Model that answered, by the service's name | glm-5" in results
     assert "Built-in tools, in every condition | Bash, Read" in results
+    assert "| What both brings | MCP file (" in results
     written = [path for path in tmp_path.rglob("*") if path.is_file() and not path.is_symlink()]
     assert [path for path in written if KEY.encode() in path.read_bytes()] == []
-    calls = {record["condition"]: record["server_calls"] for record in records(tmp_path)}
-    assert calls == {"with": {"lens_grep": 1}, "without": None}
+    the_first_requests_differ_in_what_the_conditions_state(api)
     asked = len(api.bodies)
     assert "Nothing to be done" in start(tmp_path)
     assert len(api.bodies) == asked
 
 
-def test_one_question_in_both_conditions(tmp_path: Path, api: Fake) -> None:
-    write_project(tmp_path, api)
-    words = ("where is the cart?", "--repo", "repo")
-    done = run_module("lensbench_demo.ask", *words, cwd=tmp_path, LIVE_TEST_KEY=KEY, COLUMNS="120")
-    assert done.returncode == 0, done.stdout + done.stderr
-    said = [" ".join(line.split()) for line in done.stdout.splitlines()]
-    for line in ("Tools Bash 1 mcp__lens__lens_grep 1", "Tokens 220 in, 40 out 220 in, 40 out", "Model glm-5 glm-5"):
-        assert line in said, done.stdout
-    written = [path for path in tmp_path.rglob("*") if path.is_file() and not path.is_symlink()]
-    assert [path for path in written if KEY.encode() in path.read_bytes()] == []
-
-
-def test_the_first_requests_of_all_rungs_differ_in_what_their_conditions_state_also_over_http(
-    tmp_path: Path, api: Fake, lens_daemon: str
-) -> None:
-    (tmp_path / "words.md").write_text("THE-WORDS\n")
-    over_http = {"type": "http", "url": lens_daemon}
-    write_project(tmp_path, api, over_http, conditions={}, ladder={"mcp": "mcp.json", "words": "words.md"})
-    start(tmp_path)
-    assert {row["status"] for row in table(tmp_path, "validity.csv")} == {"valid"}
-    called = [record["condition"] for record in records(tmp_path) if "lens_grep" in str(record["outcome"]["calls"])]
-    assert called == [record["condition"] for record in records(tmp_path) if record["outcome"]["servers"]] != []
-    assert {str(record["outcome"]["servers"]) for record in records(tmp_path)} == {"{'lens': 'connected'}", "{}"}
+def the_first_requests_differ_in_what_the_conditions_state(api: Fake) -> None:
     first = [body for body in api.bodies if "Question 1:" in str(body) and "'assistant'" not in str(body["messages"])]
     sent = {("mcp__lens" in str(body["tools"]), "THE-WORDS" in str(body)): lines_of(body) for body in first}
     sizes = {("mcp__lens" in str(body["tools"]), "THE-WORDS" in str(body)): len(json.dumps(body)) for body in first}
@@ -153,7 +134,18 @@ def test_the_first_requests_of_all_rungs_differ_in_what_their_conditions_state_a
     assert both == words | server_alone
     assert all("mcp" not in line and "git" not in line for line in words - bare)
     assert {json.loads(line)["name"].split("__")[1] for line in server_alone - bare} == {"lens"}
-    assert "| What both brings | MCP file (" in (tmp_path / "bench/live/results.md").read_text()
+
+
+def test_one_question_in_both_conditions_over_http(tmp_path: Path, api: Fake, lens_daemon: str) -> None:
+    write_project(tmp_path, api, {"type": "http", "url": lens_daemon})
+    words = ("where is the cart?", "--repo", "repo")
+    done = run_module("lensbench_demo.ask", *words, cwd=tmp_path, LIVE_TEST_KEY=KEY, COLUMNS="120")
+    assert done.returncode == 0, done.stdout + done.stderr
+    said = [" ".join(line.split()) for line in done.stdout.splitlines()]
+    for line in ("Tools Bash 1 mcp__lens__lens_grep 1", "Tokens 220 in, 40 out 220 in, 40 out", "Model glm-5 glm-5"):
+        assert line in said, done.stdout
+    written = [path for path in tmp_path.rglob("*") if path.is_file() and not path.is_symlink()]
+    assert [path for path in written if KEY.encode() in path.read_bytes()] == []
 
 
 def test_a_stock_agent_works_with_its_own_defaults_and_the_results_say_so(tmp_path: Path, api: Fake) -> None:
