@@ -108,7 +108,6 @@ def test_it_has_the_date_of_the_last_run_or_a_fixed_one_and_its_code_s_versions(
     assert all(told.values())
 
 
-@pytest.mark.slow
 def test_what_no_number_rests_on_is_rewritten(benchmark: Path) -> None:
     text = f'{{"cwd": "/home/{ANNA}/x", "tree": "{Path.cwd()}/repo", "ls": "-rw- {ANNA} 1\\n{ANNA}@thinkpad-7"}}'
     names = ("logs/one-with.log", "preflight.json", "looks/1/plan.json", "environments.json", "attempts/one-with/1/transcript.jsonl.gz")  # fmt: skip
@@ -139,7 +138,6 @@ def test_an_answer_that_tells_too_much_stops_the_archive_unshown(benchmark: Path
     assert not benchmark.with_suffix(".zip").exists()
 
 
-@pytest.mark.slow
 def test_what_was_found_may_leave_when_its_id_is_allowed(benchmark: Path) -> None:
     told = f"{ANNA} has {TOKEN}"
     rerun(benchmark, f"{told}, x in a.py\n")
@@ -153,7 +151,6 @@ def rerun(benchmark: Path, answer: str) -> None:
     rebuild(benchmark)
 
 
-@pytest.mark.slow
 def test_the_value_of_an_agent_s_variable_does_not_leave(
     project: Path, given: dict[str, Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -178,7 +175,6 @@ def test_a_secret_in_an_mcp_file_stays_but_a_variable_s_name_leaves(benchmark: P
     assert list(find_secrets(text, is_settings=True)) == []
 
 
-@pytest.mark.slow
 def test_paths_in_settings_are_rewritten_and_numbers_hold(project: Path, given: dict[str, Any], tmp_path: Path) -> None:
     elsewhere = tmp_path.parent / f"{tmp_path.name}-elsewhere"
     elsewhere.mkdir()
@@ -195,7 +191,6 @@ def test_paths_in_settings_are_rewritten_and_numbers_hold(project: Path, given: 
     assert str(tmp_path) not in whole_text(archive)
 
 
-@pytest.mark.slow
 def test_results_that_were_edited_are_not_archived(benchmark: Path) -> None:
     text = (benchmark / "results.md").read_text()
     (benchmark / "results.md").write_text(text.replace("with", "WITH", 1))
@@ -204,7 +199,6 @@ def test_results_that_were_edited_are_not_archived(benchmark: Path) -> None:
     assert not benchmark.with_suffix(".zip").exists()
 
 
-@pytest.mark.slow
 def test_links_marks_and_half_files_stay_behind(benchmark: Path, tmp_path: Path) -> None:
     (tmp_path / "private.txt").write_text("private")
     (benchmark / "link.txt").symlink_to(tmp_path / "private.txt")

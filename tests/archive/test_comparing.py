@@ -183,7 +183,6 @@ def test_trials_are_averaged_in_a_task_and_one_without_a_pair_is_missing_and_nev
     assert change_of(changes(both), "score", treatment=None).found.n == 5
 
 
-@pytest.mark.slow
 def test_several_runs_have_holms_p_among_them() -> None:
     runs = [
         run_of("a", BEFORE),
@@ -349,7 +348,6 @@ def folders(tmp_path_factory: pytest.TempPathFactory) -> list[Path]:
     ]
 
 
-@pytest.mark.slow
 def test_the_program_writes_two_files_and_prints_the_table(folders: list[Path], tmp_path: Path) -> None:
     printed = run_here(main, *folders, "--output", tmp_path / "o")
     assert "| b less a |" in printed
@@ -370,7 +368,6 @@ def test_by_default_the_files_go_beside_the_first_run(folders: list[Path], tmp_p
     assert (tmp_path / "comparisons" / "a-b" / "comparison.md").is_file()
 
 
-@pytest.mark.slow
 def test_no_text_is_active_in_the_report(folders: list[Path]) -> None:
     assert HOSTILE not in render(compare(read_runs(folders)))
 
@@ -386,7 +383,6 @@ def refusal(*given: Path) -> str:
     return str(refused.value)
 
 
-@pytest.mark.slow
 def test_mistakes_are_refused_in_one_sentence(folders: list[Path], tmp_path: Path) -> None:
     assert refusal(folders[0]).startswith("one run cannot be compared")
     assert refusal(folders[0], tmp_path) == (

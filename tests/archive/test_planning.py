@@ -53,7 +53,6 @@ def test_numbers_that_mean_nothing_are_refused_by_name(wrong: dict[str, float]) 
         Needs(**{"sd": 20, "effect": 10, **wrong}).check()
 
 
-@pytest.mark.slow
 def test_the_program_prints_the_tables() -> None:
     words = ("--sd", 20, "--effect", 10)
     said = run_here(main, *words)
@@ -84,7 +83,6 @@ def write_set(path: Path, count: int) -> None:
     path.write_text(json.dumps({"tasks": tasks}), encoding="utf-8")
 
 
-@pytest.mark.slow
 def test_a_pilot_plans_runs_money_and_hours_from_its_own_runs(tmp_path: Path) -> None:
     folder = piloted(tmp_path / "r").folder
     said = run_here(main, "--pilot", folder, "--effect", 10, "--power", 0.9)
@@ -118,7 +116,6 @@ def test_tasks_that_show_no_loss_have_room_for_a_loss_that_none_of_them_shows(sd
     assert 0 <= tasks_for_no_worse(sd, margin, 0.0, 0.8, 0.0175) - fewest <= 3  # it goes up by hundredths
 
 
-@pytest.mark.slow
 def test_size_says_which_part_of_saves_needs_more_tasks(tmp_path: Path) -> None:
     """.9^39 = .0164; the spread of 25 has been simulated: 58% at 48 tasks, 94% at 96 (docs/measured/savings.md)."""
     wanted = "For SAVES, 68 tasks show that equal answers are at most 10 points worse"
@@ -135,7 +132,6 @@ def test_size_says_which_part_of_saves_needs_more_tasks(tmp_path: Path) -> None:
     assert wanted in run_here(main, "--pilot", turned.folder, "--effect", 10)
 
 
-@pytest.mark.slow
 def test_a_pilot_without_spread_says_what_shows_no_loss(tmp_path: Path) -> None:
     made = Bench(tmp_path / "r")
     for task in made.tasks:
@@ -146,7 +142,6 @@ def test_a_pilot_without_spread_says_what_shows_no_loss(tmp_path: Path) -> None:
     assert "with: all 2 tasks differ by the same points, so no gain can be planned for.\n\nFor SAVES, 39 tasks" in said
 
 
-@pytest.mark.slow
 def test_a_pilot_with_trials_measures_what_trials_reduce(tmp_path: Path) -> None:
     (pilot,) = read_pilot(piloted(tmp_path / "r", trials=3).folder, 0.24)
     assert pilot.measured
@@ -154,7 +149,6 @@ def test_a_pilot_with_trials_measures_what_trials_reduce(tmp_path: Path) -> None
     assert pilot.spread.tasks < pilot.spread.trials
 
 
-@pytest.mark.slow
 def test_a_folder_without_results_or_spread_is_refused_in_a_line(tmp_path: Path) -> None:
     assert str(tmp_path) in refusal(main, "--pilot", tmp_path, "--effect", 10)
     made = Bench(tmp_path / "r", ["alone"])

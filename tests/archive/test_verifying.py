@@ -73,7 +73,6 @@ def failures(result: tuple[int, list[str]]) -> list[str]:
     return found
 
 
-@pytest.mark.slow
 def test_an_untouched_archive_holds_and_nobody_knows_who_made_it(archive: Path, check: Any) -> None:
     code, lines = check(archive)
     assert code == 0
@@ -83,7 +82,6 @@ def test_an_untouched_archive_holds_and_nobody_knows_who_made_it(archive: Path, 
     ]
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize(("change", "expected"), [
     (edit("runs/one-with.md", "x in", "y in"), "data/run/runs/one-with.md: was changed"),
     (edit("verdicts.csv", "Met", "Missed"), "data/run/verdicts.csv: was changed"),
