@@ -1,6 +1,9 @@
 """The self-test: it passes when the pipeline tells the truth, and fails when it does not."""
 
+import os
 import shutil
+import subprocess
+import sys
 from collections.abc import Callable
 from fractions import Fraction
 from pathlib import Path
@@ -13,7 +16,8 @@ from lensbench.scores.gate import GateVerdict
 from lensbench.scores.intervals import Estimate
 from lensbench_demo import selftest
 from lensbench_demo.controls import LIFT, ORACLE, SAME, Control, Planted
-from programs import refusal, run_module
+from programs import refusal, run_here, run_module
+from small_benchmark import wait_for
 
 
 def copy_program(folder: Path) -> Path:
@@ -45,6 +49,20 @@ def test_a_control_that_nobody_knows_and_a_folder_in_use_are_refused_in_one_sent
     assert refusal(selftest.main, "placebo") == wanted
     (tmp_path / "mine.txt").write_text("mine")
     assert refusal(selftest.main, "--keep", tmp_path) == f"--keep: {tmp_path} is not empty; name a new folder"
+
+
+def test_a_control_that_needs_a_sandbox_is_skipped_without_one_and_none_failed(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PATH", "")
+    assert "skipped: it needs the sandbox" in run_here(selftest.main, "outside")
+
+
+@pytest.mark.slow
+def test_a_self_test_that_is_told_to_stop_does_not_wait_for_its_benchmarks(tmp_path: Path) -> None:
+    argv = [sys.executable, "-P", "-m", "lensbench_demo.selftest", "lift", "--keep", "kept"]
+    with subprocess.Popen(argv, cwd=tmp_path, env={**os.environ, "PYTHONPATH": str(ROOT / "scripts")}) as process:
+        assert wait_for((tmp_path / "kept" / "lift" / "bench").exists)
+        process.terminate()
+        assert process.wait(15) == 143
 
 
 PLANTED: dict[str, Planted] = {
