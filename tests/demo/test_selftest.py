@@ -20,17 +20,13 @@ from programs import refusal, run_here, run_module
 from small_benchmark import wait_for
 
 
-def copy_program(folder: Path) -> Path:
-    for name in ("rules", "scripts", "templates", "docs", "profiles"):
-        shutil.copytree(ROOT / name, folder / name)
-    for name in ("Snakefile", "requirements.lock"):
-        shutil.copy(ROOT / name, folder)
-    return folder
-
-
 @pytest.mark.slow
 def test_a_pipeline_that_scores_wrongly_fails_and_what_it_did_can_be_looked_at(tmp_path: Path) -> None:
-    program = copy_program(tmp_path / "program")
+    program = tmp_path / "program"
+    for name in ("rules", "scripts", "templates", "docs", "profiles"):
+        shutil.copytree(ROOT / name, program / name)
+    for name in ("Snakefile", "requirements.lock"):
+        shutil.copy(ROOT / name, program)
     judges = program / "scripts" / "lensbench" / "judging" / "judges" / "__init__.py"
     right = "Verdict.MET: Fraction(1)"
     assert right in judges.read_text()
