@@ -43,7 +43,7 @@ def checked(project: Project) -> list[str]:
     return sorted(name for name in names if not name.startswith(NOT_CHECKED))
 
 
-@settings(max_examples=100, suppress_health_check=[HealthCheck.too_slow, HealthCheck.function_scoped_fixture])
+@settings(max_examples=300, suppress_health_check=[HealthCheck.too_slow, HealthCheck.function_scoped_fixture])
 @given(st.data())
 def test_any_changed_or_missing_byte_is_found_and_its_file_named(finished_once: Project, data: st.DataObject) -> None:
     name = data.draw(st.sampled_from(checked(finished_once)))
