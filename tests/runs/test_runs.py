@@ -510,4 +510,4 @@ def test_a_run_imports_little() -> None:
     done = subprocess.run([sys.executable, "-P", "-c", program], capture_output=True, text=True, check=True)
     loaded = done.stdout.split()
     assert {"pydantic", "psutil", "yaml", "jinja2", "re2", "numpy", "snakemake", "mcp"}.isdisjoint(loaded)
-    assert len(loaded) <= 200
+    assert len(loaded) <= 192

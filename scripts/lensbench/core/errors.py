@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 import re
 from collections.abc import Iterable, Sequence
 
@@ -13,7 +12,9 @@ class UserError(Exception):
 
 def did_you_mean(wrong: str, names: Iterable[str]) -> str:
     """`; did you mean 'with'?` for the end of a message; "" when no known name is similar."""
-    near = difflib.get_close_matches(wrong.lower(), list(names), n=1)
+    from difflib import get_close_matches  # only after a mistake
+
+    near = get_close_matches(wrong.lower(), list(names), n=1)
     return f"; did you mean {near[0]!r}?" if near else ""
 
 

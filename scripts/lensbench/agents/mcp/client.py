@@ -4,17 +4,15 @@ asynchronous and slow to import, so it is imported only when there is a server t
 from __future__ import annotations
 
 import json
-import logging
 import os
 import re
 import signal
 import tempfile
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
-from concurrent.futures import Future
 from contextlib import ExitStack, asynccontextmanager
 from dataclasses import dataclass, field
 from functools import partial
-from types import TracebackType
+from threading import Event
 from typing import IO, Any
 
 from lensbench.agents.mcp.tools import Arguments, OfferedTool
@@ -80,7 +78,7 @@ class _Connection:
     status: ServerStatus
     errors: IO[bytes]
     """Its standard error."""
-    started: Future[None] = field(default_factory=Future)
+    started: Event = field(default_factory=Event)
     """Done when its start has succeeded or failed."""
     call: Callable[[str, Arguments], Result] = lambda tool, arguments: Result("it is not connected", True)
     refusal: str = ""
@@ -119,13 +117,11 @@ class Servers:
             if self._usable:
                 self._start()
         except BaseException:
-            self.__exit__(None, None, None)
+            self.__exit__()
             raise
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, value: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *raised: object) -> None:
         self._stack.close()
         if any(entry.command for entry in self._usable.values()):
             end_children()
@@ -148,6 +144,8 @@ class Servers:
 
     def _start(self) -> None:
         """Starts all servers at once, and waits until each is connected or has failed."""
+        import logging
+
         import anyio
         from anyio.from_thread import start_blocking_portal
 
@@ -162,19 +160,19 @@ class Servers:
             portal = self._stack.enter_context(start_blocking_portal())
             portal.call(signal.pthread_sigmask, signal.SIG_SETMASK, ())  # processes that it starts must receive signals
         stop = portal.call(anyio.Event)
-        tasks: list[tuple[_Connection, Future[None]]] = []
+        tasks: list[tuple[_Connection, Any]] = []
 
         def end() -> None:
             portal.call(stop.set)
             for server, task in tasks:
-                if not server.started.done():  # still starting, so it does not wait for `stop`
+                if not server.started.is_set():  # still starting, so it does not wait for `stop`
                     task.cancel()
 
         self._stack.callback(end)
         for server in self._running.values():
             tasks.append((server, portal.start_task_soon(self._serve, server, stop, portal)))
         for server in self._running.values():
-            server.started.result()
+            server.started.wait()
 
     async def _serve(self, server: _Connection, stop: Any, portal: Any) -> None:
         """Keeps one server connected until `stop`."""
@@ -208,16 +206,16 @@ class Servers:
                     starting.deadline = float("inf")
                     status.instructions, status.connected = client.instructions or "", True
                     server.call = partial(portal.call, call)
-                    server.started.set_result(None)
+                    server.started.set()
                     await stop.wait()
         except Exception as error:
             reason = server.refusal or _reason(error)
-        if not server.started.done():
+        if not server.started.is_set():
             remedy = "; start the server first, or correct this address" if reason.startswith("ConnectError") else ""
             sentence = f"{entry.url}: {reason}{remedy}" if entry.url else reason
             status.said = _end(server.errors)
             status.detail = ". ".join(part for part in (sentence, _last_line(status.said)) if part)
-            server.started.set_result(None)
+            server.started.set()
 
 
 def read_entry(value: Any) -> ServerEntry | str:
