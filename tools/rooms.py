@@ -44,7 +44,7 @@ OTHER_FOLDERS = {"agents", "repositories", "lensbench_tasks", "lensbench_demo"}
 """Rooms that work in other folders: workspaces, caches, repositories."""
 
 
-BUDGET = {"lines": 41_038, "characters": 1_909_729}
+BUDGET = {"lines": 41_037, "characters": 1_909_598}
 """The most code that `scripts/`, `rules/`, `templates/` and the Snakefile may have. It only falls: features pay with
 deletions."""
 CODE = (".py", ".smk", ".j2", ".js")
