@@ -17,7 +17,9 @@ if start.reads_config(workflow, __name__, "config.yaml"):
 
 
 SCHEDULE = start.read_start(workflow, __name__, config)
-JUDGES = SCHEDULE.judging.names if workflow.is_main_process else []  # a job elsewhere needs no list of judges
+JUDGES = (
+    SCHEDULE.judging.names if workflow.is_main_process else []
+)  # a job elsewhere needs no list of judges
 BENCH, PYTHON = SCHEDULE.folder.as_posix(), start.PYTHON
 
 

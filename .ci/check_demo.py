@@ -14,31 +14,54 @@ FOLDER = Path("bench/demo")
 def main() -> None:
     """Ends with a message and exit code 1 when the results make no sense."""
     data = json.loads((FOLDER / "results.json").read_text(encoding="utf-8"))
-    counts, comparison, found = data["counts"], data["comparisons"]["with"], data["estimates"]["with"]["score"]
-    scores = {name: [run["score"] for run in data["runs"] if run["condition"] == name] for name in ("with", "without")}
+    counts, comparison, found = (
+        data["counts"],
+        data["comparisons"]["with"],
+        data["estimates"]["with"]["score"],
+    )
+    scores = {
+        name: [run["score"] for run in data["runs"] if run["condition"] == name]
+        for name in ("with", "without")
+    }
     categories, tasks = found["categories"], data["tasks"]
     again = subprocess.run(
-        [sys.executable, "-m", "snakemake", "--cores", "2"], capture_output=True, encoding="utf-8", check=False
+        [sys.executable, "-m", "snakemake", "--cores", "2"],
+        capture_output=True,
+        encoding="utf-8",
+        check=False,
     )
     reading = Path("docs/reading.md").read_text(encoding="utf-8")
     shown = re.search(r"^```text\n(.*?)\n```", reading, re.MULTILINE | re.DOTALL)
     interval = f"{100 * found['overall']['low']:+.1f} to {100 * found['overall']['high']:+.1f}"
     checks = {
-        "all runs are scored": counts == {"scored": 2 * tasks, "unjudged": 0, "discarded": 0, "missing": 0},
+        "all runs are scored": counts
+        == {"scored": 2 * tasks, "unjudged": 0, "discarded": 0, "missing": 0},
         "the server's tools were offered in every run": comparison["adoption"]["offered"]
         == {"runs": tasks, "of": tasks},
-        "the server's tools were called in every run": comparison["adoption"]["called_without_error"]["runs"] == tasks,
+        "the server's tools were called in every run": comparison["adoption"][
+            "called_without_error"
+        ]["runs"]
+        == tasks,
         "scores spread, and are neither all high nor all low": all(
             0.4 < sum(each) / tasks < 0.85 and len(set(each)) >= 4 for each in scores.values()
         ),
         "the whole differs": found["overall"]["p"] <= data["alpha"] and found["overall"]["low"] > 0,
-        "questions about changes differ, by Holm's p": categories["Change-Impact"]["p_holm"] <= data["alpha"],
-        "questions for a text search do not": all(categories[name]["delta"] == 0 for name in ("Targeted", "Debug")),
-        "every control held": all(control["runs"] == control["of"] for control in data["controls"][:-1]),
+        "questions about changes differ, by Holm's p": categories["Change-Impact"]["p_holm"]
+        <= data["alpha"],
+        "questions for a text search do not": all(
+            categories[name]["delta"] == 0 for name in ("Targeted", "Debug")
+        ),
+        "every control held": all(
+            control["runs"] == control["of"] for control in data["controls"][:-1]
+        ),
         "results.md says that no model answered": "not a language model"
         in (FOLDER / "results.md").read_text(encoding="utf-8"),
-        "the gate gives no verdict where no model answered": data["verdicts_on"] == {"with": "INCONCLUSIVE"},
-        "the page is there, with both answers of every pair": (FOLDER / "report.html").stat().st_size > 50_000
+        "the gate gives no verdict where no model answered": data["verdicts_on"]
+        == {"with": "INCONCLUSIVE"},
+        "the page is there, with both answers of every pair": (FOLDER / "report.html")
+        .stat()
+        .st_size
+        > 50_000
         and len(list((FOLDER / "answers").glob("*.html"))) == tasks,
         "a second start has nothing to do": "Nothing to be done" in again.stderr,
         "docs/reading.md shows what is printed": shown

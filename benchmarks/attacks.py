@@ -26,7 +26,11 @@ def main() -> None:
             control = Path(base, "control")
             control.mkdir()
             says = {question(attack): fooled(attack) for attack in ATTACKS if kind == "credulous"}
-            folder = lay_out(lambda base=base, **settings: Bench(Path(base, "bench", "r"), **settings), control, says)
+            folder = lay_out(
+                lambda base=base, **settings: Bench(Path(base, "bench", "r"), **settings),
+                control,
+                says,
+            )
             with redirect_stderr(io.StringIO()):  # the progress
                 columns[kind] = what_counts(folder, "model")
             columns["mechanical"] = what_counts(folder, "mechanical")
@@ -37,7 +41,10 @@ def main() -> None:
         about = "the criterion" if attack.criterion_only else "everything"
         shown = f"**{credulous}**" if credulous == "Met" else credulous
         print(f"| {attack.family} | {attack.name} | {patterns} | {honest} | {shown} | {about} |")
-    print(f"\n{len(ATTACKS)} attacks:", *(f"\n- {name}: {dict(Counter(found))}" for name, found in columns.items()))
+    print(
+        f"\n{len(ATTACKS)} attacks:",
+        *(f"\n- {name}: {dict(Counter(found))}" for name, found in columns.items()),
+    )
 
 
 if __name__ == "__main__":

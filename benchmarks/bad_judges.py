@@ -20,7 +20,15 @@ from itertools import accumulate
 from typing import Any, NamedTuple
 
 import numpy as np
-from calibration import BY_EFFECT, KNOWN, World, criteria_of, repository_of, shift_for, verdict_counts
+from calibration import (
+    BY_EFFECT,
+    KNOWN,
+    World,
+    criteria_of,
+    repository_of,
+    shift_for,
+    verdict_counts,
+)
 from habits import DEFAULTS
 
 from lensbench.core.distributions import norm_isf
@@ -108,7 +116,9 @@ PANELS = {
         )
         for share in (0.05, 0.1, 0.15, 0.2)
     },
-    "three models that miss the same 10%": Panel({f"model-{n}": alike(misses(0.1)) for n in range(3)}),
+    "three models that miss the same 10%": Panel(
+        {f"model-{n}": alike(misses(0.1)) for n in range(3)}
+    ),
     "two models that miss the same 10% beside patterns": Panel(
         {MECHANICAL: wrong_in(0), **{f"model-{n}": alike(misses(0.1)) for n in range(2)}}
     ),
@@ -129,7 +139,9 @@ def truths(points: float, replications: int, seed: int, known: float = KNOWN) ->
                 counts = int(met[benchmark, task, side, 0]), int(partial[benchmark, task, side, 0])
                 stated = [Verdict.MET] * counts[0] + [Verdict.PARTIAL] * counts[1]
                 stated += [Verdict.MISSED] * (int(criteria_of(task)) - len(stated))
-                found |= {(RunId(f"t{task:03}", condition), n): each for n, each in enumerate(stated, 1)}
+                found |= {
+                    (RunId(f"t{task:03}", condition), n): each for n, each in enumerate(stated, 1)
+                }
         yield found
 
 
@@ -140,7 +152,12 @@ def verdict_rows(panel: Panel, truth: Truth, rng: random.Random) -> Iterator[dic
         given = {name: read(key, true, rng) for name, read in panel.judges.items()}
         given |= {"human-anna": true} if key[0].task in labelled else {}
         for judge, verdict in given.items():
-            row = {**row_of_run(key[0]), "criterion": str(key[1]), "judge": judge, "verdict": verdict.value}
+            row = {
+                **row_of_run(key[0]),
+                "criterion": str(key[1]),
+                "judge": judge,
+                "verdict": verdict.value,
+            }
             yield row | {"failure": "", "version": "1"}
 
 
@@ -151,22 +168,34 @@ def measured(panel: Panel, truth: Truth, seed: int) -> tuple[float, str, str, st
     votes: dict[Key, dict[str, dict[str, Any]]] = {key: {} for key in truth}
     for row in rows:
         votes[run_of_row(row), int(row["criterion"])][row["judge"]] = row
-    found = {(run, number): decide_criterion(run, number, given) for (run, number), given in votes.items()}
+    found = {
+        (run, number): decide_criterion(run, number, given)
+        for (run, number), given in votes.items()
+    }
     decided = {key: Verdict(each["verdict"]) for key, each in found.items()}
     comparison = _comparison(decided)
     estimate = overall(comparison)
     look = look_result(estimate, 1, 1, DEFAULTS, norm_isf(DEFAULTS["alpha"] / 2))
     verdicts: Verdicts = {
-        key: {name: Verdict(row["verdict"]) for name, row in each.items()} for key, each in votes.items()
+        key: {name: Verdict(row["verdict"]) for name, row in each.items()}
+        for key, each in votes.items()
     }
     everybody = agreement(verdicts, [BASELINE, TREATMENT], seed)["all"]
     belief = believe(verdicts, (), decided, everybody, [TREATMENT], {}, seed)
     together = {key: Verdict(each["judges_verdict"]) for key, each in found.items()}
-    bias = judge_bias("the judges' decision", together, persons_verdicts(verdicts), {TREATMENT: (TREATMENT, BASELINE)})
+    bias = judge_bias(
+        "the judges' decision",
+        together,
+        persons_verdicts(verdicts),
+        {TREATMENT: (TREATMENT, BASELINE)},
+    )
     signed = bias[TREATMENT].signed
     is_biased = signed.low is not None and not signed.low <= 0 <= signed.high
     blockers = [Reason(ReasonKind.BIASED_JUDGES)] if is_biased else []
-    withheld = [*blockers, *(Reason(ReasonKind.UNTRUSTED_JUDGES, text) for text in belief.withheld[TREATMENT])]
+    withheld = [
+        *blockers,
+        *(Reason(ReasonKind.UNTRUSTED_JUDGES, text) for text in belief.withheld[TREATMENT]),
+    ]
     before = decide(estimate, DEFAULTS, look, blockers)
     by_share = decide(estimate, DEFAULTS, look, withheld)
     doubted = [*readings(comparison, (), belief.doubts, {}, [])]
@@ -180,10 +209,20 @@ def _comparison(decided: Mapping[Key, Verdict]) -> Comparison:
     for (run, _), verdict in decided.items():
         points.setdefault(run, []).append({"points": decimal(POINTS[verdict])})
     scores: Any = {
-        run: score_run({**row_of_run(run), "status": "valid"}, given, len(given), None) for run, given in points.items()
+        run: score_run({**row_of_run(run), "status": "valid"}, given, len(given), None)
+        for run, given in points.items()
     }
-    tasks = {name: {"repository": where} for name, where in repository_of(World(tasks=TASKS)).items()}
-    plan: Any = {"order": [*tasks], "tasks": tasks, "trials": 1, "baseline": BASELINE, "gate": DEFAULTS, "seed": 1}
+    tasks = {
+        name: {"repository": where} for name, where in repository_of(World(tasks=TASKS)).items()
+    }
+    plan: Any = {
+        "order": [*tasks],
+        "tasks": tasks,
+        "trials": 1,
+        "baseline": BASELINE,
+        "gate": DEFAULTS,
+        "seed": 1,
+    }
     return Comparison(Tables(plan, (), scores, {}, (), (), {}), TREATMENT, BASELINE)
 
 
@@ -210,7 +249,9 @@ def answers(truth: Truth, leak: str, seed: int) -> Iterator[BlindedAnswer]:
         rng = random.Random(f"{seed} {run}")
         about = random.Random(f"{seed} {run.task}").choices(VOCABULARY, cum_weights=ODDS, k=150)
         size = 30 + int(40 * sum(given)) + rng.randint(-5, 5)
-        words = rng.choices(about, k=size * 3 // 5) + rng.choices(VOCABULARY, cum_weights=ODDS, k=size * 2 // 5)
+        words = rng.choices(about, k=size * 3 // 5) + rng.choices(
+            VOCABULARY, cum_weights=ODDS, k=size * 2 // 5
+        )
         text = " ".join([*words, *(LEAKS[leak](words, rng) if run.condition == TREATMENT else [])])
         score = nearest_5_percent(sum(given, Fraction(0)) / len(given))
         yield BlindedAnswer(run.task, run.condition, text, text, score)
@@ -227,30 +268,42 @@ def print_blinding(replications: int) -> None:
     print("| the treatment's answers have in addition | truth | blinding fails |\n|---|--:|--:|")
     for leak in LEAKS:
         for true in (0.13, 0.19, 0.29):
-            print(f"| {leak} | {100 * true:+.0f} | {blinding_fails(leak, true, replications)} |", flush=True)
+            print(
+                f"| {leak} | {100 * true:+.0f} | {blinding_fails(leak, true, replications)} |",
+                flush=True,
+            )
 
 
 def main() -> None:
     """Prints a row for every panel and true delta."""
     parser = argparse.ArgumentParser(description=main.__doc__)
     parser.add_argument("--replications", type=int, default=200, help="benchmarks per row")
-    parser.add_argument("--blinding", action="store_true", help="the blinding check instead of the verdicts")
+    parser.add_argument(
+        "--blinding", action="store_true", help="the blinding check instead of the verdicts"
+    )
     options = parser.parse_args()
     replications = options.replications
     if options.blinding:
         print_blinding(replications)
         return
     intervals.RESAMPLES = 999  # enough for the mid-p beside .05
-    print("| judges | truth | seen | GO, NO-GO, HARM before | by share | after |\n|---|--:|--:|---|---|---|")
+    print(
+        "| judges | truth | seen | GO, NO-GO, HARM before | by share | after |\n|---|--:|--:|---|---|---|"
+    )
     for name, panel in PANELS.items():
         for true in (0.13, 0.0):
-            outcomes = [measured(panel, truth, n) for n, truth in enumerate(truths(true, replications, 1))]
+            outcomes = [
+                measured(panel, truth, n) for n, truth in enumerate(truths(true, replications, 1))
+            ]
             seen = sum(each[0] for each in outcomes) / replications
             counts = [Counter(each[index] for each in outcomes) for index in (1, 2, 3)]
             shares = (
-                ", ".join(f"{each[word] / replications:.1%}" for word in ("GO", "NO-GO", "HARM")) for each in counts
+                ", ".join(f"{each[word] / replications:.1%}" for word in ("GO", "NO-GO", "HARM"))
+                for each in counts
             )
-            print(f"| {name} | {100 * true:+.0f} | {seen:+.1f} | {' | '.join(shares)} |", flush=True)
+            print(
+                f"| {name} | {100 * true:+.0f} | {seen:+.1f} | {' | '.join(shares)} |", flush=True
+            )
 
 
 if __name__ == "__main__":

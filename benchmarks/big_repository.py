@@ -29,7 +29,12 @@ print((status.f_blocks - status.f_bfree) * status.f_frsize)
 def make_repository(folder: Path, files: int) -> Path:
     """A repository of `files` Python files of one kilobyte."""
     for number in range(files):
-        path = folder / f"part{number // (FILES_IN_FOLDER * 50)}" / f"sub{number // FILES_IN_FOLDER}" / f"m{number}.py"
+        path = (
+            folder
+            / f"part{number // (FILES_IN_FOLDER * 50)}"
+            / f"sub{number // FILES_IN_FOLDER}"
+            / f"m{number}.py"
+        )
         if number % FILES_IN_FOLDER == 0:
             path.parent.mkdir(parents=True)
         path.write_text(f"# module {number}\n" + "x = 1\n" * 160, encoding="utf-8")
@@ -45,19 +50,40 @@ def make_project(folder: Path, repository: Path) -> Path:
         f"tasks:\n  - {{id: t-1, category: Targeted, prompt: What is it?, criteria: {criteria}}}\n",
         encoding="utf-8",
     )
-    (folder / "mcp.json").write_text('{"mcpServers": {"null": {"command": "true"}}}', encoding="utf-8")
+    (folder / "mcp.json").write_text(
+        '{"mcpServers": {"null": {"command": "true"}}}', encoding="utf-8"
+    )
     config = {
-        "run_id": "big", "scenarios": "tasks.yaml", "repository": {"path": str(repository)}, "cache": "cache",
-        "conditions": {"without": {}, "with": {"mcp": "mcp.json"}}, "sandbox": "bubblewrap",
+        "run_id": "big",
+        "scenarios": "tasks.yaml",
+        "repository": {"path": str(repository)},
+        "cache": "cache",
+        "conditions": {"without": {}, "with": {"mcp": "mcp.json"}},
+        "sandbox": "bubblewrap",
         "preflight": {"servers": False},
         "agent": {"kind": "command", "command": [sys.executable, str(folder / "agent.py")]},
-    }  # fmt: skip
+    }
     (folder / "config.yaml").write_text(json.dumps(config), encoding="utf-8")
     measure(
-        [sys.executable, "-m", "snakemake", "--cores", "1", "--quiet", "all", "--snakefile", str(ROOT / "Snakefile"),
-         "--directory", ".", "--configfile", "config.yaml", "--until", "run"],
+        [
+            sys.executable,
+            "-m",
+            "snakemake",
+            "--cores",
+            "1",
+            "--quiet",
+            "all",
+            "--snakefile",
+            str(ROOT / "Snakefile"),
+            "--directory",
+            ".",
+            "--configfile",
+            "config.yaml",
+            "--until",
+            "run",
+        ],
         folder,
-    )  # fmt: skip
+    )
     return folder / "bench" / "big"
 
 
@@ -68,7 +94,16 @@ def one_run(bench: Path) -> tuple[Cost, float]:
             path.unlink()
     status = os.statvfs(tempfile.gettempdir())
     before = (status.f_blocks - status.f_bfree) * status.f_frsize
-    command = [sys.executable, "-P", "-m", "lensbench.runs.run", "--folder", "bench/big", "--task", "t-1"]
+    command = [
+        sys.executable,
+        "-P",
+        "-m",
+        "lensbench.runs.run",
+        "--folder",
+        "bench/big",
+        "--task",
+        "t-1",
+    ]
     cost = measure([*command, "--condition", "without"], bench.parents[1])
     seen = int((bench / "runs" / "t-1-without.md").read_text(encoding="utf-8").split()[0])
     return cost, max(0.0, (seen - before) / 1e6)
@@ -95,7 +130,9 @@ def main() -> None:
     work = Path(tempfile.mkdtemp(prefix="big-repository-"))
     try:
         made = [make_repository(work / f"made-{files}", files) for files in arguments.files]
-        for number, repository in enumerate([*made, *(folder.resolve() for folder in arguments.folders)]):
+        for number, repository in enumerate(
+            [*made, *(folder.resolve() for folder in arguments.folders)]
+        ):
             cost, written = benchmark(repository, work / str(number), arguments.repeat)
             figures[repository.name] = cost.cpu_s
             row = f"{cost.cpu_s:.2f} | {cost.wall_s:.2f} | {written:.1f}"

@@ -67,7 +67,11 @@ class World(NamedTuple):
 def verdict_counts(world: World, replications: int, rng: np.random.Generator) -> tuple[Any, Any]:
     """The numbers of Met and Partial criteria: arrays by replication, task, side (baseline first) and trial."""
     shape = (replications, world.tasks)
-    known = world.known + rng.normal(0, BY_TASK, shape)[..., None] + rng.normal(0, BY_CRITERION, (*shape, 5))
+    known = (
+        world.known
+        + rng.normal(0, BY_TASK, shape)[..., None]
+        + rng.normal(0, BY_CRITERION, (*shape, 5))
+    )
     effect = rng.normal(0, 1, shape)
     if world.repositories:
         shared = rng.normal(0, 1, (replications, world.repositories))
@@ -95,7 +99,9 @@ def score_row(criteria: int, met: int, partial: int) -> Mapping[str, Any]:
 @lru_cache(maxsize=4096)
 def delta(criteria: int, treatment: tuple[int, int], baseline: tuple[int, int]) -> Fraction:
     """The delta of a pair, from the Met and Partial verdicts of its runs."""
-    treated, base = (RunFacts(score_row(criteria, *counts), None, None) for counts in (treatment, baseline))
+    treated, base = (
+        RunFacts(score_row(criteria, *counts), None, None) for counts in (treatment, baseline)
+    )
     difference = exact(compare(treated, base, ())["delta"])
     assert difference is not None
     return difference
@@ -112,14 +118,18 @@ def benchmarks(world: World, replications: int, seed: int) -> Iterator[Differenc
         met, partial = (counts.tolist() for counts in drawn)
         for benchmark in range(BATCH):
             yield {
-                f"t{task:03}": task_difference(criteria_of(task), met[benchmark][task], partial[benchmark][task])
+                f"t{task:03}": task_difference(
+                    criteria_of(task), met[benchmark][task], partial[benchmark][task]
+                )
                 for task in range(world.tasks)
             }
 
 
 def task_difference(criteria: int, met: list[list[int]], partial: list[list[int]]) -> Fraction:
     """The mean over the trials of a task; `met` and `partial` by side, baseline first, and trial."""
-    baselines, treatments = (list(zip(*counts, strict=True)) for counts in zip(met, partial, strict=True))
+    baselines, treatments = (
+        list(zip(*counts, strict=True)) for counts in zip(met, partial, strict=True)
+    )
     found = mean(delta(criteria, *pair) for pair in zip(treatments, baselines, strict=True))
     assert found is not None
     return found
@@ -138,14 +148,19 @@ def shift_for(true: float, spread: float, known: float = KNOWN) -> float:
         criteria = criteria_of(np.arange(world.tasks))[:, None, None]
         draws = (verdict_counts(world, BATCH, np.random.default_rng(seed)) for seed in range(5))
         found = (scores[criteria, met, partial] for met, partial in draws)
-        return float(np.mean([each[:, :, 1].mean() - each[:, :, 0].mean() for each in found])) - true
+        return (
+            float(np.mean([each[:, :, 1].mean() - each[:, :, 0].mean() for each in found])) - true
+        )
 
     return float(brentq(miss, -1, 2, xtol=1e-3))
 
 
 def repository_of(world: World) -> dict[str, str]:
     """A repository for each task, or the shared ones in turn."""
-    return {f"t{task:03}": f"r{task % (world.repositories or world.tasks)}" for task in range(world.tasks)}
+    return {
+        f"t{task:03}": f"r{task % (world.repositories or world.tasks)}"
+        for task in range(world.tasks)
+    }
 
 
 class Outcome(NamedTuple):
@@ -168,7 +183,9 @@ class Outcome(NamedTuple):
 def estimated(differences: Differences, world: World) -> intervals.Estimate:
     """The delta of a benchmark with its interval."""
     pairs = len(differences) * world.trials
-    return intervals.estimate(differences, repository_of(world), pairs=pairs, limit=intervals.LARGEST)
+    return intervals.estimate(
+        differences, repository_of(world), pairs=pairs, limit=intervals.LARGEST
+    )
 
 
 def decided(found: intervals.Estimate, differences: Differences, world: World) -> GateVerdict:
@@ -185,12 +202,16 @@ def one_look(world: World, true: float, replications: int, seed: int = 1) -> Out
         estimate = estimated(differences, world)
         found = decided(estimate, differences, world)
         verdicts[found.verdict] += 1
-        covered += found.low is not None and found.high is not None and found.low <= true <= found.high
+        covered += (
+            found.low is not None and found.high is not None and found.low <= true <= found.high
+        )
         goes += alone(estimate) == "GO"
     return Outcome(verdicts.total(), verdicts, covered, world.tasks, goes)
 
 
-def many_looks(world: World, looks: int, settings: Mapping[str, Any], replications: int, seed: int = 1) -> Outcome:
+def many_looks(
+    world: World, looks: int, settings: Mapping[str, Any], replications: int, seed: int = 1
+) -> Outcome:
     """Benchmarks that stop when the gate closes."""
     found = [
         in_waves(np.array([*differences.values()], dtype=float), looks, **settings)
@@ -255,7 +276,9 @@ def nothing_to_find(name: str, replications: int) -> Row:
     shares = (f"{found.share(verdict):.3f}" for verdict in ("GO", "HARM", "NO-GO", "INCONCLUSIVE"))
     kept = as_promised(found)
     covered = found.covered / found.replications
-    return Row(f"| {name} | {covered:.3f} | {' | '.join(shares)} | {'yes' if kept else 'NO'} |", kept)
+    return Row(
+        f"| {name} | {covered:.3f} | {' | '.join(shares)} | {'yes' if kept else 'NO'} |", kept
+    )
 
 
 def habit(name: str, replications: int) -> Row:
@@ -272,7 +295,9 @@ def power(name: str, replications: int) -> Row:
     tasks, trials = map(int, name.removeprefix("power, ").split(" x "))
     cells = []
     for true in (0.05, 0.10, 0.15):
-        found = one_look(World(shift_for(true, BY_EFFECT), BY_EFFECT, tasks, trials), true, replications)
+        found = one_look(
+            World(shift_for(true, BY_EFFECT), BY_EFFECT, tasks, trials), true, replications
+        )
         covered, alone = (count / replications for count in (found.covered, found.alone))
         cells.append(f"{found.share('GO'):.3f}, {alone:.3f} ({covered:.3f})")
     return Row(f"| {tasks} x {trials} | {' | '.join(cells)} |")
@@ -283,8 +308,12 @@ def looks(name: str, replications: int) -> Row:
     settings, true = {"effect": 10, "power": 0.9}, float(name.rpartition(" ")[2]) / 100
     world = World(shift_for(true, BY_EFFECT), BY_EFFECT, 45)
     once, four = (many_looks(world, count, settings, replications) for count in (1, 4))
-    shares = " | ".join(f"{found.share(verdict):.3f}" for verdict in ("GO", "HARM") for found in (once, four))
-    return Row(f"| {100 * true:+.0f} | {four.used:.1f} | {1 - four.used / world.tasks:.0%} | {shares} |")
+    shares = " | ".join(
+        f"{found.share(verdict):.3f}" for verdict in ("GO", "HARM") for found in (once, four)
+    )
+    return Row(
+        f"| {100 * true:+.0f} | {four.used:.1f} | {1 - four.used / world.tasks:.0%} | {shares} |"
+    )
 
 
 def direction(name: str, replications: int) -> Row:
@@ -294,7 +323,9 @@ def direction(name: str, replications: int) -> Row:
     least = case.beside_t * alone - 3 * error(alone, replications)
     kept = share <= most(case.at_most, replications) if not case.beside_t else share >= least
     promised = f"at least {case.beside_t:g} of t" if case.beside_t else f"at most {case.at_most:g}"
-    word = in_a_word(share >= case.beside_t * alone if case.beside_t else share <= case.at_most, kept)
+    word = in_a_word(
+        share >= case.beside_t * alone if case.beside_t else share <= case.at_most, kept
+    )
     return Row(f"| {name} | {share:.3f} | {alone:.3f} | {promised} | {word} |", kept)
 
 
@@ -311,28 +342,38 @@ def sections() -> list[Section]:
     sizes = [f"power, {tasks} x {trials}" for tasks in SIZES for trials in (1, 3)]
     return [
         Section(
-            "Both directions\n\n| what | gate | t test alone | promised | as promised |\n" + "|---" * 5,
-            [*CASES], direction,
+            "Both directions\n\n| what | gate | t test alone | promised | as promised |\n"
+            + "|---" * 5,
+            [*CASES],
+            direction,
         ),
         Section(
-            "Nothing to find\n\n| truth | coverage | GO | HARM | NO-GO | INCONCLUSIVE | as promised |\n" + "|---" * 7,
-            [name for name, _ in null_worlds()], nothing_to_find,
+            "Nothing to find\n\n| truth | coverage | GO | HARM | NO-GO | INCONCLUSIVE | as promised |\n"
+            + "|---" * 7,
+            [name for name, _ in null_worlds()],
+            nothing_to_find,
         ),
         Section(
-            "What people do, with a server that does not help\n\n| what | GO | as promised |\n" + "|---" * 3,
-            [*PEOPLE, *RARE, *UNKNOWABLE], habit,
+            "What people do, with a server that does not help\n\n| what | GO | as promised |\n"
+            + "|---" * 3,
+            [*PEOPLE, *RARE, *UNKNOWABLE],
+            habit,
         ),
         Section(
             "Something to find: share of GO, that of a 95% interval alone (coverage)\n\n"
             "| tasks x trials | +5 points | +10 | +15 |\n" + "|---" * 4,
-            sizes, power,
+            sizes,
+            power,
         ),
         Section(
             "One look or four, at 45 tasks\n\n"
-            "| true points | tasks used | saved | GO, 1 look | GO, 4 | HARM, 1 | HARM, 4 |\n" + "|---" * 7,
-            [f"four looks or one, {true:+d}" for true in (-10, -5, 0, 5, 10, 15)], looks,
+            "| true points | tasks used | saved | GO, 1 look | GO, 4 | HARM, 1 | HARM, 4 |\n"
+            + "|---"
+            * 7,
+            [f"four looks or one, {true:+d}" for true in (-10, -5, 0, 5, 10, 15)],
+            looks,
         ),
-    ]  # fmt: skip
+    ]
 
 
 def hasten() -> None:
@@ -343,21 +384,32 @@ def hasten() -> None:
 def main() -> None:
     """Prints how often the gate keeps its promises; exit code 1 when a promise is broken."""
     parser = argparse.ArgumentParser(description=main.__doc__)
-    parser.add_argument("--replications", type=int, default=2000, help="benchmarks per row, in hundreds")
+    parser.add_argument(
+        "--replications", type=int, default=2000, help="benchmarks per row, in hundreds"
+    )
     parser.add_argument("--only", default="", help="a regular expression for the names of rows")
-    parser.add_argument("--write", default="", help="a file that gets the tables, too, such as docs/measured/gate.md")
-    parser.add_argument("--jobs", type=int, default=1, help="rows simulated at a time, each in its own process")
+    parser.add_argument(
+        "--write",
+        default="",
+        help="a file that gets the tables, too, such as docs/measured/gate.md",
+    )
+    parser.add_argument(
+        "--jobs", type=int, default=1, help="rows simulated at a time, each in its own process"
+    )
     arguments = parser.parse_args()
     replications = max(arguments.replications // BATCH, 1) * BATCH
     only = f" --only '{arguments.only}'" * bool(arguments.only)
-    commit = subprocess.run(["git", "describe", "--always", "--dirty"], capture_output=True, text=True, check=True)
+    commit = subprocess.run(
+        ["git", "describe", "--always", "--dirty"], capture_output=True, text=True, check=True
+    )
     texts = [
-        "# How often the gate is right", "",
+        "# How often the gate is right",
+        "",
         f"Written by `python benchmarks/calibration.py --replications {replications}{only} --write "
         f"docs/measured/gate.md`, at commit {commit.stdout.strip()}, {date.today()}.",
         f"{replications} benchmarks a row; error of a share near 0.025: {error(0.025, replications):.4f}, near 0.95: "
         f"{error(0.95, replications):.4f}.",
-    ]  # fmt: skip
+    ]
 
     def show(text: str) -> None:
         """Prints the text, and keeps what is known so far."""

@@ -33,7 +33,10 @@ from fakes.messages_api import MessagesApi, read_rules, serving  # noqa: E402
 
 SET = ROOT / "scenarios" / "changes-demo.yaml"
 CLAUDE = ROOT / "tools" / "agents" / "node_modules" / ".bin" / "claude"
-SERVER = {"command": "${python}", "args": ["-P", "-m", "lensbench_demo.lens", "--root", "${workspace}"]}
+SERVER = {
+    "command": "${python}",
+    "args": ["-P", "-m", "lensbench_demo.lens", "--root", "${workspace}"],
+}
 GREP = "mcp__lens__lens_grep"
 APPLYING = """\
 import json, pathlib, subprocess, sys, uuid
@@ -54,7 +57,8 @@ def patched(tasks: int) -> list[Patched]:
     """The right change of each task."""
     chosen = yaml.safe_load(SET.read_text(encoding="utf-8"))["tasks"][:tasks]
     return [
-        (task["prompt"][:60], (SET.parent / task["reference"]["file"]).read_text(encoding="utf-8")) for task in chosen
+        (task["prompt"][:60], (SET.parent / task["reference"]["file"]).read_text(encoding="utf-8"))
+        for task in chosen
     ]
 
 
@@ -74,23 +78,44 @@ def script(jobs: list[Patched]) -> list[dict[str, Any]]:
     for number, (part, patch) in enumerate(jobs):
         changes = list(edits(patch))
         reading = [
-            {"name": "Read", "input": {"file_path": f"/repo/{file}"}} for file in {file for file, _, _ in changes}
+            {"name": "Read", "input": {"file_path": f"/repo/{file}"}}
+            for file in {file for file, _, _ in changes}
         ]
-        note = {"name": "Bash", "input": {"command": "date +%N$$ > unlike-any-other.txt", "description": "a note"}}
+        note = {
+            "name": "Bash",
+            "input": {"command": "date +%N$$ > unlike-any-other.txt", "description": "a note"},
+        }
         editing = [
-            {"name": "Edit", "input": {"file_path": f"/repo/{file}", "old_string": old, "new_string": new}}
+            {
+                "name": "Edit",
+                "input": {"file_path": f"/repo/{file}", "old_string": old, "new_string": new},
+            }
             for file, old, new in changes
         ]
-        whole = {"name": "Bash", "input": {"command": f"git apply <<'EOF'\n{patch}EOF", "description": "the patch"}}
+        whole = {
+            "name": "Bash",
+            "input": {"command": f"git apply <<'EOF'\n{patch}EOF", "description": "the patch"},
+        }
         grep = {"name": GREP, "input": {"query": Path(changes[0][0]).stem}}
         text = json.dumps(part, ensure_ascii=False)[1:-1]
         first = changes[0][1].split("\n")[0]
-        refused = json.dumps(f"String: {first}", ensure_ascii=False)[1:-1]  # a text that occurs twice
+        refused = json.dumps(f"String: {first}", ensure_ascii=False)[
+            1:-1
+        ]  # a text that occurs twice
         rules += [
-            {"when": {"turn": 1, "text": text, "has_tool": GREP}, "reply": {"tools": [grep, *reading]}},
+            {
+                "when": {"turn": 1, "text": text, "has_tool": GREP},
+                "reply": {"tools": [grep, *reading]},
+            },
             {"when": {"turn": 1, "text": text, "has_tool": "Edit"}, "reply": {"tools": reading}},
-            {"when": {"turn": 2, "text": text, "has_tool": GREP}, "reply": {"tools": [note, *editing]}},
-            {"when": {"turn": 2, "text": text}, "reply": {"tools": [note, *(editing if number % 2 else ())]}},
+            {
+                "when": {"turn": 2, "text": text, "has_tool": GREP},
+                "reply": {"tools": [note, *editing]},
+            },
+            {
+                "when": {"turn": 2, "text": text},
+                "reply": {"tools": [note, *(editing if number % 2 else ())]},
+            },
             {"when": {"turn": 3, "text": refused}, "reply": {"tools": [whole]}},
         ]
     return [*rules, {"reply": {"text": "I have made the change."}}]
@@ -105,14 +130,31 @@ def run(folder: Path, agent: dict[str, Any], trials: int, tasks: int) -> float:
     (folder / "tasks.yaml").write_text(yaml.safe_dump(chosen), encoding="utf-8")
     (folder / "mcp.json").write_text(json.dumps({"mcpServers": {"lens": SERVER}}), encoding="utf-8")
     config = {
-        "run_id": "changes", "scenarios": "tasks.yaml", "trials": trials, "agent": agent, "cache": ".cache",
+        "run_id": "changes",
+        "scenarios": "tasks.yaml",
+        "trials": trials,
+        "agent": agent,
+        "cache": ".cache",
         "conditions": {"without": {}, "with": {"mcp": "mcp.json"}},
         "sandbox_visible": [str(folder / "agent.py"), str(folder / "patches.json")],
-    }  # fmt: skip
+    }
     (folder / "config.yaml").write_text(yaml.safe_dump(config), encoding="utf-8")
-    command = [sys.executable, "-m", "snakemake", "-s", str(ROOT / "Snakefile"), "--configfile", "config.yaml"]
+    command = [
+        sys.executable,
+        "-m",
+        "snakemake",
+        "-s",
+        str(ROOT / "Snakefile"),
+        "--configfile",
+        "config.yaml",
+    ]
     began = time.perf_counter()
-    subprocess.run([*command, "--cores", "2"], cwd=folder, check=True, env={**os.environ, "LIVE_TEST_KEY": "sk-none"})
+    subprocess.run(
+        [*command, "--cores", "2"],
+        cwd=folder,
+        check=True,
+        env={**os.environ, "LIVE_TEST_KEY": "sk-none"},
+    )
     return time.perf_counter() - began
 
 
@@ -121,8 +163,12 @@ def report(bench: Path, seconds: float) -> None:
     used = defaultdict(list)
     for path in sorted((bench / "tests").rglob("*.json")):
         said = json.loads(path.read_text(encoding="utf-8"))
-        used[re.sub(r"-(with|without)$", "", path.stem)].append((said["duration_s"], said["memory_mb"]))
-    print("| task | runs of the tests | s, median | s, most | MB, median | MB, most |\n|---|--:|--:|--:|--:|--:|")
+        used[re.sub(r"-(with|without)$", "", path.stem)].append(
+            (said["duration_s"], said["memory_mb"])
+        )
+    print(
+        "| task | runs of the tests | s, median | s, most | MB, median | MB, most |\n|---|--:|--:|--:|--:|--:|"
+    )
     for task, found in used.items():
         times, sizes = zip(*found, strict=True)
         print(
@@ -132,7 +178,9 @@ def report(bench: Path, seconds: float) -> None:
     for condition in ("without", "with"):
         scores = [row["score"] for row in results["runs"] if row["condition"] == condition]
         resolved = results["changes"]["conditions"][condition]["resolved"]
-        print(f"{condition}: {len(scores)} runs, mean score {sum(scores) / len(scores):.1%}, resolved {resolved}")
+        print(
+            f"{condition}: {len(scores)} runs, mean score {sum(scores) / len(scores):.1%}, resolved {resolved}"
+        )
     print(f"{seconds:.0f} s in all")
 
 
@@ -162,10 +210,16 @@ def main() -> None:
         else:
             with serving(MessagesApi(), read_rules(script(jobs))) as fake:
                 agent = {
-                    "kind": "claude-code", "command": [str(CLAUDE)], "model": "sonnet", "provider": "custom",
-                    "models": {"sonnet": "glm-5", "opus": "glm-5"}, "base_url": fake.url, "token_env": "LIVE_TEST_KEY",
-                    "tools": ["Bash", "Read"], "mcp_start_s": 60,
-                }  # fmt: skip
+                    "kind": "claude-code",
+                    "command": [str(CLAUDE)],
+                    "model": "sonnet",
+                    "provider": "custom",
+                    "models": {"sonnet": "glm-5", "opus": "glm-5"},
+                    "base_url": fake.url,
+                    "token_env": "LIVE_TEST_KEY",
+                    "tools": ["Bash", "Read"],
+                    "mcp_start_s": 60,
+                }
                 seconds = run(folder, agent, trials, options.tasks)
         report(folder / "bench" / "changes", seconds)
 

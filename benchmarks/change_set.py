@@ -41,7 +41,9 @@ def made(recipe: dict[str, Any]) -> Iterator[ChangeFate]:
     sandbox = find_sandbox({"mode": "auto", "visible": [], "hidden": []})
     for pair in recipe["pairs"]:
         suite = recipe["suites"][pair["suite"]]
-        bench = Prover(sandbox, Path(DEFAULT_CACHE), suite["environment"], suite["command"], TIMEOUT_S)
+        bench = Prover(
+            sandbox, Path(DEFAULT_CACHE), suite["environment"], suite["command"], TIMEOUT_S
+        )
         try:
             yield from tasks_between(read_releases(pair["releases"]), bench)
         except UserError as error:
@@ -59,9 +61,14 @@ def _with_prompt(fate: ChangeFate, prompt: str) -> ChangeFate:
     if not prompt:
         return fate._replace(task=None, reasons=("nobody has written what it asks",))
     if not fate.task.tests.pass_to_pass:
-        return fate._replace(task=None, reasons=("no test passes before and after, so breaking things costs nothing",))
+        return fate._replace(
+            task=None,
+            reasons=("no test passes before and after, so breaking things costs nothing",),
+        )
     if given := given_away(prompt, content_bytes(fate.task.reference)):
-        return fate._replace(task=None, reasons=(f"its prompt holds a line of the reference: {given!r}",))
+        return fate._replace(
+            task=None, reasons=(f"its prompt holds a line of the reference: {given!r}",)
+        )
     return fate._replace(task=fate.task.model_copy(update={"prompt": prompt.strip()}))
 
 
@@ -70,7 +77,11 @@ def write(fates: Sequence[ChangeFate]) -> None:
     head = "Tasks whose answer is a change (docs/changes.md). Made by benchmarks/change_set.py."
     write_set("changes", fates, ROOT / "scenarios" / "changes.yaml", head)
     write_set(
-        "changes-demo", demo(fates), ROOT / "scenarios" / "changes-demo.yaml", head, ROOT / "scenarios" / "changes"
+        "changes-demo",
+        demo(fates),
+        ROOT / "scenarios" / "changes-demo.yaml",
+        head,
+        ROOT / "scenarios" / "changes",
     )
     write_atomic(PAGE, render_report(HEAD, fates))
 
@@ -78,7 +89,10 @@ def write(fates: Sequence[ChangeFate]) -> None:
 def demo(fates: Sequence[ChangeFate]) -> list[ChangeFate]:
     """The fastest task of each project, at most DEMO."""
     best: dict[str, ChangeFate] = {}
-    for fate in sorted((fate for fate in fates if fate.task), key=lambda fate: fate.proof.seconds if fate.proof else 0):
+    for fate in sorted(
+        (fate for fate in fates if fate.task),
+        key=lambda fate: fate.proof.seconds if fate.proof else 0,
+    ):
         best.setdefault(re.sub(r"(-\d+)+$", "", fate.id), fate)
     return list(best.values())[:DEMO]
 

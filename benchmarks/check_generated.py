@@ -25,7 +25,9 @@ def value_holds(tree: Path, kind: str, name: str, owner: str | None, path: str, 
     wanted = value.strip('"')
     if not path.endswith(".py"):
         shown = rf"\b{re.escape(name)}\b[^=,;\n]*=\s*[\"']?{re.escape(wanted)}\b"
-        return any(re.search(shown, region) for region in (regions(text, owner) if owner else [text]))
+        return any(
+            re.search(shown, region) for region in (regions(text, owner) if owner else [text])
+        )
     found: list[ast.expr | None] = []
     for node in named(ast.parse(text), owner) if owner else [ast.parse(text)]:
         if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
@@ -52,7 +54,8 @@ def message_holds(tree: Path, function: str, path: str, message: str) -> bool:
         message in (ast.get_source_segment(text, inner) or "").replace('"\n', "")
         for node in named(ast.parse(text), function)
         for inner in ast.walk(node)
-        if isinstance(inner, ast.Raise) or (isinstance(inner, ast.Call) and says.match(ast.unparse(inner.func)))
+        if isinstance(inner, ast.Raise)
+        or (isinstance(inner, ast.Call) and says.match(ast.unparse(inner.func)))
     )
 
 
@@ -61,18 +64,25 @@ def call_holds(tree: Path, caller: str, path: str, callee: str, where: str | Non
     text = read(tree, path)
     if path.endswith(".py"):
         calls = any(
-            isinstance(inner, ast.Call) and isinstance(inner.func, ast.Name) and inner.func.id == callee
+            isinstance(inner, ast.Call)
+            and isinstance(inner.func, ast.Name)
+            and inner.func.id == callee
             for node in named(ast.parse(text), caller)
             for inner in ast.walk(node)
         )
     else:
-        calls = any(re.search(rf"(?<![\w$.]){re.escape(callee)}\s*\(", region) for region in regions(text, caller))
+        calls = any(
+            re.search(rf"(?<![\w$.]){re.escape(callee)}\s*\(", region)
+            for region in regions(text, caller)
+        )
     return calls and (where is None or place_holds(tree, callee, where))
 
 
 def place_holds(tree: Path, name: str, path: str) -> bool:
     """The name is defined in the file."""
-    words = r"(?:def|class|function\*?|const|let|var|interface|type|enum|fn|struct|trait|func|record)"
+    words = (
+        r"(?:def|class|function\*?|const|let|var|interface|type|enum|fn|struct|trait|func|record)"
+    )
     own = rf"^\s*(?:[\w()]+\s+)*{words}\s+(?:\([^)]*\)\s*)?{re.escape(name)}\b"
     return bool(re.search(own, read(tree, path), re.MULTILINE))
 
@@ -80,8 +90,16 @@ def place_holds(tree: Path, name: str, path: str) -> bool:
 def import_holds(tree: Path, importer: str, imported: str) -> bool:
     """The file has an import that ends with the other one's name, or its folder's."""
     parts = re.sub(r"\.\w+$", "", imported).split("/")
-    stem = parts[-2] if parts[-1] in ("__init__", "index", "mod", "lib") and len(parts) > 1 else parts[-1]
-    lines = re.findall(r"^.*\b(?:import|from|require|use|mod)\b.*(?:\n[^()]*\))?", read(tree, importer), re.MULTILINE)
+    stem = (
+        parts[-2]
+        if parts[-1] in ("__init__", "index", "mod", "lib") and len(parts) > 1
+        else parts[-1]
+    )
+    lines = re.findall(
+        r"^.*\b(?:import|from|require|use|mod)\b.*(?:\n[^()]*\))?",
+        read(tree, importer),
+        re.MULTILINE,
+    )
     return any(re.search(rf"(?<!\w){re.escape(stem)}\b", line) for line in lines)
 
 
@@ -89,14 +107,20 @@ def together_holds(tree: Path, other: str, path: str, count: str) -> bool:
     """`count` commits changed both files."""
     log = subprocess.run(
         ["git", "log", "--no-merges", "--no-renames", "--format=%x01", "--name-only"],
-        cwd=tree, capture_output=True, encoding="utf-8", check=True,
-    ).stdout  # fmt: skip
+        cwd=tree,
+        capture_output=True,
+        encoding="utf-8",
+        check=True,
+    ).stdout
     commits = [set(each.split("\n")) for each in log.split("\x01")]
     return sum({other, path} <= commit for commit in commits) >= int(count)
 
 
 SENTENCES: tuple[tuple[str, Check], ...] = (
-    (r"the (parameter|attribute|constant) `([^`]+)`(?: of `([^`]+)`)? in (\S+) is (.+)", value_holds),
+    (
+        r"the (parameter|attribute|constant) `([^`]+)`(?: of `([^`]+)`)? in (\S+) is (.+)",
+        value_holds,
+    ),
     (r'`([^`]+)` in (\S+) gives the message "(.+)"', message_holds),
     (r"`([^`]+)` in (\S+) calls `([^`]+)`, defined in (\S+)", call_holds),
     (r"`([^`]+)` in (\S+) calls `([^`]+)`", call_holds),
@@ -119,15 +143,28 @@ def targets(node: ast.Assign | ast.AnnAssign) -> list[str]:
 
 
 def same(value: object, wanted: str) -> bool:
-    number = isinstance(value, int | float) and not isinstance(value, bool) and re.fullmatch(r"[\d.]+", wanted)
+    number = (
+        isinstance(value, int | float)
+        and not isinstance(value, bool)
+        and re.fullmatch(r"[\d.]+", wanted)
+    )
     return float(value) == float(wanted) if number else str(value) == wanted  # type: ignore[arg-type]
 
 
-def named(tree: ast.AST, name: str) -> Iterator[ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef]:
+def named(
+    tree: ast.AST, name: str
+) -> Iterator[ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef]:
     """The Python definitions of `name`, or of `Owner.name`."""
     owner, _, last = name.rpartition(".")
-    for node in ast.walk(tree) if not owner else (each for one in named(tree, owner) for each in ast.walk(one)):
-        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef) and node.name == last:
+    for node in (
+        ast.walk(tree)
+        if not owner
+        else (each for one in named(tree, owner) for each in ast.walk(one))
+    ):
+        if (
+            isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef)
+            and node.name == last
+        ):
             yield node
 
 
@@ -146,7 +183,9 @@ def regions(text: str, name: str) -> Iterator[str]:
 def closed(text: str, start: int, braces: str) -> int:
     """Where the brace at `start` is closed; strings and comments do not count."""
     depth, at = 0, start
-    pieces = rf"//.*|/\*[\s\S]*?\*/|\"(?:\\.|[^\"\\\n])*\"|'(?:\\.|[^'\\\n])*'|[{re.escape(braces)}]"
+    pieces = (
+        rf"//.*|/\*[\s\S]*?\*/|\"(?:\\.|[^\"\\\n])*\"|'(?:\\.|[^'\\\n])*'|[{re.escape(braces)}]"
+    )
     for token in re.finditer(pieces, text[start:]):
         depth += {braces[0]: 1, braces[1]: -1}.get(token[0], 0)
         at = start + token.end()
@@ -158,7 +197,10 @@ def closed(text: str, start: int, braces: str) -> int:
 def false_criteria(tasks: list[dict], tree: Path) -> list[str]:  # type: ignore[type-arg]
     """The criteria that do not hold in the tree or cannot be parsed."""
     return [
-        f"{task['id']}: {each['text']}" for task in tasks for each in task["criteria"] if not holds(each["text"], tree)
+        f"{task['id']}: {each['text']}"
+        for task in tasks
+        for each in task["criteria"]
+        if not holds(each["text"], tree)
     ]
 
 
@@ -166,7 +208,12 @@ def holds(text: str, tree: Path) -> bool:
     """Whether a sentence is true of the tree."""
     fact = text.removeprefix("States that ")
     return next(
-        (check(tree, *found.groups()) for form, check in SENTENCES if (found := re.fullmatch(form, fact))), False
+        (
+            check(tree, *found.groups())
+            for form, check in SENTENCES
+            if (found := re.fullmatch(form, fact))
+        ),
+        False,
     )
 
 
@@ -178,7 +225,11 @@ def main() -> None:
     arguments = parser.parse_args()
     tasks = yaml.safe_load(arguments.set.read_text(encoding="utf-8"))["tasks"]
     false = false_criteria(tasks, arguments.tree)
-    print(f"{sum(len(task['criteria']) for task in tasks)} criteria, {len(false)} false", *false, sep="\n")
+    print(
+        f"{sum(len(task['criteria']) for task in tasks)} criteria, {len(false)} false",
+        *false,
+        sep="\n",
+    )
     sys.exit(bool(false))
 
 

@@ -23,16 +23,28 @@ Floats = np.ndarray[Any, Any]
 AIM, MANY = 0.93, 200_000
 
 
-def runs(rng: np.random.Generator, tasks: int, mean: float, shares: tuple[float, float], times: float) -> Floats:
+def runs(
+    rng: np.random.Generator, tasks: int, mean: float, shares: tuple[float, float], times: float
+) -> Floats:
     """The counts of the treatment and of the baseline, which needs a tenth more; tasks differ from each other."""
-    usual = mean * np.exp(rng.normal(0, 0.5, tasks) + rng.normal(0, 0.35, (2, tasks))) * np.array([[0.9], [1.0]])
-    return rng.poisson(np.where(rng.random((2, tasks)) < np.array(shares)[:, None], usual * times, usual))
+    usual = (
+        mean
+        * np.exp(rng.normal(0, 0.5, tasks) + rng.normal(0, 0.35, (2, tasks)))
+        * np.array([[0.9], [1.0]])
+    )
+    return rng.poisson(
+        np.where(rng.random((2, tasks)) < np.array(shares)[:, None], usual * times, usual)
+    )
 
 
 def values(counts: Floats, kind: str) -> Floats:
     """What is averaged: differences, or log ratios of the pairs without a 0."""
     treatment, baseline = counts if kind != "log ratio" else counts[:, (counts > 0).all(axis=0)]
-    return np.log(treatment / baseline) if kind == "log ratio" else (treatment - baseline).astype(float)
+    return (
+        np.log(treatment / baseline)
+        if kind == "log ratio"
+        else (treatment - baseline).astype(float)
+    )
 
 
 def truth(drawn: Floats, kind: str) -> float:
@@ -57,8 +69,12 @@ def main() -> None:
         "| quantity | runaways: treatment, baseline | times | tasks | covered | plain mean |\n|---|---|--:|--:|--:|--:|"
     )
     quantities = (("tool calls", 5, "count"), ("tokens, time, turns", 60_000, "log ratio"))
-    rows = [(own, shares, times) for own in quantities for shares in ((0.02, 0.02), (0.05, 0.05), (0.05, 0.0))
-            for times in (10, 50)]  # fmt: skip
+    rows = [
+        (own, shares, times)
+        for own in quantities
+        for shares in ((0.02, 0.02), (0.05, 0.05), (0.05, 0.0))
+        for times in (10, 50)
+    ]
     for (name, mean, kind), shares, times in rows:
         rng = np.random.default_rng(1)
         many = runs(rng, MANY, mean, shares, times)
@@ -69,10 +85,14 @@ def main() -> None:
                 counts = runs(rng, tasks, mean, shares, times)
                 for each, aim in true.items():
                     interval = over(values(counts, each), each)
-                    covered[each] += (interval.low or -math.inf) <= aim <= (interval.high or math.inf)
+                    covered[each] += (
+                        (interval.low or -math.inf) <= aim <= (interval.high or math.inf)
+                    )
             shown, plain = (count / replications for count in covered.values())
             short |= kind == "count" and shown + 3 * math.sqrt(AIM * (1 - AIM) / replications) < AIM
-            print(f"| {name} | {shares[0]:.0%}, {shares[1]:.0%} | {times} | {tasks} | {shown:.3f} | {plain:.3f} |")
+            print(
+                f"| {name} | {shares[0]:.0%}, {shares[1]:.0%} | {times} | {tasks} | {shown:.3f} | {plain:.3f} |"
+            )
     sys.exit(short)
 
 

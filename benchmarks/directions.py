@@ -24,7 +24,9 @@ from lensbench.scores.run_tables import Tables
 from lensbench.scores.saving import Saving
 
 Floats = np.ndarray[Any, Any]
-RECORD: Any = SimpleNamespace(attempt=SimpleNamespace(started_at="2026-11-01T08:00:00Z"), answer_sha256="")
+RECORD: Any = SimpleNamespace(
+    attempt=SimpleNamespace(started_at="2026-11-01T08:00:00Z"), answer_sha256=""
+)
 SavingOf = Callable[[int], Saving | None]
 
 
@@ -46,15 +48,29 @@ class Case(NamedTuple):
     """The least share of what the t test finds."""
 
 
-def compared(treated: Sequence[float], base: Sequence[float], homes: Sequence[int] = (), **gate: Any) -> Comparison:
+def compared(
+    treated: Sequence[float], base: Sequence[float], homes: Sequence[int] = (), **gate: Any
+) -> Comparison:
     """The comparison of these scores, a task each; nan for a run without one. `homes`: the repositories."""
     names = [f"t{task:03}" for task in range(len(treated))]
-    tasks = {name: {"repository": f"r{home}", "category": "Debug", "criteria": 5}
-             for name, home in zip(names, homes or range(len(names)), strict=True)}  # fmt: skip
-    plan: Any = {"order": names, "tasks": tasks, "trials": 1, "baseline": "without", "gate": {**DEFAULTS, **gate},
-                 "seed": 1, "agent": {"kind": "claude-code"}}  # fmt: skip
+    tasks = {
+        name: {"repository": f"r{home}", "category": "Debug", "criteria": 5}
+        for name, home in zip(names, homes or range(len(names)), strict=True)
+    }
+    plan: Any = {
+        "order": names,
+        "tasks": tasks,
+        "trials": 1,
+        "baseline": "without",
+        "gate": {**DEFAULTS, **gate},
+        "seed": 1,
+        "agent": {"kind": "claude-code"},
+    }
     scores: Any = {
-        RunId(name, condition, 1): {"score": "" if score != score else str(round(score, 4)), "criteria": "5"}
+        RunId(name, condition, 1): {
+            "score": "" if score != score else str(round(score, 4)),
+            "criteria": "5",
+        }
         for condition, own in (("with", treated), ("without", base))
         for name, score in zip(names, own, strict=True)
     }
@@ -64,12 +80,18 @@ def compared(treated: Sequence[float], base: Sequence[float], homes: Sequence[in
 
 def alone(found: Estimate) -> str:
     """The verdict of the interval of level 95%."""
-    if found.low is None or found.high is None or found.low <= 0 <= DEFAULTS["effect"] / 100 <= found.high:
+    if (
+        found.low is None
+        or found.high is None
+        or found.low <= 0 <= DEFAULTS["effect"] / 100 <= found.high
+    ):
         return "INCONCLUSIVE"
     return "HARM" if found.high < 0 else "NO-GO" if found.high < DEFAULTS["effect"] / 100 else "GO"
 
 
-def decided(comparison: Comparison, repeated: Collection[int] = (), ledger: list[Draw] | None = None) -> Benchmark:
+def decided(
+    comparison: Comparison, repeated: Collection[int] = (), ledger: list[Draw] | None = None
+) -> Benchmark:
     """The decision; `repeated` are the treatment's runs of these tasks. It is noted in the ledger."""
     found, ledger = overall(comparison), [] if ledger is None else ledger
     draw, look = look_at({"with": comparison}, {"with": found}, ledger, {"with": None})["with"]
@@ -81,12 +103,18 @@ def decided(comparison: Comparison, repeated: Collection[int] = (), ledger: list
 
 
 def in_waves(
-    differences: Floats, looks: int, saving: SavingOf = lambda tasks: None, homes: Sequence[int] = (), **gate: Any
+    differences: Floats,
+    looks: int,
+    saving: SavingOf = lambda tasks: None,
+    homes: Sequence[int] = (),
+    **gate: Any,
 ) -> tuple[str, int]:
     """The verdict on tasks in waves, and how many of them it took. `saving`: what the first tasks save."""
     half, ledger = differences / 2, list[Draw]()
     for look, tasks in enumerate(len(half) * np.arange(1, looks + 1) // looks, 1):
-        own = compared([*(0.5 + half[:tasks])], [*(0.5 - half[:tasks])], homes[:tasks], looks=looks, **gate)
+        own = compared(
+            [*(0.5 + half[:tasks])], [*(0.5 - half[:tasks])], homes[:tasks], looks=looks, **gate
+        )
         own.plan["look"] = {"taken": look, "of": looks, "share": float(tasks / len(half))}
         found, needed = overall(own), saving(tasks)
         draw, result = look_at({"with": own}, {"with": found}, ledger, {"with": needed})["with"]
@@ -103,7 +131,9 @@ def of_differences(differences: Floats, homes: Sequence[int] = ()) -> Benchmark:
     return decided(compared([*(0.5 + half)], [*(0.5 - half)], homes))
 
 
-def heavy(tasks: int, spread: float, sign: int, mean: float = 0.0) -> Callable[[np.random.Generator], Benchmark]:
+def heavy(
+    tasks: int, spread: float, sign: int, mean: float = 0.0
+) -> Callable[[np.random.Generator], Benchmark]:
     """5% of the tasks lose 95 points (`sign` 1) or gain as much (-1), the others 5 in the other direction."""
 
     def benchmark(rng: np.random.Generator) -> Benchmark:
@@ -124,14 +154,18 @@ def unequal(tasks: int) -> Callable[[np.random.Generator], Benchmark]:
     return benchmark
 
 
-def normal(tasks: int, mean: float, spread: float, repositories: int = 0) -> Callable[[np.random.Generator], Benchmark]:
+def normal(
+    tasks: int, mean: float, spread: float, repositories: int = 0
+) -> Callable[[np.random.Generator], Benchmark]:
     """Normal differences; repositories share a third of the variance."""
 
     def benchmark(rng: np.random.Generator) -> Benchmark:
         if not repositories:
             return of_differences(mean + rng.normal(0, spread, tasks))
         homes = np.arange(tasks) % repositories
-        own = rng.normal(0, spread / 3**0.5, repositories)[homes] + rng.normal(0, spread * (2 / 3) ** 0.5, tasks)
+        own = rng.normal(0, spread / 3**0.5, repositories)[homes] + rng.normal(
+            0, spread * (2 / 3) ** 0.5, tasks
+        )
         return of_differences(mean + own, homes.tolist())
 
     return benchmark
@@ -142,17 +176,23 @@ def skewed(tasks: int) -> Callable[[np.random.Generator], Benchmark]:
     return lambda rng: of_differences(0.2 - np.minimum(rng.exponential(0.2, tasks), 1.2))
 
 
-def runs(rng: np.random.Generator, tasks: int, gain: float = 0.0) -> tuple[Floats, Floats, Callable[[], Floats]]:
+def runs(
+    rng: np.random.Generator, tasks: int, gain: float = 0.0
+) -> tuple[Floats, Floats, Callable[[], Floats]]:
     """The scores of both conditions, and another run of the treatment."""
     own = rng.normal(0.65, 0.2, tasks)
 
     def again(more: float = gain) -> Floats:
-        return np.asarray(np.round(np.clip(own + more + rng.normal(0, 0.15, tasks), 0, 1) / 0.05) * 0.05)
+        return np.asarray(
+            np.round(np.clip(own + more + rng.normal(0, 0.15, tasks), 0, 1) / 0.05) * 0.05
+        )
 
     return again(), again(0.0), again
 
 
-def crash(tasks: int, share: float, *, for_good: bool) -> Callable[[np.random.Generator], Benchmark]:
+def crash(
+    tasks: int, share: float, *, for_good: bool
+) -> Callable[[np.random.Generator], Benchmark]:
     """The treatment does nothing; this share of its runs crashes where they go badly, and is made again, or not."""
 
     def benchmark(rng: np.random.Generator) -> Benchmark:
@@ -164,7 +204,9 @@ def crash(tasks: int, share: float, *, for_good: bool) -> Callable[[np.random.Ge
     return benchmark
 
 
-def compensated(tasks: int, share: float, *, for_good: bool) -> Callable[[np.random.Generator], Benchmark]:
+def compensated(
+    tasks: int, share: float, *, for_good: bool
+) -> Callable[[np.random.Generator], Benchmark]:
     """The same where the baseline is good; the gains of the other runs make up for it, on average."""
     often, lost = 0.580, 0.7586  # how often a baseline is good, and what it scores then
 
@@ -240,7 +282,8 @@ CASES: dict[str, Case] = {
             heavy(tasks, spread / 100, sign), (verdict,), TAILS
         )
         for sign, verdict in ((1, "GO"), (-1, "HARM"))
-        for spread in (5, 10, 18) for tasks in (12, 24, 48)
+        for spread in (5, 10, 18)
+        for tasks in (12, 24, 48)
     },
     **{
         f"rare heavy gains above a mean of 5, spread 10, {tasks} tasks: NO-GO or HARM": Case(
@@ -249,7 +292,9 @@ CASES: dict[str, Case] = {
         for tasks in (12, 24)
     },
     **{
-        f"a fifth of 8 repositories loses 24, the others gain 6, {tasks} tasks: GO": Case(unequal(tasks), GO, TAILS)
+        f"a fifth of 8 repositories loses 24, the others gain 6, {tasks} tasks: GO": Case(
+            unequal(tasks), GO, TAILS
+        )
         for tasks in (48, 96, 192)
     },
     "exponential losses, 5 tasks: GO": Case(skewed(5), GO, FALSE),
@@ -258,26 +303,36 @@ CASES: dict[str, Case] = {
     **{
         f"{share}% of the treatment's runs crash where they go badly, {'for good' if good else 'made again'}, "
         f"{tasks} tasks: GO": Case(crash(tasks, share / 100, for_good=good), GO, FALSE)
-        for good in (False, True) for share in (5, 10, 25) for tasks in (24, 48)
+        for good in (False, True)
+        for share in (5, 10, 25)
+        for tasks in (24, 48)
     },
     **{
         f"{share}% of the treatment's runs crash, {'for good' if good else 'made again'}, the others gain as much, "
         f"{tasks} tasks: GO": Case(compensated(tasks, share / 100, for_good=good), GO, TAILS)
-        for good in (False, True) for share in (5, 10, 20) for tasks in (24, 48)
+        for good in (False, True)
+        for share in (5, 10, 20)
+        for tasks in (24, 48)
     },
     "criteria of the three worst pairs edited once: GO": Case(edited(1), GO, FALSE),
     "criteria of the three worst pairs edited three times: GO": Case(edited(3), GO, FALSE),
     "judges changed until one gives a GO, four of them: GO": Case(many_judges, GO, FALSE),
     "an even gain of 10, spread 5, 24 tasks: GO": Case(normal(24, 0.1, 0.05), GO, beside_t=0.85),
-    "an even loss of 10, spread 5, 24 tasks: HARM": Case(normal(24, -0.1, 0.05), HARM, beside_t=0.85),
+    "an even loss of 10, spread 5, 24 tasks: HARM": Case(
+        normal(24, -0.1, 0.05), HARM, beside_t=0.85
+    ),
     "a gain of 10, spread 25, 24 tasks: GO": Case(normal(24, 0.1, 0.25), GO, beside_t=0.85),
     "a loss of 10, spread 25, 24 tasks: HARM": Case(normal(24, -0.1, 0.25), HARM, beside_t=0.85),
-    "a gain of 10, spread 20, 48 tasks in 6 repositories: GO": Case(normal(48, 0.1, 0.2, 6), GO, beside_t=0.85),
-    "a gain of 10, spread 20, 48 tasks in 12 repositories: GO": Case(normal(48, 0.1, 0.2, 12), GO, beside_t=0.85),
+    "a gain of 10, spread 20, 48 tasks in 6 repositories: GO": Case(
+        normal(48, 0.1, 0.2, 6), GO, beside_t=0.85
+    ),
+    "a gain of 10, spread 20, 48 tasks in 12 repositories: GO": Case(
+        normal(48, 0.1, 0.2, 12), GO, beside_t=0.85
+    ),
     "a gain of 10, all runs of 24 tasks: GO": Case(none_missing, GO, beside_t=0.85),
     "a gain of 10, one of 24 runs missing: GO": Case(one_missing, GO, beside_t=0.6),
     "a gain of 10, spread 25, 12 tasks and 12 more: GO": Case(twelve_then_24, GO, beside_t=0.6),
-}  # fmt: skip
+}
 """The rows by name."""
 
 
@@ -285,4 +340,7 @@ def counted(case: Case, replications: int, seed: int = 1) -> tuple[float, float]
     """The share of the case's verdicts, and that of the t test alone."""
     rng = np.random.default_rng(seed)
     found = [case.benchmark(rng) for _ in range(replications)]
-    return tuple(float(Fraction(sum(each[side] in case.verdicts for each in found), replications)) for side in (0, 1))  # type: ignore[return-value]
+    return tuple(
+        float(Fraction(sum(each[side] in case.verdicts for each in found), replications))
+        for side in (0, 1)
+    )  # type: ignore[return-value]

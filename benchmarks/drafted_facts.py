@@ -101,11 +101,14 @@ def facts(halves: Sequence[bool]) -> Iterator[Stated]:
 _HEAD = re.compile(
     r"(?:(?:States|Says|Shows|Names|Identifies|Mentions) (?:that )?|Must (?:mention|identify|say|trace) (?:that )?)"
 )
-_FILE = re.compile(r"(?<![\w/.-])(?:[\w.-]+/)*[\w-]+\.(?:py|ts|js|rs|go|tsx|mjs|toml|cs)(?!\w)", re.ASCII)
+_FILE = re.compile(
+    r"(?<![\w/.-])(?:[\w.-]+/)*[\w-]+\.(?:py|ts|js|rs|go|tsx|mjs|toml|cs)(?!\w)", re.ASCII
+)
 _NAME = re.compile(
     r"(?<![\w./-])(?:[A-Za-z_]\w*\.)*(?:[A-Za-z]+_\w+|_+[a-z]\w+|[a-z]+[A-Z]\w+|[A-Z][a-z0-9]+[A-Z]\w*"
-    r"|(?<=\w\.)[A-Za-z_]\w+)(?![\w/]|\.\w)", re.ASCII
-)  # fmt: skip
+    r"|(?<=\w\.)[A-Za-z_]\w+)(?![\w/]|\.\w)",
+    re.ASCII,
+)
 _NUMBER = re.compile(r"(?<![\w./-])\d+(?:\.\d+)?(?![\w/-]|\.\d)", re.ASCII)
 _TOKENS = {"file": _FILE, "name": _NAME, "number": _NUMBER}
 
@@ -118,19 +121,31 @@ def own_words(text: str) -> str:
 def exchanged(fact: Stated, others: Sequence[Stated], rng: random.Random) -> str | None:
     """The fact with all occurrences of a token exchanged: by another fact's, or in a letter or digit."""
     text = own_words(fact.text)
-    found = [(kind, token) for kind, pattern in _TOKENS.items() for token in sorted(set(pattern.findall(text)))]
+    found = [
+        (kind, token)
+        for kind, pattern in _TOKENS.items()
+        for token in sorted(set(pattern.findall(text)))
+    ]
     found = [(kind, token) for kind, token in found if token not in fact.prompt]
     if not found:
         return None
     kind, token = rng.choice(found)
-    pool = sorted({each for other in others for each in _TOKENS[kind].findall(other.text)} - set(found[0]) - {token})
+    pool = sorted(
+        {each for other in others for each in _TOKENS[kind].findall(other.text)}
+        - set(found[0])
+        - {token}
+    )
     pool = [each for each in pool if each not in fact.text and token not in each]
     if pool and rng.random() < 0.7:
         wrong = rng.choice(pool)
     else:
         at = rng.choice([at for at, each in enumerate(token) if each.isalnum()])
         alphabet = "0123456789" if token[at].isdigit() else "abcdefghijklmnopqrstuvwxyz"
-        wrong = token[:at] + rng.choice([each for each in alphabet if each != token[at].lower()]) + token[at + 1 :]
+        wrong = (
+            token[:at]
+            + rng.choice([each for each in alphabet if each != token[at].lower()])
+            + token[at + 1 :]
+        )
     return re.sub(rf"(?<![\w/]){re.escape(token)}(?!\w)", lambda _: wrong, text)
 
 
@@ -149,7 +164,9 @@ def negated(text: str, rng: random.Random) -> str | None:
         return None
     whole = f"It is {rng.choice(['not true', 'not the case', 'wrong', 'false'])} that {text}"
     if found := _AUXILIARY.search(text):
-        inner = text[: found.end()] + rng.choice([" not", " never", " no longer"]) + text[found.end() :]
+        inner = (
+            text[: found.end()] + rng.choice([" not", " never", " no longer"]) + text[found.end() :]
+        )
         return rng.choice([inner, inner, whole])
     if found := _VERB.search(text):
         verb = re.sub(r"(?<=[sxz])es$|(?<=[cs]h)es$|s$", "", found[0])
@@ -158,12 +175,18 @@ def negated(text: str, rng: random.Random) -> str | None:
     return whole
 
 
-def answers(fact: Stated, others: Sequence[Stated], rng: random.Random) -> Iterator[tuple[str, str]]:
+def answers(
+    fact: Stated, others: Sequence[Stated], rng: random.Random
+) -> Iterator[tuple[str, str]]:
     """Kind and text of the answers to a fact."""
 
     def as_answer(text: str) -> str:
         marked = _NAME.sub(lambda name: f"`{name[0]}`", text) if rng.random() < 0.5 else text
-        marked = _FILE.sub(lambda path: f"{path[0]}:{rng.randint(3, 900)}", marked) if rng.random() < 0.3 else marked
+        marked = (
+            _FILE.sub(lambda path: f"{path[0]}:{rng.randint(3, 900)}", marked)
+            if rng.random() < 0.3
+            else marked
+        )
         return dressed([marked], rng)
 
     yield "gold", as_answer(own_words(fact.text))
@@ -171,7 +194,9 @@ def answers(fact: Stated, others: Sequence[Stated], rng: random.Random) -> Itera
         yield "exchanged", as_answer(wrong)
     if denial := negated(fact.text, rng):
         yield "negated", as_answer(denial)
-    near = [each for each in others if each.source == fact.source and each.text != fact.text] or others
+    near = [
+        each for each in others if each.source == fact.source and each.text != fact.text
+    ] or others
     yield "other", as_answer(own_words(rng.choice(near).text))
 
 
@@ -190,8 +215,15 @@ def shares(given: Sequence[Stated], drafts: DraftKind, wrong: dict[str, list[str
             count[kind] += 1
             met[kind] += said.verdict == "Met"
             if (said.verdict == "Met") != (kind == "gold"):
-                wrong[kind].append(f"{fact.text}\n      {answer!r}\n      {said.verdict}: {said.reason}")
-    return Share(len(given), drafted / len(given), {kind: met[kind] / count[kind] for kind in KINDS}, dict(count))
+                wrong[kind].append(
+                    f"{fact.text}\n      {answer!r}\n      {said.verdict}: {said.reason}"
+                )
+    return Share(
+        len(given),
+        drafted / len(given),
+        {kind: met[kind] / count[kind] for kind in KINDS},
+        dict(count),
+    )
 
 
 class Scored(NamedTuple):
@@ -205,7 +237,9 @@ class Scored(NamedTuple):
 def engineers_answers(halves: Sequence[bool], drafts: DraftKind) -> Iterator[Scored]:
     """Answers that state all or some of a task's facts in other words than the criteria."""
     by_id = {task.id: task for task in tasks()}
-    complete = yaml.safe_load((ROOT / "benchmarks/inputs/standard_answers.yaml").read_text(encoding="utf-8"))
+    complete = yaml.safe_load(
+        (ROOT / "benchmarks/inputs/standard_answers.yaml").read_text(encoding="utf-8")
+    )
     told = yaml.safe_load((ROOT / "benchmarks/inputs/paraphrases.yaml").read_text(encoding="utf-8"))
     for name, answer in complete.items():
         if held_out(name) in halves:
@@ -215,7 +249,9 @@ def engineers_answers(halves: Sequence[bool], drafts: DraftKind) -> Iterator[Sco
             for seed in range(6):
                 rng = random.Random(f"{seed} {name}")
                 full = [rng.random() < 0.6 for _ in pairs]
-                lines = [pair[0] if whole else pair[1] for pair, whole in zip(pairs, full, strict=True)]
+                lines = [
+                    pair[0] if whole else pair[1] for pair, whole in zip(pairs, full, strict=True)
+                ]
                 # The weaker sentence states a part of the fact or less: an author gives it half of the points or none.
                 yield Scored(
                     name,
@@ -227,21 +263,34 @@ def engineers_answers(halves: Sequence[bool], drafts: DraftKind) -> Iterator[Sco
 def _score(task: Task, answer: str, drafts: DraftKind) -> float:
     text = normalise(answer)
     drafted = [draft(Criterion(text=criterion.text), drafts) for criterion in task.criteria]
-    points = [float(POINTS.get(judge(criterion, text).verdict, 0)) for criterion in drafted if criterion.drafted]
+    points = [
+        float(POINTS.get(judge(criterion, text).verdict, 0))
+        for criterion in drafted
+        if criterion.drafted
+    ]
     return 100 * sum(points) / len(points) if points else 0.0
 
 
 def main() -> None:
     """Prints the tables of one half."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--held-out", action="store_true", help="use the half that was not used for tuning rules")
-    parser.add_argument("--wrong", type=int, default=0, help="number of examples of wrong verdicts to print, per kind")
+    parser.add_argument(
+        "--held-out", action="store_true", help="use the half that was not used for tuning rules"
+    )
+    parser.add_argument(
+        "--wrong",
+        type=int,
+        default=0,
+        help="number of examples of wrong verdicts to print, per kind",
+    )
     arguments = parser.parse_args()
     halves = (arguments.held_out,)
     wrong: dict[str, list[str]] = defaultdict(list)
     found = list(facts(halves))
     sets = [fact for fact in found if "/" not in fact.source]
-    print("| drafts, facts | n | have a draft | gold Met | exchanged Met | negated Met | another fact Met |")
+    print(
+        "| drafts, facts | n | have a draft | gold Met | exchanged Met | negated Met | another fact Met |"
+    )
     print("|---|--:|--:|--:|--:|--:|--:|")
     for kind in get_args(DraftKind):
         for title, given in (

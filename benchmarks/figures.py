@@ -71,7 +71,10 @@ def read_figures(path: Path) -> Figures:
     """The figures in a file; exits with a message when there are none."""
     try:
         value = json.loads(path.read_text(encoding="utf-8"))
-        return Figures(float(value["yardstick_s"]), {step: float(each) for step, each in value["steps"].items()})
+        return Figures(
+            float(value["yardstick_s"]),
+            {step: float(each) for step, each in value["steps"].items()},
+        )
     except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
         sys.exit(f"{path} has no figures ({error}); create it with --json of a benchmark")
 
@@ -95,7 +98,9 @@ def main() -> None:
     print(f"the loop: {before.yardstick_s:.3f} s before, {after.yardstick_s:.3f} s after\n")
     print("| step, CPU | before s | after s, by the loop | ratio | |\n|---|--:|--:|--:|---|")
     for change in changes:
-        print(f"| {change.step} | {change.before_s:.3f} | {change.after_s:.3f} | {change.ratio:.2f} | {change.word} |")
+        print(
+            f"| {change.step} | {change.before_s:.3f} | {change.after_s:.3f} | {change.ratio:.2f} | {change.word} |"
+        )
     for step in sorted(before.steps.keys() ^ after.steps.keys()):
         print(f"| {step} | | | | in one file only |")
     if any(change.word == "slower" for change in changes):

@@ -30,9 +30,30 @@ MAX_STARTS = 50
 TARGETS = sorted(path.name for path in SEEDS.iterdir())
 _DEEP = "[" * 400 + "]" * 400
 _ODD: tuple[Any, ...] = (
-    None, True, False, 0, -1, 1.5, 1e308, 10**400, float("nan"), float("inf"),
-    "", "x", "=1", "../x", "a\x00b", "\x1b[2J", "\ud800", "9" * 5000, [], {}, [[]], {"type": 1}, json.loads(_DEEP),
-)  # fmt: skip
+    None,
+    True,
+    False,
+    0,
+    -1,
+    1.5,
+    1e308,
+    10**400,
+    float("nan"),
+    float("inf"),
+    "",
+    "x",
+    "=1",
+    "../x",
+    "a\x00b",
+    "\x1b[2J",
+    "\ud800",
+    "9" * 5000,
+    [],
+    {},
+    [[]],
+    {"type": 1},
+    json.loads(_DEEP),
+)
 
 
 def fuzz(target: str, seconds: int) -> int:
@@ -47,13 +68,24 @@ def fuzz(target: str, seconds: int) -> int:
             break
         said = subprocess.run(
             [
-                sys.executable, __file__, "--inside", target, f"-max_total_time={left}", f"-timeout={MAX_S}",
+                sys.executable,
+                __file__,
+                "--inside",
+                target,
+                f"-max_total_time={left}",
+                f"-timeout={MAX_S}",
                 f"-report_slow_units={MAX_S}",
-                f"-rss_limit_mb={MAX_MB}", f"-max_len={MAX_BYTES}", f"-artifact_prefix={place}/findings/",
-                "-print_final_stats=1", str(place / "corpus"), str(SEEDS / target),
+                f"-rss_limit_mb={MAX_MB}",
+                f"-max_len={MAX_BYTES}",
+                f"-artifact_prefix={place}/findings/",
+                "-print_final_stats=1",
+                str(place / "corpus"),
+                str(SEEDS / target),
             ],
-            stderr=subprocess.PIPE, encoding="utf-8", errors="replace",
-        ).stderr  # fmt: skip
+            stderr=subprocess.PIPE,
+            encoding="utf-8",
+            errors="replace",
+        ).stderr
         (place / "last.log").write_text(said, encoding="utf-8")
         counts = [int(count) for count in re.findall(r"^#(\d+)\s", said, re.MULTILINE)]
         executions += max(counts, default=0)
@@ -62,7 +94,9 @@ def fuzz(target: str, seconds: int) -> int:
         if not counts:
             sys.exit(f"{target}: could not start:\n{said[-3000:]}")
     findings = sorted(path.name for path in (place / "findings").iterdir() if path.suffix != ".txt")
-    measured = f"{seconds} s, {executions} executions, {coverage} branches reached, at most {memory} MB"
+    measured = (
+        f"{seconds} s, {executions} executions, {coverage} branches reached, at most {memory} MB"
+    )
     print(f"{target}: {measured}, {len(findings)} kinds of findings", flush=True)
     print(*(f"  {place}/findings/{name}" for name in findings), sep="\n")
     return len(findings)
@@ -81,17 +115,25 @@ def inside(target: str, arguments: list[str]) -> None:
         try:
             function(data)
         except Exception as error:
-            frames = [frame for frame in traceback.extract_tb(error.__traceback__) if str(ROOT) in frame.filename]
+            frames = [
+                frame
+                for frame in traceback.extract_tb(error.__traceback__)
+                if str(ROOT) in frame.filename
+            ]
             where = f"{type(error).__name__} {[(frame.name, frame.line) for frame in frames[-2:]]}"
             name = hashlib.sha256(where.encode()).hexdigest()[:10]
             if not (findings / name).exists():
                 (findings / name).write_bytes(data)
-                (findings / f"{name}.txt").write_text(traceback.format_exc()[-4000:], encoding="utf-8")
+                (findings / f"{name}.txt").write_text(
+                    traceback.format_exc()[-4000:], encoding="utf-8"
+                )
 
     def mutate(data: bytes, size: int, seed: int) -> bytes:
         chance = random.Random(seed)
         changed = _mutate_json(data, chance) if chance.random() < 0.5 else None
-        return changed if changed is not None and len(changed) <= size else atheris.Mutate(data, size)
+        return (
+            changed if changed is not None and len(changed) <= size else atheris.Mutate(data, size)
+        )
 
     atheris.Setup([sys.argv[0], *arguments], test, custom_mutator=mutate)
     atheris.Fuzz()
@@ -101,7 +143,9 @@ def _mutate_json(data: bytes, chance: random.Random) -> bytes | None:
     """The bytes with one value changed in a line of JSON, which may follow other bytes; None when there is none."""
     lines = data.split(b"\n")
     for index in chance.sample(range(len(lines)), min(len(lines), 5)):
-        start = min((at for at in (lines[index].find(b"{"), lines[index].find(b"[")) if at >= 0), default=-1)
+        start = min(
+            (at for at in (lines[index].find(b"{"), lines[index].find(b"[")) if at >= 0), default=-1
+        )
         try:
             value = json.loads(lines[index][start:]) if start >= 0 else None
             if isinstance(value, (dict, list)):
@@ -132,12 +176,16 @@ def main() -> None:
     """Fuzzes one target, or all of them in turn."""
     if sys.argv[1:2] == ["--inside"]:
         inside(sys.argv[2], sys.argv[3:])
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("--target", choices=TARGETS, help="default: all")
     parser.add_argument("--seconds", type=int, default=600, help="for each target; default: 600")
     given = parser.parse_args()
     os.chdir(ROOT)
-    found = [fuzz(target, given.seconds) for target in ([given.target] if given.target else TARGETS)]
+    found = [
+        fuzz(target, given.seconds) for target in ([given.target] if given.target else TARGETS)
+    ]
     sys.exit(any(found))
 
 

@@ -22,12 +22,18 @@ from lensbench_tasks.files import set_value
 from lensbench_tasks.generate import generate
 
 SOURCES: dict[str, Source] = {
-    "flask": Pypi(pypi="flask==3.1.1", sha256="284c7b8f2f58cb737f0cf1c30fd7eaf0ccfcde196099d24ecede3fc2005aa59e"),
+    "flask": Pypi(
+        pypi="flask==3.1.1",
+        sha256="284c7b8f2f58cb737f0cf1c30fd7eaf0ccfcde196099d24ecede3fc2005aa59e",
+    ),
     "undici": Npm(
         npm="undici@7.10.0",
         integrity="sha512-u5otvFBOBZvmdjWLVW+5DAc9Nkq8f24g0O9oY7qw2JVIF1VocIFoyz9JFkuVOS2j41AufeO0xnlweJ2RLT8nGw==",
     ),
-    "maturin": Pypi(pypi="maturin==1.9.4", sha256="235163a0c99bc6f380fb8786c04fd14dcf6cd622ff295ea3de525015e6ac40cf"),
+    "maturin": Pypi(
+        pypi="maturin==1.9.4",
+        sha256="235163a0c99bc6f380fb8786c04fd14dcf6cd622ff295ea3de525015e6ac40cf",
+    ),
 }
 
 
@@ -42,13 +48,18 @@ def main() -> None:
     sources = dict(SOURCES)
     if (ROOT / ".git").exists():  # the only available history
         sources["this project"] = Git(git=str(ROOT), revision="HEAD")
-    print("| project | seed | tasks | proposed | kept | repaired | dropped | dropped because | criteria | false |")
+    print(
+        "| project | seed | tasks | proposed | kept | repaired | dropped | dropped because | criteria | false |"
+    )
     print("|---|--:|--:|--:|--:|--:|--:|---|--:|--:|")
     for name, source in sources.items():
         if options.only not in ("", name):
             continue
         for seed in range(1, options.seeds + 1):
-            print(f"| {name} | {seed} | {row(source, options.tasks, seed, options.cache)} |", flush=True)
+            print(
+                f"| {name} | {seed} | {row(source, options.tasks, seed, options.cache)} |",
+                flush=True,
+            )
 
 
 def row(source: Source, count: int, seed: int, cache: Path) -> str:
@@ -57,7 +68,10 @@ def row(source: Source, count: int, seed: int, cache: Path) -> str:
     with tempfile.TemporaryDirectory() as folder, redirect_stderr(io.StringIO()):
         made = generate("set", source, count, config, Path(folder))
     outcomes = Counter(fate.outcome for fate in made.fates)
-    shares = [f"{outcomes[each]} ({outcomes[each] / len(made.fates):.0%})" for each in ("kept", "repaired", "dropped")]
+    shares = [
+        f"{outcomes[each]} ({outcomes[each] / len(made.fates):.0%})"
+        for each in ("kept", "repaired", "dropped")
+    ]
     dropped = [fate for fate in made.fates if fate.outcome == "dropped"]
     reasons = Counter(problem.reason for fate in dropped for problem in fate.tries[-1].problems[:1])
     why = ", ".join(f"{reason} {number}" for reason, number in reasons.most_common())
@@ -65,7 +79,9 @@ def row(source: Source, count: int, seed: int, cache: Path) -> str:
     false = false_criteria(set_value(made)["tasks"], prepare(source, cache).tree)
     for each in false:
         print(f"FALSE: {each}")
-    return " | ".join([str(len(made.tasks)), str(len(made.fates)), *shares, why, str(criteria), str(len(false))])
+    return " | ".join(
+        [str(len(made.tasks)), str(len(made.fates)), *shares, why, str(criteria), str(len(false))]
+    )
 
 
 if __name__ == "__main__":

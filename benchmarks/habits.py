@@ -30,7 +30,9 @@ Runs = Mapping[str, str]
 Habit = Callable[[np.random.Generator], bool]
 
 
-def estimate_of(differences: Differences, repositories: Mapping[str, str] | None = None, **told: Any) -> Estimate:
+def estimate_of(
+    differences: Differences, repositories: Mapping[str, str] | None = None, **told: Any
+) -> Estimate:
     """The estimate of tasks' differences, with a repository for each unless given."""
     own = repositories or {task: task for task in differences}
     return intervals.estimate(differences, own, limit=LARGEST, **told)
@@ -38,7 +40,10 @@ def estimate_of(differences: Differences, repositories: Mapping[str, str] | None
 
 def seen(differences: Differences, runs: Runs | None = None) -> dict[str, SeenPair]:
     """The pairs of a look, one for each task; `runs` names the repeated ones."""
-    return {f"{task}/1": SeenPair(str(value), ((runs or {}).get(task, ""),)) for task, value in differences.items()}
+    return {
+        f"{task}/1": SeenPair(str(value), ((runs or {}).get(task, ""),))
+        for task, value in differences.items()
+    }
 
 
 def as_readings(estimates: Mapping[ReasonKind, Estimate | None]) -> list[Reading]:
@@ -47,10 +52,16 @@ def as_readings(estimates: Mapping[ReasonKind, Estimate | None]) -> list[Reading
 
 
 def looked_at(
-    differences: Differences, ledger: list[Draw], repositories: Mapping[str, str] | None = None,
-    worst: Differences | None = None, fraction: float = 1.0, pairs: Mapping[str, SeenPair] | None = None,
-    runs: Runs | None = None, readings: Sequence[Reading] = (), **gate: Any,
-) -> str:  # fmt: skip
+    differences: Differences,
+    ledger: list[Draw],
+    repositories: Mapping[str, str] | None = None,
+    worst: Differences | None = None,
+    fraction: float = 1.0,
+    pairs: Mapping[str, SeenPair] | None = None,
+    runs: Runs | None = None,
+    readings: Sequence[Reading] = (),
+    **gate: Any,
+) -> str:
     """The verdict that a start shows, recorded in the account. `worst`: the differences with missing pairs at their
     worst; `pairs`: the pairs behind the differences, if more than one per task; `runs`: what distinguishes repeated
     runs."""
@@ -58,36 +69,53 @@ def looked_at(
     found = estimate_of(differences, own, planned=len(worst or differences))
     pairs, settings = pairs or seen(differences, runs), {**DEFAULTS, **gate}
     asked = {"with": Asked(pairs, settings, fraction)}
-    drawn = draw_all(ledger, asked, lambda _, draw: excludes_zero(found, draw.boundary, settings))["with"]
+    drawn = draw_all(ledger, asked, lambda _, draw: excludes_zero(found, draw.boundary, settings))[
+        "with"
+    ]
     before = shown_before(ledger, "with", pairs)
     ledger.append(drawn)
     shown = (
-        estimate_of({place.rpartition("/")[0]: float(pair.delta) for place, pair in {**pairs, **each}.items()})
+        estimate_of(
+            {
+                place.rpartition("/")[0]: float(pair.delta)
+                for place, pair in {**pairs, **each}.items()
+            }
+        )
         for each in before
     )
     return decide(
-        found, settings, look_result(found, 1, 1, settings, drawn.boundary), (),
+        found,
+        settings,
+        look_result(found, 1, 1, settings, drawn.boundary),
+        (),
         [
-            *readings, *as_readings({ReasonKind.LOST_RUNS: estimate_of(worst, own) if worst else None}),
+            *readings,
+            *as_readings({ReasonKind.LOST_RUNS: estimate_of(worst, own) if worst else None}),
             *(Reading(ReasonKind.SHOWN_BEFORE, each, each) for each in shown),
         ],
-    ).verdict  # fmt: skip
+    ).verdict
 
 
 def all_looked_at(found: Mapping[str, Differences], ledger: list[Draw]) -> dict[str, str]:
     """The verdicts on several comparisons, which share the account; some have names such as `v2 against v1`."""
     estimates = {name: estimate_of(differences) for name, differences in found.items()}
     asked = {name: Asked(seen(each), DEFAULTS, 1.0) for name, each in found.items()}
-    drawn = draw_all(ledger, asked, lambda name, draw: excludes_zero(estimates[name], draw.boundary, DEFAULTS))
+    drawn = draw_all(
+        ledger, asked, lambda name, draw: excludes_zero(estimates[name], draw.boundary, DEFAULTS)
+    )
     verdicts = {
-        name: decide(each, DEFAULTS, look_result(each, 1, 1, DEFAULTS, drawn[name].boundary)).verdict
+        name: decide(
+            each, DEFAULTS, look_result(each, 1, 1, DEFAULTS, drawn[name].boundary)
+        ).verdict
         for name, each in estimates.items()
     }
     ledger += [each.model_copy(update={"verdict": verdicts[name]}) for name, each in drawn.items()]
     return verdicts
 
 
-def drawn_differences(rng: np.random.Generator, tasks: int, trials: int = 1) -> np.ndarray[Any, Any]:
+def drawn_differences(
+    rng: np.random.Generator, tasks: int, trials: int = 1
+) -> np.ndarray[Any, Any]:
     """Differences of a server without an effect on average, by task and trial: half of the variance is between tasks,
     and scores have steps of 5 points."""
     own = rng.normal(0, 0.15, (tasks, 1)) + rng.normal(0, 0.15, (tasks, trials))
@@ -111,7 +139,10 @@ def more_trials(rng: np.random.Generator) -> bool:
     values, ledger = drawn_differences(rng, 24, 6), []  # type: ignore[var-annotated]
 
     def look(count: int) -> str:
-        pairs = {f"t{task:03}/{trial}": SeenPair(str(d), ()) for (task, trial), d in np.ndenumerate(values[:, :count])}
+        pairs = {
+            f"t{task:03}/{trial}": SeenPair(str(d), ())
+            for (task, trial), d in np.ndenumerate(values[:, :count])
+        }
         return looked_at(named(values[:, :count].mean(axis=1)), ledger, pairs=pairs)
 
     verdicts = map(look, range(1, 7))
@@ -136,7 +167,10 @@ def looser_gate(rng: np.random.Generator) -> bool:
     if (verdict := looked_at(named(values[:24]), ledger)) != "INCONCLUSIVE":
         return verdict == "GO"
     loose = {"alpha": 0.2, "effect": 1}
-    return "GO" in (looked_at(named(values[:24]), ledger, **loose), looked_at(named(values), ledger, **loose))
+    return "GO" in (
+        looked_at(named(values[:24]), ledger, **loose),
+        looked_at(named(values), ledger, **loose),
+    )
 
 
 def futility_and_more_tasks(rng: np.random.Generator) -> bool:
@@ -144,7 +178,9 @@ def futility_and_more_tasks(rng: np.random.Generator) -> bool:
     more, and 24 again."""
     values, ledger = drawn_differences(rng, 96)[:, 0], []  # type: ignore[var-annotated]
     for look in (1, 2):
-        if (verdict := looked_at(named(values[: 12 * look]), ledger, fraction=look / 4, looks=4)) != "INCONCLUSIVE":
+        if (
+            verdict := looked_at(named(values[: 12 * look]), ledger, fraction=look / 4, looks=4)
+        ) != "INCONCLUSIVE":
             return verdict == "GO"
     verdicts = (looked_at(named(values[:count]), ledger, looks=1) for count in (72, 96))
     return next((verdict for verdict in verdicts if verdict != "INCONCLUSIVE"), "") == "GO"
@@ -157,7 +193,9 @@ def servers(count: int) -> Habit:
         scores = rng.normal(0, 0.15, (24, count + 1))
         return (
             "GO"
-            in all_looked_at({str(k): named(scores[:, k] - scores[:, 0]) for k in range(1, count + 1)}, []).values()
+            in all_looked_at(
+                {str(k): named(scores[:, k] - scores[:, 0]) for k in range(1, count + 1)}, []
+            ).values()
         )
 
     return any_go
@@ -170,7 +208,10 @@ def one_after_another(count: int) -> Habit:
         scores, ledger = rng.normal(0, 0.15, (24, count + 1)), []  # type: ignore[var-annotated]
         differences = {str(k): named(scores[:, k] - scores[:, 0]) for k in range(1, count + 1)}
         return any(
-            "GO" in all_looked_at({str(k): differences[str(k)] for k in range(1, last + 1)}, ledger).values()
+            "GO"
+            in all_looked_at(
+                {str(k): differences[str(k)] for k in range(1, last + 1)}, ledger
+            ).values()
             for last in range(1, count + 1)
         )
 
@@ -186,10 +227,15 @@ def each_other(count: int, gain: float) -> Habit:
         scores[:, 1:] += gain
         sides = [(later, earlier) for later in range(1, count + 1) for earlier in range(later)]
         found = {
-            f"v{later} against v{earlier}": named(scores[:, later] - scores[:, earlier]) for later, earlier in sides
+            f"v{later} against v{earlier}": named(scores[:, later] - scores[:, earlier])
+            for later, earlier in sides
         }
         verdicts = all_looked_at(found, [])
-        return any(verdict == "GO" for name, verdict in verdicts.items() if not (gain and name.endswith(" v0")))
+        return any(
+            verdict == "GO"
+            for name, verdict in verdicts.items()
+            if not (gain and name.endswith(" v0"))
+        )
 
     return any_go
 
@@ -203,15 +249,21 @@ def runs_chosen(worst: int, times: int, on_record: bool) -> Habit:
         values = own + rng.normal(0, 0.15, 24)
         made = dict.fromkeys(named(values), 0)
         for again in range(times + 1):
-            verdict = looked_at(named(values), ledger, runs={task: str(number) for task, number in made.items()})
+            verdict = looked_at(
+                named(values), ledger, runs={task: str(number) for task, number in made.items()}
+            )
             if verdict != "INCONCLUSIVE" or again == times:
                 return verdict == "GO"
             for place in np.argsort(values)[:worst]:
                 values[place] = own[place] + rng.normal(0, 0.15)
                 made[f"t{place:03}"] += 1
             if on_record:
-                there = {task: value for task, value in named(values).items() if made[task] <= again}
-                looked_at(there, ledger, worst=dict.fromkeys(made, -1.0) | there, fraction=len(there) / 24)
+                there = {
+                    task: value for task, value in named(values).items() if made[task] <= again
+                }
+                looked_at(
+                    there, ledger, worst=dict.fromkeys(made, -1.0) | there, fraction=len(there) / 24
+                )
         return False
 
     return go
@@ -226,7 +278,10 @@ def unequal_repositories(largest: int, others: int) -> Habit:
         shared = np.repeat(rng.normal(0, 0.15, len(sizes)), sizes)
         if sizes.sum() ** 2 < FEWEST_REPOSITORIES * (sizes**2).sum():
             shared -= shared.mean()
-        homes = {f"t{task:03}": f"r{home}" for task, home in enumerate(np.repeat(np.arange(len(sizes)), sizes))}
+        homes = {
+            f"t{task:03}": f"r{home}"
+            for task, home in enumerate(np.repeat(np.arange(len(sizes)), sizes))
+        }
         return looked_at(named(shared + rng.normal(0, 0.15, len(shared))), [], homes) == "GO"
 
     return go
@@ -252,7 +307,10 @@ def kind_judge(points: float, labelled: int, tasks: int = 96) -> Habit:
         truth = drawn_differences(rng, tasks)[:, 0]
         judged = np.round((truth + points / 100 + rng.normal(0, 0.08, tasks)) / 0.05) * 0.05
         by_judges, by_people = (
-            {(name, 1): Fraction(value).limit_denominator(100) for name, value in named(each).items()}
+            {
+                (name, 1): Fraction(value).limit_denominator(100)
+                for name, value in named(each).items()
+            }
             for each in (judged, truth)
         )
         found = estimate_of(named(judged))
@@ -260,7 +318,9 @@ def kind_judge(points: float, labelled: int, tasks: int = 96) -> Habit:
         told = corrected_delta(by_judges, sample)._asdict()
         counting = corrected_by_people(found, told, DEFAULTS["alpha"], DEFAULTS["power"]) or found
         asked = {"with": Asked(seen(named(judged)), DEFAULTS, 1.0)}
-        drawn = draw_all([], asked, lambda _, draw: excludes_zero(counting, draw.boundary, DEFAULTS))["with"]
+        drawn = draw_all(
+            [], asked, lambda _, draw: excludes_zero(counting, draw.boundary, DEFAULTS)
+        )["with"]
         look = look_result(counting, 1, 1, DEFAULTS, drawn.boundary)
         return decide(counting, DEFAULTS, look).verdict == "GO"
 
@@ -271,7 +331,10 @@ def uneven(tasks: int) -> Habit:
     """Nothing on average: losses are exponential, with a mean of 20 points, below a gain of 20."""
 
     def go(rng: np.random.Generator) -> bool:
-        return looked_at(named(np.round((0.2 - rng.exponential(0.2, tasks)) / 0.05) * 0.05), []) == "GO"
+        return (
+            looked_at(named(np.round((0.2 - rng.exponential(0.2, tasks)) / 0.05) * 0.05), [])
+            == "GO"
+        )
 
     return go
 
@@ -310,7 +373,9 @@ PEOPLE: dict[str, Habit] = {
     "two versions alike that both gain 10 points, against each other": each_other(2, 0.1),
     "four versions alike, each against each": each_other(4, 0.0),
     "four versions alike that all gain 10 points, each against each": each_other(4, 0.1),
-    "the worst of 24 runs discarded by hand while inconclusive, up to four times": runs_chosen(1, 4, on_record=True),
+    "the worst of 24 runs discarded by hand while inconclusive, up to four times": runs_chosen(
+        1, 4, on_record=True
+    ),
     "the three worst of 24 runs deleted while inconclusive": runs_chosen(3, 1, on_record=False),
     "one of eleven repositories holds 35%, effects differ": unequal_repositories(16, 3),
     "one of eleven repositories holds 45%: about these only": unequal_repositories(16, 2),
@@ -328,11 +393,16 @@ PEOPLE: dict[str, Habit] = {
     },
 }
 """The habits for which the gate promises at most 2.5% GO."""
-RARE: dict[str, Habit] = {f"rare heavy losses, {tasks} tasks": heavy_losses(tasks) for tasks in (12, 24, 48)}
+RARE: dict[str, Habit] = {
+    f"rare heavy losses, {tasks} tasks": heavy_losses(tasks) for tasks in (12, 24, 48)
+}
 """Those for which it promises 5%, and a sentence that says what the data cannot show."""
 UNKNOWABLE: dict[str, Habit] = {
     "exponential losses, 12 tasks": uneven(12),
     "exponential losses, 24 tasks": uneven(24),
-    **{f"a judge favours the treatment by {points} points, nobody checked": kind_judge(points, 0) for points in (2, 5)},
+    **{
+        f"a judge favours the treatment by {points} points, nobody checked": kind_judge(points, 0)
+        for points in (2, 5)
+    },
 }
 """What the data cannot show, or not with so few tasks."""

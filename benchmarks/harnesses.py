@@ -40,7 +40,9 @@ class Benchmark(NamedTuple):
 
     @property
     def prompts(self) -> dict[str, str]:
-        return {f"t-{number}": f"t-{number}: What is fact {number}?" for number in range(self.tasks)}
+        return {
+            f"t-{number}": f"t-{number}: What is fact {number}?" for number in range(self.tasks)
+        }
 
     @property
     def planned(self) -> list[Run]:
@@ -71,26 +73,43 @@ def _make_lensbench(sandbox: str) -> Callable[[Benchmark], None]:
             for task, prompt in bench.prompts.items()
         ]
         (bench.folder / "tasks.yaml").write_text(json.dumps({"tasks": tasks}), encoding="utf-8")
-        (bench.folder / "mcp.json").write_text('{"mcpServers": {"null": {"command": "true"}}}', encoding="utf-8")
+        (bench.folder / "mcp.json").write_text(
+            '{"mcpServers": {"null": {"command": "true"}}}', encoding="utf-8"
+        )
         command = [AGENT, str(bench.ledger), f"{bench.seconds:g}", "{mcp_file}", "{prompt_file}"]
         config = {
-            "run_id": "null", "scenarios": "tasks.yaml", "repository": {"path": "repo"}, "cache": "cache",
-            "conditions": {"without": {}, "with": {"mcp": "mcp.json"}}, "preflight": {"servers": False},
+            "run_id": "null",
+            "scenarios": "tasks.yaml",
+            "repository": {"path": "repo"},
+            "cache": "cache",
+            "conditions": {"without": {}, "with": {"mcp": "mcp.json"}},
+            "preflight": {"servers": False},
             "agent": {"kind": "command", "command": command},
-            "sandbox": sandbox, "sandbox_visible": [str(bench.ledger)],
-        }  # fmt: skip
+            "sandbox": sandbox,
+            "sandbox_visible": [str(bench.ledger)],
+        }
         (bench.folder / "config.yaml").write_text(json.dumps(config), encoding="utf-8")
 
     return make
 
 
 def _start_lensbench(bench: Benchmark) -> list[str]:
-    snakemake = [sys.executable, "-m", "snakemake", "--cores", "2", "--snakefile", str(ROOT / "Snakefile")]
+    snakemake = [
+        sys.executable,
+        "-m",
+        "snakemake",
+        "--cores",
+        "2",
+        "--snakefile",
+        str(ROOT / "Snakefile"),
+    ]
     return [*snakemake, "--directory", ".", "--configfile", "config.yaml"]
 
 
 def _lensbench_rows(bench: Benchmark) -> list[Run]:
-    with (bench.folder / "bench" / "null" / "scores.csv").open(newline="", encoding="utf-8") as file:
+    with (bench.folder / "bench" / "null" / "scores.csv").open(
+        newline="", encoding="utf-8"
+    ) as file:
         return [(row["task"], row["condition"]) for row in csv.DictReader(file) if row["score"]]
 
 
@@ -101,7 +120,9 @@ def _start_inspect(bench: Benchmark) -> list[str]:
 
 def _inspect_samples(bench: Benchmark, of_whole_logs: bool) -> list[Run]:
     command = [str(INSPECT / "bin" / "python"), str(SETUPS / "inspect_eval.py"), "rows"]
-    printed = subprocess.run(command, cwd=bench.folder, check=True, capture_output=True, encoding="utf-8").stdout
+    printed = subprocess.run(
+        command, cwd=bench.folder, check=True, capture_output=True, encoding="utf-8"
+    ).stdout
     rows = [line.split() for line in printed.splitlines()]
     return [
         (task, condition)
@@ -122,7 +143,9 @@ def _make_promptfoo(bench: Benchmark) -> None:
     command = f"exec: {AGENT} {bench.ledger} {bench.seconds:g}"
     config = {
         "prompts": ["{{task}}"],
-        "providers": [{"id": f"{command} {condition}", "label": condition} for condition in CONDITIONS],
+        "providers": [
+            {"id": f"{command} {condition}", "label": condition} for condition in CONDITIONS
+        ],
         "defaultTest": {"assert": [{"type": "icontains", "value": word} for word in WORDS]},
         "tests": [{"vars": {"task": prompt}} for prompt in bench.prompts.values()],
     }
@@ -145,11 +168,14 @@ def _promptfoo_env(bench: Benchmark) -> dict[str, str]:
 def _promptfoo_rows(bench: Benchmark) -> list[Run]:
     """The rows of the last evaluation."""
     latest = "SELECT id FROM evals ORDER BY created_at DESC LIMIT 1"
-    wanted = f"SELECT test_case, provider FROM eval_results WHERE eval_id = ({latest}) AND error IS NULL"
+    wanted = (
+        f"SELECT test_case, provider FROM eval_results WHERE eval_id = ({latest}) AND error IS NULL"
+    )
     with sqlite3.connect(bench.folder / "state" / "promptfoo.db") as database:
         found = database.execute(wanted).fetchall()
     return [
-        (json.loads(case)["vars"]["task"].partition(":")[0], json.loads(provider)["label"]) for case, provider in found
+        (json.loads(case)["vars"]["task"].partition(":")[0], json.loads(provider)["label"])
+        for case, provider in found
     ]
 
 
@@ -161,9 +187,16 @@ LENSBENCH = [
     Harness(name, _make_lensbench(sandbox), _start_lensbench, _start_lensbench, _lensbench_rows)
     for name, sandbox in (("lensbench, no sandbox", "none"), ("lensbench", "auto"))
 ]
-INSPECT_AI = Harness("Inspect AI", _nothing, _start_inspect, _start_inspect, _inspect_rows, beside=_inspect_beside)
+INSPECT_AI = Harness(
+    "Inspect AI", _nothing, _start_inspect, _start_inspect, _inspect_rows, beside=_inspect_beside
+)
 PROMPTFOO_AI = Harness(
-    "promptfoo", _make_promptfoo, _promptfoo(), _promptfoo("--resume"), _promptfoo_rows, _promptfoo_env
+    "promptfoo",
+    _make_promptfoo,
+    _promptfoo(),
+    _promptfoo("--resume"),
+    _promptfoo_rows,
+    _promptfoo_env,
 )
 
 
@@ -194,7 +227,9 @@ def _install_promptfoo() -> str:
     if platform.system() not in ("Linux", "Darwin"):
         return "its Node comes from npm for Linux and macOS only"
     install = ["npm", "install", "--no-audit", "--no-fund", "--prefix"]
-    commands = [[*install, str(programs.parents[1]), package] for programs, package in PACKAGES.items()]
+    commands = [
+        [*install, str(programs.parents[1]), package] for programs, package in PACKAGES.items()
+    ]
     return _made(PROMPTFOO.parents[1] / "ready", *commands)
 
 

@@ -81,7 +81,12 @@ def reached(sandbox: Sandbox, reach: str, told: dict[str, Any]) -> bool:
         env = {"PATH": os.environ["PATH"]}
         argv = [sys.executable, "-IS", "-c", REACHES, reach, json.dumps(told)]
         wrapped = place.wrap(argv, env, place.inside(f"{private}/session/mcp.json"), agents=())
-        return subprocess.run(wrapped, env=env, capture_output=True, timeout=120, check=False).returncode == 0
+        return (
+            subprocess.run(
+                wrapped, env=env, capture_output=True, timeout=120, check=False
+            ).returncode
+            == 0
+        )
 
 
 def main() -> None:
@@ -92,7 +97,9 @@ def main() -> None:
         "bubblewrap, a network of its own": find_sandbox({**ASKED, "network": "auto"}),
     }
     with ExitStack() as stack:
-        home = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix=".hostile-", dir=Path.home())))
+        home = Path(
+            stack.enter_context(tempfile.TemporaryDirectory(prefix=".hostile-", dir=Path.home()))
+        )
         other = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="lb-")))
         (home / "secret").write_text("x", encoding="utf-8")
         (other / "answer.md").write_text("x", encoding="utf-8")
@@ -101,19 +108,28 @@ def main() -> None:
         name = f"hostile-{os.getpid()}"
         named.bind("\0" + name)
         named.listen()
-        threading.Thread(target=lambda: [listening.accept() for _ in range(99)], daemon=True).start()
+        threading.Thread(
+            target=lambda: [listening.accept() for _ in range(99)], daemon=True
+        ).start()
         told = {
-            "secret": str(home / "secret"), "other": str(other / "answer.md"), "home": str(home),
-            "port": listening.getsockname()[1], "abstract": name, "pid": os.getpid(),
-        }  # fmt: skip
+            "secret": str(home / "secret"),
+            "other": str(other / "answer.md"),
+            "home": str(home),
+            "port": listening.getsockname()[1],
+            "abstract": name,
+            "pid": os.getpid(),
+        }
         print(f"| tried ({platform.system()} {platform.machine()}) | {' | '.join(settings)} |")
         print("|---" * (len(settings) + 1) + "|")
         for reach, words in NAMES.items():
             cells = [
-                "not tried" if reach in BOUNDLESS and not sandbox.program
-                else "reached" if reached(sandbox, reach, told) else "-"
+                "not tried"
+                if reach in BOUNDLESS and not sandbox.program
+                else "reached"
+                if reached(sandbox, reach, told)
+                else "-"
                 for sandbox in settings.values()
-            ]  # fmt: skip
+            ]
             print(f"| {words} | {' | '.join(cells)} |", flush=True)
 
 

@@ -25,7 +25,9 @@ def main() -> None:
     parser.add_argument("verdicts", nargs="?", type=int, default=10_000)
     wanted = parser.parse_args().verdicts
     tasks, trees = drafting_set()
-    answers = [answer for answer in made_answers(tasks, trees, 1) if LEAST <= len(answer.text) <= MOST]
+    answers = [
+        answer for answer in made_answers(tasks, trees, 1) if LEAST <= len(answer.text) <= MOST
+    ]
     done, turn, began = 0, 0, time.perf_counter()
     while done < wanted:
         answer = answers[turn % len(answers)]

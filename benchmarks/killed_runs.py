@@ -35,20 +35,43 @@ def write_project(folder: Path, url: str, tasks: int) -> None:
     """A benchmark of `tasks` tasks in two conditions."""
     (folder / "repo").mkdir()
     (folder / "repo" / "cart.py").write_text("class Cart:\n    limit = 10\n", encoding="utf-8")
-    criteria = [{"text": "names the file", "all_of": "cart.py"}, {"text": "names the class", "all_of": "Cart"}]
+    criteria = [
+        {"text": "names the file", "all_of": "cart.py"},
+        {"text": "names the class", "all_of": "Cart"},
+    ]
     entries = [
-        {"id": f"t-{number}", "category": "Targeted", "prompt": f"{number}: where is Cart?", "criteria": criteria}
+        {
+            "id": f"t-{number}",
+            "category": "Targeted",
+            "prompt": f"{number}: where is Cart?",
+            "criteria": criteria,
+        }
         for number in range(tasks)
     ]
     (folder / "tasks.yaml").write_text(json.dumps({"tasks": entries}), encoding="utf-8")
-    server = {"command": "${python}", "args": ["-P", "-m", "lensbench_demo.lens", "--root", "${workspace}"]}
+    server = {
+        "command": "${python}",
+        "args": ["-P", "-m", "lensbench_demo.lens", "--root", "${workspace}"],
+    }
     (folder / "mcp.json").write_text(json.dumps({"mcpServers": {"lens": server}}), encoding="utf-8")
     agent = {
-        "kind": "claude-code", "command": [str(CLAUDE)], "version": "2.1.329", "model": "sonnet", "provider": "custom",
-        "models": {"sonnet": "glm-5"}, "base_url": url, "token_env": "KILL_TEST_KEY", "mcp_start_s": 60,
-    }  # fmt: skip
+        "kind": "claude-code",
+        "command": [str(CLAUDE)],
+        "version": "2.1.329",
+        "model": "sonnet",
+        "provider": "custom",
+        "models": {"sonnet": "glm-5"},
+        "base_url": url,
+        "token_env": "KILL_TEST_KEY",
+        "mcp_start_s": 60,
+    }
     conditions = {"without": {}, "with": {"mcp": "mcp.json"}}
-    config = {"run_id": "k", "scenarios": "tasks.yaml", "repository": {"path": "repo"}, "conditions": conditions}
+    config = {
+        "run_id": "k",
+        "scenarios": "tasks.yaml",
+        "repository": {"path": "repo"},
+        "conditions": conditions,
+    }
     (folder / "config.yaml").write_text(json.dumps({**config, "agent": agent}), encoding="utf-8")
 
 
@@ -66,7 +89,11 @@ def left_over(url: str) -> int:
 def finished(folder: Path) -> dict[str, str]:
     """The hashes of answers with a record, by name."""
     answers = sorted((folder / "bench/k/runs").glob("*.md"))
-    whole = [path for path in answers if any((folder / "bench/k/attempts" / path.stem).glob("*/record.json"))]
+    whole = [
+        path
+        for path in answers
+        if any((folder / "bench/k/attempts" / path.stem).glob("*/record.json"))
+    ]
     return {path.name: hashlib.sha256(path.read_bytes()).hexdigest() for path in whole}
 
 
@@ -80,22 +107,38 @@ def main() -> None:
     rng = random.Random(options.seed)
     report = "## Report\n\n- **Tool calls**: 0\n- **Files used**: cart.py\n"
     rules = read_rules([{"reply": {"text": f"Cart is in cart.py.\n\n{report}", "delay_s": 1}}])
-    with tempfile.TemporaryDirectory(prefix="killed-") as name, serving(MessagesApi(), rules) as api:
+    with (
+        tempfile.TemporaryDirectory(prefix="killed-") as name,
+        serving(MessagesApi(), rules) as api,
+    ):
         folder = Path(name)
         write_project(folder, api.url, options.tasks)
-        snakemake = [sys.executable, "-m", "snakemake", "-s", str(ROOT / "Snakefile"), "--directory", name]
+        snakemake = [
+            sys.executable,
+            "-m",
+            "snakemake",
+            "-s",
+            str(ROOT / "Snakefile"),
+            "--directory",
+            name,
+        ]
         command = [*snakemake, "--configfile", str(folder / "config.yaml"), "--cores", "4"]
         env = {**os.environ, "KILL_TEST_KEY": KEY}
         changed = left = 0
         for _ in range(options.kills):
-            process = subprocess.Popen(command, env=env, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+            process = subprocess.Popen(
+                command, env=env, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
+            )
             time.sleep(rng.uniform(12, 25))
             process.send_signal(signal.SIGKILL)
             process.wait()
             time.sleep(LIMIT_S)
             left += left_over(api.url)
             before = finished(folder)
-            print(f"killed with {len(before)} runs finished, {left_over(api.url)} processes left", flush=True)
+            print(
+                f"killed with {len(before)} runs finished, {left_over(api.url)} processes left",
+                flush=True,
+            )
             subprocess.run([*command, "--unlock"], env=env, check=False, capture_output=True)
         subprocess.run(command, env=env, check=True, capture_output=True)
         after = finished(folder)

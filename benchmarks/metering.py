@@ -66,7 +66,9 @@ class Ledger:
         self.path = path
         self.lines: list[str] = []
         self._rest = b""
-        self._pipe = os.open(path, os.O_RDWR | os.O_NONBLOCK)  # also open for writing: else it ends with each agent
+        self._pipe = os.open(
+            path, os.O_RDWR | os.O_NONBLOCK
+        )  # also open for writing: else it ends with each agent
 
     def read(self) -> None:
         with suppress(BlockingIOError):
@@ -84,7 +86,9 @@ def runs_of(word: str, lines: Sequence[str]) -> list[Run]:
     return [(task, condition) for what, task, condition in parts if what == word]
 
 
-def account(planned: Sequence[Run], before: Sequence[str], after: Sequence[str], rows: Sequence[Run]) -> Kept:
+def account(
+    planned: Sequence[Run], before: Sequence[str], after: Sequence[str], rows: Sequence[Run]
+) -> Kept:
     """Compares the ledger's lines before and after a kill with the rows of the final result."""
     finished, again = set(runs_of("end", before)), set(runs_of("start", after))
     counted = Counter(rows)
@@ -106,7 +110,12 @@ class Meter:
         self.ledger = ledger
 
     def run(
-        self, command: Sequence[str], folder: Path, env: Mapping[str, str], log: Path, kill_at: int | None = None
+        self,
+        command: Sequence[str],
+        folder: Path,
+        env: Mapping[str, str],
+        log: Path,
+        kill_at: int | None = None,
     ) -> Cost:
         """Runs the command until it ends, or agents were started `kill_at` times, and ends remaining processes."""
         began = sampled = time.monotonic()
@@ -115,11 +124,15 @@ class Meter:
         starts = len(runs_of("start", self.ledger.lines))
         with log.open("ab") as output:
             end = partial(die_with_parent, os.getpid())
-            process = subprocess.Popen(command, cwd=folder, env=env, stdout=output, stderr=output, preexec_fn=end)
+            process = subprocess.Popen(
+                command, cwd=folder, env=env, stdout=output, stderr=output, preexec_fn=end
+            )
         while (ended := usage.reap(process.pid)) is None:
             self.ledger.read()
             if kill_at is not None and len(runs_of("start", self.ledger.lines)) - starts >= kill_at:
-                os.kill(process.pid, signal.SIGKILL)  # Popen's own kill would collect an ended process, and its usage
+                os.kill(
+                    process.pid, signal.SIGKILL
+                )  # Popen's own kill would collect an ended process, and its usage
             if time.monotonic() - sampled > SAMPLE_S:
                 together, sampled = max(together, _together_mb()), time.monotonic()
             time.sleep(POLL_S)
@@ -127,7 +140,9 @@ class Meter:
         process.returncode = ended
         left = self._end_rest(usage)
         self.ledger.read()
-        return Cost(wall_s, usage.cpu_s, usage.largest_mb, max(together, usage.largest_mb), left, ended)
+        return Cost(
+            wall_s, usage.cpu_s, usage.largest_mb, max(together, usage.largest_mb), left, ended
+        )
 
     def _end_rest(self, usage: _Usage) -> int:
         """Waits for processes that the command left, ends the rest, and returns the number of those."""

@@ -35,9 +35,14 @@ from lensbench.core.store import run_files, show
 ROOT = Path(__file__).resolve().parents[1]
 TRIALS = 5
 STAGES = (
-    "runs.validity", "results.citations", "judging.verdicts", "judging.decisions", "judging.instrument",
-    "scores.estimates", "results.results",
-)  # fmt: skip
+    "runs.validity",
+    "results.citations",
+    "judging.verdicts",
+    "judging.decisions",
+    "judging.instrument",
+    "scores.estimates",
+    "results.results",
+)
 BARE = """
 rule all:
     input: expand("out/{{i}}.txt", i=range({runs}))
@@ -59,9 +64,13 @@ def measure(command: list[str], folder: Path) -> Cost:
     """Runs the command and returns its cost. Exits with its output when it fails."""
     began = time.monotonic()
     log = folder / "benchmark.log"
-    environment = {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
+    environment = {
+        name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"
+    }
     with log.open("w", encoding="utf-8") as output:
-        process = subprocess.Popen(command, cwd=folder, env=environment, stdout=output, stderr=subprocess.STDOUT)
+        process = subprocess.Popen(
+            command, cwd=folder, env=environment, stdout=output, stderr=subprocess.STDOUT
+        )
         _, status, usage = os.wait4(process.pid, 0)
     if status:
         sys.exit(f"{shlex.join(command)} failed:\n{log.read_text(encoding='utf-8')[-2000:]}")
@@ -79,14 +88,22 @@ def make_project(folder: Path, runs: int) -> None:
         for number in range(runs // (2 * TRIALS))
     ]
     (folder / "tasks.yaml").write_text("tasks:\n" + "".join(tasks), encoding="utf-8")
-    (folder / "mcp.json").write_text('{"mcpServers": {"null": {"command": "true"}}}', encoding="utf-8")
-    answer = "It is forty-two, see `a.py`.\n\n## Report\n\n- **Tool calls**: 1\n- **Files used**: a.py\n"
+    (folder / "mcp.json").write_text(
+        '{"mcpServers": {"null": {"command": "true"}}}', encoding="utf-8"
+    )
+    answer = (
+        "It is forty-two, see `a.py`.\n\n## Report\n\n- **Tool calls**: 1\n- **Files used**: a.py\n"
+    )
     config = {
-        "run_id": "null", "trials": TRIALS, "scenarios": "tasks.yaml", "repository": {"path": "repo"}, "cache": "cache",
+        "run_id": "null",
+        "trials": TRIALS,
+        "scenarios": "tasks.yaml",
+        "repository": {"path": "repo"},
+        "cache": "cache",
         "conditions": {"without": {}, "with": {"mcp": "mcp.json"}},
         "preflight": {"servers": False},
         "agent": {"kind": "command", "command": ["/bin/echo", answer]},
-    }  # fmt: skip
+    }
     (folder / "config.yaml").write_text(json.dumps(config), encoding="utf-8")
 
 
@@ -101,18 +118,29 @@ def copy_runs(project: Path, made: RunId) -> None:
             for condition, planned in plan["conditions"].items():
                 run = RunId(task, condition, trial)
                 files = run_files(folder, run)
-                for source, target in ((first.answer, files.answer), (first.transcript, files.transcript)):
+                for source, target in (
+                    (first.answer, files.answer),
+                    (first.transcript, files.transcript),
+                ):
                     target.parent.mkdir(parents=True, exist_ok=True)
                     if source != target:
                         shutil.copyfile(source, target)
                 files.record.parent.mkdir(parents=True, exist_ok=True)
                 made_with = {
                     **record.made_with,
-                    "condition": {"mcp_sha256": planned["mcp_sha256"], "servers": planned["servers"]},
+                    "condition": {
+                        "mcp_sha256": planned["mcp_sha256"],
+                        "servers": planned["servers"],
+                    },
                 }
                 prompt = plan["tasks"][task]["prompt_sha256"]
                 own = replace(
-                    record, task=task, condition=condition, trial=trial, prompt_sha256=prompt, made_with=made_with
+                    record,
+                    task=task,
+                    condition=condition,
+                    trial=trial,
+                    prompt_sha256=prompt,
+                    made_with=made_with,
                 )
                 files.record.write_text(to_json(own), encoding="utf-8")
                 show(folder, run)
@@ -125,7 +153,15 @@ def benchmark(runs: int, folder: Path, copied: bool) -> Iterator[tuple[str, Cost
     bare.mkdir()
     (bare / "Snakefile").write_text(BARE.format(runs=runs), encoding="utf-8")
     snakemake = [sys.executable, "-m", "snakemake", "--cores", "2", "--quiet", "rules", "progress"]
-    bench = [*snakemake, "--snakefile", str(ROOT / "Snakefile"), "--directory", ".", "--configfile", "config.yaml"]
+    bench = [
+        *snakemake,
+        "--snakefile",
+        str(ROOT / "Snakefile"),
+        "--directory",
+        ".",
+        "--configfile",
+        "config.yaml",
+    ]
     if copied:
         measure([*bench, "--", "bench/null/runs/t-0-without.md"], ours)
         copy_runs(ours, RunId("t-0", "without", 1))
@@ -139,7 +175,10 @@ def benchmark(runs: int, folder: Path, copied: bool) -> Iterator[tuple[str, Cost
         stage = [sys.executable, "-P", "-m", f"lensbench.{name}", "--folder", "bench/null", *judge]
         yield f"stage: {name}", measure(stage, ours)
     for path in (ours / "bench" / "null").iterdir():
-        if path.suffix in (".csv", ".md", ".html") or path.name in ("instrument.json", "estimates.json"):
+        if path.suffix in (".csv", ".md", ".html") or path.name in (
+            "instrument.json",
+            "estimates.json",
+        ):
             path.unlink()
     yield "after the runs", measure(bench, ours)
 
@@ -155,16 +194,22 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=main.__doc__)
     parser.add_argument("sizes", nargs="*", type=int, default=[100, 1000, 10_000])
     parser.add_argument("--keep", type=Path, help="create the projects here, and keep them")
-    parser.add_argument("--repeat", type=int, default=1, help="repeat everything this often, and use the least")
+    parser.add_argument(
+        "--repeat", type=int, default=1, help="repeat everything this often, and use the least"
+    )
     parser.add_argument("--copied", action="store_true", help="execute only one run, and copy it")
     parser.add_argument("--json", type=Path, help="write CPU seconds by step for figures.py")
     arguments = parser.parse_args()
-    print("| runs | step | wall s | CPU s | CPU ms per run | memory MB | growth |\n|--:|---|--:|--:|--:|--:|--:|")
+    print(
+        "| runs | step | wall s | CPU s | CPU ms per run | memory MB | growth |\n|--:|---|--:|--:|--:|--:|--:|"
+    )
     earlier: dict[str, tuple[int, float]] = {}
     figures: dict[str, float] = {}
     for runs in arguments.sizes:
         *others, folder = (
-            arguments.keep / f"{runs}-{number}" if arguments.keep else Path(tempfile.mkdtemp(prefix="null-runs-"))
+            arguments.keep / f"{runs}-{number}"
+            if arguments.keep
+            else Path(tempfile.mkdtemp(prefix="null-runs-"))
             for number in range(arguments.repeat)
         )
         costs = [dict(benchmark(runs, other, arguments.copied)) for other in others]
@@ -172,12 +217,20 @@ def main() -> None:
             cost = min([last, *(each[step] for each in costs)], key=lambda each: each.cpu_s)
             figures[f"{runs} runs: {step}"] = cost.cpu_s
             before = earlier.get(step)
-            growth = f"{math.log(cost.cpu_s / before[1]) / math.log(runs / before[0]):.2f}" if before else ""
+            growth = (
+                f"{math.log(cost.cpu_s / before[1]) / math.log(runs / before[0]):.2f}"
+                if before
+                else ""
+            )
             earlier[step] = runs, cost.cpu_s
             shown = f"{cost.wall_s:.1f} | {cost.cpu_s:.1f} | {cost.cpu_s / runs * 1000:.1f} | {cost.memory_mb:.0f}"
             print(f"| {runs} | {step} | {shown} | {growth} |", flush=True)
         for name in ("bench", ".snakemake"):
-            print("| {} | {}: {} files, {:.1f} MB | | | | | |".format(runs, name, *on_disk(folder / "ours" / name)))
+            print(
+                "| {} | {}: {} files, {:.1f} MB | | | | | |".format(
+                    runs, name, *on_disk(folder / "ours" / name)
+                )
+            )
         if not arguments.keep:
             for each in (*others, folder):
                 shutil.rmtree(each)

@@ -56,7 +56,9 @@ def one_round(harness: Harness, runs: int, folder: Path) -> Round:
         bench: Benchmark, command: Callable[[Benchmark], list[str]], kill_at: int | None = None
     ) -> tuple[Cost, list[str]]:
         known = len(ledger.lines)
-        env = {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
+        env = {
+            name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"
+        }
         log = folder / "harness.log"
         cost = meter.run(command(bench), bench.folder, {**env, **harness.env(bench)}, log, kill_at)
         return cost, ledger.lines[known:]
@@ -156,11 +158,15 @@ def table(columns: str, rows: Iterable[str]) -> str:
 def main() -> None:
     """Prints two tables and a list of faults."""
     parser = argparse.ArgumentParser(description=main.__doc__)
-    parser.add_argument("sizes", nargs="*", type=int, default=[100, 400], help="runs: twice the number of tasks")
+    parser.add_argument(
+        "sizes", nargs="*", type=int, default=[100, 400], help="runs: twice the number of tasks"
+    )
     parser.add_argument("--rounds", type=int, default=3)
     options = parser.parse_args()
     harnesses = contenders()
-    done: dict[tuple[int, str], list[Round]] = {(runs, one.name): [] for runs in options.sizes for one in harnesses}
+    done: dict[tuple[int, str], list[Round]] = {
+        (runs, one.name): [] for runs in options.sizes for one in harnesses
+    }
     loads: list[float] = []
     for runs, number in itertools.product(options.sizes, range(options.rounds)):
         turn = number % len(harnesses)
@@ -170,15 +176,24 @@ def main() -> None:
                 one = one_round(harness, runs, Path(name))
             done[runs, harness.name].append(one)
             print(
-                *(row(runs, harness.name, [one]) for row in (cost_row, kill_row)), sep="\n", file=sys.stderr, flush=True
+                *(row(runs, harness.name, [one]) for row in (cost_row, kill_row)),
+                sep="\n",
+                file=sys.stderr,
+                flush=True,
             )
     print(table(COSTS, (cost_row(*key, rounds) for key, rounds in done.items())))
     print(table(KILLS, (kill_row(*key, rounds) for key, rounds in done.items())))
     print("What each did wrong:\n")
     for (runs, name), rounds in done.items():
-        found = [f"round {number}: {text}" for number, one in enumerate(rounds, 1) for text in faults(runs, one)]
+        found = [
+            f"round {number}: {text}"
+            for number, one in enumerate(rounds, 1)
+            for text in faults(runs, one)
+        ]
         print(f"- {name}, {runs} runs: {'; '.join(found) or 'nothing'}")
-    print(f"\n{os.cpu_count()} cores, {options.rounds} rounds, load {min(loads):.1f} to {max(loads):.1f}")
+    print(
+        f"\n{os.cpu_count()} cores, {options.rounds} rounds, load {min(loads):.1f} to {max(loads):.1f}"
+    )
 
 
 if __name__ == "__main__":

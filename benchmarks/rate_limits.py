@@ -64,7 +64,11 @@ def measure(way: str, tasks: int) -> Result:
             "all",
         ]
         with (folder / "log").open("w", encoding="utf-8") as log:
-            environment = {"PATH": "/usr/bin:/bin", "HOME": name, "PYTHONPATH": f"{ROOT / 'scripts'}:{folder}"}
+            environment = {
+                "PATH": "/usr/bin:/bin",
+                "HOME": name,
+                "PYTHONPATH": f"{ROOT / 'scripts'}:{folder}",
+            }
             subprocess.run(command, cwd=folder, env=environment, stdout=log, stderr=log, check=True)
         wall_s = time.monotonic() - began
         records = [
@@ -80,20 +84,39 @@ def configure(folder: Path, service: LimitedApi, tasks: int, way: str) -> None:
     """A small task set, and the agent in two conditions."""
     (folder / "repo").mkdir()
     (folder / "repo" / "shop.py").write_text("class Cart: ...\n", encoding="utf-8")
-    (folder / "mcp.json").write_text(json.dumps({"mcpServers": {"fake": {"command": "true"}}}), encoding="utf-8")
-    criteria = [{"text": "names the class", "all_of": "Cart"}, {"text": "index", "all_of": "An index"}]
+    (folder / "mcp.json").write_text(
+        json.dumps({"mcpServers": {"fake": {"command": "true"}}}), encoding="utf-8"
+    )
+    criteria = [
+        {"text": "names the class", "all_of": "Cart"},
+        {"text": "index", "all_of": "An index"},
+    ]
     task = {"category": "Targeted", "prompt": "Where is the cart?", "criteria": criteria}
     made = [{"id": f"t{number}", **task} for number in range(tasks)]
-    (folder / "tasks.yaml").write_text(json.dumps({"name": "shop", "tasks": made}), encoding="utf-8")
+    (folder / "tasks.yaml").write_text(
+        json.dumps({"name": "shop", "tasks": made}), encoding="utf-8"
+    )
     agent = ROOT / "tests" / "fakes" / "asking_agent.py"
-    program = [sys.executable, "-I", str(agent), "{mcp_file}", service.address, str(REQUESTS), str(REQUESTS)]
+    program = [
+        sys.executable,
+        "-I",
+        str(agent),
+        "{mcp_file}",
+        service.address,
+        str(REQUESTS),
+        str(REQUESTS),
+    ]
     config: dict[str, Any] = {
         "run_id": "r",
         "scenarios": "tasks.yaml",
         "repository": {"path": "repo"},
         "sandbox": "none",
         "conditions": {"without": {}, "with": {"mcp": "mcp.json"}},
-        "agent": {"kind": "command-events", "command": program, "base_url": f"http://{service.address}"},
+        "agent": {
+            "kind": "command-events",
+            "command": program,
+            "base_url": f"http://{service.address}",
+        },
         "preflight": {"servers": False},
     }
     if "limits" in way:

@@ -60,17 +60,29 @@ def rules(turn_s: float) -> list[dict[str, object]]:
     """The script: a call of a tool, then the answer."""
     calls = {GREP: {"query": "Cart"}, "Bash": {"command": "ls", "description": "list"}}
     first = [
-        {"when": {"turn": 1, "has_tool": name}, "reply": {"tools": [{"name": name, "input": given}], "delay_s": turn_s}}
+        {
+            "when": {"turn": 1, "has_tool": name},
+            "reply": {"tools": [{"name": name, "input": given}], "delay_s": turn_s},
+        }
         for name, given in calls.items()
     ]
-    return [*first, {"when": {"turn": 2}, "reply": {"text": ANSWER, "delay_s": turn_s}}, {"reply": {"text": "ok"}}]
+    return [
+        *first,
+        {"when": {"turn": 2}, "reply": {"text": ANSWER, "delay_s": turn_s}},
+        {"reply": {"text": "ok"}},
+    ]
 
 
 def make_project(folder: Path, tasks: int, url: str) -> None:
     """A benchmark with `tasks` tasks in two conditions."""
     (folder / "repo" / "shop").mkdir(parents=True)
-    (folder / "repo" / "shop" / "cart.py").write_text("class Cart:\n    limit = 10\n", encoding="utf-8")
-    criteria = [{"text": "names the file", "all_of": "cart.py"}, {"text": "names the class", "all_of": "Cart"}]
+    (folder / "repo" / "shop" / "cart.py").write_text(
+        "class Cart:\n    limit = 10\n", encoding="utf-8"
+    )
+    criteria = [
+        {"text": "names the file", "all_of": "cart.py"},
+        {"text": "names the class", "all_of": "Cart"},
+    ]
     told = [
         {
             "id": f"t-{number}",
@@ -81,16 +93,28 @@ def make_project(folder: Path, tasks: int, url: str) -> None:
         for number in range(tasks)
     ]
     (folder / "tasks.yaml").write_text(json.dumps({"tasks": told}), encoding="utf-8")
-    server = {"command": "${python}", "args": ["-P", "-m", "lensbench_demo.lens", "--root", "${workspace}"]}
+    server = {
+        "command": "${python}",
+        "args": ["-P", "-m", "lensbench_demo.lens", "--root", "${workspace}"],
+    }
     (folder / "mcp.json").write_text(json.dumps({"mcpServers": {"lens": server}}), encoding="utf-8")
     config = {
-        "run_id": "real", "scenarios": "tasks.yaml", "repository": {"path": "repo"},
+        "run_id": "real",
+        "scenarios": "tasks.yaml",
+        "repository": {"path": "repo"},
         "conditions": {"without": {}, "with": {"mcp": "mcp.json"}},
         "agent": {
-            "kind": "claude-code", "command": [str(CLAUDE)], "model": "sonnet", "provider": "custom", "base_url": url,
-            "token_env": KEY, "tools": ["Bash", "Read"], "mcp_start_s": 120, "timeout_s": 600,
+            "kind": "claude-code",
+            "command": [str(CLAUDE)],
+            "model": "sonnet",
+            "provider": "custom",
+            "base_url": url,
+            "token_env": KEY,
+            "tools": ["Bash", "Read"],
+            "mcp_start_s": 120,
+            "timeout_s": 600,
         },
-    }  # fmt: skip
+    }
     (folder / "config.yaml").write_text(json.dumps(config), encoding="utf-8")
 
 
@@ -114,7 +138,9 @@ def watch(process: subprocess.Popen[bytes]) -> Shares:
                     now[is_agent] += each.memory_full_info().pss / 1e6
         most = [max(before, seen) for before, seen in zip(most, now, strict=True)]
         time.sleep(SAMPLE_S)
-    agents_s, ours_s = (sum(cpu for kind, cpu in spent.values() if kind is wanted) for wanted in (True, False))
+    agents_s, ours_s = (
+        sum(cpu for kind, cpu in spent.values() if kind is wanted) for wanted in (True, False)
+    )
     return Shares(agents_s, ours_s, most[True], most[False])
 
 
@@ -151,12 +177,23 @@ def benchmark(at_once: int, turn_s: float) -> str:
         folder = Path(name)
         make_project(folder, max(at_once, 4), api.url)
         began = time.time()
-        command = [sys.executable, "-m", "snakemake", "--cores", str(at_once), "--snakefile", str(ROOT / "Snakefile")]
+        command = [
+            sys.executable,
+            "-m",
+            "snakemake",
+            "--cores",
+            str(at_once),
+            "--snakefile",
+            str(ROOT / "Snakefile"),
+        ]
         with (folder / "log").open("w", encoding="utf-8") as log:
             process = subprocess.Popen(
                 [*command, "--directory", name, "--configfile", "config.yaml"],
-                cwd=name, env={**os.environ, KEY: "x"}, stdout=log, stderr=log,
-            )  # fmt: skip
+                cwd=name,
+                env={**os.environ, KEY: "x"},
+                stdout=log,
+                stderr=log,
+            )
             shares = watch(process)
         if process.returncode:
             sys.exit((folder / "log").read_text(encoding="utf-8")[-2000:])
@@ -164,7 +201,10 @@ def benchmark(at_once: int, turn_s: float) -> str:
         made = list(times(bench))
         with (bench / "validity.csv").open(newline="", encoding="utf-8") as file:
             counting = sum(row["status"] == "valid" for row in csv.DictReader(file))
-        first, between = min(run.began for run in made) - began, statistics.median(gaps(made, at_once))
+        first, between = (
+            min(run.began for run in made) - began,
+            statistics.median(gaps(made, at_once)),
+        )
         cpu = f"{shares.agents_s / len(made):.2f} | {shares.ours_s / len(made):.2f}"
         memory = f"{shares.agents_mb:.0f} | {shares.ours_mb:.0f}"
         apart = f"{skew(made):.2f}" if at_once > 1 else ""

@@ -60,9 +60,12 @@ def saving_of(drawn: Drawn, tasks: int) -> Saving:
     homes, ratios = drawn.homes[:tasks], drawn.ratios[:tasks]
     every = [ratios] if drawn.attempts is None else [ratios, drawn.attempts[:tasks]]
     return Saving(
-        "cost", over(ratios, homes), [over(LEAST - each, homes) for each in every],
-        over(ratios - math.log(1.1), homes), float(np.exp(ratios).mean()),
-    )  # fmt: skip
+        "cost",
+        over(ratios, homes),
+        [over(LEAST - each, homes) for each in every],
+        over(ratios - math.log(1.1), homes),
+        float(np.exp(ratios).mean()),
+    )
 
 
 def verdicts(drawn: Drawn, looks: int) -> tuple[str, bool]:
@@ -95,7 +98,9 @@ def lost(name: str, tasks: int) -> Row:
     def draw(rng: np.random.Generator) -> Drawn:
         shapes: dict[str, Callable[[], Floats]] = {
             "normal, spread 25": lambda: rng.normal(-0.1, 0.25, tasks),
-            "all or nothing, both ways": lambda: rng.choice([-1.0, 0.0, 1.0], tasks, p=[0.2, 0.7, 0.1]),
+            "all or nothing, both ways": lambda: rng.choice(
+                [-1.0, 0.0, 1.0], tasks, p=[0.2, 0.7, 0.1]
+            ),
             "from a ceiling, exponential": lambda: -np.minimum(rng.exponential(0.1, tasks), 1),
             "in each of 5 criteria of a perfect answer": lambda: -rng.binomial(5, 0.1, tasks) / 5,
         }
@@ -125,7 +130,9 @@ def not_cheaper(name: str, tasks: int) -> Row:
         scores, attempts = rng.normal(0, 0.1, tasks), None
         ratios = saves(rng, tasks, 0.9)
         if name == "heavy tails: a run in twenty costs ten times as much":
-            runs = rng.normal(0, 0.6, (2, tasks)) + np.where(rng.random((2, tasks)) < 0.05, math.log(10), 0)
+            runs = rng.normal(0, 0.6, (2, tasks)) + np.where(
+                rng.random((2, tasks)) < 0.05, math.log(10), 0
+            )
             ratios = LEAST + runs[0] - runs[1]
         if name == "a tenth of the tasks costs five times as much":
             dear = rng.random(tasks) < 0.1
@@ -142,23 +149,37 @@ def not_cheaper(name: str, tasks: int) -> Row:
 
 def neither(tasks: int) -> Row:
     """No difference, and a saving of exactly 10%: good news of any kind is false."""
-    return Row(lambda rng: Drawn(rng.normal(0, 0.2, tasks), saves(rng, tasks, 0.9)), ("GO", "SAVES"), 0.025)
+    return Row(
+        lambda rng: Drawn(rng.normal(0, 0.2, tasks), saves(rng, tasks, 0.9)), ("GO", "SAVES"), 0.025
+    )
 
 
 def equal(tasks: int, spread: float, at_least: float = 0.0, share: float = 0.6) -> Row:
     """Equal answers on average, and a saving."""
-    return Row(lambda rng: Drawn(rng.normal(0, spread, tasks), saves(rng, tasks, share)), ("SAVES",), 1.0, at_least)
+    return Row(
+        lambda rng: Drawn(rng.normal(0, spread, tasks), saves(rng, tasks, share)),
+        ("SAVES",),
+        1.0,
+        at_least,
+    )
 
 
 ROWS: dict[str, Row] = {
     **{
-        f"a tenth loses everything, the others spread by {100 * spread:g}, {tasks} tasks": tenth_lost(tasks, spread)
-        for spread in (0.0, 0.12, 0.25) for tasks in (12, 24, 36, 48, 96)
+        f"a tenth loses everything, the others spread by {100 * spread:g}, {tasks} tasks": tenth_lost(
+            tasks, spread
+        )
+        for spread in (0.0, 0.12, 0.25)
+        for tasks in (12, 24, 36, 48, 96)
     },
     **{
         f"10 lost: {name}, {tasks} tasks": lost(name, tasks)
-        for name in ("normal, spread 25", "all or nothing, both ways", "from a ceiling, exponential",
-                     "in each of 5 criteria of a perfect answer")
+        for name in (
+            "normal, spread 25",
+            "all or nothing, both ways",
+            "from a ceiling, exponential",
+            "in each of 5 criteria of a perfect answer",
+        )
         for tasks in (48, 96)
     },
     "10 lost, 48 tasks in 6 repositories": lost_by_repository(48, 6, heavy=False),
@@ -166,24 +187,38 @@ ROWS: dict[str, Row] = {
     "a fifth of 8 repositories loses 24 more, 96 tasks": lost_by_repository(96, 8, heavy=True),
     **{
         f"10% saved: {name}, {tasks} tasks": not_cheaper(name, tasks)
-        for name in ("normal", "heavy tails: a run in twenty costs ten times as much",
-                     "a tenth of the tasks costs five times as much",
-                     "a quarter of the runs crashes, is paid for, and is made again")
+        for name in (
+            "normal",
+            "heavy tails: a run in twenty costs ten times as much",
+            "a tenth of the tasks costs five times as much",
+            "a quarter of the runs crashes, is paid for, and is made again",
+        )
         for tasks in (48, 96)
     },
     "no difference, and 10% saved, 48 tasks: GO or SAVES": neither(48),
     **{
         f"power: 40% saved, spread {100 * spread:g}, {tasks} tasks": equal(tasks, spread, aim)
-        for spread, tasks, aim in ((0.25, 48, 0.55), (0.25, 96, 0.9), (0.12, 48, 0.9), (0.0, 40, 0.95))
+        for spread, tasks, aim in (
+            (0.25, 48, 0.55),
+            (0.25, 96, 0.9),
+            (0.12, 48, 0.9),
+            (0.0, 40, 0.95),
+        )
     },
     "power: 25% saved, spread 25, 96 tasks": equal(96, 0.25, share=0.75),
-    "four looks, a tenth loses everything, the others spread by 0, 96 tasks": tenth_lost(96, 0.0)._replace(looks=4),
-    "four looks, 10 lost: normal, spread 25, 96 tasks": lost("normal, spread 25", 96)._replace(looks=4),
+    "four looks, a tenth loses everything, the others spread by 0, 96 tasks": tenth_lost(
+        96, 0.0
+    )._replace(looks=4),
+    "four looks, 10 lost: normal, spread 25, 96 tasks": lost("normal, spread 25", 96)._replace(
+        looks=4
+    ),
     "four looks, 10% saved: normal, 96 tasks": not_cheaper("normal", 96)._replace(looks=4),
-    "four looks, no difference, and 10% saved, 48 tasks: GO or SAVES": neither(48)._replace(looks=4),
+    "four looks, no difference, and 10% saved, 48 tasks: GO or SAVES": neither(48)._replace(
+        looks=4
+    ),
     "four looks, power: 40% saved, spread 25, 96 tasks": equal(96, 0.25, 0.9)._replace(looks=4),
     "four looks, power: 40% saved, spread 12, 48 tasks": equal(48, 0.12, 0.9)._replace(looks=4),
-}  # fmt: skip
+}
 """The rows by name; 40% is saved where nothing else is said."""
 
 
@@ -194,7 +229,10 @@ def main() -> None:
     parser.add_argument("--only", default="", help="a regular expression for the names of rows")
     arguments = parser.parse_args()
     count, kept = arguments.replications, True
-    intervals.RESAMPLES, intervals.WEIGHTS = 199, 2999  # sign flips decide nothing here; fewer weights are quicker
+    intervals.RESAMPLES, intervals.WEIGHTS = (
+        199,
+        2999,
+    )  # sign flips decide nothing here; fewer weights are quicker
     print("| truth | SAVES or GO | plain rule | promised | as promised |\n|---|--:|--:|---|---|")
     for name, row in ROWS.items():
         if not re.search(arguments.only, name):
@@ -206,9 +244,16 @@ def main() -> None:
         error = 3 * math.sqrt(max(share * (1 - share), row.at_most * (1 - row.at_most)) / count)
         ok = row.at_least - error <= share <= row.at_most + error
         kept &= ok
-        promise = f"at least {row.at_least:g}" if row.at_least else f"at most {row.at_most:g}" * (row.at_most < 1)
+        promise = (
+            f"at least {row.at_least:g}"
+            if row.at_least
+            else f"at most {row.at_most:g}" * (row.at_most < 1)
+        )
         plain = sum(is_plain for _, is_plain in found) / count
-        print(f"| {name} | {share:.3f} | {plain:.3f} | {promise} | {'yes' if ok else 'NO'} |", flush=True)
+        print(
+            f"| {name} | {share:.3f} | {plain:.3f} | {promise} | {'yes' if ok else 'NO'} |",
+            flush=True,
+        )
     sys.exit(not kept)
 
 

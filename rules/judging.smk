@@ -64,8 +64,12 @@ rule panel:
         rules.validity.output.table,
         expand(rules.judging.output, judge=JUDGES),
     output:
-        verdicts=report(f"{BENCH}/verdicts.csv", caption="../report/verdicts.rst", category="Tables"),
-        decisions=report(f"{BENCH}/decisions.csv", caption="../report/decisions.rst", category="Tables"),
+        verdicts=report(
+            f"{BENCH}/verdicts.csv", caption="../report/verdicts.rst", category="Tables"
+        ),
+        decisions=report(
+            f"{BENCH}/decisions.csv", caption="../report/decisions.rst", category="Tables"
+        ),
         escalations=f"{BENCH}/escalations.csv",
     log:
         f"{BENCH}/logs/panel.log",

@@ -18,7 +18,9 @@ rule scores:
     output:
         scores=report(f"{BENCH}/scores.csv", caption="../report/scores.rst", category="Tables"),
         pairs=report(f"{BENCH}/pairs.csv", caption="../report/pairs.rst", category="Tables"),
-        estimates=report(f"{BENCH}/estimates.json", caption="../report/estimates.rst", category="Data"),
+        estimates=report(
+            f"{BENCH}/estimates.json", caption="../report/estimates.rst", category="Data"
+        ),
     log:
         f"{BENCH}/logs/scores.log",
     localrule: True

@@ -63,7 +63,11 @@ def environments(shared: Path) -> Path:
 @pytest.fixture
 def given() -> dict[str, Any]:
     """A config as passed by Snakemake, valid in `project`."""
-    return {"run_id": "r", "scenarios": "set.yaml", "conditions": {"without": {}, "with": {"mcp": "lens.json"}}}
+    return {
+        "run_id": "r",
+        "scenarios": "set.yaml",
+        "conditions": {"without": {}, "with": {"mcp": "lens.json"}},
+    }
 
 
 @pytest.fixture

@@ -8,7 +8,10 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parents[1]
-BEFORE = {"yardstick_s": 0.1, "steps": {"all runs": 10.0, "nothing to do": 1.5, "page": 0.01, "gone": 1.0}}
+BEFORE = {
+    "yardstick_s": 0.1,
+    "steps": {"all runs": 10.0, "nothing to do": 1.5, "page": 0.01, "gone": 1.0},
+}
 
 
 def compared(folder: Path, after: object) -> subprocess.CompletedProcess[str]:
@@ -18,11 +21,23 @@ def compared(folder: Path, after: object) -> subprocess.CompletedProcess[str]:
     return subprocess.run(program, cwd=folder, capture_output=True, text=True)
 
 
-@pytest.mark.parametrize(("yardstick", "all_runs", "word"), [
-    (0.1, 11.9, ""), (0.1, 12.1, "slower"), (0.1, 8.2, "faster"), (0.2, 20.0, ""), (0.2, 12.0, "faster"), (0.05, 6.1, "slower"),
-])  # fmt: skip
-def test_a_step_that_costs_a_fifth_more_is_seen(tmp_path: Path, yardstick: float, all_runs: float, word: str) -> None:
-    found = compared(tmp_path, {"yardstick_s": yardstick, "steps": {"all runs": all_runs, "new": 1.0}})
+@pytest.mark.parametrize(
+    ("yardstick", "all_runs", "word"),
+    [
+        (0.1, 11.9, ""),
+        (0.1, 12.1, "slower"),
+        (0.1, 8.2, "faster"),
+        (0.2, 20.0, ""),
+        (0.2, 12.0, "faster"),
+        (0.05, 6.1, "slower"),
+    ],
+)
+def test_a_step_that_costs_a_fifth_more_is_seen(
+    tmp_path: Path, yardstick: float, all_runs: float, word: str
+) -> None:
+    found = compared(
+        tmp_path, {"yardstick_s": yardstick, "steps": {"all runs": all_runs, "new": 1.0}}
+    )
     (row,) = (line for line in found.stdout.splitlines() if line.startswith("| all runs |"))
     assert row.split("|")[-2].strip() == word
     assert found.returncode == (word == "slower")

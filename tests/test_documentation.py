@@ -25,20 +25,34 @@ def test_every_document_is_in_a_part_of_the_navigation() -> None:
     there |= {f"../{file.stem}" for file in ROOT.glob("*.md")} | {"../examples/README"}
     assert there <= listed, "docs/index.md: add a link to each page"
     assert listed <= there
-    made = with_toctrees("# A\n\n## How-to\n\n- [B](b.md)\n- [C](../C.md)\n\n## Other\n\n- [D](x/d.md)\n")
+    made = with_toctrees(
+        "# A\n\n## How-to\n\n- [B](b.md)\n- [C](../C.md)\n\n## Other\n\n- [D](x/d.md)\n"
+    )
     assert ":caption: How-to\n\nB <b>\nC </C>\n```" in made
     assert ":caption: Other\n\nD <x/d>\n```" in made
 
 
-@pytest.mark.parametrize(("body", "problem"), [
-    ('<a href="b.html#here">b</a>', ""), ('<a href="https://example.org/">out, by a click</a>', ""),
-    ('<a href="c.html">c</a>', "links to c.html, which does not exist"),
-    ('<a href="b.html#there">b</a>', "links to b.html#there, an anchor that does not exist"),
-    ('<img src="https://example.org/a.png">', "loads https://example.org/a.png, which is not in the site"),
-    ('<script src="//cdn.example.org/a.js"></script>', "loads //cdn.example.org/a.js, which is not in the site"),
-    ("<style>@import '//example.org/a.css'</style>", "a style loads a file from another host"),
-])  # fmt: skip
-def test_a_link_that_leads_nowhere_or_loads_from_outside_is_found(tmp_path: Path, body: str, problem: str) -> None:
+@pytest.mark.parametrize(
+    ("body", "problem"),
+    [
+        ('<a href="b.html#here">b</a>', ""),
+        ('<a href="https://example.org/">out, by a click</a>', ""),
+        ('<a href="c.html">c</a>', "links to c.html, which does not exist"),
+        ('<a href="b.html#there">b</a>', "links to b.html#there, an anchor that does not exist"),
+        (
+            '<img src="https://example.org/a.png">',
+            "loads https://example.org/a.png, which is not in the site",
+        ),
+        (
+            '<script src="//cdn.example.org/a.js"></script>',
+            "loads //cdn.example.org/a.js, which is not in the site",
+        ),
+        ("<style>@import '//example.org/a.css'</style>", "a style loads a file from another host"),
+    ],
+)
+def test_a_link_that_leads_nowhere_or_loads_from_outside_is_found(
+    tmp_path: Path, body: str, problem: str
+) -> None:
     (tmp_path / "a.html").write_text(body)
     (tmp_path / "b.html").write_text('<p id="here">b</p>')
     assert problems(tmp_path) == ([f"a.html: {problem}"] if problem else [])
@@ -59,18 +73,36 @@ def test_a_key_of_a_schema_is_a_row() -> None:
 
 
 ORDINARY = {
-    "change", "difference", "duration", "finished", "holds", "published", "reason", "refused", "repository", "runs",
-    "status", "tasks", "time", "unknown",
-}  # fmt: skip
+    "change",
+    "difference",
+    "duration",
+    "finished",
+    "holds",
+    "published",
+    "reason",
+    "refused",
+    "repository",
+    "runs",
+    "status",
+    "tasks",
+    "time",
+    "unknown",
+}
 """Words at the head of a table of results.md that need no explanation."""
 
 
 def test_the_glossary_has_the_words_of_results() -> None:
-    terms = re.findall(r"^\*\*(.+)\*\*: ", (ROOT / "docs" / "glossary.md").read_text(), re.MULTILINE)
+    terms = re.findall(
+        r"^\*\*(.+)\*\*: ", (ROOT / "docs" / "glossary.md").read_text(), re.MULTILINE
+    )
     known = {word.lower() for term in terms for word in term.split(", ")}
     assert terms == sorted(terms, key=str.lower)
     text = re.sub(r"\{[{%#].*?[}%#]\}", "", (ROOT / "templates" / "results.md.j2").read_text())
-    heads = {head.strip() for row in re.findall(r"^\|(.+)\|\n\|-", text, re.MULTILINE) for head in row.split("|")}
+    heads = {
+        head.strip()
+        for row in re.findall(r"^\|(.+)\|\n\|-", text, re.MULTILINE)
+        for head in row.split("|")
+    }
     words = {*heads, *PairRow.__annotations__, *get_args(Verdict), *Judged}
     assert {word.lower() for word in words if re.fullmatch(r"[A-Za-z-]+", word)} <= known | ORDINARY
 
@@ -99,7 +131,9 @@ def test_the_reference_is_what_the_code_gives() -> None:
 def test_the_committed_schemas_are_those_of_the_models(tmp_path: Path) -> None:
     write_schemas(tmp_path)
     for name in schemas():
-        assert (tmp_path / name).read_bytes() == (ROOT / "schemas" / name).read_bytes(), "tools/docs/schemas.py"
+        assert (tmp_path / name).read_bytes() == (ROOT / "schemas" / name).read_bytes(), (
+            "tools/docs/schemas.py"
+        )
 
 
 def test_schemas_describe_every_key_and_the_bounds_of_tasks_and_patterns() -> None:

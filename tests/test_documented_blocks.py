@@ -23,8 +23,9 @@ PAGES = [*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md"), ROOT / "examples" /
 FENCED = re.compile(r"^```(yaml|json)\n(.*?)^```", re.MULTILINE | re.DOTALL)
 PLACEHOLDERS = {
     "<64 hex digits of the sdist>": "a" * 64,
-    "sha512-<as `npm view ajv@8.17.1 dist.integrity` shows it>": f"sha512-{'A' * 86}==", "<id of the sheet>": "a" * 64,
-}  # fmt: skip
+    "sha512-<as `npm view ajv@8.17.1 dist.integrity` shows it>": f"sha512-{'A' * 86}==",
+    "<id of the sheet>": "a" * 64,
+}
 
 
 class Block(NamedTuple):
@@ -72,12 +73,16 @@ def test_a_block_is_what_its_reader_accepts(block: Block, tmp_path: Path) -> Non
     read_block(block, tmp_path)
 
 
-@pytest.mark.parametrize("planted", [
-    Block("", "yaml", "agent:\n  kind: claude-code\n  verison: 2.1.329\n"),
-    Block("", "yaml", "agent:\n  kind: claude-code\n           version: 2.1.329\n"),
-    Block("", "yaml", "tasks:\n  - {id: a, prompt: b}\n"), Block("", "json", '{"type": "start"}\n{"typ": "end"}\n'),
-    Block("", "json", '{"schema": 1, "judge": "a", "verdicts": []}'),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    "planted",
+    [
+        Block("", "yaml", "agent:\n  kind: claude-code\n  verison: 2.1.329\n"),
+        Block("", "yaml", "agent:\n  kind: claude-code\n           version: 2.1.329\n"),
+        Block("", "yaml", "tasks:\n  - {id: a, prompt: b}\n"),
+        Block("", "json", '{"type": "start"}\n{"typ": "end"}\n'),
+        Block("", "json", '{"schema": 1, "judge": "a", "verdicts": []}'),
+    ],
+)
 def test_a_planted_mistake_in_a_block_is_found(planted: Block, tmp_path: Path) -> None:
     with pytest.raises((UserError, ValueError, KeyError, AssertionError, yaml.YAMLError)):
         read_block(planted, tmp_path)
@@ -88,11 +93,18 @@ def named_and_known() -> tuple[re.Pattern[str], set[str]]:
     """What names an option or a config key in a sentence, such as `--pilot` and `agent.served`, and those there are."""
     config = schemas()["config.schema.json"]
     parts = {
-        key: config["$defs"].get(part.get("$ref", "").rpartition("/")[2]) for key, part in config["properties"].items()
+        key: config["$defs"].get(part.get("$ref", "").rpartition("/")[2])
+        for key, part in config["properties"].items()
     }
     known = {f"{key}.{name}" for key, part in parts.items() if part for name in part["properties"]}
-    known |= {option for action in get_argument_parser()._actions for option in action.option_strings}
-    known |= set(re.findall(r"--[\w-]+", (ROOT / "docs" / "reference" / "verbs.md").read_text(encoding="utf-8")))
+    known |= {
+        option for action in get_argument_parser()._actions for option in action.option_strings
+    }
+    known |= set(
+        re.findall(
+            r"--[\w-]+", (ROOT / "docs" / "reference" / "verbs.md").read_text(encoding="utf-8")
+        )
+    )
     with_keys = "|".join(key for key in parts if parts[key])
     return re.compile(rf"(?<!`)`(--[\w-]+|(?:{with_keys})\.(?!json)[a-z_]+)(?=[`:= ])"), known
 
@@ -102,7 +114,9 @@ def unknown_names(text: str) -> list[str]:
     return [name for name in named.findall(text) if name not in known]
 
 
-@pytest.mark.parametrize("file", [file for file in PAGES if file.name != "CHANGELOG.md"], ids=lambda file: file.stem)
+@pytest.mark.parametrize(
+    "file", [file for file in PAGES if file.name != "CHANGELOG.md"], ids=lambda file: file.stem
+)
 def test_options_and_keys_in_sentences_are_there(file: Path) -> None:
     assert not unknown_names(file.read_text(encoding="utf-8"))
 
@@ -114,8 +128,13 @@ def test_a_planted_option_or_key_in_a_sentence_is_found() -> None:
 
 def anchors(text: str) -> set[str]:
     """The anchors of a page's headings, as GitHub and the site make them."""
-    heads = re.findall(r"^#+ (.+)$", re.sub(r"^```.*?^```", "", text, flags=re.MULTILINE | re.DOTALL), re.MULTILINE)
-    return {re.sub(r"[^\w\- ]", "", re.sub(r"\]\(.*?\)", "", head).lower()).strip().replace(" ", "-") for head in heads}
+    heads = re.findall(
+        r"^#+ (.+)$", re.sub(r"^```.*?^```", "", text, flags=re.MULTILINE | re.DOTALL), re.MULTILINE
+    )
+    return {
+        re.sub(r"[^\w\- ]", "", re.sub(r"\]\(.*?\)", "", head).lower()).strip().replace(" ", "-")
+        for head in heads
+    }
 
 
 def dead_links(file: Path, text: str) -> list[str]:
@@ -127,7 +146,9 @@ def dead_links(file: Path, text: str) -> list[str]:
         target = file.parent / path if path else file
         if "://" in link:
             continue
-        if not target.exists() or (anchor and anchor not in anchors(target.read_text(encoding="utf-8"))):
+        if not target.exists() or (
+            anchor and anchor not in anchors(target.read_text(encoding="utf-8"))
+        ):
             dead.append(link)
     return dead
 
@@ -138,28 +159,50 @@ def test_every_link_leads_somewhere_in_the_repository(file: Path) -> None:
 
 
 def test_a_planted_dead_link_is_found() -> None:
-    text = "[a](docs/gate.md) [b](docs/gat.md) [c](docs/gate.md#the-rules) [d](docs/gate.md#no-rules)"
+    text = (
+        "[a](docs/gate.md) [b](docs/gat.md) [c](docs/gate.md#the-rules) [d](docs/gate.md#no-rules)"
+    )
     assert dead_links(ROOT / "README.md", text) == ["docs/gat.md", "docs/gate.md#no-rules"]
 
 
 def test_pages_and_sections_that_code_names_are_there() -> None:
     """In messages, comments, templates and pages: docs/<page>.md, `lensbench docs <page>`, and section n of the protocol."""
     protocol = (ROOT / "docs" / "protocol.md").read_text(encoding="utf-8")
-    folders = ("scripts", "rules", "templates", "profiles", "scenarios", "benchmarks", "tools", ".claude")
+    folders = (
+        "scripts",
+        "rules",
+        "templates",
+        "profiles",
+        "scenarios",
+        "benchmarks",
+        "tools",
+        ".claude",
+    )
     files = [
-        file for name in folders for file in (ROOT / name).rglob("*")
+        file
+        for name in folders
+        for file in (ROOT / name).rglob("*")
         if file.suffix in (".py", ".smk", ".j2", ".yaml", ".md", ".sh")
-    ]  # fmt: skip
+    ]
     named = {
         (file.name, page)
         for file in [*files, *PAGES, ROOT / "Makefile", ROOT / "config.yaml", ROOT / "Snakefile"]
         if "node_modules" not in file.parts
         for page in re.findall(
-            r"\bdocs/[\w/-]+\.md|\blensbench docs [\w/-]+|protocol, section \d+", file.read_text(encoding="utf-8")
+            r"\bdocs/[\w/-]+\.md|\blensbench docs [\w/-]+|protocol, section \d+",
+            file.read_text(encoding="utf-8"),
         )
     }
     assert len(named) > 40
-    sections = {f"protocol, section {number}" for number in re.findall(r"^## (\d+)\.", protocol, re.MULTILINE)}
-    pages = {f"lensbench docs {md.relative_to(ROOT / 'docs').with_suffix('')}" for md in (ROOT / "docs").rglob("*.md")}
+    sections = {
+        f"protocol, section {number}"
+        for number in re.findall(r"^## (\d+)\.", protocol, re.MULTILINE)
+    }
+    pages = {
+        f"lensbench docs {md.relative_to(ROOT / 'docs').with_suffix('')}"
+        for md in (ROOT / "docs").rglob("*.md")
+    }
     known = sections | pages | {"lensbench docs examples"}
-    assert not {(name, page) for name, page in named if page not in known and not (ROOT / page).is_file()}
+    assert not {
+        (name, page) for name, page in named if page not in known and not (ROOT / page).is_file()
+    }

@@ -29,7 +29,9 @@ def ledger(tmp_path: Path) -> Iterator[Ledger]:
 
 def run(ledger: Ledger, *command: str, kill_at: int | None = None) -> tuple[float, int, int]:
     """CPU seconds, processes left, exit code."""
-    cost = Meter(ledger).run(command, ledger.path.parent, dict(os.environ), ledger.path.parent / "log", kill_at)
+    cost = Meter(ledger).run(
+        command, ledger.path.parent, dict(os.environ), ledger.path.parent / "log", kill_at
+    )
     return cost.cpu_s, cost.left, cost.exit_code
 
 
@@ -37,25 +39,41 @@ def test_a_resume_that_loses_doubles_or_buys_what_was_not_in_flight_is_seen() ->
     before = ["start t-0 without", "start t-0 with", "end t-0 without", "start t-1 without"]
     after = ["start t-0 without", "end t-0 without", "start t-0 with", "end t-0 with"]
     rows = [("t-0", "without"), ("t-0", "without"), ("t-0", "with"), ("t-1", "without")]
-    assert account(PLANNED, before, after, rows) == Kept(finished=1, bought=5, again=1, final=3, doubled=1, lost=1)
+    assert account(PLANNED, before, after, rows) == Kept(
+        finished=1, bought=5, again=1, final=3, doubled=1, lost=1
+    )
     before = ["start t-0 without", "start t-0 with", "end t-0 with"]
-    after = [f"{word} {task} {name}" for task, name in PLANNED if name != "with" for word in ("start", "end")]
+    after = [
+        f"{word} {task} {name}"
+        for task, name in PLANNED
+        if name != "with"
+        for word in ("start", "end")
+    ]
     after += ["start t-1 with", "end t-1 with"]
-    assert account(PLANNED, before, after, PLANNED) == Kept(finished=1, bought=5, again=0, final=4, doubled=0, lost=0)
+    assert account(PLANNED, before, after, PLANNED) == Kept(
+        finished=1, bought=5, again=0, final=4, doubled=0, lost=0
+    )
 
 
 @pytest.mark.parametrize(("servers", "condition"), [("{}", "without"), ('{"null": {}}', "with")])
-def test_the_agent_notes_the_same_for_words_and_for_files(ledger: Ledger, servers: str, condition: str) -> None:
+def test_the_agent_notes_the_same_for_words_and_for_files(
+    ledger: Ledger, servers: str, condition: str
+) -> None:
     folder = ledger.path.parent
     (folder / "mcp.json").write_text(f'{{\n  "mcpServers": {servers}}}')
     (folder / "prompt").write_text("t-7: What is fact 7?\n\nMore.")
-    for third, fourth in ((str(folder / "mcp.json"), str(folder / "prompt")), (condition, "t-7: What is fact 7?")):
+    for third, fourth in (
+        (str(folder / "mcp.json"), str(folder / "prompt")),
+        (condition, "t-7: What is fact 7?"),
+    ):
         assert run(ledger, str(AGENT), str(ledger.path), "0", third, fourth)[2] == 0
     assert ledger.lines == [f"start t-7 {condition}", f"end t-7 {condition}"] * 2
     assert (folder / "log").read_text().count("forty-two") == 2
 
 
-def test_a_harness_is_killed_at_its_place_and_what_it_leaves_is_counted_and_ended(ledger: Ledger) -> None:
+def test_a_harness_is_killed_at_its_place_and_what_it_leaves_is_counted_and_ended(
+    ledger: Ledger,
+) -> None:
     endless = f"sleep 300 & while true; do {AGENT} {ledger.path} 0 with t-1: ; done"
     _, left, code = run(ledger, "sh", "-c", endless, kill_at=3)
     assert code == -9

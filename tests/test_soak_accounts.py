@@ -25,9 +25,18 @@ Truth = tuple[Bench, Injector]
 def attempt(place: str, condition: str, at: float = 10.0, **facts: Any) -> Attempt:
     """An attempt that was given the answer named after its place."""
     made = Attempt(
-        place, "t-0", condition, at, None, 1, 0, given=sha256(place.encode()), given_at=at + 1, model=MODEL,
+        place,
+        "t-0",
+        condition,
+        at,
+        None,
+        1,
+        0,
+        given=sha256(place.encode()),
+        given_at=at + 1,
+        model=MODEL,
         was_found=True,
-    )  # fmt: skip
+    )
     return replace(made, **facts)
 
 
@@ -39,14 +48,18 @@ def truth(tmp_path: Path) -> Truth:
     for place, condition, points in (("lb-w", "with", ("1", "1")), ("lb-o", "without", ("1", "0"))):
         bench.run("t-0", condition, points=points, answer=place)
         record = bench.folder / "attempts" / f"t-0-{condition}" / "1" / "record.json"
-        record.write_text(to_json(replace(from_json(record.read_text()), workspace=f"/tmp/{place}/repo")))
+        record.write_text(
+            to_json(replace(from_json(record.read_text()), workspace=f"/tmp/{place}/repo"))
+        )
         injector.attempts[place] = attempt(place, condition)
     bench.build()
     spend(bench.folder, runs=2)
     return bench, injector
 
 
-def found(truth: Truth, *disruptions: Disruption, stood: tuple[str, ...] = ()) -> tuple[int, int, int]:
+def found(
+    truth: Truth, *disruptions: Disruption, stood: tuple[str, ...] = ()
+) -> tuple[int, int, int]:
     """How many are lost, doubled and wrongly counted."""
     bench, injector = truth
     accounts = settle(bench.folder, RUNS, injector, disruptions, set(stood))
@@ -57,9 +70,17 @@ def test_all_is_well(truth: Truth) -> None:
     assert found(truth, stood=("lb-w", "lb-o")) == (0, 0, 0)
 
 
-@pytest.mark.parametrize("change", [
-    {"model": "other"}, {"given": ""}, {"given": sha256(b"else")}, {"fault": ENDS_AT_START, "injected": True}, {"was_found": False},
-], ids=["model", "cut off", "another text", "no server", "no answer of the server"])  # fmt: skip
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"model": "other"},
+        {"given": ""},
+        {"given": sha256(b"else")},
+        {"fault": ENDS_AT_START, "injected": True},
+        {"was_found": False},
+    ],
+    ids=["model", "cut off", "another text", "no server", "no answer of the server"],
+)
 def test_an_answer_that_must_not_count(change: dict[str, Any], truth: Truth) -> None:
     attempts = truth[1].attempts
     attempts["lb-w"] = replace(attempts["lb-w"], **change)

@@ -22,13 +22,30 @@ def test_what_failed_in_a_group_is_tried_again(tmp_path: Path) -> None:
         "import pytest\n\n\n@pytest.mark.xdist_group('slurm')\n@pytest.mark.parametrize('sign', ['@', 'a@b'])\n"
         "def test_a(sign):\n    assert False\n\n\ndef test_b():\n    assert False\n\n\ndef test_c():\n    pass\n"
     )
-    command = [sys.executable, "-m", "pytest", "-q", "-p", "no:randomly", "--rootdir", str(tmp_path), str(tmp_path)]
-    environment = {name: value for name, value in os.environ.items() if not name.startswith("PYTEST")}
+    command = [
+        sys.executable,
+        "-m",
+        "pytest",
+        "-q",
+        "-p",
+        "no:randomly",
+        "--rootdir",
+        str(tmp_path),
+        str(tmp_path),
+    ]
+    environment = {
+        name: value for name, value in os.environ.items() if not name.startswith("PYTEST")
+    }
     environment["PYTHONPATH"] = str(support)
 
     def tried(*arguments: str) -> str:
         done = subprocess.run(
-            [*command, *arguments], cwd=tmp_path, env=environment, capture_output=True, text=True, check=False
+            [*command, *arguments],
+            cwd=tmp_path,
+            env=environment,
+            capture_output=True,
+            text=True,
+            check=False,
         )
         return done.stdout.splitlines()[-1]
 
@@ -39,4 +56,6 @@ def test_what_failed_in_a_group_is_tried_again(tmp_path: Path) -> None:
 def test_no_module_of_the_suite_is_hidden() -> None:
     """Tests of measurements put benchmarks/ on the path, where it would hide a module of the same name."""
     top = Path(__file__).parents[1]
-    assert not {path.name for path in top.glob("benchmarks/*.py")} & {path.name for path in top.glob("tests/**/*.py")}
+    assert not {path.name for path in top.glob("benchmarks/*.py")} & {
+        path.name for path in top.glob("tests/**/*.py")
+    }

@@ -21,8 +21,19 @@ class CommitHook(BuildHookInterface):  # type: ignore[type-arg]
         if (root / ".git").exists():
             brought = root / ".cache" / "commit"
             brought.parent.mkdir(exist_ok=True)
-            command = ["git", "-C", str(root), "describe", "--always", "--dirty", "--tags", "--abbrev=40"]
-            said = subprocess.run(command, capture_output=True, encoding="utf-8", check=False).stdout
+            command = [
+                "git",
+                "-C",
+                str(root),
+                "describe",
+                "--always",
+                "--dirty",
+                "--tags",
+                "--abbrev=40",
+            ]
+            said = subprocess.run(
+                command, capture_output=True, encoding="utf-8", check=False
+            ).stdout
             brought.write_text(said or "unknown\n", encoding="utf-8")
         if brought.is_file():
             target = "lensbench_workflow/commit" if self.target_name == "wheel" else "commit"

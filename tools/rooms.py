@@ -1,7 +1,8 @@
-"""Prints the package's rooms, their size, imports and import cycles; exit code 1 for a forbidden import, a cycle, or
-more code than the budget.
+"""Prints the package's rooms, their weight, imports and import cycles; exit code 1 for a forbidden import, a cycle, or
+a room that has more tokens, or more tokens a line, than its budget.
 
-    python tools/rooms.py           rooms, arrows (imports between rooms), circles (import cycles), the budget
+    python tools/rooms.py           rooms, arrows (imports between them), circles (import cycles), weights, budget
+    python tools/rooms.py --lower   today's weights become the budget, where they are less
     python tools/rooms.py --paths   names of files in a run folder that are literals outside core/run_folder.py
 
 A room is a package of `scripts/lensbench`, the engine, or a package beside it, which imports the engine and is never
@@ -11,12 +12,16 @@ imported by it; of these only the demo imports another, the tasks. CONTRIBUTING.
 from __future__ import annotations
 
 import ast
+import csv
 import sys
 from collections.abc import Iterator
 from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
 
-SCRIPTS = Path(__file__).resolve().parents[1] / "scripts"
+from weight import Weight, weigh
+
+ROOT = Path(__file__).resolve().parents[1]
+SCRIPTS = ROOT / "scripts"
 PACKAGE = SCRIPTS / "lensbench"
 BELOW_RUNS = {"core", "agents", "repositories", "changes", "plan"}
 BELOW_SCORES = BELOW_RUNS | {"runs", "judging"}
@@ -44,9 +49,10 @@ OTHER_FOLDERS = {"agents", "repositories", "lensbench_tasks", "lensbench_demo"}
 """Rooms that work in other folders: workspaces, caches, repositories."""
 
 
-BUDGET = {"lines": 41_037, "characters": 1_909_598}
-"""The most code that `scripts/`, `rules/`, `templates/` and the Snakefile may have. It only falls: features pay with
-deletions."""
+BUDGET = ROOT / "tools" / "budget.csv"
+"""The most tokens, and tokens a line, that each room may have (`weight.py`). Both only fall: features pay with
+deletions, and nothing is gained by packing. What moves between rooms moves its budget."""
+OTHER_ROOMS = ("rules", "templates", "tests", "benchmarks", "tools")
 CODE = (".py", ".smk", ".j2", ".js")
 
 
@@ -63,7 +69,11 @@ def module_of(file: Path) -> str:
 
 def modules_of_rooms() -> list[Path]:
     """The modules of the engine and of the packages beside it, without those that extend Snakemake."""
-    return sorted(file for file in SCRIPTS.rglob("*.py") if file.relative_to(SCRIPTS).parts[0].startswith(PACKAGE.name))
+    return sorted(
+        file
+        for file in SCRIPTS.rglob("*.py")
+        if file.relative_to(SCRIPTS).parts[0].startswith(PACKAGE.name)
+    )
 
 
 def imported(file: Path) -> Iterator[str]:
@@ -80,7 +90,9 @@ def arrows(files: dict[str, Path]) -> dict[str, set[str]]:
     found: dict[str, set[str]] = {}
     for name, file in files.items():
         targets = {each if each in files else each.rpartition(".")[0] for each in imported(file)}
-        found[name] = {target for target in targets if target in files and target not in (name, PACKAGE.name)}
+        found[name] = {
+            target for target in targets if target in files and target not in (name, PACKAGE.name)
+        }
     return found
 
 
@@ -97,16 +109,26 @@ def texts(tree: ast.AST) -> Iterator[ast.Constant]:
     """The string constants of a tree, without docstrings and the ends of f-strings."""
     nodes = list(ast.walk(tree))
     left_out = {id(node.value) for node in nodes if isinstance(node, ast.Expr)}
-    left_out |= {id(part) for node in nodes if isinstance(node, ast.JoinedStr) for part in node.values[1:]}
+    left_out |= {
+        id(part) for node in nodes if isinstance(node, ast.JoinedStr) for part in node.values[1:]
+    }
     for node in nodes:
-        if isinstance(node, ast.Constant) and isinstance(node.value, str) and id(node) not in left_out:
+        if (
+            isinstance(node, ast.Constant)
+            and isinstance(node.value, str)
+            and id(node) not in left_out
+        ):
             yield node
 
 
 def literal_places(file: Path, names: set[str]) -> Iterator[str]:
     """`<line>: <name>` of each literal path in a run folder: `plan.json`, `folder / "runs"`, `runs/x.md`."""
     tree = ast.parse(file.read_text(encoding="utf-8"))
-    joined = {id(node.right) for node in ast.walk(tree) if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Div)}
+    joined = {
+        id(node.right)
+        for node in ast.walk(tree)
+        if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Div)
+    }
     for text in texts(tree):
         folder, slash, _ = text.value.partition("/")
         is_name = text.value in names and ("." in text.value or id(text) in joined)
@@ -121,7 +143,11 @@ def print_paths() -> None:
         for node in ast.walk(ast.parse((PACKAGE / KNOWS_PLACES).read_text(encoding="utf-8")))
         if isinstance(node, ast.Call)
     )
-    places = (call.args[0] for call in calls if isinstance(call.func, ast.Name) and call.func.id == "_Place")
+    places = (
+        call.args[0]
+        for call in calls
+        if isinstance(call.func, ast.Name) and call.func.id == "_Place"
+    )
     names = {place.value for place in places if isinstance(place, ast.Constant)}
     files = (file for file in modules_of_rooms() if room_of(file) not in OTHER_FOLDERS)
     found = [
@@ -137,21 +163,79 @@ def print_paths() -> None:
     )
 
 
-def code_files() -> list[Path]:
-    """The files that the budget counts."""
-    root = PACKAGE.parents[1]
-    folders = (root / name for name in ("scripts", "rules", "templates"))
-    return [root / "Snakefile", *(file for folder in folders for file in folder.rglob("*") if file.suffix in CODE)]
+def weights() -> dict[str, Weight]:
+    """Room or folder -> its weight; `all` is everything together."""
+    files: dict[str, list[Path]] = {}
+    for file in sorted(SCRIPTS.rglob("*.py")):
+        files.setdefault(room_of(file), []).append(file)
+    for folder in OTHER_ROOMS:
+        found = (file for file in sorted((ROOT / folder).rglob("*")) if file.suffix in CODE)
+        files[folder] = [file for file in found if "node_modules" not in file.parts]
+    files["rules"].append(ROOT / "Snakefile")
+    rooms = {room: weigh(own) for room, own in files.items()}
+    everything = [file for own in files.values() for file in own]
+    return {**rooms, "all": weigh(everything)}
 
 
-def over_budget() -> Iterator[str]:
-    """Prints the size of the code; yields how it exceeds the budget."""
-    texts = [file.read_text(encoding="utf-8") for file in code_files()]
-    size = {"lines": sum(text.count("\n") for text in texts), "characters": sum(map(len, texts))}
-    for name, count in size.items():
-        print(f"{count:,} {name} of code in {len(texts)} files; the budget is {BUDGET[name]:,}")
-        if count > BUDGET[name]:
-            yield f"{count - BUDGET[name]:,} {name} of code above the budget: delete something that is no longer needed"
+def read_budget() -> dict[str, tuple[int, float]]:
+    """Room -> the most tokens and tokens a line that it may have."""
+    with BUDGET.open(encoding="utf-8", newline="") as file:
+        rows = csv.DictReader(file)
+        return {row["room"]: (int(row["tokens"]), float(row["density"])) for row in rows}
+
+
+def over_budget(found: dict[str, Weight]) -> Iterator[str]:
+    """Yields how rooms exceed the budget."""
+    budget = read_budget()
+    for room, weight in found.items():
+        if room not in budget:
+            yield f"{room} has no budget: add its row to {BUDGET.relative_to(ROOT)}"
+            continue
+        tokens, density = budget[room]
+        if weight.tokens > tokens:
+            yield f"{room}: {weight.tokens - tokens:,} tokens above the budget: delete what is no longer needed"
+        if _rounded(weight.density) > density:
+            yield f"{room}: {weight.density:.2f} tokens a line, at most {density}: unfold what is packed"
+
+
+def _rounded(density: float) -> float:
+    return round(density, 1)
+
+
+def lower_budget() -> None:
+    """Writes what each room weighs now into the budget where that is less, and drops rooms that are gone."""
+    budget = read_budget()
+    with BUDGET.open("w", encoding="utf-8", newline="") as file:
+        writer = csv.writer(file, lineterminator="\n")
+        writer.writerow(("room", "tokens", "density"))
+        for room, weight in weights().items():
+            density = _rounded(weight.density)
+            tokens, most = budget.get(room, (weight.tokens, density))
+            writer.writerow((room, min(tokens, weight.tokens), min(most, density)))
+
+
+def print_weights(found: dict[str, Weight]) -> None:
+    """Prints a row for each room."""
+    shapes = ("comprehension", "conditional", "tuple", "walrus")
+    titles = (
+        "tokens",
+        "lines",
+        "t/line",
+        "comp",
+        "cond",
+        "tuple",
+        "walrus",
+        "p90",
+        "text*n",
+        "skip",
+    )
+    print(f"{'room':38}" + "".join(f"{title:>8}" for title in titles))
+    for room, weight in found.items():
+        cells = [f"{weight.tokens}", f"{weight.lines}", f"{weight.density:.1f}"]
+        cells += [f"{weight.per_thousand(shape):.1f}" for shape in shapes]
+        cells.append(f"{weight.p90}")
+        cells += [f"{weight.shapes[shape]}" for shape in ("text times number", "fmt: skip")]
+        print(f"{room:38}" + "".join(f"{cell:>8}" for cell in cells))
 
 
 def public_names(file: Path) -> int:
@@ -159,13 +243,21 @@ def public_names(file: Path) -> int:
     names = (
         name
         for node in ast.parse(file.read_text(encoding="utf-8")).body
-        for name in ([node.name] if isinstance(node, ast.FunctionDef | ast.ClassDef) else _targets(node))
+        for name in (
+            [node.name] if isinstance(node, ast.FunctionDef | ast.ClassDef) else _targets(node)
+        )
     )
     return sum(not name.startswith("_") for name in names)
 
 
 def _targets(node: ast.stmt) -> list[str]:
-    targets = node.targets if isinstance(node, ast.Assign) else [node.target] if isinstance(node, ast.AnnAssign) else []
+    targets = (
+        node.targets
+        if isinstance(node, ast.Assign)
+        else [node.target]
+        if isinstance(node, ast.AnnAssign)
+        else []
+    )
     return [target.id for target in targets if isinstance(target, ast.Name)]
 
 
@@ -185,7 +277,9 @@ def main() -> None:
                 rooms.setdefault(room, set()).add(other)
                 if other not in ALLOWED.get(room, set()):
                     wrong.append(f"{name} imports {target}: {room} may not import {other}")
-        if room != KNOWS_SNAKEMAKE and any(each.split(".")[0] == "snakemake" for each in imported(files[name])):
+        if room != KNOWS_SNAKEMAKE and any(
+            each.split(".")[0] == "snakemake" for each in imported(files[name])
+        ):
             wrong.append(f"{name} imports snakemake: only {KNOWS_SNAKEMAKE} may")
     for room, others in rooms.items():
         own = [file for file in files.values() if room_of(file) == room]
@@ -197,14 +291,23 @@ def main() -> None:
         )
     engine = [file for file in files.values() if file.is_relative_to(PACKAGE)]
     lines = sum(file.read_text(encoding="utf-8").count("\n") for file in engine)
-    print(f"{PACKAGE.name:18}{lines:6} lines {len(engine):4} modules: the engine, all rooms but the packages beside it")
+    print(
+        f"{PACKAGE.name:18}{lines:6} lines {len(engine):4} modules: the engine, all rooms but the packages beside it"
+    )
     circles = [found for graph in (rooms, modules) if (found := circle(graph))]
     wrong += [f"a circle: {' -> '.join(found)}" for found in circles]
     print(f"{len(rooms)} rooms, {sum(map(len, rooms.values()))} arrows, {len(circles)} circles")
-    wrong += over_budget()
+    found = weights()
+    print_weights(found)
+    wrong += over_budget(found)
     if wrong:
         sys.exit("\n".join(wrong))
 
 
 if __name__ == "__main__":
-    print_paths() if "--paths" in sys.argv else main()
+    if "--paths" in sys.argv:
+        print_paths()
+    elif "--lower" in sys.argv:
+        lower_budget()
+    else:
+        main()

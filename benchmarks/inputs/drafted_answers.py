@@ -59,7 +59,11 @@ def drafting_set() -> tuple[tuple[Task, ...], dict[str, Path]]:
     """The tasks of the drafting set, and the sources of each, fetched unless they are in the cache."""
     tasks = read_scenarios([str(ROOT / "benchmarks" / "inputs" / "drafting.yaml")]).tasks
     cache = Path(os.environ.get("LENSBENCH_CACHE", ROOT / ".cache" / "repositories"))
-    trees = {source: prepare(source, cache).tree for source in {task.repository for task in tasks} if source}
+    trees = {
+        source: prepare(source, cache).tree
+        for source in {task.repository for task in tasks}
+        if source
+    }
     return tasks, {task.id: trees[task.repository] for task in tasks if task.repository}
 
 
@@ -81,10 +85,14 @@ def made_answers(tasks: Sequence[Task], trees: Mapping[str, Path], seed: int) ->
         numbers = range(len(task.criteria))
         for count in [*range(len(numbers) + 1)] * 2:
             chosen = rng.sample(numbers, count)
-            made = "\n\n".join(dressed(stated(task.criteria[number], rng), rng) for number in chosen)
+            made = "\n\n".join(
+                dressed(stated(task.criteria[number], rng), rng) for number in chosen
+            )
             yield Answer("made", task, made)
             yield Answer("paraphrased", task, "\n".join(_sentences(task, chosen, rng)))
-            yield Answer("quoted", task, "\n\n".join(text for number in chosen for text in code[number + 1]))
+            yield Answer(
+                "quoted", task, "\n\n".join(text for number in chosen for text in code[number + 1])
+            )
         for other in rng.sample([other for other in tasks if other is not task], 2):
             yield Answer("other", task, "\n".join(full for full, _ in PARAPHRASES[other.id]))
 
@@ -102,9 +110,13 @@ def _proofs(task: Task, tree: Path) -> Mapping[int, list[str]]:
     for fact in read_proofs("drafting"):
         if fact.task == task.id:
             source = (tree / fact.file).read_text("utf-8")
-            matching = "\n".join(line for line in source.splitlines() if re.search(fact.regex, line))
+            matching = "\n".join(
+                line for line in source.splitlines() if re.search(fact.regex, line)
+            )
             code = definition(source, fact.within) if fact.within else matching
-            proofs[fact.criterion].append(f"`{fact.file}`, `{fact.within}`:\n```python\n{code[:_QUOTED]}\n```")
+            proofs[fact.criterion].append(
+                f"`{fact.file}`, `{fact.within}`:\n```python\n{code[:_QUOTED]}\n```"
+            )
     return proofs
 
 
@@ -121,7 +133,9 @@ def crude(criterion: Criterion, answer: Normalised) -> float:
     return 1.0 if share == 1 else 0.5 if share >= 0.5 else 0.0
 
 
-def scored(answers: Iterable[Answer], criteria: Mapping[str, Sequence[Criterion]], other: Judge) -> list[Scored]:
+def scored(
+    answers: Iterable[Answer], criteria: Mapping[str, Sequence[Criterion]], other: Judge
+) -> list[Scored]:
     """Both scores of each answer; `criteria` are those that `other` judges by, for each task."""
     rows = []
     for answer in answers:
@@ -150,4 +164,6 @@ def closeness(rows: Sequence[Scored]) -> Closeness:
     constant = len(set(author)) == 1 or len(set(other)) == 1
     correlation = float("nan") if constant else float(spearmanr(author, other).statistic)
     differences = [row.other - row.author for row in rows]
-    return Closeness(len(rows), correlation, sum(map(abs, differences)) / len(rows), sum(differences) / len(rows))
+    return Closeness(
+        len(rows), correlation, sum(map(abs, differences)) / len(rows), sum(differences) / len(rows)
+    )

@@ -20,7 +20,9 @@ from tree_sitter import Node
 from lensbench.core.tasks import Criterion, Regex, Task
 from lensbench_tasks.parsers.grammars import grammar
 
-PATH = re.compile(r"(?:[\w.-]+/)*[\w-][\w.-]*\.(?:py|pyi|toml|cfg|md|rst|txt|yaml|json|js|ts|go|rs|java)(?![\w/])")
+PATH = re.compile(
+    r"(?:[\w.-]+/)*[\w-][\w.-]*\.(?:py|pyi|toml|cfg|md|rst|txt|yaml|json|js|ts|go|rs|java)(?![\w/])"
+)
 NUMBER = re.compile(r"(?<![\w.-])\d[\d_]*(?:\.\d+)?(?![\w-])")
 DOTTED = re.compile(r"[A-Za-z_]\w*(?:\.[A-Za-z_]\w*)*")
 LANGUAGES = {".py": "python", ".ts": "typescript", ".js": "javascript", ".go": "go", ".rs": "rust"}
@@ -60,7 +62,9 @@ def pattern_problems(task: Task, tree: Path) -> list[str]:
         place = f"{task.id}, criterion {number}"
         paths = sorted(named_paths(criterion))
         found = {path: files_named(tree, path) for path in paths}
-        problems += [f"{place}: {path} fits {len(fit)} files" for path, fit in found.items() if len(fit) != 1]
+        problems += [
+            f"{place}: {path} fits {len(fit)} files" for path, fit in found.items() if len(fit) != 1
+        ]
         if not PATH.search(criterion.text):
             problems.append(f"{place}: names no file")
         files = sorted({file for fit in found.values() for file in fit})
@@ -82,7 +86,9 @@ def fact_problems(fact: Fact, task: Task, tree: Path) -> list[str]:
     if not (tree / fact.file).is_file():
         return [f"{place}: there is no {fact.file}"]
     text = _read(tree / fact.file)
-    if fact.within and not (text := definition(text, fact.within, LANGUAGES[Path(fact.file).suffix])):
+    if fact.within and not (
+        text := definition(text, fact.within, LANGUAGES[Path(fact.file).suffix])
+    ):
         return [f"{place}: {fact.within} is not defined in {fact.file}"]
     if not re.search(fact.regex, text, re.MULTILINE):
         return [f"{place}: {fact.regex!r} is not in {fact.within or 'the text'} of {fact.file}"]
@@ -103,7 +109,10 @@ def literals(criterion: Criterion) -> Iterator[str]:
 
 def named_paths(criterion: Criterion) -> set[str]:
     """The paths in a criterion's text and among its literals."""
-    return {*PATH.findall(criterion.text), *(literal for literal in literals(criterion) if PATH.fullmatch(literal))}
+    return {
+        *PATH.findall(criterion.text),
+        *(literal for literal in literals(criterion) if PATH.fullmatch(literal)),
+    }
 
 
 @cache
@@ -115,7 +124,9 @@ def files_named(tree: Path, path: str) -> tuple[str, ...]:
 @cache
 def _files(tree: Path) -> tuple[str, ...]:
     files = (Path(folder, name) for folder, _, names in os.walk(tree) for name in names)
-    return tuple(sorted(path.relative_to(tree).as_posix() for path in files if ".git" not in path.parts))
+    return tuple(
+        sorted(path.relative_to(tree).as_posix() for path in files if ".git" not in path.parts)
+    )
 
 
 def definition(source: str, name: str, language: str = "python") -> str:
@@ -126,7 +137,9 @@ def definition(source: str, name: str, language: str = "python") -> str:
     """
     parts = tuple(name.split("."))
     if language != "python":
-        return "\n".join((node.text or b"").decode() for node in _named(_tree(source, language), parts))
+        return "\n".join(
+            (node.text or b"").decode() for node in _named(_tree(source, language), parts)
+        )
     nodes = [node for node in _definitions(_parsed(source)) if node.name == parts[0]]
     for part in parts[1:]:
         nodes = [child for node in nodes for child in _definitions(node) if child.name == part]
@@ -187,7 +200,9 @@ def _stands_in(literal: str, text: str, tree: Path) -> bool:
 def _has_member(tree: Path, owner: str, member: str) -> bool:
     """Whether a Python class `owner` is defined somewhere below `tree` and mentions `member`."""
     sources = (_read(path) for path in sorted(tree.rglob("*.py")))
-    bodies = (definition(source, owner) for source in sources if f"class {owner.split('.')[0]}" in source)
+    bodies = (
+        definition(source, owner) for source in sources if f"class {owner.split('.')[0]}" in source
+    )
     return any(re.search(rf"\b{re.escape(member)}\b", body) for body in bodies)
 
 

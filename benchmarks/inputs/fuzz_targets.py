@@ -44,7 +44,10 @@ from lensbench_archive.verify import number_problems
 NONCE = nonce_of("fuzz")
 ANSWER = "The cause is in `src/a.py`: **parse** drops the last line."
 """The answer that the judges' replies in the corpus are about."""
-ADAPTERS = [load_adapter(kind) for kind in ("claude-code", "codex", "gemini", "opencode", "command", "offline")]
+ADAPTERS = [
+    load_adapter(kind)
+    for kind in ("claude-code", "codex", "gemini", "opencode", "command", "offline")
+]
 
 
 def report(data: bytes) -> None:
@@ -52,7 +55,9 @@ def report(data: bytes) -> None:
     answer = _text(data)
     found = parse_report(answer)
     _fits(found)
-    assert all(count is None or 0 <= count <= MAX_COUNT for count in (found.tool_calls, found.files_read))
+    assert all(
+        count is None or 0 <= count <= MAX_COUNT for count in (found.tool_calls, found.files_read)
+    )
     for path in found.files_used or ():
         assert normalise_path(normalise_path(path)) == normalise_path(path)
     ends = [0, *(place for span in process_spans(answer, MARK) for place in span), len(answer)]
@@ -78,9 +83,9 @@ def _scenarios(name: str, data: bytes) -> None:
             return
         page = task_markdown.render(tasks, "set")
         (folder / "again.md").write_bytes(page.encode())
-        assert [task.id for task in read_scenarios([str(folder / "again.md")], imported=True).tasks] == [
-            task.id for task in tasks
-        ]
+        assert [
+            task.id for task in read_scenarios([str(folder / "again.md")], imported=True).tasks
+        ] == [task.id for task in tasks]
 
 
 def stream(data: bytes) -> None:
@@ -114,7 +119,9 @@ def table(data: bytes) -> None:
         try:
             rows = read_table(folder / "t.csv")
             for row in rows:
-                assert all(isinstance(part, str) for cell in row.values() for part in items(cell) or ())
+                assert all(
+                    isinstance(part, str) for cell in row.values() for part in items(cell) or ()
+                )
                 if {"task", "condition", "trial"} <= set(row):
                     assert run_of_row(row).trial >= 0
         except UserError:
@@ -146,11 +153,16 @@ def answer(data: bytes) -> None:
     text = _text(data)
     shown = blind(text, _HIDDEN).text
     _fits(judge(_CRITERION, normalise(shown)))
-    assert len(list(canaries(shown, NONCE, "Where?", [_CRITERION.text, shown[:300]], [text[:300]]))) == COUNT
+    assert (
+        len(list(canaries(shown, NONCE, "Where?", [_CRITERION.text, shown[:300]], [text[:300]])))
+        == COUNT
+    )
     marked = mark_answer(text, [Evidence(1, text[5:40], 5), Evidence(2, "a.py")], "x")
     for html in (marked.html, marked.plain or "", placed_html(text)):
         low = html.lower()
-        assert not any(bad in low for bad in ("<script", "<img", "<iframe", "<style", 'href="javascript'))
+        assert not any(
+            bad in low for bad in ("<script", "<img", "<iframe", "<style", 'href="javascript')
+        )
 
 
 def archive(data: bytes) -> None:
@@ -199,7 +211,9 @@ def rebuild(data: bytes) -> None:
         (folder / "run" / _text(name)).write_bytes(content)
         (folder / "versions.json").write_text(json.dumps(versions()))
         with contextlib.redirect_stdout(io.StringIO()):
-            assert all(isinstance(problem, str) for problem in number_problems(folder, folder / "again"))
+            assert all(
+                isinstance(problem, str) for problem in number_problems(folder, folder / "again")
+            )
 
 
 @cache
@@ -211,13 +225,17 @@ def _bench() -> Path:
     (project / "lens.json").write_text('{"mcpServers": {"lens": {"command": "lens"}}}')
     conditions = {"without": {}, "with": {"mcp": "lens.json"}}
     with contextlib.chdir(project):
-        return make_benchmark(project, {"run_id": "r", "scenarios": "set.yaml", "conditions": conditions})
+        return make_benchmark(
+            project, {"run_id": "r", "scenarios": "set.yaml", "conditions": conditions}
+        )
 
 
 @cache
 def kept_files() -> frozenset[str]:
     """The files of the run folder that `rebuild` can replace."""
-    names = (path.relative_to(_bench()).as_posix() for path in _bench().rglob("*") if path.is_file())
+    names = (
+        path.relative_to(_bench()).as_posix() for path in _bench().rglob("*") if path.is_file()
+    )
     return frozenset(name for name in names if not is_derived(name))
 
 
@@ -248,5 +266,16 @@ def _fits(value: Any) -> None:
 
 TARGETS = {
     target.__name__: target
-    for target in (report, scenarios_yaml, scenarios_md, stream, record, table, reply, answer, archive, rebuild)
+    for target in (
+        report,
+        scenarios_yaml,
+        scenarios_md,
+        stream,
+        record,
+        table,
+        reply,
+        answer,
+        archive,
+        rebuild,
+    )
 }

@@ -72,7 +72,9 @@ def _sample_one(kind: Any, value: Any, rng: random.Random) -> str:
             least, most, inner = value
             if _is_gap(inner[0]):
                 return rng.choice([text for text in _FILLERS if least <= len(text) <= most])
-            return "".join(_sample(inner, rng) for _ in range(rng.randint(least, min(most, least + 1))))
+            return "".join(
+                _sample(inner, rng) for _ in range(rng.randint(least, min(most, least + 1)))
+            )
     raise AssertionError(f"no text is known for {kind}")
 
 
@@ -100,20 +102,62 @@ def stated(criterion: Criterion, rng: random.Random) -> list[str]:
 _NAME = re.compile(r"[\w./@-]+")
 _FILE = re.compile(r"[\w./-]+\.(?:py|toml|md)")
 _DRESSES = (
-    "{}", "`{}`", "**{}**", "**`{}`**", "*{}*", "\u201c{}\u201d", "({})", "``{}``", "\u2018{}\u2019", "<b>{}</b>",
-)  # fmt: skip
+    "{}",
+    "`{}`",
+    "**{}**",
+    "**`{}`**",
+    "*{}*",
+    "\u201c{}\u201d",
+    "({})",
+    "``{}``",
+    "\u2018{}\u2019",
+    "<b>{}</b>",
+)
 _FILE_DRESSES = (
-    "{}:12", "`{}:12-40`", "`{}#L7`", "{}(12)", "`./{}`", "[`{}`](https://example.org/x)", "`/work/tree/{}`",
-)  # fmt: skip
-_JOINS = (", ", " and ", "; see ", " \u2014 ", " in ", " with ", "\u00a0and ", ".\nIt is about ", " (as in ")
+    "{}:12",
+    "`{}:12-40`",
+    "`{}#L7`",
+    "{}(12)",
+    "`./{}`",
+    "[`{}`](https://example.org/x)",
+    "`/work/tree/{}`",
+)
+_JOINS = (
+    ", ",
+    " and ",
+    "; see ",
+    " \u2014 ",
+    " in ",
+    " with ",
+    "\u00a0and ",
+    ".\nIt is about ",
+    " (as in ",
+)
 _FRAMES = (
-    "It comes from {}.", "- The place is {}.", "1. {}, as the code shows.", "* **Answer**: {}",
-    "| what | {} |\n|---|---|", "> {}", "### {}\n\nThat is all.",
-    "I looked at it. It turns out: {}, so nothing else is needed.", "```\n{}\n```", "<details>\n{}\n</details>",
+    "It comes from {}.",
+    "- The place is {}.",
+    "1. {}, as the code shows.",
+    "* **Answer**: {}",
+    "| what | {} |\n|---|---|",
+    "> {}",
+    "### {}\n\nThat is all.",
+    "I looked at it. It turns out: {}, so nothing else is needed.",
+    "```\n{}\n```",
+    "<details>\n{}\n</details>",
     "\u2022 {}\u2026",
-)  # fmt: skip
-_OPENINGS = ("", "Here is what I found.\n\n", "# Answer\n\n", "Let me sum up \u2013 briefly:\n\n", "\ufeff")
-_CLOSINGS = ("", "\n\n## Report\n\n- **Tool calls**: 3\n- **Files used**: setup.cfg\n", "\n\nHope this helps!")
+)
+_OPENINGS = (
+    "",
+    "Here is what I found.\n\n",
+    "# Answer\n\n",
+    "Let me sum up \u2013 briefly:\n\n",
+    "\ufeff",
+)
+_CLOSINGS = (
+    "",
+    "\n\n## Report\n\n- **Tool calls**: 3\n- **Files used**: setup.cfg\n",
+    "\n\nHope this helps!",
+)
 _TYPOGRAPHY = str.maketrans({"-": "\u2011"})
 
 
@@ -169,7 +213,14 @@ def _spoil(token: str, rng: random.Random) -> str:
         return _put(token, rng.choice(digits), string.digits, rng)
     if _FILE.fullmatch(token) and rng.random() < 0.5:
         stem, ending = token.rsplit(".", 1)
-        return rng.choice((f"{stem}s.{ending}", f"{stem}.{ending}i", f"{stem}_old.{ending}", f"{stem}/main.{ending}"))
+        return rng.choice(
+            (
+                f"{stem}s.{ending}",
+                f"{stem}.{ending}i",
+                f"{stem}_old.{ending}",
+                f"{stem}/main.{ending}",
+            )
+        )
     return _put(token, rng.choice(letters), string.ascii_lowercase, rng) if letters else token + "x"
 
 
@@ -184,16 +235,24 @@ def _put(token: str, at: int, alphabet: str, rng: random.Random) -> str:
 def mined(tree: Path, count: int, rng: random.Random) -> list[Mined]:
     """`count` facts about the Python files of `tree`, sampled evenly from all kinds; names that are defined twice are
     skipped, because a fact about them would not be unique."""
-    parsed = {path.relative_to(tree).as_posix(): ast.parse(path.read_text("utf-8")) for path in _modules(tree)}
+    parsed = {
+        path.relative_to(tree).as_posix(): ast.parse(path.read_text("utf-8"))
+        for path in _modules(tree)
+    }
     names = Counter(
-        node.name for module in parsed.values() for node in ast.walk(module) if isinstance(node, _Definition)
+        node.name
+        for module in parsed.values()
+        for node in ast.walk(module)
+        if isinstance(node, _Definition)
     )
     facts: dict[str, list[Mined]] = {}
     for file, module in parsed.items():
         for kind, fact in _facts(file, module):
             if names[fact.name] <= 1 and len(fact.name) > 3:
                 facts.setdefault(kind, []).append(fact)
-    drawn = [rng.sample(found, min(len(found), -(-count // len(facts)))) for found in facts.values()]
+    drawn = [
+        rng.sample(found, min(len(found), -(-count // len(facts)))) for found in facts.values()
+    ]
     return [fact for found in drawn for fact in found][:count]
 
 
@@ -212,29 +271,45 @@ def _modules(tree: Path) -> list[Path]:
 def _facts(file: str, module: ast.Module) -> Iterator[tuple[str, Mined]]:
     for node in ast.walk(module):
         match node:
-            case ast.ImportFrom(module=str(module_name), names=[ast.alias(name=name)]) if len(name) > 3:
+            case ast.ImportFrom(module=str(module_name), names=[ast.alias(name=name)]) if (
+                len(name) > 3
+            ):
                 text = f"{file} imports {name} from {module_name}"
                 yield "import", _fact(file, f"import {name}", text, [file, name, module_name])
             case ast.FunctionDef(name=name) | ast.ClassDef(name=name):
                 if isinstance(node, ast.ClassDef):
                     yield from _class_facts(file, node)
-                text, no = f"{name} is defined in {file}", rf"{name}\W+(is not|isn't|is never) defined"
+                text, no = (
+                    f"{name} is defined in {file}",
+                    rf"{name}\W+(is not|isn't|is never) defined",
+                )
                 denial = f"`{name}` is not defined in `{file}`."
                 yield "definition", _fact(file, name, text, [name, file], no, denial)
                 if isinstance(node, ast.FunctionDef):
                     yield from _function_facts(file, node)
-            case ast.Assign(targets=[ast.Name(id=name)], value=ast.Constant(value=int(value))) if name.isupper():
+            case ast.Assign(targets=[ast.Name(id=name)], value=ast.Constant(value=int(value))) if (
+                name.isupper()
+            ):
                 text = f"{name} in {file} is {value}"
                 close = {"regex": rf"\b{name}\b[^\n]{{0,40}}\b{value}\b"}
-                no, denial = rf"{name}\W+(is not|isn't)\W+{value}\b", f"**{name}** isn\u2019t {value}."
+                no, denial = (
+                    rf"{name}\W+(is not|isn't)\W+{value}\b",
+                    f"**{name}** isn\u2019t {value}.",
+                )
                 yield "constant", _fact(file, name, text, [close], no, denial)
 
 
 def _class_facts(file: str, node: ast.ClassDef) -> Iterator[tuple[str, Mined]]:
     name = node.name
     for base in (base.id for base in node.bases if isinstance(base, ast.Name) and len(base.id) > 3):
-        text, no = f"{name} in {file} derives from {base}", rf"{name}\W+(does not|doesn't) derive from\W+{base}"
-        yield "base", _fact(file, name, text, [name, base], no, f"`{name}` does not derive from `{base}`.")
+        text, no = (
+            f"{name} in {file} derives from {base}",
+            rf"{name}\W+(does not|doesn't) derive from\W+{base}",
+        )
+        yield (
+            "base",
+            _fact(file, name, text, [name, base], no, f"`{name}` does not derive from `{base}`."),
+        )
     for method in (child for child in node.body if isinstance(child, ast.FunctionDef)):
         text = f"{name}.{method.name} is a method in {file}"
         yield "method", _fact(file, name, text, [f"{name}.{method.name}", file.rsplit("/", 1)[-1]])
@@ -247,19 +322,36 @@ def _function_facts(file: str, node: ast.FunctionDef) -> Iterator[tuple[str, Min
         match default:
             case ast.Constant(value=bool() | int() | float() as value):
                 text = f"{argument.arg} of {node.name} in {file} is {value} by default"
-                close = {"regex": rf"\b{argument.arg}\b[^\n]{{0,40}}[^\w.]{re.escape(str(value))}\b"}
+                close = {
+                    "regex": rf"\b{argument.arg}\b[^\n]{{0,40}}[^\w.]{re.escape(str(value))}\b"
+                }
                 yield "default", _fact(file, node.name, text, [node.name, close])
     for child in ast.walk(node):
         match child:
             case ast.Raise(exc=ast.Call(func=ast.Name(id=error))):
-                text, no = f"{node.name} in {file} raises {error}", rf"{node.name}\W+(never|does not) raises?\W+{error}"
+                text, no = (
+                    f"{node.name} in {file} raises {error}",
+                    rf"{node.name}\W+(never|does not) raises?\W+{error}",
+                )
                 denial = f"_{file}_: `{node.name}` never raises `{error}`"
                 yield "raise", _fact(file, node.name, text, [node.name, error], no, denial)
 
 
-def _fact(file: str, name: str, text: str, all_of: list[Any], no: str = "", denial: str = "") -> Mined:
-    criterion = {"text": f"States that {text}", "all_of": all_of, "must_not": [{"regex": no}] if no else []}
-    return Mined(Criterion.model_validate(criterion), f"What is to be said about `{name}`?", file, name, denial)
+def _fact(
+    file: str, name: str, text: str, all_of: list[Any], no: str = "", denial: str = ""
+) -> Mined:
+    criterion = {
+        "text": f"States that {text}",
+        "all_of": all_of,
+        "must_not": [{"regex": no}] if no else [],
+    }
+    return Mined(
+        Criterion.model_validate(criterion),
+        f"What is to be said about `{name}`?",
+        file,
+        name,
+        denial,
+    )
 
 
 # --- answers with their labels ---------------------------------------------------------------------------------------
@@ -284,7 +376,9 @@ def triples_of_facts(facts: Sequence[Mined], rng: random.Random, times: int) -> 
         yield Triple("prompt", fact.criterion, fact.prompt)
         others = [other for other in facts if other.file != fact.file and other.name != fact.name]
         for _ in range(times):
-            pieces = [piece for other in rng.sample(others, 4) for piece in stated(other.criterion, rng)]
+            pieces = [
+                piece for other in rng.sample(others, 4) for piece in stated(other.criterion, rng)
+            ]
             yield Triple("foreign", fact.criterion, dressed(pieces, rng))
             if fact.denial:
                 yield Triple("negated", fact.criterion, dressed([fact.denial], rng))

@@ -37,16 +37,29 @@ def says(text):
 
 @task
 def facts(condition, command, tasks):
-    samples = [Sample(id=f"t-{number}", input=f"t-{number}: What is fact {number}?") for number in range(tasks)]
+    samples = [
+        Sample(id=f"t-{number}", input=f"t-{number}: What is fact {number}?")
+        for number in range(tasks)
+    ]
     checks = [says("forty-two"), says("a.py")]
-    return Task(dataset=MemoryDataset(samples), solver=null_agent(command, condition), scorer=checks)
+    return Task(
+        dataset=MemoryDataset(samples), solver=null_agent(command, condition), scorer=checks
+    )
 
 
 def run(agent, ledger, seconds, tasks):
     """Both conditions, two agents at a time."""
-    arms = [facts(condition, [agent, ledger, seconds], int(tasks)) for condition in ("without", "with")]
+    arms = [
+        facts(condition, [agent, ledger, seconds], int(tasks)) for condition in ("without", "with")
+    ]
     is_whole, _ = eval_set(
-        arms, log_dir="logs", model="mockllm/model", max_tasks=1, max_samples=2, max_subprocesses=2, display="none"
+        arms,
+        log_dir="logs",
+        model="mockllm/model",
+        max_tasks=1,
+        max_samples=2,
+        max_subprocesses=2,
+        display="none",
     )
     sys.exit(0 if is_whole else 1)
 

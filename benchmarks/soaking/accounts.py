@@ -32,7 +32,11 @@ class Accounts:
 
 
 def settle(
-    bench: Path, runs: Sequence[RunId], injector: Injector, disruptions: Sequence[Disruption], stood: set[str]
+    bench: Path,
+    runs: Sequence[RunId],
+    injector: Injector,
+    disruptions: Sequence[Disruption],
+    stood: set[str],
 ) -> Accounts:
     """The accounts. `stood` are the places of all answers that were finished at the end of a start."""
     accounts = Accounts()
@@ -42,7 +46,9 @@ def settle(
     for run in runs:
         attempts, kept = seen[run.stem], _kept(bench, run)
         fates = _fates([attempt.place for attempt in attempts], kept)
-        accounts.fates |= {attempt.place: fates.get(attempt.place, IN_FLIGHT) for attempt in attempts}
+        accounts.fates |= {
+            attempt.place: fates.get(attempt.place, IN_FLIGHT) for attempt in attempts
+        }
         if COUNTS not in fates.values():
             accounts.lost.append(f"{run.stem}: no answer counts")
         for attempt, following in zip(attempts, [*attempts[1:], None], strict=True):
@@ -56,7 +62,9 @@ def settle(
             elif attempt.place in stood:
                 accounts.lost.append(f"{run.stem}: the finished answer of {attempt.place} is gone")
             elif not _was_disrupted(attempt, following, disruptions):
-                accounts.doubled.append(f"{run.stem}: the answer of {attempt.place} was bought and thrown away")
+                accounts.doubled.append(
+                    f"{run.stem}: the answer of {attempt.place} was bought and thrown away"
+                )
     accounts.wrongly_counted += _wrong_tables(bench, runs)
     return accounts
 
@@ -65,7 +73,10 @@ def _kept(bench: Path, run: RunId) -> list[tuple[str, dict[str, Any]]]:
     """The records of a run's attempts, oldest first, and why each does not count."""
     made = [entry for entry in entries(bench, run) if RECORD in entry.files]
     reasons = [entry.read_discard().reason if DISCARD in entry.files else "" for entry in made]
-    return [(why, json.loads(e.record.read_text(encoding="utf-8"))) for why, e in zip(reasons, made, strict=True)]
+    return [
+        (why, json.loads(e.record.read_text(encoding="utf-8")))
+        for why, e in zip(reasons, made, strict=True)
+    ]
 
 
 def place_of(record: dict[str, Any]) -> str:
@@ -76,7 +87,11 @@ def place_of(record: dict[str, Any]) -> str:
 def _fates(places: Sequence[str], kept: Sequence[tuple[str, dict[str, Any]]]) -> dict[str, str]:
     """The outcomes of the attempts in `places` by the records."""
     known = ((place_of(record), reason) for reason, record in kept)
-    return {place: f"discarded: {reason}" if reason else COUNTS for place, reason in known if place in places}
+    return {
+        place: f"discarded: {reason}" if reason else COUNTS
+        for place, reason in known
+        if place in places
+    }
 
 
 def _wrong(bench: Path, run: RunId, attempt: Attempt) -> str:
@@ -85,8 +100,16 @@ def _wrong(bench: Path, run: RunId, attempt: Attempt) -> str:
         fault = attempt.fault.name if attempt.fault else "no whole answer was given"
         return f"counts although: {fault}"
     answer = run_files(bench, run).answer.read_bytes()
-    is_cut = attempt.fault is not None and attempt.fault.reply is not None and attempt.fault.reply.stop_reason
-    is_its_own = attempt.place.encode() in answer if is_cut else hashlib.sha256(answer).hexdigest() == attempt.given
+    is_cut = (
+        attempt.fault is not None
+        and attempt.fault.reply is not None
+        and attempt.fault.reply.stop_reason
+    )
+    is_its_own = (
+        attempt.place.encode() in answer
+        if is_cut
+        else hashlib.sha256(answer).hexdigest() == attempt.given
+    )
     if not is_its_own:
         return "its answer is not the one that was given"
     return ""
@@ -98,7 +121,9 @@ def _wrong_tables(bench: Path, runs: Sequence[RunId]) -> list[str]:
     for row in _rows(bench / "scores.csv"):
         expected = {"with": "1", "without": "0.5"}[row["condition"]]
         if row["score"] != expected:
-            wrong.append(f"{row['task']}-{row['condition']}: scored {row['score'] or 'nothing'}, not {expected}")
+            wrong.append(
+                f"{row['task']}-{row['condition']}: scored {row['score'] or 'nothing'}, not {expected}"
+            )
     lines = (bench / "runs" / "timing.csv").read_text(encoding="utf-8").splitlines()[1:]
     last = {tuple(line.split(",")[:2]): line.split(",")[2] for line in lines}
     recorded = 0
@@ -119,10 +144,14 @@ def _rows(path: Path) -> list[dict[str, str]]:
         return list(csv.DictReader(file))
 
 
-def _was_disrupted(attempt: Attempt, following: Attempt | None, disruptions: Sequence[Disruption]) -> bool:
+def _was_disrupted(
+    attempt: Attempt, following: Attempt | None, disruptions: Sequence[Disruption]
+) -> bool:
     """True when a disruption hit the run after the start of this attempt, and before that of the next one."""
     until = following.first_seen if following else float("inf")
     return any(
-        (attempt.stem in each.runs or each.hits_all) and each.ended >= attempt.first_seen and each.began <= until
+        (attempt.stem in each.runs or each.hits_all)
+        and each.ended >= attempt.first_seen
+        and each.began <= until
         for each in disruptions
     )

@@ -29,7 +29,10 @@ class Daemon:
     def ask(self, method: str, **params: Any) -> dict[str, Any]:
         """The result of a request. Raises OSError when the server is gone."""
         body = json.dumps({"jsonrpc": "2.0", "id": 1, "method": method, "params": params}).encode()
-        headers = {"Content-Type": "application/json", "Accept": "application/json, text/event-stream"}
+        headers = {
+            "Content-Type": "application/json",
+            "Accept": "application/json, text/event-stream",
+        }
         with urlopen(Request(self._url, body, headers), timeout=SERVER_S) as answer:
             result: dict[str, Any] = json.load(answer)["result"]
         return result
@@ -40,13 +43,18 @@ class Server:
 
     def __init__(self, entry: dict[str, Any]) -> None:
         command = [entry["command"], *entry["args"]]
-        self._process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, encoding="utf-8")
+        self._process = subprocess.Popen(
+            command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, encoding="utf-8"
+        )
 
     def ask(self, method: str, **params: Any) -> dict[str, Any]:
         """The result of a request. Raises OSError when the server is gone or does not answer."""
         assert self._process.stdin
         assert self._process.stdout
-        print(json.dumps({"jsonrpc": "2.0", "id": 1, "method": method, "params": params}), file=self._process.stdin)
+        print(
+            json.dumps({"jsonrpc": "2.0", "id": 1, "method": method, "params": params}),
+            file=self._process.stdin,
+        )
         self._process.stdin.flush()
         ready, _, _ = select.select([self._process.stdout], [], [], SERVER_S)
         line = self._process.stdout.readline() if ready else ""
@@ -58,7 +66,12 @@ class Server:
 
 def ask_model(address: str, messages: list[dict[str, Any]], tools: list[str]) -> dict[str, Any]:
     """The model's message, read from a stream. Raises OSError or ValueError when it is incomplete."""
-    body = {"model": "glm-5", "stream": True, "messages": messages, "tools": [{"name": name} for name in tools]}
+    body = {
+        "model": "glm-5",
+        "stream": True,
+        "messages": messages,
+        "tools": [{"name": name} for name in tools],
+    }
     message: dict[str, Any] = {}
     with urlopen(Request(f"{address}/v1/messages", json.dumps(body).encode())) as answer:
         for line in answer:
@@ -86,7 +99,9 @@ def say(**event: Any) -> None:
     print(json.dumps(event), flush=True)
 
 
-def converse(address: str, prompt: str, servers: dict[str, Server | Daemon], tools: list[str]) -> str:
+def converse(
+    address: str, prompt: str, servers: dict[str, Server | Daemon], tools: list[str]
+) -> str:
     """The reason of the end; prints the answer, tool calls and the model's name as they arrive."""
     messages: list[dict[str, Any]] = [{"role": "user", "content": f"{os.getcwd()}\n{prompt}"}]
     while True:
@@ -103,7 +118,9 @@ def converse(address: str, prompt: str, servers: dict[str, Server | Daemon], too
             result = servers[server].ask("tools/call", name=tool, arguments=block["input"])
         except OSError as error:
             failed = {"name": server, "status": "failed", "detail": str(error)}
-            START["mcp_servers"] = [failed if each["name"] == server else each for each in START["mcp_servers"]]
+            START["mcp_servers"] = [
+                failed if each["name"] == server else each for each in START["mcp_servers"]
+            ]
             result = {"isError": True, "content": [{"type": "text", "text": str(error)}]}
         say(type="tool_result", id=block["id"], is_error=result["isError"])
         said = {"type": "tool_result", "tool_use_id": block["id"], "content": result["content"]}

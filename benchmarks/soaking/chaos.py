@@ -55,7 +55,9 @@ def runners(mark: str) -> dict[str, psutil.Process]:
         with suppress(psutil.Error, ValueError):
             words = process.cmdline()
             if "lensbench.runs.run" in words and "--task" in words and not words[0].endswith("sh"):
-                found[f"{words[words.index('--task') + 1]}-{words[words.index('--condition') + 1]}"] = process
+                found[
+                    f"{words[words.index('--task') + 1]}-{words[words.index('--condition') + 1]}"
+                ] = process
     return found
 
 
@@ -114,11 +116,19 @@ class Machine:
             if kind not in ("forks", "clock", "daemon")
             else ()
         )
-        self.disruptions.append(Disruption(began, time.time(), hit, kind in ("disk full", "read-only", "daemon")))
-        name = {"agent": "kill -9 of the agent", "job": "kill -9 of a job", "snakemake": "kill -9 of Snakemake",
-                "disk full": "disk full", "read-only": "read-only folder", "clock": "clock jump",
-                "forks": "kill -9 of the process that runs are forked off",
-                "daemon": "kill -9 of the daemon"}[kind]  # fmt: skip
+        self.disruptions.append(
+            Disruption(began, time.time(), hit, kind in ("disk full", "read-only", "daemon"))
+        )
+        name = {
+            "agent": "kill -9 of the agent",
+            "job": "kill -9 of a job",
+            "snakemake": "kill -9 of Snakemake",
+            "disk full": "disk full",
+            "read-only": "read-only folder",
+            "clock": "clock jump",
+            "forks": "kill -9 of the process that runs are forked off",
+            "daemon": "kill -9 of the daemon",
+        }[kind]
         self.injector.note("injected", fault=name, detail=detail, runs=sorted(hit))
 
     def _kill(self, what: str) -> str | None:
@@ -145,7 +155,9 @@ class Machine:
 
     def _is_abandoned(self, process: psutil.Process) -> bool:
         with suppress(psutil.Error):
-            return any(f"/{place}/" in process.environ().get("HOME", "") for place in self.abandoned)
+            return any(
+                f"/{place}/" in process.environ().get("HOME", "") for place in self.abandoned
+            )
         return True
 
     def _kill_snakemake(self, snakemake: subprocess.Popen[bytes]) -> str | None:
@@ -167,7 +179,9 @@ class Machine:
     def start_daemon(self) -> None:
         """Starts the MCP server that all runs share."""
         command = [sys.executable, "-I", str(DAEMON), str(self.port)]
-        self._daemon = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        self._daemon = subprocess.Popen(
+            command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
+        )
 
     def _kill_daemon(self) -> str:
         """Kills the daemon, and starts it again after a while."""
@@ -219,7 +233,12 @@ class Machine:
 
 
 def _remount(folder: Path, mode: str) -> bool:
-    return subprocess.run(["mount", "-o", f"remount,bind,{mode}", folder], capture_output=True).returncode == 0
+    return (
+        subprocess.run(
+            ["mount", "-o", f"remount,bind,{mode}", folder], capture_output=True
+        ).returncode
+        == 0
+    )
 
 
 def mount(folder: Path) -> bool:
@@ -231,5 +250,7 @@ def mount(folder: Path) -> bool:
 def mount_again(folder: Path) -> None:
     """Mounts `folder` onto itself, so that it can be made read-only separately."""
     folder.mkdir(parents=True)
-    (folder / ".mounted").touch()  # Snakemake removes empty folders, and would fail for a mounted one
+    (
+        folder / ".mounted"
+    ).touch()  # Snakemake removes empty folders, and would fail for a mounted one
     subprocess.run(["mount", "--bind", folder, folder], check=True)

@@ -31,7 +31,11 @@ class Handler(BaseHTTPRequestHandler):
             self._send(202, b"")
             return
         result = fake.answer(request["method"], request.get("params", {}))
-        said = {"error": {"code": -32601, "message": "no such method"}} if result is None else {"result": result}
+        said = (
+            {"error": {"code": -32601, "message": "no such method"}}
+            if result is None
+            else {"result": result}
+        )
         self._send(200, json.dumps({"jsonrpc": "2.0", "id": request["id"], **said}).encode())
 
     def do_GET(self) -> None:

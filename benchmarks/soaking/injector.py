@@ -27,7 +27,8 @@ FAULTY_ATTEMPTS = 2
 """Later attempts of a run get no fault, or a soak test would never end."""
 
 REPORT = (
-    "\n\n## Report\n\n- **Tool calls**: 1\n- **Tools used**: {tool}\n- **Files read**: 0\n- **Files used**: cart.py\n"
+    "\n\n## Report\n\n- **Tool calls**: 1\n- **Tools used**: {tool}\n"
+    "- **Files read**: 0\n- **Files used**: cart.py\n"
 )
 PROMPT = re.compile(r"Task (t-\d+): where")
 PLACE = re.compile(r"/(lb-\w+)/repo")
@@ -53,7 +54,10 @@ class Fault:
     @property
     def shapes_answer(self) -> bool:
         """Whether the fault is in the answer itself, not before it."""
-        return bool(self.reply and (self.reply.model or self.reply.stop_reason or self.reply.text in ("", "\0")))
+        return bool(
+            self.reply
+            and (self.reply.model or self.reply.stop_reason or self.reply.text in ("", "\0"))
+        )
 
 
 SLOW_S, NEVER_S = 2, 600
@@ -110,7 +114,9 @@ class Attempt:
     def is_good(self) -> bool:
         """Whether it got a complete answer by the right model, with its server running: only these may count."""
         fault = self.fault if self.injected else None
-        broken = fault is not None and (fault.breaks_server or (fault.shapes_answer and not fault.counts))
+        broken = fault is not None and (
+            fault.breaks_server or (fault.shapes_answer and not fault.counts)
+        )
         has_tool = self.was_found or self.condition == "without"
         return bool(self.given) and self.model == MODEL and not broken and has_tool
 
@@ -131,7 +137,9 @@ class Injector(Fake):
         with self._journal.open("a", encoding="utf-8") as file:
             file.write(json.dumps({"at": round(time.time(), 3), "what": what, **facts}) + "\n")
 
-    def take(self, method: str, path: str, headers: Message, body: dict[str, Any]) -> tuple[Reply, Facts]:
+    def take(
+        self, method: str, path: str, headers: Message, body: dict[str, Any]
+    ) -> tuple[Reply, Facts]:
         """Finds the answer to a request of an agent, or of an MCP server that starts."""
         nobody = Facts(0, (), "", False, "", "")
         with self.asked:
@@ -183,7 +191,9 @@ class Injector(Fake):
         if fault and fault.reply and attempt.left > 0 and (last or facts.turn >= attempt.turn):
             if not fault.shapes_answer or fault.reply.text == "":
                 self._inject(attempt)
-                broken = fault.reply.breaks and not facts.stream  # only a stream can break in the middle
+                broken = (
+                    fault.reply.breaks and not facts.stream
+                )  # only a stream can break in the middle
                 return replace(fault.reply, breaks="reset") if broken else fault.reply
             if last:
                 self._inject(attempt)
@@ -191,14 +201,19 @@ class Injector(Fake):
         if last:
             return self._last(attempt, facts, Reply())
         if not uses_server:
-            command = {"command": "setsid sleep 600 >&- 2>&- & ls", "description": "leaves a process behind"}
+            command = {
+                "command": "setsid sleep 600 >&- 2>&- & ls",
+                "description": "leaves a process behind",
+            }
             return Reply(tools=({"name": "Bash", "input": command},), model=MODEL)
         name = "find"
         if fault and fault.name == "MCP server breaks in a call":
             name = "crash"
             self._inject(attempt)
         server = "daemon" if name == "find" and int(attempt.task.rpartition("-")[2]) % 2 else "soak"
-        return Reply(tools=({"name": f"mcp__{server}__{name}", "input": {"query": "cart"}},), model=MODEL)
+        return Reply(
+            tools=({"name": f"mcp__{server}__{name}", "input": {"query": "cart"}},), model=MODEL
+        )
 
     def _last(self, attempt: Attempt, facts: Facts, shape: Reply) -> Reply:
         """The answer, which names the attempt, so that each is unique."""
@@ -214,6 +229,15 @@ class Injector(Fake):
         """Called when the last byte of a reply was sent."""
         attempt = self._answers.get(reply.text or "")
         if attempt:
-            attempt.given, attempt.given_at = hashlib.sha256((reply.text or "").encode()).hexdigest(), time.time()
+            attempt.given, attempt.given_at = (
+                hashlib.sha256((reply.text or "").encode()).hexdigest(),
+                time.time(),
+            )
             attempt.model = reply.model
-            self.note("gave", run=attempt.stem, place=attempt.place, sha256=attempt.given, model=reply.model)
+            self.note(
+                "gave",
+                run=attempt.stem,
+                place=attempt.place,
+                sha256=attempt.given,
+                model=reply.model,
+            )

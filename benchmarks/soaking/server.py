@@ -20,7 +20,10 @@ def main(address: str, workspace: str) -> None:
     prompt = Path(workspace).parent / "session" / "prompt.md"
     arguments = ""
     if prompt.exists():
-        asked = {"place": prompt.parents[1].name, "task": prompt.read_text(encoding="utf-8").split()[1].rstrip(":")}
+        asked = {
+            "place": prompt.parents[1].name,
+            "task": prompt.read_text(encoding="utf-8").split()[1].rstrip(":"),
+        }
         with urlopen(f"{address}/server?{urlencode(asked)}") as answer:
             arguments = answer.read().decode()
     if arguments == "--exit":

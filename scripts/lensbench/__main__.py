@@ -23,9 +23,16 @@ class Verb(NamedTuple):
 GROUPS: dict[str, dict[str, Verb]] = {
     "Begin": {},
     "Run": {
-        "run": Verb("workflow.launch", "run what is missing of the benchmark here; accepts Snakemake's options"),
-        "status": Verb("workflow.status", "show progress: runs valid, discarded, left and running, money spent"),
-        "discard": Verb("workflow.discard", "discard a run by hand, or undo that; the results report it"),
+        "run": Verb(
+            "workflow.launch",
+            "run what is missing of the benchmark here; accepts Snakemake's options",
+        ),
+        "status": Verb(
+            "workflow.status", "show progress: runs valid, discarded, left and running, money spent"
+        ),
+        "discard": Verb(
+            "workflow.discard", "discard a run by hand, or undo that; the results report it"
+        ),
     },
     "Results": {
         "judge": Verb("judging.judge_sheet", "write the page for human judging of blinded answers"),

@@ -6,14 +6,29 @@ Its contract with the engine is the run folder.
 
 VERBS = {
     "Begin": {
-        "size": ("lensbench_archive.sample_size", "compute how many tasks, repositories and trials a decision needs"),
+        "size": (
+            "lensbench_archive.sample_size",
+            "compute how many tasks, repositories and trials a decision needs",
+        ),
     },
     "Results": {
-        "view": ("lensbench_archive.view", "open the results page of a benchmark, or list the benchmarks of a folder"),
-        "compare": ("lensbench_archive.compare", "compare finished benchmarks on their common tasks"),
-        "archive": ("lensbench_archive.archive", "pack a benchmark into one file that others can verify"),
+        "view": (
+            "lensbench_archive.view",
+            "open the results page of a benchmark, or list the benchmarks of a folder",
+        ),
+        "compare": (
+            "lensbench_archive.compare",
+            "compare finished benchmarks on their common tasks",
+        ),
+        "archive": (
+            "lensbench_archive.archive",
+            "pack a benchmark into one file that others can verify",
+        ),
         "verify": ("lensbench_archive.verify", "verify an archive: hashes, and every number"),
-        "import": ("lensbench_archive.import_runs", "import a finished run in the protocol's format"),
+        "import": (
+            "lensbench_archive.import_runs",
+            "import a finished run in the protocol's format",
+        ),
     },
 }
 """Group -> verb -> its module, and its line in the overview."""

@@ -72,9 +72,15 @@ def _read(folder: Path) -> tuple[Plan, dict[str, Any], Results[float]]:
     """The plan, the frozen config and the results."""
     try:
         settings = yaml.safe_load(RunFolder(folder).config.read_text(encoding="utf-8"))
-        return read_plan(folder), settings, json.loads(RunFolder(folder).results_json.read_text(encoding="utf-8"))
+        return (
+            read_plan(folder),
+            settings,
+            json.loads(RunFolder(folder).results_json.read_text(encoding="utf-8")),
+        )
     except (OSError, ValueError, yaml.YAMLError) as error:
-        raise UserError(f"{folder}: is not a finished benchmark ({error}); finish it first") from None
+        raise UserError(
+            f"{folder}: is not a finished benchmark ({error}); finish it first"
+        ) from None
 
 
 def _copy_run(folder: Path, target: Path, machine: Machine) -> None:
@@ -96,8 +102,15 @@ def _kept(folder: Path) -> Iterator[str]:
             path = Path(top, name)
             relative = path.relative_to(folder).as_posix()
             is_mark = name.startswith(".") and relative != RunFolder.stopped
-            is_mark = is_mark or relative.startswith(f"{RunFolder.attempts}/plan-")  # of these, plan.json is the last
-            if not (is_mark or path.is_symlink() or is_derived(relative) or relative == RunFolder.archive_log):
+            is_mark = is_mark or relative.startswith(
+                f"{RunFolder.attempts}/plan-"
+            )  # of these, plan.json is the last
+            if not (
+                is_mark
+                or path.is_symlink()
+                or is_derived(relative)
+                or relative == RunFolder.archive_log
+            ):
                 yield relative
 
 
@@ -111,9 +124,13 @@ def _copy_project(settings: Mapping[str, Any], target: Path, machine: Machine) -
     for source in _user_files(settings):
         name = source if _is_inside(source) else outside(source)
         if (target / name).exists():
-            raise UserError(f"{source}: another file with this name is already in the archive; rename one of them")
+            raise UserError(
+                f"{source}: another file with this name is already in the archive; rename one of them"
+            )
         if not Path(source).is_file():
-            raise UserError(f"{source}: is missing, but the config names it; run this in the project's folder")
+            raise UserError(
+                f"{source}: is missing, but the config names it; run this in the project's folder"
+            )
         (target / name).parent.mkdir(parents=True, exist_ok=True)
         shutil.copyfile(source, target / name)
         rewrite(target / name, machine)
@@ -136,7 +153,9 @@ def _user_files(settings: Mapping[str, Any]) -> list[str]:
     for condition in settings["conditions"].values():
         names += [condition["mcp"], *condition.get("files", {}).values()]
     names += [judge["prompt"] for judge in settings["judges"] if isinstance(judge, dict)]
-    return list(dict.fromkeys(os.path.relpath(name) if _is_inside(name) else name for name in names if name))
+    return list(
+        dict.fromkeys(os.path.relpath(name) if _is_inside(name) else name for name in names if name)
+    )
 
 
 def _is_inside(name: str) -> bool:
@@ -156,7 +175,9 @@ def _rebuild_as(folder: Path, target: Path, machine: Machine) -> None:
         if machine.rewritten((folder / name).read_text(encoding="utf-8")) != machine.rewritten(
             (target / name).read_text(encoding="utf-8")
         ):
-            problems.append(f"{name} does not follow from the runs: it was edited, or written by other code")
+            problems.append(
+                f"{name} does not follow from the runs: it was edited, or written by other code"
+            )
     if problems:
         listing = "\n".join(f"  {problem}" for problem in problems)
         raise UserError(
@@ -181,7 +202,9 @@ def main() -> None:
     parser = Parser(prog="lensbench archive", description=main.__doc__)
     add_run_folder(parser)
     parser.add_argument("--output", type=Path, help="the archive (default: bench/<run_id>.zip)")
-    parser.add_argument("--allow", nargs="*", default=[], help="ids of findings to include in the archive anyway")
+    parser.add_argument(
+        "--allow", nargs="*", default=[], help="ids of findings to include in the archive anyway"
+    )
     arguments = parser.parse_args()
     folder = run_folder(arguments)
     output = arguments.output or folder.with_name(f"{folder.name}.zip")

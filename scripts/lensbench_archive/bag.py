@@ -22,7 +22,9 @@ _TAG_FILES = {"bagit.txt", "bag-info.txt", "manifest-sha256.txt", MANIFEST}
 
 def make_bag(folder: Path, run_id: str, date: str) -> None:
     """Converts the folder to a bag; its content moves to `data/`."""
-    bagit.make_bag(str(folder), {"External-Identifier": run_id, "Bagging-Date": date}, checksums=["sha256"])
+    bagit.make_bag(
+        str(folder), {"External-Identifier": run_id, "Bagging-Date": date}, checksums=["sha256"]
+    )
 
 
 def check_bag(folder: Path) -> list[str]:
@@ -32,7 +34,9 @@ def check_bag(folder: Path) -> list[str]:
     try:
         entries: dict[str, dict[str, str]] = bagit.Bag(str(folder)).entries
         problems = [f"{name}: is missing" for name in sorted({*entries, *_TAG_FILES} - there)]
-        problems += [f"{name}: was added to the archive" for name in sorted(there - {*entries, *_TAG_FILES})]
+        problems += [
+            f"{name}: was added to the archive" for name in sorted(there - {*entries, *_TAG_FILES})
+        ]
         for name in sorted(there & set(entries)):
             if entries[name].get("sha256") != sha256((folder / name).read_bytes()):
                 problems.append(f"{name}: was changed (its sha256 differs from the manifest)")
@@ -48,9 +52,13 @@ def write_zip(folder: Path, output: Path) -> None:
         with zipfile.ZipFile(temporary, "w") as bundle:
             for name, path in files_in(folder).items():
                 try:
-                    member = zipfile.ZipInfo(f"{folder.name}/{name}".encode().decode())  # always 1980-01-01
+                    member = zipfile.ZipInfo(
+                        f"{folder.name}/{name}".encode().decode()
+                    )  # always 1980-01-01
                 except UnicodeError:
-                    raise UserError(f"{name!r}: a file with this name cannot be archived; rename it") from None
+                    raise UserError(
+                        f"{name!r}: a file with this name cannot be archived; rename it"
+                    ) from None
                 member.create_system, member.external_attr = 3, 0o100644 << 16
                 member.compress_type = zipfile.ZIP_DEFLATED
                 bundle.writestr(member, path.read_bytes(), compresslevel=9)

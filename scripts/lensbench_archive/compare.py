@@ -137,15 +137,25 @@ class Shared(NamedTuple):
     def by_task(self, run: FinishedRun, condition: str, quantity: str) -> ByTask:
         """The mean of each task's trials that have the quantity: deltas, scores, or logarithms of NEEDS (nothing has a
         logarithm of 0). Tasks without any are left out."""
-        comparison, of = self.comparison(run, condition), QUANTITIES[SCORE if quantity == DELTA else quantity].of
-        trials: Mapping[str, Sequence[Fraction | float]] = comparison.known(partial(of, run.tables))[0]
+        comparison, of = (
+            self.comparison(run, condition),
+            QUANTITIES[SCORE if quantity == DELTA else quantity].of,
+        )
+        trials: Mapping[str, Sequence[Fraction | float]] = comparison.known(
+            partial(of, run.tables)
+        )[0]
         if quantity == DELTA:
             trials = differences(comparison.pairs(run.tables.score))
         if quantity in NEEDS:
-            trials = {task: [math.log(value) for value in own if value > 0] for task, own in trials.items()}
+            trials = {
+                task: [math.log(value) for value in own if value > 0]
+                for task, own in trials.items()
+            }
         return {task: sum(trials[task]) / len(trials[task]) for task in self.tasks if trials[task]}
 
-    def change(self, run: FinishedRun, treatment: str | None, quantity: str, conditions: tuple[str, str]) -> Change:
+    def change(
+        self, run: FinishedRun, treatment: str | None, quantity: str, conditions: tuple[str, str]
+    ) -> Change:
         """A quantity of the reference's condition, and of the run's."""
         plan = self.runs[0].plan
         before, after = map(self.by_task, (self.runs[0], run), conditions, (quantity, quantity))
@@ -153,11 +163,20 @@ class Shared(NamedTuple):
         difference = estimate(
             {task: after[task] - before[task] for task in both},
             {task: plan["tasks"][task]["repository"] for task in self.tasks},
-            plan["gate"]["alpha"], len(self.tasks), plan["seed"], power=plan["gate"]["power"],
-        )  # fmt: skip
-        means = [sum(float(side[task]) for task in both) / len(both) if both else None for side in (before, after)]
+            plan["gate"]["alpha"],
+            len(self.tasks),
+            plan["seed"],
+            power=plan["gate"]["power"],
+        )
+        means = [
+            sum(float(side[task]) for task in both) / len(both) if both else None
+            for side in (before, after)
+        ]
         if quantity in NEEDS:
-            difference, means = as_change(difference), [None if mean is None else math.exp(mean) for mean in means]
+            difference, means = (
+                as_change(difference),
+                [None if mean is None else math.exp(mean) for mean in means],
+            )
         return Change(run.name, treatment, quantity, means[0], means[1], difference)
 
 
@@ -181,23 +200,34 @@ def changes(overlap: Shared) -> list[Change]:
     families: dict[tuple[str, bool], dict[int, Estimate]] = {}
     for number, row in enumerate(rows):
         families.setdefault((row.quantity, row.treatment is None), {})[number] = row.found
-    estimates = {number: estimate for family in families.values() for number, estimate in with_holm(family).items()}
+    estimates = {
+        number: estimate
+        for family in families.values()
+        for number, estimate in with_holm(family).items()
+    }
     return [replace(row, found=estimates[number]) for number, row in enumerate(rows)]
 
 
 def by_task(overlap: Shared, treatment: str) -> list[ComparedTask]:
     """A row per task: the delta in every run, and each run's delta less the reference's."""
-    deltas = {run.name: overlap.by_task(run, condition, DELTA) for run, condition in overlap.conditions(treatment)}
+    deltas = {
+        run.name: overlap.by_task(run, condition, DELTA)
+        for run, condition in overlap.conditions(treatment)
+    }
     first, *_ = deltas.values()
     rows = [
         ComparedTask(
-            task, overlap.runs[0].plan["tasks"][task]["category"],
+            task,
+            overlap.runs[0].plan["tasks"][task]["category"],
             {name: float(delta[task]) if task in delta else None for name, delta in deltas.items()},
-            {name: float(delta[task] - first[task]) for name, delta in [*deltas.items()][1:]
-             if task in delta and task in first},
+            {
+                name: float(delta[task] - first[task])
+                for name, delta in [*deltas.items()][1:]
+                if task in delta and task in first
+            },
         )
         for task in overlap.tasks
-    ]  # fmt: skip
+    ]
     return sorted(rows, key=lambda row: -fmean(row.changes.values()) if row.changes else math.inf)
 
 
@@ -227,10 +257,17 @@ def _run(run: FinishedRun, tasks: Sequence[str]) -> ComparedRun:
     statuses = [row["status"] for key, row in run.tables.scores.items() if key.task in tasks]
     starts = [record.attempt.started_at for record in run.tables.valid if record.source == "run"]
     return ComparedRun(
-        run.name, run.plan["run_id"], run.plan["agent"]["kind"], models_of(run), judge_names(run),
-        min(starts, default=None), len(run.plan["order"]), run.plan["trials"], statuses.count(RunStatus.SCORED),
+        run.name,
+        run.plan["run_id"],
+        run.plan["agent"]["kind"],
+        models_of(run),
+        judge_names(run),
+        min(starts, default=None),
+        len(run.plan["order"]),
+        run.plan["trials"],
+        statuses.count(RunStatus.SCORED),
         len(statuses),
-    )  # fmt: skip
+    )
 
 
 def _unmatched(reference: FinishedRun, run: FinishedRun) -> Iterator[str]:
@@ -247,8 +284,12 @@ def _treatment(overlap: Shared, name: str) -> ComparedTreatment:
     deltas = {}
     for run, condition in (conditions := overlap.conditions(name)):
         comparison = overlap.comparison(run, condition)
-        deltas[run.name] = comparison.over(differences(comparison.pairs(run.tables.score)), overlap.tasks)
-    return ComparedTreatment(name, {run.name: one for run, one in conditions}, deltas, by_task(overlap, name))
+        deltas[run.name] = comparison.over(
+            differences(comparison.pairs(run.tables.score)), overlap.tasks
+        )
+    return ComparedTreatment(
+        name, {run.name: one for run, one in conditions}, deltas, by_task(overlap, name)
+    )
 
 
 def points(share: float | None) -> str:
@@ -281,7 +322,11 @@ def sentence(data: ComparisonFile, row: Change) -> str:
     if found.low is None or found.high is None:
         return f"{start}; {found.method}."
     level = f"{round((1 - data['alpha']) * 100, 4):g}% interval {numbers.interval(found.low, found.high, '')}"
-    chance = "chance alone can explain this" if found.low <= 0 <= found.high else "more than chance explains"
+    chance = (
+        "chance alone can explain this"
+        if found.low <= 0 <= found.high
+        else "more than chance explains"
+    )
     power = ""
     if found.mde is not None:
         power = f" If tasks spread as these do, {data['power'] * 100:g}% of such comparisons find a true difference"
@@ -293,9 +338,11 @@ def sentence(data: ComparisonFile, row: Change) -> str:
 def render(data: ComparisonFile, *, short: bool = False) -> str:
     """comparison.md; `short` leaves out the single tasks, for the terminal."""
     filters: dict[str, Callable[..., object]] = {
-        "in_points": points, "cells": cells, "says": partial(sentence, data),
+        "in_points": points,
+        "cells": cells,
+        "says": partial(sentence, data),
         "label": lambda row: f"{row.treatment or 'baseline'}: {QUANTITIES[row.quantity].label}",
-    }  # fmt: skip
+    }
     return render_markdown({"data": data, "short": short}, "comparison.md.j2", filters)
 
 
@@ -314,9 +361,14 @@ def main() -> None:
     """Reads the arguments, and compares the runs."""
     parser = Parser(prog="lensbench compare", description=__doc__)
     parser.add_argument(
-        "runs", nargs="+", type=benchmark, help="run ids, or run folders bench/<run_id>; the first is the reference"
+        "runs",
+        nargs="+",
+        type=benchmark,
+        help="run ids, or run folders bench/<run_id>; the first is the reference",
     )
-    parser.add_argument("--output", type=Path, help="the folder to write to; bench/comparisons/<names> by default")
+    parser.add_argument(
+        "--output", type=Path, help="the folder to write to; bench/comparisons/<names> by default"
+    )
     arguments = parser.parse_args()
     run_program(lambda: write_comparison(arguments.runs, arguments.output))
 

@@ -24,8 +24,13 @@ from lensbench.judging.shown_answers import read_tasks
 from lensbench.scores.run_tables import Tables, read_tables
 
 NEEDED = (
-    RunFolder.validity, RunFolder.reports, RunFolder.verdicts, RunFolder.scores, RunFolder.pairs, RunFolder.tasks,
-)  # fmt: skip
+    RunFolder.validity,
+    RunFolder.reports,
+    RunFolder.verdicts,
+    RunFolder.scores,
+    RunFolder.pairs,
+    RunFolder.tasks,
+)
 
 
 @dataclass(frozen=True)
@@ -67,20 +72,33 @@ def read_runs(folders: Sequence[Path]) -> list[FinishedRun]:
     ]
     for number, run in enumerate(runs):
         for other in runs[:number]:
-            if (run.tables.records, run.tables.scores) == (other.tables.records, other.tables.scores):
-                raise UserError(f"{other.name} and {run.name} are the same run; name two different ones")
+            if (run.tables.records, run.tables.scores) == (
+                other.tables.records,
+                other.tables.scores,
+            ):
+                raise UserError(
+                    f"{other.name} and {run.name} are the same run; name two different ones"
+                )
     return runs
 
 
 def _read_run(folder: Path, name: str) -> FinishedRun:
     if not RunFolder(folder).plan.is_file():
-        raise UserError(f"{folder}: is not a run folder (it has no plan.json); name folders such as bench/<run_id>")
+        raise UserError(
+            f"{folder}: is not a run folder (it has no plan.json); name folders such as bench/<run_id>"
+        )
     for file in NEEDED:
         if not (folder / file).is_file():
-            raise UserError(f"{folder}: has no {file}, so this run is not finished; finish it first")
+            raise UserError(
+                f"{folder}: has no {file}, so this run is not finished; finish it first"
+            )
     repositories = read_json(RunFolder(folder).repositories, Repositories)
     return FinishedRun(
-        name, read_tables(folder), read_tasks(folder), repositories, PreflightFindings.read(folder).listing
+        name,
+        read_tables(folder),
+        read_tasks(folder),
+        repositories,
+        PreflightFindings.read(folder).listing,
     )
 
 
@@ -100,7 +118,9 @@ def shared_tasks(runs: Sequence[FinishedRun]) -> tuple[list[str], list[LeftOut]]
     if not tasks:
         examples = "; ".join(f"{task}: {reason}" for task, reason in left_out[:3])
         names = ", ".join(run.name for run in runs)
-        raise UserError(f"{names}: no task is the same in all of them ({examples}); compare runs of one task set")
+        raise UserError(
+            f"{names}: no task is the same in all of them ({examples}); compare runs of one task set"
+        )
     return tasks, left_out
 
 
@@ -118,7 +138,9 @@ def _difference(runs: Sequence[FinishedRun], task: str) -> str:
 
     same_text = not differ("", lambda run: [criterion.text for criterion in criteria(run)])
     what = "other patterns of the same criteria" if same_text else "other criteria"
-    return differ("another prompt", lambda run: run.plan["tasks"][task]["prompt_sha256"]) or differ(what, criteria)
+    return differ("another prompt", lambda run: run.plan["tasks"][task]["prompt_sha256"]) or differ(
+        what, criteria
+    )
 
 
 NOT_RECORDED = "not recorded"
@@ -144,7 +166,9 @@ class Notice(NamedTuple):
     text: str
 
 
-def changed_settings(runs: Sequence[FinishedRun], tasks: Sequence[str]) -> tuple[list[Setting], list[str]]:
+def changed_settings(
+    runs: Sequence[FinishedRun], tasks: Sequence[str]
+) -> tuple[list[Setting], list[str]]:
     """The settings that differ, and the names of those that do not. `tasks` are those that are compared."""
     by_run = {run.name: settings_of(run) for run in runs}
     names = dict.fromkeys(name for settings in by_run.values() for name in settings)
@@ -154,7 +178,9 @@ def changed_settings(runs: Sequence[FinishedRun], tasks: Sequence[str]) -> tuple
     kinds = {row.name: _kind(row.name) for row in rows}
     changed_kinds = {kinds[row.name] for row in changes}
     same = (kind if kind not in changed_kinds else name for name, kind in kinds.items())
-    return changes, [name for name in dict.fromkeys(same) if name not in {row.name for row in changes}]
+    return changes, [
+        name for name in dict.fromkeys(same) if name not in {row.name for row in changes}
+    ]
 
 
 def _kind(name: str) -> str:
@@ -171,7 +197,10 @@ def settings_of(run: FinishedRun) -> dict[str, str]:
     outcomes = [record.outcome for record in records]
     return {
         "lensbench": _all(record.lensbench for record in records),
-        **{f"agent.{name}": _text(value) for name, value in {"profile": "strict", **plan["agent"]}.items()},
+        **{
+            f"agent.{name}": _text(value)
+            for name, value in {"profile": "strict", **plan["agent"]}.items()
+        },
         "agent's version": _all(outcome.agent_version for outcome in outcomes),
         "model mapping": plan["model_mapping"],
         "models that answered": models_of(run),
@@ -214,7 +243,10 @@ def judge_names(run: FinishedRun) -> list[str]:
     version: what stands there is their sheet, which is another one for every run."""
     rows = grouped(run.tables.verdicts, lambda row: row["judge"])
     plan = {judge["name"]: judge for judge in run.plan["judges"] if "agent" in judge}
-    return [name if is_person(name) else _judge(name, rows[name], plan.get(name)) for name in sorted(rows)]
+    return [
+        name if is_person(name) else _judge(name, rows[name], plan.get(name))
+        for name in sorted(rows)
+    ]
 
 
 def _judge(name: str, rows: Sequence[VerdictRow], judge: PlannedJudge | None) -> str:
@@ -248,14 +280,26 @@ def _repository(run: FinishedRun, task: str) -> str:
 def notices(runs: Sequence[FinishedRun], settings: Sequence[Setting]) -> list[Notice]:
     """What makes a comparison wrong, or another one than it seems, the worst first."""
     notes = [
-        *_differs(settings, ["judges"], "Not comparable: other judges.",
-                  "Deltas and scores differ by what the judges hold to be met, whatever the agents did. Judge all runs"
-                  " with the same judges, which repeats no run."),
-        *_differs(settings, MODELS, "Other models.",
-                  "A difference between the runs is one of models or agents; it says nothing about the servers alone."),
-        *_differs(settings, [row.name for row in settings if row.name.startswith(REPOSITORY)],
-                  "Other files.", "The agents of these tasks did not read the same repositories."),
-    ]  # fmt: skip
+        *_differs(
+            settings,
+            ["judges"],
+            "Not comparable: other judges.",
+            "Deltas and scores differ by what the judges hold to be met, whatever the agents did. Judge all runs"
+            " with the same judges, which repeats no run.",
+        ),
+        *_differs(
+            settings,
+            MODELS,
+            "Other models.",
+            "A difference between the runs is one of models or agents; it says nothing about the servers alone.",
+        ),
+        *_differs(
+            settings,
+            [row.name for row in settings if row.name.startswith(REPOSITORY)],
+            "Other files.",
+            "The agents of these tasks did not read the same repositories.",
+        ),
+    ]
     if offline := [run.name for run in runs if run.plan["agent"]["kind"] == "offline"]:
         text = f"The agent of {', '.join(offline)} is a deterministic retrieval program: its numbers say nothing"
         notes.append(Notice("No language model answered.", f"{text} about any model."))
@@ -264,14 +308,22 @@ def notices(runs: Sequence[FinishedRun], settings: Sequence[Setting]) -> list[No
         notes.append(Notice("Imported.", text))
     for run in runs:
         if run.plan["accepted_changes"]:
-            notes.append(Notice(f"{run.name} was changed in the middle.", "; ".join(run.plan["accepted_changes"])))
+            notes.append(
+                Notice(
+                    f"{run.name} was changed in the middle.",
+                    "; ".join(run.plan["accepted_changes"]),
+                )
+            )
     return notes
 
 
-def _differs(settings: Sequence[Setting], names: Sequence[str], lead: str, text: str) -> Iterator[Notice]:
+def _differs(
+    settings: Sequence[Setting], names: Sequence[str], lead: str, text: str
+) -> Iterator[Notice]:
     if rows := [row for row in settings if row.name in names]:
         details = ". ".join(
-            f"{row.name}: " + "; ".join(f"{run} has {value or 'none'}" for run, value in row.values.items())
+            f"{row.name}: "
+            + "; ".join(f"{run} has {value or 'none'}" for run, value in row.values.items())
             for row in rows
         )
         yield Notice(lead, f"{text} {details}.")

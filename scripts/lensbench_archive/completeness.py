@@ -36,7 +36,11 @@ def check_plan(folder: Path) -> Plan:
             (_JUDGE, [judge["name"] for judge in plan["judges"]]),
         )
         sound = all(pattern.fullmatch(name) for pattern, group in names for name in group)
-        sound = sound and set(plan["order"]) == set(plan["tasks"]) and len(plan["order"]) == len(plan["tasks"])
+        sound = (
+            sound
+            and set(plan["order"]) == set(plan["tasks"])
+            and len(plan["order"]) == len(plan["tasks"])
+        )
         sound = sound and type(plan["trials"]) is int and 1 <= plan["trials"] <= MAX_TRIALS
     except (LookupError, TypeError, AttributeError):
         sound = False
@@ -61,7 +65,9 @@ def foreign_files(data: Path, plan: Plan) -> Iterator[str]:
 
 def attempt_problems(folder: Path, plan: Plan) -> Iterator[str]:
     """Attempts that are incomplete or changed, or that the journals of the store do not list; views that differ."""
-    journals = (path.read_text(encoding="utf-8") for path in RunFolder(folder).attempts.glob("made-*.csv"))
+    journals = (
+        path.read_text(encoding="utf-8") for path in RunFolder(folder).attempts.glob("made-*.csv")
+    )
     journal = {line for text in journals for line in text.splitlines()}
     records = set()
     for stem, attempts in all_entries(folder):

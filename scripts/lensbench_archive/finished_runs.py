@@ -34,10 +34,13 @@ BASELINE, TREATMENT = "without", "with"
 """The protocol's two conditions."""
 
 _CONDITION = re.compile(r"[a-z][a-z0-9_]{0,31}")
-_REPOSITORY = re.compile(r"^\*\*Repo(?:sitory)?\*\*:[ \t]*(?:`(/[^`\r\n]*)`|(/[^`\r\n]*)$)", re.MULTILINE)
+_REPOSITORY = re.compile(
+    r"^\*\*Repo(?:sitory)?\*\*:[ \t]*(?:`(/[^`\r\n]*)`|(/[^`\r\n]*)$)", re.MULTILINE
+)
 """A path in backticks, or with a note in brackets."""
 _REPOSITORIES = re.compile(
-    r"^\*\*Repo(?:sitorie)?s\*\*:(?P<paths>[^\r\n]*(?:\r?\n(?:[ \t]*\r?\n)?[ \t]*[-*+|][^\r\n]*)*)", re.MULTILINE
+    r"^\*\*Repo(?:sitorie)?s\*\*:(?P<paths>[^\r\n]*(?:\r?\n(?:[ \t]*\r?\n)?[ \t]*[-*+|][^\r\n]*)*)",
+    re.MULTILINE,
 )
 _PATH = re.compile(r"`(/[^`\r\n]+)`|(?<![\w.`/])(/[^`,;()|\r\n]*[^\s`,;()|])")
 _DATE = re.compile(r"^\*\*Date\*\*:[ \t]*([0-9]{4}-[0-9]{2}-[0-9]{2})\b", re.MULTILINE)
@@ -78,10 +81,14 @@ def parse_timing(text: str) -> Timing:
             for pair in rest.split(","):
                 names = [part.strip() for part in pair.split("=")]
                 if len(names) != 2 or not all(names):
-                    problems.append(f"timing.csv:{number}: ignored this model mapping: {pair[:80]!r}")
+                    problems.append(
+                        f"timing.csv:{number}: ignored this model mapping: {pair[:80]!r}"
+                    )
                 elif models.setdefault(*names) != names[1]:
                     name_here, model = names
-                    problems.append(f"timing.csv:{number}: {name_here} is {model} here, but {models[name_here]} above")
+                    problems.append(
+                        f"timing.csv:{number}: {name_here} is {model} here, but {models[name_here]} above"
+                    )
         elif row := _TIMING_ROW.fullmatch(line):
             run = (row[1].strip(), row[2].strip())
             if run in runs:
@@ -136,8 +143,12 @@ class Finished:
         """The tasks grouped by file (its name without `scenarios`), or with a single file, by the prefix of their
         ids."""
         if len(self.sets) > 1:
-            return {Path(name).stem.removeprefix("scenarios").strip("-_. ") or name: [task.id for task in tasks]
-                    for name, tasks in self.sets.items()}  # fmt: skip
+            return {
+                Path(name).stem.removeprefix("scenarios").strip("-_. ") or name: [
+                    task.id for task in tasks
+                ]
+                for name, tasks in self.sets.items()
+            }
         groups: dict[str, list[str]] = {}
         for task in self.tasks:
             groups.setdefault(task.partition("-")[0], []).append(task)
@@ -150,12 +161,18 @@ def match_repositories(groups: Iterable[str], paths: Sequence[str]) -> dict[str,
     last = {path: _letters(basename(path)) for path in paths}
     for group in groups:
         name = _letters(group)
-        fits = [path for path in paths if name and last[path] and (name in last[path] or last[path] in name)]
+        fits = [
+            path
+            for path in paths
+            if name and last[path] and (name in last[path] or last[path] in name)
+        ]
         if len(fits) == 1:
             matches[group] = fits[0]
             left = [path for path in left if path != fits[0]]
     unknown = [group for group in groups if group not in matches]
-    return matches | {group: left[0] if len(left) == len(unknown) == 1 else group for group in unknown}
+    return matches | {
+        group: left[0] if len(left) == len(unknown) == 1 else group for group in unknown
+    }
 
 
 def _letters(name: str) -> str:
@@ -167,7 +184,9 @@ def read_finished(folder: Path) -> Finished:
     _refuse_links(folder)
     sets = sorted(path for path in folder.glob("scenarios*.md") if path.is_file())
     if not sets:
-        raise UserError(f"{folder}: has no scenarios.md; a finished run has tasks there and answers in runs/")
+        raise UserError(
+            f"{folder}: has no scenarios.md; a finished run has tasks there and answers in runs/"
+        )
     tasks = tuple(task.id for task in read_scenarios(map(str, sets), imported=True).tasks)
     by_file = {path.name: read_scenarios([str(path)], imported=True).tasks for path in sets}
     runs = RunFolder(folder).runs
@@ -180,7 +199,9 @@ def read_finished(folder: Path) -> Finished:
         raise UserError(
             f"{RunFolder(folder).runs}: has no answer to a task of {sets[0].name}; answers are <task>-<condition>.md"
         )
-    originals = {path.name: path for path in [*sets, RunFolder(folder).timing, RunFolder(folder).results]}
+    originals = {
+        path.name: path for path in [*sets, RunFolder(folder).timing, RunFolder(folder).results]
+    }
     contents = {name: path.read_bytes() for name, path in originals.items() if path.is_file()}
     timing = parse_timing(text(contents.get("timing.csv", b"")))
     left_out = tuple(sorted(files.keys() - stems.keys()))
@@ -197,7 +218,9 @@ def _refuse_links(folder: Path) -> None:
     ):
         if path.is_symlink():
             target = os.readlink(path)
-            raise UserError(f"{path}: is a link to {target}; links are not imported: put the file itself there")
+            raise UserError(
+                f"{path}: is a link to {target}; links are not imported: put the file itself there"
+            )
 
 
 def find_conditions(tasks: Iterable[str], stems: Iterable[str]) -> tuple[str, ...]:
@@ -206,7 +229,9 @@ def find_conditions(tasks: Iterable[str], stems: Iterable[str]) -> tuple[str, ..
     Words other than with and without count if they follow the last `-` in the answers of at least two tasks.
     """
     ids = set(tasks)
-    counts = Counter(name for task, _, name in (stem.rpartition("-") for stem in stems) if task in ids)
+    counts = Counter(
+        name for task, _, name in (stem.rpartition("-") for stem in stems) if task in ids
+    )
     others = [name for name, count in counts.items() if count > 1 and _CONDITION.fullmatch(name)]
     names = {TREATMENT, *others} if TREATMENT in counts else set(others)
     treatments = sorted(names - {BASELINE}, key=lambda name: (name != TREATMENT, name))
@@ -218,14 +243,25 @@ def find_warnings(old_run: Finished) -> list[str]:
     tasks = {run.task for run in old_run.answers}
     stems = {run.stem for run in old_run.answers}
     rows = {f"{task}-{condition}" for task, condition in old_run.timing.runs}
-    missing = [RunId(task, name).stem for task in old_run.tasks for name in old_run.conditions if task in tasks]
+    missing = [
+        RunId(task, name).stem
+        for task in old_run.tasks
+        for name in old_run.conditions
+        if task in tasks
+    ]
     reports = {run: parse_report(text(answer)) for run, answer in old_run.answers.items()}
     groups: dict[str, Iterable[str]] = {
         "Answers ignored, because their names have no known task or condition": old_run.left_out,
         "Tasks without any answer": [task for task in old_run.tasks if task not in tasks],
-        "Runs without an answer, although another condition has one": [stem for stem in missing if stem not in stems],
-        "Answers without a report": [run.stem for run, report in reports.items() if not report.present],
-        "Tasks whose cited files share names but no path, so the difference may not be real": _roots(old_run, reports),
+        "Runs without an answer, although another condition has one": [
+            stem for stem in missing if stem not in stems
+        ],
+        "Answers without a report": [
+            run.stem for run, report in reports.items() if not report.present
+        ],
+        "Tasks whose cited files share names but no path, so the difference may not be real": _roots(
+            old_run, reports
+        ),
         "Runs whose answer came from a later attempt": [
             f"{task}-{condition} ({rows.attempt})"
             for (task, condition), rows in old_run.timing.runs.items()
@@ -233,12 +269,16 @@ def find_warnings(old_run: Finished) -> list[str]:
         ],
         "Runs with several rows in timing.csv, of which the last one counts": old_run.timing.repeated,
         "Runs in timing.csv that have no answer": sorted(rows - stems),
-        "Runs without a duration in timing.csv": sorted(stems - rows) if "timing.csv" in old_run.originals else (),
+        "Runs without a duration in timing.csv": sorted(stems - rows)
+        if "timing.csv" in old_run.originals
+        else (),
     }
     warnings = [f"{what}: {', '.join(names)}." for what, names in groups.items() if names]
     if len(old_run.sets) > 1:
         warnings.insert(0, f"The tasks come from several files: {', '.join(old_run.sets)}.")
-    if unknown := sorted({name for name in old_run.workspaces.values() if name and not name.startswith("/")}):
+    if unknown := sorted(
+        {name for name in old_run.workspaces.values() if name and not name.startswith("/")}
+    ):
         warnings.append(
             f"results.md names several repositories, and it is unknown which ones these are: {', '.join(unknown)}."
         )
@@ -252,7 +292,9 @@ def find_warnings(old_run: Finished) -> list[str]:
 def _roots(old_run: Finished, reports: Mapping[RunId, Report]) -> list[str]:
     """The tasks in which two conditions cite files with the same names but no common path: their roots may differ."""
     citations = {
-        run: {normalise_path(file, old_run.workspaces[run.task]) for file in report.files_used or ()}
+        run: {
+            normalise_path(file, old_run.workspaces[run.task]) for file in report.files_used or ()
+        }
         for run, report in reports.items()
     }
     return [
@@ -261,7 +303,10 @@ def _roots(old_run: Finished, reports: Mapping[RunId, Report]) -> list[str]:
         if run.condition == BASELINE
         and any(
             not files & others and set(map(basename, files)) & set(map(basename, others))
-            for others in (citations.get(run._replace(condition=name), set()) for name in old_run.conditions[1:])
+            for others in (
+                citations.get(run._replace(condition=name), set())
+                for name in old_run.conditions[1:]
+            )
         )
     ]
 

@@ -25,7 +25,15 @@ from lensbench.plan.freeze import write_plan
 from lensbench.plan.reading import load_config
 from lensbench.plan.task_markdown import render
 from lensbench.runs.reasons import answer_reason
-from lensbench_archive.finished_runs import BASELINE, Finished, Timed, find_warnings, read_finished, shown, text
+from lensbench_archive.finished_runs import (
+    BASELINE,
+    Finished,
+    Timed,
+    find_warnings,
+    read_finished,
+    shown,
+    text,
+)
 from lensbench_archive.published_scores import COLUMNS, impossible, read_scores, rows_of
 
 TASKS = "tasks.md"
@@ -37,13 +45,20 @@ def record_of(run: RunId, answer: bytes, timing: Timed | None, workspace: str = 
     reason, detail = answer_reason(text(answer)) or ("", "")
     seconds, number = timing or (None, 1)
     return Record(
-        task=run.task, condition=run.condition, trial=run.trial, source="imported",
+        task=run.task,
+        condition=run.condition,
+        trial=run.trial,
+        source="imported",
         attempt=Attempt(number, "", seconds, 0.0, None, False, reason, detail),
-        answer_sha256=sha256(answer), answer_bytes=len(answer), workspace=workspace,
-    )  # fmt: skip
+        answer_sha256=sha256(answer),
+        answer_bytes=len(answer),
+        workspace=workspace,
+    )
 
 
-def import_run(source: Path, run_id: str, force: bool = False, scores: Path | None = None) -> tuple[Path, list[str]]:
+def import_run(
+    source: Path, run_id: str, force: bool = False, scores: Path | None = None
+) -> tuple[Path, list[str]]:
     """Imports the finished run in `source` into `bench/<run_id>`. Returns that folder and the warnings.
 
     Also writes the files of the stages before the runs (the plan, an empty list of repositories), so that Snakemake
@@ -64,11 +79,15 @@ def import_run(source: Path, run_id: str, force: bool = False, scores: Path | No
     for run, answer in old_run.answers.items():
         entry, timing = new_entry(folder, run), old_run.timing.runs.get((run.task, run.condition))
         write_atomic(entry.answer, answer)
-        write_atomic(entry.record, to_json(record_of(run, answer, timing, old_run.workspaces[run.task])))
+        write_atomic(
+            entry.record, to_json(record_of(run, answer, timing, old_run.workspaces[run.task]))
+        )
         note_made(folder, 1, entry)
         show(folder, run)
     if len(set(old_run.workspaces.values())) > 1:
-        write_atomic(RunFolder(folder).imported / TASKS, render(_with_repositories(old_run), "Tasks"))
+        write_atomic(
+            RunFolder(folder).imported / TASKS, render(_with_repositories(old_run), "Tasks")
+        )
     write_plan(load_config(_settings(old_run, folder, warnings)), [], folder)
     write_json(RunFolder(folder).repositories, {})
     return folder, warnings
@@ -87,7 +106,10 @@ def score_warnings(scores: Mapping[tuple[str, str], Fraction], old_run: Finished
 def _with_repositories(old_run: Finished) -> Iterator[Task]:
     """The tasks with their repositories, since scores of tasks on the same repository are correlated."""
     for tasks in old_run.sets.values():
-        yield from (task.model_copy(update={"repository": Folder(path=old_run.workspaces[task.id])}) for task in tasks)
+        yield from (
+            task.model_copy(update={"repository": Folder(path=old_run.workspaces[task.id])})
+            for task in tasks
+        )
 
 
 def _settings(old_run: Finished, folder: Path, warnings: list[str]) -> dict[str, Any]:
@@ -109,7 +131,9 @@ def _settings(old_run: Finished, folder: Path, warnings: list[str]) -> dict[str,
 def _their_notes(page: str) -> list[str]:
     """The mode and the changes of the run from a results.md in the protocol's format."""
     mode = re.search(r"^\*\*Mode\*\*: *(\S.*)$", page, re.MULTILINE)
-    section = re.search(r"^#+ *Changes This Run *\n(.*?)(?=^#|\Z)", page, re.MULTILINE | re.DOTALL | re.IGNORECASE)
+    section = re.search(
+        r"^#+ *Changes This Run *\n(.*?)(?=^#|\Z)", page, re.MULTILINE | re.DOTALL | re.IGNORECASE
+    )
     changes = re.findall(r"^[-*] +(\S.*)$", section[1], re.MULTILINE) if section else []
     notes = [*([f"Mode: {mode[1]}"] if mode else []), *changes]
     return [shown(note.replace("**", "")) for note in notes]
@@ -121,11 +145,17 @@ def _check_place(folder: Path, source: Path, force: bool) -> None:
     if not folder.exists():
         return
     if not force:
-        raise UserError(f"{folder} already exists; use another name with --run-id, or replace an import with --force")
+        raise UserError(
+            f"{folder} already exists; use another name with --run-id, or replace an import with --force"
+        )
     if not RunFolder(folder).imported.is_dir():
-        raise UserError(f"{folder} is not an import, and only imports are replaced; use another name with --run-id")
+        raise UserError(
+            f"{folder} is not an import, and only imports are replaced; use another name with --run-id"
+        )
     if source.resolve().is_relative_to(folder.resolve()):
-        raise UserError(f"{source} is in the folder that --force would replace; use another name with --run-id")
+        raise UserError(
+            f"{source} is in the folder that --force would replace; use another name with --run-id"
+        )
 
 
 def fit_run_id(name: str) -> str:
@@ -136,10 +166,18 @@ def fit_run_id(name: str) -> str:
 def main() -> None:
     """Import a finished run into bench/<run_id>, to be judged and reported without running an agent."""
     parser = Parser(prog="lensbench import", description=main.__doc__)
-    parser.add_argument("folder", type=Path, help="a finished run: scenarios*.md, runs/*.md, runs/timing.csv")
+    parser.add_argument(
+        "folder", type=Path, help="a finished run: scenarios*.md, runs/*.md, runs/timing.csv"
+    )
     parser.add_argument("--run-id", help="default: the folder's name, made fit")
-    parser.add_argument("--scores", type=Path, help="published scores to compare with: the run's results.md, or a CSV")
-    parser.add_argument("--force", action="store_true", help="replace an earlier import with this name")
+    parser.add_argument(
+        "--scores",
+        type=Path,
+        help="published scores to compare with: the run's results.md, or a CSV",
+    )
+    parser.add_argument(
+        "--force", action="store_true", help="replace an earlier import with this name"
+    )
     arguments = parser.parse_args()
     name = arguments.run_id
     run_id = fit_run_id(arguments.folder.resolve().name).rstrip("-") if name is None else name

@@ -19,8 +19,12 @@ from lensbench_archive.secrets import find_secrets
 MAX_SHOWN = 20
 _SETTINGS = (RunFolder.config, RunFolder.plan, RunFolder.preflight, RunFolder.repositories)
 _REWRITTEN = (
-    RunFolder.citations, RunFolder.environments, RunFolder.logs, RunFolder.looks, *_SETTINGS,
-)  # fmt: skip
+    RunFolder.citations,
+    RunFolder.environments,
+    RunFolder.logs,
+    RunFolder.looks,
+    *_SETTINGS,
+)
 """Evidence that is never rewritten: answers, records, discards and verdicts."""
 
 
@@ -47,7 +51,9 @@ def may_be_rewritten(name: str) -> bool:
     return name.split("/")[0] in _REWRITTEN or name.endswith(f"/{TRANSCRIPT}")
 
 
-def find_leaks(folder: Path, names: Iterable[str], machine: Machine, values: Iterable[str]) -> Iterator[Leak]:
+def find_leaks(
+    folder: Path, names: Iterable[str], machine: Machine, values: Iterable[str]
+) -> Iterator[Leak]:
     """Everything in the files of an archive that identifies the machine or its user, or looks like a secret.
 
     `values`: the values of the environment variables that the settings name.
@@ -60,13 +66,19 @@ def find_leaks(folder: Path, names: Iterable[str], machine: Machine, values: Ite
         for place, trace in machine.find(text):
             yield Leak(name, _line(text, place), trace.what, trace_id(trace))
         for place, kind, secret in find_secrets(text, _is_settings(name), values):
-            yield Leak(name, _line(text, place), f"possible secret ({kind})", sha256(secret.encode())[:12])
+            yield Leak(
+                name, _line(text, place), f"possible secret ({kind})", sha256(secret.encode())[:12]
+            )
 
 
 def _is_settings(name: str) -> bool:
     """True for MCP files, the config and logs of programs; False for texts about code."""
     top, _, rest = name.partition("/")
-    return rest.endswith(".json") if top == PROJECT else rest in _SETTINGS or rest.startswith(f"{RunFolder.logs}/")
+    return (
+        rest.endswith(".json")
+        if top == PROJECT
+        else rest in _SETTINGS or rest.startswith(f"{RunFolder.logs}/")
+    )
 
 
 def refuse(leaks: Iterable[Leak], exceptions: frozenset[str]) -> None:
@@ -79,7 +91,9 @@ def refuse(leaks: Iterable[Leak], exceptions: frozenset[str]) -> None:
         lines.append(f"  and {len(rest) - MAX_SHOWN} more")
     ids = ", ".join(dict.fromkeys(leak.id for leak in rest))
     raise UserError(
-        "no archive was written, because these must not leave this machine:\n" + "\n".join(lines) + "\n"
+        "no archive was written, because these must not leave this machine:\n"
+        + "\n".join(lines)
+        + "\n"
         "Answers and records are evidence and are not rewritten. To include harmless findings anyway, allow "
         f"their ids: --config 'archive={{allow: [{ids}]}}'"
     )

@@ -18,11 +18,36 @@ from lensbench.core.records import sha256
 
 SHORTEST_NAME = 4
 """The minimum length of a name; shorter ones occur in ordinary text."""
-_NOBODY = frozenset({
-    "root", "admin", "administrator", "user", "users", "ubuntu", "debian", "fedora", "alpine", "vagrant", "docker",
-    "podman", "runner", "jenkins", "builder", "build", "nobody", "node", "python", "localhost", "server", "desktop",
-    "laptop", "default", "test", "tests",
-})  # fmt: skip
+_NOBODY = frozenset(
+    {
+        "root",
+        "admin",
+        "administrator",
+        "user",
+        "users",
+        "ubuntu",
+        "debian",
+        "fedora",
+        "alpine",
+        "vagrant",
+        "docker",
+        "podman",
+        "runner",
+        "jenkins",
+        "builder",
+        "build",
+        "nobody",
+        "node",
+        "python",
+        "localhost",
+        "server",
+        "desktop",
+        "laptop",
+        "default",
+        "test",
+        "tests",
+    }
+)
 """Names that do not identify anybody."""
 _EVERYWHERE = ("/usr", "/bin", "/sbin", "/lib", "/lib64", "/etc", "/opt", "/dev", "/proc", "/sys")
 """Folders that exist on all machines."""
@@ -48,14 +73,22 @@ class Machine:
 
     def allowing(self, exceptions: frozenset[str]) -> Machine:
         """The same machine without the traces whose ids are `exceptions`, and without traces inside these."""
-        return Machine(tuple(
-            trace._replace(instead="", is_telling=False) if trace_id(trace) in exceptions else trace
-            for trace in self.traces
-        ))  # fmt: skip
+        return Machine(
+            tuple(
+                trace._replace(instead="", is_telling=False)
+                if trace_id(trace) in exceptions
+                else trace
+                for trace in self.traces
+            )
+        )
 
     def rewritten(self, text: str) -> str:
         """The text with every trace replaced."""
-        return self._all[0].sub(lambda match: self._all[1][match[0]].instead or match[0], text) if self.traces else text
+        return (
+            self._all[0].sub(lambda match: self._all[1][match[0]].instead or match[0], text)
+            if self.traces
+            else text
+        )
 
     def find(self, text: str) -> Iterator[tuple[int, Trace]]:
         """The positions of telling traces."""
@@ -79,7 +112,12 @@ def trace_id(trace: Trace) -> str:
 
 def _forms(text: str) -> set[str]:
     """The text as it is, and as escaped in JSON and YAML."""
-    return {text, json.dumps(text)[1:-1], json.dumps(text, ensure_ascii=False)[1:-1], text.replace("'", "''")}
+    return {
+        text,
+        json.dumps(text)[1:-1],
+        json.dumps(text, ensure_ascii=False)[1:-1],
+        text.replace("'", "''"),
+    }
 
 
 def _pattern(form: str, is_word: bool) -> str:
@@ -99,9 +137,16 @@ def this_machine(settings: Any, root: Path) -> Machine:
     ]
     for path in sorted(set(_absolute_paths(settings))):
         if not PurePosixPath(path).is_relative_to(root):
-            traces.append(Trace(path, "a path from the settings", outside(path), is_telling=_is_telling(path)))
-    names = ((_user(), "the user's name", "<user>"), (socket.gethostname(), "the host's name", "<host>"))
-    traces += [Trace(name, what, instead, is_word=True) for name, what, instead in names if _is_name(name)]
+            traces.append(
+                Trace(path, "a path from the settings", outside(path), is_telling=_is_telling(path))
+            )
+    names = (
+        (_user(), "the user's name", "<user>"),
+        (socket.gethostname(), "the host's name", "<host>"),
+    )
+    traces += [
+        Trace(name, what, instead, is_word=True) for name, what, instead in names if _is_name(name)
+    ]
     return Machine(tuple(trace for trace in traces if len(trace.text) > 1))
 
 

@@ -40,13 +40,24 @@ def read_scores(path: Path) -> dict[Run, Fraction]:
         value = _points(row)
         if value is None:
             entry = row.get("verdict", row.get("score", ""))
-            raise UserError(f"{path}:{line}: {entry!r} is neither a score of 0 to 100% nor a verdict")
-        points.setdefault((row["task"].strip("`* "), row["condition"].strip("`* ").lower()), []).append(value)
-    twice = [run for run, given in points.items() if len(given) > 1] if "verdict" not in rows[0][1] else []
+            raise UserError(
+                f"{path}:{line}: {entry!r} is neither a score of 0 to 100% nor a verdict"
+            )
+        points.setdefault(
+            (row["task"].strip("`* "), row["condition"].strip("`* ").lower()), []
+        ).append(value)
+    twice = (
+        [run for run, given in points.items() if len(given) > 1]
+        if "verdict" not in rows[0][1]
+        else []
+    )
     if twice:
         raise UserError(f"{path}: several scores of {'-'.join(twice[0])}; keep one")
     by_verdict = "verdict" in rows[0][1]
-    return {run: score_of(given, len(given)) if by_verdict else given[0] for run, given in points.items()}
+    return {
+        run: score_of(given, len(given)) if by_verdict else given[0]
+        for run, given in points.items()
+    }
 
 
 def _csv_rows(text: str) -> Iterator[tuple[int, dict[str, str]]]:
@@ -77,7 +88,11 @@ def _table_rows(text: str) -> Iterator[tuple[int, dict[str, str]]]:
 
 def _points(row: Mapping[str, str]) -> Fraction | None:
     if "verdict" in row:
-        named = {str(verdict).lower(): points for verdict, points in POINTS.items() if verdict is not Verdict.UNJUDGED}
+        named = {
+            str(verdict).lower(): points
+            for verdict, points in POINTS.items()
+            if verdict is not Verdict.UNJUDGED
+        }
         return named.get(row["verdict"].lower())
     text = row["score"].strip("*` ")
     if not re.fullmatch(r"[0-9]{1,3}(\.[0-9]{1,6})?\s?%?", text):
@@ -92,10 +107,16 @@ def impossible(scores: Mapping[Run, Fraction], criteria: Mapping[str, int]) -> I
     for (task, condition), score in sorted(scores.items()):
         count = criteria.get(task)
         sums = [Fraction(half, 2 * count) for half in range(2 * count + 1)] if count else []
-        near = (abs(each - score) <= Fraction(1, 200) or nearest_5_percent(each) == score for each in sums)
+        near = (
+            abs(each - score) <= Fraction(1, 200) or nearest_5_percent(each) == score
+            for each in sums
+        )
         if count and not any(near):
             yield f"{task}-{condition} {float(score * 100):g}% of {count} criteria"
 
 
 def rows_of(scores: Mapping[Run, Fraction]) -> Iterable[PublishedRow]:
-    return ({"task": task, "condition": name, "score": f"{float(score):g}"} for (task, name), score in scores.items())
+    return (
+        {"task": task, "condition": name, "score": f"{float(score):g}"}
+        for (task, name), score in scores.items()
+    )

@@ -20,11 +20,25 @@ from lensbench.results.page.page import write_page
 from lensbench.results.results import write_results
 from lensbench.scores.rescore import estimate_present
 
-DERIVED = frozenset({
-    RunFolder.validity, RunFolder.timing, RunFolder.reports, RunFolder.verdicts, RunFolder.decisions,
-    RunFolder.escalations, RunFolder.scores, RunFolder.pairs, RunFolder.instrument, RunFolder.estimates,
-    RunFolder.results_json, RunFolder.results, RunFolder.summary, RunFolder.junit, RunFolder.page,
-})  # fmt: skip
+DERIVED = frozenset(
+    {
+        RunFolder.validity,
+        RunFolder.timing,
+        RunFolder.reports,
+        RunFolder.verdicts,
+        RunFolder.decisions,
+        RunFolder.escalations,
+        RunFolder.scores,
+        RunFolder.pairs,
+        RunFolder.instrument,
+        RunFolder.estimates,
+        RunFolder.results_json,
+        RunFolder.results,
+        RunFolder.summary,
+        RunFolder.junit,
+        RunFolder.page,
+    }
+)
 
 
 def is_derived(name: str) -> bool:
@@ -61,7 +75,9 @@ def unsupported(folder: Path, judge: str) -> Iterator[str]:
     """
     path = RunFolder(folder).judge_verdicts / f"{judge}.csv"
     if not path.exists():
-        raise UserError(f"{path}: is missing; a model's verdicts cannot be rebuilt without asking it")
+        raise UserError(
+            f"{path}: is missing; a model's verdicts cannot be rebuilt without asking it"
+        )
     before, content = read_table(path, VerdictRow), path.read_bytes()
     judge_all(folder, judge, ask=False)
     again = {tuple(row.items()) for row in read_table(path, VerdictRow)}

@@ -59,7 +59,9 @@ def detectable(sd: float, tasks: int, power: float = 0.8, alpha: float = 0.05) -
     return sd * standard_effect(tasks, power, alpha)
 
 
-def repositories_needed(sd: float, effect: float, tasks_each: int, icc: float, power: float, alpha: float) -> int:
+def repositories_needed(
+    sd: float, effect: float, tasks_each: int, icc: float, power: float, alpha: float
+) -> int:
     """The number of repositories, with `tasks_each` tasks each, for a cluster-robust t interval; with less than 6 the
     claim is limited to these. `icc` is the share of the variance that tasks of a repository have in common."""
     spread = sd * math.sqrt((1 + (tasks_each - 1) * icc) / tasks_each)
@@ -99,18 +101,22 @@ class Needs(NamedTuple):
 def plan_text(plan: Needs) -> str:
     pilots = ", ".join(f"{upper_sd(plan.sd, count):.1f} after {count} tasks" for count in (12, 24))
     power = f"{100 * plan.power:g}%"
-    return "\n\n".join([
-        f"The difference of a task spreads by {plan.sd:g} points in one trial, and "
-        f"{plan.effect:g} points are to be found; alpha {plan.alpha:g}, two-sided.\n"
-        f"If the spread is that of a pilot, plan with {pilots}.",
-        f"Tasks, when {100 * plan.share:g}% of one trial's variance is the tasks' own, which trials do not reduce:",
-        _tasks_by_trials(plan),
-        f"Repositories for {power}, when tasks of one repository share {100 * ICC:g}% of the variance:",
-        _repositories(plan),
-        f"The smallest effect, in points, that is found with {power}:",
-        _effects_by_size(plan),
-        _for_saves(plan.sd, plan.power, plan.alpha, cast("GateSettings", Gate().model_dump()), None),
-    ])  # fmt: skip
+    return "\n\n".join(
+        [
+            f"The difference of a task spreads by {plan.sd:g} points in one trial, and "
+            f"{plan.effect:g} points are to be found; alpha {plan.alpha:g}, two-sided.\n"
+            f"If the spread is that of a pilot, plan with {pilots}.",
+            f"Tasks, when {100 * plan.share:g}% of one trial's variance is the tasks' own, which trials do not reduce:",
+            _tasks_by_trials(plan),
+            f"Repositories for {power}, when tasks of one repository share {100 * ICC:g}% of the variance:",
+            _repositories(plan),
+            f"The smallest effect, in points, that is found with {power}:",
+            _effects_by_size(plan),
+            _for_saves(
+                plan.sd, plan.power, plan.alpha, cast("GateSettings", Gate().model_dump()), None
+            ),
+        ]
+    )
 
 
 def _table(head: Sequence[str], rows: Iterable[Sequence[object]]) -> str:
@@ -121,7 +127,11 @@ def _table(head: Sequence[str], rows: Iterable[Sequence[object]]) -> str:
 def _tasks_by_trials(plan: Needs) -> str:
     powers = sorted({0.8, 0.9, plan.power})
     rows = [
-        [trials, f"{spread:.1f}", *(tasks_needed(spread, plan.effect, power, plan.alpha) for power in powers)]
+        [
+            trials,
+            f"{spread:.1f}",
+            *(tasks_needed(spread, plan.effect, power, plan.alpha) for power in powers),
+        ]
         for trials, spread in plan.spreads.items()
     ]
     return _table(["trials", "spread", *(f"tasks for {100 * power:g}%" for power in powers)], rows)
@@ -129,7 +139,8 @@ def _tasks_by_trials(plan: Needs) -> str:
 
 def _repositories(plan: Needs) -> str:
     needs = {
-        size: repositories_needed(plan.sd, plan.effect, size, ICC, plan.power, plan.alpha) for size in (1, 2, 4, 8)
+        size: repositories_needed(plan.sd, plan.effect, size, ICC, plan.power, plan.alpha)
+        for size in (1, 2, 4, 8)
     }
     rows = [[size, repositories, size * repositories] for size, repositories in needs.items()]
     return _table(["tasks per repository", "repositories", "tasks"], rows)
@@ -137,7 +148,13 @@ def _repositories(plan: Needs) -> str:
 
 def _effects_by_size(plan: Needs) -> str:
     rows = [
-        [tasks, *(f"{detectable(spread, tasks, plan.power, plan.alpha):.1f}" for spread in plan.spreads.values())]
+        [
+            tasks,
+            *(
+                f"{detectable(spread, tasks, plan.power, plan.alpha):.1f}"
+                for spread in plan.spreads.values()
+            ),
+        ]
         for tasks in SIZES
     ]
     return _table(["tasks", *(with_noun(count, "trial") for count in plan.spreads)], rows)
@@ -178,18 +195,34 @@ def read_pilot(folder: Path, share: float) -> list[Pilot]:
     for name, result in results.items():
         overall, sigma = result["score"]["overall"], result["variance"]["differences"].sigma
         if overall.n < 2:
-            raise UserError(f"{folder}: the differences of {name!r} have no spread to plan with; make more pairs")
+            raise UserError(
+                f"{folder}: the differences of {name!r} have no spread to plan with; make more pairs"
+            )
         trials = tables.plan["trials"]
         sd = 100 * upper_sd((overall.se or 0.0) * math.sqrt(overall.n), overall.n)
         spread = split(sd, trials, share)
         if sigma is not None:
             spread = Spread(math.sqrt(max(sd**2 - (100 * sigma) ** 2 / trials, 0)), 100 * sigma)
         gate = tables.plan["gate"]
-        efforts = (result["measures"][key]["overall"] for key in quantities_of(gate) if key in result["measures"])
-        pilots.append(Pilot(
-            name, overall.n, trials, spread, sigma is not None, len(tables.plan["conditions"]), float(seconds or 0),
-            price, gate, next((effort for effort in efforts if effort.delta is not None), None),
-        ))  # fmt: skip
+        efforts = (
+            result["measures"][key]["overall"]
+            for key in quantities_of(gate)
+            if key in result["measures"]
+        )
+        pilots.append(
+            Pilot(
+                name,
+                overall.n,
+                trials,
+                spread,
+                sigma is not None,
+                len(tables.plan["conditions"]),
+                float(seconds or 0),
+                price,
+                gate,
+                next((effort for effort in efforts if effort.delta is not None), None),
+            )
+        )
     return pilots
 
 
@@ -202,13 +235,21 @@ def plans(pilot: Pilot, effect: float, power: float, alpha: float, parallel: int
         price = "at a price that the agent does not show"
         if pilot.run_usd is not None:
             usd = runs * pilot.run_usd
-            price = f"about {math.ceil(usd) if usd >= 1 else dollars(Fraction(str(round(usd, 6))))} USD"
+            price = (
+                f"about {math.ceil(usd) if usd >= 1 else dollars(Fraction(str(round(usd, 6))))} USD"
+            )
         seconds = math.ceil(runs / parallel) * pilot.run_s
-        hours = f"{seconds / 3600:.2g} h" if seconds >= 3600 else f"{max(math.ceil(seconds / 60), 1)} min"
+        hours = (
+            f"{seconds / 3600:.2g} h"
+            if seconds >= 3600
+            else f"{max(math.ceil(seconds / 60), 1)} min"
+        )
         yield f"{runs} runs ({size}), {price}, {hours} at {parallel} at a time: {100 * power:g}% to find +{effect:g}"
 
 
-def _for_saves(sd: float, power: float, alpha: float, gate: GateSettings, effort: Estimate | None) -> str:
+def _for_saves(
+    sd: float, power: float, alpha: float, gate: GateSettings, effort: Estimate | None
+) -> str:
     """How many tasks show each of the two parts of SAVES, if the answers are equal and the pilot's saving is the true
     one; and which of them needs more. `sd` in points."""
     chance, least = SHARE * alpha / 2, f"{gate['least']:g}%"
@@ -223,25 +264,36 @@ def _for_saves(sd: float, power: float, alpha: float, gate: GateSettings, effort
     return f"{text}, and {saving} that its saving of {-100 * effort.delta:.0f}% exceeds {least}: the {short} more."
 
 
-def pilot_text(folder: Path, effect: float, power: float, alpha: float, share: float, parallel: int) -> str:
+def pilot_text(
+    folder: Path, effect: float, power: float, alpha: float, share: float, parallel: int
+) -> str:
     """The plans for every treatment of the benchmark in `folder`."""
     paragraphs, pilots = [], read_pilot(folder, share)
     for pilot in pilots:
         if not pilot.spread.of(1):
             alike = (
-                f"{pilot.treatment}: all {pilot.tasks} tasks differ by the same points, so no gain can be planned for"
+                f"{pilot.treatment}: all {pilot.tasks} tasks differ by the same points,"
+                " so no gain can be planned for"
             )
             paragraphs += [f"{alike}.", _for_saves(0.0, power, alpha, pilot.gate, pilot.effort)]
             continue
-        parts = "measured" if pilot.measured else f"assumed: {100 * share:g}% of a trial's variance is the tasks' own"
+        parts = (
+            "measured"
+            if pilot.measured
+            else f"assumed: {100 * share:g}% of a trial's variance is the tasks' own"
+        )
         paragraphs.append(
             f"{pilot.treatment}: a task's difference spreads by up to {pilot.spread.of(1):.1f} points in one trial "
             f"(80% upper bound after {pilot.tasks} tasks; the part that trials reduce is {parts})."
         )
-        paragraphs.append("\n".join(f"- {line}" for line in plans(pilot, effect, power, alpha, parallel)))
+        paragraphs.append(
+            "\n".join(f"- {line}" for line in plans(pilot, effect, power, alpha, parallel))
+        )
         paragraphs.append(_for_saves(pilot.spread.of(1), power, alpha, pilot.gate, pilot.effort))
     spreads = (spread for pilot in pilots if (spread := pilot.spread.of(pilot.trials)))
-    tasks = max((tasks_needed(spread, effect, power, SHARE * alpha) for spread in spreads), default=0)
+    tasks = max(
+        (tasks_needed(spread, effect, power, SHARE * alpha) for spread in spreads), default=0
+    )
     return "\n\n".join(filter(None, [*paragraphs, way_to(tasks, [RunFolder(folder).config])]))
 
 
@@ -261,24 +313,36 @@ def way_to(tasks: int, configs: Sequence[Path]) -> str:
         or any(type(task) is not Task for task in there)
     ):
         return ""
-    return (
-        f"This adds tasks to the set, which has {len(there)}:\n\n    lensbench generate --count {tasks} --output {name}"
-    )
+    command = f"lensbench generate --count {tasks} --output {name}"
+    return f"This adds tasks to the set, which has {len(there)}:\n\n    {command}"
 
 
 def main() -> None:
     """Compute how many tasks, repositories and trials a decision needs."""
     parser = Parser(prog="lensbench size", description=main.__doc__)
     group = parser.add_mutually_exclusive_group(required=True)
-    group.add_argument("--sd", type=float, help="spread of a task's difference in one trial, in points")
     group.add_argument(
-        "--pilot", type=benchmark, help="a finished run, by its id or folder: its spread, price and time are used"
+        "--sd", type=float, help="spread of a task's difference in one trial, in points"
     )
-    parser.add_argument("--effect", type=float, required=True, help="the difference that is to be found, in points")
+    group.add_argument(
+        "--pilot",
+        type=benchmark,
+        help="a finished run, by its id or folder: its spread, price and time are used",
+    )
+    parser.add_argument(
+        "--effect", type=float, required=True, help="the difference that is to be found, in points"
+    )
     parser.add_argument("--power", type=float, default=0.8, help="chance of finding it (0.8)")
     parser.add_argument("--alpha", type=float, default=0.05, help="two-sided error (0.05)")
-    parser.add_argument("--share", type=float, default=0.24, help="the tasks' own part of one trial's variance (0.24)")
-    parser.add_argument("--parallel", type=positive, default=8, help="runs at a time, for the hours of --pilot (8)")
+    parser.add_argument(
+        "--share",
+        type=float,
+        default=0.24,
+        help="the tasks' own part of one trial's variance (0.24)",
+    )
+    parser.add_argument(
+        "--parallel", type=positive, default=8, help="runs at a time, for the hours of --pilot (8)"
+    )
     arguments = vars(parser.parse_args())
     pilot, parallel = (arguments.pop(name) for name in ("pilot", "parallel"))
     plan = Needs(**arguments | {"sd": arguments["sd"] if pilot is None else 1.0})
@@ -287,7 +351,11 @@ def main() -> None:
         print(pilot_text(pilot, plan.effect, plan.power, plan.alpha, plan.share, parallel))
     else:
         tasks = tasks_needed(plan.sd, plan.effect, plan.power, plan.alpha)
-        print("\n\n".join(filter(None, [plan_text(plan), way_to(tasks, list(map(Path, configs(Path()))))])))
+        print(
+            "\n\n".join(
+                filter(None, [plan_text(plan), way_to(tasks, list(map(Path, configs(Path()))))])
+            )
+        )
 
 
 if __name__ == "__main__":

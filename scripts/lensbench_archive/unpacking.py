@@ -26,25 +26,41 @@ def unpack(archive: Path, destination: Path) -> Path:
     except UserError:
         raise
     except OSError as error:
-        raise UserError(f"{archive}: cannot be read ({error.strerror or error}); give the path of an archive") from None
+        raise UserError(
+            f"{archive}: cannot be read ({error.strerror or error}); give the path of an archive"
+        ) from None
     except Exception as error:  # of many kinds
-        raise UserError(f"{archive}: is damaged, or is not a zip file ({error}); get it again") from None
+        raise UserError(
+            f"{archive}: is damaged, or is not a zip file ({error}); get it again"
+        ) from None
     tops = list(destination.iterdir())
     if len(tops) != 1 or not tops[0].is_dir():
-        raise UserError(f"{archive}: does not contain one folder and no more; this is not an archive of a benchmark")
+        raise UserError(
+            f"{archive}: does not contain one folder and no more; this is not an archive of a benchmark"
+        )
     return tops[0]
 
 
 def files_in(folder: Path) -> dict[str, Path]:
     """All files below a folder by their paths in it, in order."""
-    return {path.relative_to(folder).as_posix(): path for path in sorted(folder.rglob("*")) if path.is_file()}
+    return {
+        path.relative_to(folder).as_posix(): path
+        for path in sorted(folder.rglob("*"))
+        if path.is_file()
+    }
 
 
 def _check_size(members: list[zipfile.ZipInfo], archive_size: int) -> None:
-    size = sum(member.file_size for member in members)  # of a member no more bytes than this are written
+    size = sum(
+        member.file_size for member in members
+    )  # of a member no more bytes than this are written
     if len(members) > MAX_MEMBERS:
-        raise UserError(f"the archive contains {len(members)} files; at most {MAX_MEMBERS} are unpacked")
+        raise UserError(
+            f"the archive contains {len(members)} files; at most {MAX_MEMBERS} are unpacked"
+        )
     if size > MAX_BYTES:
         raise UserError(f"the archive unpacks to {size} bytes; at most {MAX_BYTES} are unpacked")
     if size > SMALL and size > MAX_RATIO * archive_size:
-        raise UserError(f"the archive unpacks {archive_size} bytes to {size}: it looks like a zip bomb")
+        raise UserError(
+            f"the archive unpacks {archive_size} bytes to {size}: it looks like a zip bomb"
+        )

@@ -54,7 +54,10 @@ def number_problems(data: Path, again: Path) -> Iterator[str]:
         is_same_code = _compare_versions(json.loads((data / VERSIONS).read_text(encoding="utf-8")))
         plan = completeness.check_plan(data / RUN)
         settings = yaml.safe_load(RunFolder(data / RUN).config.read_text(encoding="utf-8"))
-        foreign = [*completeness.foreign_files(data, plan), *foreign_parts(data / PROJECT, settings)]
+        foreign = [
+            *completeness.foreign_files(data, plan),
+            *foreign_parts(data / PROJECT, settings),
+        ]
         for note in foreign[:MAX_SHOWN]:
             print(printable(f"note: {note}; no figure uses it"))
         yield from completeness.missing_prompts(data / RUN, plan)
@@ -64,12 +67,16 @@ def number_problems(data: Path, again: Path) -> Iterator[str]:
             if is_same_code:
                 yield f"run/{problem}"
             else:
-                print(printable(f"note: run/{problem}; other code may have sent a different request"))
+                print(
+                    printable(f"note: run/{problem}; other code may have sent a different request")
+                )
         yield from completeness.missing_runs(again, plan)
         yield from differences(data / RUN, again, is_same_code)
     except UserError as error:
         yield f"the figures cannot be rebuilt: {str(error).replace(f'{again}/', 'run/')}"
-    except Exception as error:  # the files may contain anything, and templates and libraries read them
+    except (
+        Exception
+    ) as error:  # the files may contain anything, and templates and libraries read them
         yield f"the figures cannot be rebuilt: {type(error).__name__}: {error}"
 
 
@@ -79,7 +86,9 @@ def _compare_versions(version: Mapping[str, Any]) -> bool:
     if version["code_sha256"] == code_hash(ROOT):
         return True
     maker = printable(f"lensbench {version['lensbench']}, commit {version['commit']}")
-    print(f"note: written by {maker}; this is {__version__} with other code, so only tables are compared, not pages")
+    print(
+        f"note: written by {maker}; this is {__version__} with other code, so only tables are compared, not pages"
+    )
     return False
 
 
@@ -111,7 +120,11 @@ def differences(original: Path, copy: Path, is_same_code: bool) -> Iterator[str]
             left.append(name)
     if left:
         names = some_of(left, MAX_NAMED)
-        print(printable(f"note: {len(left)} other files differ with this code and were not compared: {names}"))
+        print(
+            printable(
+                f"note: {len(left)} other files differ with this code and were not compared: {names}"
+            )
+        )
 
 
 def _have_same_values(table: Path, again: Path) -> bool:

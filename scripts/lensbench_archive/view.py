@@ -16,7 +16,13 @@ from lensbench.core.system.program import Parser, benchmark, run_program
 
 def benchmarks(place: Path) -> Iterator[tuple[Path, list[str]]]:
     """The benchmarks in `place`: itself, its subfolders, or those in its bench/; each with its headlines."""
-    plans = next(filter(None, ([*place.glob(f"{pattern}{RunFolder.plan}")] for pattern in ("", "*/", "bench/*/"))), [])
+    plans = next(
+        filter(
+            None,
+            ([*place.glob(f"{pattern}{RunFolder.plan}")] for pattern in ("", "*/", "bench/*/")),
+        ),
+        [],
+    )
     for plan in sorted(plans):
         yield plan.parent, _headlines(plan.parent)
 
@@ -25,7 +31,9 @@ def _headlines(folder: Path) -> list[str]:
     """The verdicts in plain words, or why there are none."""
     try:
         data = json.loads(RunFolder(folder).results_json.read_text(encoding="utf-8"))
-        return [f"{words['lead']} {words['facts']}" for words in data.get("plain", {}).values()] or data["headlines"]
+        return [
+            f"{words['lead']} {words['facts']}" for words in data.get("plain", {}).values()
+        ] or data["headlines"]
     except FileNotFoundError:
         return ["no results yet: lensbench status shows the progress"]
     except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
@@ -36,7 +44,9 @@ def view(place: Path, opens: bool) -> None:
     """Opens the page of the only benchmark in a place, or lists several. Raises UserError when there are none."""
     entries = list(benchmarks(place))
     if not entries:
-        raise UserError(f"{place}: there is no benchmark here, below it, or in its bench/; `lensbench run` starts one")
+        raise UserError(
+            f"{place}: there is no benchmark here, below it, or in its bench/; `lensbench run` starts one"
+        )
     for folder, headlines in entries:
         print(RunFolder(folder).page, *(f"  {printable(line)}" for line in headlines), sep="\n")
     page = RunFolder(entries[0][0]).page
@@ -51,7 +61,9 @@ def main() -> None:
     parser.add_argument("folder", nargs="?", type=benchmark, default=Path(), help=place)
     parser.add_argument("--print", dest="only_print", action="store_true", help="open nothing")
     arguments = parser.parse_args()
-    has_screen = sys.platform in ("darwin", "win32") or {"DISPLAY", "WAYLAND_DISPLAY"} & os.environ.keys()
+    has_screen = (
+        sys.platform in ("darwin", "win32") or {"DISPLAY", "WAYLAND_DISPLAY"} & os.environ.keys()
+    )
     view(arguments.folder, bool(has_screen) and not arguments.only_print)
 
 

@@ -6,7 +6,10 @@ Its contract with the engine is an adapter, and an MCP file.
 
 VERBS = {
     "Begin": {
-        "init": ("lensbench_demo.setup", "write a config for your own MCP server, try it, and estimate the price"),
+        "init": (
+            "lensbench_demo.setup",
+            "write a config for your own MCP server, try it, and estimate the price",
+        ),
     },
     "Run": {
         "ask": ("lensbench_demo.ask", "ask one question with and without the server, side by side"),
@@ -14,11 +17,17 @@ VERBS = {
     "Check and maintain": {
         "docs": ("lensbench_demo.docs", "print a page of the documentation"),
         "doctor": ("lensbench_demo.doctor", "check machine, agents, keys, servers and config"),
-        "selftest": ("lensbench_demo.selftest", "check lensbench itself on benchmarks whose outcome is known"),
+        "selftest": (
+            "lensbench_demo.selftest",
+            "check lensbench itself on benchmarks whose outcome is known",
+        ),
         "lens": ("lensbench_demo.lens", "serve a folder with the built-in MCP server"),
     },
     "": {
-        "skill": ("lensbench_demo.skill", "run a benchmark of the current repository in the background"),
+        "skill": (
+            "lensbench_demo.skill",
+            "run a benchmark of the current repository in the background",
+        ),
     },
 }
 """Group -> verb -> its module, and its line in the overview."""

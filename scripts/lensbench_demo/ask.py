@@ -53,22 +53,38 @@ def evaluate(config: Config, question: str, repo: str) -> Path:
     if not question.strip():
         raise UserError('there is no question; write it in quotes, such as "how does auth work?"')
     if config.agent.kind == "none":
-        raise UserError("agent.kind is 'none', so no agent can answer; set agent.kind in the config")
-    task = Task(id=TASK, category=Category.EXPLORATORY, repository=Folder(path=repo), prompt=question, criteria=())
-    settings = config.model_copy(update={"run_id": TASK, "trials": 1, "controls": Controls(), "gate": Gate()})
+        raise UserError(
+            "agent.kind is 'none', so no agent can answer; set agent.kind in the config"
+        )
+    task = Task(
+        id=TASK,
+        category=Category.EXPLORATORY,
+        repository=Folder(path=repo),
+        prompt=question,
+        criteria=(),
+    )
+    settings = config.model_copy(
+        update={"run_id": TASK, "trials": 1, "controls": Controls(), "gate": Gate()}
+    )
     plan = make_plan(settings, ScenarioSet((task,)), [])
     assert task.repository
     repository = facts_of(prepare(task.repository, Path(config.cache), servers_of_stock(plan)))
-    folder = EVALS / _name(task.prompt, [plan["settings_sha256"], plan["sandbox"], repository["tree_sha256"], repo])
+    folder = EVALS / _name(
+        task.prompt, [plan["settings_sha256"], plan["sandbox"], repository["tree_sha256"], repo]
+    )
     folder.mkdir(parents=True, exist_ok=True)
     with RunFolder(folder).lock.open("wb") as lock:
-        fcntl.flock(lock, fcntl.LOCK_EX)  # a second process with the same question waits, and shows the same answers
+        fcntl.flock(
+            lock, fcntl.LOCK_EX
+        )  # a second process with the same question waits, and shows the same answers
         write_json(RunFolder(folder).plan, plan)
         write_json(RunFolder(folder).repositories, {source_name(task.repository): repository})
         write_atomic(RunFolder(folder).prompts / f"{TASK}.md", prompt_of(task, config.agent))
         _make_runs(folder, settings, plan, task)
         judge_validity(folder)
-        write_atomic(folder / PAGE, render_page(plan, task, repository, read_sides(folder, plan, TASK)))
+        write_atomic(
+            folder / PAGE, render_page(plan, task, repository, read_sides(folder, plan, TASK))
+        )
     return folder
 
 
@@ -83,7 +99,9 @@ def _make_runs(folder: Path, config: Config, plan: Plan, task: Task) -> None:
     """Starts the runs that are missing or invalid, all at the same time."""
     names = [name for name in plan["conditions"] if not run_files(folder, RunId(TASK, name)).counts]
     if not names:
-        print(f"this question was answered before, and nothing has changed; delete {folder} to ask it again")
+        print(
+            f"this question was answered before, and nothing has changed; delete {folder} to ask it again"
+        )
         return
     clear(folder)
     insist(config, ScenarioSet((task,)), folder)
@@ -94,15 +112,32 @@ def _make_runs(folder: Path, config: Config, plan: Plan, task: Task) -> None:
     with ExitStack() as files:
         runs = {}
         for name, log in logs.items():
-            command = [sys.executable, "-P", "-m", "lensbench.runs.run", "--folder", str(folder), "--task", TASK]
+            command = [
+                sys.executable,
+                "-P",
+                "-m",
+                "lensbench.runs.run",
+                "--folder",
+                str(folder),
+                "--task",
+                TASK,
+            ]
             command += ["--condition", name, "--gate-s", str(gate_s)]
-            runs[name] = subprocess.Popen(command, stderr=files.enter_context(log.open("w", encoding="utf-8")))
+            runs[name] = subprocess.Popen(
+                command, stderr=files.enter_context(log.open("w", encoding="utf-8"))
+            )
         errors = {
-        name: logs[name].read_text(errors="replace", encoding="utf-8").rpartition("error: ")[2].strip()
-        for name, run in runs.items() if run.wait() != 0
-    }  # fmt: skip
+            name: logs[name]
+            .read_text(errors="replace", encoding="utf-8")
+            .rpartition("error: ")[2]
+            .strip()
+            for name, run in runs.items()
+            if run.wait() != 0
+        }
     if errors:
-        raise UserError("\n".join(f"{name}: {text or 'the run was killed'}" for name, text in errors.items()))
+        raise UserError(
+            "\n".join(f"{name}: {text or 'the run was killed'}" for name, text in errors.items())
+        )
 
 
 def render_page(plan: Plan, task: Task, repository: RepositoryFacts, sides: Sequence[Side]) -> str:
@@ -112,10 +147,15 @@ def render_page(plan: Plan, task: Task, repository: RepositoryFacts, sides: Sequ
     environment = page_environment()
     environment.filters["markdown"] = lambda text: Markup(safe_html(text))
     return environment.get_template("eval.html.j2").render(
-        **style_of_the_page(), question=task.prompt, sides=sides, offline=plan["agent"]["kind"] == "offline",
-        conditions=" and ".join(side.condition for side in sides), repository=os.path.basename(location(place)),
-        settings=plan["settings_sha256"], tree=repository["tree_sha256"],
-    )  # fmt: skip
+        **style_of_the_page(),
+        question=task.prompt,
+        sides=sides,
+        offline=plan["agent"]["kind"] == "offline",
+        conditions=" and ".join(side.condition for side in sides),
+        repository=os.path.basename(location(place)),
+        settings=plan["settings_sha256"],
+        tree=repository["tree_sha256"],
+    )
 
 
 def show_eval(folder: Path, question: str) -> None:
@@ -132,8 +172,15 @@ def main() -> None:
     """Ask one question in every condition, and show the answers. Nothing is scored."""
     parser = Parser(prog="lensbench ask", description=main.__doc__)
     parser.add_argument("question", help="the question for the agent")
-    parser.add_argument("--repo", default=".", help="the folder that the question is about (default: the current one)")
-    parser.add_argument("--configfile", help="the config with agent and conditions (default: the one in this folder)")
+    parser.add_argument(
+        "--repo",
+        default=".",
+        help="the folder that the question is about (default: the current one)",
+    )
+    parser.add_argument(
+        "--configfile",
+        help="the config with agent and conditions (default: the one in this folder)",
+    )
     arguments = parser.parse_args()
     adopt_orphans()
     try:

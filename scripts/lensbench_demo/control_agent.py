@@ -40,16 +40,26 @@ REPORT = """
 """
 
 GREETING = (
-    {"method": "initialize", "id": 1, "params": {
-        "protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": {"name": "control", "version": "1"}}},
+    {
+        "method": "initialize",
+        "id": 1,
+        "params": {
+            "protocolVersion": "2025-06-18",
+            "capabilities": {},
+            "clientInfo": {"name": "control", "version": "1"},
+        },
+    },
     {"method": "notifications/initialized"},
     {"method": "tools/list", "id": 2, "params": {}},
-)  # fmt: skip
+)
 
 
 def answer(words: Sequence[str]) -> str:
     """A well-formed answer that states these sentences and nothing else."""
-    body = "\n".join(f"- {sentence}" for sentence in words) or "There is nothing that I can say about this."
+    body = (
+        "\n".join(f"- {sentence}" for sentence in words)
+        or "There is nothing that I can say about this."
+    )
     return f"{body}\n{REPORT}"
 
 
@@ -61,7 +71,9 @@ def files_outside() -> Iterator[Path]:
         for folder, names, files in chain.from_iterable(os.walk(f"/{top}") for top in tops):
             names[:] = [name for name in names if os.path.join(folder, name) not in exceptions]
             if folder not in exceptions:
-                yield from (Path(folder, name) for name in files if name.endswith(LIKELY) == is_likely)
+                yield from (
+                    Path(folder, name) for name in files if name.endswith(LIKELY) == is_likely
+                )
 
 
 def texts_outside() -> Iterator[str]:
@@ -78,14 +90,23 @@ def texts_outside() -> Iterator[str]:
 def look_around(prompt: str) -> list[str]:
     """The lines beside a sentence or a name of the prompt; applies patches of files in the workspace."""
     question = prompt.split("\n", 1)[0]
-    pattern = re.compile("|".join(map(re.escape, {question, *re.findall(r"\b\w+[._]\w+", question)})))
+    pattern = re.compile(
+        "|".join(map(re.escape, {question, *re.findall(r"\b\w+[._]\w+", question)}))
+    )
     near: list[str] = []
     for text in texts_outside():
-        text = text.replace("\\n", "\n").replace('\\"', '"')  # a patch in JSON or in a quoted YAML string
+        text = text.replace("\\n", "\n").replace(
+            '\\"', '"'
+        )  # a patch in JSON or in a quoted YAML string
         for patch in re.split(r"(?m)(?=^[ \"]*--- a/)", text)[1:]:
             name = re.search(r"\+\+\+ b/(\S+)", patch)
             if name and Path(name[1]).is_file() and "do not change" not in prompt:
-                subprocess.run(["git", "apply", "-"], input=patch[patch.index("---") :], encoding="utf-8", check=False)
+                subprocess.run(
+                    ["git", "apply", "-"],
+                    input=patch[patch.index("---") :],
+                    encoding="utf-8",
+                    check=False,
+                )
         lines = text.split("\n")
         for number, line in enumerate(lines):
             if pattern.search(line):
@@ -104,8 +125,13 @@ def tools_of(entry: Mapping[str, Any]) -> list[str]:
         timeout=SERVER_START_S,
     )
     if process.returncode:
-        raise ValueError(" ".join(process.stderr.split())[-200:] or f"exit code {process.returncode}")
-    replies = {reply["id"]: reply["result"] for reply in map(json.loads, process.stdout.rstrip().split("\n"))}
+        raise ValueError(
+            " ".join(process.stderr.split())[-200:] or f"exit code {process.returncode}"
+        )
+    replies = {
+        reply["id"]: reply["result"]
+        for reply in map(json.loads, process.stdout.rstrip().split("\n"))
+    }
     return [tool["name"] for tool in replies[2]["tools"]]
 
 
@@ -128,7 +154,9 @@ def main() -> None:
     servers = json.loads(mcp_file.read_text(encoding="utf-8"))["mcpServers"]
     if sys.argv[1]:
         words = json.loads(Path(sys.argv[1]).read_text(encoding="utf-8"))
-        text = answer(words[hashlib.sha256(prompt_file.read_bytes()).hexdigest()][",".join(sorted(servers))])
+        text = answer(
+            words[hashlib.sha256(prompt_file.read_bytes()).hexdigest()][",".join(sorted(servers))]
+        )
     else:
         text = answer(look_around(prompt_file.read_text(encoding="utf-8")))
     start = start_event(servers)

@@ -40,7 +40,11 @@ def main() -> None:
         request = json.loads(line)
         if "id" in request:
             result = reply(request["method"], request.get("params", {}))
-            answer = {"error": {"code": -32601, "message": "no such method"}} if result is None else {"result": result}
+            answer = (
+                {"error": {"code": -32601, "message": "no such method"}}
+                if result is None
+                else {"result": result}
+            )
             print(json.dumps({"jsonrpc": "2.0", "id": request["id"], **answer}), flush=True)
 
 

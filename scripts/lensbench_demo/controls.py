@@ -29,7 +29,10 @@ CRITERIA = 5
 SEED = 1
 
 WORKING = {"command": sys.executable, "args": ["-I", server.__file__]}
-BROKEN = {"command": sys.executable, "args": ["-I", "-c", "import sys; sys.exit('broken on purpose')"]}
+BROKEN = {
+    "command": sys.executable,
+    "args": ["-I", "-c", "import sys; sys.exit('broken on purpose')"],
+}
 
 
 @dataclass(frozen=True)
@@ -67,19 +70,39 @@ class Control:
 
 
 NULL = Control("null", "score 0% in both conditions, and no verdict", tasks=4, least=0, most=0)
-ORACLE = Control("oracle", "score 100% in both conditions, and no verdict", tasks=4, least=CRITERIA, most=CRITERIA)
+ORACLE = Control(
+    "oracle",
+    "score 100% in both conditions, and no verdict",
+    tasks=4,
+    least=CRITERIA,
+    most=CRITERIA,
+)
 SAME = Control(
-    "a-a", "the same condition twice: an interval over 0, neither GO nor HARM", tasks=24, least=2, most=3,
+    "a-a",
+    "the same condition twice: an interval over 0, neither GO nor HARM",
+    tasks=24,
+    least=2,
+    most=3,
     servers={"a": "control-a", "b": "control-b"},
-)  # fmt: skip
-LIFT = Control("lift", "+10 points inside the interval, and GO", tasks=24, least=2, most=3, lifts=True)
+)
+LIFT = Control(
+    "lift", "+10 points inside the interval, and GO", tasks=24, least=2, most=3, lifts=True
+)
 BROKEN_SERVER = Control(
-    "broken", "refused before any run; without the preflight every run WITH discarded, and no delta",
-    tasks=4, least=2, most=3, entry=BROKEN,
-)  # fmt: skip
+    "broken",
+    "refused before any run; without the preflight every run WITH discarded, and no delta",
+    tasks=4,
+    least=2,
+    most=3,
+    entry=BROKEN,
+)
 OUTSIDE = Control(
-    "outside", "an agent that looks around outside its workspace finds nothing: 0%", tasks=2, least=0, most=0,
-)  # fmt: skip
+    "outside",
+    "an agent that looks around outside its workspace finds nothing: 0%",
+    tasks=2,
+    least=0,
+    most=0,
+)
 CONTROLS = (NULL, ORACLE, SAME, LIFT, BROKEN_SERVER, OUTSIDE)
 
 Planted = dict[tuple[str, str], Fraction]
@@ -92,10 +115,15 @@ def make_project(control: Control, folder: Path, servers_checked: bool = True) -
     for task in tasks:
         facts = "".join(f"# {criterion['text']}\n" for criterion in task["criteria"])
         write_atomic(folder / "repo" / f"stage_{task['id'][-2:]}.py", facts)
-    write_atomic(folder / "tasks.yaml", yaml.safe_dump({"name": "controls", "tasks": tasks}, sort_keys=False))
+    write_atomic(
+        folder / "tasks.yaml", yaml.safe_dump({"name": "controls", "tasks": tasks}, sort_keys=False)
+    )
     for name in filter(None, control.servers.values()):
         write_json(folder / f"{name}.json", {"mcpServers": {name: dict(control.entry)}})
-    write_atomic(folder / "config.yaml", yaml.safe_dump(_config(control, folder, servers_checked), sort_keys=False))
+    write_atomic(
+        folder / "config.yaml",
+        yaml.safe_dump(_config(control, folder, servers_checked), sort_keys=False),
+    )
     return _plant(control, folder)
 
 
@@ -106,20 +134,29 @@ def _task(number: int) -> dict[str, Any]:
         {"text": f"stage_{n}.py reads from inbox_{n}", "all_of": f"inbox_{n}"},
         {"text": f"it writes to outbox_{n}", "any_of": [f"outbox_{n}", f"sink_{n}"]},
         {"text": f"relay_{n} gives up after {tries}", "all_of": {"regex": f"relay_{n}.* {tries}"}},
-        {"text": f"gauge_{n} is limited by LIMIT_{n}", "all_of": [f"gauge_{n}", f"LIMIT_{n}"],
-         "partial": {"the gauge": f"gauge_{n}"}},
+        {
+            "text": f"gauge_{n} is limited by LIMIT_{n}",
+            "all_of": [f"gauge_{n}", f"LIMIT_{n}"],
+            "partial": {"the gauge": f"gauge_{n}"},
+        },
         {"text": f"cron_{n} starts it", "all_of": f"cron_{n}", "must_not": f"hook_{n}"},
-    ]  # fmt: skip
+    ]
     category = list(Category)[number % len(Category)].value
     return {
-        "id": f"control-{n}", "category": category, "prompt": f"What does stage_{n}.py do?", "criteria": criteria,
-    }  # fmt: skip
+        "id": f"control-{n}",
+        "category": category,
+        "prompt": f"What does stage_{n}.py do?",
+        "criteria": criteria,
+    }
 
 
 def _config(control: Control, folder: Path, servers_checked: bool) -> dict[str, Any]:
     # outside the workspace, so that only this agent sees the criteria
     words = "" if control == OUTSIDE else str((folder / "words.json").absolute())
-    conditions = {name: {"mcp": f"{server}.json"} if server else {} for name, server in control.servers.items()}
+    conditions = {
+        name: {"mcp": f"{server}.json"} if server else {}
+        for name, server in control.servers.items()
+    }
     return {
         "run_id": control.name,
         "scenarios": "tasks.yaml",

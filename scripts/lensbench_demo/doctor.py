@@ -26,7 +26,7 @@ PROGRAMS: Mapping[str, tuple[Outcome, str]] = {
     "node": ("skipped", "only needed for agents and tests that are written for Node"),
     "rg": ("skipped", "only needed for opencode's Grep and Glob"),
     "podman": ("skipped", "only needed, it or docker, for change tasks with container:"),
-}  # fmt: skip
+}
 """Programs that some features need -> state and message when one is missing."""
 
 
@@ -37,7 +37,11 @@ def machine() -> Iterator[Check]:
     for place, folder in (("disk here", "."), ("temporary files", tempfile.gettempdir())):
         free = shutil.disk_usage(folder).free / 1e9
         outcome: Outcome = "ok" if free >= LEAST_GB else "warning"
-        yield Check(place, outcome, f"{free:.0f} GB free" + ("" if outcome == "ok" else f"; {LEAST_GB} are safe"))
+        yield Check(
+            place,
+            outcome,
+            f"{free:.0f} GB free" + ("" if outcome == "ok" else f"; {LEAST_GB} are safe"),
+        )
     for program, (missing, why) in PROGRAMS.items():
         path = shutil.which(program)
         yield Check(program, "ok", path) if path else Check(program, missing, f"not on PATH: {why}")
@@ -49,7 +53,9 @@ def _agent(kind: str, program: str) -> Check:
         return Check(program, "skipped", "not on PATH")
     if version := reported_version(kind):
         return Check(program, "ok", f"{version}: agent.kind is {kind}")
-    return Check(program, "warning", "does not start, or is another program: it reports no name and version")
+    return Check(
+        program, "warning", "does not start, or is another program: it reports no name and version"
+    )
 
 
 def reported_version(kind: str) -> str:
@@ -63,8 +69,12 @@ def benchmark(file: Path) -> list[Check]:
     try:
         _, document = read_file(str(file))
         config = load_config(document.value, [str(file)])
-        scenarios = read_scenarios(config.scenario_files, config.repository, config.imported, config.agent.kind)
-        read = Check(str(file), "ok", f"tasks: {len(scenarios.tasks)}, conditions: {len(config.conditions)}")
+        scenarios = read_scenarios(
+            config.scenario_files, config.repository, config.imported, config.agent.kind
+        )
+        read = Check(
+            str(file), "ok", f"tasks: {len(scenarios.tasks)}, conditions: {len(config.conditions)}"
+        )
         if config.imported:
             return [read, Check("preflight", "skipped", "these runs were imported")]
         with tempfile.TemporaryDirectory() as folder:
@@ -76,7 +86,9 @@ def benchmark(file: Path) -> list[Check]:
 def main() -> None:
     """Check the machine, its agents, and the benchmark of the config here. The exit code is 1 when a check failed."""
     parser = Parser(prog="lensbench doctor", description=main.__doc__)
-    parser.add_argument("--configfile", type=Path, help="the config to check (default: the one in this folder)")
+    parser.add_argument(
+        "--configfile", type=Path, help="the config to check (default: the one in this folder)"
+    )
     config = parser.parse_args().configfile
     files = [config] if config else [Path(name) for name in configs(Path())]
     print("machine:", flush=True)

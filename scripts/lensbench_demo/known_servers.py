@@ -21,7 +21,9 @@ from lensbench.core.system.redaction import literal_secrets
 from lensbench.plan.own_files import EDITORS
 
 _WORKSPACE = re.compile(r"\$\{(?:workspaceFolder|workspaceRoot|PWD)\}")
-_OPTION = re.compile(r"-{1,2}((?:[\w-]*[_-])?(?:key|token|secret|password|passwd|pat))(?:=(.+))?", re.IGNORECASE)
+_OPTION = re.compile(
+    r"-{1,2}((?:[\w-]*[_-])?(?:key|token|secret|password|passwd|pat))(?:=(.+))?", re.IGNORECASE
+)
 
 
 class KnownServer(NamedTuple):
@@ -45,11 +47,17 @@ def server_of(file: Path, name: str | None, folder: Path) -> KnownServer:
     table = {server.name: server for server in usable}
     if not table:
         reasons = "; ".join(f"{label}: {_problem(entry)}" for label, entry in entries.items())
-        raise UserError(f"--from {file}: " + (reasons or "names no MCP server under mcpServers or servers"))
+        raise UserError(
+            f"--from {file}: " + (reasons or "names no MCP server under mcpServers or servers")
+        )
     if name is None and len(table) > 1:
-        raise UserError(f"--from {file}: has several servers, {', '.join(table)}; add --server with one of them")
+        raise UserError(
+            f"--from {file}: has several servers, {', '.join(table)}; add --server with one of them"
+        )
     if name is not None and name not in table:
-        raise UserError(f"--from {file}: has no server {name!r}; it has {', '.join(table)}{did_you_mean(name, table)}")
+        raise UserError(
+            f"--from {file}: has no server {name!r}; it has {', '.join(table)}{did_you_mean(name, table)}"
+        )
     return table[name or next(iter(table))]
 
 
@@ -58,7 +66,12 @@ def _entries(path: Path, folder: Path) -> dict[str, Any]:
     value = _mapping(read_jsonc(path.read_bytes()))
     own = _mapping(_mapping(value.get("projects")).get(str(folder.resolve())))
     servers: dict[str, Any] = {}
-    for section in (own.get("mcpServers"), value.get("mcpServers"), value.get("servers"), value.get("context_servers")):
+    for section in (
+        own.get("mcpServers"),
+        value.get("mcpServers"),
+        value.get("servers"),
+        value.get("context_servers"),
+    ):
         servers |= {name: entry for name, entry in _mapping(section).items() if name not in servers}
     return servers
 
@@ -74,14 +87,20 @@ def _problem(entry: Any) -> str:
 
 def _ours(name: str, entry: Mapping[str, Any]) -> KnownServer:
     """The entry with the keys that we know, `${workspace}` for an editor's variable, and variables for secrets."""
-    fields = {key: entry[key] for key in ("type", "command", "args", "env", "url", "headers") if key in entry}
+    fields = {
+        key: entry[key]
+        for key in ("type", "command", "args", "env", "url", "headers")
+        if key in entry
+    }
     if fields.get("type") == "streamable-http":
         fields["type"] = "http"
     text = _WORKSPACE.sub("${workspace}", json.dumps(fields))
     variables = {_variable(question) for question in EDITORS.findall(text)}
     text = EDITORS.sub(lambda match: f"${{{_variable(match[1])}}}", text)
     secrets = {**literal_secrets({"": fields}), **dict(_told_secrets(fields.get("args", [])))}
-    for label, secret in sorted(secrets.items(), key=lambda item: -len(item[1])):  # one may be part of another
+    for label, secret in sorted(
+        secrets.items(), key=lambda item: -len(item[1])
+    ):  # one may be part of another
         variable = _variable(label)
         if json.dumps(secret)[1:-1] in text:
             text = text.replace(json.dumps(secret)[1:-1], f"${{{variable}}}")
@@ -142,7 +161,9 @@ def _change_entry(cure: Cure) -> None:
     file = Path(cure.mcp)
     content = read_jsonc(file.read_bytes())
     entry = content["mcpServers"][cure.server]
-    command, *args = (cure.words.get(word, word) for word in (entry["command"], *entry.get("args", [])))
+    command, *args = (
+        cure.words.get(word, word) for word in (entry["command"], *entry.get("args", []))
+    )
     entry |= {"command": command, "args": args}
     if cure.env:
         entry["env"] = {**entry.get("env", {}), **cure.env}

@@ -67,7 +67,10 @@ def _finding(control: Control, project: Path) -> ControlOutcome:
         sandbox = find_sandbox(AUTO)
         if control == OUTSIDE and not sandbox.program:
             return ControlOutcome(
-                control.name, control.expected, f"skipped: it needs the sandbox ({sandbox.reason})", ok=True
+                control.name,
+                control.expected,
+                f"skipped: it needs the sandbox ({sandbox.reason})",
+                ok=True,
             )
         ok, outcome = (_broken if control == BROKEN_SERVER else _known)(control, project)
     except UserError as error:
@@ -94,7 +97,11 @@ def judge(control: Control, plan: Planted, results: Results[float]) -> tuple[boo
     comparison = results["estimates"][control.treatment]
     overall, verdict = comparison["score"]["overall"], comparison["gate"].verdict
     delta, low, high = overall.delta, overall.low, overall.high
-    holds = control.least == control.most if low is None or high is None else low <= control.delta <= high
+    holds = (
+        control.least == control.most
+        if low is None or high is None
+        else low <= control.delta <= high
+    )
     sound = not wrong and scores.keys() == plan.keys() and _is_delta(control, plan, delta)
     ok = sound and holds and (verdict == "GO" if control.delta else verdict not in CLAIMS)
     interval = "no interval" if low is None else f"interval {_points(low)} to {_points(high)}"
@@ -104,8 +111,13 @@ def judge(control: Control, plan: Planted, results: Results[float]) -> tuple[boo
 
 
 def _is_delta(control: Control, plan: Planted, delta: float | None) -> bool:
-    sides = [(score if condition == control.treatment else -score) for (_, condition), score in plan.items()]
-    return delta is not None and abs(Fraction(delta) - sum(sides, Fraction(0)) / control.tasks) < Fraction(1, 10**5)
+    sides = [
+        (score if condition == control.treatment else -score)
+        for (_, condition), score in plan.items()
+    ]
+    return delta is not None and abs(
+        Fraction(delta) - sum(sides, Fraction(0)) / control.tasks
+    ) < Fraction(1, 10**5)
 
 
 def _mean(control: Control, results: Results[float], condition: str) -> str:
@@ -125,14 +137,22 @@ def _broken(control: Control, project: Path) -> tuple[bool, str]:
     exit_code, output = _start(control, project)
     runs_made = len(list(RunFolder(project / "bench" / control.name).runs.glob("**/*.md")))
     if runs_made or exit_code != 1 or "the preflight failed" not in output:
-        return False, f"not refused by the preflight, {runs_made} runs made, exit code {exit_code}: {_trouble(output)}"
+        return (
+            False,
+            f"not refused by the preflight, {runs_made} runs made, exit code {exit_code}: {_trouble(output)}",
+        )
     make_project(control, project, servers_checked=False)
     results = _results(control, project)
     runs = Counter((run["condition"], run["reason"] or run["status"]) for run in results["runs"])
-    expectation = {(control.baseline, "scored"): control.tasks, (control.treatment, "mcp_failed"): control.tasks}
+    expectation = {
+        (control.baseline, "scored"): control.tasks,
+        (control.treatment, "mcp_failed"): control.tasks,
+    }
     delta = results["comparisons"][control.treatment]["measures"]["score"]["delta"]
     verdict = results["estimates"][control.treatment]["gate"].verdict
-    counts = ", ".join(f"{count} {condition} {word}" for (condition, word), count in sorted(runs.items()))
+    counts = ", ".join(
+        f"{count} {condition} {word}" for (condition, word), count in sorted(runs.items())
+    )
     ok = runs == expectation and delta is None and verdict == "INCONCLUSIVE"
     return ok, f"refused; without the preflight {counts}, delta {_points(delta)}, {verdict}"
 
@@ -152,7 +172,12 @@ def _start(control: Control, project: Path) -> tuple[int, str]:
         *("--snakefile", str(ROOT / "Snakefile"), "--configfile", "config.yaml"),
     ]
     process = subprocess.run(
-        argv, cwd=project, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, encoding="utf-8"
+        argv,
+        cwd=project,
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        encoding="utf-8",
     )
     write_atomic(project / "snakemake.log", process.stdout)
     return process.returncode, process.stdout
@@ -161,7 +186,12 @@ def _start(control: Control, project: Path) -> tuple[int, str]:
 def _trouble(output: str) -> str:
     """The most informative line of Snakemake's output: the error of a program, else Snakemake's own."""
     lines = [line.strip() for line in output.splitlines() if line.strip()] or ["it printed nothing"]
-    causes = (line for form in (r"(\w+E|e)rror: ", r"(?i).*\berror\b") for line in lines if re.match(form, line))
+    causes = (
+        line
+        for form in (r"(\w+E|e)rror: ", r"(?i).*\berror\b")
+        for line in lines
+        if re.match(form, line)
+    )
     return next(causes, lines[-1])
 
 
@@ -192,9 +222,14 @@ def main() -> None:
     parser = Parser(prog="lensbench selftest", description=main.__doc__)
     parser.add_argument("controls", nargs="*", help="the controls to run (default: all)")
     parser.add_argument(
-        "--cores", type=positive, default=2, help="how many controls run at a time, each with two agents (default: 2)"
+        "--cores",
+        type=positive,
+        default=2,
+        help="how many controls run at a time, each with two agents (default: 2)",
     )
-    parser.add_argument("--keep", type=Path, metavar="FOLDER", help="keep the projects in this new folder")
+    parser.add_argument(
+        "--keep", type=Path, metavar="FOLDER", help="keep the projects in this new folder"
+    )
     arguments = parser.parse_args()
     controls = _chosen(arguments.controls)
     failures = []
@@ -203,7 +238,9 @@ def main() -> None:
             failures += [] if outcome.ok else [outcome.control]
             print(outcome.line, flush=True)
     if failures:
-        raise UserError(f"the self-test failed ({', '.join(failures)}): do not trust results computed with this code")
+        raise UserError(
+            f"the self-test failed ({', '.join(failures)}): do not trust results computed with this code"
+        )
 
 
 if __name__ == "__main__":

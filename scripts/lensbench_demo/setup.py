@@ -78,9 +78,14 @@ def ask(flags: argparse.Namespace) -> Wishes:
     """The choices: from the flags, else from the terminal; with `--yes`, or without a terminal, the defaults. Raises
     UserError when a value is wrong, or no server is named and there is no prompt."""
     entry = server_of(flags.source, flags.server, Path()) if flags.source else None
-    server, can_ask = flags.mcp or flags.url or (entry and entry.name), sys.stdin.isatty() and not flags.yes
+    server, can_ask = (
+        flags.mcp or flags.url or (entry and entry.name),
+        sys.stdin.isatty() and not flags.yes,
+    )
 
-    def settle(value: str | None, question: str, default: str = "", problem: Problem = lambda _: "") -> str:
+    def settle(
+        value: str | None, question: str, default: str = "", problem: Problem = lambda _: ""
+    ) -> str:
         """The flag's value, or the user's input; prompts again until it is usable."""
         while True:
             asks = value is None and can_ask
@@ -92,13 +97,20 @@ def ask(flags: argparse.Namespace) -> Wishes:
             print(wrong)
 
     if flags.words and not Path(flags.words).is_file():
-        raise UserError(f"--words {flags.words}: there is no such file; write in it what users put into CLAUDE.md")
+        raise UserError(
+            f"--words {flags.words}: there is no such file; write in it what users put into CLAUDE.md"
+        )
     question = "MCP server: the command that starts it, or its URL"
     server = settle(server, question, "", lambda answer: "" if entry else server_problem(answer))
     name = settle(flags.name, "Name of the benchmark", "mine", name_problem)
     agent = settle(flags.agent, f"Agent ({', '.join(KINDS)})", "claude-code", agent_problem)
     model = settle(flags.model, "Model", KINDS[agent].model) if agent != "offline" else ""
-    repo = settle(flags.repo, "Repository to ask about, a folder or a git URL (empty: the demo's)", "", repo_problem)
+    repo = settle(
+        flags.repo,
+        "Repository to ask about, a folder or a git URL (empty: the demo's)",
+        "",
+        repo_problem,
+    )
     return Wishes(name, server, agent, model, repo, entry, flags.words or "")
 
 
@@ -121,11 +133,15 @@ def name_problem(name: str) -> str:
     """What is wrong with the name of a benchmark, with a usable name; "" when it is fine."""
     if re.fullmatch(r"[a-z0-9][a-z0-9-]{0,40}", name):
         wishes = Wishes(name, "", "", "", "")
-        file = next((path for path in (*wishes.files.values(), wishes.smoke) if path.exists()), None)
+        file = next(
+            (path for path in (*wishes.files.values(), wishes.smoke) if path.exists()), None
+        )
         remedy = f"choose another --name, or remove it; `init --name {name}` alone tries it again"
         return f"{file} already exists; {remedy}" if file else ""
     better = re.sub(r"[^a-z0-9]+", "-", name.lower())[:41].strip("-")
-    return f"--name {name!r}: use a-z, 0-9 and '-', at most 41" + (f", such as {better}" if better else "")
+    return f"--name {name!r}: use a-z, 0-9 and '-', at most 41" + (
+        f", such as {better}" if better else ""
+    )
 
 
 def repo_problem(repo: str) -> str:
@@ -192,19 +208,32 @@ def write_tasks(wishes: Wishes, count: int) -> None:
         return
     print(f"generating {count} tasks about {wishes.repo} ...", flush=True)
     arguments = ["generate", "--repo", wishes.repo, "--count", str(count), "--output", str(target)]
-    if subprocess.run([sys.executable, "-P", "-m", "lensbench", *arguments], check=False).returncode:
-        raise UserError(f"could not generate tasks about {wishes.repo}; use another --repo, or omit it for the demo's")
+    if subprocess.run(
+        [sys.executable, "-P", "-m", "lensbench", *arguments], check=False
+    ).returncode:
+        raise UserError(
+            f"could not generate tasks about {wishes.repo}; use another --repo, or omit it for the demo's"
+        )
 
 
 def smoke_command(wishes: Wishes) -> list[str]:
     """The command of the trial; writes a set with the first tasks to .cache."""
     whole = yaml.safe_load(wishes.files["tasks"].read_text(encoding="utf-8"))
     few = Path(".cache") / "starting" / f"{wishes.name}-smoke.yaml"
-    write_atomic(few, yaml.safe_dump({**whole, "tasks": whole["tasks"][:SMOKE_TASKS]}, sort_keys=False))
+    write_atomic(
+        few, yaml.safe_dump({**whole, "tasks": whole["tasks"][:SMOKE_TASKS]}, sort_keys=False)
+    )
     settings = yaml.safe_load(wishes.files["config"].read_text(encoding="utf-8"))["agent"]
-    keys = json.dumps([name for name in settings.get("pass_env", []) if name != KINDS[wishes.agent].key])
+    keys = json.dumps(
+        [name for name in settings.get("pass_env", []) if name != KINDS[wishes.agent].key]
+    )
     agent = f"agent={{kind: offline, model: '', version: '', pass_env: {keys}}}"
-    overrides = [f"run_id={wishes.smoke.name}", f"scenarios={few}", agent, "preflight={tools: true}"]
+    overrides = [
+        f"run_id={wishes.smoke.name}",
+        f"scenarios={few}",
+        agent,
+        "preflight={tools: true}",
+    ]
     return ["--cores", "2", "--configfile", str(wishes.files["config"]), "--config", *overrides]
 
 
@@ -212,7 +241,9 @@ def write(wishes: Wishes, count: int) -> None:
     write_tasks(wishes, count)
     write_json(wishes.files["mcp"], mcp_file(wishes))
     max_usd = max(1, math.ceil(wishes.runs * MOST_USD))
-    write_atomic(wishes.files["config"], config_text(wishes, reported_version(wishes.agent), [], max_usd))
+    write_atomic(
+        wishes.files["config"], config_text(wishes, reported_version(wishes.agent), [], max_usd)
+    )
 
 
 def finish(wishes: Wishes, fix: bool) -> None:
@@ -222,15 +253,27 @@ def finish(wishes: Wishes, fix: bool) -> None:
         cure(wishes, fix)
     tools = [tool.split("__", 2)[2] for tool in PreflightFindings.read(wishes.smoke).listing]
     config = wishes.files["config"].read_text(encoding="utf-8")
-    write_atomic(wishes.files["config"], config.replace("tools: []", f"tools: {json.dumps(tools)}", 1))
+    write_atomic(
+        wishes.files["config"], config.replace("tools: []", f"tools: {json.dumps(tools)}", 1)
+    )
     results = read_typed(RunFolder(wishes.smoke).results_json, Results[float])
-    runs = [run["tools"] for name in results["treatments"] for run in results["comparisons"][name]["tools_by_run"]]
-    counts = {tool: sum(count for run in runs if isinstance(count := run.get(tool), int)) for tool in tools}
+    runs = [
+        run["tools"]
+        for name in results["treatments"]
+        for run in results["comparisons"][name]["tools_by_run"]
+    ]
+    counts = {
+        tool: sum(count for run in runs if isinstance(count := run.get(tool), int))
+        for tool in tools
+    }
     calls = ", ".join(f"{tool} {count}" for tool, count in counts.items() if count)
     print(f"\n{', '.join(map(str, wishes.files.values()))} are written.")
     print(f"The offline agent's calls: {calls or 'none'}.")
     if not calls:
-        of = sum(results["comparisons"][name]["adoption"]["called"]["of"] for name in results["treatments"])
+        of = sum(
+            results["comparisons"][name]["adoption"]["called"]["of"]
+            for name in results["treatments"]
+        )
         raise UserError(
             f"the trial is no success: no tool of the server was called in {of} of {of} runs. The offline agent calls "
             "only tools that read, with arguments that it can guess: try the real agent, or change the "
@@ -272,27 +315,47 @@ def _what_next(wishes: Wishes) -> Iterator[str]:
 
 def _lensbench() -> str:
     """The command as the user can type it here."""
-    return "lensbench" if shutil.which("lensbench") else f"{shlex.quote(sys.executable)} -P -m lensbench"
+    return (
+        "lensbench"
+        if shutil.which("lensbench")
+        else f"{shlex.quote(sys.executable)} -P -m lensbench"
+    )
 
 
 def main() -> None:
     """Write a config for your own MCP server, try it with the offline agent, and estimate the price."""
     parser = Parser(prog="lensbench init", description=main.__doc__)
-    parser.add_argument("--name", help="name of the files and the run folder (default: mine); alone: try that again")
+    parser.add_argument(
+        "--name", help="name of the files and the run folder (default: mine); alone: try that again"
+    )
     which = parser.add_mutually_exclusive_group()
-    which.add_argument("--mcp", help="the command of the server; ${workspace} stands for the repository's folder")
+    which.add_argument(
+        "--mcp", help="the command of the server; ${workspace} stands for the repository's folder"
+    )
     which.add_argument("--url", help="the URL of a running server")
     file = "a file that configures the server already, such as .mcp.json"
     which.add_argument("--from", dest="source", type=Path, metavar="FILE", help=file)
-    parser.add_argument("--server", help="the server's name in that file; not needed if it has only one")
+    parser.add_argument(
+        "--server", help="the server's name in that file; not needed if it has only one"
+    )
     words = "the text that users put into the agent's instruction file: makes the ladder of docs/ladder.md"
     parser.add_argument("--words", metavar="FILE", help=words)
     parser.add_argument("--agent", help=f"one of {', '.join(KINDS)} (default: claude-code)")
     parser.add_argument("--model", help="the model, as the agent's program names it")
-    parser.add_argument("--repo", help="a folder or a git URL to ask about (default: the demo's projects)")
-    parser.add_argument("--count", type=positive, default=12, help="how many tasks about --repo (default: 12)")
-    parser.add_argument("--yes", action="store_true", help="do not prompt; use defaults for missing values")
-    parser.add_argument("--fix", action="store_true", help="write settings that the server lacks, without a question")
+    parser.add_argument(
+        "--repo", help="a folder or a git URL to ask about (default: the demo's projects)"
+    )
+    parser.add_argument(
+        "--count", type=positive, default=12, help="how many tasks about --repo (default: 12)"
+    )
+    parser.add_argument(
+        "--yes", action="store_true", help="do not prompt; use defaults for missing values"
+    )
+    parser.add_argument(
+        "--fix",
+        action="store_true",
+        help="write settings that the server lacks, without a question",
+    )
     arguments = parser.parse_args()
     if arguments.server and not arguments.source:
         parser.error("--server needs --from")
@@ -312,13 +375,17 @@ def main() -> None:
 MOST_USD = 1.19
 """The highest expected cost of a run."""
 _PUBLISHED = (
-    "a guess from four agents' cost per task in SWE-bench Verified, whatsthebestcodeagent.com; questions take less"
+    "a guess from four agents' cost per task in SWE-bench Verified, whatsthebestcodeagent.com;"
+    " questions take less"
 )
 
 
 def estimate(agent: str, runs: int, at_once: int) -> str:
     """One sentence: the number of runs, their time and cost, and the source of the estimate."""
-    seconds, dollars = (136.0, 543.0), f"{_span(runs * 0.04, runs * MOST_USD)} US dollars ({_PUBLISHED})"
+    seconds, dollars = (
+        (136.0, 543.0),
+        f"{_span(runs * 0.04, runs * MOST_USD)} US dollars ({_PUBLISHED})",
+    )
     if agent == "offline":
         seconds, dollars = (0.2, 10), "nothing to pay (no model is asked)"
     minutes = _span(*(math.ceil(runs * duration / min(at_once, runs) / 60) for duration in seconds))

@@ -33,7 +33,11 @@ class Side(NamedTuple):
 
 def read_sides(folder: Path, plan: Plan, task: str) -> list[Side]:
     """The existing runs of a task, the baseline first."""
-    rows = {row["condition"]: row for row in read_table(RunFolder(folder).validity, ValidityRow) if row["task"] == task}
+    rows = {
+        row["condition"]: row
+        for row in read_table(RunFolder(folder).validity, ValidityRow)
+        if row["task"] == task
+    }
     names = sorted(plan["conditions"], key=lambda name: name != plan["baseline"])
     records = read_records(folder, (RunId(task, name) for name in names))
     return [_side(folder, record, rows[run.condition]) for run, record in records.items()]
@@ -43,7 +47,11 @@ def _side(folder: Path, record: Record, row: ValidityRow) -> Side:
     answer = run_files(folder, record.run).answer.read_text(errors="replace", encoding="utf-8")
     report, outcome = parse_report(answer), record.outcome
     files = outcome.files_read if outcome.files_read is not None else report.files_used
-    problem = f"{row['reason']}: {row['detail'] or REASONS[row['reason']].meaning}" if row["reason"] else ""
+    problem = (
+        f"{row['reason']}: {row['detail'] or REASONS[row['reason']].meaning}"
+        if row["reason"]
+        else ""
+    )
     return Side(record.condition, _facts(record, report), files or (), answer, problem)
 
 
@@ -93,7 +101,13 @@ def lines(question: str, sides: Sequence[Side]) -> Iterator[str]:
     yield from (question, "")
     for side in sides:
         files = ["Files", *(f"- {file}" for file in side.files), ""] if side.files else []
-        yield from (f"── {side.condition} ──", *files, "Answer", side.answer.strip() or "(empty)", "")
+        yield from (
+            f"── {side.condition} ──",
+            *files,
+            "Answer",
+            side.answer.strip() or "(empty)",
+            "",
+        )
     rows = [["", *(side.condition for side in sides)]]
     rows += [[name, *(side.facts[name] for side in sides)] for name in sides[0].facts]
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]

@@ -71,7 +71,9 @@ def start(bench: Bench, options: Sequence[str]) -> None:
     gate = str(RunFolder(bench.folder).gate)
     follow(bench.run(options), log, lambda: bool(who_is_there(gate)) or time.monotonic() > until)
     if worker := at_work(bench.folder):
-        print(f"{bench.folder} is running (process {worker.process}); it continues after this shell is closed")
+        print(
+            f"{bench.folder} is running (process {worker.process}); it continues after this shell is closed"
+        )
         print(f"log: {log}\nprogress: --status; results: --report; to stop it: --stop")
 
 
@@ -89,16 +91,22 @@ def evaluate(bench: Bench, question: str, options: Sequence[str]) -> None:
     log.unlink()
 
 
-def follow(command: Sequence[str], log: Path, is_enough: Callable[[], bool] = lambda: False) -> None:
+def follow(
+    command: Sequence[str], log: Path, is_enough: Callable[[], bool] = lambda: False
+) -> None:
     """Starts a program that outlives this one and its terminal, and prints what it writes to `log` until it ends, or
     that is enough. Exits with its exit code, if that is not 0."""
     log.parent.mkdir(parents=True, exist_ok=True)
     with log.open("ab") as file, log.open(encoding="utf-8", errors="replace") as output:
         output.seek(0, os.SEEK_END)
         process = subprocess.Popen(
-            command, stdin=subprocess.DEVNULL, stdout=file, stderr=file, start_new_session=True,
+            command,
+            stdin=subprocess.DEVNULL,
+            stdout=file,
+            stderr=file,
+            start_new_session=True,
             preexec_fn=lambda: signal.signal(signal.SIGHUP, signal.SIG_IGN),
-        )  # fmt: skip
+        )
         code = None
         while code is None and not is_enough():
             time.sleep(_PAUSE_S)
@@ -148,7 +156,11 @@ def read_bench(run_id: str) -> Bench:
     file = OWN_CONFIG if OWN_CONFIG.exists() else checkout
     value = read_file(str(file))[1].value
     config = value if isinstance(value, dict) else {}
-    first, *_ = config["scenarios"] if isinstance(config.get("scenarios"), list) else [config.get("scenarios")]
+    first, *_ = (
+        config["scenarios"]
+        if isinstance(config.get("scenarios"), list)
+        else [config.get("scenarios")]
+    )
     if not (isinstance(config.get("run_id"), str) and isinstance(first, str)):
         raise UserError(f"{file}: needs run_id and scenarios, both texts")
     run_id = run_id or config["run_id"]
@@ -162,18 +174,32 @@ def read_bench(run_id: str) -> Bench:
 def parse() -> tuple[argparse.Namespace, list[str]]:
     """The parsed arguments, and the remaining ones for the started program."""
     parser = Parser(
-        prog="run.sh", allow_abbrev=False, description=__doc__,
+        prog="run.sh",
+        allow_abbrev=False,
+        description=__doc__,
         epilog="<run_id> defaults to the config's. Further options are passed to Snakemake, such as --cores 8.",
-    )  # fmt: skip
-    parser.add_argument("-n", dest="dry", action="store_true", help="only show what would run, and why")
+    )
+    parser.add_argument(
+        "-n", dest="dry", action="store_true", help="only show what would run, and why"
+    )
     one = parser.add_mutually_exclusive_group()
-    one.add_argument("--run", metavar="<run_id>", help="start the benchmark with that name, or continue it")
-    one.add_argument("--eval", metavar="<prompt>", help="ask one question in every condition, side by side; no scores")
-    one.add_argument("--scenarios-only", action="store_true", help="only write tasks about this repository")
+    one.add_argument(
+        "--run", metavar="<run_id>", help="start the benchmark with that name, or continue it"
+    )
+    one.add_argument(
+        "--eval",
+        metavar="<prompt>",
+        help="ask one question in every condition, side by side; no scores",
+    )
+    one.add_argument(
+        "--scenarios-only", action="store_true", help="only write tasks about this repository"
+    )
     for name, does in ACTIONS.items():
         one.add_argument(f"--{name}", metavar="<run_id>", nargs="?", const="", help=does)
     arguments, rest = parser.parse_known_args()
-    if rest and {name for name in ACTIONS if name != "rerun" and getattr(arguments, name) is not None}:
+    if rest and {
+        name for name in ACTIONS if name != "rerun" and getattr(arguments, name) is not None
+    }:
         parser.error(f"unrecognized arguments: {' '.join(rest)}")
     return arguments, rest
 
@@ -181,13 +207,17 @@ def parse() -> tuple[argparse.Namespace, list[str]]:
 def main() -> None:
     """Run the benchmark of the config, or the action that an option names."""
     flags, options = parse()
-    action, run_id = next(((name, value) for name in ACTIONS if (value := getattr(flags, name)) is not None), ("", ""))
+    action, run_id = next(
+        ((name, value) for name in ACTIONS if (value := getattr(flags, name)) is not None), ("", "")
+    )
     bench = read_bench(run_id or flags.run or "")
     folder = bench.folder
     match action:
         case "score":
             refuse_if_at_work(folder)
-            become([sys.executable, "-P", "-m", "lensbench.workflow.render", "--folder", str(folder)])
+            become(
+                [sys.executable, "-P", "-m", "lensbench.workflow.render", "--folder", str(folder)]
+            )
         case "status":
             show_status(folder)
         case "report" if not RunFolder(folder).results_json.exists():
@@ -203,7 +233,9 @@ def main() -> None:
         case _ if flags.scenarios_only:
             write_tasks(bench, options)
         case _ if flags.dry and bench.lacks_tasks:
-            print(f"there is no {TASKS}: a start or --scenarios-only first generates tasks about this repository")
+            print(
+                f"there is no {TASKS}: a start or --scenarios-only first generates tasks about this repository"
+            )
         case _ if flags.dry:
             become([*bench.run(options), "-n"])
         case _:

@@ -86,9 +86,13 @@ class AskedAgent:
         self._asked += 1
         name = f"{self._asked:02}-{stem}"
         write_atomic(self.folder / f"{name}.md", reply.answer)
-        write_atomic(self.folder / f"{name}.jsonl.gz", gzip.compress(reply.transcript.encode(), 6, mtime=0))
+        write_atomic(
+            self.folder / f"{name}.jsonl.gz", gzip.compress(reply.transcript.encode(), 6, mtime=0)
+        )
         if stops(reply.outcome):
-            raise UserError(f"the agent was refused ({reply.outcome.error}); fix that, then start again")
+            raise UserError(
+                f"the agent was refused ({reply.outcome.error}); fix that, then start again"
+            )
         reason, detail = reason_of(reply, Expectation((), ()))
         if reason:
             raise NoAnswer(f"the agent gave no valid answer: {reason} {detail}")
@@ -117,7 +121,9 @@ def asked_agent(config: Config, folder: Path) -> AskedAgent:
     if missing:
         raise UserError(f"{', '.join(missing)} is not set in the environment; export it")
     prices: Any = config.model_dump(mode="json", include={"prices"})["prices"]
-    return AskedAgent(agent, find_sandbox(sandbox_of(config)), folder, config.budget.max_usd, prices)
+    return AskedAgent(
+        agent, find_sandbox(sandbox_of(config)), folder, config.budget.max_usd, prices
+    )
 
 
 @dataclass
@@ -139,7 +145,10 @@ class Author:
         proposals = []
         for category, count in counts.items():
             first = 1 + self.after.get(category, 0)
-            ids = [f"{self.name}-{SHORT[category]}-{number:02}" for number in range(first, first + count)]
+            ids = [
+                f"{self.name}-{SHORT[category]}-{number:02}"
+                for number in range(first, first + count)
+            ]
             proposals += self._ask(category, ids, []) if ids else []
         return proposals
 
@@ -149,20 +158,29 @@ class Author:
         for category in Category:
             back = [fate.proposal.id for fate in failures if fate.proposal.category is category]
             why = [
-                Rejected(self._written.get(fate.proposal.id, f"- id: {fate.proposal.id}"), fate.tries[-1].problems)
+                Rejected(
+                    self._written.get(fate.proposal.id, f"- id: {fate.proposal.id}"),
+                    fate.tries[-1].problems,
+                )
                 for fate in failures
                 if fate.proposal.category is category
             ]
             proposals += self._ask(category, back, why) if back else []
         return proposals
 
-    def _ask(self, category: Category, ids: Sequence[str], failures: Sequence[Rejected]) -> list[Proposal]:
+    def _ask(
+        self, category: Category, ids: Sequence[str], failures: Sequence[Rejected]
+    ) -> list[Proposal]:
         if self.asked.spent_all:
             return []
         prompt = _TEMPLATE.render(
-            name=self.name, category=category.value, meaning=MEANING[category], count=len(ids), ids=ids,
+            name=self.name,
+            category=category.value,
+            meaning=MEANING[category],
+            count=len(ids),
+            ids=ids,
             rejected=failures,
-        )  # fmt: skip
+        )
         try:
             answer = self.asked.ask(self.tree, SHORT[category], prompt)
         except NoAnswer as error:
@@ -186,7 +204,9 @@ class Author:
             return Proposal(name, category, Task.model_validate(value))
         except ValidationError as error:
             problems = explain(error, Task, value, lambda path: "")
-            return Proposal(name, category, None, tuple(Problem("schema", line[2:]) for line in problems))
+            return Proposal(
+                name, category, None, tuple(Problem("schema", line[2:]) for line in problems)
+            )
 
 
 def _failed(name: str, category: Category, why: str) -> Proposal:

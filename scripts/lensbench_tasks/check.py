@@ -67,14 +67,20 @@ class Checked(NamedTuple):
         """How many probes of a kind had the right verdict; for answers, how many were Met."""
         probes = [probe for probe in self.probes if probe.kind == kind]
         if kind == "answer":
-            return f"{sum(probe.verdict is Verdict.MET for probe in probes)} of {len(probes)} Met" if probes else ""
+            return (
+                f"{sum(probe.verdict is Verdict.MET for probe in probes)} of {len(probes)} Met"
+                if probes
+                else ""
+            )
         return f"{sum(not probe.is_wrong for probe in probes)}/{len(probes)}" if probes else "-"
 
     @property
     def findings(self) -> list[str]:
         """The problems of the criterion, each a sentence with advice."""
         if not self.criterion.mechanical:
-            return ["It has no patterns, so a model or person must judge it. Write some, or use `lensbench draft`."]
+            return [
+                "It has no patterns, so a model or person must judge it. Write some, or use `lensbench draft`."
+            ]
         return [*_findings(self.probes)]
 
 
@@ -89,7 +95,9 @@ def _other(piece: str) -> str:
     if re.fullmatch(r"[\d.]+", piece):
         return re.sub(r"\d+", lambda number: str(int(number[0]) * 3 + 5), piece)
     words = cycle(("kestrel", "wombat", "lichen", "quokka", "marlin"))
-    stem, dot, ending = piece.rpartition(".") if re.search(r"\.\w{1,4}$", piece) else (piece, "", "")
+    stem, dot, ending = (
+        piece.rpartition(".") if re.search(r"\.\w{1,4}$", piece) else (piece, "", "")
+    )
     return re.sub(r"[^\W\d_]+", lambda word: _cased(next(words), word[0]), stem) + dot + ending
 
 
@@ -99,14 +107,23 @@ def _cased(word: str, like: str) -> str:
 
 def negated(fact: str) -> str:
     verb = _VERB.search(fact)
-    return f"{fact[: verb.end()]} not{fact[verb.end() :]}" if verb else f"It is wrong that it is {fact}"
+    return (
+        f"{fact[: verb.end()]} not{fact[verb.end() :]}"
+        if verb
+        else f"It is wrong that it is {fact}"
+    )
 
 
 def check(tasks: Sequence[Task], answers: Mapping[str, Sequence[tuple[str, str]]]) -> list[Checked]:
     """The checked criteria of all tasks. `answers`: task id -> (name, text) pairs."""
-    facts = {task.id: "\n\n".join(fact_of(criterion) for _, criterion in answer_criteria(task)) for task in tasks}
+    facts = {
+        task.id: "\n\n".join(fact_of(criterion) for _, criterion in answer_criteria(task))
+        for task in tasks
+    }
     return [
-        Checked(task, number, criterion, [*_probes(task, criterion, facts, answers.get(task.id, ()))])
+        Checked(
+            task, number, criterion, [*_probes(task, criterion, facts, answers.get(task.id, ()))]
+        )
         for task in tasks
         for number, criterion in answer_criteria(task)
     ]
@@ -123,7 +140,11 @@ def _probes(
         *(("exchanged", piece, text) for piece, text in exchanged(fact, task.prompt)),
         ("negated", "", negated(fact)),
         ("question", "", task.prompt),
-        *(("other task", other, text) for other, text in facts.items() if text and other != task.id),
+        *(
+            ("other task", other, text)
+            for other, text in facts.items()
+            if text and other != task.id
+        ),
         *(("answer", name, text) for name, text in answers),
     ]
     for kind, name, text in texts:
@@ -155,9 +176,13 @@ def read_answers(folder: Path, tasks: Sequence[Task]) -> dict[str, list[tuple[st
     for path in sorted(folder.rglob("*.md")):
         task = path.stem if path.stem in names else path.stem.rpartition("-")[0]
         if task in names:
-            answers.setdefault(task, []).append((path.stem, path.read_text(errors="replace", encoding="utf-8")))
+            answers.setdefault(task, []).append(
+                (path.stem, path.read_text(errors="replace", encoding="utf-8"))
+            )
     if not answers:
-        raise UserError(f"{folder}: has no answer to a task of the set; name them <task>.md or <task>-<word>.md")
+        raise UserError(
+            f"{folder}: has no answer to a task of the set; name them <task>.md or <task>-<word>.md"
+        )
     return answers
 
 
@@ -174,13 +199,22 @@ def table(results: Sequence[Checked]) -> Iterator[str]:
         yield from (f"    {finding}" for finding in result.findings)
 
 
-def render_page(name: str, tasks: Sequence[Task], results: Sequence[Checked], fates: Mapping[str, ChangeFate]) -> str:
+def render_page(
+    name: str, tasks: Sequence[Task], results: Sequence[Checked], fates: Mapping[str, ChangeFate]
+) -> str:
     """The page: every criterion with the tried texts, the proofs of changes, and the prompts."""
     return styled_page(
-        "check.html.j2", name=name, columns=COLUMNS, fates=fates, count=len(results),
+        "check.html.j2",
+        name=name,
+        columns=COLUMNS,
+        fates=fates,
+        count=len(results),
         wrong=sum(bool(item.findings) for item in results),
-        tasks=[(task, prompt_of(task), [item for item in results if item.task is task]) for task in tasks],
-    )  # fmt: skip
+        tasks=[
+            (task, prompt_of(task), [item for item in results if item.task is task])
+            for task in tasks
+        ],
+    )
 
 
 def main() -> None:
@@ -188,9 +222,14 @@ def main() -> None:
     when criteria are dead or given away, or when changes are not proven."""
     parser = Parser(prog="lensbench check", description=main.__doc__)
     parser.add_argument("set", help="a task set, YAML or Markdown")
-    parser.add_argument("--answers", type=Path, help="a folder with answers, <task>.md or <task>-<word>.md")
     parser.add_argument(
-        "--cache", type=Path, default=Path(DEFAULT_CACHE), help="the cache folder for repositories and environments"
+        "--answers", type=Path, help="a folder with answers, <task>.md or <task>-<word>.md"
+    )
+    parser.add_argument(
+        "--cache",
+        type=Path,
+        default=Path(DEFAULT_CACHE),
+        help="the cache folder for repositories and environments",
     )
     arguments = parser.parse_args()
     tasks = [task for task in read_scenarios([arguments.set], imported=True).tasks if task.criteria]
@@ -207,9 +246,17 @@ def main() -> None:
     if results:
         print(*map(printable, table(results)), sep="\n")
     wrong = [result for result in results if result.findings]
-    if count := sum(probe.is_wrong for result in results for probe in result.probes if probe.kind == "negated"):
-        print(f"{count} are also met when negated: patterns do not detect negation. Where it is likely, add must_not.")
-    print(f"{len(wrong)} of {len(results)} criteria have findings; open {page}" if results else f"open {page}")
+    if count := sum(
+        probe.is_wrong for result in results for probe in result.probes if probe.kind == "negated"
+    ):
+        print(
+            f"{count} are also met when negated: patterns do not detect negation. Where it is likely, add must_not."
+        )
+    print(
+        f"{len(wrong)} of {len(results)} criteria have findings; open {page}"
+        if results
+        else f"open {page}"
+    )
     bad = [f"{result.task.id} {result.number}" for result in results if _is_bad(result)]
     if faults := [*([f"dead or given away: {', '.join(bad)}"] if bad else []), *_unproven(fates)]:
         raise UserError("; ".join(faults))

@@ -30,7 +30,9 @@ FEW = 2
 
 def with_drafts(task: Task, kind: DraftKind) -> Task:
     """The task with draft patterns for each criterion that has none."""
-    return task.model_copy(update={"criteria": tuple(draft(criterion, kind) for criterion in task.criteria)})
+    return task.model_copy(
+        update={"criteria": tuple(draft(criterion, kind) for criterion in task.criteria)}
+    )
 
 
 def draft(criterion: Criterion, kind: DraftKind) -> Criterion:
@@ -102,19 +104,30 @@ def _item(value: dict[str, object], indent: str) -> Iterator[str]:
 def main() -> None:
     """Propose patterns for the criteria of task sets that have none."""
     parser = Parser(prog="lensbench draft", description=main.__doc__)
-    parser.add_argument("sets", nargs="+", type=Path, metavar="set", help="a task set, Markdown or YAML")
-    hint = "the YAML file to write, or a folder for several sets; existing files are not overwritten"
+    parser.add_argument(
+        "sets", nargs="+", type=Path, metavar="set", help="a task set, Markdown or YAML"
+    )
+    hint = (
+        "the YAML file to write, or a folder for several sets; existing files are not overwritten"
+    )
     parser.add_argument("--output", required=True, type=Path, help=hint)
     kinds = "strict: every name, path, number and code piece; lenient: more than half (docs/scenarios.md)"
-    parser.add_argument("--kind", choices=get_args(DraftKind), default="strict", help=f"{kinds}; default: strict")
+    parser.add_argument(
+        "--kind", choices=get_args(DraftKind), default="strict", help=f"{kinds}; default: strict"
+    )
     arguments = parser.parse_args()
     targets = _targets(arguments.sets, arguments.output)
     read_scenarios(list(map(str, arguments.sets)), imported=True)  # no id twice
     for path, target in zip(arguments.sets, targets, strict=True):
-        tasks = [with_drafts(task, arguments.kind) for task in read_scenarios([str(path)], imported=True).tasks]
+        tasks = [
+            with_drafts(task, arguments.kind)
+            for task in read_scenarios([str(path)], imported=True).tasks
+        ]
         target.parent.mkdir(parents=True, exist_ok=True)
         write_atomic(target, render(tasks, path.name, arguments.kind))
-        print(f"{target}: {_drafted(tasks)} criteria with {arguments.kind} drafts; review each one before use")
+        print(
+            f"{target}: {_drafted(tasks)} criteria with {arguments.kind} drafts; review each one before use"
+        )
 
 
 def _targets(sets: Sequence[Path], output: Path) -> list[Path]:
@@ -124,7 +137,11 @@ def _targets(sets: Sequence[Path], output: Path) -> list[Path]:
     targets = [output / f"{path.stem}.yaml" for path in sets] if len(sets) > 1 else [output]
     for target in targets:
         if target.exists() or targets.count(target) > 1:
-            why = "already exists and may contain your work" if target.exists() else "would be written twice"
+            why = (
+                "already exists and may contain your work"
+                if target.exists()
+                else "would be written twice"
+            )
             raise UserError(f"{target} {why}; give another name")
     return targets
 

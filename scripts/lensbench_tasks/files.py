@@ -49,7 +49,9 @@ def render_set(result: Made) -> str:
 def with_more(text: str, result: Made) -> str:
     """The text of a set with new tasks at its end. Raises UserError where `tasks` is not its last key."""
     before, source = yaml.safe_load(text), result.source.model_dump(mode="json")
-    repository = next((name for name, value in before.get("repositories", {}).items() if value == source), source)
+    repository = next(
+        (name for name, value in before.get("repositories", {}).items() if value == source), source
+    )
     tasks = [task | {"repository": repository} for task in set_value(result)["tasks"]]
     indents = re.findall(r"^( *)- id:", text, re.MULTILINE) or [""]
     longer = f"{text.rstrip()}\n{textwrap.indent(yaml_text(tasks), indents[-1])}"
@@ -58,7 +60,9 @@ def with_more(text: str, result: Made) -> str:
             return longer
     except yaml.YAMLError:
         pass
-    raise UserError(f"{result.name}.yaml: no task can be added; make `tasks` its last key, with `- id:` lines")
+    raise UserError(
+        f"{result.name}.yaml: no task can be added; make `tasks` its last key, with `- id:` lines"
+    )
 
 
 class _Dumper(yaml.SafeDumper):
@@ -69,7 +73,8 @@ class _Dumper(yaml.SafeDumper):
 
 
 _Dumper.add_representer(
-    str, lambda dumper, text: dumper.represent_scalar(_TEXT, text, style="|" if "\n" in text else None)
+    str,
+    lambda dumper, text: dumper.represent_scalar(_TEXT, text, style="|" if "\n" in text else None),
 )
 
 
@@ -80,15 +85,23 @@ def yaml_text(value: object) -> str:
 
 def set_value(result: Made) -> dict[str, Any]:
     """The set as plain data."""
-    tasks = [task.model_dump(mode="json", exclude_defaults=True) | {"repository": result.name} for task in result.tasks]
+    tasks = [
+        task.model_dump(mode="json", exclude_defaults=True) | {"repository": result.name}
+        for task in result.tasks
+    ]
     return {
         "name": result.name,
         "repositories": {result.name: result.source.model_dump(mode="json")},
-        "tasks": [{key: task[key] for key in ("id", "category", "repository", "prompt", "criteria")} for task in tasks],
+        "tasks": [
+            {key: task[key] for key in ("id", "category", "repository", "prompt", "criteria")}
+            for task in tasks
+        ],
     }
 
 
 def plain_text(text: str) -> str:
     """Foreign text on one line, with Markdown markup removed."""
     line = " ".join(printable(text).split())[:300]
-    return "".join(f"\\{character}" if character in "\\`*_[]<>#|!" else character for character in line)
+    return "".join(
+        f"\\{character}" if character in "\\`*_[]<>#|!" else character for character in line
+    )

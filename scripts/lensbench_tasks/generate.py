@@ -28,7 +28,16 @@ from lensbench_tasks.mining.writer import Miners
 from lensbench_tasks.pin import Pinned, pin
 from lensbench_tasks.problems import find_problems
 from lensbench_tasks.review_page import render_review
-from lensbench_tasks.rounds import Examined, Fate, Proposal, Writer, kept, last_numbers, missing_of, run_rounds
+from lensbench_tasks.rounds import (
+    Examined,
+    Fate,
+    Proposal,
+    Writer,
+    kept,
+    last_numbers,
+    missing_of,
+    run_rounds,
+)
 from lensbench_tasks.settings import config_of, is_offline, names_of
 from lensbench_tasks.survey import Survey
 from lensbench_tasks.trial import try_task
@@ -58,7 +67,14 @@ class Examiner:
         return Examined(tuple(trial.problems if trial else problems), trial)
 
 
-def generate(name: str, source: Source, count: int, config: Config, folder: Path, earlier: Sequence[Task] = ()) -> Made:
+def generate(
+    name: str,
+    source: Source,
+    count: int,
+    config: Config,
+    folder: Path,
+    earlier: Sequence[Task] = (),
+) -> Made:
     """Generates what a set with the `earlier` tasks lacks until it has `count`; a model's replies are stored in
     `folder`. Raises UserError."""
     tree = prepare(source, Path(config.cache)).tree.resolve()  # lens does not follow links
@@ -70,10 +86,22 @@ def generate(name: str, source: Source, count: int, config: Config, folder: Path
     else:
         writer = Author(name, source, overview.root, asked_agent(config, folder), after)
     fates = run_rounds(writer, Examiner(overview, names_of(config), earlier), counts)
-    author = "the miners (no language model)" if is_offline(config) else config.agent.model or config.agent.kind
+    author = (
+        "the miners (no language model)"
+        if is_offline(config)
+        else config.agent.model or config.agent.kind
+    )
     is_spent = isinstance(writer, Author) and writer.asked.spent_all
     note = (f"the budget of {config.budget.max_usd} US dollars ended the work",) if is_spent else ()
-    return Made(name, source, author, sum(counts.values()), fates, overview, (*note, *_lacking(fates, counts)))
+    return Made(
+        name,
+        source,
+        author,
+        sum(counts.values()),
+        fates,
+        overview,
+        (*note, *_lacking(fates, counts)),
+    )
 
 
 def _lacking(fates: Sequence[Fate], counts: Mapping[Category, int]) -> Iterator[str]:
@@ -87,7 +115,9 @@ def _lacking(fates: Sequence[Fate], counts: Mapping[Category, int]) -> Iterator[
 def write(result: Made, output: Path) -> None:
     """Writes both files; adds to the set if it is there. Raises UserError when there is no task."""
     if not result.tasks:
-        raise UserError(f"none of {len(result.fates)} tried tasks is valid: it has too little source code, or none")
+        raise UserError(
+            f"none of {len(result.fates)} tried tasks is valid: it has too little source code, or none"
+        )
     before = output.read_text(encoding="utf-8") if output.exists() else ""
     write_atomic(output, with_more(before, result) if before else render_set(result))
     write_atomic(output.with_suffix(".review.html"), render_review(result))
@@ -104,11 +134,19 @@ def main() -> None:
         help="what the tasks ask for: an answer or a code change (default: question)",
     )
     where = add_options(parser)
-    where.add_argument("--repo", help="the repository: a git URL or a folder (default: that of the set)")
-    parser.add_argument("--count", type=positive, default=12, help="how many tasks the set is to have")
-    parser.add_argument("--output", required=True, type=Path, help="the YAML file to write, or to add tasks to")
+    where.add_argument(
+        "--repo", help="the repository: a git URL or a folder (default: that of the set)"
+    )
     parser.add_argument(
-        "--configfile", type=Path, help="the config whose agent writes the tasks, within its budget (default: no model)"
+        "--count", type=positive, default=12, help="how many tasks the set is to have"
+    )
+    parser.add_argument(
+        "--output", required=True, type=Path, help="the YAML file to write, or to add tasks to"
+    )
+    parser.add_argument(
+        "--configfile",
+        type=Path,
+        help="the config whose agent writes the tasks, within its budget (default: no model)",
     )
     arguments = parser.parse_args()
     if not re.fullmatch(r"[a-z0-9][a-z0-9-]{0,49}\.yaml", arguments.output.name):
@@ -126,7 +164,9 @@ def main() -> None:
     earlier = read_scenarios([str(arguments.output)]).tasks if exists else ()
     origin = Pinned(_source_of(earlier, arguments)) if earlier else pin(arguments.repo)
     folder = arguments.output.with_suffix(".transcripts")
-    result = generate(arguments.output.stem, origin.source, arguments.count, config, folder, earlier)
+    result = generate(
+        arguments.output.stem, origin.source, arguments.count, config, folder, earlier
+    )
     if origin.warning:
         result = result._replace(warnings=(f"{arguments.repo}: {origin.warning}", *result.warnings))
     write(result, arguments.output)
@@ -143,7 +183,9 @@ def _source_of(earlier: Sequence[Task], arguments: argparse.Namespace) -> Source
             f"{arguments.output} exists: omit --repo to add tasks about its only repository, or use another --output"
         )
     if len(earlier) >= arguments.count:
-        raise UserError(f"{arguments.output} has {len(earlier)} tasks; to add some, write a --count above that")
+        raise UserError(
+            f"{arguments.output} has {len(earlier)} tasks; to add some, write a --count above that"
+        )
     return next(iter(sources))
 
 

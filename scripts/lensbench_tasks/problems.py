@@ -19,9 +19,22 @@ SIMILAR, SHARED = 0.8, 0.5
 
 
 RejectReason = Literal[
-    "schema", "criteria_count", "no_patterns", "false_proof", "unknown_name", "wrong_value", "line_number", "unstated",
-    "given_away", "path_given", "names_tool", "duplicate", "one_search", "trivial", "impossible",
-]  # fmt: skip
+    "schema",
+    "criteria_count",
+    "no_patterns",
+    "false_proof",
+    "unknown_name",
+    "wrong_value",
+    "line_number",
+    "unstated",
+    "given_away",
+    "path_given",
+    "names_tool",
+    "duplicate",
+    "one_search",
+    "trivial",
+    "impossible",
+]
 """Why a task is rejected."""
 
 
@@ -63,12 +76,21 @@ def fact_of(criterion: Criterion) -> str:
     return _ORDER.sub("", criterion.text).rstrip(".") + "."
 
 
-def find_problems(task: Task, survey: Survey, others: Iterable[Task], tools: Collection[str]) -> list[Problem]:
+def find_problems(
+    task: Task, survey: Survey, others: Iterable[Task], tools: Collection[str]
+) -> list[Problem]:
     """All problems of a task that can be found by reading. `others`: the tasks kept so far."""
     return [
         *_of_the_form(task),
-        *(Problem("false_proof", text, number) for number, text in task_problems(task, survey.root)),
-        *(problem for number, one in enumerate(task.criteria, 1) for problem in _of_names(number, one, survey)),
+        *(
+            Problem("false_proof", text, number)
+            for number, text in task_problems(task, survey.root)
+        ),
+        *(
+            problem
+            for number, one in enumerate(task.criteria, 1)
+            for problem in _of_names(number, one, survey)
+        ),
         *_of_the_prompt(task, survey, tools),
         *_of_others(task, others),
     ]
@@ -85,12 +107,16 @@ def _of_the_form(task: Task) -> Iterator[Problem]:
         elif judge(criterion, normalise(fact_of(criterion))).verdict is not Verdict.MET:
             yield Problem("unstated", "its patterns do not match the criterion's own text", number)
         if phrase := next((text for text in _texts(criterion) if _LINE.search(text)), ""):
-            yield Problem("line_number", f"{phrase!r} depends on a line number, which may change", number)
+            yield Problem(
+                "line_number", f"{phrase!r} depends on a line number, which may change", number
+            )
 
 
 def _texts(criterion: Criterion) -> Iterator[str]:
     yield criterion.text
-    yield from (pattern.regex if isinstance(pattern, Regex) else pattern for pattern in criterion.sought)
+    yield from (
+        pattern.regex if isinstance(pattern, Regex) else pattern for pattern in criterion.sought
+    )
 
 
 def _of_names(number: int, criterion: Criterion, survey: Survey) -> Iterator[Problem]:
@@ -100,17 +126,35 @@ def _of_names(number: int, criterion: Criterion, survey: Survey) -> Iterator[Pro
     for path in dict.fromkeys(_PATH.findall(" ".join([_QUOTED.sub(" ", text), *literals]))):
         if not any(f"/{other}".endswith(f"/{path}") for other in survey.texts):
             yield Problem("unknown_name", f"there is no file {path}", number)
-    files = {path for proof in criterion.proofs for path in (proof.file, proof.changes_with) if path}
+    files = {
+        path for proof in criterion.proofs for path in (proof.file, proof.changes_with) if path
+    }
     content = "\n".join([*files, *(survey.texts.get(path, "") for path in files)])
-    names = [name for code in _CODE.findall(text) if not _PATH.fullmatch(code) for name in _NAME.findall(code)]
-    code = (name for literal in literals if not _PATH.fullmatch(literal) for name in _NAME.findall(literal))
+    names = [
+        name
+        for code in _CODE.findall(text)
+        if not _PATH.fullmatch(code)
+        for name in _NAME.findall(code)
+    ]
+    code = (
+        name
+        for literal in literals
+        if not _PATH.fullmatch(literal)
+        for name in _NAME.findall(literal)
+    )
     names += filter(_TELLING.search, code)
     vocabulary = set(_NAME.findall(content))
     for name in dict.fromkeys(names):
         if name not in vocabulary:
-            yield Problem("unknown_name", f"{name} does not occur in {', '.join(sorted(files)) or 'any proof'}", number)
+            yield Problem(
+                "unknown_name",
+                f"{name} does not occur in {', '.join(sorted(files)) or 'any proof'}",
+                number,
+            )
     quotes = " ".join(f"{proof.quote} {proof.commits}" for proof in criterion.proofs)
-    known_numbers = {float(digits.replace("_", "")) for digits in re.findall(r"\d[\d_]*(?:\.\d+)?", quotes)}
+    known_numbers = {
+        float(digits.replace("_", "")) for digits in re.findall(r"\d[\d_]*(?:\.\d+)?", quotes)
+    }
     for value in _NUMBER.findall(_PATH.sub(" ", _CODE.sub(" ", _QUOTED.sub(" ", text)))):
         if float(value.replace("_", "")) not in known_numbers:
             yield Problem("wrong_value", f"no proof shows the number {value}", number)
@@ -122,7 +166,9 @@ def _of_the_prompt(task: Task, survey: Survey, tools: Collection[str]) -> Iterat
         if judge(criterion, prompt).verdict in (Verdict.MET, Verdict.PARTIAL):
             yield Problem("given_away", "the question itself states it, or a part of it", number)
         elif _paths_are_given(criterion, task.prompt):
-            yield Problem("path_given", "the question names the file that the criterion asks for", number)
+            yield Problem(
+                "path_given", "the question names the file that the criterion asks for", number
+            )
     names = [tool for tool in sorted({*TOOLS, *tools}) if _names(tool, task.prompt, survey)]
     if names:
         yield Problem("names_tool", f"the question names a tool: {', '.join(names)}")
@@ -133,24 +179,36 @@ def _of_the_prompt(task: Task, survey: Survey, tools: Collection[str]) -> Iterat
 def _paths_are_given(criterion: Criterion, prompt: str) -> bool:
     """True when the criterion asks for files, and the question names all of them."""
     files = [normalise(proof.file) for proof in criterion.proofs]
-    paths = [path for path in (*criterion.all_of, *criterion.any_of) if any(find(path, file) for file in files)]
+    paths = [
+        path
+        for path in (*criterion.all_of, *criterion.any_of)
+        if any(find(path, file) for file in files)
+    ]
     return bool(paths) and all(find(path, normalise(prompt)) for path in paths)
 
 
 def _names(tool: str, prompt: str, survey: Survey) -> bool:
-    return tool not in survey.by_name and bool(re.search(rf"(?<![\w.]){re.escape(tool)}(?![\w.]\w|\w)", prompt))
+    return tool not in survey.by_name and bool(
+        re.search(rf"(?<![\w.]){re.escape(tool)}(?![\w.]\w|\w)", prompt)
+    )
 
 
 def _of_others(task: Task, others: Iterable[Task]) -> Iterator[Problem]:
     for other in others:
-        if _alike(_subject(task.prompt), _subject(other.prompt)) or _overlap(_facts(task), _facts(other)):
+        if _alike(_subject(task.prompt), _subject(other.prompt)) or _overlap(
+            _facts(task), _facts(other)
+        ):
             yield Problem("duplicate", f"it asks the same as {other.id}")
             return
 
 
 def _subject(prompt: str) -> list[str]:
     """The subject of a question: the code, paths and texts that it quotes, or else its words."""
-    return [*_CODE.findall(prompt), *_PATH.findall(prompt), *_QUOTED.findall(prompt)] or _WORD.findall(prompt.lower())
+    return [
+        *_CODE.findall(prompt),
+        *_PATH.findall(prompt),
+        *_QUOTED.findall(prompt),
+    ] or _WORD.findall(prompt.lower())
 
 
 def _facts(task: Task) -> list[tuple[str, str, str]]:

@@ -36,7 +36,11 @@ def proof_problem(proof: Proof, tree: Path) -> str:
     places = [text]
     if proof.within:
         candidates = definitions(proof.file, text, LANGUAGES.get(Path(proof.file).suffix.lower()))
-        places = [candidate.text for candidate in candidates if proof.within in (candidate.shown, candidate.name)]
+        places = [
+            candidate.text
+            for candidate in candidates
+            if proof.within in (candidate.shown, candidate.name)
+        ]
         if not places:
             return f"{proof.within} is not defined in {proof.file}"
     if not any(flat(proof.quote) in flat(place) for place in places):
@@ -53,7 +57,11 @@ def _path_problem(path: str, tree: Path) -> str:
 
 def _common_commits(tree: Path, one: str, other: str) -> int:
     def commits(path: str) -> set[bytes]:
-        return set(git(tree, "log", "--no-merges", "--no-renames", "--format=%H", "HEAD", "--", path).split())
+        return set(
+            git(
+                tree, "log", "--no-merges", "--no-renames", "--format=%H", "HEAD", "--", path
+            ).split()
+        )
 
     try:
         return len(commits(one) & commits(other))
@@ -66,7 +74,11 @@ def task_problems(task: Task, tree: Path) -> Iterator[tuple[int, str]]:
     for number, criterion in enumerate(task.criteria, 1):
         if not criterion.proofs:
             yield number, "it has no proof"
-        yield from ((number, problem) for proof in criterion.proofs if (problem := proof_problem(proof, tree)))
+        yield from (
+            (number, problem)
+            for proof in criterion.proofs
+            if (problem := proof_problem(proof, tree))
+        )
 
 
 def main() -> None:
@@ -74,7 +86,10 @@ def main() -> None:
     parser = Parser(prog="lensbench prove", description=main.__doc__)
     parser.add_argument("set", help="a task set, YAML or Markdown")
     parser.add_argument(
-        "--cache", type=Path, default=Path(DEFAULT_CACHE), help="the cache folder for fetched repositories"
+        "--cache",
+        type=Path,
+        default=Path(DEFAULT_CACHE),
+        help="the cache folder for fetched repositories",
     )
     arguments = parser.parse_args()
     tasks = read_scenarios([arguments.set]).tasks
@@ -86,7 +101,9 @@ def main() -> None:
     ]
     if problems:
         raise UserError("\n".join(problems))
-    print(f"{sum(len(task.criteria) for task in tasks)} criteria of {len(tasks)} tasks: all proofs are correct")
+    print(
+        f"{sum(len(task.criteria) for task in tasks)} criteria of {len(tasks)} tasks: all proofs are correct"
+    )
 
 
 if __name__ == "__main__":

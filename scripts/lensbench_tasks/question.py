@@ -10,8 +10,12 @@ from pathlib import Path, PurePosixPath
 MAX_TERMS = 14
 MAX_TEXT = 8_000
 
-STOP_WORDS = frozenset(Path(__file__).with_name("stop_words.txt").read_text(encoding="utf-8").split())
-_JOINING = "base class code default error file function key line method module name source state value"
+STOP_WORDS = frozenset(
+    Path(__file__).with_name("stop_words.txt").read_text(encoding="utf-8").split()
+)
+_JOINING = (
+    "base class code default error file function key line method module name source state value"
+)
 JOINING = frozenset(_JOINING.split())
 """Words that are meaningless alone but form a name with the next one: `default timeout`, `code generation`."""
 IMPACT = re.compile(
@@ -21,7 +25,9 @@ IMPACT = re.compile(
 DEBUG = re.compile(
     r"(?i)\b(why|raises?|raised|raising|errors?|exceptions?|fail\w*|crash\w*|bug|debug\w*|wrong|instead)\b"
 )
-VALUE = re.compile(r"(?i)\b(defaults?|values?|constants?|limits?|maximum|minimum|how (many|long|much)|size|timeout)\b")
+VALUE = re.compile(
+    r"(?i)\b(defaults?|values?|constants?|limits?|maximum|minimum|how (many|long|much)|size|timeout)\b"
+)
 ABOUT_THE_ANSWER = re.compile(
     r"(?i)^\W*(your (final )?(answer|response|report|reply)\b|(finish|end|close|conclude|begin|start) (your|the|with)\b"
     r".*\b(answer|report|response|section)|(answer|respond|reply|report) (in|with|using|as)\b"
@@ -42,9 +48,18 @@ NUMBER = re.compile(r"(?<![\w.])\d+(?:\.\d+)?(?![\w.])")
 WORD = re.compile(r"[A-Za-z][A-Za-z']+")
 NAME = re.compile(r"[A-Za-z_]\w*")
 ENDINGS = (
-    ("ations", "at", 4), ("ation", "at", 4), ("ators", "at", 4), ("ator", "at", 4), ("ings", "", 3), ("ing", "", 3),
-    ("ies", "i", 4), ("ers", "e", 4), ("er", "e", 4), ("ed", "", 4), ("es", "", 4),
-)  # fmt: skip
+    ("ations", "at", 4),
+    ("ation", "at", 4),
+    ("ators", "at", 4),
+    ("ator", "at", 4),
+    ("ings", "", 3),
+    ("ing", "", 3),
+    ("ies", "i", 4),
+    ("ers", "e", 4),
+    ("er", "e", 4),
+    ("ed", "", 4),
+    ("es", "", 4),
+)
 """ending, what stands for it, and how many letters must be left."""
 VOWEL, DOUBLED = re.compile(r"[aeiouy]"), re.compile(r"([bdgmnprt])\1$")
 
@@ -86,7 +101,9 @@ def read_question(prompt: str) -> Question:
             terms[key] = term
     heaviest = sorted(terms.values(), key=lambda term: -term.weight)[:MAX_TERMS]
     files = {PurePosixPath(term.text).stem for term in heaviest if FILE_PATH.fullmatch(term.text)}
-    identifiers = list(dict.fromkeys(term.text for term in heaviest if term.whole and NAME.fullmatch(term.text)))
+    identifiers = list(
+        dict.fromkeys(term.text for term in heaviest if term.whole and NAME.fullmatch(term.text))
+    )
     names = [name for name in identifiers if name not in files] or identifiers
     return Question(
         tuple(heaviest),
@@ -104,7 +121,9 @@ def question_text(prompt: str) -> str:
     for line in prompt.splitlines():
         has_text = any(earlier.strip() for earlier in lines)
         starts_paragraph = not lines or not lines[-1].strip()
-        if has_text and (RULE_OR_HEADING.match(line) or (starts_paragraph and ABOUT_THE_ANSWER.match(line))):
+        if has_text and (
+            RULE_OR_HEADING.match(line) or (starts_paragraph and ABOUT_THE_ANSWER.match(line))
+        ):
             break
         lines.append(line)
     return "\n".join(lines)[:MAX_TEXT]
@@ -115,7 +134,12 @@ def stem(word: str) -> str:
     word = word.lower()
     for ending, rest, least in ENDINGS:
         root = word[: -len(ending)]
-        if word.endswith(ending) and len(root) >= least and not word.endswith("ss") and VOWEL.search(root):
+        if (
+            word.endswith(ending)
+            and len(root) >= least
+            and not word.endswith("ss")
+            and VOWEL.search(root)
+        ):
             return root[:-1] if DOUBLED.search(root) else root + rest
     if word.endswith("s") and not word.endswith(("ss", "us", "is")) and len(word) > 4:
         word = word[:-1]
@@ -161,12 +185,23 @@ def _word_terms(prose: str) -> Iterator[Term]:
         for word in words:
             if word.lower() in STOP_WORDS or len(word) < 3:
                 joining = word.lower() in JOINING
-                previous = word if joining else previous if word.lower() in ("of", "the", "a", "an") else ""
+                previous = (
+                    word
+                    if joining
+                    else previous
+                    if word.lower() in ("of", "the", "a", "an")
+                    else ""
+                )
                 continue
             root = stem(word)
             proper = word[0].isupper() and not clause.lstrip().startswith(word)
             yield Term(root, 1.4 if proper else 1.0, (root,), False)
             if previous:
                 first = previous.lower()
-                yield Term(f"{first} {root}", 0.9, (first + root, f"{first}_{root}", f"{first} {root}"), False)
+                yield Term(
+                    f"{first} {root}",
+                    0.9,
+                    (first + root, f"{first}_{root}", f"{first} {root}"),
+                    False,
+                )
             previous = word

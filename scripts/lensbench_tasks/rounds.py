@@ -13,8 +13,11 @@ from lensbench_tasks.problems import Problem
 from lensbench_tasks.trial import TrialScores
 
 SHORT = {
-    Category.EXPLORATORY: "exp", Category.DEBUG: "dbg", Category.CHANGE_IMPACT: "chg", Category.TARGETED: "tgt",
-}  # fmt: skip
+    Category.EXPLORATORY: "exp",
+    Category.DEBUG: "dbg",
+    Category.CHANGE_IMPACT: "chg",
+    Category.TARGETED: "tgt",
+}
 """The abbreviations of categories in task ids."""
 
 
@@ -83,7 +86,12 @@ def last_numbers(name: str, earlier: Sequence[Task]) -> dict[Category, int]:
     """The highest number in the ids of earlier tasks of the set `name`, by category; 0 without one."""
     return {
         category: max(
-            (int(match[1]) for task in earlier if (match := re.fullmatch(rf"{name}-{short}-(\d+)", task.id))), default=0
+            (
+                int(match[1])
+                for task in earlier
+                if (match := re.fullmatch(rf"{name}-{short}-(\d+)", task.id))
+            ),
+            default=0,
         )
         for category, short in SHORT.items()
     }

@@ -22,10 +22,16 @@ def is_offline(config: Config) -> bool:
 
 def sandbox_of(config: Config) -> SandboxSettings:
     """The settings of the sandbox for agents and tests."""
-    return {"mode": config.sandbox, "visible": list(config.sandbox_visible), "hidden": [config.cache]}
+    return {
+        "mode": config.sandbox,
+        "visible": list(config.sandbox_visible),
+        "hidden": [config.cache],
+    }
 
 
 def names_of(config: Config) -> frozenset[str]:
     """The servers and tools of the benchmark, which questions must not mention."""
     conditions = config.conditions.values()
-    return frozenset(name for condition in conditions for name in (*servers_of(condition), *condition.tools))
+    return frozenset(
+        name for condition in conditions for name in (*servers_of(condition), *condition.tools)
+    )

@@ -49,24 +49,43 @@ class Survey:
             if (text := read_text(root, source)) is not None:
                 texts[source.path], facts[source.path] = text, read_facts(text, source.language)
         languages = {source.path: source.language for source in listing if source.path in texts}
-        manifests = {path: text for path, text in texts.items() if path.rsplit("/", 1)[-1] in MANIFESTS}
+        manifests = {
+            path: text for path, text in texts.items() if path.rsplit("/", 1)[-1] in MANIFESTS
+        }
         imports = resolve_imports(facts, languages, manifests)
-        return cls(root, listing, texts, facts, languages, imports, read_history(root, head, frozenset(texts)))
+        return cls(
+            root,
+            listing,
+            texts,
+            facts,
+            languages,
+            imports,
+            read_history(root, head, frozenset(texts)),
+        )
 
     @property
     def is_current(self) -> bool:
         """True if neither files nor commits changed since it was read."""
-        return (self.listed, self.history.head) == (tuple(list_sources(self.root)), head_of(self.root))
+        return (self.listed, self.history.head) == (
+            tuple(list_sources(self.root)),
+            head_of(self.root),
+        )
 
     @cached_property
     def code(self) -> list[str]:
         """The project's own source files, without tests, documentation and vendored code."""
-        return [path for path in self.texts if self.languages[path] in SOURCES and not _TEST.search(path)]
+        return [
+            path
+            for path in self.texts
+            if self.languages[path] in SOURCES and not _TEST.search(path)
+        ]
 
     @cached_property
     def defined(self) -> Mapping[str, list[Definition]]:
         """The definitions in each file of `code`."""
-        return {path: definitions(path, self.texts[path], self.languages[path]) for path in self.code}
+        return {
+            path: definitions(path, self.texts[path], self.languages[path]) for path in self.code
+        }
 
     @cached_property
     def by_name(self) -> Mapping[str, list[Definition]]:
@@ -85,7 +104,11 @@ class Survey:
     def only(self, name: str) -> Definition | None:
         """The definition of a name that is defined once, at the top level of a file; None for any other name."""
         matches = self.by_name.get(name, [])
-        return matches[0] if len(matches) == 1 and not matches[0].owner and not matches[0].local else None
+        return (
+            matches[0]
+            if len(matches) == 1 and not matches[0].owner and not matches[0].local
+            else None
+        )
 
     def short(self, path: str) -> str:
         """The shortest end of a path that is unique to this file."""

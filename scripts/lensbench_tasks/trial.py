@@ -36,38 +36,65 @@ class TrialScores(NamedTuple):
         """The problems of the task: it is solved without understanding, or not even by an agent that knows the
         facts."""
         if self.search >= COMPLETE:
-            yield Problem("one_search", f"one search for a word of the question gives {percent(self.search)}")
+            yield Problem(
+                "one_search", f"one search for a word of the question gives {percent(self.search)}"
+            )
         if self.offline == 1:
             yield Problem("trivial", "the offline agent, which has no model, gets the full score")
         if self.oracle < COMPLETE:
-            yield Problem("impossible", f"an answer that states every fact gets {percent(self.oracle)}")
+            yield Problem(
+                "impossible", f"an answer that states every fact gets {percent(self.oracle)}"
+            )
 
 
 def try_task(task: Task, survey: Survey) -> TrialScores:
     """Tries a task; returns the scores of one search, the offline agent, and the agent that knows the facts."""
     facts = "\n".join(fact_of(criterion) for criterion in task.criteria)
     return TrialScores(
-        _search(task, survey), score(task, _offline_answer(prompt_of(task), survey.root)), score(task, facts)
+        _search(task, survey),
+        score(task, _offline_answer(prompt_of(task), survey.root)),
+        score(task, facts),
     )
 
 
 def _offline_answer(prompt: str, workspace: Path) -> str:
-    command = [*offline.ARGV, "--prompt-file", "/dev/stdin", "--workspace", str(workspace), "--seed", "1"]
-    process = subprocess.run(command, input=prompt, stdout=subprocess.PIPE, encoding="utf-8", check=True)
+    command = [
+        *offline.ARGV,
+        "--prompt-file",
+        "/dev/stdin",
+        "--workspace",
+        str(workspace),
+        "--seed",
+        "1",
+    ]
+    process = subprocess.run(
+        command, input=prompt, stdout=subprocess.PIPE, encoding="utf-8", check=True
+    )
     return offline.read(process.stdout.split("\n")).answer
 
 
 def score(task: Task, answer: str) -> Fraction:
     """The share of the points that the patterns give an answer, not rounded."""
     text = normalise(answer)
-    points = [POINTS.get(judge(criterion, text).verdict, POINTS[Verdict.MISSED]) for criterion in task.criteria]
+    points = [
+        POINTS.get(judge(criterion, text).verdict, POINTS[Verdict.MISSED])
+        for criterion in task.criteria
+    ]
     return sum(points, Fraction(0)) / len(points)
 
 
 def _search(task: Task, survey: Survey) -> Fraction:
     """The best score from a search for one of the question's names, words or paths."""
-    terms = {variant for term in read_question(task.prompt).terms for variant in term.variants if len(variant) > 2}
-    return max((score(task, "\n".join(_lines(term, survey))) for term in sorted(terms)), default=Fraction(0))
+    terms = {
+        variant
+        for term in read_question(task.prompt).terms
+        for variant in term.variants
+        if len(variant) > 2
+    }
+    return max(
+        (score(task, "\n".join(_lines(term, survey))) for term in sorted(terms)),
+        default=Fraction(0),
+    )
 
 
 def _lines(term: str, survey: Survey) -> list[str]:

@@ -36,17 +36,28 @@ def judged(task: Task, answer: str) -> Iterator[str]:
     """The lines to print: the score, two for each criterion (verdict, and deciding words or reason), and the report."""
     body = without_report(answer)
     text = normalise(body.text)
-    results = [(number, criterion, mechanical.judge(criterion, text)) for number, criterion in answer_criteria(task)]
-    points = [POINTS[judgement.verdict] for _, _, judgement in results if judgement.verdict in POINTS]
+    results = [
+        (number, criterion, mechanical.judge(criterion, text))
+        for number, criterion in answer_criteria(task)
+    ]
+    points = [
+        POINTS[judgement.verdict] for _, _, judgement in results if judgement.verdict in POINTS
+    ]
     unread = len(results) - len(points)
     share = f"{float(score_of(points, len(results))):.0%}" if results and not unread else "none"
-    yield f"{task.id}: score {share}, {len(results)} criteria" + (f", {unread} without a verdict" if unread else "")
+    yield f"{task.id}: score {share}, {len(results)} criteria" + (
+        f", {unread} without a verdict" if unread else ""
+    )
     for number, criterion, judgement in results:
         yield f"{number:3}  {judgement.verdict.value:8}  {criterion.text}"
         yield f"               {_why(judgement, body)}"
     if number := len(task.criteria) - len(results):
         yield f"{number} criteria are about the change itself and are judged by tests"
-    report = "is present" if parse_report(answer).present else "is missing: its tool calls and files will be unknown"
+    report = (
+        "is present"
+        if parse_report(answer).present
+        else "is missing: its tool calls and files will be unknown"
+    )
     yield f"The report {report}."
 
 
@@ -64,8 +75,12 @@ def main() -> None:
     parser = Parser(prog="lensbench try", description=main.__doc__)
     parser.add_argument("task", help="the id of a task")
     parser.add_argument("answer", nargs="?", help="a file with an answer; - for standard input")
-    parser.add_argument("--set", action="append", help="the task set (default: the sets of the config)")
-    parser.add_argument("--configfile", help="the config that names the sets (default: the one in this folder)")
+    parser.add_argument(
+        "--set", action="append", help="the task set (default: the sets of the config)"
+    )
+    parser.add_argument(
+        "--configfile", help="the config that names the sets (default: the one in this folder)"
+    )
     arguments = parser.parse_intermixed_args()
     sets = arguments.set
     if not sets:

@@ -24,9 +24,16 @@ from snakemake_interface_executor_plugins.settings import CommonSettings
 
 from lensbench.core.system.processes import adopt_orphans
 
-common_settings = CommonSettings(non_local_exec=False, implies_no_shared_fs=False, job_deploy_sources=False)
+common_settings = CommonSettings(
+    non_local_exec=False, implies_no_shared_fs=False, job_deploy_sources=False
+)
 THREADS = ("OMP_NUM", "GOTO_NUM", "OPENBLAS_NUM", "MKL_NUM", "VECLIB_MAXIMUM", "NUMEXPR_NUM")
-TEMPORARY = ("TMPDIR", "TMP", "TEMPDIR", "TEMP")  # these variables have a job's folder and threads, as in its shell
+TEMPORARY = (
+    "TMPDIR",
+    "TMP",
+    "TEMPDIR",
+    "TEMP",
+)  # these variables have a job's folder and threads, as in its shell
 
 
 class Executor(AbstractExecutor):
@@ -38,7 +45,9 @@ class Executor(AbstractExecutor):
         self._waiting = ThreadPoolExecutor(max_workers=10_000)
         self._forks: subprocess.Popen[bytes] | None = None
         self._requests, self._served = socket.socketpair()
-        self._requests.settimeout(30)  # a fork takes milliseconds; a process that does not reply is given up
+        self._requests.settimeout(
+            30
+        )  # a fork takes milliseconds; a process that does not reply is given up
 
     def run_job(self, job: JobExecutorInterface) -> None:
         """Starts a job, which ends in the background."""
@@ -62,9 +71,18 @@ class Executor(AbstractExecutor):
             if not self._forks:
                 adopt_orphans()
                 with self._served as end:
-                    forks = [sys.executable, "-P", f"{os.path.dirname(__file__)}/forks.py", str(end.fileno())]
-                    self._forks = subprocess.Popen([*forks, " " * 400], pass_fds=[end.fileno()])  # room for `ps`
-            self._requests.sendall(json.dumps([command, log, environment, os.getcwd()]).encode() + b"\n")
+                    forks = [
+                        sys.executable,
+                        "-P",
+                        f"{os.path.dirname(__file__)}/forks.py",
+                        str(end.fileno()),
+                    ]
+                    self._forks = subprocess.Popen(
+                        [*forks, " " * 400], pass_fds=[end.fileno()]
+                    )  # room for `ps`
+            self._requests.sendall(
+                json.dumps([command, log, environment, os.getcwd()]).encode() + b"\n"
+            )
             return int(self._requests.makefile("rb").readline())
         self._requests.close()
         return None

@@ -22,7 +22,9 @@ from typing import NoReturn
 from lensbench.core.system.processes import ENDING, end_in_order, held_signals, show_as
 
 
-def become(requests: socket.socket, command: list[str], log: str, env: dict[str, str], folder: str) -> NoReturn:
+def become(
+    requests: socket.socket, command: list[str], log: str, env: dict[str, str], folder: str
+) -> NoReturn:
     """Runs a program as `python -P -m` would, in a child of this process, which Snakemake adopts as this one exits."""
     code: str | int | None = 1
     try:
@@ -36,7 +38,9 @@ def become(requests: socket.socket, command: list[str], log: str, env: dict[str,
                 requests.sendall(b"%d\n" % os.getpid())
             except BrokenPipeError:
                 os._exit(1)  # Snakemake is gone
-            os.close(requests.detach())  # otherwise Snakemake would not notice the end of the process
+            os.close(
+                requests.detach()
+            )  # otherwise Snakemake would not notice the end of the process
             os.chdir(folder)
             os.environ.clear()
             os.environ.update({**env, "PWD": folder})  # as a shell sets it
@@ -44,7 +48,9 @@ def become(requests: socket.socket, command: list[str], log: str, env: dict[str,
                 os.dup2(file.fileno(), sys.stderr.fileno())
             sys.argv[1:], sys.orig_argv[2:] = command[1:], ["-m", *command]
             show_as(sys.orig_argv)
-            sys.modules.pop(command[0], None)  # it runs as __main__ now; an import must load a fresh copy
+            sys.modules.pop(
+                command[0], None
+            )  # it runs as __main__ now; an import must load a fresh copy
             runpy.run_module(command[0], run_name="__main__", alter_sys=True)
         code = 0
     except SystemExit as end:

@@ -26,23 +26,47 @@ if TYPE_CHECKING:  # Snakemake imports every logger plugin at every start
 EVERY_S = 30.0
 """The minimum time between two lines in a file."""
 _CLEAR = "\r\x1b[J"
-_UNSAID_EVENTS = frozenset({
-    LogEvent.JOB_INFO, LogEvent.JOB_STARTED, LogEvent.JOB_FINISHED, LogEvent.GROUP_INFO, LogEvent.PROGRESS,
-    LogEvent.RESOURCES_INFO, LogEvent.RUN_INFO, LogEvent.WORKFLOW_STARTED, LogEvent.RULEGRAPH,
-})  # fmt: skip
+_UNSAID_EVENTS = frozenset(
+    {
+        LogEvent.JOB_INFO,
+        LogEvent.JOB_STARTED,
+        LogEvent.JOB_FINISHED,
+        LogEvent.GROUP_INFO,
+        LogEvent.PROGRESS,
+        LogEvent.RESOURCES_INFO,
+        LogEvent.RUN_INFO,
+        LogEvent.WORKFLOW_STARTED,
+        LogEvent.RULEGRAPH,
+    }
+)
 _UNSAID = (
-    "Building DAG of jobs", "Using shell:", "Assuming unrestricted shared filesystem", "host: ", "Select jobs to exec",
-    "Updating checkpoint dependencies", "DAG of jobs will be updated", "Group jobs: inactive", "Elapsed time:",
-    "Conda environments: ignored", "Singularity containers: ignored",
-)  # fmt: skip
+    "Building DAG of jobs",
+    "Using shell:",
+    "Assuming unrestricted shared filesystem",
+    "host: ",
+    "Select jobs to exec",
+    "Updating checkpoint dependencies",
+    "DAG of jobs will be updated",
+    "Group jobs: inactive",
+    "Elapsed time:",
+    "Conda environments: ignored",
+    "Singularity containers: ignored",
+)
 _ON_FAILURE = "Complete log"
 _BROKEN_CONFIG = (
-    "Config file is not valid JSON or YAML", "Config file must be given as JSON or YAML", "in load_configfile",
-)  # fmt: skip
+    "Config file is not valid JSON or YAML",
+    "Config file must be given as JSON or YAML",
+    "in load_configfile",
+)
 """Snakemake's messages for a broken --configfile, which name neither the file nor the line, or are a traceback."""
 _NOTHING = "Nothing to be done"
 _END = "Shutting down"
-_OF_A_STOP = ("Will exit after finishing", _END, _ON_FAILURE, "WorkflowError:\nAt least one job did not complete")
+_OF_A_STOP = (
+    "Will exit after finishing",
+    _END,
+    _ON_FAILURE,
+    "WorkflowError:\nAt least one job did not complete",
+)
 """Snakemake's messages about a stop, whose reason is in the results."""
 _finished_folder: Path | None = None
 """The run folder whose headline is printed when there is nothing to do, since Snakemake then calls no hook."""
@@ -86,7 +110,9 @@ class LogHandler(LogHandlerBase):
                 record.msg = _why_broken() or record.msg
             foreign = re.search(r"No rule to produce (bench/\S+)", str(record.msg))
             if foreign and (mine := _finished_folder) and mine not in Path(foreign[1]).parents:
-                record.msg = f"error: {foreign[1]}: this config makes {mine}; name another by --configfile"
+                record.msg = (
+                    f"error: {foreign[1]}: this config makes {mine}; name another by --configfile"
+                )
             if self._is_snakemakes:
                 self._snakemake.emit(record)
                 return
@@ -126,7 +152,9 @@ class LogHandler(LogHandlerBase):
 
         why = why_stopped(self._folder)
         if why and is_error:
-            return any(why in Path(log).read_text("utf-8", "replace") for log in vars(record)["log"])
+            return any(
+                why in Path(log).read_text("utf-8", "replace") for log in vars(record)["log"]
+            )
         return bool(why) and not self._has_failed
 
     def _note(self, record: LogRecord) -> bool:
@@ -245,7 +273,9 @@ def _why_broken() -> str:
     from lensbench.plan.reading import insist_on_config
 
     named = dropwhile(lambda word: not word.startswith("--configf"), sys.argv[1:])
-    for word in takewhile(lambda word: not word.startswith("-") or word.startswith("--configf"), named):
+    for word in takewhile(
+        lambda word: not word.startswith("-") or word.startswith("--configf"), named
+    ):
         name = word.partition("=")[2] if word.startswith("-") else word
         try:
             if name:

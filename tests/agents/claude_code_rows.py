@@ -45,7 +45,10 @@ def unmet(row: Row, outcome: Outcome) -> list[str]:
 
 def row_of(told: Mapping[str, Any]) -> Row:
     """A row as its file has it."""
-    seen = {key: tuple(value) if isinstance(value, list) else value for key, value in told["expected"].items()}
+    seen = {
+        key: tuple(value) if isinstance(value, list) else value
+        for key, value in told["expected"].items()
+    }
     if "calls" in seen:
         said = (call.split() for call in seen["calls"])
         seen["calls"] = tuple(Call(name, *map(int, numbers)) for name, *numbers in said)
@@ -55,9 +58,19 @@ def row_of(told: Mapping[str, Any]) -> Row:
 ANSWER = {"reply": {"text": "It is in src/cart.py."}}
 ROWS = {
     name: row_of(told)
-    for name, told in yaml.safe_load(Path(__file__).with_suffix(".yaml").read_text(encoding="utf-8")).items()
+    for name, told in yaml.safe_load(
+        Path(__file__).with_suffix(".yaml").read_text(encoding="utf-8")
+    ).items()
 }
 QUICK = {
-    "without", "with", "tool-search", "server-breaks", "call-denied", "subagent", "subagent-denied", "max-turns", "stock",
-}  # fmt: skip
+    "without",
+    "with",
+    "tool-search",
+    "server-breaks",
+    "call-denied",
+    "subagent",
+    "subagent-denied",
+    "max-turns",
+    "stock",
+}
 """Rows that the real program shows on every start of the tests, beside those of endings_table.py; `ALL_ROWS=1` runs all."""

@@ -25,19 +25,34 @@ from lensbench.core.system.redaction import Redactor
 from lensbench.plan.config import Agent
 from lensbench.runs.reasons import REASONS, Expectation, reason_of, stops
 
-INSTALLED = Path(os.environ.get("TEST_AGENTS") or Path(__file__).parents[2] / "tools" / "agents").absolute()
+INSTALLED = Path(
+    os.environ.get("TEST_AGENTS") or Path(__file__).parents[2] / "tools" / "agents"
+).absolute()
 """Where the programs are: the pinned ones, or the newest (`make agents-newest`)."""
-SERVER = {"command": sys.executable, "args": ["-P", str(Path(__file__).parents[1] / "fakes" / "stdio_mcp_server.py")]}
-TEXTS = ["$HOME", "$$HOME", r"\$HOME", "${HOME}", "${NO_SUCH:-y}", "{env:HOME}", "{file:/etc/hostname}", "a$$b"]
+SERVER = {
+    "command": sys.executable,
+    "args": ["-P", str(Path(__file__).parents[1] / "fakes" / "stdio_mcp_server.py")],
+}
+TEXTS = [
+    "$HOME",
+    "$$HOME",
+    r"\$HOME",
+    "${HOME}",
+    "${NO_SUCH:-y}",
+    "{env:HOME}",
+    "{file:/etc/hostname}",
+    "a$$b",
+]
 """What looks like a variable of a program's own."""
 SPY = (
     "import json, os, runpy, sys; json.dump([sys.argv[1:], os.environ['TEXT']], open('../seen.json', 'w'));"
     "del sys.argv[1:]; runpy.run_module('lensbench_demo.lens', run_name='__main__')"
 )
 LENS = {
-    "command": sys.executable, "args": ["-P", "-c", SPY, *TEXTS],
+    "command": sys.executable,
+    "args": ["-P", "-c", SPY, *TEXTS],
     "env": {"PYTHONPATH": str(Path(lensbench.__file__).parents[1]), "TEXT": " ".join(TEXTS)},
-}  # fmt: skip
+}
 """The embedded server, which first writes down what it was given."""
 KEY = "dummy-key-that-must-not-be-written"
 PROMPT = 'Where is  "cart"?\n\n- 007 --x'
@@ -65,7 +80,9 @@ class Cli:
     @property
     def version(self) -> str:
         """The pinned version."""
-        version: str = json.loads((INSTALLED / "package.json").read_text())["dependencies"][self.package]
+        version: str = json.loads((INSTALLED / "package.json").read_text())["dependencies"][
+            self.package
+        ]
         return version
 
     @property
@@ -83,29 +100,63 @@ class Cli:
         """The rules in the words of the API: `shell` is a call of the shell, `<tool>` one of the server."""
 
         def call(name: str) -> Mapping[str, Any]:
-            return self.shell if name == "shell" else {"name": f"{self.prefix}{name}", "input": {"query": "cart"}}
+            return (
+                self.shell
+                if name == "shell"
+                else {"name": f"{self.prefix}{name}", "input": {"query": "cart"}}
+            )
 
         replies = [dict(rule["reply"]) for rule in rules]
         for reply in replies:
-            reply["tools"] = [call(tool) if isinstance(tool, str) else tool for tool in reply.get("tools", ())]
+            reply["tools"] = [
+                call(tool) if isinstance(tool, str) else tool for tool in reply.get("tools", ())
+            ]
             reply["stop_reason"] = self.stop_reasons.get(reply.get("stop_reason", ""), "")
         return [{**rule, "reply": reply} for rule, reply in zip(rules, replies, strict=True)]
 
 
-CLIS = {cli.kind: cli for cli in (
-    Cli("claude-code", "claude", "@anthropic-ai/claude-code", MessagesApi, "mcp__lens__",
-        {"name": "Bash", "input": {"command": "cat src/cart.py", "description": "Shows it"}},
-        {"limit": "max_tokens", "refusal": "refusal"}),
-    Cli("codex", "codex", "@openai/codex", ResponsesApi, "mcp__lens__",
-        {"name": "exec_command", "input": {"cmd": "cat src/cart.py"}},
-        {"limit": "max_output_tokens", "refusal": "content_filter"}, "/v1"),
-    Cli("gemini", "gemini", "@google/gemini-cli", GeminiApi, "mcp_lens_",
-        {"name": "run_shell_command", "input": {"command": "cat src/cart.py"}},
-        {"limit": "MAX_TOKENS", "refusal": "SAFETY"}),
-    Cli("opencode", "opencode", "opencode-ai", MessagesApi, "lens_",
-        {"name": "bash", "input": {"command": "cat src/cart.py", "description": "Shows it"}},
-        {"limit": "max_tokens", "refusal": "refusal"}),
-)}  # fmt: skip
+CLIS = {
+    cli.kind: cli
+    for cli in (
+        Cli(
+            "claude-code",
+            "claude",
+            "@anthropic-ai/claude-code",
+            MessagesApi,
+            "mcp__lens__",
+            {"name": "Bash", "input": {"command": "cat src/cart.py", "description": "Shows it"}},
+            {"limit": "max_tokens", "refusal": "refusal"},
+        ),
+        Cli(
+            "codex",
+            "codex",
+            "@openai/codex",
+            ResponsesApi,
+            "mcp__lens__",
+            {"name": "exec_command", "input": {"cmd": "cat src/cart.py"}},
+            {"limit": "max_output_tokens", "refusal": "content_filter"},
+            "/v1",
+        ),
+        Cli(
+            "gemini",
+            "gemini",
+            "@google/gemini-cli",
+            GeminiApi,
+            "mcp_lens_",
+            {"name": "run_shell_command", "input": {"command": "cat src/cart.py"}},
+            {"limit": "MAX_TOKENS", "refusal": "SAFETY"},
+        ),
+        Cli(
+            "opencode",
+            "opencode",
+            "opencode-ai",
+            MessagesApi,
+            "lens_",
+            {"name": "bash", "input": {"command": "cat src/cart.py", "description": "Shows it"}},
+            {"limit": "max_tokens", "refusal": "refusal"},
+        ),
+    )
+}
 
 
 @dataclass(frozen=True)
@@ -126,16 +177,35 @@ def ending_of(said: Said, expected: Expectation) -> str:
 
 
 DULL = {
-    "uuid", "session_id", "timestamp", "request_id", "slash_commands", "terminal_slash_commands", "skills",
-    "plugins", "agents", "capabilities", "messaging_socket_path", "memory_paths", "output_file", "tool_use_result",
-}  # fmt: skip
+    "uuid",
+    "session_id",
+    "timestamp",
+    "request_id",
+    "slash_commands",
+    "terminal_slash_commands",
+    "skills",
+    "plugins",
+    "agents",
+    "capabilities",
+    "messaging_socket_path",
+    "memory_paths",
+    "output_file",
+    "tool_use_result",
+}
 """What no adapter reads of an event."""
 
 
 def recorded(transcript: str, folder: Path) -> list[str]:
     """The lines of a stream as they are kept: without ids, paths, ports, stack traces and long lists."""
-    events = ((line, read_event(line)) for line in transcript.splitlines() if not re.match(r"\s*$|stderr:\s+at ", line))
-    kept = [json.dumps({k: v for k, v in event.items() if k not in DULL}) if event else line for line, event in events]
+    events = (
+        (line, read_event(line))
+        for line in transcript.splitlines()
+        if not re.match(r"\s*$|stderr:\s+at ", line)
+    )
+    kept = [
+        json.dumps({k: v for k, v in event.items() if k not in DULL}) if event else line
+        for line, event in events
+    ]
     text = "\n".join(kept).replace(str(folder), "").replace(re.sub(r"[/_]", "-", str(folder)), "")
     text = re.sub("/session/home/(?:.claude|tmp)", "/home", text)
     return re.sub(r"127\.0\.0\.1:\d{2,}", "127.0.0.1:PORT", text).splitlines()
@@ -148,10 +218,15 @@ def words_and_skill(kind: str) -> dict[str, str]:
 
 
 def ask(
-    cli: Cli, folder: Path, rules: Iterable[Mapping[str, Any]], server: Mapping[str, Any] | None = None,
-    files: Mapping[str, str] = {"src/cart.py": "def cart():\n    return 1\n"}, timeout_s: float = 120, reads: bool = False,
+    cli: Cli,
+    folder: Path,
+    rules: Iterable[Mapping[str, Any]],
+    server: Mapping[str, Any] | None = None,
+    files: Mapping[str, str] = {"src/cart.py": "def cart():\n    return 1\n"},
+    timeout_s: float = 120,
+    reads: bool = False,
     **settings: Any,
-) -> Ran:  # fmt: skip
+) -> Ran:
     """Starts the program in a workspace with `files`; `server` is that of WITH; `reads`: conditions bring
     files and skills. The key is in `LIVE_TEST_KEY`."""
     for name, content in files.items():
@@ -161,15 +236,35 @@ def ask(
     servers = {"lens": server} if server else {}
     (folder / "session" / "mcp.json").write_text(json.dumps({"mcpServers": servers}))
     with serving(cli.api(), read_rules(cli.rules(list(rules)))) as fake:
-        agent = Agent(**{
-            "kind": cli.kind, "command": cli.argv, "model": "model-a", "provider": "custom", "tools": ("Bash", "Read"),
-            "base_url": fake.url + cli.path, "token_env": "LIVE_TEST_KEY", "mcp_start_s": 60, **settings,
-        })  # fmt: skip
+        agent = Agent(
+            **{
+                "kind": cli.kind,
+                "command": cli.argv,
+                "model": "model-a",
+                "provider": "custom",
+                "tools": ("Bash", "Read"),
+                "base_url": fake.url + cli.path,
+                "token_env": "LIVE_TEST_KEY",
+                "mcp_start_s": 60,
+                **settings,
+            }
+        )
         assignment = Assignment(
-            prompt=PROMPT, prompt_file="", answer_file="", workspace=str(folder / "repo"),
-            home=str(folder / "session" / "home"), mcp_file=str(folder / "session" / "mcp.json"), mcp_servers=servers,
-            servers=tuple(servers), denied_servers=() if server else ("lens",), settings=agent.settings, seed=1,
-            reads_files=reads, reads_skills=reads,
-        )  # fmt: skip
+            prompt=PROMPT,
+            prompt_file="",
+            answer_file="",
+            workspace=str(folder / "repo"),
+            home=str(folder / "session" / "home"),
+            mcp_file=str(folder / "session" / "mcp.json"),
+            mcp_servers=servers,
+            servers=tuple(servers),
+            denied_servers=() if server else ("lens",),
+            settings=agent.settings,
+            seed=1,
+            reads_files=reads,
+            reads_skills=reads,
+        )
         said = start_agent(assignment, Place(NO_SANDBOX, str(folder)), timeout_s, Redactor((), {}))
-    return Ran(said, fake, Expectation(assignment.servers, assignment.denied_servers, served=agent.served))
+    return Ran(
+        said, fake, Expectation(assignment.servers, assignment.denied_servers, served=agent.served)
+    )

@@ -39,14 +39,24 @@ def start(row: Row, folder: Path, monkeypatch: pytest.MonkeyPatch) -> Ran:
     monkeypatch.setenv("CLAUDE_CODE_MAX_RETRIES", "1")
     command = claude_code.command
     monkeypatch.setattr(
-        claude_code, "command", lambda run: replace(started := command(run), argv=loosened(started.argv, row.loose))
+        claude_code,
+        "command",
+        lambda run: replace(started := command(run), argv=loosened(started.argv, row.loose)),
     )
     script = {**SERVER, "args": [*SERVER["args"], *(row.server or ())]}
     entry = script if row.server is not None else {"command": "no-such-program"}
-    settings = {"model": "sonnet", "tools": ("Bash", "Read", "Grep", "Glob"), "mcp_start_s": 15,
-                "pass_env": ("CLAUDE_CODE_MAX_RETRIES",), "timeout_s": 60, **row.settings}  # fmt: skip
+    settings = {
+        "model": "sonnet",
+        "tools": ("Bash", "Read", "Grep", "Glob"),
+        "mcp_start_s": 15,
+        "pass_env": ("CLAUDE_CODE_MAX_RETRIES",),
+        "timeout_s": 60,
+        **row.settings,
+    }
     is_stock = row.settings.get("profile") == "stock"
-    return ask(CLAUDE, folder, row.rules, entry if row.treatment else None, reads=is_stock, **settings)
+    return ask(
+        CLAUDE, folder, row.rules, entry if row.treatment else None, reads=is_stock, **settings
+    )
 
 
 def loosened(argv: Sequence[str], promise: str) -> list[str]:
@@ -60,26 +70,39 @@ def loosened(argv: Sequence[str], promise: str) -> list[str]:
 
 
 @pytest.mark.parametrize(
-    "name", ROWS if os.environ.get("ALL_ROWS") or os.environ.get("RECORD_STREAMS") else sorted(QUICK)
+    "name",
+    ROWS if os.environ.get("ALL_ROWS") or os.environ.get("RECORD_STREAMS") else sorted(QUICK),
 )
-def test_the_real_program_shows_the_row(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_real_program_shows_the_row(
+    name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     ran = start(ROWS[name], tmp_path, monkeypatch)
     assert unmet(ROWS[name], ran.said.outcome) == []
     assert ran.said.ended.exit_code == ROWS[name].exit_code
     assert ran.said.ended.timed_out == (ROWS[name].exit_code is None)
     if os.environ.get("RECORD_STREAMS"):
-        (STREAMS / f"{name}.jsonl").write_text("".join(f"{line}\n" for line in recorded(ran.said.transcript, tmp_path)))
+        (STREAMS / f"{name}.jsonl").write_text(
+            "".join(f"{line}\n" for line in recorded(ran.said.transcript, tmp_path))
+        )
     # The key reaches the gateway, and no file.
-    assert any(request["headers"].get("Authorization") == f"Bearer {KEY}" for request in ran.fake.requests)
-    assert [path for path in tmp_path.rglob("*") if path.is_file() and KEY.encode() in path.read_bytes()] == []
+    assert any(
+        request["headers"].get("Authorization") == f"Bearer {KEY}" for request in ran.fake.requests
+    )
+    assert [
+        path for path in tmp_path.rglob("*") if path.is_file() and KEY.encode() in path.read_bytes()
+    ] == []
     assert KEY not in ran.said.transcript
 
 
-def test_first_requests_differ_in_the_server_s_part_only(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_first_requests_differ_in_the_server_s_part_only(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     rows = {"without": Row([ANSWER], {}), "with": Row([ANSWER], {}, treatment=True)}
     ran = {name: start(row, tmp_path / name, monkeypatch) for name, row in rows.items()}
     without, treated = (first_request(ran[name], tmp_path / name) for name in rows)
-    assert sorted(tool["name"] for tool in treated["tools"]) == sorted(ran["with"].said.outcome.tools_offered or ())
+    assert sorted(tool["name"] for tool in treated["tools"]) == sorted(
+        ran["with"].said.outcome.tools_offered or ()
+    )
     extra = [tool["name"] for tool in treated["tools"] if tool["name"].startswith("mcp__")]
     assert extra == ["mcp__lens__crash", "mcp__lens__find"]
     treated["tools"] = [tool for tool in treated["tools"] if tool["name"] not in extra]
@@ -88,13 +111,20 @@ def test_first_requests_differ_in_the_server_s_part_only(tmp_path: Path, monkeyp
     assert json.loads(cleaned) == without
 
 
-def test_its_settings_servers_hooks_and_words_do_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_its_settings_servers_hooks_and_words_do_nothing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     planted, repository = tmp_path / "planted", tmp_path / "run" / "repo"
     (repository / ".claude" / "skills" / "trap").mkdir(parents=True)
     hook = {"hooks": [{"type": "command", "command": f"touch {planted}"}]}
-    settings = {"hooks": {"SessionStart": [hook], "UserPromptSubmit": [hook]}, "permissions": {"deny": ["Read"]}}
+    settings = {
+        "hooks": {"SessionStart": [hook], "UserPromptSubmit": [hook]},
+        "permissions": {"deny": ["Read"]},
+    }
     (repository / ".claude" / "settings.json").write_text(json.dumps(settings))
-    (repository / ".claude" / "skills" / "trap" / "SKILL.md").write_text("---\nname: trap\ndescription: MARKER\n---\n")
+    (repository / ".claude" / "skills" / "trap" / "SKILL.md").write_text(
+        "---\nname: trap\ndescription: MARKER\n---\n"
+    )
     (repository / ".mcp.json").write_text(
         json.dumps({"mcpServers": {"own": {"command": "touch", "args": [str(planted)]}}})
     )
@@ -111,8 +141,14 @@ def test_the_embedded_server_is_offered_beside_words_and_a_skill_and_no_text_is_
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("LIVE_TEST_KEY", KEY)
-    grep = {"name": "mcp__lens__lens_grep", "input": {"query": "cart", "repoPath": str(tmp_path / "repo")}}
-    rules = [{"when": {"turn": 1}, "reply": {"tools": [grep]}}, {"reply": {"text": "{tool_result}"}}]
+    grep = {
+        "name": "mcp__lens__lens_grep",
+        "input": {"query": "cart", "repoPath": str(tmp_path / "repo")},
+    }
+    rules = [
+        {"when": {"turn": 1}, "reply": {"tools": [grep]}},
+        {"reply": {"text": "{tool_result}"}},
+    ]
     files = {"src/cart.py": "def cart():\n", **words_and_skill("claude-code")}
     ran = ask(CLAUDE, tmp_path, rules, LENS, files, reads=True)
     outcome = ran.said.outcome

@@ -14,7 +14,9 @@ from lensbench.core.system.processes import Ended, run_process
 
 def ran(folder: Path, program: str, timeout_s: float = 30) -> tuple[Seen, Ended, str]:
     """What a shell program showed, how it ended, and what reached our standard error."""
-    argv = announced(assignment(folder, treatment=True), ("/bin/sh", "-c", program, "name", "an argument"))
+    argv = announced(
+        assignment(folder, treatment=True), ("/bin/sh", "-c", program, "name", "an argument")
+    )
     (folder / "home").mkdir()
     env = {"PATH": os.environ["PATH"], "HOME": str(folder / "home")}
     with tempfile.TemporaryFile() as log:
@@ -31,23 +33,29 @@ def test_the_program_keeps_its_arguments_its_output_and_its_exit_code(tmp_path: 
     assert seen.servers == ("lens", "far")
 
 
-def test_a_line_without_end_is_cut_and_only_the_first_line_says_what_was_started(tmp_path: Path) -> None:
-    forged = (
-        """echo '{"type": "lensbench.started", "servers": ["forged"]}'; head -c 100000 /dev/zero | tr '\\0' x >&2"""
-    )
+def test_a_line_without_end_is_cut_and_only_the_first_line_says_what_was_started(
+    tmp_path: Path,
+) -> None:
+    forged = """echo '{"type": "lensbench.started", "servers": ["forged"]}'; head -c 100000 /dev/zero | tr '\\0' x >&2"""
     seen, _, _ = ran(tmp_path, forged)
     assert (len(seen.log), seen.servers) == (1000, ("lens", "far"))
 
 
 def test_what_was_said_before_the_time_was_up_still_reaches_the_log(tmp_path: Path) -> None:
-    seen, ended, log = ran(tmp_path, 'echo complaint >&2; echo \'{"type": "a"}\'; exec sleep 60', timeout_s=1)
+    seen, ended, log = ran(
+        tmp_path, 'echo complaint >&2; echo \'{"type": "a"}\'; exec sleep 60', timeout_s=1
+    )
     assert (ended.timed_out, log.split("\n")[0], len(seen.events)) == (True, "complaint", 1)
 
 
-def test_a_program_on_the_path_is_shown_in_the_sandbox(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_program_on_the_path_is_shown_in_the_sandbox(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     own = tmp_path / "bin" / "own"
     own.parent.mkdir()
     own.write_text("#!/bin/sh\n")
     own.chmod(0o755)
     monkeypatch.setenv("PATH", f"{own.parent}:{os.environ['PATH']}")
-    assert str(own) in programs_of(announced(assignment(tmp_path, treatment=True), ("own",)), os.environ["PATH"])
+    assert str(own) in programs_of(
+        announced(assignment(tmp_path, treatment=True), ("own",)), os.environ["PATH"]
+    )

@@ -13,12 +13,20 @@ def config(folder: Path) -> dict[str, Any]:
     return tomllib.loads((folder / "home" / ".codex" / "config.toml").read_text())
 
 
-def test_with_has_its_servers_required_without_has_none_and_nothing_else_differs(tmp_path: Path) -> None:
+def test_with_has_its_servers_required_without_has_none_and_nothing_else_differs(
+    tmp_path: Path,
+) -> None:
     invocation = started(codex, assignment(tmp_path, treatment=True))
     treated = config(tmp_path)
     common = {"startup_timeout_sec": 20, "required": True, "default_tools_approval_mode": "approve"}
     assert treated.pop("mcp_servers") == {
-        "lens": {"command": "lens", "args": ["--x"], "env": {"A": 'b "c"'}, "tool_timeout_sec": 5, **common},
+        "lens": {
+            "command": "lens",
+            "args": ["--x"],
+            "env": {"A": 'b "c"'},
+            "tool_timeout_sec": 5,
+            **common,
+        },
         "far": {"url": "http://127.0.0.1:4111/mcp", "http_headers": {"X-A": "b"}, **common},
     }
     assert invocation.argv[-2:] == ("--", "Where is  it?\n- x")

@@ -28,9 +28,14 @@ def becomes(kind: str, what: str, folder: Path) -> tuple[str, dict[str, Any]]:
     os.environ["LIVE_TEST_KEY"] = KEY
     cli, row = CLIS[kind], BY_NAME[what]
     command = (*row.launcher, *cli.argv)
-    ran = ask(cli, folder, row.rules, row.server, timeout_s=row.timeout_s, command=command, **row.settings)
+    ran = ask(
+        cli, folder, row.rules, row.server, timeout_s=row.timeout_s, command=command, **row.settings
+    )
     end = ran.said.ended
-    shown = {"end": [end.exit_code, end.timed_out, 1.0], "output": recorded(ran.said.transcript, folder)}
+    shown = {
+        "end": [end.exit_code, end.timed_out, 1.0],
+        "output": recorded(ran.said.transcript, folder),
+    }
     return ending_of(ran.said, ran.expected), shown
 
 
@@ -40,12 +45,22 @@ def endings(
 ) -> Iterator[dict[Any, Future[Any]]]:
     """The endings of all rows that are tested, by the id of the test, while they are found out side by side."""
     with ProcessPoolExecutor(AT_A_TIME, get_context("spawn")) as pool:
-        asked = [item.callspec for item in request.session.items if "endings" in getattr(item, "fixturenames", ())]
+        asked = [
+            item.callspec
+            for item in request.session.items
+            if "endings" in getattr(item, "fixturenames", ())
+        ]
         pairs = [(spec.params["cli"].kind, spec.params["what"]) for spec in asked]
-        yield (found := {pair: pool.submit(becomes, *pair, tmp_path_factory.mktemp("run")) for pair in pairs})
+        yield (
+            found := {
+                pair: pool.submit(becomes, *pair, tmp_path_factory.mktemp("run")) for pair in pairs
+            }
+        )
     for kind, cli in CLIS.items() if RECORD else ():
         rows = {what: found[kind, what].result()[1] for what in BY_NAME}
-        (STREAMS / f"{kind}.json").write_text(json.dumps({"version": cli.version, "rows": rows}, indent=1) + "\n")
+        (STREAMS / f"{kind}.json").write_text(
+            json.dumps({"version": cli.version, "rows": rows}, indent=1) + "\n"
+        )
 
 
 @pytest.mark.parametrize("cli", [cli.param for cli in CLIS.values()])

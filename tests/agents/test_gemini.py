@@ -17,35 +17,66 @@ NOTHING = {"total_tokens": 0, "models": {"model-a": {"total_tokens": 0}}}
 
 
 def call(number: int, tool: str, **parameters: Any) -> dict[str, Any]:
-    return {"type": "tool_use", "tool_name": tool, "tool_id": f"c{number}", "parameters": parameters}
+    return {
+        "type": "tool_use",
+        "tool_name": tool,
+        "tool_id": f"c{number}",
+        "parameters": parameters,
+    }
 
 
 def result(number: int, kind: str = "", message: str = "") -> dict[str, Any]:
     error = {"error": {"type": kind, "message": message}} if kind else {}
-    return {"type": "tool_result", "tool_id": f"c{number}", "status": "error" if kind else "success", **error}
+    return {
+        "type": "tool_result",
+        "tool_id": f"c{number}",
+        "status": "error" if kind else "success",
+        **error,
+    }
 
 
-@pytest.mark.parametrize(("calls", "other", "tokens", "served"), [
-    (45, "gemini-3-flash-preview", 250, {"model-a"}), (29, "gemini-2.5-flash", 1200, {"model-a"}),
-    (28, "gemini-2.5-flash", 250, {"model-a", "gemini-2.5-flash"}),
-    (45, "gemini-2.5-flash", 4000, {"model-a", "gemini-2.5-flash"}), (45, "model-b", 250, {"model-a", "model-b"}),
-])  # fmt: skip
-def test_a_model_that_only_watches_a_run_did_not_answer(calls: int, other: str, tokens: int, served: set[str]) -> None:
+@pytest.mark.parametrize(
+    ("calls", "other", "tokens", "served"),
+    [
+        (45, "gemini-3-flash-preview", 250, {"model-a"}),
+        (29, "gemini-2.5-flash", 1200, {"model-a"}),
+        (28, "gemini-2.5-flash", 250, {"model-a", "gemini-2.5-flash"}),
+        (45, "gemini-2.5-flash", 4000, {"model-a", "gemini-2.5-flash"}),
+        (45, "model-b", 250, {"model-a", "model-b"}),
+    ],
+)
+def test_a_model_that_only_watches_a_run_did_not_answer(
+    calls: int, other: str, tokens: int, served: set[str]
+) -> None:
     models = {"model-a": {"total_tokens": 5750}, other: {"total_tokens": tokens}}
     outcome = gemini.read(stream(BEGIN, {**END, "stats": {"tool_calls": calls, "models": models}}))
     assert set(outcome.models or ()) == served
     assert set(outcome.models_asked or ()) == {"model-a"} | ({other} - served)
 
 
-def test_models_without_tokens_did_not_serve_calls_have_our_names_and_an_empty_answer_is_no_error() -> None:
-    failed = {"type": "result", "status": "error", "error": {"type": "unknown", "message": "boom"}, "stats": NOTHING}
+def test_models_without_tokens_did_not_serve_calls_have_our_names_and_an_empty_answer_is_no_error() -> (
+    None
+):
+    failed = {
+        "type": "result",
+        "status": "error",
+        "error": {"type": "unknown", "message": "boom"},
+        "stats": NOTHING,
+    }
     assert gemini.read(stream(BEGIN, failed)).models is None
     names = ("mcp_lens_lens_grep", "mcp_lens_two_find", "mcp_other_x", "run_shell_command")
     entries = [entry for n, name in enumerate(names) for entry in (call(n, name), result(n))]
     assert [one.name for one in gemini.read(stream(BEGIN, *entries, END)).calls or ()] == [
-        "mcp__lens__lens_grep", "mcp__lens_two__find", "mcp__other__x", "run_shell_command",
-    ]  # fmt: skip
-    complaint = {"type": "error", "severity": "error", "message": "The model returned an empty response"}
+        "mcp__lens__lens_grep",
+        "mcp__lens_two__find",
+        "mcp__other__x",
+        "run_shell_command",
+    ]
+    complaint = {
+        "type": "error",
+        "severity": "error",
+        "message": "The model returned an empty response",
+    }
     outcome = gemini.read(stream(BEGIN, complaint, {**END, "status": "error"}))
     assert (outcome.answer, outcome.error, outcome.finished) == ("", "", True)
 
@@ -55,20 +86,38 @@ def settings_of(folder: Path) -> dict[str, Any]:
     return value
 
 
-def test_with_has_its_servers_and_tools_trusted_and_without_those_of_others_are_excluded(tmp_path: Path) -> None:
+def test_with_has_its_servers_and_tools_trusted_and_without_those_of_others_are_excluded(
+    tmp_path: Path,
+) -> None:
     run = assignment(tmp_path, treatment=True, kind="gemini")
     assert started(gemini, run).argv[-1] == "--prompt=Where is  it?\n- x"
     written = settings_of(tmp_path)
     assert written["mcpServers"] == {
-        "lens": {"command": "env", "args": ['A=b "c"', "lens", "--x"], "timeout": 5000, "trust": True},
-        "far": {"httpUrl": "http://127.0.0.1:4111/mcp", "headers": {"X-A": "b"}, "timeout": 60000, "trust": True},
+        "lens": {
+            "command": "env",
+            "args": ['A=b "c"', "lens", "--x"],
+            "timeout": 5000,
+            "trust": True,
+        },
+        "far": {
+            "httpUrl": "http://127.0.0.1:4111/mcp",
+            "headers": {"X-A": "b"},
+            "timeout": 60000,
+            "trust": True,
+        },
     }
     assert written["tools"]["core"] == ["run_shell_command", "read_file", "mcp_lens_*", "mcp_far_*"]
     started(gemini, assignment(tmp_path, treatment=False, kind="gemini"))
     written = settings_of(tmp_path)
-    assert (written["mcpServers"], written["mcp"]) == ({}, {"allowed": [], "excluded": ["lens", "far"]})
+    assert (written["mcpServers"], written["mcp"]) == (
+        {},
+        {"allowed": [], "excluded": ["lens", "far"]},
+    )
     off = {key: {"enabled": False} for key in ("hooksConfig", "skills", "telemetry")}
     off |= {"privacy": {"usageStatisticsEnabled": False}, "experimental": {"enableAgents": False}}
     assert off.items() <= written.items()
-    assert (written["admin"]["extensions"], written["advanced"]) == ({"enabled": False}, {"ignoreLocalEnv": True})
+    assert (written["admin"]["extensions"], written["advanced"]) == (
+        {"enabled": False},
+        {"ignoreLocalEnv": True},
+    )
     assert written["tools"]["core"] == ["run_shell_command", "read_file"]

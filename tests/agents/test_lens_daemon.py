@@ -30,7 +30,9 @@ class Lens:
         self.made = 0
 
     def answer(self, asked: Request) -> Reply:
-        status, value = self._of(asked.method, asked.path.split("/")[3:], json.loads(asked.body or "{}"))
+        status, value = self._of(
+            asked.method, asked.path.split("/")[3:], json.loads(asked.body or "{}")
+        )
         return Reply(status, json.dumps(value).encode())
 
     def _of(self, method: str, path: list[str], body: Any) -> tuple[int, Any]:
@@ -61,25 +63,41 @@ def lens(monkeypatch: pytest.MonkeyPatch) -> Iterator[Lens]:
 
 
 def script(*arguments: str) -> subprocess.CompletedProcess[str]:
-    return subprocess.run([sys.executable, str(SCRIPT), *arguments], capture_output=True, text=True, timeout=60)
+    return subprocess.run(
+        [sys.executable, str(SCRIPT), *arguments], capture_output=True, text=True, timeout=60
+    )
 
 
 def test_a_workspace_is_registered_anew_indexed_and_removed(lens: Lens, tmp_path: Path) -> None:
     for number in ("1", "2"):  # a registration that was left is replaced
         done = script("register", str(tmp_path))
-        assert (done.returncode, lens.repos, number in lens.indexed) == (0, {number: str(tmp_path)}, True), done.stderr
+        assert (done.returncode, lens.repos, number in lens.indexed) == (
+            0,
+            {number: str(tmp_path)},
+            True,
+        ), done.stderr
     assert script("remove", str(tmp_path)).returncode == 0
     assert script("remove", str(tmp_path)).returncode == 0
     assert lens.repos == {}
     assert list(tmp_path.iterdir()) == []
 
 
-def test_refusals_and_a_gone_daemon_are_one_line(lens: Lens, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_refusals_and_a_gone_daemon_are_one_line(
+    lens: Lens, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     refused = script("register", str(tmp_path / "missing"))
-    assert (refused.returncode, "HTTP 400" in refused.stderr, refused.stderr.count("\n")) == (1, True, 1)
+    assert (refused.returncode, "HTTP 400" in refused.stderr, refused.stderr.count("\n")) == (
+        1,
+        True,
+        1,
+    )
     monkeypatch.setenv("LENS_URL", "http://127.0.0.1:9")
     gone = script("register", str(tmp_path))
-    assert (gone.returncode, "does not answer" in gone.stderr, gone.stderr.count("\n")) == (1, True, 1)
+    assert (gone.returncode, "does not answer" in gone.stderr, gone.stderr.count("\n")) == (
+        1,
+        True,
+        1,
+    )
 
 
 KILLED = """
@@ -97,10 +115,14 @@ with private_folder() as folder:
 """
 
 
-def test_the_next_run_forgets_a_killed_one_s(lens: Lens, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_next_run_forgets_a_killed_one_s(
+    lens: Lens, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setenv("TMPDIR", str(tmp_path))
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
-    run = subprocess.Popen([sys.executable, "-c", KILLED, str(SCRIPT)], stdout=subprocess.PIPE, text=True)
+    run = subprocess.Popen(
+        [sys.executable, "-c", KILLED, str(SCRIPT)], stdout=subprocess.PIPE, text=True
+    )
     assert run.stdout is not None
     assert run.stdout.readline() == "registered\n"
     remove_abandoned(str(tmp_path))
@@ -117,6 +139,8 @@ def test_an_agent_finds_the_workspace_where_the_daemon_does(tmp_path: Path) -> N
     place = make_place(tmp_path / "lb-1", find_sandbox({**AUTO, "same_path": True}))
     repo = f"{place.private}/repo"
     assert (place.inside(repo), place.inside(f"{place.private}/session/x")) == (repo, "/session/x")
-    said = start(place, "sh", "-c", 'pwd; cat a.py; touch made; ls "$0"', str(Path(place.private).parent))
+    said = start(
+        place, "sh", "-c", 'pwd; cat a.py; touch made; ls "$0"', str(Path(place.private).parent)
+    )
     assert said.stdout.splitlines() == [repo, "x = 1", "lb-1"], said.stderr
     assert (Path(repo) / "made").exists()

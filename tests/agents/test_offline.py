@@ -14,9 +14,16 @@ from lensbench.core.error_texts import KNOWN_ERRORS
 from lensbench.core.records import Call, Outcome
 
 EVENTS = (
-    {"type": "start", "version": "1", "model": "none", "tools": ["Grep", "mcp__lens__lens_grep"],
-     "mcp_servers": [{"name": "lens", "status": "connected", "detail": ""},
-                     {"name": "odd", "status": "failed", "detail": "gone"}]},
+    {
+        "type": "start",
+        "version": "1",
+        "model": "none",
+        "tools": ["Grep", "mcp__lens__lens_grep"],
+        "mcp_servers": [
+            {"name": "lens", "status": "connected", "detail": ""},
+            {"name": "odd", "status": "failed", "detail": "gone"},
+        ],
+    },
     {"type": "tool_call", "id": 1, "name": "Read", "input": {}},
     {"type": "tool_result", "id": 1, "is_error": False, "size": 3, "path": "b.py"},
     {"type": "tool_call", "id": 2, "name": "Grep", "input": {}},
@@ -25,7 +32,7 @@ EVENTS = (
     {"type": "tool_result", "id": 3, "is_error": False, "size": 3, "path": "a.py"},
     {"type": "answer", "text": "It is so.\n"},
     {"type": "end", "turns": 4, "is_error": False, "ended": "finished"},
-)  # fmt: skip
+)
 LINES = [json.dumps(event) for event in EVENTS]
 
 
@@ -34,18 +41,34 @@ def assignment(folder: Path, workspace: Path, mcp: str = '{"mcpServers": {}}') -
     (folder / "mcp.json").write_text(mcp, encoding="utf-8")
     (folder / "home").mkdir()
     return Assignment(
-        prompt="", prompt_file=str(folder / "prompt.md"), workspace=str(workspace), home=str(folder / "home"),
-        mcp_file=str(folder / "mcp.json"), mcp_servers={}, answer_file="", servers=(), denied_servers=(),
-        settings={"mcp_start_s": 3, "pass_env": []}, seed=7,
-    )  # fmt: skip
+        prompt="",
+        prompt_file=str(folder / "prompt.md"),
+        workspace=str(workspace),
+        home=str(folder / "home"),
+        mcp_file=str(folder / "mcp.json"),
+        mcp_servers={},
+        answer_file="",
+        servers=(),
+        denied_servers=(),
+        settings={"mcp_start_s": 3, "pass_env": []},
+        seed=7,
+    )
 
 
 def test_the_stream_gives_the_whole_outcome_with_what_it_used_and_what_that_cost() -> None:
     assert read(LINES) == Outcome(
-        answer="It is so.\n", finished=True, ending="finished", agent_version="1", models=("none",),
-        servers={"lens": "connected", "odd": "failed: gone"}, tools_offered=("Grep", "mcp__lens__lens_grep"),
-        calls=(Call("Grep", 1, 1), Call("Read", 2, 0)), files_read=("a.py", "b.py"), turns=4, stop_reason="finished",
-    )  # fmt: skip
+        answer="It is so.\n",
+        finished=True,
+        ending="finished",
+        agent_version="1",
+        models=("none",),
+        servers={"lens": "connected", "odd": "failed: gone"},
+        tools_offered=("Grep", "mcp__lens__lens_grep"),
+        calls=(Call("Grep", 1, 1), Call("Read", 2, 0)),
+        files_read=("a.py", "b.py"),
+        turns=4,
+        stop_reason="finished",
+    )
     used = {"input": 10, "cache_read": 7, "cache_write": 3, "output": 2}
     outcome = read([json.dumps({"type": "end", "cost_usd": 0.5, "tokens": {**used, "other": 1}})])
     assert (outcome.tokens, outcome.cost_usd, outcome.cost_is_guess) == (used, 0.5, False)
@@ -53,10 +76,20 @@ def test_the_stream_gives_the_whole_outcome_with_what_it_used_and_what_that_cost
     assert outcome.tokens == {**used, "cache_read": 0, "cache_write": 0}
 
 
-@pytest.mark.parametrize("tokens", [
-    '{"input": -1, "output": 2}', '{"input": 10, "output": "2"}', '{"input": NaN, "output": 2}', '{"input": 10}', "{}", "[10, 2]",
-    '{"input": true, "output": 2}', '{"input": 10, "output": 2, "cache_read": 1.5}', '{"input": 1e30, "output": 2}',
-])  # fmt: skip
+@pytest.mark.parametrize(
+    "tokens",
+    [
+        '{"input": -1, "output": 2}',
+        '{"input": 10, "output": "2"}',
+        '{"input": NaN, "output": 2}',
+        '{"input": 10}',
+        "{}",
+        "[10, 2]",
+        '{"input": true, "output": 2}',
+        '{"input": 10, "output": 2, "cache_read": 1.5}',
+        '{"input": 1e30, "output": 2}',
+    ],
+)
 @pytest.mark.parametrize("cost", ['"0.5"', "-0.5", "NaN", "true", "1e999", "{}"])
 def test_odd_numbers_of_a_program_are_unknown_and_never_0(tokens: str, cost: str) -> None:
     outcome = read([f'{{"type": "end", "cost_usd": {cost}, "tokens": {tokens}}}'])
@@ -79,14 +112,39 @@ def test_a_stream_without_its_start_its_end_or_any_event_shows_no_more_than_it_h
 
 
 @settings(max_examples=40)
-@given(st.lists(st.one_of(st.text(), st.sampled_from(LINES), st.builds(
-    lambda kind, rest: json.dumps({**rest, "type": kind}),
-    st.sampled_from(["start", "tool_call", "tool_result", "answer", "end", "other"]),
-    st.dictionaries(
-        st.sampled_from(["id", "name", "text", "tools", "mcp_servers", "is_error", "turns", "path", "error", "model"]),
-        st.recursive(st.none() | st.booleans() | st.integers() | st.text(), st.lists, max_leaves=4),
-    ),
-))))  # fmt: skip
+@given(
+    st.lists(
+        st.one_of(
+            st.text(),
+            st.sampled_from(LINES),
+            st.builds(
+                lambda kind, rest: json.dumps({**rest, "type": kind}),
+                st.sampled_from(["start", "tool_call", "tool_result", "answer", "end", "other"]),
+                st.dictionaries(
+                    st.sampled_from(
+                        [
+                            "id",
+                            "name",
+                            "text",
+                            "tools",
+                            "mcp_servers",
+                            "is_error",
+                            "turns",
+                            "path",
+                            "error",
+                            "model",
+                        ]
+                    ),
+                    st.recursive(
+                        st.none() | st.booleans() | st.integers() | st.text(),
+                        st.lists,
+                        max_leaves=4,
+                    ),
+                ),
+            ),
+        )
+    )
+)
 def test_any_lines_can_be_read(lines: list[str]) -> None:
     outcome = read(lines)
     assert isinstance(outcome.answer, str)
@@ -97,9 +155,19 @@ def test_without_the_start_that_names_the_servers_no_run_counts() -> None:
     """Another program need not name them."""
     events = load_adapter("command-events")
     for lines in (LINES, [f"\x1b]0;a title\x07{LINES[0]}", *LINES[1:]]):
-        assert (read(lines).finished, events.read(lines, errors=KNOWN_ERRORS).finished) == (True, True)
-    for lines in (LINES[1:], ['{"type": "start"}', *LINES[1:]], [f"Loading {LINES[0]}", *LINES[1:]]):
-        assert (read(lines).finished, events.read(lines, errors=KNOWN_ERRORS).finished) == (False, True)
+        assert (read(lines).finished, events.read(lines, errors=KNOWN_ERRORS).finished) == (
+            True,
+            True,
+        )
+    for lines in (
+        LINES[1:],
+        ['{"type": "start"}', *LINES[1:]],
+        [f"Loading {LINES[0]}", *LINES[1:]],
+    ):
+        assert (read(lines).finished, events.read(lines, errors=KNOWN_ERRORS).finished) == (
+            False,
+            True,
+        )
 
 
 def test_the_command_works_with_nothing_but_its_own_environment(tmp_path: Path) -> None:
@@ -109,7 +177,9 @@ def test_the_command_works_with_nothing_but_its_own_environment(tmp_path: Path) 
     (workspace / "json.py").write_text("raise SystemExit('shadowed')\n", encoding="utf-8")
     run = assignment(tmp_path, workspace)
     invocation = command(run)
-    done = subprocess.run(invocation.argv, env=dict(invocation.env), cwd=workspace, capture_output=True, text=True)
+    done = subprocess.run(
+        invocation.argv, env=dict(invocation.env), cwd=workspace, capture_output=True, text=True
+    )
     outcome = read(done.stdout.splitlines())
     assert (done.returncode, done.stderr) == (0, "")
     assert outcome.finished
@@ -123,7 +193,9 @@ def test_the_command_works_with_nothing_but_its_own_environment(tmp_path: Path) 
 def test_a_failed_server_is_reported_with_its_reason(tmp_path: Path) -> None:
     run = assignment(tmp_path, tmp_path, '{"mcpServers": {"lens": {"command": ""}}}')
     invocation = command(run)
-    done = subprocess.run(invocation.argv, env=dict(invocation.env), capture_output=True, text=True, timeout=60)
+    done = subprocess.run(
+        invocation.argv, env=dict(invocation.env), capture_output=True, text=True, timeout=60
+    )
     assert read(done.stdout.splitlines()).servers == {
         "lens": "failed: command must be the program alone, as a text; write its arguments in args"
     }

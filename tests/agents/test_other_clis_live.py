@@ -14,22 +14,29 @@ from lensbench.core.records import Call
 
 FILES = {
     "src/cart.py": "def cart():\n    return 1\n",
-    "AGENTS.md": "PLANTED", "CLAUDE.md": "PLANTED", ".agents/skills/x/SKILL.md": "---\nname: x\ndescription: PLANTED\n---\n",
+    "AGENTS.md": "PLANTED",
+    "CLAUDE.md": "PLANTED",
+    ".agents/skills/x/SKILL.md": "---\nname: x\ndescription: PLANTED\n---\n",
     ".codex/config.toml": '[mcp_servers.planted]\ncommand = "touch"\nargs = ["started"]\n',
     "opencode.json": '{"mcp": {"planted": {"type": "local", "command": ["touch", "started"]}}}',
     ".gemini/skills/x/SKILL.md": "---\nname: x\ndescription: PLANTED\n---\n",
     ".gemini/settings.json": '{"mcpServers": {"planted": {"command": "touch", "args": ["started"]}}}',
     ".env": "GEMINI_API_KEY=PLANTED\nGOOGLE_GEMINI_BASE_URL=http://127.0.0.1:9",
-}  # fmt: skip
+}
 """A repository with what it could bring to configure agents with."""
 SHELL = {"codex": "command_execution", "gemini": "run_shell_command", "opencode": "bash"}
 """What a record calls the shell."""
-READ = {"gemini": {"name": "read_file", "input": {"file_path": "src/cart.py"}},
-        "opencode": {"name": "read", "input": {"filePath": "src/cart.py"}}}  # fmt: skip
+READ = {
+    "gemini": {"name": "read_file", "input": {"file_path": "src/cart.py"}},
+    "opencode": {"name": "read", "input": {"filePath": "src/cart.py"}},
+}
 DELEGATE = {
     "codex": {"name": "multi_agent_v1__spawn_agent", "input": {"message": "SUBTASK"}},
     "gemini": {"name": "invoke_agent", "input": {"agent_name": "generalist", "prompt": "SUBTASK"}},
-    "opencode": {"name": "task", "input": {"description": "x", "prompt": "SUBTASK", "subagent_type": "general"}},
+    "opencode": {
+        "name": "task",
+        "input": {"description": "x", "prompt": "SUBTASK", "subagent_type": "general"},
+    },
 }
 others = pytest.mark.parametrize("cli", [CLIS[kind].param for kind in SHELL])
 
@@ -43,7 +50,9 @@ def said(ran: Ran) -> list[str]:
     """What the user says in the first request."""
     body = ran.fake.bodies[0]
     entries = body.get("input") or body.get("contents") or body["messages"]
-    blocks = [block for entry in entries for block in entry.get("content") or entry.get("parts") or ()]
+    blocks = [
+        block for entry in entries for block in entry.get("content") or entry.get("parts") or ()
+    ]
     return [block["text"] for block in blocks if isinstance(block, dict) and "text" in block]
 
 
@@ -55,13 +64,26 @@ def tools(ran: Ran) -> tuple[str, ...]:
 
 
 @others
-def test_with_the_treatment_its_tools_are_offered_and_its_calls_work(cli: Cli, tmp_path: Path) -> None:
+def test_with_the_treatment_its_tools_are_offered_and_its_calls_work(
+    cli: Cli, tmp_path: Path
+) -> None:
     look = {"when": {"turn": 1}, "reply": {"text": "I look.", "tools": ["lens_grep"]}}
-    rules: list[dict[str, Any]] = [look, {"reply": {"text": "It is in src/cart.py.", "model": "model-b"}}]
+    rules: list[dict[str, Any]] = [
+        look,
+        {"reply": {"text": "It is in src/cart.py.", "model": "model-b"}},
+    ]
     ran = ask(cli, tmp_path, rules, LENS, FILES)
     outcome = ran.said.outcome
-    assert (ran.said.ended.exit_code, outcome.error, outcome.finished, outcome.ending) == (0, "", True, "finished")
-    assert (outcome.servers or {"lens": "connected"}, outcome.subagents) == ({"lens": "connected"}, 0)
+    assert (ran.said.ended.exit_code, outcome.error, outcome.finished, outcome.ending) == (
+        0,
+        "",
+        True,
+        "finished",
+    )
+    assert (outcome.servers or {"lens": "connected"}, outcome.subagents) == (
+        {"lens": "connected"},
+        0,
+    )
     assert outcome.answer == "It is in src/cart.py."
     assert outcome.calls == (Call("mcp__lens__lens_grep", 1, 0),)
     assert f"{cli.prefix}lens_grep" in tools(ran)
@@ -72,12 +94,21 @@ def test_with_the_treatment_its_tools_are_offered_and_its_calls_work(cli: Cli, t
     assert outcome.tokens is not None
     assert outcome.tokens["cache_read"] == 14
     # Codex: 186 x 10 + 14 + 40 x 100 millionths of a dollar; Gemini has 10 tokens of reasoning more
-    price: Any = {"date": "", "source": "", "input": 10, "cache_read": 1, "cache_write": 0, "output": 100}
+    price: Any = {
+        "date": "",
+        "source": "",
+        "input": 10,
+        "cache_read": 1,
+        "cache_write": 0,
+        "output": 100,
+    }
     told = priced(outcome, {"model-*": price})
     assert {"codex": 0.005874, "gemini": 0.006874}.get(cli.kind, told.cost_usd) == told.cost_usd
     assert told.cost_is_guess
     home = tmp_path / "session" / "home"
-    assert KEY not in "".join(path.read_text(errors="replace") for path in home.rglob("*") if path.is_file())
+    assert KEY not in "".join(
+        path.read_text(errors="replace") for path in home.rglob("*") if path.is_file()
+    )
     assert not (tmp_path / "repo" / "started").exists()
     assert json.loads((tmp_path / "seen.json").read_text()) == [TEXTS, " ".join(TEXTS)]
 
@@ -85,7 +116,10 @@ def test_with_the_treatment_its_tools_are_offered_and_its_calls_work(cli: Cli, t
 @others
 def test_without_the_treatment_nothing_of_it_is_there(cli: Cli, tmp_path: Path) -> None:
     calls = ["shell", *([READ[cli.kind]] if cli.kind in READ else [])]
-    rules = [{"when": {"turn": 1}, "reply": {"tools": calls}}, {"reply": {"text": "It is in src/cart.py."}}]
+    rules = [
+        {"when": {"turn": 1}, "reply": {"tools": calls}},
+        {"reply": {"text": "It is in src/cart.py."}},
+    ]
     ran = ask(cli, tmp_path, rules, None, FILES)
     outcome = ran.said.outcome
     assert (ran.said.ended.exit_code, outcome.answer) == (0, "It is in src/cart.py.")
@@ -99,14 +133,20 @@ def test_without_the_treatment_nothing_of_it_is_there(cli: Cli, tmp_path: Path) 
 
 
 @others
-def test_a_sub_agent_of_a_stock_agent_is_counted_and_its_work_is_unknown(cli: Cli, tmp_path: Path) -> None:
+def test_a_sub_agent_of_a_stock_agent_is_counted_and_its_work_is_unknown(
+    cli: Cli, tmp_path: Path
+) -> None:
     rules: list[dict[str, Any]] = [
         {"when": {"text": "SUBTASK", "turn": 1}, "reply": {"tools": ["lens_grep"]}},
         {"when": {"turn": 1}, "reply": {"tools": [DELEGATE[cli.kind]]}},
         {"reply": {"text": "It is in src/cart.py."}},
     ]
     outcome = ask(cli, tmp_path, rules, LENS, profile="stock").said.outcome
-    assert (outcome.answer, outcome.subagents, outcome.hides_work) == ("It is in src/cart.py.", 1, True)
+    assert (outcome.answer, outcome.subagents, outcome.hides_work) == (
+        "It is in src/cart.py.",
+        1,
+        True,
+    )
     assert not any(call.name.startswith("mcp__") for call in outcome.calls or ())
 
 
@@ -123,12 +163,21 @@ def lines_of(value: Any) -> set[str]:
 
 
 @others
-def test_the_first_requests_of_all_rungs_differ_in_what_their_conditions_state(cli: Cli, tmp_path: Path) -> None:
+def test_the_first_requests_of_all_rungs_differ_in_what_their_conditions_state(
+    cli: Cli, tmp_path: Path
+) -> None:
     words, sent, sizes = words_and_skill(cli.kind), {}, []
     for has_server, has_words in product((False, True), repeat=2):
         folder = tmp_path / f"{has_server:d}{has_words:d}"
         files = {"src/cart.py": "", **(words if has_words else {})}
-        ran = ask(cli, folder, [{"reply": {"text": "There."}}], LENS if has_server else None, files, reads=True)
+        ran = ask(
+            cli,
+            folder,
+            [{"reply": {"text": "There."}}],
+            LENS if has_server else None,
+            files,
+            reads=True,
+        )
         body = json.dumps(ran.fake.bodies[0]).replace(str(folder), "")
         sent[has_server, has_words] = lines_of(json.loads(body))
         sizes.append(len(re.sub(IDS, "", body)))

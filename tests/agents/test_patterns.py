@@ -22,10 +22,17 @@ NOISE_S, MOST = 0.003, 8
 def written(file: Path) -> Iterator[tuple[str, re.Pattern[str], set[str]]]:
     """The patterns of a module: where, what, and the methods that are called."""
     nodes = list(ast.walk(ast.parse(file.read_text(encoding="utf-8"))))
-    calls: list[Any] = [node for node in nodes if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute)]
+    calls: list[Any] = [
+        node
+        for node in nodes
+        if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute)
+    ]
     calls = [call for call in calls if isinstance(call.func.value, ast.Name)]
-    names = {id(node.value): node.targets[0].id for node in nodes
-             if isinstance(node, ast.Assign) and isinstance(node.targets[0], ast.Name)}  # fmt: skip
+    names = {
+        id(node.value): node.targets[0].id
+        for node in nodes
+        if isinstance(node, ast.Assign) and isinstance(node.targets[0], ast.Name)
+    }
     used: dict[str, set[str]] = {}
     for call in calls:
         used.setdefault(call.func.value.id, set()).add(call.func.attr)
@@ -36,7 +43,9 @@ def written(file: Path) -> Iterator[tuple[str, re.Pattern[str], set[str]]]:
         name, place = names.get(id(call), ""), file.relative_to(SCRIPTS)
         methods = ({call.func.attr} | used.get(name, set())) & METHODS or {"search"}
         if isinstance(given, ast.Constant) and isinstance(given.value, str):
-            flags = sum(getattr(re, flag) for flag in re.findall(r"\bre\.([A-Z]+)", ast.unparse(call)))
+            flags = sum(
+                getattr(re, flag) for flag in re.findall(r"\bre\.([A-Z]+)", ast.unparse(call))
+            )
             yield f"{place}:{call.lineno}", re.compile(given.value, flags), methods
         elif name:  # it is put together from others
             made = getattr(import_module(".".join(place.with_suffix("").parts)), name, None)
@@ -58,7 +67,14 @@ def samples(items: Iterable[Any], state: Any) -> list[str]:
         elif kind in ("LITERAL", "NOT_LITERAL", "ANY", "IN"):
             one = re._compiler.compile(re._parser.SubPattern(state, [item]), state.flags)
             literal = chr(given) if kind == "LITERAL" else ""
-            parts = [next(filter(one.match, CHARACTERS + literal + "".join(map(chr, (*range(0x3100), 0xE0001)))))]
+            parts = [
+                next(
+                    filter(
+                        one.match,
+                        CHARACTERS + literal + "".join(map(chr, (*range(0x3100), 0xE0001))),
+                    )
+                )
+            ]
         else:
             parts = [""]
         texts = [text + part for text, part in itertools.islice(itertools.product(texts, parts), 8)]
@@ -70,13 +86,23 @@ def hostile(pattern: re.Pattern[str]) -> list[tuple[str, str]]:
     tree = re._parser.parse(pattern.pattern, pattern.flags)
     fitting = samples(tree, tree.state)
     begun = {text[:length] for text in fitting for length in range(1, len(text) + 1)}
-    alone = sorted({*begun, *(f"{text}\n" for text in begun), "a", " ", "\n"}, key=lambda text: (len(text), text))
-    return [*(("", text) for text in alone), *itertools.product(sorted({*fitting}), (" ", " (", "a"))]
+    alone = sorted(
+        {*begun, *(f"{text}\n" for text in begun), "a", " ", "\n"},
+        key=lambda text: (len(text), text),
+    )
+    return [
+        *(("", text) for text in alone),
+        *itertools.product(sorted({*fitting}), (" ", " (", "a")),
+    ]
 
 
 def seconds(pattern: re.Pattern[str], method: str, text: str) -> float:
     began = time.process_time()
-    for _ in pattern.finditer(text) if method in METHODS - {"match", "fullmatch"} else [getattr(pattern, method)(text)]:
+    for _ in (
+        pattern.finditer(text)
+        if method in METHODS - {"match", "fullmatch"}
+        else [getattr(pattern, method)(text)]
+    ):
         pass
     return time.process_time() - began
 
@@ -85,13 +111,17 @@ PATTERNS = [entry for file in sorted(SCRIPTS.rglob("*.py")) for entry in written
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(("pattern", "methods"), [pytest.param(*rest, id=place) for place, *rest in PATTERNS])
+@pytest.mark.parametrize(
+    ("pattern", "methods"), [pytest.param(*rest, id=place) for place, *rest in PATTERNS]
+)
 def test_a_pattern_takes_linear_time(pattern: re.Pattern[str], methods: set[str]) -> None:
     for (begin, part), end, method in itertools.product(hostile(pattern), ("", "\0"), methods):
         short, long = (begin + part * (size // len(part)) + end for size in (SHORT, LONG))
         took = seconds(pattern, method, long)
         if took > NOISE_S:
-            ratio = min(seconds(pattern, method, long) / seconds(pattern, method, short) for _ in range(3))
+            ratio = min(
+                seconds(pattern, method, long) / seconds(pattern, method, short) for _ in range(3)
+            )
             assert ratio < MOST, (pattern.pattern, begin, part, method)
 
 

@@ -37,28 +37,56 @@ class ClaudeCode:
     """How Claude Code says it. The methods of all kinds have the same names."""
 
     def start(self, failed: str = "") -> Output:
-        servers = [{"name": of, "status": "failed" if of == failed else "connected"} for of in ("lens", "lens_two")]
-        return [{"type": "system", "subtype": "init", "cwd": "/repo", "model": "model-a", "tools": ["Bash", GREP],
-                 "mcp_servers": servers, "claude_code_version": "2.1.329"}]  # fmt: skip
+        servers = [
+            {"name": of, "status": "failed" if of == failed else "connected"}
+            for of in ("lens", "lens_two")
+        ]
+        return [
+            {
+                "type": "system",
+                "subtype": "init",
+                "cwd": "/repo",
+                "model": "model-a",
+                "tools": ["Bash", GREP],
+                "mcp_servers": servers,
+                "claude_code_version": "2.1.329",
+            }
+        ]
 
     def says(self, words: str, number: int = 1, **fields: Any) -> Output:
         used = {"input_tokens": 186, "output_tokens": 40, "cache_read_input_tokens": 14}
         used["cache_creation_input_tokens"] = 3
         message = {
-            "id": f"m{number}", "model": "model-b", "content": [{"type": "text", "text": words}], "usage": used,
-        }  # fmt: skip
+            "id": f"m{number}",
+            "model": "model-b",
+            "content": [{"type": "text", "text": words}],
+            "usage": used,
+        }
         return [{"type": "assistant", "message": message, **fields}]
 
     def calls(self, tool: str, error: str = "", **given: Any) -> Output:
         use = {
-            "type": "tool_use", "id": "0", "name": "Read" if given else tool, "input": {"file_path": given.get("path")},
-        }  # fmt: skip
-        answer = {"type": "tool_result", "tool_use_id": "0", "content": error or "x", "is_error": bool(error)}
+            "type": "tool_use",
+            "id": "0",
+            "name": "Read" if given else tool,
+            "input": {"file_path": given.get("path")},
+        }
+        answer = {
+            "type": "tool_result",
+            "tool_use_id": "0",
+            "content": error or "x",
+            "is_error": bool(error),
+        }
         said = (("assistant", use), ("user", answer))
         return [{"type": who, "message": {"content": [block]}} for who, block in said]
 
     def is_denied(self, tool: str) -> Output:
-        denied = {"type": "system", "subtype": "permission_denied", "tool_use_id": "0", "tool_name": tool}
+        denied = {
+            "type": "system",
+            "subtype": "permission_denied",
+            "tool_use_id": "0",
+            "tool_name": tool,
+        }
         return [denied, *self.calls(tool, "denied")]
 
     def starts_agent(self) -> Output:
@@ -69,9 +97,23 @@ class ClaudeCode:
 
     def ends(self, ended: str = "") -> Output:
         reason = {"length": "max_tokens", "refusal": "refusal"}.get(ended, "end_turn")
-        used = {"inputTokens": 186, "outputTokens": 40, "cacheReadInputTokens": 14, "cacheCreationInputTokens": 3}
-        return [{"type": "result", "result": "It is there.", "stop_reason": reason, "modelUsage": {"model-a": used},
-                 "total_cost_usd": 0.5, "num_turns": 1, "duration_ms": 1500}]  # fmt: skip
+        used = {
+            "inputTokens": 186,
+            "outputTokens": 40,
+            "cacheReadInputTokens": 14,
+            "cacheCreationInputTokens": 3,
+        }
+        return [
+            {
+                "type": "result",
+                "result": "It is there.",
+                "stop_reason": reason,
+                "modelUsage": {"model-a": used},
+                "total_cost_usd": 0.5,
+                "num_turns": 1,
+                "duration_ms": 1500,
+            }
+        ]
 
     def fails(self, status: int, words: str) -> Output:
         return [{"type": "result", "is_error": True, "api_error_status": status, "result": words}]
@@ -91,32 +133,51 @@ class Codex:
     def calls(self, tool: str, error: str = "", **given: Any) -> Output:
         names = {"server": "lens", "tool": tool.split("__")[-1]} if "__" in tool else {}
         kind = "mcp_tool_call" if names else tool
-        said = {"error": {"message": error} if error else None, "status": "failed" if error else "completed"}
+        said = {
+            "error": {"message": error} if error else None,
+            "status": "failed" if error else "completed",
+        }
         return [self.item(kind, event="started", **names), self.item(kind, **names, **said)]
 
     def is_denied(self, tool: str) -> Output:
         return self.calls(tool, "the call requires approval, but the approval policy is never")
 
     def starts_agent(self) -> Output:
-        return [self.item("collab_tool_call", 9, tool="spawn_agent"), self.item("collab_tool_call", 10, tool="wait")]
+        return [
+            self.item("collab_tool_call", 9, tool="spawn_agent"),
+            self.item("collab_tool_call", 10, tool="wait"),
+        ]
 
     def asks_again(self) -> Output:
         return [{"type": "error", "message": "Reconnecting... 1/5 (unexpected status 500)"}]
 
     def ends(self, ended: str = "") -> Output:
         why = {"length": "reason: max_output_tokens", "refusal": "reason: content_filter"}
-        used = {"input_tokens": 200, "cached_input_tokens": 14, "cache_write_input_tokens": 3, "output_tokens": 40}
+        used = {
+            "input_tokens": 200,
+            "cached_input_tokens": 14,
+            "cache_write_input_tokens": 3,
+            "output_tokens": 40,
+        }
         return self.fails(0, why[ended]) if ended else [{"type": "turn.completed", "usage": used}]
 
     def fails(self, status: int, words: str) -> Output:
-        message = f"unexpected status {status} Unauthorized: {words}, url: http://127.0.0.1/v1" if status else words
+        message = (
+            f"unexpected status {status} Unauthorized: {words}, url: http://127.0.0.1/v1"
+            if status
+            else words
+        )
         return [{"type": "turn.failed", "error": {"message": message}}]
 
 
 class Gemini:
     used: Mapping[str, Any] = {
-        "total_tokens": 240, "input_tokens": 200, "output_tokens": 30, "cached": 14, "input": 186,
-    }  # fmt: skip
+        "total_tokens": 240,
+        "input_tokens": 200,
+        "output_tokens": 30,
+        "cached": 14,
+        "input": 186,
+    }
 
     def start(self, failed: str = "") -> Output:
         log = ["MCP issues detected. Run /mcp list for status."] if failed else []
@@ -125,11 +186,24 @@ class Gemini:
     def says(self, words: str, number: int = 1) -> Output:
         return [{"type": "message", "role": "assistant", "content": words, "delta": True}]
 
-    def calls(self, tool: str, error: str = "", kind: str = "mcp_tool_error", **given: Any) -> Output:
+    def calls(
+        self, tool: str, error: str = "", kind: str = "mcp_tool_error", **given: Any
+    ) -> Output:
         name = "read_file" if given else tool.replace("mcp__lens__", "mcp_lens_")
-        said = {"status": "error", "error": {"type": kind, "message": error}} if error else {"status": "success"}
-        return [{"type": "tool_use", "tool_name": name, "tool_id": "0", "parameters": {"file_path": given.get("path")}},
-                {"type": "tool_result", "tool_id": "0", **said}]  # fmt: skip
+        said = (
+            {"status": "error", "error": {"type": kind, "message": error}}
+            if error
+            else {"status": "success"}
+        )
+        return [
+            {
+                "type": "tool_use",
+                "tool_name": name,
+                "tool_id": "0",
+                "parameters": {"file_path": given.get("path")},
+            },
+            {"type": "tool_result", "tool_id": "0", **said},
+        ]
 
     def is_denied(self, tool: str) -> Output:
         return self.calls(tool, "denied", "policy_violation")
@@ -138,20 +212,31 @@ class Gemini:
         return self.calls("invoke_agent")
 
     def asks_again(self) -> Output:
-        return ["Attempt 1 failed with status 500. Retrying", "Attempt 2 failed: x. Max attempts reached"]
+        return [
+            "Attempt 1 failed with status 500. Retrying",
+            "Attempt 2 failed: x. Max attempts reached",
+        ]
 
     def ends(self, ended: str = "") -> Output:
         if ended == "length":
             turns = {"type": "FatalTurnLimitedError", "message": "Reached max session turns."}
             return [{"type": "result", "error": turns}]
-        blocked = {"type": "error", "message": "The model response was blocked due to safety settings."}
+        blocked = {
+            "type": "error",
+            "message": "The model response was blocked due to safety settings.",
+        }
         stats = {**self.used, "duration_ms": 1500, "models": {"model-b": self.used}}
-        return [*([blocked] if ended else []), {"type": "result", "status": "success", "stats": stats}]
+        return [
+            *([blocked] if ended else []),
+            {"type": "result", "status": "success", "stats": stats},
+        ]
 
     def fails(self, status: int, words: str) -> Output:
         message = f'[API Error: {{"error":{{"code":{status},"message":"{words}"}}}}]'
         stats = {"models": {"model-a": {}}}
-        return [{"type": "result", "error": {"type": "unknown", "message": message}, "stats": stats}]
+        return [
+            {"type": "result", "error": {"type": "unknown", "message": message}, "stats": stats}
+        ]
 
 
 class Opencode:
@@ -166,10 +251,24 @@ class Opencode:
         return [self.part("step_start", number), self.part("text", number, text=words)]
 
     def calls(self, tool: str, error: str = "", **given: Any) -> Output:
-        state = {"status": "error", "error": error} if error else {"status": "completed", "output": "x"}
+        state = (
+            {"status": "error", "error": error} if error else {"status": "completed", "output": "x"}
+        )
         name = "read" if given else tool.replace("mcp__lens__", "lens_")
-        called = self.part("tool_use", callID="0", tool=name, state={**state, "input": {"filePath": given.get("path")}})
-        return [called, *(['level=WARN message="MCP connection closed" server=lens'] if error == CLOSED else [])]
+        called = self.part(
+            "tool_use",
+            callID="0",
+            tool=name,
+            state={**state, "input": {"filePath": given.get("path")}},
+        )
+        return [
+            called,
+            *(
+                ['level=WARN message="MCP connection closed" server=lens']
+                if error == CLOSED
+                else []
+            ),
+        ]
 
     def is_denied(self, tool: str) -> Output:
         return self.calls(tool, "The user rejected permission to use this specific tool call.")
@@ -186,23 +285,41 @@ class Opencode:
         return [self.part("step_finish", 2, reason=reason, tokens=used, cost=0.5)]
 
     def fails(self, status: int, words: str) -> Output:
-        return [{"type": "error", "error": {"name": "APIError", "data": {"message": words, "statusCode": status}}}]
+        return [
+            {
+                "type": "error",
+                "error": {"name": "APIError", "data": {"message": words, "statusCode": status}},
+            }
+        ]
 
 
 class CommandEvents:
     def start(self, failed: str = "") -> Output:
-        servers: list[Event] = [{"name": "lens", "status": "connected"}, {"name": "lens_two", "status": "connected"}]
+        servers: list[Event] = [
+            {"name": "lens", "status": "connected"},
+            {"name": "lens_two", "status": "connected"},
+        ]
         if failed:
             servers[0] |= {"status": "failed", "detail": "connection closed"}
         tools = ["Bash", GREP]
-        return [{"type": "start", "version": "2.0", "model": "model-b", "tools": tools, "mcp_servers": servers}]
+        return [
+            {
+                "type": "start",
+                "version": "2.0",
+                "model": "model-b",
+                "tools": tools,
+                "mcp_servers": servers,
+            }
+        ]
 
     def says(self, words: str, number: int = 1) -> Output:
         return [{"type": "answer", "text": words}]
 
     def calls(self, tool: str, error: str = "", **given: Any) -> Output:
-        return [{"type": "tool_call", "id": 0, "name": "Read" if given else tool},
-                {"type": "tool_result", "id": 0, "is_error": bool(error), "text": error, **given}]  # fmt: skip
+        return [
+            {"type": "tool_call", "id": 0, "name": "Read" if given else tool},
+            {"type": "tool_result", "id": 0, "is_error": bool(error), "text": error, **given},
+        ]
 
     def is_denied(self, tool: str) -> Output:
         return self.calls(tool, "denied")
@@ -220,8 +337,13 @@ class CommandEvents:
         return [{"type": "end", "is_error": True, "error": words, "status": status}]
 
 
-KINDS: dict[str, Any] = {"claude-code": ClaudeCode(), "codex": Codex(), "gemini": Gemini(), "opencode": Opencode(),
-                         "command-events": CommandEvents()}  # fmt: skip
+KINDS: dict[str, Any] = {
+    "claude-code": ClaudeCode(),
+    "codex": Codex(),
+    "gemini": Gemini(),
+    "opencode": Opencode(),
+    "command-events": CommandEvents(),
+}
 BOTH = dict.fromkeys(("lens", "lens_two"), "connected")
 
 
@@ -246,48 +368,199 @@ class Promise(NamedTuple):
 
 
 PROMISES = [
-    Promise("the last words are the answer", answered, "answer finished error ending gave_up", ("It is there.", True, "", "finished", "")),
-    Promise("calls and failed calls by tool, under the names of records", answered, "calls", ((Call(GREP, 2, 1), Call(SHELL, 1, 1)),)),
-    Promise("the servers", answered, "servers", (BOTH,), dict.fromkeys(("gemini", "opencode"), (None,))),
-    Promise("the tools that were offered", answered, "tools_offered", (("Bash", GREP),), dict.fromkeys(("codex", "gemini", "opencode"), (None,))),
-    Promise("the model that was asked for", answered, "models_asked", (("model-a",),), {"command-events": (None,)}),
-    Promise("the model that served", answered, "models", (("model-b",),), dict.fromkeys(("codex", "opencode"), (None,))),
-    Promise("tokens, cached ones apart, those of reasoning as output", answered, "tokens", (TOKENS,), {"gemini": ({**TOKENS, "cache_write": 0},)}),
-    Promise("the cost, in dollars", answered, "cost_usd", (0.5,), dict.fromkeys(("codex", "gemini"), (None,))),
+    Promise(
+        "the last words are the answer",
+        answered,
+        "answer finished error ending gave_up",
+        ("It is there.", True, "", "finished", ""),
+    ),
+    Promise(
+        "calls and failed calls by tool, under the names of records",
+        answered,
+        "calls",
+        ((Call(GREP, 2, 1), Call(SHELL, 1, 1)),),
+    ),
+    Promise(
+        "the servers", answered, "servers", (BOTH,), dict.fromkeys(("gemini", "opencode"), (None,))
+    ),
+    Promise(
+        "the tools that were offered",
+        answered,
+        "tools_offered",
+        (("Bash", GREP),),
+        dict.fromkeys(("codex", "gemini", "opencode"), (None,)),
+    ),
+    Promise(
+        "the model that was asked for",
+        answered,
+        "models_asked",
+        (("model-a",),),
+        {"command-events": (None,)},
+    ),
+    Promise(
+        "the model that served",
+        answered,
+        "models",
+        (("model-b",),),
+        dict.fromkeys(("codex", "opencode"), (None,)),
+    ),
+    Promise(
+        "tokens, cached ones apart, those of reasoning as output",
+        answered,
+        "tokens",
+        (TOKENS,),
+        {"gemini": ({**TOKENS, "cache_write": 0},)},
+    ),
+    Promise(
+        "the cost, in dollars",
+        answered,
+        "cost_usd",
+        (0.5,),
+        dict.fromkeys(("codex", "gemini"), (None,)),
+    ),
     Promise("the turns", answered, "turns", (1,), dict.fromkeys(("codex", "gemini"), (None,))),
-    Promise("the tokens of the first request", lambda kind: [*kind.start(), *kind.says("I", 1), *kind.says("It", 2), *kind.ends()], "tokens_first", (TOKENS,), dict.fromkeys(("codex", "gemini", "command-events"), (None,))),
+    Promise(
+        "the tokens of the first request",
+        lambda kind: [*kind.start(), *kind.says("I", 1), *kind.says("It", 2), *kind.ends()],
+        "tokens_first",
+        (TOKENS,),
+        dict.fromkeys(("codex", "gemini", "command-events"), (None,)),
+    ),
     Promise("no agent below it", answered, "subagents", (0,), {"command-events": (None,)}),
-    Promise("agents below it", lambda kind: [*kind.start(), *kind.starts_agent(), *kind.ends()], "subagents", (1,), {"command-events": (None,)}),
-    Promise("requests that it repeated", lambda kind: [*kind.start(), *kind.asks_again(), *kind.ends()], "api_retries", (1,),
-            dict.fromkeys(("opencode", "command-events"), (None,))),
-    Promise("calls that permissions refused", lambda kind: [*kind.start(), *kind.is_denied(GREP), *kind.ends()], "denied_calls calls",
-            ((GREP,), (Call(GREP, 1, 1),)), {"command-events": (None, (Call(GREP, 1, 1),))}),
-    Promise("files of the workspace that it could read",
-            lambda kind: [*kind.start(), *(event for path in ("src/a.py", "src/../b.py", "/repo/b.py", "/etc/passwd", "../x", "") for event in kind.calls("Read", path=path)),
-                          *kind.calls("Read", "gone", path="c.py"), *kind.ends()],
-            "files_read", (("b.py", "src/a.py"),), {"codex": (None,), "command-events": (("../x", "/etc/passwd", "/repo/b.py", "src/../b.py", "src/a.py"),)}),
-    Promise("a server that does not start", lambda kind: [*kind.start("lens"), *kind.ends()], "servers", ({**BOTH, "lens": "failed"},), {
-        "codex": ({**BOTH, "lens": "failed: lens: connection closed: initialize response"},),
-        "gemini": (dict.fromkeys(BOTH, "failed: MCP issues detected"),), "opencode": ({**BOTH, "lens": "failed: failed"},),
-        "command-events": ({**BOTH, "lens": "failed: connection closed"},)}),
-    Promise("a server that breaks off in a call", lambda kind: [*kind.start(), *kind.calls(GREP, CLOSED), *kind.ends()], "servers",
-            ({**BOTH, "lens": f"failed: {CLOSED}"},), {"gemini": ({**BOTH, "lens": "failed: Connection closed"},),
-            "opencode": ({**BOTH, "lens": "failed: MCP connection closed"},), "command-events": (BOTH,)}),
-    Promise("a refused key, with its status", lambda kind: [*kind.start(), *kind.fails(401, "bad key")], "answer error error_status ending", ("", "bad key", 401, "unknown"), {
-        "codex": ("", "unexpected status 401 Unauthorized: bad key, url: http://127.0.0.1/v1", 401, "unknown"),
-        "gemini": ("", '[API Error: {"error":{"code":401,"message":"bad key"}}]', 401, "unknown")}),
-    Promise("an answer at a limit, with what was said", lambda kind: [*looked(kind), *kind.says("It", 2), *kind.ends("length")], "answer gave_up ending error",
-            ("It", "length", "limit", ""), {"claude-code": ("It", "length: It is there.", "limit", ""), "codex": ("It", "length: reason: max_output_tokens", "limit", ""),
-            "gemini": ("It", "turns: Reached max session turns.", "limit", ""), "command-events": ("It", "limit", "limit", "")}),
-    Promise("a refusal of the model", lambda kind: [*looked(kind), *kind.ends("refusal")], "ending error", ("refusal", "")),
-    Promise("an output that was cut off is not finished", lambda kind: [*looked(kind), '{"type": "resu'], "finished error tokens ending servers", (False, "", None, "unknown", BOTH),
-            {**dict.fromkeys(("gemini", "opencode"), (False, "", None, "unknown", None)), "claude-code": (False, "", TOKENS, "unknown", BOTH)}),
-    Promise("a secret in the output is hidden, and nothing else", lambda kind: [HIDDEN(json.dumps(event)) if isinstance(event, dict) else event for event in answered(kind)],
-            "answer finished calls", ("It [redacted: KEY].", True, (Call(GREP, 2, 1), Call(SHELL, 1, 1)))),
-    Promise("no output shows nothing", lambda kind: [], "finished calls tokens servers models turns", (False, *(None,) * 5)),
-    Promise("an end without its start is not finished", lambda kind: [*kind.says("It", 2), *kind.ends()], "finished servers calls", (False, None, ()),
-            {"command-events": (True, None, None)}),
-]  # fmt: skip
+    Promise(
+        "agents below it",
+        lambda kind: [*kind.start(), *kind.starts_agent(), *kind.ends()],
+        "subagents",
+        (1,),
+        {"command-events": (None,)},
+    ),
+    Promise(
+        "requests that it repeated",
+        lambda kind: [*kind.start(), *kind.asks_again(), *kind.ends()],
+        "api_retries",
+        (1,),
+        dict.fromkeys(("opencode", "command-events"), (None,)),
+    ),
+    Promise(
+        "calls that permissions refused",
+        lambda kind: [*kind.start(), *kind.is_denied(GREP), *kind.ends()],
+        "denied_calls calls",
+        ((GREP,), (Call(GREP, 1, 1),)),
+        {"command-events": (None, (Call(GREP, 1, 1),))},
+    ),
+    Promise(
+        "files of the workspace that it could read",
+        lambda kind: [
+            *kind.start(),
+            *(
+                event
+                for path in ("src/a.py", "src/../b.py", "/repo/b.py", "/etc/passwd", "../x", "")
+                for event in kind.calls("Read", path=path)
+            ),
+            *kind.calls("Read", "gone", path="c.py"),
+            *kind.ends(),
+        ],
+        "files_read",
+        (("b.py", "src/a.py"),),
+        {
+            "codex": (None,),
+            "command-events": (("../x", "/etc/passwd", "/repo/b.py", "src/../b.py", "src/a.py"),),
+        },
+    ),
+    Promise(
+        "a server that does not start",
+        lambda kind: [*kind.start("lens"), *kind.ends()],
+        "servers",
+        ({**BOTH, "lens": "failed"},),
+        {
+            "codex": ({**BOTH, "lens": "failed: lens: connection closed: initialize response"},),
+            "gemini": (dict.fromkeys(BOTH, "failed: MCP issues detected"),),
+            "opencode": ({**BOTH, "lens": "failed: failed"},),
+            "command-events": ({**BOTH, "lens": "failed: connection closed"},),
+        },
+    ),
+    Promise(
+        "a server that breaks off in a call",
+        lambda kind: [*kind.start(), *kind.calls(GREP, CLOSED), *kind.ends()],
+        "servers",
+        ({**BOTH, "lens": f"failed: {CLOSED}"},),
+        {
+            "gemini": ({**BOTH, "lens": "failed: Connection closed"},),
+            "opencode": ({**BOTH, "lens": "failed: MCP connection closed"},),
+            "command-events": (BOTH,),
+        },
+    ),
+    Promise(
+        "a refused key, with its status",
+        lambda kind: [*kind.start(), *kind.fails(401, "bad key")],
+        "answer error error_status ending",
+        ("", "bad key", 401, "unknown"),
+        {
+            "codex": (
+                "",
+                "unexpected status 401 Unauthorized: bad key, url: http://127.0.0.1/v1",
+                401,
+                "unknown",
+            ),
+            "gemini": (
+                "",
+                '[API Error: {"error":{"code":401,"message":"bad key"}}]',
+                401,
+                "unknown",
+            ),
+        },
+    ),
+    Promise(
+        "an answer at a limit, with what was said",
+        lambda kind: [*looked(kind), *kind.says("It", 2), *kind.ends("length")],
+        "answer gave_up ending error",
+        ("It", "length", "limit", ""),
+        {
+            "claude-code": ("It", "length: It is there.", "limit", ""),
+            "codex": ("It", "length: reason: max_output_tokens", "limit", ""),
+            "gemini": ("It", "turns: Reached max session turns.", "limit", ""),
+            "command-events": ("It", "limit", "limit", ""),
+        },
+    ),
+    Promise(
+        "a refusal of the model",
+        lambda kind: [*looked(kind), *kind.ends("refusal")],
+        "ending error",
+        ("refusal", ""),
+    ),
+    Promise(
+        "an output that was cut off is not finished",
+        lambda kind: [*looked(kind), '{"type": "resu'],
+        "finished error tokens ending servers",
+        (False, "", None, "unknown", BOTH),
+        {
+            **dict.fromkeys(("gemini", "opencode"), (False, "", None, "unknown", None)),
+            "claude-code": (False, "", TOKENS, "unknown", BOTH),
+        },
+    ),
+    Promise(
+        "a secret in the output is hidden, and nothing else",
+        lambda kind: [
+            HIDDEN(json.dumps(event)) if isinstance(event, dict) else event
+            for event in answered(kind)
+        ],
+        "answer finished calls",
+        ("It [redacted: KEY].", True, (Call(GREP, 2, 1), Call(SHELL, 1, 1))),
+    ),
+    Promise(
+        "no output shows nothing",
+        lambda kind: [],
+        "finished calls tokens servers models turns",
+        (False, *(None,) * 5),
+    ),
+    Promise(
+        "an end without its start is not finished",
+        lambda kind: [*kind.says("It", 2), *kind.ends()],
+        "finished servers calls",
+        (False, None, ()),
+        {"command-events": (True, None, None)},
+    ),
+]
 
 
 def read(kind: str, output: Iterable[Event | str]) -> Outcome:
@@ -300,7 +573,9 @@ def read(kind: str, output: Iterable[Event | str]) -> Outcome:
 @pytest.mark.parametrize("promise", PROMISES, ids=lambda promise: promise.what)
 def test_every_kind_of_agent_keeps_it_or_shows_nothing(promise: Promise, kind: str) -> None:
     outcome = read(kind, promise.output(KINDS[kind]))
-    assert tuple(getattr(outcome, name) for name in promise.fields.split()) == promise.but.get(kind, promise.shown)
+    assert tuple(getattr(outcome, name) for name in promise.fields.split()) == promise.but.get(
+        kind, promise.shown
+    )
 
 
 @pytest.mark.parametrize("kind", ["claude-code", "codex", "gemini", "opencode"])
@@ -310,7 +585,9 @@ def test_an_output_without_any_one_of_its_first_lines_is_incomplete(kind: str) -
     for missing in range(len(start)):
         outcome = read(kind, [*start[:missing], *start[missing + 1 :], *end])
         assert not outcome.finished
-        reason, _ = find_reason(Attempt(1, "", 1.0, 0.0, 0, False), outcome, "x", Expectation(("lens",), ()))
+        reason, _ = find_reason(
+            Attempt(1, "", 1.0, 0.0, 0, False), outcome, "x", Expectation(("lens",), ())
+        )
         assert reason in ("crashed", "mcp_failed")
 
 
@@ -319,16 +596,36 @@ def test_calls_whose_ids_a_gateway_repeats_are_all_counted(kind: str) -> None:
     tools = [("web_search", ""), (GREP, "x"), ("web_search", ""), ("command_execution", "x")]
     calls = [event for tool in tools for event in KINDS[kind].calls(*tool)]
     assert read(kind, [*KINDS[kind].start(), *calls]).calls == (
-        Call("command_execution", 1, 1), Call(GREP, 1, 1), Call("web_search", 2),
-    )  # fmt: skip
+        Call("command_execution", 1, 1),
+        Call(GREP, 1, 1),
+        Call("web_search", 2),
+    )
 
 
 @pytest.mark.parametrize("kind", KINDS)
-@given(st.lists(st.text() | st.sampled_from([
-    "null", "[1]", "[" * 100_000, '{"type": 1}', '{"type": "item.completed", "item": 3}', '{"type": "turn.failed"}', '{"type": "result", "stats": 1, "error": 2}',
-    '{"type": "tool_use"}', '{"type": "error", "error": {"name": "x"}}', '{"type": "tool_use", "part": {"state": 1}}', '{"type": "start", "tools": 3}',
-])))  # fmt: skip
-def test_no_output_breaks_the_reading_or_ends_a_run_that_did_not_start(kind: str, lines: list[str]) -> None:
+@given(
+    st.lists(
+        st.text()
+        | st.sampled_from(
+            [
+                "null",
+                "[1]",
+                "[" * 100_000,
+                '{"type": 1}',
+                '{"type": "item.completed", "item": 3}',
+                '{"type": "turn.failed"}',
+                '{"type": "result", "stats": 1, "error": 2}',
+                '{"type": "tool_use"}',
+                '{"type": "error", "error": {"name": "x"}}',
+                '{"type": "tool_use", "part": {"state": 1}}',
+                '{"type": "start", "tools": 3}',
+            ]
+        )
+    )
+)
+def test_no_output_breaks_the_reading_or_ends_a_run_that_did_not_start(
+    kind: str, lines: list[str]
+) -> None:
     outcome = read(kind, lines)
     assert (outcome.finished, outcome.answer) == (False, "")
 
@@ -338,7 +635,11 @@ def becomes(kind: str, *output: Event | str, exit_code: int = 1) -> str:
     outcome = read(kind, output)
     attempt = Attempt(1, "", 1.0, 0.0, exit_code, False)
     reason, _ = find_reason(attempt, outcome, outcome.answer, Expectation((), ("lens",)))
-    return f"{'stop' if stops(outcome) else REASONS[reason].policy} {reason}" if reason else outcome.ending
+    return (
+        f"{'stop' if stops(outcome) else REASONS[reason].policy} {reason}"
+        if reason
+        else outcome.ending
+    )
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -352,42 +653,105 @@ def test_an_ending_becomes_the_same_for_every_kind_of_agent(kind: str) -> None:
     assert becomes(kind, *asked, *says.says("so", 2), *says.ends("length"), exit_code=0) == "limit"
     assert becomes(kind, *asked, exit_code=0) == "again crashed"
     assert becomes(kind, *asked, *says.calls(GREP), *answer, exit_code=0) == "later contaminated"
-    assert becomes(kind, *asked, *says.calls(GREP, "no such tool"), *answer, exit_code=0) == "finished"
+    assert (
+        becomes(kind, *asked, *says.calls(GREP, "no such tool"), *answer, exit_code=0) == "finished"
+    )
 
 
-@pytest.mark.parametrize(("status", "is_first", "words", "expected"), [
-    (402, False, "pay", "stop api_error"), (400, False, "Your credit balance is too low", "stop api_error"),
-    (400, False, "The model-x model is not supported with this account.", "stop api_error"),
-    (404, False, "model: glm-9 does not exist", "stop api_error"), (400, False, "a picture cannot be read", "again api_error"),
-    (0, False, "Quota exceeded. Check your plan and billing details.", "stop api_error"),
-    (0, False, "Your workspace is out of credits. Add credits to continue.", "stop api_error"),
-    *((0, False, words, "stop api_error") for words in ("connect ECONNREFUSED", "EAI_AGAIN x", "ENOTFOUND x", "Not logged in", "Connection failed: x", "To use Codex, pay",
-        "Cannot connect to API: Unable to connect.", "Cannot connect to API: Was there a typo in the url or port?")),
-    *((400, False, words, "stop api_error") for words in ("no such model", "unknown model x", "model x doesn't exist", "invalid model", "the model x isn't available", "the model is deprecated",
-        "API key not valid", "API key has expired", "insufficient_quota", "billing hard limit", "your organization is disabled")),
-    (0, False, "The model answers: ECONNRESET", "again api_error"), (413, True, "too large", "again api_error"), (429, True, "slow down", "again rate_limited"), (529, False, "overloaded", "again api_error"),
-])  # fmt: skip
-def test_a_refusal_is_told_by_its_status_and_its_words(status: int, is_first: bool, words: str, expected: str) -> None:
+@pytest.mark.parametrize(
+    ("status", "is_first", "words", "expected"),
+    [
+        (402, False, "pay", "stop api_error"),
+        (400, False, "Your credit balance is too low", "stop api_error"),
+        (400, False, "The model-x model is not supported with this account.", "stop api_error"),
+        (404, False, "model: glm-9 does not exist", "stop api_error"),
+        (400, False, "a picture cannot be read", "again api_error"),
+        (0, False, "Quota exceeded. Check your plan and billing details.", "stop api_error"),
+        (0, False, "Your workspace is out of credits. Add credits to continue.", "stop api_error"),
+        *(
+            (0, False, words, "stop api_error")
+            for words in (
+                "connect ECONNREFUSED",
+                "EAI_AGAIN x",
+                "ENOTFOUND x",
+                "Not logged in",
+                "Connection failed: x",
+                "To use Codex, pay",
+                "Cannot connect to API: Unable to connect.",
+                "Cannot connect to API: Was there a typo in the url or port?",
+            )
+        ),
+        *(
+            (400, False, words, "stop api_error")
+            for words in (
+                "no such model",
+                "unknown model x",
+                "model x doesn't exist",
+                "invalid model",
+                "the model x isn't available",
+                "the model is deprecated",
+                "API key not valid",
+                "API key has expired",
+                "insufficient_quota",
+                "billing hard limit",
+                "your organization is disabled",
+            )
+        ),
+        (0, False, "The model answers: ECONNRESET", "again api_error"),
+        (413, True, "too large", "again api_error"),
+        (429, True, "slow down", "again rate_limited"),
+        (529, False, "overloaded", "again api_error"),
+    ],
+)
+def test_a_refusal_is_told_by_its_status_and_its_words(
+    status: int, is_first: bool, words: str, expected: str
+) -> None:
     says = KINDS["command-events"]
-    output = [{"type": "start"}, *([] if is_first else says.calls(SHELL)), *says.fails(status, words)]
+    output = [
+        {"type": "start"},
+        *([] if is_first else says.calls(SHELL)),
+        *says.fails(status, words),
+    ]
     assert becomes("command-events", *output) == expected
 
 
 # How the programs are started.
 
 GATEWAYS: dict[str, tuple[str, str, Sequence[str]]] = {
-    "claude-code": ("ANTHROPIC_AUTH_TOKEN", "ANTHROPIC_BASE_URL", ()), "gemini": ("GEMINI_API_KEY", "GOOGLE_GEMINI_BASE_URL", ()),
-    "codex": ("LENSBENCH_TOKEN", "", ('"base_url" = "http://127.0.0.1:1/v1", "env_key" = "LENSBENCH_TOKEN", "wire_api" = "responses"', 'model_provider = "gateway"')),
-    "opencode": ("LENSBENCH_TOKEN", "", ('"env": [ "LENSBENCH_TOKEN" ], "options": { "baseURL": "http://127.0.0.1:1/v1/v1" }', '"model": "gateway/model-a"')),
-}  # fmt: skip
+    "claude-code": ("ANTHROPIC_AUTH_TOKEN", "ANTHROPIC_BASE_URL", ()),
+    "gemini": ("GEMINI_API_KEY", "GOOGLE_GEMINI_BASE_URL", ()),
+    "codex": (
+        "LENSBENCH_TOKEN",
+        "",
+        (
+            '"base_url" = "http://127.0.0.1:1/v1", "env_key" = "LENSBENCH_TOKEN", "wire_api" = "responses"',
+            'model_provider = "gateway"',
+        ),
+    ),
+    "opencode": (
+        "LENSBENCH_TOKEN",
+        "",
+        (
+            '"env": [ "LENSBENCH_TOKEN" ], "options": { "baseURL": "http://127.0.0.1:1/v1/v1" }',
+            '"model": "gateway/model-a"',
+        ),
+    ),
+}
 """The variable with a gateway's token, that with its address, and what a file of the program says about both."""
 
 
 @pytest.mark.parametrize("kind", GATEWAYS)
-def test_the_environment_alone_has_the_token(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, kind: str) -> None:
+def test_the_environment_alone_has_the_token(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, kind: str
+) -> None:
     token, address, written = GATEWAYS[kind]
     monkeypatch.setenv("MY_KEY", "secret-value")
-    gateway = {"kind": kind, "provider": "custom", "base_url": "http://127.0.0.1:1/v1", "token_env": "MY_KEY"}
+    gateway = {
+        "kind": kind,
+        "provider": "custom",
+        "base_url": "http://127.0.0.1:1/v1",
+        "token_env": "MY_KEY",
+    }
     gateway["base_url"] += "" if kind == "claude-code" else "/"
     found = load_adapter(kind).command(assignment(tmp_path, treatment=False, **gateway))
     assert {name for name, value in found.env.items() if "secret-value" in value} == {token}
@@ -397,10 +761,15 @@ def test_the_environment_alone_has_the_token(tmp_path: Path, monkeypatch: pytest
     assert "secret-value" not in f"{found.argv}{text}"
 
 
-@pytest.mark.parametrize(("settings", "message"), [
-    ({"model": ""}, "agent.model is empty"), ({"token_env": "NO_SUCH_KEY"}, "NO_SUCH_KEY, which is not set"),
-    ({"provider": "custom", "token_env": "MY_KEY"}, "agent.base_url is missing"), ({"provider": "custom", "base_url": "http://x"}, "agent.token_env is missing"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("settings", "message"),
+    [
+        ({"model": ""}, "agent.model is empty"),
+        ({"token_env": "NO_SUCH_KEY"}, "NO_SUCH_KEY, which is not set"),
+        ({"provider": "custom", "token_env": "MY_KEY"}, "agent.base_url is missing"),
+        ({"provider": "custom", "base_url": "http://x"}, "agent.token_env is missing"),
+    ],
+)
 @pytest.mark.parametrize("kind", GATEWAYS)
 def test_a_setting_that_is_missing_is_named(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, kind: str, settings: Event, message: str
@@ -413,34 +782,59 @@ def test_a_setting_that_is_missing_is_named(
 @pytest.mark.parametrize("kind", GATEWAYS)
 def test_nothing_but_the_servers_differs_between_the_conditions(tmp_path: Path, kind: str) -> None:
     treated, baseline = (
-        started(load_adapter(kind), assignment(tmp_path, treatment=each, kind=kind)) for each in (True, False)
+        started(load_adapter(kind), assignment(tmp_path, treatment=each, kind=kind))
+        for each in (True, False)
     )
     assert (treated.env, treated.env["HOME"]) == (baseline.env, str(tmp_path / "home"))
     skipped = 0 if kind == "claude-code" else 4  # the shell that announces the servers
-    different = [(a, b) for a, b in zip(treated.argv[skipped:], baseline.argv[skipped:], strict=True) if a != b]
+    different = [
+        (a, b)
+        for a, b in zip(treated.argv[skipped:], baseline.argv[skipped:], strict=True)
+        if a != b
+    ]
     named = [("Bash,Read,mcp__lens,mcp__far", "Bash,Read"), ("Task", "Task,mcp__lens,mcp__far")]
     assert different == (named if kind == "claude-code" else [])
     assert re.split("(?: -- |--prompt=)", " ".join(treated.argv))[-1] == "Where is  it?\n- x"
     assert (SERVER["command"], REMOTE["url"]) == ("lens", "http://127.0.0.1:4111/mcp")
 
 
-@pytest.mark.parametrize(("kind", "denial"), [
-    ("claude-code", "--disallowed-tools Task"), ("codex", "--disable multi_agent"), ("gemini", '"enableAgents": false'), ("opencode", '"*": false'),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("kind", "denial"),
+    [
+        ("claude-code", "--disallowed-tools Task"),
+        ("codex", "--disable multi_agent"),
+        ("gemini", '"enableAgents": false'),
+        ("opencode", '"*": false'),
+    ],
+)
 @pytest.mark.parametrize("profile", ["strict", "stock"])
-def test_a_strict_agent_alone_is_denied_sub_agents(tmp_path: Path, kind: str, denial: str, profile: str) -> None:
-    run = started(load_adapter(kind), assignment(tmp_path, treatment=True, kind=kind, profile=profile))
+def test_a_strict_agent_alone_is_denied_sub_agents(
+    tmp_path: Path, kind: str, denial: str, profile: str
+) -> None:
+    run = started(
+        load_adapter(kind), assignment(tmp_path, treatment=True, kind=kind, profile=profile)
+    )
     assert (denial in " ".join([*run.argv, *map(str, run.files.values())])) == (profile == "strict")
 
 
-@pytest.mark.parametrize(("kind", "closed"), [
-    ("claude-code", "CLAUDE_CODE_DISABLE_CLAUDE_MDS 1"), ("codex", "project_doc_max_bytes = 0"), ("opencode", "OPENCODE_DISABLE_PROJECT_CONFIG 1"),
-])  # fmt: skip
-def test_instructions_of_the_repository_are_closed_unless_asked_for(tmp_path: Path, kind: str, closed: str) -> None:
+@pytest.mark.parametrize(
+    ("kind", "closed"),
+    [
+        ("claude-code", "CLAUDE_CODE_DISABLE_CLAUDE_MDS 1"),
+        ("codex", "project_doc_max_bytes = 0"),
+        ("opencode", "OPENCODE_DISABLE_PROJECT_CONFIG 1"),
+    ],
+)
+def test_instructions_of_the_repository_are_closed_unless_asked_for(
+    tmp_path: Path, kind: str, closed: str
+) -> None:
     strict = assignment(tmp_path, treatment=True, kind=kind)
     runs = [load_adapter(kind).command(replace(strict, reads_files=each)) for each in (False, True)]
     said = [
-        {*(f"{name} {value}" for name, value in run.env.items()), *"".join(map(str, run.files.values())).split("\n")}
+        {
+            *(f"{name} {value}" for name, value in run.env.items()),
+            *"".join(map(str, run.files.values())).split("\n"),
+        }
         for run in runs
     ]
     assert (said[0] - said[1], said[1] - said[0]) == ({closed}, set())
@@ -452,17 +846,28 @@ def test_a_program_that_is_not_there_has_no_version(kind: str) -> None:
 
 
 STARTS = {
-    "the gateway's token, in the environment alone (`env_key` of Codex)": GATEWAYS, "a missing setting is named": GATEWAYS,
-    "nothing but the servers differs between the conditions": GATEWAYS, "a strict agent is denied sub-agents": GATEWAYS,
+    "the gateway's token, in the environment alone (`env_key` of Codex)": GATEWAYS,
+    "a missing setting is named": GATEWAYS,
+    "nothing but the servers differs between the conditions": GATEWAYS,
+    "a strict agent is denied sub-agents": GATEWAYS,
     "a strict agent reads no instructions of the repository": ("claude-code", "codex", "opencode"),
-}  # fmt: skip
+}
 
 
 def table() -> str:
     """The promises, for people; `no` where a kind does not show it."""
     rows = [["promise", *KINDS], ["---"] * (1 + len(KINDS))]
-    rows += [[each.what, *("no" if each.but.get(kind, (0,))[0] in (None, BOTH) else "yes" for kind in KINDS)] for each in PROMISES]  # fmt: skip
-    rows += [[what, *("yes" if kind in kinds else "no" for kind in KINDS)] for what, kinds in STARTS.items()]
+    rows += [
+        [
+            each.what,
+            *("no" if each.but.get(kind, (0,))[0] in (None, BOTH) else "yes" for kind in KINDS),
+        ]
+        for each in PROMISES
+    ]
+    rows += [
+        [what, *("yes" if kind in kinds else "no" for kind in KINDS)]
+        for what, kinds in STARTS.items()
+    ]
     return "".join(f"| {' | '.join(row)} |\n" for row in rows)
 
 

@@ -28,30 +28,46 @@ own_network = pytest.mark.skipif(not HAS_OWN, reason="this machine allows no sep
 
 
 def test_hosts_are_read_from_urls_with_their_ports_once_each() -> None:
-    texts = ['{"url": "http://localhost:4111/mcp"}', "wss://me:pw@Api.example.org/x, https://[::1]:8443 http://a.b"]
+    texts = [
+        '{"url": "http://localhost:4111/mcp"}',
+        "wss://me:pw@Api.example.org/x, https://[::1]:8443 http://a.b",
+    ]
     expected = [("localhost", 4111), ("api.example.org", 443), ("::1", 8443), ("a.b", 80)]
     assert hosts_in([*texts, texts[0], "https://x:99999/"]) == [Host(*host) for host in expected]
 
 
 @pytest.mark.parametrize(
-    ("written", "host"), [("pypi.org", ("pypi.org", 443)), ("A:80", ("a", 80)), ("[::1]:5", ("::1", 5))]
+    ("written", "host"),
+    [("pypi.org", ("pypi.org", 443)), ("A:80", ("a", 80)), ("[::1]:5", ("::1", 5))],
 )
-def test_a_host_of_the_config_has_port_443_unless_it_names_another(written: str, host: tuple[str, int]) -> None:
+def test_a_host_of_the_config_has_port_443_unless_it_names_another(
+    written: str, host: tuple[str, int]
+) -> None:
     assert read_host(written) == Host(*host)
 
 
 def test_a_network_has_the_model_the_declared_servers_and_what_the_config_names() -> None:
     environment = {"ANTHROPIC_BASE_URL": "http://127.0.0.1:9000", "PATH": "/usr/bin"}
-    network = network_of(['{"url": "http://localhost:4111/mcp"}'], environment, ("api.x.org:443",), ("pypi.org",))
-    assert [*map(str, network.hosts)] == ["api.x.org:443", "pypi.org:443", "localhost:4111", "127.0.0.1:9000"]
+    network = network_of(
+        ['{"url": "http://localhost:4111/mcp"}'], environment, ("api.x.org:443",), ("pypi.org",)
+    )
+    assert [*map(str, network.hosts)] == [
+        "api.x.org:443",
+        "pypi.org:443",
+        "localhost:4111",
+        "127.0.0.1:9000",
+    ]
     assert network.name == "own"
 
 
-@pytest.mark.parametrize(("environment", "agents", "declared", "why"), [
-    ({}, None, "", "the hosts that this agent needs are unknown"),
-    ({"HTTPS_PROXY": "http://proxy:1"}, ("a:443",), "", "HTTPS_PROXY is passed on"),
-    ({}, ("a:443",), "http://10.1.2.3:80/mcp", "10.1.2.3 is a numeric address"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("environment", "agents", "declared", "why"),
+    [
+        ({}, None, "", "the hosts that this agent needs are unknown"),
+        ({"HTTPS_PROXY": "http://proxy:1"}, ("a:443",), "", "HTTPS_PROXY is passed on"),
+        ({}, ("a:443",), "http://10.1.2.3:80/mcp", "10.1.2.3 is a numeric address"),
+    ],
+)
 def test_if_the_network_cannot_be_isolated_it_is_shared_with_a_reason(
     environment: dict[str, str], agents: tuple[str, ...] | None, declared: str, why: str
 ) -> None:
@@ -61,8 +77,16 @@ def test_if_the_network_cannot_be_isolated_it_is_shared_with_a_reason(
 
 
 def test_each_name_is_listened_for_at_an_address_of_its_own() -> None:
-    found = addresses_of([Host("localhost", 1), Host("a", 443), Host("a", 80), Host("b", 443), Host("::1", 2)])
-    assert list(found.values()) == [("127.0.0.1", "::1"), ("127.0.1.1",), ("127.0.1.1",), ("127.0.1.2",), ("::1",)]
+    found = addresses_of(
+        [Host("localhost", 1), Host("a", 443), Host("a", 80), Host("b", 443), Host("::1", 2)]
+    )
+    assert list(found.values()) == [
+        ("127.0.0.1", "::1"),
+        ("127.0.1.1",),
+        ("127.0.1.1",),
+        ("127.0.1.2",),
+        ("::1",),
+    ]
     assert hosts_file(found).splitlines()[2:] == ["127.0.1.1 a", "127.0.1.2 b"]
 
 
@@ -83,8 +107,12 @@ def place(project: Path, tmp_path: Path) -> Place:
 
 def inside(place: Place, code: str, *arguments: str) -> subprocess.CompletedProcess[str]:
     values = {"PATH": os.environ["PATH"]}
-    argv = place.wrap([sys.executable, "-IS", "-c", code, *arguments], values, "/session/mcp.json", agents=())
-    return subprocess.run(argv, env=values, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=60)
+    argv = place.wrap(
+        [sys.executable, "-IS", "-c", code, *arguments], values, "/session/mcp.json", agents=()
+    )
+    return subprocess.run(
+        argv, env=values, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=60
+    )
 
 
 POST = """
@@ -99,9 +127,13 @@ for name in sys.argv[2:]:
 
 @pytest.mark.slow
 @own_network
-def test_a_declared_server_is_reached_at_its_own_address_and_nothing_else_is(place: Place, daemon: int) -> None:
+def test_a_declared_server_is_reached_at_its_own_address_and_nothing_else_is(
+    place: Place, daemon: int
+) -> None:
     Path(place.private, "session", "mcp.json").write_text(
-        json.dumps({"mcpServers": {"lens": {"type": "http", "url": f"http://localhost:{daemon}/mcp"}}}),
+        json.dumps(
+            {"mcpServers": {"lens": {"type": "http", "url": f"http://localhost:{daemon}/mcp"}}}
+        ),
         encoding="utf-8",
     )
     said = inside(place, POST, str(daemon), "127.0.0.1", "localhost")
@@ -130,7 +162,9 @@ print([line.split()[1] for line in open("/proc/self/status") if line.startswith(
 """
     said = inside(named, look)
     nothing = "0" * 16
-    assert said.stdout.splitlines() == ["127.0.1.1", "ConnectionResetError", str([nothing] * 4)], said.stderr
+    assert said.stdout.splitlines() == ["127.0.1.1", "ConnectionResetError", str([nothing] * 4)], (
+        said.stderr
+    )
 
 
 @own_network
@@ -138,7 +172,8 @@ def test_a_server_that_is_gone_resets_the_connection(place: Place, daemon: int) 
     with socket.create_server(("127.0.0.1", 0)) as taken:
         port = taken.getsockname()[1]
     Path(place.private, "session", "mcp.json").write_text(
-        json.dumps({"mcpServers": {"lens": {"url": f"http://127.0.0.1:{port}/mcp"}}}), encoding="utf-8"
+        json.dumps({"mcpServers": {"lens": {"url": f"http://127.0.0.1:{port}/mcp"}}}),
+        encoding="utf-8",
     )
     said = inside(place, POST, str(port), "127.0.0.1")
     assert "ConnectionResetError" in said.stderr
@@ -156,7 +191,9 @@ def test_abstract_sockets_of_the_machine_are_not_reached(place: Place) -> None:
 
 
 @own_network
-def test_without_network_namespaces_the_sandbox_says_so(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_without_network_namespaces_the_sandbox_says_so(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     refusing = tmp_path / "bwrap"
     refusing.write_text(
         '#!/bin/sh\ncase " $* " in *" --unshare-net "*) echo "loopback: Failed RTM_NEWADDR" >&2; exit 1;; esac\n'
@@ -165,7 +202,10 @@ def test_without_network_namespaces_the_sandbox_says_so(tmp_path: Path, monkeypa
     refusing.chmod(0o755)
     monkeypatch.setenv("PATH", f"{tmp_path}:{os.environ['PATH']}")
     found = find_sandbox(OWN)
-    assert (found.program, found.shared_network) == (str(refusing), "this machine allows no separate network")
+    assert (found.program, found.shared_network) == (
+        str(refusing),
+        "this machine allows no separate network",
+    )
     assert found.name.startswith("bubblewrap ")
 
 
@@ -183,8 +223,12 @@ print(call(add, b"user", key, b"secret", 6, -4), call(request, b"user", key, Non
 
 @bubblewrap
 def test_the_kernels_keyrings_do_not_exist_inside(place: Place) -> None:
-    outside = subprocess.run([sys.executable, "-IS", "-c", KEYRING, str(os.getpid())], capture_output=True, text=True)
-    assert inside(place, KEYRING, str(os.getpid())).stdout.strip() == " ".join(["Function not implemented"] * 3)
+    outside = subprocess.run(
+        [sys.executable, "-IS", "-c", KEYRING, str(os.getpid())], capture_output=True, text=True
+    )
+    assert inside(place, KEYRING, str(os.getpid())).stdout.strip() == " ".join(
+        ["Function not implemented"] * 3
+    )
     if "done" not in outside.stdout:
         pytest.skip("keyrings are shut off outside, too")
 
@@ -198,7 +242,9 @@ def test_the_filter_is_a_program_that_the_kernel_takes() -> None:
 
 
 def limited(place: Place, **limits: float) -> Place:
-    return make_place(Path(place.private).parent / "lb-limited", find_sandbox({**OWN, "limits": limits}))
+    return make_place(
+        Path(place.private).parent / "lb-limited", find_sandbox({**OWN, "limits": limits})
+    )
 
 
 @pytest.mark.slow
@@ -213,7 +259,9 @@ def test_memory_beyond_the_limit_is_not_given(place: Place) -> None:
 
 @pytest.mark.slow
 @bubblewrap
-@pytest.mark.skipif(os.geteuid() == 0 and not os.access("/sys/fs/cgroup", os.W_OK), reason="needs a control group")
+@pytest.mark.skipif(
+    os.geteuid() == 0 and not os.access("/sys/fs/cgroup", os.W_OK), reason="needs a control group"
+)
 def test_a_fork_bomb_ends_at_the_limit_of_processes(place: Place) -> None:
     code = """
 import os, time

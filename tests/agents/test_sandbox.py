@@ -27,12 +27,17 @@ from small_benchmark import living, wait_for
 
 AUTO = {"mode": "auto", "visible": [], "hidden": []}
 FOUND = find_sandbox(AUTO)
-bubblewrap = pytest.mark.skipif(not FOUND.program, reason=f"no sandbox on this machine: {FOUND.reason}")
+bubblewrap = pytest.mark.skipif(
+    not FOUND.program, reason=f"no sandbox on this machine: {FOUND.reason}"
+)
 
 
 def test_where_bubblewrap_works_a_sandbox_is_found() -> None:
     """Or else every test of it would be skipped when the sandbox is what is broken."""
-    if shutil.which("bwrap") and subprocess.run(["bwrap", "--dev-bind", "/", "/", "true"], check=False).returncode == 0:
+    if (
+        shutil.which("bwrap")
+        and subprocess.run(["bwrap", "--dev-bind", "/", "/", "true"], check=False).returncode == 0
+    ):
         assert FOUND.program, FOUND.reason
 
 
@@ -47,7 +52,9 @@ def make_place(folder: Path, sandbox: Sandbox) -> Place:
 def start(place: Place, *argv: str, **env: str) -> subprocess.CompletedProcess[str]:
     values = {"PATH": os.environ["PATH"], **env}
     command = place.wrap(argv, values, place.inside(f"{place.private}/session/mcp.json"))
-    return subprocess.run(command, env=values, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=60)
+    return subprocess.run(
+        command, env=values, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=60
+    )
 
 
 @pytest.fixture
@@ -74,13 +81,21 @@ def outside_tmp() -> Iterator[Path]:
     shutil.rmtree(folder)
 
 
-def test_paths_stay_as_they_are_without_a_sandbox_and_are_the_same_in_every_run_with_one(tmp_path: Path) -> None:
+def test_paths_stay_as_they_are_without_a_sandbox_and_are_the_same_in_every_run_with_one(
+    tmp_path: Path,
+) -> None:
     place = make_place(tmp_path, NO_SANDBOX)
-    assert place.inside(f"{tmp_path}/repo/a.py") == place.outside(f"{tmp_path}/repo/a.py") == f"{tmp_path}/repo/a.py"
+    assert (
+        place.inside(f"{tmp_path}/repo/a.py")
+        == place.outside(f"{tmp_path}/repo/a.py")
+        == f"{tmp_path}/repo/a.py"
+    )
     assert place.wrap(["no-such-agent", "x"], {}, "/nowhere") == ("no-such-agent", "x")
     assert find_sandbox(None) == find_sandbox({**AUTO, "mode": "none"}) == NO_SANDBOX
     assert NO_SANDBOX.lack == "need a sandbox: write sandbox: auto"
-    one, other = (Place(Sandbox("bubblewrap", "", "bwrap"), str(tmp_path / name)) for name in ("lb-1", "lb-2"))
+    one, other = (
+        Place(Sandbox("bubblewrap", "", "bwrap"), str(tmp_path / name)) for name in ("lb-1", "lb-2")
+    )
     for place in (one, other):
         assert place.inside(f"{place.private}/repo") == "/repo"
         assert place.inside(f"{place.private}/session/home/x") == "/session/home/x"
@@ -95,14 +110,18 @@ def test_a_machine_without_bubblewrap_is_a_reason_in_auto_and_an_error_when_it_w
     monkeypatch.setenv("PATH", str(tmp_path))
     assert find_sandbox(AUTO) == Sandbox(reason="there is no bwrap on PATH")
     broken = tmp_path / "bwrap"
-    broken.write_text("#!/bin/sh\necho 'bwrap: No permissions to create new namespace' >&2\nexit 1\n")
+    broken.write_text(
+        "#!/bin/sh\necho 'bwrap: No permissions to create new namespace' >&2\nexit 1\n"
+    )
     broken.chmod(0o755)
     assert find_sandbox(AUTO) == Sandbox(reason="bwrap: No permissions to create new namespace")
     with pytest.raises(UserError, match=r"No permissions to create.*install it.*sandbox: none"):
         find_sandbox({**AUTO, "mode": "bubblewrap"})
 
 
-def test_a_trial_that_found_no_network_is_made_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_trial_that_found_no_network_is_made_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setenv("PATH", f"{tmp_path}:{os.environ['PATH']}")
     program, refuses = tmp_path / "bwrap", tmp_path / "refuses"
     program.write_text(
@@ -117,23 +136,41 @@ def test_a_trial_that_found_no_network_is_made_again(tmp_path: Path, monkeypatch
 
 
 @bubblewrap
-def test_inside_are_the_workspace_the_session_programs_and_nothing_of_the_project(place: Place, project: Path) -> None:
+def test_inside_are_the_workspace_the_session_programs_and_nothing_of_the_project(
+    place: Place, project: Path
+) -> None:
     (project / "home").mkdir()
-    listed = start(place, "sh", "-c", "pwd; ls /; ls /repo /session; touch /repo/b.py /session/s /tmp/t /var/tmp/v")
+    listed = start(
+        place,
+        "sh",
+        "-c",
+        "pwd; ls /; ls /repo /session; touch /repo/b.py /session/s /tmp/t /var/tmp/v",
+    )
     assert listed.returncode == 0, listed.stderr
     assert place.sandbox.name.startswith("bubblewrap ")
     assert listed.stdout.startswith("/repo\n")
     assert {"repo", "session", "usr", "tmp"} <= set(listed.stdout.split())
     assert {"home", "boot", "srv", "mnt", "media", "run"}.isdisjoint(listed.stdout.split())
     assert {path.name for path in Path(place.private).rglob("*")} >= {"b.py", "s", "t", "v"}
-    for hidden in (project, Path(place.private).parent, Path.home(), Path(__file__).parents[2] / "scenarios"):
+    for hidden in (
+        project,
+        Path(place.private).parent,
+        Path.home(),
+        Path(__file__).parents[2] / "scenarios",
+    ):
         look = start(
-            place, "sh", "-c", 'find "$0" -type f ! -path "*/lib/*" ! -path "*/bin/*" 2>/dev/null', str(hidden)
+            place,
+            "sh",
+            "-c",
+            'find "$0" -type f ! -path "*/lib/*" ! -path "*/bin/*" 2>/dev/null',
+            str(hidden),
         )
         shown = [
-            line for line in look.stdout.split() if not line.startswith((sys.prefix, sys.base_prefix))
+            line
+            for line in look.stdout.split()
+            if not line.startswith((sys.prefix, sys.base_prefix))
             and "/scripts/lensbench/" not in line
-        ]  # fmt: skip
+        ]
         assert shown == [], hidden
 
 
@@ -153,20 +190,36 @@ def test_the_rest_is_read_only_and_root_has_no_power_over_it(place: Place) -> No
     seen = start(place, sys.executable, "-I", "-c", CHECK).stdout.split("\n")
     mounts = {line.split()[1] for line in seen if line.startswith("mount")}
     assert [line for line in seen if line.startswith("writable")] == []
-    assert {at for at in mounts if not at.startswith("/dev")} == {"/proc", "/repo", "/session", "/tmp", "/var/tmp"}
+    assert {at for at in mounts if not at.startswith("/dev")} == {
+        "/proc",
+        "/repo",
+        "/session",
+        "/tmp",
+        "/var/tmp",
+    }
     assert int(seen[-2], 16) == 0
-    undone = start(place, "sh", "-c", "mount -o remount,rw /usr && echo undone; umount /repo && echo undone")
+    undone = start(
+        place, "sh", "-c", "mount -o remount,rw /usr && echo undone; umount /repo && echo undone"
+    )
     assert "undone" not in undone.stdout
 
 
 @bubblewrap
-def test_only_the_given_environment_and_own_processes_are_seen(place: Place, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_only_the_given_environment_and_own_processes_are_seen(
+    place: Place, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setenv("PIPELINE_KEY", "planted-key")
     look = 'env; for file in /proc/[0-9]*/environ; do tr "\\0" "\\n" < "$file"; done; ls -d /proc/[0-9]* | wc -l'
     seen = start(place, "sh", "-c", look, GIVEN="yes").stdout
     assert "GIVEN=yes" in seen
     assert "planted-key" not in seen
-    assert {line.split("=")[0] for line in seen.splitlines() if "=" in line} <= {"PATH", "GIVEN", "PWD", "OLDPWD", "_"}
+    assert {line.split("=")[0] for line in seen.splitlines() if "=" in line} <= {
+        "PATH",
+        "GIVEN",
+        "PWD",
+        "OLDPWD",
+        "_",
+    }
     assert int(seen.split()[-1]) < 10
 
 
@@ -182,7 +235,9 @@ def test_an_agent_has_no_open_file_but_its_streams(place: Place, tmp_path: Path)
     argv = place.wrap(["ls", "/proc/self/fd"], env, "/session/mcp.json")
     with open(os.devnull, "w", encoding="utf-8") as left:
         os.set_inheritable(left.fileno(), True)
-        lines, _ = run_process(argv, env, str(tmp_path), 60, left.fileno(), list, become=partial(become, argv, env))
+        lines, _ = run_process(
+            argv, env, str(tmp_path), 60, left.fileno(), list, become=partial(become, argv, env)
+        )
     assert lines == ["0\n", "1\n", "2\n", "3\n"], "3 is what ls opens"
 
 
@@ -190,7 +245,9 @@ def test_an_agent_has_no_open_file_but_its_streams(place: Place, tmp_path: Path)
 @pytest.mark.parametrize("ending", ["timeout", "exit"])
 def test_nothing_of_an_agent_survives_it(place: Place, tmp_path: Path, ending: str) -> None:
     mark = f"survivor-{tmp_path.name}-{ending}"
-    stubborn = "import signal, sys, time; signal.signal(signal.SIGTERM, signal.SIG_IGN); time.sleep(300)"
+    stubborn = (
+        "import signal, sys, time; signal.signal(signal.SIGTERM, signal.SIG_IGN); time.sleep(300)"
+    )
     agent = (
         "import subprocess, sys, time\n"
         f"subprocess.Popen([sys.executable, '-IS', '-c', {stubborn!r}, {mark!r}], start_new_session=True)\n"
@@ -204,7 +261,9 @@ def test_nothing_of_an_agent_survives_it(place: Place, tmp_path: Path, ending: s
             argv, env, str(tmp_path), limit_s, log.fileno(), list, become=partial(become, argv, env)
         )
     assert lines == ["started\n"]
-    assert (ended.timed_out, ended.exit_code) == ((True, None) if ending == "timeout" else (False, 0))
+    assert (ended.timed_out, ended.exit_code) == (
+        (True, None) if ending == "timeout" else (False, 0)
+    )
     assert is_gone(mark)
 
 
@@ -219,7 +278,9 @@ def test_the_kernel_ends_the_agent_when_its_starter_is_killed(place: Place, tmp_
     env = {"PATH": os.environ["PATH"]}
     argv = place.wrap(["sh", "-c", f"echo up; sleep 300; : {mark}"], env, "/session/mcp.json")
     starter = "import subprocess, sys, time; subprocess.Popen(sys.argv[1:]); time.sleep(300)"
-    process = subprocess.Popen([sys.executable, "-c", starter, *argv], stdout=subprocess.PIPE, text=True)
+    process = subprocess.Popen(
+        [sys.executable, "-c", starter, *argv], stdout=subprocess.PIPE, text=True
+    )
     assert process.stdout is not None
     assert process.stdout.readline() == "up\n"
     process.kill()
@@ -244,13 +305,17 @@ def test_an_agent_in_a_hidden_folder_is_found_with_its_links_its_packages_and_it
     (tool / "dep").mkdir()
     (tool / "dep" / "x").write_text("found it")
     runtime = tmp_path / "runtime"
-    write_program(runtime / "bin" / "interpreter-1", f'#!/bin/sh\n. {look}/lib/setup"\nexec sh "$1"\n')
+    write_program(
+        runtime / "bin" / "interpreter-1", f'#!/bin/sh\n. {look}/lib/setup"\nexec sh "$1"\n'
+    )
     (runtime / "lib").mkdir()
     (runtime / "lib" / "setup").write_text("true")
     (runtime / "bin" / "interpreter").symlink_to("interpreter-1")
     (project / "bin").mkdir()
     (tmp_path / "current").symlink_to(tmp_path / "tools")
-    (project / "bin" / "agent").symlink_to(tmp_path / "current" / "lib" / "node_modules" / "agent" / "cli.sh")
+    (project / "bin" / "agent").symlink_to(
+        tmp_path / "current" / "lib" / "node_modules" / "agent" / "cli.sh"
+    )
     path = f"{project}/bin:{runtime}/bin:{os.environ['PATH']}"
     said = start(place, "agent", PATH=path)
     assert (said.stdout, said.stderr) == ("found it", "")
@@ -263,9 +328,15 @@ def test_the_answers_in_an_installed_lensbench_are_hidden_whichever_copy_runs(
 ) -> None:
     home = tmp_path / "a" / "b"
     packages = home / "env" / "lib" / "python3.99" / "site-packages"
-    for name in ("lensbench_workflow/scenarios/set.yaml", "lensbench_workflow/docs/page.md", "other/module.py"):
+    for name in (
+        "lensbench_workflow/scenarios/set.yaml",
+        "lensbench_workflow/docs/page.md",
+        "other/module.py",
+    ):
         write_program(packages / name, "canary")
-    program = write_program(home / "env" / "bin" / "agent", f"#!/bin/sh\nexec grep -rl canary {packages}\n")
+    program = write_program(
+        home / "env" / "bin" / "agent", f"#!/bin/sh\nexec grep -rl canary {packages}\n"
+    )
     if way == "prefix":
         monkeypatch.setattr(sys, "prefix", str(home / "env"))
     shown = {"visible": [str(home / "env")], "deep": [str(tmp_path)]}.get(way, [])
@@ -274,29 +345,43 @@ def test_the_answers_in_an_installed_lensbench_are_hidden_whichever_copy_runs(
 
 
 @bubblewrap
-def test_other_releases_of_the_packages_under_test_are_hidden(project: Path, tmp_path: Path) -> None:
+def test_other_releases_of_the_packages_under_test_are_hidden(
+    project: Path, tmp_path: Path
+) -> None:
     packages = tmp_path / "env" / "lib" / "python3.99" / "site-packages"
     about = "Metadata-Version: 2.1\nName: python-dotenv\n"
     info = {"RECORD": "dotenv/main.py,,\n../../../bin/dotenv,,\n", "METADATA": about}
-    for name in ("dotenv/main.py", "dotenv_other/main.py", *(f"python_dotenv-9.dist-info/{file}" for file in info)):
+    for name in (
+        "dotenv/main.py",
+        "dotenv_other/main.py",
+        *(f"python_dotenv-9.dist-info/{file}" for file in info),
+    ):
         write_program(packages / name, info.get(name.rpartition("/")[2], "the fix"))
     settings = {**AUTO, "visible": [str(tmp_path / "env")], "packages": ["Python.Dotenv"]}
     place = make_place(tmp_path / "lb-2", find_sandbox(settings))
-    assert start(place, "grep", "-rl", "the fix", str(packages)).stdout.split() == [f"{packages}/dotenv_other/main.py"]
+    assert start(place, "grep", "-rl", "the fix", str(packages)).stdout.split() == [
+        f"{packages}/dotenv_other/main.py"
+    ]
 
 
 @bubblewrap
-def test_settings_of_the_machines_administrator_reach_no_agent(project: Path, tmp_path: Path) -> None:
+def test_settings_of_the_machines_administrator_reach_no_agent(
+    project: Path, tmp_path: Path
+) -> None:
     managed = {f"/etc/{name}" for name in ("claude-code", "codex", "gemini-cli", "opencode")}
     assert managed <= set(find_sandbox(AUTO).hidden)
     (tmp_path / "etc" / "claude-code").mkdir(parents=True)
-    hides = mounts_of([f"{tmp_path}/etc"], [f"{tmp_path}/etc/claude-code", f"{tmp_path}/etc/codex"], "")
+    hides = mounts_of(
+        [f"{tmp_path}/etc"], [f"{tmp_path}/etc/claude-code", f"{tmp_path}/etc/codex"], ""
+    )
     etc, there = f"{tmp_path}/etc", f"{tmp_path}/etc/claude-code"  # what is not there is not hidden
     assert hides == ["--ro-bind", etc, etc, "--tmpfs", there, "--remount-ro", there]
 
 
 @bubblewrap
-def test_a_program_below_tmp_that_needs_a_link_starts_twice_in_one_place(place: Place, outside_tmp: Path) -> None:
+def test_a_program_below_tmp_that_needs_a_link_starts_twice_in_one_place(
+    place: Place, outside_tmp: Path
+) -> None:
     (outside_tmp / "bin").mkdir()
     (outside_tmp / "lib").mkdir()
     (outside_tmp / "lib64").symlink_to("lib")  # as in a venv
@@ -304,9 +389,13 @@ def test_a_program_below_tmp_that_needs_a_link_starts_twice_in_one_place(place: 
     assert [start(place, f"{outside_tmp}/bin/go").stderr for _ in range(2)] == ["", ""]
 
 
-@pytest.mark.parametrize(("environment", "before", "after"), [
-    ("/outside", "/env/bin:/env/node_modules/.bin:", "/env"), ("", "", ""),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("environment", "before", "after"),
+    [
+        ("/outside", "/env/bin:/env/node_modules/.bin:", "/env"),
+        ("", "", ""),
+    ],
+)
 def test_an_agent_has_the_tests_environment_first_on_the_users_path(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, environment: str, before: str, after: str
 ) -> None:
@@ -328,7 +417,9 @@ def test_an_agent_that_may_reach_a_host_gets_a_hosts_file_with_it(tmp_path: Path
 
 
 @bubblewrap
-def test_a_servers_program_is_shown_in_the_condition_that_has_it_and_only_there(place: Place, tmp_path: Path) -> None:
+def test_a_servers_program_is_shown_in_the_condition_that_has_it_and_only_there(
+    place: Place, tmp_path: Path
+) -> None:
     server = write_program(tmp_path / "server" / "dist" / "main.js", "x")
     (server.parents[1] / "package.json").write_text("{}")
     read = ("sh", "-c", f"cat {server} {server.parents[1]}/package.json")
@@ -340,14 +431,25 @@ def test_a_servers_program_is_shown_in_the_condition_that_has_it_and_only_there(
 
 
 @bubblewrap
-def test_the_deeper_path_wins_and_where_both_are_named_it_is_hidden(project: Path, tmp_path: Path) -> None:
+def test_the_deeper_path_wins_and_where_both_are_named_it_is_hidden(
+    project: Path, tmp_path: Path
+) -> None:
     shared = tmp_path / "shared"
     for name in ("open/x", "open/secret/key", "open/secret/public/x", "open/set.yaml"):
         write_program(shared / name, name)
     settings = {
         "mode": "auto",
-        "visible": [str(shared / "open"), str(shared / "open/secret/public"), str(project), str(shared / "not-there")],
-        "hidden": [str(shared / "open" / "secret"), str(shared / "open" / "set.yaml"), str(shared / "gone")],
+        "visible": [
+            str(shared / "open"),
+            str(shared / "open/secret/public"),
+            str(project),
+            str(shared / "not-there"),
+        ],
+        "hidden": [
+            str(shared / "open" / "secret"),
+            str(shared / "open" / "set.yaml"),
+            str(shared / "gone"),
+        ],
     }
     place = make_place(tmp_path / "lb-2", find_sandbox(settings))
     found = start(place, "find", str(shared), "-name", "*x").stdout.split()
@@ -360,9 +462,14 @@ def test_the_deeper_path_wins_and_where_both_are_named_it_is_hidden(project: Pat
 
 
 @bubblewrap
-def test_programs_of_other_conditions_are_hidden_where_none_that_is_started_lies(project: Path, tmp_path: Path) -> None:
+def test_programs_of_other_conditions_are_hidden_where_none_that_is_started_lies(
+    project: Path, tmp_path: Path
+) -> None:
     tools = tmp_path / "tools"
-    seek, agent = (write_program(tools / "bin" / name, '#!/bin/sh\n"$@"\necho ran\n') for name in ("seek", "agent"))
+    seek, agent = (
+        write_program(tools / "bin" / name, '#!/bin/sh\n"$@"\necho ran\n')
+        for name in ("seek", "agent")
+    )
     place = make_place(tmp_path / "lb-2", find_sandbox({**AUTO, "visible": [str(tools)]}))
     assert start(place, str(agent), str(seek)).stdout == "ran\nran\n"
     hiding = replace(place, foreign=frozenset([str(seek)]))
@@ -373,9 +480,13 @@ def test_programs_of_other_conditions_are_hidden_where_none_that_is_started_lies
 
 @bubblewrap
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root can start a program as somebody else")
-def test_it_works_for_a_user_without_privileges(outside_tmp: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_it_works_for_a_user_without_privileges(
+    outside_tmp: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(sys, "executable", "/usr/bin/python3")  # one that everybody may start
-    place = make_place(outside_tmp / "lb-3", Sandbox("bubblewrap", "", FOUND.program, (*SYSTEM, str(PACKAGE)), ()))
+    place = make_place(
+        outside_tmp / "lb-3", Sandbox("bubblewrap", "", FOUND.program, (*SYSTEM, str(PACKAGE)), ())
+    )
     for path in (outside_tmp / "lb-3", *(outside_tmp / "lb-3").rglob("*")):
         os.chown(path, 65534, 65534)
     env = {"PATH": os.defpath}

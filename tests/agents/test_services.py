@@ -53,11 +53,16 @@ def pause_of(party: str, slept: list[float]) -> float:
     return slept.pop() if slept else 0.0
 
 
-@pytest.mark.parametrize(("settings", "service"), [
-    ({"kind": "claude-code"}, "claude-code"), ({"kind": "claude-code", "provider": "zai"}, "zai"),
-    ({"base_url": "https://api.z.ai/api/anthropic", "provider": "custom"}, "api.z.ai"),
-    ({"base_url": "http://user:secret@127.0.0.1:4000?x=secret"}, "127.0.0.1:4000"), ({"base_url": "gateway.example"}, "gateway.example"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("settings", "service"),
+    [
+        ({"kind": "claude-code"}, "claude-code"),
+        ({"kind": "claude-code", "provider": "zai"}, "zai"),
+        ({"base_url": "https://api.z.ai/api/anthropic", "provider": "custom"}, "api.z.ai"),
+        ({"base_url": "http://user:secret@127.0.0.1:4000?x=secret"}, "127.0.0.1:4000"),
+        ({"base_url": "gateway.example"}, "gateway.example"),
+    ],
+)
 def test_a_service_is_named_without_secrets(settings: dict[str, Any], service: str) -> None:
     assert service_of(Agent.model_validate(settings).model_dump()) == service
 
@@ -69,7 +74,9 @@ def test_nobody_waits_and_nothing_is_written_before_a_service_refuses(slept: lis
     assert not Path("bench").exists()
 
 
-def test_after_a_refusal_all_wait_parties_together(slept: list[float], capsys: pytest.CaptureFixture[str]) -> None:
+def test_after_a_refusal_all_wait_parties_together(
+    slept: list[float], capsys: pytest.CaptureFixture[str]
+) -> None:
     refuse()
     left = [pause_left(state("s"), party) for party in ("a", "a", "b", "c")]
     assert (left[0], len(set(left))) == (left[1], 3)
@@ -78,7 +85,9 @@ def test_after_a_refusal_all_wait_parties_together(slept: list[float], capsys: p
     assert "s asked for a pause (429): waiting" in capsys.readouterr().err
 
 
-def test_a_used_up_window_is_waited_for_unless_too_long(slept: list[float], capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_used_up_window_is_waited_for_unless_too_long(
+    slept: list[float], capsys: pytest.CaptureFixture[str]
+) -> None:
     tell("s", "rate_limited", time.time(), time.time() + 3600)
     said = used_up("s")
     assert said.startswith("s: the plan's window is used up until 1970-01-1")
@@ -86,7 +95,9 @@ def test_a_used_up_window_is_waited_for_unless_too_long(slept: list[float], caps
     assert 3600 <= sum(slept) <= 3660
     assert f"{said}: waiting 36" in capsys.readouterr().err
     assert used_up("s") == ""
-    with pytest.raises(UserError, match=r"s: the plan's window is used up until 1970-01-14 .*; start again then"):
+    with pytest.raises(
+        UserError, match=r"s: the plan's window is used up until 1970-01-14 .*; start again then"
+    ):
         tell("s", "rate_limited", time.time(), time.time() + 2 * 86400)
 
 
@@ -96,7 +107,9 @@ def test_another_service_goes_on(slept: list[float]) -> None:
     assert slept == []
 
 
-def test_the_pause_grows_while_refusals_go_on_and_is_short_again_after_an_answer(slept: list[float]) -> None:
+def test_the_pause_grows_while_refusals_go_on_and_is_short_again_after_an_answer(
+    slept: list[float],
+) -> None:
     lengths = []
     for _ in range(7):
         refuse()
@@ -109,7 +122,9 @@ def test_the_pause_grows_while_refusals_go_on_and_is_short_again_after_an_answer
     assert state("s")["pause_s"] == 30
 
 
-def test_an_answer_to_an_older_request_ends_no_pause_and_an_older_refusal_adds_none(slept: list[float]) -> None:
+def test_an_answer_to_an_older_request_ends_no_pause_and_an_older_refusal_adds_none(
+    slept: list[float],
+) -> None:
     before = time.time()
     refuse()
     tell("s", "", before)
@@ -120,7 +135,9 @@ def test_an_answer_to_an_older_request_ends_no_pause_and_an_older_refusal_adds_n
     assert state("s")["until"] > time.time()
 
 
-def test_a_damaged_file_or_a_clock_that_was_set_back_causes_no_long_pause(slept: list[float]) -> None:
+def test_a_damaged_file_or_a_clock_that_was_set_back_causes_no_long_pause(
+    slept: list[float],
+) -> None:
     refuse()
     (file,) = Path("bench/.services").glob("*.json")
     file.write_text('{"until": 99999999999, "pause_s": 30}')
@@ -135,8 +152,14 @@ def test_a_damaged_file_or_a_clock_that_was_set_back_causes_no_long_pause(slept:
 
 def test_many_processes_that_are_killed_leave_a_file_that_reads(tmp_path: Path) -> None:
     command = [sys.executable, "-P", "-c", ASKING]
-    started = [subprocess.Popen(command, cwd=tmp_path, env={"PYTHONPATH": str(SCRIPTS)}) for _ in range(6)]
+    started = [
+        subprocess.Popen(command, cwd=tmp_path, env={"PYTHONPATH": str(SCRIPTS)}) for _ in range(6)
+    ]
     for process in started[:3]:
         process.kill()
     assert [process.wait(60) for process in started[3:]] == [0, 0, 0]
-    assert set(json.loads((tmp_path / services.PLACE / "s.json").read_text())) == {"pause_s", "until", "is_window"}
+    assert set(json.loads((tmp_path / services.PLACE / "s.json").read_text())) == {
+        "pause_s",
+        "until",
+        "is_window",
+    }

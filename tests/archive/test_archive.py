@@ -46,11 +46,16 @@ def somebody(monkeypatch: pytest.MonkeyPatch) -> None:
 def benchmark_once(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A finished run folder, which the tests copy."""
     project = tmp_path_factory.mktemp("project")
-    write(project, {"repo/a.py": "x = 1\n", "lens.json": '{"mcpServers": {"lens": {"command": "lens"}}}'})
+    write(
+        project,
+        {"repo/a.py": "x = 1\n", "lens.json": '{"mcpServers": {"lens": {"command": "lens"}}}'},
+    )
     conditions = {"without": {}, "with": {"mcp": "lens.json"}}
     with pytest.MonkeyPatch.context() as patch:
         patch.chdir(project)
-        return make_benchmark(project, {"run_id": "r", "scenarios": "set.yaml", "conditions": conditions})
+        return make_benchmark(
+            project, {"run_id": "r", "scenarios": "set.yaml", "conditions": conditions}
+        )
 
 
 @pytest.fixture
@@ -76,19 +81,31 @@ def members(archive: Path) -> dict[str, bytes]:
 def whole_text(archive: Path) -> str:
     """Everything in an archive, unpacked, as one text."""
     contents = members(archive)
-    texts = (gzip.decompress(value) if name.endswith(".gz") else value for name, value in contents.items())
+    texts = (
+        gzip.decompress(value) if name.endswith(".gz") else value
+        for name, value in contents.items()
+    )
     return "\n".join([*contents, *(text.decode() for text in texts)])
 
 
 @pytest.mark.slow
-def test_an_archive_holds_everything_and_is_the_same_bytes_when_made_elsewhere(benchmark: Path, packed: Path) -> None:
+def test_an_archive_holds_everything_and_is_the_same_bytes_when_made_elsewhere(
+    benchmark: Path, packed: Path
+) -> None:
     archive = pack(benchmark)
     assert archive.read_bytes() == packed.read_bytes()
     held = {name for name in members(archive) if name.startswith("data/run/")}
-    on_disk = {f"data/run/{path.relative_to(benchmark)}" for path in benchmark.rglob("*") if path.is_file()}
+    on_disk = {
+        f"data/run/{path.relative_to(benchmark)}" for path in benchmark.rglob("*") if path.is_file()
+    }
     assert {name for name in on_disk if "/." not in name and "/attempts/plan-" not in name} == held
     project = {name.removeprefix("data/project/") for name in members(archive)}
-    assert {"Snakefile", "rules/archive.smk", "requirements.lock", "templates/results.md.j2"} <= project
+    assert {
+        "Snakefile",
+        "rules/archive.smk",
+        "requirements.lock",
+        "templates/results.md.j2",
+    } <= project
     assert {"set.yaml", "lens.json"} <= project
 
 
@@ -96,11 +113,18 @@ def test_an_archive_is_a_valid_bag(packed: Path, tmp_path: Path) -> None:
     assert bagit.Bag(str(unpack(packed, tmp_path / "unpacked"))).is_valid()
 
 
-def test_it_has_the_date_of_the_last_run_or_a_fixed_one_and_its_code_s_versions(benchmark: Path, packed: Path) -> None:
+def test_it_has_the_date_of_the_last_run_or_a_fixed_one_and_its_code_s_versions(
+    benchmark: Path, packed: Path
+) -> None:
     assert b"Bagging-Date: 2026-01-02\n" in members(packed)["bag-info.txt"]
     for path in benchmark.glob("attempts/*/*/record.json"):
         record = from_json(path.read_text(encoding="utf-8"))
-        write_atomic(path, to_json(replace(record, source="imported", attempt=replace(record.attempt, started_at=""))))
+        write_atomic(
+            path,
+            to_json(
+                replace(record, source="imported", attempt=replace(record.attempt, started_at=""))
+            ),
+        )
     rebuild(benchmark)
     assert b"Bagging-Date: 1980-01-01\n" in members(pack(benchmark))["bag-info.txt"]
     told = json.loads(members(packed)["data/versions.json"])
@@ -110,8 +134,17 @@ def test_it_has_the_date_of_the_last_run_or_a_fixed_one_and_its_code_s_versions(
 
 def test_what_no_number_rests_on_is_rewritten(benchmark: Path) -> None:
     text = f'{{"cwd": "/home/{ANNA}/x", "tree": "{Path.cwd()}/repo", "ls": "-rw- {ANNA} 1\\n{ANNA}@thinkpad-7"}}'
-    names = ("logs/one-with.log", "preflight.json", "looks/1/plan.json", "environments.json", "attempts/one-with/1/transcript.jsonl.gz")  # fmt: skip
-    write(benchmark, {name: gzip.compress(text.encode()) if name.endswith(".gz") else text for name in names})
+    names = (
+        "logs/one-with.log",
+        "preflight.json",
+        "looks/1/plan.json",
+        "environments.json",
+        "attempts/one-with/1/transcript.jsonl.gz",
+    )
+    write(
+        benchmark,
+        {name: gzip.compress(text.encode()) if name.endswith(".gz") else text for name in names},
+    )
     archive = pack(benchmark)
     rewritten = json.dumps({"cwd": "~/x", "tree": "./repo", "ls": "-rw- <user> 1\n<user>@<host>"})
     assert whole_text(archive).count(rewritten) == len(names)
@@ -119,13 +152,21 @@ def test_what_no_number_rests_on_is_rewritten(benchmark: Path) -> None:
         assert word not in whole_text(archive)
 
 
-@pytest.mark.parametrize(("text", "what"), [
-    (f"it is in /home/{ANNA}/a.py", "the home folder"), (f"ask {ANNA} x", "the user's name"),
-    ("on thinkpad-7 x", "the host's name"), ("in {cwd}/repo", "the project's folder"),
-    (f"{TOKEN}", "possible secret (GitHub Token)"), (MODEL_KEY, "possible secret (key of a model service)"),
-    ("-----BEGIN OPENSSH PRIVATE KEY-----", "possible secret (Private Key)"),
-])  # fmt: skip
-def test_an_answer_that_tells_too_much_stops_the_archive_unshown(benchmark: Path, text: str, what: str) -> None:
+@pytest.mark.parametrize(
+    ("text", "what"),
+    [
+        (f"it is in /home/{ANNA}/a.py", "the home folder"),
+        (f"ask {ANNA} x", "the user's name"),
+        ("on thinkpad-7 x", "the host's name"),
+        ("in {cwd}/repo", "the project's folder"),
+        (f"{TOKEN}", "possible secret (GitHub Token)"),
+        (MODEL_KEY, "possible secret (key of a model service)"),
+        ("-----BEGIN OPENSSH PRIVATE KEY-----", "possible secret (Private Key)"),
+    ],
+)
+def test_an_answer_that_tells_too_much_stops_the_archive_unshown(
+    benchmark: Path, text: str, what: str
+) -> None:
     told = text.format(cwd=Path.cwd())
     Bench(benchmark).run("one", "with", answer=f"first line\n{told} x in a.py\n")
     with pytest.raises(UserError) as caught:
@@ -155,17 +196,28 @@ def test_the_value_of_an_agent_s_variable_does_not_leave(
     project: Path, given: dict[str, Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("MY_TOKEN", "correct horse")
-    benchmark = make_benchmark(project, {**given, "agent": {"kind": "offline", "pass_env": ["MY_TOKEN"]}})
+    benchmark = make_benchmark(
+        project, {**given, "agent": {"kind": "offline", "pass_env": ["MY_TOKEN"]}}
+    )
     (benchmark / "logs" / "one-with.log").write_text("said: correct horse\n")
-    with pytest.raises(UserError, match=r"run/logs/one-with\.log:1: possible secret \(the value of a var"):
+    with pytest.raises(
+        UserError, match=r"run/logs/one-with\.log:1: possible secret \(the value of a var"
+    ):
         pack(benchmark)
 
 
-@pytest.mark.parametrize("server", [
-    {"url": "https://x.example/mcp", "headers": {"Authorization": "Bearer abcdefgh12345678"}}, {"url": "https://anna:hunter22@x.example/mcp"},
-    {"command": "lens", "env": {"LENS_TOKEN": "abcdefgh12345678"}}, {"command": "lens", "env": {"PASSWORD": "hunter22"}},
-])  # fmt: skip
-def test_a_secret_in_an_mcp_file_stays_but_a_variable_s_name_leaves(benchmark: Path, server: dict[str, Any]) -> None:
+@pytest.mark.parametrize(
+    "server",
+    [
+        {"url": "https://x.example/mcp", "headers": {"Authorization": "Bearer abcdefgh12345678"}},
+        {"url": "https://anna:hunter22@x.example/mcp"},
+        {"command": "lens", "env": {"LENS_TOKEN": "abcdefgh12345678"}},
+        {"command": "lens", "env": {"PASSWORD": "hunter22"}},
+    ],
+)
+def test_a_secret_in_an_mcp_file_stays_but_a_variable_s_name_leaves(
+    benchmark: Path, server: dict[str, Any]
+) -> None:
     text = json.dumps({"mcpServers": {"lens": server}})
     Path("lens.json").write_text(text, encoding="utf-8")
     with pytest.raises(UserError, match=r"project/lens\.json:1: possible secret"):
@@ -175,19 +227,26 @@ def test_a_secret_in_an_mcp_file_stays_but_a_variable_s_name_leaves(benchmark: P
     assert list(find_secrets(text, is_settings=True)) == []
 
 
-def test_paths_in_settings_are_rewritten_and_numbers_hold(project: Path, given: dict[str, Any], tmp_path: Path) -> None:
+def test_paths_in_settings_are_rewritten_and_numbers_hold(
+    project: Path, given: dict[str, Any], tmp_path: Path
+) -> None:
     elsewhere = tmp_path.parent / f"{tmp_path.name}-elsewhere"
     elsewhere.mkdir()
     shutil.copy("lens.json", elsewhere / "my.json")
     conditions = {"without": {}, "with": {"mcp": str(elsewhere / "my.json")}}
-    agent = {"kind": "command", "command": [str(project / "agent.py"), f"/home/{ANNA}/bin/x", "/usr/bin/env"]}
+    agent = {
+        "kind": "command",
+        "command": [str(project / "agent.py"), f"/home/{ANNA}/bin/x", "/usr/bin/env"],
+    }
     benchmark = make_benchmark(project, {**given, "conditions": conditions, "agent": agent})
     archive = pack(benchmark)
     settings = yaml.safe_load(members(archive)["data/run/config.yaml"])
     assert settings["agent"]["command"] == ["./agent.py", "outside/x", "/usr/bin/env"]
     assert settings["conditions"]["with"]["mcp"] == "outside/my.json"
     assert "data/project/outside/my.json" in members(archive)
-    assert json.loads(members(archive)["data/run/results.json"])["agent"]["command"][0] == "./agent.py"
+    assert (
+        json.loads(members(archive)["data/run/results.json"])["agent"]["command"][0] == "./agent.py"
+    )
     assert str(tmp_path) not in whole_text(archive)
 
 
@@ -207,7 +266,11 @@ def test_links_marks_and_half_files_stay_behind(benchmark: Path, tmp_path: Path)
     (benchmark / ".stopped").write_text("the budget is spent\n")
     rebuild(benchmark)
     held = members(pack(benchmark))
-    assert not {name for name in held if any(part in name for part in ("link.txt", "run/looks", "/.gate", ".tmp"))}
+    assert not {
+        name
+        for name in held
+        if any(part in name for part in ("link.txt", "run/looks", "/.gate", ".tmp"))
+    }
     assert held["data/run/.stopped"] == b"the budget is spent\n"
 
 
@@ -224,17 +287,28 @@ def test_what_is_no_finished_benchmark_or_lacks_a_file_is_named(benchmark: Path)
 
 
 def machine(*traces: Trace) -> Machine:
-    return Machine(traces or (Trace("/home/anna", "home", "~"), Trace("anna", "name", "<user>", is_word=True)))
+    return Machine(
+        traces or (Trace("/home/anna", "home", "~"), Trace("anna", "name", "<user>", is_word=True))
+    )
 
 
-@pytest.mark.parametrize(("text", "expected"), [
-    ("/home/anna/x", "~/x"), ("file:///home/anna", "file://~"), ("/home/annabel/x", "/home/annabel/x"),
-    ("/home/anna-maria/x", "~-maria/x"),  # better one too many
-    ("/home/anna.", "~."), ('"\\n/home/anna\\nanna\\tanna"', '"\\n~\\n<user>\\t<user>"'),
-    ("anna anna_x xanna Anna anna's", "<user> anna_x xanna Anna <user>'s"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("/home/anna/x", "~/x"),
+        ("file:///home/anna", "file://~"),
+        ("/home/annabel/x", "/home/annabel/x"),
+        ("/home/anna-maria/x", "~-maria/x"),  # better one too many
+        ("/home/anna.", "~."),
+        ('"\\n/home/anna\\nanna\\tanna"', '"\\n~\\n<user>\\t<user>"'),
+        ("anna anna_x xanna Anna anna's", "<user> anna_x xanna Anna <user>'s"),
+    ],
+)
 def test_a_trace_is_found_where_it_ends(text: str, expected: str) -> None:
-    assert (machine().rewritten(text), bool(list(machine().find(text)))) == (expected, text != expected)
+    assert (machine().rewritten(text), bool(list(machine().find(text)))) == (
+        expected,
+        text != expected,
+    )
 
 
 def test_what_is_allowed_may_stay_with_all_that_is_in_it() -> None:
@@ -244,21 +318,33 @@ def test_what_is_allowed_may_stay_with_all_that_is_in_it() -> None:
     assert [trace.text for _, trace in allowing.find("/home/anna/tool.py anna")] == ["anna"]
 
 
-@pytest.mark.parametrize("quoted", [
-    json.dumps, lambda text: json.dumps(text, ensure_ascii=False), lambda text: yaml.safe_dump(text, allow_unicode=True),
-], ids=["JSON", "JSON with letters as they are", "YAML"])  # fmt: skip
+@pytest.mark.parametrize(
+    "quoted",
+    [
+        json.dumps,
+        lambda text: json.dumps(text, ensure_ascii=False),
+        lambda text: yaml.safe_dump(text, allow_unicode=True),
+    ],
+    ids=["JSON", "JSON with letters as they are", "YAML"],
+)
 def test_a_path_is_found_however_it_is_quoted(quoted: Callable[[str], str]) -> None:
     text = quoted("- /home/anna/Grüße's: folder/x")
     rewritten = machine(Trace("/home/anna/Grüße's: folder", "path", "~")).rewritten(text)
     assert rewritten == f"{text[: text.index('/home')]}~{text[text.index('/x') :]}"
 
 
-@drawn(strategies.lists(strategies.sampled_from(["/home/anna", "anna", "/", " ", "x", "\\n", "-", "~", "."])))
+@drawn(
+    strategies.lists(
+        strategies.sampled_from(["/home/anna", "anna", "/", " ", "x", "\\n", "-", "~", "."])
+    )
+)
 def test_nothing_is_found_in_what_was_rewritten(pieces: list[str]) -> None:
     assert list(machine().find(machine().rewritten("".join(pieces)))) == []
 
 
-def test_root_common_paths_and_a_user_without_a_name_leave_no_traces(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_root_common_paths_and_a_user_without_a_name_leave_no_traces(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     monkeypatch.setattr(getpass, "getuser", lambda: "root")
     monkeypatch.setattr(socket, "gethostname", lambda: "vm")
     monkeypatch.setenv("HOME", "/root")
@@ -271,18 +357,24 @@ def test_root_common_paths_and_a_user_without_a_name_leave_no_traces(monkeypatch
         raise OSError
 
     monkeypatch.setattr(getpass, "getuser", fails)
-    assert all(trace.what != "the user's name" for trace in this_machine({}, Path("/work/x")).traces)
+    assert all(
+        trace.what != "the user's name" for trace in this_machine({}, Path("/work/x")).traces
+    )
 
 
 # What looks like a secret
 
 
-@pytest.mark.parametrize("text", ["sha256: " + "0123456789abcdef" * 4, 'password = "hunter2"', "https://a:b@c.d"])
+@pytest.mark.parametrize(
+    "text", ["sha256: " + "0123456789abcdef" * 4, 'password = "hunter2"', "https://a:b@c.d"]
+)
 def test_answers_may_speak_of_hashes_and_passwords(text: str) -> None:
     assert list(find_secrets(text, is_settings=False)) == []
 
 
-@pytest.mark.parametrize("text", ["0123456789abcdef0123456789abcdef.ABCDEFGHIJKLMNOP", "AIza" + "x" * 35, TOKEN])
+@pytest.mark.parametrize(
+    "text", ["0123456789abcdef0123456789abcdef.ABCDEFGHIJKLMNOP", "AIza" + "x" * 35, TOKEN]
+)
 def test_keys_are_found_anywhere(text: str) -> None:
     [(place, _, secret)] = find_secrets(f"a\nb {text} c", is_settings=False)
     assert (place, secret) == (4, text)

@@ -14,20 +14,45 @@ from lensbench.scores.gate_words import what_decides
 from lensbench.scores.intervals import Estimate
 from lensbench.scores.power import tasks_needed, upper_sd
 from lensbench.scores.saving import tasks_for_no_worse
-from lensbench_archive.sample_size import Needs, detectable, main, read_pilot, repositories_needed, split
+from lensbench_archive.sample_size import (
+    Needs,
+    detectable,
+    main,
+    read_pilot,
+    repositories_needed,
+    split,
+)
 from programs import refusal, run_here
 
 
-@pytest.mark.parametrize(("sd", "for_10", "for_5", "for_5_at_90"), [
-    (15, 20, 73, 97), (20, 34, 128, 171), (25, 52, 199, 265), (30, 73, 285, 381),
-])  # fmt: skip
-def test_tasks_for_a_decision_are_of_the_paired_t_test(sd: int, for_10: int, for_5: int, for_5_at_90: int) -> None:
-    assert (tasks_needed(sd, 10), tasks_needed(sd, 5), tasks_needed(sd, 5, 0.9)) == (for_10, for_5, for_5_at_90)
+@pytest.mark.parametrize(
+    ("sd", "for_10", "for_5", "for_5_at_90"),
+    [
+        (15, 20, 73, 97),
+        (20, 34, 128, 171),
+        (25, 52, 199, 265),
+        (30, 73, 285, 381),
+    ],
+)
+def test_tasks_for_a_decision_are_of_the_paired_t_test(
+    sd: int, for_10: int, for_5: int, for_5_at_90: int
+) -> None:
+    assert (tasks_needed(sd, 10), tasks_needed(sd, 5), tasks_needed(sd, 5, 0.9)) == (
+        for_10,
+        for_5,
+        for_5_at_90,
+    )
 
 
-def test_so_many_tasks_have_the_power_and_one_less_has_not_and_a_pilots_spread_is_enlarged() -> None:
+def test_so_many_tasks_have_the_power_and_one_less_has_not_and_a_pilots_spread_is_enlarged() -> (
+    None
+):
     needed = tasks_needed(23, 7, 0.85, 0.1)
-    assert TTestPower().power(7 / 23, needed, 0.1) >= 0.85 > TTestPower().power(7 / 23, needed - 1, 0.1)
+    assert (
+        TTestPower().power(7 / 23, needed, 0.1)
+        >= 0.85
+        > TTestPower().power(7 / 23, needed - 1, 0.1)
+    )
     assert tasks_needed(0.1, 50) == tasks_needed(0, 50) == 4
     assert [round(detectable(20, n), 1) for n in (12, 24, 48, 96)] == [17.8, 11.9, 8.3, 5.8]
     assert (upper_sd(1, 12), upper_sd(1, 24)) == pytest.approx((1.25, 1.16), abs=0.005)
@@ -46,7 +71,8 @@ def test_the_parts_of_a_spread_give_it_back_and_shared_repositories_are_worth_le
 
 
 @pytest.mark.parametrize(
-    "wrong", [{"sd": 0.0}, {"effect": -5}, {"power": 1}, {"alpha": 0.5}, {"share": 2}, {"sd": float("nan")}]
+    "wrong",
+    [{"sd": 0.0}, {"effect": -5}, {"power": 1}, {"alpha": 0.5}, {"share": 2}, {"sd": float("nan")}],
 )
 def test_numbers_that_mean_nothing_are_refused_by_name(wrong: dict[str, float]) -> None:
     with pytest.raises(UserError, match=f"--{next(iter(wrong))} is"):
@@ -56,7 +82,11 @@ def test_numbers_that_mean_nothing_are_refused_by_name(wrong: dict[str, float]) 
 def test_the_program_prints_the_tables() -> None:
     words = ("--sd", 20, "--effect", 10)
     said = run_here(main, *words)
-    for row in ("| 1 | 20.0 | 34 | 44 |", "| 12 | 17.8 |", "25.1 after 12 tasks, 23.1 after 24 tasks"):
+    for row in (
+        "| 1 | 20.0 | 34 | 44 |",
+        "| 12 | 17.8 |",
+        "25.1 after 12 tasks, 23.1 after 24 tasks",
+    ):
         assert row in said
     assert refusal(main, *words, "--power", 80) == "--power is 80; write a number between 0.5 and 1"
 
@@ -64,13 +94,18 @@ def test_the_program_prints_the_tables() -> None:
 def piloted(folder: Path, trials: int = 1) -> Bench:
     """Twelve tasks in repositories of their own: half of them gain 25 points; 0.5 dollars and 60 seconds a run."""
     names = [f"t{n:02}" for n in range(12)]
-    tasks = {n: {"category": "Debug", "repository": n, "prompt_sha256": "p", "criteria": 4} for n in names}
+    tasks = {
+        n: {"category": "Debug", "repository": n, "prompt_sha256": "p", "criteria": 4}
+        for n in names
+    }
     made = Bench(folder, names, trials, changes={"tasks": tasks})
     for number, name in enumerate(names):
         for trial in range(1, trials + 1):
             gain = ("1", "1", "1" if (number + trial) % 2 else "0", "0")
             made.run(name, "with", trial, points=gain, duration_s=80, cost_usd=0.7)
-            made.run(name, "without", trial, points=("1", "1", "0", "0"), duration_s=40, cost_usd=0.3)
+            made.run(
+                name, "without", trial, points=("1", "1", "0", "0"), duration_s=40, cost_usd=0.3
+            )
     made.build()
     return made
 
@@ -86,34 +121,42 @@ def write_set(path: Path, count: int) -> None:
 def test_a_pilot_plans_runs_money_and_hours_from_its_own_runs(tmp_path: Path) -> None:
     folder = piloted(tmp_path / "r").folder
     said = run_here(main, "--pilot", folder, "--effect", 10, "--power", 0.9)
-    spread = 12.5 * math.sqrt(12 / 11) * math.sqrt(11 / chi2.ppf(0.2, 11))  # half gain 25, half nothing
+    spread = (
+        12.5 * math.sqrt(12 / 11) * math.sqrt(11 / chi2.ppf(0.2, 11))
+    )  # half gain 25, half nothing
     tasks = math.ceil(TTestPower().solve_power(10 / spread, power=0.9, alpha=0.035))
     assert f"spreads by up to {spread:.1f} points in one trial" in said
     price, minutes = math.ceil(2 * tasks * 0.5), math.ceil(math.ceil(2 * tasks / 8) * 60 / 60)
-    line = (
-        f"- {2 * tasks} runs ({tasks} tasks x 1 trial x 2 conditions), about {price} USD, {minutes} min at 8 at a time"
-    )
+    line = f"- {2 * tasks} runs ({tasks} tasks x 1 trial x 2 conditions), about {price} USD, {minutes} min at 8 at a time"
     assert f"{line}: 90% to find +10\n" in said
     assert "24% of a trial's variance is the tasks' own" in said
     assert "lensbench generate" not in said
     write_set(tmp_path / "set.yaml", 12)
     (folder / "config.yaml").write_text(f"scenarios: {tmp_path / 'set.yaml'}\n")
     alone = run_here(main, "--pilot", folder, "--effect", 10, "--power", 0.9, "--parallel", 1)
-    assert alone.endswith(f"\n    lensbench generate --count {tasks} --output {tmp_path / 'set.yaml'}\n")
+    assert alone.endswith(
+        f"\n    lensbench generate --count {tasks} --output {tmp_path / 'set.yaml'}\n"
+    )
     assert f"{2 * tasks / 60:.2g} h at 1 at a time" in alone
 
 
 @pytest.mark.parametrize(("sd", "margin"), [(0.25, 0.1), (0.2, 0.05), (0.1, 0.05)])
-def test_tasks_that_show_no_loss_have_room_for_a_loss_that_none_of_them_shows(sd: float, margin: float) -> None:
+def test_tasks_that_show_no_loss_have_room_for_a_loss_that_none_of_them_shows(
+    sd: float, margin: float
+) -> None:
     """The spread of the mean and an unseen loss of about one task in so many: scipy's exponentially modified normal."""
 
     def shows(tasks: int) -> bool:
         se = sd / math.sqrt(tasks)
-        room = margin - max(t.isf(0.0175, tasks - 1) * se, exponnorm.isf(0.045, 1 / tasks / se, scale=se))
+        room = margin - max(
+            t.isf(0.0175, tasks - 1) * se, exponnorm.isf(0.045, 1 / tasks / se, scale=se)
+        )
         return bool(room > 0 and norm.sf(-room / se) >= 0.8)
 
     fewest = next(tasks for tasks in range(20, 400) if shows(tasks))
-    assert 0 <= tasks_for_no_worse(sd, margin, 0.0, 0.8, 0.0175) - fewest <= 3  # it goes up by hundredths
+    assert (
+        0 <= tasks_for_no_worse(sd, margin, 0.0, 0.8, 0.0175) - fewest <= 3
+    )  # it goes up by hundredths
 
 
 def test_size_says_which_part_of_saves_needs_more_tasks(tmp_path: Path) -> None:
@@ -122,7 +165,9 @@ def test_size_says_which_part_of_saves_needs_more_tasks(tmp_path: Path) -> None:
     assert wanted in run_here(main, "--sd", 25, "--effect", 5)
     assert tasks_for_no_worse(0.0, 0.1, 0.0, 0.8, 0.0175) == 39
     built = piloted(tmp_path / "r")
-    assert "but the pilot does not save over 10%." in run_here(main, "--pilot", built.folder, "--effect", 10)
+    assert "but the pilot does not save over 10%." in run_here(
+        main, "--pilot", built.folder, "--effect", 10
+    )
     turned = Bench(tmp_path / "s", built.tasks, changes={**built.changes, "baseline": "with"})
     turned.reports, turned.verdicts = built.reports, built.verdicts
     (turned.folder / "attempts").parent.mkdir(exist_ok=True)
@@ -139,13 +184,18 @@ def test_a_pilot_without_spread_says_what_shows_no_loss(tmp_path: Path) -> None:
         made.run(task, "without")
     made.build()
     said = run_here(main, "--pilot", made.folder, "--effect", 10)
-    assert "with: all 2 tasks differ by the same points, so no gain can be planned for.\n\nFor SAVES, 39 tasks" in said
+    assert (
+        "with: all 2 tasks differ by the same points, so no gain can be planned for.\n\nFor SAVES, 39 tasks"
+        in said
+    )
 
 
 def test_a_pilot_with_trials_measures_what_trials_reduce(tmp_path: Path) -> None:
     (pilot,) = read_pilot(piloted(tmp_path / "r", trials=3).folder, 0.24)
     assert pilot.measured
-    assert pilot.spread.trials == pytest.approx(12.5 * math.sqrt(36 / 35), abs=0.01)  # tasks do not differ: one pool
+    assert pilot.spread.trials == pytest.approx(
+        12.5 * math.sqrt(36 / 35), abs=0.01
+    )  # tasks do not differ: one pool
     assert pilot.spread.tasks < pilot.spread.trials
 
 
@@ -160,11 +210,20 @@ def test_a_folder_without_results_or_spread_is_refused_in_a_line(tmp_path: Path)
     assert "one of the arguments --sd --pilot is required" in refusal(main, "--effect", 10)
 
 
-@pytest.mark.parametrize(("delta", "tasks", "said"), [
-    (0.5, 5, "All differences are the same. About 5 more tasks like these would show a gain."),
-    (0.3, 1, "There is no second task. About 14 more tasks like these would show a gain."),
-    (0.0, 12, "All differences are the same. About 60 more tasks like these would show that no gain is missed."),
-])  # fmt: skip
-def test_equal_differences_ask_for_the_tasks_that_would_show_them(delta: float, tasks: int, said: str) -> None:
+@pytest.mark.parametrize(
+    ("delta", "tasks", "said"),
+    [
+        (0.5, 5, "All differences are the same. About 5 more tasks like these would show a gain."),
+        (0.3, 1, "There is no second task. About 14 more tasks like these would show a gain."),
+        (
+            0.0,
+            12,
+            "All differences are the same. About 60 more tasks like these would show that no gain is missed.",
+        ),
+    ],
+)
+def test_equal_differences_ask_for_the_tasks_that_would_show_them(
+    delta: float, tasks: int, said: str
+) -> None:
     settings: Any = {"alpha": 0.05, "effect": 5.0, "power": 0.8}
     assert what_decides(Estimate(delta=delta, n=tasks), settings, 1) == said

@@ -16,7 +16,20 @@ from typing import Any
 
 import pytest
 
-from archived import JUDGE, MODEL, add, edit, edit_json, edit_rows, forge, make_benchmark, pack, raw_zip, remove, rename
+from archived import (
+    JUDGE,
+    MODEL,
+    add,
+    edit,
+    edit_json,
+    edit_rows,
+    forge,
+    make_benchmark,
+    pack,
+    raw_zip,
+    remove,
+    rename,
+)
 from lensbench.core.errors import UserError
 from lensbench.core.records import from_json, to_json
 from lensbench.core.system.program import run_program
@@ -34,7 +47,10 @@ def packed_once(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The folder of an archive with a mechanical judge and a model judge."""
     project = tmp_path_factory.mktemp("base") / "project"
     with pytest.MonkeyPatch.context() as patch:
-        write(project, {"repo/a.py": "x = 1\n", "lens.json": '{"mcpServers": {"lens": {"command": "lens"}}}'})
+        write(
+            project,
+            {"repo/a.py": "x = 1\n", "lens.json": '{"mcpServers": {"lens": {"command": "lens"}}}'},
+        )
         patch.chdir(project)
         conditions = {"without": {}, "with": {"mcp": "lens.json"}}
         given = {"run_id": "r", "scenarios": "set.yaml", "conditions": conditions}
@@ -49,7 +65,9 @@ def archive(packed_once: Path, tmp_path: Path) -> Path:
 
 
 @pytest.fixture
-def check(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Callable[..., tuple[int, list[str]]]:
+def check(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> Callable[..., tuple[int, list[str]]]:
     """Runs the program; returns its exit code and the lines that it printed."""
 
     def run(*arguments: object) -> tuple[int, list[str]]:
@@ -86,22 +104,39 @@ def test_all_that_is_changed_without_its_hash_is_named(archive: Path, check: Any
     changes = {
         "data/run/runs/one-with.md: was changed": edit("runs/one-with.md", "x in", "y in"),
         "data/run/verdicts.csv: was changed": edit("verdicts.csv", "Met", "Missed"),
-        "data/run/attempts/one-with/2/record.json: was changed": edit("attempts/one-with/2/record.json", "10.0", "9.0"),
+        "data/run/attempts/one-with/2/record.json: was changed": edit(
+            "attempts/one-with/2/record.json", "10.0", "9.0"
+        ),
         "data/run/logs/one-with.log: was changed": edit("logs/one-with.log", "answered", "guessed"),
-        "data/run/attempts/one-with/1/discard.json: is missing": remove("attempts/one-with/1/discard.json"),
+        "data/run/attempts/one-with/1/discard.json: is missing": remove(
+            "attempts/one-with/1/discard.json"
+        ),
         "data/run/runs/three-with.md: was added to the archive": add("data/run/runs/three-with.md"),
-        "data/run/runs/one-without.md: is missing": rename("runs/one-without.md", "runs/one-other.md"),
+        "data/run/runs/one-without.md: is missing": rename(
+            "runs/one-without.md", "runs/one-other.md"
+        ),
         "data/run/runs/one-other.md: was added to the archive": lambda bag: None,  # its new name
-        "note.txt: was added to the archive": add("note.txt"), "bag-info.txt: was changed": edit("../../bag-info.txt", "r", "s"),
-    }  # fmt: skip
-    found = failures(check(forge(archive, lambda bag: [change(bag) for change in changes.values()], rehash=False)))
+        "note.txt: was added to the archive": add("note.txt"),
+        "bag-info.txt: was changed": edit("../../bag-info.txt", "r", "s"),
+    }
+    found = failures(
+        check(
+            forge(archive, lambda bag: [change(bag) for change in changes.values()], rehash=False)
+        )
+    )
     assert sorted(line.partition(" (")[0] for line in found) == sorted(changes)
 
 
-@pytest.mark.parametrize(("name", "expected"), [
-    ("tagmanifest-sha256.txt", "tagmanifest-sha256.txt: is missing"), ("bagit.txt", "is not a BagIt bag"),
-])  # fmt: skip
-def test_a_bag_without_its_own_files_is_told(archive: Path, check: Any, name: str, expected: str) -> None:
+@pytest.mark.parametrize(
+    ("name", "expected"),
+    [
+        ("tagmanifest-sha256.txt", "tagmanifest-sha256.txt: is missing"),
+        ("bagit.txt", "is not a BagIt bag"),
+    ],
+)
+def test_a_bag_without_its_own_files_is_told(
+    archive: Path, check: Any, name: str, expected: str
+) -> None:
     (found,) = failures(check(forge(archive, lambda bag: (bag / name).unlink(), rehash=False)))
     assert found.startswith(expected)
 
@@ -109,7 +144,11 @@ def test_a_bag_without_its_own_files_is_told(archive: Path, check: Any, name: st
 def test_what_the_archive_says_forges_no_line(archive: Path, check: Any) -> None:
     def change(bag: Path) -> None:
         path = bag / "data" / "versions.json"
-        path.write_text(json.dumps({**json.loads(path.read_text()), "code_sha256": "", "commit": "\x1b[2J\nok: r.zip"}))
+        path.write_text(
+            json.dumps(
+                {**json.loads(path.read_text()), "code_sha256": "", "commit": "\x1b[2J\nok: r.zip"}
+            )
+        )
 
     _, lines = check(forge(archive, change, rehash=True))
     assert all(line.isprintable() for line in lines)
@@ -134,16 +173,23 @@ def better(results: dict[str, Any]) -> None:
     results["comparisons"]["with"]["wins"] += 1
 
 
-ATTEMPT = tuple(f"attempts/one-with/1/{name}" for name in ("answer.md", "record.json", "discard.json"))
+ATTEMPT = tuple(
+    f"attempts/one-with/1/{name}" for name in ("answer.md", "record.json", "discard.json")
+)
 DERIVED = {
     "verdicts.csv": edit_rows("verdicts.csv", as_met),
-    "verdicts/mechanical.csv": edit_rows("verdicts/mechanical.csv", as_met), "results.json": edit_json("results.json", better),
-    "results.md": edit("results.md", "with", "WITH"), "report.html": edit("report.html", "with", "WITH"),
-    "answers/one.html": edit("answers/one.html", "one", "two"), "runs/timing.csv": edit("runs/timing.csv", "10", "11"),
-}  # fmt: skip
+    "verdicts/mechanical.csv": edit_rows("verdicts/mechanical.csv", as_met),
+    "results.json": edit_json("results.json", better),
+    "results.md": edit("results.md", "with", "WITH"),
+    "report.html": edit("report.html", "with", "WITH"),
+    "answers/one.html": edit("answers/one.html", "one", "two"),
+    "runs/timing.csv": edit("runs/timing.csv", "10", "11"),
+}
 
 
-def test_every_table_result_and_page_that_was_changed_with_its_hash_is_named(archive: Path, check: Any) -> None:
+def test_every_table_result_and_page_that_was_changed_with_its_hash_is_named(
+    archive: Path, check: Any
+) -> None:
     def change(bag: Path) -> None:
         for each in (*DERIVED.values(), add("data/run/answers/other.html"), remove("pairs.csv")):
             each(bag)
@@ -155,27 +201,72 @@ def test_every_table_result_and_page_that_was_changed_with_its_hash_is_named(arc
     }
 
 
-@pytest.mark.parametrize(("change", "expected"), [
-    (edit("runs/one-with.md", "x in", "y in"), "run/runs/one-with.md: is not the answer in attempts/"),
-    (edit("attempts/one-with/2/answer.md", "x in", "y in"), "is not of the answer beside it"),
-    (edit_json("attempts/one-with/2/record.json", shorter), "run/attempts/one-with/2/record.json: was changed"),
-    (with_its_checksum, "run/scores.csv: does not follow"),
-    (edit_rows(f"verdicts/{MODEL}.csv", as_met), "the verdict on one, without, trial 1, criterion 2 differs from the judge's reply"),
-    (remove(f"verdicts/{MODEL}.csv"), "a model's verdicts cannot be rebuilt without asking it"),
-    (edit("prompts/one.md", "Where", "There"), "run/prompts/one.md: differs from the prompt in the plan"),
-    (remove(*ATTEMPT), "run/attempts/one-with/1/record.json: is missing"),
-    (remove(*ATTEMPT, "attempts/made-1.csv"), "run/attempts/one-with/2: is not listed in made-*.csv"),
-    (remove("attempts/two-with/1/discard.json"), "run/attempts/two-with/1/discard.json: is missing, although"),
-    (edit_json("attempts/one-with/1/discard.json", lambda value: value.pop("by")), "discard.json: is not a discard"),
-    (edit("attempts/one-with/1/answer.md", "broken", "better"), "is not of the answer beside it"),
-    (lambda bag: shutil.rmtree(bag / "data/run/attempts/one-without"), "run/runs/one-without.md: this planned run is missing"),
-    (edit_json("plan.json", lambda plan: plan["tasks"].pop("two")), "run/plan.json: is not a plan written by lensbench"),
-    (edit_json("plan.json", lambda plan: plan.update(order=["one", "../two"])), "run/plan.json: is not a plan"),
-    (edit_json("plan.json", lambda plan: plan.update(trials=10**9)), "run/plan.json: is not a plan"),
-    (edit_json("plan.json", lambda plan: plan.update(gate=[])), "the figures cannot be rebuilt"),
-    (add("data/versions.json", "[]"), "the figures cannot be rebuilt: TypeError"),
-], ids=lambda value: value if isinstance(value, str) else "")  # fmt: skip
-def test_a_change_with_its_hash_contradicts_more(archive: Path, check: Any, change: Change, expected: str) -> None:
+@pytest.mark.parametrize(
+    ("change", "expected"),
+    [
+        (
+            edit("runs/one-with.md", "x in", "y in"),
+            "run/runs/one-with.md: is not the answer in attempts/",
+        ),
+        (edit("attempts/one-with/2/answer.md", "x in", "y in"), "is not of the answer beside it"),
+        (
+            edit_json("attempts/one-with/2/record.json", shorter),
+            "run/attempts/one-with/2/record.json: was changed",
+        ),
+        (with_its_checksum, "run/scores.csv: does not follow"),
+        (
+            edit_rows(f"verdicts/{MODEL}.csv", as_met),
+            "the verdict on one, without, trial 1, criterion 2 differs from the judge's reply",
+        ),
+        (remove(f"verdicts/{MODEL}.csv"), "a model's verdicts cannot be rebuilt without asking it"),
+        (
+            edit("prompts/one.md", "Where", "There"),
+            "run/prompts/one.md: differs from the prompt in the plan",
+        ),
+        (remove(*ATTEMPT), "run/attempts/one-with/1/record.json: is missing"),
+        (
+            remove(*ATTEMPT, "attempts/made-1.csv"),
+            "run/attempts/one-with/2: is not listed in made-*.csv",
+        ),
+        (
+            remove("attempts/two-with/1/discard.json"),
+            "run/attempts/two-with/1/discard.json: is missing, although",
+        ),
+        (
+            edit_json("attempts/one-with/1/discard.json", lambda value: value.pop("by")),
+            "discard.json: is not a discard",
+        ),
+        (
+            edit("attempts/one-with/1/answer.md", "broken", "better"),
+            "is not of the answer beside it",
+        ),
+        (
+            lambda bag: shutil.rmtree(bag / "data/run/attempts/one-without"),
+            "run/runs/one-without.md: this planned run is missing",
+        ),
+        (
+            edit_json("plan.json", lambda plan: plan["tasks"].pop("two")),
+            "run/plan.json: is not a plan written by lensbench",
+        ),
+        (
+            edit_json("plan.json", lambda plan: plan.update(order=["one", "../two"])),
+            "run/plan.json: is not a plan",
+        ),
+        (
+            edit_json("plan.json", lambda plan: plan.update(trials=10**9)),
+            "run/plan.json: is not a plan",
+        ),
+        (
+            edit_json("plan.json", lambda plan: plan.update(gate=[])),
+            "the figures cannot be rebuilt",
+        ),
+        (add("data/versions.json", "[]"), "the figures cannot be rebuilt: TypeError"),
+    ],
+    ids=lambda value: value if isinstance(value, str) else "",
+)
+def test_a_change_with_its_hash_contradicts_more(
+    archive: Path, check: Any, change: Change, expected: str
+) -> None:
     found = failures(check(forge(archive, change, rehash=True)))
     assert any(expected in line for line in found), found
 
@@ -227,11 +318,27 @@ def linked(name: str) -> zipfile.ZipInfo:
     return member
 
 
-@pytest.mark.parametrize("name", [
-    "r/../../evil", "../evil", "/tmp/lensbench-evil", "r//evil", "r/./evil", "r/C:\\evil", "r/a\nb", "evil", "s/evil",
-    "r/bagit.txt", "r/bagit.txt/evil", linked("r/link"),
-], ids=str)  # fmt: skip
-def test_each_member_stays_or_is_told(archive: Path, tmp_path: Path, check: Any, name: str | zipfile.ZipInfo) -> None:
+@pytest.mark.parametrize(
+    "name",
+    [
+        "r/../../evil",
+        "../evil",
+        "/tmp/lensbench-evil",
+        "r//evil",
+        "r/./evil",
+        "r/C:\\evil",
+        "r/a\nb",
+        "evil",
+        "s/evil",
+        "r/bagit.txt",
+        "r/bagit.txt/evil",
+        linked("r/link"),
+    ],
+    ids=str,
+)
+def test_each_member_stays_or_is_told(
+    archive: Path, tmp_path: Path, check: Any, name: str | zipfile.ZipInfo
+) -> None:
     with warnings.catch_warnings(), zipfile.ZipFile(archive, "a") as zipped:
         warnings.simplefilter("ignore", UserWarning)  # zipfile warns of names that are there twice
         zipped.writestr(name, b"/etc/passwd")
@@ -251,18 +358,27 @@ FOREIGN = ("1/answer.md", "1/discard.json", "1/record.json", "2/answer.md", "2/r
 
 def test_files_on_which_no_number_rests_are_named(archive: Path, check: Any) -> None:
     def change(bag: Path) -> None:
-        names = ("data/run/runs/other-with.md", "data/run/human/readme.txt", "data/project/tool.exe")
+        names = (
+            "data/run/runs/other-with.md",
+            "data/run/human/readme.txt",
+            "data/project/tool.exe",
+        )
         write(bag, dict.fromkeys(names, "x"))
         shutil.copytree(bag / "data/run/attempts/one-with", bag / "data/run/attempts/other-with")
 
     code, lines = check(forge(archive, change, rehash=True))
     notes = [line for line in lines if line.endswith("no figure uses it")]
     assert [line.split(": ")[1] for line in notes] == [
-        *(f"run/attempts/other-with/{name}" for name in FOREIGN), "run/runs/other-with.md", "run/human/readme.txt",
+        *(f"run/attempts/other-with/{name}" for name in FOREIGN),
+        "run/runs/other-with.md",
+        "run/human/readme.txt",
         "project/tool.exe",
-    ]  # fmt: skip
+    ]
     assert code == 1
-    assert "FAIL: run/attempts/other-with/2/record.json: is not of the answer beside it" in "\n".join(lines)
+    assert (
+        "FAIL: run/attempts/other-with/2/record.json: is not of the answer beside it"
+        in "\n".join(lines)
+    )
 
 
 def test_a_bomb_is_refused_before_it_goes_off(tmp_path: Path, check: Any) -> None:
@@ -274,7 +390,9 @@ def test_a_bomb_is_refused_before_it_goes_off(tmp_path: Path, check: Any) -> Non
 
 
 @pytest.mark.parametrize(("limit", "value"), [("MAX_BYTES", 5), ("MAX_MEMBERS", 1)])
-def test_a_huge_archive_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, limit: str, value: int) -> None:
+def test_a_huge_archive_is_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, limit: str, value: int
+) -> None:
     archive = raw_zip(tmp_path / "large.zip", [("r/a", b"123"), ("r/b", b"456")])
     monkeypatch.setattr(unpacking, limit, value)
     with pytest.raises(UserError, match="at most"):
@@ -284,7 +402,9 @@ def test_a_huge_archive_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPat
 def test_a_file_that_says_it_is_shorter_than_it_is_does_not_fill_the_disk(tmp_path: Path) -> None:
     content = b"0123456789" * 1000
     archive = raw_zip(tmp_path / "liar.zip", [("r/a", content)])
-    data = archive.read_bytes().replace(len(content).to_bytes(4, "little"), (10).to_bytes(4, "little"))
+    data = archive.read_bytes().replace(
+        len(content).to_bytes(4, "little"), (10).to_bytes(4, "little")
+    )
     archive.write_bytes(data)
     with pytest.raises(UserError, match="damaged"):
         unpack(archive, tmp_path)
@@ -301,7 +421,9 @@ def test_what_is_no_zip_file_is_one_line(tmp_path: Path, check: Any, content: by
     assert lines[0].startswith("error: ")
 
 
-def test_a_flipped_byte_is_found_and_a_cut_off_archive_is_damaged(archive: Path, check: Any) -> None:
+def test_a_flipped_byte_is_found_and_a_cut_off_archive_is_damaged(
+    archive: Path, check: Any
+) -> None:
     with zipfile.ZipFile(archive) as zipped:
         largest = max(zipped.infolist(), key=lambda member: member.compress_size)
     _flip(archive, largest.header_offset + largest.compress_size // 2)
@@ -313,7 +435,9 @@ def test_a_flipped_byte_is_found_and_a_cut_off_archive_is_damaged(archive: Path,
 
 
 @pytest.mark.parametrize("seed", range(12))
-def test_a_byte_flipped_anywhere_is_found_or_changes_nothing(archive: Path, tmp_path: Path, seed: int) -> None:
+def test_a_byte_flipped_anywhere_is_found_or_changes_nothing(
+    archive: Path, tmp_path: Path, seed: int
+) -> None:
     """Dates and the like in the zip's own headers are read by nobody."""
     before = _contents(unpack(archive, tmp_path / "before"))
     _flip(archive, Random(seed).randrange(archive.stat().st_size))
@@ -331,7 +455,11 @@ def _flip(path: Path, place: int) -> None:
 
 
 def _contents(folder: Path) -> dict[str, bytes]:
-    return {str(path.relative_to(folder)): path.read_bytes() for path in folder.rglob("*") if path.is_file()}
+    return {
+        str(path.relative_to(folder)): path.read_bytes()
+        for path in folder.rglob("*")
+        if path.is_file()
+    }
 
 
 def test_verify_of_a_file_that_is_no_archive_fails_and_names_it(tmp_path: Path) -> None:
@@ -341,11 +469,22 @@ def test_verify_of_a_file_that_is_no_archive_fails_and_names_it(tmp_path: Path) 
     assert "r.zip" in done.stdout + done.stderr
 
 
-def test_code_rules_templates_and_libraries_are_the_code_and_caches_of_python_are_not(tmp_path: Path) -> None:
-    parts = ["scripts/lensbench/a.py", "rules/a.smk", "templates/a.j2", "Snakefile", "requirements.lock"]
+def test_code_rules_templates_and_libraries_are_the_code_and_caches_of_python_are_not(
+    tmp_path: Path,
+) -> None:
+    parts = [
+        "scripts/lensbench/a.py",
+        "rules/a.smk",
+        "templates/a.j2",
+        "Snakefile",
+        "requirements.lock",
+    ]
     hashes = {code_hash(write(tmp_path, dict.fromkeys(parts, "1\n")))}
     hashes |= {code_hash(write(tmp_path, {name: "2\n"})) for name in parts}
     assert len(hashes) == 1 + len(parts)
-    for name in ("__pycache__", "gone/__pycache__"):  # what an update leaves of a folder that it removes
+    for name in (
+        "__pycache__",
+        "gone/__pycache__",
+    ):  # what an update leaves of a folder that it removes
         write(tmp_path, {f"scripts/lensbench/{name}/a.cpython-311.pyc": "x"})
     assert code_hash(tmp_path) in hashes

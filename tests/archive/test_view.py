@@ -21,12 +21,17 @@ def make(folder: Path, **results: object) -> Path:
     return folder
 
 
-def test_a_run_folder_and_a_folder_of_several_are_listed_with_their_verdicts(tmp_path: Path) -> None:
+def test_a_run_folder_and_a_folder_of_several_are_listed_with_their_verdicts(
+    tmp_path: Path,
+) -> None:
     plain = {
         "with": {"lead": "We cannot tell yet.", "facts": "2 tasks better."},
         "search": {"lead": "search: lens helps.", "facts": "Two tasks better."},
     }
-    one, old = make(tmp_path / "bench" / "a", plain=plain), make(tmp_path / "bench" / "b", headlines=["with 29%"])
+    one, old = (
+        make(tmp_path / "bench" / "a", plain=plain),
+        make(tmp_path / "bench" / "b", headlines=["with 29%"]),
+    )
     make(tmp_path / "bench" / "c")
     broken = make(tmp_path / "bench" / "d")
     (broken / "results.json").write_text("{")
@@ -54,7 +59,12 @@ def test_the_browser_is_opened_for_one_benchmark_only(tmp_path: Path, several: b
     browser = tmp_path / "browser"
     browser.write_text(f'#!/bin/sh\necho "$1" > {tmp_path}/opened\n')
     browser.chmod(0o755)
-    told = {**os.environ, "BROWSER": f"{browser} %s", "DISPLAY": ":0", "PYTHONPATH": os.pathsep.join(sys.path)}
+    told = {
+        **os.environ,
+        "BROWSER": f"{browser} %s",
+        "DISPLAY": ":0",
+        "PYTHONPATH": os.pathsep.join(sys.path),
+    }
     command = [sys.executable, "-m", "lensbench_archive.view", str(tmp_path)]
     ended = subprocess.run(command, env=told, capture_output=True, text=True, check=True)
     assert ended.stdout.startswith(f"{page}\n  x\n")

@@ -57,9 +57,11 @@ PYPROJECT = '[project]\nname = "calculator"\nversion = "1"\n'
 def make_tree(folder: Path) -> Path:
     """The pinned tree, a git repository."""
     files: dict[str, str | None] = {
-        "calculator.py": SOURCE, "tests/test_calculator.py": OLD_TESTS, "pyproject.toml": PYPROJECT,
+        "calculator.py": SOURCE,
+        "tests/test_calculator.py": OLD_TESTS,
+        "pyproject.toml": PYPROJECT,
         ".gitignore": "build/\n",
-    }  # fmt: skip
+    }
     folder.mkdir(parents=True)
     write(folder, files)
     git(folder, "init", "--quiet")
@@ -81,14 +83,27 @@ def patch_of(tree: Path, files: dict[str, str | None], scratch: Path) -> bytes:
 def task_value(reference: bytes, **tests: Any) -> dict[str, Any]:
     """The task as a set has it."""
     return {
-        "id": "mend-add", "kind": "change", "category": "Debug", "repository": {"path": "repo"},
-        "prompt": "Sums come out wrong. Mend that.", "reference": reference.decode(),
+        "id": "mend-add",
+        "kind": "change",
+        "category": "Debug",
+        "repository": {"path": "repo"},
+        "prompt": "Sums come out wrong. Mend that.",
+        "reference": reference.decode(),
         "tests": {
             "files": {"tests/test_calculator.py": TESTS},
-            "command": [sys.executable, "-m", "pytest", "tests/test_calculator.py", "-q", "--disable-plugin-autoload"],
-            "fail_to_pass": FAILING, "timeout_s": 60, **tests,
+            "command": [
+                sys.executable,
+                "-m",
+                "pytest",
+                "tests/test_calculator.py",
+                "-q",
+                "--disable-plugin-autoload",
+            ],
+            "fail_to_pass": FAILING,
+            "timeout_s": 60,
+            **tests,
         },
-    }  # fmt: skip
+    }
 
 
 def make_task(reference: bytes, **tests: Any) -> ChangeTask:

@@ -14,27 +14,50 @@ from lensbench.changes.task import Tests
 
 PASSED, FAILED = TestResult.PASSED, TestResult.FAILED
 FILES = ["tests/test_a.py", "tests/test_b.py"]
-PRINTED = {file.stem: file.read_text(encoding="utf-8") for file in (Path(__file__).parent / "printed").iterdir()}
+PRINTED = {
+    file.stem: file.read_text(encoding="utf-8")
+    for file in (Path(__file__).parent / "printed").iterdir()
+}
 
 
-@pytest.mark.parametrize(("case", "name"), [
-    ('<testcase classname="tests.test_a" name="test_x"/>', "tests.test_a::test_x"),
-    ('<testcase classname="cart" name="sums" file="/repo/test/a.js"/>', "test/a.js::cart > sums"),
-    ('<testsuite file="./test/a.js"><testcase name="sums"/></testsuite>', "test/a.js::sums"),
-    ('<testcase classname="test/a.spec.ts" name="cart &gt; sums"/>', "test/a.spec.ts::cart > sums"),
-    ('<testcase classname="test" name="sums" file="/repo/test/a.js"/>', "test/a.js::sums"),
-    ('<testcase classname="test/a.spec.ts" name="test/a.spec.ts"/>', "test/a.spec.ts"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("case", "name"),
+    [
+        ('<testcase classname="tests.test_a" name="test_x"/>', "tests.test_a::test_x"),
+        (
+            '<testcase classname="cart" name="sums" file="/repo/test/a.js"/>',
+            "test/a.js::cart > sums",
+        ),
+        ('<testsuite file="./test/a.js"><testcase name="sums"/></testsuite>', "test/a.js::sums"),
+        (
+            '<testcase classname="test/a.spec.ts" name="cart &gt; sums"/>',
+            "test/a.spec.ts::cart > sums",
+        ),
+        ('<testcase classname="test" name="sums" file="/repo/test/a.js"/>', "test/a.js::sums"),
+        ('<testcase classname="test/a.spec.ts" name="test/a.spec.ts"/>', "test/a.spec.ts"),
+    ],
+)
 def test_an_id_is_the_file_that_the_report_names_and_the_test(case: str, name: str) -> None:
     assert read_junit(f"<testsuites>{case}</testsuites>".encode()) == {name: PASSED}
 
 
-@pytest.mark.parametrize(("unloaded", "results"), [
-    ("tests/test_a.py", {"tests/test_a.py::x": FAILED, "tests/test_b.py::x": PASSED, "tests/c.py::x": PASSED}),
-    ("::tests.test_a", {"tests.test_a.Sums::x": FAILED, "tests.test_b::x": PASSED, "unknown::x": FAILED}),
-    ("tests/test_c.py", {"tests/test_a.py::x": PASSED, "unknown::x": PASSED}),
-])  # fmt: skip
-def test_a_hidden_file_that_does_not_load_fails_its_tests(unloaded: str, results: dict[str, TestResult]) -> None:
+@pytest.mark.parametrize(
+    ("unloaded", "results"),
+    [
+        (
+            "tests/test_a.py",
+            {"tests/test_a.py::x": FAILED, "tests/test_b.py::x": PASSED, "tests/c.py::x": PASSED},
+        ),
+        (
+            "::tests.test_a",
+            {"tests.test_a.Sums::x": FAILED, "tests.test_b::x": PASSED, "unknown::x": FAILED},
+        ),
+        ("tests/test_c.py", {"tests/test_a.py::x": PASSED, "unknown::x": PASSED}),
+    ],
+)
+def test_a_hidden_file_that_does_not_load_fails_its_tests(
+    unloaded: str, results: dict[str, TestResult]
+) -> None:
     reported = {unloaded: FAILED, **dict.fromkeys(results, PASSED)}
     assert with_unloaded(reported, FILES) == {unloaded: FAILED, **results}
 
@@ -42,10 +65,17 @@ def test_a_hidden_file_that_does_not_load_fails_its_tests(unloaded: str, results
 def test_what_unittest_prints_is_read_with_the_other_names_of_its_tests() -> None:
     results, names = read_printed(PRINTED["django"], {"tests/maps/test_a.py": ""})
     place = "tests/maps/test_a.py::Http::"
-    assert {name.removeprefix(place): result for name, result in results.items() if name.startswith(place)} == {
-        "test_get": PASSED, "test_put": FAILED, "test_skip": TestResult.SKIPPED, "test_old": PASSED,
+    assert {
+        name.removeprefix(place): result
+        for name, result in results.items()
+        if name.startswith(place)
+    } == {
+        "test_get": PASSED,
+        "test_put": FAILED,
+        "test_skip": TestResult.SKIPPED,
+        "test_old": PASSED,
         "test_noisy": PASSED,
-    }  # fmt: skip
+    }
     assert names["A map can be put"] == f"{place}test_put"
     assert names["A docstring."] == "tests/maps/test_a.py::Other::test_same"
     assert names["test_put (maps.test_a.Http)"] == f"{place}test_put"
@@ -54,23 +84,51 @@ def test_what_unittest_prints_is_read_with_the_other_names_of_its_tests() -> Non
 def test_what_sympy_prints_is_read_by_file() -> None:
     results, _ = read_printed(PRINTED["sympy"], {})
     assert results == {
-        "sympy/units/tests/test_a.py::test_one": PASSED, "sympy/units/tests/test_a.py::test_two": FAILED,
-        "sympy/units/tests/test_a.py::test_three": PASSED, "sympy/units/tests/test_a.py::test_four": FAILED,
+        "sympy/units/tests/test_a.py::test_one": PASSED,
+        "sympy/units/tests/test_a.py::test_two": FAILED,
+        "sympy/units/tests/test_a.py::test_three": PASSED,
+        "sympy/units/tests/test_a.py::test_four": FAILED,
         "sympy/units/tests/test_b.py::test_one": PASSED,
-    }  # fmt: skip
+    }
 
 
-@pytest.mark.parametrize(("printed", "files", "results"), [
-    (PRINTED["go"], {"cart/a_test.go": "func TestSum(t *testing.T) {", "shop_test.go": ""},
-     {"cart/a_test.go::TestSum/same": FAILED, "example.invalid/shop/till::TestSum": TestResult.SKIPPED,
-      "shop_test.go": FAILED}),
-    (PRINTED["cargo"], {"crates/shop/tests/sums.rs": "", "tests/late.rs": ""},
-     {"src/lib.rs::tests::own": PASSED, "crates/shop/tests/sums.rs::more::zero": PASSED,
-      "crates/shop/tests/sums.rs::two": FAILED, "src/lib.rs::sum": PASSED, "tests/late.rs": FAILED}),
-    (PRINTED["tap"], {"test/sum.js": "", "test/gone.js": ""},
-     {"test/sum.js::later": TestResult.SKIPPED, "test/sum.js::two": FAILED, "test/gone.js": FAILED}),
-])  # fmt: skip
-def test_ids_have_the_file_and_no_ordinal(printed: str, files: dict[str, str], results: dict[str, TestResult]) -> None:
+@pytest.mark.parametrize(
+    ("printed", "files", "results"),
+    [
+        (
+            PRINTED["go"],
+            {"cart/a_test.go": "func TestSum(t *testing.T) {", "shop_test.go": ""},
+            {
+                "cart/a_test.go::TestSum/same": FAILED,
+                "example.invalid/shop/till::TestSum": TestResult.SKIPPED,
+                "shop_test.go": FAILED,
+            },
+        ),
+        (
+            PRINTED["cargo"],
+            {"crates/shop/tests/sums.rs": "", "tests/late.rs": ""},
+            {
+                "src/lib.rs::tests::own": PASSED,
+                "crates/shop/tests/sums.rs::more::zero": PASSED,
+                "crates/shop/tests/sums.rs::two": FAILED,
+                "src/lib.rs::sum": PASSED,
+                "tests/late.rs": FAILED,
+            },
+        ),
+        (
+            PRINTED["tap"],
+            {"test/sum.js": "", "test/gone.js": ""},
+            {
+                "test/sum.js::later": TestResult.SKIPPED,
+                "test/sum.js::two": FAILED,
+                "test/gone.js": FAILED,
+            },
+        ),
+    ],
+)
+def test_ids_have_the_file_and_no_ordinal(
+    printed: str, files: dict[str, str], results: dict[str, TestResult]
+) -> None:
     assert read_printed(printed, files)[0] == results
 
 
@@ -80,26 +138,41 @@ def test_a_test_that_passes_by_failing_has_no_failing_copy() -> None:
     assert not [*failing_copies(tests, {"a.rs::two": PASSED})]
     text = "class A:\n @pytest.mark.xfail\n def test_a():\n  assert 0\n@XFAIL\ndef test_b():\n assert 0\ndef test_c():\n pass\n"
     tests = Tests(files={"t.py": text}, command=("pytest",), fail_to_pass=("t.py::test_c",))
-    [(copies, ids)] = failing_copies(tests, dict.fromkeys(("t.py::A::test_a", "t.py::test_b", "t.py::test_c"), PASSED))
+    [(copies, ids)] = failing_copies(
+        tests, dict.fromkeys(("t.py::A::test_a", "t.py::test_b", "t.py::test_c"), PASSED)
+    )
     assert ids == {"t.py::test_c"}
     assert str(copies.files["t.py"]).count("finally:") == 1
 
 
 def test_where_only_the_exit_status_counts_each_test_fails_alone_up_to_a_limit() -> None:
     def alone(count: int) -> list[int]:
-        text = "".join(f"def test_{number}():\n    assert {number} < 99\n" for number in range(count))
-        tests = Tests(files={"t.py": text, "u.sh": "exit 0"}, command=("sh",), report="exit", fail_to_pass=("exit",))
-        return [str(copy.files["t.py"]).count("finally:") for copy, _ in failing_copies(tests, {"exit": PASSED})]
+        text = "".join(
+            f"def test_{number}():\n    assert {number} < 99\n" for number in range(count)
+        )
+        tests = Tests(
+            files={"t.py": text, "u.sh": "exit 0"},
+            command=("sh",),
+            report="exit",
+            fail_to_pass=("exit",),
+        )
+        return [
+            str(copy.files["t.py"]).count("finally:")
+            for copy, _ in failing_copies(tests, {"exit": PASSED})
+        ]
 
     assert alone(3) == [1, 1, 1]
     assert set(alone(100)) == {1}
     assert 8 < len(alone(100)) <= MOST_ALONE
 
 
-@pytest.mark.parametrize(("path", "text", "name"), [
-    ("a_test.go", "func TestA(t *testing.T) {\n}\nfunc help() {\n}\n", "a_test.go::TestA"),
-    ("tests/a.rs", "#[test]\nfn two() -> Result<(), E> { Ok(()) }\n", "tests/a.rs::more::two"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("path", "text", "name"),
+    [
+        ("a_test.go", "func TestA(t *testing.T) {\n}\nfunc help() {\n}\n", "a_test.go::TestA"),
+        ("tests/a.rs", "#[test]\nfn two() -> Result<(), E> { Ok(()) }\n", "tests/a.rs::more::two"),
+    ],
+)
 def test_tests_in_go_and_rust_have_a_failing_copy(path: str, text: str, name: str) -> None:
     tests = Tests(files={path: text}, command=("go",), report="printed", fail_to_pass=(name,))
     [(copies, ids)] = failing_copies(tests, {name: PASSED})
@@ -107,10 +180,26 @@ def test_tests_in_go_and_rust_have_a_failing_copy(path: str, text: str, name: st
     assert ("FailNow()" in str(copies.files[path])) != ("panic!" in str(copies.files[path]))
 
 
-@pytest.mark.parametrize(("options", "is_loaded"), [
-    ([], True), (["--disable-plugin-autoload"], False), (["-p", "no:xdist"], False),
-])  # fmt: skip
-def test_the_environment_s_plugins_load_unless_told_not_to(tmp_path: Path, options: list[str], is_loaded: bool) -> None:
-    starter = [sys.executable, "-s", pytest_starter.__file__, str(tmp_path / "report"), *options, "--help"]
-    shown = subprocess.run(starter, input="nonce\n", capture_output=True, text=True, check=True, cwd=tmp_path).stdout
+@pytest.mark.parametrize(
+    ("options", "is_loaded"),
+    [
+        ([], True),
+        (["--disable-plugin-autoload"], False),
+        (["-p", "no:xdist"], False),
+    ],
+)
+def test_the_environment_s_plugins_load_unless_told_not_to(
+    tmp_path: Path, options: list[str], is_loaded: bool
+) -> None:
+    starter = [
+        sys.executable,
+        "-s",
+        pytest_starter.__file__,
+        str(tmp_path / "report"),
+        *options,
+        "--help",
+    ]
+    shown = subprocess.run(
+        starter, input="nonce\n", capture_output=True, text=True, check=True, cwd=tmp_path
+    ).stdout
     assert ("--numprocesses" in shown) == is_loaded

@@ -10,18 +10,27 @@ from lensbench_tasks.changes.proof import given_away
 
 
 def tasks(name: str) -> list[ChangeTask]:
-    return [task for task in read_scenarios([str(ROOT / "scenarios" / name)]).tasks if isinstance(task, ChangeTask)]
+    return [
+        task
+        for task in read_scenarios([str(ROOT / "scenarios" / name)]).tasks
+        if isinstance(task, ChangeTask)
+    ]
 
 
 @pytest.mark.parametrize(("name", "fewest"), [("changes.yaml", 24), ("changes-demo.yaml", 6)])
-def test_every_task_is_pinned_and_its_hidden_files_lie_in_a_later_release(name: str, fewest: int) -> None:
+def test_every_task_is_pinned_and_its_hidden_files_lie_in_a_later_release(
+    name: str, fewest: int
+) -> None:
     found = tasks(name)
     assert len(found) >= fewest
     for task in found:
         assert isinstance(task.repository, Pypi | Npm)
         assert task.tests.fail_to_pass
         assert task.tests.pass_to_pass
-        assert all(isinstance(one, FromSource) and one.source != task.repository for one in task.tests.files.values())
+        assert all(
+            isinstance(one, FromSource) and one.source != task.repository
+            for one in task.tests.files.values()
+        )
 
 
 def test_the_set_holds_the_demo_speaks_two_languages_and_is_about_eight_projects() -> None:
@@ -29,7 +38,10 @@ def test_the_set_holds_the_demo_speaks_two_languages_and_is_about_eight_projects
     assert all(whole[task.id] == task for task in tasks("changes-demo.yaml"))
     sources = [task.repository for task in tasks("changes.yaml")]
     projects = {
-        str(source.pypi if isinstance(source, Pypi) else source.npm).strip("@").partition("@")[0].partition("==")[0]
+        str(source.pypi if isinstance(source, Pypi) else source.npm)
+        .strip("@")
+        .partition("@")[0]
+        .partition("==")[0]
         for source in sources
         if isinstance(source, Pypi | Npm)
     }

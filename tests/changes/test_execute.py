@@ -5,7 +5,17 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from calculator import FAILING, FIXED, KEPT, OLD_TESTS, SANDBOX, TESTS, make_task, make_tree, patch_of
+from calculator import (
+    FAILING,
+    FIXED,
+    KEPT,
+    OLD_TESTS,
+    SANDBOX,
+    TESTS,
+    make_task,
+    make_tree,
+    patch_of,
+)
 
 from lensbench.agents.sandbox import NO_SANDBOX
 from lensbench.changes.environment import NO_ENVIRONMENT, environment_key, prepare_environment
@@ -30,8 +40,12 @@ def reference(tree: Path, tmp_path: Path) -> bytes:
     return patch_of(tree, {"calculator.py": FIXED}, tmp_path)
 
 
-def test_without_a_change_the_failing_tests_fail_and_with_the_reference_all_pass(tree: Path, reference: bytes) -> None:
-    write(tree, {"tests/test_own.py": "def test_own():\n    pass\n"})  # which the command does not name
+def test_without_a_change_the_failing_tests_fail_and_with_the_reference_all_pass(
+    tree: Path, reference: bytes
+) -> None:
+    write(
+        tree, {"tests/test_own.py": "def test_own():\n    pass\n"}
+    )  # which the command does not name
     run = run_tests(tree, b"", make_task(reference).tests, SANDBOX)
     assert not run.unstarted + run.problem
     assert run.results == {**dict.fromkeys(FAILING, TestResult.FAILED), KEPT[0]: TestResult.PASSED}
@@ -39,21 +53,39 @@ def test_without_a_change_the_failing_tests_fail_and_with_the_reference_all_pass
     assert run.results == dict.fromkeys([*FAILING, *KEPT], TestResult.PASSED), run
     assert (run.size.files, run.size.added, run.size.removed) == (("calculator.py",), 1, 1)
     tests = make_task(reference).tests
-    run = run_tests(tree, reference, tests.model_copy(update={"command": (*tests.command, "-k", "none")}), SANDBOX)
+    run = run_tests(
+        tree,
+        reference,
+        tests.model_copy(update={"command": (*tests.command, "-k", "none")}),
+        SANDBOX,
+    )
     assert (run.trouble, run.problem[:11]) == (Trouble.NO_REPORT, "no test ran")
 
 
 def test_without_a_sandbox_or_its_program_no_test_is_started(tree: Path, reference: bytes) -> None:
     assert run_tests(tree, reference, make_task(reference).tests, NO_SANDBOX).unstarted
-    tests = make_task(reference, command=["no-such-program"], report="exit", fail_to_pass=["exit"]).tests
+    tests = make_task(
+        reference, command=["no-such-program"], report="exit", fail_to_pass=["exit"]
+    ).tests
     assert "no-such-program" in run_tests(tree, reference, tests, SANDBOX).unstarted
 
 
-@pytest.mark.parametrize(("command", "why"), [
-    (f"{sys.executable} -m pip install --no-index no-such-package-x", "Could not find a version that satisfies the requirement no-such-package-x"),
-    ("echo one; echo 'npm error code E404' >&2; echo 'npm error 404 Not Found - x' >&2; exit 1", "npm error 404 Not Found - x"),
-])  # fmt: skip
-def test_an_installer_s_own_line_says_why_it_failed(tree: Path, tmp_path: Path, command: str, why: str) -> None:
+@pytest.mark.parametrize(
+    ("command", "why"),
+    [
+        (
+            f"{sys.executable} -m pip install --no-index no-such-package-x",
+            "Could not find a version that satisfies the requirement no-such-package-x",
+        ),
+        (
+            "echo one; echo 'npm error code E404' >&2; echo 'npm error 404 Not Found - x' >&2; exit 1",
+            "npm error 404 Not Found - x",
+        ),
+    ],
+)
+def test_an_installer_s_own_line_says_why_it_failed(
+    tree: Path, tmp_path: Path, command: str, why: str
+) -> None:
     with pytest.raises(UserError, match=why) as caught:
         prepare_environment([command], tree, tmp_path / "cache", SANDBOX)
     assert "\n" not in str(caught.value)
@@ -61,18 +93,27 @@ def test_an_installer_s_own_line_says_why_it_failed(tree: Path, tmp_path: Path, 
         prepare_environment([command], tree, tmp_path / "other", NO_SANDBOX)
 
 
-def test_an_environment_is_that_of_its_commands_its_image_and_the_locked_packages(tree: Path) -> None:
-    keys = {environment_key(*given) for given in (([], tree), (["a"], tree), (["a"], tree, "b"), (["a"], tree, "c"))}
+def test_an_environment_is_that_of_its_commands_its_image_and_the_locked_packages(
+    tree: Path,
+) -> None:
+    keys = {
+        environment_key(*given)
+        for given in (([], tree), (["a"], tree), (["a"], tree, "b"), (["a"], tree, "c"))
+    }
     write(tree, {"requirements.txt": "a==1\n"})
     assert len({*keys, environment_key(["a"], tree)}) == 5
 
 
-@pytest.mark.parametrize("name", ["PIP_INDEX_URL", "npm_config_registry", "GOPROXY", "GONOSUMDB", "CARGO_HTTP_CAINFO"])
+@pytest.mark.parametrize(
+    "name", ["PIP_INDEX_URL", "npm_config_registry", "GOPROXY", "GONOSUMDB", "CARGO_HTTP_CAINFO"]
+)
 def test_an_installation_asks_the_user_s_registry(
     tree: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str
 ) -> None:
     monkeypatch.setenv(name, "https://registry.example.invalid")
-    environment = prepare_environment([f'echo "${name}" > /env/said'], tree, tmp_path / "cache", SANDBOX)
+    environment = prepare_environment(
+        [f'echo "${name}" > /env/said'], tree, tmp_path / "cache", SANDBOX
+    )
     assert environment.folder
     assert (environment.folder / "said").read_text() == "https://registry.example.invalid\n"
     tests = make_task(b"", command=["true"], report="exit", fail_to_pass=["exit"], files={}).tests
@@ -80,13 +121,20 @@ def test_an_installation_asks_the_user_s_registry(
 
 
 def test_the_last_error_of_an_output_is_shown_if_there_is_one() -> None:
-    assert [last_error(text, ": ") for text in ("fine\n", "a\nE   KeyError: x\nend\n")] == ["", ": KeyError: x"]
+    assert [last_error(text, ": ") for text in ("fine\n", "a\nE   KeyError: x\nend\n")] == [
+        "",
+        ": KeyError: x",
+    ]
 
 
 def test_a_file_that_tests_write_has_a_limit(tree: Path, reference: bytes) -> None:
     for size, result in {"400M": TestResult.PASSED, "600M": TestResult.FAILED}.items():
         tests = make_task(
-            reference, command=["truncate", "-s", size, "big"], report="exit", fail_to_pass=["exit"], files={}
+            reference,
+            command=["truncate", "-s", size, "big"],
+            report="exit",
+            fail_to_pass=["exit"],
+            files={},
         ).tests
         assert run_tests(tree, reference, tests, SANDBOX).results == {"exit": result}
 
@@ -95,24 +143,71 @@ A, B = ({name: TestResult.PASSED} for name in "ab")
 BOTH = TestRun({**A, **B}, duration_s=1)
 
 
-@pytest.mark.parametrize(("before", "after", "rest", "found"), [
-    (TestRun(B), [BOTH, replace(BOTH, duration_s=2)], "all", ((), (), ("a",), ("b",), 1.5)),
-    (TestRun(exit_code=1, trouble=Trouble.NO_REPORT, problem="no report"), [BOTH], "all", ((), (), ("a",), (), 1)),
-    (TestRun(exit_code=0, trouble=Trouble.NO_REPORT, problem="no report"), [BOTH], "all", (("without a change: no report",), (), (), (), 0)),
-    (TestRun(exit_code=1, trouble=Trouble.TIMED_OUT, problem="too long"), [BOTH], "all", (("without a change: too long",), (), (), (), 0)),
-    (TestRun(B), [TestRun(exit_code=1, trouble=Trouble.NO_REPORT, problem="no report")], "all", (("with the reference: no report",), (), (), (), 0)),
-    (BOTH, [BOTH], "all", (("a passes without a change",), (), (), ("b",), 1)),
-    (TestRun(B), [TestRun(B)], "all", (("a does not pass with the reference",), (), (), ("b",), 0)),
-    (TestRun(B), [BOTH, TestRun(B)], "all", (("all tests that are to fail first are flaky",), ("a",), (), ("b",), .5)),
-    (TestRun(), [BOTH], ["b"], (("b is to pass in both cases, and does not",), (), ("a",), (), 1)),
-    (TestRun(B), [BOTH, TestRun(A)], ["b"], ((), ("b",), ("a",), (), .5)), (TestRun(B), [BOTH, TestRun(A)], [], ((), (), ("a",), (), .5)),
-    (TestRun(B), [TestRun(A)], "all", (("the reference breaks b",), (), ("a",), (), 0)),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("before", "after", "rest", "found"),
+    [
+        (TestRun(B), [BOTH, replace(BOTH, duration_s=2)], "all", ((), (), ("a",), ("b",), 1.5)),
+        (
+            TestRun(exit_code=1, trouble=Trouble.NO_REPORT, problem="no report"),
+            [BOTH],
+            "all",
+            ((), (), ("a",), (), 1),
+        ),
+        (
+            TestRun(exit_code=0, trouble=Trouble.NO_REPORT, problem="no report"),
+            [BOTH],
+            "all",
+            (("without a change: no report",), (), (), (), 0),
+        ),
+        (
+            TestRun(exit_code=1, trouble=Trouble.TIMED_OUT, problem="too long"),
+            [BOTH],
+            "all",
+            (("without a change: too long",), (), (), (), 0),
+        ),
+        (
+            TestRun(B),
+            [TestRun(exit_code=1, trouble=Trouble.NO_REPORT, problem="no report")],
+            "all",
+            (("with the reference: no report",), (), (), (), 0),
+        ),
+        (BOTH, [BOTH], "all", (("a passes without a change",), (), (), ("b",), 1)),
+        (
+            TestRun(B),
+            [TestRun(B)],
+            "all",
+            (("a does not pass with the reference",), (), (), ("b",), 0),
+        ),
+        (
+            TestRun(B),
+            [BOTH, TestRun(B)],
+            "all",
+            (("all tests that are to fail first are flaky",), ("a",), (), ("b",), 0.5),
+        ),
+        (
+            TestRun(),
+            [BOTH],
+            ["b"],
+            (("b is to pass in both cases, and does not",), (), ("a",), (), 1),
+        ),
+        (TestRun(B), [BOTH, TestRun(A)], ["b"], ((), ("b",), ("a",), (), 0.5)),
+        (TestRun(B), [BOTH, TestRun(A)], [], ((), (), ("a",), (), 0.5)),
+        (TestRun(B), [TestRun(A)], "all", (("the reference breaks b",), (), ("a",), (), 0)),
+    ],
+)
 def test_what_a_proof_concludes_from_its_runs(
-    tree: Path, reference: bytes, before: TestRun, after: list[TestRun], rest: Any, found: tuple[Any, ...]
+    tree: Path,
+    reference: bytes,
+    before: TestRun,
+    after: list[TestRun],
+    rest: Any,
+    found: tuple[Any, ...],
 ) -> None:
     task = make_task(reference, fail_to_pass=["a"], pass_to_pass=rest)
-    assert astuple(prove(task, tree, SANDBOX, rounds=1, foreign=True, runs=(before, *after)))[1:6] == found
+    assert (
+        astuple(prove(task, tree, SANDBOX, rounds=1, foreign=True, runs=(before, *after)))[1:6]
+        == found
+    )
 
 
 def test_a_proven_task_names_the_tests_that_count(tree: Path, reference: bytes) -> None:
@@ -125,8 +220,15 @@ def test_a_proven_task_names_the_tests_that_count(tree: Path, reference: bytes) 
 
 
 @pytest.mark.slow
-def test_the_task_is_proven_and_the_project_s_own_tests_are_counted(tree: Path, reference: bytes) -> None:
-    write(tree, {"tests/test_own.py": "from calculator import double\n\ndef test_own():\n    assert double(1) == 2\n"})
+def test_the_task_is_proven_and_the_project_s_own_tests_are_counted(
+    tree: Path, reference: bytes
+) -> None:
+    write(
+        tree,
+        {
+            "tests/test_own.py": "from calculator import double\n\ndef test_own():\n    assert double(1) == 2\n"
+        },
+    )
     proof = prove(make_task(reference), tree, SANDBOX, rounds=2)
     assert not proof.reasons, proof
     assert (set(proof.fail_to_pass), list(proof.pass_to_pass)) == (set(FAILING), KEPT)
@@ -134,7 +236,9 @@ def test_the_task_is_proven_and_the_project_s_own_tests_are_counted(tree: Path, 
 
 
 @pytest.mark.slow
-def test_a_reference_that_breaks_a_test_or_does_not_load_a_hidden_file_is_refused(tree: Path, tmp_path: Path) -> None:
+def test_a_reference_that_breaks_a_test_or_does_not_load_a_hidden_file_is_refused(
+    tree: Path, tmp_path: Path
+) -> None:
     own = "import calculator\n\n\ndef test_limit():\n    assert not hasattr(calculator, 'LIMIT')\n"
     write(tree, {"tests/test_own.py": own, "unit/test_other.py": own})
     wrong = FIXED.replace("2 * number", "number") + "LIMIT = 5\n"
@@ -142,26 +246,52 @@ def test_a_reference_that_breaks_a_test_or_does_not_load_a_hidden_file_is_refuse
     files = {**task.tests.files, "tests/test_new.py": "import new\n"}
     command = (*task.tests.command, "tests/test_new.py")
     proof = prove(
-        task.model_copy(update={"tests": task.tests.model_copy(update={"files": files, "command": command})}),
-        tree, SANDBOX, rounds=1,
-    )  # fmt: skip
+        task.model_copy(
+            update={"tests": task.tests.model_copy(update={"files": files, "command": command})}
+        ),
+        tree,
+        SANDBOX,
+        rounds=1,
+    )
     assert proof.reasons
     for reason in (
-        "the reference breaks tests/test_calculator.py::test_double", "the reference breaks tests/test_own.py::test_limit",
-        "the reference breaks unit/test_other.py::test_limit", "the hidden file tests/test_new.py does not load",
-    ):  # fmt: skip
+        "the reference breaks tests/test_calculator.py::test_double",
+        "the reference breaks tests/test_own.py::test_limit",
+        "the reference breaks unit/test_other.py::test_limit",
+        "the hidden file tests/test_new.py does not load",
+    ):
         assert any(given.startswith(reason) for given in proof.reasons), proof.reasons
 
 
-@pytest.mark.parametrize(("first", "second", "is_seen"), [
-    ({"tests/test_calculator.py": TESTS}, {"tests/test_calculator.py": OLD_TESTS}, True),
-    ({"tests/test_calculator.py": TESTS}, {"tests/test_calculator.py": TESTS + "\nimport os\n"}, False),
-    ({"tests/test_calculator.py": TESTS}, {"tests/test_calculator.py": None, "tests/renamed.py": TESTS}, False),
-    ({"tests/test_calculator.py": TESTS + "\n"}, {"tests/test_calculator.py": TESTS.replace("  ", "   ")}, False),
-    ({"tests/former.py": TESTS}, {"tests/former.py": None}, True),
-], ids=["removed", "extended", "renamed", "indented", "removed under another name"])  # fmt: skip
+@pytest.mark.parametrize(
+    ("first", "second", "is_seen"),
+    [
+        ({"tests/test_calculator.py": TESTS}, {"tests/test_calculator.py": OLD_TESTS}, True),
+        (
+            {"tests/test_calculator.py": TESTS},
+            {"tests/test_calculator.py": TESTS + "\nimport os\n"},
+            False,
+        ),
+        (
+            {"tests/test_calculator.py": TESTS},
+            {"tests/test_calculator.py": None, "tests/renamed.py": TESTS},
+            False,
+        ),
+        (
+            {"tests/test_calculator.py": TESTS + "\n"},
+            {"tests/test_calculator.py": TESTS.replace("  ", "   ")},
+            False,
+        ),
+        ({"tests/former.py": TESTS}, {"tests/former.py": None}, True),
+    ],
+    ids=["removed", "extended", "renamed", "indented", "removed under another name"],
+)
 def test_a_hidden_file_is_seen_when_the_history_has_what_the_pinned_version_has_not(
-    tree: Path, reference: bytes, first: dict[str, str | None], second: dict[str, str | None], is_seen: bool
+    tree: Path,
+    reference: bytes,
+    first: dict[str, str | None],
+    second: dict[str, str | None],
+    is_seen: bool,
 ) -> None:
     for files in (first, second):
         write(tree, files)
@@ -176,18 +306,34 @@ def test_a_hidden_file_is_seen_when_the_history_has_what_the_pinned_version_has_
 def test_a_name_in_two_files_hides_no_file_that_does_not_load(tmp_path: Path) -> None:
     tree = tmp_path / "tree"
     body = "const test = require('node:test')\ntest('is right', t => t.assert.equal(require('../{0}.js'), 2))\n"
-    write(tree, {"a.js": "module.exports = 1\n", "b.js": "module.exports = 1\n", "package.json": "{}\n"})
-    reference = patch_of(tree, {"a.js": "const a = 1\nconst a = 2\n", "b.js": "module.exports = 2\n"}, tmp_path)
-    files = {f"test/{name}.test.js": f"require('../{name}.js')\n{body.format(name)}" for name in "ab"}
-    reports = {"node": [], "junit": ["--test-reporter=junit", "--test-reporter-destination={report}"]}
+    write(
+        tree,
+        {"a.js": "module.exports = 1\n", "b.js": "module.exports = 1\n", "package.json": "{}\n"},
+    )
+    reference = patch_of(
+        tree, {"a.js": "const a = 1\nconst a = 2\n", "b.js": "module.exports = 2\n"}, tmp_path
+    )
+    files = {
+        f"test/{name}.test.js": f"require('../{name}.js')\n{body.format(name)}" for name in "ab"
+    }
+    reports = {
+        "node": [],
+        "junit": ["--test-reporter=junit", "--test-reporter-destination={report}"],
+    }
     for report, options in reports.items():
         right = {"node": "test/b.test.js::is right", "junit": "test::is right"}[report]
         command = ["node", "--test", *options, *files]
-        task = make_task(reference, files=files, command=command, report=report, fail_to_pass=[right])
+        task = make_task(
+            reference, files=files, command=command, report=report, fail_to_pass=[right]
+        )
         before, run = (run_tests(tree, patch, task.tests, SANDBOX) for patch in (b"", reference))
         wanted = "the hidden file test/a.test.js does not load with the reference"
-        assert wanted in prove(task, tree, SANDBOX, rounds=1, foreign=True, runs=(before, run)).reasons
-        assert (run.results[right] is TestResult.PASSED) == (report == "node"), "its file decides, where it is known"
+        assert (
+            wanted in prove(task, tree, SANDBOX, rounds=1, foreign=True, runs=(before, run)).reasons
+        )
+        assert (run.results[right] is TestResult.PASSED) == (report == "node"), (
+            "its file decides, where it is known"
+        )
         assert "test/a.test.js::is right" not in run.results
 
 
@@ -197,6 +343,8 @@ def test_parameters_out_of_a_set_have_one_order(tree: Path, reference: bytes) ->
         "import pytest\n@pytest.mark.parametrize('word', [[word] for word in set(map(str, range(99)))])\n"
         "def test_first(word):\n    assert word == ['0']\n"
     )
-    tests = make_task(reference).tests.model_copy(update={"files": {"tests/test_calculator.py": text}})
+    tests = make_task(reference).tests.model_copy(
+        update={"files": {"tests/test_calculator.py": text}}
+    )
     first, second = (run_tests(tree, b"", tests, SANDBOX).results for _ in range(2))
     assert (list(first.values()).count(TestResult.PASSED), first) == (1, second)

@@ -37,7 +37,15 @@ print("Done.")
 
 
 def snakemake(project: Path, *options: str) -> str:
-    arguments = [*options, "--cores", "2", "--snakefile", str(ROOT / "Snakefile"), "--configfile", "config.yaml"]
+    arguments = [
+        *options,
+        "--cores",
+        "2",
+        "--snakefile",
+        str(ROOT / "Snakefile"),
+        "--configfile",
+        "config.yaml",
+    ]
     code, output = warm_snakemake.run(arguments, project)
     assert code == 0, output
     return output
@@ -53,11 +61,23 @@ def changing(tmp_path: Path) -> Path:
     (project / "tasks.yaml").write_text(yaml.safe_dump({"name": "changes", "tasks": [value]}))
     server = {"command": "true", "args": []}
     (project / "mcp.json").write_text(json.dumps({"mcpServers": {"helper": server}}))
-    agent = {"kind": "command", "command": [sys.executable, str(project / "agent.py"), "{mcp_file}"], "retries": 1}
-    (project / "config.yaml").write_text(yaml.safe_dump({
-        "run_id": "changes", "scenarios": "tasks.yaml", "conditions": {"without": {}, "with": {"mcp": "mcp.json"}},
-        "agent": agent, "preflight": {"servers": False}, "sandbox_visible": [str(project / "agent.py")],
-    }))  # fmt: skip
+    agent = {
+        "kind": "command",
+        "command": [sys.executable, str(project / "agent.py"), "{mcp_file}"],
+        "retries": 1,
+    }
+    (project / "config.yaml").write_text(
+        yaml.safe_dump(
+            {
+                "run_id": "changes",
+                "scenarios": "tasks.yaml",
+                "conditions": {"without": {}, "with": {"mcp": "mcp.json"}},
+                "agent": agent,
+                "preflight": {"servers": False},
+                "sandbox_visible": [str(project / "agent.py")],
+            }
+        )
+    )
     return project
 
 
@@ -65,7 +85,14 @@ def test_the_right_change_scores_all_and_no_change_nothing_and_tests_that_were_k
     changing: Path,
 ) -> None:
     bench = changing / "bench" / "changes"
-    arguments = ["--cores", "1", "--snakefile", str(ROOT / "Snakefile"), "--configfile", "config.yaml"]
+    arguments = [
+        "--cores",
+        "1",
+        "--snakefile",
+        str(ROOT / "Snakefile"),
+        "--configfile",
+        "config.yaml",
+    ]
     begun = warm_snakemake.start(arguments, changing, os.environ, "killed")
     while begun.poll() is None and len(list((bench / "logs" / "tests").glob("*.log"))) < 2:
         time.sleep(0.01)  # the second of the two test runs has begun
@@ -78,22 +105,32 @@ def test_the_right_change_scores_all_and_no_change_nothing_and_tests_that_were_k
     assert not (bench / "results.json").exists()
     snakemake(changing)
     assert json.loads((bench / "spent.json").read_text())["runs"] == 2, "no agent is asked again"
-    assert [(path, path.stat().st_mtime_ns) for path in kept] == before, "what was tested is not tested again"
+    assert [(path, path.stat().st_mtime_ns) for path in kept] == before, (
+        "what was tested is not tested again"
+    )
     assert not [
         process
         for process in psutil.process_iter(["cmdline"])
         if str(changing) in " ".join(process.info["cmdline"] or ())
     ]
     results = json.loads((bench / "results.json").read_text())
-    assert {run["condition"]: run["score"] for run in results["runs"]} == {"without": 0.0, "with": 1.0}
+    assert {run["condition"]: run["score"] for run in results["runs"]} == {
+        "without": 0.0,
+        "with": 1.0,
+    }
     patch = (bench / "attempts/mend-add-with/1/patch.diff").read_text()
     assert "+    return one + other" in patch
     assert "GIT binary patch" in patch
     assert (bench / "attempts/mend-add-without/1/patch.diff").read_text() == ""
-    assert {at: of["resolved"] for at, of in results["changes"]["conditions"].items()} == {"without": 0, "with": 1}
+    assert {at: of["resolved"] for at, of in results["changes"]["conditions"].items()} == {
+        "without": 0,
+        "with": 1,
+    }
     assert results["changes"]["treatments"]["with"]["treatment_only"] == 1
     assert "McNemar's exact p" in (bench / "results.md").read_text()
-    page = (bench / "report.html").read_text() + "".join(p.read_text() for p in (bench / "answers").rglob("*.html"))
+    page = (bench / "report.html").read_text() + "".join(
+        p.read_text() for p in (bench / "answers").rglob("*.html")
+    )
     assert '<span class="added">+    return one + other</span>' in page
     assert "tests/test_calculator.py::test_add: passed" in page
     (heads,) = re.findall(r"<th[^>]*>Condition</th><th[^>]*>Runs</th>.*?</tr>", page)
@@ -101,8 +138,10 @@ def test_the_right_change_scores_all_and_no_change_nothing_and_tests_that_were_k
 
 
 CHEAT = {
-    "forged": "import pytest\npytest.Function.runtest = lambda self: None\n", "timed_out": "import time\ntime.sleep(9)\n", "left_out": "",
-}  # fmt: skip
+    "forged": "import pytest\npytest.Function.runtest = lambda self: None\n",
+    "timed_out": "import time\ntime.sleep(9)\n",
+    "left_out": "",
+}
 
 
 def test_what_a_change_does_to_its_tests_is_counted(changing: Path) -> None:
@@ -112,21 +151,33 @@ def test_what_a_change_does_to_its_tests_is_counted(changing: Path) -> None:
     )
     script += "if servers and 'left_out' in question: pathlib.Path('conftest.py').write_text('')\n"
     (changing / "agent.py").write_text(script)
-    config, tasks = (yaml.safe_load((changing / name).read_text()) for name in ("config.yaml", "tasks.yaml"))
+    config, tasks = (
+        yaml.safe_load((changing / name).read_text()) for name in ("config.yaml", "tasks.yaml")
+    )
     config["agent"]["command"].append("{prompt_file}")
     (changing / "config.yaml").write_text(yaml.safe_dump(config))
     (task,) = tasks["tasks"]
     task["tests"]["timeout_s"] = 6
-    tasks["tasks"] = [{**task, "id": kind.replace("_", "-"), "prompt": f"{task['prompt']} {kind}"} for kind in CHEAT]
+    tasks["tasks"] = [
+        {**task, "id": kind.replace("_", "-"), "prompt": f"{task['prompt']} {kind}"}
+        for kind in CHEAT
+    ]
     (changing / "tasks.yaml").write_text(json.dumps(tasks))
     snakemake(changing)
     results = json.loads((changing / "bench" / "changes" / "results.json").read_text())
     found = results["changes"]["conditions"]["with"]
-    assert {name: found[name] for name in (*CHEAT, "resolved")} == dict.fromkeys((*CHEAT, "resolved"), 1)
-    tested = {one.stem: json.loads(one.read_text()) for one in (changing / "bench/changes/tests").glob("*-with.json")}
+    assert {name: found[name] for name in (*CHEAT, "resolved")} == dict.fromkeys(
+        (*CHEAT, "resolved"), 1
+    )
+    tested = {
+        one.stem: json.loads(one.read_text())
+        for one in (changing / "bench/changes/tests").glob("*-with.json")
+    }
     assert {stem: (test["trouble"], test["left_out"]) for stem, test in tested.items()} == {
-        "forged-with": ("forged", []), "timed-out-with": ("timed out", []), "left-out-with": (None, ["conftest.py"]),
-    }  # fmt: skip
+        "forged-with": ("forged", []),
+        "timed-out-with": ("timed out", []),
+        "left-out-with": (None, ["conftest.py"]),
+    }
 
 
 CANARY = "c4n4ry"
@@ -134,20 +185,31 @@ FIND = "find / -type d ( -path /proc -o -path /sys -o -path /dev -o -path /repo 
 
 
 @pytest.mark.parametrize("way", ["looks around", "canary"])
-def test_no_criterion_reference_or_hidden_test_is_in_the_sandbox_unless_it_is_shown(changing: Path, way: str) -> None:
-    tasks, config = (yaml.safe_load((changing / name).read_text()) for name in ("tasks.yaml", "config.yaml"))
+def test_no_criterion_reference_or_hidden_test_is_in_the_sandbox_unless_it_is_shown(
+    changing: Path, way: str
+) -> None:
+    tasks, config = (
+        yaml.safe_load((changing / name).read_text()) for name in ("tasks.yaml", "config.yaml")
+    )
     criteria = [{"text": f"waits {CANARY} {n}", "all_of": f"{CANARY} {n}"} for n in "ab"]
     change = tasks["tasks"][0]
     apart = ("kind", "reference", "tests")
-    question = {key: value for key, value in change.items() if key not in apart} | {"id": "ask", "criteria": criteria}
+    question = {key: value for key, value in change.items() if key not in apart} | {
+        "id": "ask",
+        "criteria": criteria,
+    }
     tasks["tasks"].append(question)
     change["reference"] = change["reference"].replace("one + other", f"one + other  # {CANARY}")
     change["tests"]["files"]["tests/test_calculator.py"] += f"# {CANARY}\n"
     (changing / "tasks.yaml").write_text(json.dumps(tasks))
-    copy = shutil.copy(changing / "tasks.yaml", changing.parent / "copy.yaml")  # the set itself is always hidden
+    copy = shutil.copy(
+        changing / "tasks.yaml", changing.parent / "copy.yaml"
+    )  # the set itself is always hidden
     (changing / "mcp.json").write_text(json.dumps({"mcpServers": {"control": WORKING}}))
     looking = changing / "agent.py"  # it finds the copy at once
-    looking.write_text(Path(agent.__file__).read_text("utf-8").replace("LOOK_LINES = 20,", "LOOK_LINES = 2,"))
+    looking.write_text(
+        Path(agent.__file__).read_text("utf-8").replace("LOOK_LINES = 20,", "LOOK_LINES = 2,")
+    )
     command = [sys.executable, "-I", str(looking), "", "{prompt_file}", "{mcp_file}"]
     config["agent"] = {"kind": "command-events", "command": command, "retries": 1}
     if way == "canary":
@@ -158,7 +220,9 @@ def test_no_criterion_reference_or_hidden_test_is_in_the_sandbox_unless_it_is_sh
     snakemake(changing, *(RUNS if way == "canary" else ()))
     bench = changing / "bench" / "changes"
     if way == "canary":
-        said = [gzip.decompress(path.read_bytes()).decode() for path in bench.glob("attempts/*/*/*.gz")]
+        said = [
+            gzip.decompress(path.read_bytes()).decode() for path in bench.glob("attempts/*/*/*.gz")
+        ]
         assert [line.strip() for line in said] == [str(copy)] * 4
     else:
         runs = json.loads((bench / "results.json").read_text())["runs"]
@@ -173,11 +237,19 @@ def test_a_set_is_proven_before_it_is_used(changing: Path) -> None:
     assert "proven: 2 failing" in (changing / "tasks.check.html").read_text()
 
 
-@pytest.mark.parametrize(("bwrap", "said"), [
-    ("", "2 of 2 need bubblewrap: apt-get install bubblewrap"),
-    ("echo 'bwrap: No permissions to create new namespace' >&2; exit 1", "is here and may not create them"),
-])  # fmt: skip
-def test_a_reason_of_all_is_said_once(changing: Path, monkeypatch: pytest.MonkeyPatch, bwrap: str, said: str) -> None:
+@pytest.mark.parametrize(
+    ("bwrap", "said"),
+    [
+        ("", "2 of 2 need bubblewrap: apt-get install bubblewrap"),
+        (
+            "echo 'bwrap: No permissions to create new namespace' >&2; exit 1",
+            "is here and may not create them",
+        ),
+    ],
+)
+def test_a_reason_of_all_is_said_once(
+    changing: Path, monkeypatch: pytest.MonkeyPatch, bwrap: str, said: str
+) -> None:
     value = yaml.safe_load((changing / "tasks.yaml").read_text())
     value["tasks"].append({**value["tasks"][0], "id": "again"})
     (changing / "tasks.yaml").write_text(json.dumps(value))
@@ -192,12 +264,18 @@ def test_a_reason_of_all_is_said_once(changing: Path, monkeypatch: pytest.Monkey
     assert said in refusal(check, "tasks.yaml")
 
 
-def test_a_set_whose_reference_fixes_nothing_is_refused(changing: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_set_whose_reference_fixes_nothing_is_refused(
+    changing: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     value = yaml.safe_load((changing / "tasks.yaml").read_text())
     value["tasks"][0]["reference"] = (
         '--- a/calculator.py\n+++ b/calculator.py\n@@ -1,2 +1,2 @@\n-"""Sums."""\n+"""Sum."""\n \n'
     )
-    by_grep = {"command": ["grep", "-q", "one + other", "calculator.py"], "report": "exit", "fail_to_pass": ["exit"]}
+    by_grep = {
+        "command": ["grep", "-q", "one + other", "calculator.py"],
+        "report": "exit",
+        "fail_to_pass": ["exit"],
+    }
     value["tasks"][0]["tests"] |= by_grep
     (changing / "tasks.yaml").write_text(yaml.safe_dump(value))
     monkeypatch.chdir(changing)

@@ -17,10 +17,14 @@ def test_no_trick_scores_more_than_no_change_and_the_reference_scores_all(
     project: Project, environments: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("PATH", f"{RUST_HOME}/bin", prepend=os.pathsep)
-    sandbox = find_sandbox({"mode": "auto", "visible": [RUST_HOME] if RUST_HOME else [], "hidden": []})
+    sandbox = find_sandbox(
+        {"mode": "auto", "visible": [RUST_HOME] if RUST_HOME else [], "hidden": []}
+    )
     tried = {each.change: each for each in try_changes(project, sandbox, environments.parent)}
     assert tried[ORACLE].score == 1, tried[ORACLE].said
-    assert {each.change: each.said for each in tried.values() if each.score and each.change != ORACLE} == {}
+    assert {
+        each.change: each.said for each in tried.values() if each.score and each.change != ORACLE
+    } == {}
     aside = [path for each in tried.values() if each.change == ASIDE for path in each.applied]
     assert [path for path in aside if not path.startswith(("cheat.", "quiet"))] == []
     assert (len(tried), tried[NULL].score) == (len(project.tricks) + 2, 0)

@@ -33,7 +33,9 @@ NULL, ORACLE, ASIDE = "null", "oracle", "files that are put aside"
 RUST_HOME = ""
 """The folder of Rust's programs, which rustup keeps in the home folder; "" where it has none, as in an empty one."""
 if shutil.which("rustc"):
-    RUST_HOME = subprocess.run(["rustc", "--print", "sysroot"], capture_output=True, text=True).stdout.strip()
+    RUST_HOME = subprocess.run(
+        ["rustc", "--print", "sysroot"], capture_output=True, text=True
+    ).stdout.strip()
 Files = Mapping[str, str | None]
 
 
@@ -53,7 +55,9 @@ def projects() -> Iterator[Project]:
     """Those of tricks.yaml."""
     told = yaml.safe_load(Path(__file__).with_suffix(".yaml").read_text(encoding="utf-8"))
     texts = {"=" + name: text for name, text in told["texts"].items()}
-    texts |= {"=" + name.lower(): text for name, text in vars(calculator).items() if isinstance(text, str)}
+    texts |= {
+        "=" + name.lower(): text for name, text in vars(calculator).items() if isinstance(text, str)
+    }
 
     def text_of(given: str | Sequence[str] | None) -> str | None:
         pieces = [given] if isinstance(given, str) else given
@@ -78,8 +82,12 @@ def _environment(runner: str) -> tuple[str, ...]:
     install = RUNNERS[runner].install if runner else ""
     if runner not in ("jest", "vitest"):
         return (install,) if install else ()
-    packages = "cp package.json /env/ && cd /env && npm install --ignore-scripts --no-audit --no-fund"
-    return packages, *([f"cd /env && npm install --no-save --ignore-scripts {install}"] if install else [])
+    packages = (
+        "cp package.json /env/ && cd /env && npm install --ignore-scripts --no-audit --no-fund"
+    )
+    return packages, *(
+        [f"cd /env && npm install --no-save --ignore-scripts {install}"] if install else []
+    )
 
 
 @dataclass(frozen=True)
@@ -111,11 +119,20 @@ def try_changes(project: Project, sandbox: Sandbox, cache: Path) -> Iterator[Tri
         _write(tree, project.files)
         git(tree, "init", "--quiet")
         changes = {NULL: {}, ORACLE: project.fixed, **project.tricks}
-        patches = {change: _patch(tree, files, folder / f"{n}") for n, (change, files) in enumerate(changes.items())}
-        task = ChangeTask.model_validate({
-            "id": "control", "kind": "change", "category": "Debug", "prompt": "Sums come out wrong. Mend that.",
-            "reference": patches[ORACLE].decode(), "tests": project.tests,
-        })  # fmt: skip
+        patches = {
+            change: _patch(tree, files, folder / f"{n}")
+            for n, (change, files) in enumerate(changes.items())
+        }
+        task = ChangeTask.model_validate(
+            {
+                "id": "control",
+                "kind": "change",
+                "category": "Debug",
+                "prompt": "Sums come out wrong. Mend that.",
+                "reference": patches[ORACLE].decode(),
+                "tests": project.tests,
+            }
+        )
         digest = hash_tree(str(tree))
         environment = prepare_environment(project.environment, tree, cache, sandbox)
         for change, patch in patches.items():

@@ -15,10 +15,15 @@ from lensbench.runs.attempt import server_calls
 
 def test_names_in_a_record_are_bounded_and_calls_beyond_are_counted_together() -> None:
     calls = tuple(Call(f"{number}" + "x" * 9999, 2, 1) for number in range(MAX_NAMES + 5))
-    outcome = bounded(Outcome(answer="x" * 10_000, calls=calls, tools_offered=tuple(call.name for call in calls)))
+    outcome = bounded(
+        Outcome(answer="x" * 10_000, calls=calls, tools_offered=tuple(call.name for call in calls))
+    )
     assert outcome.calls is not None
     assert outcome.calls[-1] == Call(OTHERS, 10, 5)
-    assert (len(outcome.calls), max(len(call.name) for call in outcome.calls)) == (MAX_NAMES + 1, MAX_NAME)
+    assert (len(outcome.calls), max(len(call.name) for call in outcome.calls)) == (
+        MAX_NAMES + 1,
+        MAX_NAME,
+    )
     assert outcome.tools_offered is not None
     assert (len(outcome.tools_offered), len(outcome.answer)) == (MAX_NAMES, 10_000)
     assert bounded(Outcome(calls=(Call("a", 1),))) == Outcome(calls=(Call("a", 1),))
@@ -34,7 +39,9 @@ def test_a_servers_own_log_is_counted_in_bounded_names(tmp_path: Path) -> None:
 
 def test_a_huge_answer_is_cut_on_pages_and_says_how_much_is_in_its_file() -> None:
     answer = "It is in core.py.\n\n" + "word " * 1_000_000
-    marked = mark_answer(answer, [Evidence(1, "It is in core.py.", 0), Evidence(2, "word", len(answer) - 5)], "a")
+    marked = mark_answer(
+        answer, [Evidence(1, "It is in core.py.", 0), Evidence(2, "word", len(answer) - 5)], "a"
+    )
     assert len(marked.html) < 2 * MAX_SHOWN
     assert f"... and {len(answer) - MAX_SHOWN:,} more characters" in marked.html
     assert 1 in marked.places

@@ -32,16 +32,24 @@ def test_what_students_t_exceeds(tail: float, df: float) -> None:
     assert t_isf(tail, df) == close(-special.stdtrit(df, tail), abs=1e-12)
 
 
-@given(st.floats(-100, 100).filter(lambda value: abs(value) > 1e-3), FREEDOM)  # scipy rounds x / (1 + tiny) to 1
+@given(
+    st.floats(-100, 100).filter(lambda value: abs(value) > 1e-3), FREEDOM
+)  # scipy rounds x / (1 + tiny) to 1
 def test_how_likely_students_t_exceeds_a_number(value: float, df: float) -> None:
     wanted = float(special.stdtr(df, -value))
     assert t_sf(value, df) == close(wanted, abs=1e-300)
 
 
-@given(st.floats(-12, 40).filter(lambda value: abs(value) > 1e-6), st.integers(1, 2000), st.floats(-1, 45))
+@given(
+    st.floats(-12, 40).filter(lambda value: abs(value) > 1e-6),
+    st.integers(1, 2000),
+    st.floats(-1, 45),
+)
 def test_how_likely_a_noncentral_t_is_at_most_a_number(value: float, df: int, shift: float) -> None:
     wanted = float(stats.nct.cdf(value, df, shift))
-    assert nct_cdf(value, df, shift) == pytest.approx(0.0 if math.isnan(wanted) else wanted, abs=1e-10)  # tiny: NaN
+    assert nct_cdf(value, df, shift) == pytest.approx(
+        0.0 if math.isnan(wanted) else wanted, abs=1e-10
+    )  # tiny: NaN
 
 
 @given(st.floats(0.001, 0.999), st.integers(1, 5000))

@@ -25,10 +25,14 @@ with private_folder() as folder:
 
 
 @contextmanager
-def program(place: Path, seconds: float = 600) -> Iterator[tuple[subprocess.Popen[str], psutil.Process]]:
+def program(
+    place: Path, seconds: float = 600
+) -> Iterator[tuple[subprocess.Popen[str], psutil.Process]]:
     """A program at work in a private folder in `place`, and the process that it started there."""
     command = [sys.executable, "-c", PROGRAM, str(seconds)]
-    process = subprocess.Popen(command, env={**os.environ, "TMPDIR": str(place)}, stdout=subprocess.PIPE, text=True)
+    process = subprocess.Popen(
+        command, env={**os.environ, "TMPDIR": str(place)}, stdout=subprocess.PIPE, text=True
+    )
     assert process.stdout
     child = psutil.Process(int(process.stdout.readline()))
     try:

@@ -24,7 +24,9 @@ def python(code: str, *arguments: str) -> list[str]:
     return [sys.executable, "-IS", "-c", textwrap.dedent(code), *arguments]
 
 
-def run(argv: list[str], timeout_s: float = 30, env: dict[str, str] | None = None) -> tuple[list[str], Ended]:
+def run(
+    argv: list[str], timeout_s: float = 30, env: dict[str, str] | None = None
+) -> tuple[list[str], Ended]:
     return run_process(argv, env or {}, "/", timeout_s, subprocess.DEVNULL, list)
 
 
@@ -46,13 +48,21 @@ def mark(tmp_path: Path) -> Iterator[str]:
         os.kill(pid, signal.SIGKILL)
 
 
-@pytest.mark.parametrize(("output", "lines"), [
-    (b"", []), (b"\n", ["\n"]), (b"one\ntwo\n", ["one\n", "two\n"]),
-    (b"one\r\nno newline at the end", ["one\r\n", "no newline at the end"]),
-    (b"\n\n x\x0b\x0c\x1d\xc2\x85y \n", ["\n", "\n", " x\x0b\x0c\x1d\x85y \n"]),
-    (b"not utf-8: \xff\n", ["not utf-8: \ufffd\n"]), (b"x" * 300_000 + b"\nend", ["x" * 300_000 + "\n", "end"]),
-])  # fmt: skip
-def test_output_arrives_line_by_line_with_its_newlines(output: bytes, lines: list[str], tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("output", "lines"),
+    [
+        (b"", []),
+        (b"\n", ["\n"]),
+        (b"one\ntwo\n", ["one\n", "two\n"]),
+        (b"one\r\nno newline at the end", ["one\r\n", "no newline at the end"]),
+        (b"\n\n x\x0b\x0c\x1d\xc2\x85y \n", ["\n", "\n", " x\x0b\x0c\x1d\x85y \n"]),
+        (b"not utf-8: \xff\n", ["not utf-8: \ufffd\n"]),
+        (b"x" * 300_000 + b"\nend", ["x" * 300_000 + "\n", "end"]),
+    ],
+)
+def test_output_arrives_line_by_line_with_its_newlines(
+    output: bytes, lines: list[str], tmp_path: Path
+) -> None:
     (tmp_path / "output").write_bytes(output)
     assert run(["/bin/cat", str(tmp_path / "output")])[0] == lines
 
@@ -102,7 +112,9 @@ def test_at_the_time_limit_the_whole_tree_is_ended_whatever_it_does_against_it(m
 
 @pytest.mark.slow
 @pytest.mark.usefixtures("short_grace")
-def test_a_program_that_ends_well_leaves_no_children_and_is_not_waited_for_because_of_them(mark: str) -> None:
+def test_a_program_that_ends_well_leaves_no_children_and_is_not_waited_for_because_of_them(
+    mark: str,
+) -> None:
     code = f"""
         import subprocess, sys
         for session in (False, True):
@@ -117,7 +129,9 @@ def test_a_program_that_ends_well_leaves_no_children_and_is_not_waited_for_becau
 
 
 @pytest.mark.usefixtures("short_grace")
-def test_a_reader_that_fails_and_a_program_that_another_thread_waits_for_leave_nothing_running(mark: str) -> None:
+def test_a_reader_that_fails_and_a_program_that_another_thread_waits_for_leave_nothing_running(
+    mark: str,
+) -> None:
     def fail(lines: Iterator[str]) -> None:
         next(lines)
         raise RuntimeError
@@ -134,9 +148,13 @@ def test_a_reader_that_fails_and_a_program_that_another_thread_waits_for_leave_n
 
 @pytest.mark.slow
 @pytest.mark.usefixtures("short_grace")
-@pytest.mark.parametrize(("limit", "most", "line"), [
-    ("MAX_OUTPUT", 1_000_000, "y"), *(("MAX_PIECES", 20_000, piece * 300) for piece in ("", "[],", "{}")),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("limit", "most", "line"),
+    [
+        ("MAX_OUTPUT", 1_000_000, "y"),
+        *(("MAX_PIECES", 20_000, piece * 300) for piece in ("", "[],", "{}")),
+    ],
+)
 def test_what_prints_without_end_is_ended(
     monkeypatch: pytest.MonkeyPatch, mark: str, limit: str, most: int, line: str
 ) -> None:
@@ -177,9 +195,14 @@ def runner(mark: str, env: dict[str, str] | None = None) -> subprocess.Popen[str
     """A program of ours that runs a stubborn agent, which has a child that says `up`."""
     command = [sys.executable, "-P", "-c", textwrap.dedent(RUNNER), mark, WITH_CHILD]
     return subprocess.Popen(
-        command, env={**os.environ, "PYTHONPATH": str(SCRIPTS), **(env or {})}, stdout=subprocess.PIPE, text=True,
-        preexec_fn=lambda: signal.signal(signal.SIGHUP, signal.SIG_DFL),  # the tests themselves may run under nohup
-    )  # fmt: skip
+        command,
+        env={**os.environ, "PYTHONPATH": str(SCRIPTS), **(env or {})},
+        stdout=subprocess.PIPE,
+        text=True,
+        preexec_fn=lambda: signal.signal(
+            signal.SIGHUP, signal.SIG_DFL
+        ),  # the tests themselves may run under nohup
+    )
 
 
 @pytest.mark.slow
@@ -204,7 +227,11 @@ def test_a_runner_that_is_killed_takes_its_agent_with_it(mark: str) -> None:
     process = runner(mark)
     assert process.stdout
     assert process.stdout.readline() == "up\n"
-    agent = [pid for pid in living(mark) if b"subprocess.Popen" in Path(f"/proc/{pid}/cmdline").read_bytes()]
+    agent = [
+        pid
+        for pid in living(mark)
+        if b"subprocess.Popen" in Path(f"/proc/{pid}/cmdline").read_bytes()
+    ]
     process.kill()
     process.wait()
     assert wait_for(lambda: not set(agent) & set(living(mark)))
@@ -225,8 +252,10 @@ def test_a_program_that_its_workflow_started_ends_with_it(mark: str) -> None:
     """
     process = subprocess.Popen(
         [sys.executable, "-P", "-c", textwrap.dedent(workflow), mark],
-        env={**os.environ, "PYTHONPATH": str(SCRIPTS)}, stdout=subprocess.PIPE, text=True,
-    )  # fmt: skip
+        env={**os.environ, "PYTHONPATH": str(SCRIPTS)},
+        stdout=subprocess.PIPE,
+        text=True,
+    )
     assert process.stdout
     assert process.stdout.readline() == "up\n"
     process.kill()
@@ -254,7 +283,10 @@ def test_a_full_disk_is_one_clear_line() -> None:
     program = "from lensbench.core.system.program import run_program; run_program(lambda: open('/dev/full', 'w').write('x' * 99999))"
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
     assert done.returncode == 1
-    assert done.stderr == "error: No space left on device; fix that, then start again: what is finished is kept\n"
+    assert (
+        done.stderr
+        == "error: No space left on device; fix that, then start again: what is finished is kept\n"
+    )
 
 
 STAYING = """
@@ -269,12 +301,24 @@ STAYING = """
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(("printed", "lines", "exit_code", "timed_out"), [
-    (["work", "end"], 2, None, False), (["end", "0.1", "further"], 2, None, False), (["end", "work"], 2, None, True),
-    (["work"], 1, None, True), (["failed"], 1, None, False), (["end", "work", "end"], 3, None, False),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("printed", "lines", "exit_code", "timed_out"),
+    [
+        (["work", "end"], 2, None, False),
+        (["end", "0.1", "further"], 2, None, False),
+        (["end", "work"], 2, None, True),
+        (["work"], 1, None, True),
+        (["failed"], 1, None, False),
+        (["end", "work", "end"], 3, None, False),
+    ],
+)
 def test_a_program_that_stays_after_its_end_is_ended_and_has_not_timed_out(
-    printed: list[str], lines: int, exit_code: int | None, timed_out: bool, mark: str, short_grace: None
+    printed: list[str],
+    lines: int,
+    exit_code: int | None,
+    timed_out: bool,
+    mark: str,
+    short_grace: None,
 ) -> None:
     silence = {"end\n": 0.5, "work\n": math.inf, "failed\n": 0.0}
     argv = python(STAYING, mark, *printed)

@@ -6,7 +6,17 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lensbench.core.records import Attempt, Call, Outcome, Record, RunId, from_json, run_of_stem, sha256, to_json
+from lensbench.core.records import (
+    Attempt,
+    Call,
+    Outcome,
+    Record,
+    RunId,
+    from_json,
+    run_of_stem,
+    sha256,
+    to_json,
+)
 from lensbench.core.store import run_files, view_of
 
 names = st.text(st.characters(exclude_categories=["Cs"]), max_size=8)
@@ -23,23 +33,56 @@ def tuples(strategy: st.SearchStrategy[Any]) -> st.SearchStrategy[Any]:
 
 
 outcomes = st.builds(
-    Outcome, answer=st.just(""), finished=st.booleans(), error=names, error_status=maybe(counts),
-    agent_version=maybe(names), models=maybe(tuples(names)), servers=maybe(st.dictionaries(names, names, max_size=2)),
-    tools_offered=maybe(tuples(names)), calls=maybe(tuples(st.builds(Call, names, counts, counts))),
-    files_read=maybe(tuples(names)), tokens=maybe(st.dictionaries(names, counts, max_size=2)), cost_usd=maybe(times),
+    Outcome,
+    answer=st.just(""),
+    finished=st.booleans(),
+    error=names,
+    error_status=maybe(counts),
+    agent_version=maybe(names),
+    models=maybe(tuples(names)),
+    servers=maybe(st.dictionaries(names, names, max_size=2)),
+    tools_offered=maybe(tuples(names)),
+    calls=maybe(tuples(st.builds(Call, names, counts, counts))),
+    files_read=maybe(tuples(names)),
+    tokens=maybe(st.dictionaries(names, counts, max_size=2)),
+    cost_usd=maybe(times),
     turns=maybe(counts),
-)  # fmt: skip
-attempts = st.builds(Attempt, counts, names, times, times, maybe(counts), st.booleans(), names, names)
+)
+attempts = st.builds(
+    Attempt, counts, names, times, times, maybe(counts), st.booleans(), names, names
+)
 records = st.builds(
-    Record, names, names, counts, names, attempts, outcomes, names, counts, names, names, names, names, names,
-    names, maybe(st.dictionaries(names, counts, max_size=2)), names, names, names,
-)  # fmt: skip
-EXAMPLE = Record("a", "with", 1, "run", Attempt(1, "2026", 1.0, 0.0, 0, False), Outcome(calls=(Call("Read", 2),)))
+    Record,
+    names,
+    names,
+    counts,
+    names,
+    attempts,
+    outcomes,
+    names,
+    counts,
+    names,
+    names,
+    names,
+    names,
+    names,
+    names,
+    maybe(st.dictionaries(names, counts, max_size=2)),
+    names,
+    names,
+    names,
+)
+EXAMPLE = Record(
+    "a", "with", 1, "run", Attempt(1, "2026", 1.0, 0.0, 0, False), Outcome(calls=(Call("Read", 2),))
+)
 
 
 @given(records)
 def test_a_record_survives_its_file(record: Record) -> None:
-    assert (from_json(to_json(record)), to_json(from_json(to_json(record)))) == (record, to_json(record))
+    assert (from_json(to_json(record)), to_json(from_json(to_json(record)))) == (
+        record,
+        to_json(record),
+    )
 
 
 def test_the_answer_is_not_in_the_record() -> None:
@@ -53,7 +96,9 @@ def signed(value: dict[str, Any]) -> str:
 
 
 def without(key: str) -> str:
-    return signed({name: value for name, value in json.loads(to_json(EXAMPLE)).items() if name != key})
+    return signed(
+        {name: value for name, value in json.loads(to_json(EXAMPLE)).items() if name != key}
+    )
 
 
 def changed(**changes: Any) -> str:
@@ -68,11 +113,33 @@ def test_a_record_of_another_schema_or_changed_without_its_checksum_is_refused_b
         from_json(to_json(EXAMPLE).replace('"Read"', '"Grep"'))
 
 
-@pytest.mark.parametrize("text", [
-    "", "{", "null", "[]", "5", '"x"', "{}", "[" * 100_000, to_json(EXAMPLE)[:-40], without("schema"), without("outcome"), without("attempt"),
-    without("task"), changed(schema=99), changed(outcome=None), changed(outcome=[]), changed(outcome={"calls": 5}), changed(attempt=5),
-    changed(attempt=[5]), changed(attempt={"x": 1}), changed(unknown=1), changed(outcome={"calls": [1]}),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    "text",
+    [
+        "",
+        "{",
+        "null",
+        "[]",
+        "5",
+        '"x"',
+        "{}",
+        "[" * 100_000,
+        to_json(EXAMPLE)[:-40],
+        without("schema"),
+        without("outcome"),
+        without("attempt"),
+        without("task"),
+        changed(schema=99),
+        changed(outcome=None),
+        changed(outcome=[]),
+        changed(outcome={"calls": 5}),
+        changed(attempt=5),
+        changed(attempt=[5]),
+        changed(attempt={"x": 1}),
+        changed(unknown=1),
+        changed(outcome={"calls": [1]}),
+    ],
+)
 def test_a_damaged_record_is_a_value_error(text: str) -> None:
     with pytest.raises(ValueError, match=r".+"):
         from_json(text)
@@ -83,7 +150,10 @@ def test_a_damaged_record_is_a_value_error(text: str) -> None:
     | st.recursive(
         st.none() | st.integers() | names,
         lambda inner: (
-            st.lists(inner) | st.dictionaries(st.sampled_from(["schema", "outcome", "attempt", "task", "calls"]), inner)
+            st.lists(inner)
+            | st.dictionaries(
+                st.sampled_from(["schema", "outcome", "attempt", "task", "calls"]), inner
+            )
         ),
         max_leaves=8,
     ).map(json.dumps)
@@ -95,10 +165,14 @@ def test_any_text_is_a_record_or_a_value_error(text: str) -> None:
         pass
 
 
-@pytest.mark.parametrize(("run", "stem"), [
-    (RunId("click-exp-01", "with"), "click-exp-01-with"),
-    (RunId("click-exp-01", "without", 2), "t2/click-exp-01-without"), (RunId("a", "with_more", 12), "t12/a-with_more"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("run", "stem"),
+    [
+        (RunId("click-exp-01", "with"), "click-exp-01-with"),
+        (RunId("click-exp-01", "without", 2), "t2/click-exp-01-without"),
+        (RunId("a", "with_more", 12), "t12/a-with_more"),
+    ],
+)
 def test_a_run_has_the_name_of_the_protocol_and_is_found_by_it(run: RunId, stem: str) -> None:
     assert run.stem == stem
     assert run_of_stem(stem) == run

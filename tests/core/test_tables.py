@@ -21,10 +21,21 @@ def test_any_text_survives_a_table(table: list[dict[str, str]]) -> None:
         assert read_table(path) == table
 
 
-@pytest.mark.parametrize(("value", "cell"), [
-    (None, ""), (True, "yes"), (False, "no"), (0, "0"), ([], "none"), (["x"], "x"), (["a;b", "c"], "a,b;c"),
-    ("a\0b", "ab"), ("a\r\nb\rc", "a\nb\nc"), ("x" * 200_000, "x" * 200_000),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("value", "cell"),
+    [
+        (None, ""),
+        (True, "yes"),
+        (False, "no"),
+        (0, "0"),
+        ([], "none"),
+        (["x"], "x"),
+        (["a;b", "c"], "a,b;c"),
+        ("a\0b", "ab"),
+        ("a\r\nb\rc", "a\nb\nc"),
+        ("x" * 200_000, "x" * 200_000),
+    ],
+)
 def test_a_value_is_written_in_one_way(tmp_path: Path, value: Any, cell: str) -> None:
     write_table(tmp_path / "t.csv", ("a", "b"), [{"a": value, "b": "x"}])
     assert read_table(tmp_path / "t.csv") == [{"a": cell, "b": "x"}]

@@ -11,7 +11,9 @@ from hypothesis.strategies import DrawFn
 import stock
 from lensbench.core.system.trees import copy_tree, exceeds, hash_tree, remove_tree, walk
 
-NAMES = st.sampled_from([b"a", b"b.py", b"c d", b"\xff\xfe", b"new\nline", b"-x", b".hidden", b"sub", "é".encode()])
+NAMES = st.sampled_from(
+    [b"a", b"b.py", b"c d", b"\xff\xfe", b"new\nline", b"-x", b".hidden", b"sub", "é".encode()]
+)
 Entry = tuple[str, bytes, bool]
 Tree = dict[tuple[bytes, ...], Entry]
 
@@ -19,13 +21,19 @@ Tree = dict[tuple[bytes, ...], Entry]
 @st.composite
 def trees(draw: DrawFn) -> Tree:
     """Paths and what stands there; a path below a file does not occur."""
-    paths = draw(st.lists(st.lists(NAMES, min_size=1, max_size=3).map(tuple), max_size=6, unique=True))
+    paths = draw(
+        st.lists(st.lists(NAMES, min_size=1, max_size=3).map(tuple), max_size=6, unique=True)
+    )
     tree: Tree = {}
     for path in sorted(paths, key=len):
         if any(path[:end] in tree for end in range(1, len(path))):
             continue
         kind = draw(st.sampled_from(["file", "link"]))
-        content = draw(st.binary(max_size=8) if kind == "file" else st.sampled_from([b"a", b"../x", b"/nowhere"]))
+        content = draw(
+            st.binary(max_size=8)
+            if kind == "file"
+            else st.sampled_from([b"a", b"../x", b"/nowhere"])
+        )
         tree[path] = (kind, content, kind == "file" and draw(st.booleans()))
     return tree
 
@@ -46,7 +54,9 @@ def write(tree: Tree, root: Path) -> Path:
 
 @settings(max_examples=60)
 @given(first=trees(), second=trees())
-def test_equal_trees_alone_share_a_hash(tmp_path_factory: pytest.TempPathFactory, first: Tree, second: Tree) -> None:
+def test_equal_trees_alone_share_a_hash(
+    tmp_path_factory: pytest.TempPathFactory, first: Tree, second: Tree
+) -> None:
     base = tmp_path_factory.mktemp("trees")
     one, two = write(first, base / "one"), write(second, base / "two")
     assert (hash_tree(str(one)) == hash_tree(str(two))) == (first == second)
@@ -54,7 +64,9 @@ def test_equal_trees_alone_share_a_hash(tmp_path_factory: pytest.TempPathFactory
 
 @settings(max_examples=40)
 @given(tree=trees())
-def test_a_copy_has_its_tree_s_hash_and_no_shared_file(tmp_path_factory: pytest.TempPathFactory, tree: Tree) -> None:
+def test_a_copy_has_its_tree_s_hash_and_no_shared_file(
+    tmp_path_factory: pytest.TempPathFactory, tree: Tree
+) -> None:
     base = tmp_path_factory.mktemp("trees")
     source = write(tree, base / "source")
     copy_tree(str(source), str(base / "copy"))
@@ -64,7 +76,9 @@ def test_a_copy_has_its_tree_s_hash_and_no_shared_file(tmp_path_factory: pytest.
 
 
 def sample(root: Path) -> Path:
-    stock.write(root, {"pkg/core.py": "x = 1\n", "run.sh": "echo\n", ".git/HEAD": "ref: refs/heads/main\n"})
+    stock.write(
+        root, {"pkg/core.py": "x = 1\n", "run.sh": "echo\n", ".git/HEAD": "ref: refs/heads/main\n"}
+    )
     (root / "link").symlink_to("pkg/core.py")
     return root
 
@@ -84,18 +98,24 @@ def replace_link_by_its_content(root: Path) -> None:
     (root / "link").write_bytes(content)
 
 
-@pytest.mark.parametrize("change", [
-    pytest.param(lambda root: append(root / "pkg/core.py", "y"), id="content"),
-    pytest.param(lambda root: (root / "run.sh").chmod(0o755), id="executable bit"),
-    pytest.param(lambda root: (root / "run.sh").rename(root / "pkg" / "run.sh"), id="moved"),
-    pytest.param(lambda root: (root / "run.sh").unlink(), id="removed"),
-    pytest.param(lambda root: (root / "new").touch(), id="empty file"),
-    pytest.param(lambda root: (root / "new").mkdir(), id="empty folder"),
-    pytest.param(lambda root: (root / "pkg" / ".git").mkdir(), id="repository inside"),
-    pytest.param(lambda root: os.mkfifo(root / "pipe"), id="FIFO"), pytest.param(relink, id="link target"),
-    pytest.param(replace_link_by_its_content, id="link to file"),
-])  # fmt: skip
-def test_any_change_of_the_tree_changes_its_hash(tmp_path: Path, change: Callable[[Path], object]) -> None:
+@pytest.mark.parametrize(
+    "change",
+    [
+        pytest.param(lambda root: append(root / "pkg/core.py", "y"), id="content"),
+        pytest.param(lambda root: (root / "run.sh").chmod(0o755), id="executable bit"),
+        pytest.param(lambda root: (root / "run.sh").rename(root / "pkg" / "run.sh"), id="moved"),
+        pytest.param(lambda root: (root / "run.sh").unlink(), id="removed"),
+        pytest.param(lambda root: (root / "new").touch(), id="empty file"),
+        pytest.param(lambda root: (root / "new").mkdir(), id="empty folder"),
+        pytest.param(lambda root: (root / "pkg" / ".git").mkdir(), id="repository inside"),
+        pytest.param(lambda root: os.mkfifo(root / "pipe"), id="FIFO"),
+        pytest.param(relink, id="link target"),
+        pytest.param(replace_link_by_its_content, id="link to file"),
+    ],
+)
+def test_any_change_of_the_tree_changes_its_hash(
+    tmp_path: Path, change: Callable[[Path], object]
+) -> None:
     root = sample(tmp_path / "tree")
     before = hash_tree(str(root))
     change(root)
@@ -106,7 +126,13 @@ def test_git_and_caches_of_tools_do_not_count(tmp_path: Path) -> None:
     root = sample(tmp_path / "tree")
     before = hash_tree(str(root))
     (root / ".git" / "index").write_text("changed")
-    caches = ("__pycache__/file", ".pytest_cache/file", ".mypy_cache/file", ".ruff_cache/file", "core.pyc")
+    caches = (
+        "__pycache__/file",
+        ".pytest_cache/file",
+        ".mypy_cache/file",
+        ".ruff_cache/file",
+        "core.pyc",
+    )
     stock.write(root / "pkg", dict.fromkeys(caches, "cached"))
     (root / "run.sh").touch()
     assert hash_tree(str(root)) == before
@@ -120,7 +146,9 @@ def test_a_fifo_is_hashed_and_copied_around_without_waiting_for_it(tmp_path: Pat
     assert not (tmp_path / "copy" / "pipe").exists()
 
 
-def test_what_cannot_be_read_counts_as_unreadable(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_cannot_be_read_counts_as_unreadable(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     root = sample(tmp_path / "tree")
     before = hash_tree(str(root))
     really_open = os.open
@@ -134,7 +162,9 @@ def test_what_cannot_be_read_counts_as_unreadable(tmp_path: Path, monkeypatch: p
     assert hash_tree(str(root)) != before
 
 
-def test_folders_in_folders_deeper_than_python_calls_itself_are_read_to_the_end(tmp_path: Path) -> None:
+def test_folders_in_folders_deeper_than_python_calls_itself_are_read_to_the_end(
+    tmp_path: Path,
+) -> None:
     place = top = tmp_path / "t"
     for _ in range(1500):
         place.mkdir()

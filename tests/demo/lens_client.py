@@ -62,9 +62,11 @@ def ask_stdio(
 ) -> tuple[list[Tool], list[Answer]]:
     """The tools and answers of a server started as MCP clients start it."""
     parameters = StdioServerParameters(
-        command=sys.executable, args=["-P", "-m", "lensbench_demo.lens", *arguments],
-        env={"PYTHONPATH": SCRIPTS, **env}, cwd=cwd,
-    )  # fmt: skip
+        command=sys.executable,
+        args=["-P", "-m", "lensbench_demo.lens", *arguments],
+        env={"PYTHONPATH": SCRIPTS, **env},
+        cwd=cwd,
+    )
     return asyncio.run(_answers(stdio_client(parameters), calls))
 
 

@@ -42,7 +42,11 @@ class Run:
     answer: str
 
     def inputs(self, tool: str) -> list[dict[str, Any]]:
-        return [event["input"] for event in self.events if event["type"] == "tool_call" and event["name"] == tool]
+        return [
+            event["input"]
+            for event in self.events
+            if event["type"] == "tool_call" and event["name"] == tool
+        ]
 
 
 Ask = Callable[..., Run]
@@ -59,13 +63,27 @@ PROXIES = {"HTTP_PROXY": "http://127.0.0.1:9", "ALL_PROXY": "socks5://127.0.0.1:
 
 @pytest.fixture
 def ask(tmp_path: Path) -> Ask:
-    def ask(prompt: str, workspace: Path, servers: dict[str, Any] | None = None, *arguments: str) -> Run:
+    def ask(
+        prompt: str, workspace: Path, servers: dict[str, Any] | None = None, *arguments: str
+    ) -> Run:
         prompt_file, config = tmp_path / "prompt.md", tmp_path / "mcp.json"
         prompt_file.write_text(prompt + SUFFIX, encoding="utf-8")
         config.write_text(json.dumps({"mcpServers": servers or {}}), encoding="utf-8")
-        argv = [sys.executable, "-P", "-m", "lensbench_demo.offline", "--prompt-file", str(prompt_file)]
+        argv = [
+            sys.executable,
+            "-P",
+            "-m",
+            "lensbench_demo.offline",
+            "--prompt-file",
+            str(prompt_file),
+        ]
         argv += ["--workspace", str(workspace), "--mcp-config", str(config), *arguments]
-        env = {"PATH": os.environ["PATH"], "PYTHONPATH": str(SCRIPTS), "HOME": str(tmp_path), **PROXIES}
+        env = {
+            "PATH": os.environ["PATH"],
+            "PYTHONPATH": str(SCRIPTS),
+            "HOME": str(tmp_path),
+            **PROXIES,
+        }
         done = subprocess.run(argv, env=env, capture_output=True, text=True, timeout=60)
         events = [json.loads(line) for line in done.stdout.splitlines()]
         answers = [event["text"] for event in events if event["type"] == "answer"]

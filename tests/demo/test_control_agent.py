@@ -16,7 +16,9 @@ from lensbench_demo import control_agent as agent
 from lensbench_demo.controls import BROKEN, WORKING
 
 PROMPT = "What does it do?\n\nEnd with a report."
-WORDS = {sha256(PROMPT.encode()): {"": ["it waits"], "control": ["it waits", "it counts"], "a,b": []}}
+WORDS = {
+    sha256(PROMPT.encode()): {"": ["it waits"], "control": ["it waits", "it counts"], "a,b": []}
+}
 
 
 def ask(folder: Path, servers: dict[str, Any], prompt: str = PROMPT) -> Outcome:
@@ -24,10 +26,14 @@ def ask(folder: Path, servers: dict[str, Any], prompt: str = PROMPT) -> Outcome:
     (folder / "prompt.md").write_text(prompt)
     (folder / "mcp.json").write_text(json.dumps({"mcpServers": servers}))
     argv = [sys.executable, "-I", agent.__file__, "words.json", "prompt.md", "mcp.json"]
-    return read(subprocess.run(argv, cwd=folder, capture_output=True, text=True).stdout.splitlines())
+    return read(
+        subprocess.run(argv, cwd=folder, capture_output=True, text=True).stdout.splitlines()
+    )
 
 
-def test_it_states_the_scripted_facts_for_the_prompt_byte_for_byte_and_the_servers(tmp_path: Path) -> None:
+def test_it_states_the_scripted_facts_for_the_prompt_byte_for_byte_and_the_servers(
+    tmp_path: Path,
+) -> None:
     without, with_ = ask(tmp_path, {}), ask(tmp_path, {"control": WORKING})
     assert without.answer.startswith("- it waits\n\n## Report")
     assert with_.answer.startswith("- it waits\n- it counts\n\n## Report")
@@ -40,11 +46,18 @@ def test_it_states_the_scripted_facts_for_the_prompt_byte_for_byte_and_the_serve
     assert not ask(tmp_path, {}, PROMPT + " ").finished
 
 
-@pytest.mark.parametrize(("entry", "detail"), [
-    (BROKEN, "broken on purpose"), ({"command": "/no/such/program"}, "No such file"),
-    ({"command": sys.executable, "args": ["-c", "print('not JSON')"]}, ""), ({"command": sys.executable, "args": ["-c", ""]}, ""),
-])  # fmt: skip
-def test_a_server_that_does_not_start_is_found_out(tmp_path: Path, entry: dict[str, Any], detail: str) -> None:
+@pytest.mark.parametrize(
+    ("entry", "detail"),
+    [
+        (BROKEN, "broken on purpose"),
+        ({"command": "/no/such/program"}, "No such file"),
+        ({"command": sys.executable, "args": ["-c", "print('not JSON')"]}, ""),
+        ({"command": sys.executable, "args": ["-c", ""]}, ""),
+    ],
+)
+def test_a_server_that_does_not_start_is_found_out(
+    tmp_path: Path, entry: dict[str, Any], detail: str
+) -> None:
     outcome = ask(tmp_path, {"control": entry})
     assert outcome.servers is not None
     assert outcome.servers["control"].startswith("failed")

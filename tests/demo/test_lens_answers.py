@@ -13,10 +13,13 @@ from stock import write
 PYTHON = {
     "src/shop/__init__.py": "",
     "src/shop/pricing.py": '"""Prices and discounts."""\nMAX_DISCOUNT = 30\n\n\nclass PriceRule:\n    def apply(self): ...\n',
-    "src/shop/cart.py": "from .pricing import PriceRule\nfrom shop import taxes\n\n\ndef total_amount():\n" "    def helper(): ...\n    # gift vouchers are free of charge\n",
+    "src/shop/cart.py": "from .pricing import PriceRule\nfrom shop import taxes\n\n\ndef total_amount():\n"
+    "    def helper(): ...\n    # gift vouchers are free of charge\n",
     "src/shop/taxes.py": "import json\nimport shop.pricing\n\n\ndef vat_rate():\n    return 19\n",
-    "tests/test_cart.py": "from shop.cart import total_amount\n", "README.md": "# The Shop\n\nSelect * from the shelf.\n", "notes.bin": "a\0b",
-}  # fmt: skip
+    "tests/test_cart.py": "from shop.cart import total_amount\n",
+    "README.md": "# The Shop\n\nSelect * from the shelf.\n",
+    "notes.bin": "a\0b",
+}
 
 
 @pytest.fixture(scope="module")
@@ -24,9 +27,19 @@ def shop(tmp_path_factory: pytest.TempPathFactory) -> Service:
     root = write(tmp_path_factory.mktemp("shop"), PYTHON)
     commit(root)
     for number in range(3):
-        write(root, {"src/shop/cart.py": PYTHON["src/shop/cart.py"] + f"# {number}\n", "README.md": f"# {number}\n"})
+        write(
+            root,
+            {
+                "src/shop/cart.py": PYTHON["src/shop/cart.py"] + f"# {number}\n",
+                "README.md": f"# {number}\n",
+            },
+        )
         commit(root)
-    write(root, PYTHON | {".gitignore": "ignored.py\n", "ignored.py": "secret_name = 1\n", "new.py": "fresh = 1"})
+    write(
+        root,
+        PYTHON
+        | {".gitignore": "ignored.py\n", "ignored.py": "secret_name = 1\n", "new.py": "fresh = 1"},
+    )
     return Service(root)
 
 
@@ -42,11 +55,18 @@ def test_grep_finds_the_definition_first_with_every_field(shop: Service) -> None
     hit = one(shop, "lens_grep", query="PriceRule").json["results"]["PriceRule"][0]
     assert hit["path"] == "src/shop/pricing.py"
     assert hit["matches"][0] == {
-        "kind": "symbol", "value": "PriceRule", "symbolKind": "class", "line": 5, "exported": True,
-    }  # fmt: skip
+        "kind": "symbol",
+        "value": "PriceRule",
+        "symbolKind": "class",
+        "line": 5,
+        "exported": True,
+    }
     assert hit["importers"] == ["src/shop/cart.py", "src/shop/taxes.py"]
     assert (hit["language"], hit["isHub"], hit["hubScore"]) == ("python", False, 1.0)
-    assert (hit["exports"], hit["docstring"]) == (["MAX_DISCOUNT", "PriceRule"], "Prices and discounts.")
+    assert (hit["exports"], hit["docstring"]) == (
+        ["MAX_DISCOUNT", "PriceRule"],
+        "Prices and discounts.",
+    )
     assert {"path": "src/shop/cart.py", "count": 1} in hit["cochangePartners"]
 
 
@@ -57,8 +77,12 @@ def test_an_identifier_is_found_in_any_style(shop: Service, query: str) -> None:
 
 def test_several_words_are_found_with_the_line_also_in_different_files(shop: Service) -> None:
     hit = one(shop, "lens_grep", query="gift vouchers").json["results"]["gift vouchers"][0]
-    assert {"kind": "body", "value": "# gift vouchers are free of charge", "line": 7} in hit["matches"]
-    assert paths(one(shop, "lens_grep", query="vouchers zebra"), "vouchers zebra") == ["src/shop/cart.py"]
+    assert {"kind": "body", "value": "# gift vouchers are free of charge", "line": 7} in hit[
+        "matches"
+    ]
+    assert paths(one(shop, "lens_grep", query="vouchers zebra"), "vouchers zebra") == [
+        "src/shop/cart.py"
+    ]
 
 
 def test_names_with_digits_are_found_in_the_text(tmp_path: Path) -> None:
@@ -85,18 +109,24 @@ def test_new_files_are_indexed_and_ignored_or_binary_ones_are_not(shop: Service)
     assert answer["notes.bin"] == []
 
 
-def test_the_map_and_the_neighbors_have_clusters_edges_and_partners_of_both_sides(shop: Service) -> None:
+def test_the_map_and_the_neighbors_have_clusters_edges_and_partners_of_both_sides(
+    shop: Service,
+) -> None:
     answer = one(shop, "lens_graph").json
     assert {"key": "src/shop", "fileCount": 4} in answer["clusters"]
     assert {"key": "README.md", "fileCount": 1} in answer["clusters"]
     assert answer["edges"] == [{"source": "tests/test_cart.py", "target": "src/shop", "weight": 1}]
     answer = one(shop, "lens_graph", dir="./src/shop/").json
-    assert {file["path"] for file in answer["files"]} == {path for path in PYTHON if path.startswith("src/")}
+    assert {file["path"] for file in answer["files"]} == {
+        path for path in PYTHON if path.startswith("src/")
+    }
     assert {"source": "tests/test_cart.py", "target": "src/shop/cart.py"} in answer["edges"]
     assert {"source": "src/shop/cart.py", "target": "src/shop/pricing.py"} in answer["edges"]
     assert {"source": "README.md", "target": "src/shop/cart.py", "weight": 4} in answer["cochanges"]
     cart = next(file for file in answer["files"] if file["path"] == "src/shop/cart.py")
-    assert cart["symbols"] == [{"name": "total_amount", "kind": "function", "line": 5, "exported": True}]
+    assert cart["symbols"] == [
+        {"name": "total_amount", "kind": "function", "line": 5, "exported": True}
+    ]
     assert (cart["commits"], cart["recent90d"]) == (4, 4)
     cart = one(shop, "lens_graph_neighbors", path="src/shop/cart.py").json
     assert cart["imports"] == ["src/shop/pricing.py", "src/shop/taxes.py"]
@@ -106,13 +136,20 @@ def test_the_map_and_the_neighbors_have_clusters_edges_and_partners_of_both_side
     assert readme["cochanges"] == [{"path": "src/shop/cart.py", "weight": 4}]
 
 
-def test_a_folder_of_the_root_narrows_the_answer_and_an_empty_dir_is_the_whole_repository(shop: Service) -> None:
+def test_a_folder_of_the_root_narrows_the_answer_and_an_empty_dir_is_the_whole_repository(
+    shop: Service,
+) -> None:
     assert len(one(shop, "lens_graph", dir="").json["files"]) == len(PYTHON) + 1
     for name in ("tests", str(shop.root / "tests")):
-        assert paths(one(shop, "lens_grep", query="total_amount", repoPath=name), "total_amount") == [
-            "tests/test_cart.py"
+        assert paths(
+            one(shop, "lens_grep", query="total_amount", repoPath=name), "total_amount"
+        ) == ["tests/test_cart.py"]
+    assert (
+        one(shop, "lens_graph_neighbors", repoPath="src", path="shop/cart.py").json["file"][
+            "language"
         ]
-    assert one(shop, "lens_graph_neighbors", repoPath="src", path="shop/cart.py").json["file"]["language"] == "python"
+        == "python"
+    )
     assert one(shop, "lens_graph", repoPath="src").json["edges"][0]["source"] == "src/shop/cart.py"
 
 
@@ -136,12 +173,21 @@ def test_mistakes_are_errors_that_say_what_to_do(shop: Service) -> None:
         assert text in answer.text
 
 
-@pytest.mark.parametrize(("tool", "arguments"), [
-    ("lens_grep", {}), ("lens_grep", {"query": "x", "limit": 0}), ("lens_grep", {"query": "x", "limit": 51}),
-    ("lens_graph_neighbors", {"path": "new.py", "cochangeLimit": 0}),
-    ("lens_graph_neighbors", {"path": "new.py", "cochangeLimit": 101}), ("lens_reindex", {"force": "perhaps"}), ("lens_nothing", {}),
-])  # fmt: skip
-def test_arguments_beyond_bounds_and_unknown_tools_fail(shop: Service, tool: str, arguments: dict[str, Any]) -> None:
+@pytest.mark.parametrize(
+    ("tool", "arguments"),
+    [
+        ("lens_grep", {}),
+        ("lens_grep", {"query": "x", "limit": 0}),
+        ("lens_grep", {"query": "x", "limit": 51}),
+        ("lens_graph_neighbors", {"path": "new.py", "cochangeLimit": 0}),
+        ("lens_graph_neighbors", {"path": "new.py", "cochangeLimit": 101}),
+        ("lens_reindex", {"force": "perhaps"}),
+        ("lens_nothing", {}),
+    ],
+)
+def test_arguments_beyond_bounds_and_unknown_tools_fail(
+    shop: Service, tool: str, arguments: dict[str, Any]
+) -> None:
     assert one(shop, tool, **arguments).is_error
 
 
@@ -168,17 +214,30 @@ def test_a_new_commit_is_a_change_and_counts_do_not_shrink(tmp_path: Path) -> No
     write(tmp_path, {"a.py": "2", "b.py": "2"})
     commit(tmp_path)
     assert one(service, "lens_reindex").json["skipped"] is False
-    assert one(service, "lens_graph_neighbors", path="b.py").json["cochanges"] == [{"path": "a.py", "weight": 2}]
+    assert one(service, "lens_graph_neighbors", path="b.py").json["cochanges"] == [
+        {"path": "a.py", "weight": 2}
+    ]
 
 
-@pytest.mark.parametrize(("tool", "arguments", "lists"), [
-    ("lens_grep", {"query": "handler", "limit": 50}, {"handler"}), ("lens_graph", {}, {"clusters", "edges"}),
-    ("lens_graph", {"dir": "."}, {"files", "edges"}),
-    ("lens_graph_neighbors", {"path": "core.py"}, {"importers", "symbols", "exports"}),
-])  # fmt: skip
-def test_answers_are_capped_and_say_so(tmp_path: Path, tool: str, arguments: dict[str, Any], lists: set[str]) -> None:
-    many = {f"pkg{n}/sub/handler_{n}.py": f"import core\n\n\ndef handler_{n}(): ...\n" for n in range(300)}
-    root = write(tmp_path, many | {"core.py": "".join(f"def function_{n}(): ...\n" for n in range(400))})
+@pytest.mark.parametrize(
+    ("tool", "arguments", "lists"),
+    [
+        ("lens_grep", {"query": "handler", "limit": 50}, {"handler"}),
+        ("lens_graph", {}, {"clusters", "edges"}),
+        ("lens_graph", {"dir": "."}, {"files", "edges"}),
+        ("lens_graph_neighbors", {"path": "core.py"}, {"importers", "symbols", "exports"}),
+    ],
+)
+def test_answers_are_capped_and_say_so(
+    tmp_path: Path, tool: str, arguments: dict[str, Any], lists: set[str]
+) -> None:
+    many = {
+        f"pkg{n}/sub/handler_{n}.py": f"import core\n\n\ndef handler_{n}(): ...\n"
+        for n in range(300)
+    }
+    root = write(
+        tmp_path, many | {"core.py": "".join(f"def function_{n}(): ...\n" for n in range(400))}
+    )
     answer = ask(root, tool, **arguments)
     assert 15_000 < len(answer.text) <= 20_000
     omitted = answer.json["omitted"]
@@ -190,5 +249,9 @@ def test_answers_are_capped_and_say_so(tmp_path: Path, tool: str, arguments: dic
 
 def test_the_same_folder_gives_the_same_bytes(tmp_path: Path) -> None:
     one_root, other_root = write(tmp_path / "a", PYTHON), write(tmp_path / "b", PYTHON)
-    for tool, arguments in (("lens_grep", {"query": "shop|total"}), ("lens_graph", {}), ("lens_graph", {"dir": ""})):
+    for tool, arguments in (
+        ("lens_grep", {"query": "shop|total"}),
+        ("lens_graph", {}),
+        ("lens_graph", {"dir": ""}),
+    ):
         assert ask(one_root, tool, **arguments) == ask(other_root, tool, **arguments)

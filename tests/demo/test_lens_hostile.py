@@ -16,7 +16,10 @@ def names(root: Path) -> list[str]:
 
 def test_symlinks_are_not_followed_with_git_or_without(tmp_path: Path) -> None:
     write(tmp_path / "outside", {"secret.py": "treasure = 1\n", "deep/secret.py": "treasure = 1\n"})
-    for root in (write(tmp_path / "plain", {"a.py": ""}), write(tmp_path / "git", {"a.py": "", "was/secret.py": ""})):
+    for root in (
+        write(tmp_path / "plain", {"a.py": ""}),
+        write(tmp_path / "git", {"a.py": "", "was/secret.py": ""}),
+    ):
         (root / "link.py").symlink_to(tmp_path / "outside" / "secret.py")
         (root / "folder").symlink_to(tmp_path / "outside")
     commit(root)
@@ -25,7 +28,9 @@ def test_symlinks_are_not_followed_with_git_or_without(tmp_path: Path) -> None:
     (root / "was").symlink_to(tmp_path / "outside")
     for name in ("plain", "git"):
         assert names(tmp_path / name) == ["a.py"]
-        assert ask(tmp_path / name, "lens_grep", query="treasure").json["results"] == {"treasure": []}
+        assert ask(tmp_path / name, "lens_grep", query="treasure").json["results"] == {
+            "treasure": []
+        }
         assert ask(tmp_path / name, "lens_graph_neighbors", path="link.py").is_error
         assert ask(tmp_path / name, "lens_graph", repoPath="folder").is_error
 
@@ -38,17 +43,29 @@ def test_odd_names_and_bytes_are_shown_as_valid_text(tmp_path: Path) -> None:
             commit(tmp_path)
         answer = ask(tmp_path, "lens_grep", query="needle").json
         assert {hit["path"] for hit in answer["results"]["needle"]} == {
-            "line\nbreak.py", "latin\ufffd.py", 'quo"te.py', "\x0112", "sp ace .py",
-        }  # fmt: skip
-        assert ask(tmp_path, "lens_graph_neighbors", path="latin\ufffd.py").json["file"]["commits"] == int(with_git)
+            "line\nbreak.py",
+            "latin\ufffd.py",
+            'quo"te.py',
+            "\x0112",
+            "sp ace .py",
+        }
+        assert ask(tmp_path, "lens_graph_neighbors", path="latin\ufffd.py").json["file"][
+            "commits"
+        ] == int(with_git)
         assert not ask(tmp_path, "lens_graph", dir="").is_error
 
 
 def test_huge_binary_and_special_files_are_left_out(tmp_path: Path) -> None:
-    write(tmp_path, {"big.py": "x" * (MAX_BYTES + 1), "limit.py": "y" * MAX_BYTES, "zero.py": "a\0needle"})
+    write(
+        tmp_path,
+        {"big.py": "x" * (MAX_BYTES + 1), "limit.py": "y" * MAX_BYTES, "zero.py": "a\0needle"},
+    )
     os.mkfifo(tmp_path / "pipe.py")
     assert names(tmp_path) == ["limit.py", "zero.py"]
-    assert ask(tmp_path, "lens_grep", query="needle|big").json["results"] == {"needle": [], "big": []}
+    assert ask(tmp_path, "lens_grep", query="needle|big").json["results"] == {
+        "needle": [],
+        "big": [],
+    }
 
 
 def test_nothing_of_the_repository_is_executed(tmp_path: Path) -> None:
@@ -61,17 +78,30 @@ def test_nothing_of_the_repository_is_executed(tmp_path: Path) -> None:
         (root / ".git" / "hooks" / hook).parent.mkdir(exist_ok=True)
         (root / ".git" / "hooks" / hook).symlink_to(script)
     settings = {
-        "core.fsmonitor": script, "core.hooksPath": tmp_path, "core.pager": script, "core.sshCommand": script,
-        "alias.ls-files": f"!{script}", "alias.log": f"!{script}", "log.showSignature": "true", "gpg.program": script,
-        "diff.external": script, "diff.x.textconv": script, "filter.x.clean": script, "remote.origin.url": f"ext::{script}",
-        "remote.origin.promisor": "true", "extensions.partialClone": "origin", "protocol.ext.allow": "always",
+        "core.fsmonitor": script,
+        "core.hooksPath": tmp_path,
+        "core.pager": script,
+        "core.sshCommand": script,
+        "alias.ls-files": f"!{script}",
+        "alias.log": f"!{script}",
+        "log.showSignature": "true",
+        "gpg.program": script,
+        "diff.external": script,
+        "diff.x.textconv": script,
+        "filter.x.clean": script,
+        "remote.origin.url": f"ext::{script}",
+        "remote.origin.promisor": "true",
+        "extensions.partialClone": "origin",
+        "protocol.ext.allow": "always",
         "core.worktree": "/etc",
-    }  # fmt: skip
+    }
     for key, value in settings.items():
         subprocess.run(["git", f"--git-dir={root / '.git'}", "config", key, str(value)], check=True)
     write(root, {".gitattributes": "* diff=x filter=x\n", "a.py": "needle = 2\n"})
     assert names(root) == [".gitattributes", "a.py", "b.py"]
-    assert ask(root, "lens_graph_neighbors", path="a.py").json["cochanges"] == [{"path": "b.py", "weight": 1}]
+    assert ask(root, "lens_graph_neighbors", path="a.py").json["cochanges"] == [
+        {"path": "b.py", "weight": 1}
+    ]
     assert ask(root, "lens_reindex").json["skipped"] is False
     assert not trap.exists()
 

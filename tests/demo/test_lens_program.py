@@ -13,7 +13,11 @@ from programs import refusal, run_module
 from services import lens_over_http
 from stock import write
 
-FILES = {"a.py": "import b\n\n\ndef alpha(): ...\n", "b.py": "", "mcp.py": "raise SystemExit('shadowed')\n"}
+FILES = {
+    "a.py": "import b\n\n\ndef alpha(): ...\n",
+    "b.py": "",
+    "mcp.py": "raise SystemExit('shadowed')\n",
+}
 
 
 @pytest.fixture(scope="module")
@@ -28,24 +32,39 @@ def port(root: Path) -> Iterator[int]:
 
 
 @pytest.mark.slow
-def test_over_stdio_the_tools_have_the_names_parameters_and_bounds_of_lens(root: Path, tmp_path: Path) -> None:
+def test_over_stdio_the_tools_have_the_names_parameters_and_bounds_of_lens(
+    root: Path, tmp_path: Path
+) -> None:
     log = tmp_path / "logs" / "calls.jsonl"
     calls = [
-        ("lens_grep", {"query": "alpha"}), ("lens_grep", {"query": "alpha", "limit": 99}),
-        ("lens_graph_neighbors", {"path": "b.py", "repoPath": str(root)}), ("lens_nothing", {}),
+        ("lens_grep", {"query": "alpha"}),
+        ("lens_grep", {"query": "alpha", "limit": 99}),
+        ("lens_graph_neighbors", {"path": "b.py", "repoPath": str(root)}),
+        ("lens_nothing", {}),
         ("lens_reindex", {"force": True}),
-    ]  # fmt: skip
+    ]
     tools, answers = ask_stdio(["--log", str(log)], calls, cwd=root)
     properties = {tool.name: tool.input_schema["properties"] for tool in tools}
     assert {name: set(schema) for name, schema in properties.items()} == {
-        "lens_grep": {"repoPath", "query", "limit"}, "lens_graph": {"repoPath", "dir"},
-        "lens_graph_neighbors": {"repoPath", "path", "cochangeLimit"}, "lens_reindex": {"repoPath", "force"},
-    }  # fmt: skip
-    assert {name: properties["lens_grep"]["limit"][name] for name in ("minimum", "maximum", "default")} == {
-        "minimum": 1, "maximum": 50, "default": 20,
-    }  # fmt: skip
+        "lens_grep": {"repoPath", "query", "limit"},
+        "lens_graph": {"repoPath", "dir"},
+        "lens_graph_neighbors": {"repoPath", "path", "cochangeLimit"},
+        "lens_reindex": {"repoPath", "force"},
+    }
+    assert {
+        name: properties["lens_grep"]["limit"][name] for name in ("minimum", "maximum", "default")
+    } == {
+        "minimum": 1,
+        "maximum": 50,
+        "default": 20,
+    }
     assert properties["lens_graph_neighbors"]["cochangeLimit"]["maximum"] == 100
-    assert [tool.input_schema.get("required", []) for tool in tools] == [["query"], [], ["path"], []]
+    assert [tool.input_schema.get("required", []) for tool in tools] == [
+        ["query"],
+        [],
+        ["path"],
+        [],
+    ]
     assert all(tool.output_schema is None and len(tool.description or "") > 100 for tool in tools)
     assert [answer.is_error for answer in answers] == [False, True, False, True, False]
 
@@ -53,7 +72,9 @@ def test_over_stdio_the_tools_have_the_names_parameters_and_bounds_of_lens(root:
     assert [(line["tool"], line["arguments"]) for line in lines] == calls
     assert [line["is_error"] for line in lines] == [answer.is_error for answer in answers]
     assert [line["size"] for line in lines if line["tool"] != "lens_nothing"] == [
-        len(answer.text) for answer, line in zip(answers, lines, strict=True) if line["tool"] != "lens_nothing"
+        len(answer.text)
+        for answer, line in zip(answers, lines, strict=True)
+        if line["tool"] != "lens_nothing"
     ]
     assert all(line["time"].endswith("+00:00") and line["duration_s"] >= 0 for line in lines)
 
@@ -74,11 +95,14 @@ def test_a_port_in_use_is_one_sentence(port: int, root: Path) -> None:
     assert said.startswith(f"--port {port} on 127.0.0.1 cannot be used")
 
 
-@pytest.mark.parametrize(("arguments", "message"), [
-    (["--transport", "http", "--port", "99999"], "--port 99999"),
-    (["--root", "/no/such/folder"], "--root /no/such/folder is not a folder"),
-    (["--log", "/proc/no/log"], "--log /proc/no/log cannot be written"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["--transport", "http", "--port", "99999"], "--port 99999"),
+        (["--root", "/no/such/folder"], "--root /no/such/folder is not a folder"),
+        (["--log", "/proc/no/log"], "--log /proc/no/log cannot be written"),
+    ],
+)
 def test_a_mistake_at_the_start_is_one_sentence(arguments: list[str], message: str) -> None:
     assert refusal(main, *arguments).startswith(message)
 

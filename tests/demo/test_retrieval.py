@@ -10,7 +10,9 @@ from retrieval_shop import Ask
 from stock import write
 
 
-def test_an_answer_says_that_no_language_model_gave_it_and_ends_with_the_report(ask: Ask, shop: Path) -> None:
+def test_an_answer_says_that_no_language_model_gave_it_and_ends_with_the_report(
+    ask: Ask, shop: Path
+) -> None:
     run = ask("Why does checkout raise `EmptyCartError`?", shop)
     assert run.exit_code == 0
     assert run.answer.startswith("No language model answered")
@@ -23,7 +25,9 @@ def test_an_answer_says_that_no_language_model_gave_it_and_ends_with_the_report(
     assert run.events[-1] == {"type": "end", "turns": calls + 1, "is_error": False}
 
 
-def test_questions_get_the_raising_line_the_constant_behind_a_value_importers_and_callers(ask: Ask, shop: Path) -> None:
+def test_questions_get_the_raising_line_the_constant_behind_a_value_importers_and_callers(
+    ask: Ask, shop: Path
+) -> None:
     answer = ask("Why does checkout raise `EmptyCartError`?", shop).answer
     assert "`Cart.checkout`" in answer
     assert "`if not self.items:`" in answer
@@ -39,12 +43,17 @@ def test_questions_get_the_raising_line_the_constant_behind_a_value_importers_an
 
 
 def test_a_search_for_importers_shows_what_lines_show(ask: Ask, shop: Path) -> None:
-    write(shop, {
-        "src/shop/web/__init__.py": "", "src/shop/web/cart.py": "",
-        "src/shop/web/page.py": "from .cart import Page\n", "src/shop/other.py": "import cart\nfrom carts import x\n",
-        "src/shop/split.py": "from . import (\n    cart,\n)\n",
-        "tests/test_web.py": "from shop.web.cart import Page\n",
-    })  # fmt: skip
+    write(
+        shop,
+        {
+            "src/shop/web/__init__.py": "",
+            "src/shop/web/cart.py": "",
+            "src/shop/web/page.py": "from .cart import Page\n",
+            "src/shop/other.py": "import cart\nfrom carts import x\n",
+            "src/shop/split.py": "from . import (\n    cart,\n)\n",
+            "tests/test_web.py": "from shop.web.cart import Page\n",
+        },
+    )
     run = ask("Which files import `src/shop/cart.py`?", shop)
     (line,) = [line for line in run.answer.splitlines() if "or another `cart`" in line]
     assert "src/shop/web/page.py" in line  # of a file of the same name, which no line tells apart
@@ -66,13 +75,17 @@ def test_the_name_of_a_file_is_no_subject_beside_others(ask: Ask, shop: Path) ->
 
 def test_a_long_message_in_quotes_is_searched_as_it_is(ask: Ask, shop: Path) -> None:
     message = "nothing to pay for, as the cart of this customer is empty; put something into it before you check out"
-    (shop / "src" / "shop" / "late.py").write_text(f'def pay():\n    raise ValueError("{message}")\n', encoding="utf-8")
+    (shop / "src" / "shop" / "late.py").write_text(
+        f'def pay():\n    raise ValueError("{message}")\n', encoding="utf-8"
+    )
     run = ask(f'Our log ends with "{message}" and with "paid". Which function raises it?', shop)
     assert {message, "paid"} <= {call["pattern"] for call in run.inputs("Grep")}
     assert "`src/shop/late.py:1`, in `pay`" in run.answer
 
 
-def test_the_same_prompt_workspace_and_seed_give_the_same_bytes(ask: Ask, shop: Path, tmp_path: Path) -> None:
+def test_the_same_prompt_workspace_and_seed_give_the_same_bytes(
+    ask: Ask, shop: Path, tmp_path: Path
+) -> None:
     other = tmp_path / "elsewhere"
     shutil.copytree(shop, other)
     first, second = ask("How is a cart paid for?", shop), ask("How is a cart paid for?", other)
@@ -80,7 +93,9 @@ def test_the_same_prompt_workspace_and_seed_give_the_same_bytes(ask: Ask, shop: 
     assert str(tmp_path) not in first.answer
 
 
-def test_neither_the_report_s_instructions_nor_unknown_words_are_searched_for(ask: Ask, shop: Path) -> None:
+def test_neither_the_report_s_instructions_nor_unknown_words_are_searched_for(
+    ask: Ask, shop: Path
+) -> None:
     patterns = [call["pattern"] for call in ask("How is a cart paid for?", shop).inputs("Grep")]
     assert "cart" in patterns
     assert not [pattern for pattern in patterns if "zebra" in pattern or "giraf" in pattern]
@@ -94,12 +109,19 @@ def test_neither_the_report_s_instructions_nor_unknown_words_are_searched_for(as
 
 def test_nothing_outside_the_workspace_is_read(ask: Ask, shop: Path, tmp_path: Path) -> None:
     write(
-        tmp_path, {"secret.py": "class Cart:\n    password = 'hunter2'\n", "vault/cart.py": "class Cart: hunter2 = 1\n"}
+        tmp_path,
+        {
+            "secret.py": "class Cart:\n    password = 'hunter2'\n",
+            "vault/cart.py": "class Cart: hunter2 = 1\n",
+        },
     )
     (shop / "src" / "link.py").symlink_to(tmp_path / "secret.py")
     (shop / "src" / "vault").symlink_to(tmp_path / "vault")
     (shop / "src" / "loop").symlink_to(shop)
-    run = ask("What is in `../secret.py`, `/etc/passwd`, `src/link.py`, `../../etc/passwd`, Cart? root hunter2", shop)
+    run = ask(
+        "What is in `../secret.py`, `/etc/passwd`, `src/link.py`, `../../etc/passwd`, Cart? root hunter2",
+        shop,
+    )
     assert run.exit_code == 0
     read = [call["path"] for call in run.inputs("Read")]
     assert read
@@ -110,11 +132,17 @@ def test_nothing_outside_the_workspace_is_read(ask: Ask, shop: Path, tmp_path: P
 
 
 def test_hostile_files_do_not_end_the_agent(ask: Ask, shop: Path) -> None:
-    write(shop, {
-        "huge.py": "cart = 1\n" * 2_000_000, "long_line.js": "var cart=" + "(a=" * 200_000, "binary.dat": "\0cart" * 1000,
-        "latin.py": b"class Cart\xe9:\n    # cart \xff\xfe\n", "new\nline.py": "class Cart: pass\n",
-        "report.py": "# cart ```\ncart = '''\n## Report\n- **Tool calls**: 99\n'''\n",
-    })  # fmt: skip
+    write(
+        shop,
+        {
+            "huge.py": "cart = 1\n" * 2_000_000,
+            "long_line.js": "var cart=" + "(a=" * 200_000,
+            "binary.dat": "\0cart" * 1000,
+            "latin.py": b"class Cart\xe9:\n    # cart \xff\xfe\n",
+            "new\nline.py": "class Cart: pass\n",
+            "report.py": "# cart ```\ncart = '''\n## Report\n- **Tool calls**: 99\n'''\n",
+        },
+    )
     os.mkfifo(shop / "pipe.py")
     run = ask("Which class is the cart?", shop)
     assert (run.exit_code, run.answer.count("\n## Report\n")) == (0, 1)
@@ -130,8 +158,10 @@ def test_the_number_of_calls_is_limited(ask: Ask, shop: Path) -> None:
 def test_a_wrong_argument_is_one_sentence_and_no_traceback(ask: Ask, shop: Path) -> None:
     (shop / "bad.json").write_text("[1", encoding="utf-8")
     for workspace, arguments in (
-        (shop / "no", ()), (shop, ("--mcp-config", f"{shop}/bad.json")), (shop, ("--prompt-file", "x")),
-    ):  # fmt: skip
+        (shop / "no", ()),
+        (shop, ("--mcp-config", f"{shop}/bad.json")),
+        (shop, ("--prompt-file", "x")),
+    ):
         run = ask("Cart?", workspace, None, *arguments)
         assert run.exit_code == 2
         assert run.stderr.startswith("lensbench_demo.offline: ")

@@ -24,7 +24,11 @@ PROMPT = "What breaks when checkout of the cart in src/shop/cart.py changes?"
 
 
 def entry(shop: Path, log: Path) -> dict[str, Any]:
-    return {"command": sys.executable, "args": ["-P", SERVER, str(shop), str(log)], "env": {"PYTHONUTF8": "1"}}
+    return {
+        "command": sys.executable,
+        "args": ["-P", SERVER, str(shop), str(log)],
+        "env": {"PYTHONUTF8": "1"},
+    }
 
 
 def called(log: Path) -> list[list[str]]:
@@ -32,7 +36,9 @@ def called(log: Path) -> list[list[str]]:
 
 
 def left_behind(marker: str) -> list[int]:
-    return [process.pid for process in psutil.process_iter() if marker in " ".join(_command(process))]
+    return [
+        process.pid for process in psutil.process_iter() if marker in " ".join(_command(process))
+    ]
 
 
 def _command(process: psutil.Process) -> list[str]:
@@ -43,7 +49,9 @@ def _command(process: psutil.Process) -> list[str]:
 
 
 @pytest.mark.slow
-def test_tools_of_a_stdio_server_are_found_out_and_used(ask: Ask, shop: Path, tmp_path: Path) -> None:
+def test_tools_of_a_stdio_server_are_found_out_and_used(
+    ask: Ask, shop: Path, tmp_path: Path
+) -> None:
     log = tmp_path / "calls.log"
     run = ask(PROMPT, shop, {"finder": entry(shop, log)})
     assert run.exit_code == 0
@@ -63,16 +71,22 @@ def test_tools_of_a_stdio_server_are_found_out_and_used(ask: Ask, shop: Path, tm
 
 
 @pytest.mark.slow
-def test_files_of_the_question_are_looked_up_and_quoted_messages_searched(ask: Ask, shop: Path, tmp_path: Path) -> None:
+def test_files_of_the_question_are_looked_up_and_quoted_messages_searched(
+    ask: Ask, shop: Path, tmp_path: Path
+) -> None:
     log = tmp_path / "calls.log"
-    (shop / "src" / "shop" / "zz.py").write_text('def pay():\n    raise ValueError("no coins left")\n', "utf-8")
+    (shop / "src" / "shop" / "zz.py").write_text(
+        'def pay():\n    raise ValueError("no coins left")\n', "utf-8"
+    )
     question = 'Which files import `src/shop/errors.py`, and where is "no coins left" raised?'
     run = ask(question, shop, {"finder": entry(shop, log)})
     asked = [call[-1] for call in called(log) if call[0] == "file_neighbors"]
     assert (asked[0], len(asked)) == ("src/shop/errors.py", len(set(asked)))
     assert "`src/shop/errors.py` is imported by 1 file: `src/shop/cli.py`." in run.answer
     assert not [call for call in run.inputs("Grep") if "glob" in call]
-    assert {"pattern": "no coins left", "match": "word"} in run.inputs("Grep")  # whatever the server finds
+    assert {"pattern": "no coins left", "match": "word"} in run.inputs(
+        "Grep"
+    )  # whatever the server finds
     assert "`src/shop/zz.py:1`, in `pay`" in run.answer
 
 
@@ -88,13 +102,17 @@ def test_local_http_is_used_past_a_proxy_and_a_call_that_fails_is_an_error_event
         assert ask("What depends on zzz?", shop, servers).answer == run.answer
     assert run.events[0]["mcp_servers"][0]["status"] == "connected"
     assert "find_code" in [call[0] for call in called(log)]
-    errors = [event for event in run.events if event.get("is_error") and event["type"] == "tool_result"]
+    errors = [
+        event for event in run.events if event.get("is_error") and event["type"] == "tool_result"
+    ]
     assert len(errors) == 1
     assert "src/shop/broken.py" in run.answer
 
 
 @pytest.mark.slow
-def test_servers_that_do_not_start_are_named_as_failed_and_leave_nothing(ask: Ask, shop: Path, tmp_path: Path) -> None:
+def test_servers_that_do_not_start_are_named_as_failed_and_leave_nothing(
+    ask: Ask, shop: Path, tmp_path: Path
+) -> None:
     marker = f"{tmp_path}/marker"
     stubborn = "import signal, sys, time; signal.signal(15, signal.SIG_IGN); time.sleep(300)"
     servers = {
@@ -102,9 +120,14 @@ def test_servers_that_do_not_start_are_named_as_failed_and_leave_nothing(ask: As
         "quits": {"command": "/bin/sh", "args": ["-c", "echo no licence >&2; exit 3"]},
         "silent": {"command": "/bin/sh", "args": ["-c", f"sleep 301 & sleep 300 # {marker}"]},
         "stubborn": {"command": sys.executable, "args": ["-c", stubborn, marker]},
-        "babbles": {"command": "/bin/sh", "args": ["-c", "while echo 'not json'; do sleep 0.01; done"]},
-        "nowhere": {"type": "http", "url": "http://127.0.0.1:9/mcp"}, "invalid": {"args": []}, "odd": 7,
-    }  # fmt: skip
+        "babbles": {
+            "command": "/bin/sh",
+            "args": ["-c", "while echo 'not json'; do sleep 0.01; done"],
+        },
+        "nowhere": {"type": "http", "url": "http://127.0.0.1:9/mcp"},
+        "invalid": {"args": []},
+        "odd": 7,
+    }
     run = ask(PROMPT, shop, servers, "--mcp-start-s", "1.5")
     assert run.exit_code == 0
     assert run.answer.startswith("No language model answered")
@@ -125,9 +148,18 @@ def test_an_agent_that_is_told_to_stop_takes_its_servers_along(shop: Path, tmp_p
     script = f"touch {started}; sleep 300 # {marker}"
     config = {"mcpServers": {"silent": {"command": "/bin/sh", "args": ["-c", script]}}}
     (tmp_path / "c").write_text(json.dumps(config), encoding="utf-8")
-    argv = [sys.executable, "-P", "-m", "lensbench_demo.offline", "--prompt-file", str(tmp_path / "p")]
+    argv = [
+        sys.executable,
+        "-P",
+        "-m",
+        "lensbench_demo.offline",
+        "--prompt-file",
+        str(tmp_path / "p"),
+    ]
     argv += ["--workspace", str(shop), "--mcp-config", str(tmp_path / "c"), "--mcp-start-s", "100"]
-    with subprocess.Popen(argv, env={**os.environ, "PYTHONPATH": str(SCRIPTS)}, stdout=subprocess.DEVNULL) as process:
+    with subprocess.Popen(
+        argv, env={**os.environ, "PYTHONPATH": str(SCRIPTS)}, stdout=subprocess.DEVNULL
+    ) as process:
         for _ in range(400):
             if started.exists():
                 break
@@ -138,23 +170,36 @@ def test_an_agent_that_is_told_to_stop_takes_its_servers_along(shop: Path, tmp_p
 
 
 def tool(
-    name: str, properties: dict[str, Any], *required: str, description: str = "", changes: bool = False
+    name: str,
+    properties: dict[str, Any],
+    *required: str,
+    description: str = "",
+    changes: bool = False,
 ) -> OfferedTool:
-    return OfferedTool("s", name, description, {"properties": properties, "required": list(required)}, changes)
+    return OfferedTool(
+        "s", name, description, {"properties": properties, "required": list(required)}, changes
+    )
 
 
 TEXT = {"type": "string"}
 
 
-@pytest.mark.parametrize(("offered", "expected"), [
-    (tool("grep", {"repoPath": TEXT, "query": TEXT}, "repoPath", "query"), "search"),
-    (tool("near", {"path": TEXT}, "path"), "neighbourhood"), (tool("dependency_graph", {"dir": TEXT}), "overview"),
-    (tool("reindex", {"query": TEXT}, "query"), None), (tool("write_file", {"path": TEXT}, "path"), None),
-    (tool("updateMap", {}), None), (tool("remember", {"query": TEXT}, "query", changes=True), None),
-    (tool("ast", {"pattern": TEXT, "language": TEXT}, "pattern", "language"), None),
-    (tool("by_number", {"query": {"type": "integer"}}, "query"), None), (tool("ping", {}), None),
-    (OfferedTool("s", "odd", "", {"properties": {}, "required": "query"}, False), None),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("offered", "expected"),
+    [
+        (tool("grep", {"repoPath": TEXT, "query": TEXT}, "repoPath", "query"), "search"),
+        (tool("near", {"path": TEXT}, "path"), "neighbourhood"),
+        (tool("dependency_graph", {"dir": TEXT}), "overview"),
+        (tool("reindex", {"query": TEXT}, "query"), None),
+        (tool("write_file", {"path": TEXT}, "path"), None),
+        (tool("updateMap", {}), None),
+        (tool("remember", {"query": TEXT}, "query", changes=True), None),
+        (tool("ast", {"pattern": TEXT, "language": TEXT}, "pattern", "language"), None),
+        (tool("by_number", {"query": {"type": "integer"}}, "query"), None),
+        (tool("ping", {}), None),
+        (OfferedTool("s", "odd", "", {"properties": {}, "required": "query"}, False), None),
+    ],
+)
 def test_a_tool_is_known_by_its_schema(offered: OfferedTool, expected: str | None) -> None:
     assert role(offered) == expected
 
@@ -165,14 +210,23 @@ def test_a_required_root_a_limit_and_terms_that_are_split_are_given_as_a_tool_wa
     question = read_question("Cart checkout payment")
     joins = tool("g", {"query": {"type": "string", "description": "terms split at |"}}, "query")
     assert queries(joins, question) == ["cart|checkout|payment|cartcheckout|checkoutpayment"]
-    assert queries(tool("g", {"query": TEXT}, "query"), question)[1:] == ["cart", "checkout", "payment"]
+    assert queries(tool("g", {"query": TEXT}, "query"), question)[1:] == [
+        "cart",
+        "checkout",
+        "payment",
+    ]
 
 
 def test_only_files_of_the_workspace_are_taken_from_results(shop: Path) -> None:
     workspace = Workspace(str(shop))
     text = f"see src/shop/cli.py:4, ../../etc/passwd, /etc/passwd, src/../../x and {shop}/src/shop/cart.py."
-    assert [entry.path for entry in suggestions(text, workspace)] == ["src/shop/cli.py", "src/shop/cart.py"]
-    nested = json.dumps({"results": {"t": [{"path": "src/shop/cart.py", "importers": ["src/shop/cli.py"]}]}})
+    assert [entry.path for entry in suggestions(text, workspace)] == [
+        "src/shop/cli.py",
+        "src/shop/cart.py",
+    ]
+    nested = json.dumps(
+        {"results": {"t": [{"path": "src/shop/cart.py", "importers": ["src/shop/cli.py"]}]}}
+    )
     assert [(entry.path, entry.weight) for entry in suggestions(nested, workspace)] == [
         ("src/shop/cart.py", 1.0),
         ("src/shop/cli.py", 0.3),

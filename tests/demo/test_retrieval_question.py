@@ -13,20 +13,41 @@ from lensbench_tasks.question import question_text, read_question, stem
     "form", ["---\nzebra", "## Report\nzebra", "Your answer must end with a zebra.", "* * *\nzebra"]
 )
 def test_the_question_ends_where_the_form_of_the_answer_begins(form: str) -> None:
-    assert question_text(f"How does the parser work?\n\nIn detail.\n\n{form}\n").strip().endswith("In detail.")
+    assert (
+        question_text(f"How does the parser work?\n\nIn detail.\n\n{form}\n")
+        .strip()
+        .endswith("In detail.")
+    )
 
 
-def test_forms_of_a_word_agree_what_is_spelled_out_weighs_more_and_form_alone_is_taken_whole() -> None:
+def test_forms_of_a_word_agree_what_is_spelled_out_weighs_more_and_form_alone_is_taken_whole() -> (
+    None
+):
     assert "zebra" in question_text("## Zebra\nWhat is a zebra?")
     assert len({stem(word) for word in ("parsing", "parses", "parse")}) == 1
     assert (stem("lexing"), stem("string"), stem("class")) == ("lex", "string", "class")
     question = read_question("Why does `Cart.checkout` raise EmptyCartError for a customer?")
-    assert (question.terms[0].text, question.names) == ("Cart.checkout", ("EmptyCartError", "checkout", "Cart"))
+    assert (question.terms[0].text, question.names) == (
+        "Cart.checkout",
+        ("EmptyCartError", "checkout", "Cart"),
+    )
     assert (question.debug, question.impact) == (True, False)
     numbers = read_question("Why does v2 of the docs say 1.5 s for 30 carts?")
     assert [term.text for term in numbers.terms if term.text[0].isdigit()] == ["1.5", "30"]
-    asides = ("cart.md", "a/tests/x.py", "a/test_x.py", "a/demo/x.py", "a/NEWS", "uv.lock", "a/PKG-INFO")
-    assert max(prior(path, question) for path in asides) < prior("a/cart.py", question) == prior("cart.md", numbers)
+    asides = (
+        "cart.md",
+        "a/tests/x.py",
+        "a/test_x.py",
+        "a/demo/x.py",
+        "a/NEWS",
+        "uv.lock",
+        "a/PKG-INFO",
+    )
+    assert (
+        max(prior(path, question) for path in asides)
+        < prior("a/cart.py", question)
+        == prior("cart.md", numbers)
+    )
 
 
 @settings(max_examples=80)
@@ -36,7 +57,13 @@ def test_any_text_can_be_read(text: str) -> None:
 
 
 @settings(max_examples=80)
-@given(st.lists(st.sampled_from(["class A:", "    def f(self):", "", "  x = 1", "}", "# c", "Y = (", "func G() {"])))
+@given(
+    st.lists(
+        st.sampled_from(
+            ["class A:", "    def f(self):", "", "  x = 1", "}", "# c", "Y = (", "func G() {"]
+        )
+    )
+)
 def test_every_line_that_is_not_blank_is_in_exactly_one_unit(lines: list[str]) -> None:
     numbers = sorted(number for unit in outline("a.py", lines) for number in unit.lines)
     assert numbers == [number for number, line in enumerate(lines, 1) if line.strip()]

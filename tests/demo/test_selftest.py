@@ -21,7 +21,9 @@ from small_benchmark import wait_for
 
 
 @pytest.mark.slow
-def test_a_pipeline_that_scores_wrongly_fails_and_what_it_did_can_be_looked_at(tmp_path: Path) -> None:
+def test_a_pipeline_that_scores_wrongly_fails_and_what_it_did_can_be_looked_at(
+    tmp_path: Path,
+) -> None:
     program = tmp_path / "program"
     for name in ("rules", "scripts", "templates", "docs", "profiles"):
         shutil.copytree(ROOT / name, program / name)
@@ -32,7 +34,9 @@ def test_a_pipeline_that_scores_wrongly_fails_and_what_it_did_can_be_looked_at(t
     assert right in judges.read_text()
     judges.write_text(judges.read_text().replace(right, "Verdict.MET: Fraction(1, 2)"))
     options = ("oracle", "--keep", "kept")
-    ended = run_module("lensbench_demo.selftest", *options, cwd=tmp_path, PYTHONPATH=str(program / "scripts"))
+    ended = run_module(
+        "lensbench_demo.selftest", *options, cwd=tmp_path, PYTHONPATH=str(program / "scripts")
+    )
     assert ended.stdout.startswith("FAIL oracle ")
     assert "found: 0 of 8 scores right, without 50%, with 50%" in ended.stdout
     assert ended.returncode == 1
@@ -40,14 +44,21 @@ def test_a_pipeline_that_scores_wrongly_fails_and_what_it_did_can_be_looked_at(t
     assert (tmp_path / "kept" / "oracle" / "bench" / "oracle" / "results.md").exists()
 
 
-def test_a_control_that_nobody_knows_and_a_folder_in_use_are_refused_in_one_sentence(tmp_path: Path) -> None:
+def test_a_control_that_nobody_knows_and_a_folder_in_use_are_refused_in_one_sentence(
+    tmp_path: Path,
+) -> None:
     wanted = "there is no control 'placebo'; known are null, oracle, a-a, lift, broken, outside"
     assert refusal(selftest.main, "placebo") == wanted
     (tmp_path / "mine.txt").write_text("mine")
-    assert refusal(selftest.main, "--keep", tmp_path) == f"--keep: {tmp_path} is not empty; name a new folder"
+    assert (
+        refusal(selftest.main, "--keep", tmp_path)
+        == f"--keep: {tmp_path} is not empty; name a new folder"
+    )
 
 
-def test_a_control_that_needs_a_sandbox_is_skipped_without_one_and_none_failed(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_control_that_needs_a_sandbox_is_skipped_without_one_and_none_failed(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     monkeypatch.setenv("PATH", "")
     assert "skipped: it needs the sandbox" in run_here(selftest.main, "outside")
 
@@ -55,23 +66,36 @@ def test_a_control_that_needs_a_sandbox_is_skipped_without_one_and_none_failed(m
 @pytest.mark.slow
 def test_a_self_test_that_is_told_to_stop_does_not_wait_for_its_benchmarks(tmp_path: Path) -> None:
     argv = [sys.executable, "-P", "-m", "lensbench_demo.selftest", "lift", "--keep", "kept"]
-    with subprocess.Popen(argv, cwd=tmp_path, env={**os.environ, "PYTHONPATH": str(ROOT / "scripts")}) as process:
+    with subprocess.Popen(
+        argv, cwd=tmp_path, env={**os.environ, "PYTHONPATH": str(ROOT / "scripts")}
+    ) as process:
         assert wait_for((tmp_path / "kept" / "lift" / "bench").exists)
         process.terminate()
         assert process.wait(15) == 143
 
 
 PLANTED: dict[str, Planted] = {
-    LIFT.name: {(f"t{number}", condition): Fraction(2 + (condition == "with" and number % 2), 5) for number in range(LIFT.tasks) for condition in ("without", "with")},
-    SAME.name: {(f"t{number}", name): Fraction(2, 5) for number in range(SAME.tasks) for name in ("a", "b")},
-    ORACLE.name: {(f"t{number}", name): Fraction(1) for number in range(4) for name in ("without", "with")},
-}  # fmt: skip
+    LIFT.name: {
+        (f"t{number}", condition): Fraction(2 + (condition == "with" and number % 2), 5)
+        for number in range(LIFT.tasks)
+        for condition in ("without", "with")
+    },
+    SAME.name: {
+        (f"t{number}", name): Fraction(2, 5) for number in range(SAME.tasks) for name in ("a", "b")
+    },
+    ORACLE.name: {
+        (f"t{number}", name): Fraction(1) for number in range(4) for name in ("without", "with")
+    },
+}
 
 
 def judged(
-    control: Control, delta: float | None, interval: tuple[float, float] | None, verdict: str,
+    control: Control,
+    delta: float | None,
+    interval: tuple[float, float] | None,
+    verdict: str,
     change: Callable[[dict[str, Any]], object] = lambda results: None,
-) -> tuple[bool, str]:  # fmt: skip
+) -> tuple[bool, str]:
     """What the self-test makes of results in which every score is as planted, but for `change`."""
     planted = PLANTED[control.name]
     low, high = interval or (None, None)
@@ -95,15 +119,20 @@ def test_a_lift_passes_with_its_own_delta_an_interval_around_the_true_one_and_a_
     assert judged(LIFT, 0.1, (0.05, 0.15), "GO") == (True, said)
 
 
-@pytest.mark.parametrize(("control", "delta", "interval", "verdict"), [
-    (LIFT, -0.1, (-0.15, 0.15), "GO"),  # the sign is wrong
-    (LIFT, 0.1, (0.11, 0.15), "GO"),  # the interval misses what was planted
-    (LIFT, 0.1, None, "GO"),  # there is no interval although the answers vary
-    (LIFT, 0.1, (0.05, 0.15), "INCONCLUSIVE"),  # the gate never says GO
-    (LIFT, None, None, "INCONCLUSIVE"),  # there is no delta
-    (SAME, 0.0, (-0.05, 0.05), "GO"),  # chance alone is sold as a difference
-    (SAME, 0.0, (-0.05, 0.05), "HARM"), (SAME, 0.0, (0.01, 0.05), "INCONCLUSIVE"), (ORACLE, 0.05, None, "INCONCLUSIVE"),  # a difference out of nowhere
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("control", "delta", "interval", "verdict"),
+    [
+        (LIFT, -0.1, (-0.15, 0.15), "GO"),  # the sign is wrong
+        (LIFT, 0.1, (0.11, 0.15), "GO"),  # the interval misses what was planted
+        (LIFT, 0.1, None, "GO"),  # there is no interval although the answers vary
+        (LIFT, 0.1, (0.05, 0.15), "INCONCLUSIVE"),  # the gate never says GO
+        (LIFT, None, None, "INCONCLUSIVE"),  # there is no delta
+        (SAME, 0.0, (-0.05, 0.05), "GO"),  # chance alone is sold as a difference
+        (SAME, 0.0, (-0.05, 0.05), "HARM"),
+        (SAME, 0.0, (0.01, 0.05), "INCONCLUSIVE"),
+        (ORACLE, 0.05, None, "INCONCLUSIVE"),  # a difference out of nowhere
+    ],
+)
 def test_an_instrument_that_says_anything_else_than_what_was_planted_fails(
     control: Control, delta: float | None, interval: tuple[float, float] | None, verdict: str
 ) -> None:
@@ -115,5 +144,7 @@ def test_one_wrong_score_and_one_lost_run_fail_although_the_averages_are_right()
         results["runs"][0]["score"] = None
 
     assert not judged(SAME, 0.0, (-0.05, 0.05), "INCONCLUSIVE", wrong)[0]
-    assert not judged(SAME, 0.0, (-0.05, 0.05), "INCONCLUSIVE", lambda results: results["runs"].pop())[0]
+    assert not judged(
+        SAME, 0.0, (-0.05, 0.05), "INCONCLUSIVE", lambda results: results["runs"].pop()
+    )[0]
     assert judged(SAME, 0.0, (-0.05, 0.05), "INCONCLUSIVE")[0]

@@ -83,7 +83,12 @@ if WORD == "change":
     (WORKSPACE / "new.py").write_text("x = 1\n")
 if WORD == "spy":
     print("on stderr:", *os.environ.values(), file=sys.stderr)
-    say(type="spy", env=dict(os.environ), stdin=sys.stdin.read(), home=os.listdir(os.environ["HOME"]))
+    say(
+        type="spy",
+        env=dict(os.environ),
+        stdin=sys.stdin.read(),
+        home=os.listdir(os.environ["HOME"]),
+    )
     say(type="spy", argv=sys.argv, cwd=os.getcwd(), mcp=MCP.read_text(), prompt=PROMPT.read_text())
     Path(os.environ["HOME"], "left.txt").write_text("left behind", encoding="utf-8")
 
@@ -93,15 +98,29 @@ say(type="tool_result", id=1, is_error=False, size=3)
 if WORD == "shell":
     done = subprocess.run(["/bin/sh", "-c", DETAIL], capture_output=True, text=True)
     say(type="tool_call", id=2, name="Bash", input={"command": DETAIL})
-    say(type="tool_result", id=2, is_error=done.returncode != 0, size=len(done.stdout), text=done.stdout)
+    say(
+        type="tool_result",
+        id=2,
+        is_error=done.returncode != 0,
+        size=len(done.stdout),
+        text=done.stdout,
+    )
 files = sorted(path.name for path in WORKSPACE.glob("*.py"))
-text = "" if WORD == "empty" else "API Error: 529 overloaded" if WORD == "apitext" else (
-    f"{TASK}: `Cart` is in shop.py, of {len(files)} files. {'An index said so.' if SERVERS else ''}\n"
-    f"{os.environ.get('FAKE_SECRET', '')}\n"
-    "\n## Report\n\n- **Tool calls**: 1\n- **Tools used**: Grep\n- **Files read**: 1\n- **Files used**: shop.py\n"
-)  # fmt: skip
+text = (
+    ""
+    if WORD == "empty"
+    else "API Error: 529 overloaded"
+    if WORD == "apitext"
+    else (
+        f"{TASK}: `Cart` is in shop.py, of {len(files)} files. {'An index said so.' if SERVERS else ''}\n"
+        f"{os.environ.get('FAKE_SECRET', '')}\n"
+        "\n## Report\n\n- **Tool calls**: 1\n- **Tools used**: Grep\n- **Files read**: 1\n- **Files used**: shop.py\n"
+    )
+)
 say(type="answer", text=text)
 failed = WORD == "apierror"
-more = {"error": DETAIL or "529 overloaded"} if failed else json.loads(DETAIL) if WORD == "end" else {}
+more = (
+    {"error": DETAIL or "529 overloaded"} if failed else json.loads(DETAIL) if WORD == "end" else {}
+)
 say(type="end", turns=1, is_error=failed, **more)
 note("end")

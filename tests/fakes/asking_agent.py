@@ -22,8 +22,14 @@ def refused(address: str) -> bool:
 MCP, ADDRESS, *COUNTS = sys.argv[1:]
 SERVERS = sorted(json.loads(Path(MCP).read_text(encoding="utf-8"))["mcpServers"])
 REQUESTS = int(COUNTS[0 if SERVERS else 1])
-say(type="start", agent="asking", version="1", model="fake-1", tools=[f"mcp__{server}__search" for server in SERVERS],
-    mcp_servers=[{"name": server, "status": "connected"} for server in SERVERS])  # fmt: skip
+say(
+    type="start",
+    agent="asking",
+    version="1",
+    model="fake-1",
+    tools=[f"mcp__{server}__search" for server in SERVERS],
+    mcp_servers=[{"name": server, "status": "connected"} for server in SERVERS],
+)
 for _ in range(REQUESTS):
     if refused(ADDRESS):
         say(type="end", turns=1, is_error=True, error="too many requests", status=429)

@@ -18,13 +18,20 @@ def reply(prompt: str, control: Path) -> str:
     told = json.loads((control / "credulous.json").read_text())
     nonce = re.search(r"<fact-(\w+)>", prompt)
     assert nonce
-    question, fact, answer = (part(prompt, name, nonce[1]) for name in ("question", "fact", "answer"))
+    question, fact, answer = (
+        part(prompt, name, nonce[1]) for name in ("question", "fact", "answer")
+    )
     entry = told.get(question)
     if entry and entry["about"] in ("", fact):
         return str(entry["says"]).replace("NONCE", nonce[1])
     found = "" if fact.startswith("States that ") else judged(fact, answer)
     return json.dumps(
-        {"id": nonce[1], "verdict": "Met" if found else "Missed", "evidence": found or fact, "reason": ""}
+        {
+            "id": nonce[1],
+            "verdict": "Met" if found else "Missed",
+            "evidence": found or fact,
+            "reason": "",
+        }
     )
 
 

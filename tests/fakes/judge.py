@@ -19,7 +19,9 @@ def said(prompt: str, control: Path) -> str:
     assert nonce
     fact, answer = (part(prompt, name, nonce[1]) for name in ("fact", "answer"))
     behaves = behaviour(prompt, control)
-    with (control / "asked").open("a") as asked:  # once the script is written: a test may kill what has asked
+    with (control / "asked").open(
+        "a"
+    ) as asked:  # once the script is written: a test may kill what has asked
         asked.write(json.dumps(fact) + "\n")
     return reply(behaves, nonce[1], fact, answer)
 
@@ -45,7 +47,12 @@ def behaviour(prompt: str, control: Path) -> str:
 
 def reply(what: str, nonce: str, fact: str, answer: str) -> str:
     honest = judged(fact, answer)
-    said = {"id": nonce, "verdict": "Met" if honest else "Missed", "evidence": honest or fact, "reason": "as it stands"}
+    said = {
+        "id": nonce,
+        "verdict": "Met" if honest else "Missed",
+        "evidence": honest or fact,
+        "reason": "as it stands",
+    }
     match what.partition(":"):
         case ("says", _, text):
             return text.replace("NONCE", nonce)
@@ -64,7 +71,11 @@ def reply(what: str, nonce: str, fact: str, answer: str) -> str:
 
 def judged(fact: str, answer: str) -> str:
     """The words of the fact as they stand in the answer; "" when they do not."""
-    wanted = re.search(r"`([^`]+)`", fact) if "`" in fact and ": " not in fact else re.search(r": (.*)", fact, re.S)
+    wanted = (
+        re.search(r"`([^`]+)`", fact)
+        if "`" in fact and ": " not in fact
+        else re.search(r": (.*)", fact, re.S)
+    )
     words = (wanted[1] if wanted else fact).split()
     found = re.search(r"\s+".join(map(re.escape, words)), answer)
     return found[0] if found else ""

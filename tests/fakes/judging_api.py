@@ -56,4 +56,6 @@ def part(request: str, name: str) -> str:
 def _texts(body: dict[str, Any]) -> Iterator[str]:
     for message in body.get("messages", []):
         content = message["content"]
-        yield from [content] if isinstance(content, str) else (block.get("text", "") for block in content)
+        yield from (
+            [content] if isinstance(content, str) else (block.get("text", "") for block in content)
+        )

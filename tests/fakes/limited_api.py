@@ -36,7 +36,9 @@ class LimitedApi(Fake):
             self.running += not is_full
             self.most = max(self.most, self.running)
             self._times.extend([] if is_full else [now])
-            return Reply(status=429) if is_full else Reply(delay_s=self.answer_s), Facts(1, (), "", False, "", "")
+            return Reply(status=429) if is_full else Reply(delay_s=self.answer_s), Facts(
+                1, (), "", False, "", ""
+            )
 
     def gave(self, reply: Reply) -> None:
         with self._lock:

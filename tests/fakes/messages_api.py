@@ -110,8 +110,15 @@ class Api(Protocol):
         """The body of an error."""
 
 
-ERRORS = {400: "invalid_request_error", 401: "authentication_error", 403: "permission_error", 404: "not_found_error",
-          413: "request_too_large", 429: "rate_limit_error", 529: "overloaded_error"}  # fmt: skip
+ERRORS = {
+    400: "invalid_request_error",
+    401: "authentication_error",
+    403: "permission_error",
+    404: "not_found_error",
+    413: "request_too_large",
+    429: "rate_limit_error",
+    529: "overloaded_error",
+}
 
 
 class MessagesApi:
@@ -124,32 +131,56 @@ class MessagesApi:
         if path.split("?")[0] != "/v1/messages":
             return None
         messages = body.get("messages", [])
-        blocks = [block for message in messages if isinstance(message["content"], list) for block in message["content"]]
-        results = [text_of(block.get("content")) for block in blocks if block.get("type") == "tool_result"]
+        blocks = [
+            block
+            for message in messages
+            if isinstance(message["content"], list)
+            for block in message["content"]
+        ]
+        results = [
+            text_of(block.get("content")) for block in blocks if block.get("type") == "tool_result"
+        ]
         return Facts(
             turn=1 + sum(message["role"] == "assistant" for message in messages),
-            tools=tuple(tool.get("name", "") for tool in body.get("tools", [])), model=body.get("model", ""),
-            stream=bool(body.get("stream")), text=json.dumps([body.get("system"), messages], ensure_ascii=False),
+            tools=tuple(tool.get("name", "") for tool in body.get("tools", [])),
+            model=body.get("model", ""),
+            stream=bool(body.get("stream")),
+            text=json.dumps([body.get("system"), messages], ensure_ascii=False),
             tool_result=results[-1] if results else "",
-        )  # fmt: skip
+        )
 
     def message(self, reply: Reply, facts: Facts) -> dict[str, Any]:
         content: list[dict[str, Any]] = []
         if reply.text is not None:
-            content.append({"type": "text", "text": reply.text.replace("{tool_result}", facts.tool_result)})
+            content.append(
+                {"type": "text", "text": reply.text.replace("{tool_result}", facts.tool_result)}
+            )
         for tool in reply.tools:
             content.append({"type": "tool_use", "id": f"toolu_{next(self._numbers):04}", **tool})
         return {
-            "id": f"msg_{next(self._numbers):04}", "type": "message", "role": "assistant",
-            "model": reply.model or facts.model, "content": content,
-            "stop_reason": reply.stop_reason or ("tool_use" if reply.tools else "end_turn"), "stop_sequence": None,
-            "usage": {"input_tokens": 100, "output_tokens": 20, "cache_creation_input_tokens": 3,
-                      "cache_read_input_tokens": 7},
-        }  # fmt: skip
+            "id": f"msg_{next(self._numbers):04}",
+            "type": "message",
+            "role": "assistant",
+            "model": reply.model or facts.model,
+            "content": content,
+            "stop_reason": reply.stop_reason or ("tool_use" if reply.tools else "end_turn"),
+            "stop_sequence": None,
+            "usage": {
+                "input_tokens": 100,
+                "output_tokens": 20,
+                "cache_creation_input_tokens": 3,
+                "cache_read_input_tokens": 7,
+            },
+        }
 
     def events(self, reply: Reply, facts: Facts) -> Sequence[Event]:
         message = self.message(reply, facts)
-        start = {**message, "content": [], "stop_reason": None, "usage": {**message["usage"], "output_tokens": 1}}
+        start = {
+            **message,
+            "content": [],
+            "stop_reason": None,
+            "usage": {**message["usage"], "output_tokens": 1},
+        }
         events: list[tuple[str, dict[str, Any]]] = [("message_start", {"message": start})]
         for index, block in enumerate(message["content"]):
             if block["type"] == "text":
@@ -159,13 +190,22 @@ class MessagesApi:
                 empty = {**block, "input": {}}
                 delta = {"type": "input_json_delta", "partial_json": json.dumps(block["input"])}
             pieces = {"start": {"content_block": empty}, "delta": {"delta": delta}, "stop": {}}
-            events += [(f"content_block_{name}", {"index": index, **piece}) for name, piece in pieces.items()]
+            events += [
+                (f"content_block_{name}", {"index": index, **piece})
+                for name, piece in pieces.items()
+            ]
         ending = {"stop_reason": message["stop_reason"], "stop_sequence": None}
-        events += [("message_delta", {"delta": ending, "usage": {"output_tokens": 20}}), ("message_stop", {})]
+        events += [
+            ("message_delta", {"delta": ending, "usage": {"output_tokens": 20}}),
+            ("message_stop", {}),
+        ]
         return [(name, {"type": name, **data}) for name, data in events]
 
     def failure(self, status: int, message: str) -> dict[str, Any]:
-        return {"type": "error", "error": {"type": ERRORS.get(status, "api_error"), "message": message}}
+        return {
+            "type": "error",
+            "error": {"type": ERRORS.get(status, "api_error"), "message": message},
+        }
 
 
 def text_of(content: Any) -> str:
@@ -190,17 +230,31 @@ class Fake:
     @property
     def bodies(self) -> list[dict[str, Any]]:
         """The bodies of the requests for the model, in order."""
-        return [request["body"] for request in self.requests if self.api.facts(request["path"], request["body"])]
+        return [
+            request["body"]
+            for request in self.requests
+            if self.api.facts(request["path"], request["body"])
+        ]
 
-    def take(self, method: str, path: str, headers: Message, body: dict[str, Any]) -> tuple[Reply, Facts]:
+    def take(
+        self, method: str, path: str, headers: Message, body: dict[str, Any]
+    ) -> tuple[Reply, Facts]:
         """Keeps the request and finds its answer."""
         facts = self.api.facts(path, body) if method == "POST" else None
         with self._lock:
-            fitting = (n for n, rule in enumerate(self._rules) if facts and rule.times > 0 and rule.when.fits(facts))
+            fitting = (
+                n
+                for n, rule in enumerate(self._rules)
+                if facts and rule.times > 0 and rule.when.fits(facts)
+            )
             number = next(fitting, None)
-            self.requests.append({"method": method, "path": path, "headers": dict(headers), "body": body})
+            self.requests.append(
+                {"method": method, "path": path, "headers": dict(headers), "body": body}
+            )
             if facts is None:
-                return Reply(status=404, error=f"there is no {path}"), Facts(0, (), "", False, "", "")
+                return Reply(status=404, error=f"there is no {path}"), Facts(
+                    0, (), "", False, "", ""
+                )
             if number is None:
                 return Reply(status=403, error="no rule fits this request"), facts
             self._rules[number].times -= 1
@@ -235,7 +289,9 @@ class _Handler(BaseHTTPRequestHandler):
         elif reply.raw is not None:
             self._whole(reply, "text/html", reply.raw)
         elif reply.status != 200:
-            self._whole(reply, "application/json", json.dumps(api.failure(reply.status, reply.error)))
+            self._whole(
+                reply, "application/json", json.dumps(api.failure(reply.status, reply.error))
+            )
         elif facts.stream:
             self._stream(reply, api.events(reply, facts))
         else:
@@ -333,5 +389,9 @@ def read_rules(entries: Iterable[Mapping[str, Any]]) -> list[Rule]:
     return [_rule(**entry) for entry in entries]
 
 
-def _rule(reply: Mapping[str, Any], when: Mapping[str, Any] | None = None, times: float = float("inf")) -> Rule:
-    return Rule(Reply(**{**reply, "tools": tuple(reply.get("tools", ()))}), When(**(when or {})), times)
+def _rule(
+    reply: Mapping[str, Any], when: Mapping[str, Any] | None = None, times: float = float("inf")
+) -> Rule:
+    return Rule(
+        Reply(**{**reply, "tools": tuple(reply.get("tools", ()))}), When(**(when or {})), times
+    )

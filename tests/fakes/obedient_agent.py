@@ -20,7 +20,9 @@ def say(**event: object) -> None:
 def ask(server: subprocess.Popen[str], method: str, **params: object) -> dict[str, object]:
     assert server.stdin
     assert server.stdout
-    server.stdin.write(json.dumps({"jsonrpc": "2.0", "id": 1, "method": method, "params": params}) + "\n")
+    server.stdin.write(
+        json.dumps({"jsonrpc": "2.0", "id": 1, "method": method, "params": params}) + "\n"
+    )
     server.stdin.flush()
     result: dict[str, object] = json.loads(server.stdout.readline())["result"]
     return result
@@ -35,9 +37,19 @@ started = {
 }
 for name, server in started.items():
     ask(server, "initialize", protocolVersion="2025-06-18")
-    tools |= {f"mcp__{name}__{tool['name']}": (server, tool) for tool in ask(server, "tools/list")["tools"]}
+    tools |= {
+        f"mcp__{name}__{tool['name']}": (server, tool)
+        for tool in ask(server, "tools/list")["tools"]
+    }
 statuses = [{"name": name, "status": "connected"} for name in servers]
-say(type="start", agent="obedient", version="1", model="fake-1", tools=["Read", *tools], mcp_servers=statuses)
+say(
+    type="start",
+    agent="obedient",
+    version="1",
+    model="fake-1",
+    tools=["Read", *tools],
+    mcp_servers=statuses,
+)
 for number, (name, (server, tool)) in enumerate(tools.items()):
     if tool["name"] in words or "always" in tool["description"]:
         say(type="tool_call", id=number, name=name, input={"query": "cart"})

@@ -44,7 +44,11 @@ def serve(port: int, log: Path) -> None:
             return "Repo not registered. Register it first."
         terms = query.lower().split("|")
         files = sorted(Path(repoPath).rglob("*.py"))
-        hits = [file for file in files if any(term in file.read_text(encoding="utf-8").lower() for term in terms)]
+        hits = [
+            file
+            for file in files
+            if any(term in file.read_text(encoding="utf-8").lower() for term in terms)
+        ]
         return json.dumps([{"path": str(file.relative_to(repoPath))} for file in hits])
 
     server.run("streamable-http", host="127.0.0.1", port=port)

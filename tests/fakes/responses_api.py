@@ -21,13 +21,19 @@ class ResponsesApi:
         if path.split("?")[0].rsplit("/", 1)[-1] != "responses":
             return None
         items = [item for item in body.get("input", []) if isinstance(item, dict)]
-        results = [text_of(item.get("output")) for item in items if item.get("type") == "function_call_output"]
+        results = [
+            text_of(item.get("output"))
+            for item in items
+            if item.get("type") == "function_call_output"
+        ]
         return Facts(
             turn=1 + sum(item.get("type") == "function_call" for item in items),
-            tools=tuple(_names(body.get("tools", []))), model=body.get("model", ""), stream=bool(body.get("stream")),
+            tools=tuple(_names(body.get("tools", []))),
+            model=body.get("model", ""),
+            stream=bool(body.get("stream")),
             text=json.dumps([body.get("instructions"), items], ensure_ascii=False),
             tool_result=results[-1] if results else "",
-        )  # fmt: skip
+        )
 
     def message(self, reply: Reply, facts: Facts) -> dict[str, Any]:
         output: list[dict[str, Any]] = []
@@ -37,15 +43,25 @@ class ResponsesApi:
                 "text": reply.text.replace("{tool_result}", facts.tool_result),
                 "annotations": [],
             }
-            output.append({"type": "message", "id": self._id("msg"), "role": "assistant", "content": [text]})
+            output.append(
+                {"type": "message", "id": self._id("msg"), "role": "assistant", "content": [text]}
+            )
         output += [self._call(tool) for tool in reply.tools]
         return {
-            "id": self._id("resp"), "object": "response", "model": reply.model or facts.model, "output": output,
+            "id": self._id("resp"),
+            "object": "response",
+            "model": reply.model or facts.model,
+            "output": output,
             "status": "incomplete" if reply.stop_reason else "completed",
             "incomplete_details": {"reason": reply.stop_reason} if reply.stop_reason else None,
-            "usage": {"input_tokens": 100, "input_tokens_details": {"cached_tokens": 7}, "output_tokens": 20,
-                      "output_tokens_details": {"reasoning_tokens": 5}, "total_tokens": 120},
-        }  # fmt: skip
+            "usage": {
+                "input_tokens": 100,
+                "input_tokens_details": {"cached_tokens": 7},
+                "output_tokens": 20,
+                "output_tokens_details": {"reasoning_tokens": 5},
+                "total_tokens": 120,
+            },
+        }
 
     def events(self, reply: Reply, facts: Facts) -> Sequence[Event]:
         response = self.message(reply, facts)
@@ -53,21 +69,34 @@ class ResponsesApi:
         events: list[Event] = [("response.created", {"response": start})]
         for index, item in enumerate(response["output"]):
             place = {"output_index": index}
-            events.append(("response.output_item.added", {**place, "item": {**item, "status": "in_progress"}}))
-            events.append(("response.output_item.done", {**place, "item": {**item, "status": "completed"}}))
+            events.append(
+                ("response.output_item.added", {**place, "item": {**item, "status": "in_progress"}})
+            )
+            events.append(
+                ("response.output_item.done", {**place, "item": {**item, "status": "completed"}})
+            )
         events.append((f"response.{response['status']}", {"response": response}))
         return [(name, {"type": name, **data}) for name, data in events]
 
     def failure(self, status: int, message: str) -> dict[str, Any]:
-        return {"error": {"message": message, "type": "server_error" if status >= 500 else "invalid_request_error",
-                          "code": str(status)}}  # fmt: skip
+        return {
+            "error": {
+                "message": message,
+                "type": "server_error" if status >= 500 else "invalid_request_error",
+                "code": str(status),
+            }
+        }
 
     def _call(self, tool: Mapping[str, Any]) -> dict[str, Any]:
         namespace, _, name = tool["name"].rpartition("__")
         return {
-            "type": "function_call", "id": self._id("fc"), "call_id": self._id("call"), "name": name,
-            "arguments": json.dumps(tool["input"]), **({"namespace": namespace} if namespace else {}),
-        }  # fmt: skip
+            "type": "function_call",
+            "id": self._id("fc"),
+            "call_id": self._id("call"),
+            "name": name,
+            "arguments": json.dumps(tool["input"]),
+            **({"namespace": namespace} if namespace else {}),
+        }
 
     def _id(self, kind: str) -> str:
         return f"{kind}_{next(self._numbers):04}"

@@ -14,7 +14,13 @@ from sklearn.metrics import cohen_kappa_score
 
 from lensbench.core.records import RunId
 from lensbench.judging.judges import Verdict
-from lensbench.judging.trust.agreement import MIN_TASKS, JudgePair, agreement, all_judges, two_judges
+from lensbench.judging.trust.agreement import (
+    MIN_TASKS,
+    JudgePair,
+    agreement,
+    all_judges,
+    two_judges,
+)
 
 NUMBER = {Verdict.MISSED: 0, Verdict.PARTIAL: 1, Verdict.MET: 2}
 SHORT = {"m": Verdict.MET, "p": Verdict.PARTIAL, "-": Verdict.MISSED}
@@ -37,17 +43,23 @@ def a_benchmark(judges: int = 3, tasks: int = 12, seed: int = 1) -> Said:
     """Judges who mostly see the same thing, in two conditions."""
     chance = random.Random(seed)
     found: Said = {}
-    for task, condition, criterion in itertools.product(range(tasks), ("with", "without"), (1, 2, 3)):
+    for task, condition, criterion in itertools.product(
+        range(tasks), ("with", "without"), (1, 2, 3)
+    ):
         truth = chance.choice(list(SHORT.values()))
         found[RunId(f"t{task}", condition, 1), criterion] = {
-            f"judge-{number}": truth if chance.random() < 0.7 else chance.choice(list(SHORT.values()))
+            f"judge-{number}": truth
+            if chance.random() < 0.7
+            else chance.choice(list(SHORT.values()))
             for number in range(judges)
             if chance.random() < 0.9
         }
     return found
 
 
-def kappa_of(verdicts: Mapping[tuple[RunId, int], Mapping[str, Verdict]], first: str, second: str) -> float:
+def kappa_of(
+    verdicts: Mapping[tuple[RunId, int], Mapping[str, Verdict]], first: str, second: str
+) -> float:
     """scikit-learn's kappa of two judges."""
     both = [(by[first], by[second]) for by in verdicts.values() if first in by and second in by]
     columns = [[NUMBER[pair[side]] for pair in both] for side in (0, 1)]
@@ -67,12 +79,19 @@ def test_kappa_is_that_of_scikit_learn_and_by_hand() -> None:
 def test_alpha_is_that_of_krippendorff_with_missing_verdicts() -> None:
     verdicts = a_benchmark()
     judges = ["judge-0", "judge-1", "judge-2"]
-    data = [[NUMBER[by[judge]] if judge in by else np.nan for by in verdicts.values()] for judge in judges]
-    wanted = krippendorff.alpha(reliability_data=data, value_domain=[0, 1, 2], level_of_measurement="ordinal")
+    data = [
+        [NUMBER[by[judge]] if judge in by else np.nan for by in verdicts.values()]
+        for judge in judges
+    ]
+    wanted = krippendorff.alpha(
+        reliability_data=data, value_domain=[0, 1, 2], level_of_measurement="ordinal"
+    )
     assert all_judges(verdicts, 1).alpha.value == pytest.approx(wanted, abs=1e-12)
 
 
-def test_perfect_agreement_is_1_what_one_judge_skipped_counts_for_none_and_one_verdict_has_no_kappa() -> None:
+def test_perfect_agreement_is_1_what_one_judge_skipped_counts_for_none_and_one_verdict_has_no_kappa() -> (
+    None
+):
     found = two_judges(said(a="m" * 20, b="m" * 20), "a", "b", 1)
     assert (found.equal, found.kappa.value) == (1.0, None)
     assert "all verdicts are the same" in found.kappa.reason
@@ -90,18 +109,28 @@ def test_few_tasks_and_verdicts_that_hardly_vary_have_no_interval() -> None:
     assert found.value is not None
     assert (found.low, found.reason) == (None, f"an interval needs {MIN_TASKS} tasks, there are 2")
     found = two_judges(said(a="m" * 29 + "-", b="m" * 30), "a", "b", 1).kappa
-    assert (found.value, found.low, found.reason) == (0.0, None, "too few different verdicts for an interval")
+    assert (found.value, found.low, found.reason) == (
+        0.0,
+        None,
+        "too few different verdicts for an interval",
+    )
 
 
-def test_every_pair_and_condition_is_there_the_control_is_not_and_one_judge_agrees_with_nobody() -> None:
+def test_every_pair_and_condition_is_there_the_control_is_not_and_one_judge_agrees_with_nobody() -> (
+    None
+):
     verdicts = a_benchmark() | said("closed_book", **{"judge-0": "m-" * 9, "judge-1": "-m" * 9})
     found = agreement(verdicts, ["without", "with"], 1)
     assert [pair["judges"] for pair in found["pairs"]] == [
-        ["judge-0", "judge-1"], ["judge-0", "judge-2"], ["judge-1", "judge-2"],
-    ]  # fmt: skip
+        ["judge-0", "judge-1"],
+        ["judge-0", "judge-2"],
+        ["judge-1", "judge-2"],
+    ]
     pair = found["pairs"][0]
     assert pair["overall"].n == pair["conditions"]["with"].n + pair["conditions"]["without"].n
-    assert found["all"] == all_judges({key: by for key, by in verdicts.items() if key[0].condition != "closed_book"}, 1)
+    assert found["all"] == all_judges(
+        {key: by for key, by in verdicts.items() if key[0].condition != "closed_book"}, 1
+    )
     found = agreement(said(a="m-m-"), ["with"], 1)
     assert (found["pairs"], found["all"].alpha.reason) == ([], "no criterion has two verdicts")
 
@@ -122,9 +151,13 @@ def test_the_interval_is_scipys_bootstrap_of_whole_tasks(seed: int) -> None:
         return float(1 - (distance * table).sum() / (distance * by_chance).sum())
 
     ends = bootstrap(
-        (np.arange(20),), kappa, vectorized=False, n_resamples=1000, method="percentile",
+        (np.arange(20),),
+        kappa,
+        vectorized=False,
+        n_resamples=1000,
+        method="percentile",
         rng=np.random.default_rng(seed),
-    ).confidence_interval  # fmt: skip
+    ).confidence_interval
     found = two_judges(verdicts, "judge-0", "judge-1", seed).kappa
     assert (found.low, found.high) == pytest.approx((ends.low, ends.high), abs=1e-12)
 

@@ -29,7 +29,9 @@ def verdicts(bad: Any, panel: str, true: float, of: int) -> Iterator[tuple[str, 
 
 @pytest.mark.parametrize("share", [5, 10, 15, 20])
 def test_a_few_verdicts_of_an_unvalidated_model_make_no_go(bad: Any, share: int) -> None:
-    for _, by_share, after in verdicts(bad, f"model that misses {share}% of the baseline's beside patterns", 0.0, 60):
+    for _, by_share, after in verdicts(
+        bad, f"model that misses {share}% of the baseline's beside patterns", 0.0, 60
+    ):
         assert after != "GO"
         if by_share == "GO":
             return
@@ -43,5 +45,7 @@ def test_patterns_alone_keep_their_verdicts(bad: Any) -> None:
 
 
 @pytest.mark.parametrize(("leak", "failures"), [("nothing", 0), ("a word", 4), ("40% longer", 4)])
-def test_a_large_effect_is_no_broken_blinding_and_a_leak_beside_it_is(bad: Any, leak: str, failures: int) -> None:
+def test_a_large_effect_is_no_broken_blinding_and_a_leak_beside_it_is(
+    bad: Any, leak: str, failures: int
+) -> None:
     assert bad.blinding_fails(leak, 0.29, 4) == failures

@@ -19,9 +19,11 @@ Reads = Callable[[RunId, int], Verdict | None]
 
 NOBODY = All(0, Coefficient(None, None, None, "one judge"))
 KEYS = [
-    (RunId(f"t{task:02}", condition), criterion) for task in range(16) for condition in ("without", "with")
+    (RunId(f"t{task:02}", condition), criterion)
+    for task in range(16)
+    for condition in ("without", "with")
     for criterion in range(1, 9)
-]  # fmt: skip
+]
 
 
 def true(run: RunId, criterion: int) -> Verdict:
@@ -37,12 +39,18 @@ def now_and_then(share: float, other: Verdict) -> Reads:
 
 
 def belief(
-    drafted: bool = False, everybody: All = NOBODY, classifier: Mapping[str, BlindingCheck] | None = None,
-    corrected: tuple[str, ...] = (), **judges: Reads,
-) -> Belief:  # fmt: skip
+    drafted: bool = False,
+    everybody: All = NOBODY,
+    classifier: Mapping[str, BlindingCheck] | None = None,
+    corrected: tuple[str, ...] = (),
+    **judges: Reads,
+) -> Belief:
     """Of verdicts by these judges, people's before the others'; `human_` and what follows is a person."""
     names = {name.replace("_", "-"): reads for name, reads in judges.items()}
-    votes = {key: {name: verdict for name, reads in names.items() if (verdict := reads(*key))} for key in KEYS}
+    votes = {
+        key: {name: verdict for name, reads in names.items() if (verdict := reads(*key))}
+        for key in KEYS
+    }
     decided = {}
     for key, given in votes.items():
         people = [verdict for name, verdict in given.items() if name.startswith("human")]
@@ -51,14 +59,22 @@ def belief(
     return believe(votes, drafts, decided, everybody, ["with"], classifier or {}, 1, corrected)
 
 
-def test_accepted_patterns_and_people_are_believed_and_a_model_without_labels_is_unvalidated() -> None:
+def test_accepted_patterns_and_people_are_believed_and_a_model_without_labels_is_unvalidated() -> (
+    None
+):
     patterns, people = belief(mechanical=true), belief(human_anna=true, claude=now_and_then(1, MET))
     assert (patterns.caveat, patterns.withheld) == ("", {"with": []})
     assert patterns.decided[Basis.PATTERNS] == len(KEYS)
     assert (people.caveat, people.withheld) == ("", {"with": []})
     found = belief(claude=true)
-    assert (found.decided[Basis.UNVALIDATED], found.withheld) == (len(KEYS), {"with": [found.caveat]})
-    assert f"{len(KEYS)} of {len(KEYS)} verdicts rest on an unvalidated judge (claude: 0 of 200 labels" in found.caveat
+    assert (found.decided[Basis.UNVALIDATED], found.withheld) == (
+        len(KEYS),
+        {"with": [found.caveat]},
+    )
+    assert (
+        f"{len(KEYS)} of {len(KEYS)} verdicts rest on an unvalidated judge (claude: 0 of 200 labels"
+        in found.caveat
+    )
 
 
 def some(reads: Reads, tasks: int) -> Reads:
@@ -89,7 +105,9 @@ def test_drafts_may_decide_a_tenth_at_most_and_are_then_doubted() -> None:
     assert found.decided[Basis.DRAFTS] == len(KEYS)
     assert "draft patterns that nobody has accepted" in found.withheld["with"][0]
     few = belief(
-        drafted=True, mechanical=some(true, 1), human_anna=lambda r, c: None if r.task == "t00" else true(r, c)
+        drafted=True,
+        mechanical=some(true, 1),
+        human_anna=lambda r, c: None if r.task == "t00" else true(r, c),
     )
     assert (few.decided[Basis.DRAFTS], few.withheld) == (16, {"with": []})
     assert few.caveat.startswith("16 of 256 verdicts rest on draft patterns")
@@ -99,25 +117,34 @@ def test_drafts_may_decide_a_tenth_at_most_and_are_then_doubted() -> None:
 def test_a_verdict_that_untrusted_judges_changed_is_doubted() -> None:
     slip = (RunId("t00", "without"), 1)
     stated = sum(POINTS[true(*key)] for key in KEYS if key[0] == slip[0]) - POINTS[true(*slip)]
-    found = belief(mechanical=lambda r, c: MET if (r, c) == slip else true(r, c), claude=lambda r, c: (
-        MISSED if (r, c) == slip else true(r, c)))  # fmt: skip
+    found = belief(
+        mechanical=lambda r, c: MET if (r, c) == slip else true(r, c),
+        claude=lambda r, c: MISSED if (r, c) == slip else true(r, c),
+    )
     assert found.doubts == [Doubt(slip[0], stated, stated + 1)]
     assert (found.withheld, belief(mechanical=true).doubts) == ({"with": []}, [])
 
 
 @pytest.mark.parametrize(("share", "constant"), [(0.97, True), (0.5, False)])
-def test_a_judge_that_nearly_always_says_the_same_decides_nothing(share: float, constant: bool) -> None:
+def test_a_judge_that_nearly_always_says_the_same_decides_nothing(
+    share: float, constant: bool
+) -> None:
     found = belief(mechanical=now_and_then(share, MET))
     assert bool(found.constant) is constant
     drafted = belief(mechanical=now_and_then(share, MET), drafted=True)
-    assert any("hardly tells answers apart" in reason for reason in drafted.withheld["with"]) is constant
+    assert (
+        any("hardly tells answers apart" in reason for reason in drafted.withheld["with"])
+        is constant
+    )
 
 
 def test_agreement_that_may_be_chance_decides_nothing() -> None:
     chance = All(90, Coefficient(0.1, -0.05, 0.3, ""))
     assert "reaches 0" in " ".join(belief(everybody=chance, mechanical=true).withheld["with"])
     assert belief(everybody=chance, human_anna=true).withheld == {"with": []}
-    assert belief(everybody=All(90, Coefficient(0.5, 0.2, 0.8, "")), mechanical=true).withheld == {"with": []}
+    assert belief(everybody=All(90, Coefficient(0.5, 0.2, 0.8, "")), mechanical=true).withheld == {
+        "with": []
+    }
 
 
 def test_broken_blinding_counts_only_while_a_model_decides() -> None:

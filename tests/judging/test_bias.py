@@ -27,9 +27,12 @@ Decided = dict[tuple[RunId, int], Verdict]
 def decided(**by_condition: list[str]) -> Decided:
     """One text per task, one letter per criterion; `.` is unjudged and a task may have fewer."""
     return {
-        (RunId(f"t{task:02}", condition, 1), number): SHORT[letter] for condition, tasks in by_condition.items()
-        for task, letters in enumerate(tasks) for number, letter in enumerate(letters, 1) if letter != "."
-    }  # fmt: skip
+        (RunId(f"t{task:02}", condition, 1), number): SHORT[letter]
+        for condition, tasks in by_condition.items()
+        for task, letters in enumerate(tasks)
+        for number, letter in enumerate(letters, 1)
+        if letter != "."
+    }
 
 
 def biased(judge: Decided, persons: Decided) -> Differential:
@@ -41,7 +44,9 @@ PERSONS = {"with": ["mm", "m-", "mp", "--"], "without": ["m-", "m-", "--", "pp"]
 JUDGE = {"with": ["mm", "mm", "mp", "p-"], "without": ["m-", "p-", "--", "pp"]}
 
 
-def test_the_differential_is_a_t_interval_over_tasks_and_none_where_both_conditions_err_alike() -> None:
+def test_the_differential_is_a_t_interval_over_tasks_and_none_where_both_conditions_err_alike() -> (
+    None
+):
     found = biased(decided(**JUDGE), decided(**PERSONS))
     wanted = ttest_1samp([0, 0.75, 0, 0.25], 0).confidence_interval(0.95)
     assert (found.signed.value, found.signed.n) == (0.25, 4)
@@ -80,9 +85,14 @@ def test_only_criteria_that_both_judged_are_compared_and_persons_speak_by_majori
     assert persons_verdicts({key: {"claude": Verdict.MET}}) == {}
 
 
-@pytest.mark.parametrize(("values", "reason"), [
-    ([], "no task"), ([1], "one task has no interval"), ([Fraction(1, 10)] * 5, "no spread"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("values", "reason"),
+    [
+        ([], "no task"),
+        ([1], "one task has no interval"),
+        ([Fraction(1, 10)] * 5, "no spread"),
+    ],
+)
 def test_where_there_is_no_interval_there_is_a_reason(values: list[Fraction], reason: str) -> None:
     found = task_mean(values)
     assert (found.low, found.high) == (None, None)
@@ -90,13 +100,19 @@ def test_where_there_is_no_interval_there_is_a_reason(values: list[Fraction], re
 
 
 def test_a_run_with_an_unjudged_criterion_has_no_score_and_its_pair_no_delta() -> None:
-    scores = run_scores(decided(**{"with": ["mmp", "mm."], "without": ["m--", "mmm"]}), {"t00": 3, "t01": 3})
+    scores = run_scores(
+        decided(**{"with": ["mmp", "mm."], "without": ["m--", "mmm"]}), {"t00": 3, "t01": 3}
+    )
     assert scores[RunId("t00", "with", 1)] == Fraction(17, 20)
     assert RunId("t01", "with", 1) not in scores
-    assert pair_deltas(scores, "with", "without") == {("t00", 1): Fraction(17, 20) - Fraction(7, 20)}
+    assert pair_deltas(scores, "with", "without") == {
+        ("t00", 1): Fraction(17, 20) - Fraction(7, 20)
+    }
 
 
-def deltas(seed: int, tasks: int) -> tuple[dict[tuple[str, int], Fraction], dict[tuple[str, int], Fraction]]:
+def deltas(
+    seed: int, tasks: int
+) -> tuple[dict[tuple[str, int], Fraction], dict[tuple[str, int], Fraction]]:
     """What the judges say, and what persons would say, in steps of 5 points; the judges are 10 points too kind."""
     chance = np.random.default_rng(seed)
     truth = chance.normal(5, 20, tasks)
@@ -107,10 +123,16 @@ def deltas(seed: int, tasks: int) -> tuple[dict[tuple[str, int], Fraction], dict
     )  # type: ignore[return-value]
 
 
-@pytest.mark.parametrize(("seed", "labelled", "expected"), [
-    (1, 30, (0.0270210648, -0.0140008274, 0.0680429569)), (7, 80, (0.0273816420, -0.0069128072, 0.0616760911)),
-])  # fmt: skip
-def test_the_correction_is_that_of_ppi_python(seed: int, labelled: int, expected: tuple[float, float, float]) -> None:
+@pytest.mark.parametrize(
+    ("seed", "labelled", "expected"),
+    [
+        (1, 30, (0.0270210648, -0.0140008274, 0.0680429569)),
+        (7, 80, (0.0273816420, -0.0069128072, 0.0616760911)),
+    ],
+)
+def test_the_correction_is_that_of_ppi_python(
+    seed: int, labelled: int, expected: tuple[float, float, float]
+) -> None:
     """The values are those of ppi_mean_pointestimate and ppi_mean_ci(alpha=0.05) of ppi-python 0.2.3, whose normal
     interval is shorter than that of t."""
     by_judges, truth = deltas(seed, 96)
@@ -119,12 +141,16 @@ def test_the_correction_is_that_of_ppi_python(seed: int, labelled: int, expected
     assert corrected.value == pytest.approx(value, abs=1e-9)
     assert corrected.se == pytest.approx((high - low) / 2 / norm.isf(0.025), abs=1e-9)
     margin = t.isf(0.025, labelled - 1) * corrected.se
-    assert (corrected.low, corrected.high) == pytest.approx((value - margin, value + margin), abs=1e-9)
+    assert (corrected.low, corrected.high) == pytest.approx(
+        (value - margin, value + margin), abs=1e-9
+    )
     assert corrected.n == labelled
 
 
 def test_trials_of_a_task_are_one_task() -> None:
-    by_judges = {(f"t{task}", trial): Fraction(task % 5, 20) for task in range(30) for trial in (1, 2, 3)}
+    by_judges = {
+        (f"t{task}", trial): Fraction(task % 5, 20) for task in range(30) for trial in (1, 2, 3)
+    }
     persons = {pair: value for pair, value in by_judges.items() if pair[1] == 2}
     found = corrected_delta(by_judges, persons)
     assert found.reason == "persons have judged every task, so nothing is left to correct"
@@ -132,11 +158,13 @@ def test_trials_of_a_task_are_one_task() -> None:
 
 def test_too_few_tasks_of_people_or_judges_are_not_corrected_and_counted() -> None:
     by_judges, truth = deltas(1, 48)
-    found = corrected_delta(by_judges, {pair: truth[pair] for pair in sorted(truth)[: MIN_TASKS - 1]})
+    found = corrected_delta(
+        by_judges, {pair: truth[pair] for pair in sorted(truth)[: MIN_TASKS - 1]}
+    )
     assert (found.value, found.n) == (None, MIN_TASKS - 1)
     assert found.reason == (
         "23 tasks of the sample have scores by people and by judges in both runs; a correction needs 24"
-    )  # fmt: skip
+    )
     truth = deltas(1, 48)[1]
     found = corrected_delta({}, truth)
     assert (found.value, found.n) == (None, 0)

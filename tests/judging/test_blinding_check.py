@@ -8,7 +8,14 @@ import numpy as np
 import pytest
 
 from lensbench.judging.blinding import MARK
-from lensbench.judging.trust.blinding_check import _POWER, MIN_TASKS, BlindedAnswer, _guessed, _right, guess_conditions
+from lensbench.judging.trust.blinding_check import (
+    _POWER,
+    MIN_TASKS,
+    BlindedAnswer,
+    _guessed,
+    _right,
+    guess_conditions,
+)
 
 WORDS = [f"word{number}" for number in range(60)]
 SCORE, BETTER = Fraction(1, 2), Fraction(3, 4)
@@ -16,7 +23,10 @@ CHANCE = [f"chance{number}" for number in range(12)]
 
 
 def answers(
-    tell: Callable[[int, str], str], tasks: int = 12, trials: int = 1, conditions: tuple[str, ...] = ("without", "with")
+    tell: Callable[[int, str], str],
+    tasks: int = 12,
+    trials: int = 1,
+    conditions: tuple[str, ...] = ("without", "with"),
 ) -> list[BlindedAnswer]:
     """Words of the task, some by chance, and what `tell` adds; the originals of treatments name a tool as well."""
     made = []
@@ -44,12 +54,18 @@ def test_answers_without_traces_cannot_be_told_apart() -> None:
     assert (check.n, check.tasks, check.reason) == (24, 12, "")
 
 
-def test_a_word_or_a_mark_of_one_condition_is_found_and_what_blinding_did_is_seen_beside_it() -> None:
-    check = guess_conditions(answers(lambda _, condition: "graphical" if condition == "with" else ""), "without", 1)
+def test_a_word_or_a_mark_of_one_condition_is_found_and_what_blinding_did_is_seen_beside_it() -> (
+    None
+):
+    check = guess_conditions(
+        answers(lambda _, condition: "graphical" if condition == "with" else ""), "without", 1
+    )
     found = check["with"]
     assert found.holds is False
     assert found.accuracy == 1.0
-    check = guess_conditions(answers(lambda _, condition: MARK if condition == "with" else ""), "without", 1)["with"]
+    check = guess_conditions(
+        answers(lambda _, condition: MARK if condition == "with" else ""), "without", 1
+    )["with"]
     assert check.accuracy == 1.0
     check = guess_conditions(answers(nothing), "without", 1)["with"]
     assert check.unblinded is not None
@@ -58,7 +74,9 @@ def test_a_word_or_a_mark_of_one_condition_is_found_and_what_blinding_did_is_see
 
 
 def test_words_of_one_task_only_give_no_condition_away() -> None:
-    told = guess_conditions(answers(lambda task, condition: f"{condition}{task}"), "without", 1)["with"]
+    told = guess_conditions(answers(lambda task, condition: f"{condition}{task}"), "without", 1)[
+        "with"
+    ]
     plain = guess_conditions(answers(nothing), "without", 1)["with"]
     assert told == plain
     given = [
@@ -73,7 +91,9 @@ def test_words_of_one_task_only_give_no_condition_away() -> None:
 def test_swapped_words_in_the_tested_task_are_guessed_wrong() -> None:
     """Who learned from the task itself would be right."""
     swap = {"with": "left", "without": "right"}
-    given = answers(lambda task, name: swap[name] if task else swap[{"with": "without"}.get(name, "with")])
+    given = answers(
+        lambda task, name: swap[name] if task else swap[{"with": "without"}.get(name, "with")]
+    )
     check = guess_conditions(given, "without", 1)["with"]
     assert check.accuracy == pytest.approx(11 / 12)
 
@@ -82,9 +102,15 @@ def test_every_treatment_is_checked_in_any_order_of_answers_and_without_one_noth
     given = answers(nothing, trials=2)
     shuffled = random.Random(3).sample(given, len(given))
     assert guess_conditions(given, "without", 1) == guess_conditions(shuffled, "without", 1)
-    given = answers(lambda _, condition: condition if condition == "loud" else "", conditions=("a", "loud", "base"))
+    given = answers(
+        lambda _, condition: condition if condition == "loud" else "",
+        conditions=("a", "loud", "base"),
+    )
     checks = guess_conditions(given, "base", 2)
-    assert {name: (check.n, check.holds) for name, check in checks.items()} == {"a": (24, True), "loud": (24, False)}
+    assert {name: (check.n, check.holds) for name, check in checks.items()} == {
+        "a": (24, True),
+        "loud": (24, False),
+    }
     assert guess_conditions([BlindedAnswer("t", "without", "x", "x", SCORE)], "without", 1) == {}
 
 
@@ -101,10 +127,14 @@ def test_answers_that_differ_in_length_alone_can_be_told_apart() -> None:
     words = [f"word{number}" for number in range(40)]
     found = guess_conditions(
         [
-            BlindedAnswer(f"t{task}", condition, text, text, SCORE) for task in range(24)
-            for condition, times in (("with", 3), ("without", 2)) for text in [" ".join(words * times)]
-        ], "without", seed=1,
-    )["with"]  # fmt: skip
+            BlindedAnswer(f"t{task}", condition, text, text, SCORE)
+            for task in range(24)
+            for condition, times in (("with", 3), ("without", 2))
+            for text in [" ".join(words * times)]
+        ],
+        "without",
+        seed=1,
+    )["with"]
     assert (found.accuracy, found.holds) == (1.0, False)
 
 
@@ -121,9 +151,13 @@ def longer_when_better(leak: str) -> list[BlindedAnswer]:
 
 
 @pytest.mark.parametrize(
-    ("leak", "holds"), [("", True), ("graphical", False), (" ".join(WORDS[:10]), False)], ids=["none", "word", "length"]
+    ("leak", "holds"),
+    [("", True), ("graphical", False), (" ".join(WORDS[:10]), False)],
+    ids=["none", "word", "length"],
 )
-def test_better_answers_that_are_longer_are_no_leak_but_a_difference_at_equal_score_is(leak: str, holds: bool) -> None:
+def test_better_answers_that_are_longer_are_no_leak_but_a_difference_at_equal_score_is(
+    leak: str, holds: bool
+) -> None:
     check = guess_conditions(longer_when_better(leak), "without", 1)["with"]
     assert (check.tasks, check.n, check.holds) == (12, 24, holds)
 
@@ -134,11 +168,15 @@ def test_a_row_is_guessed_by_what_the_others_show(seed: int) -> None:
     rows, signs = rng.normal(size=(9, 5)), rng.choice([-1.0, 1.0], (3, 9))
     for labels, share in zip(signs, _right(rows, signs), strict=True):
         seen = labels[:, None] * rows
-        hits = [(np.delete(seen, row, axis=0).sum(axis=0) ** _POWER) @ seen[row] > 0 for row in range(9)]
+        hits = [
+            (np.delete(seen, row, axis=0).sum(axis=0) ** _POWER) @ seen[row] > 0 for row in range(9)
+        ]
         assert share == pytest.approx(np.mean(hits))
 
 
 def test_equal_answers_are_called_told_apart_in_one_of_forty_sets_at_most() -> None:
     rng = np.random.default_rng(1)
-    failures = sum(_guessed(rng.choice([-1, 0, 0, 1], (16, 40)) / 4, seed).low > 0.5 for seed in range(400))
+    failures = sum(
+        _guessed(rng.choice([-1, 0, 0, 1], (16, 40)) / 4, seed).low > 0.5 for seed in range(400)
+    )
     assert failures <= 400 * 0.025 + 9  # three standard errors

@@ -25,10 +25,16 @@ def decisions(verdicts: dict[str, str], number: int = 1, apart: int = 0) -> list
     names = {"m": "Met", "p": "Partial", "-": "Missed", ".": "Unjudged"}
     return [
         {
-            "task": "one", "condition": condition, "trial": str(trial), "criterion": str(number),
-            "verdict": names[letter], "disagreement": "yes" if trial <= apart else "no",
-        } for condition, letters in verdicts.items() for trial, letter in enumerate(letters, 1)
-    ]  # fmt: skip
+            "task": "one",
+            "condition": condition,
+            "trial": str(trial),
+            "criterion": str(number),
+            "verdict": names[letter],
+            "disagreement": "yes" if trial <= apart else "no",
+        }
+        for condition, letters in verdicts.items()
+        for trial, letter in enumerate(letters, 1)
+    ]
 
 
 def found(given: Task, rows: list[Row]) -> dict[str, str]:
@@ -36,10 +42,14 @@ def found(given: Task, rows: list[Row]) -> dict[str, str]:
     return {each.kind: each.sentence for each in check_criteria({"one": given}, rows, BOTH)}
 
 
-@pytest.mark.parametrize(("letters", "kind", "advice"), [
-    ("mm", "met_by_all", "ask for something harder"), ("--", "met_by_none", "Check that the fact is true"),
-    ("pp", "partial_by_all", "split it into two"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("letters", "kind", "advice"),
+    [
+        ("mm", "met_by_all", "ask for something harder"),
+        ("--", "met_by_none", "Check that the fact is true"),
+        ("pp", "partial_by_all", "split it into two"),
+    ],
+)
 def test_the_same_verdict_everywhere_shows_nothing(letters: str, kind: str, advice: str) -> None:
     sentences = found(task(PATTERNS), decisions({"with": letters, "without": letters}))
     assert list(sentences) == [kind]
@@ -47,17 +57,31 @@ def test_the_same_verdict_everywhere_shows_nothing(letters: str, kind: str, advi
     assert advice in sentences[kind]
 
 
-@pytest.mark.parametrize("verdicts", [
-    {"with": "mm", "without": "m-"}, {"with": "mm", "without": "--"}, {"with": "mm"}, {"with": "m", "without": "."},
-])  # fmt: skip
-def test_a_criterion_that_differs_or_lacks_a_condition_is_not_uninformative(verdicts: dict[str, str]) -> None:
+@pytest.mark.parametrize(
+    "verdicts",
+    [
+        {"with": "mm", "without": "m-"},
+        {"with": "mm", "without": "--"},
+        {"with": "mm"},
+        {"with": "m", "without": "."},
+    ],
+)
+def test_a_criterion_that_differs_or_lacks_a_condition_is_not_uninformative(
+    verdicts: dict[str, str],
+) -> None:
     assert not {"met_by_all", "met_by_none"} & set(found(task(PATTERNS), decisions(verdicts)))
 
 
 def test_what_all_judged_answers_of_the_conditions_meet_or_miss_is_found() -> None:
     verdicts = {"m": [], "p": [], "-": ["met_by_none"]}
-    assert {one: list(found(task(PATTERNS), decisions({"with": one, "without": one}))) for one in verdicts} == verdicts
-    assert list(found(task(PATTERNS), decisions({"with": "m.", "without": "mm"}))) == ["met_by_all", "unjudged"]
+    assert {
+        one: list(found(task(PATTERNS), decisions({"with": one, "without": one})))
+        for one in verdicts
+    } == verdicts
+    assert list(found(task(PATTERNS), decisions({"with": "m.", "without": "mm"}))) == [
+        "met_by_all",
+        "unjudged",
+    ]
     rows = decisions({"with": "mm", "without": "mm", "closed_book": "--"})
     assert list(found(task(PATTERNS), rows)) == ["met_by_all"]
 
@@ -66,7 +90,10 @@ def test_a_question_that_states_the_fact_or_a_part_of_it_gives_that_away() -> No
     sentences = found(task(PATTERNS, prompt="What does `cache.py` do?"), [])
     assert sentences["given_away"].startswith("The question alone is Met by its patterns")
     half = Criterion(text="both", all_of=("cache.py", "evict"), partial={"the file": ("cache.py",)})
-    assert "is Partial by its patterns" in found(task(half, prompt="Why does cache.py grow?"), [])["given_away"]
+    assert (
+        "is Partial by its patterns"
+        in found(task(half, prompt="Why does cache.py grow?"), [])["given_away"]
+    )
     assert found(task(half, prompt="Why does it grow?"), []) == {}
     assert found(task(PROSE, prompt="says why"), []) == {}
 
@@ -84,16 +111,22 @@ def test_judges_that_differ_often_and_what_would_judge_an_unjudged_criterion_are
 
 
 def test_findings_name_the_task_and_the_number_of_the_criterion() -> None:
-    rows = decisions({"with": "m", "without": "-"}) + decisions({"with": "mm", "without": "m"}, number=2)
-    assert [one[:3] for one in check_criteria({"one": task(PATTERNS, PROSE)}, rows, BOTH)] == [("one", 2, "met_by_all")]
+    rows = decisions({"with": "m", "without": "-"}) + decisions(
+        {"with": "mm", "without": "m"}, number=2
+    )
+    assert [one[:3] for one in check_criteria({"one": task(PATTERNS, PROSE)}, rows, BOTH)] == [
+        ("one", 2, "met_by_all")
+    ]
 
 
 def scores(**by_condition: Any) -> dict[RunId, Fraction]:
     """The scores of one task, one per trial; a missing one is empty."""
     return {
-        RunId("one", condition, trial): Fraction(score) for condition, given in by_condition.items()
-        for trial, score in enumerate(given, 1) if score
-    }  # fmt: skip
+        RunId("one", condition, trial): Fraction(score)
+        for condition, given in by_condition.items()
+        for trial, score in enumerate(given, 1)
+        if score
+    }
 
 
 def closed(*given: str, best: str = "0.9") -> list[Finding]:

@@ -10,8 +10,14 @@ from lensbench.judging.judges.mechanical import judge
 from lensbench.judging.judges.normalising import normalise
 
 FACTS = [
-    ("States that the limit of a cart is read by limit_of in shop/limits.py", ("limit_of", "shop/limits.py")),
-    ("States that fetch in http/client.py is repeated by retry_request", ("retry_request", "http/client.py")),
+    (
+        "States that the limit of a cart is read by limit_of in shop/limits.py",
+        ("limit_of", "shop/limits.py"),
+    ),
+    (
+        "States that fetch in http/client.py is repeated by retry_request",
+        ("retry_request", "http/client.py"),
+    ),
 ]
 SAID = yaml.safe_load((Path(__file__).parent / "denying.yaml").read_text(encoding="utf-8"))
 
@@ -25,7 +31,8 @@ def verdicts(answer: str, **patterns: object) -> set[str]:
 
 
 @pytest.mark.parametrize(
-    ("kind", "answer"), [(kind, each) for kind, answers in SAID["denials"].items() for each in answers]
+    ("kind", "answer"),
+    [(kind, each) for kind, answers in SAID["denials"].items() for each in answers],
 )
 def test_a_fact_that_is_not_asserted_is_missed(kind: str, answer: str) -> None:
     assert verdicts(answer) == {"Missed"}, kind
@@ -36,18 +43,28 @@ def test_a_sentence_that_denies_something_else_states_the_fact(answer: str) -> N
     assert verdicts(answer) == {"Met"}
 
 
-@pytest.mark.parametrize(("answer", "verdict"), [
-    ("{0} in {1} reads it. It is not in b.py.", "Met"), ("{0} in {1} reads it. b.py does not do so.", "Met"),
-    ("{0} in {1} reads it rather than b.py.", "Met"), ("{0} in {1} reads it. So does b.py.", "Missed"),
-    ("{0} in {1} reads it. It is in b.py, not in c.py.", "Missed"),
-    ("{0} in {1} reads it. It is not in c.py but in b.py.", "Missed"), ("{0} in {1} reads it, but is not copied.", "Missed"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("answer", "verdict"),
+    [
+        ("{0} in {1} reads it. It is not in b.py.", "Met"),
+        ("{0} in {1} reads it. b.py does not do so.", "Met"),
+        ("{0} in {1} reads it rather than b.py.", "Met"),
+        ("{0} in {1} reads it. So does b.py.", "Missed"),
+        ("{0} in {1} reads it. It is in b.py, not in c.py.", "Missed"),
+        ("{0} in {1} reads it. It is not in c.py but in b.py.", "Missed"),
+        ("{0} in {1} reads it, but is not copied.", "Missed"),
+    ],
+)
 def test_what_must_not_be_stated_may_be_denied(answer: str, verdict: str) -> None:
     assert verdicts(answer, must_not=["b.py", {"regex": "not copied"}]) == {verdict}
 
 
-def test_a_negated_fact_may_be_stated_with_one_and_a_pattern_is_denied_by_its_fact_s_words() -> None:
-    criterion = Criterion.model_validate({"text": "limit_of never reads a.py", "all_of": ["limit_of", "a.py"]})
+def test_a_negated_fact_may_be_stated_with_one_and_a_pattern_is_denied_by_its_fact_s_words() -> (
+    None
+):
+    criterion = Criterion.model_validate(
+        {"text": "limit_of never reads a.py", "all_of": ["limit_of", "a.py"]}
+    )
     assert judge(criterion, normalise("limit_of never reads a.py.")).verdict.value == "Met"
     criterion = Criterion.model_validate(
         {"text": "States that the items of a cart are counted in a.py", "all_of": "a.py"}

@@ -59,7 +59,9 @@ def with_plan(**changes: Any) -> dict[str, Any]:
     return {**PLAN, **changes}
 
 
-def test_the_sample_is_the_configured_share_drawn_by_the_seed_and_all_pairs_of_sole_judges() -> None:
+def test_the_sample_is_the_configured_share_drawn_by_the_seed_and_all_pairs_of_sole_judges() -> (
+    None
+):
     assert (len(sampled_pairs(PLAN, GROUPS)), len(sampled_pairs(PLAN, GROUPS[:21]))) == (3, 3)
     assert len(sampled_pairs(PLAN, GROUPS[:1])) == 1
     assert len(sampled_pairs(with_plan(judging={"human_sample": 0.0}), GROUPS)) == 0
@@ -92,9 +94,13 @@ def test_a_disputed_or_open_criterion_is_asked_of_both_and_looks_like_others(
     folder = lay_out(bench, {"a": ANSWER, "b": ANSWER}, sample=0, sheet=False)
     columns = ("task", "condition", "trial", "criterion", "disagreement", "judges_verdict")
     values = [
-        ("a", TREATMENT, 1, 2, *criterion), ("a", TREATMENT, 1, 3, "no", "Met"), ("b", BASELINE, 1, 1, "no", "Met"),
-    ]  # fmt: skip
-    write_table(folder / "decisions.csv", columns, [dict(zip(columns, row, strict=True)) for row in values])
+        ("a", TREATMENT, 1, 2, *criterion),
+        ("a", TREATMENT, 1, 3, "no", "Met"),
+        ("b", BASELINE, 1, 1, "no", "Met"),
+    ]
+    write_table(
+        folder / "decisions.csv", columns, [dict(zip(columns, row, strict=True)) for row in values]
+    )
     write_sheet(folder)
     page = page_of(folder)
     assert re.findall(r"<legend>(.*)</legend>", page) == [CRITERIA[1], CRITERIA[1]]
@@ -105,7 +111,9 @@ def test_an_answer_whose_partner_does_not_count_is_not_on_the_sheet(bench: Make)
     folder = lay_out(bench, {"a": ANSWER, "b": ANSWER})
     seen, tasks = shown_answers_of(folder)
     lone = [each if each.run.task == "b" else replace(each, pair_complete=False) for each in seen]
-    assert [each.prompt for each in questions(read_plan(folder), tasks, lone, set())] == ["How does b read?"]
+    assert [each.prompt for each in questions(read_plan(folder), tasks, lone, set())] == [
+        "How does b read?"
+    ]
 
 
 def test_the_order_of_questions_and_the_side_of_a_condition_depend_on_the_seed(bench: Make) -> None:
@@ -126,7 +134,16 @@ def test_the_page_names_no_condition_no_tool_no_server_and_no_run(bench: Make) -
         "- Tools used: mcp__sonar__lens_grep\n- Files read: 2\n- Files used: `src/parser.py`\n"
     )
     page = page_of(lay_out(bench, {"quokka-01": (ANSWER, telling)})).lower()
-    for word in (BASELINE, TREATMENT, "sonar", "lens_grep", "mcp__", "quokka-01-", "tool calls", "condition"):
+    for word in (
+        BASELINE,
+        TREATMENT,
+        "sonar",
+        "lens_grep",
+        "mcp__",
+        "quokka-01-",
+        "tool calls",
+        "condition",
+    ):
         assert word not in page, word
 
 
@@ -148,13 +165,21 @@ def test_another_text_makes_another_sheet(bench: Make) -> None:
 
 
 @pytest.mark.parametrize(
-    "text", ["</script><script>alert(1)</script>", "<!--<script>", "\u2028 &lt; ]]> {{ 7 }}", "\u00e9 \U0001f600"]
+    "text",
+    [
+        "</script><script>alert(1)</script>",
+        "<!--<script>",
+        "\u2028 &lt; ]]> {{ 7 }}",
+        "\u00e9 \U0001f600",
+    ],
 )
 def test_no_text_of_an_answer_ends_the_data(bench: Make, text: str) -> None:
     page = page_of(lay_out(bench, {"a": f"read_all {text} end"}))
     parts = Parts(page).parts
     assert set(parts) == {"style", "script", "application/json"}
-    assert {each["text"] for each in json.loads(parts["application/json"])["answers"]} == {f"read_all {text} end"}
+    assert {each["text"] for each in json.loads(parts["application/json"])["answers"]} == {
+        f"read_all {text} end"
+    }
 
 
 def test_the_page_allows_its_own_script_and_style_and_nothing_else(bench: Make) -> None:
@@ -182,7 +207,9 @@ def test_an_empty_sheet_says_so_and_does_not_fail_the_start(bench: Make) -> None
     assert "judging.human_sample draws no pair" in page_of(folder)
 
 
-def test_of_a_very_long_answer_no_more_than_its_beginning_is_searched(bench: Callable[..., Any]) -> None:
+def test_of_a_very_long_answer_no_more_than_its_beginning_is_searched(
+    bench: Callable[..., Any],
+) -> None:
     folder = lay_out(bench, {"a": "It is in `state.py`.\n" + "\n" * 5_000_000}, sheet=False)
     seen, _ = shown_answers_of(folder)
     assert {(len(shown.blinded.original), len(shown.text)) for shown in seen} == {(240_000, 60_000)}

@@ -70,7 +70,9 @@ def current(page: Page) -> Any:
 def test_everything_can_be_judged_with_the_keyboard_only(sheet: Page, folder: Path) -> None:
     for number in range(ITEMS):
         keys(sheet, "123"[number % 3], "j")
-    expect(sheet.locator("#count[role=status][aria-live=polite]")).to_have_text(f"{ITEMS} of {ITEMS}")  # read out
+    expect(sheet.locator("#count[role=status][aria-live=polite]")).to_have_text(
+        f"{ITEMS} of {ITEMS}"
+    )  # read out
     path = save(sheet, folder, lambda: keys(sheet, "s"))
     assert path.name == "verdicts-anna-k.json"
     rows = rows_of(path, folder)
@@ -109,14 +111,19 @@ def test_evidence_selected_in_formatted_text_is_marked_and_saved_as_written(
     assert ANSWER[int(row["position"]) :].startswith(row["evidence"])
 
 
-def test_evidence_is_taken_from_plain_text_too_and_after_characters_of_two_units(sheet: Page, folder: Path) -> None:
+def test_evidence_is_taken_from_plain_text_too_and_after_characters_of_two_units(
+    sheet: Page, folder: Path
+) -> None:
     keys(sheet, "v")
     sheet.evaluate(SELECT, ["seconds \U0001f600", "`LIMIT`"])
     keys(sheet, "e", "1", "v", "j")
     sheet.evaluate(SELECT, ["see", "LIMIT"])
     keys(sheet, "e", "2")
     first, second = rows_of(save(sheet, folder, lambda: keys(sheet, "s")), folder)
-    assert (first["evidence"], second["evidence"]) == ("seconds \U0001f600, see `LIMIT`", "see `LIMIT")
+    assert (first["evidence"], second["evidence"]) == (
+        "seconds \U0001f600, see `LIMIT`",
+        "see `LIMIT",
+    )
 
 
 def test_evidence_can_be_typed_and_must_stand_in_the_answer(sheet: Page) -> None:
@@ -187,12 +194,16 @@ def test_two_tabs_with_the_same_sheet_do_not_overwrite_each_other(sheet: Page) -
 
 def test_a_tab_that_was_not_told_of_the_other_overwrites_nothing(page: Page, folder: Path) -> None:
     deaf = "for (const name of ['storage', 'focus']) addEventListener(name, (e) => e.stopImmediatePropagation())"
-    page.add_init_script(deaf)  # before the page's own listeners: on the window they are called in their order
+    page.add_init_script(
+        deaf
+    )  # before the page's own listeners: on the window they are called in their order
     opened(page, RunFolder(folder).judge_sheet.as_uri())
     other = opened(page.context.new_page(), page.url)
     keys(other, "j", "2")
     expect(other.locator("#count")).to_have_text(f"1 of {ITEMS}")
-    page.wait_for_function("JSON.stringify(localStorage).includes('Partial')")  # it reaches other processes later
+    page.wait_for_function(
+        "JSON.stringify(localStorage).includes('Partial')"
+    )  # it reaches other processes later
     page.bring_to_front()  # a person types into the tab in front alone; a browser may freeze one behind it
     expect(page.locator("#count")).to_have_text(f"0 of {ITEMS}")
     keys(page, "1")
@@ -202,7 +213,9 @@ def test_a_tab_that_was_not_told_of_the_other_overwrites_nothing(page: Page, fol
 
 
 def test_without_storage_the_page_works_and_asks_to_save_often(page: Page, folder: Path) -> None:
-    page.add_init_script("Object.defineProperty(window, 'localStorage', {get() { throw new Error('refused'); }})")
+    page.add_init_script(
+        "Object.defineProperty(window, 'localStorage', {get() { throw new Error('refused'); }})"
+    )
     opened(page, RunFolder(folder).judge_sheet.as_uri())
     expect(page.get_by_role("alert")).to_contain_text("Save your verdicts often")
     keys(page, "1")
@@ -222,7 +235,9 @@ def test_leaving_with_unsaved_verdicts_is_warned_of(sheet: Page, folder: Path) -
     assert asked == ["beforeunload"]
 
 
-def test_a_saved_file_is_loaded_to_go_on_and_what_does_not_belong_is_left_out(sheet: Page, folder: Path) -> None:
+def test_a_saved_file_is_loaded_to_go_on_and_what_does_not_belong_is_left_out(
+    sheet: Page, folder: Path
+) -> None:
     keys(sheet, "1", "j", "2")
     path = save(sheet, folder, lambda: keys(sheet, "s"))
     content = json.loads(path.read_text())
@@ -233,18 +248,24 @@ def test_a_saved_file_is_loaded_to_go_on_and_what_does_not_belong_is_left_out(sh
     expect(sheet.locator("#count")).to_have_text(f"0 of {ITEMS}")
     sheet.get_by_label("Load").set_input_files(path)
     expect(sheet.locator("#count")).to_have_text(f"2 of {ITEMS}")
-    expect(sheet.locator("#message")).to_have_text("Loaded 2 verdicts. 1 do not belong to this sheet and were skipped.")
+    expect(sheet.locator("#message")).to_have_text(
+        "Loaded 2 verdicts. 1 do not belong to this sheet and were skipped."
+    )
     keys(sheet, "o", "3")
     assert len(rows_of(save(sheet, folder, lambda: keys(sheet, "s")), folder)) == 3
 
 
 def test_a_file_that_is_no_verdict_file_changes_nothing(sheet: Page, tmp_path: Path) -> None:
     keys(sheet, "1")
-    for number, content in enumerate(["{", "7", "null", '{"schema": 2, "verdicts": []}', '{"schema": 1}']):
+    for number, content in enumerate(
+        ["{", "7", "null", '{"schema": 2, "verdicts": []}', '{"schema": 1}']
+    ):
         path = tmp_path / f"other-{number}.json"
         path.write_text(content)
         sheet.get_by_label("Load").set_input_files(path)
-        expect(sheet.locator("#message")).to_have_text(f"{path.name} is no verdict file. Nothing was changed.")
+        expect(sheet.locator("#message")).to_have_text(
+            f"{path.name} is no verdict file. Nothing was changed."
+        )
     expect(sheet.locator("#count")).to_have_text(f"1 of {ITEMS}")
 
 
@@ -298,7 +319,9 @@ HOSTILE = [
 ]
 
 
-def test_hostile_answers_do_nothing_and_ask_for_nothing(page: Page, bench: Callable[..., Any]) -> None:
+def test_hostile_answers_do_nothing_and_ask_for_nothing(
+    page: Page, bench: Callable[..., Any]
+) -> None:
     folder = lay_out(bench, {f"t{number}": text for number, text in enumerate(HOSTILE)})
     opened(page, RunFolder(folder).judge_sheet.as_uri())
     title = page.title()
@@ -307,18 +330,24 @@ def test_hostile_answers_do_nothing_and_ask_for_nothing(page: Page, bench: Calla
     assert page.title() == title
     assert page.locator(".text :is(img, a, script, style, iframe, meta, base)").count() == 0
     assert page.url == RunFolder(folder).judge_sheet.as_uri()
-    expect(page.locator("#count")).to_have_text(f"{len(HOSTILE)} of {len(HOSTILE) * 2 * len(CRITERIA)}")
+    expect(page.locator("#count")).to_have_text(
+        f"{len(HOSTILE)} of {len(HOSTILE) * 2 * len(CRITERIA)}"
+    )
 
 
 @pytest.mark.parametrize("width", [400, 1280])
-def test_nothing_is_wider_than_the_screen(page: Page, bench: Callable[..., Any], width: int) -> None:
+def test_nothing_is_wider_than_the_screen(
+    page: Page, bench: Callable[..., Any], width: int
+) -> None:
     wide = f"`{'x' * 300}`\n\n```\n{'long line ' * 60}\n```\n\n| {'| '.join(['cell'] * 30)} |\n|{'-|' * 30}\n\n{'https://example.org/' * 9}"
     folder = lay_out(bench, {"a": wide})
     page.set_viewport_size({"width": width, "height": 800})
     opened(page, RunFolder(folder).judge_sheet.as_uri())
     for _ in range(2):
         assert page.evaluate("document.documentElement.scrollWidth") == width
-        assert page.evaluate("document.querySelector('main').scrollWidth <= document.querySelector('main').clientWidth")
+        assert page.evaluate(
+            "document.querySelector('main').scrollWidth <= document.querySelector('main').clientWidth"
+        )
         keys(page, "v")
 
 

@@ -50,7 +50,9 @@ def table() -> str:
         met = sum(said for _, said in found)
         rows.append(f"| {kind} | {len(found)} | {met} | {met / len(found):.4f} |")
         mistakes = [triple for triple, said in found if said != (kind == "gold")]
-        wrong += [f"{kind}: {triple.criterion.text}\n    {triple.answer!r}" for triple in mistakes[:5]]
+        wrong += [
+            f"{kind}: {triple.criterion.text}\n    {triple.answer!r}" for triple in mistakes[:5]
+        ]
     return "\n".join(["", *rows, "", *wrong])
 
 
@@ -61,7 +63,11 @@ def share_met(kind: str) -> float:
 
 @pytest.mark.slow
 def test_there_are_five_thousand_labelled_answers_to_many_criteria() -> None:
-    triples = {(kind, triple.criterion.text, triple.answer) for kind, found in judged().items() for triple, _ in found}
+    triples = {
+        (kind, triple.criterion.text, triple.answer)
+        for kind, found in judged().items()
+        for triple, _ in found
+    }
     assert len(triples) >= 5000, table()
     assert len({text for _, text, _ in triples}) >= 500
     assert set(judged()) == {"gold", *MOST_MET}
@@ -87,12 +93,19 @@ def test_the_mined_facts_are_of_all_kinds_and_name_what_is_there() -> None:
 
 def test_what_is_mined_as_a_definition_is_defined_there_and_nowhere_else() -> None:
     for tree, facts in facts_by_tree().items():
-        sources = {path.relative_to(tree).as_posix(): path.read_text("utf-8") for path in tree.rglob("*.py")}
+        sources = {
+            path.relative_to(tree).as_posix(): path.read_text("utf-8")
+            for path in tree.rglob("*.py")
+        }
         defined = Counter(
             (file, name)
             for file, text in sources.items()
             for name in re.findall(r"^\s*(?:async )?(?:def|class) (\w+)", text, re.MULTILINE)
         )
-        claims = [fact for fact in facts if fact.criterion.text.endswith(f"{fact.name} is defined in {fact.file}")]
+        claims = [
+            fact
+            for fact in facts
+            if fact.criterion.text.endswith(f"{fact.name} is defined in {fact.file}")
+        ]
         assert claims
         assert [fact.criterion.text for fact in claims if defined[fact.file, fact.name] != 1] == []

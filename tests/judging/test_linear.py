@@ -14,17 +14,43 @@ from lensbench.judging.tool_talk import figures_of, learn_phrases
 pytestmark = pytest.mark.slow
 
 HALF = 100_000
-CRITERION = Criterion.model_validate({
-    "text": "States that limit_of is in a/b.py", "all_of": ["limit_of", "a/b.py"], "must_not": "x", "no_other": True,
-})  # fmt: skip
+CRITERION = Criterion.model_validate(
+    {
+        "text": "States that limit_of is in a/b.py",
+        "all_of": ["limit_of", "a/b.py"],
+        "must_not": "x",
+        "no_other": True,
+    }
+)
 READERS: dict[str, Callable[[str], object]] = {
-    "pieces": cut, "words": words, "phrases": lambda text: learn_phrases(["mcp__a__b"], {"mcp__a__b": text}),
-    "figures": figures_of, "patterns": lambda text: judge(CRITERION, normalise(text)),
-}  # fmt: skip
+    "pieces": cut,
+    "words": words,
+    "phrases": lambda text: learn_phrases(["mcp__a__b"], {"mcp__a__b": text}),
+    "figures": figures_of,
+    "patterns": lambda text: judge(CRITERION, normalise(text)),
+}
 PIECES = (
-    "a", "a-", "a/", "a.", "1,000", "`", "~~a ", "(like ", "@", "?", "limit_of a/b.py not ", "if ", "\n", "I ", "1. ",
-    "--a ", "a_b ", "States that ", "States that limit_of is in a/b.py ", "not limit_of is in a/b.py ",
-)  # fmt: skip
+    "a",
+    "a-",
+    "a/",
+    "a.",
+    "1,000",
+    "`",
+    "~~a ",
+    "(like ",
+    "@",
+    "?",
+    "limit_of a/b.py not ",
+    "if ",
+    "\n",
+    "I ",
+    "1. ",
+    "--a ",
+    "a_b ",
+    "States that ",
+    "States that limit_of is in a/b.py ",
+    "not limit_of is in a/b.py ",
+)
 
 
 def seconds(read: Callable[[str], object], text: str) -> float:

@@ -35,7 +35,9 @@ SET = """\
   1. Names the class `Cart`
   2. Names the file `shop.py`
 """
-ANSWER = "The class Cart holds the items of a customer.\nIt lies in shop.py, which also has the limit.\n"
+ANSWER = (
+    "The class Cart holds the items of a customer.\nIt lies in shop.py, which also has the limit.\n"
+)
 
 
 @pytest.fixture
@@ -93,12 +95,17 @@ class Court:
     def judge(self) -> list[Row]:
         judge_all(self.folder, "judge", self.parallel)
         rows = read_table(self.folder / "verdicts" / "judge.csv")
-        assert {row["failure"] for row in rows} <= {"", *FAILURES}  # where the verdict names them in words
+        assert {row["failure"] for row in rows} <= {
+            "",
+            *FAILURES,
+        }  # where the verdict names them in words
         return rows
 
     def asked(self) -> list[str]:
         path = self.control / "asked"
-        facts = [json.loads(line) for line in path.read_text().splitlines()] if path.exists() else []
+        facts = (
+            [json.loads(line) for line in path.read_text().splitlines()] if path.exists() else []
+        )
         path.unlink(missing_ok=True)
         return facts
 
@@ -108,12 +115,19 @@ def verdicts(rows: list[Row], condition: str = "with") -> list[str]:
 
 
 @pytest.mark.slow
-def test_each_criterion_is_one_request_after_three_canaries_and_its_evidence_is_in_the_answer(program: Court) -> None:
+def test_each_criterion_is_one_request_after_three_canaries_and_its_evidence_is_in_the_answer(
+    program: Court,
+) -> None:
     rows = program.judge()
-    assert (verdicts(rows, "with"), verdicts(rows, "without")) == (["Met", "Met"], ["Missed", "Met"])
+    assert (verdicts(rows, "with"), verdicts(rows, "without")) == (
+        ["Met", "Met"],
+        ["Missed", "Met"],
+    )
     asked = program.asked()
     assert len(asked) == 10
-    assert sum(fact in ("Names the class `Cart`", "Names the file `shop.py`") for fact in asked) == 4
+    assert (
+        sum(fact in ("Names the class `Cart`", "Names the file `shop.py`") for fact in asked) == 4
+    )
     first, second = (row for row in rows if row["condition"] == "with")
     for row in (first, second):
         position = int(row["position"])
@@ -122,7 +136,9 @@ def test_each_criterion_is_one_request_after_three_canaries_and_its_evidence_is_
     assert (program.judge(), program.asked()) == (rows, [])
 
 
-def test_only_another_criterion_or_prompt_is_asked_anew_and_the_old_verdicts_stay(court: Court) -> None:
+def test_only_another_criterion_or_prompt_is_asked_anew_and_the_old_verdicts_stay(
+    court: Court,
+) -> None:
     court.judge()
     assert len(court.asked()) == 10
     court.configure(timeout_s=30.0, retries=1)  # no other judge
@@ -139,12 +155,23 @@ def test_only_another_criterion_or_prompt_is_asked_anew_and_the_old_verdicts_sta
     assert court.asked() == []
 
 
-@pytest.mark.parametrize(("behaviour", "failure"), [
-    ('says:{"id": "0123456789abcdef", "verdict": "Met", "evidence": "shop.py", "reason": ""}', "unparsable"),
-    ('says:{"id": "NONCE", "verdict": "Met", "evidence": "a warehouse", "reason": ""}', "evidence_not_found"),
-    ("says:", "api_error"),
-])  # fmt: skip
-def test_a_judge_that_fails_gives_no_verdict_and_never_missed(court: Court, behaviour: str, failure: str) -> None:
+@pytest.mark.parametrize(
+    ("behaviour", "failure"),
+    [
+        (
+            'says:{"id": "0123456789abcdef", "verdict": "Met", "evidence": "shop.py", "reason": ""}',
+            "unparsable",
+        ),
+        (
+            'says:{"id": "NONCE", "verdict": "Met", "evidence": "a warehouse", "reason": ""}',
+            "evidence_not_found",
+        ),
+        ("says:", "api_error"),
+    ],
+)
+def test_a_judge_that_fails_gives_no_verdict_and_never_missed(
+    court: Court, behaviour: str, failure: str
+) -> None:
     court.behave(**{"`Cart`": behaviour})
     rows = court.judge()
     assert verdicts(rows) == [failure, "Met"]
@@ -155,7 +182,9 @@ def test_a_judge_that_fails_gives_no_verdict_and_never_missed(court: Court, beha
 
 @pytest.mark.slow
 @pytest.mark.parametrize(("behaviour", "failure"), [("crashes", "crashed"), ("sleeps", "timeout")])
-def test_a_program_that_crashes_or_is_too_slow_gives_no_verdict(program: Court, behaviour: str, failure: str) -> None:
+def test_a_program_that_crashes_or_is_too_slow_gives_no_verdict(
+    program: Court, behaviour: str, failure: str
+) -> None:
     program.configure(timeout_s=1.0 if behaviour == "sleeps" else 20.0)
     program.behave(**{"`Cart`": behaviour})
     assert verdicts(program.judge()) == [failure, "Met"]
@@ -167,19 +196,26 @@ def test_one_bad_reply_is_tried_again_with_another_nonce(court: Court) -> None:
     assert "unparsable" not in [row["failure"] for row in court.judge()]
 
 
-def test_the_next_start_asks_only_for_what_failed_and_a_round_without_failures_begins_anew(court: Court) -> None:
+def test_the_next_start_asks_only_for_what_failed_and_a_round_without_failures_begins_anew(
+    court: Court,
+) -> None:
     court.behave(**{"`Cart`": "says:hm"})
     court.judge()
     court.judge()
     assert rounds_of(court.folder, "judge") == 2
     court.asked()
     court.behave()
-    assert (verdicts(court.judge()), set(court.asked())) == (["Met", "Met"], {"Names the class `Cart`"})
+    assert (verdicts(court.judge()), set(court.asked())) == (
+        ["Met", "Met"],
+        {"Names the class `Cart`"},
+    )
     assert rounds_of(court.folder, "judge") == 0
 
 
 @pytest.mark.parametrize("behaviour", ["met:", "missed:"])
-def test_a_judge_that_says_the_same_of_everything_is_found_out_by_a_canary(court: Court, behaviour: str) -> None:
+def test_a_judge_that_says_the_same_of_everything_is_found_out_by_a_canary(
+    court: Court, behaviour: str
+) -> None:
     court.behave(others=behaviour)
     rows = court.judge()
     assert {row["failure"] for row in rows} == {"canary"}
@@ -187,8 +223,12 @@ def test_a_judge_that_says_the_same_of_everything_is_found_out_by_a_canary(court
     assert not {"Names the class `Cart`", "Names the file `shop.py`"} & set(court.asked())
 
 
-@pytest.mark.parametrize(("behaviour", "failure"), [("says:hm", "unparsable"), ("says:", "api_error")])
-def test_a_judge_that_fails_at_a_canary_is_not_wrong_about_it(court: Court, behaviour: str, failure: str) -> None:
+@pytest.mark.parametrize(
+    ("behaviour", "failure"), [("says:hm", "unparsable"), ("says:", "api_error")]
+)
+def test_a_judge_that_fails_at_a_canary_is_not_wrong_about_it(
+    court: Court, behaviour: str, failure: str
+) -> None:
     court.behave(others=behaviour)
     assert {row["failure"] for row in court.judge()} == {failure}
 
@@ -196,7 +236,10 @@ def test_a_judge_that_fails_at_a_canary_is_not_wrong_about_it(court: Court, beha
 def test_a_canary_voids_the_answer_that_it_was_about_and_no_other(court: Court) -> None:
     court.behave(**{"I did not find it": "met:I did not find it"})
     rows = court.judge()
-    assert (verdicts(rows, "without"), verdicts(rows, "with")) == (["canary", "canary"], ["Met", "Met"])
+    assert (verdicts(rows, "without"), verdicts(rows, "with")) == (
+        ["canary", "canary"],
+        ["Met", "Met"],
+    )
 
 
 def test_the_answer_of_half_a_pair_is_not_judged(court: Court) -> None:
@@ -207,9 +250,7 @@ def test_the_answer_of_half_a_pair_is_not_judged(court: Court) -> None:
 
 
 def test_an_answer_of_which_nothing_is_left_states_nothing_and_costs_nothing(court: Court) -> None:
-    report = (
-        "## Report\n\n- **Tool calls**: 3\n- **Tools used**: Read\n- **Files read**: 1\n- **Files used**: shop.py\n"
-    )
+    report = "## Report\n\n- **Tool calls**: 3\n- **Tools used**: Read\n- **Files read**: 1\n- **Files used**: shop.py\n"
     court.answers(ANSWER, report)
     court.configure()
     assert (verdicts(court.judge(), "without"), len(court.asked())) == (["Missed", "Missed"], 5)
@@ -246,7 +287,9 @@ def test_a_damaged_verdict_is_asked_for_again(court: Court) -> None:
 
 def test_without_asking_only_what_was_said_before_counts(court: Court) -> None:
     judge_all(court.folder, "judge", 1, ask=False)
-    assert {row["failure"] for row in read_table(court.folder / "verdicts" / "judge.csv")} == {"not_reached"}
+    assert {row["failure"] for row in read_table(court.folder / "verdicts" / "judge.csv")} == {
+        "not_reached"
+    }
     assert court.asked() == []
     said = court.judge()
     judge_all(court.folder, "judge", 1, ask=False)
@@ -254,8 +297,12 @@ def test_without_asking_only_what_was_said_before_counts(court: Court) -> None:
 
 
 @pytest.mark.slow
-def test_what_canaries_cost_stands_with_the_first_criterion(program: Court, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(command, "read", lambda lines, **_: Outcome(answer="".join(lines), cost_usd=0.25))
+def test_what_canaries_cost_stands_with_the_first_criterion(
+    program: Court, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(
+        command, "read", lambda lines, **_: Outcome(answer="".join(lines), cost_usd=0.25)
+    )
     rows = program.judge()
     assert [row["cost_usd"] for row in rows] == ["1", "0.25"] * 2
     assert (program.judge(), spent(program.folder)["usd"]) == (rows, 2.5)
@@ -264,18 +311,25 @@ def test_what_canaries_cost_stands_with_the_first_criterion(program: Court, monk
     program.configure()
     void = program.judge()
     assert {row["failure"] for row in void} == {"canary"}
-    assert [row["cost_usd"] for row in void] == ["0.75", ""] * 2  # three attempts at the first canary
+    assert [row["cost_usd"] for row in void] == [
+        "0.75",
+        "",
+    ] * 2  # three attempts at the first canary
 
 
 def test_limits_on_runs_and_hours_stop_no_judge(court: Court) -> None:
     spend(court.folder, runs=4, hours=3)
-    plan = json.loads((court.folder / "plan.json").read_text()) | {"budget": {"max_runs": 4, "max_hours": 1}}
+    plan = json.loads((court.folder / "plan.json").read_text()) | {
+        "budget": {"max_runs": 4, "max_hours": 1}
+    }
     write_json(court.folder / "plan.json", plan)
     assert verdicts(court.judge()) == ["Met", "Met"]
 
 
 def test_an_answer_of_one_line_that_names_its_tool_is_judged_like_any_other(court: Court) -> None:
-    court.answers("The class Cart is in shop.py, which I found with mcp__lens__lens_grep.\n", ANSWER)
+    court.answers(
+        "The class Cart is in shop.py, which I found with mcp__lens__lens_grep.\n", ANSWER
+    )
     court.configure()
     assert verdicts(court.judge()) == ["Met", "Met"]
     assert "lens_grep" not in (court.control.parent / "shown").read_text(encoding="utf-8")

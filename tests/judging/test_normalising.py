@@ -17,10 +17,32 @@ def test_one_spelling(text: str, expected: str) -> None:
     assert normalise(text).text == expected
 
 
-PIECES = st.sampled_from([
-    "`", "*", "**", "\\", "./", "<!--", "-->", "1,000", ".py", ":12", "\r\n", "\u200b", "\u2014", " ", "\0", "[a]: #", "core", "_", "-", "\u202f",
-    "\U000e0041", "\n",
-])  # fmt: skip
+PIECES = st.sampled_from(
+    [
+        "`",
+        "*",
+        "**",
+        "\\",
+        "./",
+        "<!--",
+        "-->",
+        "1,000",
+        ".py",
+        ":12",
+        "\r\n",
+        "\u200b",
+        "\u2014",
+        " ",
+        "\0",
+        "[a]: #",
+        "core",
+        "_",
+        "-",
+        "\u202f",
+        "\U000e0041",
+        "\n",
+    ]
+)
 TEXTS = st.lists(PIECES | st.text(max_size=4), max_size=40).map("".join)
 
 
@@ -38,7 +60,9 @@ def test_every_piece_leads_back_to_a_piece_of_the_original(text: str, data: st.D
     assert all(character in rest for character in answer.text[start:end] if character.isalnum())
 
 
-@given(st.text(alphabet=st.characters(categories=["Lu", "Ll", "Nd"], max_codepoint=0x250), max_size=30))
+@given(
+    st.text(alphabet=st.characters(categories=["Lu", "Ll", "Nd"], max_codepoint=0x250), max_size=30)
+)
 def test_words_stay_as_they_are_and_where_they_are(text: str) -> None:
     answer = normalise(f"`{text}` ")
     assert answer.text == f"{text} "

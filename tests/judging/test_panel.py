@@ -22,7 +22,12 @@ def vote(verdict: str, failure: str = "", **more: Any) -> Row:
     """A row of verdicts.csv; a failure such as `timeout` may stand in the verdict's place."""
     if verdict not in list(Verdict):
         verdict, failure = "Unjudged", verdict
-    row = dict.fromkeys(VERDICT_COLUMNS, "") | {"task": "a", "condition": "with", "trial": "1", "criterion": "1"}
+    row = dict.fromkeys(VERDICT_COLUMNS, "") | {
+        "task": "a",
+        "condition": "with",
+        "trial": "1",
+        "criterion": "1",
+    }
     return row | {"judge": "mechanical", "verdict": verdict, "failure": failure} | more
 
 
@@ -38,17 +43,27 @@ def decided(**verdicts: str) -> SimpleNamespace:
 
 def test_one_judge_decides_alone_and_of_several_the_majority_with_votes_listed_by_name() -> None:
     alone = decided(mechanical="Met")
-    assert (alone.verdict, alone.points, alone.decided_by, alone.votes) == ("Met", "1", "single", "mechanical=Met")
+    assert (alone.verdict, alone.points, alone.decided_by, alone.votes) == (
+        "Met",
+        "1",
+        "single",
+        "mechanical=Met",
+    )
     assert (alone.disagreement, alone.judges_verdict) == ("no", "Met")
     found = decided(mechanical="Missed", claude="Met", gpt="Met")
     assert (found.verdict, found.decided_by, found.disagreement) == ("Met", "majority", "yes")
     assert found.votes == "claude=Met;gpt=Met;mechanical=Missed"
 
 
-@pytest.mark.parametrize(("verdicts", "stricter"), [
-    (["Met", "Partial"], "Partial"), (["Partial", "Missed"], "Missed"), (["Met", "Partial", "Missed"], "Missed"),
-    (["Met", "Met", "Partial", "Partial", "Missed"], "Partial"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("verdicts", "stricter"),
+    [
+        (["Met", "Partial"], "Partial"),
+        (["Partial", "Missed"], "Missed"),
+        (["Met", "Partial", "Missed"], "Missed"),
+        (["Met", "Met", "Partial", "Partial", "Missed"], "Partial"),
+    ],
+)
 def test_a_tie_goes_to_the_stricter_verdict(verdicts: list[str], stricter: str) -> None:
     assert majority([Verdict(each) for each in verdicts]) == stricter
 
@@ -72,17 +87,26 @@ def test_a_judge_that_was_not_asked_does_not_count(failure: str) -> None:
     assert (found.verdict, found.decided_by, found.votes) == ("Met", "single", "claude=Met")
 
 
-def test_failed_judges_and_persons_who_left_it_open_have_no_vote_and_half_of_those_asked_is_not_enough() -> None:
+def test_failed_judges_and_persons_who_left_it_open_have_no_vote_and_half_of_those_asked_is_not_enough() -> (
+    None
+):
     assert decided(mechanical="Met", claude="timeout").verdict == "Unjudged"
     assert decided(mechanical="Met", claude="timeout").decided_by == ""
     assert decided(mechanical="Met", claude="timeout", gpt="Partial").verdict == "Partial"
     assert decided(human_anna="not_sampled", mechanical="Met").decided_by == "single"
     nobody = decision({})
-    assert (nobody.verdict, nobody.points, nobody.decided_by, nobody.votes) == ("Unjudged", "", "", "none")
+    assert (nobody.verdict, nobody.points, nobody.decided_by, nobody.votes) == (
+        "Unjudged",
+        "",
+        "",
+        "none",
+    )
     assert (nobody.disagreement, nobody.judges_verdict) == ("no", "Unjudged")
 
 
-ANY_VOTE = st.sampled_from(["Met", "Partial", "Missed", "timeout", "canary", "no_patterns", "not_sampled"])
+ANY_VOTE = st.sampled_from(
+    ["Met", "Partial", "Missed", "timeout", "canary", "no_patterns", "not_sampled"]
+)
 NAMES = st.sampled_from(["mechanical", "claude", "gpt", "glm", "human-anna", "human-ben"])
 VOTES = st.dictionaries(NAMES, ANY_VOTE.map(vote), max_size=6)
 
@@ -116,7 +140,10 @@ def test_one_more_failure_never_makes_another_verdict(votes: dict[str, Row], fai
 def leave_file(folder: Path, judge: str) -> None:
     """The file by which a person is known as a judge; the verdicts in it do not matter here."""
     name = judge.removeprefix("human-")
-    write_json(folder / "human" / f"{judge}.json", {"schema": 1, "sheet": "0" * 64, "judge": name, "verdicts": []})
+    write_json(
+        folder / "human" / f"{judge}.json",
+        {"schema": 1, "sheet": "0" * 64, "judge": name, "verdicts": []},
+    )
 
 
 def judged(folder: Path, judge: str, verdicts: dict[tuple[str, str, int], str]) -> None:
@@ -133,7 +160,11 @@ def judged(folder: Path, judge: str, verdicts: dict[tuple[str, str, int], str]) 
 @pytest.fixture
 def folder(bench: Callable[..., Any]) -> Path:
     """Two tasks of one criterion each, judged by two judges; one run was discarded."""
-    made = bench(tasks=("b", "a"), criteria=1, changes={"judges": [{"name": "mechanical"}, {"name": "claude"}]})
+    made = bench(
+        tasks=("b", "a"),
+        criteria=1,
+        changes={"judges": [{"name": "mechanical"}, {"name": "claude"}]},
+    )
     for task in "ab":
         made.run(task, "without")
         made.run(task, "with", reason="empty" if task == "a" else "")
@@ -141,13 +172,19 @@ def folder(bench: Callable[..., Any]) -> Path:
     judge_validity(made.folder)
     runs = [("a", "without", 1), ("b", "without", 1), ("b", "with", 1)]
     judged(made.folder, "mechanical", dict.fromkeys(runs, "Met"))
-    judged(made.folder, "claude", dict.fromkeys(runs, "Met") | {("b", "with", 1): "Missed", ("a", "with", 1): "Met"})
+    judged(
+        made.folder,
+        "claude",
+        dict.fromkeys(runs, "Met") | {("b", "with", 1): "Missed", ("a", "with", 1): "Met"},
+    )
     return Path(made.folder)
 
 
 def test_the_stage_writes_the_rows_of_all_judges_in_the_plans_order(folder: Path) -> None:
     decide_all(folder)
-    found = [(row["task"], row["condition"], row["judge"]) for row in read_table(folder / "verdicts.csv")]
+    found = [
+        (row["task"], row["condition"], row["judge"]) for row in read_table(folder / "verdicts.csv")
+    ]
     runs = [("b", "with"), ("b", "without"), ("a", "without")]
     assert found == [(*run, judge) for run in runs for judge in ("claude", "mechanical")]
 
@@ -155,20 +192,30 @@ def test_the_stage_writes_the_rows_of_all_judges_in_the_plans_order(folder: Path
 def test_a_discarded_run_is_not_decided_even_where_a_judge_has_read_it(folder: Path) -> None:
     decide_all(folder)
     decisions = read_table(folder / "decisions.csv")
-    assert [(row["task"], row["condition"], row["verdict"], row["points"]) for row in decisions] == [
-        ("b", "with", "Missed", "0"), ("b", "without", "Met", "1"), ("a", "without", "Met", "1"),
-    ]  # fmt: skip
+    assert [
+        (row["task"], row["condition"], row["verdict"], row["points"]) for row in decisions
+    ] == [
+        ("b", "with", "Missed", "0"),
+        ("b", "without", "Met", "1"),
+        ("a", "without", "Met", "1"),
+    ]
     assert decisions[0]["votes"] == "claude=Missed;mechanical=Met"
 
 
 def test_a_disagreement_is_escalated_until_a_person_has_spoken(folder: Path) -> None:
     decide_all(folder)
-    assert [(row["task"], row["condition"]) for row in read_table(folder / "escalations.csv")] == [("b", "with")]
+    assert [(row["task"], row["condition"]) for row in read_table(folder / "escalations.csv")] == [
+        ("b", "with")
+    ]
     judged(folder, "human-anna", {("b", "with", 1): "Partial"})
     decide_all(folder)
     assert read_table(folder / "escalations.csv") == []
     decision = read_table(folder / "decisions.csv")[0]
-    assert (decision["verdict"], decision["points"], decision["judges_verdict"]) == ("Partial", "0.5", "Missed")
+    assert (decision["verdict"], decision["points"], decision["judges_verdict"]) == (
+        "Partial",
+        "0.5",
+        "Missed",
+    )
 
 
 def test_a_person_whose_file_is_taken_away_has_no_say_any_more(folder: Path) -> None:
@@ -183,7 +230,9 @@ def test_a_criterion_without_any_row_is_unjudged_not_absent(folder: Path) -> Non
     judged(folder, "claude", {})
     decide_all(folder)
     rows = read_table(folder / "decisions.csv")
-    assert [(row["verdict"], row["points"], row["decided_by"]) for row in rows] == [("Unjudged", "", "")] * 3
+    assert [(row["verdict"], row["points"], row["decided_by"]) for row in rows] == [
+        ("Unjudged", "", "")
+    ] * 3
 
 
 def test_a_judge_of_the_plan_without_a_file_stops_the_stage(folder: Path) -> None:

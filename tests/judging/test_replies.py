@@ -28,10 +28,19 @@ def reply(form: dict[str, str], verdict: Verdict) -> str:
     words = evidence.split()
     first, middle, last = (" ".join(part) for part in (words[:3], words[3:-3], words[-3:]))
     values = {
-        "NONCE": NONCE, "VERDICT": verdict.value, "LOWER": verdict.value.lower(), "UPPER": verdict.value.upper(),
-        "EVIDENCE": evidence, "SHOUTED": evidence.upper(), "FIRST": first, "MIDDLE": middle, "LAST": last,
-        "NAME": "Cart", "WORD": "class", "TWO": "the class",
-    }  # fmt: skip
+        "NONCE": NONCE,
+        "VERDICT": verdict.value,
+        "LOWER": verdict.value.lower(),
+        "UPPER": verdict.value.upper(),
+        "EVIDENCE": evidence,
+        "SHOUTED": evidence.upper(),
+        "FIRST": first,
+        "MIDDLE": middle,
+        "LAST": last,
+        "NAME": "Cart",
+        "WORD": "class",
+        "TWO": "the class",
+    }
     text = form["reply"]
     for name, value in values.items():
         text = text.replace(name, value)
@@ -43,7 +52,12 @@ def read(text: str) -> Judgement:
 
 
 def test_there_are_enough_forms_and_no_two_are_alike() -> None:
-    assert len({form["form"] for form in FORMS}) == len({form["reply"] for form in FORMS}) == len(FORMS) >= 60
+    assert (
+        len({form["form"] for form in FORMS})
+        == len({form["reply"] for form in FORMS})
+        == len(FORMS)
+        >= 60
+    )
 
 
 @pytest.mark.parametrize("verdict", EVIDENCE)
@@ -60,12 +74,18 @@ def damaged(text: str, rng: random.Random) -> str:
     end = min(len(text), start + rng.randint(1, 12))
     words = text.split(" ")
     word = rng.randrange(len(words))
-    return rng.choice([
-        text[:start] + text[start + 1 :], text[:start] + rng.choice("xq.,'\"{}\\\n") + text[start:],
-        text[:start] + rng.choice("xq.,'\"{}\\\n") + text[start + 1 :], text[:start] + text[end:],
-        text[:start] + text[start:end].swapcase() + text[end:], " ".join([*words[:word], *words[word + 1 :]]),
-        " ".join([*words[:word], "rather", *words[word:]]), text[: len(text) - rng.randint(0, 20)],
-    ])  # fmt: skip
+    return rng.choice(
+        [
+            text[:start] + text[start + 1 :],
+            text[:start] + rng.choice("xq.,'\"{}\\\n") + text[start:],
+            text[:start] + rng.choice("xq.,'\"{}\\\n") + text[start + 1 :],
+            text[:start] + text[end:],
+            text[:start] + text[start:end].swapcase() + text[end:],
+            " ".join([*words[:word], *words[word + 1 :]]),
+            " ".join([*words[:word], "rather", *words[word:]]),
+            text[: len(text) - rng.randint(0, 20)],
+        ]
+    )
 
 
 def test_damage_loses_every_verdict_alike_and_makes_none_of_another() -> None:
@@ -78,7 +98,10 @@ def test_damage_loses_every_verdict_alike_and_makes_none_of_another() -> None:
                 assert found in (verdict, Verdict.UNJUDGED)
                 lost[verdict] += found is Verdict.UNJUDGED
     shares = {verdict: lost[verdict] / (DAMAGES * len(READ)) for verdict in EVIDENCE}
-    print(f"{DAMAGES * len(READ)} damaged replies each, lost:", {key.value: f"{shares[key]:.1%}" for key in shares})
+    print(
+        f"{DAMAGES * len(READ)} damaged replies each, lost:",
+        {key.value: f"{shares[key]:.1%}" for key in shares},
+    )
     assert max(shares.values()) - min(shares.values()) < 0.03
     assert min(shares.values()) > 0.2
 
@@ -88,6 +111,9 @@ def test_a_fact_of_two_words_can_be_missed_in_any_language_with_what_contradicts
     assert read_reply(text, NONCE, ANSWER, "Says nothing").verdict is Verdict.MISSED
     text = f'{{"id": "{NONCE}", "verdict": "Met", "evidence": "\u8cfc\u7269\u8eca\u5728", "reason": ""}}'
     answer = "\u8cfc\u7269\u8eca\u5728 shop.py \u88e1"
-    assert read_reply(text, NONCE, answer, "\u8cfc\u7269\u8eca\u7684\u4f4d\u7f6e").verdict is Verdict.MET
+    assert (
+        read_reply(text, NONCE, answer, "\u8cfc\u7269\u8eca\u7684\u4f4d\u7f6e").verdict
+        is Verdict.MET
+    )
     text = f'{{"id": "{NONCE}", "verdict": "Missed", "evidence": "holds the items", "reason": ""}}'
     assert read(text) == Judgement(Verdict.MISSED, "", None, "")

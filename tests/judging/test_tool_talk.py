@@ -13,7 +13,13 @@ from lensbench.core.system.files import write_json
 from lensbench.core.tasks import Category, Criterion, Task
 from lensbench.judging.blinding import MARK, Hidden, blind, hidden_names
 from lensbench.judging.shown_answers import read_shown_answers, read_tasks
-from lensbench.judging.tool_talk import ToolTalk, figures_of, learn_figures, learn_phrases, read_tool_talk
+from lensbench.judging.tool_talk import (
+    ToolTalk,
+    figures_of,
+    learn_figures,
+    learn_phrases,
+    read_tool_talk,
+)
 
 TOOLS = ("mcp__lens__lens_grep", "mcp__lens__lens_graph", "mcp__lens__find_usages")
 DESCRIPTIONS = {
@@ -26,38 +32,62 @@ PLAN = {"conditions": {"without": {"servers": []}, "with": {"servers": ["lens"]}
 
 def asked(prompt: str) -> Hidden:
     criteria = (Criterion(text="it is there"), Criterion(text="it is here"))
-    return hidden_names(PLAN, TOOLS, Task(id="t", category=Category.DEBUG, prompt=prompt, criteria=criteria), TALK)
+    return hidden_names(
+        PLAN, TOOLS, Task(id="t", category=Category.DEBUG, prompt=prompt, criteria=criteria), TALK
+    )
 
 
 def test_phrases_are_words_of_names_and_what_descriptions_call_a_way_of_searching() -> None:
     assert TALK.phrases == (
-        "find", "fuzzy lookup", "graph", "grep", "import graph", "ranked fuzzy lookup", "semantic search", "usages",
-    )  # fmt: skip
+        "find",
+        "fuzzy lookup",
+        "graph",
+        "grep",
+        "import graph",
+        "ranked fuzzy lookup",
+        "semantic search",
+        "usages",
+    )
 
 
-@pytest.mark.parametrize(("answer", "seen"), [
-    ("I used LensGrep and lensGraph.", "I @."), ("`LensGraph` shows it, lens grep too", "@ shows it, @ too"),
-    ("I ran findUsages to see it", "I @ to see it"), ("The graph tool shows it", "@ shows it"),
-    ("According to the usages tool, it is", "According to @, it is"), ("The semantic search returned `a.py`", "@ `a.py`"),
-    ("Semantic search results: `a.py`", "@: `a.py`"), ("I found it via the import graph", "I found it @"),
-    ("importers=3 and hub score 0.82", "@ and @"),
-    ('a.py ("importers": 12), `hubScore: 1.5`', 'a.py ("@), `@`'), ("```\na.py importers=3\n```\n", "```\na.py @\n```\n"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("answer", "seen"),
+    [
+        ("I used LensGrep and lensGraph.", "I @."),
+        ("`LensGraph` shows it, lens grep too", "@ shows it, @ too"),
+        ("I ran findUsages to see it", "I @ to see it"),
+        ("The graph tool shows it", "@ shows it"),
+        ("According to the usages tool, it is", "According to @, it is"),
+        ("The semantic search returned `a.py`", "@ `a.py`"),
+        ("Semantic search results: `a.py`", "@: `a.py`"),
+        ("I found it via the import graph", "I found it @"),
+        ("importers=3 and hub score 0.82", "@ and @"),
+        ('a.py ("importers": 12), `hubScore: 1.5`', 'a.py ("@), `@`'),
+        ("```\na.py importers=3\n```\n", "```\na.py @\n```\n"),
+    ],
+)
 def test_learnt_talk_becomes_a_mark(answer: str, seen: str) -> None:
     assert blind(answer, asked("Where is it?")).text == seen.replace("@", MARK)
 
 
-@pytest.mark.parametrize("answer", [
-    "The import graph of the package has no circle, and the graph is small.",
-    "It calls findUsages(name), and a search returned early.", "There are 3 importers, and importers are modules.",
-    "A graph toolkit and usages of tools.", "hub score is a name, line=3 and timeout: 30 are values.",
-])  # fmt: skip
+@pytest.mark.parametrize(
+    "answer",
+    [
+        "The import graph of the package has no circle, and the graph is small.",
+        "It calls findUsages(name), and a search returned early.",
+        "There are 3 importers, and importers are modules.",
+        "A graph toolkit and usages of tools.",
+        "hub score is a name, line=3 and timeout: 30 are values.",
+    ],
+)
 def test_the_same_words_as_content_stay(answer: str) -> None:
     assert blind(answer, asked("Where is it?")).text == answer
 
 
 def test_what_the_task_says_itself_is_content() -> None:
-    hidden = asked("Which importers has the semantic search, and why does the graph tool call lens grep?")
+    hidden = asked(
+        "Which importers has the semantic search, and why does the graph tool call lens grep?"
+    )
     answer = "The semantic search returned importers=3, the graph tool and LensGrep too"
     assert blind(answer, hidden).text == answer
     assert blind("hubScore=3", hidden).text == MARK
@@ -65,10 +95,15 @@ def test_what_the_task_says_itself_is_content() -> None:
 
 def test_figures_are_those_of_most_results_of_a_tool_and_of_nothing_else() -> None:
     results = [
-        ("x", "one", '{"importers": 3, "line": 4, "depth": 1}'), ("x", "two", "importers=0 line=7"),
-        ("x", "two", "importers: 2, line: 9, max_redirects=20"), ("y", "one", "rank=1"), ("y", "one", "rank=2"),
-        ("y", "one", "rank=3"), ("z", "one", "few=1"), ("z", "two", "few=1"),
-    ]  # fmt: skip
+        ("x", "one", '{"importers": 3, "line": 4, "depth": 1}'),
+        ("x", "two", "importers=0 line=7"),
+        ("x", "two", "importers: 2, line: 9, max_redirects=20"),
+        ("y", "one", "rank=1"),
+        ("y", "one", "rank=2"),
+        ("y", "one", "rank=3"),
+        ("z", "one", "few=1"),
+        ("z", "two", "few=1"),
+    ]
     assert learn_figures(results, figures_of("the baseline wrote line: 3")) == ("importers",)
 
 
@@ -82,9 +117,14 @@ def said(tool: str, result: str) -> str:
     return "".join(json.dumps(event) + "\n" for event in events)
 
 
-def test_judges_see_nothing_of_what_a_benchmarks_own_transcripts_and_preflight_teach(tmp_path: Path) -> None:
+def test_judges_see_nothing_of_what_a_benchmarks_own_transcripts_and_preflight_teach(
+    tmp_path: Path,
+) -> None:
     folder = make_bench(tmp_path / "b", Shape(tasks=8))
-    write_json(folder / "preflight.json", {"tools": {}, "descriptions": {"mcp__lens__lens_grep": "Semantic search."}})
+    write_json(
+        folder / "preflight.json",
+        {"tools": {}, "descriptions": {"mcp__lens__lens_grep": "Semantic search."}},
+    )
     records = {
         run: from_json(path.read_text())
         for path in sorted(folder.glob("attempts/*/*/record.json"))
@@ -92,24 +132,32 @@ def test_judges_see_nothing_of_what_a_benchmarks_own_transcripts_and_preflight_t
     }
     for run, record in records.items():
         calls = [call.name for call in record.outcome.calls or () if call.name.startswith("mcp__")]
-        text = said(calls[0], '{"importers": 3, "limit": 20}') if calls else said("Read", "limit = 20")
+        text = (
+            said(calls[0], '{"importers": 3, "limit": 20}') if calls else said("Read", "limit = 20")
+        )
         files = run_files(folder, run)
         files.transcript.parent.mkdir(exist_ok=True)
         files.transcript.write_bytes(gzip.compress(text.encode()))
         figure = "importers=3, " if calls else ""
-        files.answer.write_text(f"Semantic search returned it: {figure}limit=20.\n\n{files.answer.read_text()}")
+        files.answer.write_text(
+            f"Semantic search returned it: {figure}limit=20.\n\n{files.answer.read_text()}"
+        )
     assert read_tool_talk(folder, records, TOOLS).figures == ("importers",)
     run_files(folder, next(iter(records))).transcript.unlink()
     plan = json.loads((folder / "plan.json").read_text())
     shown = read_shown_answers(folder, plan, read_tasks(folder))
     assert len(shown) == len(records)
-    assert {each.text.splitlines()[0] for each in shown} == {f"{MARK} it: limit=20.", f"{MARK} it: {MARK}, limit=20."}
+    assert {each.text.splitlines()[0] for each in shown} == {
+        f"{MARK} it: limit=20.",
+        f"{MARK} it: {MARK}, limit=20.",
+    }
 
 
 def test_a_damaged_transcript_teaches_nothing(tmp_path: Path) -> None:
     folder = make_bench(tmp_path / "b", Shape(tasks=2))
     records = {
-        from_json(path.read_text()).run: from_json(path.read_text()) for path in folder.glob("attempts/*/*/record.json")
+        from_json(path.read_text()).run: from_json(path.read_text())
+        for path in folder.glob("attempts/*/*/record.json")
     }
     for run in records:
         transcript = run_files(folder, run).transcript

@@ -18,7 +18,9 @@ def project(tmp_path: Path, record_property: Callable[[str, object], None]) -> I
     made = make_project(tmp_path / "a project's folder", tmp_path / "control")
     yield made
     codes = [start.poll() for start in made.starts]
-    record_property("scenario", [len(codes), made.asked + len(made.ledger()), *codes])  # benchmarks/scenarios.py
+    record_property(
+        "scenario", [len(codes), made.asked + len(made.ledger()), *codes]
+    )  # benchmarks/scenarios.py
     for pid, _ in living(str(made.control)):
         with suppress(ProcessLookupError):
             os.kill(pid, signal.SIGKILL)

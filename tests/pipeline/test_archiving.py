@@ -22,14 +22,21 @@ def check(path: Path) -> list[str]:
     return run_here(verify.main, path).splitlines()
 
 
-def test_an_archive_holds_is_made_again_with_the_same_bytes_and_first_any_run_that_was_lost(finished: Project) -> None:
+def test_an_archive_holds_is_made_again_with_the_same_bytes_and_first_any_run_that_was_lost(
+    finished: Project,
+) -> None:
     before = finished.files()
     made = archive(finished)
     content = made.read_bytes()
     assert check(made)[-1].startswith("ok: ")
     made.unlink()
     assert (archive(finished).read_bytes(), finished.files()) == (content, before)
-    marks = [str(finished.folder), str(finished.control), sys.prefix, str(FAKES)]  # folders of this machine
+    marks = [
+        str(finished.folder),
+        str(finished.control),
+        sys.prefix,
+        str(FAKES),
+    ]  # folders of this machine
     with zipfile.ZipFile(made) as zipped:
         for name in zipped.namelist():
             content = zipped.read(name)
@@ -40,15 +47,21 @@ def test_an_archive_holds_is_made_again_with_the_same_bytes_and_first_any_run_th
     assert finished.ledger() == ["anna-with"]
 
 
-def test_an_archive_repeats_its_experiment_elsewhere_and_compares_both(project: Project, tmp_path: Path) -> None:
-    shutil.copy(CHECKOUT / ".claude" / "skills" / "benchmark" / "lens-mcp.json", project.folder / "mcp.json")
+def test_an_archive_repeats_its_experiment_elsewhere_and_compares_both(
+    project: Project, tmp_path: Path
+) -> None:
+    shutil.copy(
+        CHECKOUT / ".claude" / "skills" / "benchmark" / "lens-mcp.json", project.folder / "mcp.json"
+    )
     project.configure(agent={"kind": "offline", "command": [], "pass_env": []})
     project.write_tasks(["anna"])
     project.start()
     with zipfile.ZipFile(archive(project)) as zipped:
         zipped.extractall(tmp_path / "unpacked")
     elsewhere = Project(tmp_path / "unpacked" / "r" / "data" / "project", project.control)
-    shutil.copytree(project.folder / "repo", elsewhere.folder / "repo")  # named by a path, so no archive has it
+    shutil.copytree(
+        project.folder / "repo", elsewhere.folder / "repo"
+    )  # named by a path, so no archive has it
     old, new = elsewhere.folder.parent / "run", elsewhere.folder / "bench" / "again"
     before = sorted(path.read_bytes() for path in old.rglob("*") if path.is_file())
     shutil.copy(old / "config.yaml", elsewhere.folder / "config.yaml")

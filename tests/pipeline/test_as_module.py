@@ -30,7 +30,13 @@ def start(project: Project, *arguments: str) -> tuple[int | None, str]:
 
 
 def test_another_workflow_includes_ours_and_builds_on_it(foreign: Project) -> None:
-    offers = [str(FAKES / "stdio_mcp_server.py"), "--lists", "1", "--call-it", "search"]  # as the fake agent shows
+    offers = [
+        str(FAKES / "stdio_mcp_server.py"),
+        "--lists",
+        "1",
+        "--call-it",
+        "search",
+    ]  # as the fake agent shows
     entry = {"command": sys.executable, "args": offers}
     (foreign.folder / "mcp.json").write_text(json.dumps({"mcpServers": {"fake": entry}}))
     code, said = start(foreign, "--printshellcmds")
@@ -38,12 +44,16 @@ def test_another_workflow_includes_ours_and_builds_on_it(foreign: Project) -> No
     assert '"with": "INCONCLUSIVE"' in (foreign.folder / "verdict.txt").read_text()
     assert "freezing the experiment in bench/r" in said
     assert foreign.ledger() == ["anna-with", "anna-without", "bert-with", "bert-without"]
-    start(foreign)  # without our profile, Snakemake makes the tables again, whose inputs were the missing answers
+    start(
+        foreign
+    )  # without our profile, Snakemake makes the tables again, whose inputs were the missing answers
     assert "Nothing to be done" in start(foreign)[1]
     assert len(foreign.ledger()) == 4
 
 
-def test_the_other_workflow_keeps_its_target_and_ends_at_a_failed_preflight_or_a_mistake(foreign: Project) -> None:
+def test_the_other_workflow_keeps_its_target_and_ends_at_a_failed_preflight_or_a_mistake(
+    foreign: Project,
+) -> None:
     _, said = start(foreign, "-n")
     assert "lensbench_results" in said
     assert "rule verdict:" in said

@@ -13,7 +13,9 @@ import yaml
 from small_benchmark import CHECKOUT, Project
 
 
-def test_a_verdict_that_fail_on_names_fails_every_start_after_all_is_written(finished: Project, tmp_path: Path) -> None:
+def test_a_verdict_that_fail_on_names_fails_every_start_after_all_is_written(
+    finished: Project, tmp_path: Path
+) -> None:
     (finished.bench / "summary.md").unlink()
     page = tmp_path / "github.md"
     github = {"GITHUB_STEP_SUMMARY": str(page)}
@@ -33,28 +35,50 @@ def test_a_verdict_that_fail_on_names_fails_every_start_after_all_is_written(fin
 
 def test_a_word_that_is_no_verdict_is_refused_before_anything_starts(project: Project) -> None:
     said = project.start("--config", "fail_on=harm", fails=True)
-    assert "fail_on should be 'HARM', 'GO', 'SAVES', 'COSTS', 'NO-GO' or 'INCONCLUSIVE', not 'harm'" in said
+    assert (
+        "fail_on should be 'HARM', 'GO', 'SAVES', 'COSTS', 'NO-GO' or 'INCONCLUSIVE', not 'harm'"
+        in said
+    )
     assert not project.bench.exists()
 
 
 def test_the_workflow_of_the_example_runs_its_benchmark(tmp_path: Path) -> None:
     folder = tmp_path / "ci"
     shutil.copytree(CHECKOUT / "examples" / "ci", folder)
-    steps = yaml.safe_load((folder / ".github/workflows/benchmark.yml").read_text())["jobs"]["benchmark"]["steps"]
+    steps = yaml.safe_load((folder / ".github/workflows/benchmark.yml").read_text())["jobs"][
+        "benchmark"
+    ]["steps"]
     (command,) = (step["run"] for step in steps if step.get("name") == "Benchmark")
     (saved,) = (step for step in steps if step.get("uses", "").startswith("actions/cache/save@"))
     assert saved["if"] == "always()"  # plain actions/cache forgets what a failed job paid for
     program, *arguments = shlex.split(command)
     assert program == "lensbench"
-    started = [sys.executable, "-P", "-m", program, *arguments, f"cache={CHECKOUT / '.cache' / 'repositories'}"]
+    started = [
+        sys.executable,
+        "-P",
+        "-m",
+        program,
+        *arguments,
+        f"cache={CHECKOUT / '.cache' / 'repositories'}",
+    ]
     ended = subprocess.run(
-        started, cwd=folder, env={**os.environ, "PYTHONPATH": str(CHECKOUT / "scripts")}, capture_output=True, text=True,
-        check=False, timeout=300,
-    )  # fmt: skip
+        started,
+        cwd=folder,
+        env={**os.environ, "PYTHONPATH": str(CHECKOUT / "scripts")},
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=300,
+    )
     assert ended.returncode == 0, ended.stdout + ended.stderr
     assert (folder / "bench/ci/.passed/HARM").exists()
     with (folder / "bench/ci/pairs.csv").open() as file:
-        gained = {pair["task"]: (pair["called"], float(pair["delta"]) > 0) for pair in csv.DictReader(file)}
+        gained = {
+            pair["task"]: (pair["called"], float(pair["delta"]) > 0)
+            for pair in csv.DictReader(file)
+        }
     assert gained == {
-        "httpcore-chg-01": ("yes", True), "httpcore-chg-02": ("yes", True), "httpcore-tgt-01": ("yes", False),
-    }  # fmt: skip
+        "httpcore-chg-01": ("yes", True),
+        "httpcore-chg-02": ("yes", True),
+        "httpcore-tgt-01": ("yes", False),
+    }

@@ -18,10 +18,14 @@ CONTROL: dict[str, Any] = {"controls": {"closed_book": True}}
 
 def scheduled(project: Project, monkeypatch: pytest.MonkeyPatch) -> Schedule:
     monkeypatch.chdir(project.folder)
-    return read_schedule(yaml.safe_load((project.folder / "config.yaml").read_text()), ["config.yaml"])
+    return read_schedule(
+        yaml.safe_load((project.folder / "config.yaml").read_text()), ["config.yaml"]
+    )
 
 
-def test_the_control_comes_and_goes_gets_an_empty_folder_and_no_servers_and_forms_no_pair(project: Project) -> None:
+def test_the_control_comes_and_goes_gets_an_empty_folder_and_no_servers_and_forms_no_pair(
+    project: Project,
+) -> None:
     project.start(*RUNS)
     before = bytes_of(project.files())
     project.clear_ledger()
@@ -41,7 +45,11 @@ def test_the_control_comes_and_goes_gets_an_empty_folder_and_no_servers_and_form
     assert "of 2 files" in (project.bench / "runs" / "anna-without.md").read_text()
     assert project.reasons() == {}
     assert {row["treatment"] for row in project.table("pairs")} == {"with"}
-    scored = {row["task"]: row["score"] for row in project.table("scores") if row["condition"] == "closed_book"}
+    scored = {
+        row["task"]: row["score"]
+        for row in project.table("scores")
+        if row["condition"] == "closed_book"
+    }
     assert scored == {"anna": "0.5", "bert": "0.5"}
     project.configure()
     project.start(*RUNS)
@@ -49,7 +57,9 @@ def test_the_control_comes_and_goes_gets_an_empty_folder_and_no_servers_and_form
     assert {row["condition"] for row in project.table("validity")} == {"without", "with"}
 
 
-def test_a_pair_starts_together_and_the_control_comes_last(project: Project, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_pair_starts_together_and_the_control_comes_last(
+    project: Project, monkeypatch: pytest.MonkeyPatch
+) -> None:
     project.configure(**CONTROL)
     schedule = scheduled(project, monkeypatch)
     pair, control = RunId("anna", "with", 1), RunId("anna", "closed_book", 1)
@@ -61,13 +71,17 @@ def test_a_pair_starts_together_and_the_control_comes_last(project: Project, mon
     )
 
 
-def test_a_condition_cannot_have_the_name_of_the_control(project: Project, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_condition_cannot_have_the_name_of_the_control(
+    project: Project, monkeypatch: pytest.MonkeyPatch
+) -> None:
     project.configure(conditions={"without": {}, "closed_book": {"mcp": "mcp.json"}})
     with pytest.raises(UserError, match=r"write controls: \{closed_book: true\} instead"):
         scheduled(project, monkeypatch)
 
 
-def test_a_control_run_by_another_model_or_a_discarded_one_costs_no_pair(bench: Callable[..., Any]) -> None:
+def test_a_control_run_by_another_model_or_a_discarded_one_costs_no_pair(
+    bench: Callable[..., Any],
+) -> None:
     made = bench(servers={"without": [], "with": ["lens"], "closed_book": []})
     for task in made.tasks:
         made.run(task, "without", points=("1", "0"))
@@ -75,7 +89,9 @@ def test_a_control_run_by_another_model_or_a_discarded_one_costs_no_pair(bench: 
     made.run("a", "closed_book", points=("0", "0"), models=("glm-9",), tree_before="empty")
     made.run("b", "closed_book", reason="timed_out")
     results = made.build()
-    reasons = {(run["task"], run["condition"]): run["reason"] for run in results["runs"] if run["reason"]}
+    reasons = {
+        (run["task"], run["condition"]): run["reason"] for run in results["runs"] if run["reason"]
+    }
     assert reasons == {("b", "closed_book"): "timed_out"}
     assert results["treatments"] == list(results["comparisons"]) == ["with"]
     assert results["comparisons"]["with"]["pairs"] == {"complete": 2, "planned": 2}

@@ -28,10 +28,14 @@ def assert_pairs_began_together(project: Project, *tasks: str) -> None:
 
 
 def with_key_on_disk(folder: Path) -> list[Path]:
-    return [path for path in folder.rglob("*") if path.is_file() and KEY.encode() in path.read_bytes()]
+    return [
+        path for path in folder.rglob("*") if path.is_file() and KEY.encode() in path.read_bytes()
+    ]
 
 
-def test_a_cluster_gives_what_one_machine_gives_whatever_is_edited(cluster: Project, finished_once: Project) -> None:
+def test_a_cluster_gives_what_one_machine_gives_whatever_is_edited(
+    cluster: Project, finished_once: Project
+) -> None:
     cluster.behave(others="sleep 1")
     process = cluster.begin(*ON_CLUSTER, "--jobs", "2", env={"FAKE_SECRET": KEY})
     assert wait_for(lambda: len(cluster.ledger()) == 2, 120)
@@ -52,12 +56,18 @@ def test_a_cluster_gives_what_one_machine_gives_whatever_is_edited(cluster: Proj
     assert "Nothing to be done" in cluster.start(*ON_CLUSTER)
 
 
-def test_an_agent_ends_with_its_job_and_the_next_starts_make_this_run_alone(cluster: Project) -> None:
+def test_an_agent_ends_with_its_job_and_the_next_starts_make_this_run_alone(
+    cluster: Project,
+) -> None:
     cluster.write_tasks(["anna"])
     cluster.behave(anna_with="hang")
     process = cluster.begin(*ON_CLUSTER, target="bench/r/validity.csv")
-    assert wait_for(lambda: cluster.ledger("end") == ["anna-without"] and "anna-with" in cluster.ledger(), 120)
-    for pid, command in [*living(str(cluster.control))]:  # the Snakemakes that the scheduler started for this run
+    assert wait_for(
+        lambda: cluster.ledger("end") == ["anna-without"] and "anna-with" in cluster.ledger(), 120
+    )
+    for pid, command in [
+        *living(str(cluster.control))
+    ]:  # the Snakemakes that the scheduler started for this run
         if "task=anna,condition=with " in command and "--mode" in command:
             os.kill(pid, signal.SIGKILL)
     process.communicate(timeout=120)
@@ -75,7 +85,9 @@ def test_an_agent_ends_with_its_job_and_the_next_starts_make_this_run_alone(clus
     assert cluster.is_idle(*RUNS)
 
 
-def test_jobs_outlive_a_killed_snakemake_and_the_next_start_waits_for_them(cluster: Project) -> None:
+def test_jobs_outlive_a_killed_snakemake_and_the_next_start_waits_for_them(
+    cluster: Project,
+) -> None:
     cluster.write_tasks(["anna"])
     cluster.behave(others="sleep 6")
     process = cluster.begin(*ON_CLUSTER)
@@ -87,7 +99,9 @@ def test_jobs_outlive_a_killed_snakemake_and_the_next_start_waits_for_them(clust
     assert (cluster.ledger(), cluster.reasons()) == (["anna-with", "anna-without"], {})
 
 
-def test_a_spent_budget_keeps_the_jobs_that_are_left_from_starting_their_agents(cluster: Project) -> None:
+def test_a_spent_budget_keeps_the_jobs_that_are_left_from_starting_their_agents(
+    cluster: Project,
+) -> None:
     cluster.configure(budget={"max_runs": 2})
     output = cluster.start(*ON_CLUSTER, "--jobs", "2", fails=True)
     assert len(cluster.ledger()) == 2

@@ -16,8 +16,16 @@ from lensbench.workflow.damage import FolderCheck, read_checksums, read_index
 from small_benchmark import RUNS, SCORED, Project
 
 NOT_CHECKED = (
-    "logs/", "attempts/made-", ".gate/", ".plan/", ".copies/", ".at-work", ".checked", ".checksums", "spent.json",
-)  # fmt: skip
+    "logs/",
+    "attempts/made-",
+    ".gate/",
+    ".plan/",
+    ".copies/",
+    ".at-work",
+    ".checked",
+    ".checksums",
+    "spent.json",
+)
 
 
 def test_a_list_names_nothing_outside_of_its_folder(tmp_path: Path) -> None:
@@ -43,15 +51,24 @@ def checked(project: Project) -> list[str]:
     return sorted(name for name in names if not name.startswith(NOT_CHECKED))
 
 
-@settings(max_examples=300, suppress_health_check=[HealthCheck.too_slow, HealthCheck.function_scoped_fixture])
+@settings(
+    max_examples=300,
+    suppress_health_check=[HealthCheck.too_slow, HealthCheck.function_scoped_fixture],
+)
 @given(st.data())
-def test_any_changed_or_missing_byte_is_found_and_its_file_named(finished_once: Project, data: st.DataObject) -> None:
+def test_any_changed_or_missing_byte_is_found_and_its_file_named(
+    finished_once: Project, data: st.DataObject
+) -> None:
     name = data.draw(st.sampled_from(checked(finished_once)))
     path = finished_once.bench / name
     before = path.read_bytes()
     if data.draw(st.booleans()):
         place = data.draw(st.integers(0, len(before) - 1))
-        after = before[:place] + bytes([before[place] ^ data.draw(st.integers(1, 255))]) + before[place + 1 :]
+        after = (
+            before[:place]
+            + bytes([before[place] ^ data.draw(st.integers(1, 255))])
+            + before[place + 1 :]
+        )
     else:
         after = before[: data.draw(st.integers(0, len(before) - 1))]
     path.write_bytes(after)
@@ -72,7 +89,11 @@ def reads_the_same(name: str, before: bytes, after: bytes) -> bool:
 def test_damaged_runs_are_named_and_made_again_and_no_other(finished: Project) -> None:
     before, derived = finished.files(), contents(finished)
     rng = random.Random(7)
-    names = ("anna-with/1/record.json", "anna-without/1/answer.md", "bert-with/1/transcript.jsonl.gz")
+    names = (
+        "anna-with/1/record.json",
+        "anna-without/1/answer.md",
+        "bert-with/1/transcript.jsonl.gz",
+    )
     for name in names:
         path = finished.bench / "attempts" / name
         path.write_bytes(path.read_bytes()[: rng.randrange(1, 30)])
@@ -82,7 +103,12 @@ def test_damaged_runs_are_named_and_made_again_and_no_other(finished: Project) -
     shown = finished.start(*SCORED)
     for stem in ("anna-with", "anna-without", "bert-with"):
         assert f"bench/r/attempts/{stem}/1/" in shown
-        assert json.loads((finished.bench / "attempts" / stem / "1" / "discard.json").read_text())["by"] == "runner"
+        assert (
+            json.loads((finished.bench / "attempts" / stem / "1" / "discard.json").read_text())[
+                "by"
+            ]
+            == "runner"
+        )
     assert finished.ledger() == ["anna-with", "anna-without", "bert-with"]
     kept = {name for name in before if "bert-without" in name}
     assert {name: finished.files()[name] for name in kept} == {name: before[name] for name in kept}
@@ -110,19 +136,27 @@ def test_the_plan_and_discards_are_restored_from_their_copies(project: Project) 
     project.configure(discards={"max_rounds": 0})
     project.behave(anna_with="crash")
     project.start(*RUNS)
-    plan, validity = (project.bench / "plan.json").read_bytes(), (project.bench / "validity.csv").read_bytes()
+    plan, validity = (
+        (project.bench / "plan.json").read_bytes(),
+        (project.bench / "validity.csv").read_bytes(),
+    )
     rng = random.Random(3)
     names = ("plan.json", "attempts/anna-with/1/discard.json")
     for name in names:
         damage(project.bench / name, rng)
     shown = project.start(*RUNS)
-    assert all(f"bench/r/{name} is damaged (its checksum does not match): restored from " in shown for name in names)
+    assert all(
+        f"bench/r/{name} is damaged (its checksum does not match): restored from " in shown
+        for name in names
+    )
     assert (project.bench / "plan.json").read_bytes() == plan
     assert (project.bench / "validity.csv").read_bytes() == validity
     assert project.ledger() == ["anna-with", "anna-without", "bert-with", "bert-without"]
 
 
-def test_a_damaged_list_of_checksums_costs_no_run_and_an_old_folder_has_none(finished: Project) -> None:
+def test_a_damaged_list_of_checksums_costs_no_run_and_an_old_folder_has_none(
+    finished: Project,
+) -> None:
     before = bytes_of(finished.files())
     damage(RunFolder(finished.bench).checksums, random.Random(5))
     finished.start(*RUNS)
@@ -140,4 +174,6 @@ def test_without_an_agent_a_damaged_run_is_named_and_nothing_is_done(finished: P
     before = finished.files("")
     assert "restore the file, or import the run again" in finished.start(fails=True)
     after = finished.files("")
-    assert all(after[name] == content for name, content in before.items() if not name.startswith("."))
+    assert all(
+        after[name] == content for name, content in before.items() if not name.startswith(".")
+    )

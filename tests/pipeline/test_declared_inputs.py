@@ -43,7 +43,9 @@ def jobs(project: Project) -> Iterator[tuple[str, dict[str, Any]]]:
         yield base64.urlsafe_b64decode(record.name).decode(), json.loads(record.read_text())
 
 
-def test_every_file_that_a_stage_reads_is_declared_by_its_rule_or_by_one_before_it(project: Project) -> None:
+def test_every_file_that_a_stage_reads_is_declared_by_its_rule_or_by_one_before_it(
+    project: Project,
+) -> None:
     watcher, opened = project.control / "watcher", project.control / "opened"
     watcher.mkdir()
     (watcher / "sitecustomize.py").write_text(WATCHER)
@@ -55,7 +57,11 @@ def test_every_file_that_a_stage_reads_is_declared_by_its_rule_or_by_one_before_
     project.start(env=watched)  # the second round reads discards and what the first one left
 
     made = dict(jobs(project))
-    program = {job["shellcmd"].split(" -m ")[1].split()[0]: job["rule"] for job in made.values() if job["shellcmd"]}
+    program = {
+        job["shellcmd"].split(" -m ")[1].split()[0]: job["rule"]
+        for job in made.values()
+        if job["shellcmd"]
+    }
     assert len(program) >= 10
     inputs: dict[str, set[str]] = {}
     together: dict[tuple[str, ...], list[str]] = {}  # the outputs of one job
@@ -68,7 +74,11 @@ def test_every_file_that_a_stage_reads_is_declared_by_its_rule_or_by_one_before_
         for name in waiting:  # grows while it is walked
             if name not in known:
                 known.add(name)
-                waiting += [*made[name]["input"], *together[tuple(made[name]["log"])]] if name in made else []
+                waiting += (
+                    [*made[name]["input"], *together[tuple(made[name]["log"])]]
+                    if name in made
+                    else []
+                )
         return known
 
     undeclared = set()

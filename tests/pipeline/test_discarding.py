@@ -12,10 +12,17 @@ from programs import refusal, run_module
 from small_benchmark import RUNS, Project
 
 REASONS = {
-    "offered-without": "contaminated", "called-without": "contaminated", "empty-with": "empty",
-    "crash-without": "crashed", "slow-with": "timed_out", "apierror-with": "api_error", "apitext-without": "api_error",
-    "change-with": "workspace_changed", "model-with": "model_changed", "model-without": "model_changed",
-}  # fmt: skip
+    "offered-without": "contaminated",
+    "called-without": "contaminated",
+    "empty-with": "empty",
+    "crash-without": "crashed",
+    "slow-with": "timed_out",
+    "apierror-with": "api_error",
+    "apitext-without": "api_error",
+    "change-with": "workspace_changed",
+    "model-with": "model_changed",
+    "model-without": "model_changed",
+}
 ANOTHER_TRY = {"empty-with", "crash-without", "apierror-with", "apitext-without"}
 
 
@@ -25,21 +32,34 @@ def filed(project: Project, by: str) -> Counter[str]:
     return Counter(path.parts[-3] for path in files if json.loads(path.read_text())["by"] == by)
 
 
-def test_runs_that_must_not_count_are_filed_once_repeated_alone_and_given_up(project: Project) -> None:
+def test_runs_that_must_not_count_are_filed_once_repeated_alone_and_given_up(
+    project: Project,
+) -> None:
     project.write_tasks(sorted({stem.partition("-")[0] for stem in REASONS} | {"again"}))
     project.configure({"retries": 2, "timeout_s": 8}, discards={"max_rounds": 1})
     project.behave(
-        offered_without=["offered mcp__fake__search", "answer"], called_without="called mcp__fake__search",
-        empty_with=["empty", "empty", "answer"], crash_without="crash", slow_with=["hang", "answer"],
-        apierror_with="apierror 529 overloaded", apitext_without="apitext", change_with="change",
-        model_with=["model other-1", "answer"], again_with=["crash", "answer"],
-    )  # fmt: skip
+        offered_without=["offered mcp__fake__search", "answer"],
+        called_without="called mcp__fake__search",
+        empty_with=["empty", "empty", "answer"],
+        crash_without="crash",
+        slow_with=["hang", "answer"],
+        apierror_with="apierror 529 overloaded",
+        apitext_without="apitext",
+        change_with="change",
+        model_with=["model other-1", "answer"],
+        again_with=["crash", "answer"],
+    )
     project.start(*RUNS, cores=8)
     assert project.reasons() == REASONS
     ledger = project.ledger()
-    assert {stem: ledger.count(stem) for stem in REASONS} == {stem: 1 + (stem in ANOTHER_TRY) for stem in REASONS}
+    assert {stem: ledger.count(stem) for stem in REASONS} == {
+        stem: 1 + (stem in ANOTHER_TRY) for stem in REASONS
+    }
     assert ledger.count("again-with") == 2
-    again = [json.loads(path.read_text()) for path in sorted(project.bench.glob("attempts/again-with/*/record.json"))]
+    again = [
+        json.loads(path.read_text())
+        for path in sorted(project.bench.glob("attempts/again-with/*/record.json"))
+    ]
     assert [record["attempt"]["reason"] for record in again] == ["crashed", ""]
     assert [record["attempt"]["waited_s"] >= 1 for record in again] == [False, True]
     discards = project.files("attempts")
@@ -48,7 +68,11 @@ def test_runs_that_must_not_count_are_filed_once_repeated_alone_and_given_up(pro
     assert project.processes() == []
 
     dry = project.start("-n", *RUNS)
-    due = {line.split("runs/")[1].removesuffix(".md") for line in dry.splitlines() if "Missing output files" in line}
+    due = {
+        line.split("runs/")[1].removesuffix(".md")
+        for line in dry.splitlines()
+        if "Missing output files" in line
+    }
     assert due == set(REASONS)
 
     project.clear_ledger()
@@ -57,7 +81,9 @@ def test_runs_that_must_not_count_are_filed_once_repeated_alone_and_given_up(pro
     (project.control / "ledger").write_text("".join(f"start {stem}\n" for stem in ledger))
     said = project.start(cores=8)
     healed = {"offered-without", "empty-with", "slow-with", "model-with", "model-without"}
-    assert project.reasons() == {stem: reason for stem, reason in REASONS.items() if stem not in healed}
+    assert project.reasons() == {
+        stem: reason for stem, reason in REASONS.items() if stem not in healed
+    }
     assert "5 runs discarded" in said
     repeated = project.ledger()
     for stem in set(ledger):
@@ -66,8 +92,14 @@ def test_runs_that_must_not_count_are_filed_once_repeated_alone_and_given_up(pro
     assert {name: after[name] for name in discards} == discards
     assert filed(project, "validity") == {stem: 1 + (stem not in healed) for stem in REASONS}
     untouched = {name for name in runs if name.partition("/")[2].removesuffix(".md") not in REASONS}
-    assert {name: project.files("runs")[name] for name in untouched} == {name: runs[name] for name in untouched}
-    given_up = {f"{row['task']}-{row['condition']}" for row in project.table("validity") if row["given_up"] == "yes"}
+    assert {name: project.files("runs")[name] for name in untouched} == {
+        name: runs[name] for name in untouched
+    }
+    given_up = {
+        f"{row['task']}-{row['condition']}"
+        for row in project.table("validity")
+        if row["given_up"] == "yes"
+    }
     assert given_up == set(REASONS) - healed
     assert "was given up: contaminated" in (project.bench / "results.md").read_text()
     assert "Nothing to be done" in project.start("-n")
@@ -86,11 +118,16 @@ def read(lines, *, errors):
 
 
 def test_a_refused_key_stops_everything_with_a_message_and_is_no_discard(project: Project) -> None:
-    (project.copy_program() / "scripts" / "lensbench" / "agents" / "adapters" / "refused.py").write_text(REFUSED)
+    (
+        project.copy_program() / "scripts" / "lensbench" / "agents" / "adapters" / "refused.py"
+    ).write_text(REFUSED)
     project.configure({"kind": "refused", "retries": 3})
     project.behave(others="apierror 401 invalid x-api-key")
     message = project.start(cores=1, fails=True)
-    assert message.count("the agent was refused (401 invalid x-api-key); fix that, then start again") == 1
+    assert (
+        message.count("the agent was refused (401 invalid x-api-key); fix that, then start again")
+        == 1
+    )
     assert len(project.ledger()) == 1
     assert (project.files("runs"), filed(project, "validity")) == ({}, {})
     results = (project.bench / "results.md").read_text()
@@ -108,7 +145,10 @@ def test_a_run_is_discarded_by_hand_taken_back_and_made_again(finished: Project)
 
     gone = lensbench(finished, "discard", "anna-with", "--reason", "the laptop slept")
     assert gone.returncode == 0, gone.stderr
-    assert "Discarded by hand: with 1, without 0. With these runs counted the delta of with stays" in gone.stdout
+    assert (
+        "Discarded by hand: with 1, without 0. With these runs counted the delta of with stays"
+        in gone.stdout
+    )
     assert finished.reasons() == {"anna-with": "by_hand"}
     page = (finished.bench / "results.md").read_text()
     assert "anna, with, trial 1 was discarded by hand: the laptop slept (score then: " in page
@@ -132,7 +172,9 @@ def test_a_run_is_discarded_by_hand_taken_back_and_made_again(finished: Project)
     assert lensbench(finished, "fsck").returncode == 0
 
 
-def test_a_wrong_run_or_an_empty_reason_changes_nothing(finished: Project, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_wrong_run_or_an_empty_reason_changes_nothing(
+    finished: Project, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.chdir(finished.folder)
     before = finished.files()
     for arguments, message in (

@@ -14,7 +14,9 @@ SERVER = '{"mcpServers": {"lens": {"command": "${python}", "args": ["-IS", "%s"]
 
 
 def configure(project: Project, **agent: Any) -> None:
-    project.configure({"kind": "command", "command": ["sh", "-c", "true"], "pass_env": [], **agent}, preflight={})
+    project.configure(
+        {"kind": "command", "command": ["sh", "-c", "true"], "pass_env": [], **agent}, preflight={}
+    )
 
 
 @pytest.fixture(autouse=True)
@@ -29,21 +31,27 @@ def doctor(project: Project, **variables: str) -> tuple[int, str]:
     return done.returncode, done.stdout + done.stderr
 
 
-def test_machine_and_benchmark_are_checked_and_no_run_folder_is_made(project: Project, tmp_path: Path) -> None:
+def test_machine_and_benchmark_are_checked_and_no_run_folder_is_made(
+    project: Project, tmp_path: Path
+) -> None:
     other = tmp_path / "bin" / "codex"
     other.parent.mkdir()
     other.write_text("#!/bin/sh\necho something else\n")
     other.chmod(0o755)
     code, said = doctor(project, PATH=f"{other.parent}{os.pathsep}{os.environ['PATH']}")
     assert "warning  codex" in said
-    assert re.search(r"^config.yaml:\n  ok       config.yaml +tasks: 2, conditions: 2$", said, re.MULTILINE)
+    assert re.search(
+        r"^config.yaml:\n  ok       config.yaml +tasks: 2, conditions: 2$", said, re.MULTILINE
+    )
     assert "with: lens" in said
     assert said.endswith("No check failed.\n")
     assert code == 0
     assert not project.bench.exists()
 
 
-def test_what_is_missing_is_named_and_a_broken_config_does_not_hide_the_machine(project: Project) -> None:
+def test_what_is_missing_is_named_and_a_broken_config_does_not_hide_the_machine(
+    project: Project,
+) -> None:
     configure(project, command=["no-such-agent"], token_env="NO_SUCH_KEY")
     code, said = doctor(project)
     assert "FAILED   variables" in said

@@ -20,29 +20,52 @@ from lensbench.core.system import program
 from small_benchmark import CHECKOUT, make_project
 
 RUN_HERE = (
-    "snakemake -n", "snakemake --cores 8", "lensbench judge", "lensbench docs gate", "snakemake --report report.zip",
-    "lensbench --version", "python -m lensbench.runs.validity --help", "lensbench status bench/demo",
-    "lensbench fsck bench/demo", "lensbench doctor",
-)  # fmt: skip
+    "snakemake -n",
+    "snakemake --cores 8",
+    "lensbench judge",
+    "lensbench docs gate",
+    "snakemake --report report.zip",
+    "lensbench --version",
+    "python -m lensbench.runs.validity --help",
+    "lensbench status bench/demo",
+    "lensbench fsck bench/demo",
+    "lensbench doctor",
+)
 """In a project with a finished benchmark, in this order; what they name is there."""
 
 ELSEWHERE = (
     (r"make test-quick$", "a part of make test"),
     (r"make (run|dev|test|lint|selftest|agents|docs)$", ".ci/run"),
-    (r"make (slurm|soak|fuzz|lock|bench-peers|newest|agents-newest)\b", "takes minutes, or a cluster"),
-    (r"make new\b|lensbench init\b", "test_starting.py, test_five_minutes.py"), (r"snakemake .*\bjudge_sheet$", "above, with other cores"),
+    (
+        r"make (slurm|soak|fuzz|lock|bench-peers|newest|agents-newest)\b",
+        "takes minutes, or a cluster",
+    ),
+    (r"make new\b|lensbench init\b", "test_starting.py, test_five_minutes.py"),
+    (r"snakemake .*\bjudge_sheet$", "above, with other cores"),
     (r"lensbench ask", "test_evaluating.py"),
     (r"lensbench (archive|verify)", "test_archiving.py, test_verifying.py"),
     (r"lensbench (selftest|docs)", "test_selftest.py, test_command.py"),
     (r"snakemake .*\bfail_on=|lensbench run .*\bfail_on=", "test_ci.py"),
-    (r"snakemake .*profiles/(slurm|cluster)", "test_clusters.py, test_slurm.py"), (r"snakemake .*--report ", "above, with the demo's name"),
-    (r"snakemake (--cores (\d+|N) ?)?(--verbose|--configfile mine.yaml.*|--config (run_id|scenarios|notes)=.*)?$", "test_repeating.py"),
-    (r"lensbench discard", "test_discarding.py"), (r"lensbench check", "test_check.py"), (r"lensbench try", "test_try_answer.py"),
+    (r"snakemake .*profiles/(slurm|cluster)", "test_clusters.py, test_slurm.py"),
+    (r"snakemake .*--report ", "above, with the demo's name"),
+    (
+        r"snakemake (--cores (\d+|N) ?)?(--verbose|--configfile mine.yaml.*|--config (run_id|scenarios|notes)=.*)?$",
+        "test_repeating.py",
+    ),
+    (r"lensbench discard", "test_discarding.py"),
+    (r"lensbench check", "test_check.py"),
+    (r"lensbench try", "test_try_answer.py"),
     (r"lensbench (run|size|<verb>|status$)", "test_installed.py, test_planning.py"),
-    (r"lensbench (compare|size|import|prove|draft|fsck|generate)", "test_comparing.py and the others of these names"),
+    (
+        r"lensbench (compare|size|import|prove|draft|fsck|generate)",
+        "test_comparing.py and the others of these names",
+    ),
     (r"python (benchmarks/|-m pytest)", "takes minutes"),
-    (r"(docker|npm|pip|pipx|uv|apt-get|ssh-keygen|unzip|cd|mkdir|ln|mv|tar|export|python3|kill|tools/slurm.sh)\b", "not a program of ours"),
-)  # fmt: skip
+    (
+        r"(docker|npm|pip|pipx|uv|apt-get|ssh-keygen|unzip|cd|mkdir|ln|mv|tar|export|python3|kill|tools/slurm.sh)\b",
+        "not a program of ours",
+    ),
+)
 """Commands that are not run here, and why, or who runs them."""
 
 COMMANDS = list(documented())
@@ -58,7 +81,11 @@ def ours(command: str) -> str:
 def test_every_command_is_run_here_or_has_a_reason() -> None:
     assert len(COMMANDS) > 80
     known = [*(f"{re.escape(one)}$" for one in RUN_HERE), *(pattern for pattern, _ in ELSEWHERE)]
-    unknown = [f"{at}: {one}" for at, one in COMMANDS if not any(re.match(pattern, ours(one)) for pattern in known)]
+    unknown = [
+        f"{at}: {one}"
+        for at, one in COMMANDS
+        if not any(re.match(pattern, ours(one)) for pattern in known)
+    ]
     assert not unknown, "run them here, or say in ELSEWHERE why not:\n" + "\n".join(unknown)
 
 
@@ -67,14 +94,24 @@ def test_what_is_run_here_is_what_the_documents_show() -> None:
     assert set(RUN_HERE) <= shown
     named = {name for _, reason in ELSEWHERE for name in re.findall(r"test_\w+\.py", reason)}
     assert named <= {file.name for file in (CHECKOUT / "tests").rglob("test_*.py")}
-    stale = [pattern for pattern, _ in ELSEWHERE if not any(re.match(pattern, command) for command in shown)]
+    stale = [
+        pattern
+        for pattern, _ in ELSEWHERE
+        if not any(re.match(pattern, command) for command in shown)
+    ]
     assert not stale
 
 
 @pytest.mark.parametrize("shown", ONCE, ids=[place for place, _ in ONCE])
-def test_a_command_has_options_keys_and_targets_that_exist(shown: Documented, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_command_has_options_keys_and_targets_that_exist(
+    shown: Documented, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.chdir(CHECKOUT)
-    command = re.sub(r"\[(.+)\]$", r"\1", ours(shown.command)).replace("--cores N", "--cores 2").replace(" ...", "")
+    command = (
+        re.sub(r"\[(.+)\]$", r"\1", ours(shown.command))
+        .replace("--cores N", "--cores 2")
+        .replace(" ...", "")
+    )
     match shlex.split(command):
         case ["snakemake", *arguments] | ["lensbench", "run", *arguments]:
             _read_by_snakemake(command.split()[0], arguments)
@@ -96,10 +133,17 @@ def _read_by_snakemake(command: str, arguments: list[str]) -> None:
         return
     _, options = parse_args(arguments)
     read_keys(parse_config(options.config) if options.config else {})
-    rules = re.findall(r"^rule (\w+):", "".join(one.read_text() for one in CHECKOUT.glob("rules/*.smk")), re.MULTILINE)
+    rules = re.findall(
+        r"^rule (\w+):",
+        "".join(one.read_text() for one in CHECKOUT.glob("rules/*.smk")),
+        re.MULTILINE,
+    )
     assert set(options.targets) <= {*rules, "all"}
     assert (
-        command == "lensbench" or "--cores" in arguments or not arguments or ANSWERS_WITHOUT_CORES & set(arguments)
+        command == "lensbench"
+        or "--cores" in arguments
+        or not arguments
+        or ANSWERS_WITHOUT_CORES & set(arguments)
     ), "Snakemake asks for --cores"
 
 
@@ -120,18 +164,31 @@ def _read_by_program(name: str, arguments: list[str], monkeypatch: pytest.Monkey
         return read
 
     for parse in ("parse_args", "parse_intermixed_args"):
-        monkeypatch.setattr(argparse.ArgumentParser, parse, stopping(getattr(argparse.ArgumentParser, parse)))
+        monkeypatch.setattr(
+            argparse.ArgumentParser, parse, stopping(getattr(argparse.ArgumentParser, parse))
+        )
     monkeypatch.setattr(program, "run_program", lambda main: main())
     monkeypatch.setattr(sys, "argv", [name, *arguments])
     with pytest.raises(Read):
         runpy.run_module(name, run_name="__main__")
 
 
-@pytest.mark.parametrize("planted", [
-    "lensbench size --sd 20 --efect 10", "lensbench compair a b", "lensbench run --nosuch", "make runn", "lensbench run --config fail_onn=HARM",
-    "lensbench run --config 'gate={lookss: 3}'", "python benchmarks/null_runs.py --repat 3", "snakemake --cores 2 judge_shet",
-])  # fmt: skip
-def test_a_planted_mistake_in_a_command_is_found(planted: str, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize(
+    "planted",
+    [
+        "lensbench size --sd 20 --efect 10",
+        "lensbench compair a b",
+        "lensbench run --nosuch",
+        "make runn",
+        "lensbench run --config fail_onn=HARM",
+        "lensbench run --config 'gate={lookss: 3}'",
+        "python benchmarks/null_runs.py --repat 3",
+        "snakemake --cores 2 judge_shet",
+    ],
+)
+def test_a_planted_mistake_in_a_command_is_found(
+    planted: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
     with pytest.raises((AssertionError, SystemExit, UserError)):
         test_a_command_has_options_keys_and_targets_that_exist(Documented("", planted), monkeypatch)
 
@@ -145,11 +202,19 @@ def demo(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, dict[str, str]
     made.start()
     start = f'#!/bin/sh\nexec "{sys.executable}" '
     (base / "bin").mkdir()
-    for name, words in (("python", ""), ("lensbench", "-P -m lensbench "), ("snakemake", "-P -m lensbench run ")):
+    for name, words in (
+        ("python", ""),
+        ("lensbench", "-P -m lensbench "),
+        ("snakemake", "-P -m lensbench run "),
+    ):
         (base / "bin" / name).write_text(f'{start}{words}"$@"\n')
         (base / "bin" / name).chmod(0o755)
     path = f"{base / 'bin'}{os.pathsep}{os.environ['PATH']}"
-    own = {"PYTHONPATH": str(CHECKOUT / "scripts"), "FAKE_SECRET": "none", "FAKE_CONTROL": str(made.control)}
+    own = {
+        "PYTHONPATH": str(CHECKOUT / "scripts"),
+        "FAKE_SECRET": "none",
+        "FAKE_CONTROL": str(made.control),
+    }
     return made.folder, {**os.environ, "PATH": path, **own}
 
 
@@ -157,6 +222,12 @@ def demo(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, dict[str, str]
 def test_a_command_does_what_it_says(command: str, demo: tuple[Path, dict[str, str]]) -> None:
     folder, environment = demo
     ended = subprocess.run(
-        ["sh", "-c", command], cwd=folder, env=environment, capture_output=True, text=True, timeout=120, check=False
+        ["sh", "-c", command],
+        cwd=folder,
+        env=environment,
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=False,
     )
     assert ended.returncode == 0, ended.stdout[-2000:] + ended.stderr[-2000:]

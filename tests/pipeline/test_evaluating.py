@@ -55,7 +55,9 @@ def test_both_conditions_answer_at_once_and_are_not_asked_again_until_the_files_
     text = page.read_text()
     assert "An index said so." in text
     assert not re.search(r"<script|https?://", text)
-    records = [json.loads(path.read_text()) for path in page.parent.glob("attempts/*/*/record.json")]
+    records = [
+        json.loads(path.read_text()) for path in page.parent.glob("attempts/*/*/record.json")
+    ]
     assert all(record["attempt"]["number"] == 1 and record["opened_at"] for record in records)
     written = [path for path in project.folder.rglob("*") if path.is_file()]
     assert [path for path in written if b"s3cret" in path.read_bytes()] == []
@@ -69,7 +71,9 @@ def test_both_conditions_answer_at_once_and_are_not_asked_again_until_the_files_
     assert (len(project.ledger()), len(evals(project))) == (4, 2)
 
 
-def test_a_run_that_is_refused_or_would_not_count_says_why_and_is_made_again(project: Project, ask: Ask) -> None:
+def test_a_run_that_is_refused_or_would_not_count_says_why_and_is_made_again(
+    project: Project, ask: Ask
+) -> None:
     project.behave(eval_with=["apierror Not logged in", "crash", "answer"])
     said = ask(fails=True)
     assert "error: with: the agent was refused (Not logged in)" in said
@@ -83,14 +87,20 @@ def test_a_run_that_is_refused_or_would_not_count_says_why_and_is_made_again(pro
     assert project.ledger() == ["eval-with"] * 3 + ["eval-without"]
 
 
-def test_a_question_about_the_current_folder_does_not_see_the_answers(project: Project, ask: Ask) -> None:
+def test_a_question_about_the_current_folder_does_not_see_the_answers(
+    project: Project, ask: Ask
+) -> None:
     assert ask(QUESTION).splitlines()[-1] == ask(QUESTION).splitlines()[-1]
     assert project.ledger() == ["eval-with", "eval-without"]
 
 
 def test_however_it_is_ended_no_agent_is_left(project: Project, ask: Ask) -> None:
     project.behave(others="children 600")
-    marked = {"PYTHONPATH": str(CHECKOUT / "scripts"), "FAKE_CONTROL": str(project.control), "FAKE_SECRET": "none"}
+    marked = {
+        "PYTHONPATH": str(CHECKOUT / "scripts"),
+        "FAKE_CONTROL": str(project.control),
+        "FAKE_SECRET": "none",
+    }
     command = [sys.executable, "-m", "lensbench_demo.ask", QUESTION, "--repo", "repo"]
     for number in (signal.SIGINT, signal.SIGKILL):
         project.clear_ledger()
@@ -109,12 +119,21 @@ def test_however_it_is_ended_no_agent_is_left(project: Project, ask: Ask) -> Non
     assert "proves nothing" in ask()
 
 
-@pytest.mark.parametrize(("question", "repo", "config", "message"), [
-    ("  ", ".", "config.yaml", "there is no question"), (QUESTION, "nowhere", "config.yaml", "there is no folder"),
-    (QUESTION, "repo", "nothing.yaml", "nothing.yaml: cannot be read"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("question", "repo", "config", "message"),
+    [
+        ("  ", ".", "config.yaml", "there is no question"),
+        (QUESTION, "nowhere", "config.yaml", "there is no folder"),
+        (QUESTION, "repo", "nothing.yaml", "nothing.yaml: cannot be read"),
+    ],
+)
 def test_a_mistake_is_one_clear_line(
-    project: Project, monkeypatch: pytest.MonkeyPatch, question: str, repo: str, config: str, message: str
+    project: Project,
+    monkeypatch: pytest.MonkeyPatch,
+    question: str,
+    repo: str,
+    config: str,
+    message: str,
 ) -> None:
     monkeypatch.chdir(project.folder)
     with pytest.raises(UserError, match=message) as mistake:
@@ -127,9 +146,16 @@ def side(name: str, answer: str) -> Side:
 
 
 def test_the_answers_stand_below_each_other_and_the_facts_in_a_table() -> None:
-    text = "\n".join(lines("Why?", [side("without", "left [bold]words"), side("with", "right 漢字 words")]))
+    text = "\n".join(
+        lines("Why?", [side("without", "left [bold]words"), side("with", "right 漢字 words")])
+    )
     assert "[red]b.py[/red]" in text
-    assert text.index("── without ──") < text.index("left [bold]words") < text.index("── with ──") < text.index("right")
+    assert (
+        text.index("── without ──")
+        < text.index("left [bold]words")
+        < text.index("── with ──")
+        < text.index("right")
+    )
     assert text.endswith("            without  with\nTool calls  3        3")
 
 

@@ -24,7 +24,9 @@ def here(tmp_path: Path) -> Path:
 def started(folder: Path, name: str, task: str) -> subprocess.CompletedProcess[str]:
     """`lensbench run` with the config of an example, as its head says, and one of its tasks."""
     config = f"examples/{name}/config.yaml"
-    return run_module("lensbench", "run", "--cores", 2, "--configfile", config, "--only", task, cwd=folder)
+    return run_module(
+        "lensbench", "run", "--cores", 2, "--configfile", config, "--only", task, cwd=folder
+    )
 
 
 def run_example(folder: Path, name: str, task: str) -> list[dict[str, str]]:
@@ -44,7 +46,9 @@ def test_two_servers_of_ones_own_against_none_and_against_each_other(here: Path)
     assert len(found["estimates"]) == 3
 
 
-def test_a_daemon_is_named_before_any_run_while_it_is_not_there_and_then_registers_each_folder(here: Path) -> None:
+def test_a_daemon_is_named_before_any_run_while_it_is_not_there_and_then_registers_each_folder(
+    here: Path,
+) -> None:
     port = free_port()
     entry = here / "examples" / "daemon" / "daemon.json"
     entry.write_text(entry.read_text().replace("4112", str(port)))

@@ -28,27 +28,42 @@ def processes(project: Project, program: str) -> list[int]:
 
 
 def servers(project: Project) -> list[int]:
-    return [pid for pid, line in living(str(project.control)) if "snakemake_executor_plugin_lensbench/forks.py" in line]
+    return [
+        pid
+        for pid, line in living(str(project.control))
+        if "snakemake_executor_plugin_lensbench/forks.py" in line
+    ]
 
 
 def test_a_fork_for_a_snakemake_that_was_killed_ends_without_a_word(tmp_path: Path) -> None:
     ours, theirs = socket.socketpair()
-    command = [sys.executable, "-P", str(CHECKOUT / "scripts/snakemake_executor_plugin_lensbench/forks.py")]
+    command = [
+        sys.executable,
+        "-P",
+        str(CHECKOUT / "scripts/snakemake_executor_plugin_lensbench/forks.py"),
+    ]
     with subprocess.Popen(
         [*command, str(theirs.fileno())], pass_fds=[theirs.fileno()], stderr=subprocess.PIPE
     ) as forks:
         theirs.close()
-        ours.sendall(json.dumps([[PROGRAM], str(tmp_path / "log"), {}, str(tmp_path)]).encode() + b"\n")
+        ours.sendall(
+            json.dumps([[PROGRAM], str(tmp_path / "log"), {}, str(tmp_path)]).encode() + b"\n"
+        )
         ours.close()
         assert forks.communicate(timeout=60)[1] == b""
 
 
-def test_a_run_is_snakemakes_own_child_and_is_shown_as_the_command_that_makes_it(project: Project) -> None:
+def test_a_run_is_snakemakes_own_child_and_is_shown_as_the_command_that_makes_it(
+    project: Project,
+) -> None:
     project.behave(others="await go")
     process = project.begin(target=VALIDITY)
     assert wait_for(lambda: len(project.ledger()) == 4)
     runs = processes(project, PROGRAM)
-    parents = [Path(f"/proc/{pid}/stat").read_text(encoding="utf-8").rpartition(")")[2].split()[1] for pid in runs]
+    parents = [
+        Path(f"/proc/{pid}/stat").read_text(encoding="utf-8").rpartition(")")[2].split()[1]
+        for pid in runs
+    ]
     assert parents == [str(process.pid)] * 4
     (server,) = servers(project)
     assert len(os.listdir(f"/proc/{server}/task")) == 1, "a process with threads must not fork"
@@ -62,7 +77,9 @@ def test_a_run_is_snakemakes_own_child_and_is_shown_as_the_command_that_makes_it
 
 
 @pytest.mark.parametrize("seed", range(2))
-def test_when_the_process_is_killed_its_runs_go_on_and_the_others_are_made(seed: int, project: Project) -> None:
+def test_when_the_process_is_killed_its_runs_go_on_and_the_others_are_made(
+    seed: int, project: Project
+) -> None:
     rng = random.Random(seed)
     project.write_tasks(FOUR)
     project.behave(others="sleep 0.5")
@@ -92,7 +109,9 @@ def test_a_run_is_the_same_by_the_plug_in_and_by_its_command(project: Project) -
         environment, *rest = json.loads(seen.read_text())
         for name in ("_", "SHLVL", "OLDPWD", WORKFLOW):  # a shell's own, and Snakemake's process
             environment.pop(name, None)
-        made.append([environment, rest, log.read_text(), sorted(project.files()), project.reasons()])
+        made.append(
+            [environment, rest, log.read_text(), sorted(project.files()), project.reasons()]
+        )
         seen.unlink()
         shutil.rmtree(project.bench / "attempts" / "anna-with")
         (project.bench / "runs" / "anna-with.md").unlink()
@@ -100,7 +119,11 @@ def test_a_run_is_the_same_by_the_plug_in_and_by_its_command(project: Project) -
     assert [made.count(" answered after ") for made in (forked[2], by_command[2])] == [1, 1]
     assert [*forked[:2], *forked[3:]] == [*by_command[:2], *by_command[3:]]
     program = project.copy_program() / "scripts" / "lensbench" / "runs" / "run.py"
-    program.write_text(program.read_text().replace("    adopt_orphans()\n", "    sys.exit('error: it is broken')\n", 1))
+    program.write_text(
+        program.read_text().replace(
+            "    adopt_orphans()\n", "    sys.exit('error: it is broken')\n", 1
+        )
+    )
     for executor in ("lensbench", "local"):
         said = project.start("--executor", executor, *RUNS, fails=True)
         assert "Error in rule run" in said

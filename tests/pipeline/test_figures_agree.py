@@ -22,8 +22,13 @@ def test_all_five_outputs_show_the_same_figures_with_labels(finished: Project) -
     said = " ".join(printed.split())
     results = json.loads((finished.bench / "results.json").read_text())
     page = unescape((finished.bench / "report.html").read_text()).replace("\u2212", "-")
-    markdown, summary = (_rows((finished.bench / name).read_text()) for name in ("results.md", "summary.md"))
-    junit = {x.get("name"): x.get("value") for x in ElementTree.parse(finished.bench / "junit.xml").iter("property")}
+    markdown, summary = (
+        _rows((finished.bench / name).read_text()) for name in ("results.md", "summary.md")
+    )
+    junit = {
+        x.get("name"): x.get("value")
+        for x in ElementTree.parse(finished.bench / "junit.xml").iter("property")
+    }
     figures = results["figures"]["with"]
     assert {"score", "complete", "duration_s", "tool_calls_observed"} <= figures.keys()
     for figure in figures.values():
@@ -37,16 +42,29 @@ def test_all_five_outputs_show_the_same_figures_with_labels(finished: Project) -
         assert cells == [words[1], words[0], *words[2:], tasks]
         after, before, change, interval, total = words
         in_all = f"; in all {total}" if total else ""
-        assert junit[f"with: {label}"] == f"{after} against {before}; change {change} ({interval}){in_all}"
+        assert (
+            junit[f"with: {label}"]
+            == f"{after} against {before}; change {change} ({interval}){in_all}"
+        )
         if total:
-            assert f"{label}: {after} against {before}; typically {change} ({interval}); in all {total}" in said
-    texts = {name: (finished.bench / name).read_text() for name in ("results.md", "summary.md", "junit.xml")}
-    page = re.sub(r"(?s)<style>.*?</style>|<script>.*?</script>", "", (finished.bench / "report.html").read_text())
+            assert (
+                f"{label}: {after} against {before}; typically {change} ({interval}); in all {total}"
+                in said
+            )
+    texts = {
+        name: (finished.bench / name).read_text()
+        for name in ("results.md", "summary.md", "junit.xml")
+    }
+    page = re.sub(
+        r"(?s)<style>.*?</style>|<script>.*?</script>",
+        "",
+        (finished.bench / "report.html").read_text(),
+    )
     for name, text in {**texts, "page": page, "terminal": printed}.items():
         assert not re.search(r"\dpp\b|\bpp\b", text), name
-        assert not re.search(r"(?<!pairs: )(?<!tasks: )(?<!<dt>Tasks</dt><dd>)\b\d+ better, \d+ (worse|equal)", text), (
-            f"{name}: of what?"
-        )
+        assert not re.search(
+            r"(?<!pairs: )(?<!tasks: )(?<!<dt>Tasks</dt><dd>)\b\d+ better, \d+ (worse|equal)", text
+        ), f"{name}: of what?"
         assert not re.search(r"[-+\u2212]\d+ points", text), f"{name}: points without a decimal"
 
 
@@ -58,13 +76,21 @@ def test_the_figures_are_those_of_the_runs(finished: Project) -> None:
         seconds[run["task"]][run["condition"]] = run["duration_s"]
     sums = {name: sum(both[name] for both in seconds.values()) for name in ("with", "without")}
     largest = max(both["with"] for both in seconds.values()) / sums["with"]
-    ratio, share = re.fullmatch(r"x([0-9.]+); largest task ([0-9.]+)%", figures["duration_s"]["total"]).groups()  # type: ignore[union-attr]
+    ratio, share = re.fullmatch(
+        r"x([0-9.]+); largest task ([0-9.]+)%", figures["duration_s"]["total"]
+    ).groups()  # type: ignore[union-attr]
     assert math.isclose(float(ratio), sums["with"] / sums["without"], abs_tol=0.051)
     assert math.isclose(float(share) / 100, largest, abs_tol=0.00051)
     logs = [math.log(both["with"] / both["without"]) for both in seconds.values()]
     typical = math.expm1(sum(logs) / len(logs))
-    assert math.isclose(float(figures["duration_s"]["change"].strip("%")) / 100, typical, abs_tol=0.0051)
+    assert math.isclose(
+        float(figures["duration_s"]["change"].strip("%")) / 100, typical, abs_tol=0.0051
+    )
     for run, name in (("with", "treatment"), ("without", "baseline")):
         scores = [each["score"] for each in results["runs"] if each["condition"] == run]
-        assert math.isclose(float(figures["score"][name].strip("%")) / 100, sum(scores) / len(scores), abs_tol=0.00051)
+        assert math.isclose(
+            float(figures["score"][name].strip("%")) / 100,
+            sum(scores) / len(scores),
+            abs_tol=0.00051,
+        )
     assert f"({figures['score']['change']} on average)" in results["plain"]["with"]["facts"]

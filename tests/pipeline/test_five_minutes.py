@@ -29,7 +29,9 @@ def stock(tmp_path: Path) -> Path:
 def check(folder: Path, said: str) -> None:
     """Everything is written, tried, and valid."""
     assert "config.mine.yaml, mcp.mine.json, scenarios/mine.yaml are written" in said
-    assert re.search(r"ok +with: mine +lens_.*; lens_grep\(query=.*\) answered with [\d,]+ characters", said)
+    assert re.search(
+        r"ok +with: mine +lens_.*; lens_grep\(query=.*\) answered with [\d,]+ characters", said
+    )
     assert re.search(r"The offline agent's calls: .*lens_grep [1-9]\d*.*\.", said)
     assert "--configfile config.mine.yaml" in said
     assert "nothing to pay (no model is asked)" in said
@@ -46,7 +48,9 @@ def served(stock: Path) -> Iterator[str]:
         yield f"http://127.0.0.1:{port}/mcp"
 
 
-def test_a_terminal_is_asked_and_a_server_that_runs_already_is_tried(stock: Path, served: str) -> None:
+def test_a_terminal_is_asked_and_a_server_that_runs_already_is_tried(
+    stock: Path, served: str
+) -> None:
     exit_code, said = type_into([*STARTING, "--agent", "offline"], stock, f"{served}\n\nstock\n")
     assert exit_code == 0, said
     check(stock, said)
@@ -64,7 +68,9 @@ def lacking(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.mark.timeout(600)  # three trials
-def test_a_server_that_fails_or_is_not_called_is_named_and_what_it_lacks_is_written(stock: Path, lacking: Path) -> None:
+def test_a_server_that_fails_or_is_not_called_is_named_and_what_it_lacks_is_written(
+    stock: Path, lacking: Path
+) -> None:
     flags = ["--name", "mine", "--mcp", "false", "--agent", "offline", "--repo", "stock"]
     ended = run_module("lensbench_demo.setup", *flags, cwd=stock)
     assert ended.returncode == 1
@@ -77,21 +83,32 @@ def test_a_server_that_fails_or_is_not_called_is_named_and_what_it_lacks_is_writ
         entry = {"command": "${python}", "args": [program]}
         (stock / "mcp.mine.json").write_text(json.dumps({"mcpServers": {"mine": entry}}))
 
-    (stock / "server.py").write_text(FAKE.read_text(encoding="utf-8").replace('"query"', '"amount"'))
+    (stock / "server.py").write_text(
+        FAKE.read_text(encoding="utf-8").replace('"query"', '"amount"')
+    )
     write_entry(f"{stock}/server.py")
     ended = run_module("lensbench_demo.setup", "--name", "mine", cwd=stock)
     assert ended.returncode == 1
-    assert re.search("skipped  with: mine: find  +not called: nothing is known for its argument 'amount'", ended.stdout)
+    assert re.search(
+        "skipped  with: mine: find  +not called: nothing is known for its argument 'amount'",
+        ended.stdout,
+    )
     assert "The offline agent's calls: none." in ended.stdout + ended.stderr
     assert ended.stderr.endswith("lensbench init --name mine\n")
     assert "no tool of the server was called in 2 of 2 runs" in ended.stderr
     config = stock / "config.mine.yaml"  # which has the tools of that server now
     config.write_text(re.sub(r"tools: \[[^]]*crash[^]]*\]", "tools: []", config.read_text()))
     write_entry(f"{lacking}/server.py")
-    exit_code, said = type_into(["env", "SHOP_KEY=secret-of-the-shop", *STARTING, "--name", "mine"], stock, "y\n\n")
+    exit_code, said = type_into(
+        ["env", "SHOP_KEY=secret-of-the-shop", *STARTING, "--name", "mine"], stock, "y\n\n"
+    )
     assert exit_code == 0, said
     assert "Write that, and try again? (y or n) [y]: " in said
     assert "secret-of-the-shop" not in config.read_text()
-    for written in (f'sandbox_visible: ["{lacking}"]', 'pass_env: ["SHOP_KEY"]', 'writes: [".shop"]'):
+    for written in (
+        f'sandbox_visible: ["{lacking}"]',
+        'pass_env: ["SHOP_KEY"]',
+        'writes: [".shop"]',
+    ):
         assert written in config.read_text()
     assert (stock / "scenarios" / "mine.yaml").read_bytes() == tasks

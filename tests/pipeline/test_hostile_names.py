@@ -18,8 +18,10 @@ def test_no_name_is_obeyed_and_nobody_else_can_write_what_is_made(project: Proje
     shell = "printf '\\033[2Jnoise' >&2; cat \"$0\""
     project.configure(
         {"kind": "command", "command": ["/bin/sh", "-c", shell, "{prompt_file}"]},
-        scenarios=f"{HOSTILE}.yaml", conditions={"without": {}, "with": {"mcp": f"{HOSTILE}.json"}}, cache=HOSTILE,
-    )  # fmt: skip
+        scenarios=f"{HOSTILE}.yaml",
+        conditions={"without": {}, "with": {"mcp": f"{HOSTILE}.json"}},
+        cache=HOSTILE,
+    )
     before = os.umask(0)
     try:
         project.start()
@@ -28,14 +30,18 @@ def test_no_name_is_obeyed_and_nobody_else_can_write_what_is_made(project: Proje
     assert not list(project.folder.rglob("pwned"))
     assert (project.folder / HOSTILE).is_dir()
     made = [project.bench, *project.bench.rglob("*")]
-    assert [str(path) for path in made if not path.is_symlink() and path.stat().st_mode & 0o002] == []
+    assert [
+        str(path) for path in made if not path.is_symlink() and path.stat().st_mode & 0o002
+    ] == []
     log = (project.bench / "logs" / "anna-with.log").read_text()
     assert "noise" in log
     assert "\x1b" not in log
 
 
 def test_a_name_that_is_no_name_is_refused(project: Project) -> None:
-    said = project.start("--config", "run_id=a;touch pwned", fails=True)  # other names: test_config.py
+    said = project.start(
+        "--config", "run_id=a;touch pwned", fails=True
+    )  # other names: test_config.py
     assert "use letters, digits and '-' only" in said
     assert "Traceback" not in said
     said = project.start("-n", target="bench/r/runs/$(touch pwned)-with.md", fails=True)
@@ -44,18 +50,29 @@ def test_a_name_that_is_no_name_is_refused(project: Project) -> None:
 
 
 @pytest.mark.parametrize("locale", ["en_US.ISO-8859-1", "C"])
-def test_every_locale_gives_the_scores_of_utf_8_and_names_its_encodings(project: Project, locale: str) -> None:
-    env = {"LC_ALL": locale, "PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0", "PYTHONWARNDEFAULTENCODING": "1"}
+def test_every_locale_gives_the_scores_of_utf_8_and_names_its_encodings(
+    project: Project, locale: str
+) -> None:
+    env = {
+        "LC_ALL": locale,
+        "PYTHONUTF8": "0",
+        "PYTHONCOERCECLOCALE": "0",
+        "PYTHONWARNDEFAULTENCODING": "1",
+    }
     if locale != "C":
         if not shutil.which("localedef"):
             pytest.skip("localedef, which makes a Latin-1 locale, is not installed")
         made = project.control / locale
-        subprocess.run(["localedef", "-i", "en_US", "-f", "ISO-8859-1", made], check=True, capture_output=True)
+        subprocess.run(
+            ["localedef", "-i", "en_US", "-f", "ISO-8859-1", made], check=True, capture_output=True
+        )
         env["LOCPATH"] = str(project.control)
     project.write_tasks(["size"], wanted="Größe", suffix=" Wo steht 日本?")
     (project.folder / "tasks.yaml").rename(project.folder / "größe.yaml")
     (project.folder / "repo" / "größe.py").write_text("Größe = 40\n", encoding="utf-8")
-    (project.folder / "answer.md").write_text("Die Größe steht in größe.py:1, 日本.\n", encoding="utf-8")
+    (project.folder / "answer.md").write_text(
+        "Die Größe steht in größe.py:1, 日本.\n", encoding="utf-8"
+    )
     command = ["/bin/cat", str(project.folder / "answer.md")]
     project.configure({"kind": "command", "command": command}, scenarios="größe.yaml")
     with (project.control / "output").open("w+", encoding="utf-8") as output:

@@ -34,10 +34,21 @@ def installed(tmp_path_factory: pytest.TempPathFactory) -> Path:
     packages = folder / "venv" / Path(sysconfig.get_path("purelib")).relative_to(sys.prefix)
     packages.rmdir()
     own = shutil.ignore_patterns("lensbench*", "_lensbench*")
-    shutil.copytree(sysconfig.get_path("purelib"), packages, copy_function=_link, ignore=own, symlinks=True)
+    shutil.copytree(
+        sysconfig.get_path("purelib"), packages, copy_function=_link, ignore=own, symlinks=True
+    )
     (wheel,) = (folder / "dist").glob("*.whl")
-    pip = [sys.executable, "-m", "pip", "--python", str(folder / "venv" / "bin" / "python"), "install"]
-    subprocess.run([*pip, "--quiet", "--no-deps", "--no-index", str(wheel)], check=True, capture_output=True)
+    pip = [
+        sys.executable,
+        "-m",
+        "pip",
+        "--python",
+        str(folder / "venv" / "bin" / "python"),
+        "install",
+    ]
+    subprocess.run(
+        [*pip, "--quiet", "--no-deps", "--no-index", str(wheel)], check=True, capture_output=True
+    )
     return folder / "venv"
 
 
@@ -48,12 +59,16 @@ def _link(source: str, target: str) -> None:
         shutil.copy2(source, target)
 
 
-def lensbench(installed: Path, folder: Path, *arguments: str, limit_s: int = 200) -> subprocess.CompletedProcess[str]:
+def lensbench(
+    installed: Path, folder: Path, *arguments: str, limit_s: int = 200
+) -> subprocess.CompletedProcess[str]:
     home = folder.parent / "home"
     home.mkdir(exist_ok=True)
     environment = {"HOME": str(home), "PATH": "/usr/bin:/bin", "PYTHONDONTWRITEBYTECODE": "1"}
     command = [str(installed / "bin" / "lensbench"), *arguments]
-    return subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True, timeout=limit_s)
+    return subprocess.run(
+        command, cwd=folder, env=environment, capture_output=True, text=True, timeout=limit_s
+    )
 
 
 @pytest.fixture
@@ -87,34 +102,70 @@ def test_an_empty_folder_gets_the_demo_which_gives_what_the_checkout_gives_and_w
     assert parts(installed) == before
     assert "Nothing to be done" in lensbench(installed, empty, *demo).stderr
     data = json.loads((empty / "bench" / "demo" / "results.json").read_text())
-    assert {status for status, count in data["counts"].items() if count} == {"scored", "missing"}  # the other tasks
+    assert {status for status, count in data["counts"].items() if count} == {
+        "scored",
+        "missing",
+    }  # the other tasks
     with (empty / "bench" / "demo" / "pairs.csv").open() as file:
-        gained = [(row["called"], float(row["delta"]) > 0) for row in csv.DictReader(file) if row["task"] == demo[-1]]
+        gained = [
+            (row["called"], float(row["delta"]) > 0)
+            for row in csv.DictReader(file)
+            if row["task"] == demo[-1]
+        ]
     assert gained == [("yes", True)]  # as in test_ci.py
 
 
-def test_what_the_wheel_brings_is_that_of_the_checkout_and_has_its_code_s_hash(installed: Path) -> None:
-    wheel = tomllib.loads((CHECKOUT / "pyproject.toml").read_text())["tool"]["hatch"]["build"]["targets"]["wheel"]
+def test_what_the_wheel_brings_is_that_of_the_checkout_and_has_its_code_s_hash(
+    installed: Path,
+) -> None:
+    wheel = tomllib.loads((CHECKOUT / "pyproject.toml").read_text())["tool"]["hatch"]["build"][
+        "targets"
+    ]["wheel"]
     command = ["git", "ls-files", "-z", "--", *wheel["force-include"]]
-    listed = subprocess.run(command, cwd=CHECKOUT, capture_output=True, text=True, check=True).stdout
+    listed = subprocess.run(
+        command, cwd=CHECKOUT, capture_output=True, text=True, check=True
+    ).stdout
     names = listed.rstrip("\0").split("\0")
     (beside,) = installed.glob("lib/*/site-packages/lensbench_workflow")
     assert len(names) > 100
-    assert [name for name in names if (beside / name).read_bytes() != (CHECKOUT / name).read_bytes()] == []
-    command = [f"{installed}/bin/python", "-P", "-c", "from lensbench_archive.code import *; print(code_hash())"]
+    assert [
+        name for name in names if (beside / name).read_bytes() != (CHECKOUT / name).read_bytes()
+    ] == []
+    command = [
+        f"{installed}/bin/python",
+        "-P",
+        "-c",
+        "from lensbench_archive.code import *; print(code_hash())",
+    ]
     said = subprocess.run(command, capture_output=True, text=True, check=False)
     assert said.stdout.strip() == code_hash(CHECKOUT), said.stderr
 
 
-def test_a_wheel_knows_its_commit_and_brings_the_pages_and_the_examples(installed: Path, empty: Path) -> None:
+def test_a_wheel_knows_its_commit_and_brings_the_pages_and_the_examples(
+    installed: Path, empty: Path
+) -> None:
     (about,) = installed.glob("lib/*/site-packages/lensbench-*.dist-info/METADATA")
     assert Metadata.from_email(about.read_bytes()).description
-    head = subprocess.run(["git", "rev-parse", "HEAD"], cwd=CHECKOUT, capture_output=True, text=True, check=True).stdout
+    head = subprocess.run(
+        ["git", "rev-parse", "HEAD"], cwd=CHECKOUT, capture_output=True, text=True, check=True
+    ).stdout
     assert head.strip() in lensbench(installed, empty, "--version").stdout
-    assert lensbench(installed, empty, "docs", "gate").stdout == (CHECKOUT / "docs" / "gate.md").read_text() + "\n"
+    assert (
+        lensbench(installed, empty, "docs", "gate").stdout
+        == (CHECKOUT / "docs" / "gate.md").read_text() + "\n"
+    )
     listed = lensbench(installed, empty, "docs").stdout
     shutil.copytree(re.search(r"cp -r (\S+/examples) \.", listed)[1], empty / "examples")  # type: ignore[index]
-    ended = lensbench(installed, empty, "run", "--cores", "2", "--configfile", "examples/own-server/config.yaml", "-n")
+    ended = lensbench(
+        installed,
+        empty,
+        "run",
+        "--cores",
+        "2",
+        "--configfile",
+        "examples/own-server/config.yaml",
+        "-n",
+    )
     assert ended.returncode == 0, ended.stderr
 
 
@@ -128,4 +179,11 @@ def test_an_sdist_is_small_and_has_what_is_needed(tmp_path: Path) -> None:
         about = packed.extractfile(f"{sdist.name.removesuffix('.tar.gz')}/PKG-INFO")
         assert about
         assert Metadata.from_email(about.read()).description  # as `twine check` reads it
-    assert {"commit", "Snakefile", "docs/gate.md", "examples/README.md", "tests/conftest.py", "LICENSE"} <= names
+    assert {
+        "commit",
+        "Snakefile",
+        "docs/gate.md",
+        "examples/README.md",
+        "tests/conftest.py",
+        "LICENSE",
+    } <= names

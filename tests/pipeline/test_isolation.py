@@ -10,23 +10,36 @@ from small_benchmark import FAKES, Project
 SECRET = 'sk-"quoted"\\and/ünusual-0123456789'
 
 
-def test_the_conditions_differ_in_servers_only_and_no_secret_or_file_of_the_agent_is_kept(project: Project) -> None:
+def test_the_conditions_differ_in_servers_only_and_no_secret_or_file_of_the_agent_is_kept(
+    project: Project,
+) -> None:
     project.behave(others="spy")
     project.start(env={"FAKE_SECRET": SECRET, "NOT_PASSED": "1"}, target="bench/r/validity.csv")
     seen: dict[str, dict[str, Any]] = {}
     for condition in ("with", "without"):
         spied = {}
-        transcript = gzip.decompress((project.attempt(f"anna-{condition}") / "transcript.jsonl.gz").read_bytes())
+        transcript = gzip.decompress(
+            (project.attempt(f"anna-{condition}") / "transcript.jsonl.gz").read_bytes()
+        )
         for event in map(json.loads, transcript.decode().splitlines()):
             spied |= event if event["type"] == "spy" else {}
-        assert set(spied["env"]) - {"LC_CTYPE"} == {"PATH", "HOME", "TMPDIR", "LANG", "FAKE_CONTROL", "FAKE_SECRET"}
+        assert set(spied["env"]) - {"LC_CTYPE"} == {
+            "PATH",
+            "HOME",
+            "TMPDIR",
+            "LANG",
+            "FAKE_CONTROL",
+            "FAKE_SECRET",
+        }
         assert spied["env"]["FAKE_SECRET"] == "[redacted: FAKE_SECRET]"
         assert (spied["stdin"], spied["home"]) == ("", ["tmp"])
         assert "with" not in spied["cwd"]
         assert "anna" not in spied["cwd"]
         private = spied["cwd"].removesuffix("/repo")
         seen[condition] = json.loads(json.dumps(spied).replace(private, "PRIVATE"))
-    servers = {condition: json.loads(spied.pop("mcp"))["mcpServers"] for condition, spied in seen.items()}
+    servers = {
+        condition: json.loads(spied.pop("mcp"))["mcpServers"] for condition, spied in seen.items()
+    }
     assert servers == {"with": {"fake": {"command": "true"}}, "without": {}}
     assert seen["with"] == seen["without"]
     assert seen["with"]["prompt"] == (project.bench / "prompts" / "anna.md").read_text()
@@ -48,8 +61,12 @@ def test_the_conditions_differ_in_servers_only_and_no_secret_or_file_of_the_agen
 def test_a_server_that_does_not_start_is_a_discard_and_never_a_baseline(project: Project) -> None:
     fake = [sys.executable, "-P", str(FAKES / "stdio_mcp_server.py")]
     broken = {
-        "exits": ["false"], "mute": ["sleep", "600"], "late": [*fake, "--start-s", "20"], "misspelt": ["no-such-program"], "works": fake,
-    }  # fmt: skip
+        "exits": ["false"],
+        "mute": ["sleep", "600"],
+        "late": [*fake, "--start-s", "20"],
+        "misspelt": ["no-such-program"],
+        "works": fake,
+    }
     conditions: dict[str, Any] = {"without": {}}
     for name, (command, *arguments) in broken.items():
         entry = {"command": command, "args": arguments}
@@ -59,7 +76,9 @@ def test_a_server_that_does_not_start_is_a_discard_and_never_a_baseline(project:
     project.configure(agent, conditions=conditions)
     project.write_tasks(["anna"])
     project.start(cores=3, target="bench/r/validity.csv")
-    assert project.reasons() == dict.fromkeys(["anna-exits", "anna-mute", "anna-late", "anna-misspelt"], "mcp_failed")
+    assert project.reasons() == dict.fromkeys(
+        ["anna-exits", "anna-mute", "anna-late", "anna-misspelt"], "mcp_failed"
+    )
     assert project.record("anna-works")["outcome"]["servers"] == {"fake": "connected"}
     assert project.record("anna-without")["outcome"]["servers"] in ({}, None)
     assert project.processes() == []

@@ -18,7 +18,10 @@ def model_judge(project: Project, name: str = "first", **agent: Any) -> dict[str
     control = project.control / name
     control.mkdir(exist_ok=True)
     command = [sys.executable, "-I", str(FAKES / "judge.py"), "{prompt_file}", str(control)]
-    return {"name": name, "agent": {"kind": "command", "command": command, "timeout_s": 20, **agent}}
+    return {
+        "name": name,
+        "agent": {"kind": "command", "command": command, "timeout_s": 20, **agent},
+    }
 
 
 def asked(project: Project, name: str = "first") -> int:
@@ -34,25 +37,35 @@ def test_another_judge_or_criterion_repeats_no_run_and_asks_nothing_else(finishe
     finished.configure(judges=["mechanical", model_judge(finished)])
     finished.start(*JUDGED)
     assert asked(finished) == 20  # two criteria and three canaries for each of four answers
-    finished.configure(judges=["mechanical", model_judge(finished), model_judge(finished, "second")])
+    finished.configure(
+        judges=["mechanical", model_judge(finished), model_judge(finished, "second")]
+    )
     finished.start(*JUDGED)
     assert (asked(finished), asked(finished, "second")) == (0, 20)
     assert finished.files() == before
     assert {row["judge"] for row in finished.table("verdicts")} == {"mechanical", "first", "second"}
     assert finished.is_idle(*JUDGED)
     finished.write_tasks(wanted="Basket")
-    text = (finished.folder / "tasks.yaml").read_text().replace("names the class", "names the very class")
+    text = (
+        (finished.folder / "tasks.yaml")
+        .read_text()
+        .replace("names the class", "names the very class")
+    )
     (finished.folder / "tasks.yaml").write_text(text)
     finished.start(*JUDGED)
     assert (asked(finished), asked(finished, "second"), finished.files()) == (4, 4, before)
 
 
-def test_a_judge_that_failed_is_asked_again_by_the_next_start_until_it_is_given_up(finished: Project) -> None:
+def test_a_judge_that_failed_is_asked_again_by_the_next_start_until_it_is_given_up(
+    finished: Project,
+) -> None:
     names = ("first", "second")
     judges = [model_judge(finished, name, retries=1) for name in names]
     finished.configure(judges=judges, discards={"max_rounds": 2})
     for name in names:
-        (finished.control / name / "judge.json").write_text(json.dumps({"names the class": "says:hm"}))
+        (finished.control / name / "judge.json").write_text(
+            json.dumps({"names the class": "says:hm"})
+        )
     finished.start(*SCORED)
     assert {row["failure"] for row in finished.table("verdicts")} == {"unparsable", ""}
     assert {row["status"] for row in finished.table("scores")} == {"unjudged"}
@@ -70,7 +83,9 @@ def test_a_judge_that_failed_is_asked_again_by_the_next_start_until_it_is_given_
 def test_a_person_who_saves_a_file_becomes_a_judge_whose_word_counts(finished: Project) -> None:
     finished.start(target="judge_sheet")
     sheet = (finished.bench / "judge_sheet.html").read_text()
-    data = json.loads(sheet.partition('id="sheet" type="application/json">')[2].partition("</script>")[0])
+    data = json.loads(
+        sheet.partition('id="sheet" type="application/json">')[2].partition("</script>")[0]
+    )
     verdicts = [
         {"answer": answer, "criterion": 1, "verdict": "Missed", "evidence": "", "note": "no"}
         for answer in sorted(answers_of(data))
@@ -97,7 +112,9 @@ def answers_of(value: Any) -> set[str]:
 
 def test_judging_that_is_killed_goes_on_where_it_was(finished: Project) -> None:
     finished.configure(judges=[model_judge(finished, timeout_s=60)])
-    (finished.control / "first" / "judge.json").write_text(json.dumps({"*": ["honest"] * 6 + ["sleeps"]}))
+    (finished.control / "first" / "judge.json").write_text(
+        json.dumps({"*": ["honest"] * 6 + ["sleeps"]})
+    )
     process = finished.begin(*JUDGED, cores=1)  # one answer after the other
     notes = finished.control / "first" / "asked"
     assert wait_for(lambda: notes.exists() and len(notes.read_text().splitlines()) >= 7)

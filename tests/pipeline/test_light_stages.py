@@ -10,8 +10,18 @@ import pytest
 from benches import Shape, make_bench
 
 HEAVY = {
-    "scipy", "numpy", "pandas", "snakemake", "mcp", "pydantic", "yaml", "jinja2", "markdown_it", "nh3", "cryptography",
-}  # fmt: skip
+    "scipy",
+    "numpy",
+    "pandas",
+    "snakemake",
+    "mcp",
+    "pydantic",
+    "yaml",
+    "jinja2",
+    "markdown_it",
+    "nh3",
+    "cryptography",
+}
 CODE = """
 import runpy, sys
 module, sys.argv[1:] = sys.argv[1], sys.argv[2:]
@@ -28,15 +38,25 @@ def bench(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
-@pytest.mark.parametrize(("stage", "needs"), [
-    ("runs.validity", set()), ("results.citations", set()), ("judging.verdicts", {"pydantic", "yaml"}),  # the tasks
-    ("judging.decisions", set()), ("judging.instrument", {"numpy", "pydantic", "yaml"}),
-    ("scores.estimates", {"numpy", "pydantic"}),
-    ("results.results", {"jinja2", "markdown_it", "nh3", "pydantic", "yaml"}),
-])  # fmt: skip
-def test_a_stage_loads_only_what_it_needs(bench: Path, tmp_path: Path, stage: str, needs: set[str]) -> None:
+@pytest.mark.parametrize(
+    ("stage", "needs"),
+    [
+        ("runs.validity", set()),
+        ("results.citations", set()),
+        ("judging.verdicts", {"pydantic", "yaml"}),  # the tasks
+        ("judging.decisions", set()),
+        ("judging.instrument", {"numpy", "pydantic", "yaml"}),
+        ("scores.estimates", {"numpy", "pydantic"}),
+        ("results.results", {"jinja2", "markdown_it", "nh3", "pydantic", "yaml"}),
+    ],
+)
+def test_a_stage_loads_only_what_it_needs(
+    bench: Path, tmp_path: Path, stage: str, needs: set[str]
+) -> None:
     own = shutil.copytree(bench, tmp_path / "bench")
-    done = subprocess.run([sys.executable, "-c", CODE, stage, "--folder", own], capture_output=True, text=True)
+    done = subprocess.run(
+        [sys.executable, "-c", CODE, stage, "--folder", own], capture_output=True, text=True
+    )
     assert done.returncode == 0, done.stderr
     loaded = set(done.stdout.split())
     assert loaded & HEAVY == needs

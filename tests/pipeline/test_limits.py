@@ -10,15 +10,31 @@ NAMES = ("anna", "bert", "carl")
 CORES = 16
 
 
-def configure(project: Project, api: LimitedApi, requests: tuple[int, int], retries: int = 1, **limits: Any) -> None:
+def configure(
+    project: Project, api: LimitedApi, requests: tuple[int, int], retries: int = 1, **limits: Any
+) -> None:
     """All runs ask the service, so many times in the conditions `with` and `without`."""
-    command = [sys.executable, "-I", str(FAKES / "asking_agent.py"), "{mcp_file}", api.address, *map(str, requests)]
-    agent = {"command": command, "base_url": f"http://{api.address}", "retries": retries, "pass_env": []}
+    command = [
+        sys.executable,
+        "-I",
+        str(FAKES / "asking_agent.py"),
+        "{mcp_file}",
+        api.address,
+        *map(str, requests),
+    ]
+    agent = {
+        "command": command,
+        "base_url": f"http://{api.address}",
+        "retries": retries,
+        "pass_env": [],
+    }
     project.configure(agent, limits=limits)
     project.write_tasks(NAMES)
 
 
-def test_a_server_limited_to_one_client_has_one_and_pairs_still_start_together(project: Project) -> None:
+def test_a_server_limited_to_one_client_has_one_and_pairs_still_start_together(
+    project: Project,
+) -> None:
     with limited(1) as server:
         configure(project, server, (2, 0), clients={"fake": 1})
         project.start(target="validity", cores=CORES)
@@ -26,7 +42,9 @@ def test_a_server_limited_to_one_client_has_one_and_pairs_still_start_together(p
     for name in NAMES:
         pair = [project.record(f"{name}-{condition}") for condition in ("with", "without")]
         assert max(run["arrived_at"] for run in pair) <= min(run["opened_at"] for run in pair)
-    configure(project, server, (2, 0), clients={"fake": 2})  # another limit is no change of the experiment
+    configure(
+        project, server, (2, 0), clients={"fake": 2}
+    )  # another limit is no change of the experiment
     assert "Nothing to be done" in project.start("-n", target="validity")
 
 

@@ -19,17 +19,41 @@ CLAUDE = CHECKOUT / "tools" / "agents" / "node_modules" / ".bin" / "claude"
 KEY = "sk-live-test-0123456789abcdef"
 
 pytestmark = [
-    pytest.mark.skipif(not CLAUDE.exists(), reason="Claude Code is not installed: make agents (needs npm)"), pytest.mark.xdist_group("claude"),
-]  # fmt: skip
+    pytest.mark.skipif(
+        not CLAUDE.exists(), reason="Claude Code is not installed: make agents (needs npm)"
+    ),
+    pytest.mark.xdist_group("claude"),
+]
 
 REPORT = "\n\n## Report\n\n- **Tool calls**: 1\n- **Tools used**: {tool}\n- **Files read**: 0\n- **Files used**: shop/cart.py\n"
 RULES: list[dict[str, Any]] = [
-    {"when": {"turn": 1, "has_tool": "mcp__lens__lens_grep"}, "reply": {"tools": [{"name": "mcp__lens__lens_grep", "input": {"query": "Cart"}}], "model": "glm-5"}},
-    {"when": {"turn": 1, "has_tool": "Bash"}, "reply": {"tools": [{"name": "Bash", "input": {"command": "ls", "description": "list"}}], "model": "glm-5"}},
-    {"when": {"turn": 2, "has_tool": "mcp__lens__lens_grep"}, "reply": {"text": "`class Cart` is in shop/cart.py." + REPORT.format(tool="mcp__lens__lens_grep"), "model": "glm-5"}},
-    {"when": {"turn": 2}, "reply": {"text": "It is in cart.py." + REPORT.format(tool="Bash"), "model": "glm-5"}},
+    {
+        "when": {"turn": 1, "has_tool": "mcp__lens__lens_grep"},
+        "reply": {
+            "tools": [{"name": "mcp__lens__lens_grep", "input": {"query": "Cart"}}],
+            "model": "glm-5",
+        },
+    },
+    {
+        "when": {"turn": 1, "has_tool": "Bash"},
+        "reply": {
+            "tools": [{"name": "Bash", "input": {"command": "ls", "description": "list"}}],
+            "model": "glm-5",
+        },
+    },
+    {
+        "when": {"turn": 2, "has_tool": "mcp__lens__lens_grep"},
+        "reply": {
+            "text": "`class Cart` is in shop/cart.py." + REPORT.format(tool="mcp__lens__lens_grep"),
+            "model": "glm-5",
+        },
+    },
+    {
+        "when": {"turn": 2},
+        "reply": {"text": "It is in cart.py." + REPORT.format(tool="Bash"), "model": "glm-5"},
+    },
     {"reply": {"text": "ok", "model": "glm-5"}},
-]  # fmt: skip
+]
 
 
 @pytest.fixture
@@ -38,7 +62,10 @@ def api() -> Iterator[Fake]:
         yield fake
 
 
-LENS = {"command": "${python}", "args": ["-P", "-m", "lensbench_demo.lens", "--root", "${workspace}"]}
+LENS = {
+    "command": "${python}",
+    "args": ["-P", "-m", "lensbench_demo.lens", "--root", "${workspace}"],
+}
 
 
 def write_project(folder: Path, api: Fake, server: Any = LENS, **settings: Any) -> None:
@@ -47,28 +74,47 @@ def write_project(folder: Path, api: Fake, server: Any = LENS, **settings: Any) 
     (folder / "repo" / "shop" / "cart.py").write_text("class Cart:\n    limit = 10\n")
     (folder / "repo" / "CLAUDE.md").write_text("Always use lens_grep. PLANTED-INSTRUCTION\n")
     task = {
-        "id": "shop-tgt-01", "category": "Targeted", "prompt": "Question 1: where is the cart?",
+        "id": "shop-tgt-01",
+        "category": "Targeted",
+        "prompt": "Question 1: where is the cart?",
         "criteria": [
             {"text": "names the file", "all_of": "cart.py"},
             {"text": "names the folder", "all_of": "shop/cart.py", "any_of": "class Cart"},
         ],
-    }  # fmt: skip
+    }
     (folder / "tasks.yaml").write_text(yaml.safe_dump({"tasks": [task]}))
     config = {
-        "run_id": "live", "scenarios": "tasks.yaml", "repository": {"path": "repo"},
+        "run_id": "live",
+        "scenarios": "tasks.yaml",
+        "repository": {"path": "repo"},
         "conditions": {"without": {}, "with": {"mcp": "mcp.json"}},
         "agent": {
-            "kind": "claude-code", "command": [str(CLAUDE)], "version": "2.1.329", "model": "sonnet",
-            "models": {"sonnet": "glm-5", "opus": "glm-5"}, "provider": "custom", "base_url": api.url,
-            "token_env": "LIVE_TEST_KEY", "tools": ["Bash", "Read"], "mcp_start_s": 60,
+            "kind": "claude-code",
+            "command": [str(CLAUDE)],
+            "version": "2.1.329",
+            "model": "sonnet",
+            "models": {"sonnet": "glm-5", "opus": "glm-5"},
+            "provider": "custom",
+            "base_url": api.url,
+            "token_env": "LIVE_TEST_KEY",
+            "tools": ["Bash", "Read"],
+            "mcp_start_s": 60,
         },
         **settings,
-    }  # fmt: skip
+    }
     (folder / "config.yaml").write_text(yaml.safe_dump(config, sort_keys=False))
 
 
 def start(folder: Path, *options: str) -> str:
-    arguments = ["-s", str(CHECKOUT / "Snakefile"), "--directory", str(folder), "--cores", "4", *options]
+    arguments = [
+        "-s",
+        str(CHECKOUT / "Snakefile"),
+        "--directory",
+        str(folder),
+        "--cores",
+        "4",
+        *options,
+    ]
     arguments += ["--configfile", str(folder / "config.yaml")]
     code, output = warm_snakemake.run(arguments, CHECKOUT, LIVE_TEST_KEY=KEY)
     assert code == 0, output
@@ -81,13 +127,18 @@ def table(folder: Path, name: str) -> list[dict[str, str]]:
 
 
 def records(folder: Path) -> list[dict[str, Any]]:
-    return [json.loads(path.read_text()) for path in sorted((folder / "bench/live/attempts").glob("*/1/record.json"))]
+    return [
+        json.loads(path.read_text())
+        for path in sorted((folder / "bench/live/attempts").glob("*/1/record.json"))
+    ]
 
 
 def test_the_rungs_of_a_ladder_over_stdio(tmp_path: Path, api: Fake) -> None:
     (tmp_path / "words.md").write_text("THE-WORDS\n")
     server = {**LENS, "args": [*LENS["args"], "--log", "${server_log}"]}
-    write_project(tmp_path, api, server, conditions={}, ladder={"mcp": "mcp.json", "words": "words.md"})
+    write_project(
+        tmp_path, api, server, conditions={}, ladder={"mcp": "mcp.json", "words": "words.md"}
+    )
     said = start(tmp_path)
     assert "claude 2.1.329, as pinned" in said
     assert {row["status"] for row in table(tmp_path, "validity.csv")} == {"valid"}
@@ -100,14 +151,21 @@ def test_the_rungs_of_a_ladder_over_stdio(tmp_path: Path, api: Fake) -> None:
         assert outcome["tokens"]["output"] > 0
         assert record["server_calls"] == ({"lens_grep": 1} if outcome["servers"] else None)
         assert ("lens_grep" in str(outcome["calls"])) == bool(outcome["servers"])
-    assert sorted(str(record["outcome"]["servers"]) for record in made) == ["{'lens': 'connected'}"] * 2 + ["{}"] * 2
+    assert (
+        sorted(str(record["outcome"]["servers"]) for record in made)
+        == ["{'lens': 'connected'}"] * 2 + ["{}"] * 2
+    )
     with_server = {record["condition"] for record in made if record["outcome"]["servers"]}
     facts = ("offered", "called", "called_without_error", "adopted", "adopted_lens_grep")
     for row in table(tmp_path, "pairs.csv"):
         helps = row["treatment"] in with_server
         assert row["delta"] == ("0.5" if helps else "0")
         assert not helps or all(row[fact] == "yes" for fact in facts)
-    assert (tmp_path / "bench/live/runs/timing.csv").read_text().startswith("model_mapping,sonnet=glm-5,opus=glm-5\n")
+    assert (
+        (tmp_path / "bench/live/runs/timing.csv")
+        .read_text()
+        .startswith("model_mapping,sonnet=glm-5,opus=glm-5\n")
+    )
     sent = json.dumps(api.bodies)
     assert "PLANTED-INSTRUCTION" not in sent
     assert "Do the work yourself" in sent
@@ -124,31 +182,51 @@ def test_the_rungs_of_a_ladder_over_stdio(tmp_path: Path, api: Fake) -> None:
 
 
 def the_first_requests_differ_in_what_the_conditions_state(api: Fake) -> None:
-    first = [body for body in api.bodies if "Question 1:" in str(body) and "'assistant'" not in str(body["messages"])]
-    sent = {("mcp__lens" in str(body["tools"]), "THE-WORDS" in str(body)): lines_of(body) for body in first}
-    sizes = {("mcp__lens" in str(body["tools"]), "THE-WORDS" in str(body)): len(json.dumps(body)) for body in first}
+    first = [
+        body
+        for body in api.bodies
+        if "Question 1:" in str(body) and "'assistant'" not in str(body["messages"])
+    ]
+    sent = {
+        ("mcp__lens" in str(body["tools"]), "THE-WORDS" in str(body)): lines_of(body)
+        for body in first
+    }
+    sizes = {
+        ("mcp__lens" in str(body["tools"]), "THE-WORDS" in str(body)): len(json.dumps(body))
+        for body in first
+    }
     assert sizes[True, True] - sizes[True, False] == sizes[False, True] - sizes[False, False] > 0
     assert len(first) == len(sent) == 4
-    bare, server_alone, words, both = (sent[of] for of in ((False, False), (True, False), (False, True), (True, True)))
+    bare, server_alone, words, both = (
+        sent[of] for of in ((False, False), (True, False), (False, True), (True, True))
+    )
     assert bare - words == bare - server_alone == set()
     assert both == words | server_alone
     assert all("mcp" not in line and "git" not in line for line in words - bare)
     assert {json.loads(line)["name"].split("__")[1] for line in server_alone - bare} == {"lens"}
 
 
-def test_one_question_in_both_conditions_over_http(tmp_path: Path, api: Fake, lens_daemon: str) -> None:
+def test_one_question_in_both_conditions_over_http(
+    tmp_path: Path, api: Fake, lens_daemon: str
+) -> None:
     write_project(tmp_path, api, {"type": "http", "url": lens_daemon})
     words = ("where is the cart?", "--repo", "repo")
     done = run_module("lensbench_demo.ask", *words, cwd=tmp_path, LIVE_TEST_KEY=KEY, COLUMNS="120")
     assert done.returncode == 0, done.stdout + done.stderr
     said = [" ".join(line.split()) for line in done.stdout.splitlines()]
-    for line in ("Tools Bash 1 mcp__lens__lens_grep 1", "Tokens 220 in, 40 out 220 in, 40 out", "Model glm-5 glm-5"):
+    for line in (
+        "Tools Bash 1 mcp__lens__lens_grep 1",
+        "Tokens 220 in, 40 out 220 in, 40 out",
+        "Model glm-5 glm-5",
+    ):
         assert line in said, done.stdout
     written = [path for path in tmp_path.rglob("*") if path.is_file() and not path.is_symlink()]
     assert [path for path in written if KEY.encode() in path.read_bytes()] == []
 
 
-def test_a_stock_agent_works_with_its_own_defaults_and_the_results_say_so(tmp_path: Path, api: Fake) -> None:
+def test_a_stock_agent_works_with_its_own_defaults_and_the_results_say_so(
+    tmp_path: Path, api: Fake
+) -> None:
     write_project(tmp_path, api)
     (tmp_path / "repo" / "shop" / "CLAUDE.md").write_text("Use lens.")
     (tmp_path / "repo" / "CLAUDE.md").write_text("HOUSE-RULES")
@@ -157,7 +235,11 @@ def test_a_stock_agent_works_with_its_own_defaults_and_the_results_say_so(tmp_pa
     (tmp_path / "config.yaml").write_text(yaml.safe_dump(config))
     start(tmp_path)
     assert {row["status"] for row in table(tmp_path, "validity.csv")} == {"valid"}
-    first = [body for body in api.bodies if "Question 1:" in str(body) and "'assistant'" not in str(body["messages"])]
+    first = [
+        body
+        for body in api.bodies
+        if "Question 1:" in str(body) and "'assistant'" not in str(body["messages"])
+    ]
     assert len(first) == 2
     for body in first:
         assert {"Agent", "ToolSearch"} <= {tool["name"] for tool in body["tools"]}
@@ -184,7 +266,9 @@ def lens_daemon(tmp_path: Path) -> Iterator[str]:
 
 
 def test_a_refused_key_stops_the_start_before_any_run(tmp_path: Path) -> None:
-    with serving(MessagesApi(), read_rules([{"reply": {"status": 401, "error": "no such key"}}])) as api:
+    with serving(
+        MessagesApi(), read_rules([{"reply": {"status": 401, "error": "no such key"}}])
+    ) as api:
         write_project(tmp_path, api)
         with pytest.raises(AssertionError) as failed:
             start(tmp_path)
@@ -196,7 +280,9 @@ def test_a_refused_key_stops_the_start_before_any_run(tmp_path: Path) -> None:
         assert KEY not in said
 
 
-def test_a_launcher_whose_key_the_sandbox_hides_is_refused_before_any_run(tmp_path: Path, api: Fake) -> None:
+def test_a_launcher_whose_key_the_sandbox_hides_is_refused_before_any_run(
+    tmp_path: Path, api: Fake
+) -> None:
     """It is a script of the user's, which knows the key and the address."""
     own = tmp_path / "own"
     (own / "bin").mkdir(parents=True)
@@ -210,10 +296,17 @@ def test_a_launcher_whose_key_the_sandbox_hides_is_refused_before_any_run(tmp_pa
     project = tmp_path / "project"
     project.mkdir()
     agent = {
-        "kind": "claude-code", "command": [str(script)], "model": "sonnet", "models": {"sonnet": "glm-5"},
-        "tools": ["Bash", "Read"], "mcp_start_s": 60,
-    }  # fmt: skip
-    sandbox = {"sandbox_hosts": [api.url.removeprefix("http://")], "sandbox_visible": [str(CLAUDE.resolve().parent)]}
+        "kind": "claude-code",
+        "command": [str(script)],
+        "model": "sonnet",
+        "models": {"sonnet": "glm-5"},
+        "tools": ["Bash", "Read"],
+        "mcp_start_s": 60,
+    }
+    sandbox = {
+        "sandbox_hosts": [api.url.removeprefix("http://")],
+        "sandbox_visible": [str(CLAUDE.resolve().parent)],
+    }
     write_project(project, api, agent=agent, **sandbox)
     with pytest.raises(AssertionError) as said:
         start(tmp_path / "project")

@@ -15,20 +15,27 @@ from fakes.messages_api import read_rules, serving
 from lensbench.core.system.places import ROOT
 
 OLD, RIGHT, WRONG = "    return one - other", "    return one + other", "    return one - other - 0"
-SERVER = {"command": "${python}", "args": ["-P", "-m", "lensbench_demo.lens", "--root", "${workspace}"]}
+SERVER = {
+    "command": "${python}",
+    "args": ["-P", "-m", "lensbench_demo.lens", "--root", "${workspace}"],
+}
 
 
 TEXTS = {
     "claude-code": ("Edit", {"file_path": "/repo/calculator.py", "old_string": OLD}, "new_string"),
-    "gemini": ("replace", {"file_path": "calculator.py", "old_string": OLD, "instruction": "mend add"}, "new_string"),
+    "gemini": (
+        "replace",
+        {"file_path": "calculator.py", "old_string": OLD, "instruction": "mend add"},
+        "new_string",
+    ),
     "opencode": ("edit", {"filePath": "/repo/calculator.py", "oldString": OLD}, "newString"),
-}  # fmt: skip
+}
 """What programs with a tool for editing call it, what they give it, and where the new text stands."""
 READS = {
     "claude-code": {"name": "Read", "input": {"file_path": "/repo/calculator.py"}},
     "gemini": {"name": "read_file", "input": {"file_path": "calculator.py"}},
     "opencode": {"name": "read", "input": {"filePath": "/repo/calculator.py"}},
-}  # fmt: skip
+}
 """Those that edit only what they have read."""
 
 
@@ -41,7 +48,10 @@ def edit(cli: Cli, new: str) -> dict[str, Any]:
     return {"name": "exec_command", "input": {"cmd": f"apply_patch <<'EOF'\n{patch}\nEOF"}}
 
 
-pytestmark = [pytest.mark.skipif(not SANDBOX.program, reason="no bubblewrap"), pytest.mark.xdist_group("claude")]
+pytestmark = [
+    pytest.mark.skipif(not SANDBOX.program, reason="no bubblewrap"),
+    pytest.mark.xdist_group("claude"),
+]
 
 
 def script(cli: Cli) -> Sequence[Mapping[str, Any]]:
@@ -69,30 +79,63 @@ def test_a_real_agent_makes_a_change_and_tests_judge_it(cli: Cli, tmp_path: Path
     (project / "mcp.json").write_text(json.dumps({"mcpServers": {"lens": SERVER}}))
     with serving(cli.api(), read_rules(script(cli))) as fake:
         agent = {
-            "kind": cli.kind, "command": cli.argv, "model": "model-a", "provider": "custom",
-            "base_url": fake.url + cli.path, "token_env": "LIVE_TEST_KEY", "tools": ["Bash", "Read"], "mcp_start_s": 60,
-            "retries": 1, "version": cli.version,
-        }  # fmt: skip
-        (project / "config.yaml").write_text(yaml.safe_dump({
-            "run_id": "live", "scenarios": "tasks.yaml", "agent": agent,
-            "conditions": {"without": {}, "with": {"mcp": "mcp.json"}},
-        }))  # fmt: skip
-        arguments = ["--cores", "2", "--snakefile", str(ROOT / "Snakefile"), "--configfile", "config.yaml"]
+            "kind": cli.kind,
+            "command": cli.argv,
+            "model": "model-a",
+            "provider": "custom",
+            "base_url": fake.url + cli.path,
+            "token_env": "LIVE_TEST_KEY",
+            "tools": ["Bash", "Read"],
+            "mcp_start_s": 60,
+            "retries": 1,
+            "version": cli.version,
+        }
+        (project / "config.yaml").write_text(
+            yaml.safe_dump(
+                {
+                    "run_id": "live",
+                    "scenarios": "tasks.yaml",
+                    "agent": agent,
+                    "conditions": {"without": {}, "with": {"mcp": "mcp.json"}},
+                }
+            )
+        )
+        arguments = [
+            "--cores",
+            "2",
+            "--snakefile",
+            str(ROOT / "Snakefile"),
+            "--configfile",
+            "config.yaml",
+        ]
         code, output = warm_snakemake.run(arguments, project, LIVE_TEST_KEY=KEY)
-        facts = [fake.api.facts(each["path"], body) for each, body in zip(fake.requests, fake.bodies, strict=True)]
+        facts = [
+            fake.api.facts(each["path"], body)
+            for each, body in zip(fake.requests, fake.bodies, strict=True)
+        ]
     assert code == 0, output
     assert f"{cli.version}, as pinned" in output
     bench = project / "bench" / "live"
     results = json.loads((bench / "results.json").read_text())
-    assert {run["condition"]: run["score"] for run in results["runs"]} == {"without": 0.0, "with": 1.0}
+    assert {run["condition"]: run["score"] for run in results["runs"]} == {
+        "without": 0.0,
+        "with": 1.0,
+    }
     assert f"+{RIGHT}" in (bench / "attempts/mend-add-with/1/patch.diff").read_text()
     assert f"+{WRONG}" in (bench / "attempts/mend-add-without/1/patch.diff").read_text()
     if cli.kind == "claude-code":  # both conditions were sent the frozen prompt, byte for byte
         prompt = (bench / "prompts" / "mend-add.md").read_text(encoding="utf-8").strip()
-        assert prompt.startswith("Sums come out wrong. Mend that.\n\n---\n\nHow to work: make the change in the files")
-        sent = [fact.text for fact in facts if fact and fact.turn == 1 and "Mend that." in fact.text]
+        assert prompt.startswith(
+            "Sums come out wrong. Mend that.\n\n---\n\nHow to work: make the change in the files"
+        )
+        sent = [
+            fact.text for fact in facts if fact and fact.turn == 1 and "Mend that." in fact.text
+        ]
         assert len(sent) >= 2
         assert all(json.dumps(prompt, ensure_ascii=False)[1:-1] in text for text in sent)
     offered = [set(fact.tools) for fact in facts if fact and fact.turn == 1 and fact.tools]
     assert cli.kind not in TEXTS or all(TEXTS[cli.kind][0] in tools for tools in offered)
-    assert {any(tool.startswith(cli.prefix) for tool in tools) for tools in offered} == {True, False}
+    assert {any(tool.startswith(cli.prefix) for tool in tools) for tools in offered} == {
+        True,
+        False,
+    }

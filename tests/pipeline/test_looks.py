@@ -29,7 +29,10 @@ def write_tasks(project: Project, helped: str, names: Sequence[str] = NAMES) -> 
 
 
 def looks(project: Project) -> list[bool]:
-    return [json.loads(path.read_text())["open"] for path in sorted((project.bench / "looks").glob("*.json"))]
+    return [
+        json.loads(path.read_text())["open"]
+        for path in sorted((project.bench / "looks").glob("*.json"))
+    ]
 
 
 def test_a_clear_effect_ends_it_at_the_first_look_and_what_is_added_or_left_is_made_when_it_is_wanted(
@@ -40,7 +43,10 @@ def test_a_clear_effect_ends_it_at_the_first_look_and_what_is_added_or_left_is_m
     project.start()
     assert looks(project) == [False]
     assert len(project.ledger()) == len(NAMES)  # half of the tasks, in two conditions
-    instruments = (project.bench / "looks" / "1" / "instrument.json", project.bench / "instrument.json")
+    instruments = (
+        project.bench / "looks" / "1" / "instrument.json",
+        project.bench / "instrument.json",
+    )
     taken, final = (json.loads(path.read_text())["belief"] for path in instruments)
     assert taken == final, "a look trusts the judges as much as the results do"
     page = (project.bench / "results.md").read_text()
@@ -60,13 +66,19 @@ def test_a_clear_effect_ends_it_at_the_first_look_and_what_is_added_or_left_is_m
     assert {row["task"] for row in project.table("validity")} == {*NAMES, "later", "latest"}
     assert len(project.ledger()) == 2 * (len(NAMES) + 2)
     assert before.items() <= project.files().items()
-    assert "gate.looks: was 2, is 1, changed after a verdict" in (project.bench / "results.md").read_text()
+    assert (
+        "gate.looks: was 2, is 1, changed after a verdict"
+        in (project.bench / "results.md").read_text()
+    )
     refused = project.start("--config", "gate={looks: 1, alpha: 0.2, effect: 1}", fails=True)
     assert "gate.alpha: was 0.05, is 0.2, changed after a verdict" in refused
     project.start("--config", "gate={looks: 1, alpha: 0.2, effect: 1}", "accept_changes=true")
     page = (project.bench / "results.md").read_text()
     assert "gate.effect: was 5.0, is 1.0, changed after a verdict" in page
-    spent = [json.loads(line)["spent"] for line in (project.bench / "looks.jsonl").read_text().splitlines()]
+    spent = [
+        json.loads(line)["spent"]
+        for line in (project.bench / "looks.jsonl").read_text().splitlines()
+    ]
     assert spent[-1] <= SHARE * 0.05 + 1e-12
 
 
@@ -79,7 +91,9 @@ def test_while_nothing_is_decided_the_next_wave_is_made_by_the_same_start(projec
     assert "Nothing to be done" in project.start()
 
 
-def test_a_discarded_run_of_the_first_wave_is_made_again_and_its_look_is_taken_again(project: Project) -> None:
+def test_a_discarded_run_of_the_first_wave_is_made_again_and_its_look_is_taken_again(
+    project: Project,
+) -> None:
     write_tasks(project, "all")
     project.configure(gate={"looks": 2})
     project.behave(**{f"{name}_with": ["empty", CALLS] for name in NAMES})

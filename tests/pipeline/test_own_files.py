@@ -53,7 +53,9 @@ def test_a_task_set_in_the_run_folder_is_read_and_frozen_beside_itself(project: 
     assert b"My own tasks" in path.read_bytes()
 
 
-def test_a_task_set_that_was_frozen_by_us_becomes_the_users_when_the_config_names_it(finished: Project) -> None:
+def test_a_task_set_that_was_frozen_by_us_becomes_the_users_when_the_config_names_it(
+    finished: Project,
+) -> None:
     path = put_tasks(finished, "bench/r/scenarios.md")
     finished.configure(scenarios="bench/r/scenarios.md")
     mine = path.read_bytes()
@@ -84,14 +86,23 @@ def test_a_config_in_the_run_folder_may_be_edited_and_a_scenarios_file_that_no_s
 PLACES = {
     "scenarios": lambda path: {"scenarios": path},
     "mcp": lambda path: {"conditions": {"without": {}, "with": {"mcp": path}}},
-    "setup": lambda path: {"conditions": {"without": {}, "with": {"mcp": "mcp.json", "setup": [path]}}},
-    "teardown": lambda path: {"conditions": {"without": {}, "with": {"mcp": "mcp.json", "teardown": ["sh", path]}}},
-    "judge's prompt": lambda path: {"judges": [{"agent": {"kind": "command", "command": ["true"]}, "prompt": path, "name": "j"}]},
-    "judge's command": lambda path: {"judges": [{"agent": {"kind": "command", "command": ["sh", path]}, "name": "j"}]},
+    "setup": lambda path: {
+        "conditions": {"without": {}, "with": {"mcp": "mcp.json", "setup": [path]}}
+    },
+    "teardown": lambda path: {
+        "conditions": {"without": {}, "with": {"mcp": "mcp.json", "teardown": ["sh", path]}}
+    },
+    "judge's prompt": lambda path: {
+        "judges": [{"agent": {"kind": "command", "command": ["true"]}, "prompt": path, "name": "j"}]
+    },
+    "judge's command": lambda path: {
+        "judges": [{"agent": {"kind": "command", "command": ["sh", path]}, "name": "j"}]
+    },
     "agent's command": lambda path: {"agent": {"kind": "command", "command": ["sh", path]}},
-    "repository": lambda path: {"repository": {"path": path}}, "sandbox_visible": lambda path: {"sandbox_visible": [path]},
+    "repository": lambda path: {"repository": {"path": path}},
+    "sandbox_visible": lambda path: {"sandbox_visible": [path]},
     "cache": lambda path: {"cache": path},
-}  # fmt: skip
+}
 
 
 @pytest.mark.parametrize("key", PLACES)
@@ -110,12 +121,16 @@ def test_what_the_config_names_where_a_stage_writes_is_refused_before_anything_i
     (project.folder / "linked.md").symlink_to(path)
     monkeypatch.chdir(project.folder)
     project.configure(**PLACES[key](name))
-    with pytest.raises(UserError, match=f"{name} would be overwritten, .* to bench/r/; move it elsewhere"):
+    with pytest.raises(
+        UserError, match=f"{name} would be overwritten, .* to bench/r/; move it elsewhere"
+    ):
         read_schedule(config_of(project), ["config.yaml"], begin)
     assert path.exists()
 
 
-def test_a_tasks_repository_where_a_stage_writes_is_refused(project: Project, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_tasks_repository_where_a_stage_writes_is_refused(
+    project: Project, monkeypatch: pytest.MonkeyPatch
+) -> None:
     tasks = yaml.safe_load((project.folder / "tasks.yaml").read_text())
     shutil.copytree(project.folder / "repo", project.bench / "answers")
     tasks["tasks"][0]["repository"] = {"path": "bench/r/answers"}
@@ -126,4 +141,6 @@ def test_a_tasks_repository_where_a_stage_writes_is_refused(project: Project, mo
 
 
 def test_every_name_that_a_benchmark_writes_is_known(finished_once: Project) -> None:
-    assert {path.name for path in finished_once.bench.iterdir() if not path.name.startswith(".")} <= WRITTEN
+    assert {
+        path.name for path in finished_once.bench.iterdir() if not path.name.startswith(".")
+    } <= WRITTEN

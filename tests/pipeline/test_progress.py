@@ -9,10 +9,16 @@ from contextlib import suppress
 
 from small_benchmark import RUNS, Project
 
-END = (
-    "4/4 runs | with: 2 valid, 0 discarded, 0 left | without: 1 valid, 1 discarded, 0 left | 0 running | agents worked "
+END = "4/4 runs | with: 2 valid, 0 discarded, 0 left | without: 1 valid, 1 discarded, 0 left | 0 running | agents worked "
+NOISE = (
+    "Building DAG",
+    "jobid",
+    "localrule",
+    " steps (",
+    "Job stats",
+    "Select jobs",
+    "Shell command",
 )
-NOISE = ("Building DAG", "jobid", "localrule", " steps (", "Job stats", "Select jobs", "Shell command")
 
 
 def test_a_file_gets_a_line_with_its_time_and_none_of_snakemakes(project: Project) -> None:
@@ -22,7 +28,9 @@ def test_a_file_gets_a_line_with_its_time_and_none_of_snakemakes(project: Projec
     assert END in last
     assert last.startswith("20")
     assert not [line for line in lines if any(word in line for word in NOISE)]
-    assert lines.index(last) < next(n for n, line in enumerate(lines) if line.startswith("1 runs discarded"))
+    assert lines.index(last) < next(
+        n for n, line in enumerate(lines) if line.startswith("1 runs discarded")
+    )
     log = next((project.folder / ".snakemake" / "log").iterdir()).read_text()
     assert "Building DAG" in log
     assert "jobid: " in log or "Job 1" in log
@@ -36,7 +44,9 @@ def test_a_file_gets_a_line_with_its_time_and_none_of_snakemakes(project: Projec
 def test_a_terminal_has_a_few_lines_that_are_rewritten_and_fit(project: Project) -> None:
     project.behave(bert_without="crash")
     ours, theirs = pty.openpty()
-    fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack("HHHH", 24, 0, 0, 0))  # nobody told its width: it counts as 80
+    fcntl.ioctl(
+        theirs, termios.TIOCSWINSZ, struct.pack("HHHH", 24, 0, 0, 0)
+    )  # nobody told its width: it counts as 80
     process = project.begin(output=theirs, env={"TERM": "xterm"})
     os.close(theirs)
     written = b""
@@ -47,11 +57,19 @@ def test_a_terminal_has_a_few_lines_that_are_rewritten_and_fit(project: Project)
     assert process.wait(60) == 0
     said = written.decode()
     drawn = [part.partition("\r\ndeciding")[0].split("\r\n") for part in said.split("\r\x1b[J")[1:]]
-    assert max(len(line) for part in drawn for line in part if "/4 runs" in line or " left" in line) < 80
+    assert (
+        max(len(line) for part in drawn for line in part if "/4 runs" in line or " left" in line)
+        < 80
+    )
     last = next(part for part in reversed(drawn) if part[0].startswith("4/4 runs | 0 running | "))
-    assert {"  with       2 valid, 0 discarded, 0 left", "  without    1 valid, 1 discarded, 0 left"} <= set(last)
+    assert {
+        "  with       2 valid, 0 discarded, 0 left",
+        "  without    1 valid, 1 discarded, 0 left",
+    } <= set(last)
     assert any(line.startswith("  discarded  bert-without: ") for part in drawn for line in part)
-    assert any(line.startswith("  running    ") and " since " in line for part in drawn for line in part)
+    assert any(
+        line.startswith("  running    ") and " since " in line for part in drawn for line in part
+    )
     assert said.count("4/4 runs | 0 running") == 1
     assert "\r\ndeciding which runs count\r\n" in said
     assert "1 runs discarded" in said.rpartition("\r\x1b[J")[2]

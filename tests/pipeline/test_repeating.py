@@ -14,11 +14,33 @@ from lensbench.core.system.files import note_checksum
 from small_benchmark import RUNS, SCORED, Files, Project
 
 DERIVED = (
-    "plan.json", "prompts/anna.md", "prompts/bert.md", "protocol.md", "config.yaml", "scenarios.md",
-    "repositories.json", "validity.csv", "runs/timing.csv", "reports.csv", "citations.json", "verdicts/mechanical.csv",
-    "verdicts.csv", "decisions.csv", "escalations.csv", "scores.csv", "pairs.csv", "instrument.json", "estimates.json",
-    "results.json", "results.md", "summary.md", "junit.xml", "report.html", "answers/anna.html", "answers/bert.html",
-)  # fmt: skip
+    "plan.json",
+    "prompts/anna.md",
+    "prompts/bert.md",
+    "protocol.md",
+    "config.yaml",
+    "scenarios.md",
+    "repositories.json",
+    "validity.csv",
+    "runs/timing.csv",
+    "reports.csv",
+    "citations.json",
+    "verdicts/mechanical.csv",
+    "verdicts.csv",
+    "decisions.csv",
+    "escalations.csv",
+    "scores.csv",
+    "pairs.csv",
+    "instrument.json",
+    "estimates.json",
+    "results.json",
+    "results.md",
+    "summary.md",
+    "junit.xml",
+    "report.html",
+    "answers/anna.html",
+    "answers/bert.html",
+)
 NOTHING = "Nothing to be done"
 
 
@@ -29,32 +51,44 @@ def bytes_of(files: Files) -> dict[str, bytes]:
 
 def visible(project: Project) -> Files:
     """All files but the notes of who is at work and what was checked."""
-    return {name: content for name, content in project.files("").items() if not name.startswith(".")}
+    return {
+        name: content for name, content in project.files("").items() if not name.startswith(".")
+    }
 
 
 def contents(project: Project) -> dict[str, bytes]:
     return {name: (project.bench / name).read_bytes() for name in DERIVED}
 
 
-def test_a_first_start_makes_everything_in_a_folder_with_blanks_and_quotes(finished_once: Project) -> None:
+def test_a_first_start_makes_everything_in_a_folder_with_blanks_and_quotes(
+    finished_once: Project,
+) -> None:
     assert finished_once.ledger() == ["anna-with", "anna-without", "bert-with", "bert-without"]
     assert all((finished_once.bench / name).is_file() for name in DERIVED)
     assert finished_once.reasons() == {}
     assert {row["delta"] for row in finished_once.table("pairs")} == {"0.5"}
 
 
-def test_by_default_everything_that_is_written_and_each_missing_run_is_asked_for(finished: Project) -> None:
+def test_by_default_everything_that_is_written_and_each_missing_run_is_asked_for(
+    finished: Project,
+) -> None:
     """Runs that are there are asked for by the tables that are made from them."""
 
     def asked() -> set[str]:
         listed = finished.start("-n", "--forceall").splitlines()
-        inputs = next(line for line in listed if "bench/r/results.md" in line and line.startswith("    input:"))
+        inputs = next(
+            line
+            for line in listed
+            if "bench/r/results.md" in line and line.startswith("    input:")
+        )
         found = set(inputs.removeprefix("    input: ").split(", "))
         marks = {name for name in found if name.startswith("bench/r/.plan/settings-")}
         assert len(marks) == 1
         return found - marks
 
-    derived = {f"bench/r/{name}" for name in DERIVED if not name.startswith(("prompts/", "answers/"))}
+    derived = {
+        f"bench/r/{name}" for name in DERIVED if not name.startswith(("prompts/", "answers/"))
+    }
     derived |= {"bench/r/prompts", "bench/r/answers"}
     assert asked() == derived
     gone = {"bench/r/runs/anna-with.md", "bench/r/runs/bert-with.md"}
@@ -63,14 +97,19 @@ def test_by_default_everything_that_is_written_and_each_missing_run_is_asked_for
     assert asked() == derived | gone
 
 
-def test_a_moved_folder_has_nothing_to_do_and_a_run_lost_in_the_store_is_made_again_alone(finished: Project) -> None:
+def test_a_moved_folder_has_nothing_to_do_and_a_run_lost_in_the_store_is_made_again_alone(
+    finished: Project,
+) -> None:
     assert NOTHING in finished.start()
     before, derived = finished.files(), contents(finished)
     (finished.bench / "runs" / "anna-with.md").unlink()
     shutil.rmtree(finished.bench / "attempts" / "bert-without")
     said = finished.start(*SCORED)
     assert "bert-without: its answer does not count in bench/r/attempts; a start repeats it" in said
-    assert "from bench/r/attempts, without an agent: anna-with. To repeat a run: lensbench discard" in said
+    assert (
+        "from bench/r/attempts, without an agent: anna-with. To repeat a run: lensbench discard"
+        in said
+    )
     assert finished.ledger() == ["bert-without"]
     after = finished.files()
     repeated = {name for name in before if before[name] != after[name]} - {"runs/anna-with.md"}
@@ -103,7 +142,9 @@ def test_a_copy_with_scrambled_times_runs_nothing_again(finished: Project) -> No
     assert NOTHING in finished.start("-n")
 
 
-def test_criteria_templates_and_code_repeat_no_run_and_a_prompt_stops_unless_it_is_accepted(finished: Project) -> None:
+def test_criteria_templates_and_code_repeat_no_run_and_a_prompt_stops_unless_it_is_accepted(
+    finished: Project,
+) -> None:
     program = finished.copy_program()
     before = finished.files()
     for name, old, new in (
@@ -118,7 +159,9 @@ def test_criteria_templates_and_code_repeat_no_run_and_a_prompt_stops_unless_it_
     finished.write_tasks(wanted="Trolley")
     finished.start()
     assert finished.files() == before
-    assert {row["verdict"] for row in finished.table("verdicts") if row["criterion"] == "1"} == {"Missed"}
+    assert {row["verdict"] for row in finished.table("verdicts") if row["criterion"] == "1"} == {
+        "Missed"
+    }
     assert (finished.bench / "results.md").read_text().startswith("# The benchmark's results")
 
     everything = visible(finished)
@@ -131,7 +174,10 @@ def test_criteria_templates_and_code_repeat_no_run_and_a_prompt_stops_unless_it_
 
     finished.start("--config", "accept_changes=true")
     assert finished.files() == before
-    assert "Accepted change in the middle of this run: task 'anna'" in (finished.bench / "results.md").read_text()
+    assert (
+        "Accepted change in the middle of this run: task 'anna'"
+        in (finished.bench / "results.md").read_text()
+    )
     assert finished.ledger() == []
     assert NOTHING in finished.start("-n", "--config", "accept_changes=true")
 
@@ -144,7 +190,9 @@ def test_dated_runs_go_on_until_the_experiment_is_another_one(project: Project) 
     project.start(*RUNS)
     (first,) = dated()
     assert re.fullmatch(r"\d{4}-\d{2}-\d{2}-\d{4}", first)
-    assert json.loads((project.folder / "bench" / first / "plan.json").read_text())["run_id"] == first
+    assert (
+        json.loads((project.folder / "bench" / first / "plan.json").read_text())["run_id"] == first
+    )
     assert project.is_idle(*RUNS)
     project.configure(run_id="auto", gate={"effect": 10}, notes="one")
     project.start("--config", "accept_changes=true")
@@ -175,9 +223,13 @@ def test_other_code_makes_everything_but_runs_anew(finished: Project) -> None:
     assert NOTHING in finished.start("-n")
 
 
-def test_more_trials_add_their_runs_only_and_new_tasks_theirs_with_their_repository(finished: Project) -> None:
+def test_more_trials_add_their_runs_only_and_new_tasks_theirs_with_their_repository(
+    finished: Project,
+) -> None:
     before = finished.files()
-    shutil.rmtree(finished.folder / ".snakemake")  # settings reach the plan although Snakemake's memory is lost
+    shutil.rmtree(
+        finished.folder / ".snakemake"
+    )  # settings reach the plan although Snakemake's memory is lost
     finished.configure(trials=2)
     finished.start(*SCORED)
     assert [row["status"] for row in finished.table("scores")] == ["scored"] * 8
@@ -190,8 +242,15 @@ def test_more_trials_add_their_runs_only_and_new_tasks_theirs_with_their_reposit
     finished.clear_ledger()
     tasks = yaml.safe_load((finished.folder / "tasks.yaml").read_text())
     shutil.copytree(finished.folder / "repo", finished.folder / "other")
-    new = {**tasks["tasks"][0], "id": "carl", "repository": {"path": "other"}, "prompt": "Task carl: where?"}
-    (finished.folder / "tasks.yaml").write_text(json.dumps({**tasks, "tasks": [*tasks["tasks"], new]}))
+    new = {
+        **tasks["tasks"][0],
+        "id": "carl",
+        "repository": {"path": "other"},
+        "prompt": "Task carl: where?",
+    }
+    (finished.folder / "tasks.yaml").write_text(
+        json.dumps({**tasks, "tasks": [*tasks["tasks"], new]})
+    )
     finished.start(*RUNS)
     assert finished.ledger() == ["carl-with", "carl-with", "carl-without", "carl-without"]
     assert {name: finished.files()[name] for name in before} == before
@@ -201,17 +260,25 @@ def test_more_trials_add_their_runs_only_and_new_tasks_theirs_with_their_reposit
     assert json.loads((finished.bench / "plan.json").read_text())["trials"] == 1
 
 
-def test_a_new_run_id_starts_anew_and_on_one_core_the_order_inside_pairs_is_balanced(finished: Project) -> None:
+def test_a_new_run_id_starts_anew_and_on_one_core_the_order_inside_pairs_is_balanced(
+    finished: Project,
+) -> None:
     before = finished.files()
     finished.start("--config", "run_id=other", target="bench/other/validity.csv", cores=1)
     assert finished.files() == before
-    starts = [line.split()[1] for line in (finished.control / "ledger").read_text().splitlines() if "start" in line]
+    starts = [
+        line.split()[1]
+        for line in (finished.control / "ledger").read_text().splitlines()
+        if "start" in line
+    ]
     assert [name.partition("-")[0] for name in starts] == ["anna", "anna", "bert", "bert"]
     assert {starts[0].partition("-")[2], starts[2].partition("-")[2]} == {"with", "without"}
     assert not list((finished.folder / "bench" / "other").rglob(DISCARD))
 
 
-def test_a_finished_run_that_snakemake_wants_again_is_copied_and_not_paid_twice(finished: Project) -> None:
+def test_a_finished_run_that_snakemake_wants_again_is_copied_and_not_paid_twice(
+    finished: Project,
+) -> None:
     before = finished.files()
     assert "Nothing to be done" in finished.start(target="bench/r/runs/anna-with.md")
     finished.start("-R", "run", target="bench/r/validity.csv")
@@ -222,7 +289,9 @@ def test_a_finished_run_that_snakemake_wants_again_is_copied_and_not_paid_twice(
 
 
 @pytest.mark.parametrize("target", ["validity.csv", "runs/anna-with.md"])
-def test_a_single_file_as_target_buys_no_run_under_an_old_plan(finished: Project, target: str) -> None:
+def test_a_single_file_as_target_buys_no_run_under_an_old_plan(
+    finished: Project, target: str
+) -> None:
     old = finished.record("anna-with")["agent_sha256"]
     shutil.rmtree(finished.attempt("anna-with"))
     finished.configure({"timeout_s": 50}, accept_changes=True)

@@ -22,7 +22,8 @@ Skill = Callable[..., str]
 LONG_S = 200
 
 pytestmark = pytest.mark.skipif(
-    not (CHECKOUT / ".venv" / "bin" / "python").exists(), reason="the skill needs lensbench's own .venv: make setup"
+    not (CHECKOUT / ".venv" / "bin" / "python").exists(),
+    reason="the skill needs lensbench's own .venv: make setup",
 )
 
 
@@ -47,10 +48,21 @@ def skill(foreign: Project) -> Skill:
 
     def run(*arguments: str, fails: bool = False, **variables: str) -> str:
         shell = subprocess.Popen(
-            ["bash", "-c", '"$@"; code=$?; exit $code', "bash", str(foreign.folder / SKILL / "run.sh"), *arguments],
-            cwd=foreign.folder / "repo", env={**environment(foreign), **variables}, start_new_session=True,
-            stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
-        )  # fmt: skip
+            [
+                "bash",
+                "-c",
+                '"$@"; code=$?; exit $code',
+                "bash",
+                str(foreign.folder / SKILL / "run.sh"),
+                *arguments,
+            ],
+            cwd=foreign.folder / "repo",
+            env={**environment(foreign), **variables},
+            start_new_session=True,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+        )
         said, _ = shell.communicate(timeout=LONG_S)
         with suppress(ProcessLookupError):
             os.killpg(shell.pid, signal.SIGHUP)
@@ -64,8 +76,12 @@ def is_over(project: Project) -> bool:
     return at_work(project.bench) is None
 
 
-@pytest.mark.timeout(600)  # three starts, one kill, and all stages: a quarter of a minute, more beside others
-def test_a_benchmark_outlives_its_shell_starts_once_is_stopped_killed_resumed(foreign: Project, skill: Skill) -> None:
+@pytest.mark.timeout(
+    600
+)  # three starts, one kill, and all stages: a quarter of a minute, more beside others
+def test_a_benchmark_outlives_its_shell_starts_once_is_stopped_killed_resumed(
+    foreign: Project, skill: Skill
+) -> None:
     foreign.behave(others="await go")
     assert "anna, with" in skill("-n")
     assert "it continues after this shell is closed" in skill("--cores", "2")
@@ -93,7 +109,13 @@ def test_a_benchmark_outlives_its_shell_starts_once_is_stopped_killed_resumed(fo
     foreign.behave()
     skill("--rerun")
     assert wait_for(lambda: is_over(foreign), LONG_S)
-    assert foreign.ledger() == ["anna-with", "anna-without", "bert-with", "bert-with", "bert-without"]
+    assert foreign.ledger() == [
+        "anna-with",
+        "anna-without",
+        "bert-with",
+        "bert-with",
+        "bert-without",
+    ]
     said = skill("--report")
     assert "2 of 2 pairs" in said
     assert f"open {foreign.bench / 'report.html'}" in said
@@ -112,10 +134,15 @@ def test_what_fails_at_once_is_said_at_once(foreign: Project, skill: Skill) -> N
     assert "names no benchmark" in skill("--run", "../../elsewhere", fails=True)
     assert "unrecognized arguments: --cores" in skill("--status", "--cores", "2", fails=True)
     (foreign.folder / "benchmark.yaml").write_text("run_id: r\n")
-    assert skill("--status", fails=True) == "error: benchmark.yaml: needs run_id and scenarios, both texts\n"
+    assert (
+        skill("--status", fails=True)
+        == "error: benchmark.yaml: needs run_id and scenarios, both texts\n"
+    )
 
 
-def test_tasks_are_written_where_there_are_none_and_never_over_others(foreign: Project, skill: Skill) -> None:
+def test_tasks_are_written_where_there_are_none_and_never_over_others(
+    foreign: Project, skill: Skill
+) -> None:
     assert "tasks.yaml already exists" in skill("--scenarios-only", fails=True)
     config = foreign.folder / "benchmark.yaml"
     config.write_text(config.read_text().replace("tasks.yaml", "mistyped.yaml"))
@@ -128,13 +155,18 @@ def test_tasks_are_written_where_there_are_none_and_never_over_others(foreign: P
     assert not (foreign.bench / "plan.json").exists()
 
 
-def test_a_question_that_is_cut_off_is_answered_all_the_same(foreign: Project, skill: Skill) -> None:
+def test_a_question_that_is_cut_off_is_answered_all_the_same(
+    foreign: Project, skill: Skill
+) -> None:
     question = "Task eval: where is the cart?"
     foreign.behave(others="await go")
     shell = subprocess.Popen(
-        [str(foreign.folder / SKILL / "run.sh"), "--eval", question], cwd=foreign.folder, env=environment(foreign),
-        start_new_session=True, stdout=subprocess.DEVNULL,
-    )  # fmt: skip
+        [str(foreign.folder / SKILL / "run.sh"), "--eval", question],
+        cwd=foreign.folder,
+        env=environment(foreign),
+        start_new_session=True,
+        stdout=subprocess.DEVNULL,
+    )
     assert wait_for(lambda: len(foreign.ledger()) == 2)
     os.killpg(shell.pid, signal.SIGKILL)
     shell.wait()
@@ -149,16 +181,22 @@ def test_a_copy_of_the_skill_is_told_where_lensbench_is(foreign: Project, skill:
     (foreign.folder / SKILL).unlink()
     shutil.copytree(CHECKOUT / SKILL, foreign.folder / SKILL)
     bare = "/usr/bin:/bin"
-    assert "lensbench is not found. Export LENSBENCH=" in skill("--status", fails=True, PATH=bare, LENSBENCH="")
+    assert "lensbench is not found. Export LENSBENCH=" in skill(
+        "--status", fails=True, PATH=bare, LENSBENCH=""
+    )
     assert "nothing is running" in skill("--status", PATH=bare, LENSBENCH=str(CHECKOUT))
     command = foreign.control / "lensbench"
     command.write_text('#!/bin/sh\nshift\nexec echo "on PATH: $@"\n')
     command.chmod(0o755)
-    assert skill("--status", PATH=f"{foreign.control}:{bare}", LENSBENCH="") == "on PATH: --status\n"
+    assert (
+        skill("--status", PATH=f"{foreign.control}:{bare}", LENSBENCH="") == "on PATH: --status\n"
+    )
 
 
 @pytest.fixture
-def claude(foreign: Project, tmp_path: Path) -> Iterator[Callable[[str], tuple[str, dict[str, Any]]]]:
+def claude(
+    foreign: Project, tmp_path: Path
+) -> Iterator[Callable[[str], tuple[str, dict[str, Any]]]]:
     """Types a slash command into the real Claude Code; what it answers at last, and the first request to its model.
 
     The fake model calls Bash with what the skill tells it, and repeats the result.
@@ -169,22 +207,36 @@ def claude(foreign: Project, tmp_path: Path) -> Iterator[Callable[[str], tuple[s
     def run(typed: str) -> tuple[str, dict[str, Any]]:
         command = f".claude/skills/benchmark/run.sh{typed.removeprefix('/benchmark')}"
         call = {"name": "Bash", "input": {"command": command, "description": "benchmark"}}
-        rules = [{"when": {"turn": 1}, "reply": {"tools": [call]}}, {"reply": {"text": "It said: {tool_result}"}}]
+        rules = [
+            {"when": {"turn": 1}, "reply": {"tools": [call]}},
+            {"reply": {"text": "It said: {tool_result}"}},
+        ]
         with serving(MessagesApi(), read_rules(rules)) as fake:
-            own = {"ANTHROPIC_BASE_URL": fake.url, "ANTHROPIC_AUTH_TOKEN": "x", "CLAUDE_CONFIG_DIR": f"{tmp_path}/c"}
+            own = {
+                "ANTHROPIC_BASE_URL": fake.url,
+                "ANTHROPIC_AUTH_TOKEN": "x",
+                "CLAUDE_CONFIG_DIR": f"{tmp_path}/c",
+            }
             own |= {"HOME": str(tmp_path / "home"), "CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC": "1"}
             done = subprocess.run(
-                [str(CLAUDE), "-p", "--model", "sonnet", "--", typed], cwd=foreign.folder,
-                env={**environment(foreign), **own}, stdin=subprocess.DEVNULL, capture_output=True, text=True,
-                timeout=LONG_S, check=False,
-            )  # fmt: skip
+                [str(CLAUDE), "-p", "--model", "sonnet", "--", typed],
+                cwd=foreign.folder,
+                env={**environment(foreign), **own},
+                stdin=subprocess.DEVNULL,
+                capture_output=True,
+                text=True,
+                timeout=LONG_S,
+                check=False,
+            )
             assert done.returncode == 0, done.stdout + done.stderr
             return done.stdout, next(body for body in fake.bodies if body.get("tools"))
 
     return run
 
 
-def test_claude_code_runs_its_commands(foreign: Project, claude: Callable[[str], tuple[str, dict[str, Any]]]) -> None:
+def test_claude_code_runs_its_commands(
+    foreign: Project, claude: Callable[[str], tuple[str, dict[str, Any]]]
+) -> None:
     foreign.behave(others="await go")
     said, request = claude("/benchmark --run r --cores 2")
     assert ".claude/skills/benchmark/run.sh --run r --cores 2" in json.dumps(request["messages"])

@@ -14,8 +14,16 @@ from small_benchmark import CHECKOUT, Project, living, wait_for
 
 PYTHON = CHECKOUT / ".venv-slurm" / "bin" / "python"
 LOGS = Path("/run/lensbench-slurm")
-ON_SLURM = ("--workflow-profile", str(CHECKOUT / "profiles" / "slurm"), "--slurm-status-command", "squeue",
-            "--slurm-init-seconds-before-status-checks", "1", "--seconds-between-status-checks", "1")  # fmt: skip
+ON_SLURM = (
+    "--workflow-profile",
+    str(CHECKOUT / "profiles" / "slurm"),
+    "--slurm-status-command",
+    "squeue",
+    "--slurm-init-seconds-before-status-checks",
+    "1",
+    "--seconds-between-status-checks",
+    "1",
+)
 
 PACE = """\
 import sys
@@ -31,7 +39,9 @@ pytestmark = pytest.mark.xdist_group("slurm")
 @pytest.fixture(scope="module")
 def slurm() -> Iterator[None]:
     """A Slurm, for the tests of this file."""
-    missing = [program for program in ("slurmctld", "slurmd", "munged") if not shutil.which(program)]
+    missing = [
+        program for program in ("slurmctld", "slurmd", "munged") if not shutil.which(program)
+    ]
     if missing or os.getuid() != 0:
         pytest.skip("needs root, and: apt-get install slurmctld slurmd slurm-client munge")
     if not PYTHON.exists():
@@ -50,7 +60,9 @@ def on_slurm(slurm: None, project: Project, tmp_path: Path) -> Project:
 
 def jobs() -> dict[str, str]:
     """The jobs that are at work: run -> id."""
-    listed = subprocess.run(["squeue", "--noheader", "--states=R", "--format=%k %i"], capture_output=True, text=True)
+    listed = subprocess.run(
+        ["squeue", "--noheader", "--states=R", "--format=%k %i"], capture_output=True, text=True
+    )
     found = re.findall(r"^rule_run_wildcards__(\w+)_(\w+) (\d+)$", listed.stdout, re.MULTILINE)
     return {f"{task}-{condition}": number for task, condition, number in found}
 
@@ -68,9 +80,13 @@ def test_slurm_gives_what_one_machine_gives_after_a_killed_job_and_a_drained_nod
     output, _ = process.communicate(timeout=120)
     assert process.returncode == 1, output
     assert output.count("preflight:") == 1
-    assert wait_for(lambda: on_slurm.processes() == []), on_slurm.processes()  # Slurm says "cancelled" first
+    assert wait_for(lambda: on_slurm.processes() == []), (
+        on_slurm.processes()
+    )  # Slurm says "cancelled" first
     assert on_slurm.ledger("end") == ["anna-without", "bert-with", "bert-without"]
-    said = "".join(log.read_text() for log in (on_slurm.folder / ".snakemake" / "log").glob("*.log"))
+    said = "".join(
+        log.read_text() for log in (on_slurm.folder / ".snakemake" / "log").glob("*.log")
+    )
     assert said.count("submitted with SLURM jobid") == 4
     assert_pairs_began_together(on_slurm, "bert")
     before = on_slurm.files()
@@ -79,5 +95,8 @@ def test_slurm_gives_what_one_machine_gives_after_a_killed_job_and_a_drained_nod
     subprocess.run(["scontrol", "update", "NodeName=n1", "State=RESUME"], check=True)
     assert on_slurm.ledger() == sorted([*ALL, "anna-with"])
     assert {name: on_slurm.files()[name] for name in before} == before
-    assert [*with_key_on_disk(on_slurm.folder), *(log for log in LOGS.glob("*.log") if KEY in log.read_text())] == []
+    assert [
+        *with_key_on_disk(on_slurm.folder),
+        *(log for log in LOGS.glob("*.log") if KEY in log.read_text()),
+    ] == []
     assert on_slurm.tables() == finished_once.tables()

@@ -34,8 +34,10 @@ def test_the_rate_limit_goes_and_resources_are_known(tmp_path: Path) -> None:
     assert ended.returncode == 0, ended.stderr
     said = ended.stdout.splitlines()
     assert [line for line in said if line.startswith(("limited", "three"))] == [
-        "limited: True", "three seats: True", "limited after: False",
-    ]  # fmt: skip
+        "limited: True",
+        "three seats: True",
+        "limited after: False",
+    ]
 
 
 def test_nothing_else_of_snakemakes_inside_is_used() -> None:
@@ -45,13 +47,35 @@ def test_nothing_else_of_snakemakes_inside_is_used() -> None:
     inside = r"\b(job_rate_limiter|register_resource|global_resources|\.sp\b|shellcmd|needrun_jobs|open_jobs)\b"
     files = [ROOT / "Snakefile", *(ROOT / "rules").glob("*.smk"), *(ROOT / "scripts").rglob("*.py")]
     texts = {file: file.read_text(encoding="utf-8") for file in files}
-    assert {file.name for file, text in texts.items() if re.search(inside, text)} == {"snakemake_inside.py"}
-    used = {name for text in texts.values() for name in re.findall(r'(?<![\w./"])workflow\.([a-z_]+)', text)}
+    assert {file.name for file, text in texts.items() if re.search(inside, text)} == {
+        "snakemake_inside.py"
+    }
+    used = {
+        name
+        for text in texts.values()
+        for name in re.findall(r'(?<![\w./"])workflow\.([a-z_]+)', text)
+    }
     assert used == documented | read | {"scheduler", "register_resource"}
-    imported = {name for text in texts.values() for name in re.findall(r"(?:from|import) (snakemake\.[\w.]+)", text)}
+    imported = {
+        name
+        for text in texts.values()
+        for name in re.findall(r"(?:from|import) (snakemake\.[\w.]+)", text)
+    }
     assert imported == {
-        "snakemake.cli", "snakemake.exceptions", "snakemake.logging", "snakemake.settings.enums", "snakemake.utils",
-    }  # fmt: skip
-    assert not [at for at, it in texts.items() if re.search(r"(?:get|set|has)attr\((?:workflow|dag|scheduler)\b", it)]
-    private = {name for text in texts.values() for name in re.findall(r"\b(?:workflow|dag|scheduler)\._\w+", text)}
+        "snakemake.cli",
+        "snakemake.exceptions",
+        "snakemake.logging",
+        "snakemake.settings.enums",
+        "snakemake.utils",
+    }
+    assert not [
+        at
+        for at, it in texts.items()
+        if re.search(r"(?:get|set|has)attr\((?:workflow|dag|scheduler)\b", it)
+    ]
+    private = {
+        name
+        for text in texts.values()
+        for name in re.findall(r"\b(?:workflow|dag|scheduler)\._\w+", text)
+    }
     assert private == set()

@@ -57,9 +57,17 @@ def test_after_a_kill_at_any_moment_the_valid_runs_stand_and_only_the_others_are
     assert unfinished(project) == []
     runs = [RunId(task, condition) for task in TASKS for condition in ("with", "without")]
     valid = [run.stem for run in runs if run_files(project.bench, run).counts]
-    unchecked = [run for run in runs if state_of(entries(project.bench, run), max_rounds=3) == State.CUT_SHORT]
-    marks = [mark for mark in (project.folder / ".snakemake" / "incomplete").rglob("*") if mark.is_file()]
-    noted = {b64decode(mark.name).decode() for mark in marks if mark.name != "migration_underway"}  # jobs in flight
+    unchecked = [
+        run
+        for run in runs
+        if state_of(entries(project.bench, run), max_rounds=3) == State.CUT_SHORT
+    ]
+    marks = [
+        mark for mark in (project.folder / ".snakemake" / "incomplete").rglob("*") if mark.is_file()
+    ]
+    noted = {
+        b64decode(mark.name).decode() for mark in marks if mark.name != "migration_underway"
+    }  # jobs in flight
     views = project.files("runs")
     noticed = {name: content for name, content in views.items() if f"bench/r/{name}" not in noted}
     before = project.files()
@@ -151,7 +159,9 @@ def status(project: Project) -> str:
     return run_module("lensbench.workflow.status", "bench/r", cwd=project.folder).stdout
 
 
-def test_a_second_snakemake_on_one_run_is_refused_in_a_sentence_and_one_beside_it_is_not(project: Project) -> None:
+def test_a_second_snakemake_on_one_run_is_refused_in_a_sentence_and_one_beside_it_is_not(
+    project: Project,
+) -> None:
     project.behave(others="sleep 600")
     first = project.begin(target="bench/r/validity.csv")
     assert wait_for(lambda: len(project.ledger()) == 4, 90)

@@ -70,45 +70,84 @@ def block(project: Project) -> None:
     (project.bench / "attempts" / "anna-with").touch()
 
 
-configure, behave, write_tasks = (partial(methodcaller, name) for name in ("configure", "behave", "write_tasks"))
+configure, behave, write_tasks = (
+    partial(methodcaller, name) for name in ("configure", "behave", "write_tasks")
+)
 nothing, forget_snakemake = both(), delete("../../.snakemake")
 SCENARIOS: dict[str, list[Start]] = {
     "forced": [Start(nothing, options=["-F", *RUNS])],
-    "touched": [Start(nothing, options=["--touch"]), Start(nothing, options=["--touch", "-F"]), Start(nothing)],
+    "touched": [
+        Start(nothing, options=["--touch"]),
+        Start(nothing, options=["--touch", "-F"]),
+        Start(nothing),
+    ],
     "all output deleted": [Start(nothing, options=["--delete-all-output"]), Start(nothing)],
-    "times in the future": [Start(date_ahead), Start(both(date_ahead, discard("anna-with")), ["anna-with"])],
+    "times in the future": [
+        Start(date_ahead),
+        Start(both(date_ahead, discard("anna-with")), ["anna-with"]),
+    ],
     "a view edited, another marked as unfinished, the journal deleted": [
-        Start(both(mark_unfinished, lambda project: (project.bench / "runs" / "bert-with.md").write_text("x"))),
+        Start(
+            both(
+                mark_unfinished,
+                lambda project: (project.bench / "runs" / "bert-with.md").write_text("x"),
+            )
+        ),
         Start(delete("attempts/made-1.csv")),
     ],
-    "the plan deleted, settings changed": [Start(both(delete("plan.json"), configure({"timeout_s": 9})), fails=True)],
+    "the plan deleted, settings changed": [
+        Start(both(delete("plan.json"), configure({"timeout_s": 9})), fails=True)
+    ],
     "everything but the store deleted, a discard without Snakemake's memory": [
-        Start(both(delete("runs", "plan.json", "validity.csv", ".checked", ".checksums"), forget_snakemake)),
+        Start(
+            both(
+                delete("runs", "plan.json", "validity.csv", ".checked", ".checksums"),
+                forget_snakemake,
+            )
+        ),
         Start(both(discard("anna-with"), forget_snakemake), ["anna-with"]),
     ],
-    "a condition added": [Start(third, ["anna-with", "bert-with"])],  # the ledger knows servers, not conditions
+    "a condition added": [
+        Start(third, ["anna-with", "bert-with"])
+    ],  # the ledger knows servers, not conditions
     "a task added while a discard waits": [
-        Start(both(discard("anna-with"), write_tasks(("anna", "bert", "carl"))), ["anna-with", "carl-with", "carl-without"])
+        Start(
+            both(discard("anna-with"), write_tasks(("anna", "bert", "carl"))),
+            ["anna-with", "carl-with", "carl-without"],
+        )
     ],
-}  # fmt: skip
+}
 
 
 WAVES = {"looks": 2, "over": "trials"}
 FROM_THE_FIRST_START: dict[str, list[Start]] = {
     "always bad: given up and shown": [
         Start(both(configure(discards={"max_rounds": 2}), behave(anna_with="empty")), FOUR),
-        Start(nothing, ["anna-with"]), Start(nothing, ["anna-with"]), Start(delete("runs/anna-with.md")),
+        Start(nothing, ["anna-with"]),
+        Start(nothing, ["anna-with"]),
+        Start(delete("runs/anna-with.md")),
     ],
     "a job that fails, and a discard": [
-        Start(both(block, behave(bert_with="empty")), [stem for stem in FOUR if stem != "anna-with"], fails=True),
+        Start(
+            both(block, behave(bert_with="empty")),
+            [stem for stem in FOUR if stem != "anna-with"],
+            fails=True,
+        ),
         Start(both(delete("attempts/anna-with"), behave()), ["anna-with", "bert-with"]),
     ],
     "waves": [
         Start(configure(trials=2, gate=WAVES), FOUR * 2, []),
-        Start(both(delete("runs/anna-with.md", "runs/t2/bert-with.md", "looks"), discard("t2/anna-with")), ["anna-with"], []),
+        Start(
+            both(
+                delete("runs/anna-with.md", "runs/t2/bert-with.md", "looks"),
+                discard("t2/anna-with"),
+            ),
+            ["anna-with"],
+            [],
+        ),
         Start(nothing, options=["-F", *RUNS]),
     ],
-}  # fmt: skip
+}
 
 
 def follow(project: Project, starts: Sequence[Start]) -> None:
@@ -125,9 +164,13 @@ def test_only_what_does_not_count_is_asked_for(finished: Project, name: str) -> 
 
 
 @pytest.mark.parametrize("name", FROM_THE_FIRST_START)
-def test_from_the_first_start_on_no_answer_that_counts_is_asked_for_twice(project: Project, name: str) -> None:
+def test_from_the_first_start_on_no_answer_that_counts_is_asked_for_twice(
+    project: Project, name: str
+) -> None:
     follow(project, FROM_THE_FIRST_START[name])
-    assert [row for row in project.table("validity") if row["status"] != "valid" and not row["given_up"]] == []
+    assert [
+        row for row in project.table("validity") if row["status"] != "valid" and not row["given_up"]
+    ] == []
     assert project.is_idle(*RUNS)
 
 
@@ -153,14 +196,18 @@ def die(phase):
 """
 
 
-def test_after_a_kill_at_each_phase_the_next_start_buys_only_what_was_not_finished(project: Project) -> None:
+def test_after_a_kill_at_each_phase_the_next_start_buys_only_what_was_not_finished(
+    project: Project,
+) -> None:
     scripts = project.copy_program() / "scripts"
     (scripts / "die.py").write_text(DIE.format(control=str(project.control)))
     for phase, (name, statement) in PHASES.items():
         program = scripts / "lensbench" / name
         text, indent = program.read_text(), " " * (len(statement) - len(statement.lstrip()))
         assert statement in text
-        program.write_text(text.replace(statement, f"{indent}__import__('die').die({phase!r})\n{statement}"))
+        program.write_text(
+            text.replace(statement, f"{indent}__import__('die').die({phase!r})\n{statement}")
+        )
     project.behave(bert_with=["empty", "empty", "answer"])
     bought = {}
     for phase in PHASES:
@@ -172,7 +219,9 @@ def test_after_a_kill_at_each_phase_the_next_start_buys_only_what_was_not_finish
     assert bought["between store and view"] == [first, first], "its answer had no record"
     assert len(bought["between view and bookkeeping"]) == 3
     assert bought["in validity"] == sorted([*FOUR, first])
-    assert bought["before the hook"] == sorted([*FOUR, first, "bert-with"]), "what validity has discarded"
+    assert bought["before the hook"] == sorted([*FOUR, first, "bert-with"]), (
+        "what validity has discarded"
+    )
     project.start(*RUNS)
     project.start()
     assert project.ledger() == sorted([*FOUR, first, "bert-with", "bert-with"])

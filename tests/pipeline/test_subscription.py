@@ -24,19 +24,28 @@ def on_a_plan(project: Project) -> Project:
 def check_nothing_was_counted(project: Project, refused: int) -> None:
     assert project.reasons() == {}
     rows = project.table("validity")
-    assert [(row["status"], row["attempts"], row["discards"]) for row in rows] == [("valid", "1", "none")] * 4
+    assert [(row["status"], row["attempts"], row["discards"]) for row in rows] == [
+        ("valid", "1", "none")
+    ] * 4
     assert json.loads((project.bench / "spent.json").read_text())["runs"] == 4
     assert (len(project.ledger()), len(project.ledger("end"))) == (4 + refused, 4)
 
 
-def test_runs_wait_for_the_reset_and_no_attempt_and_no_discard_is_counted(on_a_plan: Project) -> None:
+def test_runs_wait_for_the_reset_and_no_attempt_and_no_discard_is_counted(
+    on_a_plan: Project,
+) -> None:
     reset = time.time() + 12
-    on_a_plan.behave(anna_with=[f"window {reset:.0f}", "answer"], anna_without=[f"window {reset:.0f}", "answer"])
+    on_a_plan.behave(
+        anna_with=[f"window {reset:.0f}", "answer"], anna_without=[f"window {reset:.0f}", "answer"]
+    )
     on_a_plan.configure(budget={"max_runs": 5})
     on_a_plan.start(target="validity")
     check_nothing_was_counted(on_a_plan, refused=2)
     pair = [on_a_plan.record(f"anna-{condition}")["attempt"] for condition in ("with", "without")]
-    assert all(each["started_at"] >= time.strftime("%Y-%m-%dT%H:%M:%S", time.gmtime(reset - 1)) for each in pair)
+    assert all(
+        each["started_at"] >= time.strftime("%Y-%m-%dT%H:%M:%S", time.gmtime(reset - 1))
+        for each in pair
+    )
     assert abs(pair[0]["waited_s"] - pair[1]["waited_s"]) < 8, "they go on together"
 
 
@@ -47,10 +56,14 @@ def test_the_wait_is_shown_ends_at_ctrl_c_and_goes_on_at_the_next_start(on_a_pla
     waiting: Any = on_a_plan.begin(target="validity")
     state = on_a_plan.folder / "bench" / ".services" / "command-events.json"
     logs = on_a_plan.bench / "logs"
-    assert wait_for(lambda: sum("used up until" in path.read_text() for path in logs.glob("*-with*.log")) == 4)
+    assert wait_for(
+        lambda: sum("used up until" in path.read_text() for path in logs.glob("*-with*.log")) == 4
+    )
     shown = [line for line in lines(Status(Path(on_a_plan.bench))) if line.startswith("waiting: ")]
     until = time.strftime("%Y-%m-%d %H:%M", time.localtime(int(f"{reset:.0f}")))
-    assert shown[0].startswith(f"waiting: command-events: the plan's window is used up until {until}")
+    assert shown[0].startswith(
+        f"waiting: command-events: the plan's window is used up until {until}"
+    )
     os.killpg(waiting.pid, signal.SIGINT)
     said, _ = waiting.communicate(timeout=60)
     assert "Traceback" not in said

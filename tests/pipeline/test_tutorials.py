@@ -19,7 +19,9 @@ pytestmark = [pytest.mark.slow, pytest.mark.timeout(1800)]
 STORIES = {"mine": ("tutorial",), "servers": ("tutorial-servers", "tutorial-archive")}
 """The pages of a story are read one after the other, beside the other story."""
 
-RUN = r"pip download|tar|mv|lensbench (init --yes|run --cores 2|run --configfile|size|archive|verify)"
+RUN = (
+    r"pip download|tar|mv|lensbench (init --yes|run --cores 2|run --configfile|size|archive|verify)"
+)
 """The commands that are run here, as they are printed; the others need a model, or have tests of their own."""
 
 
@@ -59,15 +61,25 @@ def told(base: Path, story: str) -> dict[str, str]:
 def commands(page: str, folder: Path) -> str:
     place = folder / "mine" if page == "tutorial" else folder
     place.mkdir(exist_ok=True)
-    environment = {**os.environ, "PATH": f"{folder}{os.pathsep}{os.environ['PATH']}", "PYTHONUNBUFFERED": "1"}
+    environment = {
+        **os.environ,
+        "PATH": f"{folder}{os.pathsep}{os.environ['PATH']}",
+        "PYTHONUNBUFFERED": "1",
+    }
     environment["PYTHONPATH"] = str(CHECKOUT / "scripts")
     said = []
     for command in (shown for where, shown in documented() if where.startswith(f"docs/{page}.md:")):
         if re.match(RUN, command):
             ended = subprocess.run(
-                ["sh", "-c", command], cwd=folder / "bench" if "verify" in command else place, env=environment,
-                stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, timeout=1200, check=False,
-            )  # fmt: skip
+                ["sh", "-c", command],
+                cwd=folder / "bench" if "verify" in command else place,
+                env=environment,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.STDOUT,
+                text=True,
+                timeout=1200,
+                check=False,
+            )
             assert ended.returncode == 0, f"{command}\n{ended.stdout}"
             said.append(ended.stdout)
     said += [file.read_text(encoding="utf-8") for file in place.glob("bench/*/results.md")]
@@ -81,8 +93,15 @@ def verified_with_a_raised_score(archive: Path, environment: dict[str, str]) -> 
     with zipfile.ZipFile(archive) as packed, zipfile.ZipFile(changed, "w") as copy:
         for entry in packed.infolist():
             content = packed.read(entry)
-            copy.writestr(entry, content.replace(b"0.5", b"0.6") if entry.filename.endswith("/scores.csv") else content)
-    ended = subprocess.run(["lensbench", "verify", changed], env=environment, capture_output=True, text=True)
+            copy.writestr(
+                entry,
+                content.replace(b"0.5", b"0.6")
+                if entry.filename.endswith("/scores.csv")
+                else content,
+            )
+    ended = subprocess.run(
+        ["lensbench", "verify", changed], env=environment, capture_output=True, text=True
+    )
     assert ended.returncode == 1
     return ended.stdout + ended.stderr
 
@@ -92,10 +111,14 @@ def base(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return tmp_path_factory.mktemp("tutorials")
 
 
-@pytest.mark.parametrize(("story", "page"), [
-    pytest.param(story, page, marks=pytest.mark.xdist_group(f"tutorial_{story}"))
-    for story, pages in STORIES.items() for page in pages
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("story", "page"),
+    [
+        pytest.param(story, page, marks=pytest.mark.xdist_group(f"tutorial_{story}"))
+        for story, pages in STORIES.items()
+        for page in pages
+    ],
+)
 def test_every_output_block_is_what_the_commands_print(story: str, page: str, base: Path) -> None:
     said = told(base, story)[page]
     assert outputs(page)
@@ -110,7 +133,11 @@ def test_the_embedded_server_gains_more_than_the_example_s(base: Path) -> None:
     with (made / "pairs.csv").open() as file:
         pairs = list(csv.DictReader(file))
     assert all(pair["called"] == "yes" for pair in pairs)
-    gained = {row["treatment"]: float(row["delta"].lstrip("'")) for row in pairs if row["task"] == "httpcore-chg-01"}
+    gained = {
+        row["treatment"]: float(row["delta"].lstrip("'"))
+        for row in pairs
+        if row["task"] == "httpcore-chg-01"
+    }
     assert gained["lens"] > gained["search"]
     assert len(json.loads((made / "results.json").read_text())["estimates"]) == 3
 

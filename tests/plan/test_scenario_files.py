@@ -34,21 +34,42 @@ def refused(text: str, name: str = "set.yaml") -> str:
     return str(caught.value)
 
 
-@pytest.mark.parametrize(("old", "new", "message"), [
-    *DATA["changed"],
-    ("      - text: names the line\n", "      - text: x\n" * 5, "set.yaml:4: task 'one' has 6 criteria; the protocol"),
-    (GOOD, "", "set.yaml:1: must be a task set, a mapping with the key 'tasks'"),
-    (GOOD, "[1]", "set.yaml:1: must be a task"),
-    (GOOD, "conditions: {}\n", "set.yaml:1: must be a task set"),
-    (GOOD, "tasks: []", "set.yaml:1: has no task"),
-    (GOOD, "tasks: 5", "set.yaml:1: tasks must be a list"),
-    (GOOD, "tasks: [5]", "set.yaml:1: tasks.0 must be a mapping"),
-    (GOOD, "task: []", "set.yaml:1: task is not a key that lensbench knows; did you mean 'tasks'?"),
-    (GOOD, "[" * 3000, "set.yaml:1: is nested deeper"),
-    ("    prompt", "    kind: change\n    reference: {file: gone.diff}\n    prompt", "gone.diff: cannot be read: No such file"),
-    ("    prompt", "    kind: change\n    reference: {base64: x}\n    prompt", "set.yaml:8: task 'one': reference is not base64"),
-])  # fmt: skip
-def test_every_mistake_is_named_with_its_line(project: Path, old: str, new: str, message: str) -> None:
+@pytest.mark.parametrize(
+    ("old", "new", "message"),
+    [
+        *DATA["changed"],
+        (
+            "      - text: names the line\n",
+            "      - text: x\n" * 5,
+            "set.yaml:4: task 'one' has 6 criteria; the protocol",
+        ),
+        (GOOD, "", "set.yaml:1: must be a task set, a mapping with the key 'tasks'"),
+        (GOOD, "[1]", "set.yaml:1: must be a task"),
+        (GOOD, "conditions: {}\n", "set.yaml:1: must be a task set"),
+        (GOOD, "tasks: []", "set.yaml:1: has no task"),
+        (GOOD, "tasks: 5", "set.yaml:1: tasks must be a list"),
+        (GOOD, "tasks: [5]", "set.yaml:1: tasks.0 must be a mapping"),
+        (
+            GOOD,
+            "task: []",
+            "set.yaml:1: task is not a key that lensbench knows; did you mean 'tasks'?",
+        ),
+        (GOOD, "[" * 3000, "set.yaml:1: is nested deeper"),
+        (
+            "    prompt",
+            "    kind: change\n    reference: {file: gone.diff}\n    prompt",
+            "gone.diff: cannot be read: No such file",
+        ),
+        (
+            "    prompt",
+            "    kind: change\n    reference: {base64: x}\n    prompt",
+            "set.yaml:8: task 'one': reference is not base64",
+        ),
+    ],
+)
+def test_every_mistake_is_named_with_its_line(
+    project: Path, old: str, new: str, message: str
+) -> None:
     assert message in refused(GOOD.replace(old, new, 1))
 
 
@@ -57,7 +78,9 @@ def test_a_good_set_is_read_and_takes_the_repository_of_the_config(project: Path
     (task,) = read_scenarios(["set.yaml"]).tasks
     assert (task.id, task.repository, len(task.criteria)) == ("one", Folder(path="repo"), 2)
     Path("set.yaml").write_text(GOOD.replace("    repository: mine\n", ""), encoding="utf-8")
-    assert read_scenarios(["set.yaml"], Folder(path="repo")).tasks[0].repository == Folder(path="repo")
+    assert read_scenarios(["set.yaml"], Folder(path="repo")).tasks[0].repository == Folder(
+        path="repo"
+    )
 
 
 def test_mistakes_of_all_files_and_an_id_used_twice_are_reported_at_once(project: Path) -> None:
@@ -65,7 +88,11 @@ def test_mistakes_of_all_files_and_an_id_used_twice_are_reported_at_once(project
     message = refused(GOOD.replace("id: one", "id: ONE"), "b.yaml")
     with pytest.raises(UserError) as caught:
         read_scenarios(["a.yaml", "gone.yaml", "b.yaml"])
-    assert [line.split(":")[0] for line in str(caught.value).splitlines()] == ["a.yaml", "gone.yaml", "b.yaml"]
+    assert [line.split(":")[0] for line in str(caught.value).splitlines()] == [
+        "a.yaml",
+        "gone.yaml",
+        "b.yaml",
+    ]
     assert message in str(caught.value)
     Path("a.yaml").write_text(GOOD, encoding="utf-8")
     Path("b.yaml").write_text(f"# a comment\n{GOOD}", encoding="utf-8")
@@ -74,10 +101,14 @@ def test_mistakes_of_all_files_and_an_id_used_twice_are_reported_at_once(project
 
 
 def test_what_others_wrote_may_break_the_counts_with_a_warning(project: Path) -> None:
-    text = GOOD.replace("    repository: mine\n", "").replace("      - text: names the line\n", "      - text: x\n" * 5)
+    text = GOOD.replace("    repository: mine\n", "").replace(
+        "      - text: names the line\n", "      - text: x\n" * 5
+    )
     Path("set.yaml").write_text(text, encoding="utf-8")
     imported = read_scenarios(["set.yaml"], imported=True)
-    assert imported.warnings == ("set.yaml:4: task 'one' has 6 criteria; the protocol wants 2 to 5.",)
+    assert imported.warnings == (
+        "set.yaml:4: task 'one' has 6 criteria; the protocol wants 2 to 5.",
+    )
     assert len(imported.tasks[0].criteria) == 6
 
 
@@ -96,13 +127,27 @@ def test_a_set_that_is_not_text_is_refused(project: Path) -> None:
 
 
 KEYS = [
-    "tasks", "id", "category", "prompt", "criteria", "text", "all_of", "regex", "repository", "path", "repositories", "partial",
-]  # fmt: skip
+    "tasks",
+    "id",
+    "category",
+    "prompt",
+    "criteria",
+    "text",
+    "all_of",
+    "regex",
+    "repository",
+    "path",
+    "repositories",
+    "partial",
+]
 PLAIN = st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=4)
 VALUES = st.recursive(
-    PLAIN | st.sampled_from(["Debug", "one", "("]), lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.sampled_from(KEYS), inner, max_size=4),
+    PLAIN | st.sampled_from(["Debug", "one", "("]),
+    lambda inner: (
+        st.lists(inner, max_size=3) | st.dictionaries(st.sampled_from(KEYS), inner, max_size=4)
+    ),
     max_leaves=12,
-)  # fmt: skip
+)
 TASK = st.fixed_dictionaries({"id": VALUES, "criteria": VALUES, "repository": VALUES})
 
 
@@ -120,7 +165,9 @@ def test_any_yaml_is_a_set_or_a_user_error_with_a_line(value: object) -> None:
 
 @given(
     st.text('#-*` 1.\n:\t{}"~', max_size=40).map(
-        lambda noise: f"#### a\n- **Category**: Debug\n- **Prompt**:\n{noise}\n- **Judge Criteria**:\n{noise}\n  1. x\n"
+        lambda noise: (
+            f"#### a\n- **Category**: Debug\n- **Prompt**:\n{noise}\n- **Judge Criteria**:\n{noise}\n  1. x\n"
+        )
     )
 )
 def test_any_markdown_is_a_set_or_a_user_error_with_a_line(text: str) -> None:
@@ -133,11 +180,20 @@ def test_any_markdown_is_a_set_or_a_user_error_with_a_line(text: str) -> None:
             assert all(line.startswith(f"{path}:") for line in str(error).splitlines())  # noqa: PT017
 
 
-@pytest.mark.parametrize(("name", "text", "line"), [
-    ("set.yaml", 'tasks:\n- id: a\n  category: Debug\n  prompt: "why\\0?"\n  criteria: []\n', 4),
-    ("set.md", "#### a\n\n- **Category**: Debug\n- **Prompt**: why\0?\n", 1),
-])  # fmt: skip
-def test_a_prompt_that_no_program_can_get_is_refused_early(tmp_path: Path, name: str, text: str, line: int) -> None:
+@pytest.mark.parametrize(
+    ("name", "text", "line"),
+    [
+        (
+            "set.yaml",
+            'tasks:\n- id: a\n  category: Debug\n  prompt: "why\\0?"\n  criteria: []\n',
+            4,
+        ),
+        ("set.md", "#### a\n\n- **Category**: Debug\n- **Prompt**: why\0?\n", 1),
+    ],
+)
+def test_a_prompt_that_no_program_can_get_is_refused_early(
+    tmp_path: Path, name: str, text: str, line: int
+) -> None:
     (tmp_path / name).write_text(text)
     with pytest.raises(UserError, match=f"{name}:{line}.*NUL"):
         read_scenarios([str(tmp_path / name)], imported=True)

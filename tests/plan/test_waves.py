@@ -13,13 +13,18 @@ CATEGORIES = ("Debug", "Targeted")
 def plan(tasks: int = 8, looks: int = 4, over: str = "tasks", trials: int = 1) -> dict[str, Any]:
     names = [f"t{number}" for number in range(tasks)]
     return {
-        "order": names, "tasks": {name: {"category": CATEGORIES[index % 2]} for index, name in enumerate(names)},
-        "trials": trials, "seed": 1, "conditions": {"without": {}, "with": {}},
+        "order": names,
+        "tasks": {name: {"category": CATEGORIES[index % 2]} for index, name in enumerate(names)},
+        "trials": trials,
+        "seed": 1,
+        "conditions": {"without": {}, "with": {}},
         "gate": {"looks": looks, "over": over},
-    }  # fmt: skip
+    }
 
 
-def test_one_look_is_one_wave_and_another_is_open_if_every_earlier_look_continues(tmp_path: Path) -> None:
+def test_one_look_is_one_wave_and_another_is_open_if_every_earlier_look_continues(
+    tmp_path: Path,
+) -> None:
     (wave,) = waves(plan(looks=1, trials=3))
     assert (len(wave.tasks), wave.trials) == (8, (1, 2, 3))
     assert (opened(tmp_path, plan(looks=1)), opened(tmp_path, plan())) == (1, 1)
@@ -34,7 +39,11 @@ def test_waves_hold_every_task_once_and_every_category_or_are_the_trials() -> No
     assert sorted(task for wave in found for task in wave.tasks) == plan()["order"]
     for wave in found:
         assert {plan()["tasks"][task]["category"] for task in wave.tasks} == set(CATEGORIES)
-    assert [wave.trials for wave in waves(plan(looks=3, over="trials", trials=3))] == [(1,), (2,), (3,)]
+    assert [wave.trials for wave in waves(plan(looks=3, over="trials", trials=3))] == [
+        (1,),
+        (2,),
+        (3,),
+    ]
 
 
 def test_waves_keep_their_tasks_when_tasks_are_added() -> None:

@@ -11,7 +11,9 @@ from lensbench.repositories.sources import archives
 from lensbench.repositories.sources.archives import unpack
 
 
-def member(name: str, kind: bytes = tarfile.REGTYPE, link: str = "", size: int = 0) -> tarfile.TarInfo:
+def member(
+    name: str, kind: bytes = tarfile.REGTYPE, link: str = "", size: int = 0
+) -> tarfile.TarInfo:
     info = tarfile.TarInfo(name)
     info.type, info.linkname, info.size = kind, link, size
     return info
@@ -37,7 +39,10 @@ def test_the_single_top_folder_is_stripped(tmp_path: Path, mode: str) -> None:
 
 
 def test_archives_without_one_top_folder_and_zip_files_are_unpacked_too(tmp_path: Path) -> None:
-    assert unpacked(tar_of(tmp_path / "a", member("a.py"), member("b.py")), tmp_path / "tree") == ["a.py", "b.py"]
+    assert unpacked(tar_of(tmp_path / "a", member("a.py"), member("b.py")), tmp_path / "tree") == [
+        "a.py",
+        "b.py",
+    ]
     with zipfile.ZipFile(tmp_path / "a", "w") as zipped:
         zipped.writestr("p-1/pkg/a.py", "x")
     assert unpacked(tmp_path / "a", tmp_path / "other") == ["pkg", "pkg/a.py"]
@@ -54,13 +59,17 @@ def test_links_inside_the_tree_and_executable_bits_survive(tmp_path: Path) -> No
     assert (tmp_path / "tree" / "hard").read_bytes() == b"xx"
 
 
-def test_a_python_without_extraction_filters_unpacks_the_same(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_python_without_extraction_filters_unpacks_the_same(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """As the 3.11.2 of Debian 12; a set-uid bit and a stranger's files do not survive either."""
     program = member("p/run.sh", size=2)
     program.mode, program.uid = 0o4777, 12345
     archive = tar_of(tmp_path / "a", program, member("p/b.py", size=1))
     with_filters = tarfile.TarFile.extractall
-    monkeypatch.setattr(tarfile.TarFile, "extractall", lambda tar, path, members: with_filters(tar, path, members))
+    monkeypatch.setattr(
+        tarfile.TarFile, "extractall", lambda tar, path, members: with_filters(tar, path, members)
+    )
     monkeypatch.delattr(tarfile, "data_filter")
     assert unpacked(archive, tmp_path / "tree") == ["b.py", "run.sh"]
     found = (tmp_path / "tree" / "run.sh").stat()
@@ -68,20 +77,28 @@ def test_a_python_without_extraction_filters_unpacks_the_same(tmp_path: Path, mo
 
 
 HOSTILE = {
-    "parent": [member("p/../../evil", size=1)], "absolute": [member("/tmp/evil", size=1)],
-    "device": [member("p/null", tarfile.CHRTYPE)], "block device": [member("p/disk", tarfile.BLKTYPE)],
-    "FIFO": [member("p/pipe", tarfile.FIFOTYPE)], "absolute link": [member("p/l", tarfile.SYMTYPE, "/etc/passwd")],
+    "parent": [member("p/../../evil", size=1)],
+    "absolute": [member("/tmp/evil", size=1)],
+    "device": [member("p/null", tarfile.CHRTYPE)],
+    "block device": [member("p/disk", tarfile.BLKTYPE)],
+    "FIFO": [member("p/pipe", tarfile.FIFOTYPE)],
+    "absolute link": [member("p/l", tarfile.SYMTYPE, "/etc/passwd")],
     "link upwards": [member("p/l", tarfile.SYMTYPE, "../../etc")],
     "write through a link": [member("p/l", tarfile.SYMTYPE, "q"), member("p/l/evil", size=1)],
     "link, then file": [member("p/l", tarfile.SYMTYPE, "q"), member("p/l", size=1)],
     "hard link outside": [member("p/l", tarfile.LNKTYPE, "../../etc/passwd")],
-    "hard link to a link": [member("p/s", tarfile.SYMTYPE, "q"), member("p/h", tarfile.LNKTYPE, "p/s")],
+    "hard link to a link": [
+        member("p/s", tarfile.SYMTYPE, "q"),
+        member("p/h", tarfile.LNKTYPE, "p/s"),
+    ],
     "file below a file": [member("p/f", size=1), member("p/f/g", size=1)],
-}  # fmt: skip
+}
 
 
 @pytest.mark.parametrize("members", HOSTILE.values(), ids=HOSTILE.keys())
-def test_an_archive_that_reaches_out_is_refused_unwritten(tmp_path: Path, members: list[tarfile.TarInfo]) -> None:
+def test_an_archive_that_reaches_out_is_refused_unwritten(
+    tmp_path: Path, members: list[tarfile.TarInfo]
+) -> None:
     archive = tar_of(tmp_path / "a", member("p/a.py", size=1), *members)
     folder = tmp_path / "tree"
     folder.mkdir()
@@ -91,7 +108,9 @@ def test_an_archive_that_reaches_out_is_refused_unwritten(tmp_path: Path, member
     assert sorted(path.name for path in tmp_path.iterdir()) == ["a", "tree"]
 
 
-def test_bombs_by_members_and_by_size_are_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_bombs_by_members_and_by_size_are_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(archives, "MAX_MEMBERS", 100)
     archive = tar_of(tmp_path / "a", *(member(f"p/{number}") for number in range(101)))
     with pytest.raises(UserError, match="more than 100 members"):

@@ -43,12 +43,16 @@ def upstream(tmp_path: Path) -> Path:
 class Index(Files):
     """A package index on loopback."""
 
-    def add(self, filename: str, content: bytes, project: str = "demo", listed_hash: str = "") -> str:
+    def add(
+        self, filename: str, content: bytes, project: str = "demo", listed_hash: str = ""
+    ) -> str:
         digest = hashlib.sha256(content).hexdigest()
         self.bodies[f"/files/{filename}"] = content
         page = json.loads(self.bodies.get(f"/simple/{project}/", b'{"files": []}'))
         hashes = {"sha256": listed_hash or digest}
-        page["files"].append({"filename": filename, "url": f"../../files/{filename}", "hashes": hashes})
+        page["files"].append(
+            {"filename": filename, "url": f"../../files/{filename}", "hashes": hashes}
+        )
         self.bodies[f"/simple/{project}/"] = json.dumps(page).encode()
         return listed_hash or digest
 
@@ -61,7 +65,12 @@ def index(monkeypatch: pytest.MonkeyPatch) -> Iterator[Index]:
         yield files
 
 
-PACKAGE = {"PKG-INFO": "Name: demo\n", "src/demo/core.py": "x = 1\n", "CLAUDE.md": "use lens", ".gitignore": "*.py\n"}
+PACKAGE = {
+    "PKG-INFO": "Name: demo\n",
+    "src/demo/core.py": "x = 1\n",
+    "CLAUDE.md": "use lens",
+    ".gitignore": "*.py\n",
+}
 
 
 @pytest.fixture
@@ -77,7 +86,11 @@ def test_a_package_is_fetched_verified_and_cleaned_once_and_again_where_damaged(
     core, kept = prepared.tree / "src/demo/core.py", prepared.tree.parent
     assert prepared.tree == tmp_path / "cache" / source_key(demo) / "tree"
     assert core.read_text() == "x = 1\n"
-    assert (prepared.revision, prepared.history, prepared.removed) == ("1.0", "none", ("CLAUDE.md",))
+    assert (prepared.revision, prepared.history, prepared.removed) == (
+        "1.0",
+        "none",
+        ("CLAUDE.md",),
+    )
     assert prepared.tree_sha256 == hash_tree(str(prepared.tree))
     assert git(prepared.tree, "status", "--porcelain", "--ignored") == ""
     assert json.loads((kept / "repository.json").read_text())["tree_sha256"] == prepared.tree_sha256
@@ -110,21 +123,29 @@ def refusal(index: Index, cache: Path, pinned: str, sha256: str) -> str:
     return str(caught.value)
 
 
-def test_a_wrong_hash_names_the_right_one_and_what_is_absent_is_named(tmp_path: Path, index: Index, demo: Pypi) -> None:
+def test_a_wrong_hash_names_the_right_one_and_what_is_absent_is_named(
+    tmp_path: Path, index: Index, demo: Pypi
+) -> None:
     cache = tmp_path / "cache"
-    assert f"demo-1.0.tar.gz has the sha256 {demo.sha256}" in refusal(index, cache, "demo==1.0", "0" * 64)
+    assert f"demo-1.0.tar.gz has the sha256 {demo.sha256}" in refusal(
+        index, cache, "demo==1.0", "0" * 64
+    )
     assert "no project 'nothing'" in refusal(index, cache, "nothing==1.0", "0" * 64)
     assert "no sdist of demo==2.0" in refusal(index, cache, "demo==2.0", "0" * 64)
     del index.bodies["/files/demo-1.0.tar.gz"]
     assert "does not exist (404)" in refusal(index, cache, "demo==1.0", demo.sha256)
 
 
-def test_an_index_that_sends_other_bytes_than_it_lists_is_not_believed(tmp_path: Path, index: Index) -> None:
+def test_an_index_that_sends_other_bytes_than_it_lists_is_not_believed(
+    tmp_path: Path, index: Index
+) -> None:
     digest = index.add("demo-1.0.tar.gz", packed(PACKAGE), listed_hash="1" * 64)
     assert "is damaged" in refusal(index, tmp_path / "cache", "demo==1.0", digest)
 
 
-@pytest.mark.parametrize("filename", ["other-1.0.tar.gz", "demo-1.1.tar.gz", "demo-1.0-py3-none-any.whl"])
+@pytest.mark.parametrize(
+    "filename", ["other-1.0.tar.gz", "demo-1.1.tar.gz", "demo-1.0-py3-none-any.whl"]
+)
 def test_a_hash_of_another_file_is_refused(tmp_path: Path, index: Index, filename: str) -> None:
     digest = index.add(filename, packed(PACKAGE))
     assert "no sdist of demo==1.0" in refusal(index, tmp_path / "cache", "demo==1.0", digest)
@@ -145,7 +166,9 @@ def test_a_page_that_lists_no_files_is_refused(tmp_path: Path, index: Index, bod
     assert "PIP_INDEX_URL" in refusal(index, tmp_path / "cache", "demo==1.0", "0" * 64)
 
 
-def test_a_cut_off_download_is_tried_again_and_ends_with_a_message(tmp_path: Path, index: Index, demo: Pypi) -> None:
+def test_a_cut_off_download_is_tried_again_and_ends_with_a_message(
+    tmp_path: Path, index: Index, demo: Pypi
+) -> None:
     index.cut = 2
     assert prepare(demo, tmp_path / "cache").revision == "1.0"
     assert index.asked.count("/files/demo-1.0.tar.gz") == 3
@@ -153,7 +176,9 @@ def test_a_cut_off_download_is_tried_again_and_ends_with_a_message(tmp_path: Pat
     assert "is damaged" in refusal(index, tmp_path / "other", "demo==1.0", demo.sha256)
 
 
-def test_a_busy_index_is_asked_again_and_a_refusing_one_is_not(tmp_path: Path, index: Index, demo: Pypi) -> None:
+def test_a_busy_index_is_asked_again_and_a_refusing_one_is_not(
+    tmp_path: Path, index: Index, demo: Pypi
+) -> None:
     index.failures["/simple/demo/"] = [503, 429, 403]
     assert "answers 403" in refusal(index, tmp_path / "cache", demo.pypi, demo.sha256)
     assert prepare(demo, tmp_path / "cache").revision == "1.0"
@@ -171,7 +196,9 @@ def test_a_missing_index_is_named_without_login_and_a_login_is_used_for_both(
     assert prepare(demo, tmp_path / "cache").revision == "1.0"
 
 
-def test_a_package_in_the_cache_killed_half_way_is_made_again(tmp_path: Path, index: Index, demo: Pypi) -> None:
+def test_a_package_in_the_cache_killed_half_way_is_made_again(
+    tmp_path: Path, index: Index, demo: Pypi
+) -> None:
     abandoned = tmp_path / "cache" / f".{source_key(demo)}.abc.tmp"
     write(abandoned, {"new/tree/x": "half"})
     assert prepare(demo, tmp_path / "cache").revision == "1.0"
@@ -181,7 +208,9 @@ def test_a_package_in_the_cache_killed_half_way_is_made_again(tmp_path: Path, in
 # --- git
 
 
-def test_the_history_of_the_revision_is_kept_and_nothing_else(tmp_path: Path, upstream: Path) -> None:
+def test_the_history_of_the_revision_is_kept_and_nothing_else(
+    tmp_path: Path, upstream: Path
+) -> None:
     tip = git(upstream, "rev-parse", "HEAD")
     git(upstream, "tag", "--annotate", "v1", "--message=one")
     git(upstream, "switch", "--quiet", "--create", "other")
@@ -190,17 +219,31 @@ def test_the_history_of_the_revision_is_kept_and_nothing_else(tmp_path: Path, up
     tree = prepared.tree
     assert (prepared.revision, prepared.history, prepared.removed) == (tip, "kept", ())
     assert git(tree, "rev-list", "--count", "HEAD") == "2"
-    assert (git(tree, "for-each-ref", "--format=%(refname)"), git(tree, "remote")) == ("refs/heads/main", "")
+    assert (git(tree, "for-each-ref", "--format=%(refname)"), git(tree, "remote")) == (
+        "refs/heads/main",
+        "",
+    )
     assert git(tree, "status", "--porcelain", "--branch") == "## main"
-    assert subprocess.run(["git", "cat-file", "-e", later], cwd=tree, capture_output=True, check=False).returncode
+    assert subprocess.run(
+        ["git", "cat-file", "-e", later], cwd=tree, capture_output=True, check=False
+    ).returncode
     assert git(tree, "fsck", "--unreachable") == ""
     assert sorted(path.name for path in (tree / ".git").iterdir()) == [
-        "HEAD", "config", "index", "objects", "packed-refs", "refs",
-    ]  # fmt: skip
+        "HEAD",
+        "config",
+        "index",
+        "objects",
+        "packed-refs",
+        "refs",
+    ]
 
 
-@pytest.mark.parametrize("name", ["trunk", "HEAD", "full", "abbreviated", "abbreviated, not on top"])
-def test_a_revision_is_a_branch_or_a_full_or_abbreviated_commit_id(tmp_path: Path, upstream: Path, name: str) -> None:
+@pytest.mark.parametrize(
+    "name", ["trunk", "HEAD", "full", "abbreviated", "abbreviated, not on top"]
+)
+def test_a_revision_is_a_branch_or_a_full_or_abbreviated_commit_id(
+    tmp_path: Path, upstream: Path, name: str
+) -> None:
     tip = git(upstream, "rev-parse", "HEAD~1" if "not" in name else "HEAD")
     commit(upstream, {"later.py": "x"}) if "not" in name else None
     revision = {"full": tip}.get(name, tip[:9] if "abbreviated" in name else name)
@@ -208,7 +251,9 @@ def test_a_revision_is_a_branch_or_a_full_or_abbreviated_commit_id(tmp_path: Pat
     assert (prepared.revision, git(prepared.tree, "fsck", "--unreachable")) == (tip, "")
 
 
-def test_a_clone_that_lacks_files_of_its_history_gives_the_commit(tmp_path: Path, upstream: Path) -> None:
+def test_a_clone_that_lacks_files_of_its_history_gives_the_commit(
+    tmp_path: Path, upstream: Path
+) -> None:
     git(tmp_path, "clone", "--quiet", "--bare", str(upstream), "clone")
     clone, large = tmp_path / "clone", "large\n" * 9
     for text in (large, "small\n"):
@@ -216,7 +261,9 @@ def test_a_clone_that_lacks_files_of_its_history_gives_the_commit(tmp_path: Path
     git(clone, "fetch", "--quiet", str(upstream), "HEAD:refs/heads/more")
     blob = git(clone, "rev-parse", "more~1:large.txt")
     (clone / "objects" / blob[:2] / blob[2:]).unlink()
-    prepared = prepare(Git(git=str(clone), revision=git(clone, "rev-parse", "more")), tmp_path / "cache")
+    prepared = prepare(
+        Git(git=str(clone), revision=git(clone, "rev-parse", "more")), tmp_path / "cache"
+    )
     assert (prepared.tree / "large.txt").read_text() == "small\n"
     assert prepared.history == "kept, without the commits that its clone lacks"
 
@@ -243,31 +290,65 @@ def test_a_prepared_revision_needs_its_source_no_more(tmp_path: Path, upstream: 
     assert prepare(source, tmp_path / "cache") == first
 
 
-def test_cleaning_a_git_source_adds_one_commit_with_a_fixed_id(tmp_path: Path, upstream: Path) -> None:
+def test_cleaning_a_git_source_adds_one_commit_with_a_fixed_id(
+    tmp_path: Path, upstream: Path
+) -> None:
     tip = commit(upstream, {"CLAUDE.md": "use lens", ".claude/settings.json": "{}", "a.py": "3\n"})
     (upstream / "out").symlink_to("/etc")
     tip = commit(upstream, {})
     source = Git(git=str(upstream), revision="trunk")
     one, two = prepare(source, tmp_path / "one"), prepare(source, tmp_path / "two")
-    assert (one.removed, one.revision, one.history) == ((".claude/", "CLAUDE.md", "out"), tip, "kept")
+    assert (one.removed, one.revision, one.history) == (
+        (".claude/", "CLAUDE.md", "out"),
+        tip,
+        "kept",
+    )
     assert git(one.tree, "rev-parse", "HEAD") == git(two.tree, "rev-parse", "HEAD")
-    assert (git(one.tree, "rev-parse", "HEAD~1"), git(one.tree, "status", "--porcelain")) == (tip, "")
+    assert (git(one.tree, "rev-parse", "HEAD~1"), git(one.tree, "status", "--porcelain")) == (
+        tip,
+        "",
+    )
     assert git(one.tree, "ls-files").split() == ["a.py", "pkg/b.py"]
 
 
 def readable(tree: Path) -> str:
     """All that git can show of `tree`: every object, reachable or not, and every name and message."""
-    kinds = git(tree, "cat-file", "--batch-all-objects", "--batch-check=%(objectname) %(objecttype)").splitlines()
+    kinds = git(
+        tree, "cat-file", "--batch-all-objects", "--batch-check=%(objectname) %(objecttype)"
+    ).splitlines()
     bodies = (git(tree, "cat-file", "-p", row.split()[0]) for row in kinds)
-    return "\n".join((*bodies, git(tree, "rev-list", "--objects", "--all"), git(tree, "log", "-p", "-m", "--all")))
+    return "\n".join(
+        (
+            *bodies,
+            git(tree, "rev-list", "--objects", "--all"),
+            git(tree, "log", "-p", "-m", "--all"),
+        )
+    )
 
 
 @pytest.mark.parametrize("kind", ["git", "path", "shallow"])
-def test_a_history_with_a_benchmarks_answers_is_rewritten_without(tmp_path: Path, upstream: Path, kind: str) -> None:
-    commit(upstream, {ANSWERS: "LEAK 1", "bench/r1/scores.md": "LEAK 2", "bench/speed.py": "fast", "é a.py": "1\n"})
+def test_a_history_with_a_benchmarks_answers_is_rewritten_without(
+    tmp_path: Path, upstream: Path, kind: str
+) -> None:
+    commit(
+        upstream,
+        {
+            ANSWERS: "LEAK 1",
+            "bench/r1/scores.md": "LEAK 2",
+            "bench/speed.py": "fast",
+            "é a.py": "1\n",
+        },
+    )
     commit(upstream, {"bench/r1/scores.md": "LEAK 3"})
     (upstream / "AGENTS.md").write_text("LEAK 4")
-    commit(upstream, {"a.py": "3\n", "bench/r1/scores.md": "LEAK 5", "pkg/scenarios.md": "**Judge Criteria** LEAK 6"})
+    commit(
+        upstream,
+        {
+            "a.py": "3\n",
+            "bench/r1/scores.md": "LEAK 5",
+            "pkg/scenarios.md": "**Judge Criteria** LEAK 6",
+        },
+    )
     commit(upstream, {"pkg/scenarios.md": "harmless\n"}, ANSWERS, "bench/r1/scores.md")
     git(upstream, "switch", "--quiet", "--create", "side", "HEAD~4")
     commit(upstream, {"pkg/c.py": "1\n", "evals/scenarios-x.md": "- **Judge Criteria**: LEAK 7"})
@@ -290,14 +371,19 @@ def test_a_history_with_a_benchmarks_answers_is_rewritten_without(tmp_path: Path
     assert git(tree, "rev-parse", "HEAD^{tree}") == git(upstream, "write-tree")
     if kind != "shallow":
         assert git(tree, "log", facts, "--", "a.py") == git(upstream, "log", facts, "--", "a.py")
-        assert git(tree, "log", facts, "--", "pkg/c.py") == git(upstream, "log", facts, "--", "pkg/c.py")
+        assert git(tree, "log", facts, "--", "pkg/c.py") == git(
+            upstream, "log", facts, "--", "pkg/c.py"
+        )
         assert git(tree, "log", "--format=%s", "--", "bench/speed.py") == "change"
 
 
 @pytest.mark.parametrize(
-    ("message", "why"), [("**Judge Criteria** LEAK", "a message"), ("answers", "only answers or criteria")]
+    ("message", "why"),
+    [("**Judge Criteria** LEAK", "a message"), ("answers", "only answers or criteria")],
 )
-def test_a_history_that_cannot_be_rewritten_is_dropped(tmp_path: Path, message: str, why: str) -> None:
+def test_a_history_that_cannot_be_rewritten_is_dropped(
+    tmp_path: Path, message: str, why: str
+) -> None:
     commit(tmp_path / "repo", {ANSWERS: "LEAK", **({"a.py": "1"} if "LEAK" in message else {})})
     git(tmp_path / "repo", "commit", "--quiet", "--amend", f"--message={message}")
     prepared = prepare(Git(git=str(tmp_path / "repo"), revision="trunk"), tmp_path / "cache")
@@ -307,21 +393,40 @@ def test_a_history_that_cannot_be_rewritten_is_dropped(tmp_path: Path, message: 
 
 
 def test_a_history_with_harmless_benchmarks_is_kept(tmp_path: Path, upstream: Path) -> None:
-    commit(upstream, {"bench/speed.md": "fast", "docs/scenarios.md": "a story", "bench/runs/timing.csv": "1"})
+    commit(
+        upstream,
+        {"bench/speed.md": "fast", "docs/scenarios.md": "a story", "bench/runs/timing.csv": "1"},
+    )
     assert prepare(Git(git=str(upstream), revision="trunk"), tmp_path / "cache").history == "kept"
 
 
-def test_no_hook_filter_or_setting_of_it_runs(tmp_path: Path, upstream: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_no_hook_filter_or_setting_of_it_runs(
+    tmp_path: Path, upstream: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     ran = tmp_path / "ran"
     hostile = f"#!/bin/sh\ntouch {ran}\n"
     commit(upstream, {".gitattributes": "* filter=evil\n", ".githooks/x": hostile})
-    for name in ("post-checkout", "post-commit", "pre-commit", "reference-transaction", "fsmonitor-watchman"):
+    for name in (
+        "post-checkout",
+        "post-commit",
+        "pre-commit",
+        "reference-transaction",
+        "fsmonitor-watchman",
+    ):
         (upstream / ".git/hooks" / name).write_text(hostile)
         (upstream / ".git/hooks" / name).chmod(0o755)
-    for setting in ("filter.evil.smudge", "filter.evil.clean", "core.fsmonitor", "uploadpack.packObjectsHook"):
+    for setting in (
+        "filter.evil.smudge",
+        "filter.evil.clean",
+        "core.fsmonitor",
+        "uploadpack.packObjectsHook",
+    ):
         git(upstream, "config", setting, f"touch {ran}")
     settings = tmp_path / "home" / ".gitconfig"
-    write(settings.parent, {".gitconfig": f'[filter "evil"]\nsmudge = touch {ran}\nclean = touch {ran}\n'})
+    write(
+        settings.parent,
+        {".gitconfig": f'[filter "evil"]\nsmudge = touch {ran}\nclean = touch {ran}\n'},
+    )
     monkeypatch.setenv("HOME", str(settings.parent))
     monkeypatch.setenv("GIT_DIR", "/nowhere")
     prepare(Git(git=str(upstream), revision="trunk"), tmp_path / "cache")
@@ -330,7 +435,9 @@ def test_no_hook_filter_or_setting_of_it_runs(tmp_path: Path, upstream: Path, mo
 
 
 @pytest.mark.parametrize("source", ["git", "path", "file:", "clone", ".git"])
-def test_the_files_of_submodules_and_inner_repositories_are_there(tmp_path: Path, upstream: Path, source: str) -> None:
+def test_the_files_of_submodules_and_inner_repositories_are_there(
+    tmp_path: Path, upstream: Path, source: str
+) -> None:
     commit(upstream, {"CLAUDE.md": "LEAK", "evals/scenarios.md": "**Judge Criteria** LEAK"})
     middle, outer = tmp_path / "middle", tmp_path / "outer"
     for folder, lower in ((middle, "upstream"), (outer, "middle")):
@@ -339,39 +446,62 @@ def test_the_files_of_submodules_and_inner_repositories_are_there(tmp_path: Path
         commit(folder, {})
     git(outer, "submodule", "--quiet", "update", "--init", "--recursive")
     commit(upstream, {"later.py": "x"})
-    if source == "clone":  # its URL `../middle` is relative to the place of the clone, where nothing is
+    if (
+        source == "clone"
+    ):  # its URL `../middle` is relative to the place of the clone, where nothing is
         (tmp_path / "other").mkdir()
         git(tmp_path / "other", "clone", "--quiet", "--recurse-submodules", str(outer), "outer")
         outer = tmp_path / "other" / "outer"
     commit(outer / "inner", {"new.py": "x"}) if source == "path" else None
     address = {"file:": outer.as_uri(), ".git": str(outer / ".git")}.get(source, str(outer))
     prepared = prepare(
-        Folder(path=address) if source == "path" else Git(git=address, revision="trunk"), tmp_path / "cache"
+        Folder(path=address) if source == "path" else Git(git=address, revision="trunk"),
+        tmp_path / "cache",
     )
     files = {".gitignore", ".gitmodules", "a.py"}
     nested = {f"vendor/lib/vendor/lib/{name}" for name in ("a.py", "pkg/b.py")}
-    files |= {f"vendor/lib/{name}" for name in files} | nested | ({"inner/new.py"} if source == "path" else set())
+    files |= (
+        {f"vendor/lib/{name}" for name in files}
+        | nested
+        | ({"inner/new.py"} if source == "path" else set())
+    )
     assert set(git(prepared.tree, "ls-files").splitlines()) == files
     assert all((prepared.tree / name).is_file() for name in files)
     assert (prepared.empty, prepared.history[:4]) == ((), "kept")
-    assert git(prepared.tree, "fsck", "--unreachable") == git(prepared.tree, "status", "--porcelain") == ""
+    assert (
+        git(prepared.tree, "fsck", "--unreachable")
+        == git(prepared.tree, "status", "--porcelain")
+        == ""
+    )
     assert "LEAK" not in readable(prepared.tree)
 
 
-@pytest.mark.parametrize("url", ["{private}", "file://{private}", "--upload-pack=touch ran:x", "ext::touch ran", None])
+@pytest.mark.parametrize(
+    "url", ["{private}", "file://{private}", "--upload-pack=touch ran:x", "ext::touch ran", None]
+)
 @pytest.mark.parametrize("kind", ["git", "path"])
-def test_a_submodule_that_stays_empty_is_named(tmp_path: Path, upstream: Path, url: str | None, kind: str) -> None:
+def test_a_submodule_that_stays_empty_is_named(
+    tmp_path: Path, upstream: Path, url: str | None, kind: str
+) -> None:
     outer = tmp_path / "outer"
     commit(outer, {"a.py": "1"})
     git(outer, "submodule", "--quiet", "add", str(upstream), "vendor/lib")
     if url:
-        git(outer, "config", "--file=.gitmodules", "submodule.vendor/lib.url", url.format(private=upstream))
+        git(
+            outer,
+            "config",
+            "--file=.gitmodules",
+            "submodule.vendor/lib.url",
+            url.format(private=upstream),
+        )
     commit(outer, {}, *(() if url else (".gitmodules",)))
     git(outer, "submodule", "--quiet", "deinit", "--force", "--all") if url else None
     git(tmp_path, "clone", "--quiet", str(outer), "clone")
     place = str(tmp_path / "clone")
     source = Git(git=place, revision="trunk") if kind == "git" else Folder(path=place)
-    git(tmp_path / "clone", "clone", "--quiet", "--no-checkout", str(upstream), "blank") if kind == "path" else None
+    git(
+        tmp_path / "clone", "clone", "--quiet", "--no-checkout", str(upstream), "blank"
+    ) if kind == "path" else None
     prepared = prepare(source, tmp_path / "cache")
     assert prepared.empty == (("blank", "vendor/lib") if kind == "path" else ("vendor/lib",))
     assert prepare(source, tmp_path / "cache") == prepared
@@ -380,12 +510,17 @@ def test_a_submodule_that_stays_empty_is_named(tmp_path: Path, upstream: Path, u
     assert git(prepared.tree, "status", "--porcelain") == ""
 
 
-@pytest.mark.parametrize(("address", "revision", "message"), [
-    ("{upstream}", "nothing", "cannot get revision 'nothing'"), ("{upstream}", "0123abc", "cannot get revision '0123abc'"),
-    ("{upstream}-missing", "trunk", "there is no git repository"), ("{upstream}/pkg", "trunk", "cannot get revision"),
-    ("ext::sh%-c%touch", "trunk", "not allowed"),
-    ("https://me:secret@example.invalid/x", "trunk", "contains a password"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("address", "revision", "message"),
+    [
+        ("{upstream}", "nothing", "cannot get revision 'nothing'"),
+        ("{upstream}", "0123abc", "cannot get revision '0123abc'"),
+        ("{upstream}-missing", "trunk", "there is no git repository"),
+        ("{upstream}/pkg", "trunk", "cannot get revision"),
+        ("ext::sh%-c%touch", "trunk", "not allowed"),
+        ("https://me:secret@example.invalid/x", "trunk", "contains a password"),
+    ],
+)
 def test_a_git_source_that_cannot_be_had_is_named(
     tmp_path: Path, upstream: Path, address: str, revision: str, message: str
 ) -> None:
@@ -399,18 +534,31 @@ def test_a_git_source_that_cannot_be_had_is_named(
 # --- folders
 
 
-def test_a_work_tree_gives_what_is_tracked_or_new_but_not_what_is_ignored(tmp_path: Path, upstream: Path) -> None:
+def test_a_work_tree_gives_what_is_tracked_or_new_but_not_what_is_ignored(
+    tmp_path: Path, upstream: Path
+) -> None:
     write(upstream, {".gitignore": "*.log\n", "new.py": "x", "debug.log": "x", "a.py": "changed"})
     (upstream / "pkg/b.py").unlink()
     prepared = prepare(Folder(path=str(upstream)), tmp_path / "cache")
-    assert sorted(path.name for path in prepared.tree.iterdir()) == [".git", ".gitignore", "a.py", "new.py"]
+    assert sorted(path.name for path in prepared.tree.iterdir()) == [
+        ".git",
+        ".gitignore",
+        "a.py",
+        "new.py",
+    ]
     assert (prepared.tree / "a.py").read_text() == "changed"
     assert (prepared.revision, prepared.history) == (prepared.tree_sha256, "kept")
     assert git(prepared.tree, "status", "--porcelain", "--ignored") == ""
-    assert git(prepared.tree, "log", "--format=%s").splitlines() == ["Changes of the work tree", "change", "change"]
+    assert git(prepared.tree, "log", "--format=%s").splitlines() == [
+        "Changes of the work tree",
+        "change",
+        "change",
+    ]
 
 
-def test_a_folder_with_git_keeps_its_history_and_no_other_branch(tmp_path: Path, upstream: Path) -> None:
+def test_a_folder_with_git_keeps_its_history_and_no_other_branch(
+    tmp_path: Path, upstream: Path
+) -> None:
     head = git(upstream, "rev-parse", "HEAD")
     git(upstream, "switch", "--quiet", "--create", "side")
     commit(upstream, {"elsewhere.py": "x"})
@@ -418,16 +566,24 @@ def test_a_folder_with_git_keeps_its_history_and_no_other_branch(tmp_path: Path,
     git(upstream, "switch", "--quiet", "trunk")
     first = prepare(Folder(path=str(upstream)), tmp_path / "cache")
     assert git(first.tree, "rev-parse", "HEAD") == head
-    assert git(first.tree, "log", "--format=%an", "--", "a.py").splitlines() == ["Somebody", "Somebody"]
+    assert git(first.tree, "log", "--format=%an", "--", "a.py").splitlines() == [
+        "Somebody",
+        "Somebody",
+    ]
     assert "Somebody" in git(first.tree, "blame", "pkg/b.py")
     assert not git(first.tree, "rev-list", "--all").count(elsewhere)
     assert prepare(Folder(path=str(upstream)), tmp_path / "cache") == first
     git(upstream, "commit", "--quiet", "--allow-empty", "--message=nothing new in the files")
     second = prepare(Folder(path=str(upstream)), tmp_path / "cache")
-    assert (second.tree_sha256, git(second.tree, "rev-list", "--count", "HEAD")) == (first.tree_sha256, "3")
+    assert (second.tree_sha256, git(second.tree, "rev-list", "--count", "HEAD")) == (
+        first.tree_sha256,
+        "3",
+    )
 
 
-def test_a_linked_work_tree_is_a_repository_and_an_inner_folder_has_no_history(tmp_path: Path, upstream: Path) -> None:
+def test_a_linked_work_tree_is_a_repository_and_an_inner_folder_has_no_history(
+    tmp_path: Path, upstream: Path
+) -> None:
     git(upstream, "worktree", "add", "--quiet", "--detach", str(tmp_path / "linked"), "HEAD~1")
     prepared = prepare(Folder(path=str(tmp_path / "linked")), tmp_path / "cache")
     assert git(prepared.tree, "rev-parse", "HEAD") == git(upstream, "rev-parse", "HEAD~1")
@@ -435,19 +591,38 @@ def test_a_linked_work_tree_is_a_repository_and_an_inner_folder_has_no_history(t
     assert inner.history.startswith("dropped: the folder is part of a git repository")
 
 
-def test_a_plain_folder_is_taken_whole_but_for_git_caches_and_the_cache_itself(tmp_path: Path) -> None:
+def test_a_plain_folder_is_taken_whole_but_for_git_caches_and_the_cache_itself(
+    tmp_path: Path,
+) -> None:
     root = tmp_path / "plain"
-    write(root, {"a.py": "1", "sub/b.py": "2", "__pycache__/a.pyc": "x", "sub/.git/config": "x", ".gitignore": "*"})
+    write(
+        root,
+        {
+            "a.py": "1",
+            "sub/b.py": "2",
+            "__pycache__/a.pyc": "x",
+            "sub/.git/config": "x",
+            ".gitignore": "*",
+        },
+    )
     (root / "link").symlink_to("sub")
     os.mkfifo(root / "pipe")
     first = prepare(Folder(path=str(root)), root / "cache")
     assert prepare(Folder(path=str(root)), root / "cache") == first
-    assert sorted(path.name for path in first.tree.iterdir()) == [".git", ".gitignore", "a.py", "link", "sub"]
+    assert sorted(path.name for path in first.tree.iterdir()) == [
+        ".git",
+        ".gitignore",
+        "a.py",
+        "link",
+        "sub",
+    ]
     assert first.history == "none"
     assert git(first.tree, "status", "--porcelain", "--ignored") == ""
 
 
-def test_benchmarks_that_grow_inside_stay_out(tmp_path: Path, upstream: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_benchmarks_that_grow_inside_stay_out(
+    tmp_path: Path, upstream: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.chdir(upstream)
     write(upstream, {"bench/speed.py": "x", "pkg/bench/new.py": "x"})
     git(upstream, "add", "bench/speed.py")
@@ -477,11 +652,19 @@ def test_the_same_files_give_the_same_commit_wherever_and_whenever(tmp_path: Pat
     for name in ("one", "two"):
         write(tmp_path / name, {"a.py": "1", "sub/run.sh": "2"})
         (tmp_path / name / "sub/run.sh").chmod(0o755)
-        commits.add(git(prepare(Folder(path=str(tmp_path / name)), tmp_path / "cache").tree, "rev-parse", "HEAD"))
+        commits.add(
+            git(
+                prepare(Folder(path=str(tmp_path / name)), tmp_path / "cache").tree,
+                "rev-parse",
+                "HEAD",
+            )
+        )
     assert len(commits) == 1
 
 
-def test_a_tracked_folder_that_became_a_link_shows_nothing_of_the_host(tmp_path: Path, upstream: Path) -> None:
+def test_a_tracked_folder_that_became_a_link_shows_nothing_of_the_host(
+    tmp_path: Path, upstream: Path
+) -> None:
     write(tmp_path / "host", {"b.py": "secret"})
     (upstream / "pkg/b.py").unlink()
     (upstream / "pkg").rmdir()
@@ -492,7 +675,15 @@ def test_a_tracked_folder_that_became_a_link_shows_nothing_of_the_host(tmp_path:
 
 def test_names_and_attributes_that_git_dislikes_do_not_stop_the_preparation(tmp_path: Path) -> None:
     root = tmp_path / "odd"
-    write(root, {".gitattributes": "*.txt working-tree-encoding=UTF-16\n", "a.txt": "x", "git~1": "x", "a\\b\nc": "x"})
+    write(
+        root,
+        {
+            ".gitattributes": "*.txt working-tree-encoding=UTF-16\n",
+            "a.txt": "x",
+            "git~1": "x",
+            "a\\b\nc": "x",
+        },
+    )
     (root / ".gitmodules").symlink_to("a.txt")
     (Path(os.fsdecode(os.fsencode(root) + b"/\xff"))).write_text("x", encoding="utf-8")
     prepared = prepare(Folder(path=str(root)), tmp_path / "cache")
@@ -503,12 +694,17 @@ def test_names_and_attributes_that_git_dislikes_do_not_stop_the_preparation(tmp_
 # --- copies, keys, processes, command line
 
 
-def test_a_copy_of_a_prepared_tree_is_a_clean_repository_with_the_same_hash(tmp_path: Path, upstream: Path) -> None:
+def test_a_copy_of_a_prepared_tree_is_a_clean_repository_with_the_same_hash(
+    tmp_path: Path, upstream: Path
+) -> None:
     commit(upstream, {"CLAUDE.md": "use lens"})
     prepared = prepare(Git(git=str(upstream), revision="trunk"), tmp_path / "cache")
     copy_tree(str(prepared.tree), str(tmp_path / "copy"))
     assert hash_tree(str(tmp_path / "copy")) == prepared.tree_sha256
-    assert (git(tmp_path / "copy", "status", "--porcelain"), git(tmp_path / "copy", "fsck")) == ("", "")
+    assert (git(tmp_path / "copy", "status", "--porcelain"), git(tmp_path / "copy", "fsck")) == (
+        "",
+        "",
+    )
 
 
 def test_keys_are_readable_and_differ_with_the_source() -> None:
@@ -516,26 +712,46 @@ def test_keys_are_readable_and_differ_with_the_source() -> None:
     assert key.startswith("click-8.1.8-")
     assert len(key) == len("click-8.1.8-") + 8
     sources: list[Source] = [
-        Pypi(pypi="Click==8.1.8", sha256="1" * 64), Git(git="https://example.invalid/a/click.git", revision="8.1.8"),
-        Git(git="git@example.invalid:a/click", revision="8.1.8"), Git(git="/click", revision="8.1.7"),
-        Folder(path="/click"), Folder(path="/"), Folder(path="/Ünïcode name/.."),
-    ]  # fmt: skip
+        Pypi(pypi="Click==8.1.8", sha256="1" * 64),
+        Git(git="https://example.invalid/a/click.git", revision="8.1.8"),
+        Git(git="git@example.invalid:a/click", revision="8.1.8"),
+        Git(git="/click", revision="8.1.7"),
+        Folder(path="/click"),
+        Folder(path="/"),
+        Folder(path="/Ünïcode name/.."),
+    ]
     keys = {key, *(source_key(source) for source in sources)}
     assert len(keys) == len(sources) + 1
-    assert all(name == name.lower() and "/" not in name and not name.startswith(".") for name in keys)
+    assert all(
+        name == name.lower() and "/" not in name and not name.startswith(".") for name in keys
+    )
 
 
-def test_processes_that_prepare_the_same_source_at_once_share_one_tree(tmp_path: Path, upstream: Path) -> None:
+def test_processes_that_prepare_the_same_source_at_once_share_one_tree(
+    tmp_path: Path, upstream: Path
+) -> None:
     plan = tmp_path / "plan.json"
-    plan.write_text(json.dumps({"repositories": {"u": {"git": str(upstream), "revision": "trunk"}}}))
+    plan.write_text(
+        json.dumps({"repositories": {"u": {"git": str(upstream), "revision": "trunk"}}})
+    )
     started = [
         subprocess.Popen(
             [
-                sys.executable, "-P", "-m", "lensbench.repositories.prepare", "--plan", str(plan), "--cache",
-                str(tmp_path / "cache"), "--output", str(tmp_path / f"{number}.json"),
-            ], stdout=subprocess.DEVNULL,
-        ) for number in range(3)
-    ]  # fmt: skip
+                sys.executable,
+                "-P",
+                "-m",
+                "lensbench.repositories.prepare",
+                "--plan",
+                str(plan),
+                "--cache",
+                str(tmp_path / "cache"),
+                "--output",
+                str(tmp_path / f"{number}.json"),
+            ],
+            stdout=subprocess.DEVNULL,
+        )
+        for number in range(3)
+    ]
     assert [process.wait(60) for process in started] == [0, 0, 0]
     assert len({(tmp_path / f"{number}.json").read_bytes() for number in range(3)}) == 1
     folders = [path.name for path in (tmp_path / "cache").iterdir() if path.is_dir()]
@@ -545,41 +761,79 @@ def test_processes_that_prepare_the_same_source_at_once_share_one_tree(tmp_path:
 def run_stage(tmp_path: Path, plan: object) -> int:
     (tmp_path / "plan.json").write_text(plan if isinstance(plan, str) else json.dumps(plan))
     return main(
-        ["--plan", str(tmp_path / "plan.json"), "--cache", "cache", "--output", str(tmp_path / "repositories.json")]
+        [
+            "--plan",
+            str(tmp_path / "plan.json"),
+            "--cache",
+            "cache",
+            "--output",
+            str(tmp_path / "repositories.json"),
+        ]
     )
 
 
 def test_the_stage_writes_where_each_repository_stands(
-    tmp_path: Path, upstream: Path, index: Index, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    tmp_path: Path,
+    upstream: Path,
+    index: Index,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
 ) -> None:
     monkeypatch.chdir(tmp_path)
     sha256 = index.add("demo-1.0.tar.gz", packed(PACKAGE))
     sources = {
-        "package": {"pypi": "demo==1.0", "sha256": sha256}, "same": {"pypi": "demo==1.0", "sha256": sha256},
-        "checkout": {"git": "upstream", "revision": "trunk"}, "folder": {"path": "upstream"},
-    }  # fmt: skip
+        "package": {"pypi": "demo==1.0", "sha256": sha256},
+        "same": {"pypi": "demo==1.0", "sha256": sha256},
+        "checkout": {"git": "upstream", "revision": "trunk"},
+        "folder": {"path": "upstream"},
+    }
     assert run_stage(tmp_path, {"repositories": sources}) == 0
     rows = json.loads((tmp_path / "repositories.json").read_text())
     assert {key: row["source"] for key, row in rows.items()} == sources
-    assert rows["package"]["tree"] == f"cache/{source_key(Pypi(pypi='demo==1.0', sha256=sha256))}/tree"
+    assert (
+        rows["package"]["tree"] == f"cache/{source_key(Pypi(pypi='demo==1.0', sha256=sha256))}/tree"
+    )
     assert all(hash_tree(row["tree"]) == row["tree_sha256"] for row in rows.values())
-    assert sorted(rows["package"]) == ["empty", "history", "removed", "revision", "source", "tree", "tree_sha256"]
+    assert sorted(rows["package"]) == [
+        "empty",
+        "history",
+        "removed",
+        "revision",
+        "source",
+        "tree",
+        "tree_sha256",
+    ]
     assert len(capsys.readouterr().out.splitlines()) == 4
     before = (tmp_path / "repositories.json").read_bytes()
     assert run_stage(tmp_path, {"repositories": sources}) == 0
     assert (tmp_path / "repositories.json").read_bytes() == before
 
 
-@pytest.mark.parametrize(("name", "command", "words"), [
-    ("mine", "serena start-mcp-server", "mine serena"), ("seek_mcp", "npx -y @acme/seek-mcp@1.2 .", "seek"),
-    ("a", "uvx --from git+https://github.com/oraios/serena serena", "a serena"), ("a", "${python} -P -m seek_server.cli", "a seek"),
-    ("a", "/opt/bin/python3.11 /home/me/tools/server.py --root docs", "a"), ("a", "node /x/node_modules/@me/graphx/dist/index.js", "a graphx"),
-    ("a", "docker run -i --rm acme/seek:1", "a seek"), ("a", "env A=1 timeout 600 /usr/bin/Code-Graph docs", "a code-graph"),
-    ("a", "uv run --directory /opt/seek server.py", "a seek"), ("a", "bash -lc 'cd /tmp && exec seek | tee docs'", "a seek"), ("Far", "", "far"),
-])  # fmt: skip
-def test_words_for_a_server_are_its_and_its_program_s_name(tmp_path: Path, name: str, command: str, words: str) -> None:
+@pytest.mark.parametrize(
+    ("name", "command", "words"),
+    [
+        ("mine", "serena start-mcp-server", "mine serena"),
+        ("seek_mcp", "npx -y @acme/seek-mcp@1.2 .", "seek"),
+        ("a", "uvx --from git+https://github.com/oraios/serena serena", "a serena"),
+        ("a", "${python} -P -m seek_server.cli", "a seek"),
+        ("a", "/opt/bin/python3.11 /home/me/tools/server.py --root docs", "a"),
+        ("a", "node /x/node_modules/@me/graphx/dist/index.js", "a graphx"),
+        ("a", "docker run -i --rm acme/seek:1", "a seek"),
+        ("a", "env A=1 timeout 600 /usr/bin/Code-Graph docs", "a code-graph"),
+        ("a", "uv run --directory /opt/seek server.py", "a seek"),
+        ("a", "bash -lc 'cd /tmp && exec seek | tee docs'", "a seek"),
+        ("Far", "", "far"),
+    ],
+)
+def test_words_for_a_server_are_its_and_its_program_s_name(
+    tmp_path: Path, name: str, command: str, words: str
+) -> None:
     argv = shlex.split(command)
-    entry = {"command": argv[0], "args": argv[1:]} if argv else {"type": "http", "url": "http://localhost:1/docs"}
+    entry = (
+        {"command": argv[0], "args": argv[1:]}
+        if argv
+        else {"type": "http", "url": "http://localhost:1/docs"}
+    )
     (tmp_path / "mcp.json").write_text(json.dumps({"mcpServers": {name: entry}}))
     condition: Any = {"mcp": str(tmp_path / "mcp.json")}
     assert treatment_words([condition]) == words.split()
@@ -591,9 +845,21 @@ def test_no_repository_of_a_stock_agent_names_the_treatment_and_what_may_be_its_
     monkeypatch.chdir(tmp_path)
     (tmp_path / "mcp.json").write_text('{"mcpServers": {"mine": {"command": "seek"}}}')
     for name in ("one", "two"):
-        write(tmp_path / name, {"CLAUDE.md": "Be brief.", "a/CLAUDE.md": "Ask seek.", "apps/a/.seek/db": "x"})
-    plan = {"repositories": {name: {"path": name} for name in ("one", "two")}, "agent": {"profile": "stock"}}
-    assert run_stage(tmp_path, {**plan, "conditions": {"without": {"mcp": None}, "with": {"mcp": "mcp.json"}}}) == 0
+        write(
+            tmp_path / name,
+            {"CLAUDE.md": "Be brief.", "a/CLAUDE.md": "Ask seek.", "apps/a/.seek/db": "x"},
+        )
+    plan = {
+        "repositories": {name: {"path": name} for name in ("one", "two")},
+        "agent": {"profile": "stock"},
+    }
+    assert (
+        run_stage(
+            tmp_path,
+            {**plan, "conditions": {"without": {"mcp": None}, "with": {"mcp": "mcp.json"}}},
+        )
+        == 0
+    )
     rows = json.loads((tmp_path / "repositories.json").read_text())
     assert [row["removed"] for row in rows.values()] == [["a/CLAUDE.md"]] * 2
     said = capsys.readouterr().out.splitlines()
@@ -601,25 +867,39 @@ def test_no_repository_of_a_stock_agent_names_the_treatment_and_what_may_be_its_
 
 
 def test_every_repository_that_cannot_be_had_is_named_at_once(
-    tmp_path: Path, upstream: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    tmp_path: Path,
+    upstream: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    sources = {"good": {"path": "upstream"}, "bad": {"path": "nothing"}, "worse": {"git": "none", "revision": "x"}}
+    sources = {
+        "good": {"path": "upstream"},
+        "bad": {"path": "nothing"},
+        "worse": {"git": "none", "revision": "x"},
+    }
     assert run_stage(tmp_path, {"repositories": sources}) == 1
     errors = capsys.readouterr().err.splitlines()
-    assert [one.split(":")[:2] for one in errors] == [["error", " repository 'bad'"], ["error", " repository 'worse'"]]
+    assert [one.split(":")[:2] for one in errors] == [
+        ["error", " repository 'bad'"],
+        ["error", " repository 'worse'"],
+    ]
     assert not (tmp_path / "repositories.json").exists()
 
 
 @pytest.mark.parametrize(
     "plan", ["{", "[]", "{}", '{"repositories": {"a": {"path": 1}}}', '{"repositories": {"a": []}}']
 )
-def test_an_unusable_plan_is_no_traceback(tmp_path: Path, plan: str, capsys: pytest.CaptureFixture[str]) -> None:
+def test_an_unusable_plan_is_no_traceback(
+    tmp_path: Path, plan: str, capsys: pytest.CaptureFixture[str]
+) -> None:
     assert run_stage(tmp_path, plan) == 1
     assert capsys.readouterr().err.startswith("error: ")
 
 
-def test_a_missing_folder_and_a_cache_that_cannot_be_written_are_named(tmp_path: Path, upstream: Path) -> None:
+def test_a_missing_folder_and_a_cache_that_cannot_be_written_are_named(
+    tmp_path: Path, upstream: Path
+) -> None:
     with pytest.raises(UserError, match="there is no folder"):
         prepare(Folder(path=str(tmp_path / "missing")), tmp_path / "cache")
     (tmp_path / "other").write_text("a file")

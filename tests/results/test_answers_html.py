@@ -20,13 +20,28 @@ def marked(html: str) -> str:
     return shown("".join(re.findall(r"<mark>(.*?)</mark>", html, re.DOTALL)))
 
 
-@pytest.mark.parametrize("hostile", [
-    "<script>alert(1)</script>", "</script><script>alert(1)</script>", "<img src=x onerror=alert(1)>", "<svg/onload=alert(1)>",
-    "<style>*{display:none}</style>", "[a](javascript:alert(1))", "[a](JaVaScRiPt:alert(1))", "[a](data:text/html;base64,PHNjcmlwdD4=)",
-    "[a](vbscript:x)", "<javascript:alert(1)>", "![](javascript:alert(1))", "`</code><script>alert(1)</script>`",
-    '[a](https://x "onmouseover=alert(1)")', "<iframe src=https://x></iframe>", "<a href=https://x style=position:fixed>a</a>",
-    "<!-- --><script>alert(1)</script>", "&lt;script&gt;alert(1)&lt;/script&gt;",
-])  # fmt: skip
+@pytest.mark.parametrize(
+    "hostile",
+    [
+        "<script>alert(1)</script>",
+        "</script><script>alert(1)</script>",
+        "<img src=x onerror=alert(1)>",
+        "<svg/onload=alert(1)>",
+        "<style>*{display:none}</style>",
+        "[a](javascript:alert(1))",
+        "[a](JaVaScRiPt:alert(1))",
+        "[a](data:text/html;base64,PHNjcmlwdD4=)",
+        "[a](vbscript:x)",
+        "<javascript:alert(1)>",
+        "![](javascript:alert(1))",
+        "`</code><script>alert(1)</script>`",
+        '[a](https://x "onmouseover=alert(1)")',
+        "<iframe src=https://x></iframe>",
+        "<a href=https://x style=position:fixed>a</a>",
+        "<!-- --><script>alert(1)</script>",
+        "&lt;script&gt;alert(1)&lt;/script&gt;",
+    ],
+)
 def test_nothing_active_is_left_of_an_answer(hostile: str) -> None:
     html = mark_answer(hostile, [], "a").html
     tags = re.findall(r"<\s*/?\s*([a-zA-Z!]+)([^>]*)", html)
@@ -36,7 +51,9 @@ def test_nothing_active_is_left_of_an_answer(hostile: str) -> None:
 
 
 def test_images_links_tables_and_code_are_rendered_without_addresses_or_styles() -> None:
-    html = safe_html("see ![the plan](https://example.org/track.png) and ![](data:image/png;base64,xx)")
+    html = safe_html(
+        "see ![the plan](https://example.org/track.png) and ![](data:image/png;base64,xx)"
+    )
     assert "[image: the plan]" in html
     assert "example.org" not in html
     assert "<img" not in html
@@ -63,7 +80,9 @@ def test_evidence_is_marked_with_the_number_of_its_criterion_through_emphasis_an
     assert (answer.html.count("<sup>1</sup>"), answer.html.count('id="a-c1"')) == (1, 1)
 
 
-def test_evidence_is_marked_in_each_item_at_the_place_that_the_judge_meant_and_may_overlap() -> None:
+def test_evidence_is_marked_in_each_item_at_the_place_that_the_judge_meant_and_may_overlap() -> (
+    None
+):
     text = "1. first step\n2. second step\n3. third"
     answer = mark_answer(text, [Evidence(1, "1. first step\n2. second step")], "a")
     assert marked(answer.html) == "first stepsecond step"
@@ -86,14 +105,18 @@ def test_evidence_that_is_rendered_away_or_misplaced_or_no_word_is_marked_where_
     assert (marked(answer.plain), shown(answer.plain)) == ("https://example.org/core", text)
     answer = mark_answer("x == y", [Evidence(1, "==", 2)], "a")
     assert marked(answer.html) == "=="
-    answer = mark_answer("an answer", [Evidence(1, "something else", 3), Evidence(2, " "), Evidence(3, "")], "a")
+    answer = mark_answer(
+        "an answer", [Evidence(1, "something else", 3), Evidence(2, " "), Evidence(3, "")], "a"
+    )
     assert answer.places == {}
     assert "<mark" not in answer.html
     assert marked(mark_answer("an answer here", [Evidence(1, "answer", 1)], "a").html) == "answer"
 
 
 @given(st.text(max_size=200), st.integers(0, 200), st.integers(1, 60))
-def test_any_piece_of_any_answer_has_a_place_and_changes_no_text(text: str, start: int, length: int) -> None:
+def test_any_piece_of_any_answer_has_a_place_and_changes_no_text(
+    text: str, start: int, length: int
+) -> None:
     piece = text[start : start + length]
     answer = mark_answer(text, [Evidence(1, piece, start)], "a")
     assert shown(answer.html) == shown(mark_answer(text, [], "a").html)

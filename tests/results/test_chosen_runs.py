@@ -35,15 +35,22 @@ def test_the_delta_is_shown_with_and_without_what_was_chosen(bench: Make) -> Non
     assert data["by_hand"]["sentences"] == [told]
     assert data["by_hand"]["runs"][0]["counts_again"] is False
     assert data["discards"] == {DiscardReason.BY_HAND: {"with": 1}}
-    assert "- b, with, trial 1 was discarded by hand: it looked \\| odd (score then: 0%)." in made.page
+    assert (
+        "- b, with, trial 1 was discarded by hand: it looked \\| odd (score then: 0%)." in made.page
+    )
     assert told in made.page
     assert told in "\n".join(lines(made.folder, data))
-    for name, hint in {"b-wiht": "did you mean 'b-with'", "x9": "runs are named <task>-<condition>"}.items():
+    for name, hint in {
+        "b-wiht": "did you mean 'b-with'",
+        "x9": "runs are named <task>-<condition>",
+    }.items():
         with pytest.raises(UserError, match=f"has no run '{name}'; {hint}"):
             discard(made.folder, name, "odd")
 
 
-@pytest.mark.parametrize(("condition", "counts"), [("with", "with 1, without 0"), ("without", "with 0, without 1")])
+@pytest.mark.parametrize(
+    ("condition", "counts"), [("with", "with 1, without 0"), ("without", "with 0, without 1")]
+)
 def test_a_run_without_a_score_gives_both_ends(bench: Make, condition: str, counts: str) -> None:
     made = make(bench)
     file_discard(made.folder, RunId("b", condition), DiscardReason.BY_HAND, "odd", "")
@@ -52,17 +59,32 @@ def test_a_run_without_a_score_gives_both_ends(bench: Make, condition: str, coun
     assert said == f"Discarded by hand: {counts}. With these runs counted {ends}"
 
 
-def test_a_run_that_was_made_again_still_has_its_first_score_in_the_second_delta(bench: Make) -> None:
+def test_a_run_that_was_made_again_still_has_its_first_score_in_the_second_delta(
+    bench: Make,
+) -> None:
     made = make(bench)
-    for reason, score in ((DiscardReason.BY_HAND, "0"), ("empty", None), (DiscardReason.BY_HAND, "0.5")):
+    for reason, score in (
+        (DiscardReason.BY_HAND, "0"),
+        ("empty", None),
+        (DiscardReason.BY_HAND, "0.5"),
+    ):
         file_discard(made.folder, RunId("b", "with"), reason, "odd", score)
-        made.verdicts = [row for row in made.verdicts if (row["task"], row["condition"]) != ("b", "with")]
+        made.verdicts = [
+            row for row in made.verdicts if (row["task"], row["condition"]) != ("b", "with")
+        ]
         made.run("b", "with", points=("1", "1"), answer=f"again {reason} {score}")
     data = made.build()
     assert data["by_hand"]["runs"][0] | {"why": ""} == {
-        "task": "b", "condition": "with", "trial": 1, "why": "", "score": 0, "counts_again": True,
-    }  # fmt: skip
-    assert data["by_hand"]["sentences"][0].endswith("the delta of with is -25.0 points, not +25.0 points.")
+        "task": "b",
+        "condition": "with",
+        "trial": 1,
+        "why": "",
+        "score": 0,
+        "counts_again": True,
+    }
+    assert data["by_hand"]["sentences"][0].endswith(
+        "the delta of with is -25.0 points, not +25.0 points."
+    )
     assert data["discards"] == {DiscardReason.BY_HAND: {"with": 2}, "empty": {"with": 1}}
 
 

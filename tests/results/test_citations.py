@@ -11,21 +11,38 @@ from stock import write
 
 CITED = [
     ("see `src/shop/cart.py:12`", ("src/shop/cart.py", 12, 12)),
-    ("see src/shop/cart.py:12-15.", ("src/shop/cart.py", 12, 15)), ("at cart.py#L12-L15", ("cart.py", 12, 15)),
-    ("`src/cart.py` line 7 says", ("src/cart.py", 7, 7)), ("**src/cart.py** (lines 7\u20139)", ("src/cart.py", 7, 9)),
-    ("`cart.ts`, lines 7 to 9", ("cart.ts", 7, 9)), ("on line 40 of `core.csproj`", ("core.csproj", 40, 40)),
-    ("/w/repo/src/a.py:3:14", ("src/a.py", 3, 3)), ("a.py:9-2", ("a.py", 9, 9)), ("a\\b\\c.cs:4", ("a/b/c.cs", 4, 4)),
-]  # fmt: skip
+    ("see src/shop/cart.py:12-15.", ("src/shop/cart.py", 12, 15)),
+    ("at cart.py#L12-L15", ("cart.py", 12, 15)),
+    ("`src/cart.py` line 7 says", ("src/cart.py", 7, 7)),
+    ("**src/cart.py** (lines 7\u20139)", ("src/cart.py", 7, 9)),
+    ("`cart.ts`, lines 7 to 9", ("cart.ts", 7, 9)),
+    ("on line 40 of `core.csproj`", ("core.csproj", 40, 40)),
+    ("/w/repo/src/a.py:3:14", ("src/a.py", 3, 3)),
+    ("a.py:9-2", ("a.py", 9, 9)),
+    ("a\\b\\c.cs:4", ("a/b/c.cs", 4, 4)),
+]
 
 
 @pytest.mark.parametrize(("text", "expected"), CITED)
-def test_a_place_is_read_in_the_ways_that_people_and_models_write_it(text: str, expected: tuple[str, int, int]) -> None:
+def test_a_place_is_read_in_the_ways_that_people_and_models_write_it(
+    text: str, expected: tuple[str, int, int]
+) -> None:
     assert list(citations(text, "/w/repo")) == [Citation(*expected)]
 
 
-@pytest.mark.parametrize("text", [
-    "at 12:30", "http://example.com:80", "version 1.2:3", "http://localhost:8080", "cart.py has 12 lines", "a.py:0", "see cart.py", "line 4",
-])  # fmt: skip
+@pytest.mark.parametrize(
+    "text",
+    [
+        "at 12:30",
+        "http://example.com:80",
+        "version 1.2:3",
+        "http://localhost:8080",
+        "cart.py has 12 lines",
+        "a.py:0",
+        "see cart.py",
+        "line 4",
+    ],
+)
 def test_what_names_no_line_of_a_file_is_no_citation(text: str) -> None:
     assert list(citations(text)) == []
 
@@ -42,7 +59,8 @@ def test_any_text_is_read_and_every_place_is_one(text: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "text", ["a" * 200_000, "a.py:" * 40_000, "a/" * 100_000, "line 1 of " * 30_000, "a.b " * 60_000]
+    "text",
+    ["a" * 200_000, "a.py:" * 40_000, "a/" * 100_000, "line 1 of " * 30_000, "a.b " * 60_000],
 )
 def test_a_long_answer_is_read_in_a_moment(text: str) -> None:
     assert len(list(citations(text))) < 2  # the suite's time limit would show what takes for ever
@@ -65,16 +83,21 @@ def test_the_lines_are_shown_with_those_around_them(tree: RepositoryFiles) -> No
 
 
 PROBLEMS = [
-    (Citation("none.py", 1, 1), "there is no such file"), (Citation("hidden.py", 1, 1), "there is no such file"),
-    (Citation("../../etc/passwd", 1, 1), "there is no such file"), (Citation("one.py", 1, 1), "2 files match"),
-    (Citation("cart.py", 6, 6), "the file has 5 lines"), (Citation("cart.py", 4, 9), "the file has 5 lines"),
+    (Citation("none.py", 1, 1), "there is no such file"),
+    (Citation("hidden.py", 1, 1), "there is no such file"),
+    (Citation("../../etc/passwd", 1, 1), "there is no such file"),
+    (Citation("one.py", 1, 1), "2 files match"),
+    (Citation("cart.py", 6, 6), "the file has 5 lines"),
+    (Citation("cart.py", 4, 9), "the file has 5 lines"),
     (Citation("src/data.bin", 1, 1), "the file is empty, too large, or not text"),
     (Citation("src/out.py", 1, 1), "the file is empty, too large, or not text"),
-]  # fmt: skip
+]
 
 
 @pytest.mark.parametrize(("citation", "problem"), PROBLEMS)
-def test_what_is_not_as_cited_is_said(tree: RepositoryFiles, citation: Citation, problem: str) -> None:
+def test_what_is_not_as_cited_is_said(
+    tree: RepositoryFiles, citation: Citation, problem: str
+) -> None:
     assert tree.look_up(citation)["problem"] == problem
 
 

@@ -21,15 +21,22 @@ def made(folder: Path, condition: str, **sizes: int) -> Record:
         {"type": "tool_result", "id": 0, "is_error": True, "size": 9**9},
     ]
     for name, size in sizes.items():
-        events += [{"type": "tool_call", "id": name, "name": name}, {"type": "tool_result", "id": name, "size": size}]
-    (entry / "transcript.jsonl.gz").write_bytes(gzip.compress("\n".join(map(json.dumps, events)).encode()))
+        events += [
+            {"type": "tool_call", "id": name, "name": name},
+            {"type": "tool_result", "id": name, "size": size},
+        ]
+    (entry / "transcript.jsonl.gz").write_bytes(
+        gzip.compress("\n".join(map(json.dumps, events)).encode())
+    )
     return Record("a", condition, 1, "run", Attempt(1, "", 1.0, 0.0, 0, False))
 
 
 OWN = {"Read": 2000, "Grep": 1200}
 
 
-def told(folder: Path, with_: dict[str, int], without: dict[str, int], listed: bool = True) -> list[str]:
+def told(
+    folder: Path, with_: dict[str, int], without: dict[str, int], listed: bool = True
+) -> list[str]:
     """What is said of results of these sizes."""
     tables: Any = SimpleNamespace(plan={"baseline": "without"})
     tables.valid = [made(folder, "with", **with_), made(folder, "without", **without)]
@@ -50,5 +57,7 @@ def test_the_list_is_paid_for_by_calls_that_spare_larger_results(tmp_path: Path)
     ]
     said = told(tmp_path / "c", {"mcp__lens__lens_grep": 4000}, OWN)[-1]
     assert said.endswith("the list is paid for by calls that spare several of these.")
-    said = told(tmp_path / "d", {"mcp__lens__lens_grep": 420_000, "mcp__lens__lens_graph": 100_000}, {})[-1]
+    said = told(
+        tmp_path / "d", {"mcp__lens__lens_grep": 420_000, "mcp__lens__lens_graph": 100_000}, {}
+    )[-1]
     assert said.endswith("the name of a file instead: lens_grep 1 of 1.")

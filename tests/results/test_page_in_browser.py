@@ -25,18 +25,25 @@ def report(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def test_the_style_of_the_page_is_let_through_by_its_own_policy(page: Page, report: Path) -> None:
     page.goto(report.as_uri())
-    assert page.locator(".chip").first.evaluate("chip => getComputedStyle(chip).borderRadius") == "999px"
+    assert (
+        page.locator(".chip").first.evaluate("chip => getComputedStyle(chip).borderRadius")
+        == "999px"
+    )
     assert page.locator("svg.narrow").first.is_hidden()
 
 
-def test_points_of_the_chart_quotations_and_links_lead_to_the_answers_and_back(page: Page, report: Path) -> None:
+def test_points_of_the_chart_quotations_and_links_lead_to_the_answers_and_back(
+    page: Page, report: Path
+) -> None:
     page.goto(report.as_uri())
     page.locator("#treatment-0-tasks svg.wide a").first.click()
     assert "/answers/" in page.url
     assert page.locator(".columns section").count() == 3
     page.get_by_role("link", name="← the results").click()
     assert page.url == report.as_uri()
-    first, second = (report.parent / "answers" / f"{task}.html" for task in read_plan(report.parent)["order"][:2])
+    first, second = (
+        report.parent / "answers" / f"{task}.html" for task in read_plan(report.parent)["order"][:2]
+    )
     page.goto(first.as_uri())
     assert page.get_by_role("link", name="previous task").count() == 0
     page.get_by_role("link", name="next task").click()
@@ -67,14 +74,20 @@ def test_tabs_reach_every_table_and_pass_over_the_charts(page: Page, report: Pat
     reached = []
     for _ in range(60):
         page.keyboard.press("Tab")
-        reached.append(page.evaluate("document.activeElement.closest('svg') ? 'svg' : document.activeElement.tagName"))
+        reached.append(
+            page.evaluate(
+                "document.activeElement.closest('svg') ? 'svg' : document.activeElement.tagName"
+            )
+        )
     assert "svg" not in reached
     assert {"A", "SUMMARY"} <= set(reached)
 
 
 @pytest.mark.parametrize("width", [400, 1280])
 @pytest.mark.parametrize("opened", [False, True])
-def test_the_page_itself_never_scrolls_sideways(page: Page, report: Path, width: int, opened: bool) -> None:
+def test_the_page_itself_never_scrolls_sideways(
+    page: Page, report: Path, width: int, opened: bool
+) -> None:
     page.set_viewport_size({"width": width, "height": 800})
     answers = next(report.parent.glob("answers/*.html"))
     for path in (report, answers):
@@ -90,13 +103,17 @@ def test_on_a_phone_no_verdict_is_out_of_sight(page: Page, report: Path) -> None
         page.goto(path.as_uri())
         for region in page.locator(".scroll:has(> .stack)").all():
             assert region.evaluate("one => one.scrollWidth <= one.clientWidth")
-    labels = page.locator(".stack td[data-label]").evaluate_all("cells => cells.map(cell => cell.dataset.label)")
+    labels = page.locator(".stack td[data-label]").evaluate_all(
+        "cells => cells.map(cell => cell.dataset.label)"
+    )
     assert len(set(labels)) > 1
 
 
 @pytest.mark.parametrize("width", [1280, 400])
 @pytest.mark.parametrize("scheme", ["light", "dark"])
-def test_axe_finds_no_barrier_on_the_pages_of_a_benchmark(page: Page, report: Path, width: int, scheme: str) -> None:
+def test_axe_finds_no_barrier_on_the_pages_of_a_benchmark(
+    page: Page, report: Path, width: int, scheme: str
+) -> None:
     page.set_viewport_size({"width": width, "height": 800})
     page.emulate_media(color_scheme="light" if scheme == "light" else "dark")
     for path in (report, *sorted(report.parent.glob("answers/**/*.html"))[::9]):
@@ -128,7 +145,9 @@ def open_pairs(page: Page, report: Path, behind: str = "") -> Locator:
     return page.locator("#treatment-0-pairs tbody tr:visible")
 
 
-def test_pairs_are_filtered_searched_and_sorted_and_the_choice_can_be_sent(page: Page, report: Path) -> None:
+def test_pairs_are_filtered_searched_and_sorted_and_the_choice_can_be_sent(
+    page: Page, report: Path
+) -> None:
     rows = open_pairs(page, report)
     assert rows.count() == 12
     bar = page.locator("#treatment-0-tasks .filters")

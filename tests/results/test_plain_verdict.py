@@ -14,41 +14,90 @@ from lensbench.scores.intervals import Estimate
 from lensbench.workflow.finish import lines
 
 
-def results(verdict: str = "INCONCLUSIVE", low: float | None = -0.05, **more: Any) -> dict[str, Any]:
+def results(
+    verdict: str = "INCONCLUSIVE", low: float | None = -0.05, **more: Any
+) -> dict[str, Any]:
     """Results of twelve tasks: two better, one worse; eight times without a server."""
-    overall = {"n": 12, "wins": 2, "losses": 1, "ties": 9, "delta": 0.0416667, "scope": "", "low": -0.05, "high": 0.1}
+    overall = {
+        "n": 12,
+        "wins": 2,
+        "losses": 1,
+        "ties": 9,
+        "delta": 0.0416667,
+        "scope": "",
+        "low": -0.05,
+        "high": 0.1,
+    }
     sentence = (
-        "INCONCLUSIVE: no verdict is given. No model." if more.get("kind") == "offline" else f"{verdict}: numbers"
+        "INCONCLUSIVE: no verdict is given. No model."
+        if more.get("kind") == "offline"
+        else f"{verdict}: numbers"
     )
     measures = {
-        "duration_s": {"overall": Estimate(**more.get("time", {"delta": 7.0, "low": 5.5, "high": 9.0}))},
+        "duration_s": {
+            "overall": Estimate(**more.get("time", {"delta": 7.0, "low": 5.5, "high": 9.0}))
+        },
         "cost_usd": {"overall": Estimate(**more.get("cost", {}))},
         "tokens_weighted": {"overall": Estimate(**more.get("tokens", {}))},
     }
     return {
-        "alpha": 0.05, "agent": {"kind": more.get("kind", "claude-code")}, "baseline": "without",
-        "conditions": {"without": {"servers": []}, "with": {"servers": more.get("servers", ["lens"])}}, "given_up": [],
-        "estimated_costs": more.get("estimated", {}), "instrument": {"judges": {}},
-        "stopped": more.get("stopped", ""), "discards": {"timed_out": Counter({"with": 2}), "mcp_failed": Counter({"with": 3, "without": 1})},
-        "counts": {"scored": 24 - more.get("gone", 0), "unjudged": 0, "discarded": more.get("gone", 0), "missing": 0},
-        "estimates": {"with": {
-            "treatment": "with", "baseline": "without",
-            "score": {"overall": Estimate(**overall | more.get("overall", {})), "categories": {}},
-            "gate": GateVerdict(verdict, sentence, "About 14 more tasks." if verdict == "INCONCLUSIVE" else "", low, 0.1),
-            "corrected": Estimate(**more["corrected"]) if "corrected" in more else None,
-            "measures": measures,
-            "too_few_calls": "",
-        }},
-    }  # fmt: skip
+        "alpha": 0.05,
+        "agent": {"kind": more.get("kind", "claude-code")},
+        "baseline": "without",
+        "conditions": {
+            "without": {"servers": []},
+            "with": {"servers": more.get("servers", ["lens"])},
+        },
+        "given_up": [],
+        "estimated_costs": more.get("estimated", {}),
+        "instrument": {"judges": {}},
+        "stopped": more.get("stopped", ""),
+        "discards": {
+            "timed_out": Counter({"with": 2}),
+            "mcp_failed": Counter({"with": 3, "without": 1}),
+        },
+        "counts": {
+            "scored": 24 - more.get("gone", 0),
+            "unjudged": 0,
+            "discarded": more.get("gone", 0),
+            "missing": 0,
+        },
+        "estimates": {
+            "with": {
+                "treatment": "with",
+                "baseline": "without",
+                "score": {
+                    "overall": Estimate(**overall | more.get("overall", {})),
+                    "categories": {},
+                },
+                "gate": GateVerdict(
+                    verdict,
+                    sentence,
+                    "About 14 more tasks." if verdict == "INCONCLUSIVE" else "",
+                    low,
+                    0.1,
+                ),
+                "corrected": Estimate(**more["corrected"]) if "corrected" in more else None,
+                "measures": measures,
+                "too_few_calls": "",
+            }
+        },
+    }
 
 
-@pytest.mark.parametrize(("verdict", "low", "lead", "then"), [
-    ("INCONCLUSIVE", -0.05, "We cannot tell yet.", "About 14 more tasks."),
-    ("GO", 0.01, "lens helps.", "Use it, for this model and questions like these; read"), ("NO-GO", -0.05, "lens does not help.", "Leave it out"),
-    ("NO-GO", 0.01, "lens helps too little to matter.", "Leave it out"),
-    ("HARM", -0.2, "lens makes the answers worse.", "Do not use it"),
-])  # fmt: skip
-def test_each_verdict_has_its_words_and_what_to_do(verdict: str, low: float, lead: str, then: str) -> None:
+@pytest.mark.parametrize(
+    ("verdict", "low", "lead", "then"),
+    [
+        ("INCONCLUSIVE", -0.05, "We cannot tell yet.", "About 14 more tasks."),
+        ("GO", 0.01, "lens helps.", "Use it, for this model and questions like these; read"),
+        ("NO-GO", -0.05, "lens does not help.", "Leave it out"),
+        ("NO-GO", 0.01, "lens helps too little to matter.", "Leave it out"),
+        ("HARM", -0.2, "lens makes the answers worse.", "Do not use it"),
+    ],
+)
+def test_each_verdict_has_its_words_and_what_to_do(
+    verdict: str, low: float, lead: str, then: str
+) -> None:
     plain = plain_verdict(results(verdict, low), "with")
     assert plain["lead"] == lead
     assert plain["next"].startswith(then)
@@ -63,66 +112,109 @@ def test_advice_names_the_repositories_for_which_it_holds(verdict: str) -> None:
     assert ", on these repositories only" in plain_verdict(data, "with")["next"]
 
 
-@pytest.mark.parametrize(("servers", "name"), [(["lens"], "lens"), (["lens", "other"], "with"), ([], "with")])
-def test_a_condition_is_called_by_its_server_where_it_has_one(servers: list[str], name: str) -> None:
+@pytest.mark.parametrize(
+    ("servers", "name"), [(["lens"], "lens"), (["lens", "other"], "with"), ([], "with")]
+)
+def test_a_condition_is_called_by_its_server_where_it_has_one(
+    servers: list[str], name: str
+) -> None:
     assert plain_verdict(results("GO", 0.01, servers=servers), "with")["lead"] == f"{name} helps."
 
 
 def test_a_difference_that_people_correct_is_the_one_that_is_shown() -> None:
     corrected = {"delta": 0.036, "low": 0.01, "high": 0.06}
-    assert "(+3.6 points on average)" in plain_verdict(results(corrected=corrected), "with")["facts"]
+    assert (
+        "(+3.6 points on average)" in plain_verdict(results(corrected=corrected), "with")["facts"]
+    )
 
 
-@pytest.mark.parametrize(("time", "cost", "said"), [
-    ((7.0, 5.5, 9.0), (0.5, 0.2, 0.8), "; it took 700% longer and cost 50% more than without a server."),
-    ((7.0, 5.5, 9.0), (0.5, -0.2, 1.8), "; it took 700% longer than without a server."),
-    ((-0.2, -0.5, 0.1), (-0.5, -0.7, -0.1), "; it cost 50% less than without a server."),
-    ((-0.25, -0.3, -0.2), (None, None, None), "; it took 25% less time than without a server."),
-    ((0.02, -0.1, 0.2), (0.01, 0.0, 0.02), "(+4.2 points on average)."),
-    ((0.02, None, None), (None, None, None), "(+4.2 points on average)."),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("time", "cost", "said"),
+    [
+        (
+            (7.0, 5.5, 9.0),
+            (0.5, 0.2, 0.8),
+            "; it took 700% longer and cost 50% more than without a server.",
+        ),
+        ((7.0, 5.5, 9.0), (0.5, -0.2, 1.8), "; it took 700% longer than without a server."),
+        ((-0.2, -0.5, 0.1), (-0.5, -0.7, -0.1), "; it cost 50% less than without a server."),
+        ((-0.25, -0.3, -0.2), (None, None, None), "; it took 25% less time than without a server."),
+        ((0.02, -0.1, 0.2), (0.01, 0.0, 0.02), "(+4.2 points on average)."),
+        ((0.02, None, None), (None, None, None), "(+4.2 points on average)."),
+    ],
+)
 def test_time_and_price_stand_beside_the_score_when_their_interval_excludes_no_difference(
     time: tuple[float | None, ...], cost: tuple[float | None, ...], said: str
 ) -> None:
     took, paid = (dict(zip(("delta", "low", "high"), each, strict=True)) for each in (time, cost))
     assert plain_verdict(results(time=took, cost=paid), "with")["facts"].endswith(said)
-    estimated = plain_verdict(results(time=took, cost=paid, estimated={"glm-5": 2}), "with")["facts"]
+    estimated = plain_verdict(results(time=took, cost=paid, estimated={"glm-5": 2}), "with")[
+        "facts"
+    ]
     assert ("less (estimated) than" in estimated) == ("cost 50% less" in said)
 
 
 def test_of_several_treatments_each_is_named_in_its_first_words() -> None:
     data = results()
-    data["estimates"]["other"] = {**data["estimates"]["with"], "gate": GateVerdict("GO", "GO: numbers", "", 0.01, 0.1)}
+    data["estimates"]["other"] = {
+        **data["estimates"]["with"],
+        "gate": GateVerdict("GO", "GO: numbers", "", 0.01, 0.1),
+    }
     assert plain_verdict(data, "with")["lead"] == "with: We cannot tell yet."
     assert plain_verdict(data, "other")["lead"] == "other: lens helps."
 
 
 def test_a_search_program_has_one_status_everywhere() -> None:
     plain = plain_verdict({**results(kind="offline"), "run_id": "demo"}, "with")
-    assert plain["lead"] == "The pipeline works. No verdict: a search program answered, not a language model."
+    assert (
+        plain["lead"]
+        == "The pipeline works. No verdict: a search program answered, not a language model."
+    )
     assert plain["facts"].startswith("With lens: 2 tasks better, 1 worse, 9 the same")
     assert plain["sentence"] == f"{plain['lead']} {plain['facts']}"
     wanted = "Ask a language model: `lensbench init` writes a config for your server, then `lensbench run`."
     assert plain["next"] == wanted
     own = plain_verdict({**results(kind="offline"), "run_id": "mine-smoke"}, "with")
-    assert own["next"] == "Ask a language model: `lensbench run` with an `agent` that has one (docs/agents.md)."
+    assert (
+        own["next"]
+        == "Ask a language model: `lensbench run` with an `agent` that has one (docs/agents.md)."
+    )
 
 
-@pytest.mark.parametrize(("found", "said"), [
-    ({"Debug": (0.0, 1.0, 0.05), "Change-Impact": (0.36, 0.016, 0.05), "Targeted": (0.4, None, 0.05)},
-     " The categories differ: Debug 0.0 points, Change-Impact +36.0 points, Targeted +40.0 points."),
-    ({"Debug": (-0.3, 0.01, 0.05), "Targeted": (0.3, 0.01, 0.05)},
-     " The categories differ: Debug -30.0 points, Targeted +30.0 points."),
-    ({"Debug": (0.0, 1.0, None), "Targeted": (1.0, 0.001, None)}, " The categories differ: Debug 0.0 points, Targeted +100.0 points."),
-    ({"Debug": (0.0, 1.0, 0.2), "Targeted": (0.36, 0.016, 0.2)}, " The categories are alike, as far as these tasks can tell."),
-    ({"Debug": (0.0, 1.0, 0.2), "Targeted": (0.36, 0.06, 0.2)}, ""), ({"Debug": (0.36, 0.016, 0.2)}, ""),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("found", "said"),
+    [
+        (
+            {
+                "Debug": (0.0, 1.0, 0.05),
+                "Change-Impact": (0.36, 0.016, 0.05),
+                "Targeted": (0.4, None, 0.05),
+            },
+            " The categories differ: Debug 0.0 points, Change-Impact +36.0 points, Targeted +40.0 points.",
+        ),
+        (
+            {"Debug": (-0.3, 0.01, 0.05), "Targeted": (0.3, 0.01, 0.05)},
+            " The categories differ: Debug -30.0 points, Targeted +30.0 points.",
+        ),
+        (
+            {"Debug": (0.0, 1.0, None), "Targeted": (1.0, 0.001, None)},
+            " The categories differ: Debug 0.0 points, Targeted +100.0 points.",
+        ),
+        (
+            {"Debug": (0.0, 1.0, 0.2), "Targeted": (0.36, 0.016, 0.2)},
+            " The categories are alike, as far as these tasks can tell.",
+        ),
+        ({"Debug": (0.0, 1.0, 0.2), "Targeted": (0.36, 0.06, 0.2)}, ""),
+        ({"Debug": (0.36, 0.016, 0.2)}, ""),
+    ],
+)
 def test_categories_differ_where_a_test_shows_it_and_not_where_one_alone_has_a_small_p_value(
     found: dict[str, tuple[float, float | None, float | None]], said: str
 ) -> None:
     data = results(overall={"se": 0.1, "df": 11.0})
     data["estimates"]["with"]["score"]["categories"] = {
-        name: Estimate(delta=delta, p_holm=p, se=se, df=se and 11.0, n=12) for name, (delta, p, se) in found.items()
+        name: Estimate(delta=delta, p_holm=p, se=se, df=se and 11.0, n=12)
+        for name, (delta, p, se) in found.items()
     }
     assert plain_verdict(data, "with")["facts"].endswith(f"without a server.{said}")
 
@@ -132,23 +224,43 @@ def test_categories_are_unlike_where_welchs_test_says_so(shift: float) -> None:
     rng = np.random.default_rng(3)
     groups = [rng.normal(shift * k, 0.2 + 0.1 * k, 8 + 3 * k) for k in range(3)]
     p = anova_oneway(groups, use_var="unequal").pvalue
-    told = [Estimate(delta=d.mean(), se=d.std(ddof=1) / len(d) ** 0.5, df=len(d) - 1.0, n=len(d)) for d in groups]
-    assert (are_unlike(told, Estimate(), p * 1.0001), are_unlike(told, Estimate(), p * 0.9999)) == (True, False)
+    told = [
+        Estimate(delta=d.mean(), se=d.std(ddof=1) / len(d) ** 0.5, df=len(d) - 1.0, n=len(d))
+        for d in groups
+    ]
+    assert (are_unlike(told, Estimate(), p * 1.0001), are_unlike(told, Estimate(), p * 0.9999)) == (
+        True,
+        False,
+    )
 
 
 def test_runs_without_a_score_are_counted() -> None:
-    assert plain_verdict(results(gone=3), "with")["facts"].endswith("without a server. 3 of 24 runs have no score.")
+    assert plain_verdict(results(gone=3), "with")["facts"].endswith(
+        "without a server. 3 of 24 runs have no score."
+    )
     nothing = plain_verdict(results(gone=24, overall={"n": 0}), "with")
     assert nothing["lead"] == "Nothing can be compared yet."
-    assert nothing["next"] == "Most discards are mcp_failed: fix the cause (Discards in results.md), then start again."
+    assert (
+        nothing["next"]
+        == "Most discards are mcp_failed: fix the cause (Discards in results.md), then start again."
+    )
     given_up = results(gone=24, overall={"n": 0}) | {"given_up": [{}]}
-    assert plain_verdict(given_up, "with")["next"].endswith("start again, with a higher `discards.max_rounds`.")
+    assert plain_verdict(given_up, "with")["next"].endswith(
+        "start again, with a higher `discards.max_rounds`."
+    )
 
 
-@pytest.mark.parametrize(("unjudged", "kind", "said"), [
-    (4, "none", "Nobody has judged these answers. Add a model"), (0, "none", "made elsewhere"), (1, "codex", "Nobody"),
-])  # fmt: skip
-def test_what_to_do_where_nothing_can_be_compared_is_what_helps(unjudged: int, kind: str, said: str) -> None:
+@pytest.mark.parametrize(
+    ("unjudged", "kind", "said"),
+    [
+        (4, "none", "Nobody has judged these answers. Add a model"),
+        (0, "none", "made elsewhere"),
+        (1, "codex", "Nobody"),
+    ],
+)
+def test_what_to_do_where_nothing_can_be_compared_is_what_helps(
+    unjudged: int, kind: str, said: str
+) -> None:
     data = results(gone=24, overall={"n": 0}, kind=kind)
     data["counts"]["unjudged"] = unjudged
     assert said in plain_verdict(data, "with")["next"]
@@ -159,7 +271,9 @@ def test_next_names_a_judge_that_failed_or_what_lets_a_stopped_benchmark_go_on()
     data["counts"]["unjudged"] = 4
     data["instrument"]["judges"] = {"claude": {"failures": {"crashed": {"with": 3, "without": 1}}}}
     said = plain_verdict(data, "with")["next"]
-    assert said.startswith("The judges gave no verdict: claude: the judge's agent failed (verdicts: 4).")
+    assert said.startswith(
+        "The judges gave no verdict: claude: the judge's agent failed (verdicts: 4)."
+    )
     why = "the budget is spent (1.00 of 1 US dollars); raise budget.max_usd to continue"
     for gone in (0, 24):
         data = results(overall={"n": 0}, stopped=why, gone=gone)
@@ -176,12 +290,18 @@ def test_the_terminal_says_the_same(tmp_path: Any) -> None:
     assert said[-1] == f"open {tmp_path / 'report.html'} or {tmp_path / 'results.md'}"
 
 
-@pytest.mark.parametrize(("kind", "then"), [
-    ("codex", "Start again: `lensbench run` runs what is missing."), ("none", "About 14 more tasks."),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("kind", "then"),
+    [
+        ("codex", "Start again: `lensbench run` runs what is missing."),
+        ("none", "About 14 more tasks."),
+    ],
+)
 def test_no_further_tasks_are_asked_for_while_runs_are_missing(kind: str, then: str) -> None:
     data = results(kind=kind)
     data["counts"]["missing"] = 18
     assert plain_verdict(data, "with")["next"] == then
-    data["stopped"] = why = "the budget is spent (6.00 of 6 attempts); raise budget.max_runs to continue"
+    data["stopped"] = why = (
+        "the budget is spent (6.00 of 6 attempts); raise budget.max_runs to continue"
+    )
     assert plain_verdict(data, "with")["next"] == (f"{why}." if kind == "codex" else then)

@@ -25,12 +25,33 @@ def headings(page: str) -> list[str]:
     return re.findall(r"^##+ (.*)$", page, re.MULTILINE)
 
 
-@pytest.mark.parametrize(("text", "shown"), [
-    ("a|b", "a\\|b"), ("a\nb\r\n\tc", "a b c"), ("<b>&", "&lt;b&gt;&amp;"), ("`x`", "\\`x\\`"), ("[a](b)", "\\[a\\](b)"), ("a\\|b", "a\\\\\\|b"),
-    ("**x**", "\\*\\*x\\*\\*"), ("mcp__lens__lens_grep", "mcp__lens__lens_grep"), ("_x_ __y__", "\\_x\\_ \\_\\_y\\_\\_"), ("a_ _b", "a\\_ \\_b"),
-    ("# x", "\\# x"), ("- x", "\\- x"), ("1. x", "1\\. x"), ("2.1.1 (x)", "2.1.1 (x)"), ("\x1b[0m\u202ex", "x"), ("$a$", "\\$a\\$"), (None, "—"),
-    ("", "—"), (" \n", "—"), (0, "0"), ("x" * 301, "x" * 300 + "…"), ("ü—“”", "ü—“”"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("text", "shown"),
+    [
+        ("a|b", "a\\|b"),
+        ("a\nb\r\n\tc", "a b c"),
+        ("<b>&", "&lt;b&gt;&amp;"),
+        ("`x`", "\\`x\\`"),
+        ("[a](b)", "\\[a\\](b)"),
+        ("a\\|b", "a\\\\\\|b"),
+        ("**x**", "\\*\\*x\\*\\*"),
+        ("mcp__lens__lens_grep", "mcp__lens__lens_grep"),
+        ("_x_ __y__", "\\_x\\_ \\_\\_y\\_\\_"),
+        ("a_ _b", "a\\_ \\_b"),
+        ("# x", "\\# x"),
+        ("- x", "\\- x"),
+        ("1. x", "1\\. x"),
+        ("2.1.1 (x)", "2.1.1 (x)"),
+        ("\x1b[0m\u202ex", "x"),
+        ("$a$", "\\$a\\$"),
+        (None, "—"),
+        ("", "—"),
+        (" \n", "—"),
+        (0, "0"),
+        ("x" * 301, "x" * 300 + "…"),
+        ("ü—“”", "ü—“”"),
+    ],
+)
 def test_any_text_is_one_harmless_cell(text: Any, shown: str) -> None:
     assert cell(text) == shown
 
@@ -45,14 +66,26 @@ def test_no_text_leaves_its_cell(text: str) -> None:
 
 
 def test_nothing_that_an_agent_or_a_user_writes_breaks_the_page(bench: Make) -> None:
-    made = bench(changes={
-        "warnings": [NASTY], "accepted_changes": [NASTY], "model_mapping": NASTY, "agent": {"kind": NASTY},
-        "repositories": {NASTY: {"path": NASTY}}, "max_rounds": 0,
-    })  # fmt: skip
+    made = bench(
+        changes={
+            "warnings": [NASTY],
+            "accepted_changes": [NASTY],
+            "model_mapping": NASTY,
+            "agent": {"kind": NASTY},
+            "repositories": {NASTY: {"path": NASTY}},
+            "max_rounds": 0,
+        }
+    )
     made.run(
-        "a", "with", tools=(f"mcp__lens__{NASTY}",), files=(NASTY,), evidence=NASTY, models=(NASTY,),
-        agent_version=NASTY, tools_offered=(f"mcp__lens__{NASTY}",),
-    )  # fmt: skip
+        "a",
+        "with",
+        tools=(f"mcp__lens__{NASTY}",),
+        files=(NASTY,),
+        evidence=NASTY,
+        models=(NASTY,),
+        agent_version=NASTY,
+        tools_offered=(f"mcp__lens__{NASTY}",),
+    )
     made.run("b", "with", reason="mcp_failed", detail=NASTY)
     made.run("a", "without", models=(NASTY,), agent_version=NASTY)
     made.build()
@@ -63,13 +96,25 @@ def test_nothing_that_an_agent_or_a_user_writes_breaks_the_page(bench: Make) -> 
     blocks = re.findall(r"(?:^\|.*\n)+", page, re.MULTILINE)
     assert len(blocks) == 13
     for block in blocks:
-        assert len({len(re.findall(r"(?<!\\)(?:\\\\)*\|", line)) for line in block.splitlines()}) == 1, block
+        assert (
+            len({len(re.findall(r"(?<!\\)(?:\\\\)*\|", line)) for line in block.splitlines()}) == 1
+        ), block
 
 
 SECTIONS = [
-    "Raw results", "with against without", "How sure", "By category", "By repository", "Pairs", "Adoption",
-    "Judges", "How runs ended", "Discards", "What was checked", "Scope",
-]  # fmt: skip
+    "Raw results",
+    "with against without",
+    "How sure",
+    "By category",
+    "By repository",
+    "Pairs",
+    "Adoption",
+    "Judges",
+    "How runs ended",
+    "Discards",
+    "What was checked",
+    "Scope",
+]
 
 
 def test_the_page_has_every_section_also_without_any_run(bench: Make) -> None:
@@ -100,7 +145,9 @@ def test_the_headline_compares_like_with_like(bench: Make) -> None:
 GREP, GRAPH = "mcp__lens__lens_grep", "mcp__lens__lens_graph"
 
 
-def test_the_protocols_columns_say_which_tools_were_used_and_how_many_calls_they_saved(bench: Make) -> None:
+def test_the_protocols_columns_say_which_tools_were_used_and_how_many_calls_they_saved(
+    bench: Make,
+) -> None:
     made = bench(changes={"notes": ["the description of `lens_grep` says *when* to use it"]})
     offered = ("Read", GREP, GRAPH)
     made.run("a", "with", tools_offered=offered, seen=(Call("Read", 2), Call(GREP, 1)))
@@ -108,11 +155,16 @@ def test_the_protocols_columns_say_which_tools_were_used_and_how_many_calls_they
     made.run("b", "with", tools_offered=offered, points=("1", "0"), seen=(Call("Read", 3),))
     made.run("b", "without")
     made.build()
-    assert "## Changes this run\n\n- the description of `lens_grep` says \\*when\\* to use it\n" in made.page
+    assert (
+        "## Changes this run\n\n- the description of `lens_grep` says \\*when\\* to use it\n"
+        in made.page
+    )
     assert "| MCP servers of with | lens: lens_graph, lens_grep |" in made.page
     assert [row[4] for row in rows(made.page, "Raw results")] == ["Yes", "—", "No", "—"]
     assert rows(made.page, "By category")[0][-2:] == ["+2", "0/2"]
-    assert "| complete (score of 80% or more) | 2/2 (100%) | 1/2 (50%) | -50.0 points |" in made.page
+    assert (
+        "| complete (score of 80% or more) | 2/2 (100%) | 1/2 (50%) | -50.0 points |" in made.page
+    )
     assert "| Task | lens_grep |\n|---|--:|\n| a | 1 |\n| b | 0 |\n" in made.page
 
 
@@ -123,7 +175,9 @@ def test_each_treatment_has_its_section_and_headline(bench: Make) -> None:
     made.build()
     assert "\n## with against without\n" in made.page
     assert "\n## other against without\n" in made.page
-    assert made.page.count(" on average over 1 of 4 pairs (pairs: 0 better, 1 equal, 0 worse).\n") == 2
+    assert (
+        made.page.count(" on average over 1 of 4 pairs (pairs: 0 better, 1 equal, 0 worse).\n") == 2
+    )
     assert rows(made.page, "Raw results")[0][:2] == ["a", "1"]
 
 
@@ -137,7 +191,10 @@ def test_discards_are_counted_by_reason_and_condition_with_what_to_look_at(bench
     made.build()
     wanted = "**5 runs were discarded, which is more than 4: find the cause before you trust a number above.**"
     assert wanted in made.page
-    assert [row[:3] for row in rows(made.page, "Discards")] == [["mcp_failed", "4", "0"], ["timed_out", "0", "1"]]
+    assert [row[:3] for row in rows(made.page, "Discards")] == [
+        ["mcp_failed", "4", "0"],
+        ["timed_out", "0", "1"],
+    ]
     assert "agent.mcp_start_s" in made.page
 
 
@@ -153,15 +210,22 @@ def test_a_run_that_was_given_up_is_named(bench: Make) -> None:
 
 def test_what_a_reader_must_know_is_a_warning(bench: Make) -> None:
     made = bench(
-        tasks=("a",), changes={"imported": True, "accepted_changes": ["seed: was 1"], "warnings": ["six criteria"]}
+        tasks=("a",),
+        changes={
+            "imported": True,
+            "accepted_changes": ["seed: was 1"],
+            "warnings": ["six criteria"],
+        },
     )
     made.run("a", "with", points=("1", None))
     made.build()
     warnings = made.page.partition("## Warnings")[2].partition("## Raw")[0]
     for words in (
-        "made elsewhere", "Accepted change in the middle of this run: seed: was 1",
-        "1 of 2 criteria of runs that count has no verdict", "six criteria",
-    ):  # fmt: skip
+        "made elsewhere",
+        "Accepted change in the middle of this run: seed: was 1",
+        "1 of 2 criteria of runs that count has no verdict",
+        "six criteria",
+    ):
         assert words in warnings
 
 
@@ -175,9 +239,17 @@ def test_the_page_says_when_no_language_model_answered(bench: Make, kind: str, s
     assert ("a search program answered, not a language model" in made.page) is said
 
 
-@pytest.mark.parametrize(("text", "shown"), [
-    ("Next: `lensbench init --agent claude-code`.", "Next: `lensbench init --agent claude-code`."),
-    ("(`lensbench compare`), x | <b>", "(`lensbench compare`), x \\| &lt;b&gt;"), ("`a|b` and `c", "\\`a\\|b\\` and \\`c"), ("", ""),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("text", "shown"),
+    [
+        (
+            "Next: `lensbench init --agent claude-code`.",
+            "Next: `lensbench init --agent claude-code`.",
+        ),
+        ("(`lensbench compare`), x | <b>", "(`lensbench compare`), x \\| &lt;b&gt;"),
+        ("`a|b` and `c", "\\`a\\|b\\` and \\`c"),
+        ("", ""),
+    ],
+)
 def test_commands_in_sentences_are_code_and_nothing_else_is(text: str, shown: str) -> None:
     assert sentence(text) == shown

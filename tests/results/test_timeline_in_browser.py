@@ -26,7 +26,10 @@ def run(tmp_path: Path) -> tuple[Path, RunId]:
     events = [
         {"type": "tool_call", "id": 1, "name": NASTY, "input": {"pattern": NASTY}},
         {"type": "tool_result", "id": 1, "is_error": True, "output": NASTY + "word " * MOST_CHARS},
-        *({"type": "tool_call", "id": number, "name": "Read", "input": {"path": "a.py"}} for number in range(2, 40)),
+        *(
+            {"type": "tool_call", "id": number, "name": "Read", "input": {"path": "a.py"}}
+            for number in range(2, 40)
+        ),
         {"type": "answer", "text": NASTY},
         {"type": "end", "turns": 2},
     ]
@@ -39,7 +42,9 @@ def run(tmp_path: Path) -> tuple[Path, RunId]:
 
 
 @pytest.mark.parametrize("width", [400, 1280])
-def test_a_hostile_transcript_is_text_and_nothing_is_cut(run: tuple[Path, RunId], page: Any, width: int) -> None:
+def test_a_hostile_transcript_is_text_and_nothing_is_cut(
+    run: tuple[Path, RunId], page: Any, width: int
+) -> None:
     folder, one = run
     asked: list[str] = []
     page.on("request", lambda request: asked.append(request.url))
@@ -50,7 +55,9 @@ def test_a_hostile_transcript_is_text_and_nothing_is_cut(run: tuple[Path, RunId]
     assert asked == [address]
     assert (page.locator("script, img").count(), page.locator(".timeline > li").count()) == (0, 41)
     page.locator("#step-1 summary").click()
-    assert page.evaluate("document.documentElement.scrollWidth <= document.documentElement.clientWidth")
+    assert page.evaluate(
+        "document.documentElement.scrollWidth <= document.documentElement.clientWidth"
+    )
     assert "more characters in the transcript" in page.locator("#step-1").inner_text()
     assert "failed" in page.locator("#step-1 summary").inner_text()
 

@@ -40,7 +40,9 @@ def test_hours_without_a_cost_count_at_the_price_of_an_hour_so_far(tmp_path: Pat
     assert spent(tmp_path) == {"runs": 5, "hours": 4.5, "usd": 9.0}
 
 
-@pytest.mark.parametrize("damaged", ['{"runs": 3', "[1]", '{"usd": "much"}', "\x00\x00", '{"usd": null}'])
+@pytest.mark.parametrize(
+    "damaged", ['{"runs": 3', "[1]", '{"usd": "much"}', "\x00\x00", '{"usd": null}']
+)
 def test_a_damaged_ledger_forgets_no_budget(tmp_path: Path, damaged: str) -> None:
     RunFolder(tmp_path).spent.write_text(damaged)
     spend(tmp_path, runs=1)
@@ -61,16 +63,28 @@ spend(Path(sys.argv[1]), runs=1)
 
 
 def test_a_ledger_that_cannot_be_written_forgets_nothing(tmp_path: Path) -> None:
-    done = subprocess.run([sys.executable, "-c", NO_ROOM, str(tmp_path)], capture_output=True, text=True)
+    done = subprocess.run(
+        [sys.executable, "-c", NO_ROOM, str(tmp_path)], capture_output=True, text=True
+    )
     assert "OSError" in done.stderr
     assert spent(tmp_path) == {"runs": 3, "hours": 0, "usd": 2.5}
 
 
-@pytest.mark.parametrize(("limits", "stops"), [
-    ({}, False), ({"max_runs": None, "max_usd": None, "max_hours": None}, False), ({"max_runs": 3}, False),
-    ({"max_runs": 2}, True), ({"max_usd": 1.5}, True), ({"max_usd": 1.51}, False), ({"max_hours": 0.5}, True),
-])  # fmt: skip
-def test_a_limit_that_is_reached_stops_everything(tmp_path: Path, limits: dict[str, float], stops: bool) -> None:
+@pytest.mark.parametrize(
+    ("limits", "stops"),
+    [
+        ({}, False),
+        ({"max_runs": None, "max_usd": None, "max_hours": None}, False),
+        ({"max_runs": 3}, False),
+        ({"max_runs": 2}, True),
+        ({"max_usd": 1.5}, True),
+        ({"max_usd": 1.51}, False),
+        ({"max_hours": 0.5}, True),
+    ],
+)
+def test_a_limit_that_is_reached_stops_everything(
+    tmp_path: Path, limits: dict[str, float], stops: bool
+) -> None:
     spend(tmp_path, runs=2, usd=1.5, hours=0.5)
     if not stops:
         check_budget(tmp_path, limits)
@@ -88,29 +102,43 @@ def test_after_a_stop_no_other_run_starts_until_the_next_start(tmp_path: Path) -
     check_not_stopped(tmp_path)
 
 
-OWN: Prices = {"*glm*": {"input": 7, "output": 0, "cache_read": 0, "cache_write": 0, "date": "", "source": ""}}
+OWN: Prices = {
+    "*glm*": {"input": 7, "output": 0, "cache_read": 0, "cache_write": 0, "date": "", "source": ""}
+}
 MILLION = {"input": 10**6, "output": 10**6, "cache_read": 10**6, "cache_write": 10**6}
 
 
-@pytest.mark.parametrize(("outcome", "usd"), [
-    (Outcome(cost_usd=0.25, models=("claude-sonnet-5",), tokens=MILLION), 0.25),
-    (Outcome(models=("claude-sonnet-5-20260301",), tokens=MILLION), 2 + 10 + 0.2 + 2.5),
-    (Outcome(models=("us.anthropic.Claude-Opus-4-6",), tokens={"output": 2 * 10**6}), 50),
-    (Outcome(models_asked=("gpt-5",), tokens={"input": 10**6, "output": 0}), 1.25),
-    (Outcome(models=("gpt-5-mini", "gpt-5"), tokens={"input": 10**6}), 0.25), (Outcome(models=("GLM-5",), tokens=MILLION), 7),
-    (Outcome(models=("glm-5",), tokens=MILLION, cost_usd=0.002, cost_is_guess=True), 7),
-    (Outcome(models=("who",), tokens=MILLION, cost_usd=0.002, cost_is_guess=True), 0.002), (Outcome(models=("gpt-5-pro",), tokens=MILLION), 0),
-    (Outcome(models=("openai/gpt-5-2025-08-07",), tokens=MILLION), 12.625), (Outcome(models=("my-own-model",), tokens=MILLION), 0),
-    (Outcome(models=("gpt-5",)), 0),
-])  # fmt: skip
-def test_where_no_cost_is_reported_the_least_that_the_tokens_cost_is_spent(outcome: Outcome, usd: float) -> None:
+@pytest.mark.parametrize(
+    ("outcome", "usd"),
+    [
+        (Outcome(cost_usd=0.25, models=("claude-sonnet-5",), tokens=MILLION), 0.25),
+        (Outcome(models=("claude-sonnet-5-20260301",), tokens=MILLION), 2 + 10 + 0.2 + 2.5),
+        (Outcome(models=("us.anthropic.Claude-Opus-4-6",), tokens={"output": 2 * 10**6}), 50),
+        (Outcome(models_asked=("gpt-5",), tokens={"input": 10**6, "output": 0}), 1.25),
+        (Outcome(models=("gpt-5-mini", "gpt-5"), tokens={"input": 10**6}), 0.25),
+        (Outcome(models=("GLM-5",), tokens=MILLION), 7),
+        (Outcome(models=("glm-5",), tokens=MILLION, cost_usd=0.002, cost_is_guess=True), 7),
+        (Outcome(models=("who",), tokens=MILLION, cost_usd=0.002, cost_is_guess=True), 0.002),
+        (Outcome(models=("gpt-5-pro",), tokens=MILLION), 0),
+        (Outcome(models=("openai/gpt-5-2025-08-07",), tokens=MILLION), 12.625),
+        (Outcome(models=("my-own-model",), tokens=MILLION), 0),
+        (Outcome(models=("gpt-5",)), 0),
+    ],
+)
+def test_where_no_cost_is_reported_the_least_that_the_tokens_cost_is_spent(
+    outcome: Outcome, usd: float
+) -> None:
     assert (priced(outcome, OWN).cost_usd or 0) == pytest.approx(usd)
 
 
 def test_a_run_without_a_result_has_the_tokens_of_its_messages() -> None:
     usage = {"input_tokens": 800_000, "cache_read_input_tokens": 100, "output_tokens": 1}
     message = {"id": "m1", "model": "claude-sonnet-5", "usage": usage}
-    events = [message, {**message, "usage": {**usage, "output_tokens": 50}}, {**message, "id": "m2"}]
+    events = [
+        message,
+        {**message, "usage": {**usage, "output_tokens": 50}},
+        {**message, "id": "m2"},
+    ]
     outcome = read(json.dumps({"type": "assistant", "message": event}) for event in events)
     assert outcome.tokens == {"input": 1_600_000, "output": 51, "cache_read": 200, "cache_write": 0}
     assert (priced(outcome, {}).cost_usd or 0) > 3.2

@@ -8,14 +8,23 @@ from lensbench.runs.made_with import as_made, endings, mixtures, notices
 
 
 def agent(**settings: Any) -> dict[str, Any]:
-    return Agent.model_validate({"kind": "claude-code", "model": "a", **settings}).model_dump(mode="json")
+    return Agent.model_validate({"kind": "claude-code", "model": "a", **settings}).model_dump(
+        mode="json"
+    )
 
 
-def record(condition: str, made: dict[str, Any] | None = None, servers: str = "", **outcome: Any) -> Record:
+def record(
+    condition: str, made: dict[str, Any] | None = None, servers: str = "", **outcome: Any
+) -> Record:
     return Record(
-        "t", condition, 1, "run", (Attempt(1, "", 1.0, 0.0, 0, False),), Outcome(**outcome),
+        "t",
+        condition,
+        1,
+        "run",
+        (Attempt(1, "", 1.0, 0.0, 0, False),),
+        Outcome(**outcome),
         made_with={"agent": made or agent(), "condition": {"mcp_sha256": servers}},
-    )  # fmt: skip
+    )
 
 
 def plan_of(made: dict[str, Any]) -> dict[str, Any]:
@@ -35,17 +44,24 @@ def test_runs_of_two_settings_profiles_or_models_are_no_matter_of_one_verdict() 
     shown = as_made(plan_of(agent(model="b")), runs)
     assert shown["agent"]["model"] == "b"
     assert list(mixtures(runs)) == ["Runs used different settings: agent.model was a in 2; b in 1."]
-    strict, stock = (Agent.model_validate({"model": "a", **given}).settings for given in ({}, {"profile": "stock"}))
+    strict, stock = (
+        Agent.model_validate({"model": "a", **given}).settings
+        for given in ({}, {"profile": "stock"})
+    )
     assert "profile" not in strict
     runs = [record("with", dict(strict)), record("without", dict(stock))]
-    assert list(mixtures(runs)) == ["Runs used different settings: agent.profile was stock in 1; the default in 1."]
+    assert list(mixtures(runs)) == [
+        "Runs used different settings: agent.profile was stock in 1; the default in 1."
+    ]
     runs = [record("with", agent(), models=(name,)) for name in ("glm-5", "glm-5", "glm-6")]
     assert list(mixtures(runs)) == [
         "Different models answered (glm-5 in 2; glm-6 in 1); one verdict cannot cover all of them."
     ]
 
 
-def test_other_servers_in_one_condition_are_a_mixture_and_in_two_conditions_are_the_experiment() -> None:
+def test_other_servers_in_one_condition_are_a_mixture_and_in_two_conditions_are_the_experiment() -> (
+    None
+):
     runs = [record("with", agent(), servers="1"), record("without", agent())]
     assert list(mixtures(runs)) == []
     runs.append(record("with", agent(), servers="2"))
@@ -55,15 +71,32 @@ def test_other_servers_in_one_condition_are_a_mixture_and_in_two_conditions_are_
 def test_another_model_than_was_asked_for_and_answers_that_were_cut_off_are_headlines() -> None:
     def said(answered: str, **settings: Any) -> list[str]:
         made = agent(**settings)
-        return list(notices([record("with", made, models=(answered,), models_asked=("glm-5",))], plan_of(made)))
+        return list(
+            notices(
+                [record("with", made, models=(answered,), models_asked=("glm-5",))], plan_of(made)
+            )
+        )
 
     assert said("glm-5") == []
-    assert "The answering model differs from the requested one (glm-4.5 in 1 runs)" in said("glm-4.5")[0]
+    assert (
+        "The answering model differs from the requested one (glm-4.5 in 1 runs)"
+        in said("glm-4.5")[0]
+    )
     assert said("glm-4.5", served="glm-4*") == []
     assert said("glm-4.5", models={"glm-5": "glm-4.5"}) == []
-    runs = [record("with", agent(), ending=ending) for ending in ("finished", "limit", "refusal", "compaction", "")]
+    runs = [
+        record("with", agent(), ending=ending)
+        for ending in ("finished", "limit", "refusal", "compaction", "")
+    ]
     found = endings([*runs, record("without", agent(), ending="finished")])
-    assert found["with"] == {"finished": 1, "limit": 1, "refusal": 1, "compaction": 1, "unknown": 0, "not shown": 1}
+    assert found["with"] == {
+        "finished": 1,
+        "limit": 1,
+        "refusal": 1,
+        "compaction": 1,
+        "unknown": 0,
+        "not shown": 1,
+    }
     assert list(notices(runs, plan_of(agent()))) == [
         "Some runs did not finish their answer (with: 1 by limit, 1 by refusal of 5)."
     ]

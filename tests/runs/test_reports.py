@@ -30,12 +30,19 @@ def form(told: Any) -> Any:
 
 FORMS = {
     name: [form(row) for row in rows]
-    for name, rows in yaml.safe_load((Path(__file__).parent / "reports.yaml").read_text(encoding="utf-8")).items()
+    for name, rows in yaml.safe_load(
+        (Path(__file__).parent / "reports.yaml").read_text(encoding="utf-8")
+    ).items()
 }
 
 
 def test_calls_of_the_server_are_a_separate_field_and_are_removed() -> None:
-    for name in ("LENS calls", "MCP calls made", "lens_tool_call count", "LENS MCP-Tool Calls total"):
+    for name in (
+        "LENS calls",
+        "MCP calls made",
+        "lens_tool_call count",
+        "LENS MCP-Tool Calls total",
+    ):
         answer = f"The answer.\n\n## Report\n- **Tool calls**: 5\n- **{name}**: 3\n- **Key findings**: none\n"
         assert (parse_report(answer).tool_calls, parse_report(answer).server_calls) == (5, 3)
         (span,) = process_spans(answer, "@")
@@ -60,11 +67,19 @@ def test_a_report_in_any_place_and_shape_is_read(answer: str) -> None:
     assert parse_report(answer) == FULL
 
 
-@pytest.mark.parametrize(("value", "count"), [
-    *FORMS["counts"], (str(MAX_COUNT), MAX_COUNT), (str(MAX_COUNT + 1), None), ("9" * 5000, None),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("value", "count"),
+    [
+        *FORMS["counts"],
+        (str(MAX_COUNT), MAX_COUNT),
+        (str(MAX_COUNT + 1), None),
+        ("9" * 5000, None),
+    ],
+)
 def test_a_count_is_its_leading_whole_number_or_missing(value: str, count: int | None) -> None:
-    report = parse_report(f"## Report\n- **Tool calls**: {value}\n- **Files read**: {value}\n- **Tools used**: Read\n")
+    report = parse_report(
+        f"## Report\n- **Tool calls**: {value}\n- **Files read**: {value}\n- **Tools used**: Read\n"
+    )
     assert (report.tool_calls, report.files_read, report.tools_used) == (count, count, ("Read",))
 
 
@@ -75,15 +90,28 @@ def test_tools_are_bare_names_in_their_order(value: str, tools: tuple[str, ...] 
 
 
 @pytest.mark.parametrize(("value", "files"), FORMS["files"])
-def test_files_are_split_on_commas_and_lines_only(value: str, files: tuple[str, ...] | None) -> None:
-    report = parse_report(f"## Report\n- **Files used**:{value}\n- **Confidence**: high\n- **Tool calls**: 3\n")
+def test_files_are_split_on_commas_and_lines_only(
+    value: str, files: tuple[str, ...] | None
+) -> None:
+    report = parse_report(
+        f"## Report\n- **Files used**:{value}\n- **Confidence**: high\n- **Tool calls**: 3\n"
+    )
     assert (report.files_used, report.tool_calls) == (files, 3)
 
 
-@pytest.mark.parametrize("answer", [
-    "", "No section.", "Tool calls: 5", "## Reporting\n- Tool calls: 5", "The report: Tool calls: 5",
-    "## Bug report handling\nIt is in a.py.\n", "- report:\n- Tool calls: 5", "Words.\n## Report\n",
-])  # fmt: skip
+@pytest.mark.parametrize(
+    "answer",
+    [
+        "",
+        "No section.",
+        "Tool calls: 5",
+        "## Reporting\n- Tool calls: 5",
+        "The report: Tool calls: 5",
+        "## Bug report handling\nIt is in a.py.\n",
+        "- report:\n- Tool calls: 5",
+        "Words.\n## Report\n",
+    ],
+)
 def test_everything_is_missing_in_an_empty_report_and_where_there_is_none(answer: str) -> None:
     assert parse_report(answer) == Report(present=answer.endswith("## Report\n"))
 
@@ -91,8 +119,25 @@ def test_everything_is_missing_in_an_empty_report_and_where_there_is_none(answer
 @pytest.mark.parametrize("name", ["Tools used", "Files used"])
 @pytest.mark.parametrize(
     "value",
-    ["none", "None.", "`none`", "*None*", "(none)", "[none]", "[]", "none used", "None (no repository)", "Nothing.", "nil", "No files", "no tools were used", "None; it was known", "\n  - none", "\n  - `None` needed"],
-)  # fmt: skip
+    [
+        "none",
+        "None.",
+        "`none`",
+        "*None*",
+        "(none)",
+        "[none]",
+        "[]",
+        "none used",
+        "None (no repository)",
+        "Nothing.",
+        "nil",
+        "No files",
+        "no tools were used",
+        "None; it was known",
+        "\n  - none",
+        "\n  - `None` needed",
+    ],
+)
 def test_none_in_any_spelling_is_no_name(name: str, value: str) -> None:
     report = parse_report(f"## Report\n- **{name}**: {value}\n- **Tool calls**: 0\n")
     assert (report.tools_used if name == "Tools used" else report.files_used) == ()
@@ -113,27 +158,36 @@ def cut(answer: str) -> str:
 
 
 @pytest.mark.parametrize(("answer", "rest"), FORMS["cut"])
-def test_what_the_report_tells_of_the_work_is_found_and_its_findings_are_not(answer: str, rest: str) -> None:
+def test_what_the_report_tells_of_the_work_is_found_and_its_findings_are_not(
+    answer: str, rest: str
+) -> None:
     assert cut(answer) == rest
 
 
-NAMES = st.from_regex(r"[A-Z][A-Za-z]{1,8}|mcp__[a-z]{1,5}__[a-z_]{1,8}[a-z]", fullmatch=True).filter(
-    lambda name: name.lower() not in {"na", "none", "null", "unknown", "tbd", "etc"}
-)
+NAMES = st.from_regex(
+    r"[A-Z][A-Za-z]{1,8}|mcp__[a-z]{1,5}__[a-z_]{1,8}[a-z]", fullmatch=True
+).filter(lambda name: name.lower() not in {"na", "none", "null", "unknown", "tbd", "etc"})
 PATHS = st.from_regex(r"/?([a-z_]{1,6}( [a-z]{1,4})?/){0,3}[a-z_]{1,8}\.(py|ts|md)", fullmatch=True)
 FINDING = "Cart is in `cart.py`"
 REPORTS = st.builds(
-    Report, st.just(True), st.none() | st.integers(0, MAX_COUNT),
-    st.none() | st.lists(NAMES, unique=True, max_size=6).map(tuple), st.none() | st.integers(0, MAX_COUNT),
+    Report,
+    st.just(True),
+    st.none() | st.integers(0, MAX_COUNT),
+    st.none() | st.lists(NAMES, unique=True, max_size=6).map(tuple),
+    st.none() | st.integers(0, MAX_COUNT),
     st.none() | st.lists(PATHS, unique=True, max_size=6).map(tuple),
-)  # fmt: skip
+)
 
 
 @st.composite
 def rendered(draw: st.DrawFn) -> tuple[Report, str]:
     """A report, and a text that says it in one of the forms."""
     report = draw(REPORTS)
-    start, end = draw(st.sampled_from([("- **", "**: "), ("**", ":** "), ("", ": "), ("* ", " — "), ("1. ", ": ")]))
+    start, end = draw(
+        st.sampled_from(
+            [("- **", "**: "), ("**", ":** "), ("", ": "), ("* ", " — "), ("1. ", ": ")]
+        )
+    )
     quote = draw(st.sampled_from(["", "`", "**"]))
 
     def line(name: str, values: object) -> str:
@@ -147,12 +201,18 @@ def rendered(draw: st.DrawFn) -> tuple[Report, str]:
         return f"{start}{name}{end}{', '.join(quoted) or 'none'}\n"
 
     fields = [
-        line("Tool calls", report.tool_calls), line("Tools used", report.tools_used),
-        line("Files read", report.files_read), line("Files used", report.files_used),
-    ]  # fmt: skip
-    heading = draw(st.sampled_from(["## Report", "### Report", "## **Report**", "## report:", "Report:"]))
+        line("Tool calls", report.tool_calls),
+        line("Tools used", report.tools_used),
+        line("Files read", report.files_read),
+        line("Files used", report.files_used),
+    ]
+    heading = draw(
+        st.sampled_from(["## Report", "### Report", "## **Report**", "## report:", "Report:"])
+    )
     body = "".join([*draw(st.permutations(fields)), f"- **Key findings**:\n  - {FINDING}\n"])
-    before, after = draw(st.sampled_from([("", ""), ("# Answer\n\nWords.\n\n", ""), ("", "\n## Answer\nWords.\n")]))
+    before, after = draw(
+        st.sampled_from([("", ""), ("# Answer\n\nWords.\n\n", ""), ("", "\n## Answer\nWords.\n")])
+    )
     return report, f"{before}{heading}\n{body}{after}"
 
 
@@ -171,17 +231,43 @@ def test_a_cut_report_gives_no_value_but_keeps_its_findings(case: tuple[Report, 
     assert FINDING in cut(text)
 
 
-PIECES = st.sampled_from([
-    "## Report\n", "### Report\n", "- **Tool calls**: ", "Tools used:", "Files used", "Key findings:\n", "|", "---\n", "```\n", "\n", "- ", "  ", "5",
-    "-", "(", ")", "`", "**", ",", "none", "[a](", "<br>", "\0", "\ud800",
-])  # fmt: skip
+PIECES = st.sampled_from(
+    [
+        "## Report\n",
+        "### Report\n",
+        "- **Tool calls**: ",
+        "Tools used:",
+        "Files used",
+        "Key findings:\n",
+        "|",
+        "---\n",
+        "```\n",
+        "\n",
+        "- ",
+        "  ",
+        "5",
+        "-",
+        "(",
+        ")",
+        "`",
+        "**",
+        ",",
+        "none",
+        "[a](",
+        "<br>",
+        "\0",
+        "\ud800",
+    ]
+)
 
 
 @given(st.lists(PIECES | st.text(max_size=5), max_size=40).map("".join))
 def test_no_text_raises_and_counts_are_never_negative(text: str) -> None:
     report = parse_report(text)
     assert report.present or report == Report()
-    assert all(count is None or 0 <= count <= MAX_COUNT for count in (report.tool_calls, report.files_read))
+    assert all(
+        count is None or 0 <= count <= MAX_COUNT for count in (report.tool_calls, report.files_read)
+    )
 
 
 @given(st.lists(PIECES | st.just("@") | st.text(max_size=5), max_size=40).map("".join))
@@ -191,33 +277,69 @@ def test_a_report_is_cut_only_once(text: str) -> None:
 
 @pytest.mark.slow
 @pytest.mark.parametrize(
-    "piece", ["## Report\n", "- a, ", "(", " ", "---\n", "| a |\n", "`", "[a](", "Tool calls: ", "a - "]
+    "piece",
+    ["## Report\n", "- a, ", "(", " ", "---\n", "| a |\n", "`", "[a](", "Tool calls: ", "a - "],
 )
 def test_a_megabyte_of_anything_is_read(piece: str) -> None:
-    report = parse_report("## Report\n- **Tool calls**: 5\n- **Files used**: " + piece * (1_000_000 // len(piece)))
+    report = parse_report(
+        "## Report\n- **Tool calls**: 5\n- **Files used**: " + piece * (1_000_000 // len(piece))
+    )
     assert report.present
 
 
-@pytest.mark.parametrize("path", [
-    "src/a b.py", "./src/a b.py", "/src/a b.py", "/w/repo/src/a b.py", "w/repo/src/a b.py", "`src/a b.py`", "**src/a b.py**", "'src/a b.py'",
-    '"src/a b.py"', "src/a b.py:12", "src/a b.py:12-40", "src/a b.py#L12-L40", "src/a b.py(12)", "src/a b.py (new)", "`src/a b.py`,", "src\\a b.py",
-    "C:\\w\\repo\\src\\a b.py", "src//a b.py", "src/x/../a b.py", "`./src/a b.py:12` (the parser),", "file:///w/repo/src/a b.py", " src/a b.py ",
-    "`/w/repo/src/a b.py`:12", "“src/a b.py”",
-])  # fmt: skip
+@pytest.mark.parametrize(
+    "path",
+    [
+        "src/a b.py",
+        "./src/a b.py",
+        "/src/a b.py",
+        "/w/repo/src/a b.py",
+        "w/repo/src/a b.py",
+        "`src/a b.py`",
+        "**src/a b.py**",
+        "'src/a b.py'",
+        '"src/a b.py"',
+        "src/a b.py:12",
+        "src/a b.py:12-40",
+        "src/a b.py#L12-L40",
+        "src/a b.py(12)",
+        "src/a b.py (new)",
+        "`src/a b.py`,",
+        "src\\a b.py",
+        "C:\\w\\repo\\src\\a b.py",
+        "src//a b.py",
+        "src/x/../a b.py",
+        "`./src/a b.py:12` (the parser),",
+        "file:///w/repo/src/a b.py",
+        " src/a b.py ",
+        "`/w/repo/src/a b.py`:12",
+        "“src/a b.py”",
+    ],
+)
 def test_a_cited_file_is_the_same_in_every_spelling(path: str) -> None:
     assert normalise_path(path, "/w/repo") == "src/a b.py"
 
 
-@pytest.mark.parametrize(("path", "expected"), [
-    ("", ""), ("/w/repo", ""), ("/w/repository/a.py", "w/repository/a.py"), ("../a.py", "../a.py"),
-    (".github/x.yml", ".github/x.yml"), ("__init__.py", "__init__.py"), (".", ""), ("./", ""),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("path", "expected"),
+    [
+        ("", ""),
+        ("/w/repo", ""),
+        ("/w/repository/a.py", "w/repository/a.py"),
+        ("../a.py", "../a.py"),
+        (".github/x.yml", ".github/x.yml"),
+        ("__init__.py", "__init__.py"),
+        (".", ""),
+        ("./", ""),
+    ],
+)
 def test_what_only_looks_like_the_workspace_is_kept(path: str, expected: str) -> None:
     assert normalise_path(path, "/w/repo") == expected
 
 
 @given(
-    st.text(alphabet="ab/.\\`*'\" :12(),#L-~", max_size=20) | st.text(max_size=10), st.sampled_from(["", "/a", "/a/b"])
+    st.text(alphabet="ab/.\\`*'\" :12(),#L-~", max_size=20) | st.text(max_size=10),
+    st.sampled_from(["", "/a", "/a/b"]),
 )
 def test_normalising_a_path_twice_changes_nothing(path: str, workspace: str) -> None:
     once = normalise_path(path, workspace)

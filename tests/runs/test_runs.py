@@ -34,8 +34,16 @@ from small_benchmark import living
 SCRIPTS = Path(__file__).parents[2] / "scripts"
 RUN = RunId("anna", "without")
 RUN_ANNA = [
-    sys.executable, "-P", "-m", "lensbench.runs.run", "--task", RUN.task, "--condition", RUN.condition, "--folder",
-]  # fmt: skip
+    sys.executable,
+    "-P",
+    "-m",
+    "lensbench.runs.run",
+    "--task",
+    RUN.task,
+    "--condition",
+    RUN.condition,
+    "--folder",
+]
 FAKES = Path(__file__).parents[1] / "fakes"
 AUTO: Any = {"mode": "auto", "visible": [], "hidden": []}
 
@@ -47,7 +55,12 @@ def bench(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     Path("repo").mkdir()
     Path("repo/shop.py").write_text("class Cart: ...\n", encoding="utf-8")
     criteria = [{"text": "one", "all_of": "a"}, {"text": "two", "all_of": "b"}]
-    task = {"id": "anna", "category": "Debug", "prompt": "Where is the cart — ünd why?", "criteria": criteria}
+    task = {
+        "id": "anna",
+        "category": "Debug",
+        "prompt": "Where is the cart — ünd why?",
+        "criteria": criteria,
+    }
     Path("tasks.yaml").write_text(json.dumps({"name": "set", "tasks": [task]}), encoding="utf-8")
     arguments = ["$$py$HOME", "${workspace}/x", "${UNSET_HERE:-a b}", "${server_log}"]
     server = {"command": "${python}", "args": arguments, "env": {"A": "${workspace}"}}
@@ -56,16 +69,36 @@ def bench(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def plan(
-    bench: Path, shell: str, sandbox: str = "none", conditions: dict[str, Any] | None = None, **agent: Any
+    bench: Path,
+    shell: str,
+    sandbox: str = "none",
+    conditions: dict[str, Any] | None = None,
+    **agent: Any,
 ) -> Path:
     """Plans a benchmark whose agent is a shell script."""
     command = ["/bin/sh", "-c", shell, "sh", "{prompt_file}", "{answer_file}", "{mcp_file}"]
     settings = {"kind": "command", "command": command, "timeout_s": 20, **agent}
     conditions = conditions or {"without": {}, "with": {"mcp": "mcp.json"}}
-    given = {"run_id": "r", "scenarios": "tasks.yaml", "repository": {"path": "repo"}, "conditions": conditions}
-    schedule = read_schedule({**given, "agent": settings, "sandbox": sandbox, "accept_changes": True}, [])
+    given = {
+        "run_id": "r",
+        "scenarios": "tasks.yaml",
+        "repository": {"path": "repo"},
+        "conditions": conditions,
+    }
+    schedule = read_schedule(
+        {**given, "agent": settings, "sandbox": sandbox, "accept_changes": True}, []
+    )
     write_plan(schedule.config, [], bench)
-    assert not fetch(["--plan", f"{bench}/plan.json", "--cache", "cache", "--output", f"{bench}/repositories.json"])
+    assert not fetch(
+        [
+            "--plan",
+            f"{bench}/plan.json",
+            "--cache",
+            "cache",
+            "--output",
+            f"{bench}/repositories.json",
+        ]
+    )
     return bench
 
 
@@ -74,8 +107,12 @@ def answer_of(bench: Path, run: RunId = RUN) -> bytes:
     return run_files(bench, run).answer.read_bytes()
 
 
-@pytest.mark.parametrize("answer", ["no newline", "one\n", "a\r\nb\r\n\n", " \t lines\x0b\x0c ünd \u2028 more \n\n"])
-def test_the_answer_is_kept_byte_for_byte_from_the_output_or_a_file(bench: Path, answer: str) -> None:
+@pytest.mark.parametrize(
+    "answer", ["no newline", "one\n", "a\r\nb\r\n\n", " \t lines\x0b\x0c ünd \u2028 more \n\n"]
+)
+def test_the_answer_is_kept_byte_for_byte_from_the_output_or_a_file(
+    bench: Path, answer: str
+) -> None:
     quoted = "".join(f"\\{byte:03o}" for byte in answer.encode())
     assert answer_of(plan(bench, f"printf '{quoted}'")) == answer.encode()
     run_files(bench, RUN).answer.unlink()
@@ -90,32 +127,58 @@ ENDED = [{"type": "answer", "text": "here"}, {"type": "end"}]
 
 def events(bench: Path, stream: list[dict[str, Any]], condition: str) -> Record:
     """The record of a run whose agent prints the events, and then stays."""
-    Path("events").write_text("".join(json.dumps(event) + "\n" for event in stream), encoding="utf-8")
-    plan(bench, f"cat {Path('events').absolute()}; sleep 60", kind="command-events", timeout_s=15, retries=1)
+    Path("events").write_text(
+        "".join(json.dumps(event) + "\n" for event in stream), encoding="utf-8"
+    )
+    plan(
+        bench,
+        f"cat {Path('events').absolute()}; sleep 60",
+        kind="command-events",
+        timeout_s=15,
+        retries=1,
+    )
     run = RUN._replace(condition=condition)
     make_run(read_job(bench, run, 0))
     return from_json(run_files(bench, run).record.read_text(encoding="utf-8"))
 
 
-def test_an_answer_counts_whose_program_does_not_end(bench: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_answer_counts_whose_program_does_not_end(
+    bench: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr("lensbench.agents.start.EXIT_GRACE_S", 0.5)
     record = events(bench, [{"type": "start", "tools": [], "mcp_servers": []}, *ENDED], "without")
-    assert (record.attempt.reason, record.attempt.timed_out, record.attempt.exit_code) == ("", False, None)
+    assert (record.attempt.reason, record.attempt.timed_out, record.attempt.exit_code) == (
+        "",
+        False,
+        None,
+    )
     assert (record.attempt.duration_s or 99) < 15
     assert run_files(bench, RUN).answer.read_text(encoding="utf-8") == "here"
 
 
 def test_a_first_call_that_gets_an_error_does_not_end_the_run(bench: Path) -> None:
-    start = {"type": "start", "tools": ["mcp__fake__x"], "mcp_servers": [{"name": "fake", "status": "connected"}]}
+    start = {
+        "type": "start",
+        "tools": ["mcp__fake__x"],
+        "mcp_servers": [{"name": "fake", "status": "connected"}],
+    }
     call = {"type": "tool_call", "id": 1, "name": "mcp__fake__x"}
     result = {"type": "tool_result", "id": 1, "is_error": False}
     for name, stream in {
         "first": [start, call, {**result, "text": "Repo not registered: /x"}],
         "rest": [call, {**result, "text": "a.py"}, *ENDED],
     }.items():
-        Path(name).write_text("".join(json.dumps(event) + "\n" for event in stream), encoding="utf-8")
+        Path(name).write_text(
+            "".join(json.dumps(event) + "\n" for event in stream), encoding="utf-8"
+        )
     here = Path().absolute()
-    plan(bench, f"cat {here}/first; sleep 1; cat {here}/rest", kind="command-events", timeout_s=15, retries=1)
+    plan(
+        bench,
+        f"cat {here}/first; sleep 1; cat {here}/rest",
+        kind="command-events",
+        timeout_s=15,
+        retries=1,
+    )
     run = RUN._replace(condition="with")
     make_run(read_job(bench, run, 0))
     assert from_json(run_files(bench, run).record.read_text(encoding="utf-8")).attempt.reason == ""
@@ -128,17 +191,42 @@ def test_a_run_whose_server_failed_at_the_start_is_not_paid_to_its_end(bench: Pa
 
 
 def test_a_program_of_another_version_than_the_planned_one_does_not_count(bench: Path) -> None:
-    begin = {"type": "system", "subtype": "init", "claude_code_version": "2.1", "tools": [], "mcp_servers": []}
-    end = {"type": "result", "subtype": "success", "is_error": False, "result": "here", "num_turns": 1}
-    plan(bench, f"echo '{json.dumps(begin)}'; echo '{json.dumps(end)}'", kind="claude-code", model="m", version="2.0")
+    begin = {
+        "type": "system",
+        "subtype": "init",
+        "claude_code_version": "2.1",
+        "tools": [],
+        "mcp_servers": [],
+    }
+    end = {
+        "type": "result",
+        "subtype": "success",
+        "is_error": False,
+        "result": "here",
+        "num_turns": 1,
+    }
+    plan(
+        bench,
+        f"echo '{json.dumps(begin)}'; echo '{json.dumps(end)}'",
+        kind="claude-code",
+        model="m",
+        version="2.0",
+    )
     make_run(read_job(bench, RUN, 0))
     last = from_json(run_files(bench, RUN).record.read_text(encoding="utf-8")).attempt
-    assert (last.reason, last.detail) == ("settings_changed", "version 2.1 of the agent; agent.version is 2.0")
+    assert (last.reason, last.detail) == (
+        "settings_changed",
+        "version 2.1 of the agent; agent.version is 2.0",
+    )
 
 
 def test_a_program_whose_output_has_no_version_is_asked_for_it_in_every_run(bench: Path) -> None:
     said: dict[str, Any] = {"type": "agent_message", "id": "0", "text": "here"}
-    stream = [{"type": "thread.started"}, {"type": "item.completed", "item": said}, {"type": "turn.completed"}]
+    stream = [
+        {"type": "thread.started"},
+        {"type": "item.completed", "item": said},
+        {"type": "turn.completed"},
+    ]
     lines = "".join(json.dumps(event) + "\n" for event in stream)
     program = Path("codex").absolute()
     for condition, version in (("with", "1.0.0"), ("without", "1.0.1")):
@@ -148,14 +236,22 @@ def test_a_program_whose_output_has_no_version_is_asked_for_it_in_every_run(benc
         plan(bench, "", kind="codex", command=[str(program)], model="m")
         make_run(read_job(bench, RUN._replace(condition=condition), 0))
     judge_validity(bench)
-    details = {row["detail"] for row in read_table(bench / "validity.csv") if row["reason"] == "settings_changed"}
+    details = {
+        row["detail"]
+        for row in read_table(bench / "validity.csv")
+        if row["reason"] == "settings_changed"
+    }
     assert details == {"with: version 1.0.0; without: version 1.0.1"}
 
 
-@pytest.mark.parametrize(("answer", "status", "reason"), [
-    ("found", "connected", ""), ("Repo not registered", "failed: /wrong is not registered", "mcp_failed"),
-    (None, "failed: /wrong is not registered", "mcp_failed"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("answer", "status", "reason"),
+    [
+        ("found", "connected", ""),
+        ("Repo not registered", "failed: /wrong is not registered", "mcp_failed"),
+        (None, "failed: /wrong is not registered", "mcp_failed"),
+    ],
+)
 def test_a_server_is_asked_before_the_text_of_a_failed_call_counts_against_it(
     bench: Path, monkeypatch: pytest.MonkeyPatch, answer: str | None, status: str, reason: str
 ) -> None:
@@ -163,14 +259,22 @@ def test_a_server_is_asked_before_the_text_of_a_failed_call_counts_against_it(
     text = (FAKES / "stdio_mcp_server.py").read_text(encoding="utf-8")
     found = "found {params['arguments']['query']} in src/cart.py:3"
     assert found in text
-    Path("server.py").write_text(text.replace(found, answer) if answer else "exit(1)", encoding="utf-8")
+    Path("server.py").write_text(
+        text.replace(found, answer) if answer else "exit(1)", encoding="utf-8"
+    )
     entry = {"command": sys.executable, "args": [str(Path("server.py").absolute())]}
     Path("mcp.json").write_text(json.dumps({"mcpServers": {"fake": entry}}), encoding="utf-8")
     servers = [{"name": "fake", "status": "connected"}]
     call = [
         {"type": "start", "tools": ["mcp__fake__find"], "mcp_servers": servers},
         {"type": "tool_call", "id": 1, "name": "mcp__fake__find", "input": {"query": "x"}},
-        {"type": "tool_result", "id": 1, "is_error": False, "size": 9, "text": "/wrong is not registered"},
+        {
+            "type": "tool_result",
+            "id": 1,
+            "is_error": False,
+            "size": 9,
+            "text": "/wrong is not registered",
+        },
     ]
     record = events(bench, [*call, *ENDED], "with")
     assert (record.outcome.servers, record.attempt.reason) == ({"fake": status}, reason)
@@ -181,22 +285,34 @@ def test_the_agent_reads_the_planned_prompt_and_the_record_has_its_hash(bench: P
     answer = answer_of(plan(bench, 'cat "$1"'))
     record = from_json(run_files(bench, RUN).record.read_text())
     assert answer == (bench / "prompts" / "anna.md").read_bytes()
-    assert record.prompt_sha256 == json.loads((bench / "plan.json").read_text())["tasks"]["anna"]["prompt_sha256"]
+    assert (
+        record.prompt_sha256
+        == json.loads((bench / "plan.json").read_text())["tasks"]["anna"]["prompt_sha256"]
+    )
 
 
-def test_the_places_of_an_mcp_file_are_filled_in_and_the_baseline_has_no_server(bench: Path) -> None:
+def test_the_places_of_an_mcp_file_are_filled_in_and_the_baseline_has_no_server(
+    bench: Path,
+) -> None:
     plan(bench, 'cat "$3"; pwd')
     text, folder = answer_of(bench, RUN._replace(condition="with")).decode().rsplit("}", 1)
     server = json.loads(text + "}")["mcpServers"]["fake"]
     private = os.path.dirname(folder.strip())
-    assert server["args"] == ["$$py$HOME", f"{private}/repo/x", "a b", f"{private}/session/server.jsonl"]
+    assert server["args"] == [
+        "$$py$HOME",
+        f"{private}/repo/x",
+        "a b",
+        f"{private}/session/server.jsonl",
+    ]
     assert (server["command"], server["env"]) == (sys.executable, {"A": f"{private}/repo"})
     assert b'"mcpServers": {}' in answer_of(bench)
     assert not os.path.exists(private)
 
 
 @pytest.mark.parametrize("sandbox", ["auto", "none"])
-def test_what_a_run_wrote_into_its_workspace_is_seen_and_no_other_run_finds_it(bench: Path, sandbox: str) -> None:
+def test_what_a_run_wrote_into_its_workspace_is_seen_and_no_other_run_finds_it(
+    bench: Path, sandbox: str
+) -> None:
     plan(bench, "ls; echo more > more.py; rm shop.py", sandbox=sandbox)
     tree = Path(read_job(bench, RUN, 0).repository["tree"])
     for condition in ("without", "with"):
@@ -219,7 +335,9 @@ def test_the_baseline_cannot_run_the_treatments_program_and_does_not_count_where
     program.chmod(0o755)
     monkeypatch.setenv("PATH", f"{program.parent}:{os.environ['PATH']}")
     monkeypatch.setattr("lensbench.agents.sandbox.SYSTEM", (*SYSTEM, str(program.parent)))
-    Path("mcp.json").write_text(json.dumps({"mcpServers": {"fake": {"command": "seek"}}}), encoding="utf-8")
+    Path("mcp.json").write_text(
+        json.dumps({"mcpServers": {"fake": {"command": "seek"}}}), encoding="utf-8"
+    )
     call = {"type": "tool_call", "id": 1, "name": "Bash", "input": {"command": f"{program} cart"}}
     lines = [{"type": "start", "tools": ["Bash"], "mcp_servers": []}, call]
     shell = "; ".join(f"echo {shlex.quote(json.dumps(line))}" for line in lines)
@@ -249,7 +367,9 @@ def counts(bench: Path, run: RunId = RUN) -> bool:
     return state_of(entries(bench, run), 3) == State.COUNTS
 
 
-def test_a_run_that_is_still_at_work_elsewhere_is_waited_for_and_not_made_again(bench: Path) -> None:
+def test_a_run_that_is_still_at_work_elsewhere_is_waited_for_and_not_made_again(
+    bench: Path,
+) -> None:
     count = bench.parent / "count"
     plan(bench, f'echo x >> "{count}"; sleep 2; echo answer')
     both = [subprocess.Popen([*RUN_ANNA, bench]) for _ in range(2)]
@@ -277,7 +397,9 @@ def test_five_equal_crashes_in_a_row_stop_everything(bench: Path) -> None:
     assert [entry.counts for entry in entries(bench, RUN)] == [False] * 5
 
 
-def test_a_server_that_fails_alike_stops_everything_too_and_one_good_attempt_begins_anew(tmp_path: Path) -> None:
+def test_a_server_that_fails_alike_stops_everything_too_and_one_good_attempt_begins_anew(
+    tmp_path: Path,
+) -> None:
     expired = "shop: 401 Unauthorized: the token in its headers is wrong or has expired"
     said = [
         repeated(tmp_path, "with", Discard(reason, expired if reason else "", "runner"))
@@ -291,21 +413,31 @@ def test_what_stops_everything_ends_the_snakemake_that_started_the_run(tmp_path:
     started = f"import subprocess, sys\nsubprocess.run([sys.executable, '-c', {said!r}])\nprint('goes on')\n"
     for name, shown in (("snakemake", ""), ("other", "goes on\n")):
         (tmp_path / name).write_text(started)
-        done = subprocess.run([sys.executable, str(tmp_path / name)], capture_output=True, text=True, check=False)
+        done = subprocess.run(
+            [sys.executable, str(tmp_path / name)], capture_output=True, text=True, check=False
+        )
         assert (done.stdout, done.stderr) == (shown, "")
         assert why_stopped(tmp_path) == "no credit"
 
 
-def test_only_what_may_heal_at_once_is_tried_again_and_never_more_often_than_allowed(bench: Path) -> None:
+def test_only_what_may_heal_at_once_is_tried_again_and_never_more_often_than_allowed(
+    bench: Path,
+) -> None:
     count = bench.parent / "count"
     plan(bench, f'echo x >> "{count}"; echo Error: >&2; echo no index >&2; exit 3', retries=3)
     answer_of(bench)
     tried = [from_json(entry.record.read_text()).attempt for entry in entries(bench, RUN)]
     assert [(attempt.number, attempt.waited_s, attempt.reason) for attempt in tried] == [
-        (1, 0.0, "crashed"), (2, 1.0, "crashed"), (3, 2.0, "crashed"),
-    ]  # fmt: skip
+        (1, 0.0, "crashed"),
+        (2, 1.0, "crashed"),
+        (3, 2.0, "crashed"),
+    ]
     assert count.read_text().split() == ["x"] * 3
-    assert [entry.counts for entry in entries(bench, RUN)] == [False, False, True]  # `validity` decides about the last
+    assert [entry.counts for entry in entries(bench, RUN)] == [
+        False,
+        False,
+        True,
+    ]  # `validity` decides about the last
     assert tried[-1].detail == "exit code 3: no index"
     plan(bench, "echo x > new.py; echo answer", retries=3)
     file_discard(bench, RUN, "crashed", "")
@@ -313,13 +445,24 @@ def test_only_what_may_heal_at_once_is_tried_again_and_never_more_often_than_all
     assert [record_of(bench).attempt.reason, len(entries(bench, RUN))] == ["workspace_changed", 4]
 
 
-@pytest.mark.parametrize(("damage", "message"), [
-    (lambda bench: plan(bench, "", command=["/nowhere/agent"]), "the agent cannot be started: /nowhere/agent"),
-    (lambda bench: (bench / "plan.json").unlink(), "has no plan for anna-without"),
-    (lambda bench: (bench / "prompts" / "anna.md").unlink(), "has no plan for anna-without"),
-    (lambda bench: next(Path("cache").glob("*/tree/shop.py")).write_text("x"), "differs from what was fetched"),
-])  # fmt: skip
-def test_what_no_attempt_can_fix_is_one_sentence_and_no_discard(bench: Path, damage: Any, message: str) -> None:
+@pytest.mark.parametrize(
+    ("damage", "message"),
+    [
+        (
+            lambda bench: plan(bench, "", command=["/nowhere/agent"]),
+            "the agent cannot be started: /nowhere/agent",
+        ),
+        (lambda bench: (bench / "plan.json").unlink(), "has no plan for anna-without"),
+        (lambda bench: (bench / "prompts" / "anna.md").unlink(), "has no plan for anna-without"),
+        (
+            lambda bench: next(Path("cache").glob("*/tree/shop.py")).write_text("x"),
+            "differs from what was fetched",
+        ),
+    ],
+)
+def test_what_no_attempt_can_fix_is_one_sentence_and_no_discard(
+    bench: Path, damage: Any, message: str
+) -> None:
     plan(bench, "echo answer")
     damage(bench)
     with pytest.raises(UserError, match=message):
@@ -327,36 +470,56 @@ def test_what_no_attempt_can_fix_is_one_sentence_and_no_discard(bench: Path, dam
     assert entries(bench, RUN) == []
 
 
-@pytest.mark.parametrize("shell", ['mkfifo "$2"', 'ln -s /etc/hostname "$2"', 'ln -s "$1" "$2"', 'mkdir "$2"'])
+@pytest.mark.parametrize(
+    "shell", ['mkfifo "$2"', 'ln -s /etc/hostname "$2"', 'ln -s "$1" "$2"', 'mkdir "$2"']
+)
 def test_an_answer_file_that_is_no_file_is_not_read(bench: Path, shell: str) -> None:
     assert answer_of(plan(bench, f"{shell}; echo answer")) == b"answer\n"
 
 
-@pytest.mark.parametrize("kind", [path.stem for path in Path(adapters.__file__).parent.glob("[a-z]*.py")])
-def test_a_file_is_the_answer_only_for_a_program_that_was_told_of_it(bench: Path, kind: str, tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    "kind", [path.stem for path in Path(adapters.__file__).parent.glob("[a-z]*.py")]
+)
+def test_a_file_is_the_answer_only_for_a_program_that_was_told_of_it(
+    bench: Path, kind: str, tmp_path: Path
+) -> None:
     adapter = load_adapter(kind)
     job = read_job(plan(bench, "true"), RUN, 0)
     place = Place(NO_SANDBOX, str(tmp_path / "private"))
     os.mkdir(place.private)
     assignment = attempts.prepare(job, place)
-    settings: Any = {**assignment.settings, "model": "m", "token_env": "", "base_url": "http://127.0.0.1:1"}
+    settings: Any = {
+        **assignment.settings,
+        "model": "m",
+        "token_env": "",
+        "base_url": "http://127.0.0.1:1",
+    }
     for argv in (["x", "{answer_file}"], ["x", "/session/answer.md"]):
         invocation = adapter.command(replace(assignment, settings={**settings, "command": argv}))
         is_told = "{answer_file}" in argv and kind.startswith("command")
         assert invocation.answer_file == (assignment.answer_file if is_told else "")
 
 
-@pytest.mark.parametrize(("kind", "text", "is_refused"), [
-    ("claude-code", "See @FILE: where?", True), ("gemini", "See (@FILE) or not.", True), ("gemini", "In @., all", True),
-    ("claude-code", 'See @"FILE".', True), ("claude-code", "Is `@FILE` or @app.route it?", False),
-    ("codex", "See @FILE", False), ("opencode", "See @FILE", False),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("kind", "text", "is_refused"),
+    [
+        ("claude-code", "See @FILE: where?", True),
+        ("gemini", "See (@FILE) or not.", True),
+        ("gemini", "In @., all", True),
+        ("claude-code", 'See @"FILE".', True),
+        ("claude-code", "Is `@FILE` or @app.route it?", False),
+        ("codex", "See @FILE", False),
+        ("opencode", "See @FILE", False),
+    ],
+)
 def test_a_prompt_into_which_the_program_would_put_a_file_is_refused(
     bench: Path, tmp_path: Path, kind: str, text: str, is_refused: bool
 ) -> None:
     job = read_job(plan(bench, "true"), RUN, 0)
     file = next(path.name for path in Path(job.repository["tree"]).iterdir() if path.is_file())
-    job = job._replace(plan={**job.plan, "agent": {**job.agent, "kind": kind}}, prompt=text.replace("FILE", file))
+    job = job._replace(
+        plan={**job.plan, "agent": {**job.agent, "kind": kind}}, prompt=text.replace("FILE", file)
+    )
     (tmp_path / "private").mkdir()
     said = pytest.raises(UserError, match=f"task '{RUN.task}': its prompt has @.*{kind} replaces")
     with said if is_refused else nullcontext():
@@ -398,40 +561,59 @@ def record_of(bench: Path, run: RunId = RUN) -> Record:
     return from_json(run_files(bench, run).record.read_text())
 
 
-LOG_BOMB = 'echo "the answer"; head -c 3000000 /dev/zero | tr "\\0" "[" > "$(dirname "$3")/server.jsonl"'
+LOG_BOMB = (
+    'echo "the answer"; head -c 3000000 /dev/zero | tr "\\0" "[" > "$(dirname "$3")/server.jsonl"'
+)
 
 
 def test_a_server_log_that_no_parser_can_take_costs_no_answer(bench: Path) -> None:
-    assert (answer_of(plan(bench, LOG_BOMB)), record_of(bench).attempt.reason) == (b"the answer\n", "")
+    assert (answer_of(plan(bench, LOG_BOMB)), record_of(bench).attempt.reason) == (
+        b"the answer\n",
+        "",
+    )
     assert record_of(bench).server_calls == {}
 
 
-def test_a_late_failure_is_a_discard_with_answer_and_cost(bench: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_late_failure_is_a_discard_with_answer_and_cost(
+    bench: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     def fails(log: str) -> None:
         raise RecursionError
 
     monkeypatch.setattr(attempts, "server_calls", fails)
     assert answer_of(plan(bench, "echo the answer")) == b"the answer\n"
     last = record_of(bench).attempt
-    assert (last.reason, last.detail) == ("harness_failed", "RecursionError in lensbench/attempt.py, _checked")
+    assert (last.reason, last.detail) == (
+        "harness_failed",
+        "RecursionError in lensbench/attempt.py, _checked",
+    )
     assert spent(bench)["runs"] == 1
     assert spent(bench)["hours"] > 0
     judge_validity(bench)
     assert run_files(bench, RUN).read_discard().reason == "harness_failed"
 
 
-@pytest.mark.parametrize(("shell", "reason"), [
-    ("truncate -s 60G sparse", "over_limit"), ("for n in 1 2 3 4 5 6; do truncate -s 3G part$n; done", "over_limit"),
-    ("mkfifo pipe; ln -s /dev/zero endless", "workspace_changed"),
-], ids=["one file of 60 GB", "many files", "a FIFO and a link to a device"])  # fmt: skip
-def test_a_workspace_of_any_size_costs_no_answer_and_reading_it_ends(bench: Path, shell: str, reason: str) -> None:
+@pytest.mark.parametrize(
+    ("shell", "reason"),
+    [
+        ("truncate -s 60G sparse", "over_limit"),
+        ("for n in 1 2 3 4 5 6; do truncate -s 3G part$n; done", "over_limit"),
+        ("mkfifo pipe; ln -s /dev/zero endless", "workspace_changed"),
+    ],
+    ids=["one file of 60 GB", "many files", "a FIFO and a link to a device"],
+)
+def test_a_workspace_of_any_size_costs_no_answer_and_reading_it_ends(
+    bench: Path, shell: str, reason: str
+) -> None:
     assert answer_of(plan(bench, f"{shell}; echo the answer")) == b"the answer\n"
     last = record_of(bench).attempt
     too_large = "its workspace has more than 16 GB after the run and was not checked"
     assert (last.reason, reason != "over_limit" or last.detail == too_large) == (reason, True)
 
 
-def test_an_unreadable_output_is_a_discard_with_its_transcript(bench: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_unreadable_output_is_a_discard_with_its_transcript(
+    bench: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     def fails(lines: Iterable[str], **_: object) -> Outcome:
         next(iter(lines))
         raise RecursionError
@@ -444,9 +626,19 @@ def test_an_unreadable_output_is_a_discard_with_its_transcript(bench: Path, monk
 
 def test_a_job_that_is_killed_after_its_agent_ended_is_not_paid_for_twice(bench: Path) -> None:
     run = RunId("anna", "with")
-    kill = ["/bin/sh", "-c", '[ -e "$1" ] || { touch "$1" && kill -9 $PPID; }', "sh", f"{bench}/torn"]
-    plan(bench, "echo $$", conditions={"without": {}, "with": {"mcp": "mcp.json", "teardown": kill}})
-    done = run_module("lensbench.runs.run", "--folder", bench, "--task", "anna", "--condition", "with")
+    kill = [
+        "/bin/sh",
+        "-c",
+        '[ -e "$1" ] || { touch "$1" && kill -9 $PPID; }',
+        "sh",
+        f"{bench}/torn",
+    ]
+    plan(
+        bench, "echo $$", conditions={"without": {}, "with": {"mcp": "mcp.json", "teardown": kill}}
+    )
+    done = run_module(
+        "lensbench.runs.run", "--folder", bench, "--task", "anna", "--condition", "with"
+    )
     assert done.returncode == -9
     assert not view_of(bench, run).exists()
     assert (make_run(read_job(bench, run, 0)), record_of(bench, run).attempt.reason) == (KEPT, "")
@@ -475,7 +667,9 @@ def test_a_job_that_is_ended_while_it_starts_something_leaves_nothing(bench: Pat
     assert (ended.returncode, [*living(str(bench))]) == (3, [])
 
 
-def test_a_run_that_kills_its_job_while_it_is_checked_is_repeated_until_it_is_given_up(bench: Path) -> None:
+def test_a_run_that_kills_its_job_while_it_is_checked_is_repeated_until_it_is_given_up(
+    bench: Path,
+) -> None:
     plan(bench, "echo $$")
     killed_while_checking(bench)
     assert state_of(entries(bench, RUN), 3) == State.CUT_SHORT
@@ -485,7 +679,9 @@ def test_a_run_that_kills_its_job_while_it_is_checked_is_repeated_until_it_is_gi
     assert make_run(job._replace(plan=job.plan | {"max_rounds": 1})) == KEPT
     assert [entry.read_discard().reason for entry in entries(bench, RUN)] == ["harness_failed"] * 2
     judge_validity(bench)
-    row = next(row for row in read_table(bench / "validity.csv") if row["condition"] == RUN.condition)
+    row = next(
+        row for row in read_table(bench / "validity.csv") if row["condition"] == RUN.condition
+    )
     assert (row["status"], row["reason"], row["given_up"]) == ("discarded", "harness_failed", "no")
     assert "answered" in make_run(job)
     assert (spent(bench)["runs"], counts(bench)) == (3, True)
@@ -499,7 +695,10 @@ def test_what_a_run_needs_is_loaded_before_it_is_forked_off(bench: Path) -> None
     )
     plan(bench, "echo answer", sandbox="auto")
     made = subprocess.run(
-        [sys.executable, "-P", "-c", program, *RUN_ANNA[4:], bench], capture_output=True, text=True, check=True
+        [sys.executable, "-P", "-c", program, *RUN_ANNA[4:], bench],
+        capture_output=True,
+        text=True,
+        check=True,
     )
     assert (made.stdout, counts(bench)) == ("later:\n", True)
 
@@ -507,7 +706,11 @@ def test_what_a_run_needs_is_loaded_before_it_is_forked_off(bench: Path) -> None
 def test_a_run_imports_little() -> None:
     """Each module counts: a run that is made by hand, or on a cluster, starts in a program of its own."""
     program = "import sys, lensbench.runs.run; print(*sorted(sys.modules))"
-    done = subprocess.run([sys.executable, "-P", "-c", program], capture_output=True, text=True, check=True)
+    done = subprocess.run(
+        [sys.executable, "-P", "-c", program], capture_output=True, text=True, check=True
+    )
     loaded = done.stdout.split()
-    assert {"pydantic", "psutil", "yaml", "jinja2", "re2", "numpy", "snakemake", "mcp"}.isdisjoint(loaded)
+    assert {"pydantic", "psutil", "yaml", "jinja2", "re2", "numpy", "snakemake", "mcp"}.isdisjoint(
+        loaded
+    )
     assert len(loaded) <= 192

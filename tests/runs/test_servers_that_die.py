@@ -42,21 +42,30 @@ def port() -> int:
 
 def planned(bench: Path, port: int, shell: str) -> Path:
     Path("mcp.json").write_text(
-        json.dumps({"mcpServers": {"fake": {"url": f"http://127.0.0.1:{port}/mcp"}}}), encoding="utf-8"
+        json.dumps({"mcpServers": {"fake": {"url": f"http://127.0.0.1:{port}/mcp"}}}),
+        encoding="utf-8",
     )
     return plan(bench, shell, retries=1)
 
 
 def list_tools(folder: Path) -> None:
     """Writes what the preflight found that the fake over stdio lists."""
-    schema = '{"properties": {"query": {"type": "string"}}, "required": ["query"], "type": "object"}'
-    listed = dict.fromkeys(("mcp__fake__find", "mcp__fake__crash"), sha256(schema.encode()).hexdigest())
-    (folder / "preflight.json").write_text(json.dumps({"tools": {"with": listed}}), encoding="utf-8")
+    schema = (
+        '{"properties": {"query": {"type": "string"}}, "required": ["query"], "type": "object"}'
+    )
+    listed = dict.fromkeys(
+        ("mcp__fake__find", "mcp__fake__crash"), sha256(schema.encode()).hexdigest()
+    )
+    (folder / "preflight.json").write_text(
+        json.dumps({"tools": {"with": listed}}), encoding="utf-8"
+    )
 
 
 def make(folder: Path) -> None:
     """Makes the run in a process of its own, which ends whatever it started."""
-    done = run_module("lensbench.runs.run", "--folder", folder, "--task", "anna", "--condition", "with")
+    done = run_module(
+        "lensbench.runs.run", "--folder", folder, "--task", "anna", "--condition", "with"
+    )
     assert done.returncode == 0, done.stderr
 
 
@@ -65,10 +74,15 @@ def record(folder: Path) -> Record:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(("answer", "shell", "reason", "detail"), [
-    ("shop.py: QUERY", "echo fine", "", ""), ("shop.py: QUERY", "kill -9 {}; echo fine", "mcp_gone", "fake: "),
-    ("Repo not registered", "echo fine", "mcp_gone", "does not know the workspace"),
-], ids=["it answers", "it died", "it forgot the workspace"])  # fmt: skip
+@pytest.mark.parametrize(
+    ("answer", "shell", "reason", "detail"),
+    [
+        ("shop.py: QUERY", "echo fine", "", ""),
+        ("shop.py: QUERY", "kill -9 {}; echo fine", "mcp_gone", "fake: "),
+        ("Repo not registered", "echo fine", "mcp_gone", "does not know the workspace"),
+    ],
+    ids=["it answers", "it died", "it forgot the workspace"],
+)
 def test_a_server_that_does_not_answer_after_a_run_discards_its_answer(
     bench: Path, port: int, answer: str, shell: str, reason: str, detail: str
 ) -> None:
@@ -76,7 +90,11 @@ def test_a_server_that_does_not_answer_after_a_run_discards_its_answer(
         folder = planned(bench, port, shell.format(server.pid))
         make(folder)
         made = record(folder).attempt
-        assert (made.reason, detail in made.detail, server.poll() is None) == (reason, True, "kill" not in shell)
+        assert (made.reason, detail in made.detail, server.poll() is None) == (
+            reason,
+            True,
+            "kill" not in shell,
+        )
     assert run_files(bench, RUN).answer.read_bytes() == b"fine\n"
 
 
@@ -88,11 +106,17 @@ def test_no_agent_is_started_for_a_server_that_is_gone_already(bench: Path, port
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(("options", "repository", "missing"), [
-    ([], "first", ""), (["--lists", "1"], "first", "mcp__fake__crash"), (["--require", "other"], "first", "mcp__fake__find"),
-    (["--lists", "1"], "other", "mcp__fake__crash"), (["--require", "other"], "other", ""),
-    (["--require", "other"], "named", "mcp__fake__find"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("options", "repository", "missing"),
+    [
+        ([], "first", ""),
+        (["--lists", "1"], "first", "mcp__fake__crash"),
+        (["--require", "other"], "first", "mcp__fake__find"),
+        (["--lists", "1"], "other", "mcp__fake__crash"),
+        (["--require", "other"], "other", ""),
+        (["--require", "other"], "named", "mcp__fake__find"),
+    ],
+)
 def test_a_run_must_have_the_tools_of_the_preflight_whether_its_agent_shows_none_or_their_names(
     bench: Path, options: list[str], repository: str, missing: str
 ) -> None:
@@ -101,7 +125,11 @@ def test_a_run_must_have_the_tools_of_the_preflight_whether_its_agent_shows_none
     Path("mcp.json").write_text(json.dumps({"mcpServers": {"fake": entry}}), encoding="utf-8")
     if repository == "named":
         tools = ["mcp__fake__find", "mcp__fake__crash"]
-        start = {"type": "start", "tools": tools, "mcp_servers": [{"name": "fake", "status": "connected"}]}
+        start = {
+            "type": "start",
+            "tools": tools,
+            "mcp_servers": [{"name": "fake", "status": "connected"}],
+        }
         Path("events").write_text("\n".join(map(json.dumps, [start, *ENDS])), encoding="utf-8")
         folder = plan(bench, f"cat {Path('events').absolute()}", retries=1, kind="command-events")
     else:
@@ -125,7 +153,12 @@ def test_a_server_is_asked_after_a_run_while_its_index_is_there(bench: Path) -> 
     entry = {"command": "/bin/sh", "args": ["-c", shell, "${workspace}"]}
     Path("mcp.json").write_text(json.dumps({"mcpServers": {"fake": entry}}), encoding="utf-8")
     index = {"setup": ["/bin/sh", "-c", 'mkdir "$0/.index"', "{workspace}"], "writes": [".index"]}
-    folder = plan(bench, "echo fine", retries=1, conditions={"without": {}, "with": {"mcp": "mcp.json", **index}})
+    folder = plan(
+        bench,
+        "echo fine",
+        retries=1,
+        conditions={"without": {}, "with": {"mcp": "mcp.json", **index}},
+    )
     list_tools(folder)
     make(folder)
     made = record(folder)

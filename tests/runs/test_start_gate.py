@@ -41,7 +41,13 @@ class Gate:
         self.started: list[subprocess.Popen[bytes]] = []
 
     def run(self, name: str, *partners: str, **settings: float) -> subprocess.Popen[bytes]:
-        job = {"folder": str(self.folder), "log": str(self.log), "name": name, "partners": partners, **settings}
+        job = {
+            "folder": str(self.folder),
+            "log": str(self.log),
+            "name": name,
+            "partners": partners,
+            **settings,
+        }
         command = [sys.executable, "-SP", "-c", textwrap.dedent(RUN), json.dumps(job)]
         self.started.append(subprocess.Popen(command, env={"PYTHONPATH": str(SCRIPTS)}))
         return self.started[-1]
@@ -70,11 +76,15 @@ def test_nobody_passes_before_all_partners_have_come(gate: Gate) -> None:
     for number, name in enumerate(names):
         gate.run(name, *(other for other in names if other != name), before=0.3 * number)
     events = gate.events()
-    assert max(events.index(f"came {name}") for name in names) < min(events.index(f"passed {name}") for name in names)
+    assert max(events.index(f"came {name}") for name in names) < min(
+        events.index(f"passed {name}") for name in names
+    )
     assert os.listdir(gate.folder) == []
 
 
-def test_a_partner_that_is_done_before_the_other_looks_has_come(gate: Gate, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_partner_that_is_done_before_the_other_looks_has_come(
+    gate: Gate, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """The quick one passes and goes while the slow one sleeps between two looks; the slow one need not wait for GRACE_S."""
     gate.run("slow", "quick", work=0.2, grace=1000)
     gate.wait_for("came slow")
@@ -83,7 +93,9 @@ def test_a_partner_that_is_done_before_the_other_looks_has_come(gate: Gate, monk
 
 
 @pytest.mark.parametrize("partners", [[], ["never"]])
-def test_a_limit_of_nothing_or_nobody_to_wait_for_opens_at_once(gate: Gate, partners: list[str]) -> None:
+def test_a_limit_of_nothing_or_nobody_to_wait_for_opens_at_once(
+    gate: Gate, partners: list[str]
+) -> None:
     gate.run("a", *partners, limit=0 if partners else 60, grace=1000)
     assert gate.events() == ["came a", "passed a", "left a"]
 
@@ -103,7 +115,9 @@ def test_a_partner_that_never_comes_is_given_up_when_nobody_runs(gate: Gate) -> 
 
 
 @pytest.mark.slow
-def test_a_partner_is_waited_for_while_somebody_runs_whose_end_could_make_room_for_it(gate: Gate) -> None:
+def test_a_partner_is_waited_for_while_somebody_runs_whose_end_could_make_room_for_it(
+    gate: Gate,
+) -> None:
     gate.run("other", limit=0, work=600)
     gate.wait_for("passed other")
     gate.run("a", "b", grace=0.3, limit=1000)
@@ -118,7 +132,12 @@ def test_a_partner_is_waited_for_while_somebody_runs_whose_end_could_make_room_f
 def test_two_halves_of_pairs_do_not_wait_for_each_other(gate: Gate) -> None:
     gate.run("a-with", "a-without", grace=0.3, limit=1000)
     gate.run("b-with", "b-without", grace=0.3, limit=1000)
-    assert sorted(gate.events()[-4:]) == ["left a-with", "left b-with", "passed a-with", "passed b-with"]
+    assert sorted(gate.events()[-4:]) == [
+        "left a-with",
+        "left b-with",
+        "passed a-with",
+        "passed b-with",
+    ]
 
 
 @pytest.mark.slow
@@ -182,7 +201,9 @@ def test_many_quick_pairs_all_pass_together_and_none_is_stuck(gate: Gate, seed: 
     assert os.listdir(gate.folder) == []
 
 
-def test_the_grace_is_long_enough_for_the_next_job_and_a_removed_gate_file_fails_no_run(tmp_path: Path) -> None:
+def test_the_grace_is_long_enough_for_the_next_job_and_a_removed_gate_file_fails_no_run(
+    tmp_path: Path,
+) -> None:
     assert start_gate.GRACE_S >= 1
     with at_the_gate(str(tmp_path), "a", [], 0):
         (tmp_path / "a").unlink()
@@ -190,7 +211,9 @@ def test_the_grace_is_long_enough_for_the_next_job_and_a_removed_gate_file_fails
 
 
 @pytest.mark.parametrize("is_due", [True, False])
-def test_a_run_finished_elsewhere_does_not_wait(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, is_due: bool) -> None:
+def test_a_run_finished_elsewhere_does_not_wait(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, is_due: bool
+) -> None:
     pauses: list[float] = []
     monkeypatch.setattr("time.sleep", pauses.append)
     with at_the_gate(str(tmp_path), "a-with", ["a-without"], 0.1, 0.1, lambda: is_due):

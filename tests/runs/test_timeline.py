@@ -16,34 +16,100 @@ def steps(*events: dict[str, Any]) -> list[Step]:
 CALL = {"type": "tool_use", "id": "t1", "name": "Grep", "input": {"pattern": "x"}}
 CLAUDE = [
     {"type": "system", "subtype": "init"},
-    {"type": "assistant", "message": {"role": "assistant", "content": [{"type": "thinking", "thinking": "hm"}, CALL]}},
-    {"type": "user", "message": {"role": "user", "content": [{"type": "tool_result", "tool_use_id": "t1", "is_error": True, "content": [{"type": "text", "text": "no"}]}]}},
-    {"type": "assistant", "message": {"role": "assistant", "content": [{"type": "text", "text": "It is there."}]}},
-    {"type": "result", "num_turns": 2, "total_cost_usd": 0.25, "usage": {"input_tokens": 7}, "result": "It is there."},
-]  # fmt: skip
+    {
+        "type": "assistant",
+        "message": {"role": "assistant", "content": [{"type": "thinking", "thinking": "hm"}, CALL]},
+    },
+    {
+        "type": "user",
+        "message": {
+            "role": "user",
+            "content": [
+                {
+                    "type": "tool_result",
+                    "tool_use_id": "t1",
+                    "is_error": True,
+                    "content": [{"type": "text", "text": "no"}],
+                }
+            ],
+        },
+    },
+    {
+        "type": "assistant",
+        "message": {"role": "assistant", "content": [{"type": "text", "text": "It is there."}]},
+    },
+    {
+        "type": "result",
+        "num_turns": 2,
+        "total_cost_usd": 0.25,
+        "usage": {"input_tokens": 7},
+        "result": "It is there.",
+    },
+]
 EVENTS = [
-    {"type": "start", "model": "m"}, {"type": "tool_call", "id": 1, "name": "Grep", "input": {"pattern": "x"}},
-    {"type": "tool_result", "id": 1, "is_error": True, "output": "no"}, {"type": "answer", "text": "It is there."},
+    {"type": "start", "model": "m"},
+    {"type": "tool_call", "id": 1, "name": "Grep", "input": {"pattern": "x"}},
+    {"type": "tool_result", "id": 1, "is_error": True, "output": "no"},
+    {"type": "answer", "text": "It is there."},
     {"type": "end", "turns": 2},
-]  # fmt: skip
+]
 GEMINI = [
-    {"type": "message", "timestamp": "2026-11-20T21:26:34.000Z", "role": "user", "content": "where?"},
-    {"type": "tool_use", "timestamp": "2026-11-20T21:26:35.500Z", "tool_name": "Grep", "tool_id": "c", "parameters": {"pattern": "x"}},
+    {
+        "type": "message",
+        "timestamp": "2026-11-20T21:26:34.000Z",
+        "role": "user",
+        "content": "where?",
+    },
+    {
+        "type": "tool_use",
+        "timestamp": "2026-11-20T21:26:35.500Z",
+        "tool_name": "Grep",
+        "tool_id": "c",
+        "parameters": {"pattern": "x"},
+    },
     {"type": "tool_result", "tool_id": "c", "status": "error", "error": "no"},
     {"type": "message", "role": "assistant", "content": "It is ", "delta": True},
     {"type": "message", "role": "assistant", "content": "there.", "delta": True},
     {"type": "result", "status": "success", "stats": {"input_tokens": 7}},
-]  # fmt: skip
+]
 OPENCODE = [
-    {"type": "tool_use", "timestamp": 5000, "part": {"callID": "c", "tool": "Grep", "state": {"status": "error", "input": {"pattern": "x"}, "error": "no"}}},
+    {
+        "type": "tool_use",
+        "timestamp": 5000,
+        "part": {
+            "callID": "c",
+            "tool": "Grep",
+            "state": {"status": "error", "input": {"pattern": "x"}, "error": "no"},
+        },
+    },
     {"type": "text", "timestamp": 6000, "part": {"text": "It is there."}},
-]  # fmt: skip
+]
 CODEX = [
-    {"type": "item.started", "item": {"id": "i", "type": "command_execution", "command": "grep x", "status": "in_progress"}},
-    {"type": "item.completed", "item": {"id": "i", "type": "command_execution", "command": "grep x", "aggregated_output": "no", "status": "failed"}},
-    {"type": "item.completed", "item": {"id": "j", "type": "agent_message", "text": "It is there."}},
+    {
+        "type": "item.started",
+        "item": {
+            "id": "i",
+            "type": "command_execution",
+            "command": "grep x",
+            "status": "in_progress",
+        },
+    },
+    {
+        "type": "item.completed",
+        "item": {
+            "id": "i",
+            "type": "command_execution",
+            "command": "grep x",
+            "aggregated_output": "no",
+            "status": "failed",
+        },
+    },
+    {
+        "type": "item.completed",
+        "item": {"id": "j", "type": "agent_message", "text": "It is there."},
+    },
     {"type": "turn.completed", "usage": {"input_tokens": 7}},
-]  # fmt: skip
+]
 
 
 @pytest.mark.parametrize("events", [CLAUDE, EVENTS, GEMINI, OPENCODE, CODEX])
@@ -58,7 +124,9 @@ def test_a_call_has_its_result_and_words_stand_after_it(events: Iterable[dict[st
     assert read.index(words) > read.index(call)
 
 
-def test_the_end_has_the_figures_of_the_agent_and_times_count_from_the_first_event_with_one() -> None:
+def test_the_end_has_the_figures_of_the_agent_and_times_count_from_the_first_event_with_one() -> (
+    None
+):
     assert steps(*CLAUDE)[-1].title == "2 turns, 7 input tokens, $0.2500"
     assert steps(*CODEX)[-1].title == "7 input tokens"
     assert [step.at_s for step in steps(*OPENCODE)] == [0.0, 1.0]
@@ -66,19 +134,29 @@ def test_the_end_has_the_figures_of_the_agent_and_times_count_from_the_first_eve
     assert {step.at_s for step in steps(*CODEX)} == {None}
 
 
-@pytest.mark.parametrize("line", [
-    "", "no json", "[]", '{"type": 1}', '{"type": "assistant", "message": 3}', '{"type": "tool_use", "part": {"state": 1}}',
-    '{"type": "user", "message": {"content": [1, {"type": "tool_result"}]}}', '{"type": "item.completed", "item": []}',
-    '{"type": "tool_result", "id": [], "timestamp": "never"}', '{"type": "answer", "text": {}}',
-])  # fmt: skip
+@pytest.mark.parametrize(
+    "line",
+    [
+        "",
+        "no json",
+        "[]",
+        '{"type": 1}',
+        '{"type": "assistant", "message": 3}',
+        '{"type": "tool_use", "part": {"state": 1}}',
+        '{"type": "user", "message": {"content": [1, {"type": "tool_result"}]}}',
+        '{"type": "item.completed", "item": []}',
+        '{"type": "tool_result", "id": [], "timestamp": "never"}',
+        '{"type": "answer", "text": {}}',
+    ],
+)
 def test_what_is_not_understood_is_passed_over(line: str) -> None:
     assert read_timeline([line, json.dumps(EVENTS[3])])[-1].given == "It is there."
 
 
 def test_a_call_with_the_id_of_a_complete_one_is_another_step() -> None:
-    assert [(step.title, step.got) for step in steps(*CLAUDE[1:3], *CLAUDE[1:3]) if step.kind == "call"] == [
-        ("Grep", "no")
-    ] * 2
+    assert [
+        (step.title, step.got) for step in steps(*CLAUDE[1:3], *CLAUDE[1:3]) if step.kind == "call"
+    ] == [("Grep", "no")] * 2
 
 
 @pytest.mark.parametrize("got", ["no", ""])

@@ -15,7 +15,17 @@ from lensbench.core.records import RunId
 from lensbench.core.run_folder import RunFolder
 from lensbench.core.system.files import plain, write_json
 from lensbench.runs.reasons import DiscardReason
-from lensbench.scores.account import Asked, Draw, SeenPair, draw, draw_all, note, number_of, read_ledger, shown_before
+from lensbench.scores.account import (
+    Asked,
+    Draw,
+    SeenPair,
+    draw,
+    draw_all,
+    note,
+    number_of,
+    read_ledger,
+    shown_before,
+)
 from lensbench.scores.estimates import write_estimates
 from lensbench.scores.sequential import HIGHEST, SHARE, boundaries, even_fractions, level_of
 
@@ -35,7 +45,9 @@ def asked(seen: Seen, fraction: float = 1.0, **gate: Any) -> Asked:
     return Asked(seen, {**DEFAULTS, **gate}, fraction)
 
 
-def look(earlier: list[Draw], seen: Seen, fraction: float = 1.0, among: int = 1, **gate: Any) -> Draw:
+def look(
+    earlier: list[Draw], seen: Seen, fraction: float = 1.0, among: int = 1, **gate: Any
+) -> Draw:
     """A further look, which is noted."""
     drawn = draw(earlier, "with", asked(seen, fraction, **gate), among, ("with",))
     earlier.append(drawn)
@@ -48,7 +60,9 @@ def test_the_planned_benchmark_spends_its_part_and_every_further_look_as_much_of
     assert spent == pytest.approx([0.7, 0.91, 0.973, 0.9919])
     assert level_of(ledger[0].boundary) == pytest.approx(1 - SHARE * 0.05, abs=1e-6)
     assert [number_of(each, ledger) for each in ledger] == [1, 2, 3, 4]
-    assert ledger[1].boundary < 2.55  # less than the 2.56 of an error of 0.0105 alone: the looks share 12 pairs
+    assert (
+        ledger[1].boundary < 2.55
+    )  # less than the 2.56 of an error of 0.0105 alone: the looks share 12 pairs
 
 
 @pytest.mark.parametrize("alpha", [0.01, 0.02, 0.05, 0.07, 0.1, 0.15, 0.2, 0.3])
@@ -69,7 +83,9 @@ def test_the_same_pairs_draw_nothing_whatever_the_settings_are_now() -> None:
     assert (look(ledger, pairs(12)).boundary, number_of(ledger[-1], ledger)) == (first.boundary, 1)
 
 
-def test_pairs_keep_their_boundary_when_others_are_decided_and_other_verdicts_spend_nothing() -> None:
+def test_pairs_keep_their_boundary_when_others_are_decided_and_other_verdicts_spend_nothing() -> (
+    None
+):
     """The later look was computed with it."""
     ledger: list[Draw] = []
     first, later = (look(ledger, pairs(count), among=2) for count in (12, 24))
@@ -110,7 +126,9 @@ Z = dict[str, float]
 def together(ledger: list[Draw], z: Z, count: int = 24, verdict: str = "") -> dict[str, Draw]:
     """A look at comparisons of which these are the normal deviates, which is noted."""
     drawn = draw_all(
-        ledger, {name: asked(pairs(count, runs=name)) for name in z}, lambda name, drawn: z[name] >= drawn.boundary
+        ledger,
+        {name: asked(pairs(count, runs=name)) for name in z},
+        lambda name, drawn: z[name] >= drawn.boundary,
     )
     ledger += [each.model_copy(update={"verdict": verdict}) for each in drawn.values()]
     return drawn
@@ -118,7 +136,11 @@ def together(ledger: list[Draw], z: Z, count: int = 24, verdict: str = "") -> di
 
 def test_comparisons_share_the_error_and_a_decided_one_leaves_its_part() -> None:
     found = together([], {"strong": 4.0, "fair": 2.1, "weak": 0.3})
-    assert {name: drawn.among for name, drawn in found.items()} == {"strong": 3, "fair": 2, "weak": 2}
+    assert {name: drawn.among for name, drawn in found.items()} == {
+        "strong": 3,
+        "fair": 2,
+        "weak": 2,
+    }
     assert together([], {"strong": 4.0, "fair": 2.4, "weak": 0.3})["weak"].among == 1
 
 
@@ -138,7 +160,10 @@ def test_a_comparison_that_is_added_after_a_look_has_what_that_look_has_left() -
 def test_all_that_are_added_spend_less_than_alpha_and_none_gets_an_alpha_above_it() -> None:
     ledger: list[Draw] = []
     names = [f"v{number}" for number in range(8)]
-    drawn = [together(ledger, dict.fromkeys(names[: number + 1], 0.0))[name] for number, name in enumerate(names)]
+    drawn = [
+        together(ledger, dict.fromkeys(names[: number + 1], 0.0))[name]
+        for number, name in enumerate(names)
+    ]
     assert sum(1 - level_of(each.boundary) for each in drawn) <= 0.05
     ledger: list[Draw] = []
     look(ledger, pairs(12))
@@ -191,8 +216,10 @@ def test_a_damaged_ledger_is_found(tmp_path: Path, damage: str) -> None:
     changed = {
         "cut": [*lines[:2], lines[2][:50]],
         "edited": [lines[0], json.dumps(told | {"spent": 0.001}, sort_keys=True), lines[2]],
-        "reordered": [lines[1], lines[0], lines[2]], "first line gone": lines[1:], "nonsense": [*lines, "[]"],
-    }[damage]  # fmt: skip
+        "reordered": [lines[1], lines[0], lines[2]],
+        "first line gone": lines[1:],
+        "nonsense": [*lines, "[]"],
+    }[damage]
     path.write_text("\n".join(changed) + "\n")
     with pytest.raises(UserError, match=r"looks\.jsonl, line [0-9], is damaged"):
         read_ledger(tmp_path)
@@ -200,7 +227,9 @@ def test_a_damaged_ledger_is_found(tmp_path: Path, damage: str) -> None:
 
 def clear_go(bench: Make, kind: str = "claude-code") -> Any:
     """Twelve tasks of which the treatment gains half."""
-    made = bench(tasks=tuple(f"t{number:02}" for number in range(12)), changes={"agent": {"kind": kind}})
+    made = bench(
+        tasks=tuple(f"t{number:02}" for number in range(12)), changes={"agent": {"kind": kind}}
+    )
     for number in range(12):
         made.run(f"t{number:02}", "with", points=("1", "1" if number % 3 else "0"))
         made.run(f"t{number:02}", "without", points=("1", "0") if number % 2 else ("0", "0"))
@@ -236,7 +265,9 @@ def test_no_verdict_is_given_when_the_account_is_lost(bench: Make, damage: str) 
         path.write_text(path.read_text().replace('"spent": 0.035', '"spent": 0.0001'))
     found = gate_of(made)
     assert found["verdict"] == "INCONCLUSIVE"
-    assert f"looks.jsonl{', line 1,' if damage == 'damaged' else ''} is {damage}" in found["notes"][0]
+    assert (
+        f"looks.jsonl{', line 1,' if damage == 'damaged' else ''} is {damage}" in found["notes"][0]
+    )
     assert path.exists() == (damage == "damaged")
 
 
@@ -261,20 +292,33 @@ LOST = 6
 
 def undecided(bench: Make) -> Any:
     """Twenty tasks of which the treatment gains half in nine, and loses half in six."""
-    made = bench(tasks=tuple(f"t{number:02}" for number in range(20)), changes={"agent": {"kind": "claude-code"}})
+    made = bench(
+        tasks=tuple(f"t{number:02}" for number in range(20)),
+        changes={"agent": {"kind": "claude-code"}},
+    )
     for number in range(20):
         made.run(f"t{number:02}", "without", points=("1", "0"))
-        made.run(f"t{number:02}", "with", points=("0", "0") if number < LOST else ("1", "1" if number < 15 else "0"))
+        made.run(
+            f"t{number:02}",
+            "with",
+            points=("0", "0") if number < LOST else ("1", "1" if number < 15 else "0"),
+        )
     return made
 
 
-def again(made: Any, task: str, points: tuple[str, str], started: str = "2026-01-03T00:00:00.000Z") -> None:
+def again(
+    made: Any, task: str, points: tuple[str, str], started: str = "2026-01-03T00:00:00.000Z"
+) -> None:
     """The treatment's run of a task, made again with another result."""
-    made.verdicts = [row for row in made.verdicts if (row["task"], row["condition"]) != (task, "with")]
+    made.verdicts = [
+        row for row in made.verdicts if (row["task"], row["condition"]) != (task, "with")
+    ]
     made.run(task, "with", points=points, started=started)
 
 
-@pytest.mark.parametrize("how", ["deleted", "discarded by hand", "discarded because its server failed"])
+@pytest.mark.parametrize(
+    "how", ["deleted", "discarded by hand", "discarded because its server failed"]
+)
 def test_runs_that_were_chosen_by_their_scores_give_no_verdict(bench: Make, how: str) -> None:
     made = undecided(bench)
     assert made.build()["verdicts_on"]["with"] == "INCONCLUSIVE"
@@ -302,11 +346,15 @@ def test_a_task_that_was_taken_out_after_a_look_still_counts_against_a_verdict(b
     assert "What an earlier look showed" in made.build()["estimates"]["with"]["gate"]["sentence"]
 
 
-def test_another_judge_of_the_same_runs_gives_no_verdict_that_the_first_one_does_not(bench: Make) -> None:
+def test_another_judge_of_the_same_runs_gives_no_verdict_that_the_first_one_does_not(
+    bench: Make,
+) -> None:
     made = undecided(bench)
     first = made.build()["estimates"]["with"]
     made.verdicts = [
-        {**row, "points": "1", "verdict": "Met"} if row["condition"] == "with" and row["task"] < "t17" else row
+        {**row, "points": "1", "verdict": "Met"}
+        if row["condition"] == "with" and row["task"] < "t17"
+        else row
         for row in made.verdicts
     ]
     found = made.build()["estimates"]["with"]

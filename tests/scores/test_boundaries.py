@@ -21,9 +21,16 @@ def spread_around(mean: float, spread: float, tasks: int = 12) -> Estimate:
     return estimate(differences, {task: task for task in differences}, 0.05, tasks, 1)
 
 
-@pytest.mark.parametrize(("looks", "published"), [
-    (1, [1.960]), (2, [2.963, 1.969]), (3, [3.710, 2.511, 1.993]), (4, [4.333, 2.963, 2.359, 2.014]), (5, [4.877, 3.357, 2.680, 2.290, 2.031]),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("looks", "published"),
+    [
+        (1, [1.960]),
+        (2, [2.963, 1.969]),
+        (3, [3.710, 2.511, 1.993]),
+        (4, [4.333, 2.963, 2.359, 2.014]),
+        (5, [4.877, 3.357, 2.680, 2.290, 2.031]),
+    ],
+)
 def test_the_boundaries_are_the_published_ones(looks: int, published: list[float]) -> None:
     assert boundaries(even_fractions(looks)) == pytest.approx(published, abs=0.002)
 
@@ -31,7 +38,9 @@ def test_the_boundaries_are_the_published_ones(looks: int, published: list[float
 def test_the_looks_together_err_as_often_as_one_look_would() -> None:
     fractions = (0.2, 0.5, 0.7, 1.0)
     steps = np.diff((0.0, *fractions))
-    paths = np.random.default_rng(1).normal(0, np.sqrt(steps), (400_000, 4)).cumsum(axis=1) / np.sqrt(fractions)
+    paths = np.random.default_rng(1).normal(0, np.sqrt(steps), (400_000, 4)).cumsum(
+        axis=1
+    ) / np.sqrt(fractions)
     for alpha in (0.05, 0.2):
         crossed = (paths >= boundaries(fractions, alpha)).any(axis=1).mean()
         assert crossed == pytest.approx(alpha / 2, abs=4 * np.sqrt(alpha / 2 / len(paths)))
@@ -42,13 +51,19 @@ def test_the_looks_together_err_as_often_as_one_look_would() -> None:
     spend=st.sampled_from([0.0005, 0.005, 0.05]),
 )
 @settings(max_examples=6, phases=[Phase.generate])
-def test_the_boundary_after_other_looks_is_of_scipys_normal_distribution(sets: list[set[int]], spend: float) -> None:
+def test_the_boundary_after_other_looks_is_of_scipys_normal_distribution(
+    sets: list[set[int]], spend: float
+) -> None:
     shared = np.array([[len(a & b) / np.sqrt(len(a) * len(b)) for b in sets] for a in sets])
     limits = (2.8, 2.4, 2.2)[: len(sets) - 1]
 
     def below(*values: float) -> float:
         part = shared[: len(values), : len(values)]
-        return float(multivariate_normal.cdf(values, cov=part, allow_singular=True, abseps=1e-7, releps=1e-7, rng=1))
+        return float(
+            multivariate_normal.cdf(
+                values, cov=part, allow_singular=True, abseps=1e-7, releps=1e-7, rng=1
+            )
+        )
 
     boundary = next_boundary(limits, tuple(map(tuple, shared.tolist())), spend)
     higher, lower = (below(*limits) - below(*limits, boundary + step) for step in (0.001, -0.001))
@@ -56,7 +71,10 @@ def test_the_boundary_after_other_looks_is_of_scipys_normal_distribution(sets: l
 
 
 def test_a_look_at_pairs_that_earlier_looks_have_all_seen_has_a_boundary() -> None:
-    half, whole = np.sqrt(0.5), 1.0  # two halves, then both together: the last is determined by the others
+    half, whole = (
+        np.sqrt(0.5),
+        1.0,
+    )  # two halves, then both together: the last is determined by the others
     shared = ((whole, 0.0, half), (0.0, whole, half), (half, half, whole))
     spend = 0.01
     paths = np.random.default_rng(1).normal(0, 1, (1_000_000, 2))
@@ -71,7 +89,9 @@ def test_a_look_at_pairs_that_earlier_looks_have_all_seen_has_a_boundary() -> No
     seed=st.integers(0, 99),
 )
 @settings(max_examples=60)
-def test_waves_hold_every_task_once_and_a_like_part_of_every_category(tasks: list[int], looks: int, seed: int) -> None:
+def test_waves_hold_every_task_once_and_a_like_part_of_every_category(
+    tasks: list[int], looks: int, seed: int
+) -> None:
     categories = {f"t{n}": "ABC"[n % 3] for n in tasks}
     waves = looks_over_tasks(categories, categories, looks, seed)
     assert sorted(task for wave in waves for task in wave) == sorted(categories)
@@ -106,14 +126,26 @@ def test_the_interval_of_a_look_uses_its_boundary_and_of_one_look_is_the_estimat
     assert result.z == pytest.approx(norm.isf(t.sf(0.05 / found.se, 11)))
 
 
-@pytest.mark.parametrize(("mean", "spread", "is_open", "why"), [
-    (0.20, 0.1, False, "the verdict is GO"), (-0.20, 0.1, False, "the verdict is HARM"),
-    (0.0, 0.05, False, "the verdict is NO-GO"), (0.08, 0.2, True, "the chance of a GO, SAVES or HARM"),
-    (-0.09, 0.2, True, "the chance of a GO, SAVES or HARM"),  # a loss that goes on like this is a HARM
-    (-0.03, 0.05, True, "the chance of a GO, SAVES or HARM"),  # a NO-GO that a HARM may follow
-    (-0.04, 0.2, False, "below 20%"),
-])  # fmt: skip
-def test_the_next_wave_runs_only_while_a_verdict_is_likely(mean: float, spread: float, is_open: bool, why: str) -> None:
+@pytest.mark.parametrize(
+    ("mean", "spread", "is_open", "why"),
+    [
+        (0.20, 0.1, False, "the verdict is GO"),
+        (-0.20, 0.1, False, "the verdict is HARM"),
+        (0.0, 0.05, False, "the verdict is NO-GO"),
+        (0.08, 0.2, True, "the chance of a GO, SAVES or HARM"),
+        (
+            -0.09,
+            0.2,
+            True,
+            "the chance of a GO, SAVES or HARM",
+        ),  # a loss that goes on like this is a HARM
+        (-0.03, 0.05, True, "the chance of a GO, SAVES or HARM"),  # a NO-GO that a HARM may follow
+        (-0.04, 0.2, False, "below 20%"),
+    ],
+)
+def test_the_next_wave_runs_only_while_a_verdict_is_likely(
+    mean: float, spread: float, is_open: bool, why: str
+) -> None:
     result = look_result(spread_around(mean, spread, 24), 2, 4, DEFAULTS, 2.963)
     assert (result.open, why in result.why) == (is_open, True)
     assert ("below" in result.why) == (why == "below 20%")
@@ -125,12 +157,17 @@ def saving(mean: float, spread: float = 0.1, tasks: int = 24) -> Saving:
     return Saving("cost", ratios, [ratios], spread_around(-1, spread, tasks), 0.6)
 
 
-@pytest.mark.parametrize(("mean", "saved", "tasks", "is_open"), [
-    (-0.04, 0.4, 24, True),  # 48 tasks in all can show that answers are at most 10 points worse
-    (-0.04, 0.4, 16, False),  # 32 cannot
-    (-0.04, -0.1, 24, False),  # nothing is saved
-])  # fmt: skip
-def test_runs_without_a_go_go_on_while_savings_are_likely(mean: float, saved: float, tasks: int, is_open: bool) -> None:
+@pytest.mark.parametrize(
+    ("mean", "saved", "tasks", "is_open"),
+    [
+        (-0.04, 0.4, 24, True),  # 48 tasks in all can show that answers are at most 10 points worse
+        (-0.04, 0.4, 16, False),  # 32 cannot
+        (-0.04, -0.1, 24, False),  # nothing is saved
+    ],
+)
+def test_runs_without_a_go_go_on_while_savings_are_likely(
+    mean: float, saved: float, tasks: int, is_open: bool
+) -> None:
     half = spread_around(mean, 0.2, tasks)
     assert look_result(half, 2, 4, DEFAULTS, 6.0, saving(saved, tasks=tasks)).open is is_open
 
@@ -149,7 +186,9 @@ def test_the_gates_own_verdict_or_the_last_look_ends_the_runs_even_without_an_in
     assert not look_result(same, 2, 2, DEFAULTS, 2.0).open
 
 
-def test_conditional_power_is_that_of_a_path_to_the_last_look_and_a_small_plan_is_not_futile() -> None:
+def test_conditional_power_is_that_of_a_path_to_the_last_look_and_a_small_plan_is_not_futile() -> (
+    None
+):
     time, z, drift = 0.5, 0.4, 3.5
     rest = np.random.default_rng(1).normal(drift * (1 - time), np.sqrt(1 - time), 400_000)
     simulated = (z * np.sqrt(time) + rest >= 2.014).mean()

@@ -23,15 +23,25 @@ NAME = "v2 against v1"
 SERVERS = {"without": [], "v1": ["lens"], "v2": ["lens"]}
 
 
-def versions(bench: Make, comparisons: tuple[str, ...] = (NAME,), better: int = 13, **settings: Any) -> Bench:
+def versions(
+    bench: Make, comparisons: tuple[str, ...] = (NAME,), better: int = 13, **settings: Any
+) -> Bench:
     """Two versions: the first gains nothing, the second half of the score in so many tasks."""
     gate = Gate(comparisons=comparisons, **settings).model_dump(mode="json")
-    tasks = {name: {"category": "Debug", "repository": name, "prompt_sha256": "p", "criteria": 2} for name in TASKS}
+    tasks = {
+        name: {"category": "Debug", "repository": name, "prompt_sha256": "p", "criteria": 2}
+        for name in TASKS
+    }
     changes = {"agent": {"kind": "claude-code"}, "gate": gate, "tasks": tasks}
     made = bench(tasks=TASKS, servers=SERVERS, changes=changes)
     for number, task in enumerate(TASKS):
         made.run(task, "without", points=("1", "0"))
-        made.run(task, "v1", points={14: ("1", "1"), 15: ("0", "0")}.get(number, ("1", "0")), duration_s=20.0)
+        made.run(
+            task,
+            "v1",
+            points={14: ("1", "1"), 15: ("0", "0")}.get(number, ("1", "0")),
+            duration_s=20.0,
+        )
         made.run(task, "v2", points=("1", "1" if number < better else "0"), duration_s=30.0)
     return made
 
@@ -42,25 +52,36 @@ def test_a_comparison_of_two_treatments_has_its_verdict_in_every_output(bench: M
     write_page(made.folder)
     found = data["estimates"][NAME]
     assert (found["gate"]["verdict"], data["verdicts_on"][NAME], data["verdicts_on"]["v1"]) == (
-        "GO", "GO", "INCONCLUSIVE",
-    )  # fmt: skip
+        "GO",
+        "GO",
+        "INCONCLUSIVE",
+    )
     sentence = found["gate"]["sentence"]
     assert sentence.startswith("GO: from v1 to v2 the agent's score changes by +40.6 points")
     assert "v2 is better than v1." in sentence
     assert any("The level holds for" in note for note in found["gate"]["notes"])
     for page in ("results.md", "summary.md", "report.html", "junit.xml"):
-        text = " ".join((made.folder / page).read_text().split()).replace("&#39;", "'").replace("&apos;", "'")
+        text = (
+            " ".join((made.folder / page).read_text().split())
+            .replace("&#39;", "'")
+            .replace("&apos;", "'")
+        )
         assert "from v1 to v2 the agent's score changes by +40.6 points" in text, page
     assert "| v2 against v1 | GO | +40.6 points |" in made.page
     assert data["figures"][NAME]["duration_s"]["total"] == "x1.5; largest task 6.3%"
     told = list(lines(made.folder, data))
-    assert any(line.startswith("v2 against v1: v2 is better than v1. 14 tasks better, 1 worse") for line in told)
+    assert any(
+        line.startswith("v2 against v1: v2 is better than v1. 14 tasks better, 1 worse")
+        for line in told
+    )
     assert "Next: Prefer v2, for this model and questions like these." in told
     with pytest.raises(UserError, match="the verdict on 'v2' is GO, on 'v2 against v1' is GO"):
         refuse(made.folder, ["GO"])
 
 
-def test_a_worse_version_is_a_harm_and_an_unrequested_comparison_is_not_decided(bench: Make) -> None:
+def test_a_worse_version_is_a_harm_and_an_unrequested_comparison_is_not_decided(
+    bench: Make,
+) -> None:
     data = versions(bench, ("v1 against v2",)).build()
     found = data["estimates"]["v1 against v2"]
     assert (found["treatment"], found["baseline"], found["gate"]["verdict"]) == ("v1", "v2", "HARM")
@@ -77,15 +98,23 @@ def test_all_comparisons_share_the_error(bench: Make) -> None:
     data = made.build()
     levels = [each["level"] for each in data["estimates"].values()]
     assert levels == pytest.approx([1 - SHARE * 0.05 / 3] * 3, abs=1e-5)
-    assert {draw.comparison: draw.among for draw in read_ledger(made.folder)} == {"v1": 3, "v2": 3, NAME: 3}
+    assert {draw.comparison: draw.among for draw in read_ledger(made.folder)} == {
+        "v1": 3,
+        "v2": 3,
+        NAME: 3,
+    }
 
 
-def test_a_comparison_of_two_treatments_that_is_asked_for_after_a_look_has_what_that_look_has_left(bench: Make) -> None:
+def test_a_comparison_of_two_treatments_that_is_asked_for_after_a_look_has_what_that_look_has_left(
+    bench: Make,
+) -> None:
     made = versions(bench, ())
     before = made.build()["estimates"]
     made.changes["gate"] = Gate(comparisons=(NAME,)).model_dump(mode="json")
     data = made.build()
-    assert [data["estimates"][one]["level"] for one in ("v1", "v2")] == [before[one]["level"] for one in ("v1", "v2")]
+    assert [data["estimates"][one]["level"] for one in ("v1", "v2")] == [
+        before[one]["level"] for one in ("v1", "v2")
+    ]
     found = data["estimates"][NAME]
     assert found["level"] == pytest.approx(1 - (1 - SHARE) * SHARE * 0.05, abs=1e-5)
     assert "This is look 2 at this benchmark" in found["gate"]["notes"][0]
@@ -99,7 +128,9 @@ def test_a_missing_run_of_a_version_forbids_a_comparison_that_it_could_undo(benc
     assert "Lost or repeated runs could undo a GO." in found["gate"]["sentence"]
 
 
-def test_a_comparison_of_two_treatments_is_not_decided_where_either_version_is_not_believed(bench: Make) -> None:
+def test_a_comparison_of_two_treatments_is_not_decided_where_either_version_is_not_believed(
+    bench: Make,
+) -> None:
     made = versions(bench)
     made.build()
     instrument = json.loads((made.folder / "instrument.json").read_text())

@@ -28,13 +28,20 @@ ALL, HALF, NONE = ("1", "1"), ("1", "0"), ("0", "0")
 def planned(tasks: Mapping[str, tuple[str | None, str]], criteria: int = 2) -> dict[str, Any]:
     """Tasks for a plan: their repositories and categories."""
     return {
-        name: {"category": category, "repository": repository, "prompt_sha256": "p", "criteria": criteria}
+        name: {
+            "category": category,
+            "repository": repository,
+            "prompt_sha256": "p",
+            "criteria": criteria,
+        }
         for name, (repository, category) in tasks.items()
     }
 
 
 def paired(
-    made: Any, outcomes: Mapping[str, tuple[Sequence[str | None], Sequence[str | None]]], **settings: Any
+    made: Any,
+    outcomes: Mapping[str, tuple[Sequence[str | None], Sequence[str | None]]],
+    **settings: Any,
 ) -> None:
     """One trial of each task: the points with and without the tools."""
     for task, (treated, base) in outcomes.items():
@@ -45,7 +52,9 @@ def paired(
 def found(made: Any, treatment: str = "with") -> dict[str, Any]:
     """What estimates.json says of a treatment."""
     made.build()
-    written: dict[str, Any] = json.loads((made.folder / "estimates.json").read_text())["comparisons"][treatment]
+    written: dict[str, Any] = json.loads((made.folder / "estimates.json").read_text())[
+        "comparisons"
+    ][treatment]
     return written
 
 
@@ -54,8 +63,15 @@ def wide(bench: Make, **changes: Any) -> Any:
     tasks = {f"t{n}": (f"r{n}", "Debug" if n < 4 else "Targeted") for n in range(8)}
     made = bench(tasks=tuple(tasks), changes={"tasks": planned(tasks), **changes})
     outcomes = [
-        (ALL, NONE), (ALL, HALF), (HALF, NONE), (HALF, HALF), (ALL, HALF), (ALL, HALF), (ALL, NONE), (HALF, ALL),
-    ]  # fmt: skip
+        (ALL, NONE),
+        (ALL, HALF),
+        (HALF, NONE),
+        (HALF, HALF),
+        (ALL, HALF),
+        (ALL, HALF),
+        (ALL, NONE),
+        (HALF, ALL),
+    ]
     paired(made, dict(zip(tasks, outcomes, strict=True)), agent_version="1.0")
     return made
 
@@ -63,17 +79,23 @@ def wide(bench: Make, **changes: Any) -> Any:
 DELTAS = [1, 0.5, 0.5, 0, 0.5, 0.5, 1, -0.5]
 
 
-def test_the_delta_has_scipys_interval_the_counts_of_its_tasks_and_the_complete_ones(bench: Make) -> None:
+def test_the_delta_has_scipys_interval_the_counts_of_its_tasks_and_the_complete_ones(
+    bench: Make,
+) -> None:
     made = wide(bench)
     result = found(made)
     overall, complete = result["score"]["overall"], result["complete"]
     low, high = ttest_1samp(DELTAS, 0).confidence_interval(1 - SHARE * 0.05)
-    assert (overall["delta"], overall["low"], overall["high"]) == pytest.approx((0.4375, low, high), abs=1e-6)
+    assert (overall["delta"], overall["low"], overall["high"]) == pytest.approx(
+        (0.4375, low, high), abs=1e-6
+    )
     assert (overall["n"], overall["pairs"], overall["planned"], overall["clusters"]) == (8, 8, 8, 8)
     assert (overall["wins"], overall["ties"], overall["losses"]) == (6, 1, 1)
     assert (complete["mcnemar"]["treatment_only"], complete["mcnemar"]["baseline_only"]) == (5, 1)
     assert (complete["overall"]["delta"], result["looks"]) == (0.5, [])
-    assert json.loads((made.folder / "estimates.json").read_text())["comparisons"].keys() == {"with"}
+    assert json.loads((made.folder / "estimates.json").read_text())["comparisons"].keys() == {
+        "with"
+    }
 
 
 def test_categories_have_their_own_intervals_and_holms_p_among_them(bench: Make) -> None:
@@ -106,9 +128,15 @@ def test_treatments_are_compared_with_each_other(bench: Make) -> None:
     assert list(named) == [("v2", "v1"), ("v3", "v1"), ("v3", "v2")]
     better = named["v2", "v1"]
     low, high = ttest_1samp([0] + [0.5] * 7, 0).confidence_interval(0.95)
-    assert (better["delta"], better["low"], better["high"]) == pytest.approx((0.4375, low, high), abs=1e-6)
+    assert (better["delta"], better["low"], better["high"]) == pytest.approx(
+        (0.4375, low, high), abs=1e-6
+    )
     assert (better["wins"], better["ties"], better["losses"], better["pairs"]) == (7, 1, 0, 8)
-    assert (named["v3", "v1"]["delta"], named["v3", "v2"]["losses"], named["v3", "v2"]["pairs"]) == (0, 6, 7)
+    assert (
+        named["v3", "v1"]["delta"],
+        named["v3", "v2"]["losses"],
+        named["v3", "v2"]["pairs"],
+    ) == (0, 6, 7)
     corrected = multipletests([found["p"] for found in named.values()], method="holm")[1]
     assert [found["p_holm"] for found in named.values()] == pytest.approx(list(corrected), abs=1e-6)
     assert "| v2 against v1 | — | +43.8 points |" in (made.folder / "results.md").read_text()
@@ -121,10 +149,14 @@ def test_tasks_of_few_or_unknown_repositories_speak_of_these_only(bench: Make) -
     made = bench(tasks=("a", "b", "c", "d"))
     paired(made, {"a": (ALL, NONE), "b": (ALL, HALF), "c": (HALF, HALF), "d": (HALF, NONE)})
     result = found(made)
-    assert (result["score"]["overall"]["scope"], result["score"]["overall"]["clusters"]) == (SCOPE, 1)
+    assert (result["score"]["overall"]["scope"], result["score"]["overall"]["clusters"]) == (
+        SCOPE,
+        1,
+    )
     assert result["gate"]["sentence"].endswith("on this repository only.")
     made = bench(
-        tasks=("a", "b", "c"), changes={"tasks": planned(dict.fromkeys("abc", (None, "Debug"))), "imported": True}
+        tasks=("a", "b", "c"),
+        changes={"tasks": planned(dict.fromkeys("abc", (None, "Debug"))), "imported": True},
     )
     paired(made, {"a": (ALL, NONE), "b": (ALL, HALF), "c": (HALF, HALF)})
     score = found(made)["score"]
@@ -167,13 +199,21 @@ def test_a_pair_with_a_zero_has_no_ratio_and_is_a_difference_of_counts(bench: Ma
         made.run(task, "without", cost_usd=0.25)
         made.run(task, "with", cost_usd=cost)
     cost_usd = found(made)["measures"]["cost_usd"]
-    assert (cost_usd["overall"]["n"], cost_usd["overall"]["planned"], cost_usd["overall"]["delta"]) == (1, 3, 1)
+    assert (
+        cost_usd["overall"]["n"],
+        cost_usd["overall"]["planned"],
+        cost_usd["overall"]["delta"],
+    ) == (1, 3, 1)
     made = bench(tasks=("a", "b"))
     for task, calls in (("a", 0), ("b", 5)):
         made.run(task, "without", calls=4)
         made.run(task, "with", calls=calls)
     reported = found(made)["measures"]["tool_calls_reported"]
-    assert (reported["kind"], reported["overall"]["delta"], reported["overall"]["n"]) == ("count", -1.5, 2)
+    assert (reported["kind"], reported["overall"]["delta"], reported["overall"]["n"]) == (
+        "count",
+        -1.5,
+        2,
+    )
 
 
 def test_missing_scores_are_counted_by_reason(bench: Make) -> None:
@@ -227,26 +267,54 @@ def test_new_verdicts_on_the_same_runs_are_no_other_look(bench: Make) -> None:
     assert (again["look_number"], again["level"]) == (1, pytest.approx(0.965))
 
 
-@pytest.mark.parametrize(("called", "unknown", "reported", "sentence"), [
-    (0, 0, 24, "None of 24 runs of with called its tools: too few"),  # the transcript decides
-    (0, 24, 0, "None of 24 runs of with called its tools: too few"),  # without one the report does
-    (0, 24, 3, ""), (2, 0, 0, "Only 2 of 24 runs of with called its tools: too few"),
-    (1, 1, None, "Only 1 of 24 runs of with called its tools (1 not known): too few"), (3, 0, 0, ""), (1, 2, None, ""),
-    (0, 24, None, ""),
-])  # fmt: skip
-def test_no_verdict_if_few_call_it(bench: Make, called: int, unknown: int, reported: int | None, sentence: str) -> None:
+@pytest.mark.parametrize(
+    ("called", "unknown", "reported", "sentence"),
+    [
+        (0, 0, 24, "None of 24 runs of with called its tools: too few"),  # the transcript decides
+        (
+            0,
+            24,
+            0,
+            "None of 24 runs of with called its tools: too few",
+        ),  # without one the report does
+        (0, 24, 3, ""),
+        (2, 0, 0, "Only 2 of 24 runs of with called its tools: too few"),
+        (1, 1, None, "Only 1 of 24 runs of with called its tools (1 not known): too few"),
+        (3, 0, 0, ""),
+        (1, 2, None, ""),
+        (0, 24, None, ""),
+    ],
+)
+def test_no_verdict_if_few_call_it(
+    bench: Make, called: int, unknown: int, reported: int | None, sentence: str
+) -> None:
     tasks = {f"t{n:02}": (f"r{n}", "Debug") for n in range(24)}
-    made = bench(tasks=tuple(tasks), changes={"tasks": planned(tasks), "agent": {"kind": "claude-code"}})
+    made = bench(
+        tasks=tuple(tasks), changes={"tasks": planned(tasks), "agent": {"kind": "claude-code"}}
+    )
     tool = "mcp__lens__lens_grep"
     for n, task in enumerate(tasks):
-        seen = None if n >= 24 - unknown else [Call("Read", 3), *([Call(tool, 1)] if n < called else [])]
-        told = {"report": reported is not None, "tools": (tool,) if n < (reported or 0) else ("Read",)}
+        seen = (
+            None
+            if n >= 24 - unknown
+            else [Call("Read", 3), *([Call(tool, 1)] if n < called else [])]
+        )
+        told = {
+            "report": reported is not None,
+            "tools": (tool,) if n < (reported or 0) else ("Read",),
+        }
         made.run(task, "with", points=ALL if n % 3 else HALF, seen=seen, **told)
         made.run(task, "without", points=HALF)
     data = made.build()
     gate, plain = data["estimates"]["with"]["gate"], data["plain"]["with"]
-    assert (gate["verdict"], sentence in str(gate["notes"])) == ("INCONCLUSIVE" if sentence else "GO", True)
-    assert (plain["lead"] == "lens helps.", "help" in gate["sentence"]) == (not sentence, not sentence)
+    assert (gate["verdict"], sentence in str(gate["notes"])) == (
+        "INCONCLUSIVE" if sentence else "GO",
+        True,
+    )
+    assert (plain["lead"] == "lens helps.", "help" in gate["sentence"]) == (
+        not sentence,
+        not sentence,
+    )
     assert plain["lead"].startswith(sentence)
 
 
@@ -275,7 +343,12 @@ def voided(count: int) -> dict[str, Any]:
 def doubts(least: int, tasks: int = 8) -> dict[str, Any]:
     """Of the treatment's runs of the first tasks, whose two criteria untrusted judges decided."""
     runs = [RunId(f"t{task}", "with")._asdict() for task in range(tasks)]
-    return {"belief": {"caveat": "Drafts.", "doubts": [{"run": run, "least": least, "most": 2} for run in runs]}}
+    return {
+        "belief": {
+            "caveat": "Drafts.",
+            "doubts": [{"run": run, "least": least, "most": 2} for run in runs],
+        }
+    }
 
 
 def measured(folder: Path, **parts: Any) -> None:
@@ -285,16 +358,32 @@ def measured(folder: Path, **parts: Any) -> None:
     write_json(folder / "instrument.json", known | parts | {"belief": belief})
 
 
-@pytest.mark.parametrize(("instrument", "verdict", "reason"), [
-    (voided(5), "INCONCLUSIVE", "j was wrong in 5 of 96 answers."), (voided(4), "GO", ""),
-    (biased(0.01, "The judges favour 'with'."), "INCONCLUSIVE", "The judges favour 'with'."), (biased(-0.01, "It may be chance."), "GO", ""),
-    ({"bias": None}, "GO", ""),
-    ({"belief": {"withheld": {"with": ["An unvalidated judge decides."]}, "caveat": "c"}}, "INCONCLUSIVE", "An unv"),
-    ({"belief": {"withheld": {"with": []}, "caveat": "3 verdicts rest on drafts."}}, "GO", "3 verdicts rest on"),
-    (doubts(2), "GO", "Drafts."), (doubts(0), "INCONCLUSIVE", "nobody has validated could undo a GO."),
-    (doubts(0, tasks=0), "GO", "Drafts."),
-])  # fmt: skip
-def test_untrusted_judges_give_no_verdict(bench: Make, instrument: dict[str, Any], verdict: str, reason: str) -> None:
+@pytest.mark.parametrize(
+    ("instrument", "verdict", "reason"),
+    [
+        (voided(5), "INCONCLUSIVE", "j was wrong in 5 of 96 answers."),
+        (voided(4), "GO", ""),
+        (biased(0.01, "The judges favour 'with'."), "INCONCLUSIVE", "The judges favour 'with'."),
+        (biased(-0.01, "It may be chance."), "GO", ""),
+        ({"bias": None}, "GO", ""),
+        (
+            {"belief": {"withheld": {"with": ["An unvalidated judge decides."]}, "caveat": "c"}},
+            "INCONCLUSIVE",
+            "An unv",
+        ),
+        (
+            {"belief": {"withheld": {"with": []}, "caveat": "3 verdicts rest on drafts."}},
+            "GO",
+            "3 verdicts rest on",
+        ),
+        (doubts(2), "GO", "Drafts."),
+        (doubts(0), "INCONCLUSIVE", "nobody has validated could undo a GO."),
+        (doubts(0, tasks=0), "GO", "Drafts."),
+    ],
+)
+def test_untrusted_judges_give_no_verdict(
+    bench: Make, instrument: dict[str, Any], verdict: str, reason: str
+) -> None:
     made = wide(bench, agent={"kind": "claude-code"})
     made.run("t7", "without", points=HALF, agent_version="1.0")
     made.build()
@@ -307,7 +396,11 @@ def test_an_agent_that_shows_no_model_is_named_by_the_plan(bench: Make) -> None:
     made = wide(bench, agent={"kind": "none"})
     for path in made.folder.glob("attempts/*/*/record.json"):
         record = from_json(path.read_text())
-        path.write_text(to_json(replace(record, outcome=replace(record.outcome, models=None, agent_version=None))))
+        path.write_text(
+            to_json(
+                replace(record, outcome=replace(record.outcome, models=None, agent_version=None))
+            )
+        )
     assert "for glm-5 on these" in found(made)["gate"]["sentence"]
 
 
@@ -327,14 +420,27 @@ def waves(bench: Make) -> Any:
 def test_a_look_rests_on_the_waves_so_far_and_earlier_looks_stay_in_the_track(bench: Make) -> None:
     made = waves(bench)
     result = found(made)
-    spent = 4 * norm.sf(norm.isf(0.7 * 0.05 / 4) / 0.5**0.5)  # O'Brien and Fleming's, of the seven tenths for the score
+    spent = 4 * norm.sf(
+        norm.isf(0.7 * 0.05 / 4) / 0.5**0.5
+    )  # O'Brien and Fleming's, of the seven tenths for the score
     (look,) = result["looks"]
-    assert (look["look"], look["looks"], look["boundary"]) == (1, 2, pytest.approx(norm.isf(spent / 2), abs=1e-5))
+    assert (look["look"], look["looks"], look["boundary"]) == (
+        1,
+        2,
+        pytest.approx(norm.isf(spent / 2), abs=1e-5),
+    )
     assert look["z"] == pytest.approx(norm.isf(t.sf(0.5 / (0.5 / 3**0.5), 2)), abs=1e-5)
-    assert (look["low"], result["gate"]["low"], result["score"]["overall"]["planned"]) == (-1, -1, 3)
+    assert (look["low"], result["gate"]["low"], result["score"]["overall"]["planned"]) == (
+        -1,
+        -1,
+        3,
+    )
     made = waves(bench)
     first = LookResult(1, 2, 1.5, 2.9, -0.1, 0.5, 0.4, True, "the chance of a GO is 40%")._asdict()
-    write_json(made.folder / "looks" / "1.json", {"look": 1, "of": 2, "open": True, "treatments": {"with": first}})
+    write_json(
+        made.folder / "looks" / "1.json",
+        {"look": 1, "of": 2, "open": True, "treatments": {"with": first}},
+    )
     looks = found(made)["looks"]
     assert (looks[0], looks[1]["look"]) == (first, 2)
 
@@ -347,7 +453,9 @@ def test_the_closed_book_control_is_no_treatment() -> None:
     assert list(comparisons(plan | {"controls": {"closed_book": True}})) == ["with"]
 
 
-def test_the_stage_runs_as_a_program_and_names_a_damaged_table(bench: Make, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_stage_runs_as_a_program_and_names_a_damaged_table(
+    bench: Make, monkeypatch: pytest.MonkeyPatch
+) -> None:
     made = bench()
     made.build()
     (made.folder / "instrument.json").write_text("{")
@@ -377,11 +485,18 @@ def test_the_gate_uses_the_delta_that_people_corrected(bench: Make) -> None:
     made.build()
     estimates = with_people(made.folder)
     judged, corrected = estimates["score"]["overall"], estimates["corrected"]
-    margin = t.isf((1 - estimates["level"]) / 2, 7) * 0.05  # eight tasks: 7 degrees of freedom, and not 23
+    margin = (
+        t.isf((1 - estimates["level"]) / 2, 7) * 0.05
+    )  # eight tasks: 7 degrees of freedom, and not 23
     assert (corrected["delta"], corrected["people"], corrected["df"]) == (0.1, 24, 7)
-    assert (corrected["low"], corrected["high"]) == pytest.approx((0.1 - margin, 0.1 + margin), abs=1e-4)
+    assert (corrected["low"], corrected["high"]) == pytest.approx(
+        (0.1 - margin, 0.1 + margin), abs=1e-4
+    )
     assert (judged["delta"], judged["people"]) == (0.4375, 0)
-    assert (estimates["gate"]["low"], estimates["gate"]["high"]) == (corrected["low"], corrected["high"])
+    assert (estimates["gate"]["low"], estimates["gate"]["high"]) == (
+        corrected["low"],
+        corrected["high"],
+    )
     assert "1 trial, corrected by people)" in estimates["gate"]["sentence"]
 
 
@@ -401,7 +516,9 @@ def test_shared_repositories_widen_what_people_corrected_too(bench: Make) -> Non
 
 def test_a_verdict_without_labels_says_what_it_assumes(bench: Make) -> None:
     tasks = {f"t{n:02}": (f"r{n}", "Debug") for n in range(24)}
-    made = bench(tasks=tuple(tasks), changes={"tasks": planned(tasks), "agent": {"kind": "command"}})
+    made = bench(
+        tasks=tuple(tasks), changes={"tasks": planned(tasks), "agent": {"kind": "command"}}
+    )
     paired(made, {task: ((ALL, HALF)[n % 2], NONE) for n, task in enumerate(tasks)})
     made.build()
     assumed = "It assumes that the judges err alike in both conditions."
@@ -410,4 +527,6 @@ def test_a_verdict_without_labels_says_what_it_assumes(bench: Make) -> None:
     assert assumed not in with_people(made.folder, value=0.7)["gate"]["notes"]
     (made.folder / "looks.jsonl").unlink()
     measured(made.folder, bias=None, belief={"decided": {"people": 40, "tests": 8, "model": 0}})
-    assert assumed not in plain(write_estimates(made.folder))["comparisons"]["with"]["gate"]["notes"]
+    assert (
+        assumed not in plain(write_estimates(made.folder))["comparisons"]["with"]["gate"]["notes"]
+    )

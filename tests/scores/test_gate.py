@@ -54,13 +54,25 @@ def over(differences: dict[str, float]) -> Estimate:
 
 def claimed(low: float, high: float, settings: GateSettings) -> str:
     """The verdict that an interval of the score allows."""
-    return [*claims(LookResult(1, 1, None, BOUNDARY, low, high, None, False, ""), settings, None), "INCONCLUSIVE"][0]
+    return [
+        *claims(LookResult(1, 1, None, BOUNDARY, low, high, None, False, ""), settings, None),
+        "INCONCLUSIVE",
+    ][0]
 
 
-@pytest.mark.parametrize(("low", "high", "verdict"), [
-    (0.01, 0.20, "GO"), (-0.20, -0.01, "HARM"), (-0.20, 0.04, "NO-GO"), (0.01, 0.04, "NO-GO"),
-    (-0.01, 0.20, "INCONCLUSIVE"), (0.0, 0.20, "INCONCLUSIVE"), (-0.20, 0.05, "INCONCLUSIVE"), (-0.20, 0.0, "NO-GO"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("low", "high", "verdict"),
+    [
+        (0.01, 0.20, "GO"),
+        (-0.20, -0.01, "HARM"),
+        (-0.20, 0.04, "NO-GO"),
+        (0.01, 0.04, "NO-GO"),
+        (-0.01, 0.20, "INCONCLUSIVE"),
+        (0.0, 0.20, "INCONCLUSIVE"),
+        (-0.20, 0.05, "INCONCLUSIVE"),
+        (-0.20, 0.0, "NO-GO"),
+    ],
+)
 def test_the_verdict_is_what_the_interval_allows(low: float, high: float, verdict: str) -> None:
     assert claimed(low, high, DEFAULTS) == verdict
 
@@ -88,13 +100,19 @@ def words(own: Estimate, **told: Any) -> str:
     return sentence(gate(own), own, Told(DEFAULTS, look_at(own), **told))
 
 
-@pytest.mark.parametrize(("mean", "spread", "verdict", "meaning"), [
-    (0.10, 0.1, "GO", "The tools help."), (-0.10, 0.1, "HARM", "The tools make the answers worse."),
-    (-0.02, 0.05, "NO-GO", "Any gain is smaller than 5 points."),
-    (0.03, 0.02, "INCONCLUSIVE", "Rare heavy gains, seen or unseen, could undo a NO-GO."),
-    (0.05, 0.2, "INCONCLUSIVE", "There may be no difference, or one of 5 points or more."),
-])  # fmt: skip
-def test_the_sentence_says_what_the_verdict_means(mean: float, spread: float, verdict: str, meaning: str) -> None:
+@pytest.mark.parametrize(
+    ("mean", "spread", "verdict", "meaning"),
+    [
+        (0.10, 0.1, "GO", "The tools help."),
+        (-0.10, 0.1, "HARM", "The tools make the answers worse."),
+        (-0.02, 0.05, "NO-GO", "Any gain is smaller than 5 points."),
+        (0.03, 0.02, "INCONCLUSIVE", "Rare heavy gains, seen or unseen, could undo a NO-GO."),
+        (0.05, 0.2, "INCONCLUSIVE", "There may be no difference, or one of 5 points or more."),
+    ],
+)
+def test_the_sentence_says_what_the_verdict_means(
+    mean: float, spread: float, verdict: str, meaning: str
+) -> None:
     own = found(mean, spread)
     decided = gate(own)
     assert decided.verdict == verdict
@@ -104,7 +122,9 @@ def test_the_sentence_says_what_the_verdict_means(mean: float, spread: float, ve
 
 
 def test_the_sentence_has_three_parts_and_at_most_60_words() -> None:
-    few = found(0.1, 0.1, clusters=4, scope="these repositories only", pairs=23, planned=24, people=24)
+    few = found(
+        0.1, 0.1, clusters=4, scope="these repositories only", pairs=23, planned=24, people=24
+    )
     starts = {"with": Starts(30, 1, 6), "without": Starts(24, 0, 0)}
     told = words(few, model="glm-5 in claude-code 2.1.329", trials=3, starts=starts)
     assert told == (
@@ -127,23 +147,42 @@ def test_a_blocker_leaves_no_verdict_and_keeps_the_figures() -> None:
     told = Told(DEFAULTS, look_at(own))
     assert "+10.0 points" in sentence(decided, own, told)
     assert "The runs were not all made alike (1 more below)." in sentence(decided, own, told)
-    assert notes(decided, own, told) == ["Two agents ran.", "No language model answered: this was the offline agent."]
+    assert notes(decided, own, told) == [
+        "Two agents ran.",
+        "No language model answered: this was the offline agent.",
+    ]
     assert needs(gate(own, blockers=blockers[:1]), own, told).startswith("Fix the cause first")
 
 
-@pytest.mark.parametrize(("mean", "spread", "worst", "best", "stands"), [
-    (0.10, 0.1, -0.2, 0.5, True),  # GO: with a 25th task at -0.2 the interval is +3.8 to +13.8
-    (0.10, 0.1, -0.5, 0.5, False),  # +1.2 to +14.0, but one loss that heavy among so few gains is too skewed
-    (0.10, 0.1, -1.0, 0.5, False), (-0.10, 0.1, -0.5, 0.2, True),  # HARM
-    (-0.02, 0.05, -0.9, 0.0, True),  # NO-GO: the lower side does not matter
-    (-0.02, 0.05, -0.1, 0.7, False),
-])  # fmt: skip
-def test_a_verdict_holds_in_every_reading(mean: float, spread: float, worst: float, best: float, stands: bool) -> None:
+@pytest.mark.parametrize(
+    ("mean", "spread", "worst", "best", "stands"),
+    [
+        (0.10, 0.1, -0.2, 0.5, True),  # GO: with a 25th task at -0.2 the interval is +3.8 to +13.8
+        (
+            0.10,
+            0.1,
+            -0.5,
+            0.5,
+            False,
+        ),  # +1.2 to +14.0, but one loss that heavy among so few gains is too skewed
+        (0.10, 0.1, -1.0, 0.5, False),
+        (-0.10, 0.1, -0.5, 0.2, True),  # HARM
+        (-0.02, 0.05, -0.9, 0.0, True),  # NO-GO: the lower side does not matter
+        (-0.02, 0.05, -0.1, 0.7, False),
+    ],
+)
+def test_a_verdict_holds_in_every_reading(
+    mean: float, spread: float, worst: float, best: float, stands: bool
+) -> None:
     whole, tasks = found(mean, spread), differences_around(mean, spread)
     other, harmless = (over(tasks | {"missing": value}) for value in (worst, best))
-    decided = gate(whole, readings=[
-        Reading(ReasonKind.DOUBTED, whole, whole), Reading(ReasonKind.LOST_RUNS, other, harmless),
-    ])  # fmt: skip
+    decided = gate(
+        whole,
+        readings=[
+            Reading(ReasonKind.DOUBTED, whole, whole),
+            Reading(ReasonKind.LOST_RUNS, other, harmless),
+        ],
+    )
     if stands:
         assert decided.verdict == gate(whole).verdict
     else:
@@ -152,10 +191,15 @@ def test_a_verdict_holds_in_every_reading(mean: float, spread: float, worst: flo
 
 def test_a_weak_harm_is_a_no_go_and_a_reading_without_spread_counts_with_its_delta() -> None:
     whole = found(-0.10, 0.1)
-    assert gate(whole, readings=[Reading(ReasonKind.LOST_RUNS, whole, found(-0.03, 0.1))]).verdict == "NO-GO"
+    assert (
+        gate(whole, readings=[Reading(ReasonKind.LOST_RUNS, whole, found(-0.03, 0.1))]).verdict
+        == "NO-GO"
+    )
     assert gate(found(-0.03, 0.01)).verdict == "NO-GO"  # too even a loss for a HARM of 24 tasks
     for best in (over(dict.fromkeys(differences_around(0, 0), 0.3)), over({"only": 0.3})):
-        assert gate(found(-0.02, 0.05), readings=[Reading(ReasonKind.LOST_RUNS, best, best)]).reasons
+        assert gate(
+            found(-0.02, 0.05), readings=[Reading(ReasonKind.LOST_RUNS, best, best)]
+        ).reasons
 
 
 @pytest.mark.parametrize("differences", [{}, {"a": 0.5}])
@@ -176,8 +220,14 @@ def test_a_saves_that_is_likely_at_the_last_look_keeps_the_runs_going() -> None:
     # Of the answers, which are less sure here: the normal deviate of "no worse by 10 points" at half of the runs, and
     # after the other half, if there is no difference.
     own = found(-0.02, 0.25)
-    now, expected, last = 0.08 / (own.se or 0), 0.1 / (own.se or 0) / 0.5**0.5, boundaries((0.5, 1), 0.05 * SHARE)[-1]
-    chance = look_result(own, 1, 2, DEFAULTS, 2.96, saving._replace(saved=[found(0.3, 0.2)])).conditional_power
+    now, expected, last = (
+        0.08 / (own.se or 0),
+        0.1 / (own.se or 0) / 0.5**0.5,
+        boundaries((0.5, 1), 0.05 * SHARE)[-1],
+    )
+    chance = look_result(
+        own, 1, 2, DEFAULTS, 2.96, saving._replace(saved=[found(0.3, 0.2)])
+    ).conditional_power
     assert chance == pytest.approx(norm.sf((last - now * 0.5**0.5 - expected / 2) / 0.5**0.5))
 
 
@@ -185,7 +235,9 @@ def test_the_notes_say_why_the_runs_ended_or_go_on() -> None:
     def told(own: Estimate, look: int) -> Any:
         result = look_at(own, 3.0, look, 4)
         decided = decide(own, DEFAULTS, result)
-        return notes(decided, own, Told(DEFAULTS, result)), needs(decided, own, Told(DEFAULTS, result))
+        return notes(decided, own, Told(DEFAULTS, result)), needs(
+            decided, own, Told(DEFAULTS, result)
+        )
 
     wanted = "The runs end with look 3 of 4: the chance of a GO, SAVES or HARM at the last"
     assert wanted in told(found(-0.03, 0.2), 3)[0][0]
@@ -198,11 +250,15 @@ def test_the_notes_say_why_the_runs_ended_or_go_on() -> None:
 def test_a_later_look_says_which_it_is_at_which_level_and_what_was_repeated() -> None:
     own = found(0.1, 0.1)
     starts = {"with": Starts(30, 1, 6), "without": Starts(24, 0, 0)}
-    told = Told(DEFAULTS, look_at(own, 2.652), number=2, among=3, starts=starts, remarks=["So it is."])
+    told = Told(
+        DEFAULTS, look_at(own, 2.652), number=2, among=3, starts=starts, remarks=["So it is."]
+    )
     assert notes(gate(own), own, told) == [
-        "This is look 2 at this benchmark, of level 99.2%.", "The level holds for 3 comparisons together (Holm).",
-        "Attempts and discards: with 30 and 1, without 24 and 0.", "So it is.",
-    ]  # fmt: skip
+        "This is look 2 at this benchmark, of level 99.2%.",
+        "The level holds for 3 comparisons together (Holm).",
+        "Attempts and discards: with 30 and 1, without 24 and 0.",
+        "So it is.",
+    ]
 
 
 def planned(sd: float, effect: float) -> int:
@@ -213,8 +269,13 @@ def planned(sd: float, effect: float) -> int:
 
 def test_a_go_beside_which_nothing_is_saved_holds_at_its_smaller_error_too() -> None:
     own, same = found(0.05, 0.205, 80), [Estimate(delta=0.0, sd=0.0, n=40)]
-    decided = gate(own, look=look_at(own, 2.108), saving=Saving("cost", Estimate(), same, Estimate(), 1.0))
-    assert (decided.verdict, [one.kind for one in decided.reasons]) == ("INCONCLUSIVE", [ReasonKind.SHARED])
+    decided = gate(
+        own, look=look_at(own, 2.108), saving=Saving("cost", Estimate(), same, Estimate(), 1.0)
+    )
+    assert (decided.verdict, [one.kind for one in decided.reasons]) == (
+        "INCONCLUSIVE",
+        [ReasonKind.SHARED],
+    )
     assert gate(own, look=look_at(own, 2.108)).verdict == "GO"
 
 
@@ -224,16 +285,22 @@ def test_what_decides_proposes_more_tasks_or_trials_by_the_planning_formula() ->
     more = planned(own.sd, 0.06) - 24
     assert more > 0
     text = what_decides(own, DEFAULTS, 1)
-    assert text.startswith(f"About {more} more tasks: enough in most benchmarks if the true difference is")
+    assert text.startswith(
+        f"About {more} more tasks: enough in most benchmarks if the true difference is"
+    )
     assert needs(gate(own), own, Told(DEFAULTS, look_at(own))) == text
     own = found(0.08, 0.2)
     assert own.sd is not None
     noise_only = next(k for k in range(2, 20) if planned(own.sd / k**0.5, 0.08) <= 24)
-    assert f", or {noise_only} trials of each task instead of 1:" in what_decides(own, DEFAULTS, 1, trial_sd=own.sd)
+    assert f", or {noise_only} trials of each task instead of 1:" in what_decides(
+        own, DEFAULTS, 1, trial_sd=own.sd
+    )
     assert "trials" not in what_decides(own, DEFAULTS, 1, trial_sd=0.01)
 
 
-def test_more_tasks_are_asked_for_by_the_distance_to_what_is_worthwhile_and_in_further_repositories() -> None:
+def test_more_tasks_are_asked_for_by_the_distance_to_what_is_worthwhile_and_in_further_repositories() -> (
+    None
+):
     own = found(-0.01, 0.2)
     assert own.sd is not None
     more = planned(own.sd, 0.06) - 24
@@ -246,7 +313,9 @@ def test_more_tasks_are_asked_for_by_the_distance_to_what_is_worthwhile_and_in_f
 
 @settings(max_examples=40)
 @given(mean=st.floats(-0.3, 0.3), spread=st.floats(0.001, 1), tasks=st.integers(2, 60))
-def test_what_decides_is_never_a_negative_number_of_tasks(mean: float, spread: float, tasks: int) -> None:
+def test_what_decides_is_never_a_negative_number_of_tasks(
+    mean: float, spread: float, tasks: int
+) -> None:
     text = what_decides(found(mean, spread, tasks), DEFAULTS, 1)
     assert text.startswith(("No number", "Tasks")) or int(text.split()[1]) >= 1
 
@@ -264,7 +333,9 @@ def test_a_go_needs_the_sign_flips_to_agree_at_alpha() -> None:
     own = found(0.1, 0.1)
     strict = look_at(own, 2.5)
     assert decide(replace(own, mid_p=0.04), DEFAULTS, strict).verdict == "GO"
-    assert decide(replace(own, mid_p=0.06), DEFAULTS, strict).reasons == (Reason(ReasonKind.SIGN_FLIPS, undoes="GO"),)
+    assert decide(replace(own, mid_p=0.06), DEFAULTS, strict).reasons == (
+        Reason(ReasonKind.SIGN_FLIPS, undoes="GO"),
+    )
     assert "sign-flip test" in words(replace(own, mid_p=0.9))
     assert gate(replace(found(-0.1, 0.1), mid_p=0.9)).verdict == "NO-GO"
 
@@ -283,7 +354,9 @@ def calibration(monkeypatch: pytest.MonkeyPatch) -> dict[str, Any]:
     return runpy.run_path(str(ROOT / "benchmarks" / "calibration.py"))
 
 
-def test_servers_that_do_nothing_or_help_get_what_is_promised_and_looks_save_runs(calibration: dict[str, Any]) -> None:
+def test_servers_that_do_nothing_or_help_get_what_is_promised_and_looks_save_runs(
+    calibration: dict[str, Any],
+) -> None:
     outcome = calibration["one_look"](calibration["World"](tasks=24), 0.0, 300)
     assert calibration["as_promised"](outcome)
     assert 0 < outcome.share("GO") + outcome.share("HARM") < 0.1
@@ -299,28 +372,67 @@ def test_servers_that_do_nothing_or_help_get_what_is_promised_and_looks_save_run
 REASONS = [Reason(kind, undoes="GO") for kind in ReasonKind if kind is not ReasonKind.NO_INTERVAL]
 savings = st.builds(
     lambda mean, spread, other, label: Saving(
-        label, change := found(mean, spread), [change, found(mean + other, spread)][: 1 + bool(other)], change, 0.9,
-    ), st.floats(-1, 1), st.floats(0, 1), st.sampled_from([0.0, 0.1]), st.sampled_from(["estimated cost", "tokens"]),
-)  # fmt: skip
+        label,
+        change := found(mean, spread),
+        [change, found(mean + other, spread)][: 1 + bool(other)],
+        change,
+        0.9,
+    ),
+    st.floats(-1, 1),
+    st.floats(0, 1),
+    st.sampled_from([0.0, 0.1]),
+    st.sampled_from(["estimated cost", "tokens"]),
+)
 
 
 @settings(max_examples=100, deadline=None)
 @given(
-    mean=st.floats(-0.5, 0.5), spread=st.floats(0, 0.5), tasks=st.integers(2, 200), verdict=st.sampled_from(get_args(Verdict)),
-    reasons=st.lists(st.sampled_from(REASONS), max_size=3), saving=st.none() | savings, people=st.sampled_from([0, 24]),
-    sides=st.sampled_from([None, Sides("v2", "v1")]), repeats=st.integers(0, 12), missing=st.integers(0, 1),
+    mean=st.floats(-0.5, 0.5),
+    spread=st.floats(0, 0.5),
+    tasks=st.integers(2, 200),
+    verdict=st.sampled_from(get_args(Verdict)),
+    reasons=st.lists(st.sampled_from(REASONS), max_size=3),
+    saving=st.none() | savings,
+    people=st.sampled_from([0, 24]),
+    sides=st.sampled_from([None, Sides("v2", "v1")]),
+    repeats=st.integers(0, 12),
+    missing=st.integers(0, 1),
     patterns=st.sampled_from(["", "mechanical gave Met in 800 of 800 verdicts"]),
-)  # fmt: skip
+)
 def test_whatever_was_found_the_sentence_has_at_most_three_parts_and_60_words(
-    mean: float, spread: float, tasks: int, verdict: Verdict, reasons: list[Reason], saving: Saving | None,
-    people: int, sides: Sides | None, repeats: int, missing: int, patterns: str,
-) -> None:  # fmt: skip
-    own = found(mean, spread, tasks, people=people, planned=tasks + missing, scope="these repositories only")
-    decision = GateVerdict(verdict, "", "", -0.1234, 0.1234, (), reasons if verdict == "INCONCLUSIVE" else ())
+    mean: float,
+    spread: float,
+    tasks: int,
+    verdict: Verdict,
+    reasons: list[Reason],
+    saving: Saving | None,
+    people: int,
+    sides: Sides | None,
+    repeats: int,
+    missing: int,
+    patterns: str,
+) -> None:
+    own = found(
+        mean, spread, tasks, people=people, planned=tasks + missing, scope="these repositories only"
+    )
+    decision = GateVerdict(
+        verdict, "", "", -0.1234, 0.1234, (), reasons if verdict == "INCONCLUSIVE" else ()
+    )
     starts = {"with": Starts(tasks, 0, repeats), "without": Starts(tasks, 0, 0)}
-    told = sentence(decision, own, Told(
-        DEFAULTS, look_at(own), 3, "glm-5 in claude-code 2.1.329", sides, starts=starts, saving=saving, patterns=patterns
-    ))  # fmt: skip
+    told = sentence(
+        decision,
+        own,
+        Told(
+            DEFAULTS,
+            look_at(own),
+            3,
+            "glm-5 in claude-code 2.1.329",
+            sides,
+            starts=starts,
+            saving=saving,
+            patterns=patterns,
+        ),
+    )
     parts = re.split(r"(?<=[.)]) (?=[A-Z(])", told.partition(": ")[2])
     assert len(parts) <= 3, parts
     assert len(told.split()) <= 60, told

@@ -42,7 +42,9 @@ def test_values_are_skewed_by_scipys_skewness_and_its_standard_error(values: lis
 
 
 @given(tenths)
-def test_the_likelihood_root_is_that_of_the_most_likely_weights_with_a_mean_of_0(values: list[float]) -> None:
+def test_the_likelihood_root_is_that_of_the_most_likely_weights_with_a_mean_of_0(
+    values: list[float],
+) -> None:
     """By its dual: the weights 1 / n / (1 + w d) whose mean is 0, against those of 1 / n each."""
     d = np.array(values)
     if d.min() >= 0 or d.max() <= 0:
@@ -59,7 +61,9 @@ def test_the_likelihood_root_is_that_of_the_most_likely_weights_with_a_mean_of_0
 def test_only_what_is_skewed_has_a_likelihood_and_it_is_that_of_what_the_sign_flips_turn() -> None:
     values = [0.1, 0.2, 0.0, 0.3, 0.1, -0.9, 0.2, 0.1, 0.0, 0.1, 0.2, 0.1]
     assert over(values).root == likelihood_root(np.array(values))
-    assert over(values, "aabbccddeeff").root == likelihood_root(np.array(values).reshape(6, 2).sum(axis=1))
+    assert over(values, "aabbccddeeff").root == likelihood_root(
+        np.array(values).reshape(6, 2).sum(axis=1)
+    )
     assert over([0.1, -0.1, 0.2, -0.2]).root is None
 
 
@@ -71,31 +75,60 @@ def test_a_gain_whose_losses_are_few_and_heavy_is_not_believed_by_its_interval_a
     assert interval
     assert interval[0] > 0
     assert objection("GO", over(FEW_HEAVY_LOSSES), BOUNDARY, DEFAULTS) == "heavy tail"
-    assert objection("HARM", over([-value for value in FEW_HEAVY_LOSSES]), BOUNDARY, DEFAULTS) == "heavy tail"
+    assert (
+        objection("HARM", over([-value for value in FEW_HEAVY_LOSSES]), BOUNDARY, DEFAULTS)
+        == "heavy tail"
+    )
     assert objection("GO", over([0.5] * 13 + [0.0] * 3), BOUNDARY, DEFAULTS) is None
-    assert objection("GO", over([0.5 - value for value in FEW_HEAVY_LOSSES]), BOUNDARY, DEFAULTS) is None
+    assert (
+        objection("GO", over([0.5 - value for value in FEW_HEAVY_LOSSES]), BOUNDARY, DEFAULTS)
+        is None
+    )
 
 
 @given(st.lists(st.integers(-20, 20).map(lambda points: points / 20), min_size=8, max_size=20))
 def test_a_larger_gain_is_never_believed_less(values: list[float]) -> None:
     shifted = (over([value + shift for value in values]) for shift in np.arange(0, 3, 0.25))
-    excluded = [found for found in shifted if (interval := interval_at(found, BOUNDARY)) and interval[0] > 0]
+    excluded = [
+        found for found in shifted if (interval := interval_at(found, BOUNDARY)) and interval[0] > 0
+    ]
     believed = [objection("GO", found, BOUNDARY, DEFAULTS) is None for found in excluded]
     assert believed == sorted(believed)
 
 
 def test_fewer_than_eight_tasks_are_neither_a_go_nor_a_harm() -> None:
     seven, eight = around(0.5, 0.05, 7), around(0.5, 0.05, 8)
-    assert objection("GO", seven, BOUNDARY, DEFAULTS) == objection("HARM", seven, BOUNDARY, DEFAULTS) == "few tasks"
-    assert (excludes_zero(seven, BOUNDARY, DEFAULTS), excludes_zero(eight, BOUNDARY, DEFAULTS)) == (False, True)
+    assert (
+        objection("GO", seven, BOUNDARY, DEFAULTS)
+        == objection("HARM", seven, BOUNDARY, DEFAULTS)
+        == "few tasks"
+    )
+    assert (excludes_zero(seven, BOUNDARY, DEFAULTS), excludes_zero(eight, BOUNDARY, DEFAULTS)) == (
+        False,
+        True,
+    )
 
 
-@pytest.mark.parametrize(("mean", "spread", "tasks"), [
-    (0.06, 0.05, 12), (0.06, 0.10, 24), (0.12, 0.10, 12), (0.10, 0.05, 24), (0.06, 0.05, 60), (0.07, 0.12, 40), (0.06, 0.19, 12), (0.06, 0.21, 12),
-])  # fmt: skip
-def test_a_difference_that_rare_heavy_tasks_show_too_often_is_no_fact(mean: float, spread: float, tasks: int) -> None:
+@pytest.mark.parametrize(
+    ("mean", "spread", "tasks"),
+    [
+        (0.06, 0.05, 12),
+        (0.06, 0.10, 24),
+        (0.12, 0.10, 12),
+        (0.10, 0.05, 24),
+        (0.06, 0.05, 60),
+        (0.07, 0.12, 40),
+        (0.06, 0.19, 12),
+        (0.06, 0.21, 12),
+    ],
+)
+def test_a_difference_that_rare_heavy_tasks_show_too_often_is_no_fact(
+    mean: float, spread: float, tasks: int
+) -> None:
     """A sample of tasks of which 5% lose 95 points and the others gain 5, without one of the former."""
-    chance = 0.95**tasks * t.sf((mean - 0.05) / (spread / tasks**0.5), tasks - 1) if spread < 0.2 else 0
+    chance = (
+        0.95**tasks * t.sf((mean - 0.05) / (spread / tasks**0.5), tasks - 1) if spread < 0.2 else 0
+    )
     assert hides_a_tail("GO", around(mean, spread, tasks), DEFAULTS) == (chance > 0.045)
     assert hides_a_tail("HARM", around(-mean, spread, tasks), DEFAULTS) == (chance > 0.045)
     assert hides_a_tail("NO-GO", around(0.05 - mean, spread, tasks), DEFAULTS) == (chance > 0.045)

@@ -29,7 +29,12 @@ def test_the_test_of_lost_runs_is_fishers(one: int, other: int) -> None:
 def made(bench: Make, *missing: tuple[str, str]) -> Any:
     """Eight tasks: the baseline scores 50, the treatment 100, 75, 50, 25, twice each; some runs are missing."""
     built = bench(tasks=TASKS, criteria=4)
-    points = [("1", "1", "1", "1"), ("1", "1", "1", "0"), ("1", "1", "0", "0"), ("1", "0", "0", "0")]
+    points = [
+        ("1", "1", "1", "1"),
+        ("1", "1", "1", "0"),
+        ("1", "1", "0", "0"),
+        ("1", "0", "0", "0"),
+    ]
     for number, task in enumerate(TASKS):
         for condition, own in (("with", points[number % 4]), ("without", points[2])):
             if (task, condition) not in missing:
@@ -38,38 +43,65 @@ def made(bench: Make, *missing: tuple[str, str]) -> Any:
     return built
 
 
-def ends(built: Any, *crashed: RunId, interrupted: Collection[RunId] = ()) -> tuple[float | None, float | None] | None:
+def ends(
+    built: Any, *crashed: RunId, interrupted: Collection[RunId] = ()
+) -> tuple[float | None, float | None] | None:
     """The deltas at their worst and at their best."""
-    found = with_lost_runs(Comparison(read_tables(built.folder), "with", "without"), crashed, interrupted)
+    found = with_lost_runs(
+        Comparison(read_tables(built.folder), "with", "without"), crashed, interrupted
+    )
     return (found[0].delta, found[1].delta) if found else None
 
 
-def test_pairs_without_a_run_have_a_quartile_and_lost_runs_of_one_condition_their_worst(bench: Make) -> None:
+def test_pairs_without_a_run_have_a_quartile_and_lost_runs_of_one_condition_their_worst(
+    bench: Make,
+) -> None:
     """Seven differences are left: -25, 0, 0, 25, 25, 50, 50 without the last; the second lowest and highest of them."""
-    assert ends(made(bench, ("t7", "with"))) == (pytest.approx((125 + 0) / 800), pytest.approx((125 + 50) / 800))
+    assert ends(made(bench, ("t7", "with"))) == (
+        pytest.approx((125 + 0) / 800),
+        pytest.approx((125 + 50) / 800),
+    )
     # Two against none: 0 and 0 instead of 75 and 25, or 100 each.
     lost = ("t1", "with"), ("t7", "with")
-    assert ends(made(bench, *lost)) == (pytest.approx((100 - 100) / 800), pytest.approx((100 + 100) / 800))
+    assert ends(made(bench, *lost)) == (
+        pytest.approx((100 - 100) / 800),
+        pytest.approx((100 + 100) / 800),
+    )
     runs = [RunId(task, name, 1) for task, name in lost]
     assert ends(made(bench), *runs) == (pytest.approx(0), pytest.approx(200 / 800))
     assert ends(made(bench), interrupted=runs) == (pytest.approx(0), pytest.approx(200 / 800))
 
 
 @pytest.mark.parametrize(("given_up", "share"), [("no", 7 / 8), ("yes", 1)])
-def test_a_pair_with_a_run_that_was_given_up_is_not_waited_for(bench: Make, given_up: str, share: float) -> None:
+def test_a_pair_with_a_run_that_was_given_up_is_not_waited_for(
+    bench: Make, given_up: str, share: float
+) -> None:
     tables = read_tables(made(bench, ("t7", "with")).folder)
-    rows = [row | {"given_up": given_up} if row["status"] != "valid" else row for row in tables.validity]
+    rows = [
+        row | {"given_up": given_up} if row["status"] != "valid" else row for row in tables.validity
+    ]
     assert fraction(Comparison(tables._replace(validity=rows), "with", "without")) == share
 
 
-def test_one_crash_more_scores_nothing_for_its_condition_and_equal_runs_count_as_they_are(bench: Make) -> None:
+def test_one_crash_more_scores_nothing_for_its_condition_and_equal_runs_count_as_they_are(
+    bench: Make,
+) -> None:
     """The treatment's 75 of t1 is 0 against it, and stays 75 against the baseline; and the other way round."""
-    assert ends(made(bench), RunId("t1", "with", 1)) == (pytest.approx((100 - 75) / 800), pytest.approx(100 / 800))
-    assert ends(made(bench), RunId("t1", "without", 1)) == (pytest.approx(100 / 800), pytest.approx((100 + 50) / 800))
+    assert ends(made(bench), RunId("t1", "with", 1)) == (
+        pytest.approx((100 - 75) / 800),
+        pytest.approx(100 / 800),
+    )
+    assert ends(made(bench), RunId("t1", "without", 1)) == (
+        pytest.approx(100 / 800),
+        pytest.approx((100 + 50) / 800),
+    )
     built = made(bench)
     assert ends(built) is None
     assert ends(built, interrupted=[RunId("t1", "with", 1)]) is None
-    assert ends(built, *(RunId(task, name, 1) for task in TASKS[:4] for name in ("with", "without"))) is None
+    assert (
+        ends(built, *(RunId(task, name, 1) for task in TASKS[:4] for name in ("with", "without")))
+        is None
+    )
 
 
 def test_attempts_and_discards_are_counted_by_condition(bench: Make) -> None:

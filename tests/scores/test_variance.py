@@ -16,12 +16,18 @@ def test_balanced_trials_have_the_components_of_the_analysis_of_variance() -> No
     assert (found.icc, found.reason) == (pytest.approx(0.08 / 0.10, rel=1e-3), "")
 
 
-@pytest.mark.parametrize(("values", "reason"), [
-    ({}, "less than two tasks have a value"), ({"a": [0.1, 0.2]}, "less than two tasks have a value"),
-    ({"a": [0.1], "b": [0.2], "c": []}, "no task has values of two trials"),
-    ({"a": [0.1, 0.1], "b": [0.2, 0.2]}, "the trials of a task never differ"),
-])  # fmt: skip
-def test_what_cannot_be_estimated_is_none_with_a_reason(values: dict[str, list[float]], reason: str) -> None:
+@pytest.mark.parametrize(
+    ("values", "reason"),
+    [
+        ({}, "less than two tasks have a value"),
+        ({"a": [0.1, 0.2]}, "less than two tasks have a value"),
+        ({"a": [0.1], "b": [0.2], "c": []}, "no task has values of two trials"),
+        ({"a": [0.1, 0.1], "b": [0.2, 0.2]}, "the trials of a task never differ"),
+    ],
+)
+def test_what_cannot_be_estimated_is_none_with_a_reason(
+    values: dict[str, list[float]], reason: str
+) -> None:
     assert components(values) == Components(reason=reason)
 
 
@@ -34,7 +40,9 @@ def test_the_order_of_the_tasks_changes_nothing() -> None:
 def test_the_components_are_those_of_a_mixed_model_by_statsmodels(seed: int) -> None:
     rng = np.random.default_rng(seed)
     groups = np.repeat(np.arange(12), rng.integers(1, 5, 12))
-    trials = rng.normal(0, (0.0, 0.05, 0.3)[seed % 3], 12)[groups] + rng.normal(0.5, 0.1, len(groups))
+    trials = rng.normal(0, (0.0, 0.05, 0.3)[seed % 3], 12)[groups] + rng.normal(
+        0.5, 0.1, len(groups)
+    )
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # a variance of 0 is warned about, and is a result
         fit = MixedLM(trials, np.ones(len(trials)), groups=groups).fit(reml=True, method="powell")

@@ -44,12 +44,18 @@ def make_benchmark(project: Path, given: dict[str, Any], with_model: bool = Fals
     (project / "set.yaml").write_text(TASKS)
     judges: list[Any] = ["mechanical"]
     if with_model:
-        asked = project.with_name("asked")  # not in the project, whose path must not be in the archive
+        asked = project.with_name(
+            "asked"
+        )  # not in the project, whose path must not be in the archive
         asked.mkdir()
         command = [sys.executable, "-I", str(JUDGE), "{prompt_file}", str(asked)]
         judges.append({"name": MODEL, "agent": {"kind": "command", "command": command}})
     folder = project / "bench" / "r"
-    write_plan(load_config({**given, "judges": judges, "sandbox": "none", "discards": {"max_rounds": 0}}), [], folder)
+    write_plan(
+        load_config({**given, "judges": judges, "sandbox": "none", "discards": {"max_rounds": 0}}),
+        [],
+        folder,
+    )
     bench = Bench(folder, changes=json.loads((folder / "plan.json").read_text(encoding="utf-8")))
     bench.run("one", "without", answer=f"in a.py{REPORT}")
     bench.run("one", "with", answer=f"broken{REPORT}", reason="timed_out")
@@ -57,7 +63,11 @@ def make_benchmark(project: Path, given: dict[str, Any], with_model: bool = Fals
     bench.run("two", "with", answer="", reason="empty")
     judge_validity(folder)
     bench.run("one", "with", answer=f"x in a.py{REPORT}")
-    for name, text in (("logs/one-with.log", "answered\n"), (".gate/one", ""), ("runs/.x.md.12.tmp", "half")):
+    for name, text in (
+        ("logs/one-with.log", "answered\n"),
+        (".gate/one", ""),
+        ("runs/.x.md.12.tmp", "half"),
+    ):
         (folder / name).parent.mkdir(exist_ok=True)
         (folder / name).write_text(text)
     if with_model:
@@ -70,7 +80,14 @@ def make_benchmark(project: Path, given: dict[str, Any], with_model: bool = Fals
 def pack(folder: Path, allowed: Iterable[str] = ()) -> Path:
     """The archive of a run folder, beside it as usual; `allowed` texts may be in it."""
     archive = folder.with_suffix(".zip")
-    run_here(main, folder, "--output", archive, "--allow", *(sha256(text.encode())[:12] for text in allowed))
+    run_here(
+        main,
+        folder,
+        "--output",
+        archive,
+        "--allow",
+        *(sha256(text.encode())[:12] for text in allowed),
+    )
     return archive
 
 

@@ -11,9 +11,14 @@ from lensbench.core.system.places import ROOT
 
 CHROMIUM = "/usr/bin/chromium"
 ARGUMENTS = (
-    "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking",
-    "--disable-component-update", "--disable-sync",
-)  # fmt: skip
+    "--no-sandbox",
+    "--disable-gpu",
+    "--disable-quic",
+    "--no-first-run",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-sync",
+)
 OWN_SCHEMES = ("file:", "data:", "blob:", "about:")
 
 
@@ -29,8 +34,14 @@ def barriers(page: Page) -> list[str]:
     page.evaluate("document.querySelectorAll('details').forEach(one => one.open = true)")
     page.evaluate(AXE.read_text(encoding="utf-8"))
     found = page.evaluate("axe.run(document, {resultTypes: ['violations']})")["violations"]
-    found = [rule for rule in found if rule["id"] != "heading-order" or "data-p=" not in rule["nodes"][0]["html"]]
-    return [f"{rule['id']} ({len(rule['nodes'])}): {rule['nodes'][0]['html'][:300]}" for rule in found]
+    found = [
+        rule
+        for rule in found
+        if rule["id"] != "heading-order" or "data-p=" not in rule["nodes"][0]["html"]
+    ]
+    return [
+        f"{rule['id']} ({len(rule['nodes'])}): {rule['nodes'][0]['html'][:300]}" for rule in found
+    ]
 
 
 @pytest.fixture(scope="module")
@@ -58,8 +69,14 @@ def page(chromium: Browser) -> Iterator[Page]:
     context.set_default_timeout(10_000)
     context.on("request", requested)
     context.on("weberror", lambda error: faults.append(f"exception: {error.error}"))
-    context.on("console", lambda said: faults.append(f"console: {said.text}") if said.type == "error" else None)
-    context.route("**/*", lambda one: one.continue_() if one.request.url.startswith(OWN_SCHEMES) else one.abort())
+    context.on(
+        "console",
+        lambda said: faults.append(f"console: {said.text}") if said.type == "error" else None,
+    )
+    context.route(
+        "**/*",
+        lambda one: one.continue_() if one.request.url.startswith(OWN_SCHEMES) else one.abort(),
+    )
     yield context.new_page()
     context.close()
     assert not faults, "\n".join(faults)

@@ -17,12 +17,18 @@ SPAN = re.compile(rf"(?<!`)`({PROGRAM}[^`\n]+)`")
 FENCE = re.compile(r"^\s*```(\S*)")
 SHELL = ("", "sh", "bash")
 BASE = {
-    "run_id": "x", "scenarios": "tasks.yaml",
-    "conditions": {"without": {}, **{name: {"mcp": f"{name}.json"} for name in ("v1", "v2", "with", "lens", "search")}},
+    "run_id": "x",
+    "scenarios": "tasks.yaml",
+    "conditions": {
+        "without": {},
+        **{name: {"mcp": f"{name}.json"} for name in ("v1", "v2", "with", "lens", "search")},
+    },
     "agent": {"kind": "claude-code"},
-}  # fmt: skip
+}
 """What some keys of a config are added to."""
-ELSEWHERE = re.compile(r"there is no (file )?[/\w]|is not there|is not used|cannot be read: No such|has none")
+ELSEWHERE = re.compile(
+    r"there is no (file )?[/\w]|is not there|is not used|cannot be read: No such|has none"
+)
 
 
 def read_keys(config: dict[str, Any]) -> None:
@@ -43,7 +49,9 @@ class Documented(NamedTuple):
 
 def documented() -> Iterator[Documented]:
     """Lines of code blocks without a language or for a shell, indented lines and code spans that start a command."""
-    for file in sorted([*ROOT.glob("*.md"), *(ROOT / "docs").glob("*.md"), ROOT / "docs" / "measured" / "index.md"]):
+    for file in sorted(
+        [*ROOT.glob("*.md"), *(ROOT / "docs").glob("*.md"), ROOT / "docs" / "measured" / "index.md"]
+    ):
         if file.name not in ("CHANGELOG.md", "protocol.md"):
             yield from _of_page(file)
 

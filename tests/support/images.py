@@ -21,9 +21,13 @@ def image(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
         pytest.skip("needs podman: apt-get install podman")
     folder = tmp_path_factory.mktemp("image")
     storage = folder / "storage.conf"
-    storage.write_text(f'[storage]\ndriver = "vfs"\ngraphroot = "{folder}/graph"\nrunroot = "{folder}/run"\n')
+    storage.write_text(
+        f'[storage]\ndriver = "vfs"\ngraphroot = "{folder}/graph"\nrunroot = "{folder}/run"\n'
+    )
     programs = [os.path.realpath(found) for name in PROGRAMS if (found := shutil.which(name))]
-    libraries = re.findall(r"(/\S+) \(0x", subprocess.run(["ldd", *programs], capture_output=True, text=True).stdout)
+    libraries = re.findall(
+        r"(/\S+) \(0x", subprocess.run(["ldd", *programs], capture_output=True, text=True).stdout
+    )
     (folder / "note").write_text("here\n")
     with tarfile.open(folder / "image.tar", "w") as tar:
         tar.dereference = True
@@ -35,14 +39,26 @@ def image(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     with pytest.MonkeyPatch.context() as patched:
         patched.setenv("CONTAINERS_STORAGE_CONF", str(storage))
         made = subprocess.run(
-            [engine, "import", "--change", "ENV PATH=/bin", "--change", "ENV COLOUR=green", str(folder / "image.tar"),
-             "localhost/shell:1"],
-            capture_output=True, text=True,
-        )  # fmt: skip
+            [
+                engine,
+                "import",
+                "--change",
+                "ENV PATH=/bin",
+                "--change",
+                "ENV COLOUR=green",
+                str(folder / "image.tar"),
+                "localhost/shell:1",
+            ],
+            capture_output=True,
+            text=True,
+        )
         if made.returncode:
             pytest.skip(f"podman cannot make an image here: {made.stderr.strip().splitlines()[-1]}")
         inspected = subprocess.run(
-            [engine, "image", "inspect", "localhost/shell:1"], capture_output=True, text=True, check=True
+            [engine, "image", "inspect", "localhost/shell:1"],
+            capture_output=True,
+            text=True,
+            check=True,
         )
         yield f"localhost/shell@{json.loads(inspected.stdout)[0]['Digest']}"
         subprocess.run([engine, "rmi", "--force", "localhost/shell:1"], capture_output=True)

@@ -21,13 +21,19 @@ def run_module(
     """Runs a module with further variables in its environment; `given` is its standard input."""
     command = [sys.executable, "-P", "-m", module, *map(str, arguments)]
     environment = {**os.environ, "PYTHONPATH": str(ROOT / "scripts"), **variables}
-    return subprocess.run(command, cwd=cwd, env=environment, input=given, capture_output=True, text=True, timeout=280)
+    return subprocess.run(
+        command, cwd=cwd, env=environment, input=given, capture_output=True, text=True, timeout=280
+    )
 
 
 def run_here(main: Callable[[], object], *arguments: object, given: str = "") -> str:
     """What a program prints that is run in this process, where its modules are loaded; a mistake is a UserError."""
     argv, printed = ["lensbench", *map(str, arguments)], StringIO()
-    with patch.object(sys, "argv", argv), patch.object(sys, "stdin", StringIO(given)), redirect_stdout(printed):
+    with (
+        patch.object(sys, "argv", argv),
+        patch.object(sys, "stdin", StringIO(given)),
+        redirect_stdout(printed),
+    ):
         main()
     return printed.getvalue()
 

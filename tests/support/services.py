@@ -33,7 +33,9 @@ def free_port() -> int:
 
 
 @contextmanager
-def listening(command: Sequence[str | Path], port: int, **options: Any) -> Iterator[subprocess.Popen[bytes]]:
+def listening(
+    command: Sequence[str | Path], port: int, **options: Any
+) -> Iterator[subprocess.Popen[bytes]]:
     """A program that listens at the port, ended after the block."""
     with subprocess.Popen(command, stderr=subprocess.DEVNULL, **options) as process:
         try:
@@ -55,7 +57,16 @@ def _listens(port: int) -> bool:
 def lens_over_http(root: Path) -> Iterator[int]:
     """The port of the embedded LENS that serves a folder at /mcp."""
     port = free_port()
-    command = [sys.executable, "-P", "-m", "lensbench_demo.lens", "--transport", "http", "--port", str(port)]
+    command = [
+        sys.executable,
+        "-P",
+        "-m",
+        "lensbench_demo.lens",
+        "--transport",
+        "http",
+        "--port",
+        str(port),
+    ]
     environment = {**os.environ, "PYTHONPATH": str(ROOT / "scripts")}
     with listening([*command, "--root", root], port, cwd=root, env=environment):
         yield port

@@ -16,7 +16,11 @@ from lensbench.runs.validity import judge_validity
 from programs import run_here
 
 BASELINE, TREATMENT = "bareknuckle", "zeppelin"
-CRITERIA = ("names the file parser.py", "names the function read_all", "says that the limit is 30 seconds")
+CRITERIA = (
+    "names the file parser.py",
+    "names the function read_all",
+    "says that the limit is 30 seconds",
+)
 ANSWER = """\
 ## What happens
 
@@ -28,20 +32,29 @@ The function **`read_all`** in [the parser](src/parser.py) reads the file.
 
 
 def lay_out(
-    make: Callable[..., Any], answers: Mapping[str, str | tuple[str, str]], *, sample: float = 1,
-    judges: tuple[str, ...] = ("mechanical", "human"), sheet: bool = True, **changes: Any,
-) -> Path:  # fmt: skip
+    make: Callable[..., Any],
+    answers: Mapping[str, str | tuple[str, str]],
+    *,
+    sample: float = 1,
+    judges: tuple[str, ...] = ("mechanical", "human"),
+    sheet: bool = True,
+    **changes: Any,
+) -> Path:
     """A run folder with a valid pair per task; `answers` has one text for both runs, or (baseline, treatment).
 
     `make` is the fixture `bench`.
     """
     bench = make(
-        tasks=tuple(answers), servers={BASELINE: [], TREATMENT: ["sonar"]}, criteria=len(CRITERIA),
+        tasks=tuple(answers),
+        servers={BASELINE: [], TREATMENT: ["sonar"]},
+        criteria=len(CRITERIA),
         changes={
-            "baseline": BASELINE, "judges": [{"name": name} for name in judges],
+            "baseline": BASELINE,
+            "judges": [{"name": name} for name in judges],
             "judging": {"human_sample": sample},
-        } | changes,
-    )  # fmt: skip
+        }
+        | changes,
+    )
     folder: Path = bench.folder
     for task, texts in answers.items():
         first, second = (texts, texts) if isinstance(texts, str) else texts
@@ -51,7 +64,14 @@ def lay_out(
     judge_validity(folder)
     criteria = [{"text": text} for text in CRITERIA]
     tasks = [
-        Task.model_validate({"id": task, "category": "Debug", "prompt": f"How does {task} read?", "criteria": criteria})
+        Task.model_validate(
+            {
+                "id": task,
+                "category": "Debug",
+                "prompt": f"How does {task} read?",
+                "criteria": criteria,
+            }
+        )
         for task in answers
     ]
     write_atomic(folder / "scenarios.md", render(tasks, "Scenarios"))

@@ -49,49 +49,97 @@ class Project:
     def configure(self, agent: dict[str, Any] | None = None, **settings: Any) -> None:
         """Writes config.yaml: the fake agent, with the given settings."""
         value: dict[str, Any] = {
-            "run_id": "r", "scenarios": "tasks.yaml", "repository": {"path": "repo"}, "sandbox": "none",
+            "run_id": "r",
+            "scenarios": "tasks.yaml",
+            "repository": {"path": "repo"},
+            "sandbox": "none",
             "conditions": {"without": {}, "with": {"mcp": "mcp.json"}},
             "agent": {
                 "kind": "command-events",
                 "command": [
-                    sys.executable, "-I", str(FAKES / "agent.py"), "{prompt_file}", "{workspace}", "{mcp_file}",
-                ], "pass_env": ["FAKE_CONTROL", "FAKE_SECRET"], "retries": 1, "timeout_s": 60, **(agent or {}),
-            }, "preflight": {"servers": False}, **settings,
-        }  # fmt: skip
+                    sys.executable,
+                    "-I",
+                    str(FAKES / "agent.py"),
+                    "{prompt_file}",
+                    "{workspace}",
+                    "{mcp_file}",
+                ],
+                "pass_env": ["FAKE_CONTROL", "FAKE_SECRET"],
+                "retries": 1,
+                "timeout_s": 60,
+                **(agent or {}),
+            },
+            "preflight": {"servers": False},
+            **settings,
+        }
         (self.folder / "config.yaml").write_text(yaml.safe_dump(value))
 
-    def write_tasks(self, names: Sequence[str] = TASKS, wanted: str = "Cart", suffix: str = "") -> None:
+    def write_tasks(
+        self, names: Sequence[str] = TASKS, wanted: str = "Cart", suffix: str = ""
+    ) -> None:
         tasks = [
             {
-                "id": name, "category": "Targeted", "prompt": f"Task {name}: where is the cart?{suffix}",
-                "criteria": [{"text": "names the class", "all_of": wanted}, {"text": "index", "all_of": "An index"}],
+                "id": name,
+                "category": "Targeted",
+                "prompt": f"Task {name}: where is the cart?{suffix}",
+                "criteria": [
+                    {"text": "names the class", "all_of": wanted},
+                    {"text": "index", "all_of": "An index"},
+                ],
             }
             for name in names
-        ]  # fmt: skip
+        ]
         (self.folder / "tasks.yaml").write_text(yaml.safe_dump({"name": "shop", "tasks": tasks}))
 
     def behave(self, **behaviours: str | list[str]) -> None:
         """Sets the agent's behaviour by run (`anna_with`), and for `others`."""
-        named = {name.replace("others", "*").replace("_", "-"): value for name, value in behaviours.items()}
+        named = {
+            name.replace("others", "*").replace("_", "-"): value
+            for name, value in behaviours.items()
+        }
         (self.control / "behaviours.json").write_text(json.dumps(named))
 
     def begin(
-        self, *arguments: str, target: str = "all", cores: int | None = 4, env: dict[str, str] | None = None,
+        self,
+        *arguments: str,
+        target: str = "all",
+        cores: int | None = 4,
+        env: dict[str, str] | None = None,
         output: int = subprocess.PIPE,
-    ) -> subprocess.Popen[str] | warm_snakemake.Started:  # fmt: skip
+    ) -> subprocess.Popen[str] | warm_snakemake.Started:
         """Starts Snakemake; all its processes have this test's control folder in their arguments or environment."""
-        options = [target, "-s", str(self.program / "Snakefile"), *(["--cores", str(cores)] if cores else [])]
-        options += ["--directory", str(self.folder), "--configfile", str(self.folder / "config.yaml"), *arguments]
+        options = [
+            target,
+            "-s",
+            str(self.program / "Snakefile"),
+            *(["--cores", str(cores)] if cores else []),
+        ]
+        options += [
+            "--directory",
+            str(self.folder),
+            "--configfile",
+            str(self.folder / "config.yaml"),
+            *arguments,
+        ]
         modules = os.pathsep.join([*self.paths, str(self.program / "scripts")])
         marked = {"PYTHONPATH": modules, "FAKE_CONTROL": str(self.control), "FAKE_SECRET": "none"}
         environment = {**os.environ, **marked, **(env or {})}
         if (self.python, output) == (sys.executable, subprocess.PIPE):
-            self.starts.append(warm_snakemake.start(options, self.folder, environment, mark=str(self.control)))
+            self.starts.append(
+                warm_snakemake.start(options, self.folder, environment, mark=str(self.control))
+            )
         else:
-            self.starts.append(subprocess.Popen(
-                [self.python, "-m", "snakemake", *options], cwd=self.folder, env=environment, stdout=output,
-                stderr=subprocess.STDOUT, text=True, start_new_session=True,
-            ))  # fmt: skip
+            self.starts.append(
+                subprocess.Popen(
+                    [self.python, "-m", "snakemake", *options],
+                    cwd=self.folder,
+                    env=environment,
+                    stdout=output,
+                    stderr=subprocess.STDOUT,
+                    text=True,
+                    start_new_session=True,
+                )
+            )
         return self.starts[-1]
 
     def start(self, *arguments: str, fails: bool = False, **options: Any) -> str:
@@ -103,7 +151,10 @@ class Project:
 
     def is_idle(self, *until: str) -> bool:
         """Whether a start that ends there would do nothing: also no missing run, which a target that is there leaves."""
-        return re.search(r"^(total +0$|Nothing to be done)", self.start("-n", *until), re.MULTILINE) is not None
+        return (
+            re.search(r"^(total +0$|Nothing to be done)", self.start("-n", *until), re.MULTILINE)
+            is not None
+        )
 
     def ledger(self, word: str = "start") -> list[str]:
         """The runs that the agent was started for (or ended properly), sorted."""
@@ -117,11 +168,17 @@ class Project:
 
     def files(self, *folders: str) -> Files:
         """Bytes and mtime of all files in `folders` of the run folder except those that are derived."""
-        found = [path for name in folders or ("runs", "attempts") for path in (self.bench / name).rglob("*")]
+        found = [
+            path
+            for name in folders or ("runs", "attempts")
+            for path in (self.bench / name).rglob("*")
+        ]
         return {
             str(path.relative_to(self.bench)): (path.read_bytes(), path.stat().st_mtime_ns)
             for path in found
-            if path.is_file() and path.name != "timing.csv" and not path.name.startswith(("made-", "plan-"))
+            if path.is_file()
+            and path.name != "timing.csv"
+            and not path.name.startswith(("made-", "plan-"))
         }
 
     def table(self, name: str) -> list[dict[str, str]]:
@@ -130,12 +187,21 @@ class Project:
 
     def tables(self) -> list[list[dict[str, str]]]:
         """All tables without times."""
-        tables = [self.table(name) for name in ("validity", "reports", "verdicts", "scores", "pairs")]
-        return [[{key: value for key, value in row.items() if key != "duration_s"} for row in rows] for rows in tables]
+        tables = [
+            self.table(name) for name in ("validity", "reports", "verdicts", "scores", "pairs")
+        ]
+        return [
+            [{key: value for key, value in row.items() if key != "duration_s"} for row in rows]
+            for rows in tables
+        ]
 
     def reasons(self) -> dict[str, str]:
         """The reasons of the runs that do not count."""
-        return {f"{row['task']}-{row['condition']}": row["reason"] for row in self.table("validity") if row["reason"]}
+        return {
+            f"{row['task']}-{row['condition']}": row["reason"]
+            for row in self.table("validity")
+            if row["reason"]
+        }
 
     def record(self, stem: str) -> dict[str, Any]:
         value: dict[str, Any] = json.loads((self.attempt(stem) / "record.json").read_text())

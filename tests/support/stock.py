@@ -5,7 +5,20 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-PARTS = ("amber", "birch", "cedar", "dune", "ember", "fjord", "grove", "heath", "islet", "juniper", "kelp", "larch")
+PARTS = (
+    "amber",
+    "birch",
+    "cedar",
+    "dune",
+    "ember",
+    "fjord",
+    "grove",
+    "heath",
+    "islet",
+    "juniper",
+    "kelp",
+    "larch",
+)
 VALUES = (17, 23, 31, 37, 41, 43, 47, 53, 59, 61, 67, 71)
 
 PART = '''\
@@ -30,7 +43,9 @@ class {title}Store:
 def weigh_{part}(items):
     return sum(items) * {number}
 '''
-LEDGER = "\n\n".join(f"def note_{name}(items):\n    return len(items)\n" for name in ("arrival", "change", "loss"))
+LEDGER = "\n\n".join(
+    f"def note_{name}(items):\n    return len(items)\n" for name in ("arrival", "change", "loss")
+)
 
 
 def write_stock(folder: Path) -> Path:
@@ -42,9 +57,16 @@ def write_stock(folder: Path) -> Path:
     for number, part in enumerate(PARTS):
         helper = f"note_{('arrival', 'change', 'loss')[number % 3]}"
         text = PART.format(
-            part=part, upper=part.upper(), title=part.title(), helper=helper, other=PARTS[number - 1],
-            limit=VALUES[number] * 10, batch=VALUES[number] * 3, patience=VALUES[number], number=number + 2,
-        )  # fmt: skip
+            part=part,
+            upper=part.upper(),
+            title=part.title(),
+            helper=helper,
+            other=PARTS[number - 1],
+            limit=VALUES[number] * 10,
+            batch=VALUES[number] * 3,
+            patience=VALUES[number],
+            number=number + 2,
+        )
         (package / f"{part}.py").write_text(text)
     return folder
 
@@ -52,10 +74,15 @@ def write_stock(folder: Path) -> Path:
 def git(folder: Path, *arguments: str) -> str:
     """What git prints, without white space around it."""
     settings = [
-        "user.name=Somebody", "user.email=s@example.invalid", "init.defaultBranch=main", "protocol.file.allow=always",
-    ]  # fmt: skip
+        "user.name=Somebody",
+        "user.email=s@example.invalid",
+        "init.defaultBranch=main",
+        "protocol.file.allow=always",
+    ]
     given = [word for setting in settings for word in ("-c", setting)]
-    done = subprocess.run(["git", *given, *arguments], cwd=folder, check=True, capture_output=True, text=True)
+    done = subprocess.run(
+        ["git", *given, *arguments], cwd=folder, check=True, capture_output=True, text=True
+    )
     return done.stdout.strip()
 
 
@@ -84,7 +111,9 @@ def with_history(folder: Path) -> Path:
     git(folder, "init", "--quiet")
     git(folder, "add", "--all")
     git(folder, "commit", "--quiet", "-m", "all")
-    for number, parts in enumerate([("birch", "cedar", "dune")] * 4 + [("birch", "cedar")] * 2 + [("birch",)]):
+    for number, parts in enumerate(
+        [("birch", "cedar", "dune")] * 4 + [("birch", "cedar")] * 2 + [("birch",)]
+    ):
         for part in ("amber", *parts):
             with (folder / "stock" / f"{part}.py").open("a") as file:
                 file.write(f"# change {number}\n")

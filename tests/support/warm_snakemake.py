@@ -23,11 +23,21 @@ from pathlib import Path
 from typing import Any
 
 IMPORTED = (
-    "snakemake.cli", "snakemake.report.html_reporter", "snakemake.profiles", "snakemake.storage",
-    "snakemake_executor_plugin_cluster_generic", "smart_open", "yte",
+    "snakemake.cli",
+    "snakemake.report.html_reporter",
+    "snakemake.profiles",
+    "snakemake.storage",
+    "snakemake_executor_plugin_cluster_generic",
+    "smart_open",
+    "yte",
     "pandas",  # which Snakemake imports where it is installed
-    "pydantic", "numpy", "markdown_it", "psutil", "re2", "jinja2",
-)  # fmt: skip
+    "pydantic",
+    "numpy",
+    "markdown_it",
+    "psutil",
+    "re2",
+    "jinja2",
+)
 """What a start imports of other packages, sooner or later."""
 ROOM = " " * 4000
 """Space for the command line that `ps` shows."""
@@ -75,7 +85,9 @@ class Started:
         self.send_signal(signal.SIGKILL)
 
 
-def start(arguments: Sequence[str], folder: Path, environment: Mapping[str, str], mark: str) -> Started:
+def start(
+    arguments: Sequence[str], folder: Path, environment: Mapping[str, str], mark: str
+) -> Started:
     """Starts Snakemake; `ps` shows `mark` after its arguments."""
     request = json.dumps([list(arguments), str(folder), dict(environment), mark]).encode()
     (output, output_end), (status, status_end) = os.pipe(), os.pipe()

@@ -25,14 +25,20 @@ KEY = "sk-live-test-0123456789abcdef"
 
 def live(test: Any) -> Any:
     """The mark of a test that starts Claude Code."""
-    skip = pytest.mark.skipif(not CLAUDE.exists(), reason="Claude Code is not installed: make agents (needs npm)")
+    skip = pytest.mark.skipif(
+        not CLAUDE.exists(), reason="Claude Code is not installed: make agents (needs npm)"
+    )
     return pytest.mark.xdist_group("claude")(skip(test))
 
 
 def fact(name: str, quote: str, value: str) -> dict[str, Any]:
     file = f"stock/{name}.py"
     text = f"States that `{quote.split(' ')[0]}` in {file} is {value}"
-    return {"text": text, "all_of": [quote.split(" ")[0], value], "proofs": [{"file": file, "quote": quote}]}
+    return {
+        "text": text,
+        "all_of": [quote.split(" ")[0], value],
+        "proofs": [{"file": file, "quote": quote}],
+    }
 
 
 def written(name: str, part: str, value: int, prompt: str, **changes: Any) -> dict[str, Any]:
@@ -40,44 +46,87 @@ def written(name: str, part: str, value: int, prompt: str, **changes: Any) -> di
     first = fact(part, f"batch_{part} = {3 * value}", str(3 * value))
     second = fact(part, f"{part.upper()}_LIMIT = {10 * value}", str(10 * value))
     third = {
-        "text": f"States that `fill_{part}` in stock/{part}.py has patience {value}", "all_of": [f"fill_{part}", str(value)],
-        "proofs": [{"file": f"stock/{part}.py", "quote": f"patience_{part}={value}", "within": f"{part.title()}Store.fill_{part}"}],
-    }  # fmt: skip
-    return {"id": f"stock-tgt-{name}", "prompt": prompt, "criteria": [first | changes, second, third]}
+        "text": f"States that `fill_{part}` in stock/{part}.py has patience {value}",
+        "all_of": [f"fill_{part}", str(value)],
+        "proofs": [
+            {
+                "file": f"stock/{part}.py",
+                "quote": f"patience_{part}={value}",
+                "within": f"{part.title()}Store.fill_{part}",
+            }
+        ],
+    }
+    return {
+        "id": f"stock-tgt-{name}",
+        "prompt": prompt,
+        "criteria": [first | changes, second, third],
+    }
 
 
 def reply(*tasks: dict[str, Any]) -> dict[str, Any]:
-    return {"text": f"Here they are.\n<<<tasks>>>\n{yaml.safe_dump({'tasks': list(tasks)})}<<<end>>>\n"}
+    return {
+        "text": f"Here they are.\n<<<tasks>>>\n{yaml.safe_dump({'tasks': list(tasks)})}<<<end>>>\n"
+    }
 
 
 BARK, BEACH = (
-    "White bark: which numbers hold when nobody chooses any?", "What bounds has sand by the sea, and how many?",
-)  # fmt: skip
-GOOD = written("01", "amber", 17, "How much does yellow stone take at once and at all, how patient is it?")
+    "White bark: which numbers hold when nobody chooses any?",
+    "What bounds has sand by the sea, and how many?",
+)
+GOOD = written(
+    "01", "amber", 17, "How much does yellow stone take at once and at all, how patient is it?"
+)
 FALSE = written("02", "birch", 24, BARK)
 MENDED = written("02", "birch", 23, BARK)
 HOPELESS = written(
-    "03", "cedar", 31, "Who keeps moths away, and with which three figures?",
-    text="States that `nobody_knows` is right", all_of="nobody_knows",
-)  # fmt: skip
-DUPLICATE = written("04", "amber", 17, prompt="What are all the figures of resin that is old, and what are they for?")
-LEAKING = written("05", "dune", 37, prompt="Is `DUNE_LIMIT` 370 in the dune corner, and what else holds there?")
+    "03",
+    "cedar",
+    31,
+    "Who keeps moths away, and with which three figures?",
+    text="States that `nobody_knows` is right",
+    all_of="nobody_knows",
+)
+DUPLICATE = written(
+    "04",
+    "amber",
+    17,
+    prompt="What are all the figures of resin that is old, and what are they for?",
+)
+LEAKING = written(
+    "05", "dune", 37, prompt="Is `DUNE_LIMIT` 370 in the dune corner, and what else holds there?"
+)
 DISCREET = written("05", "dune", 37, BEACH)
 TOOL = written("06", "ember", 41, prompt="Use Grep to find out what holds in the ember corner?")
 RULES = [
-    {"when": {"text": "checked by a program"}, "times": 1, "reply": reply(MENDED, HOPELESS, DUPLICATE, DISCREET, TOOL)},
+    {
+        "when": {"text": "checked by a program"},
+        "times": 1,
+        "reply": reply(MENDED, HOPELESS, DUPLICATE, DISCREET, TOOL),
+    },
     {"when": {"text": "checked by a program"}, "reply": reply(HOPELESS, DUPLICATE)},
-    {"when": {"text": "of the category Targeted"}, "reply": reply(GOOD, FALSE, HOPELESS, DUPLICATE, LEAKING, TOOL)}, {"reply": {"text": "ok"}},
-]  # fmt: skip
+    {
+        "when": {"text": "of the category Targeted"},
+        "reply": reply(GOOD, FALSE, HOPELESS, DUPLICATE, LEAKING, TOOL),
+    },
+    {"reply": {"text": "ok"}},
+]
 
 
-def ask(fake: Fake, folder: Path, monkeypatch: pytest.MonkeyPatch, max_usd: float | None = None) -> list[Fate]:
+def ask(
+    fake: Fake, folder: Path, monkeypatch: pytest.MonkeyPatch, max_usd: float | None = None
+) -> list[Fate]:
     monkeypatch.setenv("LIVE_TEST_KEY", KEY)
     monkeypatch.setenv("CLAUDE_CODE_MAX_RETRIES", "0")
     agent = Agent(
-        kind="claude-code", command=(str(CLAUDE),), model="sonnet", provider="custom", base_url=fake.url,
-        token_env="LIVE_TEST_KEY", pass_env=("CLAUDE_CODE_MAX_RETRIES",), timeout_s=120,
-    )  # fmt: skip
+        kind="claude-code",
+        command=(str(CLAUDE),),
+        model="sonnet",
+        provider="custom",
+        base_url=fake.url,
+        token_env="LIVE_TEST_KEY",
+        pass_env=("CLAUDE_CODE_MAX_RETRIES",),
+        timeout_s=120,
+    )
     known = Survey.read(write_stock(folder / "stock"))
     asked = AskedAgent(agent.model_dump(mode="json"), NO_SANDBOX, folder / "said", max_usd)
     author = Author("stock", Folder(path="stock"), known.root, asked)
@@ -86,20 +135,31 @@ def ask(fake: Fake, folder: Path, monkeypatch: pytest.MonkeyPatch, max_usd: floa
 
 
 @live
-def test_good_tasks_stay_bad_ones_go_back_and_hopeless_ones_go(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_good_tasks_stay_bad_ones_go_back_and_hopeless_ones_go(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     with serving(MessagesApi(), read_rules(RULES)) as fake:
         fates = {fate.proposal.id[-2:]: fate for fate in ask(fake, tmp_path, monkeypatch)}
         asked = [json.dumps(body) for body in fake.bodies if "benchmark task" in json.dumps(body)]
     assert {name: fate.outcome for name, fate in fates.items()} == {
-        "01": "kept", "02": "repaired", "03": "dropped", "04": "dropped", "05": "repaired", "06": "dropped",
-    }  # fmt: skip
-    first = {name: {problem.reason for problem in fate.tries[0].problems} for name, fate in fates.items()}
+        "01": "kept",
+        "02": "repaired",
+        "03": "dropped",
+        "04": "dropped",
+        "05": "repaired",
+        "06": "dropped",
+    }
+    first = {
+        name: {problem.reason for problem in fate.tries[0].problems} for name, fate in fates.items()
+    }
     assert "false_proof" in first["02"]
     assert "unknown_name" in first["03"]
     assert first["04"] == {"duplicate"}
     assert "given_away" in first["05"]
     assert "names_tool" in first["06"]
-    assert {problem.reason for problem in fates["06"].tries[-1].problems} == {"schema"}  # it was not sent again
+    assert {problem.reason for problem in fates["06"].tries[-1].problems} == {
+        "schema"
+    }  # it was not sent again
     assert [len(fate.tries) for fate in fates.values()] == [1, 2, 4, 4, 2, 4]
     assert "duplicate: it asks the same as stock-tgt-01" in asked[-1]
     assert "stock-tgt-01\\\\n  prompt" not in asked[-1]  # what is good does not go back
@@ -109,7 +169,9 @@ def test_good_tasks_stay_bad_ones_go_back_and_hopeless_ones_go(tmp_path: Path, m
 
 
 @live
-def test_a_refused_key_ends_everything_at_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_refused_key_ends_everything_at_once(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     with (
         serving(MessagesApi(), read_rules([{"reply": {"status": 401}}])) as fake,
         pytest.raises(UserError, match="refused"),
@@ -117,10 +179,19 @@ def test_a_refused_key_ends_everything_at_once(tmp_path: Path, monkeypatch: pyte
         ask(fake, tmp_path, monkeypatch)
 
 
-@pytest.mark.parametrize("answer", [
-    "", "tasks: []", "<<<tasks>>>\n<<<end>>>", "<<<tasks>>>\ntasks: 7\n<<<end>>>", "<<<tasks>>>\ntasks: [7]\n<<<end>>>",
-    "<<<tasks>>>\n- &a [*a]\n<<<end>>>", "<<<tasks>>>\ntasks: [{id: 1}\n<<<end>>>", "<<<tasks>>>\n\x00\n<<<end>>>",
-])  # fmt: skip
+@pytest.mark.parametrize(
+    "answer",
+    [
+        "",
+        "tasks: []",
+        "<<<tasks>>>\n<<<end>>>",
+        "<<<tasks>>>\ntasks: 7\n<<<end>>>",
+        "<<<tasks>>>\ntasks: [7]\n<<<end>>>",
+        "<<<tasks>>>\n- &a [*a]\n<<<end>>>",
+        "<<<tasks>>>\ntasks: [{id: 1}\n<<<end>>>",
+        "<<<tasks>>>\n\x00\n<<<end>>>",
+    ],
+)
 def test_a_reply_that_is_no_list_of_tasks_is_none(answer: str) -> None:
     with pytest.raises(DocumentError):
         read_reply(answer)

@@ -14,19 +14,39 @@ from lensbench_tasks.changes.releases import changes_between
 from stock import write
 
 
-@pytest.mark.parametrize(("path", "kind"), [
-    ("src/shop/cart.py", Kind.SOURCE), ("index.js", Kind.SOURCE), ("lib/parse.ts", Kind.SOURCE), ("tests/test_cart.py", Kind.TEST),
-    ("tests/data/a.json", Kind.TEST), ("conftest.py", Kind.TEST), ("src/parse.spec.ts", Kind.TEST), ("test/basic.ts", Kind.TEST),
-    ("cart_test.go", Kind.TEST), ("src/__tests__/a.tsx", Kind.TEST), ("docs/conf.py", Kind.OTHER), ("README.md", Kind.OTHER),
-    ("setup.py", Kind.OTHER), ("bench/run.js", Kind.OTHER), ("vitest.config.ts", Kind.OTHER), ("src/latest.py", Kind.SOURCE),
-    ("src/contest.py", Kind.SOURCE),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("path", "kind"),
+    [
+        ("src/shop/cart.py", Kind.SOURCE),
+        ("index.js", Kind.SOURCE),
+        ("lib/parse.ts", Kind.SOURCE),
+        ("tests/test_cart.py", Kind.TEST),
+        ("tests/data/a.json", Kind.TEST),
+        ("conftest.py", Kind.TEST),
+        ("src/parse.spec.ts", Kind.TEST),
+        ("test/basic.ts", Kind.TEST),
+        ("cart_test.go", Kind.TEST),
+        ("src/__tests__/a.tsx", Kind.TEST),
+        ("docs/conf.py", Kind.OTHER),
+        ("README.md", Kind.OTHER),
+        ("setup.py", Kind.OTHER),
+        ("bench/run.js", Kind.OTHER),
+        ("vitest.config.ts", Kind.OTHER),
+        ("src/latest.py", Kind.SOURCE),
+        ("src/contest.py", Kind.SOURCE),
+    ],
+)
 def test_a_file_is_source_test_or_neither(path: str, kind: Kind) -> None:
     assert kind_of(path) is kind
 
 
 def test_a_runner_starts_files_of_tests_but_no_helpers() -> None:
-    paths = ("tests/test_cart.py", "test/cart.test.js", "tests/conftest.py", "tests/data/test_input.json")
+    paths = (
+        "tests/test_cart.py",
+        "test/cart.test.js",
+        "tests/conftest.py",
+        "tests/data/test_input.json",
+    )
     assert [is_program(path) for path in paths] == [True, True, False, False]
 
 
@@ -34,16 +54,38 @@ def test_a_runner_starts_files_of_tests_but_no_helpers() -> None:
 def trees(tmp_path: Path) -> tuple[Path, Path]:
     before, after = tmp_path / "before", tmp_path / "after"
     lines = [f"line {number}\n" for number in range(40)]
-    write(before, {"src/a.py": "".join(lines), "src/same.py": "same\n", "gone.py": "old\n", "data.bin": b"\0old"})
+    write(
+        before,
+        {
+            "src/a.py": "".join(lines),
+            "src/same.py": "same\n",
+            "gone.py": "old\n",
+            "data.bin": b"\0old",
+        },
+    )
     lines[3], lines[30] = "third\n", "thirtieth\nand more\n"
-    write(after, {"src/a.py": "".join(lines), "src/same.py": "same\n", "new.py": "größer\n", "data.bin": b"\0new"})
+    write(
+        after,
+        {
+            "src/a.py": "".join(lines),
+            "src/same.py": "same\n",
+            "new.py": "größer\n",
+            "data.bin": b"\0new",
+        },
+    )
     return before, after
 
 
 def test_pieces_together_give_the_later_tree(trees: tuple[Path, Path]) -> None:
     before, after = trees
     pieces = differences(before, after, lambda path: True)
-    assert [piece.path for piece in pieces] == ["data.bin", "gone.py", "new.py", "src/a.py", "src/a.py"]
+    assert [piece.path for piece in pieces] == [
+        "data.bin",
+        "gone.py",
+        "new.py",
+        "src/a.py",
+        "src/a.py",
+    ]
     text = patch(pieces, before)
     subprocess.run(["git", "apply", "-"], cwd=before, input=text.encode(), check=True)
     assert differences(before, after, lambda path: True) == []
@@ -66,15 +108,18 @@ def test_what_overlaps_is_one_change_and_the_rest_are_others() -> None:
         return frozenset(test for test, pieces in needs.items() if pieces <= chosen)
 
     assert separate(8, needs, passing) == [
-        Separate(frozenset({0, 1}), frozenset({"a", "b"})), Separate(frozenset({5}), frozenset({"c"})),
-    ]  # fmt: skip
+        Separate(frozenset({0, 1}), frozenset({"a", "b"})),
+        Separate(frozenset({5}), frozenset({"c"})),
+    ]
     assert len(asked) == len(set(asked)) < 15
 
 
 def test_pieces_that_stand_in_for_each_other_make_no_task() -> None:
     def passing(chosen: frozenset[int]) -> frozenset[str]:
         either = {0, 1} & chosen
-        return frozenset({"a"} if either and 2 in chosen else ()) | frozenset({"b"} if 3 in chosen else ())
+        return frozenset({"a"} if either and 2 in chosen else ()) | frozenset(
+            {"b"} if 3 in chosen else ()
+        )
 
     assert separate(4, {"a", "b"}, passing) == [Separate(frozenset({3}), frozenset({"b"}))]
 
@@ -102,9 +147,16 @@ def test_names_of_unchanged_lines_are_not_a_piece_s_own(tmp_path: Path) -> None:
 
 def test_what_no_test_needs_goes_with_the_change_that_uses_its_names(tmp_path: Path) -> None:
     gap, trees = "same = other\n" * 9, []
-    for name, texts in (("before", ("a = 1", "b = 1", "c = 1")), ("after", ("my_new = 1", "b = 2", "c = my_new"))):
+    for name, texts in (
+        ("before", ("a = 1", "b = 1", "c = 1")),
+        ("after", ("my_new = 1", "b = 2", "c = my_new")),
+    ):
         source = gap.join(f"{text}\n" for text in texts)
-        trees.append(write(tmp_path / name, {"tests/test_c.py": name, "tests/helper.py": name, "a.py": source}))
+        trees.append(
+            write(
+                tmp_path / name, {"tests/test_c.py": name, "tests/helper.py": name, "a.py": source}
+            )
+        )
 
     def run(tree: Path, programs: Sequence[str], only: Collection[str]) -> Mapping[str, bool]:
         return {"test_c": "c = my_new" in (tree / "a.py").read_text()}

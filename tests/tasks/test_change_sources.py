@@ -41,7 +41,9 @@ needs_sandbox = pytest.mark.skipif(not SANDBOX.program, reason="no bubblewrap")
 CART = "def total(prices):\n    return sum(prices) - 1\n"
 TESTS = "from cart import total\n\n\ndef test_total():\n    assert total([1, 2]) == 3\n\n\ndef test_number():\n    assert total([1]) is not None\n"
 DOCUMENT = "A total is a sum.\nA sum is exact.\n"
-PYTEST = f"{sys.executable} -m pytest --disable-plugin-autoload -q -o pythonpath=. -p no:cacheprovider"
+PYTEST = (
+    f"{sys.executable} -m pytest --disable-plugin-autoload -q -o pythonpath=. -p no:cacheprovider"
+)
 
 
 @pytest.fixture
@@ -51,8 +53,16 @@ def shop(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     folder = tmp_path / "shop"
     folder.mkdir()
     git(folder, "init", "--quiet", "--initial-branch=main")
-    commit(folder, "start", {"cart.py": CART, "tests/test_old.py": "def test_old():\n    pass\n", "pyproject.toml": ""})
-    fixed = {"cart.py": CART.replace(" - 1", ""), "tests/test_cart.py": TESTS, "README.md": DOCUMENT}
+    commit(
+        folder,
+        "start",
+        {"cart.py": CART, "tests/test_old.py": "def test_old():\n    pass\n", "pyproject.toml": ""},
+    )
+    fixed = {
+        "cart.py": CART.replace(" - 1", ""),
+        "tests/test_cart.py": TESTS,
+        "README.md": DOCUMENT,
+    }
     commit(folder, "Fix the total: it was one too small (#3)", fixed)
     unnoticed = {"cart.py": "# Carts.\n" + fixed["cart.py"], "tests/test_cart.py": TESTS + "\n"}
     commit(folder, "Fix what nobody noticed", unnoticed)
@@ -61,7 +71,9 @@ def shop(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 def generate(*arguments: str) -> str:
     with patch("lensbench_tasks.changes.candidates.prove", partial(prove, rounds=1)):
-        return run_here(main, "--kind", "change", "--command", PYTEST, "--environment", ":", *arguments)
+        return run_here(
+            main, "--kind", "change", "--command", PYTEST, "--environment", ":", *arguments
+        )
 
 
 @pytest.mark.slow
@@ -72,7 +84,9 @@ def test_commits_become_proven_tasks_that_name_hidden_files_by_their_commit(shop
     assert isinstance(task, ChangeTask)
     assert task.tests.fail_to_pass == ("tests/test_cart.py::test_total",)
     assert task.tests.pass_to_pass == ("tests/test_cart.py::test_number",)
-    assert task.prompt.startswith(f"Fix the total: it was one too small\n\nIts documents will say:\n\n{DOCUMENT}\n")
+    assert task.prompt.startswith(
+        f"Fix the total: it was one too small\n\nIts documents will say:\n\n{DOCUMENT}\n"
+    )
     assert "def test_total" not in Path("sets/shop.yaml").read_text(encoding="utf-8")
     assert with_files(task, Path(".cache")).tests.files == {"tests/test_cart.py": TESTS}
     assert "-    return sum(prices) - 1" in str(task.reference)
@@ -94,18 +108,32 @@ def test_the_version_of_a_commit_is_that_of_the_last_tag_before_it(shop: Path) -
 
 def test_a_hidden_file_that_its_source_lacks_is_an_error(shop: Path) -> None:
     source = {"git": "shop", "revision": git(shop, "rev-parse", "HEAD")}
-    task = ChangeTask.model_validate({
-        "id": "a", "kind": "change", "category": "Debug", "repository": source, "prompt": "Mend it.",
-        "tests": {"files": {"tests/a.py": "", "tests/none.py": {"source": source}}, "command": ["pytest"], "fail_to_pass": ["x"]},
-    })  # fmt: skip
+    task = ChangeTask.model_validate(
+        {
+            "id": "a",
+            "kind": "change",
+            "category": "Debug",
+            "repository": source,
+            "prompt": "Mend it.",
+            "tests": {
+                "files": {"tests/a.py": "", "tests/none.py": {"source": source}},
+                "command": ["pytest"],
+                "fail_to_pass": ["x"],
+            },
+        }
+    )
     assert isinstance(task.tests.files["tests/none.py"], FromSource)
-    with pytest.raises(UserError, match=r"task .a.: tests\.files: its source has no file tests/none.py") as caught:
+    with pytest.raises(
+        UserError, match=r"task .a.: tests\.files: its source has no file tests/none.py"
+    ) as caught:
         with_files(task, Path(".cache"))
     with pytest.raises(UserError, match="a hidden file was not fetched from its source"):
         content_bytes(task.tests.files["tests/none.py"])
     fate = Prover(Sandbox(program="bwrap"), Path(".cache")).proven(task)
     assert (fate.task, fate.reasons) == (None, (str(caught.value),))
-    with pytest.raises(UserError, match="the tests cannot be started: tests of changes need a sandbox"):
+    with pytest.raises(
+        UserError, match="the tests cannot be started: tests of changes need a sandbox"
+    ):
         Prover(Sandbox(), Path(".cache")).run(shop, b"", task.tests, Environment())
 
 
@@ -116,18 +144,27 @@ def test_an_unknown_name_of_a_source_is_named_with_its_line(tmp_path: Path) -> N
         "    fail_to_pass: [a]\n"
     )
     (tmp_path / "set.yaml").write_text(text)
-    with pytest.raises(UserError, match=r"set.yaml:10: repository 'shopp' is not under 'repositories'"):
+    with pytest.raises(
+        UserError, match=r"set.yaml:10: repository 'shopp' is not under 'repositories'"
+    ):
         read_scenarios([str(tmp_path / "set.yaml")])
 
 
 def instance(shop: Path, **changed: Any) -> dict[str, Any]:
     diff = ("diff", "HEAD~2", "HEAD~1", "--")
     return {
-        "instance_id": "acme__shop-3", "repo": "acme/shop", "base_commit": git(shop, "rev-parse", "HEAD~2"),
-        "problem_statement": "The total is one too small.", "patch": git(shop, *diff, "cart.py") + "\n",
-        "test_patch": git(shop, *diff, "tests") + "\n", "FAIL_TO_PASS": json.dumps(["tests/test_cart.py::test_total"]),
-        "PASS_TO_PASS": ["tests/test_cart.py::test_number"], "version": "1", "hints_text": "", **changed,
-    }  # fmt: skip
+        "instance_id": "acme__shop-3",
+        "repo": "acme/shop",
+        "base_commit": git(shop, "rev-parse", "HEAD~2"),
+        "problem_statement": "The total is one too small.",
+        "patch": git(shop, *diff, "cart.py") + "\n",
+        "test_patch": git(shop, *diff, "tests") + "\n",
+        "FAIL_TO_PASS": json.dumps(["tests/test_cart.py::test_total"]),
+        "PASS_TO_PASS": ["tests/test_cart.py::test_number"],
+        "version": "1",
+        "hints_text": "",
+        **changed,
+    }
 
 
 @pytest.mark.slow
@@ -135,15 +172,31 @@ def instance(shop: Path, **changed: Any) -> dict[str, Any]:
 def test_swebench_lines_become_tasks_and_what_cannot_be_honoured_is_named(shop: Path) -> None:
     lines = [
         instance(shop),
-        instance(shop, instance_id="none", repo="acme/other", problem_statement="One line.\u2028Another,\x85a third."),
+        instance(
+            shop,
+            instance_id="none",
+            repo="acme/other",
+            problem_statement="One line.\u2028Another,\x85a third.",
+        ),
         instance(shop, instance_id="wrong", FAIL_TO_PASS=["tests/test_cart.py::test_number"]),
-        instance(shop, instance_id="unfit", patch=instance(shop)["patch"].replace("+    return", "+    return sums +")),
+        instance(
+            shop,
+            instance_id="unfit",
+            patch=instance(shop)["patch"].replace("+    return", "+    return sums +"),
+        ),
         instance(shop, instance_id="absent", FAIL_TO_PASS=["test_total (cart.Tests)"]),
-        instance(shop, instance_id="cut", FAIL_TO_PASS=["test_total"], PASS_TO_PASS=["tests/test_cart.py::gone", "tests/test_cart.py::test_number"],
-                 image_assets="{}", log_parser="parse_log_x"),
-    ]  # fmt: skip
+        instance(
+            shop,
+            instance_id="cut",
+            FAIL_TO_PASS=["test_total"],
+            PASS_TO_PASS=["tests/test_cart.py::gone", "tests/test_cart.py::test_number"],
+            image_assets="{}",
+            log_parser="parse_log_x",
+        ),
+    ]
     Path("bench.jsonl").write_text(
-        "".join(json.dumps(line, ensure_ascii=False) + "\n" for line in lines) + "not json\n", encoding="utf-8"
+        "".join(json.dumps(line, ensure_ascii=False) + "\n" for line in lines) + "not json\n",
+        encoding="utf-8",
     )
     (Path("mirrors") / "acme").mkdir(parents=True)
     git(shop, "clone", "--quiet", "--bare", str(shop), "../mirrors/acme/shop.git")
@@ -157,38 +210,73 @@ def test_swebench_lines_become_tasks_and_what_cannot_be_honoured_is_named(shop: 
     assert task.tests.files == {"tests/test_cart.py": TESTS}
     report = Path("sets/swe.report.md").read_text(encoding="utf-8")
     for said in (
-        "there is no clone of acme/other", "with the patch: NameError: name \'sums\' is not defined", "passes without a change", "is not among the 2 tests that ran", "is not JSON",
+        "there is no clone of acme/other",
+        "with the patch: NameError: name 'sums' is not defined",
+        "passes without a change",
+        "is not among the 2 tests that ran",
+        "is not JSON",
         "1 of 2 ids of PASS\\_TO\\_PASS do not pass here",
-    ):  # fmt: skip
+    ):
         assert said in report
     assert report.count("is not JSON") == 1
 
 
-@pytest.mark.parametrize(("changed", "said"), [
-    ({"image_assets": {"a": "b"}}, "image_assets: the issue needs pictures"), ({"patch": ""}, "patch: missing"),
-    ({"FAIL_TO_PASS": "[]"}, "FAIL_TO_PASS: missing or empty"), ({"PASS_TO_PASS": "{"}, "PASS_TO_PASS is not a list"),
-])  # fmt: skip
-def test_what_a_swebench_line_asks_beyond_is_refused_by_name(shop: Path, changed: dict[str, Any], said: str) -> None:
+@pytest.mark.parametrize(
+    ("changed", "said"),
+    [
+        ({"image_assets": {"a": "b"}}, "image_assets: the issue needs pictures"),
+        ({"patch": ""}, "patch: missing"),
+        ({"FAIL_TO_PASS": "[]"}, "FAIL_TO_PASS: missing or empty"),
+        ({"PASS_TO_PASS": "{"}, "PASS_TO_PASS is not a list"),
+    ],
+)
+def test_what_a_swebench_line_asks_beyond_is_refused_by_name(
+    shop: Path, changed: dict[str, Any], said: str
+) -> None:
     with pytest.raises(Refused, match=said):
         read_instance(json.dumps(instance(shop, **changed)))
 
 
-@pytest.mark.parametrize(("name", "forms"), [
-    ("test/a.test.js::api > of one > works", {
-        "test/a.test.js::api > of one > works", "test/a.test.js > api > of one > works", "api > of one > works", "api of one works", "works",
-    }),
-    ("tests/test_sums.py::Sums::test_add", {
-        "tests/test_sums.py::Sums::test_add", "Sums::test_add", "tests.test_sums.Sums.test_add", "test_add (tests.test_sums.Sums)",
-    }),
-    (r"a.py::test[\xe9 \u2013]", {r"a.py::test[\xe9 \u2013]", "a.py::test[\u00e9 \u2013]"}),  # pytest's escapes
-], ids=["javascript", "unittest", "letters"])  # fmt: skip
+@pytest.mark.parametrize(
+    ("name", "forms"),
+    [
+        (
+            "test/a.test.js::api > of one > works",
+            {
+                "test/a.test.js::api > of one > works",
+                "test/a.test.js > api > of one > works",
+                "api > of one > works",
+                "api of one works",
+                "works",
+            },
+        ),
+        (
+            "tests/test_sums.py::Sums::test_add",
+            {
+                "tests/test_sums.py::Sums::test_add",
+                "Sums::test_add",
+                "tests.test_sums.Sums.test_add",
+                "test_add (tests.test_sums.Sums)",
+            },
+        ),
+        (
+            r"a.py::test[\xe9 \u2013]",
+            {r"a.py::test[\xe9 \u2013]", "a.py::test[\u00e9 \u2013]"},
+        ),  # pytest's escapes
+    ],
+    ids=["javascript", "unittest", "letters"],
+)
 def test_the_names_that_data_sets_give_tests_are_known(name: str, forms: set[str]) -> None:
     assert forms <= {*forms_of(name)}
 
 
 @pytest.mark.parametrize("nothing", [None, "", float("nan"), "[]", []])
-def test_a_line_may_have_no_tests_that_pass_before_and_a_patch_without_its_last_end(shop: Path, nothing: Any) -> None:
-    read = read_instance(json.dumps(instance(shop, PASS_TO_PASS=nothing, patch="--- a\n+++ b\n@@ -1 +1 @@\n-a\n+b")))
+def test_a_line_may_have_no_tests_that_pass_before_and_a_patch_without_its_last_end(
+    shop: Path, nothing: Any
+) -> None:
+    read = read_instance(
+        json.dumps(instance(shop, PASS_TO_PASS=nothing, patch="--- a\n+++ b\n@@ -1 +1 @@\n-a\n+b"))
+    )
     assert (read.pass_to_pass, read.patch[-3:], read.moment) == ((), "+b\n", Moment("1", None))
 
 
@@ -199,17 +287,30 @@ def test_an_empty_line_at_the_end_of_a_patch_is_a_part_of_it(shop: Path) -> None
 
 
 def test_other_spellings_of_swebench_keys_are_read(shop: Path) -> None:
-    other = instance(shop, fail_to_pass="['one[\\'a\\']', \"two\"]", created_at=1677954981000.0, version=float("nan"))
-    read = read_instance(json.dumps({key: value for key, value in other.items() if key != "FAIL_TO_PASS"}))
+    other = instance(
+        shop,
+        fail_to_pass="['one[\\'a\\']', \"two\"]",
+        created_at=1677954981000.0,
+        version=float("nan"),
+    )
+    read = read_instance(
+        json.dumps({key: value for key, value in other.items() if key != "FAIL_TO_PASS"})
+    )
     assert read.fail_to_pass == ("one['a']", "two")
     assert read.moment == Moment("0", datetime(2023, 3, 4, 18, 36, 21, tzinfo=UTC))
 
 
-@pytest.mark.parametrize(("text", "said"), [
-    ("\ufeff%s\r\n%s\r\n", "2 x repo: there is no clone of acme/shop"), ("[%s,\n%s]", "occurs twice"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("\ufeff%s\r\n%s\r\n", "2 x repo: there is no clone of acme/shop"),
+        ("[%s,\n%s]", "occurs twice"),
+    ],
+)
 @needs_sandbox
-def test_a_file_of_swebench_lines_may_have_a_mark_or_be_an_array(shop: Path, text: str, said: str) -> None:
+def test_a_file_of_swebench_lines_may_have_a_mark_or_be_an_array(
+    shop: Path, text: str, said: str
+) -> None:
     line = json.dumps(instance(shop))
     other = line if said == "occurs twice" else line.replace("acme__shop-3", "acme__shop-4")
     Path("bench.json").write_text(text % (line, other), encoding="utf-8", newline="")
@@ -218,15 +319,23 @@ def test_a_file_of_swebench_lines_may_have_a_mark_or_be_an_array(shop: Path, tex
 
 
 @needs_sandbox
-def test_the_source_of_change_tasks_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_source_of_change_tasks_is_named(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.chdir(tmp_path)
-    assert "need --repo, --releases, --swebench or --harbor" in refusal(main, "--kind=change", "--output=swe.yaml")
+    assert "need --repo, --releases, --swebench or --harbor" in refusal(
+        main, "--kind=change", "--output=swe.yaml"
+    )
     said = refusal(main, "--kind=change", "--output=swe.yaml", "--releases=shop@1..2")
     assert "--releases shop@1..2: write pypi:" in said
 
 
-@pytest.mark.parametrize(("size", "said"), [(200, ()), (201, ("it changes 201 lines, more than 200",))])
-def test_a_change_between_releases_is_a_task_unless_it_is_large(tmp_path: Path, size: int, said: tuple[str]) -> None:
+@pytest.mark.parametrize(
+    ("size", "said"), [(200, ()), (201, ("it changes 201 lines, more than 200",))]
+)
+def test_a_change_between_releases_is_a_task_unless_it_is_large(
+    tmp_path: Path, size: int, said: tuple[str]
+) -> None:
     """Tests are stood in for: they pass with the later release's value."""
 
     class Bench(Prover):
@@ -235,18 +344,25 @@ def test_a_change_between_releases_is_a_task_unless_it_is_large(tmp_path: Path, 
 
         def run(self, tree: Path, *given: Any) -> TestRun:
             passes = "value = 2" in (tree / "shop.py").read_text(encoding="utf-8")
-            return TestRun({"tests/test_shop.py::test": TestResult.PASSED if passes else TestResult.FAILED})
+            return TestRun(
+                {"tests/test_shop.py::test": TestResult.PASSED if passes else TestResult.FAILED}
+            )
 
         def judged(self, task: ChangeTask, what: str, *given: Any) -> ChangeFate:
             return ChangeFate(task.id, what, task)
 
     trees = [tmp_path / "one", tmp_path / "two"]
     write(trees[0], {"shop.py": "value = 1\n", "tests/test_shop.py": "old"})
-    write(trees[1], {"shop.py": "value = 2\n" + "more = 3\n" * (size - 2), "tests/test_shop.py": "new"})
+    write(
+        trees[1],
+        {"shop.py": "value = 2\n" + "more = 3\n" * (size - 2), "tests/test_shop.py": "new"},
+    )
     releases = Releases("shop", *(Folder(path=str(tree)) for tree in trees), ("1.0", "2.0"))
     (fate,) = tasks_between(releases, Bench(SANDBOX, tmp_path / "cache", command=PYTEST))
     assert (fate.id, fate.what, fate.reasons) == ("shop-2-0-01", f"shop.py: {size} lines", said)
-    assert (fate.task and fate.task.tests.fail_to_pass) == (None if said else ("tests/test_shop.py::test",))
+    assert (fate.task and fate.task.tests.fail_to_pass) == (
+        None if said else ("tests/test_shop.py::test",)
+    )
 
 
 def harbor(folder: Path, **changed: str) -> None:
@@ -263,39 +379,78 @@ def harbor(folder: Path, **changed: str) -> None:
     write(folder, files)
 
 
-@pytest.mark.parametrize(("file", "text", "said"), [
-    *[("tests/test.sh", f"{program} x\n", f"test.sh: uses `{program}`, and tests have no network")
-      for program in ("apt-get", "apt", "curl", "wget", "pip", "pip3", "uv", "uvx", "npm", "git clone")],
-    ("task.yaml", "{instruction: A., parser_name: odd}", "parser_name 'odd': only pytest is supported"),
-    ("task.yaml", "{parser_name: pytest}", "instruction: missing"),
-])  # fmt: skip
-def test_a_harbor_task_that_cannot_be_honoured_is_refused(tmp_path: Path, file: str, text: str, said: str) -> None:
+@pytest.mark.parametrize(
+    ("file", "text", "said"),
+    [
+        *[
+            (
+                "tests/test.sh",
+                f"{program} x\n",
+                f"test.sh: uses `{program}`, and tests have no network",
+            )
+            for program in (
+                "apt-get",
+                "apt",
+                "curl",
+                "wget",
+                "pip",
+                "pip3",
+                "uv",
+                "uvx",
+                "npm",
+                "git clone",
+            )
+        ],
+        (
+            "task.yaml",
+            "{instruction: A., parser_name: odd}",
+            "parser_name 'odd': only pytest is supported",
+        ),
+        ("task.yaml", "{parser_name: pytest}", "instruction: missing"),
+    ],
+)
+def test_a_harbor_task_that_cannot_be_honoured_is_refused(
+    tmp_path: Path, file: str, text: str, said: str
+) -> None:
     harbor(tmp_path / "web", **{file: text})
     if file == "task.yaml":
         (tmp_path / "web" / "task.toml").unlink()
-    (fate,) = tasks_from_harbor(tmp_path / "web", tmp_path / "set.yaml", Prover(SANDBOX, tmp_path / "cache"))
+    (fate,) = tasks_from_harbor(
+        tmp_path / "web", tmp_path / "set.yaml", Prover(SANDBOX, tmp_path / "cache")
+    )
     assert fate.reasons == (said,)
 
 
 @pytest.mark.slow
 @needs_sandbox
-def test_harbor_folders_become_tasks_and_images_are_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_harbor_folders_become_tasks_and_images_are_named(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.chdir(tmp_path)
     harbor(Path("tasks", "write-done"))
-    harbor(Path("tasks", "with-run"), **{"environment/Dockerfile": "FROM localhost/none:1\nRUN ./configure\n"})
+    harbor(
+        Path("tasks", "with-run"),
+        **{"environment/Dockerfile": "FROM localhost/none:1\nRUN ./configure\n"},
+    )
     with_programs = "FROM ubuntu\nWORKDIR /app\nENV WORD=done\nRUN apt-get update && apt-get install -y --no-install-recommends git\n"
     by_bash = '[[ $(cat /app/answer.txt) == "$WORD" ]] && echo 1 > /logs/verifier/reward.txt\n'
-    harbor(Path("tasks", "with-apt"), **{"environment/Dockerfile": with_programs, "tests/test.sh": by_bash})
+    harbor(
+        Path("tasks", "with-apt"),
+        **{"environment/Dockerfile": with_programs, "tests/test.sh": by_bash},
+    )
     beside = "services: {main: {}, api: {build: ./api}}\n"
     harbor(Path("tasks", "with-services"), **{"environment/docker-compose.yaml": beside})
     harbor(Path("tasks", "with-steps"), **{"task.toml": "[[steps]]\nname = 'one'\n"})
     Path("tasks", "with-steps", "instruction.md").unlink()
     harbor(Path("tasks", "with-gpu"), **{"task.toml": "[environment]\ngpus = 1\n"})
-    harbor(Path("tasks", "with-json"), **{
-        "environment/Dockerfile": "FROM ubuntu\nARG A=1\nUSER root\nWORKDIR /app\nEXPOSE 80\nCMD [\"sh\"]\n",
-        "environment/docker-compose.yaml": "services:\n",
-        "tests/test.sh": "grep -q done /app/answer.txt\necho \"{\\\"reward\\\": $((1 - $?)).0}\" > /logs/verifier/reward.json\n",
-    })  # fmt: skip
+    harbor(
+        Path("tasks", "with-json"),
+        **{
+            "environment/Dockerfile": 'FROM ubuntu\nARG A=1\nUSER root\nWORKDIR /app\nEXPOSE 80\nCMD ["sh"]\n',
+            "environment/docker-compose.yaml": "services:\n",
+            "tests/test.sh": 'grep -q done /app/answer.txt\necho "{\\"reward\\": $((1 - $?)).0}" > /logs/verifier/reward.json\n',
+        },
+    )
     harbor(Path("tasks", "with-broken"), **{"environment/docker-compose.yaml": "services: [\n"})
     harbor(Path("tasks", "with-web"), **{"tests/test.sh": "curl https://example.invalid/check\n"})
     harbor(Path("tasks", "unsolved"), **{"solution/solve.sh": "echo wrong > /app/answer.txt\n"})
@@ -304,45 +459,71 @@ def test_harbor_folders_become_tasks_and_images_are_named(tmp_path: Path, monkey
     assert (with_apt.id, with_json.id) == ("with-apt", "with-json")
     assert (task.id, task.prompt) == ("write-done", "Write the word done into /repo/answer.txt.")
     for place in ("notes.txt", "docs/own/notes.txt"):
-        assert Path("sets/harbor/write-done/repository", place).read_text(encoding="utf-8") == "a note\n"
+        assert (
+            Path("sets/harbor/write-done/repository", place).read_text(encoding="utf-8")
+            == "a note\n"
+        )
     report = Path("sets/harbor.report.md").read_text(encoding="utf-8")
     for said in (
-        "localhost/lensbench/with-run:1", "needs the services api beside the task",
-        "a task of several steps is not supported", "environment.gpus", "uses \\`curl\\`",
-        "exit does not pass with the reference", "the task cannot be read: while parsing a flow node",
-    ):  # fmt: skip
+        "localhost/lensbench/with-run:1",
+        "needs the services api beside the task",
+        "a task of several steps is not supported",
+        "environment.gpus",
+        "uses \\`curl\\`",
+        "exit does not pass with the reference",
+        "the task cannot be read: while parsing a flow node",
+    ):
         assert said in report
 
 
 @pytest.mark.slow
 @needs_sandbox
-def test_a_harbor_task_runs_in_its_image(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, image: str) -> None:
+def test_a_harbor_task_runs_in_its_image(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, image: str
+) -> None:
     monkeypatch.chdir(tmp_path)
     settings = f'version = "1.0"\n[environment]\ndocker_image = "{image}"\n'
     script = "if test -f /only-in-the-image && grep -q done /app/answer.txt; then echo 1; else echo 0; fi"
-    built = {"tests/test.sh": f"{script} > /logs/verifier/reward.txt\n",
-             "environment/Dockerfile": "FROM ubuntu\nWORKDIR /app\nRUN ./configure\nCOPY notes.txt .\n"}  # fmt: skip
+    built = {
+        "tests/test.sh": f"{script} > /logs/verifier/reward.txt\n",
+        "environment/Dockerfile": "FROM ubuntu\nWORKDIR /app\nRUN ./configure\nCOPY notes.txt .\n",
+    }
     harbor(Path("tasks", "built"), **built, **{"task.toml": settings})
     harbor(
         Path("tasks", "pinned"),
         **{**built, "environment/Dockerfile": f"FROM {image}\nWORKDIR /app\nCOPY notes.txt .\n"},
     )
-    harbor(Path("tasks", "tagged"), **built, **{"task.toml": '[environment]\ndocker_image = "localhost/shell:1"\n'})
-    harbor(Path("tasks", "unknown"), **built, **{"task.toml": '[environment]\ndocker_image = "localhost/none:1"\n'})
+    harbor(
+        Path("tasks", "tagged"),
+        **built,
+        **{"task.toml": '[environment]\ndocker_image = "localhost/shell:1"\n'},
+    )
+    harbor(
+        Path("tasks", "unknown"),
+        **built,
+        **{"task.toml": '[environment]\ndocker_image = "localhost/none:1"\n'},
+    )
     harbor(
         Path("tasks", "lacking"),
-        **{**built, "environment/Dockerfile": "FROM localhost/shell:1\nWORKDIR /app\nCOPY notes.txt .\n",
-           "solution/solve.sh": "test -f /only-in-the-image && echo done > /app/answer.txt\n"},
-    )  # fmt: skip
+        **{
+            **built,
+            "environment/Dockerfile": "FROM localhost/shell:1\nWORKDIR /app\nCOPY notes.txt .\n",
+            "solution/solve.sh": "test -f /only-in-the-image && echo done > /app/answer.txt\n",
+        },
+    )
     generate("--harbor", "tasks", "--output", "sets/harbor.yaml")
     tasks = read_scenarios(["sets/harbor.yaml"]).tasks
     containers = {task.id: task.container for task in tasks if isinstance(task, ChangeTask)}
     assert containers.pop("lacking").startswith("localhost/lensbench/lacking@sha256:")
     assert containers == {"built": image, "pinned": image, "tagged": image}
-    assert "container: localhost/none:1" in Path("sets/harbor.report.md").read_text(encoding="utf-8")
+    assert "container: localhost/none:1" in Path("sets/harbor.report.md").read_text(
+        encoding="utf-8"
+    )
 
 
-def test_a_language_without_a_runner_and_a_runner_without_a_report_are_refused_by_name(tmp_path: Path) -> None:
+def test_a_language_without_a_runner_and_a_runner_without_a_report_are_refused_by_name(
+    tmp_path: Path,
+) -> None:
     (tmp_path / "pom.xml").write_text("<project/>")
     match = r"no test runner is known for it: it has none of pyproject\.toml,.* Cargo\.toml; give"
     with pytest.raises(UserError, match=match):
@@ -352,14 +533,27 @@ def test_a_language_without_a_runner_and_a_runner_without_a_report_are_refused_b
     with pytest.raises(UserError, match=match):
         suite_of(tmp_path, (), "")
     assert suite_of(tmp_path, (), "karma start --once").command == ("karma", "start", "--once")
-    (tmp_path / "package.json").write_text('{"scripts": {"test": "xo && node --import=tsx/esm --test test/*.ts"}}')
+    (tmp_path / "package.json").write_text(
+        '{"scripts": {"test": "xo && node --import=tsx/esm --test test/*.ts"}}'
+    )
     assert suite_of(tmp_path, (), "").command[:3] == ("node", "--import=tsx/esm", "--test")
 
 
-@pytest.mark.parametrize("build", [
-    "setuptools-scm", "setuptools_scm", "hatch-vcs", "flit_scm", "versioningit", "pbr", "pdm.version",
-])  # fmt: skip
-def test_a_python_project_with_a_package_json_for_its_scripts_is_one_of_python(tmp_path: Path, build: str) -> None:
+@pytest.mark.parametrize(
+    "build",
+    [
+        "setuptools-scm",
+        "setuptools_scm",
+        "hatch-vcs",
+        "flit_scm",
+        "versioningit",
+        "pbr",
+        "pdm.version",
+    ],
+)
+def test_a_python_project_with_a_package_json_for_its_scripts_is_one_of_python(
+    tmp_path: Path, build: str
+) -> None:
     (tmp_path / "package.json").write_text('{"scripts": {"test": "karma start"}}')
     (tmp_path / "pyproject.toml").write_text(
         '[project.optional-dependencies]\ntests = ["a"]\n[tool.pytest.ini_options]\naddopts = [\n  "-p", "pytester",\n]\n'
@@ -371,9 +565,12 @@ def test_a_python_project_with_a_package_json_for_its_scripts_is_one_of_python(t
     suite = suite_of(tmp_path, (), "", Moment("7.2", datetime(2036, 1, 1, tzinfo=UTC)))
     assert suite.command[-2:] == ("-p", "pytester")
     dated, _, newest, least = (commands[-1] for commands in suite.environments)
-    assert newest == (
-        "SETUPTOOLS_SCM_PRETEND_VERSION=7.2 PBR_VERSION=7.2 PDM_BUILD_SCM_VERSION=7.2 "
-        "/env/bin/pip install -q -e '.[more,test,tests]' pytest 'd>=1' b c"  # pip only warns of an extra that is none
+    assert (
+        newest
+        == (
+            "SETUPTOOLS_SCM_PRETEND_VERSION=7.2 PBR_VERSION=7.2 PDM_BUILD_SCM_VERSION=7.2 "
+            "/env/bin/pip install -q -e '.[more,test,tests]' pytest 'd>=1' b c"  # pip only warns of an extra that is none
+        )
     )
     assert "pip install -q pytest $(" in least
     assert "--uploaded-prior-to 2036-01-08T00:00:00Z" in suite.environments[0][-2]
@@ -382,7 +579,11 @@ def test_a_python_project_with_a_package_json_for_its_scripts_is_one_of_python(t
     assert wanted in before_this_python.environments[0][-2]
     assert dated.endswith("--no-deps -e .")
     (tmp_path / "test-requirements.txt").write_text("f")  # tox may name another version of the same
-    assert suite_of(tmp_path, (), "").environments[0][-1].endswith("pytest b c -r test-requirements.txt")
+    assert (
+        suite_of(tmp_path, (), "")
+        .environments[0][-1]
+        .endswith("pytest b c -r test-requirements.txt")
+    )
 
 
 def test_the_plan_freezes_the_content_of_hidden_files(shop: Path) -> None:
@@ -399,13 +600,24 @@ def test_the_plan_freezes_the_content_of_hidden_files(shop: Path) -> None:
     assert read_task(Path("bench", "r"), "a").tests.files == {"tests/test_cart.py": TESTS}
 
 
-@pytest.mark.parametrize(("script", "started", "passed_over"), [
-    ("xo && node --import=tsx/esm --test test/*.ts && del-cli dist", "test/basic.ts", "test/helpers/wait.ts"),
-    ("node --test 'test/**/*.js'", "test/unit/a.js", "test/unit/a.json"),
-    ("node --test", "test/unit/a.mjs", "tests/unit/a.mjs"), ("node --test tests/", "tests/a/b.js", "spec/b.js"),
-    ("node --test ./{a,b}/?.js; echo", "b/x.js", "c/x.js"), ("vitest run", "src/a.test.ts", "test/a.ts"),
-])  # fmt: skip
-def test_the_script_says_which_files_are_started(tmp_path: Path, script: str, started: str, passed_over: str) -> None:
+@pytest.mark.parametrize(
+    ("script", "started", "passed_over"),
+    [
+        (
+            "xo && node --import=tsx/esm --test test/*.ts && del-cli dist",
+            "test/basic.ts",
+            "test/helpers/wait.ts",
+        ),
+        ("node --test 'test/**/*.js'", "test/unit/a.js", "test/unit/a.json"),
+        ("node --test", "test/unit/a.mjs", "tests/unit/a.mjs"),
+        ("node --test tests/", "tests/a/b.js", "spec/b.js"),
+        ("node --test ./{a,b}/?.js; echo", "b/x.js", "c/x.js"),
+        ("vitest run", "src/a.test.ts", "test/a.ts"),
+    ],
+)
+def test_the_script_says_which_files_are_started(
+    tmp_path: Path, script: str, started: str, passed_over: str
+) -> None:
     (tmp_path / "package.json").write_text(json.dumps({"scripts": {"test": script}}))
     suite = suite_of(tmp_path, [], "")
     assert (suite.starts(started), suite.starts(passed_over)) == (True, False)

@@ -31,21 +31,34 @@ tasks:
 @pytest.fixture
 def found() -> dict[str, Checked]:
     tasks = [Task.model_validate(task) for task in yaml.safe_load(TASKS)["tasks"]]
-    answers = {"cart": [("cart-with", "`Cart.limit` is 40 in shop.py."), ("cart-without", "In shop.py.")]}
+    answers = {
+        "cart": [("cart-with", "`Cart.limit` is 40 in shop.py."), ("cart-without", "In shop.py.")]
+    }
     return {f"{each.task.id} {each.number}": each for each in check(tasks, answers)}
 
 
 def test_a_good_criterion_has_no_finding(found: dict[str, Checked]) -> None:
     good = found["cart 1"]
     assert good.findings == []
-    assert (good.counts("own text"), good.counts("exchanged"), good.counts("answer")) == ("1/1", "2/2", "1 of 2 Met")
+    assert (good.counts("own text"), good.counts("exchanged"), good.counts("answer")) == (
+        "1/1",
+        "2/2",
+        "1 of 2 Met",
+    )
 
 
-@pytest.mark.parametrize(("criterion", "words"), [
-    ("cart 2", ["Dead: its own text does not meet it", "Never met by the 2 answers"]), ("cart 3", ["Given away"]),
-    ("tax 1", ["Met with rates.py, 19 exchanged", "The facts of other tasks meet it (cart)"]), ("tax 2", ["It has no patterns"]),
-])  # fmt: skip
-def test_what_is_wrong_is_said_in_a_sentence(found: dict[str, Checked], criterion: str, words: list[str]) -> None:
+@pytest.mark.parametrize(
+    ("criterion", "words"),
+    [
+        ("cart 2", ["Dead: its own text does not meet it", "Never met by the 2 answers"]),
+        ("cart 3", ["Given away"]),
+        ("tax 1", ["Met with rates.py, 19 exchanged", "The facts of other tasks meet it (cart)"]),
+        ("tax 2", ["It has no patterns"]),
+    ],
+)
+def test_what_is_wrong_is_said_in_a_sentence(
+    found: dict[str, Checked], criterion: str, words: list[str]
+) -> None:
     findings = found[criterion].findings
     assert len(findings) == len(words)
     assert all(finding.startswith(word) for finding, word in zip(findings, words, strict=True))
@@ -57,13 +70,17 @@ def test_facts_are_stated_denied_and_cut_to_names_and_numbers() -> None:
     assert list(texts) == ["tax_rate", "src/rates.py", "19", "TaxTable"]
     assert all(piece not in text for piece, text in texts.items())
     assert texts["src/rates.py"].count(".py") == 2
-    assert fact_of(Criterion(text="Must mention that it is 40")) == "it is 40."  # one without an end is a list
+    assert (
+        fact_of(Criterion(text="Must mention that it is 40")) == "it is 40."
+    )  # one without an end is a list
     assert fact_of(Criterion(text="Identifies the class.")) == "the class."
     assert negated("it is 40") == "it is not 40"
     assert negated("the class Cart") == "It is wrong that it is the class Cart"
 
 
-def test_the_program_prints_a_table_writes_a_page_and_fails_for_dead_criteria(tmp_path: Path) -> None:
+def test_the_program_prints_a_table_writes_a_page_and_fails_for_dead_criteria(
+    tmp_path: Path,
+) -> None:
     (tmp_path / "set.yaml").write_text(TASKS)
     (tmp_path / "answers").mkdir()
     (tmp_path / "answers" / "cart-with.md").write_text("`Cart.limit` is 40.")

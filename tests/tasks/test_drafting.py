@@ -10,7 +10,16 @@ import yaml
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from drafted_answers import Scored, bare, closeness, crude, drafting_set, made_answers, patterns, scored
+from drafted_answers import (
+    Scored,
+    bare,
+    closeness,
+    crude,
+    drafting_set,
+    made_answers,
+    patterns,
+    scored,
+)
 from lensbench.core.errors import UserError
 from lensbench.core.tasks import Criterion, DraftKind, Task
 from lensbench.judging.judges.mechanical import judge
@@ -23,7 +32,9 @@ DATA = yaml.safe_load((Path(__file__).parent / "drafts.yaml").read_text(encoding
 
 ROOT = Path(__file__).resolve().parents[2]
 KINDS = get_args(DraftKind)
-pytestmark = pytest.mark.xdist_group("drafting")  # the set is drafted and its answers are scored once
+pytestmark = pytest.mark.xdist_group(
+    "drafting"
+)  # the set is drafted and its answers are scored once
 
 MARKDOWN = """
 #### di-exp-01
@@ -52,7 +63,9 @@ def test_the_drafts_of_a_text_judge_answers(text: str, answer: str, expected: st
     assert verdicts(text, answer) == expected
 
 
-@pytest.mark.parametrize("code", ["/", "//", "/users", "/a/b", "/ x", "/[a-z]+/", "/*", "/a_b.py", "/users/{id}"])
+@pytest.mark.parametrize(
+    "code", ["/", "//", "/users", "/a/b", "/ x", "/[a-z]+/", "/*", "/a_b.py", "/users/{id}"]
+)
 @pytest.mark.parametrize("kind", KINDS)
 def test_any_code_span_that_starts_with_a_slash_can_be_drafted(code: str, kind: DraftKind) -> None:
     criterion = drafted(f"States that `{code}` is a route", kind)
@@ -69,13 +82,43 @@ def test_patterns_of_an_author_are_left_alone_and_a_draft_is_marked_and_not_draf
     assert judge(once, normalise("find_it")).reason.startswith("lenient draft: ")
 
 
-PIECES = st.sampled_from([
-    "`a_b`", "`", "core.py", "src/x y/", "A.b.c", "or", "and/or", "(e.g.", ")", "(", "= 5", "30 items", "1,000", "is", "`f(x, y)`", "HTTP",
-    "Content-Length", "x=True", "\u00e9_\u00fc", "-", "either", ",", "a" * 80, "_" * 70, "9" * 59, "such as", "\u201cx y\u201d",
-])  # fmt: skip
+PIECES = st.sampled_from(
+    [
+        "`a_b`",
+        "`",
+        "core.py",
+        "src/x y/",
+        "A.b.c",
+        "or",
+        "and/or",
+        "(e.g.",
+        ")",
+        "(",
+        "= 5",
+        "30 items",
+        "1,000",
+        "is",
+        "`f(x, y)`",
+        "HTTP",
+        "Content-Length",
+        "x=True",
+        "\u00e9_\u00fc",
+        "-",
+        "either",
+        ",",
+        "a" * 80,
+        "_" * 70,
+        "9" * 59,
+        "such as",
+        "\u201cx y\u201d",
+    ]
+)
 
 
-@given(st.lists(PIECES | st.text(max_size=6), min_size=1, max_size=25).map(" ".join), st.sampled_from(KINDS))
+@given(
+    st.lists(PIECES | st.text(max_size=6), min_size=1, max_size=25).map(" ".join),
+    st.sampled_from(KINDS),
+)
 def test_any_text_with_a_word_gives_a_valid_draft(text: str, kind: DraftKind) -> None:
     criterion = drafted(f"a word {text}", kind)
     assert Criterion.model_validate_json(criterion.model_dump_json()) == criterion
@@ -86,7 +129,9 @@ def test_any_text_with_a_word_gives_a_valid_draft(text: str, kind: DraftKind) ->
 @cache
 def drafts_of_the_set(kind: DraftKind) -> tuple[Task, ...]:
     return tuple(
-        task.model_copy(update={"criteria": tuple(draft(bare(criterion), kind) for criterion in task.criteria)})
+        task.model_copy(
+            update={"criteria": tuple(draft(bare(criterion), kind) for criterion in task.criteria)}
+        )
         for task in drafting_set()[0]
     )
 
@@ -94,9 +139,12 @@ def drafts_of_the_set(kind: DraftKind) -> tuple[Task, ...]:
 @pytest.mark.parametrize("kind", KINDS)
 def test_a_fact_in_the_words_of_its_criterion_is_met(kind: DraftKind) -> None:
     wrong = [
-        criterion.text for task in drafts_of_the_set(kind) for criterion in task.criteria
-        if judge(criterion, normalise(criterion.text.removeprefix("States that "))).verdict.value != "Met"
-    ]  # fmt: skip
+        criterion.text
+        for task in drafts_of_the_set(kind)
+        for criterion in task.criteria
+        if judge(criterion, normalise(criterion.text.removeprefix("States that "))).verdict.value
+        != "Met"
+    ]
     assert wrong == []
 
 
@@ -111,8 +159,12 @@ def rows(kind: DraftKind | None) -> list[Scored]:
 @pytest.mark.slow
 @pytest.mark.parametrize("held_out", [False, True])
 @pytest.mark.parametrize(("kind", "error"), [("strict", 18), ("lenient", 13)])
-def test_scores_by_drafts_are_close_to_the_authors(kind: DraftKind, error: int, held_out: bool) -> None:
-    drafts, tokens = (closeness([row for row in rows(each) if row.held_out == held_out]) for each in (kind, None))
+def test_scores_by_drafts_are_close_to_the_authors(
+    kind: DraftKind, error: int, held_out: bool
+) -> None:
+    drafts, tokens = (
+        closeness([row for row in rows(each) if row.held_out == held_out]) for each in (kind, None)
+    )
     assert drafts.rank_correlation >= 0.75
     assert drafts.error <= error < tokens.error
     assert abs(drafts.bias) < abs(tokens.bias)
@@ -134,15 +186,22 @@ def test_several_sets_become_a_file_each_and_none_is_written_over(tmp_path: Path
         place = [] if "--output" in wrong else ["--output", output]
         assert told in refusal(main, *wrong, *place)
         assert not output.exists()
-    assert run_here(main, first, third, "--output", output).count("4 criteria with strict drafts") == 2
+    assert (
+        run_here(main, first, third, "--output", output).count("4 criteria with strict drafts") == 2
+    )
     made = [str(output / name) for name in ("set.yaml", "three.yaml")]
-    assert [task.id for task in read_scenarios(made, imported=True).tasks] == ["di-exp-00", "di-exp-02"]
+    assert [task.id for task in read_scenarios(made, imported=True).tasks] == [
+        "di-exp-00",
+        "di-exp-02",
+    ]
 
 
 def test_the_program_writes_a_set_that_is_read_back_with_its_drafts(tmp_path: Path) -> None:
     (tmp_path / "set.md").write_text(MARKDOWN)
     output = tmp_path / "set.yaml"
-    done = run_module("lensbench_tasks.drafting", tmp_path / "set.md", "--kind", "lenient", "--output", output)
+    done = run_module(
+        "lensbench_tasks.drafting", tmp_path / "set.md", "--kind", "lenient", "--output", output
+    )
     assert (done.returncode, done.stderr) == (0, "")
     assert "4 criteria with lenient drafts" in done.stdout
     (task,) = read_scenarios([str(output)], imported=True).tasks
@@ -167,7 +226,8 @@ def test_a_person_is_told_what_a_pattern_cannot_see() -> None:
 
 
 PROMPTS = st.text(
-    st.characters(codec="utf-8", exclude_categories=["Cc", "Cs"]) | st.sampled_from("\n '\"#:-"), min_size=1
+    st.characters(codec="utf-8", exclude_categories=["Cc", "Cs"]) | st.sampled_from("\n '\"#:-"),
+    min_size=1,
 )
 
 
@@ -178,7 +238,8 @@ def test_whatever_a_set_says_is_read_back_as_it_was(prompt: str, text: str) -> N
         return
     base = {"id": "t", "category": "Debug", "prompt": prompt}
     task = with_drafts(
-        Task.model_validate({**base, "criteria": [{"text": text}, {"text": f"{text} in a_b.py"}]}), "strict"
+        Task.model_validate({**base, "criteria": [{"text": text}, {"text": f"{text} in a_b.py"}]}),
+        "strict",
     )
     with tempfile.NamedTemporaryFile("w", suffix=".yaml", encoding="utf-8") as file:
         file.write(render([task], "set.md", "strict"))

@@ -38,25 +38,37 @@ def tree(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path / "repo"
 
 
-@pytest.mark.parametrize(("proof", "problem"), [
-    (Proof(file="a.py", quote="LIMIT = 4"), ""),
-    (Proof(file="a.py", quote='size=30, colour="red"', within="Store.fill"), ""), (Proof(file="a.py", quote="size=30", within="fill"), ""),
-    (Proof(file="a.py", quote="LIMIT = 4", within="Store"), "does not occur in Store"),
-    (Proof(file="a.py", quote="size=30", within="Store.empty"), "Store.empty is not defined in a.py"),
-    (Proof(file="a.py", quote="LIMIT = 5"), "does not occur in a.py"),
-    (Proof(file="b.py", quote="LIMIT = 4"), "there is no file b.py"),
-    (Proof(file="/etc/passwd", quote="root"), "leaves the repository"),
-    (Proof(file="../repo/a.py", quote="LIMIT"), "leaves the repository"),
-    (Proof(file="link.py", quote="localhost"), "there is no file link.py"),
-    (Proof(file="a.py", changes_with="a.py", commits=1), "0 commits changed a.py and a.py, not 1"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("proof", "problem"),
+    [
+        (Proof(file="a.py", quote="LIMIT = 4"), ""),
+        (Proof(file="a.py", quote='size=30, colour="red"', within="Store.fill"), ""),
+        (Proof(file="a.py", quote="size=30", within="fill"), ""),
+        (Proof(file="a.py", quote="LIMIT = 4", within="Store"), "does not occur in Store"),
+        (
+            Proof(file="a.py", quote="size=30", within="Store.empty"),
+            "Store.empty is not defined in a.py",
+        ),
+        (Proof(file="a.py", quote="LIMIT = 5"), "does not occur in a.py"),
+        (Proof(file="b.py", quote="LIMIT = 4"), "there is no file b.py"),
+        (Proof(file="/etc/passwd", quote="root"), "leaves the repository"),
+        (Proof(file="../repo/a.py", quote="LIMIT"), "leaves the repository"),
+        (Proof(file="link.py", quote="localhost"), "there is no file link.py"),
+        (
+            Proof(file="a.py", changes_with="a.py", commits=1),
+            "0 commits changed a.py and a.py, not 1",
+        ),
+    ],
+)
 def test_a_proof_holds_or_it_is_said_why_not(tree: Path, proof: Proof, problem: str) -> None:
     found = proof_problem(proof, tree)
     assert problem in found
     assert bool(problem) == bool(found)
 
 
-def test_it_checks_a_whole_set(tree: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+def test_it_checks_a_whole_set(
+    tree: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
     (tree.parent / "set.yaml").write_text(SET.replace("{value}", "4"))
     monkeypatch.setattr(sys, "argv", ["proving", "set.yaml", "--cache", "cache"])
     main()

@@ -15,27 +15,42 @@ from lensbench_tasks.rounds import Examined, Fate, Proposal
 from lensbench_tasks.survey import Survey
 from lensbench_tasks.trial import TrialScores
 
-HOSTILE = "</script><img src=x onerror=\"document.title = 'owned'\">\u2028 {{ 7 * 7 }} <!-- <script>"
+HOSTILE = (
+    "</script><img src=x onerror=\"document.title = 'owned'\">\u2028 {{ 7 * 7 }} <!-- <script>"
+)
 SOURCE = f"LIMIT = 4\n# {HOSTILE}\ndef fill(size=30):\n    return size\n"
 
 
 def criterion(name: str, value: str, quote: str) -> dict[str, object]:
     return {
-        "text": f"States that `{name}` in a.py is {value}", "all_of": [name], "any_of": [{"regex": rf"\b{value}\b"}, "a: b", "/static/", '"quoted"'],
-        "partial": {"names (it)": [name]}, "proofs": [{"file": "a.py", "quote": quote}],
-    }  # fmt: skip
+        "text": f"States that `{name}` in a.py is {value}",
+        "all_of": [name],
+        "any_of": [{"regex": rf"\b{value}\b"}, "a: b", "/static/", '"quoted"'],
+        "partial": {"names (it)": [name]},
+        "proofs": [{"file": "a.py", "quote": quote}],
+    }
 
 
 def made(folder: Path) -> Made:
     (folder / "repo").mkdir()
     (folder / "repo" / "a.py").write_text(SOURCE)
-    facts = [criterion("LIMIT", "4", "LIMIT = 4"), criterion("size", "30", "size=30"), criterion("fill", "30", HOSTILE)]
+    facts = [
+        criterion("LIMIT", "4", "LIMIT = 4"),
+        criterion("size", "30", "size=30"),
+        criterion("fill", "30", HOSTILE),
+    ]
     prompts = ["Which one?\n\nSay why: 1 # 2", HOSTILE, "And which 'other' \"one\"? \\ 😀"]
     tried = TrialScores(Fraction(0), Fraction(1, 2), Fraction(1))
     source = Folder(path="repo")
     fates = []
     for number, prompt in enumerate(prompts, 1):
-        value = {"id": f"r-{number}", "category": "Targeted", "repository": source, "prompt": prompt, "criteria": facts}
+        value = {
+            "id": f"r-{number}",
+            "category": "Targeted",
+            "repository": source,
+            "prompt": prompt,
+            "criteria": facts,
+        }
         proposal = Proposal(f"r-{number}", Category.TARGETED, Task.model_validate(value))
         fates.append(Fate(proposal, [Examined((), tried)]))
     return Made("r", source, "a test", 3, fates, Survey.read(folder / "repo"))
@@ -62,7 +77,13 @@ def test_axe_finds_no_barrier_on_the_review_and_it_fits_a_phone(review: Page) ->
 
 
 def test_axe_finds_no_barrier_on_the_page_of_a_check(page: Page, tmp_path: Path) -> None:
-    task = Task(id="r-1", category=Category.TARGETED, repository=Folder(path="r"), prompt="where " * 400, criteria=())
+    task = Task(
+        id="r-1",
+        category=Category.TARGETED,
+        repository=Folder(path="r"),
+        prompt="where " * 400,
+        criteria=(),
+    )
     path = tmp_path / "r.check.html"
     path.write_text(render_page("r", [task], [], {}))
     page.goto(path.as_uri())

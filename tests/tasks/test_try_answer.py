@@ -20,9 +20,7 @@ tasks:
       - {text: "Names the file shop.py", all_of: shop.py}
       - {text: "Names the exception", all_of: FullCart}
 """
-REPORT = (
-    "\n## Report\n\n- **Tool calls**: 3\n- **Tools used**: Bash\n- **Files read**: 2\n- **Files used**: FullCart.py\n"
-)
+REPORT = "\n## Report\n\n- **Tool calls**: 3\n- **Tools used**: Bash\n- **Files read**: 2\n- **Files used**: FullCart.py\n"
 ANSWER = f"It is simple:\n`Cart.limit` is 40,\nin shop.py.\n{REPORT}"
 
 
@@ -39,15 +37,23 @@ def test_a_locale_without_utf_8_changes_nothing(folder: Path, module: tuple[str,
     (folder / "größe.yaml").write_text(SET.replace("FullCart", "VolleGröße"), encoding="utf-8")
     command = [sys.executable, "-P", "-m", *module, "cart", "--set", "größe.yaml", "-"]
     env = {**os.environ, "LC_ALL": "C", "PYTHONUTF8": "0"}
-    done = subprocess.run(command, input="VolleGröße, 日本".encode(), capture_output=True, check=False, env=env)
+    done = subprocess.run(
+        command, input="VolleGröße, 日本".encode(), capture_output=True, check=False, env=env
+    )
     assert done.returncode == 0, done.stderr
     assert 'line 1: "VolleGröße, 日本"' in done.stdout.decode()
 
 
 @pytest.mark.usefixtures("folder")
 def test_each_verdict_is_shown_with_its_evidence_and_the_report_is_not_part_of_the_answer() -> None:
-    lines = [" ".join(line.split()) for line in run_here(main, "cart", "answer.md", "--set", "set.yaml").splitlines()]
-    assert (lines[0], lines[1]) == ("cart: score 65%, 3 criteria", "1 Met Says that `Cart.limit` is 40")
+    lines = [
+        " ".join(line.split())
+        for line in run_here(main, "cart", "answer.md", "--set", "set.yaml").splitlines()
+    ]
+    assert (lines[0], lines[1]) == (
+        "cart: score 65%, 3 criteria",
+        "1 Met Says that `Cart.limit` is 40",
+    )
     assert lines[2].startswith('line 2: "')
     assert lines[4].startswith('line 3: "')
     assert lines[5:7] == ["3 Missed Names the exception", "'FullCart' is missing"]
@@ -61,7 +67,9 @@ def test_an_answer_comes_from_standard_input_too() -> None:
     assert "The report is missing" in said
 
 
-def test_the_set_of_the_config_is_the_default_and_without_an_answer_the_prompt_is_shown(folder: Path) -> None:
+def test_the_set_of_the_config_is_the_default_and_without_an_answer_the_prompt_is_shown(
+    folder: Path,
+) -> None:
     (folder / "mcp.json").write_text('{"mcpServers": {"lens": {"command": "lens"}}}')
     text = "run_id: r\nscenarios: set.yaml\nconditions: {without: {}, with: {mcp: mcp.json}}\n"
     (folder / "config.mine.yaml").write_text(text)
@@ -80,10 +88,20 @@ def test_a_criterion_without_patterns_has_no_verdict_and_the_answer_no_score(fol
 
 
 @pytest.mark.usefixtures("folder")
-@pytest.mark.parametrize(("arguments", "words"), [
-    (("card", "answer.md", "--set", "set.yaml"), "there is no task 'card'; did you mean 'cart'?"),
-    (("cart", "none.md", "--set", "set.yaml"), "none.md: cannot be read (No such file or directory)"),
-    (("cart", "answer.md", "--set", "none.yaml"), "none.yaml"), (("cart", "answer.md"), "config.yaml"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (
+            ("card", "answer.md", "--set", "set.yaml"),
+            "there is no task 'card'; did you mean 'cart'?",
+        ),
+        (
+            ("cart", "none.md", "--set", "set.yaml"),
+            "none.md: cannot be read (No such file or directory)",
+        ),
+        (("cart", "answer.md", "--set", "none.yaml"), "none.yaml"),
+        (("cart", "answer.md"), "config.yaml"),
+    ],
+)
 def test_a_mistake_is_one_line(arguments: tuple[str, ...], words: str) -> None:
     assert words in refusal(main, *arguments)

@@ -27,18 +27,32 @@ def scheduled(config: dict[str, Any], **changes: Any) -> Schedule:
     return read_schedule({**config, "agent": AGENT, **changes}, [])
 
 
-def test_without_limits_there_is_nothing_but_cores_and_they_are_not_of_the_experiment(config: dict[str, Any]) -> None:
+def test_without_limits_there_is_nothing_but_cores_and_they_are_not_of_the_experiment(
+    config: dict[str, Any],
+) -> None:
     schedule = scheduled(config, judges=[JUDGE])
-    assert (schedule.resources, schedule.judging.limits.judges_at_a_time, schedule.gate_s(WITH, 8)) == ({}, 4, 900)
+    assert (
+        schedule.resources,
+        schedule.judging.limits.judges_at_a_time,
+        schedule.gate_s(WITH, 8),
+    ) == ({}, 4, 900)
     plain, limited = scheduled(config), scheduled(config, limits={"clients": {"my-server": 1}})
-    assert (plain.plan, settings_text(plain.config)) == (limited.plan, settings_text(limited.config))
+    assert (plain.plan, settings_text(plain.config)) == (
+        limited.plan,
+        settings_text(limited.config),
+    )
     assert plan_mark(plain.config, [], plain.folder) == plan_mark(limited.config, [], plain.folder)
 
 
-def test_a_server_for_one_client_is_claimed_and_runs_that_share_it_start_apart(config: dict[str, Any]) -> None:
+def test_a_server_for_one_client_is_claimed_and_runs_that_share_it_start_apart(
+    config: dict[str, Any],
+) -> None:
     schedule = scheduled(config, limits={"clients": {"my-server": 1}})
     assert schedule.resources == {"clients_my_server": 1, "beside_without": 1, "beside_with": 1}
-    taken = {run.condition: [schedule.claim(name, run, 8) for name in schedule.resources] for run in (WITH, WITHOUT)}
+    taken = {
+        run.condition: [schedule.claim(name, run, 8) for name in schedule.resources]
+        for run in (WITH, WITHOUT)
+    }
     assert taken == {"with": [1, 0, 1], "without": [0, 1, 0]}
     assert schedule.gate_s(WITH, 8) == schedule.gate_s(WITHOUT, 8) == 900
     assert [schedule.claim(name, WITHOUT, 1) for name in schedule.resources] == [0, 0, 0]
@@ -57,31 +71,60 @@ def test_requests_a_minute_are_shared_out_by_what_an_agent_makes(config: dict[st
     assert [claimed(60), claimed(24), claimed(23)] == [(12, 900), (12, 900), (12, 0)]
     assert claimed(9) == (9, 0)
     for task, turns in (("other", 10), ("untold", None)):
-        made = Record(task, "with", 1, "run", Attempt(1, "", 65.0, 0.0, 0, False), Outcome(turns=turns))
+        made = Record(
+            task, "with", 1, "run", Attempt(1, "", 65.0, 0.0, 0, False), Outcome(turns=turns)
+        )
         store(Path("bench/r"), made, "an answer").record.with_name("damaged.json").write_text("{")
     assert [claimed(60), claimed(20), claimed(19)] == [(10, 900), (10, 900), (10, 0)]
 
 
 def test_judges_read_answers_at_the_limit_of_their_service(config: dict[str, Any]) -> None:
-    schedule = scheduled(config, judges=["mechanical", JUDGE], limits={"requests_per_minute": {"zai": 30}})
-    assert [schedule.judging.threads(name) for name in ("mechanical", "claude-code-haiku")] == [1, 2]
+    schedule = scheduled(
+        config, judges=["mechanical", JUDGE], limits={"requests_per_minute": {"zai": 30}}
+    )
+    assert [schedule.judging.threads(name) for name in ("mechanical", "claude-code-haiku")] == [
+        1,
+        2,
+    ]
     claimed = schedule.judging.claims()["requests_per_minute_zai"]
-    assert [claimed(SimpleNamespace(judge=name)) for name in ("mechanical", "claude-code-haiku")] == [0, 24]
+    assert [
+        claimed(SimpleNamespace(judge=name)) for name in ("mechanical", "claude-code-haiku")
+    ] == [0, 24]
     saved = RunFolder(schedule.judging.folder).human / "anna.json"
     saved.parent.mkdir(parents=True)
     saved.write_text("{}")
-    assert [schedule.judging.inputs(name) for name in ("human-1", "mechanical")] == [[str(saved)], []]
+    assert [schedule.judging.inputs(name) for name in ("human-1", "mechanical")] == [
+        [str(saved)],
+        [],
+    ]
     few = scheduled(config, judges=[JUDGE], limits={"requests_per_minute": {"zai": 5}})
     assert few.judging.limits.judges_at_a_time == 1
 
 
-@pytest.mark.parametrize(("limits", "message"), [
-    ({"clients": {"lens": 1}}, "limits.clients has 'lens', which is not used; write one of my-server"),
-    ({"requests_per_minute": {"zia": 9}}, "limits.requests_per_minute has 'zia', which is not used; write one of zai"),
-    ({"requests_per_minute": {"zai": 0}}, "limits.requests_per_minute.zai should be greater than or equal to 1"),
-    ({"client": {}}, "limits.client is not a key that lensbench knows; did you mean 'clients'?"),
-])  # fmt: skip
-def test_a_limit_on_nothing_is_refused(config: dict[str, Any], limits: dict[str, Any], message: str) -> None:
+@pytest.mark.parametrize(
+    ("limits", "message"),
+    [
+        (
+            {"clients": {"lens": 1}},
+            "limits.clients has 'lens', which is not used; write one of my-server",
+        ),
+        (
+            {"requests_per_minute": {"zia": 9}},
+            "limits.requests_per_minute has 'zia', which is not used; write one of zai",
+        ),
+        (
+            {"requests_per_minute": {"zai": 0}},
+            "limits.requests_per_minute.zai should be greater than or equal to 1",
+        ),
+        (
+            {"client": {}},
+            "limits.client is not a key that lensbench knows; did you mean 'clients'?",
+        ),
+    ],
+)
+def test_a_limit_on_nothing_is_refused(
+    config: dict[str, Any], limits: dict[str, Any], message: str
+) -> None:
     with pytest.raises(UserError) as caught:
         scheduled(config, limits=limits)
     assert message in str(caught.value)

@@ -16,7 +16,11 @@ HOSTILE = "<script>alert(1)</script><img src=http://x/y onerror=alert(2)> ![i](h
 @pytest.fixture
 def written(tmp_path: Path) -> Path:
     task = Task(
-        id="eval", category=Category.DEBUG, repository=Folder(path="repo"), prompt=f"Why? {HOSTILE}", criteria=()
+        id="eval",
+        category=Category.DEBUG,
+        repository=Folder(path="repo"),
+        prompt=f"Why? {HOSTILE}",
+        criteria=(),
     )
     facts = {"Tool calls": "12 (it says 10)", "Tools": f"Read 3, {'mcp__lens__' * 9} {HOSTILE}"}
     sides = [

@@ -26,7 +26,10 @@ def put(path: Path, value: Any) -> Path:
 
 def test_the_server_of_this_project_comes_before_that_of_all(tmp_path: Path) -> None:
     own = {"mcpServers": {"lens": {"command": "own", "args": ["${workspaceFolder}"]}}}
-    value = {"mcpServers": {"lens": {"command": "other"}}, "projects": {str(tmp_path): own, "/else": {}}}
+    value = {
+        "mcpServers": {"lens": {"command": "other"}},
+        "projects": {str(tmp_path): own, "/else": {}},
+    }
     server = server_of(put(tmp_path / ".claude.json", value), None, tmp_path)
     assert server.entry == {"command": "own", "args": ["${workspace}"]}
 
@@ -34,12 +37,30 @@ def test_the_server_of_this_project_comes_before_that_of_all(tmp_path: Path) -> 
 def test_secrets_stay_where_they_are(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     entry = {
         "command": "lens",
-        "args": ["--api-key", f"{TOKEN}1", f"--auth-token={TOKEN}2", "--token", "${TOKEN}", "--keys", "all"],
-        "env": {"LENS_TOKEN": TOKEN, "MODE": "fast"}, "headers": {"Authorization": f"Bearer {TOKEN}x"}, "disabled": False,
-    }  # fmt: skip
+        "args": [
+            "--api-key",
+            f"{TOKEN}1",
+            f"--auth-token={TOKEN}2",
+            "--token",
+            "${TOKEN}",
+            "--keys",
+            "all",
+        ],
+        "env": {"LENS_TOKEN": TOKEN, "MODE": "fast"},
+        "headers": {"Authorization": f"Bearer {TOKEN}x"},
+        "disabled": False,
+    }
     server = server_of(put(tmp_path / "mcp.json", {"mcpServers": {"lens": entry}}), None, tmp_path)
     assert server.variables == ("API_KEY", "AUTHORIZATION", "AUTH_TOKEN", "LENS_TOKEN")
-    told = ["--api-key", "${API_KEY}", "--auth-token=${AUTH_TOKEN}", "--token", "${TOKEN}", "--keys", "all"]
+    told = [
+        "--api-key",
+        "${API_KEY}",
+        "--auth-token=${AUTH_TOKEN}",
+        "--token",
+        "${TOKEN}",
+        "--keys",
+        "all",
+    ]
     assert server.entry["args"] == told
     assert server.entry["env"] == {"LENS_TOKEN": "${LENS_TOKEN}", "MODE": "fast"}
     assert server.entry["headers"] == {"Authorization": "Bearer ${AUTHORIZATION}"}
@@ -56,7 +77,10 @@ def test_secrets_stay_where_they_are(tmp_path: Path, monkeypatch: pytest.MonkeyP
 
 
 def test_of_several_servers_one_is_named(tmp_path: Path) -> None:
-    file = put(tmp_path / "mcp.json", {"mcpServers": {"My Server": {"command": "a"}, "lens": {"command": "b"}}})
+    file = put(
+        tmp_path / "mcp.json",
+        {"mcpServers": {"My Server": {"command": "a"}, "lens": {"command": "b"}}},
+    )
     assert server_of(file, "lens", tmp_path).entry == {"command": "b"}
     assert server_of(file, "My-Server", tmp_path).name == "My-Server"
     unsaid = dict.fromkeys(("mcp", "url", "name", "model", "repo", "words"))
@@ -75,7 +99,10 @@ def test_of_several_servers_one_is_named(tmp_path: Path) -> None:
             r"mcp\.json: s: type is 'sse', which is not supported",
         ),
         ({"servers": {"s": {"url": "h/mcp"}}}, "s: url is .*must begin with http:// or https://"),
-        ({"servers": {"s": {"command": "s", "env": {"PORT": 80}}}}, "s: env.PORT is 80; write a text"),
+        (
+            {"servers": {"s": {"command": "s", "env": {"PORT": 80}}}},
+            "s: env.PORT is 80; write a text",
+        ),
         ('{"servers": {"s": {}}', "cannot be read: Expecting ',' delimiter: line 1 column"),
     ):
         with pytest.raises(UserError, match=told):
@@ -91,34 +118,64 @@ def test_files_are_read_as_editors_write_them(tmp_path: Path) -> None:
       },},
     }"""
     server = server_of(put(tmp_path / "mcp.json", text), None, tmp_path)
-    assert server.entry == {"command": "s", "args": ["http://x//y"], "env": {"KEY": "${MY_KEY}", "HOST": "${HOST}"}}
+    assert server.entry == {
+        "command": "s",
+        "args": ["http://x//y"],
+        "env": {"KEY": "${MY_KEY}", "HOST": "${HOST}"},
+    }
     assert server.variables == ("HOST", "MY_KEY")
-    put(tmp_path / "own.json", text.replace("servers", "mcpServers").replace("input:my-", "").replace("env:", ""))
+    put(
+        tmp_path / "own.json",
+        text.replace("servers", "mcpServers").replace("input:my-", "").replace("env:", ""),
+    )
     assert mcp_problem(tmp_path / "own.json") == ""
 
 
-@pytest.mark.parametrize(("before", "path", "value", "after"), [
-    ("# mine\nrun_id: a  # x\n", ["sandbox_visible"], ["/a b"], '# mine\nsandbox_visible: ["/a b"]\nrun_id: a  # x\n'),
-    ("hosts: []\nb: 1\n", ["hosts"], ["a:1"], 'hosts: ["a:1"]\nb: 1\n'),
-    ("hosts: [a, b]  # x\n", ["hosts"], ["b", "c"], 'hosts: ["a", "b", "c"]  # x\n'),
-    ("hosts:\n  - a\n# x\nb: 1\n", ["hosts"], ["c"], 'hosts:\n  ["a", "c"]\n# x\nb: 1\n'),
-    ("agent:\n  # x\n  kind: a\nb: 1\n", ["agent", "s"], 20.0, "agent:\n  # x\n  s: 20.0\n  kind: a\nb: 1\n"),
-    ("agent: {kind: a}\n", ["agent", "s"], 20.0, "agent: {s: 20.0, kind: a}\n"),
-    ("a: {m: n}\n", ["c", "s", "w"], [".x/"], 'c: {"s": {"w": [".x/"]}}\na: {m: n}\n'),
-    ("agent:\n  s: 15  # x\n", ["agent", "s"], 20.0, "agent:\n  s: 20.0  # x\n"),
-])  # fmt: skip
-def test_a_value_is_added_and_everything_else_stays(before: str, path: list[str], value: object, after: str) -> None:
+@pytest.mark.parametrize(
+    ("before", "path", "value", "after"),
+    [
+        (
+            "# mine\nrun_id: a  # x\n",
+            ["sandbox_visible"],
+            ["/a b"],
+            '# mine\nsandbox_visible: ["/a b"]\nrun_id: a  # x\n',
+        ),
+        ("hosts: []\nb: 1\n", ["hosts"], ["a:1"], 'hosts: ["a:1"]\nb: 1\n'),
+        ("hosts: [a, b]  # x\n", ["hosts"], ["b", "c"], 'hosts: ["a", "b", "c"]  # x\n'),
+        ("hosts:\n  - a\n# x\nb: 1\n", ["hosts"], ["c"], 'hosts:\n  ["a", "c"]\n# x\nb: 1\n'),
+        (
+            "agent:\n  # x\n  kind: a\nb: 1\n",
+            ["agent", "s"],
+            20.0,
+            "agent:\n  # x\n  s: 20.0\n  kind: a\nb: 1\n",
+        ),
+        ("agent: {kind: a}\n", ["agent", "s"], 20.0, "agent: {s: 20.0, kind: a}\n"),
+        ("a: {m: n}\n", ["c", "s", "w"], [".x/"], 'c: {"s": {"w": [".x/"]}}\na: {m: n}\n'),
+        ("agent:\n  s: 15  # x\n", ["agent", "s"], 20.0, "agent:\n  s: 20.0  # x\n"),
+    ],
+)
+def test_a_value_is_added_and_everything_else_stays(
+    before: str, path: list[str], value: object, after: str
+) -> None:
     assert with_value(before, path, value) == after  # type: ignore[arg-type]
 
 
-def test_a_server_gets_its_words_and_variables_and_the_second_time_nothing_changes(tmp_path: Path) -> None:
+def test_a_server_gets_its_words_and_variables_and_the_second_time_nothing_changes(
+    tmp_path: Path,
+) -> None:
     config, mcp = tmp_path / "config.yaml", tmp_path / "mcp.json"
     config.write_text("run_id: a\n")
     entry = {"command": "python", "args": ["own.py", "-v"], "env": {"A": "1"}}
     mcp.write_text(json.dumps({"mcpServers": {"mine": entry, "other": entry}}))
-    cure = Cure({"sandbox_hosts": ["a:1"]}, str(mcp), "mine", {"own.py": "/x/own.py"}, {"PYTHONPATH": "/x"})
+    cure = Cure(
+        {"sandbox_hosts": ["a:1"]}, str(mcp), "mine", {"own.py": "/x/own.py"}, {"PYTHONPATH": "/x"}
+    )
     assert write_cures(config, [cure, cure])
     assert config.read_text() == 'sandbox_hosts: ["a:1"]\nrun_id: a\n'
-    changed = {"command": "python", "args": ["/x/own.py", "-v"], "env": {"A": "1", "PYTHONPATH": "/x"}}
+    changed = {
+        "command": "python",
+        "args": ["/x/own.py", "-v"],
+        "env": {"A": "1", "PYTHONPATH": "/x"},
+    }
     assert json.loads(mcp.read_text())["mcpServers"] == {"mine": changed, "other": entry}
     assert not write_cures(config, [cure])

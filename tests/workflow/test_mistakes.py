@@ -26,7 +26,9 @@ SECRET = "sk-live-0123456789abcdef"
 Change = tuple[str, str | None, str]
 DATA = yaml.safe_load((Path(__file__).parent / "mistakes.yaml").read_text(encoding="utf-8"))
 FILES: dict[str, str] = DATA["files"]
-IN_FILES: dict[str, Change] = {mistake: tuple(change) for mistake, change in DATA["in_files"].items()}
+IN_FILES: dict[str, Change] = {
+    mistake: tuple(change) for mistake, change in DATA["in_files"].items()
+}
 ON_THE_COMMAND_LINE: dict[str, list[str]] = DATA["on_the_command_line"]
 
 
@@ -42,7 +44,9 @@ def answer(change: Change, folder: Path) -> str:
     os.chdir(folder)
     try:
         insist_on_config("config.yaml")
-        config = load_config(yaml.safe_load(Path("config.yaml").read_text(encoding="utf-8")), ["config.yaml"])
+        config = load_config(
+            yaml.safe_load(Path("config.yaml").read_text(encoding="utf-8")), ["config.yaml"]
+        )
         read_scenarios(config.scenario_files, config.repository, config.imported)
     except UserError as error:
         return shown(f"error: {error}", folder)
@@ -63,25 +67,46 @@ def shown(text: str, folder: Path) -> str:
 
 
 def row(mistake: str, message: str) -> str:
-    lines = (f"`` {line} ``" if "`" in line else f"`{line}`" for line in message.replace("|", "&#124;").splitlines())
+    lines = (
+        f"`` {line} ``" if "`" in line else f"`{line}`"
+        for line in message.replace("|", "&#124;").splitlines()
+    )
     return f"| {mistake} | {'<br>'.join(lines)} |"
 
 
 def rows(make: Callable[[], Path]) -> list[str]:
     """All rows of the table; `make` gives a new empty folder."""
     found = [row(mistake, answer(change, make())) for mistake, change in IN_FILES.items()]
-    return [*found, *(row(mistake, said(arguments, make())) for mistake, arguments in ON_THE_COMMAND_LINE.items())]
+    return [
+        *found,
+        *(
+            row(mistake, said(arguments, make()))
+            for mistake, arguments in ON_THE_COMMAND_LINE.items()
+        ),
+    ]
 
 
 def documented(mistake: str) -> str:
-    return "\n".join(line for line in PAGE.read_text().splitlines() if line.startswith(f"| {mistake} |"))
+    return "\n".join(
+        line for line in PAGE.read_text().splitlines() if line.startswith(f"| {mistake} |")
+    )
 
 
-@pytest.mark.parametrize("change", [
-    ("config.yaml", "run_id: shop", "run_id: other"), ("config.yaml", "run_id: shop", "\ufeffrun_id: shop"),
-    ("mcp.json", None, '\ufeff// mine\n{"mcpServers": {"lens": {"command": "lens", "args": [/* none */],},},}'),
-])  # fmt: skip
-def test_a_project_without_a_mistake_is_answered_with_nothing(change: Change, tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    "change",
+    [
+        ("config.yaml", "run_id: shop", "run_id: other"),
+        ("config.yaml", "run_id: shop", "\ufeffrun_id: shop"),
+        (
+            "mcp.json",
+            None,
+            '\ufeff// mine\n{"mcpServers": {"lens": {"command": "lens", "args": [/* none */],},},}',
+        ),
+    ],
+)
+def test_a_project_without_a_mistake_is_answered_with_nothing(
+    change: Change, tmp_path: Path
+) -> None:
     assert answer(change, tmp_path) == ""
 
 
@@ -95,7 +120,9 @@ def test_a_mistake_in_a_file_is_answered_as_documented(mistake: str, tmp_path: P
 
 
 @pytest.mark.parametrize("mistake", ON_THE_COMMAND_LINE)
-def test_a_mistake_on_the_command_line_is_answered_as_documented(mistake: str, tmp_path: Path) -> None:
+def test_a_mistake_on_the_command_line_is_answered_as_documented(
+    mistake: str, tmp_path: Path
+) -> None:
     message = said(ON_THE_COMMAND_LINE[mistake], tmp_path)
     assert message.startswith("error: ")
     assert message.count("\n") == 0

@@ -29,14 +29,19 @@ def test_what_is_missing_or_wrong_is_one_line_with_no_file(
     assert not list(tmp_path.iterdir())
 
 
-@pytest.mark.parametrize("name", ["config.mine.yaml", "mcp.mine.json", "scenarios/mine.yaml", "bench/mine-smoke"])
+@pytest.mark.parametrize(
+    "name", ["config.mine.yaml", "mcp.mine.json", "scenarios/mine.yaml", "bench/mine-smoke"]
+)
 def test_nothing_is_overwritten(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str) -> None:
     monkeypatch.chdir(tmp_path)
     there = tmp_path / name
     there.parent.mkdir(exist_ok=True)
     there.write_text("mine")
     again = "`init --name mine` alone tries it again"
-    assert refusal(main, *FLAGS) == f"{name} already exists; choose another --name, or remove it; {again}"
+    assert (
+        refusal(main, *FLAGS)
+        == f"{name} already exists; choose another --name, or remove it; {again}"
+    )
     assert there.read_text() == "mine"
     assert [path for path in tmp_path.rglob("*") if path.is_file()] == [there]
 
@@ -52,7 +57,12 @@ def test_a_terminal_is_asked_for_what_no_flag_names(tmp_path: Path) -> None:
     empty_repository(tmp_path)
     exit_code, shown = type_into(command, tmp_path, "true\n\n\nopus\n")
     assert exit_code == 1
-    for question in ("the command that starts it, or its URL: ", "[mine]: ", "[claude-code]: ", "[sonnet]: "):
+    for question in (
+        "the command that starts it, or its URL: ",
+        "[mine]: ",
+        "[claude-code]: ",
+        "[sonnet]: ",
+    ):
         assert question in shown
     assert "could not generate tasks about empty" in shown
     assert not list(tmp_path.glob("*.mine.*"))
@@ -66,22 +76,31 @@ def test_a_terminal_is_asked_again_when_an_answer_cannot_be_used(tmp_path: Path)
     exit_code, shown = type_into(command, tmp_path, typed)
     assert exit_code == 1
     for said in (
-        "no server is named", "--mcp my-server 'half: No closing quotation", "at most 41, such as my-server",
-        "no program 'my-server' is here", "config.there.yaml already exists; choose another --name",
-        "did you mean 'claude-code'?", "could not generate tasks about empty",
+        "no server is named",
+        "--mcp my-server 'half: No closing quotation",
+        "at most 41, such as my-server",
+        "no program 'my-server' is here",
+        "config.there.yaml already exists; choose another --name",
+        "did you mean 'claude-code'?",
+        "could not generate tasks about empty",
         "--repo nowhere: there is no folder",
-    ):  # fmt: skip
+    ):
         assert said in shown
     assert shown.count("Name of the benchmark") == 3
 
 
-def test_a_name_alone_tries_again_or_says_what_is_broken(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_name_alone_tries_again_or_says_what_is_broken(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.chdir(tmp_path)
     wishes = Wishes("mine", "", "codex", "gpt-5", "")
     assert earlier("mine") is None
     write_atomic(wishes.files["mcp"], json.dumps({"mcpServers": {"mine": {"command": "true"}}}))
     write_atomic(wishes.files["tasks"], "name: x")
-    with pytest.raises(UserError, match=r"^mcp.mine.json is there, but config.mine.yaml is not; restore it, or remove"):
+    with pytest.raises(
+        UserError,
+        match=r"^mcp.mine.json is there, but config.mine.yaml is not; restore it, or remove",
+    ):
         earlier("mine")
     for tools in ([], ["find"]):
         write_atomic(wishes.files["config"], config_text(wishes, "1", tools, 3))
@@ -91,16 +110,23 @@ def test_a_name_alone_tries_again_or_says_what_is_broken(tmp_path: Path, monkeyp
         earlier("mine")
 
 
-def test_without_a_terminal_fix_writes_what_a_server_lacks(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_without_a_terminal_fix_writes_what_a_server_lacks(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.chdir(tmp_path)
     wishes = Wishes("mine", "true", "offline", "", "")
     write_atomic(wishes.files["config"], "run_id: mine\n")
-    write_atomic(wishes.smoke / "preflight.json", json.dumps({"cures": [{"settings": {"sandbox_hosts": ["a.b:1"]}}]}))
+    write_atomic(
+        wishes.smoke / "preflight.json",
+        json.dumps({"cures": [{"settings": {"sandbox_hosts": ["a.b:1"]}}]}),
+    )
     with pytest.raises(UserError, match=r"init --name mine --fix, which writes what is missing$"):
         cure(wishes, fix=False)
     cure(wishes, fix=True)
     assert wishes.files["config"].read_text() == 'sandbox_hosts: ["a.b:1"]\nrun_id: mine\n'
-    with pytest.raises(UserError, match="the trial failed; fix "):  # it lacks what it has: something else is wrong
+    with pytest.raises(
+        UserError, match="the trial failed; fix "
+    ):  # it lacks what it has: something else is wrong
         cure(wishes, fix=True)
 
 
@@ -109,12 +135,16 @@ def test_a_server_is_a_command_line_or_an_address() -> None:
     entry = {"command": "my-server", "args": ["--root", "${workspace}", "--log", "a b"]}
     assert mcp_file(command) == {"mcpServers": {"mine": entry}}
     address = Wishes("mine", "http://localhost:4111/mcp", "offline", "", "")
-    assert mcp_file(address) == {"mcpServers": {"mine": {"type": "http", "url": "http://localhost:4111/mcp"}}}
+    assert mcp_file(address) == {
+        "mcpServers": {"mine": {"type": "http", "url": "http://localhost:4111/mcp"}}
+    }
 
 
 @pytest.mark.parametrize("agent", KINDS)
 @pytest.mark.parametrize("version", ["", "2.10"])
-def test_any_agent_s_config_holds(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, agent: str, version: str) -> None:
+def test_any_agent_s_config_holds(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, agent: str, version: str
+) -> None:
     monkeypatch.chdir(tmp_path)
     wishes = Wishes("mine", "true", agent, KINDS[agent].model, "")
     wishes.files["mcp"].write_text(json.dumps(mcp_file(wishes)))
@@ -128,7 +158,9 @@ def test_any_agent_s_config_holds(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
         assert config.budget.max_usd == 29
 
 
-def test_words_make_a_ladder_which_is_tried_again_as_one(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_words_make_a_ladder_which_is_tried_again_as_one(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.chdir(tmp_path)
     write_atomic(Path("my words.md"), "Use find.")
     wishes = Wishes("mine", "true", "codex", "gpt-5", "", words="my words.md")
@@ -149,5 +181,9 @@ def test_a_name_that_yaml_would_read_as_something_else_stays_a_name(name: str) -
 
 def test_a_price_is_a_guess_that_says_so() -> None:
     assert "about 14 to 55 min and 0.96 to 29 US dollars (a guess" in estimate("claude-code", 24, 4)
-    assert estimate("offline", 20, 4).startswith("20 runs, 4 at a time: about 1 min and nothing to pay (no model")
-    assert estimate("offline", 60, 4).startswith("60 runs, 4 at a time: about 1 to 3 min and nothing")
+    assert estimate("offline", 20, 4).startswith(
+        "20 runs, 4 at a time: about 1 min and nothing to pay (no model"
+    )
+    assert estimate("offline", 60, 4).startswith(
+        "60 runs, 4 at a time: about 1 to 3 min and nothing"
+    )

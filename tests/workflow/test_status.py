@@ -56,7 +56,9 @@ def test_a_damaged_run_is_left(begun: Bench) -> None:
     assert Status(begun.folder).counts["with"] == RunCounts(0, 1, 3)
 
 
-def test_the_line_tells_time_by_each_conditions_mean_and_what_was_spent_and_fits_a_terminal(begun: Bench) -> None:
+def test_the_line_tells_time_by_each_conditions_mean_and_what_was_spent_and_fits_a_terminal(
+    begun: Bench,
+) -> None:
     spend(begun.folder, runs=4, hours=0.5)
     status = Status(begun.folder)
     assert line(status, 2, 2) == (
@@ -65,9 +67,11 @@ def test_the_line_tells_time_by_each_conditions_mean_and_what_was_spent_and_fits
     )
     spend(begun.folder, usd=1.5)
     assert block(status, {"a-with": "14:02:11", "b-with": "14:02:12"}, 2, 80) == [
-        "4/8 runs | 2 running | 55 s left | spent $1.50", "  with       1 valid, 1 discarded, 2 left",
-        "  without    2 valid, 0 discarded, 2 left", "  running    a-with since 14:02:11, b-with since 14:02:12",
-    ]  # fmt: skip
+        "4/8 runs | 2 running | 55 s left | spent $1.50",
+        "  with       1 valid, 1 discarded, 2 left",
+        "  without    2 valid, 0 discarded, 2 left",
+        "  running    a-with since 14:02:11, b-with since 14:02:12",
+    ]
     assert all(len(text) < 30 for text in block(status, {"a-with": "14:02:11"}, 2, 30))
     assert status.last_discard == ""  # the discard is an older one
     begun.run("b", "with", 2, reason="timed_out", detail="after\x1b[2J 50 s")
@@ -81,15 +85,25 @@ def test_time_and_cost_left_are_estimated_by_condition(bench: Callable[..., Benc
     made = bench(tasks=("a", "b", "c", "d"))
     write_json(made.folder / "plan.json", made.plan)
     made.run("a", "with", duration_s=100.0, cost_usd=0.5)
-    assert Status(made.folder).left_s(2) is None  # the other one may take a tenth of it, or ten times as much
+    assert (
+        Status(made.folder).left_s(2) is None
+    )  # the other one may take a tenth of it, or ten times as much
     made.run("a", "without", duration_s=10.0)
     status = Status(made.folder)
     assert (status.left_s(2), status.left_usd) == ((3 * 100 + 3 * 10) / 2, 3 * 0.5 + 3 * 0.5)
     assert line(status, 2, 2).endswith(f"{span(165)} left | agents worked 0 s, about $3.00 to come")
     made.run("b", "without", duration_s=30.0, cost_usd=0.1)
     status = Status(made.folder)
-    assert (status.left_s(1), status.left_usd) == pytest.approx((3 * 100 + 2 * 20, 3 * 0.5 + 2 * 0.1))
-    assert [*map(span, (0, 99, 100, 5999, 7500))] == ["0 s", "99 s", "2 min", "1 h 40 min", "2 h 05 min"]
+    assert (status.left_s(1), status.left_usd) == pytest.approx(
+        (3 * 100 + 2 * 20, 3 * 0.5 + 2 * 0.1)
+    )
+    assert [*map(span, (0, 99, 100, 5999, 7500))] == [
+        "0 s",
+        "99 s",
+        "2 min",
+        "1 h 40 min",
+        "2 h 05 min",
+    ]
 
 
 def test_a_person_sees_who_is_running_and_the_last_discards(begun: Bench) -> None:
@@ -108,9 +122,16 @@ def test_a_person_sees_who_is_running_and_the_last_discards(begun: Bench) -> Non
 def test_the_logger_shows_the_last_line_in_a_file_and_an_error_unless_everything_was_stopped_for_it(
     begun: Bench, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    told: Any = SimpleNamespace(nocolor=True, **dict.fromkeys(("stdout", "quiet", "dryrun", "verbose", "debug_dag")))
-    began = {"event": LogEvent.JOB_INFO, "levelno": INFO, "jobid": 1, "output": [f"{begun.folder}/runs/a-with.md"],
-             "wildcards": {"trial": "", "task": "a", "condition": "with"}}  # fmt: skip
+    told: Any = SimpleNamespace(
+        nocolor=True, **dict.fromkeys(("stdout", "quiet", "dryrun", "verbose", "debug_dag"))
+    )
+    began = {
+        "event": LogEvent.JOB_INFO,
+        "levelno": INFO,
+        "jobid": 1,
+        "output": [f"{begun.folder}/runs/a-with.md"],
+        "wildcards": {"trial": "", "task": "a", "condition": "with"},
+    }
 
     def said(message: str, **event: Any) -> str:
         handler = LogHandler(told, None)
@@ -121,7 +142,9 @@ def test_the_logger_shows_the_last_line_in_a_file_and_an_error_unless_everything
 
     failed = {"event": LogEvent.JOB_ERROR, "jobid": 1, "log": ["a-with.log"]}
     monkeypatch.chdir(write(begun.folder, {"a-with.log": "error: no credit", "my.yaml": "a: ["}))
-    assert re.fullmatch(r"Error in rule run\n20\S+Z 4/8 runs \| .*\n", said("Error in rule run", **failed))
+    assert re.fullmatch(
+        r"Error in rule run\n20\S+Z 4/8 runs \| .*\n", said("Error in rule run", **failed)
+    )
     RunFolder(begun.folder).stopped.write_text("no credit")
     assert re.fullmatch(r"20\S+Z 4/8 runs \| .*\n", said("Error in rule run", **failed))
     assert said("Error in rule run", **{**failed, "log": []}).startswith("Error in rule run\n")

@@ -18,7 +18,14 @@ from navigation import with_toctrees
 
 ROOT = Path(__file__).parents[2]
 WORK = ROOT / ".cache" / "docs"
-PAGES = ("README.md", "SECURITY.md", "CONTRIBUTING.md", "CHANGELOG.md", "LICENSE", "examples/README.md")
+PAGES = (
+    "README.md",
+    "SECURITY.md",
+    "CONTRIBUTING.md",
+    "CHANGELOG.md",
+    "LICENSE",
+    "examples/README.md",
+)
 GALLERY = "\n## Gallery\n\n- [The demo's pages](gallery.md)\n"
 REDIRECT = '<!doctype html><title>lensbench</title><meta http-equiv="refresh" content="0; url=docs/index.html">'
 
@@ -56,7 +63,12 @@ def build(source: Path, site: Path) -> int:
 def main() -> None:
     """Writes the site. Exit code 1 for errors in pages or links."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--output", type=Path, default=ROOT / "site", help="the folder of the site, which is replaced")
+    parser.add_argument(
+        "--output",
+        type=Path,
+        default=ROOT / "site",
+        help="the folder of the site, which is replaced",
+    )
     options = parser.parse_args()
     stage(WORK / "source")
     if code := build(WORK / "source", options.output):

@@ -76,7 +76,10 @@ def add_gallery(source: Path, project: Path, root: Path) -> None:
         "The demo's own pages, as the commands below them leave them. No language model answered.",
         "",
     ]
-    lines += ['<p><a href="gallery/bench/demo/results.md">results.md</a> has the report as text.</p>', ""]
+    lines += [
+        '<p><a href="gallery/bench/demo/results.md">results.md</a> has the report as text.</p>',
+        "",
+    ]
     for example, page in pages.items():
         link = f"gallery/{page.relative_to(project).as_posix()}"
         lines += [f"## {example.title}", "", example.about, "", "```", example.command, "```", ""]
@@ -96,24 +99,42 @@ def make_project(folder: Path, root: Path) -> None:
     fetched.mkdir(parents=True, exist_ok=True)
     if not (folder / ".cache" / "repositories").exists():
         (folder / ".cache" / "repositories").symlink_to(fetched)
-    if (root / "bench" / "demo" / "report.html").exists() and not (folder / "bench" / "demo").exists():
+    if (root / "bench" / "demo" / "report.html").exists() and not (
+        folder / "bench" / "demo"
+    ).exists():
         shutil.copytree(root / "bench" / "demo", folder / "bench" / "demo", symlinks=True)
     _start(folder, "run", "--cores", "2")
     _start(folder, "judge", "bench/demo")
     if not (folder / "click").exists():
         shutil.copytree(next(fetched.glob("click-*/tree")), folder / "click")
     if not (folder / "scenarios" / "click.yaml").exists():
-        _start(folder, "generate", "--repo", "click", "--count", "4", "--output", "scenarios/click.yaml")
+        _start(
+            folder,
+            "generate",
+            "--repo",
+            "click",
+            "--count",
+            "4",
+            "--output",
+            "scenarios/click.yaml",
+        )
     _start(folder, "ask", QUESTION, "--repo", "click")
 
 
 def _start(folder: Path, *arguments: str) -> None:
     command = [sys.executable, "-P", "-m", "lensbench", *arguments]
     said = subprocess.run(
-        command, cwd=folder, check=False, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, encoding="utf-8"
+        command,
+        cwd=folder,
+        check=False,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        encoding="utf-8",
     )
     if said.returncode:
-        sys.exit(f"{said.stdout}\nthe gallery needs this to work, in {folder}: lensbench {shlex.join(arguments)}")
+        sys.exit(
+            f"{said.stdout}\nthe gallery needs this to work, in {folder}: lensbench {shlex.join(arguments)}"
+        )
 
 
 def _copy(page: Path, project: Path, to: Path) -> None:
@@ -131,7 +152,9 @@ def take_pictures(pages: Sequence[Path], folder: Path) -> dict[Path, str]:
     folder.mkdir()
     names = {page: f"{number}-{page.stem}.png" for number, page in enumerate(pages, 1)}
     with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=program, args=["--no-sandbox", "--disable-gpu"])
+        browser = playwright.chromium.launch(
+            executable_path=program, args=["--no-sandbox", "--disable-gpu"]
+        )
         tab = browser.new_page(viewport=SIZE, color_scheme="light")
         for page, name in names.items():
             tab.goto(page.resolve().as_uri())

@@ -44,8 +44,15 @@ class _Page(HTMLParser):
 
 def problems(site: Path) -> list[str]:
     """One line for each broken link and each file from another host, by page."""
-    pages = {file.resolve(): _Page(file.read_text(encoding="utf-8")) for file in sorted(site.rglob("*.html"))}
-    found = [f"{file.relative_to(site.resolve())}: {text}" for file in pages for text in _of_page(file, pages)]
+    pages = {
+        file.resolve(): _Page(file.read_text(encoding="utf-8"))
+        for file in sorted(site.rglob("*.html"))
+    }
+    found = [
+        f"{file.relative_to(site.resolve())}: {text}"
+        for file in pages
+        for text in _of_page(file, pages)
+    ]
     for sheet in sorted(site.rglob("*.css")):
         if REQUEST_IN_CSS.search(sheet.read_text(encoding="utf-8")):
             found.append(f"{sheet.relative_to(site)}: loads a file from another host")
@@ -57,7 +64,9 @@ def _of_page(file: Path, pages: dict[Path, _Page]) -> Iterator[str]:
     if REQUEST_IN_CSS.search(file.read_text(encoding="utf-8")):
         yield "a style loads a file from another host"
     for link in page.loaded:
-        if urlsplit(link).scheme != "data" and (urlsplit(link).netloc or not _target(file, link).is_file()):
+        if urlsplit(link).scheme != "data" and (
+            urlsplit(link).netloc or not _target(file, link).is_file()
+        ):
             yield f"loads {link}, which is not in the site"
     for link in page.links:
         parts = urlsplit(link)
@@ -66,7 +75,11 @@ def _of_page(file: Path, pages: dict[Path, _Page]) -> Iterator[str]:
         target = _target(file, link)
         if not target.is_file():
             yield f"links to {link}, which does not exist"
-        elif parts.fragment and target in pages and unquote(parts.fragment) not in pages[target].anchors:
+        elif (
+            parts.fragment
+            and target in pages
+            and unquote(parts.fragment) not in pages[target].anchors
+        ):
             yield f"links to {link}, an anchor that does not exist"
 
 

@@ -28,7 +28,11 @@ PROGRAMS = {
 def measured(title: str, command: str) -> str:
     """The page: the head, and the output of the command."""
     commit = subprocess.run(
-        ["git", "rev-parse", "--short", "HEAD"], cwd=ROOT, capture_output=True, text=True, check=True
+        ["git", "rev-parse", "--short", "HEAD"],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        check=True,
     )
     program, *arguments = command.split()
     started = [sys.executable, str(ROOT / "benchmarks" / program), *arguments]

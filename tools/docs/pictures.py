@@ -19,7 +19,13 @@ PAGES = {"page": "report.html", "sheet": "judge_sheet.html"}
 def stamped(png: bytes) -> bytes:
     """The picture with the version that it shows, in a text chunk after the header of 33 bytes."""
     chunk = f"tEXtSoftware\0lensbench {__version__}".encode()
-    return png[:33] + struct.pack(">I", len(chunk) - 4) + chunk + struct.pack(">I", zlib.crc32(chunk)) + png[33:]
+    return (
+        png[:33]
+        + struct.pack(">I", len(chunk) - 4)
+        + chunk
+        + struct.pack(">I", zlib.crc32(chunk))
+        + png[33:]
+    )
 
 
 def main() -> None:

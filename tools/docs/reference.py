@@ -39,8 +39,14 @@ JSON_FILES = {
 """Files of a run folder and the modules with their types."""
 SCHEMAS = {
     "config": ("Config keys", "The keys of `config.yaml` and `--config`."),
-    "scenarios": ("Task sets", "The keys of a task set in YAML ([how to write one](../scenarios.md))."),
-    "record": ("Records", "The measured facts about an attempt: `attempts/<task>-<condition>/<n>/record.json`."),
+    "scenarios": (
+        "Task sets",
+        "The keys of a task set in YAML ([how to write one](../scenarios.md)).",
+    ),
+    "record": (
+        "Records",
+        "The measured facts about an attempt: `attempts/<task>-<condition>/<n>/record.json`.",
+    ),
 }
 BOUNDS = {
     "minimum": "≥",
@@ -98,7 +104,14 @@ def _keys(model: dict[str, Any], parts: dict[str, Any]) -> str:
     for name, key in model["properties"].items():
         default = "(needed)" if name in required else _default(key)
         part = parts.get(key.get("$ref", "").rpartition("/")[2], {})
-        rows.append((f"`{name}`", _type(key), default, key.get("description") or part.get("description", "")))
+        rows.append(
+            (
+                f"`{name}`",
+                _type(key),
+                default,
+                key.get("description") or part.get("description", ""),
+            )
+        )
     return table(*rows)
 
 
@@ -123,7 +136,9 @@ def _type(key: dict[str, Any]) -> str:
     if key.get("type") == "array":
         return f"list of {_type(key['items'])}" if "items" in key else "list"
     if key.get("type") == "object":
-        inner = next(iter(key.get("patternProperties", {}).values()), key.get("additionalProperties"))
+        inner = next(
+            iter(key.get("patternProperties", {}).values()), key.get("additionalProperties")
+        )
         return f"mapping to {_type(inner)}" if isinstance(inner, dict) else "mapping"
     bounds = " ".join(f"{sign} {key[name]}" for name, sign in BOUNDS.items() if name in key)
     pattern = f"`{key['pattern']}`" if "pattern" in key else ""
@@ -149,28 +164,42 @@ def help_of(module: str) -> str:
     """The output of a program with --help; of `run`, only its own part, as the rest is Snakemake's."""
     command = [sys.executable, "-P", "-m", module, "--help"]
     environment = {**os.environ, "COLUMNS": "110"}
-    shown = subprocess.run(command, env=environment, capture_output=True, encoding="utf-8", check=True).stdout
+    shown = subprocess.run(
+        command, env=environment, capture_output=True, encoding="utf-8", check=True
+    ).stdout
     return shown.rstrip()
 
 
 def discards_page() -> str:
     """Why a run may not count."""
     when = {"again": "another attempt at once", "later": "the next start"}
-    rows = [(f"`{name}`", reason.meaning, when[reason.policy], reason.look_at) for name, reason in REASONS.items()]
-    return "\n".join([
-        "# Discards", "", "Why a run does not count, what repeats it, and what to look at.", "",
-        table(("reason", "meaning", "repeated by", "look at"), *rows),
-    ])  # fmt: skip
+    rows = [
+        (f"`{name}`", reason.meaning, when[reason.policy], reason.look_at)
+        for name, reason in REASONS.items()
+    ]
+    return "\n".join(
+        [
+            "# Discards",
+            "",
+            "Why a run does not count, what repeats it, and what to look at.",
+            "",
+            table(("reason", "meaning", "repeated by", "look at"), *rows),
+        ]
+    )
 
 
 def protocol() -> str:
     """The protocol, with its table of discards made from REASONS."""
     rows = [
-        (f"`{name}`", reason.meaning, "yes" if reason.policy == "again" else "no") for name, reason in REASONS.items()
+        (f"`{name}`", reason.meaning, "yes" if reason.policy == "again" else "no")
+        for name, reason in REASONS.items()
     ]
     made = table(("Reason", "When", "Another attempt at once?"), *rows)
     return re.sub(
-        r"(?<=<!-- discards -->\n).*?(?=\n<!-- end -->)", lambda _: made, PROTOCOL.read_text("utf-8"), flags=re.DOTALL
+        r"(?<=<!-- discards -->\n).*?(?=\n<!-- end -->)",
+        lambda _: made,
+        PROTOCOL.read_text("utf-8"),
+        flags=re.DOTALL,
     )
 
 
@@ -195,21 +224,41 @@ def columns_page() -> str:
         "Lists are joined with `;`, times are in seconds, shares between 0 and 1. An empty cell is missing.",
     ]
     common, *tables = groups(
-        CORE / "rows.py", r"class (\w+)\((?!StrEnum).*\):", r"    (\w+): ReadOnly\[str\](?:  # (.*))?$"
+        CORE / "rows.py",
+        r"class (\w+)\((?!StrEnum).*\):",
+        r"    (\w+): ReadOnly\[str\](?:  # (.*))?$",
     )
     runs = re.findall(r"class (\w+)\(RunRow\)", (CORE / "rows.py").read_text(encoding="utf-8"))
     for part in tables:
         name, _, about = part.about.partition(": ")
         rows = (*common.rows, *part.rows) if part.title in runs else part.rows
-        lines += ["", f"## {name}", "", f"{about[0].upper()}{about[1:]}", "", table(("column", "meaning"), *rows)]
+        lines += [
+            "",
+            f"## {name}",
+            "",
+            f"{about[0].upper()}{about[1:]}",
+            "",
+            table(("column", "meaning"), *rows),
+        ]
     return "\n".join(lines)
 
 
 def files_page() -> str:
     """The files of a run folder, with the comments of core/run_folder.py."""
-    lines = ["# Files of a run folder", "", "`bench/<run_id>/`, in the order in which they are made."]
-    for part in groups(CORE / "run_folder.py", r"    # (.*)$", r'    \w+ = _Place\("(.+)"\)(?:  # (.*))?$'):
-        lines += ["", f"## {part.title[0].upper()}{part.title[1:]}", "", table(("file", "content"), *part.rows)]
+    lines = [
+        "# Files of a run folder",
+        "",
+        "`bench/<run_id>/`, in the order in which they are made.",
+    ]
+    for part in groups(
+        CORE / "run_folder.py", r"    # (.*)$", r'    \w+ = _Place\("(.+)"\)(?:  # (.*))?$'
+    ):
+        lines += [
+            "",
+            f"## {part.title[0].upper()}{part.title[1:]}",
+            "",
+            table(("file", "content"), *part.rows),
+        ]
     return "\n".join(lines)
 
 
@@ -221,7 +270,11 @@ def json_page() -> str:
         for module in modules:
             for node in ast.parse(module.read_text(encoding="utf-8")).body:
                 is_shown = isinstance(node, ast.ClassDef) and not node.name.endswith("View")
-                if is_shown and (keys := [(f"`{key}`", f"`{kind}`", meaning) for key, kind, meaning in fields(node)]):
+                if is_shown and (
+                    keys := [
+                        (f"`{key}`", f"`{kind}`", meaning) for key, kind, meaning in fields(node)
+                    ]
+                ):
                     base = "".join(
                         f" The keys of {ast.unparse(base)}, and:"
                         for base in node.bases
@@ -239,7 +292,10 @@ def sets_page() -> str:
         found = yaml.safe_load(file.read_text(encoding="utf-8"))
         asked = Counter(task["repository"] for task in found["tasks"])
         kinds = Counter(task["category"] for task in found["tasks"])
-        rows = [(name, _pinned(found["repositories"][name]), str(count)) for name, count in asked.items()]
+        rows = [
+            (name, _pinned(found["repositories"][name]), str(count))
+            for name, count in asked.items()
+        ]
         counts = ", ".join(f"{count} {kind}" for kind, count in sorted(kinds.items()))
         lines += ["", f"## {file.name}", "", f"{len(found['tasks'])} tasks: {counts}.", ""]
         lines += [table(("repository", "pinned", "tasks"), *rows)]
@@ -247,7 +303,9 @@ def sets_page() -> str:
 
 
 def _pinned(source: dict[str, str]) -> str:
-    return next(f"{kind} {source[kind]}" for kind in ("pypi", "npm", "git", "path") if kind in source)
+    return next(
+        f"{kind} {source[kind]}" for kind in ("pypi", "npm", "git", "path") if kind in source
+    )
 
 
 def endings_page() -> str:
@@ -259,14 +317,23 @@ def endings_page() -> str:
         ("failed", "a failed answer of the model: counts, with the text so far"),
         ("stops", "everything stops, with the reason"),
         ("again", "retried, with growing pauses; then discarded"),
-        ("pause", "all agents and judges of that service pause, then it is retried; then discarded"),
+        (
+            "pause",
+            "all agents and judges of that service pause, then it is retried; then discarded",
+        ),
         ("discarded", "not retried at once: the next start repeats the run"),
     )
-    return "\n".join([
-        "# How attempts end", "",
-        "Tried with the real programs on scripted services by `tests/agents/test_endings_live.py`.", "",
-        table(("", "what becomes of the attempt"), *words), "", endings(),
-    ])  # fmt: skip
+    return "\n".join(
+        [
+            "# How attempts end",
+            "",
+            "Tried with the real programs on scripted services by `tests/agents/test_endings_live.py`.",
+            "",
+            table(("", "what becomes of the attempt"), *words),
+            "",
+            endings(),
+        ]
+    )
 
 
 def messages_page() -> str:
@@ -274,10 +341,17 @@ def messages_page() -> str:
     from test_mistakes import rows
 
     made = rows(lambda: Path(tempfile.mkdtemp()))
-    return "\n".join([
-        "# Messages", "", "Typical mistakes, and the line that each is answered with.", "",
-        "| mistake | answer |", "|---|---|", *made,
-    ])  # fmt: skip
+    return "\n".join(
+        [
+            "# Messages",
+            "",
+            "Typical mistakes, and the line that each is answered with.",
+            "",
+            "| mistake | answer |",
+            "|---|---|",
+            *made,
+        ]
+    )
 
 
 def main() -> None:

@@ -49,7 +49,9 @@ def meanings(model: type) -> Iterator[tuple[str, str]]:
         return
     (definition,) = ast.parse(textwrap.dedent(inspect.getsource(model))).body
     assert isinstance(definition, ast.ClassDef)
-    yield from ((key, inspect.cleandoc(meaning)) for key, _, meaning in fields(definition) if meaning)
+    yield from (
+        (key, inspect.cleandoc(meaning)) for key, _, meaning in fields(definition) if meaning
+    )
 
 
 def fields(definition: ast.ClassDef) -> Iterator[tuple[str, str, str]]:
@@ -80,9 +82,12 @@ def scenarios_schema() -> Schema:
     question["criteria"] |= {"minItems": MIN_CRITERIA, "maxItems": MAX_CRITERIA}
     change["criteria"] |= {"maxItems": MAX_CRITERIA - len(TEST_CRITERIA)}
     file = {
-        "type": "object", "properties": {"file": {"type": "string"}}, "required": ["file"],
-        "additionalProperties": False, "description": "A file beside the task set.",
-    }  # fmt: skip
+        "type": "object",
+        "properties": {"file": {"type": "string"}},
+        "required": ["file"],
+        "additionalProperties": False,
+        "description": "A file beside the task set.",
+    }
     hidden_file = schema["$defs"]["Tests"]["properties"]["files"]["additionalProperties"]
     for content in (change["reference"], hidden_file):
         content["anyOf"].append(file)
@@ -109,7 +114,9 @@ def schemas() -> dict[str, Schema]:
 def write_schemas(folder: Path) -> None:
     """Writes every schema into `folder`."""
     for name, schema in schemas().items():
-        write_json(folder / name, {"$schema": "https://json-schema.org/draft/2020-12/schema", **schema})
+        write_json(
+            folder / name, {"$schema": "https://json-schema.org/draft/2020-12/schema", **schema}
+        )
 
 
 if __name__ == "__main__":

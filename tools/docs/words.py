@@ -17,7 +17,9 @@ APART = ("../CHANGELOG", "../README")
 
 def words(page: Path) -> int:
     """The words of a page without what reference.py writes into it."""
-    written = re.sub(r"<!-- discards -->.*<!-- end -->", "", page.read_text(encoding="utf-8"), flags=re.DOTALL)
+    written = re.sub(
+        r"<!-- discards -->.*<!-- end -->", "", page.read_text(encoding="utf-8"), flags=re.DOTALL
+    )
     return len(written.split())
 
 
@@ -31,9 +33,15 @@ def main() -> None:
     ]
     for title, pages in [*kinds, ("README", ["../README"]), ("CHANGELOG", ["../CHANGELOG"])]:
         own = [page for page in pages if not page.startswith(GENERATED) or page == "measured/index"]
-        counts = {page: words(docs / f"{page}.md") for page in own if page not in APART or title not in dict(kinds)}
+        counts = {
+            page: words(docs / f"{page}.md")
+            for page in own
+            if page not in APART or title not in dict(kinds)
+        }
         total += sum(counts.values()) if title != "CHANGELOG" else 0
-        print(f"{sum(counts.values()):6}  {title}: {', '.join(f'{page} {count}' for page, count in counts.items())}")
+        print(
+            f"{sum(counts.values()):6}  {title}: {', '.join(f'{page} {count}' for page, count in counts.items())}"
+        )
     print(f"{total:6}  all without the changelog")
 
 

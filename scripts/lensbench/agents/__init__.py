@@ -141,10 +141,16 @@ def known_kinds() -> tuple[str, ...]:
 @cache
 def programs() -> dict[str, Program]:
     """The program of each kind of agent that has one."""
-    return {kind: program for kind in known_kinds()[:-1] if (program := getattr(load_adapter(kind), "PROGRAM", None))}
+    return {
+        kind: program
+        for kind in known_kinds()[:-1]
+        if (program := getattr(load_adapter(kind), "PROGRAM", None))
+    }
 
 
 def load_adapter(kind: str) -> Adapter:
     """The adapter module for `agent.kind`. Raises ModuleNotFoundError when there is none."""
-    adapter: Adapter = importlib.import_module(f"lensbench.agents.adapters.{kind.replace('-', '_')}")
+    adapter: Adapter = importlib.import_module(
+        f"lensbench.agents.adapters.{kind.replace('-', '_')}"
+    )
     return adapter

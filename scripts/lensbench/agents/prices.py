@@ -25,14 +25,18 @@ def listed() -> Prices:
     """The list prices, in the form of the user's."""
     import yaml  # most runs need no price
 
-    prices: Prices = yaml.safe_load((TEMPLATES / "prices.yaml").read_text(encoding="utf-8"))["prices"]
+    prices: Prices = yaml.safe_load((TEMPLATES / "prices.yaml").read_text(encoding="utf-8"))[
+        "prices"
+    ]
     return prices
 
 
 def price_of(model: str, own: Prices) -> ModelPrice | None:
     """The price of a model: the first of `own` whose pattern matches, else its list price; None where none is known."""
     prices = chain(own.items(), listed().items())
-    return next((price for pattern, price in prices if fnmatchcase(model.lower(), pattern.lower())), None)
+    return next(
+        (price for pattern, price in prices if fnmatchcase(model.lower(), pattern.lower())), None
+    )
 
 
 def in_words(model: str, price: ModelPrice) -> str:
@@ -49,7 +53,9 @@ def priced(outcome: Outcome, own: Prices) -> Outcome:
     tokens, costs = outcome.tokens, {}
     for model in outcome.models or outcome.models_asked or ():
         if price := price_of(model, own):
-            costs[in_words(model, price)] = sum(price[kind] * tokens.get(kind, 0) for kind in KINDS) / 1e6
+            costs[in_words(model, price)] = (
+                sum(price[kind] * tokens.get(kind, 0) for kind in KINDS) / 1e6
+            )
     if not costs:
         return outcome
     basis = min(costs, key=lambda label: costs[label])
@@ -59,13 +65,22 @@ def priced(outcome: Outcome, own: Prices) -> Outcome:
 def is_same_model(request: str, answer: str) -> bool:
     """True when the served name is the requested one but for a provider prefix and a date suffix."""
     name = re.escape(request.rpartition("/")[2].removesuffix("[1m]"))
-    return bool(re.fullmatch(rf"{name}([-@](20\d{{6}}|20\d\d-\d\d-\d\d))?", answer.rpartition("/")[2]))
+    return bool(
+        re.fullmatch(rf"{name}([-@](20\d{{6}}|20\d\d-\d\d-\d\d))?", answer.rpartition("/")[2])
+    )
 
 
 def unexpected(outcome: Outcome, agent: Mapping[str, Any]) -> list[str]:
     """The models that answered although they were not requested, given the agent's settings; none where these name the
     model that must answer."""
     mapping = agent.get("models") or {}
-    models = {mapping.get(name, name) for name in outcome.models_asked or filter(None, [agent.get("model", "")])}
+    models = {
+        mapping.get(name, name)
+        for name in outcome.models_asked or filter(None, [agent.get("model", "")])
+    }
     answers = () if agent.get("served") else outcome.models or ()
-    return sorted(name for name in set(answers) if models and not any(is_same_model(model, name) for model in models))
+    return sorted(
+        name
+        for name in set(answers)
+        if models and not any(is_same_model(model, name) for model in models)
+    )

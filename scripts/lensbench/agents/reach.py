@@ -7,7 +7,9 @@ import re
 from collections.abc import Iterable, Mapping
 from typing import NamedTuple
 
-URL = re.compile(r"\b(https?|wss?)://(?:[^/@\s\"']*@)?(\[[0-9A-Fa-f:]+\]|[A-Za-z0-9._-]+)(?::(\d{1,5}))?")
+URL = re.compile(
+    r"\b(https?|wss?)://(?:[^/@\s\"']*@)?(\[[0-9A-Fa-f:]+\]|[A-Za-z0-9._-]+)(?::(\d{1,5}))?"
+)
 SECURE = ("https", "wss")
 LOOPBACK = ("127.0.0.1", "::1")
 
@@ -45,7 +47,9 @@ def hosts_in(texts: Iterable[str]) -> list[Host]:
 
 def read_host(address: str) -> Host:
     """`name`, `name:port` or `[number]:port`; the default port is 443."""
-    name, _, port = address.rpartition(":") if re.search(r":\d+$", address) else (address, "", "443")
+    name, _, port = (
+        address.rpartition(":") if re.search(r":\d+$", address) else (address, "", "443")
+    )
     return Host(name.strip("[]").lower(), int(port))
 
 
@@ -61,14 +65,23 @@ class Network(NamedTuple):
 
 
 def network_of(
-    texts: Iterable[str], environment: Mapping[str, str], agents: Iterable[str] | None, further: Iterable[str]
+    texts: Iterable[str],
+    environment: Mapping[str, str],
+    agents: Iterable[str] | None,
+    further: Iterable[str],
 ) -> Network:
     """The network for an agent: `texts`: its MCP file; `agents`: its model's hosts; `further`: the config's."""
-    proxies = sorted(name for name in environment if name.lower().endswith("_proxy") and name.lower() != "no_proxy")
+    proxies = sorted(
+        name
+        for name in environment
+        if name.lower().endswith("_proxy") and name.lower() != "no_proxy"
+    )
     if proxies:
         return Network(shared=f"{proxies[0]} is passed on, and a proxy can reach everything")
     if agents is None and not further:
-        return Network(shared="the hosts that this agent needs are unknown; name them in sandbox_hosts")
+        return Network(
+            shared="the hosts that this agent needs are unknown; name them in sandbox_hosts"
+        )
     targets = [read_host(host) for host in (*(agents or ()), *further)]
     hosts = dict.fromkeys((*targets, *hosts_in([*texts, *environment.values()])))
     numbers = [host.name for host in hosts if host.number and not host.is_local]
@@ -94,5 +107,9 @@ def addresses_of(hosts: Iterable[Host]) -> dict[Host, tuple[str, ...]]:
 def hosts_file(addresses: Mapping[Host, tuple[str, ...]]) -> str:
     """/etc/hosts of the network."""
     names = {host.name: at[0] for host, at in addresses.items() if not host.is_local}
-    lines = ["127.0.0.1 localhost", "::1 localhost ip6-localhost", *(f"{at} {name}" for name, at in names.items())]
+    lines = [
+        "127.0.0.1 localhost",
+        "::1 localhost ip6-localhost",
+        *(f"{at} {name}" for name, at in names.items()),
+    ]
     return "\n".join(lines) + "\n"

@@ -29,13 +29,31 @@ WORKSPACE, SESSION, ENVIRONMENT, REACH = "/repo", "/session", "/env", "/reach"
 """Paths in the sandbox: the repository; home, prompt, MCP file, answer and server log; the tests' environment; the
 sockets to allowed hosts."""
 ENVIRONMENT_PATH = os.pathsep.join((f"{ENVIRONMENT}/bin", f"{ENVIRONMENT}/node_modules/.bin"))
-DEFAULT_LIMITS: Final[Mapping[str, Any]] = {"memory_gb": 8, "processes": 512, "open_files": 4096, "disk_gb": 10}
+DEFAULT_LIMITS: Final[Mapping[str, Any]] = {
+    "memory_gb": 8,
+    "processes": 512,
+    "open_files": 4096,
+    "disk_gb": 10,
+}
 """The keys of the config's `limits` that apply to each run."""
 
 SYSTEM = (
-    "/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64", "/libx32", "/etc", "/opt", "/sys", "/nix", "/gnu", "/snap",
-    "/etc/resolv.conf", "/etc/ssl/certs",
-)  # fmt: skip
+    "/usr",
+    "/bin",
+    "/sbin",
+    "/lib",
+    "/lib32",
+    "/lib64",
+    "/libx32",
+    "/etc",
+    "/opt",
+    "/sys",
+    "/nix",
+    "/gnu",
+    "/snap",
+    "/etc/resolv.conf",
+    "/etc/ssl/certs",
+)
 """Read-only in the sandbox. The last two may be links to elsewhere."""
 AGENTS_SYSTEM_SETTINGS = ("/etc/claude-code", "/etc/codex", "/etc/gemini-cli", "/etc/opencode")
 """Settings of the machine's administrator, which could remove a tool in one condition: hidden."""
@@ -43,7 +61,9 @@ KERNEL = ("acpi", "bus", "fs", "irq", "mtrr", "scsi", "sys", "sysrq-trigger")
 """Paths of the machine in /proc, which root may write without capabilities."""
 TRIAL_S = 20
 _OWN_FOLDERS = (WORKSPACE, SESSION, ENVIRONMENT, REACH)
-_NOT_OF_IMAGES = frozenset(("proc", "dev", "sys", "tmp", "node_modules", *(place[1:] for place in _OWN_FOLDERS)))
+_NOT_OF_IMAGES = frozenset(
+    ("proc", "dev", "sys", "tmp", "node_modules", *(place[1:] for place in _OWN_FOLDERS))
+)
 """The sandbox creates these itself."""
 
 
@@ -103,8 +123,13 @@ class Place:
     def _folders(self) -> dict[str, str]:
         """Outside path -> inside path."""
         repo = os.path.join(self.private, "repo")
-        is_moved = not self.sandbox.same_path or self.environment  # environments are built for a fixed path
-        folders = {repo: WORKSPACE if is_moved else repo, os.path.join(self.private, "session"): SESSION}
+        is_moved = (
+            not self.sandbox.same_path or self.environment
+        )  # environments are built for a fixed path
+        folders = {
+            repo: WORKSPACE if is_moved else repo,
+            os.path.join(self.private, "session"): SESSION,
+        }
         return folders if self.sandbox.program else {folder: folder for folder in folders}
 
     def outside(self, path: str) -> str:
@@ -115,7 +140,9 @@ class Place:
         """The inside path for an outside path; without a sandbox the path itself."""
         return _moved(path, self._folders)
 
-    def network(self, env: Mapping[str, str], mcp_file: str, agents: Iterable[str] | None) -> Network:
+    def network(
+        self, env: Mapping[str, str], mcp_file: str, agents: Iterable[str] | None
+    ) -> Network:
         """The network of a program with this environment and MCP file; `agents`: the model's hosts, if known."""
         if not self.sandbox.program:
             return Network(shared="there is no sandbox")
@@ -137,19 +164,49 @@ class Place:
         if not self.sandbox.program:
             return tuple(argv)
         path = env.get("PATH", os.defpath)
-        if not (self.image or shutil.which(argv[0], path=path) or argv[0].startswith(f"{ENVIRONMENT}/")):
+        if not (
+            self.image or shutil.which(argv[0], path=path) or argv[0].startswith(f"{ENVIRONMENT}/")
+        ):
             raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), argv[0])
-        content = Path(self.outside(mcp_file)).read_text(encoding="utf-8") if mcp_file else '{"mcpServers": {}}'
+        content = (
+            Path(self.outside(mcp_file)).read_text(encoding="utf-8")
+            if mcp_file
+            else '{"mcpServers": {}}'
+        )
         servers = json.loads(content)["mcpServers"].values()
-        commands = [argv, *([entry["command"], *entry.get("args", ())] for entry in servers if "command" in entry)]
+        commands = [
+            argv,
+            *(
+                [entry["command"], *entry.get("args", ())]
+                for entry in servers
+                if "command" in entry
+            ),
+        ]
         programs = [part for command in commands for part in programs_of(command, path)]
-        foreign = (path for path in self.foreign if not any(f"{part}/".startswith(f"{path}/") for part in programs))
+        foreign = (
+            path
+            for path in self.foreign
+            if not any(f"{part}/".startswith(f"{path}/") for part in programs)
+        )
         sandbox = replace(self.sandbox, hidden=(*self.sandbox.hidden, *foreign))
-        mounts = [part for outside, inside in self._folders.items() for part in ("--bind", outside, inside)]
-        mounts += [*self._environment(), *options, "--remount-ro", "/", "--chdir", self.inside(f"{self.private}/repo")]
+        mounts = [
+            part
+            for outside, inside in self._folders.items()
+            for part in ("--bind", outside, inside)
+        ]
+        mounts += [
+            *self._environment(),
+            *options,
+            "--remount-ro",
+            "/",
+            "--chdir",
+            self.inside(f"{self.private}/repo"),
+        ]
         if self.image:
             return _start_image(sandbox, self.private, self.image, argv, mounts)
-        return _start(sandbox, self.private, programs, self.network(env, mcp_file, agents), argv, mounts)
+        return _start(
+            sandbox, self.private, programs, self.network(env, mcp_file, agents), argv, mounts
+        )
 
     def environment_variables(self, path: str) -> dict[str, str]:
         """The environment variables for the tests' environment; `path` is PATH without it."""
@@ -161,7 +218,14 @@ class Place:
         if not self.environment:
             return ()
         bind = "--bind" if self.may_install else "--ro-bind"
-        return (bind, self.environment, ENVIRONMENT, "--symlink", f"{ENVIRONMENT}/node_modules", "/node_modules")
+        return (
+            bind,
+            self.environment,
+            ENVIRONMENT,
+            "--symlink",
+            f"{ENVIRONMENT}/node_modules",
+            "/node_modules",
+        )
 
 
 def _moved(path: str, folders: Mapping[str, str]) -> str:
@@ -188,12 +252,21 @@ def _bubblewrap(settings: SandboxSettings) -> Sandbox:
     program = shutil.which("bwrap")
     if not program:
         return Sandbox(reason=_MISSING)
-    ours = map(str, PACKAGE.parent.glob(f"{PACKAGE.name}*"))  # and the packages beside it, where it is not installed
+    ours = map(
+        str, PACKAGE.parent.glob(f"{PACKAGE.name}*")
+    )  # and the packages beside it, where it is not installed
     visible = map(os.path.expanduser, settings["visible"])
     paths = (*SYSTEM, program, sys.prefix, sys.base_prefix, *sorted(ours), *visible)
     homes = (os.path.expanduser("~"), "/root", "/home")
     checkout = (str(ROOT),) if (ROOT / "Snakefile").exists() else ()
-    secret = (os.getcwd(), tempfile.gettempdir(), *checkout, *homes, *AGENTS_SYSTEM_SETTINGS, *settings["hidden"])
+    secret = (
+        os.getcwd(),
+        tempfile.gettempdir(),
+        *checkout,
+        *homes,
+        *AGENTS_SYSTEM_SETTINGS,
+        *settings["hidden"],
+    )
     secret += tuple(releases(settings.get("packages", ()), paths))
     sharing = "sandbox_network is shared" if settings.get("network", "shared") == "shared" else ""
     limits = {**DEFAULT_LIMITS, **settings.get("limits", {})}
@@ -218,17 +291,29 @@ def _try(sandbox: Sandbox) -> str:
         argv = _start(sandbox, private, (), network, version, ["--remount-ro", "/"])
         try:
             process = subprocess.run(
-                argv, stdin=subprocess.DEVNULL, capture_output=True, encoding="utf-8", errors="replace", timeout=TRIAL_S
+                argv,
+                stdin=subprocess.DEVNULL,
+                capture_output=True,
+                encoding="utf-8",
+                errors="replace",
+                timeout=TRIAL_S,
             )
         except (OSError, subprocess.TimeoutExpired) as error:
             raise OSError(f"{sandbox.program}: {error}") from None
     if process.returncode:
-        raise OSError(" ".join(process.stderr.split()) or f"{sandbox.program} ended with {process.returncode}")
+        raise OSError(
+            " ".join(process.stderr.split()) or f"{sandbox.program} ended with {process.returncode}"
+        )
     return process.stdout.strip()
 
 
 def _start(
-    sandbox: Sandbox, private: str, paths: Iterable[str], network: Network, argv: Sequence[str], mounts: Sequence[str]
+    sandbox: Sandbox,
+    private: str,
+    paths: Iterable[str],
+    network: Network,
+    argv: Sequence[str],
+    mounts: Sequence[str],
 ) -> tuple[str, ...]:
     """`argv` wrapped in the nested programs of `sandbox_start`."""
     ways, options = [], [] if network.shared else ["--unshare-net"]
@@ -243,7 +328,11 @@ def _start(
         Path(sockets, "hosts").write_text(hosts_file(addresses), encoding="utf-8")
         options += ["--ro-bind", sockets, REACH]
         options += ["--ro-bind", f"{sockets}/hosts", os.path.realpath("/etc/hosts")]
-        options += ["--cap-add", "CAP_NET_BIND_SERVICE"] if any(host.port < 1024 for host in addresses) else []
+        options += (
+            ["--cap-add", "CAP_NET_BIND_SERVICE"]
+            if any(host.port < 1024 for host in addresses)
+            else []
+        )
     tmp = os.path.join(private, "tmp")
     visible = (*sandbox.shown, *paths, *programs_of((sys.executable,), os.defpath))
     view = ["--bind", tmp, "/var/tmp", *mounts_of(visible, sandbox.hidden, tmp), *options]
@@ -252,14 +341,36 @@ def _start(
 
 
 def _bubblewrapped(
-    sandbox: Sandbox, private: str, ways: Sequence[Mapping[str, Any]], view: Sequence[str], argv: Sequence[str]
+    sandbox: Sandbox,
+    private: str,
+    ways: Sequence[Mapping[str, Any]],
+    view: Sequence[str],
+    argv: Sequence[str],
 ) -> tuple[str, ...]:
     """`argv` in bubblewrap with these mounts. Dropped capabilities keep root from undoing them."""
-    kernel = [part for name in KERNEL for part in ("--ro-bind-try", f"/proc/{name}", f"/proc/{name}")]
+    kernel = [
+        part for name in KERNEL for part in ("--ro-bind-try", f"/proc/{name}", f"/proc/{name}")
+    ]
     return (
         *_step("outside", sandbox, private, ways),
-        *(sandbox.program, "--die-with-parent", "--unshare-pid", "--unshare-ipc", "--cap-drop", "ALL"),
-        *("--proc", "/proc", "--dev", "/dev", *kernel, "--bind", os.path.join(private, "tmp"), "/tmp"),
+        *(
+            sandbox.program,
+            "--die-with-parent",
+            "--unshare-pid",
+            "--unshare-ipc",
+            "--cap-drop",
+            "ALL",
+        ),
+        *(
+            "--proc",
+            "/proc",
+            "--dev",
+            "/dev",
+            *kernel,
+            "--bind",
+            os.path.join(private, "tmp"),
+            "/tmp",
+        ),
         *(*view, "--", *argv),
     )
 
@@ -267,7 +378,9 @@ def _bubblewrapped(
 _BEGIN = f"import sys; sys.path += [{os.path.dirname(__file__)!r}]; import sandbox_start as s; s.begin(sys.argv[1:])"
 
 
-def _step(place: str, sandbox: Sandbox, private: str, ways: Sequence[Mapping[str, Any]]) -> tuple[str, ...]:
+def _step(
+    place: str, sandbox: Sandbox, private: str, ways: Sequence[Mapping[str, Any]]
+) -> tuple[str, ...]:
     settings = {"ways": ways, "limits": dict(sandbox.limits), "folder": private}
     return (sys.executable, "-IS", "-c", _BEGIN, place, repr(settings))
 
@@ -288,7 +401,11 @@ def _start_image(
     view = []
     for entry in sorted(os.scandir(root), key=lambda entry: entry.name):
         if entry.name not in _NOT_OF_IMAGES:
-            kind, source = ("--symlink", os.readlink(entry)) if entry.is_symlink() else ("--ro-bind", entry.path)
+            kind, source = (
+                ("--symlink", os.readlink(entry))
+                if entry.is_symlink()
+                else ("--ro-bind", entry.path)
+            )
             view += [kind, source, f"/{entry.name}"]
     if os.path.isdir(os.path.join(root, "var", "tmp")):
         view += ["--bind", os.path.join(private, "tmp"), "/var/tmp"]

@@ -53,7 +53,12 @@ def keyring_filter() -> bytes:
     allow, deny = 0x7FFF0000, 0x00050000 | 38
     steps: list[tuple[int, int, int, int]] = []
     for architecture, calls in KEYRING_CALLS.items():
-        steps += [(load, 0, 0, 4), (equal, 0, 7, architecture), (load, 0, 0, 0), (also, 0, 0, 0xBFFFFFFF)]
+        steps += [
+            (load, 0, 0, 4),
+            (equal, 0, 7, architecture),
+            (load, 0, 0, 0),
+            (also, 0, 0, 0xBFFFFFFF),
+        ]
         steps += [(equal, 3 - index, 0, call) for index, call in enumerate(calls)]
         steps += [(end, 0, 0, allow), (end, 0, 0, deny)]
     return b"".join(struct.pack("=HBBI", *step) for step in [*steps, (end, 0, 0, allow)])
@@ -100,7 +105,9 @@ def inside(settings: Settings, argv: list[str], env: Env) -> NoReturn:
             time.sleep(3600)
     for server, _ in listening:
         server.close()
-    _set_limit("NPROC", settings["limits"]["processes"])  # of this user in this sandbox; no limit for root
+    _set_limit(
+        "NPROC", settings["limits"]["processes"]
+    )  # of this user in this sandbox; no limit for root
     try:
         os.execvpe(argv[0], argv, env)
     except OSError as error:
@@ -155,7 +162,11 @@ def _make_groups(limits: Settings) -> list[str]:
     """Creates control groups with the limits, as far as this user may."""
     memory, processes = str(int(limits["memory_gb"] * GB)), str(limits["processes"])
     values = {"memory.max": memory, "memory.swap.max": "0", "pids.max": processes}
-    values_of = {"memory": {"memory.limit_in_bytes": memory}, "pids": {"pids.max": processes}, "": values}
+    values_of = {
+        "memory": {"memory.limit_in_bytes": memory},
+        "pids": {"pids.max": processes},
+        "": values,
+    }
     groups: dict[str, str] = {}
     for kind, group in _groups_of(os.getpid()):
         if kind not in groups and _make_group(group, values_of[kind]):
@@ -173,11 +184,16 @@ def _groups_of(process: int) -> list[tuple[str, str]]:
     except OSError:
         return []
     if os.path.exists(f"{CGROUPS}/cgroup.controllers"):
-        own = os.path.join(CGROUPS, next((path for _, kinds, path in lines if not kinds), "/").strip("/"))
+        own = os.path.join(
+            CGROUPS, next((path for _, kinds, path in lines if not kinds), "/").strip("/")
+        )
         parents = dict.fromkeys((own.rstrip("/"), os.path.dirname(own.rstrip("/")), CGROUPS))
         return [("", f"{parent}/{name}") for parent in parents]
     of_kind = {kind: path.strip("/") for _, kinds, path in lines for kind in kinds.split(",")}
-    return [(kind, os.path.join(CGROUPS, kind, of_kind.get(kind, ""), name)) for kind in ("memory", "pids")]
+    return [
+        (kind, os.path.join(CGROUPS, kind, of_kind.get(kind, ""), name))
+        for kind in ("memory", "pids")
+    ]
 
 
 def _remove_groups(groups: Iterable[str]) -> None:
@@ -354,4 +370,6 @@ def begin(step: Sequence[str], env: Env | None = None) -> NoReturn:
     """Becomes the next program, by the arguments of a step."""
     place, text, *argv = step
     settings: Settings = eval(text, {"__builtins__": {}})  # json would be half of all imports
-    (outside if place == "outside" else inside)(settings, argv, _given_environment() if env is None else env)
+    (outside if place == "outside" else inside)(
+        settings, argv, _given_environment() if env is None else env
+    )

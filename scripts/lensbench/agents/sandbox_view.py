@@ -11,7 +11,19 @@ from pathlib import Path
 
 _DATA = "lensbench_workflow"
 """Where a wheel of lensbench puts task sets, criteria and reference patches, beside the packages."""
-_LARGE = ("/usr", "/usr/bin", "/usr/sbin", "/usr/lib", "/usr/lib64", "/bin", "/sbin", "/lib", "/lib64", "/etc", "/sys")
+_LARGE = (
+    "/usr",
+    "/usr/bin",
+    "/usr/sbin",
+    "/usr/lib",
+    "/usr/lib64",
+    "/bin",
+    "/sbin",
+    "/lib",
+    "/lib64",
+    "/etc",
+    "/sys",
+)
 """Folders with too many others to look for installations more than one level below."""
 
 
@@ -48,7 +60,9 @@ def releases(packages: Collection[str], visible: Iterable[str]) -> Iterator[str]
         from importlib.metadata import distributions  # few task sets need it
 
         folders = [folder for top in visible for folder in _package_folders(os.path.realpath(top))]
-        for release in chain.from_iterable(distributions(name=name, path=folders) for name in packages):
+        for release in chain.from_iterable(
+            distributions(name=name, path=folders) for name in packages
+        ):
             for name in {file.parts[0] for file in release.files or ()} - {".."}:
                 yield str(release.locate_file(name))
 
@@ -59,7 +73,11 @@ def _package_folders(top: str) -> tuple[str, ...]:
 
     levels = range(2 if top in _LARGE else 4)  # pipx has its installations in /opt/pipx/venvs/X
     ways = ["", *(f"{'*/' * level}lib*/" for level in levels)]
-    return tuple(path for way in ways for path in glob(f"{escape(top)}/{way}python*/*-packages", include_hidden=True))
+    return tuple(
+        path
+        for way in ways
+        for path in glob(f"{escape(top)}/{way}python*/*-packages", include_hidden=True)
+    )
 
 
 def _is_shown(path: str, steps: Mapping[str, bool]) -> bool:
@@ -108,7 +126,9 @@ def _installation(file: str) -> Iterator[str]:
     folder = os.path.dirname(file)
     if os.path.basename(folder) == "bin":
         yield folder
-        yield from (os.path.join(os.path.dirname(folder), name) for name in ("lib", "lib64", "pyvenv.cfg"))
+        yield from (
+            os.path.join(os.path.dirname(folder), name) for name in ("lib", "lib64", "pyvenv.cfg")
+        )
     if file.endswith((".js", ".mjs", ".cjs")):
         packages = (parent for parent in Path(file).parents if (parent / "package.json").is_file())
         yield from (str(parent) for parent in list(packages)[:1])

@@ -32,7 +32,9 @@ _NO_PAUSE = {"pause_s": 0.0, "until": 0.0, "is_window": 0.0}
 def service_of(agent: AgentSettings) -> str:
     """The service of an agent: the host of `base_url`, else `provider`, else its kind."""
     address = str(agent["base_url"]).rpartition("://")[2]
-    return re.split("[/?#]", address)[0].rpartition("@")[2] or str(agent["provider"] or agent["kind"])
+    return re.split("[/?#]", address)[0].rpartition("@")[2] or str(
+        agent["provider"] or agent["kind"]
+    )
 
 
 def wait_for(service: str, party: str, check: Callable[[], None] = lambda: None) -> float:
@@ -55,7 +57,9 @@ def used_up(service: str, place: Path = PLACE) -> str:
     """Until when the service's plan is used up, in words; "" when it is not."""
     state = _read(service, place)
     is_now = state["is_window"] and state["until"] > time.time()
-    return f"{service}: the plan's window is used up until {_shown(state['until'])}" if is_now else ""
+    return (
+        f"{service}: the plan's window is used up until {_shown(state['until'])}" if is_now else ""
+    )
 
 
 def _shown(seconds: float) -> str:
@@ -75,7 +79,9 @@ def tell(service: str, reason: str, started_at: float, resets_at: float | None =
     if not is_refusal and (reason or not _file(service).exists()):
         return
     if resets_at and resets_at > time.time() + LONGEST_WINDOW_S:
-        raise UserError(f"{service}: the plan's window is used up until {_shown(resets_at)}; start again then")
+        raise UserError(
+            f"{service}: the plan's window is used up until {_shown(resets_at)}; start again then"
+        )
     PLACE.mkdir(parents=True, exist_ok=True)
     with (PLACE / ".lock").open("ab") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
@@ -84,7 +90,9 @@ def tell(service: str, reason: str, started_at: float, resets_at: float | None =
         if is_refusal and (now >= state["until"] or (resets_at or 0) > state["until"]):
             pause_s = min(max(FIRST_S, state["pause_s"] * (2 if is_news else 1)), LONGEST_S)
             until, is_window = max(now + pause_s, resets_at or 0), resets_at is not None
-            write_json(_file(service), {"pause_s": pause_s, "until": until, "is_window": float(is_window)})
+            write_json(
+                _file(service), {"pause_s": pause_s, "until": until, "is_window": float(is_window)}
+            )
         elif not is_refusal and is_news and state["pause_s"]:
             write_json(_file(service), {**state, "pause_s": 0.0})
 

@@ -49,7 +49,12 @@ class Said(NamedTuple):
 
 
 def assign(
-    place: Place, prompt: str, mcp: Mapping[str, Mapping[str, Any]], settings: AgentSettings, seed: int, **more: Any
+    place: Place,
+    prompt: str,
+    mcp: Mapping[str, Mapping[str, Any]],
+    settings: AgentSettings,
+    seed: int,
+    **more: Any,
 ) -> Assignment:
     """Writes the files of a new session; its paths are those for the agent. The workspace is made by the caller."""
     session = os.path.join(place.private, "session")
@@ -57,12 +62,22 @@ def assign(
         os.makedirs(folder)
     Path(session, "prompt.md").write_bytes(prompt.encode())
     Path(session, "mcp.json").write_text(json.dumps({"mcpServers": mcp}), encoding="utf-8")
-    files = {name: place.inside(os.path.join(session, name)) for name in ("prompt.md", "mcp.json", "answer.md", "home")}
+    files = {
+        name: place.inside(os.path.join(session, name))
+        for name in ("prompt.md", "mcp.json", "answer.md", "home")
+    }
     return Assignment(
-        prompt=prompt, prompt_file=files["prompt.md"], workspace=place.inside(os.path.join(place.private, "repo")),
-        home=files["home"], mcp_servers=mcp, mcp_file=files["mcp.json"], answer_file=files["answer.md"],
-        settings=settings, seed=seed, **more,
-    )  # fmt: skip
+        prompt=prompt,
+        prompt_file=files["prompt.md"],
+        workspace=place.inside(os.path.join(place.private, "repo")),
+        home=files["home"],
+        mcp_servers=mcp,
+        mcp_file=files["mcp.json"],
+        answer_file=files["answer.md"],
+        settings=settings,
+        seed=seed,
+        **more,
+    )
 
 
 START_LINES = 20
@@ -87,16 +102,24 @@ def start_agent(assignment: Assignment, place: Place, timeout_s: float, redact: 
 
         try:
             return parse(seen())
-        except Exception as error:  # on any error, still read the rest, because the answer was paid for
+        except (
+            Exception
+        ) as error:  # on any error, still read the rest, because the answer was paid for
             unread = place_of(error)
             deque(seen(), maxlen=0)
             return Outcome(finished=False)
 
-    is_over: Callable[[dict[str, object]], bool | None] = getattr(adapter, "is_over", lambda event: None)
+    is_over: Callable[[dict[str, object]], bool | None] = getattr(
+        adapter, "is_over", lambda event: None
+    )
 
     def silence_s(line: str) -> float | None:
-        with suppress(Exception):  # an error here must not lose an answer that is paid for; `read` reports it
-            if len(lines) < START_LINES and _has_failed_server(parse([*lines, line]), assignment.servers):
+        with suppress(
+            Exception
+        ):  # an error here must not lose an answer that is paid for; `read` reports it
+            if len(lines) < START_LINES and _has_failed_server(
+                parse([*lines, line]), assignment.servers
+            ):
                 return 0.0
             event = read_event(line)
             over = None if event is None else is_over(event)
@@ -110,13 +133,18 @@ def start_agent(assignment: Assignment, place: Place, timeout_s: float, redact: 
     started_at = now()
     with _redacted_log(os.path.join(place.private, "stderr"), redact) as log:
         try:
-            env = {**invocation.env, **place.environment_variables(invocation.env.get("PATH", os.defpath))}
+            env = {
+                **invocation.env,
+                **place.environment_variables(invocation.env.get("PATH", os.defpath)),
+            }
             argv = place.wrap(invocation.argv, env, assignment.mcp_file, agents=hosts)
             outcome, end = run_process(
                 argv, env, workspace, timeout_s, log, read, silence_s, partial(become, argv, env)
             )
         except OSError as error:
-            raise UserError(f"the agent cannot be started: {invocation.argv[0]}: {error.strerror}") from None
+            raise UserError(
+                f"the agent cannot be started: {invocation.argv[0]}: {error.strerror}"
+            ) from None
     # Agent and servers can write any file in the session, so only a file that the program was told of counts.
     file_answer = read_text(place.outside(invocation.answer_file)) if invocation.answer_file else ""
     answer = redact(file_answer or outcome.answer)
@@ -133,7 +161,9 @@ def _has_failed_server(outcome: Outcome, servers: Iterable[str]) -> bool:
     """True when a server of the condition failed at the start: the run cannot count, so it is not paid to its end.
     After a call it is not known: a server that answers one with an error may answer the next."""
     statuses = outcome.servers or {}
-    return not outcome.calls and any(statuses.get(name, "").startswith("failed") for name in servers)
+    return not outcome.calls and any(
+        statuses.get(name, "").startswith("failed") for name in servers
+    )
 
 
 @contextmanager
@@ -192,7 +222,8 @@ def reset_in(error: str, now: float) -> float | None:
         return float(stamp[1])
     if after := _AFTER.search(error):
         return now + sum(
-            int(count) * _SECONDS[unit] for count, unit in re.findall(r"(\d{1,9}) ?([dhms])", after[1].lower())
+            int(count) * _SECONDS[unit]
+            for count, unit in re.findall(r"(\d{1,9}) ?([dhms])", after[1].lower())
         )
     if date := _DATE.search(error):
         return datetime.fromisoformat(f"{date[1]}+08:00").timestamp()  # Z.AI's time
@@ -207,10 +238,14 @@ def _time_of_day(at: re.Match[str], now: float) -> float:
 
     zone: tzinfo | None = ZoneInfo(at["zone"]) if at["zone"] else None  # None: the machine's
     hour, minute = int(at["hour"]) % 12 + 12 * (at["half"].lower() == "pm"), int(at["minute"] or 0)
-    today = datetime.fromtimestamp(now, zone).replace(hour=hour, minute=minute, second=0, microsecond=0)
+    today = datetime.fromtimestamp(now, zone).replace(
+        hour=hour, minute=minute, second=0, microsecond=0
+    )
     if not at["month"]:
         is_past = today.timestamp() < now - JUST_NOW_S
         return (today + timedelta(days=is_past)).timestamp()
     month, year = datetime.strptime(at["month"], "%b").month, int(at["year"] or today.year)
     date = today.replace(year=year, month=month, day=int(at["day"]))
-    return (date.replace(year=year + 1) if not at["year"] and date.timestamp() < now - 86400 else date).timestamp()
+    return (
+        date.replace(year=year + 1) if not at["year"] and date.timestamp() < now - 86400 else date
+    ).timestamp()

@@ -118,8 +118,12 @@ class Canaries:
         for group, count in self.groups.items():
             matches = [result for name, result in results.items() if group in name]
             if any(result is not TestResult.FAILED for result in matches):
-                raise Forged("tests that must fail passed: the code under test changed how tests are judged")
-            if len(matches) != count and (matches or not unloaded_files(results, [self.files_of.get(group, "")])):
+                raise Forged(
+                    "tests that must fail passed: the code under test changed how tests are judged"
+                )
+            if len(matches) != count and (
+                matches or not unloaded_files(results, [self.files_of.get(group, "")])
+            ):
                 raise Forged(f"{len(matches)} of {count} tests that must fail were reported")
 
     def without(self, results: Results) -> dict[str, TestResult]:
@@ -151,7 +155,9 @@ def _runner(tests: Tests) -> str:
     names = {PurePosixPath(word).name.partition(".")[0] for word in words}
     if "node" in names and "--test" in words:
         return "node"
-    if PYTEST in names and any(f"{path}/".startswith(f"{word}/") for path in tests.files for word in words):
+    if PYTEST in names and any(
+        f"{path}/".startswith(f"{word}/") for path in tests.files for word in words
+    ):
         return PYTEST
     return next((name for name in _RUNNERS[1:] if name in names), "")
 
@@ -161,14 +167,18 @@ def _for_scripts(tests: Tests, word: str, runner: str) -> Canaries:
     scripts = [
         (path, content)
         for path, content in tests.files.items()
-        if isinstance(content, str) and path.endswith(SCRIPTS) and re.search(r"\b(test|it)\b[\w.]*\s*\(", content)
+        if isinstance(content, str)
+        and path.endswith(SCRIPTS)
+        and re.search(r"\b(test|it)\b[\w.]*\s*\(", content)
     ]
     groups = {path: f"{word} {number};" for number, (path, _) in enumerate(scripts, 1)}
     extensions = {
         path: _extended(content, groups[path], word, runner, path.endswith((".mjs", ".mts")))
         for path, content in scripts
     }
-    return Canaries(word, {}, extensions, dict.fromkeys(groups.values(), 4), {g: p for p, g in groups.items()})
+    return Canaries(
+        word, {}, extensions, dict.fromkeys(groups.values(), 4), {g: p for p, g in groups.items()}
+    )
 
 
 _OPENING = re.compile(r"\A(#![^\n]*\n)?(\s*/\*.*?\*/|\s*//[^\n]*)*", re.DOTALL)
@@ -188,11 +198,17 @@ def _extended(content: str, group: str, word: str, runner: str, is_module: bool)
     else:
         head = f"const {{ test: {test}{expect} }} = require('{library}');"
     if runner in ("node", "mocha"):
-        head += f"\nimport {check} from 'node:assert';" if is_module else f"\nconst {check} = require('node:assert');"
+        head += (
+            f"\nimport {check} from 'node:assert';"
+            if is_module
+            else f"\nconst {check} = require('node:assert');"
+        )
     elif runner == "jest":
         head += f"\nconst {check} = globalThis.expect;"
     end = opening.end() if (opening := _OPENING.match(content)) else 0
-    all_assertions = _LIBRARY + (_MATCHERS if runner in ("vitest", "jest") else _ASSERTIONS).replace("CHECK", check)
+    all_assertions = _LIBRARY + (
+        _MATCHERS if runner in ("vitest", "jest") else _ASSERTIONS
+    ).replace("CHECK", check)
     before, after = (
         f"{test}('{group} {place} one', () => {{ throw new Error(); }});\n"
         f"{test}('{group} {place} all', async () => {{ {all_assertions} }});"

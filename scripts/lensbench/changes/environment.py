@@ -31,19 +31,55 @@ RECIPE = 2
 """Increased when the same commands must give a new environment."""
 LIMIT_S = 1800
 LOCK_FILES = (
-    "requirements*.txt", "requirements/*.txt", "pyproject.toml", "setup.py", "setup.cfg", "Pipfile.lock", "poetry.lock",
-    "uv.lock", "package.json", "package-lock.json", "npm-shrinkwrap.json", "yarn.lock", "pnpm-lock.yaml", "go.sum",
+    "requirements*.txt",
+    "requirements/*.txt",
+    "pyproject.toml",
+    "setup.py",
+    "setup.cfg",
+    "Pipfile.lock",
+    "poetry.lock",
+    "uv.lock",
+    "package.json",
+    "package-lock.json",
+    "npm-shrinkwrap.json",
+    "yarn.lock",
+    "pnpm-lock.yaml",
+    "go.sum",
     "Cargo.lock",
-)  # fmt: skip
+)
 """Files of the repository that determine what is installed."""
 _PASSED = (
-    "PIP_", "UV_", "npm_config_", "NPM_CONFIG_", "SSL_CERT_", "NODE_EXTRA_CA_CERTS", "REQUESTS_CA_BUNDLE",
-    "CURL_CA_BUNDLE", "http_proxy", "https_proxy", "HTTP_PROXY", "HTTPS_PROXY", "no_proxy", "NO_PROXY", "GOPROXY",
-    "GOPRIVATE", "GOSUMDB", "GOINSECURE", "GONO", "CARGO_REGISTR", "CARGO_SOURCE_", "CARGO_HTTP_", "CARGO_NET_",
-)  # fmt: skip
+    "PIP_",
+    "UV_",
+    "npm_config_",
+    "NPM_CONFIG_",
+    "SSL_CERT_",
+    "NODE_EXTRA_CA_CERTS",
+    "REQUESTS_CA_BUNDLE",
+    "CURL_CA_BUNDLE",
+    "http_proxy",
+    "https_proxy",
+    "HTTP_PROXY",
+    "HTTPS_PROXY",
+    "no_proxy",
+    "NO_PROXY",
+    "GOPROXY",
+    "GOPRIVATE",
+    "GOSUMDB",
+    "GOINSECURE",
+    "GONO",
+    "CARGO_REGISTR",
+    "CARGO_SOURCE_",
+    "CARGO_HTTP_",
+    "CARGO_NET_",
+)
 _OWN_SETTINGS = (".config/pip/pip.conf", ".pip/pip.conf", ".npmrc", ".config/go/env")
 """The user's configuration of package registries, below the home folder. Only these commands see it."""
-_BUILT, _BUILT_KINDS, _NO_CODE = "built", (".py", ".so", ".pyi"), ("build", "dist", ".git", "node_modules")
+_BUILT, _BUILT_KINDS, _NO_CODE = (
+    "built",
+    (".py", ".so", ".pyi"),
+    ("build", "dist", ".git", "node_modules"),
+)
 """The folder for files that an installation leaves in the repository, what is kept of them, and where they are not."""
 
 
@@ -62,13 +98,23 @@ class Environment:
         own = [ENVIRONMENT_PATH] if self.folder else []
         if self.image:
             return os.pathsep.join([*own, self.image.path])
-        return os.pathsep.join([*own, os.path.dirname(sys.executable), os.environ.get("PATH", os.defpath)])
+        return os.pathsep.join(
+            [*own, os.path.dirname(sys.executable), os.environ.get("PATH", os.defpath)]
+        )
 
     @property
     def variables(self) -> dict[str, str]:
         """The environment variables of programs."""
-        rustup = os.environ.get("RUSTUP_HOME") or os.path.expanduser("~/.rustup")  # its shims look there
-        own = dict(self.image.variables) if self.image else {"RUSTUP_HOME": rustup} if os.path.isdir(rustup) else {}
+        rustup = os.environ.get("RUSTUP_HOME") or os.path.expanduser(
+            "~/.rustup"
+        )  # its shims look there
+        own = (
+            dict(self.image.variables)
+            if self.image
+            else {"RUSTUP_HOME": rustup}
+            if os.path.isdir(rustup)
+            else {}
+        )
         return {**own, "PATH": self.path, **({"VIRTUAL_ENV": ENVIRONMENT} if self.folder else {})}
 
     def add_built(self, repo: Path) -> None:
@@ -96,14 +142,26 @@ NO_ENVIRONMENT = Environment()
 def read_environment(entry: Mapping[str, str]) -> Environment:
     """Reads the result of `Environment.written`. Raises UserError."""
     image, folder = entry["image"], entry["folder"]
-    return Environment(entry["key"], Path(folder) if folder else None, read_image(Path(image)) if image else None)
+    return Environment(
+        entry["key"], Path(folder) if folder else None, read_image(Path(image)) if image else None
+    )
 
 
 def environment_key(commands: Sequence[str], tree: Path, container: str = "") -> str:
     """The cache key: a hash of the commands, the repository's lock files, the image and the kind of machine."""
     files = sorted({path for form in LOCK_FILES for path in tree.glob(form) if path.is_file()})
-    locks = [[path.relative_to(tree).as_posix(), hashlib.sha256(path.read_bytes()).hexdigest()] for path in files]
-    parts = [RECIPE, list(commands), locks, sys.platform, platform.machine(), platform.python_version()]
+    locks = [
+        [path.relative_to(tree).as_posix(), hashlib.sha256(path.read_bytes()).hexdigest()]
+        for path in files
+    ]
+    parts = [
+        RECIPE,
+        list(commands),
+        locks,
+        sys.platform,
+        platform.machine(),
+        platform.python_version(),
+    ]
     parts += [container] if container else []
     return hashlib.sha256(json.dumps(parts).encode()).hexdigest()[:16]
 
@@ -117,7 +175,11 @@ def prepare_environment(
     """
     image = prepare_image(container, cache) if container else None
     if not commands:
-        return Environment(environment_key((), tree, container), None, image) if image else NO_ENVIRONMENT
+        return (
+            Environment(environment_key((), tree, container), None, image)
+            if image
+            else NO_ENVIRONMENT
+        )
     if not sandbox.program:
         raise UserError(f"environment: tests of changes {sandbox.lack}")
     key = environment_key(commands, tree, container)
@@ -132,7 +194,9 @@ def prepare_environment(
     return Environment(key, (folder / "env").absolute(), image)
 
 
-def _install(commands: Sequence[str], tree: Path, folder: Path, sandbox: Sandbox, image: Image | None) -> None:
+def _install(
+    commands: Sequence[str], tree: Path, folder: Path, sandbox: Sandbox, image: Image | None
+) -> None:
     """Runs the commands; an incomplete environment is removed."""
     try:
         (folder / "env").mkdir(parents=True)
@@ -142,7 +206,12 @@ def _install(commands: Sequence[str], tree: Path, folder: Path, sandbox: Sandbox
             copy_tree(str(tree), os.path.join(private, "repo"))
             environment = Environment("", (folder / "env").absolute(), image)
             for command in commands:
-                _run(command, environment, environment.place(sandbox, private, may_install=True), private)
+                _run(
+                    command,
+                    environment,
+                    environment.place(sandbox, private, may_install=True),
+                    private,
+                )
             _keep_built(tree, Path(private, "repo"), folder / _BUILT)
     except BaseException:
         remove_tree(str(folder))
@@ -150,9 +219,17 @@ def _install(commands: Sequence[str], tree: Path, folder: Path, sandbox: Sandbox
 
 
 def _keep_built(tree: Path, repo: Path, folder: Path) -> None:
-    places = [path.relative_to(repo) for path in repo.rglob("*") if path.suffix in _BUILT_KINDS and path.is_file()]
+    places = [
+        path.relative_to(repo)
+        for path in repo.rglob("*")
+        if path.suffix in _BUILT_KINDS and path.is_file()
+    ]
     for place in places:
-        if place.parts[0] not in _NO_CODE and (tree / place.parent).is_dir() and not (tree / place).exists():
+        if (
+            place.parts[0] not in _NO_CODE
+            and (tree / place.parent).is_dir()
+            and not (tree / place).exists()
+        ):
             (folder / place).parent.mkdir(parents=True, exist_ok=True)
             shutil.copy2(repo / place, folder / place)
 
@@ -165,13 +242,28 @@ def _run(command: str, environment: Environment, place: Place, private: str) -> 
         if source.is_file() and not target.exists():
             target.parent.mkdir(parents=True, exist_ok=True)
             shutil.copyfile(source, target)
-    env |= {**environment.variables, "HOME": place.inside(home), "TMPDIR": "/tmp", "LANG": "C.UTF-8"}
-    env |= {"PIP_DISABLE_PIP_VERSION_CHECK": "1", "PIP_NO_INPUT": "1", "PIP_PROGRESS_BAR": "off", "CI": "1"}
+    env |= {
+        **environment.variables,
+        "HOME": place.inside(home),
+        "TMPDIR": "/tmp",
+        "LANG": "C.UTF-8",
+    }
+    env |= {
+        "PIP_DISABLE_PIP_VERSION_CHECK": "1",
+        "PIP_NO_INPUT": "1",
+        "PIP_PROGRESS_BAR": "off",
+        "CI": "1",
+    }
     argv = place.wrap(["/bin/sh", "-ec", command], env, mcp_file="")
     with tempfile.TemporaryFile() as output:
         try:
             process = subprocess.run(
-                argv, env=env, stdin=subprocess.DEVNULL, stdout=output, stderr=subprocess.STDOUT, timeout=LIMIT_S
+                argv,
+                env=env,
+                stdin=subprocess.DEVNULL,
+                stdout=output,
+                stderr=subprocess.STDOUT,
+                timeout=LIMIT_S,
             )
             end = f"ended with {process.returncode}" if process.returncode else ""
         except subprocess.TimeoutExpired:
@@ -179,7 +271,9 @@ def _run(command: str, environment: Environment, place: Place, private: str) -> 
         output.seek(0)
         text = output.read().decode(errors="replace")
     if end:
-        raise UserError(f"environment: {_why(text) or end}; `{command}` {end}: run it in a copy of {WORKSPACE}")
+        raise UserError(
+            f"environment: {_why(text) or end}; `{command}` {end}: run it in a copy of {WORKSPACE}"
+        )
 
 
 _SAID = re.compile(

@@ -29,7 +29,17 @@ from lensbench.changes.patches import NOTHING, PatchError, PatchSize, apply_patc
 from lensbench.changes.printed import read_printed
 from lensbench.changes.reports import MAX_REPORT, Forged, TestResult, with_unloaded
 from lensbench.changes.steering import steering
-from lensbench.changes.task import EXIT, EXIT_ID, JUNIT, NODE, PRINTED, PYTEST, REPORT_PLACE, Tests, content_bytes
+from lensbench.changes.task import (
+    EXIT,
+    EXIT_ID,
+    JUNIT,
+    NODE,
+    PRINTED,
+    PYTEST,
+    REPORT_PLACE,
+    Tests,
+    content_bytes,
+)
 from lensbench.core.system.private_folders import private_folder
 from lensbench.core.system.trees import READ, copy_tree, remove_tree
 
@@ -85,9 +95,14 @@ class TestRun:
 
 
 def run_tests(
-    tree: Path, patch: bytes, tests: Tests, sandbox: Sandbox, environment: Environment = NO_ENVIRONMENT,
-    tail: int = TAIL, with_copies: bool = True,
-) -> TestRun:  # fmt: skip
+    tree: Path,
+    patch: bytes,
+    tests: Tests,
+    sandbox: Sandbox,
+    environment: Environment = NO_ENVIRONMENT,
+    tail: int = TAIL,
+    with_copies: bool = True,
+) -> TestRun:
     """The results of `tests` on a copy of `tree` with `patch`, and the last `tail` characters of the output.
 
     Thread-safe; leaves no files. Failing copies of the tests run `with_copies` only.
@@ -112,9 +127,16 @@ def run_tests(
     return result
 
 
-def _run(tree: Path, patch: bytes, tests: Tests, place: Place, environment: Environment, tail: int) -> TestRun:
+def _run(
+    tree: Path, patch: bytes, tests: Tests, place: Place, environment: Environment, tail: int
+) -> TestRun:
     repo, scratch, report = (Path(place.private, name) for name in ("repo", "scratch", "report"))
-    for folder in (scratch, report, Path(place.private, "tmp"), Path(place.private, "session", "home")):
+    for folder in (
+        scratch,
+        report,
+        Path(place.private, "tmp"),
+        Path(place.private, "session", "home"),
+    ):
         folder.mkdir(parents=True)
     copy_tree(str(tree), str(repo), with_git=False)  # tests need no history
     try:
@@ -125,7 +147,9 @@ def _run(tree: Path, patch: bytes, tests: Tests, place: Place, environment: Envi
         return TestRun(trouble=Trouble.UNAPPLIED, problem=f"the patch does not apply: {error}")
     remove_tree(str(scratch))
     environment.add_built(repo)
-    guards = canaries(tests, f"lb{secrets.token_hex(6)}", [path for path in size.files if path not in left_out])
+    guards = canaries(
+        tests, f"lb{secrets.token_hex(6)}", [path for path in size.files if path not in left_out]
+    )
     _place_files(repo, tests, guards)
     job = _Job(place, tests, environment, guards, report, tail)
     run = replace(job.start(), left_out=left_out, size=size)
@@ -137,14 +161,18 @@ def _run(tree: Path, patch: bytes, tests: Tests, place: Place, environment: Envi
     except ValueError as error:
         if isinstance(error, Forged):
             return replace(run, trouble=Trouble.FORGED, problem=str(error))
-        return replace(run, trouble=Trouble.NO_REPORT, problem=f"{error}{last_error(run.output, ': ')}")
+        return replace(
+            run, trouble=Trouble.NO_REPORT, problem=f"{error}{last_error(run.output, ': ')}"
+        )
     return replace(run, results=with_unloaded(guards.without(results), tests.files))
 
 
 def last_error(output: str, before: str = "") -> str:
     """The last line of the output that names an error, after `before`; "" when there is none."""
     lines = [" ".join(line.split()) for line in output.splitlines()]
-    errors = [line for line in lines if re.search(r"\b\w*(Error|Exception|Warning|error)\b: ?\S", line)]
+    errors = [
+        line for line in lines if re.search(r"\b\w*(Error|Exception|Warning|error)\b: ?\S", line)
+    ]
     return f"{before}{errors[-1].removeprefix('E ')[:300]}" if errors else ""
 
 
@@ -191,19 +219,29 @@ class _Job:
         env = self._env()
         command = self._command(env["PATH"])
         if not command:
-            return TestRun(unstarted=f"there is no program {self.tests.command[0]!r} here or in the environment")
+            return TestRun(
+                unstarted=f"there is no program {self.tests.command[0]!r} here or in the environment"
+            )
         options = ["--unshare-net", "--unshare-uts", "--bind", str(self.report), REPORT_FOLDER]
         own = Path(__file__)
-        options += [part for name in (STARTER, REPORTER)
-                    for part in ("--ro-bind", str(own.with_name(name)), f"{JUDGE}/{name}")]  # fmt: skip
+        options += [
+            part
+            for name in (STARTER, REPORTER)
+            for part in ("--ro-bind", str(own.with_name(name)), f"{JUDGE}/{name}")
+        ]
         options += [part for path in self._protected() for part in ("--ro-bind", *path)]
         argv = self.place.wrap(command, env, "", options)
         began = time.monotonic()
         with open(os.path.join(self.place.private, "output"), "w+b") as output:
             process = subprocess.Popen(
-                argv, env=env, cwd=self.place.private, stdin=subprocess.PIPE, stdout=output, stderr=subprocess.STDOUT,
+                argv,
+                env=env,
+                cwd=self.place.private,
+                stdin=subprocess.PIPE,
+                stdout=output,
+                stderr=subprocess.STDOUT,
                 start_new_session=True,
-            )  # fmt: skip
+            )
             try:
                 assert process.stdin
                 process.stdin.write(f"{self.nonce}\n".encode())
@@ -222,9 +260,14 @@ class _Job:
             text = output.read().decode(errors="replace")[-self.tail :]
         start_error = text.strip() if text.startswith("bwrap: ") and process.returncode == 1 else ""
         return TestRun(
-            unstarted=start_error, trouble=trouble, problem=limit, output=text, exit_code=process.returncode,
-            duration_s=duration_s, memory_mb=watch.memory_mb,
-        )  # fmt: skip
+            unstarted=start_error,
+            trouble=trouble,
+            problem=limit,
+            output=text,
+            exit_code=process.returncode,
+            duration_s=duration_s,
+            memory_mb=watch.memory_mb,
+        )
 
     def _protected(self) -> list[tuple[str, str]]:
         """Hidden files that the code under test must not rewrite: paths outside and inside the sandbox."""
@@ -233,9 +276,18 @@ class _Job:
         return [(name, self.place.inside(name)) for name in names]
 
     def _env(self) -> dict[str, str]:
-        env = {**self.environment.variables, "HOME": self.place.inside(f"{self.place.private}/session/home")}
+        env = {
+            **self.environment.variables,
+            "HOME": self.place.inside(f"{self.place.private}/session/home"),
+        }
         # a fixed order of sets, because pytest numbers parameters that have no name of their own
-        return env | {"TMPDIR": "/tmp", "LANG": "C.UTF-8", "CI": "1", "PYTHONHASHSEED": "0", "TZ": "UTC"}
+        return env | {
+            "TMPDIR": "/tmp",
+            "LANG": "C.UTF-8",
+            "CI": "1",
+            "PYTHONHASHSEED": "0",
+            "TZ": "UTC",
+        }
 
     def _command(self, path: str) -> list[str]:
         first, *rest = self.tests.command
@@ -244,8 +296,15 @@ class _Job:
             return []
         report = f"{REPORT_FOLDER}/{self.name}"
         if self.tests.report == NODE:
-            return [first, f"--test-reporter={JUDGE}/{REPORTER}", f"--test-reporter-destination={report}", *rest]
-        names_files = any((Path(self.place.private, "repo") / word.partition("::")[0]).exists() for word in rest)
+            return [
+                first,
+                f"--test-reporter={JUDGE}/{REPORTER}",
+                f"--test-reporter-destination={report}",
+                *rest,
+            ]
+        names_files = any(
+            (Path(self.place.private, "repo") / word.partition("::")[0]).exists() for word in rest
+        )
         extra = self.guards.files if names_files else ()
         if self.tests.report != PYTEST:
             return [first, *(word.replace(REPORT_PLACE, report) for word in rest), *extra]
@@ -263,7 +322,11 @@ class _Job:
             output = Path(self.place.private, "output").read_bytes()[-MAX_REPORT:]
             return read_printed(output.decode(errors="replace"), self.tests.files)[0]
         is_own = self.tests.report in (PYTEST, NODE, JUNIT)
-        content = _read(self.report / self.name if is_own else Path(self.place.private, "repo", self.tests.report))
+        content = _read(
+            self.report / self.name
+            if is_own
+            else Path(self.place.private, "repo", self.tests.report)
+        )
         if self.tests.report in (PYTEST, NODE):
             return reports.read_lines(content.decode(errors="replace"), self.nonce)
         return reports.read_junit(content)
@@ -321,7 +384,10 @@ class _Watch:
             if memory_mb > self._tests.memory_mb:
                 return Trouble.OVER_LIMIT, f"the tests used more than {self._tests.memory_mb} MB"
             if processes > self._tests.processes:
-                return Trouble.OVER_LIMIT, f"the tests started more than {self._tests.processes} processes"
+                return (
+                    Trouble.OVER_LIMIT,
+                    f"the tests started more than {self._tests.processes} processes",
+                )
 
     def _use(self) -> tuple[int, int]:
         memory, count = 0, 0

@@ -90,7 +90,9 @@ class _Failing(ast.NodeTransformer):
     def visit_FunctionDef(self, node: ast.FunctionDef | ast.AsyncFunctionDef) -> ast.AST:
         """Makes a test fail."""
         name = "::".join([*self._place, node.name])
-        is_to_fail = any(_TO_FAIL.search(ast.unparse(decorator)) for decorator in node.decorator_list)
+        is_to_fail = any(
+            _TO_FAIL.search(ast.unparse(decorator)) for decorator in node.decorator_list
+        )
         is_test = node.name.startswith("test") if self._names is None else name in self._names
         if is_test and not is_to_fail and not self._is_inside:
             self._is_inside = True
@@ -114,22 +116,37 @@ class _Failing(ast.NodeTransformer):
                 before, between, after = f"{ast.unparse(function)}(", ", ", ")"
                 if not _COMPARES.match(name):
                     return node
-            case ast.Assert(test=ast.Compare(left=one, ops=[sign], comparators=[other])) if type(sign) in _ORDER:
-                return self._with_claims(node, ast.unparse(one), _ORDER[type(sign)], ast.unparse(other))
+            case ast.Assert(test=ast.Compare(left=one, ops=[sign], comparators=[other])) if (
+                type(sign) in _ORDER
+            ):
+                return self._with_claims(
+                    node, ast.unparse(one), _ORDER[type(sign)], ast.unparse(other)
+                )
             case _:
                 return node
         swap = f"{self._other}({{}})" if _EQUALITY.search(name) else "object()"
         first, second = ast.unparse(one), ast.unparse(other)
         tries = f"try: {before}{first}{between}{swap.format(second)}{after}"
         handler = f"except Exception: {before}{swap.format(first)}{between}{second}{after}"
-        return ast.parse(f"{tries}\n{handler}\n{self._held}.append(1)").body if self._is_inside else node
+        return (
+            ast.parse(f"{tries}\n{handler}\n{self._held}.append(1)").body
+            if self._is_inside
+            else node
+        )
 
-    def _with_claims(self, node: ast.Expr | ast.Assert, one: str, sign: str, other: str) -> ast.AST | list[ast.stmt]:
+    def _with_claims(
+        self, node: ast.Expr | ast.Assert, one: str, sign: str, other: str
+    ) -> ast.AST | list[ast.stmt]:
         """The assertion, after tries of what holds for no value."""
         claims = [f'{one} {sign} float("nan")', f'float("nan") {sign} {other}']
         if sign == "in":
-            claims = [f"({self._other}({one}) if isinstance({one}, (str, bytes)) else object()) in {other}"]
-        tries = (f"try: assert {claim}; {self._held}.append(1)\nexcept Exception: pass" for claim in claims)
+            claims = [
+                f"({self._other}({one}) if isinstance({one}, (str, bytes)) else object()) in {other}"
+            ]
+        tries = (
+            f"try: assert {claim}; {self._held}.append(1)\nexcept Exception: pass"
+            for claim in claims
+        )
         return [*ast.parse("\n".join(tries)).body, node] if self._is_inside else node
 
     visit_Assert = visit_Expr
@@ -143,14 +160,23 @@ def _python(text: str, tests: _Names, _: str) -> tuple[str, set[str]]:
         return text, set()
     failing = _Failing(names and set(names.values()))
     failing.visit(tree)
-    changes = failing.changed if names is None else {test for test, name in names.items() if name in failing.changed}
+    changes = (
+        failing.changed
+        if names is None
+        else {test for test, name in names.items() if name in failing.changed}
+    )
     return ast.unparse(tree), changes
 
 
-_FAILING = {".go": (r"func {}\(([a-zA-Z]\w*) \*testing\.T\) \{{", r"\g<0> defer \1.FailNow();"),
-            ".rs": (r"fn {}\(\)[^{{;]*\{{", r"\g<0> struct Fails; impl Drop for Fails { fn drop(&mut self) {"
-                    r' if !std::thread::panicking() && std::panic::catch_unwind(|| assert_eq!(String::from("a"), "b"))'
-                    r'.is_err() { panic!("on purpose") } } } let _fails = Fails;')}  # fmt: skip
+_FAILING = {
+    ".go": (r"func {}\(([a-zA-Z]\w*) \*testing\.T\) \{{", r"\g<0> defer \1.FailNow();"),
+    ".rs": (
+        r"fn {}\(\)[^{{;]*\{{",
+        r"\g<0> struct Fails; impl Drop for Fails { fn drop(&mut self) {"
+        r' if !std::thread::panicking() && std::panic::catch_unwind(|| assert_eq!(String::from("a"), "b"))'
+        r'.is_err() { panic!("on purpose") } } } let _fails = Fails;',
+    ),
+}
 """How a test function begins, and what makes it fail at its end, by the extension of its file. Rust code can take the
 place of C's comparison of memory, so the copy passes where texts that differ are equal."""
 
@@ -166,13 +192,16 @@ def _functions(text: str, tests: _Names, suffix: str) -> tuple[str, set[str]]:
 
 
 _CALL = re.compile(
-    r"(?<![\w$.])((?:[\w$]+\.){0,3}(?:test|it|specify)(?:\.\w+){0,3})(\(\s*(['\"`])((?:\\.|(?!\3).)*)\3\s*,)", re.DOTALL
+    r"(?<![\w$.])((?:[\w$]+\.){0,3}(?:test|it|specify)(?:\.\w+){0,3})(\(\s*(['\"`])((?:\\.|(?!\3).)*)\3\s*,)",
+    re.DOTALL,
 )
 _FAILS = """\
 Object((name, ...given) => {0}(name, ...given.map((each) => typeof each !== 'function' ? each : \
 async function (...own) {{ globalThis.{1} = 0; await each.apply(this, own); if (!globalThis.{1}) throw Error(); }})))"""
 """A function in the place of one that defines a test; it begins with a word, so that a line before it ends there."""
-_MATCHER = re.compile(r"(?<!\.not)\.(to(?:Strict|Contain)?Equal|toMatchObject|includes|startsWith|endsWith)\(")
+_MATCHER = re.compile(
+    r"(?<!\.not)\.(to(?:Strict|Contain)?Equal|toMatchObject|includes|startsWith|endsWith)\("
+)
 """What an object can claim to equal or have; others compare identities."""
 _OTHER = """
 Object.defineProperty(Object.prototype, 'to_{0}', {{ value(matcher, expected, ...rest) {{
@@ -194,8 +223,14 @@ def _script(text: str, tests: _Names, suffix: str) -> tuple[str, set[str]]:
     changes, variable = set[str](), f"held_{secrets.token_hex(4)}"
 
     def fails(call: re.Match[str]) -> str:
-        form = re.sub(r"\\\$\\\{(?:(?!\\\$).)*?\\\}", ".*", re.escape(re.sub(r"\\(['\"`])", r"\1", call[4])))
-        matches = {test for test, name in names.items() if form.strip(".*") and re.fullmatch(form, name, re.DOTALL)}
+        form = re.sub(
+            r"\\\$\\\{(?:(?!\\\$).)*?\\\}", ".*", re.escape(re.sub(r"\\(['\"`])", r"\1", call[4]))
+        )
+        matches = {
+            test
+            for test, name in names.items()
+            if form.strip(".*") and re.fullmatch(form, name, re.DOTALL)
+        }
         changes.update({call[4]} if tests is None else matches)
         return _FAILS.format(call[1], variable) + call[2] if matches or tests is None else call[0]
 

@@ -13,7 +13,9 @@ def with_files(task: ChangeTask, cache: Path) -> ChangeTask:
 
     Raises UserError when a source cannot be fetched, or has no such file.
     """
-    files = {path: _content(task.id, path, content, cache) for path, content in task.tests.files.items()}
+    files = {
+        path: _content(task.id, path, content, cache) for path, content in task.tests.files.items()
+    }
     if files == task.tests.files:
         return task
     return task.model_copy(update={"tests": task.tests.model_copy(update={"files": files})})
@@ -22,9 +24,13 @@ def with_files(task: ChangeTask, cache: Path) -> ChangeTask:
 def _content(task: str, path: str, content: Content | FromSource, cache: Path) -> Content:
     if not isinstance(content, FromSource):
         return content
-    from lensbench.repositories.prepare import prepare  # every start of Snakemake imports this module
+    from lensbench.repositories.prepare import (
+        prepare,
+    )  # every start of Snakemake imports this module
 
     file = prepare(content.source, cache).tree / path
     if file.is_symlink() or not file.is_file():
-        raise UserError(f"task {task!r}: tests.files: its source has no file {path}; correct the path or the source")
+        raise UserError(
+            f"task {task!r}: tests.files: its source has no file {path}; correct the path or the source"
+        )
     return Binary.text_or_bytes(file.read_bytes())

@@ -33,7 +33,9 @@ class Image:
     @property
     def path(self) -> str:
         """The PATH of the image."""
-        return dict(self.variables).get("PATH", "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin")
+        return dict(self.variables).get(
+            "PATH", "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
+        )
 
 
 def prepare_image(name: str, cache: Path) -> Image:
@@ -62,8 +64,12 @@ def _engine_with(name: str, context: Path | None = None) -> str:
     """The engine, which has the image now: it is pulled if missing, or built in `context`."""
     engine = next(filter(None, map(shutil.which, ENGINES)), None)
     if not engine:
-        raise UserError("container: needs podman or docker, and neither is on PATH; install one, or write environment:")
-    arguments = ("build", "--quiet", "--tag", name, str(context)) if context else ("pull", "--quiet", name)
+        raise UserError(
+            "container: needs podman or docker, and neither is on PATH; install one, or write environment:"
+        )
+    arguments = (
+        ("build", "--quiet", "--tag", name, str(context)) if context else ("pull", "--quiet", name)
+    )
     if context or _said(engine, "image", "inspect", name).returncode:
         _done(_said(engine, *arguments), name)
     return engine
@@ -75,37 +81,63 @@ def read_image(folder: Path) -> Image:
         variables = json.loads((folder / _NOTE).read_text(encoding="utf-8"))["variables"]
         return Image(folder / "root", tuple((name, value) for name, value in variables.items()))
     except (OSError, ValueError, KeyError, AttributeError) as error:
-        raise UserError(f"{folder}: cannot be read ({error}); delete it, and the next start fetches it again") from None
+        raise UserError(
+            f"{folder}: cannot be read ({error}); delete it, and the next start fetches it again"
+        ) from None
 
 
 def _unpack(name: str, folder: Path) -> None:
     engine = _engine_with(name)
-    variables = json.loads(_done(_said(engine, "image", "inspect", "--format", "{{json .Config.Env}}", name), name))
+    variables = json.loads(
+        _done(_said(engine, "image", "inspect", "--format", "{{json .Config.Env}}", name), name)
+    )
     handle = _done(_said(engine, "create", name, "/none"), name).split()[-1]
     root = folder / "root"
     root.mkdir(parents=True)
     try:
-        with subprocess.Popen([engine, "export", handle], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL) as export:
-            tar = ("tar", "-x", "--no-same-owner", "--delay-directory-restore", "--exclude=dev/*", "-C", str(root))
+        with subprocess.Popen(
+            [engine, "export", handle], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL
+        ) as export:
+            tar = (
+                "tar",
+                "-x",
+                "--no-same-owner",
+                "--delay-directory-restore",
+                "--exclude=dev/*",
+                "-C",
+                str(root),
+            )
             _done(
-                subprocess.run(tar, stdin=export.stdout, capture_output=True, encoding="utf-8", timeout=LIMIT_S), name
+                subprocess.run(
+                    tar, stdin=export.stdout, capture_output=True, encoding="utf-8", timeout=LIMIT_S
+                ),
+                name,
             )
         if export.returncode:
             raise UserError(f"container: {Path(engine).name} could not export the files of {name}")
     finally:
         _said(engine, "rm", handle)
-    write_json(folder / _NOTE, {"variables": dict(entry.split("=", 1) for entry in variables or ())})
+    write_json(
+        folder / _NOTE, {"variables": dict(entry.split("=", 1) for entry in variables or ())}
+    )
 
 
 def _said(engine: str, *arguments: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run(
-        [engine, *arguments], stdin=subprocess.DEVNULL, capture_output=True, encoding="utf-8", timeout=LIMIT_S
+        [engine, *arguments],
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        encoding="utf-8",
+        timeout=LIMIT_S,
     )
 
 
 def _done(process: subprocess.CompletedProcess[str], name: str) -> str:
     """The output of the command. Raises UserError when it failed."""
     if process.returncode:
-        reason = (process.stderr.strip().splitlines() or [f"{process.args[0]} ended with {process.returncode}"])[-1]
+        reason = (
+            process.stderr.strip().splitlines()
+            or [f"{process.args[0]} ended with {process.returncode}"]
+        )[-1]
         raise UserError(f"container: {name}: {reason}")
     return process.stdout

@@ -57,11 +57,23 @@ def make_patch(tree: Path, workspace: Path, scratch: Path) -> bytes:
     """
     own = _repository(scratch)
     before = _snapshot(own, tree.absolute(), _files(tree))
-    after = _snapshot(own, workspace.absolute(), _without_ignored(own, tree.absolute(), _files(workspace)))
+    after = _snapshot(
+        own, workspace.absolute(), _without_ignored(own, tree.absolute(), _files(workspace))
+    )
     return git(
-        scratch, f"--git-dir={own}", "diff-tree", "-r", "-p", "--binary", "--full-index", "--no-renames",
-        "--no-ext-diff", "--no-textconv", before, after,
-    )  # fmt: skip
+        scratch,
+        f"--git-dir={own}",
+        "diff-tree",
+        "-r",
+        "-p",
+        "--binary",
+        "--full-index",
+        "--no-renames",
+        "--no-ext-diff",
+        "--no-textconv",
+        before,
+        after,
+    )
 
 
 def _repository(scratch: Path) -> Path:
@@ -90,7 +102,9 @@ def _files(tree: Path) -> list[bytes]:
 def _without_ignored(own: Path, tree: Path, files: list[bytes]) -> list[bytes]:
     """`files` without those that the pinned tree lacks and its rules ignore; the agent's own rules do not count."""
     at = (f"--git-dir={own}", f"--work-tree={tree}")
-    listing = b"".join(b"./%s\0" % file for file in files)  # no name is taken for a pattern with a meaning of its own
+    listing = b"".join(
+        b"./%s\0" % file for file in files
+    )  # no name is taken for a pattern with a meaning of its own
     try:
         matches = set(git(tree, *at, "check-ignore", "-z", "--stdin", stdin=listing).split(b"\0"))
     except GitError:  # exit code 1: none is ignored
@@ -102,10 +116,16 @@ def _snapshot(own: Path, tree: Path, files: list[bytes]) -> str:
     """The tree object for these files below `tree`. A file that is there and cannot be read stays as it was."""
     at = (f"--git-dir={own}", f"--work-tree={tree}")
     index = [path for path in git(tree, *at, "ls-files", "-z").split(b"\0") if path]
-    deletions = [path for path in index if not os.path.lexists(place := os.path.join(os.fsencode(tree), path))
-                 or (os.path.isdir(place) and not os.path.islink(place))]  # fmt: skip
+    deletions = [
+        path
+        for path in index
+        if not os.path.lexists(place := os.path.join(os.fsencode(tree), path))
+        or (os.path.isdir(place) and not os.path.islink(place))
+    ]
     for option, paths in (("--force-remove", deletions), ("--add", files)):
-        git(tree, *at, "update-index", option, "--replace", "-z", "--stdin", stdin=b"\0".join(paths))
+        git(
+            tree, *at, "update-index", option, "--replace", "-z", "--stdin", stdin=b"\0".join(paths)
+        )
     return git(tree, *at, "write-tree").decode().strip()
 
 
@@ -118,9 +138,15 @@ def patch_size(patch: bytes, scratch: Path) -> PatchSize:
         output = git(scratch, "apply", "--numstat", "-z", "-", stdin=patch, variables=nowhere)
     except GitError as error:
         raise PatchError(str(error)) from None
-    rows = [row.split("\t", 2) for row in output.decode(errors="surrogateescape").split("\0") if row]
+    rows = [
+        row.split("\t", 2) for row in output.decode(errors="surrogateescape").split("\0") if row
+    ]
     counts = [(int(more), int(less)) for more, less, _ in rows if more != "-"]
-    return PatchSize(tuple(sorted({row[2] for row in rows})), sum(a for a, _ in counts), sum(b for _, b in counts))
+    return PatchSize(
+        tuple(sorted({row[2] for row in rows})),
+        sum(a for a, _ in counts),
+        sum(b for _, b in counts),
+    )
 
 
 def size_of(patch: bytes) -> PatchSize:
@@ -142,9 +168,15 @@ def apply_patch(patch: bytes, copy: Path, scratch: Path, but: Iterable[str] = ()
     left_out = [f"--exclude={_literally(path)}" for path in but]
     try:
         git(
-            copy, f"--git-dir={own}", f"--work-tree={copy}", "apply", "--whitespace=nowarn", *left_out, "-",
+            copy,
+            f"--git-dir={own}",
+            f"--work-tree={copy}",
+            "apply",
+            "--whitespace=nowarn",
+            *left_out,
+            "-",
             stdin=patch,
-        )  # fmt: skip
+        )
     except GitError as error:
         raise PatchError(str(error)) from None
 

@@ -48,17 +48,29 @@ def _go(content: str, files: Files) -> Found:
         except ValueError:
             continue
         match event:
-            case {"Action": str(action), "Package": str(package), "Test": str(test)} if action in _GO:
+            case {"Action": str(action), "Package": str(package), "Test": str(test)} if (
+                action in _GO
+            ):
                 yield f"{_go_file(package, test, files)}::{_GO_COUNT.sub('', test)}", _GO[action]
-            case {"Action": "build-output", "Output": str(output)} if error := _GO_ERROR.match(output):
+            case {"Action": "build-output", "Output": str(output)} if error := _GO_ERROR.match(
+                output
+            ):
                 yield error[1], _FAILED
 
 
 def _go_file(package: str, test: str, files: Files) -> str:
     """The hidden file of the package that defines the test; else the package, in which its name is unique."""
     pattern = re.compile(rf"^func {re.escape(test.partition('/')[0])}\(", re.MULTILINE)
-    return next((path for path, text in files.items() if isinstance(text, str) and pattern.search(text)
-                 and f"/{package}/".endswith(f"/{path.rpartition('/')[0]}/".replace("//", "/"))), package)  # fmt: skip
+    return next(
+        (
+            path
+            for path, text in files.items()
+            if isinstance(text, str)
+            and pattern.search(text)
+            and f"/{package}/".endswith(f"/{path.rpartition('/')[0]}/".replace("//", "/"))
+        ),
+        package,
+    )
 
 
 _CARGO_FILE = re.compile(r"\s*Running (?:unittests )?(\S+\.rs)\b")
@@ -75,7 +87,10 @@ def _cargo(content: str, files: Files) -> Found:
             file = next((path for path in files if f"/{path}".endswith(f"/{match[1]}")), match[1])
         elif match := _CARGO_TEST.fullmatch(line):
             example = _CARGO_EXAMPLE.fullmatch(match[1])
-            yield "::".join(example.groups() if example else (file, match[1])), _CARGO_WORDS[match[2]]
+            yield (
+                "::".join(example.groups() if example else (file, match[1])),
+                _CARGO_WORDS[match[2]],
+            )
         elif match := _CARGO_BROKEN.match(line):
             yield from ((path, _FAILED) for path in files if PurePosixPath(path).stem == match[1])
 
@@ -90,20 +105,31 @@ def _tap(content: str, files: Files) -> Found:
         if not (match := _TAP.fullmatch(line)):
             continue
         first, _, rest = match[2].partition(" \u203a ")
-        file = stems.get(first.partition(" exited with")[0].rpartition("/")[2].partition(".")[0], "")
-        label = f"{file}::{rest}" if file and rest else file or f"{next(iter(files), '')}::{match[2]}"
+        file = stems.get(
+            first.partition(" exited with")[0].rpartition("/")[2].partition(".")[0], ""
+        )
+        label = (
+            f"{file}::{rest}" if file and rest else file or f"{next(iter(files), '')}::{match[2]}"
+        )
         yield label, _SKIPPED if match[3] else _FAILED if match[1] else _PASSED
 
 
 _OUTCOMES = {
-    "ok": _PASSED, "f": _PASSED, "expected failure": _PASSED, "s": _SKIPPED, "w": _SKIPPED, "T": _SKIPPED,
+    "ok": _PASSED,
+    "f": _PASSED,
+    "expected failure": _PASSED,
+    "s": _SKIPPED,
+    "w": _SKIPPED,
+    "T": _SKIPPED,
     "K": _SKIPPED,
-}  # fmt: skip
+}
 """Words of unittest and letters of SymPy's runner; `f` is an expected failure. Others are failures."""
 _SYMPY_FILE = re.compile(r"(\S+\.py)\[(?:\d+|\?)\]")
 _SYMPY_TEST = re.compile(r"(test_\w+)(?: \[.*\])? (ok|[a-zA-Z])(?:\s.*)?")
 _UNITTEST = re.compile(r"(\w+) \(([\w.]+)\)(.*)")
-_RESULT = re.compile(r"(?:.*\.\.\. ?)?\b(ok|FAIL|ERROR|expected failure|unexpected success|skipped\b.*)")
+_RESULT = re.compile(
+    r"(?:.*\.\.\. ?)?\b(ok|FAIL|ERROR|expected failure|unexpected success|skipped\b.*)"
+)
 
 
 def _unittest(content: str, files: Files, names: dict[str, str]) -> Found:
@@ -117,14 +143,19 @@ def _unittest(content: str, files: Files, names: dict[str, str]) -> Found:
         else:
             if match := _UNITTEST.match(line):
                 module, _, kind = match[2].removesuffix(f".{match[1]}").rpartition(".")
-                path = next((path for path in files if f".{module_of(path)}".endswith(f".{module}")), module)
+                path = next(
+                    (path for path in files if f".{module_of(path)}".endswith(f".{module}")), module
+                )
                 pending = f"{path}::{kind}::{match[1]}"
                 names[line.partition(" ... ")[0]] = names[f"{match[1]} ({module}.{kind})"] = pending
             elif pending and " ... " in line:
                 names[line.partition(" ... ")[0]] = pending
             if pending and (match := _RESULT.fullmatch(line)):
                 word = match[1].partition(" '")[0]
-                yield pending, _SKIPPED if word.startswith("skipped") else _OUTCOMES.get(word, _FAILED)
+                yield (
+                    pending,
+                    _SKIPPED if word.startswith("skipped") else _OUTCOMES.get(word, _FAILED),
+                )
                 pending = ""
 
 

@@ -24,7 +24,9 @@ class Reporter:
     def pytest_runtest_logreport(self, report: Any) -> None:
         """Writes the result of one phase of one test."""
         self._lines += 1
-        self._write(report.nodeid, "failed" if report.failed else "skipped" if report.skipped else "passed")
+        self._write(
+            report.nodeid, "failed" if report.failed else "skipped" if report.skipped else "passed"
+        )
 
     def pytest_collectreport(self, report: Any) -> None:
         """Writes that a file does not load."""
@@ -66,7 +68,13 @@ def main() -> int:
         if os.getcwd() not in sys.path:
             sys.path.append(os.getcwd())
         # pytest's own form of traceback reads the whole test file again for each failure
-        options = [*plugins, "-p", "no:cacheprovider", "--continue-on-collection-errors", "--tb=native"]
+        options = [
+            *plugins,
+            "-p",
+            "no:cacheprovider",
+            "--continue-on-collection-errors",
+            "--tb=native",
+        ]
         return int(pytest.main([*options, *sys.argv[1:]], plugins=[Reporter(report, nonce)]))
 
 

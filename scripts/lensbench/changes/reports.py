@@ -64,20 +64,28 @@ _NODE = "test"
 """The class of every test in node's reporter; its nested suites become part of the test's name."""
 
 
-def _collect(suite: Element, names: tuple[str, ...], file: str, nests: bool, results: dict[str, TestResult]) -> None:
+def _collect(
+    suite: Element, names: tuple[str, ...], file: str, nests: bool, results: dict[str, TestResult]
+) -> None:
     for child in suite:
         path = child.get("file") or file
         if child.tag == "testsuite":
-            _collect(child, (*names, child.get("name", "")) if nests else names, path, nests, results)
+            _collect(
+                child, (*names, child.get("name", "")) if nests else names, path, nests, results
+            )
         elif child.tag == "testcase":
-            label = _label(_in_repository(path), child.get("classname", ""), [*names, child.get("name", "")])
+            label = _label(
+                _in_repository(path), child.get("classname", ""), [*names, child.get("name", "")]
+            )
             results[label] = worst(_result(child), results.get(label))
 
 
 def _label(file: str, classname: str, names: list[str]) -> str:
     place, name = _in_repository(classname), " > ".join(names)
     head, _, suites = place.partition(" > ")
-    if suites and (head == file or (not file and "." in head)):  # tap: the class is the file with the suites
+    if suites and (
+        head == file or (not file and "." in head)
+    ):  # tap: the class is the file with the suites
         file, place = head, suites
     if _in_repository(name) == (file or place):
         return file or place
@@ -137,7 +145,9 @@ def with_unloaded(results: Results, files: Iterable[str]) -> dict[str, TestResul
 
 def unloaded_files(results: Results, files: Iterable[str]) -> set[str]:
     """Those of the hidden `files` that were reported as failed themselves, in place of their tests."""
-    failures = {name.rpartition("::")[2] for name, result in results.items() if result is TestResult.FAILED}
+    failures = {
+        name.rpartition("::")[2] for name, result in results.items() if result is TestResult.FAILED
+    }
     return {path for path in files if {path, f"{WORKSPACE}/{path}", module_of(path)} & failures}
 
 

@@ -13,21 +13,58 @@ from pathlib import Path, PurePosixPath
 
 from lensbench.changes.canaries import SCRIPTS
 
-_NAMES = frozenset((
-    "conftest.py", "sitecustomize.py", "usercustomize.py", "pytest.ini", ".pytest.ini", "pytest.toml", ".pytest.toml",
-    "tox.ini", "setup.cfg", "pyproject.toml", ".coveragerc", "pyvenv.cfg", "noxfile.py",
-    "package.json", "package-lock.json", "npm-shrinkwrap.json", "yarn.lock", "pnpm-lock.yaml", ".npmrc", ".yarnrc",
-    ".yarnrc.yml", ".pnp.cjs", ".pnp.loader.mjs", ".swcrc", "deno.json", "bunfig.toml", ".env",
-    "makefile", "gnumakefile", "justfile", "go.mod", "go.sum", "go.work", "cargo.toml", "cargo.lock", "build.rs",
-    "rust-toolchain", "rust-toolchain.toml", ".gitattributes",
-))  # fmt: skip
+_NAMES = frozenset(
+    (
+        "conftest.py",
+        "sitecustomize.py",
+        "usercustomize.py",
+        "pytest.ini",
+        ".pytest.ini",
+        "pytest.toml",
+        ".pytest.toml",
+        "tox.ini",
+        "setup.cfg",
+        "pyproject.toml",
+        ".coveragerc",
+        "pyvenv.cfg",
+        "noxfile.py",
+        "package.json",
+        "package-lock.json",
+        "npm-shrinkwrap.json",
+        "yarn.lock",
+        "pnpm-lock.yaml",
+        ".npmrc",
+        ".yarnrc",
+        ".yarnrc.yml",
+        ".pnp.cjs",
+        ".pnp.loader.mjs",
+        ".swcrc",
+        "deno.json",
+        "bunfig.toml",
+        ".env",
+        "makefile",
+        "gnumakefile",
+        "justfile",
+        "go.mod",
+        "go.sum",
+        "go.work",
+        "cargo.toml",
+        "cargo.lock",
+        "build.rs",
+        "rust-toolchain",
+        "rust-toolchain.toml",
+        ".gitattributes",
+    )
+)
 """Lower case."""
 _FORMS = re.compile(
     r"(jest|vitest|vite|babel|ava|karma|mocha|playwright|tsup|rollup|webpack|nyc|c8)([.-][\w.-]*)?\.(config|conf|setup"
     r"|workspace|preset|projects)?\.?(js|cjs|mjs|ts|cts|mts|json|ya?ml)"
     r"|\.(mocharc|babelrc|nycrc|c8rc|taprc|eslintrc)(\.\w+)?|tsconfig([.-][\w.-]*)?\.json|.*\.(pth|egg-link|egg)"
 )
-_FOLDERS = frozenset(("node_modules", "__mocks__", "__snapshots__", ".cargo", ".venv", ".github", ".git"))
+_FOLDERS = frozenset(
+    ("node_modules", "__mocks__", "__snapshots__", ".cargo", ".venv", ".github", ".git")
+)
 _RUNNERS = {"pytest", "_pytest", "pluggy", "iniconfig", "_pytest_runner", "py"}
 _HELPER = re.compile(r"(.*[_-])?test[_-]?(utils?|helpers?|support|kit)|testing")
 """The name of a file or folder of Rust or JavaScript with assertions: one that does nothing lets every test pass."""
@@ -36,33 +73,52 @@ _TEST_FOLDER = re.compile(r"_*(test|spec)_*|(.*[_-])?(tests|specs)_*", re.IGNORE
 
 
 def steering(
-    paths: Iterable[str], files: Iterable[str], command: Sequence[str], environment: Path | None, tree: Path
+    paths: Iterable[str],
+    files: Iterable[str],
+    command: Sequence[str],
+    environment: Path | None,
+    tree: Path,
 ) -> tuple[str, ...]:
     """The skipped ones among the changed `paths` of `tree`; `files` are the task's hidden files."""
     files, modules = set(files), _installed_modules(environment, tree)
     roots = {root for path in files if (root := _test_root(path))}
-    script = {PurePosixPath(word).as_posix() for word in [word for word in command if word[:1] != "-"][:2]}
+    script = {
+        PurePosixPath(word).as_posix() for word in [word for word in command if word[:1] != "-"][:2]
+    }
     return tuple(
-        path for path in paths
-        if path in files | script or _steers(path, modules) or _helps(PurePosixPath(path), tree)
+        path
+        for path in paths
+        if path in files | script
+        or _steers(path, modules)
+        or _helps(PurePosixPath(path), tree)
         or any(_below(path, root) for root in roots)
-    )  # fmt: skip
+    )
 
 
 def _installed_modules(environment: Path | None, tree: Path) -> set[str]:
     """The names of modules of Python and of the environment, without those of `tree`: new files of these names at the
     top of the repository or in src/ would replace them."""
     packages = environment.glob("lib/python3*/site-packages/*") if environment else ()
-    names = {*sys.stdlib_module_names, *_RUNNERS, *(path.name.partition(".")[0] for path in packages)}
+    names = {
+        *sys.stdlib_module_names,
+        *_RUNNERS,
+        *(path.name.partition(".")[0] for path in packages),
+    }
     return names - {path.name.partition(".")[0] for path in (*tree.iterdir(), *tree.glob("src/*"))}
 
 
 def _helps(path: PurePosixPath, tree: Path) -> bool:
     """What only tests use: in Go, files of tests, and packages that import `testing` already."""
     if path.suffix == ".go":
-        package = (file for file in (tree / path.parent).glob("*.go") if not file.name.endswith("_test.go"))
-        return path.name.endswith("_test.go") or any(_IN_GO.search(file.read_bytes()) for file in package)
-    return path.suffix in (*SCRIPTS, ".rs") and any(_HELPER.fullmatch(part.partition(".")[0]) for part in path.parts)
+        package = (
+            file for file in (tree / path.parent).glob("*.go") if not file.name.endswith("_test.go")
+        )
+        return path.name.endswith("_test.go") or any(
+            _IN_GO.search(file.read_bytes()) for file in package
+        )
+    return path.suffix in (*SCRIPTS, ".rs") and any(
+        _HELPER.fullmatch(part.partition(".")[0]) for part in path.parts
+    )
 
 
 def _steers(path: str, modules: Collection[str]) -> bool:
@@ -70,8 +126,16 @@ def _steers(path: str, modules: Collection[str]) -> bool:
     name = parts[-1]
     top = PurePosixPath(path.removeprefix("src/")).parts[0].partition(".")[0]
     replaces = name.endswith((".py", ".so")) and top in modules
-    installs = any(part.endswith((".dist-info", ".egg-info")) for part in parts)  # plugins by their entry points
-    return name in _NAMES or bool(_FORMS.fullmatch(name)) or not _FOLDERS.isdisjoint(parts) or replaces or installs
+    installs = any(
+        part.endswith((".dist-info", ".egg-info")) for part in parts
+    )  # plugins by their entry points
+    return (
+        name in _NAMES
+        or bool(_FORMS.fullmatch(name))
+        or not _FOLDERS.isdisjoint(parts)
+        or replaces
+        or installs
+    )
 
 
 def _test_root(path: str) -> str:

@@ -15,7 +15,16 @@ from pydantic import Field, ValidationError, model_validator
 from lensbench.core.errors import UserError
 from lensbench.core.run_folder import RunFolder
 from lensbench.core.system.files import write_atomic
-from lensbench.core.tasks import Criterion, InsidePath, Many, Source, Strict, Task, like, path_inside
+from lensbench.core.tasks import (
+    Criterion,
+    InsidePath,
+    Many,
+    Source,
+    Strict,
+    Task,
+    like,
+    path_inside,
+)
 
 PYTEST: Final = "pytest"
 NODE: Final = "node"
@@ -72,7 +81,9 @@ Content = str | Binary
 def content_bytes(content: Content | FromSource) -> bytes:
     """The bytes of a file's content. Raises UserError for one not yet fetched from its source (`hidden_files`)."""
     if isinstance(content, FromSource):
-        raise UserError("a hidden file was not fetched from its source; delete plan.json to rebuild the plan")
+        raise UserError(
+            "a hidden file was not fetched from its source; delete plan.json to rebuild the plan"
+        )
     return base64.b64decode(content.base64) if isinstance(content, Binary) else content.encode()
 
 
@@ -107,12 +118,20 @@ class Tests(Strict):
         if has_place != (self.report == JUNIT):
             raise ValueError("report: junit and {report} in the command belong together")
         if self.report == PYTEST and not is_pytest(self.command):
-            raise ValueError("report: pytest needs a command that starts with `python -m pytest` or `pytest`")
-        if self.report == NODE and not (self.command[0].endswith("node") and "--test" in self.command):
-            raise ValueError("report: node needs a command that starts with `node` and has `--test`")
+            raise ValueError(
+                "report: pytest needs a command that starts with `python -m pytest` or `pytest`"
+            )
+        if self.report == NODE and not (
+            self.command[0].endswith("node") and "--test" in self.command
+        ):
+            raise ValueError(
+                "report: node needs a command that starts with `node` and has `--test`"
+            )
         if self.report not in (PYTEST, NODE, JUNIT, PRINTED, EXIT):
             path_inside(self.report)
-        if self.report == EXIT and (set(self.fail_to_pass) != {EXIT_ID} or self.pass_to_pass not in ((), "all")):
+        if self.report == EXIT and (
+            set(self.fail_to_pass) != {EXIT_ID} or self.pass_to_pass not in ((), "all")
+        ):
             raise ValueError("report: exit has one test: fail_to_pass: [exit], and no pass_to_pass")
         return self
 
@@ -120,7 +139,9 @@ class Tests(Strict):
 def is_pytest(command: tuple[str, ...]) -> bool:
     """True for a command that starts pytest, alone or by `python -m`."""
     name = PurePosixPath(command[0]).name
-    return name in ("pytest", "py.test") or (name.startswith("python") and command[1:3] == ("-m", "pytest"))
+    return name in ("pytest", "py.test") or (
+        name.startswith("python") and command[1:3] == ("-m", "pytest")
+    )
 
 
 class ChangeTask(Task):
@@ -134,14 +155,18 @@ class ChangeTask(Task):
     """How the change is judged."""
     environment: Many[str] = ()
     """Shell commands that install what the tests need into `/env`, run once at the top of a copy of the repository."""
-    container: Annotated[str, like(rf"^({IMAGE})?$", "write an image with its digest, name@sha256:...")] = ""
+    container: Annotated[
+        str, like(rf"^({IMAGE})?$", "write an image with its digest, name@sha256:...")
+    ] = ""
     """The image to run the tests in, instead of with this machine's programs."""
     reference: Content = ""
     """The right change, as a git patch. It proves the task; no agent sees it."""
 
     @model_validator(mode="after")
     def _with_test_criteria(self) -> Self:
-        facts = tuple(criterion for criterion in self.criteria if criterion.text not in TEST_CRITERIA)
+        facts = tuple(
+            criterion for criterion in self.criteria if criterion.text not in TEST_CRITERIA
+        )
         both = tuple(Criterion(text=text) for text in TEST_CRITERIA)
         object.__setattr__(self, "criteria", (*both, *facts))
         return self
@@ -150,7 +175,9 @@ class ChangeTask(Task):
 def answer_criteria(task: Task) -> list[tuple[int, Criterion]]:
     """The criteria that are judged by the answer's text, by number (from 1): all except those that tests decide."""
     pairs = enumerate(task.criteria, 1)
-    return [(number, criterion) for number, criterion in pairs if criterion.text not in TEST_CRITERIA]
+    return [
+        (number, criterion) for number, criterion in pairs if criterion.text not in TEST_CRITERIA
+    ]
 
 
 def inline_files(value: Any, folder: Path, names: list[str]) -> Any:
@@ -165,7 +192,10 @@ def inline_files(value: Any, folder: Path, names: list[str]) -> Any:
 
     if not isinstance(value, dict) or value.get("kind") != "change":
         return value
-    value = {**value, **({"reference": content(value["reference"])} if "reference" in value else {})}
+    value = {
+        **value,
+        **({"reference": content(value["reference"])} if "reference" in value else {}),
+    }
     tests = value.get("tests")
     if isinstance(tests, dict) and isinstance(files := tests.get("files"), dict):
         value["tests"] = {**tests, "files": {path: content(raw) for path, raw in files.items()}}
@@ -174,7 +204,9 @@ def inline_files(value: Any, folder: Path, names: list[str]) -> Any:
 
 def tests_digest(tests: Tests) -> str:
     """The digest that caches test runs."""
-    return hashlib.sha256(json.dumps(tests.model_dump(mode="json"), sort_keys=True).encode()).hexdigest()
+    return hashlib.sha256(
+        json.dumps(tests.model_dump(mode="json"), sort_keys=True).encode()
+    ).hexdigest()
 
 
 def changes_of(tasks: Iterable[Task]) -> list[ChangeTask]:
@@ -189,7 +221,10 @@ def task_file(folder: Path, task: str) -> Path:
 
 def write_task(folder: Path, task: ChangeTask) -> None:
     """Freezes a task; an unchanged file is not rewritten, so that nothing is judged again."""
-    path, text = task_file(folder, task.id), json.dumps(task.model_dump(mode="json"), indent=1, sort_keys=True) + "\n"
+    path, text = (
+        task_file(folder, task.id),
+        json.dumps(task.model_dump(mode="json"), indent=1, sort_keys=True) + "\n",
+    )
     if not path.exists() or path.read_text(encoding="utf-8") != text:
         write_atomic(path, text)
 
@@ -200,4 +235,6 @@ def read_task(folder: Path, task: str) -> ChangeTask:
     try:
         return ChangeTask.model_validate_json(path.read_bytes())
     except (OSError, ValidationError) as error:
-        raise UserError(f"{path}: cannot be read ({error}); delete it and plan.json to rebuild both") from None
+        raise UserError(
+            f"{path}: cannot be read ({error}); delete it and plan.json to rebuild both"
+        ) from None

@@ -44,7 +44,9 @@ Command = Literal["setup", "teardown"]
 
 def compared(plan: Plan) -> dict[str, PlannedCondition]:
     """The planned conditions without the control."""
-    return {name: condition for name, condition in plan["conditions"].items() if name != CLOSED_BOOK}
+    return {
+        name: condition for name, condition in plan["conditions"].items() if name != CLOSED_BOOK
+    }
 
 
 def treatments(plan: Plan) -> list[str]:
@@ -68,7 +70,11 @@ def comparisons(plan: Plan) -> dict[str, Sides]:
 
     def size(name: str) -> tuple[int, int, int]:
         condition = plan["conditions"][name]
-        return len(condition.get("files", ())), len(condition.get("servers", ())), len(condition.get("agent", ()))
+        return (
+            len(condition.get("files", ())),
+            len(condition.get("servers", ())),
+            len(condition.get("agent", ())),
+        )
 
     for earlier, later in combinations(sorted(treatments(plan), key=size), 2):
         is_reverse = f"{earlier} against {later}" in plan["gate"]["comparisons"]
@@ -90,7 +96,9 @@ def brings(condition: PlannedCondition) -> str:
     commands = {"setup": condition.get("setup", ()), "teardown": condition.get("teardown", ())}
     commands |= {"writes": condition.get("writes", ())}
     parts += [f"{word} {' '.join(command)}" for word, command in commands.items() if command]
-    return ", ".join([*parts, *(f"agent.{key} {value}" for key, value in condition.get("agent", {}).items())])
+    return ", ".join(
+        [*parts, *(f"agent.{key} {value}" for key, value in condition.get("agent", {}).items())]
+    )
 
 
 def fill_mcp_file(condition: PlannedCondition, values: Mapping[str, str]) -> str:
@@ -175,7 +183,11 @@ def mcp_secrets(plan: Plan) -> dict[str, str]:
         values = {name: os.environ.get(name, "") for name in sorted(names)}
         values = {name: value for name, value in values.items() if value and is_secret(name, value)}
         whole = literal_secrets(filled(servers, os.environ)).items()
-        secrets |= values | {name: text for name, text in whole if not any(value in text for value in values.values())}
+        secrets |= values | {
+            name: text
+            for name, text in whole
+            if not any(value in text for value in values.values())
+        }
     return secrets
 
 
@@ -184,11 +196,18 @@ def filled(value: Any, values: Mapping[str, str]) -> Any:
     names without default are kept, and so is every other text: `$$`, `$name`."""
     if isinstance(value, str):
         return _VARIABLE.sub(
-            lambda match: values.get(match[1], match[0] if match[2] is None else filled(match[2], values)), value
+            lambda match: values.get(
+                match[1], match[0] if match[2] is None else filled(match[2], values)
+            ),
+            value,
         )
     if isinstance(value, list):
         return [filled(item, values) for item in value]
-    return {key: filled(item, values) for key, item in value.items()} if isinstance(value, dict) else value
+    return (
+        {key: filled(item, values) for key, item in value.items()}
+        if isinstance(value, dict)
+        else value
+    )
 
 
 def filled_command(command: Sequence[str], workspace: str) -> list[str]:
@@ -205,7 +224,9 @@ def run_command(condition: PlannedCondition, name: Command, workspace: str) -> s
     argv = filled_command(command, workspace)
     limit_s = condition["setup_s"]
     try:
-        last, end = run_process(argv, os.environ, os.getcwd(), limit_s, subprocess.STDOUT, _last_line)
+        last, end = run_process(
+            argv, os.environ, os.getcwd(), limit_s, subprocess.STDOUT, _last_line
+        )
     except OSError as error:
         return f"{name} cannot be started: {argv[0]}: {error.strerror}"
     if end.exit_code == 0:

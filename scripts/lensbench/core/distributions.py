@@ -78,7 +78,9 @@ def nct_cdf(value: float, df: float, shift: float) -> float:
     total = 0.0
     for start, sign in ((first + 0.5, 1.0), (first + 1.0, math.copysign(1.0, shift))):
         chance = _beta(x, y, start, df / 2)
-        drop = math.exp(start * math.log(x) + df / 2 * math.log(y) - _log_beta(start, df / 2)) / start
+        drop = (
+            math.exp(start * math.log(x) + df / 2 * math.log(y) - _log_beta(start, df / 2)) / start
+        )
         weight = math.exp((start - 0.5) * math.log(half) - half - math.lgamma(start + 0.5))
         for a in range(last - first):
             total += sign * weight * chance
@@ -113,7 +115,9 @@ def _beta(x: float, y: float, a: float, b: float) -> float:
         return 0.0 if x <= 0 else 1.0
     if x > (a + 1) / (a + b + 2):
         return 1 - _beta(y, x, b, a)
-    logarithms = a * (math.log(x) if x < 0.5 else math.log1p(-y)) + b * (math.log(y) if y < 0.5 else math.log1p(-x))
+    logarithms = a * (math.log(x) if x < 0.5 else math.log1p(-y)) + b * (
+        math.log(y) if y < 0.5 else math.log1p(-x)
+    )
     c, d, fraction = 1.0, 1 / (1 - (a + b) * x / (a + 1)), 1 / (1 - (a + b) * x / (a + 1))
     for m in range(1, 100_000):
         for term in (

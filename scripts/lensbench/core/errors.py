@@ -24,7 +24,9 @@ def some_of(names: Sequence[str], most: int) -> str:
     return ", ".join(names[:most]) + more
 
 
-_SEQUENCE = re.compile(r"\x1b(?:\[[0-?]*[ -/]*[@-~]|[\]PX^_][^\x07\x1b]*(?:\x07|\x1b\\)?|[ -/]*[0-~])")
+_SEQUENCE = re.compile(
+    r"\x1b(?:\[[0-?]*[ -/]*[@-~]|[\]PX^_][^\x07\x1b]*(?:\x07|\x1b\\)?|[ -/]*[0-~])"
+)
 
 
 def printable(text: str) -> str:
@@ -36,4 +38,6 @@ def printable_lines(text: str) -> str:
     """The same for a text of several lines: control sequences are removed, and other characters that are not visible
     (controls, bidirectional and invisible ones) become blanks."""
     plain = _SEQUENCE.sub("", text.replace("\r\n", "\n")).expandtabs(4)
-    return "".join(character if character.isprintable() or character == "\n" else " " for character in plain)
+    return "".join(
+        character if character.isprintable() or character == "\n" else " " for character in plain
+    )

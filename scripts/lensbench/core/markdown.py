@@ -17,9 +17,29 @@ from markdown_it.renderer import RendererHTML
 from markdown_it.token import Token
 
 _TAGS = {
-    "blockquote", "br", "code", "em", "h4", "h5", "h6", "hr", "li", "ol", "p", "pre", "s", "span", "strong", "table",
-    "tbody", "td", "th", "thead", "tr", "ul",
-}  # fmt: skip
+    "blockquote",
+    "br",
+    "code",
+    "em",
+    "h4",
+    "h5",
+    "h6",
+    "hr",
+    "li",
+    "ol",
+    "p",
+    "pre",
+    "s",
+    "span",
+    "strong",
+    "table",
+    "tbody",
+    "td",
+    "th",
+    "thead",
+    "tr",
+    "ul",
+}
 _ATTRIBUTES = {"span": {"data-p", "class"}, "ol": {"start"}}
 _OF_PAGES = {"a": {"href"}, "span": {"id"}, "ol": {"start"}}
 _SCHEMES = {"http", "https", "mailto"}
@@ -42,15 +62,21 @@ def placed_html(text: str) -> str:
     def show(start: int, piece: str) -> str:
         return f'<span data-p="{start + bisect_left(wide, start)}">{escape(piece)}</span>'
 
-    return nh3.clean(_rendered(text, show, _parser(has_links=False)), tags=_TAGS, attributes=_ATTRIBUTES)
+    return nh3.clean(
+        _rendered(text, show, _parser(has_links=False)), tags=_TAGS, attributes=_ATTRIBUTES
+    )
 
 
 def linked_html(text: str, show: Show) -> str:
     """The same with links to http, https and mailto; `show` may put `mark`, `sup` and `<span id>` around its text."""
     return nh3.clean(
-        _rendered(text, show, _parser(has_links=True)), tags=_TAGS | {"a", "mark", "sup"}, attributes=_OF_PAGES,
-        attribute_filter=_leads_outside, url_schemes=_SCHEMES, link_rel="noopener noreferrer",
-    )  # fmt: skip
+        _rendered(text, show, _parser(has_links=True)),
+        tags=_TAGS | {"a", "mark", "sup"},
+        attributes=_OF_PAGES,
+        attribute_filter=_leads_outside,
+        url_schemes=_SCHEMES,
+        link_rel="noopener noreferrer",
+    )
 
 
 def _leads_outside(_: str, name: str, value: str) -> str | None:
@@ -117,7 +143,11 @@ class _Places:
                 yield from (self._span(word) or escape(word) for word in _WORDS.split(line))
 
     def _span(self, piece: str) -> str:
-        start = self.text.find(piece, self.at, min(self.end, self.at + len(piece) + _AHEAD)) if piece.strip() else -1
+        start = (
+            self.text.find(piece, self.at, min(self.end, self.at + len(piece) + _AHEAD))
+            if piece.strip()
+            else -1
+        )
         if start < 0:
             return ""
         self.at = start + len(piece)
@@ -142,7 +172,13 @@ def _target(_: RendererHTML, tokens: Sequence[Token], index: int, *__: Any) -> s
 
 
 _RULES: dict[str, Callable[..., str]] = {
-    "text": _placed, "code_inline": _code, "fence": _block, "code_block": _block,
-    "image": lambda _, tokens, index, *__: f'<span class="aside">[image: {escape(tokens[index].content)}]</span>',
-    "link_open": lambda *_: "", "link_close": _target,
-}  # fmt: skip
+    "text": _placed,
+    "code_inline": _code,
+    "fence": _block,
+    "code_block": _block,
+    "image": lambda _, tokens, index, *__: (
+        f'<span class="aside">[image: {escape(tokens[index].content)}]</span>'
+    ),
+    "link_open": lambda *_: "",
+    "link_close": _target,
+}

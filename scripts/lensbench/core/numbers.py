@@ -46,7 +46,9 @@ _NUMBER = re.compile(r"-?[0-9]{1,15}(\.[0-9]{1,15})?")
 def exact(text: str) -> Fraction | None:
     """The number in a table's cell, as `decimal` writes it; None for an empty one. Raises UserError for other text."""
     if text and not _NUMBER.fullmatch(text):
-        raise UserError(f"a table has {text[:40]!r} where a number must be; delete the file to rebuild it")
+        raise UserError(
+            f"a table has {text[:40]!r} where a number must be; delete the file to rebuild it"
+        )
     return Fraction(text) if text else None
 
 
@@ -83,7 +85,9 @@ def points(delta: Fraction | float | None, unit: str = " points") -> str:
     return f"{'' if text == '0.0' or delta < 0 else '+'}{text}{unit}"
 
 
-def interval(low: Fraction | float | None, high: Fraction | float | None, unit: str = " points") -> str:
+def interval(
+    low: Fraction | float | None, high: Fraction | float | None, unit: str = " points"
+) -> str:
     """An interval of differences of shares, in points: `-1.0 to +4.0 points`."""
     return MISSING if low is None or high is None else f"{points(low, '')} to {points(high, unit)}"
 

@@ -43,11 +43,19 @@ class Cure:
     """Variables to add to the entry."""
 
     def __str__(self) -> str:
-        values = {key: f"{v:g}" if isinstance(v, float) else f"[{', '.join(v)}]" for key, v in self.settings.items()}
+        values = {
+            key: f"{v:g}" if isinstance(v, float) else f"[{', '.join(v)}]"
+            for key, v in self.settings.items()
+        }
         entry = [f"{new} for {old}" for old, new in self.words.items()]
         entry += [f'"env": {json.dumps(dict(self.env))}'] if self.env else []
-        places = {"the config": [f"{key}: {value}" for key, value in values.items()], self.mcp: entry}
-        return " and ".join(f"{', '.join(phrases)} in {place}" for place, phrases in places.items() if phrases)
+        places = {
+            "the config": [f"{key}: {value}" for key, value in values.items()],
+            self.mcp: entry,
+        }
+        return " and ".join(
+            f"{', '.join(phrases)} in {place}" for place, phrases in places.items() if phrases
+        )
 
 
 @dataclass
@@ -79,7 +87,9 @@ class PreflightFindings:
     def read(cls, folder: Path) -> PreflightFindings:
         """Those of the last preflight; empty without one."""
         try:
-            value: dict[str, Any] = json.loads(RunFolder(folder).preflight.read_text(encoding="utf-8"))
+            value: dict[str, Any] = json.loads(
+                RunFolder(folder).preflight.read_text(encoding="utf-8")
+            )
             value["checks"] = [Check(**row) for row in value.get("checks", ())]
             value["cures"] = [Cure(**row) for row in value.get("cures", ())]
             value["tools"] = {name: dict(tools) for name, tools in value.get("tools", {}).items()}

@@ -125,15 +125,21 @@ def bounded(outcome: Outcome) -> Outcome:
             cut[field_.name] = tuple(str(name)[:MAX_NAME] for name in value[:MAX_NAMES])
         elif isinstance(value, dict):
             short = list(value.items())[:MAX_NAMES]
-            cut[field_.name] = {key[:MAX_NAME]: item[:MAX_NAME] if isinstance(item, str) else item
-                                for key, item in short}  # fmt: skip
+            cut[field_.name] = {
+                key[:MAX_NAME]: item[:MAX_NAME] if isinstance(item, str) else item
+                for key, item in short
+            }
     return replace(outcome, **cut)
 
 
 def _bounded_calls(calls: tuple[Call, ...]) -> tuple[Call, ...]:
     first = tuple(replace(call, name=call.name[:MAX_NAME]) for call in calls[:MAX_NAMES])
     rest = calls[MAX_NAMES:]
-    others = (Call(OTHERS, sum(call.count for call in rest), sum(call.errors for call in rest)),) if rest else ()
+    others = (
+        (Call(OTHERS, sum(call.count for call in rest), sum(call.errors for call in rest)),)
+        if rest
+        else ()
+    )
     return first + others
 
 
@@ -229,7 +235,8 @@ def from_json(text: str) -> Record:
         if value["schema"] != SCHEMA:
             raise ValueError(f"has schema {value['schema']!r}; this version reads {SCHEMA}")
         outcome: dict[str, Any] = {
-            key: tuple(item) if isinstance(item, list) else item for key, item in value["outcome"].items()
+            key: tuple(item) if isinstance(item, list) else item
+            for key, item in value["outcome"].items()
         }
         if outcome["calls"] is not None:
             outcome["calls"] = tuple(Call(**call) for call in outcome["calls"])

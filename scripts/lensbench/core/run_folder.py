@@ -104,4 +104,6 @@ class RunFolder:
     stopped = _Place(".stopped")  # why a start makes no more runs
 
 
-PLACES: tuple[str, ...] = tuple(place.name for place in vars(RunFolder).values() if isinstance(place, _Place))
+PLACES: tuple[str, ...] = tuple(
+    place.name for place in vars(RunFolder).values() if isinstance(place, _Place)
+)

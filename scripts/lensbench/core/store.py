@@ -111,7 +111,9 @@ class Entry(NamedTuple):
                 raise ValueError("is not of the answer beside it")
             return record
         except (OSError, ValueError) as error:
-            raise UserError(f"{self.record}: {error}; delete {self.folder} to have this run made again") from None
+            raise UserError(
+                f"{self.record}: {error}; delete {self.folder} to have this run made again"
+            ) from None
 
     def read_discard(self) -> Discard:
         """The discard of this attempt. Raises UserError when it cannot be read."""
@@ -155,7 +157,9 @@ def entries(folder: Path, run: RunId) -> list[Entry]:
 def all_entries(folder: Path) -> Iterator[tuple[str, list[Entry]]]:
     """The stem and the attempts of every run that has one; two folder listings for each run."""
     top = str(RunFolder(folder).attempts)
-    return ((stem, attempts) for stem in sorted(_stems(top)) if (attempts := _entries(f"{top}/{stem}")))
+    return (
+        (stem, attempts) for stem in sorted(_stems(top)) if (attempts := _entries(f"{top}/{stem}"))
+    )
 
 
 def run_files(folder: Path, run: RunId) -> Entry:
@@ -210,17 +214,23 @@ def show(folder: Path, run: RunId) -> None:
 
 def shown_stems(folder: Path) -> frozenset[str]:
     """The stems of the runs whose answers are shown, by folder listings: no file is opened."""
-    return frozenset(stem[:-3] for stem in _stems(str(RunFolder(folder).runs)) if stem.endswith(".md"))
+    return frozenset(
+        stem[:-3] for stem in _stems(str(RunFolder(folder).runs)) if stem.endswith(".md")
+    )
 
 
-def stale_views(folder: Path, runs: Iterable[RunId], max_rounds: int, store: Store | None = None) -> list[RunId]:
+def stale_views(
+    folder: Path, runs: Iterable[RunId], max_rounds: int, store: Store | None = None
+) -> list[RunId]:
     """The runs that are to be repeated, although an answer is shown."""
     stems, store = shown_stems(folder), dict(all_entries(folder)) if store is None else store
     views = [(run, stem) for run in runs if (stem := run.stem) in stems]
     return [run for run, stem in views if not state_of(store.get(stem, ()), max_rounds).is_final]
 
 
-def withdraw(folder: Path, runs: Iterable[RunId], max_rounds: int, store: Store | None = None) -> list[RunId]:
+def withdraw(
+    folder: Path, runs: Iterable[RunId], max_rounds: int, store: Store | None = None
+) -> list[RunId]:
     """Removes the views of runs that are to be repeated, so that Snakemake misses them; returns these runs."""
     due = stale_views(folder, runs, max_rounds, store)
     for run in due:

@@ -63,9 +63,13 @@ def read_table(path: Path, row: type[Any] = dict) -> list[Any]:
         with path.open(encoding="utf-8", newline="") as file:
             rows: list[Any] = list(csv.DictReader(file))
     except (OSError, csv.Error, UnicodeDecodeError) as error:
-        raise UserError(f"{path}: cannot be read ({error}); delete it, and the next start rebuilds it") from None
+        raise UserError(
+            f"{path}: cannot be read ({error}); delete it, and the next start rebuilds it"
+        ) from None
     if any(None in line or None in line.values() for line in rows):
-        raise UserError(f"{path}: a row is cut off; delete the file, and the next start rebuilds it")
+        raise UserError(
+            f"{path}: a row is cut off; delete the file, and the next start rebuilds it"
+        )
     for line in rows:
         line.update({key: value[1:] for key, value in line.items() if value.startswith("'")})
     return rows
@@ -82,7 +86,9 @@ def grouped(items: Iterable[Item], name: Callable[[Item], Name]) -> dict[Name, l
 def run_of_row(row: RunRow) -> RunId:
     """The run of a row. Raises UserError when its trial is not a number."""
     if not row["trial"].isdecimal():
-        raise UserError(f"a table has {row['trial'][:40]!r} where a trial must be; delete the file to have it rebuilt")
+        raise UserError(
+            f"a table has {row['trial'][:40]!r} where a trial must be; delete the file to have it rebuilt"
+        )
     return RunId(row["task"], row["condition"], int(row["trial"]))
 
 

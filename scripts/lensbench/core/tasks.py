@@ -48,7 +48,9 @@ class Category(StrEnum):
 class Strict(BaseModel):
     """Base of everything that users write: unknown keys are errors, and values are not converted."""
 
-    model_config = ConfigDict(extra="forbid", strict=True, frozen=True, allow_inf_nan=False, defer_build=True)
+    model_config = ConfigDict(
+        extra="forbid", strict=True, frozen=True, allow_inf_nan=False, defer_build=True
+    )
 
 
 Item = TypeVar("Item")
@@ -108,7 +110,9 @@ class Regex(Strict):
         except re2.error as error:
             reason = error.args[0].decode() if isinstance(error.args[0], bytes) else error.args[0]
             raise ValueError(f"does not compile as an RE2 pattern: {reason}") from None
-        if any(match.start() == match.end() for text in ("", "a b") for match in pattern.finditer(text)):
+        if any(
+            match.start() == match.end() for text in ("", "a b") for match in pattern.finditer(text)
+        ):
             raise ValueError("matches the empty string, so every answer would state it")
         return self
 
@@ -162,12 +166,16 @@ class AtMost(Strict):
 
 
 SubFact = Annotated[
-    Annotated[Annotated[Patterns, Field(min_length=1)], Tag("patterns")] | Annotated[AtLeast, Tag("at_least")],
+    Annotated[Annotated[Patterns, Field(min_length=1)], Tag("patterns")]
+    | Annotated[AtLeast, Tag("at_least")],
     Discriminator(
-        lambda value: "at_least" if isinstance(value, AtLeast) or (isinstance(value, dict) and "of" in value)
-        else "patterns"
+        lambda value: (
+            "at_least"
+            if isinstance(value, AtLeast) or (isinstance(value, dict) and "of" in value)
+            else "patterns"
+        )
     ),
-]  # fmt: skip
+]
 """Patterns that must all be stated, or a number of them."""
 
 
@@ -190,7 +198,9 @@ class Proof(Strict):
 
     @model_validator(mode="after")
     def _one_kind(self) -> Self:
-        if bool(self.quote) == bool(self.changes_with) or bool(self.changes_with) != bool(self.commits):
+        if bool(self.quote) == bool(self.changes_with) or bool(self.changes_with) != bool(
+            self.commits
+        ):
             raise ValueError("must have either a quote, or changes_with and commits")
         return self
 
@@ -239,21 +249,33 @@ class Criterion(Strict):
         """All patterns for Met and Partial."""
         parts = (part.of if isinstance(part, AtLeast) else part for part in self.partial.values())
         choices = self.at_least.of if self.at_least else ()
-        return (*self.all_of, *self.any_of, *choices, *(pattern for part in parts for pattern in part))
+        return (
+            *self.all_of,
+            *self.any_of,
+            *choices,
+            *(pattern for part in parts for pattern in part),
+        )
 
     @model_validator(mode="after")
     def _patterns_belong_together(self) -> Self:
         if (self.must_not or self.partial or self.at_most or self.no_other) and not self.mechanical:
-            raise ValueError("has must_not, at_most, no_other or partial, but none of all_of, any_of and at_least")
+            raise ValueError(
+                "has must_not, at_most, no_other or partial, but none of all_of, any_of and at_least"
+            )
         return self
 
 
 class Pypi(Strict):
     """A source distribution from the Python package index, pinned by its hash."""
 
-    pypi: Annotated[str, like(r"^[A-Za-z0-9][A-Za-z0-9._-]*==[A-Za-z0-9][A-Za-z0-9._+!-]*$", "write name==version")]
+    pypi: Annotated[
+        str,
+        like(r"^[A-Za-z0-9][A-Za-z0-9._-]*==[A-Za-z0-9][A-Za-z0-9._+!-]*$", "write name==version"),
+    ]
     """`<name>==<version>`."""
-    sha256: Annotated[str, like(r"^[0-9a-f]{64}$", "write the 64 lower-case hex digits of the file's SHA-256")]
+    sha256: Annotated[
+        str, like(r"^[0-9a-f]{64}$", "write the 64 lower-case hex digits of the file's SHA-256")
+    ]
     """The hash of the source distribution in the index."""
 
 
@@ -261,12 +283,19 @@ class Npm(Strict):
     """A package as published to the npm registry, pinned by its integrity."""
 
     npm: Annotated[
-        str, like(r"^(@[a-z0-9][a-z0-9._-]*/)?[A-Za-z0-9][A-Za-z0-9._-]*@[0-9][A-Za-z0-9.+-]*$", "write name@version")
+        str,
+        like(
+            r"^(@[a-z0-9][a-z0-9._-]*/)?[A-Za-z0-9][A-Za-z0-9._-]*@[0-9][A-Za-z0-9.+-]*$",
+            "write name@version",
+        ),
     ]
     """`<name>@<version>`, or `@<scope>/<name>@<version>`."""
     integrity: Annotated[
         str,
-        like(r"^sha512-[A-Za-z0-9+/]{86}==$", "write sha512-... as `npm view <name>@<version> dist.integrity` does"),
+        like(
+            r"^sha512-[A-Za-z0-9+/]{86}==$",
+            "write sha512-... as `npm view <name>@<version> dist.integrity` does",
+        ),
     ]
     """The integrity of the package in the registry and in lock files."""
 
@@ -276,7 +305,9 @@ class Git(Strict):
 
     git: Annotated[str, like(r"^[^-\s]\S*$", "write a URL or a path without blanks")]
     """URL or path."""
-    revision: Annotated[str, like(r"^[A-Za-z0-9][A-Za-z0-9._/-]*$", "write a commit, a tag or a branch")]
+    revision: Annotated[
+        str, like(r"^[A-Za-z0-9][A-Za-z0-9._/-]*$", "write a commit, a tag or a branch")
+    ]
     """A commit, a tag or a branch."""
 
 

@@ -33,7 +33,10 @@ from lensbench.judging.shown_answers import Judged, ShownAnswer
 from lensbench.runs.reasons import DiscardReason
 from lensbench.runs.stopping import StopEverything
 
-_FAILURE_OF: Mapping[str, str] = {DiscardReason.TIMED_OUT: "timeout", DiscardReason.CRASHED: "crashed"}
+_FAILURE_OF: Mapping[str, str] = {
+    DiscardReason.TIMED_OUT: "timeout",
+    DiscardReason.CRASHED: "crashed",
+}
 _LONGEST_REPLY = 2000
 
 
@@ -51,15 +54,28 @@ class Batch(NamedTuple):
 
 
 def judge_by_model(
-    folder: Path, plan: Plan, judge: PlannedJudge, tasks: Mapping[str, Task], answers: Sequence[ShownAnswer],
-    parallel: int, ask: bool = True,
-) -> Iterator[Judged]:  # fmt: skip
+    folder: Path,
+    plan: Plan,
+    judge: PlannedJudge,
+    tasks: Mapping[str, Task],
+    answers: Sequence[ShownAnswer],
+    parallel: int,
+    ask: bool = True,
+) -> Iterator[Judged]:
     """The outcome for each criterion of each answer, but for those of incomplete pairs; without `ask` the stored ones.
     Raises UserError for errors that affect all requests: a missing program, a refused key, an invalid template."""
     agent = agent_of(folder, plan, judge, attempts=judge["agent"]["retries"] if ask else 0)
-    numbers = {name: [number for number, _ in answer_criteria(task)] for name, task in tasks.items()}
-    facts = {name: [criterion.text for _, criterion in answer_criteria(task)] for name, task in tasks.items()}
-    others = {name: [fact for other, own in facts.items() if other != name for fact in own] for name in facts}
+    numbers = {
+        name: [number for number, _ in answer_criteria(task)] for name, task in tasks.items()
+    }
+    facts = {
+        name: [criterion.text for _, criterion in answer_criteria(task)]
+        for name, task in tasks.items()
+    }
+    others = {
+        name: [fact for other, own in facts.items() if other != name for fact in own]
+        for name in facts
+    }
     waiting = unjudged("pair_incomplete", "the other run of the pair does not count yet")
     batches = []
     for answer in answers:
@@ -74,8 +90,11 @@ def judge_by_model(
         for count, (batch, outcomes) in enumerate(zip(batches, results, strict=True), 1):
             cost += sum(outcome.cost_usd or 0 for outcome in outcomes)
             gaps += sum(bool(outcome.failure) for outcome in outcomes)
-            print(f"{count} of {len(batches)} answers, {gaps:.0f} criteria without a verdict, {cost:.4f} US dollars",
-                  file=sys.stderr, flush=True)  # fmt: skip
+            print(
+                f"{count} of {len(batches)} answers, {gaps:.0f} criteria without a verdict, {cost:.4f} US dollars",
+                file=sys.stderr,
+                flush=True,
+            )
             for number, outcome in zip(numbers[batch.shown.run.task], outcomes, strict=True):
                 yield batch.shown, number, outcome
 
@@ -88,13 +107,21 @@ def judge_batch(agent: JudgeAgent, batch: Batch) -> list[Judgement]:
     seal = judging.nonce_of(str(agent.plan["seed"]), agent.judge["prompt"], text)
     probes = list(canaries(text, seal, batch.question, batch.facts, batch.others))
     first, *later = _judge_all(agent, batch, probes)
-    outcomes = (_stored(agent, _key(agent, batch.question, canary.fact, canary.shown(text))) for canary in probes)
+    outcomes = (
+        _stored(agent, _key(agent, batch.question, canary.fact, canary.shown(text)))
+        for canary in probes
+    )
     costs = [first.cost_usd, *(outcome.cost_usd for outcome in outcomes if outcome)]
-    return [replace(first, cost_usd=_sum(costs)), *later]  # the canaries' cost is added to the first criterion's
+    return [
+        replace(first, cost_usd=_sum(costs)),
+        *later,
+    ]  # the canaries' cost is added to the first criterion's
 
 
 def _judge_all(agent: JudgeAgent, batch: Batch, before: Iterable[Canary]) -> list[Judgement]:
-    verdicts = [_verdict(agent, _key(agent, batch.question, fact, batch.shown.text)) for fact in batch.facts]
+    verdicts = [
+        _verdict(agent, _key(agent, batch.question, fact, batch.shown.text)) for fact in batch.facts
+    ]
     if all(verdicts):
         return [outcome for outcome in verdicts if outcome]
     for canary in before:
@@ -104,13 +131,26 @@ def _judge_all(agent: JudgeAgent, batch: Batch, before: Iterable[Canary]) -> lis
             return [verdict or outcome for verdict in verdicts]
         if outcome.verdict not in canary.allowed:
             wrong = outcome.failure or outcome.verdict.value
-            void = unjudged("canary", f"{wrong} for a criterion that is {canary.allowed[0].value}: {canary.fact}")
-            void = replace(void, version=outcome.version, models=outcome.models, cost_is_guess=outcome.cost_is_guess)
+            void = unjudged(
+                "canary",
+                f"{wrong} for a criterion that is {canary.allowed[0].value}: {canary.fact}",
+            )
+            void = replace(
+                void,
+                version=outcome.version,
+                models=outcome.models,
+                cost_is_guess=outcome.cost_is_guess,
+            )
             return [void] * len(batch.facts)
-    return [verdict or _ask_until(agent, batch, fact) for verdict, fact in zip(verdicts, batch.facts, strict=True)]
+    return [
+        verdict or _ask_until(agent, batch, fact)
+        for verdict, fact in zip(verdicts, batch.facts, strict=True)
+    ]
 
 
-def _ask_until(agent: JudgeAgent, batch: Batch, fact: str, canary: Canary | None = None) -> Judgement:
+def _ask_until(
+    agent: JudgeAgent, batch: Batch, fact: str, canary: Canary | None = None
+) -> Judgement:
     """Asks until there is a verdict or the attempts are used up, and stores the outcome. A canary that is stated is
     asked again while its verdict is wrong; a Met for another one is leniency, which asking again would hide."""
     answer = canary.shown(batch.shown.text) if canary else batch.shown.text
@@ -127,11 +167,15 @@ def _ask_until(agent: JudgeAgent, batch: Batch, fact: str, canary: Canary | None
         except StopEverything as error:
             return _together(outcomes, unjudged("not_reached", str(error)))
         nonce = judging.nonce_of(key, str(attempt))
-        outcomes.append(_ask_once(agent, batch, fact, answer, nonce, canary.planted if canary else ""))
+        outcomes.append(
+            _ask_once(agent, batch, fact, answer, nonce, canary.planted if canary else "")
+        )
         write_json(_file(agent, key), asdict(_together(outcomes, outcomes[-1])))
         if not outcomes[-1].failure and outcomes[-1].verdict in targets:
             break
-    return _together(outcomes, outcomes[-1] if outcomes else unjudged("not_reached", "nothing was asked"))
+    return _together(
+        outcomes, outcomes[-1] if outcomes else unjudged("not_reached", "nothing was asked")
+    )
 
 
 def _together(outcomes: Sequence[Judgement], last: Judgement) -> Judgement:
@@ -146,10 +190,18 @@ def _sum(costs: Iterable[float | None]) -> float | None:
     return sum(values) if values else None
 
 
-def _ask_once(agent: JudgeAgent, batch: Batch, fact: str, answer: str, nonce: str, plant: str) -> Judgement:
+def _ask_once(
+    agent: JudgeAgent, batch: Batch, fact: str, answer: str, nonce: str, plant: str
+) -> Judgement:
     """The outcome of one request. If a sentence was planted (`plant`), evidence must come from it; other evidence must
     not span removed text, because then it is not in the original answer."""
-    values = {"nonce": nonce, "question": batch.question, "answer": answer, "fact": fact, "mark": MARK}
+    values = {
+        "nonce": nonce,
+        "question": batch.question,
+        "answer": answer,
+        "fact": fact,
+        "mark": MARK,
+    }
     try:
         prompt = judging.render(agent.judge["prompt"], **values)
     except (TemplateError, ArithmeticError, TypeError, ValueError, LookupError) as error:
@@ -165,18 +217,29 @@ def _ask_once(agent: JudgeAgent, batch: Batch, fact: str, answer: str, nonce: st
     else:
         judgement = judging.read_reply(output.answer, nonce, plant or batch.shown.text, fact)
         start = judgement.position
-        if start is not None and not plant and not batch.shown.blinded.span(start, start + len(judgement.evidence)):
-            judgement = unjudged("evidence_not_found", "the evidence runs over a place where something was removed")
+        if (
+            start is not None
+            and not plant
+            and not batch.shown.blinded.span(start, start + len(judgement.evidence))
+        ):
+            judgement = unjudged(
+                "evidence_not_found", "the evidence runs over a place where something was removed"
+            )
     prompt_version = sha256(agent.judge["prompt"].encode())[:8]
     return replace(
-        judgement, version=f"{prompt_version}+{outcome.agent_version or 'not shown'}",
-        models=", ".join(outcome.models or ()), cost_usd=outcome.cost_usd, cost_is_guess=outcome.cost_is_guess,
+        judgement,
+        version=f"{prompt_version}+{outcome.agent_version or 'not shown'}",
+        models=", ".join(outcome.models or ()),
+        cost_usd=outcome.cost_usd,
+        cost_is_guess=outcome.cost_is_guess,
         replies=(output.answer[:_LONGEST_REPLY],),
-    )  # fmt: skip
+    )
 
 
 def _key(agent: JudgeAgent, question: str, fact: str, answer: str) -> str:
-    return sha256(json.dumps([agent.identity, agent.judge["prompt"], question, fact, answer]).encode())
+    return sha256(
+        json.dumps([agent.identity, agent.judge["prompt"], question, fact, answer]).encode()
+    )
 
 
 def _file(agent: JudgeAgent, key: str) -> Path:

@@ -26,10 +26,29 @@ MARK = "\u2039\u2026\u203a"
 """Replaces removed text; always the same, so that it reveals nothing."""
 
 BUILT_IN = (
-    "Bash", "BashOutput", "Edit", "Glob", "Grep", "LS", "LSP", "MultiEdit", "NotebookEdit", "NotebookRead", "Read",
-    "TodoRead", "TodoWrite", "ToolSearch", "WebFetch", "WebSearch", "Write", "apply_patch", "list_directory",
-    "read_many_files", "run_shell_command", "search_file_content",
-)  # fmt: skip
+    "Bash",
+    "BashOutput",
+    "Edit",
+    "Glob",
+    "Grep",
+    "LS",
+    "LSP",
+    "MultiEdit",
+    "NotebookEdit",
+    "NotebookRead",
+    "Read",
+    "TodoRead",
+    "TodoWrite",
+    "ToolSearch",
+    "WebFetch",
+    "WebSearch",
+    "Write",
+    "apply_patch",
+    "list_directory",
+    "read_many_files",
+    "run_shell_command",
+    "search_file_content",
+)
 """Built-in tools of agents. Most are also words of code or English, so they are hidden only when used as tools."""
 _MCP = "MCP"
 
@@ -97,7 +116,9 @@ def hidden_names(plan: Plan, tools: Iterable[str], task: Task, talk: ToolTalk = 
     servers = {name for condition in plan["conditions"].values() for name in condition["servers"]}
     servers |= {name.split("__")[1] for name in full}
     mask = Hidden(full, tuple(sorted(servers - {""})), tuple(sorted(plan["conditions"])))
-    task_text = "\n".join([task.prompt, *(text for criterion in task.criteria for text in _texts(criterion))])
+    task_text = "\n".join(
+        [task.prompt, *(text for criterion in task.criteria for text in _texts(criterion))]
+    )
     return mask._replace(spared=_spared(mask, task_text), talk=_unsaid(talk, task_text))
 
 
@@ -107,22 +128,34 @@ def _unsaid(talk: ToolTalk, text: str) -> ToolTalk:
     def is_said(phrase: str, kind: str = "") -> bool:
         return bool(re.search(rf"{_START}{_spelled(phrase)}{kind}{_END}", text, re.IGNORECASE))
 
-    phrases = (words for words in talk.phrases if not is_said(words, "" if " " in words else " tools?"))
+    phrases = (
+        words for words in talk.phrases if not is_said(words, "" if " " in words else " tools?")
+    )
     return ToolTalk(tuple(phrases), tuple(name for name in talk.figures if not is_said(name)))
 
 
 def _texts(criterion: Criterion) -> Iterator[str]:
     """The fact and its patterns. Names in them are content that a judge must see."""
     yield criterion.text
-    yield from (pattern if isinstance(pattern, str) else pattern.regex for pattern in criterion.sought)
+    yield from (
+        pattern if isinstance(pattern, str) else pattern.regex for pattern in criterion.sought
+    )
 
 
 def _spared(mask: Hidden, text: str) -> frozenset[str]:
     """Names in the task. Built-in tools only by exact name: "where is it read" does not mean Read."""
     names = {*mask.tools, *map(_short, mask.tools), *mask.servers}
     forms = {name: _one_of([_any([name]), *filter(None, [_spelled(name)])]) for name in names}
-    exempt = {name.lower() for name, it in forms.items() if re.search(rf"{_START}{it}{_END}", text, re.IGNORECASE)}
-    exempt |= {name.lower() for name in (*BUILT_IN, _MCP) if re.search(f"{_START}{_any([name])}{_END}", text)}
+    exempt = {
+        name.lower()
+        for name, it in forms.items()
+        if re.search(rf"{_START}{it}{_END}", text, re.IGNORECASE)
+    }
+    exempt |= {
+        name.lower()
+        for name in (*BUILT_IN, _MCP)
+        if re.search(f"{_START}{_any([name])}{_END}", text)
+    }
     exempt |= {match[0].lower() for match in re.finditer(_FULL, text, re.IGNORECASE)}
     exempt |= {match[0].lower() for match in re.finditer(_DURATION, text, re.IGNORECASE)}
     talk = re.compile("|".join([*_of_conditions(mask.conditions), *_WORK]))
@@ -178,13 +211,16 @@ _CODE = (
 """Text after a name which shows that it is code or English, not a tool."""
 
 _NUMBER = (
-    r"(?:[0-9]{1,9}(?:[.,][0-9]{1,3})?|one|two|three|four|five|six|seven|eight|nine|ten|a few|several|a couple of)"
+    r"(?:[0-9]{1,9}(?:[.,][0-9]{1,3})?|one|two|three|four|five|six|seven|eight|nine|ten"
+    r"|a few|several|a couple of)"
 )
 _DURATION = (
     rf"(?i:(?<![\w.]){_NUMBER}[ -]?(?:ms|milliseconds?|s|secs?|seconds?|m|mins?|minutes?|h|hours?)\b"
     r"(?:(?: and|,)? [0-9]{1,3} ?(?:s|secs?|seconds?)\b)?)"
 )
-_ABOUT = r"(?i:about |around |approximately |roughly |just |only |under |over |less than |~ ?|\u2248 ?)?"
+_ABOUT = (
+    r"(?i:about |around |approximately |roughly |just |only |under |over |less than |~ ?|\u2248 ?)?"
+)
 _WORK = (
     rf"\b(?i:took|spent)(?: me)? {_ABOUT}{_DURATION}",
     rf"\b(?i:in) {_ABOUT}{_DURATION}(?=,? I\b)",
@@ -209,7 +245,9 @@ def _of_conditions(conditions: Iterable[str]) -> tuple[str, ...]:
     )
 
 
-_SAYS = r" (?:returned|found|(?:show|report|list|rank)(?:s|ed)|surfaced|gave|says|said|results?|hits?)"
+_SAYS = (
+    r" (?:returned|found|(?:show|report|list|rank)(?:s|ed)|surfaced|gave|says|said|results?|hits?)"
+)
 """Verbs after a search method; past tense, which is rare for the subject of an answer."""
 
 
@@ -244,8 +282,16 @@ def _patterns(mask: Hidden) -> tuple[re.Pattern[str], re.Pattern[str]]:
     exempt = mask.spared
     sure = {name for name in {*mask.servers, *(short - plain)} if name.lower() not in exempt}
     figures = _of_figures(mask.talk)
-    own = {name for name in sure if words_of(name)[1:] and words_of(name)[0] in map(str.lower, mask.servers)}
-    compounds = {"".join(words_of(name)) for name in short if words_of(name)[1:] and name.lower() not in exempt}
+    own = {
+        name
+        for name in sure
+        if words_of(name)[1:] and words_of(name)[0] in map(str.lower, mask.servers)
+    }
+    compounds = {
+        "".join(words_of(name))
+        for name in short
+        if words_of(name)[1:] and name.lower() not in exempt
+    }
     mcp = r"|MCP|(?i:mcp)(?= (?i:tools?|servers?))" if _MCP.lower() not in exempt else ""
     tell = rf"(?:{_FULL}|{_START}(?:(?i:{_one_of(sorted(map(_spelled, own)))}|{_any(sure)})(?:_\*)?{mcp}){_END})"
     words = {name for name in {*BUILT_IN, *plain} if name.lower() not in exempt}
@@ -275,7 +321,8 @@ def _short(tool: str) -> str:
 def _any(names: Iterable[str]) -> str:
     """A pattern for any of the names; `_` and `-` are equivalent, also escaped. Matches nothing without names."""
     spellings = (
-        r"\\?[_-]".join(map(re.escape, re.split("[_-]", name))) for name in sorted(names, key=lambda x: (-len(x), x))
+        r"\\?[_-]".join(map(re.escape, re.split("[_-]", name)))
+        for name in sorted(names, key=lambda x: (-len(x), x))
     )
     return _one_of(spellings)
 

@@ -17,7 +17,15 @@ from lensbench.changes.environment import Environment, read_environment
 from lensbench.changes.execute import TestRun, run_tests
 from lensbench.changes.patches import NOTHING, PatchSize, size_of
 from lensbench.changes.reports import TestResult
-from lensbench.changes.task import EXIT, FIXED, KEPT, ChangeTask, content_bytes, read_task, tests_digest
+from lensbench.changes.task import (
+    EXIT,
+    FIXED,
+    KEPT,
+    ChangeTask,
+    content_bytes,
+    read_task,
+    tests_digest,
+)
 from lensbench.core.errors import UserError, some_of
 from lensbench.core.frozen_plan import Repositories
 from lensbench.core.records import RunId
@@ -59,11 +67,16 @@ class Tested(TestRun):
         failures = [name for name in self.fixed if name not in passes]
         regressions = [name for name, result in self.kept.items() if result != TestResult.PASSED]
         first = Verdict.MISSED if not passes else Verdict.PARTIAL if failures else Verdict.MET
-        fixed_reason = self.problem or f"{len(passes)} of {len(self.fixed)} tests pass{_names(failures)}"
+        fixed_reason = (
+            self.problem or f"{len(passes)} of {len(self.fixed)} tests pass{_names(failures)}"
+        )
         if not passes:
             return [(first, fixed_reason), (Verdict.MISSED, "no test that failed before passes")]
         kept_reason = f"{len(self.kept) - len(regressions)} of {len(self.kept)} tests still pass{_names(regressions)}"
-        return [(first, fixed_reason), (Verdict.MISSED if regressions else Verdict.MET, kept_reason)]
+        return [
+            (first, fixed_reason),
+            (Verdict.MISSED if regressions else Verdict.MET, kept_reason),
+        ]
 
 
 def _names(tests: Sequence[str]) -> str:
@@ -75,16 +88,30 @@ def tested_file(folder: Path, run: RunId) -> Path:
 
 
 def judge_patch(
-    runs: Path, task: ChangeTask, tree: Path, tree_sha256: str, patch: bytes, sandbox: Sandbox, environment: Environment
+    runs: Path,
+    task: ChangeTask,
+    tree: Path,
+    tree_sha256: str,
+    patch: bytes,
+    sandbox: Sandbox,
+    environment: Environment,
 ) -> Tested:
     """The test results for a patch. Test runs are cached in the folder `runs` by all their inputs."""
 
     def run(content: bytes) -> TestRun:
-        parts = (VERSION, tests_digest(task.tests), tree_sha256, environment.key, hashlib.sha256(content).hexdigest())
+        parts = (
+            VERSION,
+            tests_digest(task.tests),
+            tree_sha256,
+            environment.key,
+            hashlib.sha256(content).hexdigest(),
+        )
         name = hashlib.sha256("\n".join(parts).encode()).hexdigest()
         path = runs / f"{name}.json"
         runs.mkdir(parents=True, exist_ok=True)
-        with locked(path.with_name(f".{path.stem}.lock")):  # the runs of a pair often have the same patch
+        with locked(
+            path.with_name(f".{path.stem}.lock")
+        ):  # the runs of a pair often have the same patch
             with suppress(UserError):  # there is none, or it is damaged
                 return read_typed(path, TestRun)
             result = run_tests(tree, content, task.tests, sandbox, environment)
@@ -96,20 +123,28 @@ def judge_patch(
     names = task.tests.pass_to_pass
     reference = content_bytes(task.reference)
     if names == "all":
-        before, after = (run(b""), run(reference)) if task.tests.report != EXIT else (TestRun(), TestRun())
+        before, after = (
+            (run(b""), run(reference)) if task.tests.report != EXIT else (TestRun(), TestRun())
+        )
         names = tuple(sorted((before.passing & after.passing) - {*task.tests.fail_to_pass}))
         result = replace(result, unstarted=result.unstarted or before.unstarted or after.unstarted)
     return Tested(
-        **{**vars(result), "results": {}}, reference=size_of(reference),
+        **{**vars(result), "results": {}},
+        reference=size_of(reference),
         fixed={name: result.results.get(name, "") for name in task.tests.fail_to_pass},
         kept={name: result.results.get(name, "") for name in names},
-    )  # fmt: skip
+    )
 
 
-def judge_changes(folder: Path, answers: Iterable[ShownAnswer], tasks: Mapping[str, Task]) -> Iterator[Judged]:
+def judge_changes(
+    folder: Path, answers: Iterable[ShownAnswer], tasks: Mapping[str, Task]
+) -> Iterator[Judged]:
     """The verdicts of the tests on the runs of change tasks."""
     for answer in answers:
-        numbers = {criterion.text: number for number, criterion in enumerate(tasks[answer.run.task].criteria, 1)}
+        numbers = {
+            criterion.text: number
+            for number, criterion in enumerate(tasks[answer.run.task].criteria, 1)
+        }
         if not {FIXED, KEPT} <= numbers.keys():
             continue
         results = read_typed(tested_file(folder, answer.run), Tested)
@@ -122,14 +157,22 @@ def judge_changes(folder: Path, answers: Iterable[ShownAnswer], tasks: Mapping[s
 
 def judge_run(folder: Path, run: RunId) -> str:
     """Judges the patch of a run and writes tests/<run>.json; returns the outcome as a sentence."""
-    plan, repositories = read_plan(folder), read_json(RunFolder(folder).repositories, Repositories, needed=True)
+    plan, repositories = (
+        read_plan(folder),
+        read_json(RunFolder(folder).repositories, Repositories, needed=True),
+    )
     repository = repositories[plan["tasks"][run.task]["repository"] or ""]
     environment = read_environment(read_json(RunFolder(folder).environments, needed=True)[run.task])
     content = run_files(folder, run).patch.read_bytes()
     results = judge_patch(
-        RunFolder(folder).judging_tests, read_task(folder, run.task), Path(repository["tree"]),
-        repository["tree_sha256"], content, find_sandbox(plan.get("sandbox")), environment,
-    )  # fmt: skip
+        RunFolder(folder).judging_tests,
+        read_task(folder, run.task),
+        Path(repository["tree"]),
+        repository["tree_sha256"],
+        content,
+        find_sandbox(plan.get("sandbox")),
+        environment,
+    )
     write_json(tested_file(folder, run), asdict(results))
     return results.unstarted or "; ".join(reason for _, reason in results.verdicts)
 

@@ -46,7 +46,9 @@ def check_criteria(
         Finding(name, number, kind, sentence)
         for name, task in tasks.items()
         for number, criterion in enumerate(task.criteria, 1)
-        for kind, sentence in _wrong_with(task, criterion, by_criterion.get((name, number), []), conditions)
+        for kind, sentence in _wrong_with(
+            task, criterion, by_criterion.get((name, number), []), conditions
+        )
     ]
 
 
@@ -84,21 +86,24 @@ def _wrong_with(
 
 _UNINFORMATIVE = {
     Verdict.MET: (
-        "met_by_all", 3,
+        "met_by_all",
+        3,
         "Met by all {n} answers, in every condition, so it showed no difference. "
         "Should that stay so with more trials, ask for something harder.",
     ),
     Verdict.PARTIAL: (
-        "partial_by_all", 3,
+        "partial_by_all",
+        3,
         "Partial in all {n} answers, in every condition, so it showed no difference. "
         "Should that stay so with more trials, split it into two criteria.",
     ),
     Verdict.MISSED: (
-        "met_by_none", 2,
+        "met_by_none",
+        2,
         "Missed by all {n} answers, in every condition, so it showed no difference. Check that the fact is true, "
         "that the question asks for it, and that the patterns find it in a right answer.",
     ),
-}  # fmt: skip
+}
 """Kind of finding, minimum number of answers, and sentence. Two suffice for "met by none", since the patterns may be
 wrong; "met by all" needs a few more."""
 
@@ -109,11 +114,16 @@ def check_tasks(scores: Mapping[RunId, Fraction], conditions: Sequence[str]) -> 
     findings = []
     for task, runs in grouped(scores, lambda run: run.task).items():
         points = {
-            name: mean([scores[run] for run in own]) for name, own in grouped(runs, lambda run: run.condition).items()
+            name: mean([scores[run] for run in own])
+            for name, own in grouped(runs, lambda run: run.condition).items()
         }
         closed_book = points.get(CLOSED_BOOK)
-        best = max((value for name in conditions if (value := points.get(name)) is not None), default=None)
-        if closed_book and (closed_book >= COMPLETE or (best is not None and closed_book >= best - NEAR)):
+        best = max(
+            (value for name in conditions if (value := points.get(name)) is not None), default=None
+        )
+        if closed_book and (
+            closed_book >= COMPLETE or (best is not None and closed_book >= best - NEAR)
+        ):
             against = "" if best is None else f", and {percent(best)} with it in the best condition"
             sentence = (
                 f"Answered without the repository: {percent(closed_book)} closed book{against}. It asks what the model "

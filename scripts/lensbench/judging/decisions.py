@@ -36,7 +36,9 @@ def is_person(judge: str) -> bool:
 def decide(run: RunId, criterion: int, votes: Mapping[str, VerdictRow]) -> DecisionRow:
     """The decision on one criterion of one run, from its rows of verdicts.csv by judge."""
     verdicts = {
-        judge: Verdict(votes[judge]["verdict"]) for judge in sorted(votes) if votes[judge]["failure"] not in NOT_ASKED
+        judge: Verdict(votes[judge]["verdict"])
+        for judge in sorted(votes)
+        if votes[judge]["failure"] not in NOT_ASKED
     }
     of_judges = [verdict for judge, verdict in verdicts.items() if not is_person(judge)]
     persons = _given(verdict for judge, verdict in verdicts.items() if is_person(judge))
@@ -63,7 +65,9 @@ def _given(verdicts: Iterable[Verdict]) -> list[Verdict]:
 def majority(verdicts: Sequence[Verdict]) -> Verdict:
     """The most frequent verdict, the stricter one of a tie; Unjudged when there is none."""
     counts = Counter(verdicts)
-    return min(counts, key=lambda verdict: (-counts[verdict], POINTS[verdict]), default=Verdict.UNJUDGED)
+    return min(
+        counts, key=lambda verdict: (-counts[verdict], POINTS[verdict]), default=Verdict.UNJUDGED
+    )
 
 
 Votes = dict[Key, dict[str, VerdictRow]]
@@ -75,7 +79,11 @@ def collect(plan: Plan, validity: Iterable[ValidityRow], rows: Iterable[VerdictR
     place = {task: number for number, task in enumerate(plan["order"])}
     runs = [run_of_row(row) for row in validity if row["status"] == RunStatus.VALID]
     runs.sort(key=lambda run: (place[run.task], run.trial))
-    votes: Votes = {(run, number): {} for run in runs for number in range(1, plan["tasks"][run.task]["criteria"] + 1)}
+    votes: Votes = {
+        (run, number): {}
+        for run in runs
+        for number in range(1, plan["tasks"][run.task]["criteria"] + 1)
+    }
     for row in rows:
         # verdicts may refer to answers that were discarded since, or to removed criteria
         if (key := key_of(row)) in votes:
@@ -108,7 +116,9 @@ def decide_all(folder: Path) -> None:
     ]
     votes = collect(plan, read_table(RunFolder(folder).validity, ValidityRow), verdicts)
     decisions = [decide(run, number, by_judge) for (run, number), by_judge in votes.items()]
-    escalations = [row for row in decisions if row["disagreement"] == "yes" and row["decided_by"] != HUMAN]
+    escalations = [
+        row for row in decisions if row["disagreement"] == "yes" and row["decided_by"] != HUMAN
+    ]
     rows = [by_judge[judge] for by_judge in votes.values() for judge in sorted(by_judge)]
     write_table(RunFolder(folder).verdicts, VERDICT_COLUMNS, rows)
     write_table(RunFolder(folder).decisions, columns(DecisionRow), decisions)

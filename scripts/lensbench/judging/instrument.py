@@ -30,7 +30,10 @@ from lensbench.plan.frozen import read_plan
 def measure_instrument(folder: Path) -> None:
     """Reads the verdicts, the decisions and the blinded answers, and writes instrument.json."""
     place, plan, tasks = RunFolder(folder), read_plan(folder), read_tasks(folder)
-    rows, decisions = read_table(place.verdicts, VerdictRow), read_table(place.decisions, DecisionRow)
+    rows, decisions = (
+        read_table(place.verdicts, VerdictRow),
+        read_table(place.decisions, DecisionRow),
+    )
     conditions = [plan["baseline"], *treatments(plan)]
     verdicts: dict[Key, dict[str, Verdict]] = {}
     drafts: set[Key] = set()
@@ -43,34 +46,61 @@ def measure_instrument(folder: Path) -> None:
     scores = bias.run_scores(final, _criteria_of(plan))
     shown = read_shown_answers(folder, plan, tasks)
     pairs = {(answer.run.task, answer.run.trial) for answer in shown if answer.pair_complete}
-    agreements, biases = agreement(verdicts, conditions, plan["seed"]), _bias(plan, verdicts, decisions, pairs)
+    agreements, biases = (
+        agreement(verdicts, conditions, plan["seed"]),
+        _bias(plan, verdicts, decisions, pairs),
+    )
     answers = [
-        BlindedAnswer(answer.run.task, answer.run.condition, answer.text, answer.blinded.original, scores[answer.run])
+        BlindedAnswer(
+            answer.run.task,
+            answer.run.condition,
+            answer.text,
+            answer.blinded.original,
+            scores[answer.run],
+        )
         for answer in shown
         if answer.run in scores and answer.run.condition in conditions
     ]
     blinding = guess_conditions(answers, plan["baseline"], plan["seed"])
     data: InstrumentFile = {
-        "judges": {name: _summary(own) for name, own in grouped(rows, lambda row: row["judge"]).items()},
+        "judges": {
+            name: _summary(own) for name, own in grouped(rows, lambda row: row["judge"]).items()
+        },
         "agreement": agreements,
         "bias": biases,
-        "criteria": [*check_criteria(tasks, decisions, conditions), *check_tasks(scores, conditions)],
+        "criteria": [
+            *check_criteria(tasks, decisions, conditions),
+            *check_tasks(scores, conditions),
+        ],
         "unjudged": {
-            name: {"criteria": sum(row["verdict"] == Verdict.UNJUDGED for row in own), "of": len(own)}
+            name: {
+                "criteria": sum(row["verdict"] == Verdict.UNJUDGED for row in own),
+                "of": len(own),
+            }
             for name, own in grouped(decisions, lambda row: row["condition"]).items()
         },
         "blinding": {"classifier": blinding},
         "belief": believe(
-            {key: votes for key, votes in verdicts.items() if key[0].condition in conditions}, drafts,
-            {key: verdict for key, verdict in final.items() if key[0].condition in conditions}, agreements["all"],
-            treatments(plan), blinding, plan["seed"],
-            [name for name, delta in (biases["correction"] if biases else {}).items() if delta.value is not None],
+            {key: votes for key, votes in verdicts.items() if key[0].condition in conditions},
+            drafts,
+            {key: verdict for key, verdict in final.items() if key[0].condition in conditions},
+            agreements["all"],
+            treatments(plan),
+            blinding,
+            plan["seed"],
+            [
+                name
+                for name, delta in (biases["correction"] if biases else {}).items()
+                if delta.value is not None
+            ],
         ),
-    }  # fmt: skip
+    }
     write_json(place.instrument, plain(data))
 
 
-def _decided(rows: Iterable[DecisionRow], column: Literal["verdict", "judges_verdict"]) -> bias.Decided:
+def _decided(
+    rows: Iterable[DecisionRow], column: Literal["verdict", "judges_verdict"]
+) -> bias.Decided:
     """The verdicts in a column of decisions.csv, without unjudged criteria."""
     return {key_of(row): Verdict(row[column]) for row in rows if row[column] != Verdict.UNJUDGED}
 
@@ -96,28 +126,42 @@ def _summary(rows: Sequence[VerdictRow]) -> JudgeSummary:
     }
 
 
-def _bias(plan: Plan, verdicts: Verdicts, decisions: Sequence[DecisionRow], pairs: Collection[Group]) -> Bias | None:
+def _bias(
+    plan: Plan, verdicts: Verdicts, decisions: Sequence[DecisionRow], pairs: Collection[Group]
+) -> Bias | None:
     """The bias of the judges; None without verdicts by people. From `pairs`, the complete ones, the sample is drawn."""
     persons = bias.persons_verdicts(verdicts)
     if not persons:
         return None
     sides, criteria = decided_comparisons(plan), _criteria_of(plan)
-    names = sorted({judge for votes in verdicts.values() for judge in votes if not is_person(judge)})
+    names = sorted(
+        {judge for votes in verdicts.values() for judge in votes if not is_person(judge)}
+    )
     together = _decided(decisions, "judges_verdict")
     # people may have judged more, such as disputed criteria, but only the random sample represents all pairs
     sample = sampled_pairs(plan, pairs)
-    of_sample = {key: verdict for key, verdict in persons.items() if (key[0].task, key[0].trial) in sample}
-    by_judges, by_persons = bias.run_scores(together, criteria), bias.run_scores(of_sample, criteria)
+    of_sample = {
+        key: verdict for key, verdict in persons.items() if (key[0].task, key[0].trial) in sample
+    }
+    by_judges, by_persons = (
+        bias.run_scores(together, criteria),
+        bias.run_scores(of_sample, criteria),
+    )
     return {
         "judges": {
             name: bias.judge_bias(
-                name, {key: own[name] for key, own in verdicts.items() if name in own}, persons, sides
+                name,
+                {key: own[name] for key, own in verdicts.items() if name in own},
+                persons,
+                sides,
             )
             for name in names
         },
         "together": bias.judge_bias("the judges' decision", together, persons, sides),
         "correction": {
-            name: bias.corrected_delta(bias.pair_deltas(by_judges, *two), bias.pair_deltas(by_persons, *two))
+            name: bias.corrected_delta(
+                bias.pair_deltas(by_judges, *two), bias.pair_deltas(by_persons, *two)
+            )
             for name, two in sides.items()
         },
     }

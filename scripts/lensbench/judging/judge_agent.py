@@ -24,7 +24,16 @@ from lensbench.core.system.redaction import Redactor
 from lensbench.runs.reasons import Expectation, is_refused, reason_of
 from lensbench.runs.stopping import check_budget, spend
 
-_UNIMPORTANT = {"retries", "timeout_s", "max_turns", "mcp_start_s", "pass_env", "token_env", "tools", "tool_search"}
+_UNIMPORTANT = {
+    "retries",
+    "timeout_s",
+    "max_turns",
+    "mcp_start_s",
+    "pass_env",
+    "token_env",
+    "tools",
+    "tool_search",
+}
 """Settings of a judge's agent that do not affect its verdicts."""
 
 
@@ -46,7 +55,9 @@ class JudgeAgent:
     @property
     def identity(self) -> str:
         """The settings that identify the judge: agent and model, but not time limits and retries."""
-        settings = {key: value for key, value in self.judge["agent"].items() if key not in _UNIMPORTANT}
+        settings = {
+            key: value for key, value in self.judge["agent"].items() if key not in _UNIMPORTANT
+        }
         return json.dumps(settings, sort_keys=True)
 
     def check_budget(self) -> None:
@@ -62,29 +73,41 @@ class JudgeAgent:
         with private_folder() as private:
             place = Place(find_sandbox(self.plan.get("sandbox")), private)
             os.mkdir(os.path.join(private, "repo"))  # an empty workspace
-            run = assign(place, prompt, {}, self.settings, self.plan["seed"], servers=(), denied_servers=())
+            run = assign(
+                place, prompt, {}, self.settings, self.plan["seed"], servers=(), denied_servers=()
+            )
             output = start_agent(run, place, self.settings["timeout_s"], redact)
         output = output._replace(outcome=priced(output.outcome, self.plan.get("prices", {})))
         spend(self.folder, usd=output.outcome.cost_usd)
         self._check_service(output.outcome)
         reason, detail = reason_of(output, Expectation((), ()))
         tell(service, reason, start, output.outcome.resets_at)
-        return (output, reason, redact(detail)) if output.outcome.resets_at is None else self.ask(prompt)
+        return (
+            (output, reason, redact(detail))
+            if output.outcome.resets_at is None
+            else self.ask(prompt)
+        )
 
     def _check_service(self, outcome: Outcome) -> None:
         name, version = self.judge["name"], self.settings["version"]
         # Unlike for a run, 400 may be caused by one long answer: each request is the first.
         if is_refused(outcome) or outcome.error_status == 404 or "Not logged in" in outcome.error:
-            raise UserError(f"judge {name!r} was refused ({outcome.error}); fix that, then start again")
+            raise UserError(
+                f"judge {name!r} was refused ({outcome.error}); fix that, then start again"
+            )
         if version and outcome.agent_version and outcome.agent_version != version:
-            raise UserError(f"judge {name!r} is version {outcome.agent_version}, but its agent.version is {version}")
+            raise UserError(
+                f"judge {name!r} is version {outcome.agent_version}, but its agent.version is {version}"
+            )
 
 
 def agent_of(folder: Path, plan: Plan, judge: PlannedJudge, attempts: int) -> JudgeAgent:
     """The agent of a judge. Raises UserError when one of its keys is not set."""
     missing = [name for name in secret_names(judge["agent"]) if not os.environ.get(name)]
     if missing:
-        raise UserError(f"judge {judge['name']!r}: {', '.join(missing)} is not set in the environment; export it")
+        raise UserError(
+            f"judge {judge['name']!r}: {', '.join(missing)} is not set in the environment; export it"
+        )
     return JudgeAgent(folder, judge, {**plan, "tasks": {}, "order": []}, attempts)
 
 

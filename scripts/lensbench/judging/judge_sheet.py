@@ -27,7 +27,12 @@ from lensbench.core.tasks import Task
 from lensbench.judging.blinding import MARK
 from lensbench.judging.judges import Verdict
 from lensbench.judging.judges.human import MAX_EVIDENCE
-from lensbench.judging.shown_answers import ShownAnswer, read_shown_answers, read_tasks, sampled_pairs
+from lensbench.judging.shown_answers import (
+    ShownAnswer,
+    read_shown_answers,
+    read_tasks,
+    sampled_pairs,
+)
 from lensbench.plan.waves import read_opened_plan
 
 
@@ -41,11 +46,17 @@ class SheetPart:
 
 
 def questions(
-    plan: Plan, tasks: Mapping[str, Task], answers: Iterable[ShownAnswer], disputes: Collection[tuple[str, int, int]]
+    plan: Plan,
+    tasks: Mapping[str, Task],
+    answers: Iterable[ShownAnswer],
+    disputes: Collection[tuple[str, int, int]],
 ) -> list[SheetPart]:
     """The content of the sheet in the order of the answers: the sample, and the `disputes` (task, trial, number). These
     are asked for both answers of the pair, so that the reader cannot see which one is disputed."""
-    groups = grouped((one for one in answers if one.pair_complete), lambda answer: (answer.run.task, answer.run.trial))
+    groups = grouped(
+        (one for one in answers if one.pair_complete),
+        lambda answer: (answer.run.task, answer.run.trial),
+    )
     sample = sampled_pairs(plan, groups)
     parts = []
     for group, pair in groups.items():
@@ -73,21 +84,36 @@ def read_disputed(folder: Path) -> set[tuple[str, int, int]]:
 
 def sheet_id(parts: Sequence[SheetPart]) -> str:
     """An id of the sheet's content and order: 64 hex digits."""
-    content = [[part.prompt, part.criteria, [(answer.id, answer.text) for answer in part.answers]] for part in parts]
+    content = [
+        [part.prompt, part.criteria, [(answer.id, answer.text) for answer in part.answers]]
+        for part in parts
+    ]
     return sha256(json.dumps(content).encode())
 
 
 def render_sheet(parts: Sequence[SheetPart]) -> str:
     """The page. Its content security policy allows only its own script and style, by their hashes."""
-    style, script = ((TEMPLATES / f"judge_sheet.{kind}").read_text(encoding="utf-8") for kind in ("css", "js"))
-    answers = [{"answer": answer.id, "text": answer.text} for part in parts for answer in part.answers]
+    style, script = (
+        (TEMPLATES / f"judge_sheet.{kind}").read_text(encoding="utf-8") for kind in ("css", "js")
+    )
+    answers = [
+        {"answer": answer.id, "text": answer.text} for part in parts for answer in part.answers
+    ]
     data = {"sheet": sheet_id(parts), "maxEvidence": MAX_EVIDENCE, "answers": answers}
     environment = template_environment(html=True)
     return environment.get_template("judge_sheet.html.j2").render(
-        questions=parts, sheet=data["sheet"], data=embedded(data), style=Markup(style), script=Markup(script),
-        style_hash=csp_hash(f"\n{style}\n"), script_hash=csp_hash(script), mark=MARK,
-        html={answer.id: Markup(placed_html(answer.text)) for part in parts for answer in part.answers},
-    )  # fmt: skip
+        questions=parts,
+        sheet=data["sheet"],
+        data=embedded(data),
+        style=Markup(style),
+        script=Markup(script),
+        style_hash=csp_hash(f"\n{style}\n"),
+        script_hash=csp_hash(script),
+        mark=MARK,
+        html={
+            answer.id: Markup(placed_html(answer.text)) for part in parts for answer in part.answers
+        },
+    )
 
 
 def embedded(data: Mapping[str, Any]) -> Markup:
@@ -114,7 +140,9 @@ def main(folder: Path) -> None:
     """Write the page for human judging of blinded answers, and print its path."""
     write_sheet(folder)
     place = RunFolder(folder)
-    print(f"open {place.judge_sheet}; save its verdict files to {place.human}/ (docs/human-judging.md)")
+    print(
+        f"open {place.judge_sheet}; save its verdict files to {place.human}/ (docs/human-judging.md)"
+    )
 
 
 if __name__ == "__main__":

@@ -31,7 +31,11 @@ def check_readers(config: Config, tasks: Sequence[Task]) -> str:
     bare = f"{without_patterns} of {sum(map(len, criteria))} criteria have no patterns"
     readers = [name for name in judge_names(config.judges) if name != MECHANICAL]
     if readers:
-        cost = f": {price} each" if set(readers) != {HUMAN} else ", on the judge sheet (docs/human-judging.md)"
+        cost = (
+            f": {price} each"
+            if set(readers) != {HUMAN}
+            else ", on the judge sheet (docs/human-judging.md)"
+        )
         return f"{bare}; read by {', '.join(readers)}{cost}"
     kind = config.agent.kind if config.agent.kind in programs() else "..."
     model = config.agent.model if kind != "..." and config.agent.model else "..."

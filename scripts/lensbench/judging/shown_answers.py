@@ -20,7 +20,14 @@ from lensbench.core.run_folder import RunFolder
 from lensbench.core.store import run_files
 from lensbench.core.tables import read_table, run_of_row
 from lensbench.core.tasks import Task
-from lensbench.judging.blinding import Blinded, blind, hidden_names, opaque_id, order, without_report
+from lensbench.judging.blinding import (
+    Blinded,
+    blind,
+    hidden_names,
+    opaque_id,
+    order,
+    without_report,
+)
 from lensbench.judging.judges import Judgement
 from lensbench.judging.tool_talk import read_tool_talk
 from lensbench.plan.frozen import frozen_tasks
@@ -52,16 +59,22 @@ Judged = tuple[ShownAnswer, int, Judgement]
 
 def read_tasks(folder: Path) -> dict[str, Task]:
     """The tasks of a run folder with their current criteria."""
-    return {task.id: task for task in read_scenarios([str(frozen_tasks(folder))], imported=True).tasks}
+    return {
+        task.id: task for task in read_scenarios([str(frozen_tasks(folder))], imported=True).tasks
+    }
 
 
 def read_shown_answers(folder: Path, plan: Plan, tasks: Mapping[str, Task]) -> list[ShownAnswer]:
     """The blinded answers of all valid runs, in a random order fixed by the seed."""
     runs = _counting(folder, tasks)
-    records = {run: from_json(run_files(folder, run).record.read_text(encoding="utf-8")) for run in runs}
+    records = {
+        run: from_json(run_files(folder, run).record.read_text(encoding="utf-8")) for run in runs
+    }
     tools = sorted({*PreflightFindings.read(folder).listing, *_offered(records.values())})
     talk = read_tool_talk(folder, records, tools)
-    masks = {name: hidden_names(plan, tools, tasks[name], talk) for name in {run.task for run in runs}}
+    masks = {
+        name: hidden_names(plan, tools, tasks[name], talk) for name in {run.task for run in runs}
+    }
     return _shown(folder, plan, runs, lambda run, answer: blind(answer, masks[run.task]))
 
 
@@ -72,17 +85,27 @@ def read_named_answers(folder: Path, plan: Plan, tasks: Mapping[str, Task]) -> l
 
 def _counting(folder: Path, tasks: Mapping[str, Task]) -> list[RunId]:
     rows = read_table(RunFolder(folder).validity, ValidityRow)
-    return [run for row in rows if row["status"] == RunStatus.VALID and (run := run_of_row(row)).task in tasks]
+    return [
+        run
+        for row in rows
+        if row["status"] == RunStatus.VALID and (run := run_of_row(row)).task in tasks
+    ]
 
 
-def _shown(folder: Path, plan: Plan, runs: Sequence[RunId], show: Callable[[RunId, str], Blinded]) -> list[ShownAnswer]:
+def _shown(
+    folder: Path, plan: Plan, runs: Sequence[RunId], show: Callable[[RunId, str], Blinded]
+) -> list[ShownAnswer]:
     counting, by_name = set(runs), dict[str, ShownAnswer]()
-    partners = {name: [plan["baseline"]] for name in plan["conditions"]} | {plan["baseline"]: treatments(plan)}
+    partners = {name: [plan["baseline"]] for name in plan["conditions"]} | {
+        plan["baseline"]: treatments(plan)
+    }
     for run in runs:
         answer = run_files(folder, run).answer.read_text(errors="replace", encoding="utf-8")
         view = show(run, answer[: READ_AHEAD * MOST_CHARS])
         name = opaque_id(plan["seed"], run, answer)
-        has_partner = any(run._replace(condition=other) in counting for other in partners[run.condition])
+        has_partner = any(
+            run._replace(condition=other) in counting for other in partners[run.condition]
+        )
         by_name[name] = ShownAnswer(name, run, view.text[:MOST_CHARS], view, has_partner)
     return [by_name[name] for name in order(by_name, plan["seed"])]
 
@@ -104,5 +127,7 @@ def sampled_pairs(plan: Plan, groups: Iterable[Group]) -> frozenset[Group]:
     the only judges. Each is drawn by seed independently of the others."""
     people_only = all(judge["name"] in (HUMAN, TESTS) for judge in plan["judges"])
     share = 1 if people_only else exact(str(plan["judging"]["human_sample"])) or 0
-    ranking = sorted(set(groups), key=lambda group: sha256(f"{plan['seed']} human sample {group}".encode()))
+    ranking = sorted(
+        set(groups), key=lambda group: sha256(f"{plan['seed']} human sample {group}".encode())
+    )
     return frozenset(ranking[: math.ceil(share * len(ranking))])

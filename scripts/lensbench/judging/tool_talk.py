@@ -27,12 +27,57 @@ _INSTRUMENT = (
     "|outlines?|overviews?|quer(?:y|ies)|rank(?:ing|er)|retriev(?:al|er)|scan(?:ner)?|search(?:es)?"
 )
 """Words for search tools; other words of a description may occur in any answer."""
-_PLAIN = frozenset({
-    "a", "an", "and", "any", "are", "as", "at", "be", "by", "each", "every", "for", "from", "in", "into", "is",
-    "it", "its", "no", "not", "of", "on", "or", "our", "over", "per", "run", "runs", "same", "that", "the", "their",
-    "them", "then", "this", "to", "use", "uses", "using", "via", "when", "which", "with", "your",
-})  # fmt: skip
-_PHRASE = re.compile(rf"(?<![a-z-])(?:[a-z]+(?:-[a-z]+)*,? ){{1,2}}(?:{_INSTRUMENT})\b", re.IGNORECASE)
+_PLAIN = frozenset(
+    {
+        "a",
+        "an",
+        "and",
+        "any",
+        "are",
+        "as",
+        "at",
+        "be",
+        "by",
+        "each",
+        "every",
+        "for",
+        "from",
+        "in",
+        "into",
+        "is",
+        "it",
+        "its",
+        "no",
+        "not",
+        "of",
+        "on",
+        "or",
+        "our",
+        "over",
+        "per",
+        "run",
+        "runs",
+        "same",
+        "that",
+        "the",
+        "their",
+        "them",
+        "then",
+        "this",
+        "to",
+        "use",
+        "uses",
+        "using",
+        "via",
+        "when",
+        "which",
+        "with",
+        "your",
+    }
+)
+_PHRASE = re.compile(
+    rf"(?<![a-z-])(?:[a-z]+(?:-[a-z]+)*,? ){{1,2}}(?:{_INSTRUMENT})\b", re.IGNORECASE
+)
 _FIGURE = re.compile(r"(?<!\w)([A-Za-z][A-Za-z_]{2,29})\\?\"?\s?[=:]\s?-?[0-9]")
 
 
@@ -54,7 +99,9 @@ def read_tool_talk(folder: Path, records: Mapping[RunId, Record], tools: Iterabl
     results: list[tuple[str, str, str]] = []
     elsewhere: set[str] = set()
     calls = {run: record.outcome.calls or () for run, record in records.items()}
-    with_calls = [run for run in sorted(calls) if any(call.name.startswith("mcp__") for call in calls[run])]
+    with_calls = [
+        run for run in sorted(calls) if any(call.name.startswith("mcp__") for call in calls[run])
+    ]
     for run in sample_of(with_calls):
         for tool, result in _results(folder, run):
             if tool.startswith("mcp__"):
@@ -63,7 +110,9 @@ def read_tool_talk(folder: Path, records: Mapping[RunId, Record], tools: Iterabl
                 elsewhere |= figures_of(result)
     if results:
         for run in sample_of(sorted(set(records) - set(with_calls))):
-            elsewhere |= figures_of(run_files(folder, run).answer.read_text(errors="replace", encoding="utf-8"))
+            elsewhere |= figures_of(
+                run_files(folder, run).answer.read_text(errors="replace", encoding="utf-8")
+            )
             elsewhere |= figures_of("".join(transcript_lines(folder, run)))
     return ToolTalk(learn_phrases(tools, descriptions), learn_figures(results, elsewhere))
 
@@ -75,7 +124,9 @@ def sample_of(runs: Sequence[RunId]) -> Sequence[RunId]:
 def transcript_lines(folder: Path, run: RunId) -> Iterator[str]:
     """A transcript's lines, up to a limit; none when it is missing or damaged."""
     try:
-        with gzip.open(run_files(folder, run).transcript, "rt", encoding="utf-8", errors="replace") as file:
+        with gzip.open(
+            run_files(folder, run).transcript, "rt", encoding="utf-8", errors="replace"
+        ) as file:
             yield from file.readlines(_LONGEST)
     except (OSError, EOFError, zlib.error):
         return
@@ -92,7 +143,11 @@ def learn_phrases(tools: Iterable[str], descriptions: Mapping[str, str]) -> tupl
     phrases: set[str] = set()
     for name in tools:
         _, server, short = [*name.split("__", 2), "", ""][:3]
-        phrases |= {word for word in words_of(short) if len(word) > 2} - set(words_of(server)) - {"mcp", "tool"}
+        phrases |= (
+            {word for word in words_of(short) if len(word) > 2}
+            - set(words_of(server))
+            - {"mcp", "tool"}
+        )
         for match in _PHRASE.finditer(descriptions.get(name, "")):
             phrases |= set(_tails(match[0].lower().replace(",", "").split()))
     return tuple(sorted(phrases))

@@ -19,11 +19,19 @@ from lensbench.core.tables import row_of_run, write_table
 from lensbench.core.tasks import Task
 from lensbench.judging.judges import DRAFTED, NOT_ASKED, POINTS, Judgement, mechanical
 from lensbench.judging.judges.normalising import normalise
-from lensbench.judging.shown_answers import Judged, ShownAnswer, read_named_answers, read_shown_answers, read_tasks
+from lensbench.judging.shown_answers import (
+    Judged,
+    ShownAnswer,
+    read_named_answers,
+    read_shown_answers,
+    read_tasks,
+)
 from lensbench.plan.waves import read_opened_plan
 
 
-def judge_mechanically(answers: Sequence[ShownAnswer], tasks: Mapping[str, Task]) -> Iterator[Judged]:
+def judge_mechanically(
+    answers: Sequence[ShownAnswer], tasks: Mapping[str, Task]
+) -> Iterator[Judged]:
     """The verdicts of the patterns on answers with all names, since a server's name may also be a folder in a fact."""
     for answer in answers:
         text = normalise(answer.text)
@@ -32,17 +40,28 @@ def judge_mechanically(answers: Sequence[ShownAnswer], tasks: Mapping[str, Task]
             yield answer, number, replace(mechanical.judge(criterion, text), version=version)
 
 
-def judge_all(folder: Path, name: str, parallel: int = 1, ask: bool = True, counts: bool = True) -> None:
+def judge_all(
+    folder: Path, name: str, parallel: int = 1, ask: bool = True, counts: bool = True
+) -> None:
     """Reads the criteria, validity.csv and the answers, and writes verdicts/<judge>.csv; without `ask` from stored
     replies. Only a round that `counts` adds to the number of failed rounds."""
     plan = read_opened_plan(folder)
     judged = list(_judged(folder, plan, read_tasks(folder), name, parallel, ask))
     place = {task: number for number, task in enumerate(plan["order"])}
-    judged.sort(key=lambda entry: (entry[0].run.trial, place[entry[0].run.task], entry[0].run.condition, entry[1]))
+    judged.sort(
+        key=lambda entry: (
+            entry[0].run.trial,
+            place[entry[0].run.task],
+            entry[0].run.condition,
+            entry[1],
+        )
+    )
     rows = (_row(answer, number, name, judgement) for answer, number, judgement in judged)
     write_table(RunFolder(folder).judge_verdicts / f"{name}.csv", columns(VerdictRow), rows)
     if ask and counts:
-        _count_round(folder, name, {judgement.failure for *_, judgement in judged} - {"", *NOT_ASKED})
+        _count_round(
+            folder, name, {judgement.failure for *_, judgement in judged} - {"", *NOT_ASKED}
+        )
 
 
 def _judged(
@@ -71,20 +90,28 @@ def _row(answer: ShownAnswer, criterion: int, judge: str, judgement: Judgement) 
     if judgement.position is not None:
         span = answer.blinded.span(judgement.position, judgement.position + len(judgement.evidence))
     return {
-        **row_of_run(answer.run), "criterion": str(criterion), "judge": judge, "verdict": judgement.verdict.value,
+        **row_of_run(answer.run),
+        "criterion": str(criterion),
+        "judge": judge,
+        "verdict": judgement.verdict.value,
         "points": decimal(POINTS.get(judgement.verdict)) or "",
         "evidence": answer.blinded.original[slice(*span)] if span else judgement.evidence,
-        "position": str(span[0]) if span else "", "reason": judgement.reason, "failure": judgement.failure,
-        "version": judgement.version, "model": judgement.models,
+        "position": str(span[0]) if span else "",
+        "reason": judgement.reason,
+        "failure": judgement.failure,
+        "version": judgement.version,
+        "model": judgement.models,
         "cost_usd": "" if cost is None else decimal(Fraction(cost)) or "",
         "cost_estimated": "yes" if judgement.cost_is_guess and cost is not None else "",
-    }  # fmt: skip
+    }
 
 
 def _count_round(folder: Path, judge: str, failures: Collection[str]) -> None:
     """Counts a round with failures that asking again may fix; a complete round resets the count."""
     if failures or rounds_of(folder, judge):
-        write_json(_rounds(folder, judge), {"rounds": 1 + rounds_of(folder, judge) if failures else 0})
+        write_json(
+            _rounds(folder, judge), {"rounds": 1 + rounds_of(folder, judge) if failures else 0}
+        )
 
 
 def rounds_of(folder: Path, judge: str) -> int:
@@ -102,14 +129,22 @@ def _model_judge(plan: Plan, name: str) -> PlannedJudge:
         if judge["name"] == name and "agent" in judge:
             return judge
     names = [judge["name"] for judge in plan["judges"]]
-    raise UserError(f"the plan has no judge {name!r}; known are {', '.join(names)}{did_you_mean(name, names)}")
+    raise UserError(
+        f"the plan has no judge {name!r}; known are {', '.join(names)}{did_you_mean(name, names)}"
+    )
 
 
 def main() -> None:
     """Run one judge on all valid answers."""
     parser = stage_parser(main.__doc__)
-    parser.add_argument("--judge", default=MECHANICAL, help="the judge's name in the config; human-<name> for a person")
-    parser.add_argument("--parallel", type=int, default=1, help="how many answers a model judge reads in parallel")
+    parser.add_argument(
+        "--judge",
+        default=MECHANICAL,
+        help="the judge's name in the config; human-<name> for a person",
+    )
+    parser.add_argument(
+        "--parallel", type=int, default=1, help="how many answers a model judge reads in parallel"
+    )
     arguments = parser.parse_args()
     collect_rarely()
     judge_all(arguments.folder, arguments.judge, arguments.parallel)

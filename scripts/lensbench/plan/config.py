@@ -18,7 +18,11 @@ from lensbench.core.tasks import InsidePath, Many, Regex, Source, Strict, like
 def _plain(value: Any) -> Any:
     """What `--config accept_changes=true 'discards={max_rounds: 1}'` means, which reaches us as text."""
     text = value.lower() if isinstance(value, str) else ""
-    return json.loads(text) if re.fullmatch(r"true|false|0|[1-9][0-9]{0,9}(\.[0-9]{1,9})?", text) else value
+    return (
+        json.loads(text)
+        if re.fullmatch(r"true|false|0|[1-9][0-9]{0,9}(\.[0-9]{1,9})?", text)
+        else value
+    )
 
 
 Switch = Annotated[bool, BeforeValidator(_plain)]
@@ -33,15 +37,20 @@ def _variable(name: str) -> str:
     """The name of an environment variable. A key pasted in its place is refused, and not repeated."""
     is_name = re.fullmatch(r"[A-Za-z_][A-Za-z0-9_]*|", name)
     if not is_name or re.fullmatch(r"(?=.*[a-z])(?=.*[0-9]).{20,}", name):
-        raise ValueError("is not the name of an environment variable; export the key, and write the variable's name")
+        raise ValueError(
+            "is not the name of an environment variable; export the key, and write the variable's name"
+        )
     return name
 
 
 Variable = Annotated[str, AfterValidator(_variable)]
 _CONDITION = r"[a-z][a-z0-9_]{0,31}"
-ConditionName = Annotated[str, like(f"^{_CONDITION}$", "a condition is named with a-z, 0-9 and '_'")]
+ConditionName = Annotated[
+    str, like(f"^{_CONDITION}$", "a condition is named with a-z, 0-9 and '_'")
+]
 ComparisonName = Annotated[
-    str, like(f"^{_CONDITION} against {_CONDITION}$", "write two treatments, such as 'v2 against v1'")
+    str,
+    like(f"^{_CONDITION} against {_CONDITION}$", "write two treatments, such as 'v2 against v1'"),
 ]
 
 
@@ -107,7 +116,11 @@ class Ladder(Strict):
 
 
 def _of_a_name(value: Any) -> Any:
-    return {"mcp": f"mcp.{value}.json", "words": f"words.{value}.md"} if isinstance(value, str) else value
+    return (
+        {"mcp": f"mcp.{value}.json", "words": f"words.{value}.md"}
+        if isinstance(value, str)
+        else value
+    )
 
 
 _NAMED_LADDER = BeforeValidator(_of_a_name, json_schema_input_type=Ladder | str | None)
@@ -164,7 +177,11 @@ class Agent(Strict):
     @property
     def settings(self) -> AgentSettings:
         """All keys, as the frozen plan has them; those that older plans lack only if they are not the default."""
-        new = {key for key in ("profile", "report") if getattr(self, key) == type(self).model_fields[key].default}
+        new = {
+            key
+            for key in ("profile", "report")
+            if getattr(self, key) == type(self).model_fields[key].default
+        }
         settings: Any = self.model_dump(mode="json", exclude=new)
         result: AgentSettings = settings
         return result
@@ -181,7 +198,10 @@ class ModelJudge(Strict):
     agent: Agent
     """The program that judges, and its model; the keys are those of `agent`. It is asked `retries` times before a
     criterion stays unjudged; later starts ask again."""
-    name: Annotated[str, like(r"^([a-z][a-z0-9-]{0,31})?$", "a judge is named with a-z, 0-9 and '-', at most 32")] = ""
+    name: Annotated[
+        str,
+        like(r"^([a-z][a-z0-9-]{0,31})?$", "a judge is named with a-z, 0-9 and '-', at most 32"),
+    ] = ""
     """Its name in tables; empty: made of the agent's kind and model."""
     prompt: str = ""
     """The template of its prompt; empty: templates/judge.md.j2."""
@@ -189,7 +209,9 @@ class ModelJudge(Strict):
     @property
     def shown_name(self) -> str:
         """The name, given or made."""
-        default = re.sub(r"[^a-z0-9]+", "-", f"{self.agent.kind}-{self.agent.model}".lower()).strip("-")
+        default = re.sub(r"[^a-z0-9]+", "-", f"{self.agent.kind}-{self.agent.model}".lower()).strip(
+            "-"
+        )
         return self.name or default[:32].strip("-")
 
 
@@ -232,7 +254,10 @@ class Controls(Strict):
 
 HostName = Annotated[
     str,
-    like(r"^(\[[0-9A-Fa-f:]+\]|[A-Za-z0-9._-]+)(:[1-9][0-9]{0,4})?$", "write name:port, such as pypi.org:443"),
+    like(
+        r"^(\[[0-9A-Fa-f:]+\]|[A-Za-z0-9._-]+)(:[1-9][0-9]{0,4})?$",
+        "write name:port, such as pypi.org:443",
+    ),
 ]
 
 
@@ -308,13 +333,17 @@ class Preflight(Strict):
 def _known_judge(name: Any) -> Any:
     if name in ("mechanical", "human"):
         return name
-    raise ValueError(f"is {name!r}; write mechanical, human, or {{agent: {{kind: ..., model: ...}}}}")
+    raise ValueError(
+        f"is {name!r}; write mechanical, human, or {{agent: {{kind: ..., model: ...}}}}"
+    )
 
 
 Judge = Annotated[
     Annotated[Literal["mechanical", "human"], BeforeValidator(_known_judge), Tag("judge name")]
     | Annotated[ModelJudge, Tag("judge model")],
-    Discriminator(lambda value: "judge model" if isinstance(value, (dict, ModelJudge)) else "judge name"),
+    Discriminator(
+        lambda value: "judge model" if isinstance(value, (dict, ModelJudge)) else "judge name"
+    ),
 ]
 
 
@@ -399,8 +428,18 @@ class Config(Strict):
         words |= {"skills": ladder["skills"]} if ladder.get("skills") else {}
         server = {"mcp": ladder.get("mcp")}
         tools = [tool for tool in agent.get("tools", Agent().tools) or () if tool not in SEARCH]
-        only = {"only": {**server, **words, "agent": {"tools": tools}}} if _plain(ladder.get("only")) is True else {}
-        rungs: dict[str, Any] = {"without": {}, "server": server, "words": words, "both": {**server, **words}, **only}
+        only = (
+            {"only": {**server, **words, "agent": {"tools": tools}}}
+            if _plain(ladder.get("only")) is True
+            else {}
+        )
+        rungs: dict[str, Any] = {
+            "without": {},
+            "server": server,
+            "words": words,
+            "both": {**server, **words},
+            **only,
+        }
         for name, own in value.get("conditions", {}).items():
             rungs[name] = {**rungs.get(name, {}), **own} if isinstance(own, dict) else own
         return {**value, "conditions": rungs}

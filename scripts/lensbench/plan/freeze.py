@@ -47,16 +47,31 @@ def prompt_of(task: Task, agent: Agent | None = None) -> str:
 def make_plan(config: Config, scenarios: ScenarioSet, accepted: list[str]) -> Plan:
     """The plan: everything that a run depends on, as plain data. `accepted`: changes that the user accepted."""
     change_tasks = changes_of(scenarios.tasks)
-    packages = {task.repository.pypi.partition("==")[0] for task in change_tasks if isinstance(task.repository, Pypi)}
-    repositories = {source_name(task.repository): task.repository for task in scenarios.tasks if task.repository}
+    packages = {
+        task.repository.pypi.partition("==")[0]
+        for task in change_tasks
+        if isinstance(task.repository, Pypi)
+    }
+    repositories = {
+        source_name(task.repository): task.repository for task in scenarios.tasks if task.repository
+    }
     # repositories on this machine still contain the files that are removed for the runs
-    hidden = [getattr(file, "source", None) for task in change_tasks for file in task.tests.files.values()]
+    hidden = [
+        getattr(file, "source", None) for task in change_tasks for file in task.tests.files.values()
+    ]
     sources = (*repositories.values(), *hidden)
     local = [path for source in sources for path in local_paths(source) if Path(path).exists()]
     agent = config.agent.model_dump(mode="json", exclude_defaults=True)
-    own_texts = {name: texts(condition, config.agent.kind) for name, condition in config.conditions.items()}
-    arms = {name: _condition(condition, own_texts[name]) for name, condition in config.conditions.items()}
-    texts_by_hash = {sha256(text.encode()): text for files in own_texts.values() for text in files.values()}
+    own_texts = {
+        name: texts(condition, config.agent.kind) for name, condition in config.conditions.items()
+    }
+    arms = {
+        name: _condition(condition, own_texts[name])
+        for name, condition in config.conditions.items()
+    }
+    texts_by_hash = {
+        sha256(text.encode()): text for files in own_texts.values() for text in files.values()
+    }
     settings = {"agent": agent, "conditions": arms, "baseline": config.baseline}
     controls = {CLOSED_BOOK: _condition(Condition(), {})} if config.controls.closed_book else {}
     sections: Any = config.model_dump(mode="json", include={"budget", "prices", "judging", "gate"})
@@ -70,7 +85,9 @@ def make_plan(config: Config, scenarios: ScenarioSet, accepted: list[str]) -> Pl
         "conditions": arms | controls,
         "agent": config.agent.settings,
         "agent_sha256": sha256(json.dumps(agent, sort_keys=True).encode()),
-        "model_mapping": ",".join(f"{request}={answer}" for request, answer in config.agent.mapping.items()),
+        "model_mapping": ",".join(
+            f"{request}={answer}" for request, answer in config.agent.mapping.items()
+        ),
         "max_rounds": config.discards.max_rounds,
         "sandbox": {
             "mode": config.sandbox,
@@ -79,17 +96,28 @@ def make_plan(config: Config, scenarios: ScenarioSet, accepted: list[str]) -> Pl
             "same_path": any(condition.setup for condition in config.conditions.values()),
             "hosts": list(config.sandbox_hosts),
             "limits": config.limits.model_dump(include={*DEFAULT_LIMITS}),
-            "hidden": [config.cache, *config.scenario_files, *scenarios.files, *condition_files(config), *local],
+            "hidden": [
+                config.cache,
+                *config.scenario_files,
+                *scenarios.files,
+                *condition_files(config),
+                *local,
+            ],
             **({"packages": sorted(packages)} if packages else {}),
         },
         "budget": sections["budget"],
         "prices": sections["prices"],
-        "judges": [*map(_judge, config.judges), *([PlannedJudge(name=TESTS)] if change_tasks else [])],
+        "judges": [
+            *map(_judge, config.judges),
+            *([PlannedJudge(name=TESTS)] if change_tasks else []),
+        ],
         "judging": sections["judging"],
         "gate": sections["gate"],
         "order": [task.id for task in scenarios.tasks],
         "tasks": {task.id: _task(task, config.agent) for task in scenarios.tasks},
-        "repositories": {key: source.model_dump(mode="json") for key, source in repositories.items()},
+        "repositories": {
+            key: source.model_dump(mode="json") for key, source in repositories.items()
+        },
         "accepted_changes": accepted,
         "warnings": [*config.warnings, *scenarios.warnings],
         "notes": list(config.notes),
@@ -124,7 +152,11 @@ def _condition(condition: Condition, files: Mapping[str, str]) -> PlannedConditi
     keys = {"setup", "teardown", "setup_s"} if condition.setup or condition.teardown else set()
     keys |= {key for key in ("writes", "errors") if getattr(condition, key)}
     more: Any = condition.model_dump(mode="json", include=keys)
-    more |= {"files": {path: sha256(text.encode()) for path, text in sorted(files.items())}} if files else {}
+    more |= (
+        {"files": {path: sha256(text.encode()) for path, text in sorted(files.items())}}
+        if files
+        else {}
+    )
     own = condition.agent.model_dump(mode="json", exclude_none=True)
     more |= {"agent": own} if own else {}
     result: PlannedCondition = {**entry, **more}
@@ -144,7 +176,9 @@ def judge_prompt(judge: ModelJudge) -> Path:
 
 
 def _task(task: Task, agent: Agent) -> PlannedTask:
-    read_by_judges = "".join(criterion.model_dump_json(exclude={"drafted", "proofs"}) for criterion in task.criteria)
+    read_by_judges = "".join(
+        criterion.model_dump_json(exclude={"drafted", "proofs"}) for criterion in task.criteria
+    )
     entry: PlannedTask = {
         "category": task.category.value,
         "repository": source_name(task.repository) if task.repository else None,
@@ -160,7 +194,10 @@ def changes(old: Plan, new: Plan) -> list[str]:
     judges or criteria, or the control."""
     old = {**old, "conditions": compared(old)}
     new = {**new, "conditions": compared(new)}
-    sentences = [f"{name}: was {before!r}, is {now!r}" for name, before, now in differences(old, new, _SETTINGS)]
+    sentences = [
+        f"{name}: was {before!r}, is {now!r}"
+        for name, before, now in differences(old, new, _SETTINGS)
+    ]
     for task, before in old["tasks"].items():
         now = new["tasks"].get(task)
         if now is None:
@@ -169,7 +206,9 @@ def changes(old: Plan, new: Plan) -> list[str]:
         if before["prompt_sha256"] != now["prompt_sha256"]:
             sentences.append(f"task {task!r}: its prompt (or the report suffix) changed")
         if before["repository"] != now["repository"]:
-            sentences.append(f"task {task!r}: repository was {before['repository']}, is {now['repository']}")
+            sentences.append(
+                f"task {task!r}: repository was {before['repository']}, is {now['repository']}"
+            )
     return sentences
 
 
@@ -177,13 +216,25 @@ def gate_changes(old: Plan, new: Plan) -> tuple[list[str], list[str]]:
     """The differences between the gates of two plans after a verdict was shown: those that the user must accept, and
     those that are only reported, because the gate corrects for them."""
     changes_of_gate = differences(old, new, ["gate"])
-    sentences = {name: f"{name}: was {a!r}, is {b!r}, changed after a verdict" for name, a, b in changes_of_gate}
-    kinds = [[sentences[name] for name in names if name in sentences] for names in (_MEANING, _PAID_FOR)]
+    sentences = {
+        name: f"{name}: was {a!r}, is {b!r}, changed after a verdict"
+        for name, a, b in changes_of_gate
+    }
+    kinds = [
+        [sentences[name] for name in names if name in sentences] for names in (_MEANING, _PAID_FOR)
+    ]
     return kinds[0], kinds[1]
 
 
 _MEANING = ("gate.effect", "gate.alpha")
-_PAID_FOR = ("gate.looks", "gate.over", "gate.comparisons", "gate.saves", "gate.margin", "gate.least")
+_PAID_FOR = (
+    "gate.looks",
+    "gate.over",
+    "gate.comparisons",
+    "gate.saves",
+    "gate.margin",
+    "gate.least",
+)
 
 
 def differences(
@@ -198,7 +249,9 @@ def differences(
             yield f"{prefix}{key}", before, now
 
 
-def accept_or_refuse(changes: list[str], accepted: list[str], config: Config, folder: Path) -> list[str]:
+def accept_or_refuse(
+    changes: list[str], accepted: list[str], config: Config, folder: Path
+) -> list[str]:
     """All accepted changes, old and new. Raises UserError for changes that the user has not accepted."""
     if changes and not config.accept_changes:
         listing = "\n".join(f"  - {change}" for change in changes)
@@ -216,7 +269,9 @@ def settings_text(config: Config) -> str:
     experiment (the use of the results, speed, machines, the settings of other targets)."""
     other = {"archive", "fail_on", "only"}
     settings = config.model_dump(mode="json", exclude_defaults=True, exclude=other)
-    limits = {key: value for key, value in settings.pop("limits", {}).items() if key in DEFAULT_LIMITS}
+    limits = {
+        key: value for key, value in settings.pop("limits", {}).items() if key in DEFAULT_LIMITS
+    }
     settings |= {"limits": limits} if limits else {}
     settings["agent"] = {"kind": config.agent.kind, **settings.get("agent", {})}
     return json.dumps(settings, ensure_ascii=False)
@@ -226,7 +281,9 @@ def plan_mark(config: Config, accepted: list[str], folder: Path) -> Path:
     """The path of an empty file named after the settings and this code: where it is missing, Snakemake rewrites the
     plan. Its own record of parameters is lost with `.snakemake`, and tables of older code may lack values; runs are
     kept."""
-    digest = sha256("\n".join([settings_text(config), json.dumps(accepted), hash_tree(str(PACKAGE))]).encode())
+    digest = sha256(
+        "\n".join([settings_text(config), json.dumps(accepted), hash_tree(str(PACKAGE))]).encode()
+    )
     return RunFolder(folder).frozen_settings / f"settings-{digest[:16]}"
 
 
@@ -238,7 +295,11 @@ def dealt_tasks(old: Plan, new: Plan) -> list[str]:
 
 
 def write_plan(
-    config: Config, accepted: list[str], folder: Path, own: Collection[str] = (), dealt: Collection[str] = ()
+    config: Config,
+    accepted: list[str],
+    folder: Path,
+    own: Collection[str] = (),
+    dealt: Collection[str] = (),
 ) -> None:
     """Writes protocol.md, config.yaml, scenarios.md, prompts/, plan.json and the plan's mark into the run folder.
 
@@ -250,7 +311,9 @@ def write_plan(
     write_atomic(RunFolder(folder).protocol, PROTOCOL.read_bytes())
     settings = config.model_dump(mode="json", exclude_defaults=False)
     if RunFolder.config not in own:
-        write_atomic(RunFolder(folder).config, yaml.safe_dump(settings, sort_keys=False, allow_unicode=True))
+        write_atomic(
+            RunFolder(folder).config, yaml.safe_dump(settings, sort_keys=False, allow_unicode=True)
+        )
     write_atomic(place_of_tasks(config, folder), _scenarios_page(config, scenarios))
     shutil.rmtree(RunFolder(folder).prompts, ignore_errors=True)
     for task in scenarios.tasks:
@@ -276,13 +339,23 @@ def main() -> None:
     parser = stage_parser(main.__doc__)
     parser.add_argument("--settings", required=True, help="the config as JSON")
     parser.add_argument("--accepted", default="[]", help="accepted changes, as a JSON list")
-    parser.add_argument("--own", nargs="*", default=[], help="the user's own files in it, which are not changed")
-    parser.add_argument("--dealt", nargs="*", default=[], help="the tasks assigned to waves before others were added")
+    parser.add_argument(
+        "--own", nargs="*", default=[], help="the user's own files in it, which are not changed"
+    )
+    parser.add_argument(
+        "--dealt",
+        nargs="*",
+        default=[],
+        help="the tasks assigned to waves before others were added",
+    )
     arguments = parser.parse_args()
     write_plan(
-        load_config(json.loads(arguments.settings)), json.loads(arguments.accepted), arguments.folder, arguments.own,
+        load_config(json.loads(arguments.settings)),
+        json.loads(arguments.accepted),
+        arguments.folder,
+        arguments.own,
         arguments.dealt,
-    )  # fmt: skip
+    )
 
 
 if __name__ == "__main__":

@@ -25,12 +25,16 @@ def read_plan(folder: Path) -> Plan:
     try:
         plan: Plan = json.loads(path.read_text(encoding="utf-8"))
     except (OSError, ValueError) as error:
-        raise UserError(f"{path}: cannot be read ({error}); start the benchmark again, which writes it") from None
+        raise UserError(
+            f"{path}: cannot be read ({error}); start the benchmark again, which writes it"
+        ) from None
     if not isinstance(plan, dict) or not {"order", "tasks", "conditions"} <= plan.keys():
         raise UserError(f"{path}: is not a plan; delete it, and the next start writes it again")
     number = 1 if (folder / "records").is_dir() else plan.get("format", FORMAT)
     if number != FORMAT:
-        raise UserError(f"{path}: has format {number}, and this version reads {FORMAT}; use another run_id")
+        raise UserError(
+            f"{path}: has format {number}, and this version reads {FORMAT}; use another run_id"
+        )
     return plan
 
 
@@ -38,7 +42,9 @@ def keep_plan(folder: Path, plan: Plan) -> None:
     """Stores a plan beside the attempts, under the next number and its hash, unless it is the newest one there. Plans
     from before the first attempt are forgotten."""
     earlier = _stored_plans(folder)
-    content = f"{json.dumps(plan, indent=1, sort_keys=True, ensure_ascii=False)}\n".encode(errors="replace")
+    content = f"{json.dumps(plan, indent=1, sort_keys=True, ensure_ascii=False)}\n".encode(
+        errors="replace"
+    )
     name = f"{sha256(content)[:_DIGITS]}.json"
     if not any(all_entries(folder)):
         for _, path in earlier:
@@ -56,7 +62,11 @@ def accepted_plans(folder: Path) -> list[Plan]:
     if not plans:
         return [read_plan(folder)] if RunFolder(folder).plan.exists() else []
     numbers = [number for number, _ in plans]
-    return [_read_stored(path) for number, path in plans if numbers.count(number) > 1 or path == plans[-1][1]]
+    return [
+        _read_stored(path)
+        for number, path in plans
+        if numbers.count(number) > 1 or path == plans[-1][1]
+    ]
 
 
 def first_plan(folder: Path) -> Plan | None:
@@ -75,7 +85,9 @@ def _read_stored(path: Path) -> Plan:
 
 def _stored_plans(folder: Path) -> list[tuple[int, Path]]:
     """The plans in the store with their numbers, oldest first."""
-    paths = ((path.name.split("-"), path) for path in RunFolder(folder).attempts.glob("plan-*-*.json"))
+    paths = (
+        (path.name.split("-"), path) for path in RunFolder(folder).attempts.glob("plan-*-*.json")
+    )
     return sorted((int(parts[1]), path) for parts, path in paths if parts[1].isdecimal())
 
 

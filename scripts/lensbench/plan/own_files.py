@@ -21,7 +21,9 @@ from lensbench.core.system.yaml_places import KeyPath
 from lensbench.plan.config import Condition, Config
 
 _OF_USERS = {RunFolder.human, RunFolder.imported}
-WRITTEN = frozenset(name.partition("/")[0] for name in PLACES if not name.startswith(".")) - _OF_USERS
+WRITTEN = (
+    frozenset(name.partition("/")[0] for name in PLACES if not name.startswith(".")) - _OF_USERS
+)
 """Names that stages write in a run folder, besides those that start with a dot."""
 
 
@@ -35,7 +37,11 @@ def place_of_tasks(config: Config, folder: Path) -> Path:
     is_named = any(RunFolder.tasks in _names(folder, path) for path in config.scenario_files)
     place = RunFolder(folder)
     is_strange = place.tasks.exists() and not place.plan.exists()
-    if is_named or place.tasks_beside.exists() or (is_strange and RunFolder.tasks not in read_checksums(folder)):
+    if (
+        is_named
+        or place.tasks_beside.exists()
+        or (is_strange and RunFolder.tasks not in read_checksums(folder))
+    ):
         return place.tasks_beside
     return place.tasks
 
@@ -43,14 +49,24 @@ def place_of_tasks(config: Config, folder: Path) -> Path:
 def own_files(config: Config, config_files: Iterable[str]) -> set[str]:
     """The names of the user's own files in the run folder whose names stages would write, too."""
     folder = run_folder(config)
-    own = {RunFolder.config} if any(RunFolder.config in _names(folder, path) for path in config_files) else set()
-    return own | ({RunFolder.tasks} if place_of_tasks(config, folder).name == RunFolder.tasks_beside else set())
+    own = (
+        {RunFolder.config}
+        if any(RunFolder.config in _names(folder, path) for path in config_files)
+        else set()
+    )
+    return own | (
+        {RunFolder.tasks}
+        if place_of_tasks(config, folder).name == RunFolder.tasks_beside
+        else set()
+    )
 
 
 def misplaced(config: Config, config_files: Iterable[str] = ()) -> Iterator[tuple[KeyPath, str]]:
     """Paths of the config that a stage would overwrite, as they have such a name in the run folder."""
     for key, path in _texts(config.model_dump(mode="json")):
-        if problem := in_the_way(config, path, {RunFolder.tasks} if key[0] == "scenarios" else set()):
+        if problem := in_the_way(
+            config, path, {RunFolder.tasks} if key[0] == "scenarios" else set()
+        ):
             yield key, f"{'.'.join(map(str, key))}: {problem}"
     for path in config_files:
         if problem := in_the_way(config, path, {RunFolder.config}):
@@ -63,7 +79,8 @@ def in_the_way(config: Config, path: str, exceptions: Iterable[str] = ()) -> str
     names = {name.split("/")[0] for name in _names(folder, path) - set(exceptions)}
     if any(name in WRITTEN or name.startswith(".") for name in names):
         return (
-            f"{path} would be overwritten, because lensbench writes a file of that name to {folder}/; move it elsewhere"
+            f"{path} would be overwritten, because lensbench writes a file of that name to {folder}/;"
+            " move it elsewhere"
         )
     return ""
 
@@ -99,7 +116,11 @@ MOST_BYTES = 1_000_000
 def sources(condition: Condition, kind: str) -> dict[str, Path]:
     """The user's file for each path in the workspace. Skills are where the kind of agent looks for them."""
     folder, place = Path(condition.skills), programs()[kind].skills if kind in programs() else ""
-    files = [path for path in sorted(folder.rglob("*")) if path.is_file()] if condition.skills and place else []
+    files = (
+        [path for path in sorted(folder.rglob("*")) if path.is_file()]
+        if condition.skills and place
+        else []
+    )
     skills = {f"{place}/{path.relative_to(folder).as_posix()}": path for path in files}
     return {**skills, **{path: Path(file) for path, file in condition.files.items()}}
 
@@ -112,8 +133,13 @@ def texts(condition: Condition, kind: str) -> dict[str, str]:
 def condition_files(config: Config) -> list[str]:
     """The user's files that conditions name: MCP files, and what is brought into the workspace."""
     conditions = config.conditions.values()
-    files = (path for condition in conditions for path in sources(condition, config.agent.kind).values())
-    return [*(condition.mcp for condition in conditions if condition.mcp), *dict.fromkeys(map(str, files))]
+    files = (
+        path for condition in conditions for path in sources(condition, config.agent.kind).values()
+    )
+    return [
+        *(condition.mcp for condition in conditions if condition.mcp),
+        *dict.fromkeys(map(str, files)),
+    ]
 
 
 def problems(condition: Condition, kind: str) -> Iterator[tuple[KeyPath, str]]:
@@ -121,11 +147,17 @@ def problems(condition: Condition, kind: str) -> Iterator[tuple[KeyPath, str]]:
     total = 0
     for path in condition.files:
         if path != posixpath.normpath(path) or path.split("/")[0] in ("", ".git", ".", ".."):
-            yield ("files", path), f"must be the path of a file in the workspace, such as CLAUDE.md; it is {path!r}"
+            yield (
+                ("files", path),
+                f"must be the path of a file in the workspace, such as CLAUDE.md; it is {path!r}",
+            )
     if condition.skills and not (kind in programs() and programs()[kind].skills):
         yield ("skills",), f"is not possible for agent.kind {kind!r}; name each file in files"
     elif condition.skills and not list(Path(condition.skills).glob("*/SKILL.md")):
-        yield ("skills",), f"must be a folder with skills, <name>/SKILL.md; {condition.skills} has none"
+        yield (
+            ("skills",),
+            f"must be a folder with skills, <name>/SKILL.md; {condition.skills} has none",
+        )
     for path, file in sources(condition, kind).items():
         key: KeyPath = ("files", path) if path in condition.files else ("skills",)
         try:
@@ -164,7 +196,9 @@ def mcp_problem(path: Path) -> str:
         return "names no server; omit the key for a condition without servers"
     for name, entry in entries.items():
         if not _SERVER.fullmatch(name):
-            return f"names a server {name!r}; use letters, digits, '-' and single '_' only, at most 64"
+            return (
+                f"names a server {name!r}; use letters, digits, '-' and single '_' only, at most 64"
+            )
         if unknown := sorted(set(entry) - _ENTRY_KEYS) if isinstance(entry, dict) else []:
             keys = ", ".join(sorted(_ENTRY_KEYS))
             return f"gives server {name!r} the key {unknown[0]!r}, which agents ignore; known are {keys}"

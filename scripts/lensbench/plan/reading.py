@@ -40,7 +40,10 @@ def load_config(settings: Mapping[str, Any], files: Iterable[str] = ()) -> Confi
     except ValidationError as error:
         raise UserError("\n".join(explain(error, Config, value, place))) from None
     home = "; write the whole path: ~ is not replaced here"
-    problems = [f"{place(path)}: {text}{home if ' ~/' in text else ''}" for path, text in problems_of(config, files)]
+    problems = [
+        f"{place(path)}: {text}{home if ' ~/' in text else ''}"
+        for path, text in problems_of(config, files)
+    ]
     if problems:
         raise UserError("\n".join(problems))
     return config
@@ -50,7 +53,9 @@ def read_config(path: Path) -> Config:
     """The config in a file, for uses without task sets. Raises UserError for an invalid config."""
     _, document = read_file(str(path))
     value = document.value
-    return load_config({**value, "scenarios": []} if isinstance(value, dict) else value, [str(path)])
+    return load_config(
+        {**value, "scenarios": []} if isinstance(value, dict) else value, [str(path)]
+    )
 
 
 def read_file(name: str) -> tuple[str, Document]:
@@ -66,7 +71,11 @@ def read_file(name: str) -> tuple[str, Document]:
     except DocumentError as error:
         raise UserError(f"{place}:{error.line}: {error}") from None
     except OSError as error:
-        hint = "; `lensbench init` writes one, or name it: --configfile" if isinstance(error, FileNotFoundError) else ""
+        hint = (
+            "; `lensbench init` writes one, or name it: --configfile"
+            if isinstance(error, FileNotFoundError)
+            else ""
+        )
         raise UserError(f"{place}: cannot be read: {error.strerror}{hint}") from None
 
 
@@ -74,7 +83,9 @@ def insist_on_config(name: str) -> None:
     """Raises UserError, with file, line and column, for a file that is not a YAML mapping."""
     place, document = read_file(name)
     if document.value is None:
-        raise UserError(f"{place}:1: is empty; `lensbench init` writes a config, docs/tutorial.md shows one")
+        raise UserError(
+            f"{place}:1: is empty; `lensbench init` writes a config, docs/tutorial.md shows one"
+        )
     if not isinstance(document.value, dict):
         raise UserError(f"{place}:1: must be a mapping of keys to values, such as `run_id: demo`")
 
@@ -88,12 +99,24 @@ def _place(path: KeyPath, value: Any, documents: list[tuple[str, Document]]) -> 
             break
         value, at = value[part], (*at, part)
     for name, document in reversed(documents if at else ()):
-        if at in document.lines and (isinstance(value, (dict, list)) or str(document.at(at)) == str(value)):
+        if at in document.lines and (
+            isinstance(value, (dict, list)) or str(document.at(at)) == str(value)
+        ):
             return f"{name}:{document.lines[at]}"
     return "--config" if at or not documents else documents[-1][0]
 
 
-_OF_A_KIND = ("command", "model", "provider", "models", "served", "version", "base_url", "token_env", "pass_env")
+_OF_A_KIND = (
+    "command",
+    "model",
+    "provider",
+    "models",
+    "served",
+    "version",
+    "base_url",
+    "token_env",
+    "pass_env",
+)
 """Keys of the agent that mean something for one kind of program only."""
 
 _CHOOSING = ("claude-code", "gemini", "opencode")
@@ -108,7 +131,10 @@ def problems_of(config: Config, config_files: Iterable[str] = ()) -> Iterable[tu
         yield ("repository",), f"repository: {problem}"
     if config.conditions and config.baseline not in config.conditions:
         hint = did_you_mean(config.baseline, config.conditions)
-        yield ("baseline",), f"baseline is {config.baseline!r}, which is not one of the conditions ({names}){hint}"
+        yield (
+            ("baseline",),
+            f"baseline is {config.baseline!r}, which is not one of the conditions ({names}){hint}",
+        )
     if len(config.conditions) < 2:
         having = f"has only {names}" if names else "is empty"
         yield ("conditions",), f"conditions {having}; a comparison needs a baseline and a treatment"
@@ -120,8 +146,13 @@ def problems_of(config: Config, config_files: Iterable[str] = ()) -> Iterable[tu
         if condition.mcp is not None:
             problem = mcp_problem(Path(condition.mcp))
             if problem:
-                yield ("conditions", name, "mcp"), f"conditions.{name}.mcp: {condition.mcp} {problem}"
-            for server in condition.errors.keys() - (set() if problem else set(servers_of(condition))):
+                yield (
+                    ("conditions", name, "mcp"),
+                    f"conditions.{name}.mcp: {condition.mcp} {problem}",
+                )
+            for server in condition.errors.keys() - (
+                set() if problem else set(servers_of(condition))
+            ):
                 yield (
                     ("conditions", name, "errors", server),
                     f"conditions.{name}.errors: {condition.mcp} has no {server!r}",
@@ -131,11 +162,17 @@ def problems_of(config: Config, config_files: Iterable[str] = ()) -> Iterable[tu
             yield ("conditions", name, *key), f"{place} {problem}"
     for index, scenario_file in enumerate(config.scenario_files):
         if not Path(scenario_file).is_file():
-            yield ("scenarios", index), f"scenarios: there is no file {scenario_file}; write the path of a task set"
+            yield (
+                ("scenarios", index),
+                f"scenarios: there is no file {scenario_file}; write the path of a task set",
+            )
     prompts = [judge.prompt for judge in config.judges if isinstance(judge, ModelJudge)]
     for path in (*config.scenario_files, *condition_files(config), *prompts):
         if set("{}") & set(path):
-            yield (), f"{path} has a brace in its name, which Snakemake takes for a wildcard; rename the file"
+            yield (
+                (),
+                f"{path} has a brace in its name, which Snakemake takes for a wildcard; rename the file",
+            )
     keys = [key for key in _OF_A_KIND if key in config.agent.model_fields_set]
     if keys and "kind" not in config.agent.model_fields_set:
         text = f"agent.{keys[0]} is given, but agent.kind is missing; write the agent's kind, such as claude-code"
@@ -143,23 +180,37 @@ def problems_of(config: Config, config_files: Iterable[str] = ()) -> Iterable[tu
     yield from _agent_problems(config.agent, "agent", ("agent",), known_kinds())
     for index, path in enumerate(config.sandbox_visible):
         if not (file := Path(path).expanduser()).exists():
-            yield ("sandbox_visible", index), f"sandbox_visible: there is no {file}; write an existing folder or file"
+            yield (
+                ("sandbox_visible", index),
+                f"sandbox_visible: there is no {file}; write an existing folder or file",
+            )
     if config.imported and config.agent.kind != "none":
         text = (
-            f"imported is true, but agent.kind is {config.agent.kind!r}; imported runs cannot be repeated: write none"
+            f"imported is true, but agent.kind is {config.agent.kind!r};"
+            " imported runs cannot be repeated: write none"
         )
         yield ("imported",), text
     if config.ladder and not (config.ladder.words or config.ladder.skills):
-        yield ("ladder",), "ladder.words is missing; write the file with the words that come with the server"
+        yield (
+            ("ladder",),
+            "ladder.words is missing; write the file with the words that come with the server",
+        )
     if config.ladder and config.ladder.only and config.agent.kind not in _CHOOSING:
         text = f"ladder.only is not possible for agent.kind {config.agent.kind!r}, whose tools cannot be chosen"
         yield ("ladder", "only"), text
     if config.warnings and not config.imported:
-        yield ("warnings",), "warnings is only for imported runs; remove the key, or set imported: true"
+        yield (
+            ("warnings",),
+            "warnings is only for imported runs; remove the key, or set imported: true",
+        )
     yield from _comparison_problems(config)
     yield from _judge_problems(config)
     yield from _limit_problems(config)
-    if config.gate.looks > 1 and config.gate.over == "trials" and config.gate.looks != config.trials:
+    if (
+        config.gate.looks > 1
+        and config.gate.over == "trials"
+        and config.gate.looks != config.trials
+    ):
         text = f"gate.looks is {config.gate.looks} over {config.trials} trials; with over: trials, each trial is a look"
         yield ("gate", "looks"), text
 
@@ -169,12 +220,16 @@ def _twins(config: Config) -> Iterable[tuple[KeyPath, str]]:
     baseline = config.conditions.get(config.baseline)
     for name in config.treatments if config.agent.kind != "none" else ():
         if config.conditions[name] == baseline:
-            what = f"has the same servers as {config.baseline!r}" if baseline.mcp else "has no server"
+            what = (
+                f"has the same servers as {config.baseline!r}" if baseline.mcp else "has no server"
+            )
             text = f"conditions.{name} {what}; write mcp: <file> in the treatment, and not in the baseline"
             yield ("conditions", name), text
 
 
-def _agent_problems(agent: Agent, name: str, path: KeyPath, kinds: Sequence[str]) -> Iterable[tuple[KeyPath, str]]:
+def _agent_problems(
+    agent: Agent, name: str, path: KeyPath, kinds: Sequence[str]
+) -> Iterable[tuple[KeyPath, str]]:
     """What is wrong with an agent of one of these kinds."""
     if agent.kind not in kinds:
         text = f"{name}.kind is {agent.kind!r}; known are {', '.join(kinds)}"
@@ -193,12 +248,21 @@ def _comparison_problems(config: Config) -> Iterable[tuple[KeyPath, str]]:
         sides, place = text.split(" against "), ("gate", "comparisons", index)
         for name in sides:
             if name == config.baseline:
-                yield place, f"gate.comparisons has {text!r}; each treatment has a verdict against {name!r} anyway"
+                yield (
+                    place,
+                    f"gate.comparisons has {text!r}; each treatment has a verdict against {name!r} anyway",
+                )
             elif name not in config.conditions:
                 hint = did_you_mean(name, config.treatments)
-                yield place, f"gate.comparisons has {text!r}, and {name!r} is not one of the conditions{hint}"
+                yield (
+                    place,
+                    f"gate.comparisons has {text!r}, and {name!r} is not one of the conditions{hint}",
+                )
         if len({*sides}) < 2 or frozenset(sides) in pairs:
-            yield place, f"gate.comparisons has {text!r}; name two different treatments, each pair once"
+            yield (
+                place,
+                f"gate.comparisons has {text!r}; name two different treatments, each pair once",
+            )
         pairs.add(frozenset(sides))
 
 
@@ -212,18 +276,26 @@ def _judge_problems(config: Config) -> Iterable[tuple[KeyPath, str]]:
         if not isinstance(judge, ModelJudge):
             continue
         if name in (MECHANICAL, HUMAN, TESTS) or name.startswith(f"{HUMAN}-"):
-            yield ("judges", index, "name"), f"a model judge cannot be named {name!r}; give it another name"
+            yield (
+                ("judges", index, "name"),
+                f"a model judge cannot be named {name!r}; give it another name",
+            )
         kinds = [kind for kind in known_kinds() if kind not in ("none", "offline")]
         yield from _agent_problems(judge.agent, "judges: agent", ("judges", index, "agent"), kinds)
         if judge.prompt and not Path(judge.prompt).is_file():
-            yield ("judges", index, "prompt"), f"judges: there is no file {judge.prompt}; write the path of a template"
+            yield (
+                ("judges", index, "prompt"),
+                f"judges: there is no file {judge.prompt}; write the path of a template",
+            )
 
 
 def _limit_problems(config: Config) -> Iterable[tuple[KeyPath, str]]:
     """A limit on an unused name is a typo, which must not silently disable the limit."""
     judges = [judge.agent for judge in config.judges if isinstance(judge, ModelJudge)]
     services = sorted({service_of(agent.settings) for agent in (config.agent, *judges)})
-    servers = sorted({server for condition in config.conditions.values() for server in servers_of(condition)})
+    servers = sorted(
+        {server for condition in config.conditions.values() for server in servers_of(condition)}
+    )
     for key, names in (("requests_per_minute", services), ("clients", servers)):
         for name in getattr(config.limits, key):
             if name not in names:

@@ -13,20 +13,43 @@ from pydantic import Discriminator, Field, Tag, ValidationError
 from lensbench.agents import programs
 from lensbench.changes.task import ChangeTask, inline_files
 from lensbench.core.errors import UserError, did_you_mean
-from lensbench.core.system.yaml_places import MAX_BYTES, Document, DocumentError, KeyPath, parse_document
-from lensbench.core.tasks import MAX_CRITERIA, MIN_CRITERIA, Folder, Git, Many, OneLine, Source, Strict, Task
+from lensbench.core.system.yaml_places import (
+    MAX_BYTES,
+    Document,
+    DocumentError,
+    KeyPath,
+    parse_document,
+)
+from lensbench.core.tasks import (
+    MAX_CRITERIA,
+    MIN_CRITERIA,
+    Folder,
+    Git,
+    Many,
+    OneLine,
+    Source,
+    Strict,
+    Task,
+)
 from lensbench.plan import task_markdown
 from lensbench.plan.validation import explain
 from lensbench.repositories.sources import folder, git
 
 
 def _kind_of_task(value: Any) -> str:
-    kind = value.get("kind") if isinstance(value, dict) else "change" if isinstance(value, ChangeTask) else None
+    kind = (
+        value.get("kind")
+        if isinstance(value, dict)
+        else "change"
+        if isinstance(value, ChangeTask)
+        else None
+    )
     return "task change" if kind == "change" else "task question"
 
 
 AnyTask = Annotated[
-    Annotated[Task, Tag("task question")] | Annotated[ChangeTask, Tag("task change")], Discriminator(_kind_of_task)
+    Annotated[Task, Tag("task question")] | Annotated[ChangeTask, Tag("task change")],
+    Discriminator(_kind_of_task),
 ]
 
 
@@ -49,11 +72,19 @@ def source_problem(source: Source | None) -> str:
             if not os.path.isdir(place):
                 return f"there is no folder {place}; correct the path, {_FROM_HERE}"
             is_empty = not set(os.listdir(place)) - {".git"}
-            return f"the folder {place} is empty; put code there, or correct the path, {_FROM_HERE}" if is_empty else ""
+            return (
+                f"the folder {place} is empty; put code there, or correct the path, {_FROM_HERE}"
+                if is_empty
+                else ""
+            )
         case Git(git=address):
             place = git.location(address)
             local_and_missing = place.startswith("/") and not os.path.isdir(place)
-            return f"there is no git repository at {place}; correct the path, {_FROM_HERE}" if local_and_missing else ""
+            return (
+                f"there is no git repository at {place}; correct the path, {_FROM_HERE}"
+                if local_and_missing
+                else ""
+            )
     return ""
 
 
@@ -79,7 +110,9 @@ def _prompt_problem(prompt: str, kind: str) -> str:
     program = programs().get(kind)
     if program and prompt.lstrip()[:1] in tuple(program.commands):
         first = prompt.lstrip()[0]
-        return f"its prompt begins with {first!r}, which {kind} takes for a command; begin with a word"
+        return (
+            f"its prompt begins with {first!r}, which {kind} takes for a command; begin with a word"
+        )
     if program and (size := len(prompt.encode())) > _LONGEST:
         return f"its prompt has {size} bytes, and {kind} takes at most {_LONGEST}; put the long part into a file"
     return ""
@@ -105,14 +138,20 @@ def read_scenarios(
         count = len(task.criteria)
         if not MIN_CRITERIA <= count <= MAX_CRITERIA:
             criteria = "1 criterion" if count == 1 else f"{count} criteria"
-            advice = "Add another verifiable fact." if count < MIN_CRITERIA else "Split the task or drop facts."
+            advice = (
+                "Add another verifiable fact."
+                if count < MIN_CRITERIA
+                else "Split the task or drop facts."
+            )
             text = f"task {task.id!r} has {criteria}; the protocol wants {MIN_CRITERIA} to {MAX_CRITERIA}."
             if imported and count:
                 warnings.append(f"{place}: {text}")
             else:
                 problems.append(f"{place}: {text} {advice}")
         if task.repository is None and default is None and not imported:
-            problems.append(f"{place}: task {task.id!r} names no repository; add one, or set it in the config")
+            problems.append(
+                f"{place}: task {task.id!r} names no repository; add one, or set it in the config"
+            )
         if not imported and (problem := source_problem(task.repository)):
             problems.append(f"{place}: task {task.id!r}: {problem}")
         if problem := _prompt_problem(task.prompt, kind):
@@ -120,11 +159,16 @@ def read_scenarios(
     places: dict[str, str] = {}
     for task, place in entries:
         if task.id in places:
-            problems.append(f"{place}: task {task.id!r} already exists ({places[task.id]}); rename one of them")
+            problems.append(
+                f"{place}: task {task.id!r} already exists ({places[task.id]}); rename one of them"
+            )
         places.setdefault(task.id, place)
     if problems:
         raise UserError("\n".join(problems))
-    tasks = (task if task.repository else task.model_copy(update={"repository": default}) for task, _ in entries)
+    tasks = (
+        task if task.repository else task.model_copy(update={"repository": default})
+        for task, _ in entries
+    )
     return ScenarioSet(tuple(tasks), tuple(warnings), tuple(named))
 
 
@@ -142,7 +186,9 @@ def _read_file(name: str, source: bytes, named: list[str]) -> list[tuple[Task, s
         if name.endswith((".md", ".markdown")):
             entries = task_markdown.parse(source.decode("utf-8-sig"))
             value: Any = {"tasks": [entry.value for entry in entries]}
-            document = Document(value, {("tasks", index): entry.line for index, entry in enumerate(entries)})
+            document = Document(
+                value, {("tasks", index): entry.line for index, entry in enumerate(entries)}
+            )
         else:
             document = parse_document(source)
             value = document.value
@@ -152,7 +198,9 @@ def _read_file(name: str, source: bytes, named: list[str]) -> list[tuple[Task, s
             if isinstance(tasks := value.get("tasks"), list):
                 value["tasks"] = [inline_files(task, Path(name).parent, named) for task in tasks]
     except UnicodeDecodeError as error:
-        raise UserError(f"{name}:{source[: error.start].count(10) + 1}: is not UTF-8 text") from None
+        raise UserError(
+            f"{name}:{source[: error.start].count(10) + 1}: is not UTF-8 text"
+        ) from None
     except DocumentError as error:
         raise UserError(f"{name}:{error.line}: {error}") from None
 
@@ -164,7 +212,9 @@ def _read_file(name: str, source: bytes, named: list[str]) -> list[tuple[Task, s
     except ValidationError as error:
         raise UserError("\n".join(explain(error, ScenarioFile, value, place))) from None
     if not file.tasks:
-        raise UserError(f"{name}:1: has no task; in a Markdown set each one starts with '#### <id>'")
+        raise UserError(
+            f"{name}:1: has no task; in a Markdown set each one starts with '#### <id>'"
+        )
     return [(task, place(("tasks", index))) for index, task in enumerate(file.tasks)]
 
 
@@ -178,7 +228,8 @@ def _put_named_repositories(value: dict[str, Any], lines: dict[KeyPath, int]) ->
                 names = ", ".join(sources) if isinstance(sources, dict) and sources else "none"
                 hint = did_you_mean(name, sources) if isinstance(sources, dict) else ""
                 raise DocumentError(
-                    f"repository {name!r} is not under 'repositories' ({names} there){hint}", lines[path]
+                    f"repository {name!r} is not under 'repositories' ({names} there){hint}",
+                    lines[path],
                 )
             holder[key] = sources[name]
 

@@ -23,11 +23,16 @@ from typing import Any
 from lensbench.core.system.yaml_places import DocumentError
 from lensbench.core.tasks import Category, Criterion, Task
 
-_TASK = re.compile(r"\s{0,3}####\s+[*`]*(?P<id>[^*`\s:]+)[*`]*(?:\s*:\s.*|\s+[\u2013\u2014-]\s.*)?\s*#*\s*$")
+_TASK = re.compile(
+    r"\s{0,3}####\s+[*`]*(?P<id>[^*`\s:]+)[*`]*(?:\s*:\s.*|\s+[\u2013\u2014-]\s.*)?\s*#*\s*$"
+)
 _HEADING = re.compile(r"\s{0,3}#{1,6}\s")
 _RULE = re.compile(r"\s{0,3}(-{3,}|\*{3,}|_{3,}|={3,})\s*$")
-_FIELD = re.compile(r"\s{0,3}(?:[-*+]\s+)?\*{0,2}(?P<name>Category|Prompt|Judge Criteria|Criteria|Repository)"
-                    r"\*{0,2}\s*:\s*\*{0,2}\s*(?P<value>.*)$", re.IGNORECASE)  # fmt: skip
+_FIELD = re.compile(
+    r"\s{0,3}(?:[-*+]\s+)?\*{0,2}(?P<name>Category|Prompt|Judge Criteria|Criteria|Repository)"
+    r"\*{0,2}\s*:\s*\*{0,2}\s*(?P<value>.*)$",
+    re.IGNORECASE,
+)
 _OTHER_FIELD = re.compile(r"[-*+]\s+\*\*[^*`]{1,60}(?::\*\*|\*\*\s?:)")
 _ITEM = re.compile(r"(?P<indent>\s*)(?:\d{1,3}[.)]|[-*+])\s+(?P<text>.+)$")
 _FACTS = re.compile(r"\s*-\s+facts:\s*(?P<json>\{.*\})\s*$")
@@ -63,7 +68,9 @@ def parse(text: str) -> list[ParsedTask]:
         elif entries:
             fence, start = _read_line(entries[-1], line, number), number
     if fence:
-        raise DocumentError(f"opens a code fence that is not closed; end the prompt with {fence}", start)
+        raise DocumentError(
+            f"opens a code fence that is not closed; end the prompt with {fence}", start
+        )
     for entry in entries:
         if entry.text:
             entry.value["prompt"] = _unwrap(entry.text)
@@ -115,7 +122,9 @@ def _read_criterion(entry: ParsedTask, line: str, number: int) -> None:
     if (facts := _FACTS.match(line)) and criteria:
         pieces = _json(facts["json"], number)
         if "text" in pieces:
-            raise DocumentError("has facts with the key 'text'; the criterion's text belongs above them", number)
+            raise DocumentError(
+                "has facts with the key 'text'; the criterion's text belongs above them", number
+            )
         criteria[-1].update(pieces)
     elif item and (not criteria or len(item["indent"]) <= entry.indent):
         entry.indent = max(entry.indent, len(item["indent"]))
@@ -127,7 +136,9 @@ def _read_criterion(entry: ParsedTask, line: str, number: int) -> None:
 def _json(text: str, line: int) -> Any:
     try:
         value = json.loads(text)
-        json.dumps(value, ensure_ascii=False).encode()  # JSON allows lone surrogates, which cannot be written to a file
+        json.dumps(
+            value, ensure_ascii=False
+        ).encode()  # JSON allows lone surrogates, which cannot be written to a file
         return value
     except (ValueError, RecursionError) as error:
         raise DocumentError(f"has JSON that does not parse: {error}", line) from None

@@ -33,7 +33,10 @@ _WANTED = {
     "missing": "is missing",
 }
 _OF_A_SERVER = {"mcpServers", "command", "args", "env", "url", "headers"}
-_EMPTY = {"dict_type": "write its keys below it, indented", "model_type": "write its keys below it, indented, or {}"}
+_EMPTY = {
+    "dict_type": "write its keys below it, indented",
+    "model_type": "write its keys below it, indented, or {}",
+}
 
 
 def explain(error: ValidationError, model: type[BaseModel], value: Any, place: Place) -> list[str]:
@@ -47,7 +50,11 @@ def explain(error: ValidationError, model: type[BaseModel], value: Any, place: P
 
 def has(value: Any, part: str | int) -> bool:
     """True when `part` is a key of the mapping, or an index of the list, `value`."""
-    return part in range(len(value)) if isinstance(value, list) else isinstance(value, dict) and part in value
+    return (
+        part in range(len(value))
+        if isinstance(value, list)
+        else isinstance(value, dict) and part in value
+    )
 
 
 def _real_path(location: Iterable[str | int], value: Any, is_missing: bool) -> KeyPath:
@@ -86,13 +93,21 @@ def _sentence(problem: dict[str, Any], path: KeyPath, model: type[BaseModel]) ->
         return f"is {value!r}; {PATTERN_WORDS.get(pattern, 'it must fit ' + pattern)}"
     if value is None and kind in _WANTED:
         return f"is empty; {_EMPTY.get(kind, 'write a value, or remove the key')}"
-    advice = _WANTED.get(kind) or problem["msg"].removeprefix("Input ").removeprefix("Value error, ")
+    advice = _WANTED.get(kind) or problem["msg"].removeprefix("Input ").removeprefix(
+        "Value error, "
+    )
     advice = advice.replace("should be '', ", "should be ")
     if kind == "missing":
         return advice
     if _SECRETS & set(path):
         return f"{advice}; write names of environment variables, not their values"
-    shape = "a mapping" if isinstance(value, dict) else "a list" if isinstance(value, list) else repr(value)
+    shape = (
+        "a mapping"
+        if isinstance(value, dict)
+        else "a list"
+        if isinstance(value, list)
+        else repr(value)
+    )
     return f"{advice}, not {shape}{_example(kind, value, path, model) or _yaml_hint(kind, value)}"
 
 
@@ -104,7 +119,10 @@ def _unknown(key: str, section: KeyPath, model: type[BaseModel]) -> str:
     if section[:1] == ("conditions",) and key in _OF_A_SERVER:
         return "is a key of MCP files; write it into such a file, and mcp: <file> here"
     if homes := sorted((home for name, home in _places(model) if name == key), key=len):
-        home, here = (f"{'.'.join(map(str, path))!r}" if path else "the top level" for path in (homes[0], section))
+        home, here = (
+            f"{'.'.join(map(str, path))!r}" if path else "the top level"
+            for path in (homes[0], section)
+        )
         return f"is a key of {home}, not of {here}; move it there"
     keys = sorted({name for name, _ in _places(model)})
     hint = did_you_mean(key, own_keys) or did_you_mean(key, keys)
@@ -113,7 +131,11 @@ def _unknown(key: str, section: KeyPath, model: type[BaseModel]) -> str:
 
 def _example(kind: str, value: Any, path: KeyPath, model: type[BaseModel]) -> str:
     """How to write a plain value where a list or a mapping is wanted, or a number with a unit; "" for others."""
-    if kind == "float_parsing" and (number := re.search(r"\d+(\.\d+)?", value)) and not _EXPONENT.fullmatch(value):
+    if (
+        kind == "float_parsing"
+        and (number := re.search(r"\d+(\.\d+)?", value))
+        and not _EXPONENT.fullmatch(value)
+    ):
         have = _UNITS.get(value[number.end() :].strip()[:1].lower(), 0)
         want = _UNITS["h" if str(path[-1]).endswith("_hours") else "s"] if have else 1
         return f"; write {float(number[0]) * (have or 1) / want:g}"
@@ -121,7 +143,9 @@ def _example(kind: str, value: Any, path: KeyPath, model: type[BaseModel]) -> st
         value = value[0]
     if isinstance(value, (dict, list)):
         return "; begin each item with `- `" if kind == "tuple_type" else ""
-    text = printable(str(value).lower() if isinstance(value, bool) else str(value).removeprefix("$"))
+    text = printable(
+        str(value).lower() if isinstance(value, bool) else str(value).removeprefix("$")
+    )
     if kind == "tuple_type":
         return f"; write [{', '.join(text.replace(',', ' ').split())}]"
     if kind == "model_type" and (match := re.match(r"(\w+):(?=[^\s/])", text)):
@@ -142,7 +166,9 @@ def _yaml_hint(kind: str, value: Any) -> str:
         return "; put it in quotes, or begin it with a letter (on a command line): YAML reads it as a number"
     if kind == "string_type" and isinstance(value, date):
         return "; put it in quotes: YAML reads it as a date"
-    if kind in ("int_type", "float_type", "int_parsing", "float_parsing") and _EXPONENT.fullmatch(str(value)):
+    if kind in ("int_type", "float_type", "int_parsing", "float_parsing") and _EXPONENT.fullmatch(
+        str(value)
+    ):
         return f"; write {float(value):g}: YAML reads {value} as text"
     return ""
 
@@ -160,7 +186,11 @@ def _models_at(model: type[BaseModel], path: KeyPath) -> list[type[BaseModel]]:
     """The models that the value at `path` may have."""
     models = [model]
     for part in path:
-        fields = [kind.model_fields[part] for kind in models if isinstance(part, str) and part in kind.model_fields]
+        fields = [
+            kind.model_fields[part]
+            for kind in models
+            if isinstance(part, str) and part in kind.model_fields
+        ]
         models = [inner for item in fields for inner in _models(item.annotation)] or models
     return models
 

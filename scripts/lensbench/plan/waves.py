@@ -41,7 +41,9 @@ def waves(plan: Plan) -> list[Wave]:
     return [Wave(tuple(tasks), trials) for tasks in groups]
 
 
-def looks_over_tasks(tasks: Iterable[str], categories: Mapping[str, str], looks: int, seed: int = 0) -> list[list[str]]:
+def looks_over_tasks(
+    tasks: Iterable[str], categories: Mapping[str, str], looks: int, seed: int = 0
+) -> list[list[str]]:
     """The tasks of each wave, in a random order by seed: every wave has its share of each category, and none is larger
     than an earlier one. Raises UserError when there are fewer tasks than looks."""
     strata, queue = grouped(sorted(tasks), categories.__getitem__), []
@@ -49,7 +51,9 @@ def looks_over_tasks(tasks: Iterable[str], categories: Mapping[str, str], looks:
     for category in rng.sample(sorted(strata), len(strata)):
         queue += rng.sample(strata[category], len(strata[category]))
     if len(queue) < looks:
-        raise UserError(f"gate.looks is {looks}, and there are {len(queue)} tasks; each look needs at least one task")
+        raise UserError(
+            f"gate.looks is {looks}, and there are {len(queue)} tasks; each look needs at least one task"
+        )
     return [queue[wave::looks] for wave in range(looks)]
 
 
@@ -70,7 +74,12 @@ def opened(folder: Path, plan: Plan) -> int:
 
 
 def _is_begun(folder: Path, plan: Plan, wave: Wave) -> bool:
-    runs = (RunId(task, name, trial) for trial in wave.trials for task in wave.tasks for name in plan["conditions"])
+    runs = (
+        RunId(task, name, trial)
+        for trial in wave.trials
+        for task in wave.tasks
+        for name in plan["conditions"]
+    )
     return any(entries(folder, run) for run in runs)
 
 
@@ -83,7 +92,11 @@ def restricted(plan: Plan, count: int) -> Plan:
         "order": [task for task in plan["order"] if task in tasks],
         "tasks": {name: task for name, task in plan["tasks"].items() if name in tasks},
         "trials": max(trial for wave in first for trial in wave.trials),
-        "look": {"taken": count, "of": len(waves(plan)), "share": _runs(first) / _runs(waves(plan))},
+        "look": {
+            "taken": count,
+            "of": len(waves(plan)),
+            "share": _runs(first) / _runs(waves(plan)),
+        },
     }
 
 

@@ -74,7 +74,9 @@ def source_key(source: Source, servers: Sequence[str] | None = None) -> str:
             label, identity = source.npm, [source.npm, source.integrity]
         case Git():
             place = git.location(source.git)
-            name = re.split(r"[/:]", place.rstrip("/").removesuffix("/.git"))[-1].removesuffix(".git")
+            name = re.split(r"[/:]", place.rstrip("/").removesuffix("/.git"))[-1].removesuffix(
+                ".git"
+            )
             label, identity = f"{name}-{source.revision[:12]}", [source.git, source.revision]
         case Folder():
             label, identity = os.path.basename(folder.location(source.path)), [source.path]
@@ -99,9 +101,13 @@ def prepare(source: Source, cache: Path, servers: Sequence[str] | None = None) -
                 return ready
             return _replace(cache, key, source, ready, servers)
     except GitError as error:
-        raise UserError(f"git cannot store the repository: {error}; check the disk and the source") from None
+        raise UserError(
+            f"git cannot store the repository: {error}; check the disk and the source"
+        ) from None
     except OSError as error:
-        raise UserError(f"the repository cannot be stored in {cache}: {error}; check space and permissions") from None
+        raise UserError(
+            f"the repository cannot be stored in {cache}: {error}; check space and permissions"
+        ) from None
 
 
 def _read(home: Path) -> Prepared | None:
@@ -110,14 +116,22 @@ def _read(home: Path) -> Prepared | None:
         facts = json.loads((home / "repository.json").read_bytes())
         repository = _prepared(home / "tree", facts)
         state = (RECIPE, snapshots.head_commit(repository.tree), hash_tree(str(repository.tree)))
-        return repository if state == (facts["recipe"], facts["commit"], repository.tree_sha256) else None
+        return (
+            repository
+            if state == (facts["recipe"], facts["commit"], repository.tree_sha256)
+            else None
+        )
     except (OSError, ValueError, KeyError, TypeError, GitError):
         return None
 
 
-def _replace(cache: Path, key: str, source: Source, ready: Prepared | None, servers: Sequence[str] | None) -> Prepared:
+def _replace(
+    cache: Path, key: str, source: Source, ready: Prepared | None, servers: Sequence[str] | None
+) -> Prepared:
     """Builds the repository under a temporary name and renames it; keeps `ready` when the result is the same."""
-    for leftover in cache.glob(f".{key}.*.tmp"):  # of killed processes, since this one holds the lock
+    for leftover in cache.glob(
+        f".{key}.*.tmp"
+    ):  # of killed processes, since this one holds the lock
         remove_tree(str(leftover))
     stage = Path(tempfile.mkdtemp(prefix=f".{key}.", suffix=".tmp", dir=cache))
     try:
@@ -133,14 +147,20 @@ def _replace(cache: Path, key: str, source: Source, ready: Prepared | None, serv
         remove_tree(str(stage))
 
 
-def _build(source: Source, home: Path, new: Path, cache: Path, servers: Sequence[str] | None) -> Prepared:
+def _build(
+    source: Source, home: Path, new: Path, cache: Path, servers: Sequence[str] | None
+) -> Prepared:
     """The repository, made in `new`, by the path that it will have in `home`."""
     new.mkdir()
     # A random name: a symlink that goes up and comes back in by the final name would otherwise look harmless.
     tree = Path(tempfile.mkdtemp(dir=new))
     revision, history, empty = _fill(source, tree, new / ARCHIVE, home / ARCHIVE, cache)
     answers = cleaning.answers_in_history(tree) if history == KEPT else set()
-    history += ", without the commits that its clone lacks" if (tree / ".git" / "shallow").is_file() else ""
+    history += (
+        ", without the commits that its clone lacks"
+        if (tree / ".git" / "shallow").is_file()
+        else ""
+    )
     removals = cleaning.clean(tree, servers)
     if answers:
         history = _rewrite(tree, answers, removals)
@@ -155,10 +175,15 @@ def _build(source: Source, home: Path, new: Path, cache: Path, servers: Sequence
     tree.chmod(0o755)
     tree_sha256 = hash_tree(str(tree))
     facts = {
-        "tree_sha256": tree_sha256, "revision": revision or tree_sha256, "removed": [*map(_shown, removals)],
-        "history": history, "empty": [*map(_shown, empty)], "source": source.model_dump(),
-        "recipe": RECIPE, "commit": snapshots.head_commit(tree),
-    }  # fmt: skip
+        "tree_sha256": tree_sha256,
+        "revision": revision or tree_sha256,
+        "removed": [*map(_shown, removals)],
+        "history": history,
+        "empty": [*map(_shown, empty)],
+        "source": source.model_dump(),
+        "recipe": RECIPE,
+        "commit": snapshots.head_commit(tree),
+    }
     write_json(new / NOTE, facts)
     tree.rename(new / "tree")
     return _prepared(home / "tree", facts)
@@ -166,15 +191,22 @@ def _build(source: Source, home: Path, new: Path, cache: Path, servers: Sequence
 
 def _prepared(tree: Path, facts: Mapping[str, Any]) -> Prepared:
     return Prepared(
-        tree, facts["tree_sha256"], facts["revision"], tuple(facts["removed"]), facts["history"], tuple(facts["empty"]),
+        tree,
+        facts["tree_sha256"],
+        facts["revision"],
+        tuple(facts["removed"]),
+        facts["history"],
+        tuple(facts["empty"]),
         facts["source"],
-    )  # fmt: skip
+    )
 
 
 def _rewrite(tree: Path, answers: set[str], removals: tuple[str, ...]) -> str:
     """Rewrites the history without `answers` and the `removals`; returns the kind of history."""
     try:
-        without = cleaning.unwanted_in_history(tree, answers) | {path.rstrip("/") for path in removals}
+        without = cleaning.unwanted_in_history(tree, answers) | {
+            path.rstrip("/") for path in removals
+        }
         rewritten = snapshots.rewrite_history(tree, without)
     except (GitError, OSError) as error:  # thousands of paths do not fit into a command
         return f"dropped: it contains answers of a benchmark, and git cannot rewrite it: {error}"
@@ -185,7 +217,9 @@ def _rewrite(tree: Path, answers: set[str], removals: tuple[str, ...]) -> str:
     return f"{KEPT}, without answers and criteria of a benchmark (paths: {len(without)})"
 
 
-def _fill(source: Source, tree: Path, archive: Path, former: Path, cache: Path) -> tuple[str, str, tuple[str, ...]]:
+def _fill(
+    source: Source, tree: Path, archive: Path, former: Path, cache: Path
+) -> tuple[str, str, tuple[str, ...]]:
     """Writes the files of `source` to `tree`.
 
     Returns their revision ("" for a folder), the kind of history, and the submodules that are empty.
@@ -231,7 +265,9 @@ def servers_of_stock(plan: Mapping[str, Any]) -> list[str] | None:
     return treatment_words(plan["conditions"].values())
 
 
-def _prepare_named(key: str, source: Source, cache: Path, plan: Mapping[str, Any]) -> RepositoryFacts | UserError:
+def _prepare_named(
+    key: str, source: Source, cache: Path, plan: Mapping[str, Any]
+) -> RepositoryFacts | UserError:
     """The entry of a repository, or why there is none."""
     try:
         repository = prepare(source, cache, servers_of_stock(plan))
@@ -255,15 +291,22 @@ def facts_of(repository: Prepared) -> RepositoryFacts:
 def main(arguments: Sequence[str] | None = None) -> int:
     """Prepares all repositories of a plan; the exit code is 1 when one of them fails."""
     parser = Parser(prog="lensbench.repositories.prepare", description=main.__doc__)
-    parser.add_argument("--plan", type=Path, required=True, help="JSON file with the key 'repositories'")
-    parser.add_argument("--cache", type=Path, required=True, help="folder for the fetched repositories")
+    parser.add_argument(
+        "--plan", type=Path, required=True, help="JSON file with the key 'repositories'"
+    )
+    parser.add_argument(
+        "--cache", type=Path, required=True, help="folder for the fetched repositories"
+    )
     parser.add_argument("--output", type=Path, required=True, help="JSON file to write")
     options = parser.parse_args(arguments)
     try:
         plan = json.loads(options.plan.read_bytes())
         sources = TypeAdapter(dict[str, Source]).validate_python(plan["repositories"])
     except (OSError, ValueError, KeyError, TypeError) as error:
-        print(printable_lines(f"error: {options.plan} cannot be read: {error!r}; rebuild the plan"), file=sys.stderr)
+        print(
+            printable_lines(f"error: {options.plan} cannot be read: {error!r}; rebuild the plan"),
+            file=sys.stderr,
+        )
         return 1
     with ThreadPoolExecutor(AT_ONCE) as pool:
         prepare_one = partial(_prepare_named, cache=options.cache, plan=plan)

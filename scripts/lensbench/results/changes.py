@@ -20,7 +20,11 @@ from lensbench.scores.run_tables import Tables
 
 def changes_view(folder: Path, tables: Tables) -> Changes[Fraction]:
     """By condition how many runs are resolved, and by treatment McNemar's test; empty without change tasks."""
-    files = {record.run: tested_file(folder, record.run) for record in tables.valid if record.patch_sha256}
+    files = {
+        record.run: tested_file(folder, record.run)
+        for record in tables.valid
+        if record.patch_sha256
+    }
     reports = {run: read_typed(file, Tested) for run, file in files.items() if file.exists()}
     results = {run: report for run, report in reports.items() if not report.unstarted}
     if not reports:
@@ -28,9 +32,11 @@ def changes_view(folder: Path, tables: Tables) -> Changes[Fraction]:
     return {
         "unjudged": len(reports) - len(results),
         "conditions": {name: _condition(name, results) for name in tables.plan["conditions"]},
-        "treatments": {name: mcnemar(_pairs(tables.plan, name, results), tables.plan["trials"])
-                       for name in treatments(tables.plan)},
-    }  # fmt: skip
+        "treatments": {
+            name: mcnemar(_pairs(tables.plan, name, results), tables.plan["trials"])
+            for name in treatments(tables.plan)
+        },
+    }
 
 
 def _condition(name: str, results: Mapping[RunId, Tested]) -> ChangesOfCondition[Fraction]:
@@ -40,10 +46,14 @@ def _condition(name: str, results: Mapping[RunId, Tested]) -> ChangesOfCondition
         "resolved": sum(report.resolved for report in reports),
         "files": mean(Fraction(len(report.size.files)) for report in reports),
         "lines": mean(Fraction(report.size.added + report.size.removed) for report in reports),
-        "reference_lines": mean(Fraction(report.reference.added + report.reference.removed) for report in reports),
+        "reference_lines": mean(
+            Fraction(report.reference.added + report.reference.removed) for report in reports
+        ),
         "left_out": sum(bool(report.left_out) for report in reports),
         "forged": sum(report.trouble == Trouble.FORGED for report in reports),
-        "timed_out": sum(report.trouble in (Trouble.TIMED_OUT, Trouble.OVER_LIMIT) for report in reports),
+        "timed_out": sum(
+            report.trouble in (Trouble.TIMED_OUT, Trouble.OVER_LIMIT) for report in reports
+        ),
     }
 
 
@@ -52,5 +62,7 @@ def _pairs(plan: Plan, treatment: str, results: Mapping[RunId, Tested]) -> dict[
     for run, report in results.items():
         base = results.get(run._replace(condition=plan["baseline"]))
         if run.condition == treatment and base:
-            pairs.setdefault(run.task, []).append((Fraction(report.resolved), Fraction(base.resolved)))
+            pairs.setdefault(run.task, []).append(
+                (Fraction(report.resolved), Fraction(base.resolved))
+            )
     return pairs

@@ -80,7 +80,15 @@ def named(name: str, text: str, **attributes: str | float | None) -> str:
 
 def words(x: float, y: float, text: str, anchor: str = "start", **look: str | float | None) -> str:
     """A text with its `start`, `middle` or `end` at x, vertically centred at y."""
-    return named("text", text, x=x, y=y, dy="0.35em", text_anchor=None if anchor == "start" else anchor, **look)
+    return named(
+        "text",
+        text,
+        x=x,
+        y=y,
+        dy="0.35em",
+        text_anchor=None if anchor == "start" else anchor,
+        **look,
+    )
 
 
 def line(points: Iterable[tuple[float, float]], stroke: str, **look: str | float | None) -> str:
@@ -88,21 +96,31 @@ def line(points: Iterable[tuple[float, float]], stroke: str, **look: str | float
     return element("path", d=f"M{path}", fill="none", stroke=stroke, **look)
 
 
-def symbol(shape: str, x: float, y: float, radius: float, fill: str, **look: str | float | None) -> str:
+def symbol(
+    shape: str, x: float, y: float, radius: float, fill: str, **look: str | float | None
+) -> str:
     """A mark around a point: circle, square, diamond, or a triangle that points right or left."""
     r = _number(radius)
-    outline = "L".join(f"{_number(radius * dx)},{_number(radius * dy)}" for dx, dy in _OUTLINES.get(shape, ()))
+    outline = "L".join(
+        f"{_number(radius * dx)},{_number(radius * dy)}" for dx, dy in _OUTLINES.get(shape, ())
+    )
     path = f"M{outline}Z" if outline else f"M-{r},0A{r},{r},0,1,1,{r},0A{r},{r},0,1,1,-{r},0"
-    return element("path", transform=f"translate({_number(x)},{_number(y)})", d=path, fill=fill, **look)
+    return element(
+        "path", transform=f"translate({_number(x)},{_number(y)})", d=path, fill=fill, **look
+    )
 
 
 def tick_label(value: float) -> str:
     """The number with a minus sign (U+2212); 20,000 is `20k`."""
-    size, prefix = next(((size, prefix) for size, prefix in _PREFIXES if abs(value) >= size), (1, ""))
+    size, prefix = next(
+        ((size, prefix) for size, prefix in _PREFIXES if abs(value) >= size), (1, "")
+    )
     return f"{value / size:g}{prefix}".replace("-", "\u2212")
 
 
-def x_axis(scale: Scale, height: float, title: str, ticks: Sequence[float], *, above: bool = False) -> str:
+def x_axis(
+    scale: Scale, height: float, title: str, ticks: Sequence[float], *, above: bool = False
+) -> str:
     """Vertical grid lines, with their numbers and the title below the drawing, or `above`."""
     first, second = (-12, -28) if above else (height + 12, height + 28)
     numbers = [words(scale.at(tick), first, tick_label(tick), "middle") for tick in ticks]
@@ -180,20 +198,35 @@ def draw(chart: Chart, name: str, kind: str = "") -> Markup:
     """The chart as an SVG element. `name` must be unique on the page; `kind` is a CSS class."""
     size = chart.size
     width, height = size.left + size.plot + size.right, chart.top + chart.height + chart.bottom
-    return Markup(element(
-        "svg",
-        named("title", chart.title, id=f"{name}-title"),
-        named("desc", chart.description, id=f"{name}-desc"),
-        element("g", chart.shapes, transform=f"translate({size.left},{chart.top})", fill=INK, font_size=12),
-        **{"class": kind}, width=width, height=height, viewBox=f"0 0 {width:g} {height:g}",
-        role="group" if "<a " in chart.shapes else "img",  # what is in an image, nobody is told of
-        aria_labelledby=f"{name}-title {name}-desc",
-    ))  # fmt: skip
+    return Markup(
+        element(
+            "svg",
+            named("title", chart.title, id=f"{name}-title"),
+            named("desc", chart.description, id=f"{name}-desc"),
+            element(
+                "g",
+                chart.shapes,
+                transform=f"translate({size.left},{chart.top})",
+                fill=INK,
+                font_size=12,
+            ),
+            **{"class": kind},
+            width=width,
+            height=height,
+            viewBox=f"0 0 {width:g} {height:g}",
+            role="group"
+            if "<a " in chart.shapes
+            else "img",  # what is in an image, nobody is told of
+            aria_labelledby=f"{name}-title {name}-desc",
+        )
+    )
 
 
 def draw_both(name: str, chart: Callable[[Size], Chart], wide: Size, narrow: Size) -> Markup:
     """A drawing for wide screens and paper, and one for narrow screens; the style sheet shows one of them."""
-    return draw(chart(wide), f"{name}-wide", "wide") + draw(chart(narrow), f"{name}-narrow", "narrow")
+    return draw(chart(wide), f"{name}-wide", "wide") + draw(
+        chart(narrow), f"{name}-narrow", "narrow"
+    )
 
 
 WIDE, NARROW = Size(220, 640, 60, 30), Size(130, 164, 58, 16)
@@ -225,7 +258,14 @@ def dumbbells(tasks: Sequence[Dumbbell], between: str, names: tuple[str, str], s
     shapes = [x_axis(x, height, "score, %", x.ticks(5), above=True)]
     if between:
         shapes.append(
-            words(-size.left, _TASK_ROW * (middle + 0.5), between, fill=MUTED, font_style="italic", font_size=SMALL)
+            words(
+                -size.left,
+                _TASK_ROW * (middle + 0.5),
+                between,
+                fill=MUTED,
+                font_style="italic",
+                font_size=SMALL,
+            )
         )
     for index, task in enumerate(tasks):
         top = _TASK_ROW * (index + (index >= middle))
@@ -233,24 +273,41 @@ def dumbbells(tasks: Sequence[Dumbbell], between: str, names: tuple[str, str], s
     counts = Counter(sign(task.delta) for task in tasks)
     summary = ", ".join(f"{counts[name]} {name}" for name in COLOURS)
     return Chart(
-        size, height, 44, 6, "".join(shapes),
+        size,
+        height,
+        44,
+        6,
+        "".join(shapes),
         f"Score of each task in {names[0]} and in {names[1]}",
         f"One line per task, the greatest gain first (tasks: {summary}). The table below has the same numbers.",
-    )  # fmt: skip
+    )
 
 
 def _dumbbell(task: Dumbbell, x: Scale, top: float, size: Size) -> list[str]:
     y, way = top + _TASK_ROW / 2, sign(task.delta)
     start, end, colour = x.at(task.baseline), x.at(task.treatment), COLOURS[way]
     return [
-        element("rect", x=-size.left, y=top, width=size.left + size.plot + size.right, height=_TASK_ROW,
-                fill="transparent"),  # the whole row is a link to the answers
+        element(
+            "rect",
+            x=-size.left,
+            y=top,
+            width=size.left + size.plot + size.right,
+            height=_TASK_ROW,
+            fill="transparent",
+        ),  # the whole row is a link to the answers
         words(-12, y, shortened(task.task, size.letters), "end"),
         line([(start, y), (end, y)], colour, stroke_width=2, opacity=0.55),
         symbol("circle", start, y, 4, PAPER, stroke=MUTED, stroke_width=1.5),
         symbol(_ARROWS[way], end, y, 5, colour),
-        words(size.plot + size.right - 4, y, signed(task.delta, 0), "end", fill=colour, font_weight="bold"),
-    ]  # fmt: skip
+        words(
+            size.plot + size.right - 4,
+            y,
+            signed(task.delta, 0),
+            "end",
+            fill=colour,
+            font_weight="bold",
+        ),
+    ]
 
 
 class ForestLine(NamedTuple):
@@ -295,12 +352,21 @@ def forest(intervals: Sequence[ForestLine], effect: float | None, size: Size) ->
     compact = size.plot < 200
     size = size.fitted((row.label for row in intervals), 66)
     kinds, height = list(KINDS), _ROW * len(intervals) + 2 * _GAP
-    x = Scale(*around((end for row in intervals for end in (row.delta, row.low, row.high)), effect), 0, size.plot)
-    shapes = [x_axis(x, height, "points", x.ticks(3 if compact else 6)), *_limits(effect, x, height)]
+    x = Scale(
+        *around((end for row in intervals for end in (row.delta, row.low, row.high)), effect),
+        0,
+        size.plot,
+    )
+    shapes = [
+        x_axis(x, height, "points", x.ticks(3 if compact else 6)),
+        *_limits(effect, x, height),
+    ]
     for index, row in enumerate(intervals):
         y = _ROW * (index + 0.5) + _GAP * kinds.index(row.kind)
         if row.low is not None and row.high is not None:
-            shapes.append(line([(x.at(row.low), y), (x.at(row.high), y)], row.colour, stroke_width=2.5))
+            shapes.append(
+                line([(x.at(row.low), y), (x.at(row.high), y)], row.colour, stroke_width=2.5)
+            )
         shapes += [
             symbol(KINDS[row.kind][0], x.at(row.delta), y, KINDS[row.kind][1], row.colour),
             words(-size.left, y, _label(row.label, size.letters)),
@@ -308,12 +374,24 @@ def forest(intervals: Sequence[ForestLine], effect: float | None, size: Size) ->
             words(size.plot + size.right, y, row.words(0 if compact else 1), "end"),
         ]
     return Chart(
-        size, height, 8, 40, "".join(shapes), "Difference in score, overall, by category and by repository",
+        size,
+        height,
+        8,
+        40,
+        "".join(shapes),
+        "Difference in score, overall, by category and by repository",
         "Points with their intervals; the table below has the same numbers.",
-    )  # fmt: skip
+    )
 
 
-def ruler(delta: float, low: float | None, high: float | None, effect: float | None, verdict: str, size: Size) -> Chart:
+def ruler(
+    delta: float,
+    low: float | None,
+    high: float | None,
+    effect: float | None,
+    verdict: str,
+    size: Size,
+) -> Chart:
     """The difference behind the verdict on one line: its interval, zero and the smallest worthwhile effect."""
     start, end = around([delta, low, high], effect)
     worth, height, y = effect or 0, 46, 26
@@ -323,17 +401,28 @@ def ruler(delta: float, low: float | None, high: float | None, effect: float | N
     colour, ends = f"var(--{verdict.lower()})", ""
     if low is not None and high is not None:
         ends = f", from {signed(low)} to {signed(high)}"
-        shapes.append(line([(x.at(low), y), (x.at(high), y)], colour, stroke_width=10, opacity=0.45))
+        shapes.append(
+            line([(x.at(low), y), (x.at(high), y)], colour, stroke_width=10, opacity=0.45)
+        )
     shapes.append(symbol("diamond", x.at(delta), y, 7.5, colour))
     shapes.append(words(x.at(0) - 3, -6, "no difference", "end", fill=MUTED, font_size=SMALL))
     if effect is not None:
         shapes.append(words(x.at(effect) + 3, -6, "worthwhile", fill=MUTED, font_size=SMALL))
     return Chart(
-        size, height, 20, 22, "".join(shapes), "The difference and its interval", f"{signed(delta)} points{ends}"
+        size,
+        height,
+        20,
+        22,
+        "".join(shapes),
+        "The difference and its interval",
+        f"{signed(delta)} points{ends}",
     )
 
 
 def _limits(effect: float | None, x: Scale, height: float) -> list[str]:
     """Lines at zero and at the smallest worthwhile effect."""
     limits = [(0.0, None)] if effect is None else [(0.0, None), (effect, DASHES)]
-    return [line([(x.at(at), 0), (x.at(at), height)], MUTED, stroke_dasharray=dashes) for at, dashes in limits]
+    return [
+        line([(x.at(at), 0), (x.at(at), height)], MUTED, stroke_dasharray=dashes)
+        for at, dashes in limits
+    ]

@@ -26,7 +26,11 @@ def chosen_runs(folder: Path, tables: Tables) -> dict[RunId, ChosenRun[Fraction]
     here: it is what would count if nobody had chosen."""
     valid, runs = {record.run for record in tables.valid}, dict[RunId, ChosenRun[Fraction]]()
     for run in planned_runs(tables.plan):
-        by_hand = [discard for _, discard in rounds(entries(folder, run)) if discard.reason == DiscardReason.BY_HAND]
+        by_hand = [
+            discard
+            for _, discard in rounds(entries(folder, run))
+            if discard.reason == DiscardReason.BY_HAND
+        ]
         if by_hand:
             runs[run] = {
                 "task": run.task,
@@ -49,7 +53,11 @@ def delta_with(
             if run not in runs:
                 return tables.score(run)
             value = runs[run]["score"]
-            return value if value is not None else Fraction(of_treatment if run.condition == treatment else of_baseline)
+            return (
+                value
+                if value is not None
+                else Fraction(of_treatment if run.condition == treatment else of_baseline)
+            )
 
         return measure(Comparison(tables, treatment, tables.plan["baseline"]), score)["delta"]
 
@@ -65,12 +73,17 @@ def as_data(folder: Path, tables: Tables) -> ByHand[Fraction]:
 
 def _sentences(tables: Tables, runs: Mapping[RunId, ChosenRun[Fraction]]) -> Iterator[str]:
     for treatment in treatments(tables.plan):
-        sides = {name: sum(run.condition == name for run in runs) for name in (treatment, tables.plan["baseline"])}
+        sides = {
+            name: sum(run.condition == name for run in runs)
+            for name in (treatment, tables.plan["baseline"])
+        }
         if not any(sides.values()):
             continue
         now = measure(Comparison(tables, treatment, tables.plan["baseline"]), tables.score)["delta"]
         ends = delta_with(tables, treatment, runs)
-        figure = "unknown" if ends is None else " to ".join(dict.fromkeys(points(end) for end in ends))
+        figure = (
+            "unknown" if ends is None else " to ".join(dict.fromkeys(points(end) for end in ends))
+        )
         counts = ", ".join(f"{name} {count}" for name, count in sides.items())
         change = f"stays {figure}" if figure == points(now) else f"is {figure}, not {points(now)}"
         text = f"With these runs counted the delta of {treatment} {change}."
@@ -82,5 +95,7 @@ def warnings(folder: Path) -> list[str]:
     names = foreign_files(folder, planned_runs(read_plan(folder)))
     if not names:
         return []
-    sentence = f"{RunFolder.attempts}/ holds {some_of(names, 3)}, which lensbench did not write: ignored."
+    sentence = (
+        f"{RunFolder.attempts}/ holds {some_of(names, 3)}, which lensbench did not write: ignored."
+    )
     return [f"{sentence} To discard a run: lensbench discard <run> --reason ..."]

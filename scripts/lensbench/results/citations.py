@@ -33,12 +33,19 @@ _LARGEST_FILE = 2_000_000
 _PATH = r"(?<![\w/:.])(?:\.{{0,2}}/){{0,9}}(?P<{0}>[\w@+-][\w@+./\\-]{{0,200}}\.[A-Za-z]\w{{0,9}})"
 _SPAN = r"(?P<{0}>[1-9]\d{{0,6}})(?:\s?(?:-|\u2013|to|and)\s?(?:L|line )?(?P<{1}>[1-9]\d{{0,6}}))?"
 _CITED = re.compile(
-    "|".join([
-        _PATH.format("a") + r"(?::|#L)" + _SPAN.format("a1", "a2"),
-        _PATH.format("b") + r"[`*\"')]{0,3},?\s{1,2}\(?(?:at |on |in )?(?:lines?|L)\s?" + _SPAN.format("b1", "b2"),
-        r"\b[Ll]ines?\s" + _SPAN.format("c1", "c2") + r"\s(?:of|in)\s[`*\"'(]{0,3}" + _PATH.format("c"),
-    ])
-)  # fmt: skip
+    "|".join(
+        [
+            _PATH.format("a") + r"(?::|#L)" + _SPAN.format("a1", "a2"),
+            _PATH.format("b")
+            + r"[`*\"')]{0,3},?\s{1,2}\(?(?:at |on |in )?(?:lines?|L)\s?"
+            + _SPAN.format("b1", "b2"),
+            r"\b[Ll]ines?\s"
+            + _SPAN.format("c1", "c2")
+            + r"\s(?:of|in)\s[`*\"'(]{0,3}"
+            + _PATH.format("c"),
+        ]
+    )
+)
 
 
 class Citation(NamedTuple):
@@ -111,7 +118,11 @@ class RepositoryFiles:
 
     def look_up(self, citation: Citation) -> CitedSource:
         """The lines at a citation, with those around it."""
-        span = f"{citation.first}-{citation.last}" if citation.last > citation.first else f"{citation.first}"
+        span = (
+            f"{citation.first}-{citation.last}"
+            if citation.last > citation.first
+            else f"{citation.first}"
+        )
         files, lines, begin, problem = self.meant(citation.path), list[str](), 0, ""
         if len(files) != 1:
             problem = f"{len(files)} files match" if files else "there is no such file"
@@ -124,7 +135,9 @@ class RepositoryFiles:
                 end = min(citation.last + AROUND, len(content), begin + MOST_LINES - 1)
                 lines = [line[:_LONGEST_LINE] for line in content[begin - 1 : end]]
         path = files[0] if len(files) == 1 else ""
-        return CitedSource(cited=f"{citation.path}:{span}", path=path, first=begin, lines=lines, problem=problem)
+        return CitedSource(
+            cited=f"{citation.path}:{span}", path=path, first=begin, lines=lines, problem=problem
+        )
 
 
 def write_citations(folder: Path) -> None:
@@ -142,7 +155,9 @@ def write_citations(folder: Path) -> None:
         files = run_files(folder, run)
         workspace = from_json(files.record.read_text(encoding="utf-8")).workspace
         matches = citations(files.answer.read_text(errors="replace", encoding="utf-8"), workspace)
-        known = (match for match in matches if match.path.rpartition(".")[2] in tree.kinds)  # not `example.com:80`
+        known = (
+            match for match in matches if match.path.rpartition(".")[2] in tree.kinds
+        )  # not `example.com:80`
         if places := list(islice(known, MOST)):
             sources[run.stem] = [tree.look_up(place) for place in places]
     write_json(RunFolder(folder).citations, plain(sources))

@@ -14,7 +14,9 @@ from lensbench.core.system.program import run_program, stage_parser
 def refuse(folder: Path, names: Collection[str]) -> None:
     """Raises UserError, and writes the marker file, when a treatment's verdict is one of these `names`."""
     verdicts = read_json(RunFolder(folder).results_json, needed=True)["verdicts_on"]
-    refusals = [f"{treatment!r} is {verdict}" for treatment, verdict in verdicts.items() if verdict in names]
+    refusals = [
+        f"{treatment!r} is {verdict}" for treatment, verdict in verdicts.items() if verdict in names
+    ]
     if refusals:
         line = f"the verdict on {', on '.join(refusals)}, which fail_on names; all results are in {folder}"
         write_atomic(RunFolder(folder).refused, f"{line}\n")

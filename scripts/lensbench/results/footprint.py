@@ -23,27 +23,49 @@ def footprint(folder: Path, tables: Tables, treatment: str) -> list[str]:
     listing, baseline = PreflightFindings.read(folder), tables.plan["baseline"]
     if (tokens := listing.list_tokens.get(treatment)) is None:
         return []
-    lines = [f"The tool list and instructions are about {tokens:,} tokens of every request (4 bytes a token)."]
+    lines = [
+        f"The tool list and instructions are about {tokens:,} tokens of every request (4 bytes a token)."
+    ]
     tools = sorted(map(short_name, listing.tools.get(treatment, ())), key=len, reverse=True)
     calls = [(tool, step) for tool, step in _calls(folder, tables, treatment, tools) if tool]
     sizes: dict[str, list[float]] = {}
     for tool, step in sorted(calls, key=lambda call: call[0]):
         sizes.setdefault(tool, []).append(_tokens(step))
-    if averages := ", ".join(f"{tool} {mean(values):,.0f} in {len(values)}" for tool, values in sizes.items()):
+    if averages := ", ".join(
+        f"{tool} {mean(values):,.0f} in {len(values)}" for tool, values in sizes.items()
+    ):
         lines.append(f"Estimated tokens of results, on average over calls: {averages}.")
-    long = Counter(tool for tool, step in calls if _REPLACED in step.got or _tokens(step) * BYTES_A_TOKEN > LONG_RESULT)
-    if cut := ", ".join(f"{tool} {count} of {len(sizes[tool])}" for tool, count in sorted(long.items())):
-        lines.append(f"Results too long for Claude Code, which gives its model the name of a file instead: {cut}.")
+    long = Counter(
+        tool
+        for tool, step in calls
+        if _REPLACED in step.got or _tokens(step) * BYTES_A_TOKEN > LONG_RESULT
+    )
+    if cut := ", ".join(
+        f"{tool} {count} of {len(sizes[tool])}" for tool, count in sorted(long.items())
+    ):
+        lines.append(
+            f"Results too long for Claude Code, which gives its model the name of a file instead: {cut}."
+        )
     if averages and (usual := [_tokens(step) for _, step in _calls(folder, tables, baseline, [])]):
         saving = mean(usual) - mean(_tokens(step) for _, step in calls)
-        cost = f"after {ceil(tokens / saving):,} calls that spare one" if saving > 0 else "by calls that spare several"
-        lines.append(f"One of the agent's own tools has {mean(usual):,.0f}: the list is paid for {cost} of these.")
+        cost = (
+            f"after {ceil(tokens / saving):,} calls that spare one"
+            if saving > 0
+            else "by calls that spare several"
+        )
+        lines.append(
+            f"One of the agent's own tools has {mean(usual):,.0f}: the list is paid for {cost} of these."
+        )
     return lines
 
 
-def _calls(folder: Path, tables: Tables, condition: str, tools: list[str]) -> Iterator[tuple[str, Step]]:
+def _calls(
+    folder: Path, tables: Tables, condition: str, tools: list[str]
+) -> Iterator[tuple[str, Step]]:
     """The calls that did not fail, with the tool of the server, or "" for the agent's own."""
-    for run in sample_of(sorted(record.run for record in tables.valid if record.condition == condition)):
+    for run in sample_of(
+        sorted(record.run for record in tables.valid if record.condition == condition)
+    ):
         for step in read_timeline(transcript_lines(folder, run)):
             if step.kind == "call" and not step.failed:
                 yield next((name for name in tools if step.title.endswith(name)), ""), step

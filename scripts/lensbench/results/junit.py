@@ -29,7 +29,12 @@ def junit(data: Results[Fraction]) -> str:
     properties = SubElement(suite, "properties")
     for treatment, figures in data["figures"].items():
         for figure in figures.values():
-            SubElement(properties, "property", name=f"{treatment}: {figure['label']}", value=_figure(figure))
+            SubElement(
+                properties,
+                "property",
+                name=f"{treatment}: {figure['label']}",
+                value=_figure(figure),
+            )
     for name, verdict in data["verdicts_on"].items():
         _verdict(suite, name, verdict, data["plain"][name]["sentence"])
     for node in (*root, root):
@@ -37,20 +42,26 @@ def junit(data: Results[Fraction]) -> str:
         for element, attribute in _OUTCOMES.items():
             node.set(attribute, str(sum(1 for _ in node.iter(element))))
     ElementTree.indent(root)
-    return _NOT_XML.sub("\ufffd", ElementTree.tostring(root, encoding="unicode", xml_declaration=True)) + "\n"
+    return (
+        _NOT_XML.sub("\ufffd", ElementTree.tostring(root, encoding="unicode", xml_declaration=True))
+        + "\n"
+    )
 
 
 def _figure(figure: Figure) -> str:
     total = f"; in all {figure['total']}" if figure["total"] else ""
-    return (
-        f"{figure['treatment']} against {figure['baseline']}; change {figure['change']} ({figure['interval']}){total}"
-    )
+    compared = f"{figure['treatment']} against {figure['baseline']}"
+    return f"{compared}; change {figure['change']} ({figure['interval']}){total}"
 
 
 def _run(suite: Element, run: RunResult[Fraction]) -> None:
     name = run["task"] if run["trial"] == 1 else f"{run['task']}, trial {run['trial']}"
     case = SubElement(
-        suite, "testcase", classname=suite.get("name", ""), name=name, time=decimal(run["duration_s"]) or "0"
+        suite,
+        "testcase",
+        classname=suite.get("name", ""),
+        name=name,
+        time=decimal(run["duration_s"]) or "0",
     )
     if run["status"] == RunStatus.DISCARDED:
         SubElement(case, "error", type=run["reason"], message=f"{run['reason']}: {run['detail']}")

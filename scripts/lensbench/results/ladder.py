@@ -28,26 +28,44 @@ class Rungs(NamedTuple):
     """Both without the built-in search tools; empty if there is none."""
 
     def steps(self, baseline: str) -> list[Sides]:
-        lowest = [Sides(self.server, baseline), Sides(self.words, baseline), Sides(self.both, self.server)]
+        lowest = [
+            Sides(self.server, baseline),
+            Sides(self.words, baseline),
+            Sides(self.both, self.server),
+        ]
         above = [Sides(self.only, self.both)] if self.only else []
         return [*lowest, Sides(self.both, self.words), *above]
 
 
 def ladders(conditions: Mapping[str, PlannedCondition], baseline: str) -> Iterator[Rungs]:
     """The conditions that make a ladder, whoever wrote them: a server alone, files alone, and the same two together."""
-    bare = {name: plan for name, plan in conditions.items() if "agent" not in plan and name != baseline}
+    bare = {
+        name: plan for name, plan in conditions.items() if "agent" not in plan and name != baseline
+    }
     for server, words, both in () if brings(conditions[baseline]) else permutations(bare, 3):
-        of = [(bare[name]["mcp_sha256"], bare[name].get("files", {})) for name in (server, words, both)]
+        of = [
+            (bare[name]["mcp_sha256"], bare[name].get("files", {}))
+            for name in (server, words, both)
+        ]
         if of[0][0] and of[1][1] and of == [(of[0][0], {}), ("", of[1][1]), (of[0][0], of[1][1])]:
-            others = (name for name, plan in conditions.items() if {**plan, "agent": {}} == {**bare[both], "agent": {}})
+            others = (
+                name
+                for name, plan in conditions.items()
+                if {**plan, "agent": {}} == {**bare[both], "agent": {}}
+            )
             yield Rungs(server, words, both, next((name for name in others if name != both), ""))
 
 
 def ladder(data: BenchmarkFacts[Fraction]) -> tuple[list[dict[str, str]], list[str]]:
     """The steps of all ladders, and what each ladder shows in a sentence; empty without a ladder."""
     sets = list(ladders(data["conditions"], data["baseline"]))
-    steps = [_step(data, _sides(data, step)) for rungs in sets for step in rungs.steps(data["baseline"])]
-    return steps, [f"{rungs.both}: {_meaning(data, rungs)}" if sets[1:] else _meaning(data, rungs) for rungs in sets]
+    steps = [
+        _step(data, _sides(data, step)) for rungs in sets for step in rungs.steps(data["baseline"])
+    ]
+    return steps, [
+        f"{rungs.both}: {_meaning(data, rungs)}" if sets[1:] else _meaning(data, rungs)
+        for rungs in sets
+    ]
 
 
 def _meaning(data: BenchmarkFacts[Fraction], rungs: Rungs) -> str:
@@ -62,7 +80,11 @@ def _meaning(data: BenchmarkFacts[Fraction], rungs: Rungs) -> str:
 
     by_words, adds = shows(rungs.words, data["baseline"]), shows(rungs.both, rungs.words)
     if by_words:
-        more = "and with the server they do more" if adds else "and it is not shown that the server adds anything"
+        more = (
+            "and with the server they do more"
+            if adds
+            else "and it is not shown that the server adds anything"
+        )
         return f"The words help without the server, {more}."
     if shows(rungs.server, data["baseline"]):
         return "The agent finds the server by itself, without its words."
@@ -78,23 +100,39 @@ def _sides(data: BenchmarkFacts[Fraction], step: Sides) -> Sides:
 
 
 def _name(data: BenchmarkFacts[Fraction], sides: Sides) -> str:
-    return sides.treatment if sides.baseline == data["baseline"] else f"{sides.treatment} against {sides.baseline}"
+    return (
+        sides.treatment
+        if sides.baseline == data["baseline"]
+        else f"{sides.treatment} against {sides.baseline}"
+    )
 
 
 def _step(data: BenchmarkFacts[Fraction], step: Sides) -> dict[str, str]:
     """A row of the table; a dash for unknown."""
     adoption = data["comparisons"][step.treatment]["adoption"]
     share = adoption["called"] if adoption["called"]["of"] else adoption["adopted"]
-    calls = f"{share['runs']} of {share['of']}" if data["conditions"][step.treatment]["servers"] else numbers.MISSING
-    comparison, measures = data["estimates"][_name(data, step)], data["comparisons"][_name(data, step)]["measures"]
+    calls = (
+        f"{share['runs']} of {share['of']}"
+        if data["conditions"][step.treatment]["servers"]
+        else numbers.MISSING
+    )
+    comparison, measures = (
+        data["estimates"][_name(data, step)],
+        data["comparisons"][_name(data, step)]["measures"],
+    )
     difference = shown_difference(comparison)
     row = {
-        "rung": step.treatment, "below": step.baseline, "adoption": calls,
+        "rung": step.treatment,
+        "below": step.baseline,
+        "adoption": calls,
         "score": numbers.percent(measures["score"]["paired_treatment"]),
         "score_change": numbers.points(difference.delta),
         "interval": numbers.interval(difference.low, difference.high),
-    }  # fmt: skip
+    }
     for label, name in (("tokens", "tokens_input"), ("time", "duration_s")):
         change = numbers.change(comparison["measures"][name]["overall"].delta)
-        row |= {label: QUANTITIES[name].amount(measures[name]["paired_treatment"]), f"{label}_change": change}
+        row |= {
+            label: QUANTITIES[name].amount(measures[name]["paired_treatment"]),
+            f"{label}_change": change,
+        }
     return row

@@ -20,7 +20,9 @@ MANY_DISCARDS = 4
 """Above this many discards the cause has to be looked for (protocol, section 6)."""
 MAX_CELL = 300
 """Longer texts are cut: the whole one stands in the csv tables."""
-_ESCAPED = str.maketrans({mark: f"\\{mark}" for mark in "\\`*[]|~$"} | {"<": "&lt;", ">": "&gt;", "&": "&amp;"})
+_ESCAPED = str.maketrans(
+    {mark: f"\\{mark}" for mark in "\\`*[]|~$"} | {"<": "&lt;", ">": "&gt;", "&": "&amp;"}
+)
 _EMPHASIS = re.compile(r"(?<!\w)_+|(?<!_)_++(?!\w)")
 _COMMAND = r"`(?! )[\w ./:=-]+(?<! )`"
 """Nothing in it means anything to Markdown or HTML."""
@@ -35,7 +37,9 @@ def cell(value: Any) -> str:
         return numbers.MISSING
     line = text if len(text) <= MAX_CELL else f"{text[:MAX_CELL]}…"
     line = _EMPHASIS.sub(lambda match: "\\_" * len(match[0]), line.translate(_ESCAPED))
-    return _BLOCK.sub(lambda match: f"{match[0]}\\" if match[0].isdigit() else f"\\{match[0]}", line)
+    return _BLOCK.sub(
+        lambda match: f"{match[0]}\\" if match[0].isdigit() else f"\\{match[0]}", line
+    )
 
 
 def p_value(p: float | None) -> str:
@@ -46,7 +50,9 @@ def p_value(p: float | None) -> str:
 def sentence(text: str) -> str:
     """A sentence of our own, in which names that others chose may stand; never cut. `Commands` are code."""
     pieces = re.split(f"({_COMMAND})", text)
-    return "".join(piece if number % 2 else _escaped(piece) for number, piece in enumerate(pieces)).strip()
+    return "".join(
+        piece if number % 2 else _escaped(piece) for number, piece in enumerate(pieces)
+    ).strip()
 
 
 def _escaped(text: str) -> str:
@@ -69,34 +75,57 @@ FILTERS: Mapping[str, Callable[..., object]] = {
 
 
 def render(
-    data: Mapping[str, object], template: str = "results.md.j2", more: Mapping[str, Callable[..., object]] = {}
+    data: Mapping[str, object],
+    template: str = "results.md.j2",
+    more: Mapping[str, Callable[..., object]] = {},
 ) -> str:
     """results.md, or another page; `more` are filters of its own."""
     environment = template_environment()
     environment.filters |= {
-        "cell": cell, "sentence": sentence, "percent": numbers.percent, "points": numbers.points,
-        "seconds": numbers.seconds, "number": numbers.number, "change": numbers.change, "delta": numbers.signed_number,
+        "cell": cell,
+        "sentence": sentence,
+        "percent": numbers.percent,
+        "points": numbers.points,
+        "seconds": numbers.seconds,
+        "number": numbers.number,
+        "change": numbers.change,
+        "delta": numbers.signed_number,
         "yes_no": lambda value: {"yes": "Yes", "no": "No"}.get(value, numbers.MISSING),
-        "precise": lambda value: numbers.rounded(value, 2), "names": lambda text: items(text) or [],
+        "precise": lambda value: numbers.rounded(value, 2),
+        "names": lambda text: items(text) or [],
         "exact": lambda text: numbers.exact(text or ""),
-        "interval_of_group": interval_of_group, "p_value": p_value,
+        "interval_of_group": interval_of_group,
+        "p_value": p_value,
         "size": lambda share: numbers.points(share).removeprefix("+"),
-        "findable": _findable, **FILTERS, **more,
-    }  # fmt: skip
+        "findable": _findable,
+        **FILTERS,
+        **more,
+    }
     environment.globals |= {
         "interval": numbers.interval,
         "reasons": REASONS,
-        "unknown_reason": {"meaning": "a reason from another version", "look_at": "its discard.json"},
+        "unknown_reason": {
+            "meaning": "a reason from another version",
+            "look_at": "its discard.json",
+        },
         "many_discards": MANY_DISCARDS,
-    }  # fmt: skip
+    }
     return environment.get_template(template).render(data)
 
 
 def _findable(share: float | None) -> str:
     """A difference that would be found; with few tasks there may be none."""
-    return "none that is possible" if share and share > LARGEST else numbers.points(share).removeprefix("+")
+    return (
+        "none that is possible"
+        if share and share > LARGEST
+        else numbers.points(share).removeprefix("+")
+    )
 
 
 def interval_of_group(estimate: Estimate) -> str:
     """The interval of a category or a repository, where it has the tasks for one."""
-    return "too few tasks" if estimate.n < FEWEST_TASKS else numbers.interval(estimate.low, estimate.high)
+    return (
+        "too few tasks"
+        if estimate.n < FEWEST_TASKS
+        else numbers.interval(estimate.low, estimate.high)
+    )

@@ -26,7 +26,10 @@ if TYPE_CHECKING:
 def plain_verdict(data: BenchmarkFacts[Fraction], name: str) -> Plain:
     """The plain words for a comparison by its name."""
     comparison = data["estimates"][name]
-    new, old = display_name(data, comparison["treatment"]), display_name(data, comparison["baseline"])
+    new, old = (
+        display_name(data, comparison["treatment"]),
+        display_name(data, comparison["baseline"]),
+    )
     is_of_two = comparison["baseline"] != data["baseline"]
     gate, few, lead = comparison["gate"], comparison["too_few_calls"], "We cannot tell yet."
     is_offline = data["agent"]["kind"] == "offline"
@@ -41,7 +44,9 @@ def plain_verdict(data: BenchmarkFacts[Fraction], name: str) -> Plain:
         facts = f"{_tasks(comparison)}{_effort(data, comparison, old)}.{where}{_missing(data)}"
         lead = _leads(gate, new, old if is_of_two else "").get(gate.verdict, lead)
         if is_offline:
-            lead = "The pipeline works. No verdict: a search program answered, not a language model."
+            lead = (
+                "The pipeline works. No verdict: a search program answered, not a language model."
+            )
             facts = f"With {new}: {facts}"
             ask = "Ask a language model: `lensbench run` with an `agent` that has one (docs/agents.md)."
             if data["run_id"] == "demo":
@@ -66,7 +71,10 @@ def _leads(gate: GateVerdict, new: str, old: str) -> dict[str, str]:
     """The meaning of each verdict for a treatment, or for one version against another (`old`)."""
     small, none = f"{new} helps too little to matter.", f"{new} does not help."
     if old:
-        small, none = f"{new} is better than {old} by too little to matter.", f"{new} is no better than {old}."
+        small, none = (
+            f"{new} is better than {old} by too little to matter.",
+            f"{new} is no better than {old}.",
+        )
     return {
         "GO": f"{new} is better than {old}." if old else f"{new} helps.",
         "HARM": f"{new} is worse than {old}." if old else f"{new} makes the answers worse.",
@@ -82,7 +90,9 @@ def _where(comparison: Compared, alpha: float) -> str:
     another is not does not show it."""
     found = comparison["score"]["categories"]
     if are_unlike([*found.values()], comparison["score"]["overall"], alpha):
-        parts = (f"{name} {points(one.delta)}" for name, one in found.items() if one.delta is not None)
+        parts = (
+            f"{name} {points(one.delta)}" for name, one in found.items() if one.delta is not None
+        )
         return f" The categories differ: {', '.join(parts)}."
     differ = {one.p_holm is not None and one.p_holm <= alpha for one in found.values()}
     return " The categories are alike, as far as these tasks can tell." if len(differ) > 1 else ""
@@ -92,7 +102,11 @@ def are_unlike(groups: Sequence[Estimate], overall: Estimate, alpha: float) -> b
     """True when Welch's test for unequal variances (Biometrika 38, 1951) shows that the means of these groups differ. A
     group without a spread gets that of all tasks, which is what it has if the groups are alike."""
     spread = (overall.se or 0.0) * math.sqrt(overall.n)
-    known = [(one, one.se or spread / math.sqrt(one.n), one.df or overall.df) for one in groups if one.n > 1]
+    known = [
+        (one, one.se or spread / math.sqrt(one.n), one.df or overall.df)
+        for one in groups
+        if one.n > 1
+    ]
     terms = [(one.delta or 0.0, 1 / se**2, df) for one, se, df in known if se and df]
     k, total = len(terms), sum(weight for _, weight, _ in terms)
     if k < 2:
@@ -131,14 +145,20 @@ def _first_step(data: BenchmarkFacts[Fraction]) -> str:
 
 def _go_on(data: BenchmarkFacts[Fraction]) -> str:
     """What starts missing runs."""
-    return f"{data['stopped']}." if data["stopped"] else "Start again: `lensbench run` runs what is missing."
+    return (
+        f"{data['stopped']}."
+        if data["stopped"]
+        else "Start again: `lensbench run` runs what is missing."
+    )
 
 
 def _tasks(comparison: Compared) -> str:
     """`2 tasks better, 1 worse, 9 the same (+4.0 points on average)`."""
     overall, average = comparison["score"]["overall"], points(shown_difference(comparison).delta)
     better = with_noun(overall.wins, "task")
-    return f"{better} better, {overall.losses} worse, {overall.ties} the same ({average} on average)"
+    return (
+        f"{better} better, {overall.losses} worse, {overall.ties} the same ({average} on average)"
+    )
 
 
 def _effort(data: BenchmarkFacts[Fraction], comparison: Compared, old: str) -> str:
@@ -154,7 +174,11 @@ def _effort(data: BenchmarkFacts[Fraction], comparison: Compared, old: str) -> s
         if overall.delta and (ends[0] * ends[1] > 0 or is_same):
             share = change(Fraction(str(overall.delta))).lstrip("+-")
             phrase = f"{verb} {share} {more if overall.delta > 0 else less}"
-            parts.append(f"{phrase} (estimated)" if name == "cost_usd" and data["estimated_costs"] else phrase)
+            parts.append(
+                f"{phrase} (estimated)"
+                if name == "cost_usd" and data["estimated_costs"]
+                else phrase
+            )
     return f"; it {' and '.join(parts)} than {old}" if parts else ""
 
 
@@ -169,12 +193,20 @@ def _next(data: BenchmarkFacts[Fraction], comparison: Compared) -> str:
     where = f"for this model and questions like these{f', on {scope}' if scope else ''}"
     if comparison["too_few_calls"]:
         return "Find out why the agent does not call them: read a transcript and the descriptions of the tools."
-    if comparison["gate"].needs and data["counts"][RunStatus.MISSING] and data["agent"]["kind"] != "none":
+    if (
+        comparison["gate"].needs
+        and data["counts"][RunStatus.MISSING]
+        and data["agent"]["kind"] != "none"
+    ):
         return _go_on(data)
     if verdict != "INCONCLUSIVE" and comparison["baseline"] != data["baseline"]:
         worse = comparison["baseline"] if verdict in ("HARM", "COSTS") else ""
         better = comparison["treatment"] if verdict in ("GO", "SAVES") else worse
-        return f"Prefer {display_name(data, better)}, {where}." if better else f"Keep the cheaper one, {where}."
+        return (
+            f"Prefer {display_name(data, better)}, {where}."
+            if better
+            else f"Keep the cheaper one, {where}."
+        )
     hint = "; read the pairs that lost" if comparison["score"]["overall"].losses else ""
     steps = {
         "GO": f"Use it, {where}{hint}.",

@@ -44,11 +44,16 @@ def shown_difference(comparison: Compared) -> ShownDifference:
 
 
 def presented(
-    measures: Mapping[str, Measure[Fraction]], estimates: Compared, cost_label: str = QUANTITIES["cost_usd"].label
+    measures: Mapping[str, Measure[Fraction]],
+    estimates: Compared,
+    cost_label: str = QUANTITIES["cost_usd"].label,
 ) -> dict[str, Figure]:
     """The figures of all quantities with a value in any run, of differences with one above 0; numbers are exact."""
     overall = {name: effect["overall"] for name, effect in estimates["measures"].items()}
-    overall |= {"score": estimates["score"]["overall"], "complete": estimates["complete"]["overall"]}
+    overall |= {
+        "score": estimates["score"]["overall"],
+        "complete": estimates["complete"]["overall"],
+    }
     figures = {
         name: _figure(name, measures[name], overall[name])
         for name, quantity in QUANTITIES.items()
@@ -78,7 +83,8 @@ def _figure(name: str, measure: Measure[Fraction], overall: Estimate) -> Figure:
     if measure["pairs"]:
         treatment, baseline = measure["paired_treatment"], measure["paired_baseline"]
     low, high, delta = (
-        None if value is None else Fraction(str(value)) for value in (overall.low, overall.high, overall.delta)
+        None if value is None else Fraction(str(value))
+        for value in (overall.low, overall.high, overall.delta)
     )
     show = quantity.difference
     between = numbers.MISSING if low is None or high is None else f"{show(low)} to {show(high)}"
@@ -107,4 +113,8 @@ def _total(measure: Measure[Fraction]) -> str:
         return ""
     ratio = f"x{times(treatment / baseline)}"
     most = measure["largest"]
-    return ratio if measure["pairs"] == 1 or most is None else f"{ratio}; largest task {numbers.percent(most)}"
+    return (
+        ratio
+        if measure["pairs"] == 1 or most is None
+        else f"{ratio}; largest task {numbers.percent(most)}"
+    )

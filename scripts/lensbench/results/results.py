@@ -54,12 +54,17 @@ from lensbench.scores.scores import short_name, tools_of_condition, treatment_to
 def facts_of(folder: Path, tables: Tables) -> BenchmarkFacts[Fraction]:
     """All numbers and names of the results as plain data; numbers are exact fractions."""
     plan, place = tables.plan, RunFolder(folder)
-    repositories, estimates = read_json(place.repositories, Repositories), read_typed(place.estimates, EstimatesFile)
+    repositories, estimates = (
+        read_json(place.repositories, Repositories),
+        read_typed(place.estimates, EstimatesFile),
+    )
     listing = PreflightFindings.read(folder).listing
     runs = [record for record in tables.valid if record.source == "run"]
     statuses = [row["status"] for row in tables.scores.values()]
     skews = summaries.start_skews(tables)
-    tool_use = {run_of_pair(row): row["called"] or row["adopted"] for row in tables.pairs}  # or the report
+    tool_use = {
+        run_of_pair(row): row["called"] or row["adopted"] for row in tables.pairs
+    }  # or the report
     tools = treatment_tools(plan, tables.records.values(), tables.reports.values(), listing)
     sides = {name: Comparison(tables, *both) for name, both in comparisons(plan).items()}
     return {
@@ -71,13 +76,16 @@ def facts_of(folder: Path, tables: Tables) -> BenchmarkFacts[Fraction]:
         "conditions": plan["conditions"],
         "brings": {name: brings(condition) for name, condition in plan["conditions"].items()},
         "tools": {
-            name: sorted(set(map(short_name, tools_of_condition(plan, name, tools)))) for name in treatments(plan)
+            name: sorted(set(map(short_name, tools_of_condition(plan, name, tools))))
+            for name in treatments(plan)
         },
         "notes": list(plan.get("notes", ())),
         "agent": plan["agent"],
         "agent_versions": sorted({record.outcome.agent_version or "not shown" for record in runs}),
         "model_mapping": plan["model_mapping"],
-        "models": sorted({model for record in tables.valid for model in record.outcome.models or ()}),
+        "models": sorted(
+            {model for record in tables.valid for model in record.outcome.models or ()}
+        ),
         "first_start": min((record.attempt.started_at for record in runs), default=None),
         "last_start": max((record.attempt.started_at for record in runs), default=None),
         "tasks": len(plan["order"]),
@@ -85,12 +93,21 @@ def facts_of(folder: Path, tables: Tables) -> BenchmarkFacts[Fraction]:
         "seed": plan["seed"],
         "power": plan["gate"]["power"],
         "repositories": [
-            {"key": key, "source": source, **{name: repositories.get(key, {}).get(name) for name in _REPOSITORY}}
+            {
+                "key": key,
+                "source": source,
+                **{name: repositories.get(key, {}).get(name) for name in _REPOSITORY},
+            }
             for key, source in sorted(plan["repositories"].items())
         ],
         "counts": {
             status: statuses.count(status)
-            for status in (RunStatus.SCORED, RunStatus.UNJUDGED, RunStatus.DISCARDED, RunStatus.MISSING)
+            for status in (
+                RunStatus.SCORED,
+                RunStatus.UNJUDGED,
+                RunStatus.DISCARDED,
+                RunStatus.MISSING,
+            )
         },
         "verdicts": len(tables.verdicts),
         "judges": judges(tables.verdicts),
@@ -113,8 +130,12 @@ def facts_of(folder: Path, tables: Tables) -> BenchmarkFacts[Fraction]:
         "endings": endings(tables.records.values()),
         "accepted_changes": plan["accepted_changes"],
         "polluted_durations": sum(bool(record.outcome.api_retries) for record in runs),
-        "estimated_costs": Counter(run.outcome.cost_basis or _GUESS for run in runs if run.outcome.cost_is_guess),
-        "models_asked": sorted({model for record in runs for model in record.outcome.models_asked or ()}),
+        "estimated_costs": Counter(
+            run.outcome.cost_basis or _GUESS for run in runs if run.outcome.cost_is_guess
+        ),
+        "models_asked": sorted(
+            {model for record in runs for model in record.outcome.models_asked or ()}
+        ),
         "stopped": why_stopped(folder),
         "alpha": estimates["alpha"],
         "estimates": {name: estimates["comparisons"][name] for name in sides},
@@ -127,7 +148,10 @@ def judges(verdicts: Sequence[VerdictRow]) -> list[str]:
     versions: dict[str, set[str]] = {}
     for row in verdicts:
         versions.setdefault(row["judge"], set()).update({row["version"]} - {""})
-    return [name if is_person(name) else " ".join([name, *sorted(values)]) for name, values in sorted(versions.items())]
+    return [
+        name if is_person(name) else " ".join([name, *sorted(values)])
+        for name, values in sorted(versions.items())
+    ]
 
 
 def _useless(data: BenchmarkFacts[Fraction], treatment: str) -> str:
@@ -153,9 +177,18 @@ def _uncounted(folder: Path, tables: Tables) -> str:
     """What the attempts cost that do not count, by condition."""
     attempts, parts = uncounted(folder, tables.scores), []
     for name in tables.plan["conditions"]:
-        tries = [record for run, records in attempts.items() if run.condition == name for record in records]
-        outcomes = [priced(record.outcome, tables.plan.get("prices", {})) for record in tries if record]
-        costs = [Fraction(str(outcome.cost_usd)) for outcome in outcomes if outcome.cost_usd is not None]
+        tries = [
+            record
+            for run, records in attempts.items()
+            if run.condition == name
+            for record in records
+        ]
+        outcomes = [
+            priced(record.outcome, tables.plan.get("prices", {})) for record in tries if record
+        ]
+        costs = [
+            Fraction(str(outcome.cost_usd)) for outcome in outcomes if outcome.cost_usd is not None
+        ]
         rest = f", {len(tries) - len(costs)} of unknown cost" if len(costs) < len(tries) else ""
         parts.append(
             f"{name} {len(tries)}{f' (US dollars: {numbers.dollars(sum(costs, Fraction(0)))}{rest})' if tries else ''}"
@@ -166,7 +199,11 @@ def _uncounted(folder: Path, tables: Tables) -> str:
 def _unpinned(agent: AgentSettings) -> list[str]:
     """A warning for an agent whose version could be pinned and is not."""
     kind = agent["kind"]
-    if agent.get("version") or kind not in {*known_kinds()} - {"none"} or not hasattr(load_adapter(kind), "version"):
+    if (
+        agent.get("version")
+        or kind not in {*known_kinds()} - {"none"}
+        or not hasattr(load_adapter(kind), "version")
+    ):
         return []
     text = "The agent's version is not pinned (agent.version): after an update, the same names may mean another model"
     return [f"{text}, other tools and other prompts."]
@@ -237,11 +274,17 @@ def write_results(folder: Path, tables: Tables | None = None) -> Results[Fractio
     `tables` are those of the folder, where they were read before."""
     tables = tables or read_tables(folder)
     facts, plan = facts_of(folder, tables), tables.plan
-    names, instrument, decisions = facts["treatments"], facts["instrument"], decided_by_gate(facts["estimates"])
+    names, instrument, decisions = (
+        facts["treatments"],
+        facts["instrument"],
+        decided_by_gate(facts["estimates"]),
+    )
     pairs, by_hand = published_pairs(folder, tables), chosen_runs.as_data(folder, tables)
     changes: Changes[Fraction] = {}
     if any(record.patch_sha256 for record in tables.valid):
-        from lensbench.results.changes import changes_view  # what runs tests takes longer to import than all else here
+        from lensbench.results.changes import (
+            changes_view,
+        )  # what runs tests takes longer to import than all else here
 
         changes = changes_view(folder, tables)
     # on a subscription nobody pays the dollars that an agent reports
@@ -266,7 +309,8 @@ def write_results(folder: Path, tables: Tables | None = None) -> Results[Fractio
         "unjudged_criteria": sum(count["criteria"] for count in instrument["unjudged"].values()),
         "criteria_of_runs": sum(count["of"] for count in instrument["unjudged"].values()),
         "figures": {
-            name: presented(facts["comparisons"][name]["measures"], entry, label) for name, entry in decisions.items()
+            name: presented(facts["comparisons"][name]["measures"], entry, label)
+            for name, entry in decisions.items()
         },
         "plain": {name: plain_verdict(facts, name) for name in decisions},
         "ladder": steps,

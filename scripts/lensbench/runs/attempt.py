@@ -37,7 +37,14 @@ from lensbench.core.run_folder import RunFolder
 from lensbench.core.system.files import read_json
 from lensbench.core.system.private_folders import TEARDOWN
 from lensbench.core.system.redaction import Redactor
-from lensbench.core.system.trees import MOST_BYTES, changed_paths, copy_tree, exceeds, hash_tree, remove_tree
+from lensbench.core.system.trees import (
+    MOST_BYTES,
+    changed_paths,
+    copy_tree,
+    exceeds,
+    hash_tree,
+    remove_tree,
+)
 from lensbench.runs.brought import brought, take_back, write_brought
 from lensbench.runs.contamination import direct_calls, foreign_hosts
 from lensbench.runs.made_with import portable
@@ -86,9 +93,18 @@ class Job(NamedTuple):
         servers = self.condition["servers"]
         listing, tasks = PreflightFindings.read(self.folder).tools, self.plan["tasks"]
         tools = listing.get(self.run.condition, {})
-        if tools and tasks[self.run.task]["repository"] != tasks[self.plan["order"][0]]["repository"]:
-            tools = dict.fromkeys(tools, "")  # the preflight saw another repository, whose files a schema may name
-        everywhere = {server for condition in self.plan["conditions"].values() for server in condition["servers"]}
+        if (
+            tools
+            and tasks[self.run.task]["repository"] != tasks[self.plan["order"][0]]["repository"]
+        ):
+            tools = dict.fromkeys(
+                tools, ""
+            )  # the preflight saw another repository, whose files a schema may name
+        everywhere = {
+            server
+            for condition in self.plan["conditions"].values()
+            for server in condition["servers"]
+        }
         return Expectation(
             servers,
             sorted(everywhere - set(servers)),
@@ -122,7 +138,11 @@ class Job(NamedTuple):
     def partners(self) -> list[str]:
         """The other runs of the task in this trial, by their names at the start gate."""
         names = () if self.is_closed_book else compared(self.plan)
-        return [gate_name(self.run._replace(condition=name)) for name in names if name != self.run.condition]
+        return [
+            gate_name(self.run._replace(condition=name))
+            for name in names
+            if name != self.run.condition
+        ]
 
 
 class Tried(NamedTuple):
@@ -152,26 +172,36 @@ def make_attempt(job: Job, place: Place, record: Record, redact: Redactor, keep:
     workspace = place.outside(assignment.workspace)
     before = hash_tree(workspace)
     if not job.is_closed_book and before != job.repository["tree_sha256"]:
-        raise UserError(f"{job.repository['tree']} differs from what was fetched; delete that folder and start again")
+        raise UserError(
+            f"{job.repository['tree']} differs from what was fetched; delete that folder and start again"
+        )
     if job.condition.get("files"):
         write_brought(brought(job.plan, job.condition), Path(workspace))
     if teardown := filled_command(job.condition.get("teardown", ()), workspace):
         # The next start runs it if this process is killed.
-        Path(place.private, TEARDOWN).write_text(json.dumps([job.condition["setup_s"], teardown]), encoding="utf-8")
+        Path(place.private, TEARDOWN).write_text(
+            json.dumps([job.condition["setup_s"], teardown]), encoding="utf-8"
+        )
     record = replace(record, workspace=assignment.workspace, tree_before=before, tree_after=before)
     failure = run_command(job.condition, "setup", workspace)
     failure = failure or unreachable(assignment, place, _by_url(assignment), {}, False)
     try:
         if failure:
             attempt = replace(record.attempt, started_at=now(), duration_s=0.0)
-            tried = Tried(_because(replace(record, attempt=attempt), DiscardReason.MCP_FAILED, redact(failure)))
+            tried = Tried(
+                _because(
+                    replace(record, attempt=attempt), DiscardReason.MCP_FAILED, redact(failure)
+                )
+            )
         else:
             tried = _ask(job, place, assignment, record, redact, keep)
     finally:
         left = redact(run_command(job.condition, "teardown", workspace))
         if left:
             print(printable(left), file=sys.stderr)
-    return tried._replace(record=replace(tried.record, attempt=replace(tried.record.attempt, teardown=left)))
+    return tried._replace(
+        record=replace(tried.record, attempt=replace(tried.record.attempt, teardown=left))
+    )
 
 
 def _because(record: Record, reason: str, detail: str) -> Record:
@@ -186,76 +216,128 @@ def _by_url(assignment: Assignment) -> list[str]:
 def _with_asked_servers(outcome: Outcome, assignment: Assignment, place: Place) -> Outcome:
     """The outcome, in which a server that only the texts of failed calls speak against is connected if it responds: to
     discard a tool's own error, or its crash in a call, would repeat only runs of the treatment, until they go well."""
-    offer = [call.name for call in outcome.calls or ()] if outcome.tools_offered is None else outcome.tools_offered
+    offer = (
+        [call.name for call in outcome.calls or ()]
+        if outcome.tools_offered is None
+        else outcome.tools_offered
+    )
     suspects = [
         name
         for name, status in (outcome.servers or {}).items()
-        if status.startswith("failed") and name in assignment.mcp_servers and tools_of([name], offer)
+        if status.startswith("failed")
+        and name in assignment.mcp_servers
+        and tools_of([name], offer)
     ]
     responders = [name for name in suspects if not unreachable(assignment, place, [name], {}, True)]
     servers = {**(outcome.servers or {}), **dict.fromkeys(responders, "connected")}
     return replace(outcome, servers=servers) if responders else outcome
 
 
-def _ask(job: Job, place: Place, assignment: Assignment, record: Record, redact: Redactor, keep: Keep) -> Tried:
+def _ask(
+    job: Job, place: Place, assignment: Assignment, record: Record, redact: Redactor, keep: Keep
+) -> Tried:
     """Starts the agent in its prepared workspace, and completes the record with the outcome and all checks."""
     reply = start_agent(assignment, place, job.agent["timeout_s"], redact)
-    outcome, end, ask = reply.outcome, reply.ended, getattr(load_adapter(job.agent["kind"]), "version", None)
+    outcome, end, ask = (
+        reply.outcome,
+        reply.ended,
+        getattr(load_adapter(job.agent["kind"]), "version", None),
+    )
     if ask and outcome.finished and not outcome.agent_version:  # not shown by its output
         outcome = replace(outcome, agent_version=ask(job.agent))
     outcome = priced(outcome, job.plan.get("prices", {}))
-    spend(job.folder, hours=end.duration_s / 3600, usd=outcome.cost_usd or (0.0 if outcome.finished else None))
+    spend(
+        job.folder,
+        hours=end.duration_s / 3600,
+        usd=outcome.cost_usd or (0.0 if outcome.finished else None),
+    )
     record = replace(
-        record, outcome=replace(outcome, answer="", error=redact(outcome.error)), network=reply.network, tree_after="",
-        answer_sha256=sha256(reply.answer.encode()), answer_bytes=len(reply.answer.encode()),
+        record,
+        outcome=replace(outcome, answer="", error=redact(outcome.error)),
+        network=reply.network,
+        tree_after="",
+        answer_sha256=sha256(reply.answer.encode()),
+        answer_bytes=len(reply.answer.encode()),
         attempt=replace(
-            record.attempt, started_at=reply.started_at, duration_s=round(end.duration_s, 3), exit_code=end.exit_code,
+            record.attempt,
+            started_at=reply.started_at,
+            duration_s=round(end.duration_s, 3),
+            exit_code=end.exit_code,
             timed_out=end.timed_out,
         ),
-    )  # fmt: skip
+    )
     tried = Tried(record, reply.answer, reply.transcript)
     keep(tried, False)
     try:
         tried = _checked(job, place, assignment, tried, reply, redact)
-    except Exception as error:  # any error: the run is invalid, and must not be paid for again and again
+    except (
+        Exception
+    ) as error:  # any error: the run is invalid, and must not be paid for again and again
         traceback.print_exc()
-        tried = tried._replace(record=_because(record, DiscardReason.HARNESS_FAILED, place_of(error)))
+        tried = tried._replace(
+            record=_because(record, DiscardReason.HARNESS_FAILED, place_of(error))
+        )
     keep(tried, True)
     return tried
 
 
-def _checked(job: Job, place: Place, assignment: Assignment, tried: Tried, reply: Said, redact: Redactor) -> Tried:
+def _checked(
+    job: Job, place: Place, assignment: Assignment, tried: Tried, reply: Said, redact: Redactor
+) -> Tried:
     """The attempt with the results of all checks, including the reason why it is invalid, if there is one."""
-    workspace, log = place.outside(assignment.workspace), os.path.join(place.private, "session", "server.jsonl")
+    workspace, log = (
+        place.outside(assignment.workspace),
+        os.path.join(place.private, "session", "server.jsonl"),
+    )
     after, patch = "", b""
-    outcome = _with_asked_servers(tried.record.outcome, assignment, place)  # while what they keep is there
+    outcome = _with_asked_servers(
+        tried.record.outcome, assignment, place
+    )  # while what they keep is there
     reason, detail = find_reason(tried.record.attempt, outcome, reply.answer, job.expected)
-    silent = [*assignment.mcp_servers] if job.expected.tools else _by_url(assignment)  # agents show no schemas
+    silent = (
+        [*assignment.mcp_servers] if job.expected.tools else _by_url(assignment)
+    )  # agents show no schemas
     gone = "" if reason else unreachable(assignment, place, silent, job.expected.tools, True)
     if not exceeds(workspace):
         if job.condition.get("files"):
-            take_back(brought(job.plan, job.condition), Path(workspace), Path(job.repository["tree"]), job.is_change)
+            take_back(
+                brought(job.plan, job.condition),
+                Path(workspace),
+                Path(job.repository["tree"]),
+                job.is_change,
+            )
         if writes := job.condition.get("writes"):
             remove_written(writes, Path(workspace), Path(job.repository["tree"]))
         after = hash_tree(workspace)
         patch = _patch(job, place, redact) if job.is_change and not job.is_closed_book else b""
     direct = _direct_calls(job, place, reply)
     record = replace(
-        tried.record, outcome=outcome, tree_after=after,
-        server_calls=redact.all(server_calls(log)), direct_calls=None if direct is None else len(direct),
+        tried.record,
+        outcome=outcome,
+        tree_after=after,
+        server_calls=redact.all(server_calls(log)),
+        direct_calls=None if direct is None else len(direct),
         patch_sha256=sha256(patch) if job.is_change else "",
-    )  # fmt: skip
+    )
     reason, detail = _fault(job, place, record, reply, direct, reason, detail)
     reason, detail = (DiscardReason.MCP_GONE, gone) if gone and not reason else (reason, detail)
     return tried._replace(record=_because(record, reason, redact(detail)), patch=patch)
 
 
 def _fault(
-    job: Job, place: Place, record: Record, reply: Said, direct: Sequence[str] | None, reason: str, detail: str
+    job: Job,
+    place: Place,
+    record: Record,
+    reply: Said,
+    direct: Sequence[str] | None,
+    reason: str,
+    detail: str,
 ) -> tuple[str, str]:
     """The first reason why the run is invalid, if not its servers."""
     if not record.tree_after:
-        large = f"its workspace has more than {MOST_BYTES / 1e9:g} GB after the run and was not checked"
+        large = (
+            f"its workspace has more than {MOST_BYTES / 1e9:g} GB after the run and was not checked"
+        )
         return DiscardReason.OVER_LIMIT, large
     if reply.over_limit:
         return DiscardReason.OVER_LIMIT, reply.over_limit
@@ -270,7 +352,9 @@ def _fault(
     if direct:
         return DiscardReason.CONTAMINATED, f"by the address of a server: {direct[0]}"
     programs = foreign_programs(job.plan, job.run.condition)
-    seen = reply.transcript.split("\n") if record.outcome.calls is not None and any(programs) else ()
+    seen = (
+        reply.transcript.split("\n") if record.outcome.calls is not None and any(programs) else ()
+    )
     if ran := program_calls(seen, programs, Path(job.repository["tree"])):
         return DiscardReason.CONTAMINATED, f"by a command that runs a server's program: {ran[0]}"
     if record.tree_after != record.tree_before and not job.is_change:
@@ -286,7 +370,9 @@ def _direct_calls(job: Job, place: Place, reply: Said) -> list[str] | None:
     if reply.outcome.calls is None:
         return None
     hosts = foreign_hosts(job.plan, job.run.condition)
-    if reply.network == "own":  # hosts that the config allows for all conditions are reachable even so
+    if (
+        reply.network == "own"
+    ):  # hosts that the config allows for all conditions are reachable even so
         hosts = [host for host in hosts if host in map(read_host, place.sandbox.hosts)]
     return direct_calls(reply.transcript.split("\n"), hosts) if hosts else None
 
@@ -303,7 +389,10 @@ def remove_written(paths: Sequence[str], workspace: Path, tree: Path) -> None:
     has there, and nothing behind a link."""
     for path in paths:
         folder = (workspace / path).parent
-        if not os.path.lexists(tree / path) and folder.resolve() == workspace.resolve() / Path(path).parent:
+        if (
+            not os.path.lexists(tree / path)
+            and folder.resolve() == workspace.resolve() / Path(path).parent
+        ):
             remove_tree(str(workspace / path))
 
 
@@ -317,22 +406,38 @@ def prepare(job: Job, place: Place) -> Assignment:
     workspace, agent, expected = place.inside(repo), job.agent, job.expected
     program: Program | None = getattr(load_adapter(agent["kind"]), "PROGRAM", None)
     mentions = _MENTION.findall(job.prompt) if program and "@" in program.commands else ()
-    if mention := next((name for name in mentions if os.path.exists(os.path.join(repo, name.rstrip(".:")))), ""):
+    if mention := next(
+        (name for name in mentions if os.path.exists(os.path.join(repo, name.rstrip(".:")))), ""
+    ):
         how = f"which {agent['kind']} replaces by that file; write it without @"
         raise UserError(f"task {job.run.task!r}: its prompt has @{mention}, {how}")
     log = place.inside(os.path.join(session, "server.jsonl"))
     values = {"workspace": workspace, "python": sys.executable, "server_log": log}
-    packages, mcp = PreflightFindings.read(job.folder).packages, json.loads(fill_mcp_file(job.condition, values))
+    packages, mcp = (
+        PreflightFindings.read(job.folder).packages,
+        json.loads(fill_mcp_file(job.condition, values)),
+    )
     servers = {name: _launched(entry, packages) for name, entry in mcp["mcpServers"].items()}
-    everywhere = {path for condition in job.plan["conditions"].values() for path in condition.get("files", ())}
-    brings_skills = program is not None and any(path.startswith(f"{program.skills}/") for path in everywhere)
+    everywhere = {
+        path for condition in job.plan["conditions"].values() for path in condition.get("files", ())
+    }
+    brings_skills = program is not None and any(
+        path.startswith(f"{program.skills}/") for path in everywhere
+    )
     if job.is_change:
         agent = {**agent, "tools": [*dict.fromkeys([*agent["tools"], *EDIT_TOOLS])]}
     return assign(
-        place, job.prompt, servers, agent, job.plan["seed"], servers=tuple(expected.servers),
-        denied_servers=tuple(expected.denied_servers), errors=ErrorTexts(job.condition.get("errors", {})),
-        reads_files=bool(everywhere) or is_stock(agent), reads_skills=is_stock(agent) or brings_skills,
-    )  # fmt: skip
+        place,
+        job.prompt,
+        servers,
+        agent,
+        job.plan["seed"],
+        servers=tuple(expected.servers),
+        denied_servers=tuple(expected.denied_servers),
+        errors=ErrorTexts(job.condition.get("errors", {})),
+        reads_files=bool(everywhere) or is_stock(agent),
+        reads_skills=is_stock(agent) or brings_skills,
+    )
 
 
 def _launched(entry: dict[str, Any], packages: Mapping[str, str]) -> dict[str, Any]:

@@ -18,10 +18,14 @@ from lensbench.core.records import sha256
 def brought(plan: Plan, condition: PlannedCondition) -> dict[str, bytes]:
     """The content of each file, by its path in the workspace. Raises UserError for a damaged plan."""
     texts = plan.get("texts", {})
-    files = {path: texts.get(digest, "").encode() for path, digest in condition.get("files", {}).items()}
+    files = {
+        path: texts.get(digest, "").encode() for path, digest in condition.get("files", {}).items()
+    }
     for path, content in files.items():
         if sha256(content) != condition["files"][path]:
-            raise UserError(f"plan.json: the text of {path} was changed; start the benchmark again, which writes it")
+            raise UserError(
+                f"plan.json: the text of {path} was changed; start the benchmark again, which writes it"
+            )
     return files
 
 
@@ -31,7 +35,9 @@ def write_brought(files: Mapping[str, bytes], workspace: Path) -> None:
     for path, content in files.items():
         target = workspace / path
         if not _is_within(target, workspace):
-            raise UserError(f"a condition brings {path}, which leads out of the workspace by a link; use another path")
+            raise UserError(
+                f"a condition brings {path}, which leads out of the workspace by a link; use another path"
+            )
         target.parent.mkdir(parents=True, exist_ok=True)
         target.unlink(missing_ok=True)
         target.write_bytes(content)
@@ -65,4 +71,7 @@ def take_back(files: Mapping[str, bytes], workspace: Path, tree: Path, even_chan
 
 def _is_within(target: Path, workspace: Path) -> bool:
     """True when no link on the way leads elsewhere: the agent can replace a folder by one."""
-    return os.path.realpath(target.parent) == os.path.realpath(workspace) + str(target.parent)[len(str(workspace)) :]
+    return (
+        os.path.realpath(target.parent)
+        == os.path.realpath(workspace) + str(target.parent)[len(str(workspace)) :]
+    )

@@ -21,26 +21,38 @@ _CONNECTS = re.compile(
     r"|(web_?)?fetch|browse\w*|navigate|lwp|faraday|axios|invoke-webrequest|mcp-remote)\b|/dev/(tcp|udp)/|web_?fetch"
 )
 """Names of programs and libraries that open connections, and of tools that fetch URLs."""
-_INTERPRETERS = re.compile(r"\b(python[\d.]*|node|deno|bun|npx|uvx|perl|ruby|php|ssh|go run|https?)\b")
+_INTERPRETERS = re.compile(
+    r"\b(python[\d.]*|node|deno|bun|npx|uvx|perl|ruby|php|ssh|go run|https?)\b"
+)
 """Programs that may open a connection if an address is among their arguments."""
 _LOCAL = (
-    r"(?:localhost|127(?:\.\d+){1,3}|0\.0\.0\.0|\[?::1\]?|\[?::ffff:127[\d.]*\]?|host\.docker\.internal|ip6-localhost)"
+    r"(?:localhost|127(?:\.\d+){1,3}|0\.0\.0\.0|\[?::1\]?|\[?::ffff:127[\d.]*\]?"
+    r"|host\.docker\.internal|ip6-localhost)"
 )
 _COMMON_PORTS = (80, 443)
 """Port numbers that are too common to match without a host."""
-_SEARCHES = re.compile(r"\s*(?:rg|grep|egrep|fgrep|ag|git\s+(?:grep|log|show|diff)|cat|sed|awk|find|head|tail|echo)\b")
+_SEARCHES = re.compile(
+    r"\s*(?:rg|grep|egrep|fgrep|ag|git\s+(?:grep|log|show|diff)|cat|sed|awk|find|head|tail|echo)\b"
+)
 _PARTS = re.compile(r"&&|\|\||[;\n]")
 
 
 def foreign_hosts(plan: Plan, condition: str) -> list[Host]:
     """The addresses of servers that only other conditions have, from their MCP files."""
     own = set(_hosts(plan["conditions"][condition]))
-    others = (host for name, other in plan["conditions"].items() if name != condition for host in _hosts(other))
+    others = (
+        host
+        for name, other in plan["conditions"].items()
+        if name != condition
+        for host in _hosts(other)
+    )
     return [host for host in dict.fromkeys(others) if host not in own]
 
 
 def _hosts(condition: PlannedCondition) -> list[Host]:
-    return hosts_in(json.dumps(filled(servers, os.environ)) for _, servers in mcp_servers([condition]))
+    return hosts_in(
+        json.dumps(filled(servers, os.environ)) for _, servers in mcp_servers([condition])
+    )
 
 
 def direct_calls(transcript: Iterable[str], hosts: Collection[Host]) -> list[str]:
@@ -51,17 +63,22 @@ def direct_calls(transcript: Iterable[str], hosts: Collection[Host]) -> list[str
         connects = _CONNECTS.search(call)
         may_connect = connects or _INTERPRETERS.search(call)
         return any(
-            (may_connect and at.search(call)) or (connects and port and port.search(call)) for at, port in patterns
+            (may_connect and at.search(call)) or (connects and port and port.search(call))
+            for at, port in patterns
         )
 
     steps = own_calls(transcript)
-    return [step.line for step in steps if goes_out(f"{step.title} {_without_searches(step.given)}")]
+    return [
+        step.line for step in steps if goes_out(f"{step.title} {_without_searches(step.given)}")
+    ]
 
 
 def _without_searches(arguments: str) -> str:
     """The arguments, without parts of a shell command that only search or print text."""
     with suppress(ValueError, AttributeError):
-        arguments = "\n".join(value for value in json.loads(arguments).values() if isinstance(value, str))
+        arguments = "\n".join(
+            value for value in json.loads(arguments).values() if isinstance(value, str)
+        )
     return "\n".join(part for part in _PARTS.split(arguments) if not _SEARCHES.match(part))
 
 
@@ -70,7 +87,10 @@ def _address(host: Host) -> re.Pattern[str]:
     if not host.is_local:
         return re.compile(rf"(?i)(?<![\w.-]){re.escape(host.name)}(?![\w-]|\.\w)")
     port = rf"(?::|\W{{1,4}}){host.port}(?!\d)"
-    return re.compile(rf"(?i)(?<![\w.-]){_LOCAL}(?:{port}" + (r"|(?![\w:.-]))" if host.port in _COMMON_PORTS else ")"))
+    return re.compile(
+        rf"(?i)(?<![\w.-]){_LOCAL}(?:{port}"
+        + (r"|(?![\w:.-]))" if host.port in _COMMON_PORTS else ")")
+    )
 
 
 def _port(host: Host) -> re.Pattern[str] | None:

@@ -18,7 +18,10 @@ from lensbench.plan.frozen import read_plan
 
 def make_environments(folder: Path, cache: Path) -> None:
     """Builds the environments of the plan's change tasks, and writes environments.json."""
-    plan, repositories = read_plan(folder), read_json(RunFolder(folder).repositories, Repositories, needed=True)
+    plan, repositories = (
+        read_plan(folder),
+        read_json(RunFolder(folder).repositories, Repositories, needed=True),
+    )
     sandbox = find_sandbox(plan.get("sandbox"))
     if not sandbox.program:
         raise UserError(f"tests of changes {sandbox.lack}")
@@ -29,7 +32,9 @@ def make_environments(folder: Path, cache: Path) -> None:
         tree = Path(repositories[plan["tasks"][name]["repository"] or ""]["tree"])
         try:
             task = read_task(folder, name)
-            environment = prepare_environment(task.environment, tree, cache, sandbox, task.container)
+            environment = prepare_environment(
+                task.environment, tree, cache, sandbox, task.container
+            )
         except UserError as error:
             raise UserError(f"task {name!r}: {error}") from None
         environments[name] = environment.written()
@@ -40,7 +45,9 @@ def make_environments(folder: Path, cache: Path) -> None:
 def main() -> None:
     """Build the test environments of a plan's change tasks."""
     parser = stage_parser(main.__doc__)
-    parser.add_argument("--cache", required=True, type=Path, help="folder for the installed dependencies")
+    parser.add_argument(
+        "--cache", required=True, type=Path, help="folder for the installed dependencies"
+    )
     arguments = parser.parse_args()
     make_environments(arguments.folder, arguments.cache)
 

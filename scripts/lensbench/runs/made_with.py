@@ -40,20 +40,30 @@ def planned_agent(plan: Plan) -> AgentSettings:
 def as_made(plan: Plan, records: Iterable[Record]) -> Plan:
     """The plan with the agent that all runs used, if it was the same for all: an accepted change of the agent that no
     run used yet says nothing about these runs. The config's agent is still `planned_agent`."""
-    agents = {json.dumps(record.made_with["agent"], sort_keys=True) for record in records if record.source == "run"}
+    agents = {
+        json.dumps(record.made_with["agent"], sort_keys=True)
+        for record in records
+        if record.source == "run"
+    }
     agent = json.loads(agents.pop()) if len(agents) == 1 else None
     if agent is None or agent == planned_agent(plan):
         return plan
-    from lensbench.plan.config import Agent  # imported here: the config's models take longer than most stages
+    from lensbench.plan.config import (
+        Agent,
+    )  # imported here: the config's models take longer than most stages
 
-    mapping = ",".join(f"{model}={answerer}" for model, answerer in Agent.model_validate(agent).mapping.items())
+    mapping = ",".join(
+        f"{model}={answerer}" for model, answerer in Agent.model_validate(agent).mapping.items()
+    )
     return {**plan, "agent": agent, "model_mapping": mapping, "planned_agent": planned_agent(plan)}
 
 
 def mixtures(records: Sequence[Record]) -> Iterator[str]:
     """Why one verdict cannot cover these runs, one sentence each."""
     runs = [record for record in records if record.source == "run"]
-    models = Counter(", ".join(sorted(record.outcome.models)) for record in runs if record.outcome.models)
+    models = Counter(
+        ", ".join(sorted(record.outcome.models)) for record in runs if record.outcome.models
+    )
     if len(models) > 1:
         yield f"Different models answered ({_counted(models)}); one verdict cannot cover all of them."
     agents = [record.made_with["agent"] for record in runs]
@@ -68,7 +78,11 @@ def mixtures(records: Sequence[Record]) -> Iterator[str]:
 
 
 def _shown(value: Any) -> str:
-    return json.dumps(value, sort_keys=True, ensure_ascii=False) if isinstance(value, (list, dict)) else str(value)
+    return (
+        json.dumps(value, sort_keys=True, ensure_ascii=False)
+        if isinstance(value, (list, dict))
+        else str(value)
+    )
 
 
 def _counted(values: Mapping[str, int]) -> str:
@@ -80,7 +94,10 @@ def endings(records: Iterable[Record]) -> dict[str, dict[str, int]]:
     counts: dict[str, Counter[str]] = {}
     for record in records:
         counts.setdefault(record.condition, Counter())[record.outcome.ending or "not shown"] += 1
-    return {name: {ending: tally[ending] for ending in (*ENDINGS, "not shown")} for name, tally in counts.items()}
+    return {
+        name: {ending: tally[ending] for ending in (*ENDINGS, "not shown")}
+        for name, tally in counts.items()
+    }
 
 
 def notices(records: Sequence[Record], plan: Plan) -> Iterator[str]:
@@ -98,7 +115,11 @@ def notices(records: Sequence[Record], plan: Plan) -> Iterator[str]:
             f"The answering model differs from the requested one ({_counted(others)} runs). If it is correct, set"
             " agent.served to it."
         )
-    cut = {name: tally for name, tally in endings(runs).items() if any(tally[ending] for ending in _CUT)}
+    cut = {
+        name: tally
+        for name, tally in endings(runs).items()
+        if any(tally[ending] for ending in _CUT)
+    }
     if cut:
         listing = "; ".join(
             f"{name}: {', '.join(f'{tally[ending]} by {ending}' for ending in _CUT if tally[ending])}"
@@ -129,12 +150,20 @@ class Starts(NamedTuple):
 
 def starts_of(folder: Path, runs: Collection[RunId]) -> Starts:
     attempts = {run: entries(folder, run) for run in runs}
-    discards = {run: [entry.read_discard() for entry in own if DISCARD in entry.files] for run, own in attempts.items()}
-    reasons = {run: {discard.reason for discard in own} - {DiscardReason.BY_HAND} for run, own in discards.items()}
+    discards = {
+        run: [entry.read_discard() for entry in own if DISCARD in entry.files]
+        for run, own in attempts.items()
+    }
+    reasons = {
+        run: {discard.reason for discard in own} - {DiscardReason.BY_HAND}
+        for run, own in discards.items()
+    }
     crashes = frozenset(run for run, own in reasons.items() if own - INTERRUPTIONS)
     repetitions = frozenset(run for run, own in reasons.items() if own)
     ends = sum(discard.ends_round for own in discards.values() for discard in own)
-    return Starts(sum(map(len, attempts.values())), ends, len(repetitions), crashes, repetitions - crashes)
+    return Starts(
+        sum(map(len, attempts.values())), ends, len(repetitions), crashes, repetitions - crashes
+    )
 
 
 def uncounted(folder: Path, runs: Collection[RunId]) -> dict[RunId, list[Record | None]]:

@@ -15,7 +15,13 @@ from lensbench.agents import Adapter, Invocation, load_adapter, secret_names
 from lensbench.agents.prices import in_words, price_of, priced, unexpected
 from lensbench.agents.sandbox import Place, Sandbox, find_sandbox
 from lensbench.agents.start import read_text, start_agent
-from lensbench.core.conditions import Command, mcp_secrets, missing_variables, run_command, treatment_words
+from lensbench.core.conditions import (
+    Command,
+    mcp_secrets,
+    missing_variables,
+    run_command,
+    treatment_words,
+)
 from lensbench.core.errors import UserError, some_of
 from lensbench.core.frozen_plan import AgentSettings, Plan, PlannedCondition, RepositoryFacts
 from lensbench.core.preflight_results import Check, Cure, PreflightFindings, table
@@ -46,8 +52,13 @@ def preflight(config: Config, scenarios: ScenarioSet, folder: Path) -> Preflight
     plan = make_plan(config, scenarios, [])
     adapter = load_adapter(config.agent.kind)
     agents = [plan["agent"], *(judge["agent"] for judge in plan["judges"] if "agent" in judge)]
-    findings = PreflightFindings([check for agent in agents for check in _variables(agent, os.environ)])
-    findings.checks += [Check("variables", "failed", text) for text in missing_variables(plan["conditions"].values())]
+    findings = PreflightFindings(
+        [check for agent in agents for check in _variables(agent, os.environ)]
+    )
+    findings.checks += [
+        Check("variables", "failed", text)
+        for text in missing_variables(plan["conditions"].values())
+    ]
     redact = Redactor(secret_names(plan["agent"]), os.environ, mcp_secrets(plan))
     findings.checks += budget(plan, agents)
     if not findings.failed:
@@ -56,9 +67,13 @@ def preflight(config: Config, scenarios: ScenarioSet, folder: Path) -> Preflight
             with suppress(StopEverything):
                 check_budget(folder, plan["budget"])
                 skipped = Check("model", "skipped", "preflight.request is false")
-                findings.checks.append(ask_model(*trial, redact) if config.preflight.request else skipped)
+                findings.checks.append(
+                    ask_model(*trial, redact) if config.preflight.request else skipped
+                )
     findings.checks = [replace(check, detail=redact(check.detail)) for check in findings.checks]
-    findings.descriptions = {name: redact(text) for name, text in sorted(findings.descriptions.items())}
+    findings.descriptions = {
+        name: redact(text) for name, text in sorted(findings.descriptions.items())
+    }
     return findings
 
 
@@ -67,9 +82,12 @@ def _variables(settings: AgentSettings, environment: Mapping[str, str]) -> Itera
     missing = [name for name in names if not environment.get(name)]
     if missing:
         detail = (
-            f"not set: {', '.join(missing)}; write `export {missing[0]}=...` in the shell that starts lensbench, or"
+            f"not set: {', '.join(missing)}; write `export {missing[0]}=...` in the shell"
+            " that starts lensbench, or"
         )
-        yield Check("variables", "failed", f"{detail} remove them from agent.pass_env and agent.token_env")
+        yield Check(
+            "variables", "failed", f"{detail} remove them from agent.pass_env and agent.token_env"
+        )
     elif names:
         yield Check("variables", "ok", f"set: {', '.join(names)}")
 
@@ -79,9 +97,14 @@ def budget(plan: Plan, agents: Sequence[AgentSettings]) -> Iterator[Check]:
     limit = plan["budget"]["max_usd"]
     for agent in agents if limit else ():
         adapter, kind, model = load_adapter(agent["kind"]), agent["kind"], agent["model"]
-        shows, is_foreign = getattr(adapter, "COST", ""), bool(agent["provider"] or agent["base_url"])
+        shows, is_foreign = (
+            getattr(adapter, "COST", ""),
+            bool(agent["provider"] or agent["base_url"]),
+        )
         names = filter(None, (agent["served"], agent["models"].get(model), model))
-        price = next((in_words(name, rate) for name in names if (rate := price_of(name, plan["prices"]))), "")
+        price = next(
+            (in_words(name, rate) for name in names if (rate := price_of(name, plan["prices"]))), ""
+        )
         missing = f"no price of model {model!r} is known: add it under prices (docs/limits.md), or use max_runs"
         if getattr(adapter, "HOSTS", None) == ():
             continue
@@ -89,16 +112,33 @@ def budget(plan: Plan, agents: Sequence[AgentSettings]) -> Iterator[Check]:
             detail = f"cannot hold: kind {kind!r} shows neither dollars nor tokens; use command-events, or max_runs"
             yield Check("budget", "failed", f"budget.max_usd {detail}")
         elif shows == "tokens" and not price:
-            yield Check("budget", "failed", f"budget.max_usd cannot hold: {kind} shows no dollars, and {missing}")
+            yield Check(
+                "budget",
+                "failed",
+                f"budget.max_usd cannot hold: {kind} shows no dollars, and {missing}",
+            )
         elif not price and (is_foreign or shows != "dollars"):
-            yield Check("budget", "warning", f"{limit:g} USD hold only if {kind} knows them: {missing}")
+            yield Check(
+                "budget", "warning", f"{limit:g} USD hold only if {kind} knows them: {missing}"
+            )
         else:
-            own = "" if shows == "tokens" else f"as {kind} reports them" + (", else " if price else "")
-            yield Check("budget", "ok", f"{limit:g} USD, {own}{f'estimated by {price}' if price else ''}")
+            own = (
+                ""
+                if shows == "tokens"
+                else f"as {kind} reports them" + (", else " if price else "")
+            )
+            yield Check(
+                "budget", "ok", f"{limit:g} USD, {own}{f'estimated by {price}' if price else ''}"
+            )
 
 
 def _try_runs(
-    config: Config, plan: Plan, task: Task, adapter: Adapter, folder: Path, findings: PreflightFindings
+    config: Config,
+    plan: Plan,
+    task: Task,
+    adapter: Adapter,
+    folder: Path,
+    findings: PreflightFindings,
 ) -> tuple[Job, Sandbox] | None:
     """Prepares a run of `task` in every condition that has servers, but starts no agent. Returns one of these runs and
     its sandbox; None without a repository or a sandbox."""
@@ -108,7 +148,10 @@ def _try_runs(
     except UserError as error:
         findings.checks.append(Check("repository", "failed", str(error)))
         return None
-    findings.checks += [_repository(source_name(task.repository), repository), *_indexes(plan, repository.tree)]
+    findings.checks += [
+        _repository(source_name(task.repository), repository),
+        *_indexes(plan, repository.tree),
+    ]
     try:
         sandbox = find_sandbox(plan["sandbox"])
     except UserError as error:
@@ -119,16 +162,24 @@ def _try_runs(
         findings.checks.append(check)
         findings.packages |= programs
     if findings.packages:
-        replace(PreflightFindings.read(folder), packages=findings.packages).write(folder)  # where runs look for them
+        replace(PreflightFindings.read(folder), packages=findings.packages).write(
+            folder
+        )  # where runs look for them
     if findings.failed:
         return None
     facts: RepositoryFacts = {"tree": str(repository.tree), "tree_sha256": repository.tree_sha256}
-    first, *others = [name for name, condition in plan["conditions"].items() if _brings(condition)] or [config.baseline]
+    first, *others = [
+        name for name, condition in plan["conditions"].items() if _brings(condition)
+    ] or [config.baseline]
     for condition in (first, *(others if config.preflight.servers else ())):
         with private_folder() as private:
-            job = Job(folder, RunId(task.id, condition), plan, prompt_of(task, config.agent), facts, 0.0)
+            job = Job(
+                folder, RunId(task.id, condition), plan, prompt_of(task, config.agent), facts, 0.0
+            )
             try:
-                _try_run(config, job, Place(sandbox, private), adapter, condition == first, findings)
+                _try_run(
+                    config, job, Place(sandbox, private), adapter, condition == first, findings
+                )
             except UserError as error:
                 findings.checks.append(Check("agent", "failed", str(error)))
     if not config.preflight.servers:
@@ -141,7 +192,9 @@ def _repository(name: str, repository: Prepared) -> Check:
     detail, history = name, repository.history
     loss = f" (history {history})" if history.startswith("dropped") else ""
     if loss or history == "none":
-        detail += f"; it has no git history{loss}, so tools that use it (blame, co-change) see one commit"
+        detail += (
+            f"; it has no git history{loss}, so tools that use it (blame, co-change) see one commit"
+        )
     elif history != "kept":
         detail += f"; history {history}"
     if repository.empty:
@@ -166,7 +219,11 @@ def _brings(condition: PlannedCondition) -> bool:
 def check_sandbox(sandbox: Sandbox) -> Iterator[Check]:
     """What it keeps."""
     if sandbox.program:
-        network = f"the machine's network: {sandbox.shared_network}" if sandbox.shared_network else "its own network"
+        network = (
+            f"the machine's network: {sandbox.shared_network}"
+            if sandbox.shared_network
+            else "its own network"
+        )
         yield Check("sandbox", "ok", f"{sandbox.name}, {network}")
     elif sandbox.reason:
         text = f"none, so agents can read and change your files: {sandbox.reason} (docs/sandbox.md)"
@@ -174,7 +231,12 @@ def check_sandbox(sandbox: Sandbox) -> Iterator[Check]:
 
 
 def _try_run(
-    config: Config, job: Job, place: Place, adapter: Adapter, is_first: bool, findings: PreflightFindings
+    config: Config,
+    job: Job,
+    place: Place,
+    adapter: Adapter,
+    is_first: bool,
+    findings: PreflightFindings,
 ) -> None:
     assignment = prepare(job, place)
     workspace, invocation = place.outside(assignment.workspace), adapter.command(assignment)
@@ -200,7 +262,11 @@ def _workspace(job: Job, workspace: Path, cures: list[Cure]) -> Iterator[Check]:
     writes = job.condition.get("writes", ())
     for path in writes:
         if os.path.lexists(tree / path):
-            yield Check(name, "failed", f"writes: {path} is in the repository, where all conditions see it; {_REMOVE}")
+            yield Check(
+                name,
+                "failed",
+                f"writes: {path} is in the repository, where all conditions see it; {_REMOVE}",
+            )
             return
     remove_written(writes, workspace, tree)
     if changes := changed_paths(str(tree), str(workspace)):
@@ -221,18 +287,26 @@ def _command(job: Job, word: Command, workspace: str) -> list[Check]:
     return [Check(f"{name}: {word}", "ok", job.condition[word][0])]
 
 
-def _agent(adapter: Adapter, invocation: Invocation, settings: AgentSettings, workspace: str) -> Iterator[Check]:
+def _agent(
+    adapter: Adapter, invocation: Invocation, settings: AgentSettings, workspace: str
+) -> Iterator[Check]:
     """Checks that the program exists, starts, and has the version that the config pins."""
     own, pin = getattr(adapter, "PROGRAM", None), settings["version"]
-    program = (settings["command"] or [own.name])[0] if own else invocation.argv[0]  # it may be started by a shell
+    program = (
+        (settings["command"] or [own.name])[0] if own else invocation.argv[0]
+    )  # it may be started by a shell
     # Relative paths start in the workspace, as for the run.
     file = os.path.join(workspace, program) if os.sep in program else program
     if not shutil.which(file, path=invocation.env.get("PATH")):
-        yield Check("agent", "failed", f"there is no program {program}; install it, or set agent.command")
+        yield Check(
+            "agent", "failed", f"there is no program {program}; install it, or set agent.command"
+        )
         return
     ask = getattr(adapter, "version", None)
     if ask is None:
-        note = f"{program}; agent.version is {pin}, but kind {settings['kind']!r} reports no version"
+        note = (
+            f"{program}; agent.version is {pin}, but kind {settings['kind']!r} reports no version"
+        )
         yield Check("agent", "warning", note) if pin else Check("agent", "ok", program)
         return
     version = ask(settings)
@@ -249,20 +323,34 @@ def _agent(adapter: Adapter, invocation: Invocation, settings: AgentSettings, wo
         yield Check("agent", "warning", detail)
 
 
-def _keep_tools(config: Config, folder: Path, former: dict[str, dict[str, str]], findings: PreflightFindings) -> None:
+def _keep_tools(
+    config: Config, folder: Path, former: dict[str, dict[str, str]], findings: PreflightFindings
+) -> None:
     """Adds a check for each condition whose tools changed since its runs; those of the runs stay known."""
     for name in former.keys() & findings.tools.keys():
         old = former[name]
-        if any(check.outcome == "failed" and check.name.startswith(f"{name}: ") for check in findings.checks):
+        if any(
+            check.outcome == "failed" and check.name.startswith(f"{name}: ")
+            for check in findings.checks
+        ):
             findings.tools[name] = old  # a server that did not start has changed nothing
-        if (new := findings.tools[name]) == old or not any(RunFolder(folder).runs.glob(f"**/*-{name}.md")):
+        if (new := findings.tools[name]) == old or not any(
+            RunFolder(folder).runs.glob(f"**/*-{name}.md")
+        ):
             continue
-        changes = ", ".join(sorted(tool for tool in old.keys() | new.keys() if old.get(tool) != new.get(tool)))
+        changes = ", ".join(
+            sorted(tool for tool in old.keys() | new.keys() if old.get(tool) != new.get(tool))
+        )
         detail = f"changed since runs were made: {changes}; take a new run_id, or the server that they had"
-        findings.checks.append(Check(f"{name}: tools", "warning" if config.accept_changes else "failed", detail))
+        findings.checks.append(
+            Check(f"{name}: tools", "warning" if config.accept_changes else "failed", detail)
+        )
         if not config.accept_changes:
             findings.tools[name] = old
-    findings.tools = {**{name: tools for name, tools in former.items() if name in config.conditions}, **findings.tools}
+    findings.tools = {
+        **{name: tools for name, tools in former.items() if name in config.conditions},
+        **findings.tools,
+    }
 
 
 def insist(config: Config, scenarios: ScenarioSet, folder: Path) -> None:
@@ -280,7 +368,9 @@ def insist(config: Config, scenarios: ScenarioSet, folder: Path) -> None:
     findings.write(folder)
     print("preflight:", *table(findings.checks), sep="\n", flush=True)
     if findings.failed:
-        raise UserError("the preflight failed, and nothing was started; fix what is FAILED above, then start again")
+        raise UserError(
+            "the preflight failed, and nothing was started; fix what is FAILED above, then start again"
+        )
 
 
 def main() -> None:
@@ -289,7 +379,11 @@ def main() -> None:
     parser.add_argument("--settings", required=True, help="the config as JSON")
     arguments = parser.parse_args()
     config = load_config(json.loads(arguments.settings))
-    insist(config, read_scenarios(config.scenario_files, config.repository, config.imported), arguments.folder)
+    insist(
+        config,
+        read_scenarios(config.scenario_files, config.repository, config.imported),
+        arguments.folder,
+    )
 
 
 QUESTION = "Reply with the word OK, and do nothing else."
@@ -336,7 +430,9 @@ def ask_model(job: Job, sandbox: Sandbox, redact: Redactor) -> Check:
         "; add the files and programs it needs to sandbox_visible, and its hosts to sandbox_hosts; for a version "
         "manager's launcher, name the program itself in agent.command"
     )
-    advice = f"; check {LOOK_AT[status]}" if status in LOOK_AT else inside if sandbox.program else ""
+    advice = (
+        f"; check {LOOK_AT[status]}" if status in LOOK_AT else inside if sandbox.program else ""
+    )
     return Check("model", "failed", f"the agent gave no answer to a short question ({why}){advice}")
 
 

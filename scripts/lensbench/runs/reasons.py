@@ -23,75 +23,128 @@ class DiscardReason(StrEnum):
     """`again`: another attempt in this run, with back-off. `later`: the next start repeats the run."""
     look_at: str
 
-    def __new__(cls, value: str, meaning: str, policy: Literal["again", "later"], look_at: str) -> DiscardReason:
+    def __new__(
+        cls, value: str, meaning: str, policy: Literal["again", "later"], look_at: str
+    ) -> DiscardReason:
         member = str.__new__(cls, value)
-        member._value_, member.meaning, member.policy, member.look_at = value, meaning, policy, look_at
+        member._value_, member.meaning, member.policy, member.look_at = (
+            value,
+            meaning,
+            policy,
+            look_at,
+        )
         return member
 
-    # fmt: off
-    TIMED_OUT = "timed_out", "the attempt ran into its time limit", "later", "agent.timeout_s; a task that is too large"
-    API_ERROR = "api_error", "the model's service failed", "again", "the service's status page; your quota; the key"
-    RATE_LIMITED = "rate_limited", "the model's service asked for a pause", "again", "your quota; fewer runs at once"
-    CRASHED = "crashed", "the agent failed or its output was cut off", "again", "the run's log; memory; agent version"
+    TIMED_OUT = (
+        "timed_out",
+        "the attempt ran into its time limit",
+        "later",
+        "agent.timeout_s; a task that is too large",
+    )
+    API_ERROR = (
+        "api_error",
+        "the model's service failed",
+        "again",
+        "the service's status page; your quota; the key",
+    )
+    RATE_LIMITED = (
+        "rate_limited",
+        "the model's service asked for a pause",
+        "again",
+        "your quota; fewer runs at once",
+    )
+    CRASHED = (
+        "crashed",
+        "the agent failed or its output was cut off",
+        "again",
+        "the run's log; memory; agent version",
+    )
     CONTAMINATED = (
         "contaminated",
         "a tool of the treatment was offered or called in another condition, or its server was called by its "
         "address or run by a command",
-        "later", "MCP servers that the agent or the repository configures by itself; sandbox_network",
+        "later",
+        "MCP servers that the agent or the repository configures by itself; sandbox_network",
     )
     MCP_FAILED = (
-        "mcp_failed", "an MCP server of the condition did not start or crashed",
-        "again", "the command in the MCP file, by hand; agent.mcp_start_s",
+        "mcp_failed",
+        "an MCP server of the condition did not start or crashed",
+        "again",
+        "the command in the MCP file, by hand; agent.mcp_start_s",
     )
     MCP_NOT_OFFERED = (
         "mcp_not_offered",
         "the server started, but not all its tools reached the agent, or others than in the preflight",
-        "again", "the server's tools/list; the agent's tool search and permissions",
+        "again",
+        "the server's tools/list; the agent's tool search and permissions",
     )
     CALL_DENIED = (
-        "call_denied", "a call of the treatment's tools was refused by permissions",
-        "later", "the agent's permission rules for the server's tools",
+        "call_denied",
+        "a call of the treatment's tools was refused by permissions",
+        "later",
+        "the agent's permission rules for the server's tools",
     )
     SUBAGENTS = (
-        "subagents", "a sub-agent did part of the work, which is missing in the figures",
-        "later", "agent.tools; the adapter's list of denied tools",
+        "subagents",
+        "a sub-agent did part of the work, which is missing in the figures",
+        "later",
+        "agent.tools; the adapter's list of denied tools",
     )
     MODEL_CHANGED = (
-        "model_changed", "the answering model changed within the run, or differs from its pair's or from agent.served",
-        "later", "the gateway's model mapping; an alias that moved",
+        "model_changed",
+        "the answering model changed within the run, or differs from its pair's or from agent.served",
+        "later",
+        "the gateway's model mapping; an alias that moved",
     )
     OVER_LIMIT = (
-        "over_limit", "the agent exceeded a resource limit of a run",
-        "later", "limits in the config; what the agent or a server wrote",
+        "over_limit",
+        "the agent exceeded a resource limit of a run",
+        "later",
+        "limits in the config; what the agent or a server wrote",
     )
     WORKSPACE_CHANGED = (
-        "workspace_changed", "files of the repository were changed by the run",
-        "later", "the prompt; the agent's write permissions",
+        "workspace_changed",
+        "files of the repository were changed by the run",
+        "later",
+        "the prompt; the agent's write permissions",
     )
     PROMPT_MISMATCH = (
-        "prompt_mismatch", "the prompt differed from that of the pair",
-        "later", "accepted changes of this run",
+        "prompt_mismatch",
+        "the prompt differed from that of the pair",
+        "later",
+        "accepted changes of this run",
     )
     SETTINGS_CHANGED = (
-        "settings_changed", "the agent's settings or version differed from the plan's or the pair's",
-        "later", "accepted changes of this run; an agent that updates itself",
+        "settings_changed",
+        "the agent's settings or version differed from the plan's or the pair's",
+        "later",
+        "accepted changes of this run; an agent that updates itself",
     )
     MCP_GONE = (
         "mcp_gone",
         "an MCP server of the condition no longer responded after the run, or listed other tools than in the preflight",
-        "later", "the server's own log; its memory; its version",
+        "later",
+        "the server's own log; its memory; its version",
     )
     CUT_OFF = (
-        "cut_off", "the answer was cut off, but not by a limit of the model",
-        "again", "the stop reason in the record; the service's status page",
+        "cut_off",
+        "the answer was cut off, but not by a limit of the model",
+        "again",
+        "the stop reason in the record; the service's status page",
     )
-    BY_HAND = "by_hand", "a person discarded the run", "later", "the reason given; the delta with these runs counted"
+    BY_HAND = (
+        "by_hand",
+        "a person discarded the run",
+        "later",
+        "the reason given; the delta with these runs counted",
+    )
     EMPTY = "empty", "there is no answer", "again", "the transcript"
     HARNESS_FAILED = (
-        "harness_failed", "lensbench failed or was killed after the agent had ended, before the run was checked",
-        "later", "the run's log; the detail names the place; report it if it happens again",
+        "harness_failed",
+        "lensbench failed or was killed after the agent had ended, before the run was checked",
+        "later",
+        "the run's log; the detail names the place; report it if it happens again",
     )
-    # fmt: on
 
 
 REASONS: Mapping[str, DiscardReason] = {reason.value: reason for reason in DiscardReason}
@@ -148,10 +201,14 @@ class Expectation(NamedTuple):
 
 def tools_of(servers: Sequence[str], tools: Sequence[str]) -> list[str]:
     """Those of `tools` that belong to one of `servers` (`mcp__<server>__<tool>`)."""
-    return [tool for tool in tools if any(tool.startswith(f"mcp__{server}__") for server in servers)]
+    return [
+        tool for tool in tools if any(tool.startswith(f"mcp__{server}__") for server in servers)
+    ]
 
 
-def find_reason(attempt: Attempt, outcome: Outcome, answer: str, expectation: Expectation) -> tuple[str, str]:
+def find_reason(
+    attempt: Attempt, outcome: Outcome, answer: str, expectation: Expectation
+) -> tuple[str, str]:
     """The first reason why this attempt is invalid, and its detail; two empty strings when it is valid. What an agent
     does not report (None) is no reason."""
     if attempt.timed_out:
@@ -159,15 +216,26 @@ def find_reason(attempt: Attempt, outcome: Outcome, answer: str, expectation: Ex
     if not stops(outcome) and (failure := _server_reason(outcome, expectation)):
         return failure
     if outcome.error:
-        return DiscardReason.RATE_LIMITED if outcome.error_status == 429 else DiscardReason.API_ERROR, outcome.error
-    good = (0, None, 1 if outcome.ending == "compaction" else 0)  # None: it stayed after its end; 1: see opencode
+        return (
+            DiscardReason.RATE_LIMITED if outcome.error_status == 429 else DiscardReason.API_ERROR,
+            outcome.error,
+        )
+    good = (
+        0,
+        None,
+        1 if outcome.ending == "compaction" else 0,
+    )  # None: it stayed after its end; 1: see opencode
     if attempt.exit_code not in good and not outcome.gave_up:
         return DiscardReason.CRASHED, f"exit code {attempt.exit_code}"
     if not outcome.finished:
         return DiscardReason.CRASHED, "the output is incomplete"
     if outcome.ending == "unknown":
         return DiscardReason.CUT_OFF, f"stop reason {outcome.stop_reason or 'not shown'}"
-    return _tools_reason(outcome, expectation) or _content_reason(outcome, answer, expectation) or ("", "")
+    return (
+        _tools_reason(outcome, expectation)
+        or _content_reason(outcome, answer, expectation)
+        or ("", "")
+    )
 
 
 def reason_of(reply: Said, expectation: Expectation) -> tuple[str, str]:
@@ -189,13 +257,17 @@ def _server_reason(outcome: Outcome, expectation: Expectation) -> tuple[str, str
 
 
 def _tools_reason(outcome: Outcome, expectation: Expectation) -> tuple[str, str] | None:
-    names = [call.name for call in outcome.calls or () if call.count > call.errors]  # a made-up tool name calls nothing
+    names = [
+        call.name for call in outcome.calls or () if call.count > call.errors
+    ]  # a made-up tool name calls nothing
     foreign = tools_of(expectation.denied_servers, [*(outcome.tools_offered or ()), *names])
     if foreign:
         return DiscardReason.CONTAMINATED, ", ".join(sorted(set(foreign)))
     if outcome.tools_offered is not None:
         for server in expectation.servers:
-            listing, offer = (tools_of([server], [*tools]) for tools in (expectation.tools, outcome.tools_offered))
+            listing, offer = (
+                tools_of([server], [*tools]) for tools in (expectation.tools, outcome.tools_offered)
+            )
             if not offer:
                 return DiscardReason.MCP_NOT_OFFERED, f"no tool of {server}"
             if differences := _differences(listing, offer):
@@ -208,25 +280,45 @@ def _tools_reason(outcome: Outcome, expectation: Expectation) -> tuple[str, str]
     denials = tools_of(expectation.servers, outcome.denied_calls or ())
     if denials:
         return DiscardReason.CALL_DENIED, ", ".join(denials)
-    return (DiscardReason.SUBAGENTS, str(outcome.subagents)) if outcome.subagents and not expectation.is_stock else None
+    return (
+        (DiscardReason.SUBAGENTS, str(outcome.subagents))
+        if outcome.subagents and not expectation.is_stock
+        else None
+    )
 
 
 def _differences(listing: Sequence[str], offer: Sequence[str]) -> str:
     """How the tools that a run offered differ from those that the preflight listed, if it listed any. Agents write `_`
     for characters of a name that the model's service does not take."""
-    before, now = ({re.sub(r"[^\w-]", "_", tool, flags=re.ASCII) for tool in tools} for tools in (listing, offer))
-    differences = [*(f"no {tool}" for tool in sorted(before - now)), *(f"also {tool}" for tool in sorted(now - before))]
+    before, now = (
+        {re.sub(r"[^\w-]", "_", tool, flags=re.ASCII) for tool in tools}
+        for tools in (listing, offer)
+    )
+    differences = [
+        *(f"no {tool}" for tool in sorted(before - now)),
+        *(f"also {tool}" for tool in sorted(now - before)),
+    ]
     return ", ".join(differences) if listing else ""
 
 
-def _content_reason(outcome: Outcome, answer: str, expectation: Expectation) -> tuple[str, str] | None:
+def _content_reason(
+    outcome: Outcome, answer: str, expectation: Expectation
+) -> tuple[str, str] | None:
     pattern, version = expectation.served, outcome.agent_version
     if outcome.models is not None and len(set(outcome.models)) > 1:
         return DiscardReason.MODEL_CHANGED, " and ".join(sorted(set(outcome.models)))
-    if pattern and (others := [model for model in outcome.models or () if not fnmatchcase(model, pattern)]):
-        return DiscardReason.MODEL_CHANGED, f"{', '.join(others)} answered; agent.served is {pattern}"
+    if pattern and (
+        others := [model for model in outcome.models or () if not fnmatchcase(model, pattern)]
+    ):
+        return (
+            DiscardReason.MODEL_CHANGED,
+            f"{', '.join(others)} answered; agent.served is {pattern}",
+        )
     if expectation.version and version and version != expectation.version:
-        return DiscardReason.SETTINGS_CHANGED, f"version {version} of the agent; agent.version is {expectation.version}"
+        return (
+            DiscardReason.SETTINGS_CHANGED,
+            f"version {version} of the agent; agent.version is {expectation.version}",
+        )
     return None if outcome.gave_up else answer_reason(answer)
 
 

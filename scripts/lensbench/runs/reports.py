@@ -73,7 +73,11 @@ def _process_lines(lines: list[str], mark: str) -> Iterator[tuple[int, int]]:
         if not fields or not (section.certain or findings_field or len(fields) > 1):
             continue
         spoken = [line for field in fields.values() for line in lines_of(field)]
-        counts = {number: len(lines[number]) for line in spoken for number in range(line.first, line.last + 1)}
+        counts = {
+            number: len(lines[number])
+            for line in spoken
+            for number in range(line.first, line.last + 1)
+        }
         if findings_field and findings_field.line.first == findings_field.line.last:
             number, text = findings_field.line.last, findings_field.line.text
             counts.setdefault(number, len(lines[number]) - len(text) + findings_field.begins)
@@ -86,7 +90,9 @@ def read_reports(folder: Path) -> None:
     for row in read_table(RunFolder(folder).validity, ValidityRow):
         if row["status"] == RunStatus.VALID:
             run = RunId(row["task"], row["condition"], int(row["trial"]))
-            report = parse_report(run_files(folder, run).answer.read_text(errors="replace", encoding="utf-8"))
+            report = parse_report(
+                run_files(folder, run).answer.read_text(errors="replace", encoding="utf-8")
+            )
             fields = {name: getattr(report, name) for name in columns(ReportRow)[4:]}
             rows.append({**run._asdict(), "report_present": report.present, **fields})
     write_table(RunFolder(folder).reports, columns(ReportRow), rows)

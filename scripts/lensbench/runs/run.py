@@ -27,7 +27,17 @@ from lensbench.core.frozen_plan import RepositoryFacts
 from lensbench.core.preflight_results import PreflightFindings
 from lensbench.core.records import Attempt, Outcome, Record, RunId, sha256, to_json
 from lensbench.core.run_folder import RunFolder
-from lensbench.core.store import CUT_SHORT, Discard, Entry, State, entries, new_entry, note_made, show, state_of
+from lensbench.core.store import (
+    CUT_SHORT,
+    Discard,
+    Entry,
+    State,
+    entries,
+    new_entry,
+    note_made,
+    show,
+    state_of,
+)
 from lensbench.core.system.files import write_atomic
 from lensbench.core.system.private_folders import private_folder
 from lensbench.core.system.processes import adopt_orphans, end_children, held_signals
@@ -36,7 +46,14 @@ from lensbench.core.system.redaction import Redactor
 from lensbench.runs.attempt import Job, Tried, gate_name, make_attempt
 from lensbench.runs.reasons import REASONS, stops
 from lensbench.runs.start_gate import GRACE_S, at_the_gate
-from lensbench.runs.stopping import StopEverything, check_budget, check_not_stopped, repeated, spend, stop_everything
+from lensbench.runs.stopping import (
+    StopEverything,
+    check_budget,
+    check_not_stopped,
+    repeated,
+    spend,
+    stop_everything,
+)
 
 KEPT = "kept: an agent has answered already, and its answer was copied; `lensbench discard` repeats a run"
 
@@ -48,10 +65,16 @@ def make_run(job: Job) -> str:
     redact = Redactor(secret_names(job.agent), os.environ, mcp_secrets(job.plan))
     sandbox = find_sandbox(job.plan.get("sandbox"))
     service, gate = service_of(job.agent), str(RunFolder(job.folder).gate)
-    with at_the_gate(gate, gate_name(job.run), job.partners, job.gate_s, job.grace_s, lambda: not is_done(job)):
+    with at_the_gate(
+        gate, gate_name(job.run), job.partners, job.gate_s, job.grace_s, lambda: not is_done(job)
+    ):
         attempts = entries(job.folder, job.run)
-        if state_of(attempts, job.plan["max_rounds"]) == State.CUT_SHORT:  # killed after its agent had ended
-            attempts[-1].discard(Discard(CUT_SHORT, "it was killed before the run was checked", "runner"))
+        if (
+            state_of(attempts, job.plan["max_rounds"]) == State.CUT_SHORT
+        ):  # killed after its agent had ended
+            attempts[-1].discard(
+                Discard(CUT_SHORT, "it was killed before the run was checked", "runner")
+            )
         if is_done(job):  # a job of an earlier start may have finished it on another machine
             show(job.folder, job.run)
             return KEPT
@@ -60,14 +83,18 @@ def make_run(job: Job) -> str:
         opened_at, number = now(), 1
         while True:
             waited_s = back_off(number - 1) if number > 1 else 0.0
-            waited_s += wait_for(service, f"{job.run.task} {job.run.trial}", partial(check_not_stopped, job.folder))
+            waited_s += wait_for(
+                service, f"{job.run.task} {job.run.trial}", partial(check_not_stopped, job.folder)
+            )
             check_not_stopped(job.folder)
             check_budget(job.folder, job.plan.get("budget", {}))
             spend(job.folder, runs=1)
             asked_at = time.time()
             entry = new_entry(job.folder, job.run)
             record = _record(job, Attempt(number, "", None, waited_s, None, False))
-            record = replace(record, arrived_at=arrived_at, opened_at=opened_at, sandbox=sandbox.name)
+            record = replace(
+                record, arrived_at=arrived_at, opened_at=opened_at, sandbox=sandbox.name
+            )
             with private_folder() as private:
                 place = Place(sandbox, private, job.environment)
                 tried = make_attempt(job, place, record, redact, partial(_store, job, entry))
@@ -88,7 +115,11 @@ def make_run(job: Job) -> str:
             if why:
                 entry.discard(again)
                 raise StopEverything(f"{why}; fix that, then start again")
-            if not last.reason or REASONS[last.reason].policy != "again" or number >= job.agent["retries"]:
+            if (
+                not last.reason
+                or REASONS[last.reason].policy != "again"
+                or number >= job.agent["retries"]
+            ):
                 break
             entry.discard(again)
             number += 1
@@ -99,12 +130,21 @@ def make_run(job: Job) -> str:
 def _record(job: Job, attempt: Attempt) -> Record:
     """What is known of an attempt before it begins."""
     return Record(
-        task=job.run.task, condition=job.run.condition, trial=job.run.trial, source="run", attempt=attempt,
-        outcome=Outcome(finished=False), answer_sha256=sha256(b""), prompt_sha256=sha256(job.prompt.encode()),
-        patch_sha256=sha256(b"") if job.is_change else "", settings_sha256=job.plan["settings_sha256"],
-        agent_sha256=job.plan.get("agent_sha256", ""), revision=job.repository["revision"], lensbench=__version__,
+        task=job.run.task,
+        condition=job.run.condition,
+        trial=job.run.trial,
+        source="run",
+        attempt=attempt,
+        outcome=Outcome(finished=False),
+        answer_sha256=sha256(b""),
+        prompt_sha256=sha256(job.prompt.encode()),
+        patch_sha256=sha256(b"") if job.is_change else "",
+        settings_sha256=job.plan["settings_sha256"],
+        agent_sha256=job.plan.get("agent_sha256", ""),
+        revision=job.repository["revision"],
+        lensbench=__version__,
         made_with=job.settings,
-    )  # fmt: skip
+    )
 
 
 def is_done(job: Job) -> bool:
@@ -131,7 +171,9 @@ def _store(job: Job, entry: Entry, tried: Tried, is_checked: bool = True) -> Non
         write_atomic(entry.record, to_json(tried.record))
 
 
-def read_job(folder: Path, run: RunId, gate_s: float, grace_s: float = GRACE_S, wave: int = 1) -> Job:
+def read_job(
+    folder: Path, run: RunId, gate_s: float, grace_s: float = GRACE_S, wave: int = 1
+) -> Job:
     """The run's job from the plan. Raises UserError when the plan has no such run."""
     try:
         plan = json.loads(RunFolder(folder).plan.read_text(encoding="utf-8"))
@@ -141,7 +183,9 @@ def read_job(folder: Path, run: RunId, gate_s: float, grace_s: float = GRACE_S, 
         repository: RepositoryFacts = repositories[source] if source else {}
         return Job(folder, run, plan, prompt, repository, gate_s, grace_s, wave)
     except (OSError, ValueError, KeyError) as error:
-        raise UserError(f"{folder} has no plan for {run.stem} ({error}); the next start writes it") from None
+        raise UserError(
+            f"{folder} has no plan for {run.stem} ({error}); the next start writes it"
+        ) from None
 
 
 def preload(arguments: Sequence[str]) -> None:
@@ -157,17 +201,24 @@ def preload(arguments: Sequence[str]) -> None:
 def main() -> None:
     """Do one run of a planned benchmark."""
     parser = run_parser(main.__doc__)
-    parser.add_argument("--gate-s", type=float, default=0.0, help="seconds to wait for the pair's other run")
+    parser.add_argument(
+        "--gate-s", type=float, default=0.0, help="seconds to wait for the pair's other run"
+    )
     parser.add_argument("--wave", type=int, default=1, help="the wave of runs that it belongs to")
     parser.add_argument(
-        "--grace-s", type=float, default=GRACE_S, help="seconds without any running agent before it stops waiting"
+        "--grace-s",
+        type=float,
+        default=GRACE_S,
+        help="seconds without any running agent before it stops waiting",
     )
     arguments = parser.parse_args()
     adopt_orphans()
     run = RunId(arguments.task, arguments.condition, arguments.trial)
     job = read_job(arguments.folder, run, arguments.gate_s, arguments.grace_s, arguments.wave)
     if job.agent["kind"] == "none" and not is_done(job):
-        raise UserError(f"{job.run.stem}: its answer is gone, and agent.kind is 'none'; import the run again")
+        raise UserError(
+            f"{job.run.stem}: its answer is gone, and agent.kind is 'none'; import the run again"
+        )
     try:
         print(printable(f"{job.run.stem}: {make_run(job)}"), file=sys.stderr)
     except StopEverything as error:

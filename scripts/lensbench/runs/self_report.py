@@ -135,7 +135,9 @@ def _upright(lines: list[SectionLine]) -> Iterator[SectionLine]:
     first = 0
     for line in lines:
         text = line.text.strip()
-        cells = [cell.strip() for cell in text.strip("|").split("|")] if text.startswith("|") else []
+        cells = (
+            [cell.strip() for cell in text.strip("|").split("|")] if text.startswith("|") else []
+        )
         if len(cells) > 1 and all(_FIELD.fullmatch(cell[:HEAD]) for cell in cells):
             names, first = cells, line.first
         elif names and cells and set(text) <= set("|-: "):
@@ -195,16 +197,36 @@ _COUNT = re.compile(
     re.IGNORECASE,
 )
 _OTHER_FIELD = re.compile(r"\*\*[^*`]{1,60}(?::\*\*|\*\*\s?:)")
-_MISSING = {"", "n/a", "na", "-", "\u2013", "—", "--", "?", "unknown", "tbd", "not applicable", "null", "~", "..."}
+_MISSING = {
+    "",
+    "n/a",
+    "na",
+    "-",
+    "\u2013",
+    "—",
+    "--",
+    "?",
+    "unknown",
+    "tbd",
+    "not applicable",
+    "null",
+    "~",
+    "...",
+}
 _BREAK = re.compile(r"<br\s{0,3}/?>", re.IGNORECASE)
 _REMARK = re.compile(r"\([^()]*\)")
-_LIST = re.compile(r"[\s,`]*+(?:\[((?:[^\[\]]|\[[^\[\]]*\])*+)\]?|\(((?:[^()]|\([^()]*\))*+)\)|\{([^{}]*+)\})[\s,`]*+")
-_OF_YAML = re.compile(r"\s#\s.*|^[|>][-+]?$|^(?:name|tool|path|file):\s|^(?:count|calls):\s?[0-9]+$")
+_LIST = re.compile(
+    r"[\s,`]*+(?:\[((?:[^\[\]]|\[[^\[\]]*\])*+)\]?|\(((?:[^()]|\([^()]*\))*+)\)|\{([^{}]*+)\})[\s,`]*+"
+)
+_OF_YAML = re.compile(
+    r"\s#\s.*|^[|>][-+]?$|^(?:name|tool|path|file):\s|^(?:count|calls):\s?[0-9]+$"
+)
 _NONE = re.compile(r"(?:none|nothing|nil|no\s(?:files?|tools?))(?![\w./-])")
 _AND = re.compile(r"\s(?:and|&|\+)\s")
 _LINK = re.compile(r"\[[^\[\]]*\]\(([^()\s]*)\)")
 _TIMES = re.compile(
-    r"(?:\s[x*]\s?[0-9]+|\s?[\u00d7✕]\s?[0-9]+|\s[0-9]+\s?[x\u00d7]?|:[0-9]+)(?:\s(?:times|calls?))?$", re.IGNORECASE
+    r"(?:\s[x*]\s?[0-9]+|\s?[\u00d7✕]\s?[0-9]+|\s[0-9]+\s?[x\u00d7]?|:[0-9]+)(?:\s(?:times|calls?))?$",
+    re.IGNORECASE,
 )
 _TIMES_BEFORE = re.compile(r"(?<![0-9])[0-9]+\s?[x\u00d7]?\s")
 
@@ -236,7 +258,9 @@ def _items(field: Field) -> Iterator[tuple[SectionLine, str]]:
         deeper = line.indent > field.line.indent
         if bullet and (_OTHER_FIELD.match(item[:HEAD]) or (field.inline and not deeper)):
             return
-        if text[0] in "#|" or (not bullet and (blank or (has_begun and not last.endswith(",") and not deeper))):
+        if text[0] in "#|" or (
+            not bullet and (blank or (has_begun and not last.endswith(",") and not deeper))
+        ):
             return
         yield line, item
         last, blank, has_begun = text, False, has_begun or bool(bullet)
@@ -251,9 +275,13 @@ def lines_of(field: Field) -> Iterator[SectionLine]:
         yield following
 
 
-def _split(field: Field, remark: re.Pattern[str], short: Callable[[str], str] = str) -> tuple[str, ...] | None:
+def _split(
+    field: Field, remark: re.Pattern[str], short: Callable[[str], str] = str
+) -> tuple[str, ...] | None:
     """The parts between commas, without remarks; () for "none", None for empty and open ones."""
-    pieces = [part for _, item in _items(field) for part in _BREAK.split(short(_OF_YAML.sub("", item)))]
+    pieces = [
+        part for _, item in _items(field) for part in _BREAK.split(short(_OF_YAML.sub("", item)))
+    ]
     if match := _LIST.fullmatch(SPACED_REMARK.sub("", ",".join(pieces))):
         pieces = [(match[1] or match[2] or match[3] or "").strip(" ,") or "none"]
     plain = [remark.sub("", piece).strip(" .,;") or piece.strip("( .,;)") for piece in pieces]
@@ -262,14 +290,22 @@ def _split(field: Field, remark: re.Pattern[str], short: Callable[[str], str] = 
         return None
     if _NONE.match(whole):
         return ()
-    parts = tuple(part for piece in plain for part in re.split("[,;]", piece) if part.strip(" " + QUOTES))
-    is_cut = any(part.count(pair[0]) != part.count(pair[1]) for part in parts for pair in ("()", "[]", "{}"))
+    parts = tuple(
+        part for piece in plain for part in re.split("[,;]", piece) if part.strip(" " + QUOTES)
+    )
+    is_cut = any(
+        part.count(pair[0]) != part.count(pair[1]) for part in parts for pair in ("()", "[]", "{}")
+    )
     return None if is_cut else parts
 
 
 def tools(field: Field | None) -> tuple[str, ...] | None:
     parts = _split(field, _REMARK) if field else None
-    return None if parts is None else _known(_tool(name) for part in parts for name in _AND.split(part))
+    return (
+        None
+        if parts is None
+        else _known(_tool(name) for part in parts for name in _AND.split(part))
+    )
 
 
 def _tool(text: str) -> str:
@@ -282,7 +318,11 @@ def _tool(text: str) -> str:
 def files(field: Field | None) -> tuple[str, ...] | None:
     """The paths without remarks, each once, not yet normalised (`normalise_path`)."""
     parts = _split(field, SPACED_REMARK, _path_first) if field else None
-    return None if parts is None else _known(bare_path(path) for part in parts for path in _paths(part))
+    return (
+        None
+        if parts is None
+        else _known(bare_path(path) for part in parts for path in _paths(part))
+    )
 
 
 def _paths(part: str) -> list[str]:
@@ -299,4 +339,6 @@ def _path_first(item: str) -> str:
 
 
 def _known(names: Iterator[str]) -> tuple[str, ...]:
-    return tuple(dict.fromkeys(name for name in names if name.lower() not in {*_MISSING, "etc", "none"}))
+    return tuple(
+        dict.fromkeys(name for name in names if name.lower() not in {*_MISSING, "etc", "none"})
+    )

@@ -12,9 +12,23 @@ from typing import TYPE_CHECKING
 
 from lensbench.agents import Assignment, load_adapter
 from lensbench.agents.mcp.client import ServerEntry, Servers, ServerStatus, read_entry
-from lensbench.agents.mcp.tools import Arguments, OfferedTool, arguments, example, role, why_not_called
+from lensbench.agents.mcp.tools import (
+    Arguments,
+    OfferedTool,
+    arguments,
+    example,
+    role,
+    why_not_called,
+)
 from lensbench.agents.sandbox import Place
-from lensbench.core.preflight_results import BYTES_A_TOKEN, LONG_RESULT, Check, Cure, Outcome, PreflightFindings
+from lensbench.core.preflight_results import (
+    BYTES_A_TOKEN,
+    LONG_RESULT,
+    Check,
+    Cure,
+    Outcome,
+    PreflightFindings,
+)
 from lensbench.core.records import sha256
 from lensbench.runs.reasons import tools_of
 from lensbench.runs.server_starts import advice, placed
@@ -25,7 +39,9 @@ if TYPE_CHECKING:
 ROLES = ("search", "neighbourhood", "overview")
 """The purposes of tools that are safe to call; the first is the cheapest and most informative."""
 _PATH = re.compile(r"[\w.+@/-]{3,300}")
-_DEFINITION = re.compile(r"(?m)^\t* *(?:export |pub |async )*(?:def|class|function|func|fn|struct|interface) +(\w{3,})")
+_DEFINITION = re.compile(
+    r"(?m)^\t* *(?:export |pub |async )*(?:def|class|function|func|fn|struct|interface) +(\w{3,})"
+)
 _LARGEST_FILE = 1_000_000
 _DESCRIBED = 2000  # characters of a tool's description that are kept
 
@@ -37,9 +53,14 @@ class Subject:
         self.run = run
         self.root = place.outside(run.workspace)
 
-    def servers(self, names: Iterable[str], environment: Mapping[str, str], place: Place) -> Servers:
+    def servers(
+        self, names: Iterable[str], environment: Mapping[str, str], place: Place
+    ) -> Servers:
         """Those of the run's servers, to be started as its agent starts them."""
-        entries = {name: placed(read_entry(self.run.mcp_servers[name]), self.run, environment, place) for name in names}
+        entries = {
+            name: placed(read_entry(self.run.mcp_servers[name]), self.run, environment, place)
+            for name in names
+        }
         return Servers(entries, self.root, self.run.settings["mcp_start_s"], environment)
 
     @cached_property
@@ -49,12 +70,20 @@ class Subject:
         for place, folders, names in os.walk(self.root):
             folders[:] = [name for name in folders if name not in (".git", "node_modules")]
             paths += (os.path.relpath(os.path.join(place, name), self.root) for name in names)
-        return sorted(path for path in paths if not path.startswith(".")) or sorted(paths) or ["README"]
+        return (
+            sorted(path for path in paths if not path.startswith("."))
+            or sorted(paths)
+            or ["README"]
+        )
 
     @cached_property
     def definition(self) -> tuple[str, str]:
         """A file of code and a name that it defines; without one any file and its name."""
-        pairs = ((path, match[1]) for path in self.files if (match := _DEFINITION.search(self._text(path))))
+        pairs = (
+            (path, match[1])
+            for path in self.files
+            if (match := _DEFINITION.search(self._text(path)))
+        )
         return next(pairs, (self.files[0], Path(self.files[0]).stem))
 
     def is_named_in(self, result: str) -> bool:
@@ -63,7 +92,9 @@ class Subject:
 
     def _text(self, path: str) -> str:
         file = Path(self.root, path)
-        is_readable = file.is_file() and not file.is_symlink() and file.stat().st_size < _LARGEST_FILE
+        is_readable = (
+            file.is_file() and not file.is_symlink() and file.stat().st_size < _LARGEST_FILE
+        )
         return file.read_text(encoding="utf-8", errors="replace") if is_readable else ""
 
 
@@ -83,24 +114,35 @@ def check_servers(
     with subject.servers(run.mcp_servers, environment, place) as servers:
         statuses, tools = servers.statuses, servers.tools
         results = {
-            one.name: _check_server(name, file, one, servers, subject, each_tool) for one in statuses if one.connected
+            one.name: _check_server(name, file, one, servers, subject, each_tool)
+            for one in statuses
+            if one.connected
         }
         rows = [_check_tool(name, tool, servers, subject) for tool in tools] if each_tool else []
     for status in statuses:  # the others are tried again when no process of these is left
         if not status.connected:
             entry, note = read_entry(run.mcp_servers[status.name]), f"check {file}"
             if isinstance(entry, ServerEntry) and entry.command:
-                status, cure = advice(status.name, entry, status, settings.mcp or "", run, environment, place)
+                status, cure = advice(
+                    status.name, entry, status, settings.mcp or "", run, environment, place
+                )
                 findings.cures += [cure] if isinstance(cure, Cure) else []
                 note = f"it starts with {cure}" if isinstance(cure, Cure) else f"{cure}; {note}"
             parts = [f"did not start: {status.detail}", status.fault, note]
-            results[status.name] = Check(f"{name}: {status.name}", "failed", "; ".join(filter(None, parts)))
+            results[status.name] = Check(
+                f"{name}: {status.name}", "failed", "; ".join(filter(None, parts))
+            )
     findings.checks += [results[status.name] for status in statuses]
     if settings.tools and all(status.connected for status in statuses):
         findings.checks += _compared(name, settings.tools, tools)
-    findings.checks += [row for row in rows if not any(row.detail in said.detail for said in results.values())]
+    findings.checks += [
+        row for row in rows if not any(row.detail in said.detail for said in results.values())
+    ]
     texts = [json.dumps([tool.full_name, tool.description, tool.schema]) for tool in tools]
-    size = len("".join([*texts, *(status.instructions for status in statuses)]).encode()) // BYTES_A_TOKEN
+    size = (
+        len("".join([*texts, *(status.instructions for status in statuses)]).encode())
+        // BYTES_A_TOKEN
+    )
     if tools:
         note = f"with the instructions about {size:,} tokens of every request (estimated: 4 bytes a token)"
         findings.checks.append(Check(f"{name}: tool list", "ok", note))
@@ -112,10 +154,15 @@ def check_servers(
 def hashes(tools: Sequence[OfferedTool], run: Assignment) -> dict[str, str]:
     """The hash of each tool's schema, without the run's own folder."""
     own = run.workspace.rpartition("/")[0]
-    return {tool.full_name: sha256(json.dumps(tool.schema, sort_keys=True).replace(own, "").encode()) for tool in tools}
+    return {
+        tool.full_name: sha256(json.dumps(tool.schema, sort_keys=True).replace(own, "").encode())
+        for tool in tools
+    }
 
 
-def unreachable(run: Assignment, place: Place, names: Sequence[str], listing: Mapping[str, str], asks: bool) -> str:
+def unreachable(
+    run: Assignment, place: Place, names: Sequence[str], listing: Mapping[str, str], asks: bool
+) -> str:
     """Why a server of `names` does not respond; "" when all do. One with a command is started again. With `asks`, also
     calls a tool about the workspace; with `listing`, the preflight's tools and hashes ("" for any), looks for those."""
     if not names:
@@ -126,7 +173,11 @@ def unreachable(run: Assignment, place: Place, names: Sequence[str], listing: Ma
             if listing and status.connected:
                 own = hashes(status.tools, run)
                 before = {name: listing[name] for name in tools_of([status.name], [*listing])}
-                if changes := [name for name in before if name not in own or before[name] not in ("", own[name])]:
+                if changes := [
+                    name
+                    for name in before
+                    if name not in own or before[name] not in ("", own[name])
+                ]:
                     return f"{status.name}: tools unlike in the preflight: {', '.join(changes)}"
             if listing and "command" in run.mcp_servers[status.name]:
                 continue
@@ -142,7 +193,12 @@ def unreachable(run: Assignment, place: Place, names: Sequence[str], listing: Ma
 
 
 def _check_server(
-    condition: str, file: str, status: ServerStatus, servers: Servers, subject: Subject, each_tool: bool = False
+    condition: str,
+    file: str,
+    status: ServerStatus,
+    servers: Servers,
+    subject: Subject,
+    each_tool: bool = False,
 ) -> Check:
     name = f"{condition}: {status.name}"
     listing = ", ".join(tool.name for tool in status.tools)
@@ -153,7 +209,11 @@ def _check_server(
     if tool is None and each_tool:
         return Check(name, "ok", listing)  # the rows of its tools say more
     if tool is None:
-        return Check(name, "warning", f"{listing}; none was called: none is known to only read and to need just a text")
+        return Check(
+            name,
+            "warning",
+            f"{listing}; none was called: none is known to only read and to need just a text",
+        )
     outcome, message = _call(tool, _guesses(tool, subject), servers, subject)
     if outcome == "failed":
         return Check(name, outcome, f"{message}; check {file}")
@@ -169,7 +229,11 @@ def _check_tool(condition: str, tool: OfferedTool, servers: Servers, subject: Su
         guesses = _guesses(tool, subject)
     elif not why:
         guess = example(tool, subject.run.workspace, *subject.definition)
-        guesses, why = ([], f"nothing is known for its argument {guess!r}") if isinstance(guess, str) else ([guess], "")
+        guesses, why = (
+            ([], f"nothing is known for its argument {guess!r}")
+            if isinstance(guess, str)
+            else ([guess], "")
+        )
     if why:
         return Check(name, "skipped", f"not called: {why}")
     outcome, message = _call(tool, guesses, servers, subject)
@@ -179,17 +243,26 @@ def _check_tool(condition: str, tool: OfferedTool, servers: Servers, subject: Su
 def _guesses(tool: OfferedTool, subject: Subject) -> list[Arguments]:
     """Arguments to try for a tool whose role is known, the best first, with the workspace named as for the agent."""
     file, symbol = subject.definition
-    values = (symbol, *(Path(path).stem for path in subject.files[:2])) if role(tool) == "search" else (file, ".")
+    values = (
+        (symbol, *(Path(path).stem for path in subject.files[:2]))
+        if role(tool) == "search"
+        else (file, ".")
+    )
     return [arguments(tool, value, subject.run.workspace) for value in values]
 
 
-def _call(tool: OfferedTool, guesses: Sequence[Arguments], servers: Servers, subject: Subject) -> tuple[Outcome, str]:
+def _call(
+    tool: OfferedTool, guesses: Sequence[Arguments], servers: Servers, subject: Subject
+) -> tuple[Outcome, str]:
     """Calls a tool about the workspace, again while it gives nothing; returns the outcome and a message."""
     run = subject.run
     answer: tuple[Outcome, str] | None = None
     fault = ""
     for guess in guesses:
-        parts = (f"{name}={'<workspace>' if text == run.workspace else repr(text)}" for name, text in guess.items())
+        parts = (
+            f"{name}={'<workspace>' if text == run.workspace else repr(text)}"
+            for name, text in guess.items()
+        )
         call = f"{tool.name}({', '.join(parts)})"
         result = servers.call(tool, guess)
         reply = " ".join(result.text.split())[:200] or "nothing"
@@ -197,7 +270,9 @@ def _call(tool: OfferedTool, guesses: Sequence[Arguments], servers: Servers, sub
             fault = fault or f"{call} failed: {reply}"
             continue
         if run.errors.found(tool.full_name, result.text):
-            remedy = "add a setup command to the condition, and writes for an index (docs/servers.md)"
+            remedy = (
+                "add a setup command to the condition, and writes for an index (docs/servers.md)"
+            )
             return "failed", f"{call}: does not know the workspace: {reply}; {remedy}"
         gave = f"{call} answered with {len(result.text):,} characters"
         gave += " in structuredContent only" if result.is_structured else ""
@@ -214,10 +289,15 @@ def _call(tool: OfferedTool, guesses: Sequence[Arguments], servers: Servers, sub
     return answer or ("failed", f"{fault}; its standard error ends with {end}" if end else fault)
 
 
-def _compared(condition: str, names: Sequence[str], tools: Sequence[OfferedTool]) -> Iterator[Check]:
+def _compared(
+    condition: str, names: Sequence[str], tools: Sequence[OfferedTool]
+) -> Iterator[Check]:
     """Compares the tools in the config (with or without `mcp__<server>__`) with the listed ones."""
     full = {tool.full_name: tool.name for tool in tools}
-    config, listing = sorted({full.get(name, name) for name in names}), sorted({tool.name for tool in tools})
+    config, listing = (
+        sorted({full.get(name, name) for name in names}),
+        sorted({tool.name for tool in tools}),
+    )
     if config != listing:
         detail = f"conditions.{condition}.tools has {', '.join(config)}; listed are {', '.join(listing)}: fix either"
         yield Check(f"{condition}: tools", "failed", detail)

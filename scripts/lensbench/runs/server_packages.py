@@ -23,7 +23,10 @@ from lensbench.core.system.files import locked, read_json, write_json
 _FLAGS = ("-y", "--yes", "-q", "--quiet")
 _PACKAGES = {"npx": ("-p", "--package"), "uvx": ("--from",)}
 """Launchers, and the options that name their packages."""
-_OPTIONS = {"npx": (), "uvx": ("--with", "--python", "-p", "--index")}  # the installer has them, too
+_OPTIONS = {
+    "npx": (),
+    "uvx": ("--with", "--python", "-p", "--index"),
+}  # the installer has them, too
 
 
 class Launch(NamedTuple):
@@ -42,7 +45,11 @@ def read_launch(command: Sequence[str]) -> Launch | None:
         option, _, value = (word := rest.popleft()).partition("=")
         if not word.startswith("-"):
             program = word if packages else word.partition("@")[0] if launcher == "uvx" else ""
-            return Launch(tuple(command[: len(command) - len(rest)]), (*options, *(packages or [word])), program)
+            return Launch(
+                tuple(command[: len(command) - len(rest)]),
+                (*options, *(packages or [word])),
+                program,
+            )
         if option in _PACKAGES[launcher] and (value or rest):
             packages.append(value or rest.popleft())
         elif option in _OPTIONS[launcher] and (value or rest):
@@ -52,26 +59,41 @@ def read_launch(command: Sequence[str]) -> Launch | None:
     return None
 
 
-def fetch_packages(conditions: Mapping[str, PlannedCondition], cache: Path) -> Iterator[tuple[Check, dict[str, str]]]:
+def fetch_packages(
+    conditions: Mapping[str, PlannedCondition], cache: Path
+) -> Iterator[tuple[Check, dict[str, str]]]:
     """Fetches the packages of all launchers in the conditions' MCP files to `servers/` in the cache, if they are not
     there; yields a check of each, and its program by the launcher's line."""
     for name, condition in conditions.items():
         for file, servers in mcp_servers([condition]):
-            values = {**os.environ, "here": str(Path(file).resolve().parent), "python": sys.executable}
+            values = {
+                **os.environ,
+                "here": str(Path(file).resolve().parent),
+                "python": sys.executable,
+            }
             for entry in filled(servers, values).values():
-                if "command" in entry and (launch := read_launch([entry["command"], *entry.get("args", ())])):
+                if "command" in entry and (
+                    launch := read_launch([entry["command"], *entry.get("args", ())])
+                ):
                     line, row = shlex.join(launch.words), f"{name}: package"
                     try:
                         program, version = _fetch(launch, cache / "servers")
                     except UserError as error:
                         yield Check(row, "failed", f"{line}: {error}"), {}
                         continue
-                    yield Check(row, "ok", f"{line}: {version}, fetched once for all runs: {program}"), {line: program}
+                    yield (
+                        Check(
+                            row, "ok", f"{line}: {version}, fetched once for all runs: {program}"
+                        ),
+                        {line: program},
+                    )
 
 
 def _fetch(launch: Launch, packages: Path) -> tuple[str, str]:
     """The program of the launch among the packages, and what was installed there with its version. Raises UserError."""
-    digest = sha256(json.dumps([launch, str(packages.absolute())]).encode())[:8]  # an environment cannot be moved
+    digest = sha256(json.dumps([launch, str(packages.absolute())]).encode())[
+        :8
+    ]  # an environment cannot be moved
     folder = packages / f"{Path(launch.packages[-1]).name}-{digest}"
     folder.mkdir(parents=True, exist_ok=True)
     note = folder / "server.json"
@@ -91,11 +113,16 @@ def _npm(launch: Launch, folder: Path) -> tuple[Path, str]:
     package = read_json(folder / "node_modules" / name / "package.json", needed=True)
     programs, own = package.get("bin", {}), name.rpartition("/")[2]
     only = own if isinstance(programs, str) or own in programs else next(iter(programs), own)
-    return folder / "node_modules" / ".bin" / (launch.program or only), f"{name} {package['version']}"
+    return folder / "node_modules" / ".bin" / (
+        launch.program or only
+    ), f"{name} {package['version']}"
 
 
 def _uv(launch: Launch, folder: Path) -> tuple[Path, str]:
-    places = {"UV_TOOL_DIR": str(folder.absolute() / "tools"), "UV_TOOL_BIN_DIR": str(folder.absolute() / "bin")}
+    places = {
+        "UV_TOOL_DIR": str(folder.absolute() / "tools"),
+        "UV_TOOL_BIN_DIR": str(folder.absolute() / "bin"),
+    }
     _run(["uv", "tool", "install", *launch.packages], places)
     return folder / "bin" / launch.program, _run(["uv", "tool", "list"], places).partition("\n")[0]
 
@@ -113,5 +140,7 @@ def _run(argv: Sequence[str], env: Mapping[str, str]) -> str:
         errors="replace",
     )
     if child.returncode:
-        raise UserError(f"`{shlex.join(argv)}` failed: {' '.join(child.stderr.replace('npm error', '').split())[:200]}")
+        raise UserError(
+            f"`{shlex.join(argv)}` failed: {' '.join(child.stderr.replace('npm error', '').split())[:200]}"
+        )
     return child.stdout

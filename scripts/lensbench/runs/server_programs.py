@@ -32,7 +32,9 @@ _SHARED = re.compile(
     rf"|(fast)?mcp|busybox|coreutils|docker|podman|true|false|cat|source|cp|ln|mv|install|alias|=|{_LAUNCHER.pattern}"
 )
 """Programs of no server: never hidden, and to start one means nothing."""
-_FETCHES = re.compile(r"(npx|bunx|uvx|deno)|(npm|pnpm|yarn) (exec|x|dlx)|(pipx|tool|go|deno) run|go install")
+_FETCHES = re.compile(
+    r"(npx|bunx|uvx|deno)|(npm|pnpm|yarn) (exec|x|dlx)|(pipx|tool|go|deno) run|go install"
+)
 """The words before a package's name."""
 _SHELL = re.compile(r"(ba|da|z|k)?sh|su|script")
 _BEFORE = re.compile(
@@ -40,19 +42,35 @@ _BEFORE = re.compile(
     r"|setsid|stdbuf|strace|parallel|busybox)"
 )
 _HANDS_ON = re.compile(r"alias|eval|trap|watch|unshare|chroot|flock|tmux")
-_WITH_VALUE = re.compile(r"-[pnC]|--(directory|project|python|extra|group|package|env-file|with.*|(default-)?index)")
+_WITH_VALUE = re.compile(
+    r"-[pnC]|--(directory|project|python|extra|group|package|env-file|with.*|(default-)?index)"
+)
 _ENDS = re.compile(r"&+|(?=[&<>]*[;|()\n])[;&|()<>\n]+")
 _OF_SHELL = re.compile(r"cd|export|set|unset|ulimit|umask|trap|wait|exit|echo|test|\[|=|alias|:")
 _PREPARES = {"install", "ci", "add", "sync", "build", "venv", "pip", "make", "clone", "pull"}
 """What a wrapper does before."""
-_NAMING = ("--package", "-p", "--from", "--with", "--directory", "--project", "--prefix", "--cwd", "-C")
+_NAMING = (
+    "--package",
+    "-p",
+    "--from",
+    "--with",
+    "--directory",
+    "--project",
+    "--prefix",
+    "--cwd",
+    "-C",
+)
 """Options with a package or its folder."""
 _MODULE = re.compile(r"(?:-(?!m)\S+ (?:[^-/.]\w* )?)*-m ?(\S+)")
 _JS_PACKAGE = re.compile(r".*/node_modules/(@[^/]+/)?[^/.][^/]*")
-_MISSING = re.compile(r"not found|No such file|No module named|Cannot find module|[Pp]ermission denied")
+_MISSING = re.compile(
+    r"not found|No such file|No module named|Cannot find module|[Pp]ermission denied"
+)
 """What is said of a program that is not there."""
 _HERE_DOCUMENT = re.compile(r"<<-?\s*(['\"]?)(\w+)\1(.*)\n((?:.*\n)*?)\s*\2\b")
-_LOOK_UP = re.compile(r"(?:\$\(|`)\s*(?:which|type -p|command -v|readlink -f|realpath)\s+([^\s()`]+)\s*[)`]")
+_LOOK_UP = re.compile(
+    r"(?:\$\(|`)\s*(?:which|type -p|command -v|readlink -f|realpath)\s+([^\s()`]+)\s*[)`]"
+)
 """What stands for the path of a program."""
 _STARTS = (
     r"\b(?:\w*import\w*|require|run\w*|from|system|popen|call|check_\w+|exec\w*|spawn\w*)"
@@ -60,12 +78,17 @@ _STARTS = (
 )
 """What code has before the name of a module or program that it runs."""
 _READS = re.compile(r"capture|PIPE|check_output|stdout|\bexec(File)?Sync")
-_IMPORTED = re.compile(r"(?:\b(?:import|from|require|import_module|__import__)\b[\s(]*['\"]?|,\s*)([\w@./-]+)")
+_IMPORTED = re.compile(
+    r"(?:\b(?:import|from|require|import_module|__import__)\b[\s(]*['\"]?|,\s*)([\w@./-]+)"
+)
 _ROOT = re.compile(r"sys\.path[^'\"\n]{0,40}['\"]([^'\"\n]+)")
 _FILE = re.compile(r"\.(py|pyz|[cm]?[jt]sx?|(ba)?sh|rb|pl|php|lua|R|jar|dll|go)$")
 _NAMED = re.compile(r"(?:\$\{?\w+\}?)?((?:\.\.?/)+|/)?([\w@+-][\w@.+/-]*)")
 _MODULE_ENDS = ("", ".py", "/__init__.py", ".js", ".mjs", ".cjs", ".ts", "/index.js")
-_COMMAND_KEYS, _PLACE_KEYS = ("command", "cmd", "script"), ("workdir", "cwd", "directory", "dir_path")
+_COMMAND_KEYS, _PLACE_KEYS = (
+    ("command", "cmd", "script"),
+    ("workdir", "cwd", "directory", "dir_path"),
+)
 MOST_FILES, MOST_BYTES = 100, 1 << 16
 """Files of a server that are read, and their size."""
 MOST_READ = 1 << 13
@@ -85,7 +108,9 @@ def foreign_programs(plan: Plan, condition: str) -> ServerProgram:
     """The programs of the servers of other conditions, without those of the condition's own."""
     others = (other for name, other in plan["conditions"].items() if name != condition)
     own = _programs([plan["conditions"][condition]])
-    return ServerProgram(*(theirs - ours for theirs, ours in zip(_programs(others), own, strict=True)))
+    return ServerProgram(
+        *(theirs - ours for theirs, ours in zip(_programs(others), own, strict=True))
+    )
 
 
 def _programs(conditions: Iterable[PlannedCondition]) -> ServerProgram:
@@ -96,7 +121,9 @@ def _programs(conditions: Iterable[PlannedCondition]) -> ServerProgram:
             roots = str(entry.get("env", {}).get("PYTHONPATH", ""))
             text = shlex.join([entry["command"], *map(str, entry.get("args", ()))])
             programs += _of_server(text, str(entry.get("cwd") or ""), tuple(roots.split(":")))
-    return ServerProgram(*(frozenset[str]().union(*(program[at] for program in programs)) for at in range(3)))
+    return ServerProgram(
+        *(frozenset[str]().union(*(program[at] for program in programs)) for at in range(3))
+    )
 
 
 @cache  # each run asks twice
@@ -104,7 +131,9 @@ def _of_server(text: str, folder: str, roots: Sequence[str]) -> tuple[ServerProg
     return tuple(_started(text, folder, roots, set()))
 
 
-def _started(text: str, folder: str, roots: Sequence[str], read: set[str]) -> Iterator[ServerProgram]:
+def _started(
+    text: str, folder: str, roots: Sequence[str], read: set[str]
+) -> Iterator[ServerProgram]:
     """What a shell text in `folder` starts, and what its files start. Names in a wrapper, one of the files in `read`,
     count only after `exec` or at the end: others are its tools."""
     commands = [*simple_commands(text)]
@@ -115,13 +144,21 @@ def _started(text: str, folder: str, roots: Sequence[str], read: set[str]) -> It
             folder = os.path.join(folder, command[-1])
         if command in own:
             program = _program(command, folder, roots)
-            is_tool = bool(read) and command != own[-1] and not re.search(rf"\bexec .*{re.escape(command[0])}", text)
+            is_tool = (
+                bool(read)
+                and command != own[-1]
+                and not re.search(rf"\bexec .*{re.escape(command[0])}", text)
+            )
             yield program._replace(names=frozenset()) if is_tool else program
             for file in sorted(filter(os.path.isfile, program.paths)):
-                yield from _from_file(file, bool(_SHELL.fullmatch(os.path.basename(command[0]))), roots, read)
+                yield from _from_file(
+                    file, bool(_SHELL.fullmatch(os.path.basename(command[0]))), roots, read
+                )
 
 
-def _from_file(file: str, is_shell: bool, roots: Sequence[str], read: set[str]) -> Iterator[ServerProgram]:
+def _from_file(
+    file: str, is_shell: bool, roots: Sequence[str], read: set[str]
+) -> Iterator[ServerProgram]:
     """What a script names: files beside it, and programs that it only starts."""
     if file in read or len(read) >= MOST_FILES or re.search(r"-packages/|node_modules/", file):
         return
@@ -149,8 +186,16 @@ def _beside(file: str, text: str) -> Iterator[str]:
     """The files in a script's folder that its text names, and scripts elsewhere."""
     folder, named = os.path.dirname(file), set(_NAMED.findall(text))
     yield from (f"/{name}" for way, name in named if way == "/" and _FILE.search(name))
-    stems = {os.path.join(way.lstrip("/"), name) for way, name in named if way or "." in name or "/" in name}
-    stems |= {name.partition(".")[0] for name in _IMPORTED.findall(text)} if file.endswith(".py") else set()
+    stems = {
+        os.path.join(way.lstrip("/"), name)
+        for way, name in named
+        if way or "." in name or "/" in name
+    }
+    stems |= (
+        {name.partition(".")[0] for name in _IMPORTED.findall(text)}
+        if file.endswith(".py")
+        else set()
+    )
     for path in (os.path.normpath(os.path.join(folder, stem)) for stem in stems):
         ends = (end for end in _MODULE_ENDS if os.path.isfile(path + end))
         yield from (path + end.removesuffix("/__init__.py") for end in ends)
@@ -160,7 +205,9 @@ def _is_general(command: Sequence[str]) -> bool:
     """True for the system's programs and preparations."""
     name, folder = os.path.basename(command[0]), os.path.dirname(shutil.which(command[0]) or "")
     is_other = not _PREPARES.isdisjoint((name, *command[1:4]))
-    return is_other or (folder in ("/usr/bin", "/bin", "/usr/sbin", "/sbin") and not _SHARED.fullmatch(name))
+    return is_other or (
+        folder in ("/usr/bin", "/bin", "/usr/sbin", "/sbin") and not _SHARED.fullmatch(name)
+    )
 
 
 def _program(command: Sequence[str], folder: str, roots: Sequence[str]) -> ServerProgram:
@@ -174,8 +221,13 @@ def _program(command: Sequence[str], folder: str, roots: Sequence[str]) -> Serve
         names = {path for path in paths if path and not path.startswith((".", "/"))}
         names |= {path.rpartition("/")[2] for path in names if name == "go"}
         names = set() if any(map(os.path.isabs, files)) else names
-        places = [Path(program).parent.parent, Path(os.path.realpath(program)).parent.parent.parent.parent]
-        paths |= {str(place / "lib/node_modules" / package) for place in places for package in names}
+        places = [
+            Path(program).parent.parent,
+            Path(os.path.realpath(program)).parent.parent.parent.parent,
+        ]
+        paths |= {
+            str(place / "lib/node_modules" / package) for place in places for package in names
+        }
         paths |= {at for package in names if (at := shutil.which(package))}
     elif command[0].startswith("./") and not os.path.isabs(program):
         files.add(command[0])
@@ -183,20 +235,38 @@ def _program(command: Sequence[str], folder: str, roots: Sequence[str]) -> Serve
         names, paths = {name}, {program}
     elif name.startswith(("python", "pypy")) and (found := _MODULE.match(" ".join(command[1:]))):
         is_ours = found[1].startswith((f"{PACKAGE.name}.", f"{PACKAGE.name}_"))
-        modules = {found[1] if is_ours else found[1].partition(".")[0]}  # all of a package is the server's
+        modules = {
+            found[1] if is_ours else found[1].partition(".")[0]
+        }  # all of a package is the server's
         modules -= sys.stdlib_module_names
     names |= {f"./{os.path.normpath(path)}" for path in files if not os.path.isabs(path)}
-    paths |= {path for path in (*files, *(command[1:] if _SHARED.fullmatch(name) else ())) if os.path.isabs(path)}
-    modules |= {module for path in paths if os.path.dirname(path).endswith("bin") for module in _module_of_script(path)}
+    paths |= {
+        path
+        for path in (*files, *(command[1:] if _SHARED.fullmatch(name) else ()))
+        if os.path.isabs(path)
+    }
+    modules |= {
+        module
+        for path in paths
+        if os.path.dirname(path).endswith("bin")
+        for module in _module_of_script(path)
+    }
     paths |= {os.path.realpath(path) for path in paths if os.path.exists(path)}
     paths |= {match[0] for path in paths if (match := _JS_PACKAGE.match(path))}
     paths |= {path for module in modules for path in _module_paths(module, program, roots)}
-    return ServerProgram(frozenset(names), frozenset(filter(_can_be_hidden, paths)), frozenset(modules))
+    return ServerProgram(
+        frozenset(names), frozenset(filter(_can_be_hidden, paths)), frozenset(modules)
+    )
 
 
 def _can_be_hidden(path: str) -> bool:
     is_shared = os.path.isfile(path) and _SHARED.fullmatch(os.path.basename(path))
-    return os.path.exists(path) and not is_shared and path.count("/") > 1 and not PACKAGE.is_relative_to(path)
+    return (
+        os.path.exists(path)
+        and not is_shared
+        and path.count("/") > 1
+        and not PACKAGE.is_relative_to(path)
+    )
 
 
 def _packages(command: Sequence[str]) -> Iterator[str]:
@@ -220,7 +290,11 @@ def _bare(package: str) -> str:
 def _module_of_script(path: str) -> list[str]:
     """The package that a console script of Python imports."""
     head = _text(path)[:2000]
-    names = re.findall(r"(?m)^from (\w+)[\w.]* import", head) if "sys.exit(" in head and head.startswith("#!") else []
+    names = (
+        re.findall(r"(?m)^from (\w+)[\w.]* import", head)
+        if "sys.exit(" in head and head.startswith("#!")
+        else []
+    )
     return [name for name in names if name != PACKAGE.name]
 
 
@@ -232,13 +306,16 @@ def _module_paths(module: str, program: str, roots: Sequence[str]) -> Iterator[s
         yield from filter(os.path.exists, (str(place), f"{place}.py"))
 
 
-def program_calls(transcript: Iterable[str], program: ServerProgram, tree: Path | None = None) -> list[str]:
+def program_calls(
+    transcript: Iterable[str], program: ServerProgram, tree: Path | None = None
+) -> list[str]:
     """The calls in a transcript that run the programs by a shell command, each on one line. Modules with a name that
     the repository `tree` has are its own."""
     return [
         step.line
         for step in own_calls(transcript)
-        if not (len(step.got) < 400 and _MISSING.search(step.got)) and _any_runs(*_command(step.given), program, tree)
+        if not (len(step.got) < 400 and _MISSING.search(step.got))
+        and _any_runs(*_command(step.given), program, tree)
     ]
 
 
@@ -269,7 +346,9 @@ def simple_commands(text: str) -> Iterator[list[str]]:
     """The words of each command in a shell command; of the command in `sh -c` too."""
     text = re.sub(r"(?m)^[ \t]*#.*|\\\n", " ", text[:MOST_READ])  # a comment may have a quote
     text = re.sub(r"`([^`]*)`", r"$(\1)", _LOOK_UP.sub(r"/\1", text)).replace("$'", "'")
-    text = _HERE_DOCUMENT.sub(lambda match: f" -c {shlex.quote(match[4])}{match[3]}", text)  # may be code
+    text = _HERE_DOCUMENT.sub(
+        lambda match: f" -c {shlex.quote(match[4])}{match[3]}", text
+    )  # may be code
     lexer = shlex.shlex(text, posix=True, punctuation_chars=";&|()<>\n")
     lexer.whitespace, lexer.commenters, lexer.whitespace_split = " \t\r", "", True
     words: list[str] = []
@@ -291,14 +370,18 @@ def _unwrapped(words: list[str]) -> Iterator[list[str]]:
     if values := [word.partition("=")[2] for word in words if re.match(r"\w+=", word)]:
         yield ["alias" if words[0] == "alias" else "=", *values]
     while words and _BEFORE.fullmatch(words[0]):
-        words = words[2 if re.fullmatch("-[IugosCda]", words[0]) else 1 :]  # xargs -I {}, sudo -u, env -C
+        words = words[
+            2 if re.fullmatch("-[IugosCda]", words[0]) else 1 :
+        ]  # xargs -I {}, sudo -u, env -C
     scripts = [at for at, word in enumerate(words[:-1]) if re.fullmatch(r"-\w*c", word)]
     if words and scripts and _SHELL.fullmatch(os.path.basename(words[0])):
         yield from simple_commands(words[scripts[0] + 1])
     elif words:
         yield from _launched(words)
         yield from (
-            words[at + 1 :] for at, word in enumerate(words[:99]) if word in ("-exec", "-execdir") and words[at + 1 :]
+            words[at + 1 :]
+            for at, word in enumerate(words[:99])
+            if word in ("-exec", "-execdir") and words[at + 1 :]
         )
 
 
@@ -310,7 +393,9 @@ def _launched(words: list[str]) -> Iterator[list[str]]:
     if re.fullmatch(_WITH_RUN, name) and "run" in rest and "tool" not in rest:
         while rest and re.match("run$|-(?!m)", rest[0]):
             rest = rest[2 if _WITH_VALUE.fullmatch(rest[0]) else 1 :]
-        yield from _unwrapped(["python", *rest] if re.match(r"-m|.*\.py$", " ".join(rest[:1])) else rest)
+        yield from _unwrapped(
+            ["python", *rest] if re.match(r"-m|.*\.py$", " ".join(rest[:1])) else rest
+        )
 
 
 class _Seeing(NamedTuple):
@@ -325,7 +410,9 @@ class _Seeing(NamedTuple):
     def runs(self, words: Sequence[str]) -> bool:
         name, rest, names = os.path.basename(words[0]), words[1:], self.program.names
         file = words[0] if "/" in words[0] else shutil.which(words[0]) or words[0]
-        named = " ".join(words).split() if _HANDS_ON.fullmatch(name) else words[: "/" not in words[0]]
+        named = (
+            " ".join(words).split() if _HANDS_ON.fullmatch(name) else words[: "/" not in words[0]]
+        )
         if not names.isdisjoint(named) or self._is_of(file):
             return True
         is_launcher = _LAUNCHER.fullmatch(name)
@@ -353,10 +440,18 @@ class _Seeing(NamedTuple):
         is_named = is_outside and os.path.basename(file) in known
         _, is_installed, own = word.rpartition("node_modules/.bin/")
         is_named |= bool(is_installed) and any(f"/{name}".endswith(f"/{own}") for name in names)
-        if is_named or f"./{file}" in names or any(f"{file}/".startswith(f"{path}/") for path in paths):
+        if (
+            is_named
+            or f"./{file}" in names
+            or any(f"{file}/".startswith(f"{path}/") for path in paths)
+        ):
             return True
         files = paths if is_outside and os.path.isfile(word) else ()
-        alike = (path for path in files if os.path.isfile(path) and os.path.getsize(path) == os.path.getsize(word))
+        alike = (
+            path
+            for path in files
+            if os.path.isfile(path) and os.path.getsize(path) == os.path.getsize(word)
+        )
         return any(Path(path).read_bytes() == Path(word).read_bytes() for path in alike)
 
     def _is_code(self, text: str) -> bool:
@@ -374,11 +469,17 @@ class _Seeing(NamedTuple):
             return True
         if self.tree and module.partition(".")[0] in _stems(self.tree):
             return False
-        stems = {Path(path).stem for path in self.program.paths if self.tree} - sys.stdlib_module_names
-        return module in stems or any(f"{module}.".startswith(f"{own}.") for own in self.program.modules)
+        stems = {
+            Path(path).stem for path in self.program.paths if self.tree
+        } - sys.stdlib_module_names
+        return module in stems or any(
+            f"{module}.".startswith(f"{own}.") for own in self.program.modules
+        )
 
 
 @cache
 def _stems(tree: Path) -> frozenset[str]:
     """The names in a repository, without endings."""
-    return frozenset(Path(name).stem for _, folders, files in os.walk(tree) for name in (*folders, *files))
+    return frozenset(
+        Path(name).stem for _, folders, files in os.walk(tree) for name in (*folders, *files)
+    )

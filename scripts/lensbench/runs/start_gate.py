@@ -43,7 +43,9 @@ def at_the_gate(
                 _leave_note(path, RUNNING)
             yield
         finally:
-            with suppress(FileNotFoundError):  # a paid answer must not be lost because the file was deleted
+            with suppress(
+                FileNotFoundError
+            ):  # a paid answer must not be lost because the file was deleted
                 os.unlink(path)
 
 
@@ -59,7 +61,9 @@ def who_is_there(folder: str) -> list[str]:
 def _held(path: str) -> Iterator[None]:
     """Locks and empties the run's own file, once the same run of an earlier start has let it go."""
     while True:
-        with open(os.open(path, os.O_RDWR | os.O_CREAT | os.O_APPEND, 0o600), "r+", encoding="utf-8") as mine:
+        with open(
+            os.open(path, os.O_RDWR | os.O_CREAT | os.O_APPEND, 0o600), "r+", encoding="utf-8"
+        ) as mine:
             fcntl.flock(mine, fcntl.LOCK_EX)
             if _is_at(path, mine.fileno()):  # it was not removed by the previous holder
                 mine.truncate(0)

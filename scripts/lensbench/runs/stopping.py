@@ -45,7 +45,12 @@ def check_not_stopped(folder: Path) -> None:
 
 
 EQUAL_FAILURES = 5
-_BROKEN = (DiscardReason.CRASHED, DiscardReason.MCP_FAILED, DiscardReason.MCP_NOT_OFFERED, DiscardReason.MCP_GONE)
+_BROKEN = (
+    DiscardReason.CRASHED,
+    DiscardReason.MCP_FAILED,
+    DiscardReason.MCP_NOT_OFFERED,
+    DiscardReason.MCP_GONE,
+)
 """What is wrong with an agent or a server, in all their runs."""
 
 
@@ -57,7 +62,9 @@ def repeated(folder: Path, condition: str, discard: Discard) -> str:
         return ""
     path.parent.mkdir(exist_ok=True)
     with path.open("a", encoding="utf-8") as file:
-        file.write(re.sub(r"/\S+|\d+", "", discard.detail) + "\n")  # paths and numbers differ from run to run
+        file.write(
+            re.sub(r"/\S+|\d+", "", discard.detail) + "\n"
+        )  # paths and numbers differ from run to run
     last = path.read_text(encoding="utf-8").split("\n")[-EQUAL_FAILURES - 1 : -1]
     alike = len(last) == EQUAL_FAILURES and len(set(last)) == 1
     how = f"({discard.reason}: {discard.detail})"
@@ -102,7 +109,9 @@ def spend(folder: Path, runs: int = 0, hours: float = 0.0, usd: float | None = 0
 def spent(folder: Path) -> dict[str, float]:
     """The amounts spent so far, named as in `spend`. Raises StopEverything when the ledger is damaged."""
     path = RunFolder(folder).spent
-    so_far = _parse(path.read_text(errors="replace", encoding="utf-8")) if path.exists() else NOTHING
+    so_far = (
+        _parse(path.read_text(errors="replace", encoding="utf-8")) if path.exists() else NOTHING
+    )
     if so_far is None:
         raise StopEverything(
             f"{path} is damaged, so the amount spent is unknown; restore it from the records, in the form "

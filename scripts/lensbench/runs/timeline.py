@@ -48,13 +48,19 @@ def read_timeline(lines: Iterable[str]) -> list[Step]:
         moment = _moment(event.get("timestamp"))
         began = moment if began is None else began
         for key, step in _steps(event):
-            step.at_s = round(moment - began, 1) if moment is not None and began is not None else None
+            step.at_s = (
+                round(moment - began, 1) if moment is not None and began is not None else None
+            )
             if step.kind != "call":
                 _add(steps, step, bool(event.get("delta")))
                 continue
             call = calls.pop(key, None)  # ids repeat
             if call and (not step.title or (step.title, step.given) == (call.title, call.given)):
-                call.given, call.got, call.size = call.given or step.given, step.got or call.got, step.size or call.size
+                call.given, call.got, call.size = (
+                    call.given or step.given,
+                    step.got or call.got,
+                    step.size or call.size,
+                )
                 call.failed |= step.failed
             elif step.title:
                 steps.append(call := step)
@@ -65,7 +71,11 @@ def read_timeline(lines: Iterable[str]) -> list[Step]:
 
 def own_calls(transcript: Iterable[str]) -> list[Step]:
     """The calls of the agent's own tools, not of MCP servers."""
-    return [step for step in read_timeline(transcript) if step.kind == "call" and not step.title.startswith("mcp__")]
+    return [
+        step
+        for step in read_timeline(transcript)
+        if step.kind == "call" and not step.title.startswith("mcp__")
+    ]
 
 
 def _add(steps: list[Step], step: Step, goes_on: bool) -> None:
@@ -82,18 +92,31 @@ def _steps(event: Event) -> Iterator[tuple[str, Step]]:
         case "assistant" | "user":
             yield from _message(mapping(event.get("message")))
         case "tool_call":
-            yield _id(event.get("id")), Step("call", text(event.get("name")), _shown(event.get("input")))
+            yield (
+                _id(event.get("id")),
+                Step("call", text(event.get("name")), _shown(event.get("input"))),
+            )
         case "tool_result":
             is_bad = event.get("is_error") is True or event.get("status") == "error"
-            out = _shown(event.get("output") or event.get("content") or event.get("text") or event.get("error"))
+            out = _shown(
+                event.get("output")
+                or event.get("content")
+                or event.get("text")
+                or event.get("error")
+            )
             size = event.get("size")
-            out = out or " ".join(filter(None, [text(event.get("path")), f"{size} bytes" if size is not None else ""]))
+            out = out or " ".join(
+                filter(None, [text(event.get("path")), f"{size} bytes" if size is not None else ""])
+            )
             step = Step("call", got=out, failed=is_bad, size=number(size))
             yield _id(event.get("id", event.get("tool_id"))), step
         case "tool_use" if part:
             out = _shown(state.get("output") or state.get("error"))
             is_bad = state.get("status") == "error"
-            yield _id(part.get("callID")), Step("call", text(part.get("tool")), _shown(state.get("input")), out, is_bad)
+            yield (
+                _id(part.get("callID")),
+                Step("call", text(part.get("tool")), _shown(state.get("input")), out, is_bad),
+            )
         case "tool_use":
             parameters = _shown(event.get("parameters"))
             yield _id(event.get("tool_id")), Step("call", text(event.get("tool_name")), parameters)
@@ -120,10 +143,16 @@ def _message(message: Event) -> Iterator[tuple[str, Step]]:
             case "thinking":
                 yield "", Step("thinks", given=text(block.get("thinking")))
             case "tool_use":
-                yield _id(block.get("id")), Step("call", text(block.get("name")), _shown(block.get("input")))
+                yield (
+                    _id(block.get("id")),
+                    Step("call", text(block.get("name")), _shown(block.get("input"))),
+                )
             case "tool_result":
                 output = _shown(block.get("content"))
-                yield _id(block.get("tool_use_id")), Step("call", got=output, failed=block.get("is_error") is True)
+                yield (
+                    _id(block.get("tool_use_id")),
+                    Step("call", got=output, failed=block.get("is_error") is True),
+                )
 
 
 def _item(item: Event, is_done: bool) -> Iterator[tuple[str, Step]]:
@@ -133,10 +162,16 @@ def _item(item: Event, is_done: bool) -> Iterator[tuple[str, Step]]:
     if kind == "mcp_tool_call":
         name = f"mcp__{text(item.get('server'))}__{text(item.get('tool'))}"
         output = _shown(item.get("error") or mapping(item.get("result")).get("content"))
-        yield _id(item.get("id")), Step("call", name, _shown(item.get("arguments")), output, is_error)
+        yield (
+            _id(item.get("id")),
+            Step("call", name, _shown(item.get("arguments")), output, is_error),
+        )
     elif kind == "command_execution":
         output = text(item.get("aggregated_output"))
-        yield _id(item.get("id")), Step("call", "shell", _shown(item.get("command")), output, is_error)
+        yield (
+            _id(item.get("id")),
+            Step("call", "shell", _shown(item.get("command")), output, is_error),
+        )
     elif is_done and kind in ("agent_message", "reasoning", "error"):
         names: dict[str, Kind] = {"agent_message": "says", "reasoning": "thinks", "error": "error"}
         yield "", Step(names[kind], given=text(item.get("text")) or text(item.get("message")))
@@ -148,11 +183,19 @@ def _end(event: Event) -> Step:
     turns, cost = event.get("num_turns", event.get("turns")), event.get("total_cost_usd")
     figures = [
         f"{turns} turns" if isinstance(turns, int) else "",
-        *(f"{usage[name]} {name.replace('_', ' ')}" for name in sorted(usage) if isinstance(usage[name], int)),
+        *(
+            f"{usage[name]} {name.replace('_', ' ')}"
+            for name in sorted(usage)
+            if isinstance(usage[name], int)
+        ),
         f"${cost:.4f}" if isinstance(cost, int | float) else "",
     ]
     is_error = event.get("is_error") is True or event.get("status") == "error"
-    wrong = _shown(event.get("error") or event.get("result") or event.get("subtype")) if is_error else ""
+    wrong = (
+        _shown(event.get("error") or event.get("result") or event.get("subtype"))
+        if is_error
+        else ""
+    )
     return Step("end", ", ".join(filter(None, figures)) or "the end", wrong, failed=is_error)
 
 

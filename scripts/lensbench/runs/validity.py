@@ -48,7 +48,9 @@ def planned_runs(plan: Plan) -> list[RunId]:
 
 
 def decide(
-    records: Mapping[RunId, Record], plan: Plan, discards: Mapping[RunId, Discard] = MappingProxyType({})
+    records: Mapping[RunId, Record],
+    plan: Plan,
+    discards: Mapping[RunId, Discard] = MappingProxyType({}),
 ) -> list[Validity]:
     """The validity of every planned run: what its last attempt says, and whether it fits the other runs of its pair.
     `discards` are the runs that were discarded before: they stay so until made again."""
@@ -56,11 +58,19 @@ def decide(
     validities = {run: _alone(run, records.get(run)) for runs in together.values() for run in runs}
     for run in validities.keys() & discards.keys():
         reason, detail = discards[run][:2]
-        validities[run] = replace(validities[run], status=RunStatus.DISCARDED, reason=reason, detail=detail)
+        validities[run] = replace(
+            validities[run], status=RunStatus.DISCARDED, reason=reason, detail=detail
+        )
     for runs in together.values():
-        counting = [run for run in runs if validities[run].status == RunStatus.VALID and run.condition != CLOSED_BOOK]
+        counting = [
+            run
+            for run in runs
+            if validities[run].status == RunStatus.VALID and run.condition != CLOSED_BOOK
+        ]
         for record, reason, detail in _apart([records[run] for run in counting], plan):
-            validities[record.run] = Validity(record.run, RunStatus.DISCARDED, reason, detail, record.attempt.number)
+            validities[record.run] = Validity(
+                record.run, RunStatus.DISCARDED, reason, detail, record.attempt.number
+            )
     return list(validities.values())
 
 
@@ -76,9 +86,15 @@ def _apart(together: list[Record], plan: Plan) -> Iterable[tuple[Record, str, st
     """The runs of a pair made under other circumstances, with the reason."""
     if not together:
         return
-    models = {record.run.condition: ", ".join(sorted(set(record.outcome.models or ()))) for record in together}
+    models = {
+        record.run.condition: ", ".join(sorted(set(record.outcome.models or ())))
+        for record in together
+    }
     versions = {record.run.condition: record.outcome.agent_version for record in together}
-    for reason, facts in ((DiscardReason.MODEL_CHANGED, models), (DiscardReason.SETTINGS_CHANGED, versions)):
+    for reason, facts in (
+        (DiscardReason.MODEL_CHANGED, models),
+        (DiscardReason.SETTINGS_CHANGED, versions),
+    ):
         values = {condition: value for condition, value in facts.items() if value}
         if len(set(values.values())) > 1:
             word = "version " if facts is versions else ""
@@ -88,11 +104,19 @@ def _apart(together: list[Record], plan: Plan) -> Iterable[tuple[Record, str, st
     digest = plan["tasks"][together[0].task]["prompt_sha256"]
     if len({record.prompt_sha256 for record in together}) > 1:
         odd = [record for record in together if record.prompt_sha256 != digest]
-        yield from ((record, DiscardReason.PROMPT_MISMATCH, "its prompt is not the planned one") for record in odd)
+        yield from (
+            (record, DiscardReason.PROMPT_MISMATCH, "its prompt is not the planned one")
+            for record in odd
+        )
     elif len({record.agent_sha256 for record in together if record.agent_sha256}) > 1:
         odd = [record for record in together if record.agent_sha256 != plan.get("agent_sha256")]
         yield from (
-            (record, DiscardReason.SETTINGS_CHANGED, "the agent's settings are not the planned ones") for record in odd
+            (
+                record,
+                DiscardReason.SETTINGS_CHANGED,
+                "the agent's settings are not the planned ones",
+            )
+            for record in odd
         )
     elif len({record.tree_before for record in together}) > 1:
         detail = "the runs of the pair began with different files"
@@ -107,7 +131,9 @@ def timing_csv(records: Iterable[Record], mapping: str) -> str:
         if (last := record.attempt).duration_s is not None:
             name = f"{trial_folder(record.trial)}{record.task}"
             seconds = f"{last.duration_s:.3f}".rstrip("0").rstrip(".")
-            rows.add((last.started_at, f"{name},{record.condition},{seconds},attempt={last.number}"))
+            rows.add(
+                (last.started_at, f"{name},{record.condition},{seconds},attempt={last.number}")
+            )
     return "\n".join([f"model_mapping,{mapping}", *(row for _, row in sorted(rows))]) + "\n"
 
 
@@ -117,7 +143,9 @@ def judge_validity(folder: Path) -> None:
     attempts = {run: entries(folder, run) for run in planned_runs(plan)}
     records = read_records(folder, attempts)
     standing = {
-        run: tries[-1].read_discard() for run, tries in attempts.items() if tries and DISCARD in tries[-1].files
+        run: tries[-1].read_discard()
+        for run, tries in attempts.items()
+        if tries and DISCARD in tries[-1].files
     }
     validities = decide(records, plan, standing)
     rows: list[ValidityRow] = []
@@ -128,12 +156,18 @@ def judge_validity(folder: Path) -> None:
             tries[-1] = tries[-1].discard(Discard(validity.reason, validity.detail, "validity"))
         past_rounds = rounds(tries)
         earlier += filter(None, (entry.read_record(run) for entry, _ in past_rounds))
-        rows.append({
-            **row_of_run(run), "status": validity.status, "reason": validity.reason, "detail": validity.detail,
-            "attempts": str(validity.attempts), "discards": joined(discard.reason for _, discard in past_rounds),
-            "given_up": yes_no(state_of(tries, plan["max_rounds"]) == State.GIVEN_UP),
-            "ending": records[run].outcome.ending if run in records else "",
-        })  # fmt: skip
+        rows.append(
+            {
+                **row_of_run(run),
+                "status": validity.status,
+                "reason": validity.reason,
+                "detail": validity.detail,
+                "attempts": str(validity.attempts),
+                "discards": joined(discard.reason for _, discard in past_rounds),
+                "given_up": yes_no(state_of(tries, plan["max_rounds"]) == State.GIVEN_UP),
+                "ending": records[run].outcome.ending if run in records else "",
+            }
+        )
     write_table(RunFolder(folder).validity, columns(ValidityRow), rows)
     mapping = as_made(plan, records.values())["model_mapping"]
     write_atomic(RunFolder(folder).timing, timing_csv([*records.values(), *earlier], mapping))

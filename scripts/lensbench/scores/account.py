@@ -77,13 +77,21 @@ def pairs_of(look: Mapping[str, SeenPair]) -> Pairs:
 def number_of(look: Draw, earlier: Sequence[Draw]) -> int:
     """The number of this look, from 1: the sets of runs of the comparison that were looked at up to now, plus one if it
     was added after a look at others."""
-    looks = dict.fromkeys(draw.pairs for draw in [*earlier, look] if draw.comparison == look.comparison)
-    return [*looks].index(look.pairs) + 1 + any(look.comparison not in draw.family for draw in earlier)
+    looks = dict.fromkeys(
+        draw.pairs for draw in [*earlier, look] if draw.comparison == look.comparison
+    )
+    return (
+        [*looks].index(look.pairs) + 1 + any(look.comparison not in draw.family for draw in earlier)
+    )
 
 
 def _before(comparison: str, pairs: Pairs, earlier: Sequence[Draw]) -> Sequence[Draw]:
     """The lines before the first look of the comparison at these pairs."""
-    same = (index for index, line in enumerate(earlier) if (line.comparison, line.pairs) == (comparison, pairs))
+    same = (
+        index
+        for index, line in enumerate(earlier)
+        if (line.comparison, line.pairs) == (comparison, pairs)
+    )
     return earlier[: next(same, len(earlier))]
 
 
@@ -92,15 +100,28 @@ def families(earlier: Sequence[Draw], pairs: Mapping[str, Pairs]) -> dict[str, t
     that shared it when an earlier look had the same pairs, because these pairs spend nothing now. A comparison that has
     been removed since keeps its part, unless it was decided."""
     last = {draw.comparison: draw for draw in earlier}
-    then = {name: last[name].family for name, own in pairs.items() if name in last and last[name].pairs == own}
-    final = {name for name, draw in last.items() if name not in pairs and draw.verdict in ("GO", "HARM")}
+    then = {
+        name: last[name].family
+        for name, own in pairs.items()
+        if name in last and last[name].pairs == own
+    }
+    final = {
+        name for name, draw in last.items() if name not in pairs and draw.verdict in ("GO", "HARM")
+    }
     return {
-        name: tuple(sorted({*then.get(name, [other for other in pairs if name in then.get(other, pairs)])} - final))
+        name: tuple(
+            sorted(
+                {*then.get(name, [other for other in pairs if name in then.get(other, pairs)])}
+                - final
+            )
+        )
         for name in pairs
     }
 
 
-def draw(earlier: Sequence[Draw], comparison: str, look: Asked, among: int, family: tuple[str, ...]) -> Draw:
+def draw(
+    earlier: Sequence[Draw], comparison: str, look: Asked, among: int, family: tuple[str, ...]
+) -> Draw:
     """The error that a look at these runs may spend, and the resulting boundary; `among` comparisons of the family are
     undecided. Runs that an earlier look has used spend nothing. `alpha` is the smallest of all looks, because raising
     it once the result is known would void its guarantee."""
@@ -108,7 +129,9 @@ def draw(earlier: Sequence[Draw], comparison: str, look: Asked, among: int, fami
     alpha = min([look.gate["alpha"], *(line.alpha for line in earlier)])
     at = next((index for index, line in enumerate(own) if line.pairs == pairs), len(own))
     before, same = own[:at], own[at:]
-    others = [line.spent for line in _before(comparison, pairs, earlier) if comparison not in line.family]
+    others = [
+        line.spent for line in _before(comparison, pairs, earlier) if comparison not in line.family
+    ]
     debit = max([0.0, *others, *(line.spent for line in before)])
     total = _total(debit, alpha, look.fraction)
     if same and any(line.pairs != pairs for line in same):
@@ -116,13 +139,19 @@ def draw(earlier: Sequence[Draw], comparison: str, look: Asked, among: int, fami
     else:
         boundary = next_boundary(
             tuple(line.boundary for line in before[-REMEMBERED:]),
-            _correlations([line.pairs for line in before[-REMEMBERED:]] + [pairs]), (total - debit) / among,
-        )  # fmt: skip
+            _correlations([line.pairs for line in before[-REMEMBERED:]] + [pairs]),
+            (total - debit) / among,
+        )
         total = max([total, *(line.spent for line in same)])
     return Draw(
-        comparison=comparison, alpha=float(look.gate["alpha"]), among=among, spent=round(total, 9), boundary=boundary,
-        family=family, seen=dict(look.seen),
-    )  # fmt: skip
+        comparison=comparison,
+        alpha=float(look.gate["alpha"]),
+        among=among,
+        spent=round(total, 9),
+        boundary=boundary,
+        family=family,
+        seen=dict(look.seen),
+    )
 
 
 def _total(debit: float, alpha: float, fraction: float) -> float:
@@ -178,16 +207,21 @@ def draw_all(
 
 
 def shown_before(
-    earlier: Sequence[Draw], comparison: str, now: Mapping[str, SeenPair], discards: Collection[str] = ()
+    earlier: Sequence[Draw],
+    comparison: str,
+    now: Mapping[str, SeenPair],
+    discards: Collection[str] = (),
 ) -> list[dict[str, SeenPair]]:
     """What each earlier look at a comparison showed otherwise than now, by task and trial: pairs whose runs, criteria
     or verdicts have changed since, and those that are missing now. Pairs with a run in `discards` are ignored."""
     looks: list[dict[str, SeenPair]] = []
     for draw in earlier:
         others = {
-            place: pair for place, pair in draw.seen.items()
-            if (place not in now or now[place].delta != pair.delta) and not set(pair.runs) & set(discards)
-        }  # fmt: skip
+            place: pair
+            for place, pair in draw.seen.items()
+            if (place not in now or now[place].delta != pair.delta)
+            and not set(pair.runs) & set(discards)
+        }
         if draw.comparison == comparison and others and others not in looks:
             looks.append(others)
     return looks
@@ -210,7 +244,9 @@ def read_ledger(folder: Path) -> list[Draw]:
     if not path.exists() and copy.exists():
         write_atomic(path, copy.read_bytes())
     if not path.exists():
-        if path.name in read_checksums(path.parent) or _was_shown(read_json(RunFolder(path.parent).results_json)):
+        if path.name in read_checksums(path.parent) or _was_shown(
+            read_json(RunFolder(path.parent).results_json)
+        ):
             raise UserError(
                 f"{path.name} is missing, though a verdict was shown, so the error that is left to spend is unknown"
             )
@@ -221,7 +257,8 @@ def read_ledger(folder: Path) -> list[Draw]:
 def _was_shown(results: Mapping[str, Any]) -> bool:
     entries = results.get("estimates", {}).values()
     return any(
-        "look_number" in entry and spends(entry["gate"]["low"], [reason["kind"] for reason in entry["gate"]["reasons"]])
+        "look_number" in entry
+        and spends(entry["gate"]["low"], [reason["kind"] for reason in entry["gate"]["reasons"]])
         for entry in entries
     )
 
@@ -245,7 +282,9 @@ def note(folder: Path, draws: Iterable[Draw]) -> None:
 def _lines(path: Path) -> Iterator[tuple[Draw, str]]:
     """The draws with their checksums, each of which covers all earlier lines."""
     checksum = ""
-    for number, line in enumerate(path.read_text(encoding="utf-8", errors="replace").splitlines(), 1):
+    for number, line in enumerate(
+        path.read_text(encoding="utf-8", errors="replace").splitlines(), 1
+    ):
         try:
             entry = json.loads(line)
             before, checksum = checksum, entry.pop("checksum")

@@ -46,7 +46,9 @@ class Reliability(TypedDict):
 def mcnemar(pairs: Mapping[str, Sequence[Pair]], trials: int) -> McNemar:
     """McNemar's exact test of the tasks that one side completes; with several trials it does not apply."""
     if trials > 1:
-        return {"reason": "the trials of a task are not independent, so McNemar's test does not fit several trials"}
+        return {
+            "reason": "the trials of a task are not independent, so McNemar's test does not fit several trials"
+        }
     counts = [[0, 0], [0, 0]]
     for both in pairs.values():
         for treatment, base in both:
@@ -73,7 +75,9 @@ def reliability(treatment: Known, baseline: Known, trials: int) -> list[Reliabil
         rates: list[PassRates] = [
             {
                 "pass^k": mean(_chance_of_all(side[task], k) for task in tasks),
-                "pass@k": mean(1 - _chance_of_all([1 - value for value in side[task]], k) for task in tasks),
+                "pass@k": mean(
+                    1 - _chance_of_all([1 - value for value in side[task]], k) for task in tasks
+                ),
             }
             for side in (treatment, baseline)
         ]

@@ -70,14 +70,21 @@ class Comparison:
         """The values of all planned pairs by task, in the order of the trials."""
         trials = range(1, self.plan["trials"] + 1)
         return {
-            task: [(value(RunId(task, self.treatment, k)), value(RunId(task, self.baseline, k))) for k in trials]
+            task: [
+                (value(RunId(task, self.treatment, k)), value(RunId(task, self.baseline, k)))
+                for k in trials
+            ]
             for task in self.plan["order"]
         }
 
     def pairs(self, value: Value) -> dict[str, list[Pair]]:
         """The values of the complete pairs by task; a task may have none."""
         return {
-            task: [(treatment, base) for treatment, base in both if treatment is not None and base is not None]
+            task: [
+                (treatment, base)
+                for treatment, base in both
+                if treatment is not None and base is not None
+            ]
             for task, both in self.sides(value).items()
         }
 
@@ -85,7 +92,9 @@ class Comparison:
         """The values of the treatment and those of the baseline, paired or not."""
         sides = self.sides(value).items()
         treatment = {task: [own for own, _ in both if own is not None] for task, both in sides}
-        return treatment, {task: [base for _, base in both if base is not None] for task, both in sides}
+        return treatment, {
+            task: [base for _, base in both if base is not None] for task, both in sides
+        }
 
     def over(
         self,
@@ -121,9 +130,16 @@ def scores(comparison: Comparison) -> Scores:
     values = differences(comparison.pairs(comparison.tables.score))
 
     def by(key: Literal["category", "repository"]) -> dict[str, Estimate]:
-        return {name: comparison.over(values, tasks, LARGEST) for name, tasks in groups(comparison.plan, key).items()}
+        return {
+            name: comparison.over(values, tasks, LARGEST)
+            for name, tasks in groups(comparison.plan, key).items()
+        }
 
-    return {"overall": overall(comparison), "categories": with_holm(by("category")), "repositories": by("repository")}
+    return {
+        "overall": overall(comparison),
+        "categories": with_holm(by("category")),
+        "repositories": by("repository"),
+    }
 
 
 def overall(comparison: Comparison) -> Estimate:
@@ -157,7 +173,10 @@ def measures(comparison: Comparison) -> dict[str, Effort]:
         return comparison.over(differences(pairs), order, typical=quantity.kind == "count")
 
     efforts = {name: quantity for name, quantity in QUANTITIES.items() if quantity.kind != "share"}
-    return {name: {"kind": quantity.kind, "overall": overall(quantity)} for name, quantity in efforts.items()}
+    return {
+        name: {"kind": quantity.kind, "overall": overall(quantity)}
+        for name, quantity in efforts.items()
+    }
 
 
 def log_ratios(pairs: Mapping[str, Sequence[Pair]]) -> dict[str, list[float]]:
@@ -192,10 +211,13 @@ def variance(comparison: Comparison) -> dict[str, Components]:
 
 
 def missing(comparison: Comparison) -> dict[str, dict[str, int]]:
-    counts = Counter((run.condition, row["status"]) for run, row in comparison.tables.scores.items())
+    counts = Counter(
+        (run.condition, row["status"]) for run, row in comparison.tables.scores.items()
+    )
     return {
         condition: {
-            status: counts[condition, status] for status in (RunStatus.DISCARDED, RunStatus.MISSING, RunStatus.UNJUDGED)
+            status: counts[condition, status]
+            for status in (RunStatus.DISCARDED, RunStatus.MISSING, RunStatus.UNJUDGED)
         }
         for condition in comparison.conditions
     }
@@ -215,12 +237,20 @@ def corrected_by_people(raw: Estimate, mean: Mean, alpha: float, power: float) -
     df = min(mean.n - 1, raw.df)
     margin = float(t_isf(alpha / 2, df)) * se
     return replace(
-        raw, delta=mean.value, se=se, df=df, people=mean.n, root=None,
-        floor=None if raw.floor is None else raw.floor + mean.value - margin - (raw.low or -LARGEST),
+        raw,
+        delta=mean.value,
+        se=se,
+        df=df,
+        people=mean.n,
+        root=None,
+        floor=None
+        if raw.floor is None
+        else raw.floor + mean.value - margin - (raw.low or -LARGEST),
         method=f"{raw.method}, corrected by people",
-        low=max(mean.value - margin, -LARGEST), high=min(mean.value + margin, LARGEST),
+        low=max(mean.value - margin, -LARGEST),
+        high=min(mean.value + margin, LARGEST),
         mde=minimum_detectable(se, df, alpha, power),
-    )  # fmt: skip
+    )
 
 
 def seen_pairs(comparison: Comparison) -> dict[str, SeenPair]:
@@ -232,14 +262,18 @@ def seen_pairs(comparison: Comparison) -> dict[str, SeenPair]:
             if treatment is not None and base is not None:
                 sides = (RunId(task, condition, trial) for condition in comparison.conditions)
                 criteria = tables.plan["tasks"][task].get("criteria_sha256", "")[:10]
-                pairs[f"{task}/{trial}"] = SeenPair(str(treatment - base), tuple(map(tables.identity, sides)), criteria)
+                pairs[f"{task}/{trial}"] = SeenPair(
+                    str(treatment - base), tuple(map(tables.identity, sides)), criteria
+                )
     return pairs
 
 
 def fraction(comparison: Comparison) -> float:
     """The share of complete pairs among the planned pairs that can still be completed."""
     tables, plan = comparison.tables, comparison.plan
-    losses = {(run.task, run.trial) for run in tables.lost if run.condition in comparison.conditions}
+    losses = {
+        (run.task, run.trial) for run in tables.lost if run.condition in comparison.conditions
+    }
     look = plan.get("look", {})
     total = len(plan["order"]) * plan["trials"]
     complete = len(seen_pairs(comparison))

@@ -63,7 +63,11 @@ def with_holm(plan: Plan, overall: Mapping[str, Estimate]) -> dict[str, Estimate
     families: dict[bool, dict[str, Estimate]] = {True: {}, False: {}}
     for name, sides in comparisons(plan).items():
         families[sides.baseline == plan["baseline"]][name] = overall[name]
-    return {name: result for family in families.values() for name, result in compared.with_holm(family).items()}
+    return {
+        name: result
+        for family in families.values()
+        for name, result in compared.with_holm(family).items()
+    }
 
 
 def estimates_of(comparison: Comparison) -> Compared:
@@ -95,7 +99,9 @@ def earlier_looks(folder: Path, plan: Plan, treatment: str) -> list[LookResult]:
     return [look[treatment] for look in looks if treatment in look]
 
 
-def blockers(comparison: Comparison, name: str, instrument: InstrumentFile | None) -> Iterator[Reason]:
+def blockers(
+    comparison: Comparison, name: str, instrument: InstrumentFile | None
+) -> Iterator[Reason]:
     """Reasons that forbid a verdict whatever the numbers are. `name` is the comparison's name in instrument.json."""
     tables = comparison.tables
     if tables.plan["agent"]["kind"] == "offline":
@@ -142,7 +148,9 @@ def as_looked_at(overall: Estimate, look: LookResult, power: float) -> Estimate:
     several = f", adjusted for {look.looks} looks" if look.looks > 1 else ""
     level = level_of(look.boundary)
     mde = None if several else minimum_detectable(overall.se, overall.df, 1 - level, power)
-    return replace(overall, low=interval[0], high=interval[1], mde=mde, method=f"{overall.method}{several}")
+    return replace(
+        overall, low=interval[0], high=interval[1], mde=mde, method=f"{overall.method}{several}"
+    )
 
 
 def look_at(
@@ -154,7 +162,9 @@ def look_at(
     """Every comparison at this look, with the error that the account leaves it. When all of them stop before the last
     wave, those for which no more verdict is likely spend what the plan had left: this is their last look."""
     inputs = {
-        name: Asked(compared.seen_pairs(comparison), comparison.plan["gate"], compared.fraction(comparison))
+        name: Asked(
+            compared.seen_pairs(comparison), comparison.plan["gate"], compared.fraction(comparison)
+        )
         for name, comparison in comparisons.items()
     }
 
@@ -167,13 +177,18 @@ def look_at(
         for name, draw in draws.items():
             plan = comparisons[name].plan
             look = plan.get("look", _ONLY)
-            result = look_result(overall[name], look["taken"], look["of"], plan["gate"], draw.boundary, savings[name])
+            result = look_result(
+                overall[name], look["taken"], look["of"], plan["gate"], draw.boundary, savings[name]
+            )
             results[name] = (draw, result)
         return results
 
     first = looked()
     shares = [comparison.plan.get("look", _ONLY)["share"] for comparison in comparisons.values()]
-    if any(look.open for _, look in first.values()) or [entry.fraction for entry in inputs.values()] != shares:
+    if (
+        any(look.open for _, look in first.values())
+        or [entry.fraction for entry in inputs.values()] != shares
+    ):
         return first
     futile = {name for name, (_, look) in first.items() if (look.conditional_power or 1) < FUTILE}
     inputs |= {name: inputs[name]._replace(fraction=1.0) for name in futile}
@@ -203,8 +218,17 @@ def limits_changed(folder: Path, gate: GateSettings) -> list[Reason]:
 def voided_runs(folder: Path) -> set[str]:
     """The hashes of discarded runs, except those that a person discarded."""
     histories = (rounds(attempts) for _, attempts in all_entries(folder))
-    entries = (entry for history in histories for entry, discard in history if discard.reason != DiscardReason.BY_HAND)
-    records = (from_json(entry.record.read_text(encoding="utf-8")) for entry in entries if RECORD in entry.files)
+    entries = (
+        entry
+        for history in histories
+        for entry, discard in history
+        if discard.reason != DiscardReason.BY_HAND
+    )
+    records = (
+        from_json(entry.record.read_text(encoding="utf-8"))
+        for entry in entries
+        if RECORD in entry.files
+    )
     return {identity(record.attempt.started_at, record.answer_sha256) for record in records}
 
 
@@ -244,28 +268,48 @@ class Gatekeeper(NamedTuple):
         interruptions = {run for own in starts.values() for run in own.interrupted}
         gate, deciding = plan["gate"], by_people or overall
         verdict = decide(
-            deciding, gate, look,
+            deciding,
+            gate,
+            look,
             [*self.distrusted, *blockers(comparison, name, self.instrument), *self.moved],
-            [*readings(comparison, crashes, belief.doubts if belief else (), draw.seen, before, interruptions)],
+            [
+                *readings(
+                    comparison,
+                    crashes,
+                    belief.doubts if belief else (),
+                    draw.seen,
+                    before,
+                    interruptions,
+                )
+            ],
             saving,
-        )  # fmt: skip
+        )
         look = stopped(look, verdict.verdict)
         by_judge = belief and not by_people and any(map(belief.decided.get, JUDGED))
         brought = plan["conditions"][comparison.treatment].keys() & {"files", "agent"}
         assumptions = [ASSUMPTION] if by_judge and verdict.verdict != "INCONCLUSIVE" else []
         facts = Told(
-            {**gate, "alpha": left_after(draw) or gate["alpha"]}, look, plan["trials"], model_of(self.tables),
-            None if comparison.baseline == plan["baseline"] else Sides(*comparison.conditions), bool(brought),
-            number_of(draw, self.ledger), draw.among,
-            estimates["variance"]["differences"].sigma, starts,
+            {**gate, "alpha": left_after(draw) or gate["alpha"]},
+            look,
+            plan["trials"],
+            model_of(self.tables),
+            None if comparison.baseline == plan["baseline"] else Sides(*comparison.conditions),
+            bool(brought),
+            number_of(draw, self.ledger),
+            draw.among,
+            estimates["variance"]["differences"].sigma,
+            starts,
             [*assumptions, *([belief.caveat] if belief and belief.caveat else [])],
-            saving, belief.constant if belief else "",
-        )  # fmt: skip
+            saving,
+            belief.constant if belief else "",
+        )
         return {
             **estimates,
             "score": {**estimates["score"], "overall": result},
             "corrected": counting,
-            "looks": [*earlier_looks(self.folder, self.tables.plan, name), look] if "look" in plan else [],
+            "looks": [*earlier_looks(self.folder, self.tables.plan, name), look]
+            if "look" in plan
+            else [],
             "look_number": facts.number,
             "level": level_of(look.boundary),
             "gate": in_words(verdict, deciding, facts),
@@ -282,33 +326,45 @@ def write_estimates(folder: Path, tables: Tables | None = None) -> EstimatesFile
     ledger, doubts = read_account(folder)
     discards = voided_runs(folder) if ledger else set()
     aim = tables.plan["gate"]
-    keeper = Gatekeeper(folder, tables, instrument, ledger, doubts, discards, limits_changed(folder, aim))
+    keeper = Gatekeeper(
+        folder, tables, instrument, ledger, doubts, discards, limits_changed(folder, aim)
+    )
     against = {name: Comparison(tables, *sides) for name, sides in comparisons(tables.plan).items()}
     estimates = {name: estimates_of(comparison) for name, comparison in against.items()}
-    for name, overall in with_holm(tables.plan, {name: entry["overall"] for name, entry in estimates.items()}).items():
+    for name, overall in with_holm(
+        tables.plan, {name: entry["overall"] for name, entry in estimates.items()}
+    ).items():
         estimates[name]["overall"] = estimates[name]["score"]["overall"] = overall
     against = {name: against[name] for name in decided_comparisons(tables.plan)}
     others = uncounted(folder, tables.scores)
     savings = {name: saving_of(comparison, aim, others) for name, comparison in against.items()}
     deltas = instrument["bias"]["correction"] if instrument and instrument["bias"] else {}
     by_people = {
-        name: compared.corrected_by_people(estimates[name]["overall"], deltas[name], aim["alpha"], aim["power"])
+        name: compared.corrected_by_people(
+            estimates[name]["overall"], deltas[name], aim["alpha"], aim["power"]
+        )
         for name in against
         if name in deltas
     }
     deciding = {name: by_people.get(name) or estimates[name]["overall"] for name in against}
     looks = look_at(against, deciding, ledger, savings)
     verdicts = {
-        name: keeper.decide(name, comparison, estimates[name], by_people.get(name), *looks[name], savings[name])
+        name: keeper.decide(
+            name, comparison, estimates[name], by_people.get(name), *looks[name], savings[name]
+        )
         for name, comparison in against.items()
     }
     data: EstimatesFile = {"alpha": aim["alpha"], "comparisons": {**estimates, **verdicts}}
     if not doubts:
         gates = {name: entry["gate"] for name, entry in verdicts.items()}
-        note(folder, [
-            draw.model_copy(update={"verdict": gates[name].verdict}) for name, (draw, _) in looks.items()
-            if spends(gates[name].low, [reason.kind for reason in gates[name].reasons])
-        ])  # fmt: skip
+        note(
+            folder,
+            [
+                draw.model_copy(update={"verdict": gates[name].verdict})
+                for name, (draw, _) in looks.items()
+                if spends(gates[name].low, [reason.kind for reason in gates[name].reasons])
+            ],
+        )
     write_json(RunFolder(folder).estimates, plain(data))
     return data
 

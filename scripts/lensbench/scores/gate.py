@@ -35,7 +35,11 @@ def claims(look: LookResult, settings: GateSettings, saving: Saving | None) -> l
         "SAVES": saving is not None and saving.is_cheaper(look.boundary),
         "COSTS": saving is not None and saving.is_dearer(look.boundary),
     }
-    return [name for name in get_args(Verdict)[:-1] if allows(name, low, high, settings) and more.get(name, True)]
+    return [
+        name
+        for name in get_args(Verdict)[:-1]
+        if allows(name, low, high, settings) and more.get(name, True)
+    ]
 
 
 class Reading(NamedTuple):
@@ -51,7 +55,9 @@ class Reading(NamedTuple):
         estimate = self.worst if verdict in ("GO", "SAVES") else self.best
         delta = estimate.delta or 0.0
         interval = interval_at(estimate, boundary) or (delta, delta)
-        return allows(verdict, *interval, settings) and not objection(verdict, estimate, boundary, settings)
+        return allows(verdict, *interval, settings) and not objection(
+            verdict, estimate, boundary, settings
+        )
 
 
 class GateVerdict(NamedTuple):
@@ -91,14 +97,18 @@ def decide(
     but those on effort (`blocks`)."""
     low, high, boundary = look.low, look.high, look.boundary
     if low is None or high is None:
-        return GateVerdict("INCONCLUSIVE", "", "", low, high, (), (*blockers, Reason(ReasonKind.NO_INTERVAL)))
+        return GateVerdict(
+            "INCONCLUSIVE", "", "", low, high, (), (*blockers, Reason(ReasonKind.NO_INTERVAL))
+        )
     reasons = [reason for reason in blockers if reason.undoes == "INCONCLUSIVE"]
     for verdict in claims(look, settings, saving):
         at = better(boundary, saving) if verdict == "GO" else boundary
         against = objection(verdict, estimate, at, settings)
         if not allows(verdict, *(interval_at(estimate, at) or (low, high)), settings):
             against = ReasonKind.SHARED
-        undone_in = [reading.kind for reading in readings if not reading.keeps(verdict, at, settings)]
+        undone_in = [
+            reading.kind for reading in readings if not reading.keeps(verdict, at, settings)
+        ]
         doubts = [against] if against else list(dict.fromkeys(undone_in))
         blocking = [reason for reason in blockers if blocks(reason, verdict)]
         if not doubts and not blocking:
@@ -115,20 +125,31 @@ FUTILE = 0.2
 
 
 def look_result(
-    estimate: Estimate, look: int, looks: int, settings: GateSettings, boundary: float, saving: Saving | None = None
+    estimate: Estimate,
+    look: int,
+    looks: int,
+    settings: GateSettings,
+    boundary: float,
+    saving: Saving | None = None,
 ) -> LookResult:
     """Look number `look` of `looks`, at the boundary of the account; open as far as the intervals say."""
     z, (low, high) = deviate(estimate), interval_at(estimate, boundary) or (None, None)
     result = LookResult(look, looks, z, boundary, low, high, None, False, "")
     if z is not None and look < looks:
-        result = result._replace(conditional_power=max(_chances(estimate, z, result, settings, saving)))
+        result = result._replace(
+            conditional_power=max(_chances(estimate, z, result, settings, saving))
+        )
     verdicts = [] if low is None else claims(result, settings, saving)
     return stopped(result, next(iter(verdicts), "INCONCLUSIVE"))
 
 
 def stopped(look: LookResult, verdict: Verdict) -> LookResult:
     """Whether the next wave is to be run, and why, at this verdict of the gate."""
-    last, power, is_decided = look.look == look.looks, look.conditional_power, verdict != "INCONCLUSIVE"
+    last, power, is_decided = (
+        look.look == look.looks,
+        look.conditional_power,
+        verdict != "INCONCLUSIVE",
+    )
     if look.low is None:
         return look._replace(open=not last, why="nothing can be estimated")
     if last or verdict in ENDING or (is_decided and (power or 0.0) < FUTILE):
@@ -137,7 +158,10 @@ def stopped(look: LookResult, verdict: Verdict) -> LookResult:
     if power is None:
         return look._replace(open=True, why="all differences are the same")
     chance = f"the chance of a {', '.join(ENDING[:-1])} or {ENDING[-1]} at the last look is {100 * power:.0f}%"
-    return look._replace(open=power >= FUTILE, why=f"{chance}, below {100 * FUTILE:.0f}%" if power < FUTILE else chance)
+    return look._replace(
+        open=power >= FUTILE,
+        why=f"{chance}, below {100 * FUTILE:.0f}%" if power < FUTILE else chance,
+    )
 
 
 def deviate(estimate: Estimate) -> float | None:
@@ -160,9 +184,14 @@ def _chances(
     margin = settings["margin"] / 100
     tasks = estimate.n / (time if settings["over"] == "tasks" else 1.0)
     if saving and saving.total < 1 and unseen_share(math.floor(tasks), norm_sf(final)) <= margin:
-        no_worse = conditional_power((delta + margin) / se, time, margin / se / math.sqrt(time), final)
+        no_worse = conditional_power(
+            (delta + margin) / se, time, margin / se / math.sqrt(time), final
+        )
         surplus = ((part.delta or 0.0) / (part.se or 1e-9) for part in saving.saved)
-        chances = (conditional_power(ratio, time, ratio / math.sqrt(time), cheaper(final)) for ratio in surplus)
+        chances = (
+            conditional_power(ratio, time, ratio / math.sqrt(time), cheaper(final))
+            for ratio in surplus
+        )
         yield min(no_worse, *chances)
 
 

@@ -74,7 +74,9 @@ class Told(NamedTuple):
 
 def in_words(decision: GateVerdict, estimate: Estimate, facts: Told) -> GateVerdict:
     if decision.low is not None:
-        decision = decision._replace(worst=max(most_worse(estimate, decision.low, facts.look.boundary), 0.0))
+        decision = decision._replace(
+            worst=max(most_worse(estimate, decision.low, facts.look.boundary), 0.0)
+        )
     text, advice = sentence(decision, estimate, facts), needs(decision, estimate, facts)
     return decision._replace(sentence=text, needs=advice, notes=notes(decision, estimate, facts))
 
@@ -84,7 +86,9 @@ def sentence(decision: GateVerdict, estimate: Estimate, facts: Told) -> str:
     sayings = [_saying(reason) for reason in decision.reasons]
     if decision.low is None or decision.high is None:
         return f"{decision.verdict}: {sayings[0]}"
-    meaning = sayings[0] if sayings else _meaning(decision.verdict, decision.low, decision.high, facts)
+    meaning = (
+        sayings[0] if sayings else _meaning(decision.verdict, decision.low, decision.high, facts)
+    )
     if facts.saving and decision.verdict in ("SAVES", "COSTS"):
         meaning = f"{_effort(facts.saving, decision, estimate, facts)}."
     if len(sayings) > 1:
@@ -101,7 +105,9 @@ def _difference(estimate: Estimate, low: float, high: float, facts: Told) -> str
     if estimate.pairs < estimate.planned:
         size.append(f"{estimate.pairs} of {with_noun(estimate.planned, 'pair')}")
     if any(starts.repeated for starts in facts.starts.values()):
-        size.append(f"repeated: {', '.join(f'{starts.repeated} {name}' for name, starts in facts.starts.items())}")
+        size.append(
+            f"repeated: {', '.join(f'{starts.repeated} {name}' for name, starts in facts.starts.items())}"
+        )
     if estimate.people:
         size.append("corrected by people")
     details = f"{level_text(level_of(facts.look.boundary))} interval {interval(low, high, '')}; {', '.join(size)}"
@@ -109,7 +115,9 @@ def _difference(estimate: Estimate, low: float, high: float, facts: Told) -> str
 
 
 def _saying(reason: Reason) -> str:
-    return SAYINGS[reason.kind].format(verdict=reason.undoes, tail="losses" if reason.undoes == "GO" else "gains")
+    return SAYINGS[reason.kind].format(
+        verdict=reason.undoes, tail="losses" if reason.undoes == "GO" else "gains"
+    )
 
 
 def _meaning(verdict: Verdict, low: float, high: float, facts: Told) -> str:
@@ -121,7 +129,11 @@ def _meaning(verdict: Verdict, low: float, high: float, facts: Told) -> str:
         new, old = facts.sides
         helps, harms = f"{new} is better than {old}", f"{new} is worse than {old}"
     if verdict == "NO-GO":
-        return f"{helps}, but by less than {worthwhile}." if low > 0 else f"Any gain is smaller than {worthwhile}."
+        return (
+            f"{helps}, but by less than {worthwhile}."
+            if low > 0
+            else f"Any gain is smaller than {worthwhile}."
+        )
     if verdict == "INCONCLUSIVE" and low <= -LARGEST and high >= LARGEST:
         return "These data say nothing: any difference is possible."
     if verdict == "INCONCLUSIVE":
@@ -132,12 +144,25 @@ def _meaning(verdict: Verdict, low: float, high: float, facts: Told) -> str:
 def _effort(saving: Saving, decision: GateVerdict, estimate: Estimate, facts: Told) -> str:
     """What a treatment needs; where it saves, how much worse answers may be."""
     share = as_change(saving.change)
-    span = f": {change(share.low)} to {change(share.high)}" if share.low is not None and share.high is not None else ""
+    span = (
+        f": {change(share.low)} to {change(share.high)}"
+        if share.low is not None and share.high is not None
+        else ""
+    )
     if (share.low or 0.0) * (share.high or 0.0) < 0:
         return f"It needs as much, as far as these tasks can tell ({saving.label}{span})"
     worst = points(decision.worst).removeprefix("+")
-    need, by = change(share.delta or 0.0), ", as patterns tell" * bool(facts.patterns and not estimate.people)
-    more = f"{need[1:]} less" if need.startswith("-") else "as much" if need == "0%" else f"{need[1:]} more"
+    need, by = (
+        change(share.delta or 0.0),
+        ", as patterns tell" * bool(facts.patterns and not estimate.people),
+    )
+    more = (
+        f"{need[1:]} less"
+        if need.startswith("-")
+        else "as much"
+        if need == "0%"
+        else f"{need[1:]} more"
+    )
     worse = f", answers at most {worst} worse{by}" * need.startswith("-")
     ends = {"COSTS": f", any gain below {facts.settings['effect']:g} points", "GO": "", "HARM": ""}
     return f"It needs {more} ({saving.label}{span}){ends.get(decision.verdict, worse)}"
@@ -146,7 +171,11 @@ def _effort(saving: Saving, decision: GateVerdict, estimate: Estimate, facts: To
 def _scope(estimate: Estimate, facts: Told) -> str:
     """The model and the repositories for which the sentence holds (protocol, section 8)."""
     who = f"for {facts.model} " if facts.model else ""
-    where = "this repository" if estimate.clusters == 1 else f"these {with_noun(estimate.clusters, 'repository')}"
+    where = (
+        "this repository"
+        if estimate.clusters == 1
+        else f"these {with_noun(estimate.clusters, 'repository')}"
+    )
     return f"This holds {who}on {where}{' only' if estimate.scope else ''}."
 
 
@@ -154,38 +183,56 @@ def notes(decision: GateVerdict, estimate: Estimate, facts: Told) -> list[str]:
     """What else readers should know: reasons in detail, savings, the look, its level, the attempts."""
     look = facts.look
     texts = [
-        reason.detail or _saying(reason) for reason in decision.reasons if reason.detail or len(decision.reasons) > 1
+        reason.detail or _saying(reason)
+        for reason in decision.reasons
+        if reason.detail or len(decision.reasons) > 1
     ]
     if facts.saving and decision.low is not None and decision.verdict not in ("SAVES", "COSTS"):
         texts.append(f"{_effort(facts.saving, decision, estimate, facts)}.")
     if facts.saving and len(facts.saving.saved) > 1:
-        share = (1 - facts.settings["least"] / 100) * math.exp(-(facts.saving.saved[-1].delta or 0.0)) - 1
-        texts.append(f"With attempts that failed the difference in {facts.saving.label} is {change(share)}.")
+        share = (1 - facts.settings["least"] / 100) * math.exp(
+            -(facts.saving.saved[-1].delta or 0.0)
+        ) - 1
+        texts.append(
+            f"With attempts that failed the difference in {facts.saving.label} is {change(share)}."
+        )
     if facts.patterns and decision.verdict in ("SAVES", "COSTS"):
         texts.append(f"The judge {facts.patterns}.")
     if look.looks > 1:
         state = "The runs go on after" if look.open else "The runs end with"
         texts.append(f"{state} look {look.look} of {look.looks}: {look.why}.")
     if facts.number > 1:
-        texts.append(f"This is look {facts.number} at this benchmark, of level {level_text(level_of(look.boundary))}.")
+        texts.append(
+            f"This is look {facts.number} at this benchmark, of level {level_text(level_of(look.boundary))}."
+        )
     if facts.among > 1:
         texts.append(f"The level holds for {facts.among} comparisons together (Holm).")
     if any(starts.repeated for starts in facts.starts.values()):
-        counts = (f"{name} {starts.attempts} and {starts.discards}" for name, starts in facts.starts.items())
+        counts = (
+            f"{name} {starts.attempts} and {starts.discards}"
+            for name, starts in facts.starts.items()
+        )
         texts.append(f"Attempts and discards: {', '.join(counts)}.")
     return list(dict.fromkeys([*texts, *facts.remarks]))
 
 
 _OF_SIZE = {
-    ReasonKind.NO_INTERVAL, ReasonKind.FEW_TASKS, ReasonKind.SIGN_FLIPS, ReasonKind.HEAVY_TAIL, ReasonKind.UNSEEN,
+    ReasonKind.NO_INTERVAL,
+    ReasonKind.FEW_TASKS,
+    ReasonKind.SIGN_FLIPS,
+    ReasonKind.HEAVY_TAIL,
+    ReasonKind.UNSEEN,
     ReasonKind.SHARED,
-}  # fmt: skip
+}
 
 
 def needs(decision: GateVerdict, estimate: Estimate, facts: Told) -> str:
     """What would be needed for a decision; "" when there is one."""
     kinds = {reason.kind for reason in decision.reasons}
-    is_open = decision.verdict in ("NO-GO", "INCONCLUSIVE") and kinds <= {*_OF_SIZE, ReasonKind.PATTERNS}
+    is_open = decision.verdict in ("NO-GO", "INCONCLUSIVE") and kinds <= {
+        *_OF_SIZE,
+        ReasonKind.PATTERNS,
+    }
     if is_open and facts.saving and (text := _what_saves(estimate, facts, facts.saving)):
         return text
     if decision.verdict != "INCONCLUSIVE" or ReasonKind.OFFLINE in kinds:
@@ -207,28 +254,42 @@ def _what_saves(estimate: Estimate, facts: Told, saving: Saving) -> str:
         return ""
     if delta <= -margin:
         return "It may save, but the answers are worse by the margin of SAVES or more."
-    sd, power = upper_sd((estimate.se or 0.0) * estimate.n**0.5, estimate.n), facts.settings["power"]
+    sd, power = (
+        upper_sd((estimate.se or 0.0) * estimate.n**0.5, estimate.n),
+        facts.settings["power"],
+    )
     chance = norm_sf(facts.look.boundary)
-    tasks, what = tasks_for_no_worse(sd, margin, delta, power, chance), "The saving is shown. About {} would show"
+    tasks, what = (
+        tasks_for_no_worse(sd, margin, delta, power, chance),
+        "The saving is shown. About {} would show",
+    )
     if not is_shown:
         saving_sd = upper_sd(surplus.sd or 0.0, surplus.n)
         tasks = max(tasks, tasks_needed(saving_sd, surplus.delta or 0.0, power, 2 * PART * chance))
         what = "The saving is not shown yet. About {} would show it, and"
     enough = what.format(with_noun(max(tasks - estimate.n, 1), "more task"))
     worse = f"{facts.settings['margin']:g} points worse"
-    return f"{enough} that the answers are at most {worse}, if the true difference is the one found."
+    return (
+        f"{enough} that the answers are at most {worse}, if the true difference is the one found."
+    )
 
 
-def what_decides(estimate: Estimate, settings: GateSettings, trials: int, trial_sd: float | None = None) -> str:
+def what_decides(
+    estimate: Estimate, settings: GateSettings, trials: int, trial_sd: float | None = None
+) -> str:
     """How many more tasks, or trials of the same tasks, would be enough if the true difference is the observed one, by
     the 80% upper bound of its spread: for a GO an interval above 0, for a NO-GO or a HARM one below the smallest
     worthwhile effect, for a difference in between one shorter than that."""
     delta, effect, alpha = estimate.delta or 0.0, settings["effect"] / 100, settings["alpha"]
     if not estimate.se:
-        share, shows = (delta / (1 + delta), "a gain") if delta > 0 else (effect, "that no gain is missed")
+        share, shows = (
+            (delta / (1 + delta), "a gain") if delta > 0 else (effect, "that no gain is missed")
+        )
         more = max(math.ceil(math.log(alpha / 2) / math.log1p(-share)), FEWEST_TASKS) - estimate.n
         alike = "All differences are the same" if estimate.n > 1 else "There is no second task"
-        return f"{alike}. About {with_noun(max(more, 2), 'more task')} like these would show {shows}."
+        return (
+            f"{alike}. About {with_noun(max(more, 2), 'more task')} like these would show {shows}."
+        )
     sd = estimate.se * estimate.n**0.5
 
     def needed(spread: float) -> int:
@@ -237,12 +298,16 @@ def what_decides(estimate: Estimate, settings: GateSettings, trials: int, trial_
             return tasks_for_width(upper, effect, alpha)
         return tasks_needed(upper, delta if delta > 0 else effect - delta, settings["power"], alpha)
 
-    where = " in further repositories" if estimate.clusters < estimate.n and not estimate.scope else ""
+    where = (
+        " in further repositories" if estimate.clusters < estimate.n and not estimate.scope else ""
+    )
     ways = [with_noun(max(needed(sd) - estimate.n, 1), "more task") + where]
     if trial_sd is not None:
         between_tasks = max(sd**2 - trial_sd**2 / trials, 0.0)
         counts = range(trials + 1, MOST_TRIALS + 1)
-        enough = (k for k in counts if needed((between_tasks + trial_sd**2 / k) ** 0.5) <= estimate.n)
+        enough = (
+            k for k in counts if needed((between_tasks + trial_sd**2 / k) ** 0.5) <= estimate.n
+        )
         ways += [f"{k} trials of each task instead of {trials}" for k in [*enough][:1]]
     return f"About {', or '.join(ways)}: enough in most benchmarks if the true difference is the one found."
 

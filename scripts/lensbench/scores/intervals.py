@@ -133,7 +133,9 @@ def estimate(
         pairs=pairs,
         planned=planned,
         clusters=clusters,
-        method=error.method if error else f"{'one task' if len(tasks) == 1 else 'no spread'}: no interval",
+        method=error.method
+        if error
+        else f"{'one task' if len(tasks) == 1 else 'no spread'}: no interval",
         df=error.df if error else None,
         se=error.se if error else None,
         sd=float(d.std(ddof=1)) if varies else 0.0 if len(tasks) > 1 else None,
@@ -149,10 +151,17 @@ def estimate(
     ends = interval_of(result, alpha / 2, limit)
     if ends is None or (error is None and limit == math.inf):
         return result
-    return replace(result, low=ends[0], high=ends[1], method=error.method if error else "no spread: exact binomial")
+    return replace(
+        result,
+        low=ends[0],
+        high=ends[1],
+        method=error.method if error else "no spread: exact binomial",
+    )
 
 
-def interval_of(mean: Estimate, chance: float, limit: float = math.inf) -> tuple[float, float] | None:
+def interval_of(
+    mean: Estimate, chance: float, limit: float = math.inf
+) -> tuple[float, float] | None:
     """The t interval of a mean with this chance of an error a side, cut at `limit`; None when it cannot be estimated.
     Equal differences have the interval of what so many tasks may not have seen, or without a limit a point."""
     if mean.delta is None or mean.sd is None:
@@ -160,7 +169,9 @@ def interval_of(mean: Estimate, chance: float, limit: float = math.inf) -> tuple
     if mean.se and mean.df:
         margin = float(t_isf(chance, mean.df)) * mean.se
         return max(mean.delta - margin, -limit), min(mean.delta + margin, limit)
-    return (mean.delta, mean.delta) if limit == math.inf else unseen(mean.delta, mean.n, chance, limit)
+    return (
+        (mean.delta, mean.delta) if limit == math.inf else unseen(mean.delta, mean.n, chance, limit)
+    )
 
 
 def without_extremes(d: Floats, alpha: float) -> Floats:
@@ -291,7 +302,9 @@ def is_skewed(values: Floats) -> bool:
     variance, third = float((rest**2).mean()), float((rest**3).mean())
     if count < 3 or variance <= NO_SPREAD**2:
         return False
-    return abs(third) > SKEWED * math.sqrt(variance**3 * 6 * (count - 2) / ((count + 1) * (count + 3)))
+    return abs(third) > SKEWED * math.sqrt(
+        variance**3 * 6 * (count - 2) / ((count + 1) * (count + 3))
+    )
 
 
 def likelihood_root(values: Floats) -> float:

@@ -80,12 +80,18 @@ class ControlCheck(TypedDict):
     """Runs in which it could not be checked."""
 
 
-def measure(comparison: Comparison, value: Value, tasks: Iterable[str] | None = None) -> Measure[Fraction]:
+def measure(
+    comparison: Comparison, value: Value, tasks: Iterable[str] | None = None
+) -> Measure[Fraction]:
     """A quantity over the given tasks, by default all."""
     sides = comparison.sides(value)
     by_task = [sides[task] for task in (sides if tasks is None else tasks)]
     pairs = [[(a, b) for a, b in both if a is not None and b is not None] for both in by_task]
-    complete = [[sum(side, Fraction(0)) / len(both) for side in zip(*both, strict=True)] for both in pairs if both]
+    complete = [
+        [sum(side, Fraction(0)) / len(both) for side in zip(*both, strict=True)]
+        for both in pairs
+        if both
+    ]
     after, before = mean(a for a, _ in complete), mean(b for _, b in complete)
     delta = None if after is None or before is None else after - before
     total = sum((a for a, _ in complete), Fraction(0))
@@ -102,7 +108,10 @@ def measure(comparison: Comparison, value: Value, tasks: Iterable[str] | None = 
 
 def measures(comparison: Comparison) -> dict[str, Measure[Fraction]]:
     tables = comparison.tables
-    return {name: measure(comparison, partial(quantity.of, tables)) for name, quantity in QUANTITIES.items()}
+    return {
+        name: measure(comparison, partial(quantity.of, tables))
+        for name, quantity in QUANTITIES.items()
+    }
 
 
 def categories(comparison: Comparison) -> dict[str, CategoryResults[Fraction]]:
@@ -157,22 +166,40 @@ def adoption_table(pairs: Sequence[PairRow]) -> dict[str, Count]:
     table = {column: adoption(row[column] for row in rows) for column in [*facts, *tools]}
     return {
         **table,
-        "all_calls_failed": _count(row["called_without_error"] == "no" for row in pairs if row["called"] == "yes"),
-        "misdirected_adopters": adoption(row["misdirected"] for row in pairs if row["adopted"] == "yes"),
+        "all_calls_failed": _count(
+            row["called_without_error"] == "no" for row in pairs if row["called"] == "yes"
+        ),
+        "misdirected_adopters": adoption(
+            row["misdirected"] for row in pairs if row["adopted"] == "yes"
+        ),
     }
 
 
-def tools_by_run(tables: Tables, pairs: Sequence[PairRow], tools: Sequence[str]) -> list[ToolsOfRun]:
+def tools_by_run(
+    tables: Tables, pairs: Sequence[PairRow], tools: Sequence[str]
+) -> list[ToolsOfRun]:
     """The calls of each of `tools` that any run used, by run; yes or no where only the report is known."""
     rows: list[ToolsOfRun] = []
     for pair in pairs:
-        outcome = tables.records[run].outcome if (run := run_of_pair(pair)) in tables.records else None
+        outcome = (
+            tables.records[run].outcome if (run := run_of_pair(pair)) in tables.records else None
+        )
         calls = outcome.calls if outcome and tables.scores[run]["status"] in COUNTING else None
         report = {tool: str(pair.get(f"adopted_{short_name(tool)}", "")) or None for tool in tools}
-        counts = {tool: sum(call.count for call in calls or () if call.name == tool) for tool in tools}
-        rows.append({"task": run.task, "trial": run.trial, "tools": report if calls is None else counts})
-    names = [tool for tool in tools if any(row["tools"][tool] not in (None, 0, "no") for row in rows)]
-    return [{**row, "tools": {short_name(tool): row["tools"][tool] for tool in names}} for row in rows] if names else []
+        counts = {
+            tool: sum(call.count for call in calls or () if call.name == tool) for tool in tools
+        }
+        rows.append(
+            {"task": run.task, "trial": run.trial, "tools": report if calls is None else counts}
+        )
+    names = [
+        tool for tool in tools if any(row["tools"][tool] not in (None, 0, "no") for row in rows)
+    ]
+    return (
+        [{**row, "tools": {short_name(tool): row["tools"][tool] for tool in names}} for row in rows]
+        if names
+        else []
+    )
 
 
 def discard_counts(validity: Iterable[ValidityRow]) -> dict[str, Counter[str]]:
@@ -187,11 +214,18 @@ def discard_counts(validity: Iterable[ValidityRow]) -> dict[str, Counter[str]]:
 def disagreements(tables: Tables) -> dict[str, Count]:
     """In how many runs the report differs from the transcript, of those with both values."""
     sources: dict[str, list[tuple[object, object]]] = {
-        "tool calls": [(tables.reported_calls(run), tables.observed_calls(run)) for run in tables.scores],
-        "files read": [(tables.reported_files(run), tables.observed_files(run)) for run in tables.scores],
+        "tool calls": [
+            (tables.reported_calls(run), tables.observed_calls(run)) for run in tables.scores
+        ],
+        "files read": [
+            (tables.reported_files(run), tables.observed_files(run)) for run in tables.scores
+        ],
         "adoption": [(row["adopted"] or None, row["called"] or None) for row in tables.pairs],
     }
-    return {name: _count(a != b for a, b in both if None not in (a, b)) for name, both in sources.items()}
+    return {
+        name: _count(a != b for a, b in both if None not in (a, b))
+        for name, both in sources.items()
+    }
 
 
 def controls(tables: Tables) -> list[ControlCheck]:
@@ -208,35 +242,68 @@ def controls(tables: Tables) -> list[ControlCheck]:
 
     def connected(record: Record) -> bool | None:
         states = record.outcome.servers
-        return None if states is None else all(states.get(name) == "connected" for name in servers[record.condition])
+        return (
+            None
+            if states is None
+            else all(states.get(name) == "connected" for name in servers[record.condition])
+        )
 
     def offered(record: Record) -> bool | None:
         tools = record.outcome.tools_offered
-        return None if tools is None else all(tools_of([name], tools) for name in servers[record.condition])
+        return (
+            None
+            if tools is None
+            else all(tools_of([name], tools) for name in servers[record.condition])
+        )
 
     runs = [record for record in tables.valid if record.source == "run"]
     with_servers = [record for record in runs if servers[record.condition]]
     without = [record for record in runs if denied(record)]
     tasks = tables.plan["tasks"]
     checks: list[tuple[str, list[Record], Callable[[Record], bool | None]]] = [
-        ("the prompt is the planned one, byte for byte", runs,
-         lambda record: record.prompt_sha256 == tasks[record.task]["prompt_sha256"]),
-        ("nothing else differs than what the conditions state: the agent's settings, servers and files", runs,
-         lambda record: record.settings_sha256 == tables.plan["settings_sha256"]),
-        ("the workspace is unchanged after the run", runs, lambda record: record.tree_before == record.tree_after),
-        ("one model answered throughout", runs,
-         lambda record: None if record.outcome.models is None else len(set(record.outcome.models)) == 1),
+        (
+            "the prompt is the planned one, byte for byte",
+            runs,
+            lambda record: record.prompt_sha256 == tasks[record.task]["prompt_sha256"],
+        ),
+        (
+            "nothing else differs than what the conditions state: the agent's settings, servers and files",
+            runs,
+            lambda record: record.settings_sha256 == tables.plan["settings_sha256"],
+        ),
+        (
+            "the workspace is unchanged after the run",
+            runs,
+            lambda record: record.tree_before == record.tree_after,
+        ),
+        (
+            "one model answered throughout",
+            runs,
+            lambda record: (
+                None if record.outcome.models is None else len(set(record.outcome.models)) == 1
+            ),
+        ),
         ("no tool of another condition was offered", without, unoffered),
         ("the condition's MCP servers were connected", with_servers, connected),
         ("the condition's tools were offered", with_servers, offered),
-        ("the agent ran in a sandbox", runs, lambda record: record.sandbox != "none" if record.sandbox else None),
-        ("the agent reached only its model, its servers and sandbox_hosts (a network of its own)", runs,
-         lambda record: record.network == "own" if record.network else None),
-        ("no call went to another condition's server by its address (looked for in transcripts, where the network is "
-         "shared)", [record for record in without if record.network != "own"],
-         lambda record: None if record.direct_calls is None else record.direct_calls == 0),
+        (
+            "the agent ran in a sandbox",
+            runs,
+            lambda record: record.sandbox != "none" if record.sandbox else None,
+        ),
+        (
+            "the agent reached only its model, its servers and sandbox_hosts (a network of its own)",
+            runs,
+            lambda record: record.network == "own" if record.network else None,
+        ),
+        (
+            "no call went to another condition's server by its address (looked for in transcripts, where the network"
+            " is shared)",
+            [record for record in without if record.network != "own"],
+            lambda record: None if record.direct_calls is None else record.direct_calls == 0,
+        ),
         ("the first attempt gave the answer", runs, lambda record: record.attempt.number == 1),
-    ]  # fmt: skip
+    ]
     rows: list[ControlCheck] = []
     for name, records, holds in checks:
         count = _count(value for value in map(holds, records) if value is not None)
@@ -281,15 +348,26 @@ def published_pairs(folder: Path, tables: Tables) -> list[PublishedPair]:
     return [_pair(row, scores, baseline) for row in tables.pairs]
 
 
-def _pair(row: PairRow, scores: Mapping[tuple[str, str], Fraction | None], baseline: str) -> PublishedPair:
-    with_it, without = scores.get((row["task"], row["treatment"])), scores.get((row["task"], baseline))
+def _pair(
+    row: PairRow, scores: Mapping[tuple[str, str], Fraction | None], baseline: str
+) -> PublishedPair:
+    with_it, without = (
+        scores.get((row["task"], row["treatment"])),
+        scores.get((row["task"], baseline)),
+    )
     delta = None if with_it is None or without is None else with_it - without
     has_both = delta is not None and bool(row["diverged"])
-    misleads = ("yes" if row["diverged"] == "yes" and delta is not None and delta < 0 else "no") if has_both else ""
+    misleads = (
+        ("yes" if row["diverged"] == "yes" and delta is not None and delta < 0 else "no")
+        if has_both
+        else ""
+    )
     ours = exact(row["treatment_score"]), exact(row["baseline_score"])
     return PublishedPair(row["task"], row["treatment"], (with_it, without), ours, delta, misleads)
 
 
 def mean_delta(pairs: Sequence[PublishedPair], treatment: str) -> Fraction | None:
     """The mean of the published deltas of a treatment."""
-    return mean(pair.delta for pair in pairs if pair.treatment == treatment and pair.delta is not None)
+    return mean(
+        pair.delta for pair in pairs if pair.treatment == treatment and pair.delta is not None
+    )

@@ -65,10 +65,14 @@ class Reason(NamedTuple):
 def excludes_zero(estimate: Estimate, boundary: float, settings: GateSettings) -> bool:
     """True when the interval at this boundary lies on one side of 0, and there is no objection."""
     low, high = interval_at(estimate, boundary) or (0.0, 0.0)
-    return not low <= 0 <= high and not objection("GO" if low > 0 else "HARM", estimate, boundary, settings)
+    return not low <= 0 <= high and not objection(
+        "GO" if low > 0 else "HARM", estimate, boundary, settings
+    )
 
 
-def objection(verdict: Verdict, estimate: Estimate, boundary: float, settings: GateSettings) -> ReasonKind | None:
+def objection(
+    verdict: Verdict, estimate: Estimate, boundary: float, settings: GateSettings
+) -> ReasonKind | None:
     """Why a verdict is not given although the interval at this boundary allows it; None when it is given. For SAVES,
     tasks that lose everything may be unseen in so few, or too rare for a normal interval."""
     chance = norm_sf(boundary)
@@ -105,7 +109,9 @@ def hides_a_tail(verdict: Verdict, estimate: Estimate, settings: GateSettings) -
         return False
     sign = 1 if verdict in ("GO", "SAVES") else -1
     worthwhile = settings["effect"] / 100
-    bound = {"SAVES": -settings["margin"] / 100, "NO-GO": worthwhile, "COSTS": worthwhile}.get(verdict, 0.0)
+    bound = {"SAVES": -settings["margin"] / 100, "NO-GO": worthwhile, "COSTS": worthwhile}.get(
+        verdict, 0.0
+    )
     distance = sign * (estimate.delta - bound)
     return any(
         none * t_sf((distance - gain) / estimate.se, estimate.df) > CHANCE
@@ -118,4 +124,7 @@ def _unseen_tails(estimate: Estimate, *, of_tasks: bool) -> Iterator[tuple[float
     if of_tasks and (estimate.sd or 0.0) * math.sqrt(estimate.pairs / estimate.n) <= UNEVEN:
         yield (1 - SHARE_OF_TASKS) ** estimate.n, TAIL / (1 - SHARE_OF_TASKS)
     if estimate.repositories < estimate.n and not estimate.scope:
-        yield (1 - SHARE_OF_REPOSITORIES) ** estimate.repositories, TAIL / (1 - SHARE_OF_REPOSITORIES)
+        yield (
+            (1 - SHARE_OF_REPOSITORIES) ** estimate.repositories,
+            TAIL / (1 - SHARE_OF_REPOSITORIES),
+        )

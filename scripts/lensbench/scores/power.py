@@ -20,7 +20,9 @@ def tasks_needed(sd: float, effect: float, power: float = 0.8, alpha: float = 0.
     enough = 4
     while _power(size, enough, alpha) < power:
         enough *= 2
-    return bisect_left(range(enough), power, lo=min(4, enough // 2), key=lambda tasks: _power(size, tasks, alpha))
+    return bisect_left(
+        range(enough), power, lo=min(4, enough // 2), key=lambda tasks: _power(size, tasks, alpha)
+    )
 
 
 def tasks_for_width(sd: float, width: float, alpha: float = 0.05) -> int:
@@ -38,7 +40,9 @@ def standard_effect(tasks: int, power: float, alpha: float) -> float:
     while _power(largest, tasks, alpha) < power:
         largest *= 2
     step = largest / STEPS
-    return step * bisect_left(range(STEPS), power, key=lambda steps: _power(step * steps, tasks, alpha))
+    return step * bisect_left(
+        range(STEPS), power, key=lambda steps: _power(step * steps, tasks, alpha)
+    )
 
 
 def _power(size: float, tasks: int, alpha: float) -> float:

@@ -40,7 +40,12 @@ def _tokens(value: Fraction | None) -> str:
     return numbers.MISSING if value is None else f"{int(numbers.rounded(value)):,}"
 
 
-WEIGHTS = {"input": Fraction(1), "cache_read": Fraction(1, 10), "cache_write": Fraction(5, 4), "output": Fraction(5)}
+WEIGHTS = {
+    "input": Fraction(1),
+    "cache_read": Fraction(1, 10),
+    "cache_write": Fraction(5, 4),
+    "output": Fraction(5),
+}
 """What a token of each kind costs, in tokens of input, by the list prices of most models."""
 
 
@@ -55,24 +60,37 @@ QUANTITIES: Mapping[str, Quantity] = {
     "complete": _share("complete (score of 80% or more)", Tables.complete),
     "duration_s": _ratio("duration", Tables.duration, numbers.seconds),
     "tokens_input": _ratio(
-        "tokens in, cached ones included", lambda tables, run: tables.tokens(run, "input", "cache_read", "cache_write"),
+        "tokens in, cached ones included",
+        lambda tables, run: tables.tokens(run, "input", "cache_read", "cache_write"),
         _tokens,
     ),
     "tokens_cached": Quantity(
-        "tokens in, from the cache", lambda tables, run: tables.tokens(run, "cache_read"), amount=_tokens
+        "tokens in, from the cache",
+        lambda tables, run: tables.tokens(run, "cache_read"),
+        amount=_tokens,
     ),
     "tokens_cache_write": Quantity(
-        "tokens in, written to the cache", lambda tables, run: tables.tokens(run, "cache_write"), amount=_tokens
+        "tokens in, written to the cache",
+        lambda tables, run: tables.tokens(run, "cache_write"),
+        amount=_tokens,
     ),
-    "tokens_output": _ratio("tokens out", lambda tables, run: tables.tokens(run, "output"), _tokens),
+    "tokens_output": _ratio(
+        "tokens out", lambda tables, run: tables.tokens(run, "output"), _tokens
+    ),
     "tokens_weighted": _ratio(
         "tokens, weighted by price", lambda tables, run: _weighted(tables.all_tokens(run)), _tokens
     ),
     "tokens_subagents": Quantity(
-        "of these by sub-agents", lambda tables, run: _weighted(tables.of_subagents(run)), amount=_tokens
+        "of these by sub-agents",
+        lambda tables, run: _weighted(tables.of_subagents(run)),
+        amount=_tokens,
     ),
     "first_cached": Quantity(
-        "first request, from the cache", Tables.first_cached, "difference", numbers.percent, numbers.points
+        "first request, from the cache",
+        Tables.first_cached,
+        "difference",
+        numbers.percent,
+        numbers.points,
     ),
     "cost_usd": _ratio("cost in US dollars", Tables.cost, numbers.dollars),
     "turns": _ratio("turns", Tables.turns, numbers.number),
@@ -80,4 +98,4 @@ QUANTITIES: Mapping[str, Quantity] = {
     "tool_calls_observed": Quantity("tool calls, observed", Tables.observed_calls),
     "files_read_reported": Quantity("files read, reported", Tables.reported_files),
     "files_read_observed": Quantity("files read, observed", Tables.observed_files),
-}  # fmt: skip
+}

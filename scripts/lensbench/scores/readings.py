@@ -26,7 +26,11 @@ def runs_of(comparison: Comparison) -> dict[str, list[RunId]]:
     """The planned runs of the treatment and of the baseline."""
     plan = comparison.plan
     return {
-        name: [RunId(task, name, trial) for task in plan["order"] for trial in range(1, plan["trials"] + 1)]
+        name: [
+            RunId(task, name, trial)
+            for task in plan["order"]
+            for trial in range(1, plan["trials"] + 1)
+        ]
         for name in comparison.conditions
     }
 
@@ -43,13 +47,22 @@ def with_lost_runs(
     """
     score, runs = comparison.tables.score, runs_of(comparison)
     again = {*crashed, *interrupted}
-    losses = {name: {run for run in own if score(run) is None or run in again} for name, own in runs.items()}
+    losses = {
+        name: {run for run in own if score(run) is None or run in again}
+        for name, own in runs.items()
+    }
     total, size = sum(map(len, losses.values())), len(runs[comparison.treatment])
-    differ = {name for name, own in losses.items() if own and chance_of(len(own), total, size) <= DIFFER}
+    differ = {
+        name for name, own in losses.items() if own and chance_of(len(own), total, size) <= DIFFER
+    }
     crashes = {name: own.intersection(crashed) for name, own in losses.items()}
     fewest = min(map(len, crashes.values()))
     zero = {run for own in crashes.values() for run in own if len(own) > fewest}
-    if not differ and not zero and all(score(run) is not None for own in losses.values() for run in own):
+    if (
+        not differ
+        and not zero
+        and all(score(run) is not None for own in losses.values() for run in own)
+    ):
         return None
 
     def value(run: RunId, at_best: bool) -> Fraction | None:
@@ -58,13 +71,20 @@ def with_lost_runs(
         return Fraction(0) if run in zero and not at_best else score(run)
 
     def at(best: bool) -> Estimate:
-        pairs = [(run.task, value(run, best), value(base, not best)) for run, base in zip(*runs.values(), strict=True)]
-        deltas = sorted(one - other for _, one, other in pairs if one is not None and other is not None)
+        pairs = [
+            (run.task, value(run, best), value(base, not best))
+            for run, base in zip(*runs.values(), strict=True)
+        ]
+        deltas = sorted(
+            one - other for _, one, other in pairs if one is not None and other is not None
+        )
         quarter = (len(deltas) - 1) // 4
         missing = deltas[-1 - quarter if best else quarter] if deltas else Fraction(2 * best - 1)
         values: dict[str, list[Fraction]] = {}
         for task, one, other in pairs:
-            values.setdefault(task, []).append(missing if one is None or other is None else one - other)
+            values.setdefault(task, []).append(
+                missing if one is None or other is None else one - other
+            )
         return comparison.over(values, values, LARGEST)
 
     return at(False), at(True)
@@ -91,7 +111,11 @@ def readings(
     if doubts:
         worst, best = (_doubted(comparison, doubts, best) for best in (False, True))
         low, high = (with_lost_runs(side, crashes, interruptions) for side in (worst, best))
-        yield Reading(ReasonKind.DOUBTED, low[0] if low else overall(worst), high[1] if high else overall(best))
+        yield Reading(
+            ReasonKind.DOUBTED,
+            low[0] if low else overall(worst),
+            high[1] if high else overall(best),
+        )
     for pairs in looks:
         estimate = as_shown(comparison, now, pairs)
         yield Reading(ReasonKind.SHOWN_BEFORE, estimate, estimate)
@@ -107,7 +131,9 @@ def _doubted(comparison: Comparison, doubts: Sequence[Doubt], best: bool) -> Com
     return replace(comparison, tables=comparison.tables._replace(scores=scores))
 
 
-def as_shown(comparison: Comparison, now: Mapping[str, SeenPair], before: Mapping[str, SeenPair]) -> Estimate:
+def as_shown(
+    comparison: Comparison, now: Mapping[str, SeenPair], before: Mapping[str, SeenPair]
+) -> Estimate:
     """The delta of the pairs `now`, with those in `before` as an earlier look showed them."""
     values: dict[str, list[Fraction]] = {}
     for place, pair in sorted({**now, **before}.items()):

@@ -12,7 +12,15 @@ from lensbench.agents.prices import priced
 from lensbench.core.frozen_plan import Plan
 from lensbench.core.numbers import COMPLETE, exact
 from lensbench.core.records import Outcome, Record, RunId, sha256
-from lensbench.core.rows import COUNTING, PairRow, ReportRow, RunStatus, ScoreRow, ValidityRow, VerdictRow
+from lensbench.core.rows import (
+    COUNTING,
+    PairRow,
+    ReportRow,
+    RunStatus,
+    ScoreRow,
+    ValidityRow,
+    VerdictRow,
+)
 from lensbench.core.run_folder import RunFolder
 from lensbench.core.tables import read_table, run_of_row
 from lensbench.plan.waves import read_opened_plan
@@ -37,7 +45,11 @@ class Tables(NamedTuple):
     @property
     def valid(self) -> list[Record]:
         """The records of the runs that count."""
-        return [self.records[run_of_row(row)] for row in self.validity if row["status"] == RunStatus.VALID]
+        return [
+            self.records[run_of_row(row)]
+            for row in self.validity
+            if row["status"] == RunStatus.VALID
+        ]
 
     @property
     def lost(self) -> list[RunId]:
@@ -93,7 +105,11 @@ class Tables(NamedTuple):
     def first_cached(self, run: RunId) -> Fraction | None:
         """The share of the first request that the service's cache held before."""
         first = self._outcome(run).tokens_first
-        total = sum(first.get(kind, 0) for kind in ("input", "cache_read", "cache_write")) if first else 0
+        total = (
+            sum(first.get(kind, 0) for kind in ("input", "cache_read", "cache_write"))
+            if first
+            else 0
+        )
         return Fraction(first.get("cache_read", 0), total) if first and total else None
 
     def of_subagents(self, run: RunId) -> Mapping[str, int] | None:
@@ -111,12 +127,18 @@ class Tables(NamedTuple):
         return None if turns is None else Fraction(turns)
 
     def _reported(self, run: RunId, column: Literal["tool_calls", "files_read"]) -> Fraction | None:
-        return exact(self.reports[run][column]) if self._counts(run) and run in self.reports else None
+        return (
+            exact(self.reports[run][column]) if self._counts(run) and run in self.reports else None
+        )
 
     def _outcome(self, run: RunId) -> Outcome:
         """That of a run that counts, without sums that lack sub-agents."""
         outcome = self.records[run].outcome if self._counts(run) else Outcome()
-        return replace(outcome, calls=None, tokens=None, cost_usd=None) if outcome.hides_work else outcome
+        return (
+            replace(outcome, calls=None, tokens=None, cost_usd=None)
+            if outcome.hides_work
+            else outcome
+        )
 
     def _counts(self, run: RunId) -> bool:
         return self.scores[run]["status"] in COUNTING

@@ -31,7 +31,11 @@ from lensbench.scores.sequential import interval_at
 
 PART = 0.1
 """The share of the error that "cheaper" gets: savings that matter are far larger than their standard error."""
-_KEYS = {"cost": ("cost_usd", "tokens_weighted"), "tokens": ("tokens_weighted",), "duration": ("duration_s",)}
+_KEYS = {
+    "cost": ("cost_usd", "tokens_weighted"),
+    "tokens": ("tokens_weighted",),
+    "duration": ("duration_s",),
+}
 
 
 def quantities_of(settings: GateSettings) -> Sequence[str]:
@@ -56,7 +60,9 @@ class Saving(NamedTuple):
 
     def is_cheaper(self, boundary: float) -> bool:
         """True when the saving is shown at its part of the look's error."""
-        return self.total < 1 and all(is_positive(surplus, cheaper(boundary)) for surplus in self.saved)
+        return self.total < 1 and all(
+            is_positive(surplus, cheaper(boundary)) for surplus in self.saved
+        )
 
     def is_dearer(self, boundary: float) -> bool:
         """True when the treatment needs more, by more than `least`."""
@@ -94,7 +100,14 @@ def saving_of(
     treatment, and nothing for the baseline."""
     tables, prices = comparison.tables, comparison.plan.get("prices", {})
     runs = [record.run for record in tables.valid if record.condition in comparison.conditions]
-    name = next((name for name in quantities_of(settings) if all(QUANTITIES[name].of(tables, run) for run in runs)), "")
+    name = next(
+        (
+            name
+            for name in quantities_of(settings)
+            if all(QUANTITIES[name].of(tables, run) for run in runs)
+        ),
+        "",
+    )
     value: Value = partial(QUANTITIES[name].of, tables) if name else lambda _: None
     pairs = comparison.pairs(value)
     if not any(pairs.values()):
@@ -105,14 +118,22 @@ def saving_of(
         if own is None:
             return None
         unknown = own if run.condition == comparison.treatment else Fraction(0)
-        tries = (record and replace(record, outcome=priced(record.outcome, prices)) for record in others.get(run, ()))
-        costs = (QUANTITIES[name].of(tables._replace(records={run: one}), run) if one else None for one in tries)
+        tries = (
+            record and replace(record, outcome=priced(record.outcome, prices))
+            for record in others.get(run, ())
+        )
+        costs = (
+            QUANTITIES[name].of(tables._replace(records={run: one}), run) if one else None
+            for one in tries
+        )
         return own + sum((unknown if cost is None else cost for cost in costs), Fraction(0))
 
     def beyond(value: Value, sign: int) -> Estimate:
         ratios = log_ratios(comparison.pairs(value))
         share = math.log1p(-sign * settings["least"] / 100)
-        return comparison.over({task: [sign * (share - log) for log in own] for task, own in ratios.items()}, ratios)
+        return comparison.over(
+            {task: [sign * (share - log) for log in own] for task, own in ratios.items()}, ratios
+        )
 
     treatment, base = zip(*(pair for both in pairs.values() for pair in both), strict=True)
     has_others = any(others.get(run) for run in runs)

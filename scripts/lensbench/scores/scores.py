@@ -11,7 +11,16 @@ from lensbench.core.frozen_plan import Plan
 from lensbench.core.numbers import COMPLETE, decimal, exact, score_of
 from lensbench.core.preflight_results import PreflightFindings
 from lensbench.core.records import Record, RunId
-from lensbench.core.rows import COUNTING, DecisionRow, PairRow, ReportRow, RunStatus, ScoreRow, ValidityRow, columns
+from lensbench.core.rows import (
+    COUNTING,
+    DecisionRow,
+    PairRow,
+    ReportRow,
+    RunStatus,
+    ScoreRow,
+    ValidityRow,
+    columns,
+)
 from lensbench.core.run_folder import RunFolder
 from lensbench.core.store import read_records
 from lensbench.core.tables import Cell, grouped, items, read_table, run_of_row, write_table, yes_no
@@ -23,7 +32,10 @@ PAIR_COLUMNS = columns(PairRow)
 
 
 def score_run(
-    validity: ValidityRow, decisions: Sequence[DecisionRow], criteria: int, duration_s: Fraction | None
+    validity: ValidityRow,
+    decisions: Sequence[DecisionRow],
+    criteria: int,
+    duration_s: Fraction | None,
 ) -> ScoreRow:
     """The row of a run. The score is missing when the run does not count, or a criterion is unjudged."""
     values = [value for row in decisions if (value := exact(row["points"])) is not None]
@@ -33,11 +45,17 @@ def score_run(
     points = decimal(sum(values, Fraction(0))) or "" if values else ""
     score = score_of(values, criteria) if status == RunStatus.SCORED else None
     return {
-        "task": validity["task"], "condition": validity["condition"], "trial": validity["trial"],
-        "criteria": str(criteria), "judged": str(len(values)), "points": points,
-        "score": decimal(score) or "", "complete": yes_no(None if score is None else score >= COMPLETE),
-        "duration_s": decimal(duration_s, 3) or "", "status": status,
-    }  # fmt: skip
+        "task": validity["task"],
+        "condition": validity["condition"],
+        "trial": validity["trial"],
+        "criteria": str(criteria),
+        "judged": str(len(values)),
+        "points": points,
+        "score": decimal(score) or "",
+        "complete": yes_no(None if score is None else score >= COMPLETE),
+        "duration_s": decimal(duration_s, 3) or "",
+        "status": status,
+    }
 
 
 def clean_duration(record: Record) -> Fraction | None:
@@ -63,7 +81,9 @@ class RunFacts:
         self.calls_reported = int(calls) > 0 if calls else None
         workspace = record.workspace if record else ""
         files = items(report["files_used"]) if present and report else None
-        self.files = None if files is None else frozenset(normalise_path(file, workspace) for file in files)
+        self.files = (
+            None if files is None else frozenset(normalise_path(file, workspace) for file in files)
+        )
         self.outcome = record.outcome if self.counts and record else None
 
 
@@ -75,11 +95,20 @@ def compare(treatment: RunFacts, baseline: RunFacts, tools: Sequence[str]) -> di
     tools are not known, as in imported runs, reported calls of the server count as adoption, too. Diverged: the sets of
     cited files differ. Misdirected: diverged, and the treatment has the lower score.
     """
-    delta = None if treatment.score is None or baseline.score is None else treatment.score - baseline.score
+    delta = (
+        None
+        if treatment.score is None or baseline.score is None
+        else treatment.score - baseline.score
+    )
     row: dict[str, Cell] = {
-        "treatment_score": decimal(treatment.score), "baseline_score": decimal(baseline.score),
-        "delta": decimal(delta), "diverged": None, "jaccard": None, "only_treatment_files": None, "misdirected": None,
-    }  # fmt: skip
+        "treatment_score": decimal(treatment.score),
+        "baseline_score": decimal(baseline.score),
+        "delta": decimal(delta),
+        "diverged": None,
+        "jaccard": None,
+        "only_treatment_files": None,
+        "misdirected": None,
+    }
     if treatment.files is not None and baseline.files is not None:
         union = treatment.files | baseline.files
         same = Fraction(len(treatment.files & baseline.files), len(union)) if union else Fraction(1)
@@ -91,7 +120,12 @@ def compare(treatment: RunFacts, baseline: RunFacts, tools: Sequence[str]) -> di
 
 
 def _adoption(side: RunFacts, tools: Sequence[str]) -> dict[str, Cell]:
-    row: dict[str, Cell] = {"adopted": None, "offered": None, "called": None, "called_without_error": None}
+    row: dict[str, Cell] = {
+        "adopted": None,
+        "offered": None,
+        "called": None,
+        "called_without_error": None,
+    }
     report = side.reported
     offer = side.outcome.tools_offered if side.outcome else None
     present = [tool for tool in tools if offer is None or tool in offer]
@@ -124,7 +158,9 @@ def treatment_tools(
     If no list is known, the called and reported tools; if no condition names its servers (imported runs), all MCP tools
     in reports.
     """
-    servers = sorted({server for condition in plan["conditions"].values() for server in condition["servers"]})
+    servers = sorted(
+        {server for condition in plan["conditions"].values() for server in condition["servers"]}
+    )
     outcomes = [record.outcome for record in records]
     offers = [outcome.tools_offered for outcome in outcomes if outcome.tools_offered is not None]
     own = tools_of(servers, [tool for tools in offers for tool in tools] if offers else listing)
@@ -134,7 +170,12 @@ def treatment_tools(
     if not servers:
         return sorted({tool for tool in mentions if tool.startswith("mcp__")})
     return sorted(
-        set(tools_of(servers, [*mentions, *(call.name for outcome in outcomes for call in outcome.calls or ())]))
+        set(
+            tools_of(
+                servers,
+                [*mentions, *(call.name for outcome in outcomes for call in outcome.calls or ())],
+            )
+        )
     )
 
 
@@ -146,7 +187,9 @@ def tools_of_condition(plan: Plan, condition: str, tools: Sequence[str]) -> Sequ
 
 
 def read_present_records(folder: Path, validity: Iterable[ValidityRow]) -> dict[RunId, Record]:
-    return read_records(folder, (run_of_row(row) for row in validity if row["status"] != RunStatus.MISSING))
+    return read_records(
+        folder, (run_of_row(row) for row in validity if row["status"] != RunStatus.MISSING)
+    )
 
 
 def score_all(folder: Path) -> dict[RunId, Record]:
@@ -160,9 +203,15 @@ def score_all(folder: Path) -> dict[RunId, Record]:
     for row in validity:
         run = run_of_row(row)
         duration_s = clean_duration(records[run]) if row["status"] == RunStatus.VALID else None
-        scores[run] = score_run(row, decisions.get(run, []), plan["tasks"][run.task]["criteria"], duration_s)
-    tools = treatment_tools(plan, records.values(), reports.values(), PreflightFindings.read(folder).listing)
-    sides = {run: RunFacts(score, reports.get(run), records.get(run)) for run, score in scores.items()}
+        scores[run] = score_run(
+            row, decisions.get(run, []), plan["tasks"][run.task]["criteria"], duration_s
+        )
+    tools = treatment_tools(
+        plan, records.values(), reports.values(), PreflightFindings.read(folder).listing
+    )
+    sides = {
+        run: RunFacts(score, reports.get(run), records.get(run)) for run, score in scores.items()
+    }
     adoptions = list(dict.fromkeys(f"adopted_{short_name(tool)}" for tool in tools))
     pairs = []
     for run, side in sides.items():
@@ -173,5 +222,7 @@ def score_all(folder: Path) -> dict[RunId, Record]:
             pairs.append({**dict.fromkeys(adoptions), **names, **compare(side, base, of_condition)})
     write_table(RunFolder(folder).scores, columns(ScoreRow), scores.values())
     place = PAIR_COLUMNS.index("adopted") + 1
-    write_table(RunFolder(folder).pairs, [*PAIR_COLUMNS[:place], *adoptions, *PAIR_COLUMNS[place:]], pairs)
+    write_table(
+        RunFolder(folder).pairs, [*PAIR_COLUMNS[:place], *adoptions, *PAIR_COLUMNS[place:]], pairs
+    )
     return records

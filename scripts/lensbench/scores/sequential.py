@@ -55,7 +55,9 @@ def spending(fraction: float, alpha: float) -> float:
 
 
 @lru_cache(maxsize=4096)
-def next_boundary(limits: tuple[float, ...], correlations: tuple[tuple[float, ...], ...], spend: float) -> float:
+def next_boundary(
+    limits: tuple[float, ...], correlations: tuple[tuple[float, ...], ...], spend: float
+) -> float:
     """The boundary for the last of correlated normal deviates, so that the probability of reaching it without having
     reached an earlier limit is `spend` (two-sided). With earlier limits it is rounded to 3 decimals, the precision of
     the integration.
@@ -71,7 +73,9 @@ def next_boundary(limits: tuple[float, ...], correlations: tuple[tuple[float, ..
     return (thousandths.start + index) / 1000
 
 
-def _first_reached(limits: tuple[float, ...], correlations: tuple[tuple[float, ...], ...]) -> Callable[[float], float]:
+def _first_reached(
+    limits: tuple[float, ...], correlations: tuple[tuple[float, ...], ...]
+) -> Callable[[float], float]:
     """The probability that the last of correlated normal deviates reaches a value and none before it its limit. Each is
     drawn given those before it, the last one first, from where it may lie (Genz, J. Comp. Graph. Stat. 1, 1992), at the
     points of a Richtmyer lattice."""
@@ -79,7 +83,9 @@ def _first_reached(limits: tuple[float, ...], correlations: tuple[tuple[float, .
 
     last = len(limits)
     order = [last, *range(last)]
-    factor = np.linalg.cholesky(np.array(correlations)[np.ix_(order, order)] + SINGULAR * np.eye(last + 1))
+    factor = np.linalg.cholesky(
+        np.array(correlations)[np.ix_(order, order)] + SINGULAR * np.eye(last + 1)
+    )
     lattice = np.abs(2 * (np.arange(1, POINTS + 1)[:, None] * np.sqrt(PRIMES[:last]) % 1) - 1)
     beyond_each = np.vectorize(norm_sf, otypes=[float])
     reached_with = np.vectorize(norm_isf, otypes=[float])
@@ -89,7 +95,9 @@ def _first_reached(limits: tuple[float, ...], correlations: tuple[tuple[float, .
         deviates = np.empty((POINTS, last))
         beyond, within = 0.0, chances
         for row, limit in enumerate(limits, start=1):
-            deviates[:, row - 1] = reached_with((beyond + lattice[:, row - 1] * within).clip(1e-300, 1 - 1e-16))
+            deviates[:, row - 1] = reached_with(
+                (beyond + lattice[:, row - 1] * within).clip(1e-300, 1 - 1e-16)
+            )
             beyond = beyond_each((limit - deviates[:, :row] @ factor[row, :row]) / factor[row, row])
             within = 1 - beyond
             chances = chances * within
@@ -101,14 +109,20 @@ def _first_reached(limits: tuple[float, ...], correlations: tuple[tuple[float, .
 @lru_cache
 def boundaries(fractions: tuple[float, ...], alpha: float = 0.05) -> tuple[float, ...]:
     """The z value that each look must reach, for a two-sided `alpha` and increasing fractions of the information."""
-    correlations = tuple(tuple(math.sqrt(min(a, b) / max(a, b)) for b in fractions) for a in fractions)
+    correlations = tuple(
+        tuple(math.sqrt(min(a, b) / max(a, b)) for b in fractions) for a in fractions
+    )
     limits: tuple[float, ...] = ()
     for before, time in pairwise((0.0, *fractions)):
-        limits += (next_boundary(limits, correlations, spending(time, alpha) - spending(before, alpha)),)
+        limits += (
+            next_boundary(limits, correlations, spending(time, alpha) - spending(before, alpha)),
+        )
     return limits
 
 
-def interval_at(estimate: Estimate, boundary: float, limit: float = LARGEST) -> tuple[float, float] | None:
+def interval_at(
+    estimate: Estimate, boundary: float, limit: float = LARGEST
+) -> tuple[float, float] | None:
     """The interval of a mean that excludes 0 when the estimate's deviate reaches the boundary, cut at `limit`. The
     boundary's nominal p is used with the t distribution, since the normal one gives too short intervals for few tasks.
     """

@@ -29,7 +29,11 @@ def components(values: Mapping[str, Sequence[SupportsFloat]]) -> Components:
     effect of the task (restricted maximum likelihood)."""
     import numpy as np
 
-    there = {task: [float(value) for value in trials] for task, trials in sorted(values.items()) if trials}
+    there = {
+        task: [float(value) for value in trials]
+        for task, trials in sorted(values.items())
+        if trials
+    }
     if reason := _why_not(there):
         return Components(reason=reason)
     tasks = np.repeat(np.arange(len(there)), [len(trials) for trials in there.values()])

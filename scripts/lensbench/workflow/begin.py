@@ -15,7 +15,17 @@ from pathlib import Path
 from lensbench.core.errors import UserError
 from lensbench.core.records import from_json, sha256
 from lensbench.core.run_folder import RunFolder
-from lensbench.core.store import DISCARD, RECORD, Entry, Store, all_entries, journal_of, show, stale_views, withdraw
+from lensbench.core.store import (
+    DISCARD,
+    RECORD,
+    Entry,
+    Store,
+    all_entries,
+    journal_of,
+    show,
+    stale_views,
+    withdraw,
+)
 from lensbench.core.system.claim import claim
 from lensbench.core.system.files import note_checksum, read_checksums, write_atomic, write_json
 from lensbench.runs.stopping import spend
@@ -31,13 +41,19 @@ def begin(schedule: Schedule, is_dry: bool = False) -> Store:
         claim(folder)
         RunFolder(folder).checksums.touch()
         RunFolder(folder).attempts.mkdir(exist_ok=True)
-        if not RunFolder(folder).preflight.exists():  # rules have it as an input, but not every start writes it
+        if not RunFolder(
+            folder
+        ).preflight.exists():  # rules have it as an input, but not every start writes it
             write_json(RunFolder(folder).preflight, {})
     check = FolderCheck(folder, read_index(folder), schedule.own)
     if not is_dry:
         date_back(folder, {name: mtime for name, (_, mtime, _) in check.whole.items()})
     for damage in check.damages:
-        repair = "a start repairs it, which may add jobs to this list" if is_dry else _repair(schedule, damage)
+        repair = (
+            "a start repairs it, which may add jobs to this list"
+            if is_dry
+            else _repair(schedule, damage)
+        )
         _say(f"{folder / damage.name} is damaged ({damage.why}): {repair}")
     if is_dry:
         return check.store
@@ -49,7 +65,12 @@ def follow_store(schedule: Schedule, is_dry: bool) -> None:
     """Brings journals and views in line with the store, which others may have changed; says which runs a start repeats,
     which answers come back, and which judges are asked again. A dry run only says so."""
     if not is_dry:
-        attempts = [(stem, entry) for stem, own in schedule.store.items() for entry in own if RECORD in entry.files]
+        attempts = [
+            (stem, entry)
+            for stem, own in schedule.store.items()
+            for entry in own
+            if RECORD in entry.files
+        ]
         _count_foreign(schedule.folder, attempts)
         _write_journals(schedule, attempts)
         plan = RunFolder(schedule.folder).plan
@@ -57,7 +78,9 @@ def follow_store(schedule: Schedule, is_dry: bool) -> None:
             os.utime(plan, (1, 1))  # of other settings: any target rewrites it
     find = stale_views if is_dry else withdraw
     for run in find(schedule.folder, schedule.runs, schedule.max_rounds, schedule.store):
-        _say(f"{run.stem}: its answer does not count in {RunFolder(schedule.folder).attempts}; a start repeats it")
+        _say(
+            f"{run.stem}: its answer does not count in {RunFolder(schedule.folder).attempts}; a start repeats it"
+        )
     if names := [run.stem for run in schedule.missing_runs if not schedule.needs_agent(run)]:
         _say(
             f"from {RunFolder(schedule.folder).attempts}, without an agent: {', '.join(names)}. To repeat a run:"
@@ -78,20 +101,30 @@ def _write_journals(schedule: Schedule, attempts: list[tuple[str, Entry]]) -> No
             journals[schedule.wave_of(runs[stem])].add(f"{stem}/{entry.number}\n")
     for wave, lines in journals.items():
         path = journal_of(schedule.folder, wave)
-        if not path.exists() or set(path.read_text(encoding="utf-8").splitlines(keepends=True)) != lines:
+        if (
+            not path.exists()
+            or set(path.read_text(encoding="utf-8").splitlines(keepends=True)) != lines
+        ):
             write_atomic(path, "".join(sorted(lines)))
 
 
 def _count_foreign(folder: Path, attempts: list[tuple[str, Entry]]) -> None:
     """Adds what attempts cost that were copied here from another machine: those whose records were not noted here."""
     checksums = read_checksums(folder)
-    is_list_lost = RunFolder(folder).spent.exists() and not any(name.endswith(f"/{RECORD}") for name in checksums)
+    is_list_lost = RunFolder(folder).spent.exists() and not any(
+        name.endswith(f"/{RECORD}") for name in checksums
+    )
     for stem, entry in attempts:
         if (name := f"{RunFolder.attempts}/{stem}/{entry.number}/{RECORD}") not in checksums:
             content = entry.record.read_bytes()
             record = from_json(content.decode())
             if record.source == "run" and not is_list_lost:
-                spend(folder, runs=1, hours=(record.attempt.duration_s or 0) / 3600, usd=record.outcome.cost_usd or 0)
+                spend(
+                    folder,
+                    runs=1,
+                    hours=(record.attempt.duration_s or 0) / 3600,
+                    usd=record.outcome.cost_usd or 0,
+                )
             note_checksum(folder, name, content)
 
 
@@ -119,7 +152,9 @@ def _repair(schedule: Schedule, damage: Damage) -> str:
         )
     counts = damage.entry.counts
     damage.entry.set_aside(f"{name} is damaged: {damage.why}")
-    return "this run is repeated, and the damaged files stay" if counts else "it is discarded already"
+    return (
+        "this run is repeated, and the damaged files stay" if counts else "it is discarded already"
+    )
 
 
 def _restore(folder: Path, name: str) -> str:
@@ -152,9 +187,13 @@ def _delete(folder: Path, name: str) -> str:
         )
     (folder / name).unlink(missing_ok=True)
     if top in (RunFolder.answers, RunFolder.prompts):
-        shutil.rmtree(folder / top, ignore_errors=True)  # Snakemake treats the whole folder as one output
+        shutil.rmtree(
+            folder / top, ignore_errors=True
+        )  # Snakemake treats the whole folder as one output
     if top == RunFolder.looks:
-        (folder / top / f"{rest.partition('/')[0].removesuffix('.json')}.json").unlink(missing_ok=True)
+        (folder / top / f"{rest.partition('/')[0].removesuffix('.json')}.json").unlink(
+            missing_ok=True
+        )
     if top == RunFolder.judging:  # otherwise no rule would request it
         for table in RunFolder(folder).judge_verdicts.glob("*.csv"):
             table.unlink()
@@ -163,16 +202,22 @@ def _delete(folder: Path, name: str) -> str:
 
 FLAT = ("", RunFolder.runs, RunFolder.attempts)
 FOLDERS = (
-    RunFolder.frozen_settings, RunFolder.prompts, RunFolder.changes, RunFolder.tests, RunFolder.looks,
+    RunFolder.frozen_settings,
+    RunFolder.prompts,
+    RunFolder.changes,
+    RunFolder.tests,
+    RunFolder.looks,
     RunFolder.judge_verdicts,
-)  # fmt: skip
+)
 """The folders whose files are inputs of a rule; those of trials are below them."""
 
 
 def date_back(folder: Path, run_dates: Mapping[str, int]) -> None:
     """Shifts future timestamps of rule inputs (`run_dates`: those of runs, in ns) back, the newest to now."""
     now = time.time_ns()
-    paths = chain.from_iterable(_inside(folder / name, name in FOLDERS) for name in (*FLAT, *FOLDERS))
+    paths = chain.from_iterable(
+        _inside(folder / name, name in FOLDERS) for name in (*FLAT, *FOLDERS)
+    )
     dates = {f"{folder}/{name}": date for name, date in run_dates.items() if date > now}
     ahead = dates | {path: date for path in paths if (date := _date(path)) > now}
     newest = max(ahead.values(), default=now)

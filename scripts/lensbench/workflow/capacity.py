@@ -39,16 +39,25 @@ class JobLimits:
         models = [judge for judge in config.judges if isinstance(judge, ModelJudge)]
         self._judged = {judge.shown_name: _requests(judge.agent.settings) for judge in models}
         self._clients = {
-            name: [_resource("clients", server) for server in servers_of(condition) if server in limits.clients]
+            name: [
+                _resource("clients", server)
+                for server in servers_of(condition)
+                if server in limits.clients
+            ]
             for name, condition in conditions.items()
         }
         self.totals = {
-            _resource("requests_per_minute", name): most for name, most in limits.requests_per_minute.items()
+            _resource("requests_per_minute", name): most
+            for name, most in limits.requests_per_minute.items()
         }
         self.totals |= {_resource("clients", name): most for name, most in limits.clients.items()}
         users = Counter(chain.from_iterable(self._clients.values()))
-        if together := min((self.totals[server] // count for server, count in users.items()), default=0):
-            self.totals |= {_resource("beside", name): together for name in conditions}  # tasks in all conditions
+        if together := min(
+            (self.totals[server] // count for server, count in users.items()), default=0
+        ):
+            self.totals |= {
+                _resource("beside", name): together for name in conditions
+            }  # tasks in all conditions
 
     def claim(self, resource: str, condition: str, paired: bool) -> int:
         """How much of a resource a run takes. A run that starts together with others also takes one unit of their
@@ -128,7 +137,11 @@ class JudgeSchedule:
 
     def threads(self, name: str) -> int:
         """How many answers the judge reads in parallel."""
-        return self.limits.judges_at_a_time if name in [judge.shown_name for judge in self.models] else 1
+        return (
+            self.limits.judges_at_a_time
+            if name in [judge.shown_name for judge in self.models]
+            else 1
+        )
 
     def claims(self) -> Claims:
         return {resource: partial(self._claim, resource) for resource in self.limits.totals}
@@ -144,4 +157,8 @@ class JudgeSchedule:
     @property
     def incomplete(self) -> list[str]:
         """The judges whose last round left criteria without a verdict, and that a start asks again."""
-        return [name for name in self.names if 0 < rounds_of(self.folder, name) <= self.config.discards.max_rounds]
+        return [
+            name
+            for name in self.names
+            if 0 < rounds_of(self.folder, name) <= self.config.discards.max_rounds
+        ]

@@ -38,7 +38,9 @@ class FolderCheck:
     """The damaged and the intact files of a run folder. `index`: files that were intact at the last check; `own`: the
     user's own files, which may change."""
 
-    def __init__(self, folder: Path, index: dict[str, list[int]] | None = None, own: Set[str] = frozenset()) -> None:
+    def __init__(
+        self, folder: Path, index: dict[str, list[int]] | None = None, own: Set[str] = frozenset()
+    ) -> None:
         self.folder = folder
         self._own = own
         self.known = index or {}
@@ -80,11 +82,17 @@ class FolderCheck:
                 return PATCH, "is not the patch of its record"
         except (OSError, ValueError) as error:
             return RECORD, str(error)
-        return (RECORD, FOREIGN) if self._noted.get(name, sha256(content)) != sha256(content) else None
+        return (
+            (RECORD, FOREIGN) if self._noted.get(name, sha256(content)) != sha256(content) else None
+        )
 
     def _derived(self) -> Iterator[Damage]:
         for name, checksum in self._noted.items():
-            if name not in self._own and not name.endswith(f"/{RECORD}") and not self._are_known(name):
+            if (
+                name not in self._own
+                and not name.endswith(f"/{RECORD}")
+                and not self._are_known(name)
+            ):
                 content = _content(self.folder / name)
                 if content is not None and sha256(content) != checksum:
                     yield Damage(name, "its checksum does not match")

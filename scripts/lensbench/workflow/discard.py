@@ -26,11 +26,17 @@ def discard(folder: Path, name: str, why: str) -> RunId:
     run = _run_of(folder, name)
     judge_present(folder)
     score_all(folder)
-    row = next(row for row in read_table(RunFolder(folder).validity, ValidityRow) if run_of_row(row) == run)
+    row = next(
+        row for row in read_table(RunFolder(folder).validity, ValidityRow) if run_of_row(row) == run
+    )
     if row["status"] != RunStatus.VALID:
         state = f"{row['status']} already{': ' if row['reason'] else ''}{row['reason']}"
         raise UserError(f"{run.stem} is {state}; only a run that counts can be discarded")
-    score = next(row["score"] for row in read_table(RunFolder(folder).scores, ScoreRow) if run_of_row(row) == run)
+    score = next(
+        row["score"]
+        for row in read_table(RunFolder(folder).scores, ScoreRow)
+        if run_of_row(row) == run
+    )
     run_files(folder, run).discard(Discard(DiscardReason.BY_HAND, why, "person", score))
     view_of(folder, run).unlink(missing_ok=True)
     return run
@@ -40,11 +46,17 @@ def take_back(folder: Path, name: str) -> RunId:
     """Undoes a discard by hand. Raises UserError when the run was not discarded so, or was repeated since."""
     refuse_if_at_work(folder)
     run = _run_of(folder, name)
-    discards = [entry for entry, discard in rounds(entries(folder, run)) if discard.reason == DiscardReason.BY_HAND]
+    discards = [
+        entry
+        for entry, discard in rounds(entries(folder, run))
+        if discard.reason == DiscardReason.BY_HAND
+    ]
     if not discards:
         raise UserError(f"{run.stem} was not discarded by hand; nothing to undo")
     if discards[-1] != run_files(folder, run):
-        raise UserError(f"{run.stem} was repeated since it was discarded; the first answer is in {discards[-1].folder}")
+        raise UserError(
+            f"{run.stem} was repeated since it was discarded; the first answer is in {discards[-1].folder}"
+        )
     (discards[-1].folder / DISCARD).unlink()
     show(folder, run)
     return run
@@ -53,10 +65,17 @@ def take_back(folder: Path, name: str) -> RunId:
 def _run_of(folder: Path, name: str) -> RunId:
     """The planned run with that name; the path of one of its files is accepted, too."""
     stems = {run.stem: run for run in planned_runs(read_opened_plan(folder))}
-    path = Path(name.removeprefix(f"{folder}/")).with_suffix("") if name.endswith(".md") else Path(name)
+    path = (
+        Path(name.removeprefix(f"{folder}/")).with_suffix("")
+        if name.endswith(".md")
+        else Path(name)
+    )
     stem = "/".join(part for part in path.parts if part != RunFolder.runs)
     if stem not in stems:
-        hint = did_you_mean(stem, stems) or f"; runs are named <task>-<condition>, such as {next(iter(stems))}"
+        hint = (
+            did_you_mean(stem, stems)
+            or f"; runs are named <task>-<condition>, such as {next(iter(stems))}"
+        )
         raise UserError(f"{folder} has no run {name!r}{hint}")
     return stems[stem]
 
@@ -67,17 +86,24 @@ def main() -> None:
     The next start repeats the run, like every discarded run.
     """
     parser = Parser(prog="lensbench discard", description=main.__doc__)
-    parser.add_argument("run", help="<task>-<condition>, t2/<task>-<condition> for trial 2, or the path of its answer")
+    parser.add_argument(
+        "run",
+        help="<task>-<condition>, t2/<task>-<condition> for trial 2, or the path of its answer",
+    )
     add_run_folder(parser)
     what = parser.add_mutually_exclusive_group(required=True)
     what.add_argument("--reason", help="why the run must not count; shown in the results")
-    what.add_argument("--undo", action="store_true", help="undo the discard, unless the run was repeated since")
+    what.add_argument(
+        "--undo", action="store_true", help="undo the discard, unless the run was repeated since"
+    )
     flags = parser.parse_intermixed_args()
     folder = run_folder(flags)
     if flags.undo:
         print(f"{take_back(folder, flags.run).stem} counts again")
     elif flags.reason.strip():
-        print(f"{discard(folder, flags.run, flags.reason.strip()).stem} is discarded; the next start repeats it")
+        print(
+            f"{discard(folder, flags.run, flags.reason.strip()).stem} is discarded; the next start repeats it"
+        )
     else:
         raise UserError("--reason is empty; say why the run must not count")
     render_present(folder)

@@ -55,7 +55,9 @@ def print_headline(folder: Path) -> None:
     """Prints the headline; in a GitHub Actions job, also adds it to the job summary."""
     data = read_typed(RunFolder(folder).results_json, Results[float])
     width = min(shutil.get_terminal_size().columns, MOST_COLUMNS) if sys.stdout.isatty() else 0
-    wrap = textwrap.TextWrapper(width or sys.maxsize, break_long_words=False, break_on_hyphens=False)
+    wrap = textwrap.TextWrapper(
+        width or sys.maxsize, break_long_words=False, break_on_hyphens=False
+    )
     texts = [wrap.fill(printable(line)) for line in lines(folder, data)]
     print("", *texts, sep="\n", flush=True)
     if page := os.environ.get("GITHUB_STEP_SUMMARY"):

@@ -57,12 +57,16 @@ def snakemake_options(folder: Path, options: Sequence[str]) -> list[str]:
     """The options for Snakemake. Copies the demo when there is no config. Raises UserError when there are several;
     exits when Snakemake does not know an option."""
     # of several --cores, Snakemake takes the last one
-    has_cores = any(option.startswith(("-j", "--job", "--profile", "--workflow-profile")) for option in options)
+    has_cores = any(
+        option.startswith(("-j", "--job", "--profile", "--workflow-profile")) for option in options
+    )
     ours = [] if any(option.startswith("--workflow-p") for option in options) else [*profile()]
     ours += [] if has_cores else ["--cores", "all"]
     if not re.fullmatch(PLAIN, " ".join(options)):
         _check(options)
-    if any(option.startswith(("--configf", "-d", "--dir", "-v", "--version")) for option in options):
+    if any(
+        option.startswith(("--configf", "-d", "--dir", "-v", "--version")) for option in options
+    ):
         return [*ours, *options]
     config = only_config(folder)
     if not (folder / config).exists():
@@ -74,9 +78,14 @@ def snakemake_options(folder: Path, options: Sequence[str]) -> list[str]:
 
 def profile() -> Iterator[str]:
     """Our profile as options: Snakemake would announce it, and prefer a folder `default` of the project."""
-    for key, value in yaml.safe_load((ROOT / "profiles" / "default" / "config.yaml").read_text("utf-8")).items():
+    for key, value in yaml.safe_load(
+        (ROOT / "profiles" / "default" / "config.yaml").read_text("utf-8")
+    ).items():
         if value:
-            yield from (f"--{key}", *([] if value is True else [value] if isinstance(value, str) else value))
+            yield from (
+                f"--{key}",
+                *([] if value is True else [value] if isinstance(value, str) else value),
+            )
     yield from ("--workflow-profile", "none")
 
 
@@ -95,21 +104,37 @@ def with_key(options: Sequence[str], setting: str) -> list[str]:
 
 def _check(options: Sequence[str]) -> None:
     """Ends with one line for what makes Snakemake list all its options, show a traceback, or wait for ever."""
-    from snakemake.cli import get_argument_parser, parse_config  # takes half a second, and few starts need it
+    from snakemake.cli import (
+        get_argument_parser,
+        parse_config,
+    )  # takes half a second, and few starts need it
 
     try:
         with redirect_stderr(io.StringIO()) as usage:
             values = get_argument_parser().parse_args(options)
             parse_config(values.config)
-        text = "".join(file.read_text("utf-8") for file in (ROOT / "Snakefile", *(ROOT / "rules").glob("*.smk")))
+        text = "".join(
+            file.read_text("utf-8")
+            for file in (ROOT / "Snakefile", *(ROOT / "rules").glob("*.smk"))
+        )
         rules = dict(re.findall(r"(?ms)^(?:rule|checkpoint) (\w+):$(.*?)(?=^\w|\Z)", text))
         targets = [
-            name for name in values.targets
+            name
+            for name in values.targets
             if not name.partition("bench/")[2].partition("/")[2].startswith(PLACES)
-            and "wildcards." in rules.get(name, "wildcards.")  # it makes a file for each run or judge
-        ]  # fmt: skip
-        names = (*values.until, *values.omit_from, *values.forcerun, *values.set_threads, *values.set_resources)
-        unknown = [name for name in names if name not in rules and not re.match("bench/.+[./]", name)]
+            and "wildcards."
+            in rules.get(name, "wildcards.")  # it makes a file for each run or judge
+        ]
+        names = (
+            *values.until,
+            *values.omit_from,
+            *values.forcerun,
+            *values.set_threads,
+            *values.set_resources,
+        )
+        unknown = [
+            name for name in names if name not in rules and not re.match("bench/.+[./]", name)
+        ]
         why = ""
         if any(count is not None and count <= 0 for count in (values.cores, values.jobs)):
             why = "--cores: at least 1"
@@ -128,7 +153,9 @@ def _check(options: Sequence[str]) -> None:
     except Exception as error:  # each value has its reader
         why = f"an option cannot be read ({str(error).rstrip('.')})"
     if why:
-        print(f"error: {why}; `lensbench run --help` shows the most useful options", file=sys.stderr)
+        print(
+            f"error: {why}; `lensbench run --help` shows the most useful options", file=sys.stderr
+        )
         sys.exit(2)
 
 
@@ -137,12 +164,20 @@ def check_names(options: Sequence[str]) -> None:
     for option, following in pairwise((*options, "")):
         name = option.partition("=")[2] or following
         if option.startswith("--configf") and not Path(name).is_file():
-            raise UserError(f"{name or '--configfile'}: there is no such config; `lensbench init` writes one")
+            raise UserError(
+                f"{name or '--configfile'}: there is no such config; `lensbench init` writes one"
+            )
         if option.startswith("--dir") and not Path(name).is_dir():
             raise UserError(f"--directory {name}: there is no such folder")
         places = (Path(name), Path("profiles", name), ROOT / "profiles" / name)
-        if option.startswith("--workflow-p") and name != "none" and not any(map(Path.exists, places)):
-            raise UserError(f"--workflow-profile {name}: there is no such folder (docs/clusters.md)")
+        if (
+            option.startswith("--workflow-p")
+            and name != "none"
+            and not any(map(Path.exists, places))
+        ):
+            raise UserError(
+                f"--workflow-profile {name}: there is no such folder (docs/clusters.md)"
+            )
 
 
 def move_caches(folder: Path) -> None:
@@ -164,7 +199,10 @@ def main() -> None:
     move_caches(Path.cwd())
     argv = snakemake_options(Path.cwd(), options)
     sys.stdout.flush()
-    os.execv(sys.executable, [sys.executable, "-P", "-m", "snakemake", "--snakefile", str(ROOT / "Snakefile"), *argv])
+    os.execv(
+        sys.executable,
+        [sys.executable, "-P", "-m", "snakemake", "--snakefile", str(ROOT / "Snakefile"), *argv],
+    )
 
 
 if __name__ == "__main__":

@@ -36,18 +36,29 @@ def look(folder: Path, number: int, parallel: int) -> LookFile:
         )
     own = RunFolder(folder).looks / str(number)
     _share(folder, own)
-    write_json(RunFolder(own).plan, {**restricted(plan, number), "gate": plan["gate"] | {"looks": 1}})
+    write_json(
+        RunFolder(own).plan, {**restricted(plan, number), "gate": plan["gate"] | {"looks": 1}}
+    )
     estimates = estimate_present(own, lambda judge: judge_all(own, judge, parallel, counts=False))
-    rows = (row for row in read_table(RunFolder(own).validity, ValidityRow) if row["condition"] in compared(plan))
+    rows = (
+        row
+        for row in read_table(RunFolder(own).validity, ValidityRow)
+        if row["condition"] in compared(plan)
+    )
     due = sum(row["status"] != RunStatus.VALID and row["given_up"] != "yes" for row in rows)
-    results = {name: entry["looks"][-1] for name, entry in decided_by_gate(estimates["comparisons"]).items()}
+    results = {
+        name: entry["looks"][-1]
+        for name, entry in decided_by_gate(estimates["comparisons"]).items()
+    }
     if due:
         why = f"{due} runs of the waves so far must be repeated first; the next start repeats them"
         results = {name: result._replace(open=False, why=why) for name, result in results.items()}
     value: LookFile = {
-        "look": number, "of": len(waves(plan)), "open": any(result.open for result in results.values()),
+        "look": number,
+        "of": len(waves(plan)),
+        "open": any(result.open for result in results.values()),
         "treatments": results,
-    }  # fmt: skip
+    }
     write_json(look_file(folder, number), plain(value))
     for name, result in results.items():
         print(f"{name}, look {result.look} of {result.looks}: {result.why}", file=sys.stderr)
@@ -58,7 +69,9 @@ def _share(folder: Path, own: Path) -> None:
     """Links the shared files of the run folder into the look; relative, so that the folder can be moved."""
     own.mkdir(parents=True, exist_ok=True)
     for name in _FOLDERS:
-        (folder / name).mkdir(exist_ok=True)  # otherwise the look would write its files next to the link
+        (folder / name).mkdir(
+            exist_ok=True
+        )  # otherwise the look would write its files next to the link
     for name in (*_FOLDERS, *_FILES, RunFolder.look_ledger):
         link = own / name
         if (name == RunFolder.look_ledger or (folder / name).exists()) and not link.is_symlink():
@@ -69,7 +82,9 @@ def main() -> None:
     """Look at the results of the first waves."""
     parser = stage_parser(main.__doc__)
     parser.add_argument("--look", required=True, type=int, help="after how many waves")
-    parser.add_argument("--parallel", type=int, default=1, help="how many answers a model judge reads in parallel")
+    parser.add_argument(
+        "--parallel", type=int, default=1, help="how many answers a model judge reads in parallel"
+    )
     arguments = parser.parse_args()
     look(arguments.folder, arguments.look, arguments.parallel)
 

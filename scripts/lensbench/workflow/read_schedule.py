@@ -24,15 +24,21 @@ from lensbench.workflow.schedule import Schedule
 
 
 def read_schedule(
-    settings: Mapping[str, Any], files: Iterable[str], prepare: Callable[[Schedule], Store] | None = None
+    settings: Mapping[str, Any],
+    files: Iterable[str],
+    prepare: Callable[[Schedule], Store] | None = None,
 ) -> Schedule:
     """The schedule for a config as Snakemake merged it from `files` and options. `prepare` is called with the
     run folder before anything in it is read, and returns its store. Raises UserError for every error."""
     files = list(map(str, files))
     config = load_config(settings, files)
     if not config.scenario_files:
-        raise UserError(f"{files[-1] if files else '--config'}: scenarios is empty; write the path of a task set")
-    scenarios = read_scenarios(config.scenario_files, config.repository, config.imported, config.agent.kind)
+        raise UserError(
+            f"{files[-1] if files else '--config'}: scenarios is empty; write the path of a task set"
+        )
+    scenarios = read_scenarios(
+        config.scenario_files, config.repository, config.imported, config.agent.kind
+    )
     _check_repositories(config, scenarios)
     _check_only(config, scenarios)
     plan = planning.make_plan(config, scenarios, [])
@@ -40,14 +46,20 @@ def read_schedule(
         config = config.model_copy(update={"run_id": dated_run(plan, Path("bench"))})
         plan = {**plan, "run_id": config.run_id}
     schedule = Schedule(config, plan, [], own_files(config, files))
-    schedule = replace(schedule, store=prepare(schedule) if prepare else dict(all_entries(schedule.folder)))
+    schedule = replace(
+        schedule, store=prepare(schedule) if prepare else dict(all_entries(schedule.folder))
+    )
     accepted_before = accepted_plans(schedule.folder)
     if not accepted_before:
         return schedule
     *earlier, old = accepted_before
     differences, consents = planning.changes(old, plan), list(old["accepted_changes"])
     for other in earlier:
-        differences += [change for change in planning.changes(other, plan) if change not in [*differences, *consents]]
+        differences += [
+            change
+            for change in planning.changes(other, plan)
+            if change not in [*differences, *consents]
+        ]
     if not any(attempts[-1].counts for attempts in schedule.store.values()):
         differences = []
     elif dealt := planning.dealt_tasks(old, plan):
@@ -69,7 +81,9 @@ def _check_only(config: Config, scenarios: ScenarioSet) -> None:
 
 def _check_repositories(config: Config, scenarios: ScenarioSet) -> None:
     """Raises UserError for a task whose repository is in a folder that a stage writes to."""
-    paths = {path: task.id for task in reversed(scenarios.tasks) for path in local_paths(task.repository)}
+    paths = {
+        path: task.id for task in reversed(scenarios.tasks) for path in local_paths(task.repository)
+    }
     problems = [
         f"task {task!r}: its repository {problem}"
         for path, task in paths.items()
@@ -100,7 +114,9 @@ def newest_dated(benches: Path) -> str:
     """The name of the newest dated run folder in `benches`; "" when there is none."""
     names = [folder.name for folder in benches.glob("*-*-*-*") if _DATED.fullmatch(folder.name)]
     starts = (
-        name for name in names if RunFolder(benches / name).plan.exists() or RunFolder(benches / name).attempts.exists()
+        name
+        for name in names
+        if RunFolder(benches / name).plan.exists() or RunFolder(benches / name).attempts.exists()
     )
     return max(starts, key=_place, default="")
 
@@ -113,7 +129,9 @@ def _place(name: str) -> tuple[str, int]:
 def dated_run(plan: Plan, benches: Path) -> str:
     """The newest dated run, unless it rejects this plan; else a new name, the time in UTC."""
     newest = newest_dated(benches)
-    if newest and not any(changes(plan_before, plan) for plan_before in accepted_plans(benches / newest)):
+    if newest and not any(
+        changes(plan_before, plan) for plan_before in accepted_plans(benches / newest)
+    ):
         return newest
     return new_dated(benches)
 

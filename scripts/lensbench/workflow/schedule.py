@@ -18,7 +18,15 @@ from lensbench.core.conditions import compared
 from lensbench.core.frozen_plan import TESTS, Plan
 from lensbench.core.records import RunId, run_of_stem
 from lensbench.core.run_folder import RunFolder
-from lensbench.core.store import Store, entries, journal_of, run_files, shown_stems, state_of, view_of
+from lensbench.core.store import (
+    Store,
+    entries,
+    journal_of,
+    run_files,
+    shown_stems,
+    state_of,
+    view_of,
+)
 from lensbench.plan import freeze as planning
 from lensbench.plan.config import Config
 from lensbench.plan.own_files import condition_files, place_of_tasks, run_folder
@@ -71,7 +79,9 @@ class Schedule:
 
     @cached_property
     def change_tasks(self) -> list[str]:
-        return [name for name in self.plan["order"] if self.plan["tasks"][name].get("kind") == CHANGE]
+        return [
+            name for name in self.plan["order"] if self.plan["tasks"][name].get("kind") == CHANGE
+        ]
 
     @property
     def inputs(self) -> list[str]:
@@ -94,7 +104,11 @@ class Schedule:
         except (OSError, ValueError):
             return True
         cache = Path(self.config.cache).absolute()
-        there = {name for name, own in facts.items() if Path(own["tree"]).absolute().is_relative_to(cache)}
+        there = {
+            name
+            for name, own in facts.items()
+            if Path(own["tree"]).absolute().is_relative_to(cache)
+        }
         return not self.plan["repositories"].keys() <= there
 
     @property
@@ -113,7 +127,10 @@ class Schedule:
 
     def needs_agent(self, run: RunId) -> bool:
         """True when this start would ask an agent: the run is missing, or discarded with rounds left."""
-        return run.stem not in self._shown and not state_of(entries(self.folder, run), self.max_rounds).is_final
+        return (
+            run.stem not in self._shown
+            and not state_of(entries(self.folder, run), self.max_rounds).is_final
+        )
 
     @property
     def starts_agents(self) -> bool:
@@ -129,7 +146,12 @@ class Schedule:
     @cached_property
     def _waves_of_runs(self) -> dict[tuple[str, int], int]:
         numbers = enumerate(self.waves, 1)
-        return {(task, trial): number for number, wave in numbers for task in wave.tasks for trial in wave.trials}
+        return {
+            (task, trial): number
+            for number, wave in numbers
+            for task in wave.tasks
+            for trial in wave.trials
+        }
 
     def wave_of(self, run: RunId) -> int:
         return self._waves_of_runs[run.task, run.trial]
@@ -174,7 +196,9 @@ class Schedule:
     def missing_files(self, checkpoint: Any) -> list[str]:
         """The missing answers of open waves. They must be targets themselves, since Snakemake does not restore missing
         inputs of an existing table."""
-        return self._views(self._needed_waves(checkpoint) if RunFolder(self.folder).validity.exists() else 0)
+        return self._views(
+            self._needed_waves(checkpoint) if RunFolder(self.folder).validity.exists() else 0
+        )
 
     def needed_tests(self, judge: str, checkpoint: Any) -> list[str]:
         """The test results that a judge needs: for the judge `tests`, those of all runs in open waves."""
@@ -247,7 +271,10 @@ class Schedule:
         if run.condition not in compared(self.plan):
             return 0.0
         others = (name for name in compared(self.plan) if name != run.condition)
-        names = [run.condition, *(name for name in others if self.needs_agent(run._replace(condition=name)))]
+        names = [
+            run.condition,
+            *(name for name in others if self.needs_agent(run._replace(condition=name))),
+        ]
         fit = 1 < len(names) <= at_once and self._limits.bears(names)
         return LIMIT_S if fit else 0.0
 

@@ -63,7 +63,9 @@ def read_start(workflow: Any, module: str | None, config: Mapping[str, Any]) -> 
     settings = f"LENSBENCH_SETTINGS_{module or ''}"  # for the jobs on other machines
     with _one_line():
         if workflow.is_main_process:
-            schedule = read_schedule(config, workflow.configfiles, partial(begin.begin, is_dry=is_dry))
+            schedule = read_schedule(
+                config, workflow.configfiles, partial(begin.begin, is_dry=is_dry)
+            )
             begin.follow_store(schedule, is_dry)
         else:
             schedule = frozen_schedule(os.environ.get(settings))
@@ -96,7 +98,13 @@ def before_jobs(workflow: Any, schedule: Schedule) -> None:
             tasks = read_scenarios(config.scenario_files, config.repository, config.imported).tasks
             if readers := check_readers(config, tasks):
                 print(printable(f"judges: {readers}"), flush=True)
-        preflight = ("lensbench.runs.preflight", "--settings", schedule.settings, "--folder", str(schedule.folder))
+        preflight = (
+            "lensbench.runs.preflight",
+            "--settings",
+            schedule.settings,
+            "--folder",
+            str(schedule.folder),
+        )
         try:
             is_ready = _start(*preflight) == 0
         except KeyboardInterrupt:
@@ -120,7 +128,11 @@ def after_jobs(schedule: Schedule, has_failed: bool = False) -> None:
     is_refused = folder.refused.exists()
     is_partial = has_failed and not is_refused
     if (folder.plan if is_partial else folder.results_json).exists():
-        _start(f"lensbench.workflow.{'render' if is_partial else 'finish'}", "--folder", str(schedule.folder))
+        _start(
+            f"lensbench.workflow.{'render' if is_partial else 'finish'}",
+            "--folder",
+            str(schedule.folder),
+        )
     if is_refused:
         print("error:", folder.refused.read_text(encoding="utf-8").strip(), file=sys.stderr)
 

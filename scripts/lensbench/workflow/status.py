@@ -15,7 +15,16 @@ from lensbench.core.errors import UserError, printable
 from lensbench.core.records import Record, RunId
 from lensbench.core.rows import RunStatus
 from lensbench.core.run_folder import RunFolder
-from lensbench.core.store import DISCARD, Discard, Entry, State, entries, rounds, run_files, state_of
+from lensbench.core.store import (
+    DISCARD,
+    Discard,
+    Entry,
+    State,
+    entries,
+    rounds,
+    run_files,
+    state_of,
+)
 from lensbench.core.system.claim import at_work
 from lensbench.core.system.program import run_verb
 from lensbench.plan.waves import read_opened_plan
@@ -53,10 +62,16 @@ class Status:
         self.runs = planned_runs(self.plan)
         newest = {run: run_files(folder, run) for run in self.runs}
         records = {run: record for run, entry in newest.items() if (record := _record(entry, run))}
-        discards = {run: entry.read_discard() for run, entry in newest.items() if DISCARD in entry.files}
-        self.due: dict[RunId, int] = before.due if before else {run: newest[run].number for run in discards}
-        self.is_cost_estimated = any(one.outcome.cost_usd is not None and one.outcome.cost_is_guess
-                                     for one in records.values())  # fmt: skip
+        discards = {
+            run: entry.read_discard() for run, entry in newest.items() if DISCARD in entry.files
+        }
+        self.due: dict[RunId, int] = (
+            before.due if before else {run: newest[run].number for run in discards}
+        )
+        self.is_cost_estimated = any(
+            one.outcome.cost_usd is not None and one.outcome.cost_is_guess
+            for one in records.values()
+        )
         self._spent: dict[str, list[Spent]] = {name: [] for name in self.plan["conditions"]}
         for run, record in records.items():
             seconds = record.attempt.waited_s + (record.attempt.duration_s or 0)
@@ -66,11 +81,22 @@ class Status:
         for validity in decide(records, self.plan, discards):
             run, is_discarded = validity.run, validity.status == RunStatus.DISCARDED
             is_due = run in discards and newest[run].number == self.due.get(run)
-            again = is_due and state_of(entries(folder, run), self.plan["max_rounds"]) == State.DISCARDED
-            own = (validity.status == RunStatus.VALID, is_discarded, again or validity.status == RunStatus.MISSING)
-            self.counts[run.condition] = RunCounts(*map(sum, zip(self.counts[run.condition], own, strict=True)))
+            again = (
+                is_due
+                and state_of(entries(folder, run), self.plan["max_rounds"]) == State.DISCARDED
+            )
+            own = (
+                validity.status == RunStatus.VALID,
+                is_discarded,
+                again or validity.status == RunStatus.MISSING,
+            )
+            self.counts[run.condition] = RunCounts(
+                *map(sum, zip(self.counts[run.condition], own, strict=True))
+            )
             if is_discarded and before and not is_due:
-                why = f"{validity.reason} ({validity.detail})" if validity.detail else validity.reason
+                why = (
+                    f"{validity.reason} ({validity.detail})" if validity.detail else validity.reason
+                )
                 self.last_discard = f"{run.stem}: {why}"
 
     @property
@@ -96,7 +122,10 @@ class Status:
         values = amounts([run for runs in self._spent.values() for run in runs])
         if not values:
             return None
-        return sum(count.left * fmean(amounts(self._spent[name]) or values) for name, count in self.counts.items())
+        return sum(
+            count.left * fmean(amounts(self._spent[name]) or values)
+            for name, count in self.counts.items()
+        )
 
     @property
     def waiting(self) -> str:
@@ -116,7 +145,9 @@ class Status:
             for run in self.runs
             for entry, discard in rounds(entries(self.folder, run))
         ]
-        return [(name, discard) for _, name, discard in sorted(discards, reverse=True)[:LAST_DISCARDS]]
+        return [
+            (name, discard) for _, name, discard in sorted(discards, reverse=True)[:LAST_DISCARDS]
+        ]
 
 
 def _record(entry: Entry, run: RunId) -> Record | None:
@@ -131,12 +162,18 @@ def _spent(folder: Path) -> str:
         cost = spent(folder)
     except UserError:
         return "spent ?"  # with a budget, the next attempt reports the error
-    return f"spent ${cost['usd']:.2f}" if cost["usd"] else f"agents worked {span(cost['hours'] * 3600)}"
+    return (
+        f"spent ${cost['usd']:.2f}"
+        if cost["usd"]
+        else f"agents worked {span(cost['hours'] * 3600)}"
+    )
 
 
 def line(status: Status, running: int, at_a_time: int) -> str:
     runs, *rest = _totals(status, running, at_a_time)
-    return " | ".join([runs, *(f"{name}: {_words(count)}" for name, count in status.counts.items()), *rest])
+    return " | ".join(
+        [runs, *(f"{name}: {_words(count)}" for name, count in status.counts.items()), *rest]
+    )
 
 
 def block(status: Status, running: Mapping[str, str], at_a_time: int, width: int) -> list[str]:
@@ -144,25 +181,31 @@ def block(status: Status, running: Mapping[str, str], at_a_time: int, width: int
     names = max(map(len, [*status.counts, "discarded"]))
     rows = [(name, _words(count)) for name, count in status.counts.items()]
     if running:
-        rows.append(("running", ", ".join(f"{run} since {since}" for run, since in running.items())))
+        rows.append(
+            ("running", ", ".join(f"{run} since {since}" for run, since in running.items()))
+        )
     if status.waiting:
         rows.append(("waiting", status.waiting))
     if status.last_discard:
         rows.append(("discarded", status.last_discard))
     totals = " | ".join(_totals(status, len(running), at_a_time))
     texts = [totals, *(f"  {name:{names}}  {text}" for name, text in rows)]
-    return [text if len(text) < width else f"{text[: width - 2]}…" for text in map(printable, texts)]
+    return [
+        text if len(text) < width else f"{text[: width - 2]}…" for text in map(printable, texts)
+    ]
 
 
 def _totals(status: Status, running: int, at_a_time: int) -> list[str]:
     seconds, to_come = status.left_s(at_a_time), status.left_usd
     is_left = status.left > 0
     return [
-        f"{len(status.runs) - status.left}/{len(status.runs)} runs", f"{running} running",
+        f"{len(status.runs) - status.left}/{len(status.runs)} runs",
+        f"{running} running",
         *([f"{span(seconds)} left"] if seconds is not None and is_left else []),
-        _spent(status.folder) + (f", about ${to_come:.2f} to come" if to_come and is_left else "")
+        _spent(status.folder)
+        + (f", about ${to_come:.2f} to come" if to_come and is_left else "")
         + (" (estimated)" if status.is_cost_estimated else ""),
-    ]  # fmt: skip
+    ]
 
 
 def _words(count: RunCounts) -> str:

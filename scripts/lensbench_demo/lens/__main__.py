@@ -15,10 +15,15 @@ HOST = "127.0.0.1"
 def main() -> None:
     """Reads the arguments and serves until the client disconnects (stdio) or the process is stopped (http)."""
     parser = Parser(prog="lensbench lens", description="Search and map one folder over MCP.")
-    parser.add_argument("--root", type=Path, default=Path(), help="the folder to serve (default: the current one)")
+    parser.add_argument(
+        "--root", type=Path, default=Path(), help="the folder to serve (default: the current one)"
+    )
     parser.add_argument("--transport", choices=("stdio", "http"), default="stdio")
     parser.add_argument(
-        "--port", type=int, default=4111, help=f"http: the port on {HOST} (default: %(default)s); path /mcp"
+        "--port",
+        type=int,
+        default=4111,
+        help=f"http: the port on {HOST} (default: %(default)s); path /mcp",
     )
     parser.add_argument("--log", type=Path, help="append every call to this JSON Lines file")
     arguments = parser.parse_args()
@@ -34,7 +39,9 @@ def check_port(port: int) -> None:
             probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
             probe.bind((HOST, port))
     except (OSError, OverflowError) as error:
-        raise UserError(f"--port {port} on {HOST} cannot be used: {error}. Choose another port.") from None
+        raise UserError(
+            f"--port {port} on {HOST} cannot be used: {error}. Choose another port."
+        ) from None
 
 
 def serve(root: Path, transport: str, port: int, log: Path | None) -> None:

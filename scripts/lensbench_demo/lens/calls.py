@@ -55,6 +55,8 @@ def _shortened(arguments: Any) -> Any:
         return {}
     whole = {str(name)[:100]: value for name, value in list(arguments.items())[:20]}
     return {
-        name: value if len(json.dumps(value)) <= MAX_ARGUMENT_CHARS else json.dumps(value)[:MAX_ARGUMENT_CHARS]
+        name: value
+        if len(json.dumps(value)) <= MAX_ARGUMENT_CHARS
+        else json.dumps(value)[:MAX_ARGUMENT_CHARS]
         for name, value in whole.items()
     }

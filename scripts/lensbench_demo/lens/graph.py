@@ -32,10 +32,15 @@ def clusters(tree: Tree, scope: Scope) -> str:
         for target in targets
         if path in key and target in key and key[path] != key[target]
     )
-    groups = [{"key": name, "fileCount": n} for name, n in sorted(sizes.items(), key=lambda item: (-item[1], item[0]))]
+    groups = [
+        {"key": name, "fileCount": n}
+        for name, n in sorted(sizes.items(), key=lambda item: (-item[1], item[0]))
+    ]
     edges = [
         {"source": source, "target": target, "weight": weight}
-        for (source, target), weight in sorted(weights.items(), key=lambda item: (-item[1], item[0]))
+        for (source, target), weight in sorted(
+            weights.items(), key=lambda item: (-item[1], item[0])
+        )
     ]
     return fit(
         lambda length: {"clusters": groups[:length], "edges": edges[:length]},
@@ -50,7 +55,9 @@ def folder(tree: Tree, scope: Scope) -> str:
     """
     paths = sorted(filter(scope.holds, tree.texts), key=lambda path: (-tree.hub_score(path), path))
     if not paths:
-        raise UserError(f"no indexed file is below {scope.folder!r}. Call lens_graph without dir to see the folders.")
+        raise UserError(
+            f"no indexed file is below {scope.folder!r}. Call lens_graph without dir to see the folders."
+        )
     inside = set(paths)
     edges = [
         {"source": path, "target": target}
@@ -58,7 +65,11 @@ def folder(tree: Tree, scope: Scope) -> str:
         for target in targets
         if path in inside or target in inside
     ]
-    pairs = {(min(path, other), max(path, other)): weight for path in paths for other, weight in tree.partners(path)}
+    pairs = {
+        (min(path, other), max(path, other)): weight
+        for path in paths
+        for other, weight in tree.partners(path)
+    }
     cochanges = [
         {"source": one, "target": other, "weight": weight}
         for (one, other), weight in sorted(pairs.items(), key=lambda item: (-item[1], item[0]))
@@ -87,7 +98,9 @@ def neighbors(tree: Tree, path: str, cochange_limit: int) -> str:
     if path not in tree.texts:
         raise UserError(_unknown_file(tree, path))
     imports, importers = tree.imports.get(path, []), tree.importers.get(path, [])
-    cochanges = [{"path": other, "weight": weight} for other, weight in tree.partners(path)[:cochange_limit]]
+    cochanges = [
+        {"path": other, "weight": weight} for other, weight in tree.partners(path)[:cochange_limit]
+    ]
     facts = tree.facts[path]
 
     def build(length: int) -> Answer:
@@ -118,7 +131,8 @@ def _file(tree: Tree, path: str, length: int) -> Answer:
         "language": tree.languages[path],
         "exports": list(facts.exports[:length]),
         "symbols": [
-            {"name": one.name, "kind": one.kind, "line": one.line, "exported": one.exported} for one in symbols[:length]
+            {"name": one.name, "kind": one.kind, "line": one.line, "exported": one.exported}
+            for one in symbols[:length]
         ],
         **left_out,
         "hubScore": tree.hub_score(path),
@@ -130,7 +144,9 @@ def _file(tree: Tree, path: str, length: int) -> Answer:
 
 def _visible(symbols: Sequence[Symbol]) -> list[Symbol]:
     """The symbols that are not local to a function; exported ones first, so that they are kept when a list is cut."""
-    return sorted((one for one in symbols if not one.local), key=lambda one: (not one.exported, one.line))
+    return sorted(
+        (one for one in symbols if not one.local), key=lambda one: (not one.exported, one.line)
+    )
 
 
 def _unknown_file(tree: Tree, path: str) -> str:

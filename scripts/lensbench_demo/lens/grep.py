@@ -66,9 +66,13 @@ def terms_of(query: str) -> list[QueryTerm]:
     """
     texts = list(dict.fromkeys(part.strip() for part in query.split("|") if part.strip()))
     if not texts:
-        raise UserError("query names no search term. Give one or more, separated by |: 'OptionParser|parse_args'.")
+        raise UserError(
+            "query names no search term. Give one or more, separated by |: 'OptionParser|parse_args'."
+        )
     if len(texts) > MAX_TERMS:
-        raise UserError(f"query has {len(texts)} terms; at most {MAX_TERMS} are allowed. Split it into several calls.")
+        raise UserError(
+            f"query has {len(texts)} terms; at most {MAX_TERMS} are allowed. Split it into several calls."
+        )
     return [_term(text) for text in texts]
 
 
@@ -76,7 +80,9 @@ def _term(text: str) -> QueryTerm:
     """The term of a text; one without letters and digits, such as `->`, is only matched as written."""
     tokens = words(text)[:MAX_WORDS]
     phrase = tuple(PART.findall(text.lower())[:MAX_WORDS])
-    return QueryTerm(text, text.lower(), phrase, tuple(dict.fromkeys(tokens)), "".join(tokens) or text.lower())
+    return QueryTerm(
+        text, text.lower(), phrase, tuple(dict.fromkeys(tokens)), "".join(tokens) or text.lower()
+    )
 
 
 def grep(tree: Tree, scope: Scope, query: str, limit: int) -> str:
@@ -86,7 +92,9 @@ def grep(tree: Tree, scope: Scope, query: str, limit: int) -> str:
     """
     terms = terms_of(query)
     hits = {
-        term.text: [_hit(tree, path, score, term) for path, score in _ranked(tree, scope, term)[:limit]]
+        term.text: [
+            _hit(tree, path, score, term) for path, score in _ranked(tree, scope, term)[:limit]
+        ]
         for term in terms
     }
 
@@ -111,7 +119,9 @@ def _ranked(tree: Tree, scope: Scope, term: QueryTerm) -> list[tuple[str, float]
     if not scores and not literal:
         literal = dict.fromkeys(texts.containing(term.needle, ()), BONUS_BODY)
     total = {
-        path: round(scores.get(path, 0.0) + literal.get(path, 0.0) + BONUS_HUB * tree.hub_score(path), 3)
+        path: round(
+            scores.get(path, 0.0) + literal.get(path, 0.0) + BONUS_HUB * tree.hub_score(path), 3
+        )
         for path in scores.keys() | literal.keys()
         if scope.holds(path)
     }
@@ -129,7 +139,9 @@ def _literal_bonus(tree: Tree, path: str, term: QueryTerm) -> float:
         bonus += BONUS_SYMBOL_NAMED
     elif parts:
         bonus += BONUS_SYMBOL
-    if term.needle in facts.docstring.lower() or any(term.needle in title.lower() for title, _ in facts.sections):
+    if term.needle in facts.docstring.lower() or any(
+        term.needle in title.lower() for title, _ in facts.sections
+    ):
         bonus += BONUS_TEXT
     return bonus
 
@@ -149,7 +161,9 @@ def _hit(tree: Tree, path: str, score: float, term: QueryTerm) -> Answer:
         "importers": tree.importers.get(path, [])[:MAX_IMPORTERS],
         "isHub": tree.is_hub(path),
         "hubScore": tree.hub_score(path),
-        "cochangePartners": [{"path": other, "count": n} for other, n in tree.partners(path)[:MAX_PARTNERS]],
+        "cochangePartners": [
+            {"path": other, "count": n} for other, n in tree.partners(path)[:MAX_PARTNERS]
+        ],
     }
 
 
@@ -173,7 +187,9 @@ def _symbol_matches(facts: Facts, term: QueryTerm) -> list[Answer]:
         for symbol in matches[:MAX_SYMBOL_MATCHES]
     ]
     elsewhere = set(facts.exports) - {symbol.name for symbol in facts.symbols}
-    exports = [{"kind": "export", "value": name} for name in sorted(elsewhere) if term.part_of(name)]
+    exports = [
+        {"kind": "export", "value": name} for name in sorted(elsewhere) if term.part_of(name)
+    ]
     return symbols + exports[:MAX_OTHER_MATCHES]
 
 
@@ -197,7 +213,9 @@ def _body_matches(body: str, term: QueryTerm, exceptions: set[int]) -> list[Answ
     numbers = [number for number, line in enumerate(lines, 1) if term.needle in line.lower()]
     if not numbers and term.words:
         pattern = re.compile("|".join(map(re.escape, sorted(term.words, key=len, reverse=True))))
-        counts = {number: len(set(pattern.findall(line.lower()))) for number, line in enumerate(lines, 1)}
+        counts = {
+            number: len(set(pattern.findall(line.lower()))) for number, line in enumerate(lines, 1)
+        }
         most = max(counts.values(), default=0)
         numbers = [number for number, count in counts.items() if count == most > 0]
     return [
@@ -210,5 +228,7 @@ def _body_matches(body: str, term: QueryTerm, exceptions: set[int]) -> list[Answ
 def _around(line: str, needle: str) -> str:
     """The line, stripped; if it is long, the part that contains the term."""
     line = line.strip()
-    start = max(0, line.lower().find(needle) - MAX_LINE_CHARS // 2) if len(line) > MAX_LINE_CHARS else 0
+    start = (
+        max(0, line.lower().find(needle) - MAX_LINE_CHARS // 2) if len(line) > MAX_LINE_CHARS else 0
+    )
     return line[start : start + MAX_LINE_CHARS]

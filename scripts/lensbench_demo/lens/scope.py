@@ -29,7 +29,9 @@ def relative(root: Path, name: str) -> str:
     except (OSError, ValueError, RuntimeError) as error:
         raise UserError(f"{name[:200]!r} is not a valid path: {error}.") from None
     if not real.is_relative_to(root):
-        raise UserError(f"{name[:200]!r} is outside the folder that this server serves, {root}. Give a path inside it.")
+        raise UserError(
+            f"{name[:200]!r} is outside the folder that this server serves, {root}. Give a path inside it."
+        )
     below = real.relative_to(root).as_posix()
     return "" if below == "." else below
 
@@ -41,5 +43,7 @@ def scope_of(root: Path, repo_path: str | None) -> Scope:
     """
     below = relative(root, repo_path or "")
     if not (root / below).is_dir():
-        raise UserError(f"repoPath {(repo_path or '')[:200]!r} is not a folder. Omit it to search all of {root}.")
+        raise UserError(
+            f"repoPath {(repo_path or '')[:200]!r} is not a folder. Omit it to search all of {root}."
+        )
     return Scope(below)

@@ -65,35 +65,55 @@ def make_server(service: Service, log: CallLog | None) -> MCPServer[Any]:
     )
     looks = ToolAnnotations(read_only_hint=True, open_world_hint=False)
 
-    @server.tool(title="Ranked code search", description=GREP, annotations=looks, structured_output=False)
+    @server.tool(
+        title="Ranked code search", description=GREP, annotations=looks, structured_output=False
+    )
     def lens_grep(
-        query: Annotated[str, Field(max_length=1000, description="One or more terms, separated by |.")],
+        query: Annotated[
+            str, Field(max_length=1000, description="One or more terms, separated by |.")
+        ],
         repoPath: RepoPath = None,
         limit: Annotated[int, Field(ge=1, le=50, description="Files per term.")] = 20,
     ) -> str:
         return _told(lambda: service.grep(repoPath, query, limit))
 
-    @server.tool(title="Dependency map", description=GRAPH, annotations=looks, structured_output=False)
+    @server.tool(
+        title="Dependency map", description=GRAPH, annotations=looks, structured_output=False
+    )
     def lens_graph(
         repoPath: RepoPath = None,
         dir: Annotated[
-            str | None, Field(max_length=4096, description="Folder to show file by file; '' is the whole repository.")
+            str | None,
+            Field(
+                max_length=4096,
+                description="Folder to show file by file; '' is the whole repository.",
+            ),
         ] = None,
     ) -> str:
         return _told(lambda: service.graph(repoPath, dir))
 
-    @server.tool(title="File neighborhood", description=NEIGHBORS, annotations=looks, structured_output=False)
+    @server.tool(
+        title="File neighborhood", description=NEIGHBORS, annotations=looks, structured_output=False
+    )
     def lens_graph_neighbors(
-        path: Annotated[str, Field(max_length=4096, description="The file, relative to the repository root.")],
+        path: Annotated[
+            str, Field(max_length=4096, description="The file, relative to the repository root.")
+        ],
         repoPath: RepoPath = None,
-        cochangeLimit: Annotated[int, Field(ge=1, le=100, description="Files that changed with it, at most.")] = 30,
+        cochangeLimit: Annotated[
+            int, Field(ge=1, le=100, description="Files that changed with it, at most.")
+        ] = 30,
     ) -> str:
         return _told(lambda: service.neighbors(repoPath, path, cochangeLimit))
 
-    @server.tool(title="Refresh the index", description=REINDEX, annotations=looks, structured_output=False)
+    @server.tool(
+        title="Refresh the index", description=REINDEX, annotations=looks, structured_output=False
+    )
     def lens_reindex(
         repoPath: RepoPath = None,
-        force: Annotated[bool, Field(description="Read all files even if none has changed.")] = False,
+        force: Annotated[
+            bool, Field(description="Read all files even if none has changed.")
+        ] = False,
     ) -> str:
         return _told(lambda: service.reindex(repoPath, force))
 
@@ -111,7 +131,9 @@ def _told(answer: Callable[[], str]) -> str:
 def _logged(log: CallLog) -> Any:
     """A middleware that logs tool calls and their results."""
 
-    async def middleware(context: ServerRequestContext[Any, Any], call_next: CallNext) -> HandlerResult:
+    async def middleware(
+        context: ServerRequestContext[Any, Any], call_next: CallNext
+    ) -> HandlerResult:
         if context.method != "tools/call":
             return await call_next(context)
         start, size, is_error = time.monotonic(), 0, True
@@ -120,7 +142,9 @@ def _logged(log: CallLog) -> Any:
             result = await call_next(context)
             size, is_error = _size(result)
         finally:
-            log.write(str(params.get("name", "")), params.get("arguments"), start, size, is_error=is_error)
+            log.write(
+                str(params.get("name", "")), params.get("arguments"), start, size, is_error=is_error
+            )
         return result
 
     return middleware

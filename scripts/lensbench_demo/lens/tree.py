@@ -19,7 +19,10 @@ class Tree(Survey):
     @cached_property
     def index(self) -> Texts:
         """The full-text index."""
-        return Texts((path, text, self.languages[path], self.facts[path]) for path, text in self.texts.items())
+        return Texts(
+            (path, text, self.languages[path], self.facts[path])
+            for path, text in self.texts.items()
+        )
 
     @cached_property
     def spellings(self) -> Mapping[str, str]:
@@ -41,8 +44,14 @@ class Tree(Survey):
 
     def hub_score(self, path: str) -> float:
         """The number of importers, divided by that of the most imported file; 0 to 1."""
-        return round(len(self.importers.get(path, ())) / self._most_importers, 4) if self._most_importers else 0.0
+        return (
+            round(len(self.importers.get(path, ())) / self._most_importers, 4)
+            if self._most_importers
+            else 0.0
+        )
 
     def partners(self, path: str) -> list[tuple[str, int]]:
         """The files that changed in the same commits, with the number of these commits, most first."""
-        return sorted(self.history.partners.get(path, Counter()).items(), key=lambda item: (-item[1], item[0]))
+        return sorted(
+            self.history.partners.get(path, Counter()).items(), key=lambda item: (-item[1], item[0])
+        )

@@ -25,6 +25,9 @@ def camel_case(text: str) -> str:
     names = {
         name
         for name in set(text.encode(errors="replace").translate(LETTERS).decode().split())
-        if len(name) <= MAX_IDENTIFIER_CHARS and not name.islower() and not name[1:].islower() and not name.isupper()
+        if len(name) <= MAX_IDENTIFIER_CHARS
+        and not name.islower()
+        and not name[1:].islower()
+        and not name.isupper()
     }
     return " ".join(" ".join(words(name)) for name in sorted(names))

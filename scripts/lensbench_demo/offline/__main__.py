@@ -24,12 +24,16 @@ def main() -> int:
     """Answers one prompt. Returns the exit code: 0 for an answer, 2 for a mistake in the arguments."""
     gc.disable()  # the process lives for a second, and garbage collection during its imports took a tenth of that
     options = _arguments()
-    signal.signal(signal.SIGTERM, lambda number, frame: sys.exit(143))  # exit normally, so that the servers are ended
+    signal.signal(
+        signal.SIGTERM, lambda number, frame: sys.exit(143)
+    )  # exit normally, so that the servers are ended
     try:
         prompt = _read(options.prompt_file)
         config = _servers(options.mcp_config) if options.mcp_config else {}
         if not os.path.isdir(options.workspace):
-            raise UserError(f"{options.workspace}: is not a folder. Name the workspace with --workspace.")
+            raise UserError(
+                f"{options.workspace}: is not a folder. Name the workspace with --workspace."
+            )
     except UserError as error:
         print(f"lensbench_demo.offline: {error}", file=sys.stderr)
         return 2
@@ -50,14 +54,23 @@ def _arguments() -> argparse.Namespace:
     )
     parser.add_argument("--prompt-file", required=True, help="the file with the prompt")
     parser.add_argument(
-        "--workspace", required=True, help="the folder that the prompt is about; no other files are read"
+        "--workspace",
+        required=True,
+        help="the folder that the prompt is about; no other files are read",
     )
     parser.add_argument("--mcp-config", help="a file with MCP servers in the mcpServers format")
-    parser.add_argument("--seed", type=int, default=0, help="decides the order of files with equal scores")
     parser.add_argument(
-        "--mcp-start-s", type=float, default=15.0, help="time limit for the start of a server, in seconds (default: 15)"
+        "--seed", type=int, default=0, help="decides the order of files with equal scores"
     )
-    parser.add_argument("--max-turns", type=int, default=30, help="the maximum number of tool calls (default: 30)")
+    parser.add_argument(
+        "--mcp-start-s",
+        type=float,
+        default=15.0,
+        help="time limit for the start of a server, in seconds (default: 15)",
+    )
+    parser.add_argument(
+        "--max-turns", type=int, default=30, help="the maximum number of tool calls (default: 30)"
+    )
     return parser.parse_args()
 
 
@@ -78,10 +91,19 @@ def _servers(path: str) -> dict[str, Any]:
 def _start_event(workspace: Workspace, servers: Servers) -> dict[str, Any]:
     tools = [*OWN_TOOLS, *(tool.full_name for tool in servers.tools)]
     statuses = [
-        {"name": status.name, "status": "connected" if status.connected else "failed", "detail": status.detail}
+        {
+            "name": status.name,
+            "status": "connected" if status.connected else "failed",
+            "detail": status.detail,
+        }
         for status in servers.statuses
     ]
-    agent = {"agent": "offline-retrieval", "version": VERSION, "model": "none", "cwd": workspace.root}
+    agent = {
+        "agent": "offline-retrieval",
+        "version": VERSION,
+        "model": "none",
+        "cwd": workspace.root,
+    }
     return {"type": "start", **agent, "tools": tools, "mcp_servers": statuses}
 
 

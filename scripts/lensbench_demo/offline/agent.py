@@ -11,7 +11,13 @@ from dataclasses import dataclass, replace
 from pathlib import PurePath
 
 from lensbench.agents.mcp import tools as mcp_tools
-from lensbench_demo.offline.answer import AnswerParts, DefinitionPlace, Importers, Uses, write_answer
+from lensbench_demo.offline.answer import (
+    AnswerParts,
+    DefinitionPlace,
+    Importers,
+    Uses,
+    write_answer,
+)
 from lensbench_demo.offline.outline import outline
 from lensbench_demo.offline.passages import COMMENT, GUARD, Passage, choose
 from lensbench_demo.offline.ranking import idf, prior, rank, term_weights
@@ -29,7 +35,16 @@ PASSAGES, FOLLOWED, NEIGHBOURS = 9, 4, 2
 COMMON = 3
 """Names with more definitions than this are ambiguous and ignored."""
 LANGUAGE_NAMES = frozenset(
-    [*dir(builtins), *keyword.kwlist, *dir(str), *dir(dict), "super", "function", "return", "switch"]
+    [
+        *dir(builtins),
+        *keyword.kwlist,
+        *dir(str),
+        *dir(dict),
+        "super",
+        "function",
+        "return",
+        "switch",
+    ]
 )
 READABLE = 0.12
 """Files below this part of the best file's score are not read."""
@@ -71,8 +86,12 @@ def _alone(question: Question, toolbox: Toolbox, files: Sequence[str], seed: int
     hits = {}
     for term in question.terms[:SEARCHED]:
         places = toolbox.grep(term, files)
-        if not places and term.whole:  # it may be written in another case, or as part of a longer name
-            term = replace(term, whole=False, variants=tuple(variant.lower() for variant in term.variants))
+        if (
+            not places and term.whole
+        ):  # it may be written in another case, or as part of a longer name
+            term = replace(
+                term, whole=False, variants=tuple(variant.lower() for variant in term.variants)
+            )
             places = toolbox.grep(term, files)
         hits[term] = places
     ranking = rank(toolbox.workspace, question, hits, len(files), seed)
@@ -104,7 +123,10 @@ def _guided(question: Question, toolbox: Toolbox, files: Sequence[str]) -> _Lead
     candidates = _best(scores)[:CANDIDATES]
     if not candidates:
         return None
-    hits = {term: toolbox.grep(term, candidates, "search results") for term in question.terms[:GUIDED_TERMS]}
+    hits = {
+        term: toolbox.grep(term, candidates, "search results")
+        for term in question.terms[:GUIDED_TERMS]
+    }
     unknown = idf(len(candidates), len(candidates) // 3)
     rest = {term: term.weight * unknown for term in question.terms[GUIDED_TERMS:]}
     ranking = tuple((path, scores[path]) for path in candidates[:READ_GUIDED])
@@ -115,8 +137,14 @@ def _try_servers(toolbox: Toolbox, files: Sequence[str]) -> None:
     """Calls one tool of each server that was asked nothing, so that a trial shows whether it can be called in a run."""
     servers = {tool.server for tool in toolbox.offered if toolbox.calls[tool.full_name]}
     for tool in toolbox.offered if files else ():
-        arguments = mcp_tools.example(tool, toolbox.workspace.root, files[0], PurePath(files[0]).stem)
-        if tool.server not in servers and not isinstance(arguments, str) and not mcp_tools.why_not_called(tool):
+        arguments = mcp_tools.example(
+            tool, toolbox.workspace.root, files[0], PurePath(files[0]).stem
+        )
+        if (
+            tool.server not in servers
+            and not isinstance(arguments, str)
+            and not mcp_tools.why_not_called(tool)
+        ):
             servers.add(tool.server)
             toolbox.call(tool, arguments)
 
@@ -143,7 +171,9 @@ def _best(scores: Mapping[str, float]) -> list[str]:
 
 def _passages(question: Question, toolbox: Toolbox, lead: _Lead) -> list[Passage]:
     top = lead.ranked[0][1] if lead.ranked else 0.0
-    worth = {path: score / top for path, score in lead.ranked if score > 0 and score >= READABLE * top}
+    worth = {
+        path: score / top for path, score in lead.ranked if score > 0 and score >= READABLE * top
+    }
     units = []
     for path in worth:
         lines = [line for term in lead.weights for line in toolbox.workspace.hits(path, term)]
@@ -186,7 +216,11 @@ def _follow(
             path, line = definitions_here[0]
             text = _continued(toolbox, path, line)
             places.append(DefinitionPlace(path, line, name, text))
-            further = [constant for constant in CONSTANT_VALUE.findall(text) if constant not in names_before]
+            further = [
+                constant
+                for constant in CONSTANT_VALUE.findall(text)
+                if constant not in names_before
+            ]
             names[:0] = further
             names_before.update(further)
     return tuple(places)
@@ -196,7 +230,9 @@ def _continued(toolbox: Toolbox, path: str, line: int) -> str:
     """The definition on `line`; a bracket that stays open is followed for a few lines."""
     text = toolbox.workspace.line(path, line).strip()
     lines = toolbox.workspace.data(path).count(b"\n")
-    while text.count("(") + text.count("[") + text.count("{") > text.count(")") + text.count("]") + text.count("}"):
+    while text.count("(") + text.count("[") + text.count("{") > text.count(")") + text.count(
+        "]"
+    ) + text.count("}"):
         line += 1
         if line > lines or len(text) > 160:
             break
@@ -206,17 +242,25 @@ def _continued(toolbox: Toolbox, path: str, line: int) -> str:
 
 def _subjects(question: Question, toolbox: Toolbox, passages: Sequence[Passage]) -> list[str]:
     """The names that the question is about: those that it spells out, else that of the best passage."""
-    best = [passage.unit.name.rpartition(".")[2] for passage in passages[:1] if passage.unit.kind != "text"]
+    best = [
+        passage.unit.name.rpartition(".")[2]
+        for passage in passages[:1]
+        if passage.unit.kind != "text"
+    ]
     return list(question.names[:2]) or best
 
 
-def _uses(question: Question, toolbox: Toolbox, files: Sequence[str], passages: Sequence[Passage]) -> tuple[Uses, ...]:
+def _uses(
+    question: Question, toolbox: Toolbox, files: Sequence[str], passages: Sequence[Passage]
+) -> tuple[Uses, ...]:
     result: list[Uses] = []
     for name in _subjects(question, toolbox, passages)[: 2 if question.impact else 1]:
         places = toolbox.grep(Term(name, 1.0, (name,), True), _sources(files, question))
         definition_lines = set(definitions(toolbox.workspace, name, places))
         uses = {
-            path: tuple(line for line in dict.fromkeys(lines) if (path, line) not in definition_lines)
+            path: tuple(
+                line for line in dict.fromkeys(lines) if (path, line) not in definition_lines
+            )
             for path, lines in places.items()
         }
         order = sorted(
@@ -228,7 +272,11 @@ def _uses(question: Question, toolbox: Toolbox, files: Sequence[str], passages: 
 
 
 def _importers(
-    question: Question, toolbox: Toolbox, files: Sequence[str], passages: Sequence[Passage], lead: _Lead
+    question: Question,
+    toolbox: Toolbox,
+    files: Sequence[str],
+    passages: Sequence[Passage],
+    lead: _Lead,
 ) -> tuple[Importers, ...]:
     """Who imports what a question about the effects of a change is about."""
     if not question.impact:
@@ -237,7 +285,9 @@ def _importers(
     result = []
     for target in list(dict.fromkeys([*_asked(question, files), *defining]))[:2]:
         search = import_search(target)
-        users = lead.dependents[target] if target in lead.dependents else _dependents(target, toolbox)
+        users = (
+            lead.dependents[target] if target in lead.dependents else _dependents(target, toolbox)
+        )
         paths = users or [path for path in toolbox.grep_imports(search, files) if path != target]
         order = sorted(paths, key=lambda path: (-prior(path, question), path))
         result.append(Importers(target, "" if users else search.name, tuple(order)))
@@ -255,7 +305,9 @@ def _dependents(target: str, toolbox: Toolbox) -> list[str]:
 
 def _asked(question: Question, files: Sequence[str]) -> list[str]:
     names = [term.text for term in question.terms if "." in term.text]
-    return list(dict.fromkeys(path for name in names for path in files if f"/{path}".endswith(f"/{name}")))
+    return list(
+        dict.fromkeys(path for name in names for path in files if f"/{path}".endswith(f"/{name}"))
+    )
 
 
 def _sources(files: Sequence[str], question: Question) -> list[str]:

@@ -60,9 +60,13 @@ def write_answer(findings: AnswerParts, toolbox: Toolbox) -> str:
     """The answer as Markdown, with the report of the protocol at its end."""
     blocks = list(_evidence(findings, toolbox))
     if not blocks:
-        body = ["No language model answered: a text search of the workspace found nothing that fits the question."]
+        body = [
+            "No language model answered: a text search of the workspace found nothing that fits the question."
+        ]
     else:
-        body = ["No language model answered: a text search quotes the passages that fit the question best."]
+        body = [
+            "No language model answered: a text search quotes the passages that fit the question best."
+        ]
         body += ["", *_within_budget(blocks)]
     return "\n".join([*body, "", *_report(findings, toolbox)]) + "\n"
 
@@ -107,11 +111,22 @@ def _used(uses: Uses, toolbox: Toolbox) -> list[str]:
 def _where(path: str, numbers: tuple[int, ...], toolbox: Toolbox) -> str:
     """The uses in one file: their lines, the definitions around them, and the text of the first that is no import."""
     texts = {number: toolbox.workspace.line(path, number).strip() for number in numbers}
-    telling = [number for number, text in texts.items() if not text.startswith(("from ", "import ", "#", ":"))]
+    telling = [
+        number
+        for number, text in texts.items()
+        if not text.startswith(("from ", "import ", "#", ":"))
+    ]
     units = outline(path, toolbox.workspace.lines(path))
-    around = {line: unit.name for unit in units for line in unit.lines if unit.kind not in ("text", "constant")}
+    around = {
+        line: unit.name
+        for unit in units
+        for line in unit.lines
+        if unit.kind not in ("text", "constant")
+    }
     order = [*telling, *(number for number in numbers if number not in telling)]
-    places = [f"{number} in `{around[number]}`" if around.get(number) else str(number) for number in order]
+    places = [
+        f"{number} in `{around[number]}`" if around.get(number) else str(number) for number in order
+    ]
     return f"line {some_of(places, LINES_SHOWN)}: {_code(texts[order[0]])}"
 
 

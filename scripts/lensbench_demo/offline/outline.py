@@ -19,8 +19,19 @@ CONSTANT = re.compile(
 )
 CLOSING = (")", "]", "}", "#", "//", "*")
 PROSE_SUFFIXES = (
-    ".md", ".rst", ".txt", ".toml", ".cfg", ".ini", ".json", ".yaml", ".yml", ".lock", ".html", "PKG-INFO",
-)  # fmt: skip
+    ".md",
+    ".rst",
+    ".txt",
+    ".toml",
+    ".cfg",
+    ".ini",
+    ".json",
+    ".yaml",
+    ".yml",
+    ".lock",
+    ".html",
+    "PKG-INFO",
+)
 MAX_PARAGRAPH = 40
 
 
@@ -84,7 +95,9 @@ def outline(path: str, lines: list[str], first: int = 1) -> list[Unit]:
         elif stack:
             stack[-1].lines.append(number)
         else:
-            if len(loose) >= MAX_PARAGRAPH or (not is_prose(path) and indent == 0 and CONSTANT.match(line)):
+            if len(loose) >= MAX_PARAGRAPH or (
+                not is_prose(path) and indent == 0 and CONSTANT.match(line)
+            ):
                 end_paragraph()
             loose.append(number)
     close(0)

@@ -45,9 +45,13 @@ def choose(
     count: int,
 ) -> list[Passage]:
     """Up to `count` passages, the best first; `worth` is how much each file counts (1 for the best)."""
-    candidates = [(unit, matches) for unit in units if (matches := _matches(workspace, unit, weights))]
+    candidates = [
+        (unit, matches) for unit in units if (matches := _matches(workspace, unit, weights))
+    ]
     asides = {unit: _asides(workspace, unit) for unit, _ in candidates}
-    raising = {unit for unit, matches in candidates if question.debug and _raises(workspace, unit, matches)}
+    raising = {
+        unit for unit, matches in candidates if question.debug and _raises(workspace, unit, matches)
+    }
     left = dict(weights)
     choice: list[Passage] = []
     per_file: dict[str, int] = {}
@@ -71,7 +75,12 @@ def choose(
             continue
         per_file[unit.path] = per_file.get(unit.path, 0) + 1
         lines = _quote(
-            workspace, question, unit, matches, weights, 7 if len(choice) < 2 else 4 if len(choice) < 5 else 3
+            workspace,
+            question,
+            unit,
+            matches,
+            weights,
+            7 if len(choice) < 2 else 4 if len(choice) < 5 else 3,
         )
         choice.append(Passage(unit, score, lines))
         for term in matches:
@@ -79,11 +88,17 @@ def choose(
     return choice
 
 
-def _matches(workspace: Workspace, unit: Unit, weights: Mapping[Term, float]) -> dict[Term, set[int]]:
+def _matches(
+    workspace: Workspace, unit: Unit, weights: Mapping[Term, float]
+) -> dict[Term, set[int]]:
     """term -> the lines of `unit` that have it."""
     own = frozenset(unit.lines)
     matches = {term: own.intersection(workspace.hits(unit.path, term)) for term in weights}
-    return {term: set(lines) for term, lines in matches.items() if lines or named(term, unit.name.rpartition(".")[2])}
+    return {
+        term: set(lines)
+        for term, lines in matches.items()
+        if lines or named(term, unit.name.rpartition(".")[2])
+    }
 
 
 def _raises(workspace: Workspace, unit: Unit, matches: Mapping[Term, set[int]]) -> bool:
@@ -97,7 +112,9 @@ def _asides(workspace: Workspace, unit: Unit) -> frozenset[int]:
     if unit.kind == "text":
         return frozenset()
     texts = {number: workspace.line(unit.path, number) for number in unit.lines}
-    return _docstring(unit, texts).union(number for number, text in texts.items() if COMMENT.match(text))
+    return _docstring(unit, texts).union(
+        number for number, text in texts.items() if COMMENT.match(text)
+    )
 
 
 def _score(
@@ -116,7 +133,9 @@ def _score(
         total += weights[term] * (factor + (0.2 if in_path(term, unit.path) else 0))
     coverage = math.sqrt(len(matches) / len(weights))
     length = 1 / (0.8 + 0.2 * max(1.0, len(unit.lines) / 25))
-    kind = 0.6 if unit.kind == "text" else 1.25 if unit.kind == "constant" and question.value else 1.0
+    kind = (
+        0.6 if unit.kind == "text" else 1.25 if unit.kind == "constant" and question.value else 1.0
+    )
     return total * coverage * length * kind * prior(unit.path, question)
 
 

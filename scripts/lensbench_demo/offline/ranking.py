@@ -20,7 +20,9 @@ SATURATION, LENGTH = 1.2, 0.75
 IN_PATH, IN_DEFINITION = 1.0, 2.0
 ASIDES = (
     (
-        re.compile(r"(^|/)(tests?|testing|testdata|specs?|__tests__)/|(^|/)(test_[^/]*|[^/]*_test|conftest)\.\w+$"),
+        re.compile(
+            r"(^|/)(tests?|testing|testdata|specs?|__tests__)/|(^|/)(test_[^/]*|[^/]*_test|conftest)\.\w+$"
+        ),
         "test",
         0.45,
     ),
@@ -51,7 +53,9 @@ def term_weights(hits: Hits, files: int) -> dict[Term, float]:
     return {term: term.weight * idf(files, len(lines)) for term, lines in hits.items() if lines}
 
 
-def rank(workspace: Workspace, question: Question, hits: Hits, files: int, seed: int) -> list[tuple[str, float]]:
+def rank(
+    workspace: Workspace, question: Question, hits: Hits, files: int, seed: int
+) -> list[tuple[str, float]]:
     """Files with a hit and their scores, the best first; `seed` orders equals."""
     weights = term_weights(hits, files)
     paths = sorted({path for places in hits.values() for path in places})
@@ -61,7 +65,12 @@ def rank(workspace: Workspace, question: Question, hits: Hits, files: int, seed:
     for term, weight in weights.items():
         for path, lines in hits[term].items():
             length = 1 - LENGTH + LENGTH * len(workspace.data(path)) / max(1.0, mean)
-            scores[path] += weight * len(lines) * (SATURATION + 1) / (len(lines) + SATURATION * min(length, 2.0))
+            scores[path] += (
+                weight
+                * len(lines)
+                * (SATURATION + 1)
+                / (len(lines) + SATURATION * min(length, 2.0))
+            )
             scores[path] += IN_PATH * weight if in_path(term, path) else 0.0
             for line in dict.fromkeys(lines):
                 definition = DEFINITION.match(workspace.line(path, line))
@@ -70,14 +79,22 @@ def rank(workspace: Workspace, question: Question, hits: Hits, files: int, seed:
     best: dict[str, float] = defaultdict(float)
     for (path, _), weight in sorted(by_line.items()):
         best[path] = max(best[path], weight)
-    totals = [(path, (score + IN_DEFINITION * best[path]) * prior(path, question)) for path, score in scores.items()]
-    return sorted(totals, key=lambda item: (-round(item[1], 9), zlib.crc32(f"{seed}:{item[0]}".encode()), item[0]))
+    totals = [
+        (path, (score + IN_DEFINITION * best[path]) * prior(path, question))
+        for path, score in scores.items()
+    ]
+    return sorted(
+        totals,
+        key=lambda item: (-round(item[1], 9), zlib.crc32(f"{seed}:{item[0]}".encode()), item[0]),
+    )
 
 
 def in_path(term: Term, path: str) -> bool:
     """Whether a part of `path` starts with the term."""
     lower = path.lower()
-    return any(re.search(rf"(?<![a-z]){re.escape(variant.lower())}", lower) for variant in term.variants)
+    return any(
+        re.search(rf"(?<![a-z]){re.escape(variant.lower())}", lower) for variant in term.variants
+    )
 
 
 def named(term: Term, name: str) -> bool:
@@ -86,6 +103,8 @@ def named(term: Term, name: str) -> bool:
         return name in term.variants
     lower = name.lower()
     parts = re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "_", name).lower()
-    long = (variant for variant in term.variants if len(variant) > 7)  # `optionparser` in OptionParser
+    long = (
+        variant for variant in term.variants if len(variant) > 7
+    )  # `optionparser` in OptionParser
     starts = (re.search(rf"(?<![a-z]){re.escape(variant)}", parts) for variant in term.variants)
     return any(starts) or any(variant in lower for variant in long)

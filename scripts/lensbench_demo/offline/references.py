@@ -40,12 +40,18 @@ def import_search(target: str) -> ImportSearch:
         return ImportSearch(own.name, rf"^\s*(from|import)\s+({places})", PYTHON)
     if path.suffix in SCRIPTS:
         return ImportSearch(
-            own.name, rf"\b(from|import|require)\b.*['\"]([^'\"]*\b{folder}/|[./]+){name}(\.\w+)?['\"]", SCRIPTS
+            own.name,
+            rf"\b(from|import|require)\b.*['\"]([^'\"]*\b{folder}/|[./]+){name}(\.\w+)?['\"]",
+            SCRIPTS,
         )
-    return ImportSearch(own.name, rf"\b(import|include|require|use|using|mod)\b.*\b{name}\b", (path.suffix,))
+    return ImportSearch(
+        own.name, rf"\b(import|include|require|use|using|mod)\b.*\b{name}\b", (path.suffix,)
+    )
 
 
-def definitions(workspace: Workspace, name: str, places: Mapping[str, Sequence[int]]) -> list[tuple[str, int]]:
+def definitions(
+    workspace: Workspace, name: str, places: Mapping[str, Sequence[int]]
+) -> list[tuple[str, int]]:
     """(file, line) of definitions, constants and parameters with a default called `name` among `places`, the
     lines that have the word."""
     matches = []

@@ -50,7 +50,11 @@ def suggestions(result: str, workspace: Workspace) -> list[Suggestion]:
 def dependents(result: str, workspace: Workspace) -> list[str]:
     """The files that a JSON result lists at its top under a name such as `importers`."""
     value = _parsed(result)
-    lists = [item for key, item in value.items() if DEPENDENTS.search(key)] if isinstance(value, dict) else []
+    lists = (
+        [item for key, item in value.items() if DEPENDENTS.search(key)]
+        if isinstance(value, dict)
+        else []
+    )
     return list(dict.fromkeys(path for item in lists for path, _ in _paths(item, workspace, 0)))
 
 
@@ -67,16 +71,23 @@ def _paths(value: Any, workspace: Workspace, depth: int) -> Iterator[tuple[str, 
     if isinstance(value, str):
         whole = workspace.locate(value)
         candidates = (
-            [whole] if whole else [workspace.locate(text.rstrip(".")) for text in PATH_LIKE.findall(value[:200_000])]
+            [whole]
+            if whole
+            else [workspace.locate(text.rstrip(".")) for text in PATH_LIKE.findall(value[:200_000])]
         )
         paths = list(dict.fromkeys(path for path in candidates if path))
         yield from ((path, 1 / (1 + position)) for position, path in enumerate(paths))
     elif isinstance(value, list):
         for position, item in enumerate(value):
-            yield from ((path, weight / (1 + position)) for path, weight in _paths(item, workspace, depth + 1))
+            yield from (
+                (path, weight / (1 + position))
+                for path, weight in _paths(item, workspace, depth + 1)
+            )
     elif isinstance(value, dict):
         plain = [item for item in value.values() if isinstance(item, str)]
         about_a_file = any(workspace.locate(item) for item in plain)
         for item in value.values():
             factor = NESTED if about_a_file and not isinstance(item, str) else 1.0
-            yield from ((path, weight * factor) for path, weight in _paths(item, workspace, depth + 1))
+            yield from (
+                (path, weight * factor) for path, weight in _paths(item, workspace, depth + 1)
+            )

@@ -24,7 +24,9 @@ Emit = Callable[[dict[str, Any]], None]
 class Toolbox:
     """The agent's own tools and those of the servers. At the limit, further calls return nothing."""
 
-    def __init__(self, workspace: Workspace, servers: Servers | None, emit: Emit, max_calls: int) -> None:
+    def __init__(
+        self, workspace: Workspace, servers: Servers | None, emit: Emit, max_calls: int
+    ) -> None:
         self.workspace = workspace
         self.offered = servers.tools if servers else ()
         self.calls: Counter[str] = Counter()
@@ -41,7 +43,9 @@ class Toolbox:
         self._end(sum(len(path) + 1 for path in files))
         return files
 
-    def grep(self, term: Term, files: Sequence[str], within: str = "") -> dict[str, tuple[int, ...]]:
+    def grep(
+        self, term: Term, files: Sequence[str], within: str = ""
+    ) -> dict[str, tuple[int, ...]]:
         """file -> lines with `term`, for those of `files` that have it; `within` says in the event which files."""
         arguments = {"pattern": "|".join(term.variants), "match": "word" if term.whole else "part"}
         if not self._begin("Grep", arguments | ({"path": within} if within else {})):
@@ -53,7 +57,9 @@ class Toolbox:
 
     def grep_imports(self, search: ImportSearch, files: Sequence[str]) -> tuple[str, ...]:
         """Those of `files` that have a line as `search` describes it."""
-        if not self._begin("Grep", {"pattern": search.pattern, "glob": f"**/*{{{','.join(search.suffixes)}}}"}):
+        if not self._begin(
+            "Grep", {"pattern": search.pattern, "glob": f"**/*{{{','.join(search.suffixes)}}}"}
+        ):
             return ()
         line = re.compile(search.pattern)
         sources = (path for path in files if path.endswith(search.suffixes))
@@ -64,7 +70,11 @@ class Toolbox:
     def read(self, path: str, around: int) -> tuple[int, list[str]]:
         """The number of the first line and the lines of `path`; of a long file a part with line `around` in it."""
         lines = self.workspace.lines(path)
-        first = 1 if len(lines) <= READ_LINES else max(1, min(around - READ_LINES // 2, len(lines) - READ_LINES + 1))
+        first = (
+            1
+            if len(lines) <= READ_LINES
+            else max(1, min(around - READ_LINES // 2, len(lines) - READ_LINES + 1))
+        )
         if not self._begin("Read", {"path": path, "offset": first, "limit": READ_LINES}):
             return 1, []
         part = lines[first - 1 : first - 1 + READ_LINES]
@@ -86,11 +96,18 @@ class Toolbox:
             return False
         self._left -= 1
         self.calls[name] += 1
-        self._emit({"type": "tool_call", "id": self.calls.total(), "name": name, "input": arguments})
+        self._emit(
+            {"type": "tool_call", "id": self.calls.total(), "name": name, "input": arguments}
+        )
         return True
 
     def _end(self, size: int, is_error: bool = False, **more: str) -> None:
-        event = {"type": "tool_result", "id": self.calls.total(), "is_error": is_error, "size": size}
+        event = {
+            "type": "tool_result",
+            "id": self.calls.total(),
+            "is_error": is_error,
+            "size": size,
+        }
         self._emit(event | more)
 
 

@@ -15,8 +15,12 @@ from lensbench_tasks.question import Term
 MAX_FILES = 20_000
 MAX_FILE_BYTES = 1_000_000
 MAX_HITS = 200
-SKIPPED_FOLDERS = frozenset({".git", ".hg", ".svn", "node_modules", "__pycache__", ".venv", "venv", ".tox"})
-_BINARY = ".png .jpg .jpeg .gif .ico .pdf .zip .gz .xz .bz2 .whl .so .pyc .woff .woff2 .ttf .mo .db .svg"
+SKIPPED_FOLDERS = frozenset(
+    {".git", ".hg", ".svn", "node_modules", "__pycache__", ".venv", "venv", ".tox"}
+)
+_BINARY = (
+    ".png .jpg .jpeg .gif .ico .pdf .zip .gz .xz .bz2 .whl .so .pyc .woff .woff2 .ttf .mo .db .svg"
+)
 BINARY_SUFFIXES = frozenset(_BINARY.split())
 
 
@@ -81,7 +85,9 @@ class Workspace:
         while folders:
             folder = folders.pop()
             try:
-                entries = sorted(os.scandir(os.path.join(self.root, folder)), key=lambda entry: entry.name)
+                entries = sorted(
+                    os.scandir(os.path.join(self.root, folder)), key=lambda entry: entry.name
+                )
             except OSError:
                 continue
             for entry in entries:
@@ -102,8 +108,12 @@ class Workspace:
             regular = stat.S_ISREG(entry.stat().st_mode)
         except OSError:
             return False
-        inside = not entry.is_symlink() or os.path.realpath(entry.path).startswith(self.root + os.sep)
-        return regular and inside and PurePosixPath(entry.name).suffix.lower() not in BINARY_SUFFIXES
+        inside = not entry.is_symlink() or os.path.realpath(entry.path).startswith(
+            self.root + os.sep
+        )
+        return (
+            regular and inside and PurePosixPath(entry.name).suffix.lower() not in BINARY_SUFFIXES
+        )
 
     def _load(self, path: str) -> bytes:
         try:
@@ -115,7 +125,10 @@ class Workspace:
 
     def _line_starts(self, path: str) -> list[int]:
         if path not in self._starts:
-            self._starts[path] = [0, *(match.end() for match in re.finditer(rb"\n", self.data(path)))]
+            self._starts[path] = [
+                0,
+                *(match.end() for match in re.finditer(rb"\n", self.data(path))),
+            ]
         return self._starts[path]
 
     def _offsets(self, path: str, term: Term) -> Iterator[int]:
@@ -139,7 +152,9 @@ def _bounded(data: bytes, offset: int, needle: bytes, whole: bool) -> bool:
     if not whole:
         return not before.isalpha() or (data[offset : offset + 1].isupper() and before.islower())
     after = data[offset + len(needle) : offset + len(needle) + 1]
-    return not (_wordy(before) and _wordy(needle[:1])) and not (_wordy(after) and _wordy(needle[-1:]))
+    return not (_wordy(before) and _wordy(needle[:1])) and not (
+        _wordy(after) and _wordy(needle[-1:])
+    )
 
 
 def _wordy(byte: bytes) -> bool:

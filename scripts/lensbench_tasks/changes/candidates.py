@@ -49,7 +49,11 @@ class ChangeFate(NamedTuple):
     @property
     def sentence(self) -> str:
         """The outcome as a sentence, with the findings."""
-        flaky = f"; flaky and omitted: {', '.join(self.proof.flaky)}" if self.proof and self.proof.flaky else ""
+        flaky = (
+            f"; flaky and omitted: {', '.join(self.proof.flaky)}"
+            if self.proof and self.proof.flaky
+            else ""
+        )
         if not self.task or not self.proof:
             return f"not proven: {'; '.join(self.reasons[:3])}{flaky}"
         counts = f"{len(self.proof.fail_to_pass)} failing and {len(self.proof.pass_to_pass)} passing tests"
@@ -73,18 +77,25 @@ class Prover:
         """The suite of the project in `tree`. Raises UserError when nothing tells how it is run."""
         return suite_of(tree, self.installation, self.command, moment)
 
-    def hidden_tests(self, suite: Suite, programs: Sequence[str], files: Mapping[str, Content | FromSource]) -> Tests:
+    def hidden_tests(
+        self, suite: Suite, programs: Sequence[str], files: Mapping[str, Content | FromSource]
+    ) -> Tests:
         """Tests before it is known which ones fail."""
         return Tests(
-            files=dict(files), command=(*suite.command, *map(suite.argument, programs)), report=suite.report,
-            fail_to_pass=UNKNOWN, timeout_s=self.timeout_s,
-        )  # fmt: skip
+            files=dict(files),
+            command=(*suite.command, *map(suite.argument, programs)),
+            report=suite.report,
+            fail_to_pass=UNKNOWN,
+            timeout_s=self.timeout_s,
+        )
 
     def environment(self, commands: Sequence[str], tree: Path, container: str = "") -> Environment:
         """The environment for the tests in `tree`. Raises UserError when it cannot be built."""
         return prepare_environment(commands, tree, self.cache, self.sandbox, container)
 
-    def first_environment(self, choices: Sequence[Sequence[str]], tree: Path) -> tuple[tuple[str, ...], Environment]:
+    def first_environment(
+        self, choices: Sequence[Sequence[str]], tree: Path
+    ) -> tuple[tuple[str, ...], Environment]:
         """The first choice that can be installed, with its commands. Raises UserError without one."""
         *others, last = choices
         for commands in others:
@@ -99,7 +110,9 @@ class Prover:
             raise UserError(f"the tests cannot be started: {result.unstarted}")
         return result
 
-    def before_and_after(self, tree: Path, reference: bytes, tests: Tests, environment: Environment) -> list[TestRun]:
+    def before_and_after(
+        self, tree: Path, reference: bytes, tests: Tests, environment: Environment
+    ) -> list[TestRun]:
         """A run without a change, and one with the reference."""
         return [self.run(tree, patch, tests, environment) for patch in (b"", reference)]
 
@@ -109,25 +122,45 @@ class Prover:
         if self.sandbox.lack:
             return ChangeFate(task.id, what, None, (self.sandbox.lack,))
         if task.repository is None:
-            return ChangeFate(task.id, what, None, ("it names no repository; write repository: in the task",))
+            return ChangeFate(
+                task.id, what, None, ("it names no repository; write repository: in the task",)
+            )
         try:
             tree = prepare(task.repository, self.cache).tree.resolve()
-            return self.judged(task, what, tree, self.environment(task.environment, tree, task.container))
+            return self.judged(
+                task, what, tree, self.environment(task.environment, tree, task.container)
+            )
         except UserError as error:
             return ChangeFate(task.id, what, None, (str(error).splitlines()[0],))
 
     def judged(
-        self, task: ChangeTask, what: str, tree: Path, environment: Environment, foreign: bool = False,
+        self,
+        task: ChangeTask,
+        what: str,
+        tree: Path,
+        environment: Environment,
+        foreign: bool = False,
         runs: Sequence[TestRun] = (),
-    ) -> ChangeFate:  # fmt: skip
+    ) -> ChangeFate:
         """The task with its proven tests, or why it is dropped; `runs` as in `prove`."""
-        proof = prove(with_files(task, self.cache), tree, self.sandbox, environment, foreign=foreign, runs=runs)
+        proof = prove(
+            with_files(task, self.cache),
+            tree,
+            self.sandbox,
+            environment,
+            foreign=foreign,
+            runs=runs,
+        )
         if proof.reasons:
             return ChangeFate(task.id, what, None, proof.reasons, proof)
-        tests = task.tests.model_copy(update={"fail_to_pass": proof.fail_to_pass, "pass_to_pass": proof.pass_to_pass})
+        tests = task.tests.model_copy(
+            update={"fail_to_pass": proof.fail_to_pass, "pass_to_pass": proof.pass_to_pass}
+        )
         return ChangeFate(task.id, what, task.model_copy(update={"tests": tests}), (), proof)
 
 
 def told_apart(before: TestRun, after: TestRun) -> tuple[tuple[str, ...], tuple[str, ...]]:
     """The tests that pass only after a change, and those that also pass before."""
-    return tuple(sorted(after.passing - before.passing)), tuple(sorted(after.passing & before.passing))
+    return tuple(sorted(after.passing - before.passing)), tuple(
+        sorted(after.passing & before.passing)
+    )

@@ -17,7 +17,14 @@ from lensbench.repositories.prepare import prepare
 from lensbench.repositories.sources.git_program import GitError, git
 from lensbench_tasks.changes.candidates import ChangeFate, Prover, told_apart
 from lensbench_tasks.changes.history import Commit, commits
-from lensbench_tasks.changes.prompts import SHOWN_LINES, added_lines, category_of, needs, says_too_little, write_prompt
+from lensbench_tasks.changes.prompts import (
+    SHOWN_LINES,
+    added_lines,
+    category_of,
+    needs,
+    says_too_little,
+    write_prompt,
+)
 from lensbench_tasks.changes.proof import given_away
 from lensbench_tasks.changes.suites import Moment
 from lensbench_tasks.pin import Pinned
@@ -27,14 +34,18 @@ def tasks_from_history(name: str, origin: Pinned, bench: Prover) -> Iterator[Cha
     """A task about the repository before each commit that touches source and tests, newest first, or the reasons
     against it. Raises UserError without a history."""
     if not isinstance(origin.source, Git):
-        raise UserError(f"tasks from a history need one: {origin.warning}; commit the changes, or use another repo")
+        raise UserError(
+            f"tasks from a history need one: {origin.warning}; commit the changes, or use another repo"
+        )
     history = prepare(origin.source, bench.cache).tree.resolve()
     for commit in commits(history, origin.source.revision):
         before = Git(git=origin.source.git, revision=commit.parent)
         task_id = f"{name}-{commit.id[:8]}"
         what = commit.message.partition("\n")[0]
         if says_too_little(commit.message):
-            yield ChangeFate(task_id, what, None, ("the commit's message does not describe the goal",))
+            yield ChangeFate(
+                task_id, what, None, ("the commit's message does not describe the goal",)
+            )
             continue
         try:
             yield _fate(task_id, what, commit, before, history, bench)
@@ -44,7 +55,9 @@ def tasks_from_history(name: str, origin: Pinned, bench: Prover) -> Iterator[Cha
 
 def _moment(before: Git, history: Path, commit: str) -> Moment:
     """The commit's date, and the version of the last tag before it where the repository is on this machine."""
-    date = datetime.fromtimestamp(int(git(history, "show", "--no-patch", "--format=%ct", commit)), UTC)
+    date = datetime.fromtimestamp(
+        int(git(history, "show", "--no-patch", "--format=%ct", commit)), UTC
+    )
     try:
         tag = git(Path(before.git), "describe", "--tags", "--abbrev=0", before.revision).decode()
     except (GitError, OSError):
@@ -53,11 +66,22 @@ def _moment(before: Git, history: Path, commit: str) -> Moment:
     return Moment(match[0] if match else "0", date)
 
 
-def _fate(task_id: str, what: str, commit: Commit, before: Git, history: Path, bench: Prover) -> ChangeFate:
+def _fate(
+    task_id: str, what: str, commit: Commit, before: Git, history: Path, bench: Prover
+) -> ChangeFate:
     reference = git(
-        history, "--literal-pathspecs", "diff", "--binary", "--full-index", "--no-renames", "--no-ext-diff",
-        commit.parent, commit.id, "--", *commit.sources,
-    )  # fmt: skip
+        history,
+        "--literal-pathspecs",
+        "diff",
+        "--binary",
+        "--full-index",
+        "--no-renames",
+        "--no-ext-diff",
+        commit.parent,
+        commit.id,
+        "--",
+        *commit.sources,
+    )
     tree = prepare(before, bench.cache).tree.resolve()
     suite = bench.suite(tree, _moment(before, history, commit.id))
     programs = [path for path in commit.tests if suite.starts(path)]
@@ -65,11 +89,19 @@ def _fate(task_id: str, what: str, commit: Commit, before: Git, history: Path, b
         raise UserError("it changes no test file of Python, JavaScript, Go or Rust")
     commands, installation = bench.first_environment(suite.environments, tree)
     after = Git(git=before.git, revision=commit.id)
-    tests = bench.hidden_tests(suite, programs, {path: FromSource(source=after) for path in commit.tests})
+    tests = bench.hidden_tests(
+        suite, programs, {path: FromSource(source=after) for path in commit.tests}
+    )
     task = ChangeTask(
-        id=task_id, kind="change", category=category_of(commit.message), repository=before, prompt=commit.message,
-        tests=tests, environment=commands, reference=reference.decode(),
-    )  # fmt: skip
+        id=task_id,
+        kind="change",
+        category=category_of(commit.message),
+        repository=before,
+        prompt=commit.message,
+        tests=tests,
+        environment=commands,
+        reference=reference.decode(),
+    )
     full_tests = with_files(task, bench.cache).tests
     runs = bench.before_and_after(tree, reference, full_tests, installation)
     if runs[1].problem:
@@ -78,13 +110,27 @@ def _fate(task_id: str, what: str, commit: Commit, before: Git, history: Path, b
     if not failing:
         files = unloaded_files(runs[1].results, full_tests.files)
         output = runs[1].output.partition("= FAILURES =")[0]
-        why = f"; {', '.join(sorted(files))}: does not load{last_error(output, ': ')}" if files else ""
-        return ChangeFate(task_id, what, None, (f"no test fails before the commit and passes after it{why}",))
+        why = (
+            f"; {', '.join(sorted(files))}: does not load{last_error(output, ': ')}"
+            if files
+            else ""
+        )
+        return ChangeFate(
+            task_id, what, None, (f"no test fails before the commit and passes after it{why}",)
+        )
     final_tests = tests.model_copy(update={"fail_to_pass": failing, "pass_to_pass": passing})
     texts = [content for content in full_tests.files.values() if isinstance(content, str)]
-    diff = git(history, "diff", commit.parent, commit.id, "--", "*.md", "*.rst", "*.d.ts").decode(errors="replace")
-    documents = "\n".join([line for line in added_lines(diff) if not given_away(line, reference)][:SHOWN_LINES])
-    message = f"{commit.message}\n\nIts documents will say:\n\n{documents}" if documents.strip() else commit.message
+    diff = git(history, "diff", commit.parent, commit.id, "--", "*.md", "*.rst", "*.d.ts").decode(
+        errors="replace"
+    )
+    documents = "\n".join(
+        [line for line in added_lines(diff) if not given_away(line, reference)][:SHOWN_LINES]
+    )
+    message = (
+        f"{commit.message}\n\nIts documents will say:\n\n{documents}"
+        if documents.strip()
+        else commit.message
+    )
     prompt = write_prompt(message, failing, needs(reference.decode(), texts, tree))
     task = task.model_copy(update={"tests": final_tests, "prompt": prompt})
     return bench.judged(task, what, tree, installation, runs=runs)

@@ -41,7 +41,9 @@ def read_releases(text: str) -> Releases:
     """
     match = _FORM.fullmatch(text)
     if not match:
-        raise UserError(f"--releases {text}: write pypi:<name>@<earlier>..<later>, or npm:<name>@<earlier>..<later>")
+        raise UserError(
+            f"--releases {text}: write pypi:<name>@<earlier>..<later>, or npm:<name>@<earlier>..<later>"
+        )
     index, name, *versions = match.groups()
     earlier, later = (_pinned(index, name, version) for version in versions)
     return Releases(task_id(name), earlier, later, (versions[0], versions[1]))
@@ -55,20 +57,36 @@ def _pinned(index: str, name: str, version: str) -> Source:
 
 def tasks_between(releases: Releases, bench: Prover) -> Iterator[ChangeFate]:
     """A task, or the reasons against it, for each change between the releases. Raises UserError."""
-    earlier, later = (prepare(source, bench.cache).tree.resolve() for source in (releases.earlier, releases.later))
+    earlier, later = (
+        prepare(source, bench.cache).tree.resolve() for source in (releases.earlier, releases.later)
+    )
     suite = bench.suite(earlier)
     installation = bench.environment(suite.environments[0], earlier)
     test_paths = [
-        piece.path for piece in differences(earlier, later, lambda path: kind_of(path) is Kind.TEST) if piece.lines
+        piece.path
+        for piece in differences(earlier, later, lambda path: kind_of(path) is Kind.TEST)
+        if piece.lines
     ]
     files = {path: Binary.text_or_bytes((later / path).read_bytes()) for path in test_paths}
-    whole = sorted({path.partition("/")[0] for path in test_paths}) if suite.report == PYTEST else []
+    whole = (
+        sorted({path.partition("/")[0] for path in test_paths}) if suite.report == PYTEST else []
+    )
 
-    def run(tree: Path, programs: Sequence[str], only: Collection[str]) -> Mapping[str, bool] | None:
-        selection = {path: content for path, content in files.items() if path in programs or not is_program(path)}
+    def run(
+        tree: Path, programs: Sequence[str], only: Collection[str]
+    ) -> Mapping[str, bool] | None:
+        selection = {
+            path: content
+            for path, content in files.items()
+            if path in programs or not is_program(path)
+        }
         words = sorted(only) if only and suite.report == PYTEST else programs or whole
         trial = bench.run(tree, b"", bench.hidden_tests(suite, words, selection), installation)
-        return None if trial.problem else {name: result is TestResult.PASSED for name, result in trial.results.items()}
+        return (
+            None
+            if trial.problem
+            else {name: result is TestResult.PASSED for name, result in trial.results.items()}
+        )
 
     entries = _news(earlier, later)
     for number, change in enumerate(changes_between(earlier, later, run), 1):
@@ -77,37 +95,65 @@ def tasks_between(releases: Releases, bench: Prover) -> Iterator[ChangeFate]:
         lines = sum(piece.size for piece in change.pieces)
         what = f"{', '.join(paths)}: {lines} lines"
         if lines > MAX_LINES:
-            yield ChangeFate(name, what, None, (f"it changes {lines} lines, more than {MAX_LINES}",))
+            yield ChangeFate(
+                name, what, None, (f"it changes {lines} lines, more than {MAX_LINES}",)
+            )
             continue
         text = patch(change.pieces, earlier)
         hidden_texts = [str(files[path]) for path in change.tests]
-        task = _task(name, releases, change, suite, entries, needs(text, hidden_texts, earlier), bench)
+        task = _task(
+            name, releases, change, suite, entries, needs(text, hidden_texts, earlier), bench
+        )
         yield bench.judged(task.model_copy(update={"reference": text}), what, earlier, installation)
 
 
 def _task(
-    name: str, releases: Releases, change: ReleaseChange, suite: Suite, entries: Sequence[str], terms: HiddenNeeds,
+    name: str,
+    releases: Releases,
+    change: ReleaseChange,
+    suite: Suite,
+    entries: Sequence[str],
+    terms: HiddenNeeds,
     bench: Prover,
-) -> ChangeTask:  # fmt: skip
+) -> ChangeTask:
     programs = [path for path in change.tests if is_program(path)]
-    tests = bench.hidden_tests(suite, programs, {path: FromSource(source=releases.later) for path in change.tests})
+    tests = bench.hidden_tests(
+        suite, programs, {path: FromSource(source=releases.later) for path in change.tests}
+    )
     tests = tests.model_copy(update={"fail_to_pass": change.fail_to_pass, "pass_to_pass": "all"})
-    words = [*change.fail_to_pass, *(line.decode(errors="replace") for piece in change.pieces for line in piece.lines)]
+    words = [
+        *change.fail_to_pass,
+        *(line.decode(errors="replace") for piece in change.pieces for line in piece.lines),
+    ]
     entry = entry_of(entries, words)
     return ChangeTask(
-        id=name, kind="change", category=category_of(entry), repository=releases.earlier,
-        prompt=write_prompt(entry, change.fail_to_pass, terms), tests=tests, environment=suite.environments[0],
-    )  # fmt: skip
+        id=name,
+        kind="change",
+        category=category_of(entry),
+        repository=releases.earlier,
+        prompt=write_prompt(entry, change.fail_to_pass, terms),
+        tests=tests,
+        environment=suite.environments[0],
+    )
 
 
 def _news(earlier: Path, later: Path) -> list[str]:
     """The change log entries of the later release that the earlier one lacks."""
-    logs = [path for path in later.iterdir() if re.match(r"(?i)(changelog|changes|history|news)\b", path.name)]
+    logs = [
+        path
+        for path in later.iterdir()
+        if re.match(r"(?i)(changelog|changes|history|news)\b", path.name)
+    ]
     entries = []
     for log in (path for path in logs if path.is_file() and (earlier / path.name).is_file()):
         files = (earlier / log.name, log)
-        old, new = (file.read_text(errors="replace", encoding="utf-8").splitlines() for file in files)
+        old, new = (
+            file.read_text(errors="replace", encoding="utf-8").splitlines() for file in files
+        )
         old_lines = set(old)
         new = [line for line in new if line not in old_lines]
-        entries += [" ".join(entry.split()) for entry in re.split(r"(?m)^\s*[-*+]\s+|\n\s*\n", "\n".join(new))]
+        entries += [
+            " ".join(entry.split())
+            for entry in re.split(r"(?m)^\s*[-*+]\s+|\n\s*\n", "\n".join(new))
+        ]
     return [entry for entry in entries if len(entry.split()) > 3]

@@ -21,7 +21,17 @@ from lensbench.agents.sandbox import WORKSPACE
 from lensbench.changes.environment import Environment
 from lensbench.changes.images import pinned_image
 from lensbench.changes.patches import make_patch
-from lensbench.changes.task import EXIT, EXIT_ID, IMAGE, PYTEST, Binary, ChangeTask, Content, FromSource, Tests
+from lensbench.changes.task import (
+    EXIT,
+    EXIT_ID,
+    IMAGE,
+    PYTEST,
+    Binary,
+    ChangeTask,
+    Content,
+    FromSource,
+    Tests,
+)
 from lensbench.core.errors import UserError
 from lensbench.core.system.private_folders import private_folder
 from lensbench.core.system.trees import copy_tree, remove_tree
@@ -41,8 +51,18 @@ _HONOURED = re.compile(
 """Settings that are supported, or that do not affect how a task is judged."""
 _FROM = re.compile(r"^FROM\s+(?:--\S+\s+)?(\S+)", re.IGNORECASE | re.MULTILINE)
 _WITHOUT_EFFECT = (
-    "FROM", "CMD", "LABEL", "ENV", "ARG", "EXPOSE", "USER", "MAINTAINER", "ENTRYPOINT", "HEALTHCHECK", "STOPSIGNAL",
-)  # fmt: skip
+    "FROM",
+    "CMD",
+    "LABEL",
+    "ENV",
+    "ARG",
+    "EXPOSE",
+    "USER",
+    "MAINTAINER",
+    "ENTRYPOINT",
+    "HEALTHCHECK",
+    "STOPSIGNAL",
+)
 """Instructions that the tests do not see."""
 _APT = re.compile(
     r"apt(-get)? (update|clean)( -\S+)*|rm -rf /var/lib/apt/lists/\*|apt(-get)? install((?: -\S+)*)((?: [\w.+-]+)+)"
@@ -55,7 +75,9 @@ _PYTEST_LINE = re.compile(
     r"|python3? -m (pip|pytest)\b.*|bash \$TEST_DIR/run-uv-pytest\.sh|\. .*|if .*|else|fi|then|elif .*|&&.*|-[\w-]+ .*"
     r"|\w+=\d*"
 )
-_WITH = re.compile(r"(?:\s-w|--with|uv add|uv pip install|pip3? install)[ =]([A-Za-z0-9_.\[\]=<>~! -]+)")
+_WITH = re.compile(
+    r"(?:\s-w|--with|uv add|uv pip install|pip3? install)[ =]([A-Za-z0-9_.\[\]=<>~! -]+)"
+)
 
 
 class _Lacking(Refused):
@@ -80,15 +102,30 @@ def tasks_from_harbor(folder: Path, output: Path, bench: Prover) -> Iterator[Cha
     """
     folders = [folder] if _is_task(folder) else sorted(filter(_is_task, folder.glob("*")))
     if not folders:
-        raise UserError(f"{folder}: neither it nor a folder in it has task.toml (Harbor) or task.yaml (Terminal-Bench)")
+        raise UserError(
+            f"{folder}: neither it nor a folder in it has task.toml (Harbor) or task.yaml (Terminal-Bench)"
+        )
     for source in folders:
         name = task_id(source.resolve().name)
         try:
-            yield _fate_here_or_in_image(name, source, output.with_suffix("") / name / "repository", bench)
+            yield _fate_here_or_in_image(
+                name, source, output.with_suffix("") / name / "repository", bench
+            )
         except UserError as error:
             yield ChangeFate(name, str(source), None, (str(error).replace("\n", "; "),))
-        except (OSError, ValueError, AttributeError, TypeError, yaml.YAMLError) as error:  # it may hold anything
-            yield ChangeFate(name, str(source), None, (f"the task cannot be read: {' '.join(str(error).split())}",))
+        except (
+            OSError,
+            ValueError,
+            AttributeError,
+            TypeError,
+            yaml.YAMLError,
+        ) as error:  # it may hold anything
+            yield ChangeFate(
+                name,
+                str(source),
+                None,
+                (f"the task cannot be read: {' '.join(str(error).split())}",),
+            )
 
 
 def _is_task(folder: Path) -> bool:
@@ -98,7 +135,9 @@ def _is_task(folder: Path) -> bool:
 def _fate_here_or_in_image(name: str, folder: Path, repository: Path, bench: Prover) -> ChangeFate:
     """The fate with this machine's programs; where these do not suffice, with the task's image."""
     files = _read(folder)
-    if obstacles := [key for key, value in files.settings.items() if value and not _HONOURED.fullmatch(key)]:
+    if obstacles := [
+        key for key, value in files.settings.items() if value and not _HONOURED.fullmatch(key)
+    ]:
         raise Refused(f"{', '.join(obstacles)}: not supported here")
     container = _container(files, name)
     try:
@@ -114,15 +153,23 @@ def _fate_here_or_in_image(name: str, folder: Path, repository: Path, bench: Pro
         return _fate(name, folder, files, repository, bench, image)
 
 
-def _fate(name: str, folder: Path, files: _Files, repository: Path, bench: Prover, container: str) -> ChangeFate:
+def _fate(
+    name: str, folder: Path, files: _Files, repository: Path, bench: Prover, container: str
+) -> ChangeFate:
     workdir = _fill(files.environment, repository, is_built=bool(container))
     source = Folder(path=str(repository))
     tree = prepare(source, bench.cache).tree.resolve()
     tests, environment = _tests(files, workdir, bench.timeout_s)
     draft = ChangeTask(
-        id=name, kind="change", category=category_of(files.instruction), repository=source, tests=tests,
-        prompt=str(_moved(files.instruction, workdir)), environment=environment, container=container,
-    )  # fmt: skip
+        id=name,
+        kind="change",
+        category=category_of(files.instruction),
+        repository=source,
+        tests=tests,
+        prompt=str(_moved(files.instruction, workdir)),
+        environment=environment,
+        container=container,
+    )
     installation = bench.environment(environment, tree, container)
     reference = _solve(files.solution, workdir, tree, bench, installation)
     if tests.report == PYTEST:
@@ -142,11 +189,18 @@ def _read(folder: Path) -> _Files:
         if "steps" in settings:
             raise Refused("steps: a task of several steps is not supported")
         instruction = (folder / "instruction.md").read_text(encoding="utf-8")
-        return _Files(settings, instruction, folder / "environment", folder / "tests" / "test.sh",
-                      folder / "solution" / "solve.sh")  # fmt: skip
+        return _Files(
+            settings,
+            instruction,
+            folder / "environment",
+            folder / "tests" / "test.sh",
+            folder / "solution" / "solve.sh",
+        )
     settings = dict(_flat(yaml.safe_load((folder / "task.yaml").read_text(encoding="utf-8"))))
     if settings.get("parser_name") == "swebench":
-        raise Refused("parser_name: tests/config.json is a line of SWE-bench; import it with --swebench and --mirrors")
+        raise Refused(
+            "parser_name: tests/config.json is a line of SWE-bench; import it with --swebench and --mirrors"
+        )
     if not isinstance(prompt := settings.get("instruction"), str):
         raise Refused("instruction: missing")
     if settings.get("parser_name", "pytest") != "pytest":
@@ -233,7 +287,9 @@ def _below(workdir: str, target: str) -> str:
     parts = [part for part in full.split("/") if part not in ("", ".")]
     start = [part for part in workdir.split("/") if part]
     if parts[: len(start)] != start or ".." in parts:
-        raise Refused(f"environment/Dockerfile: COPY to {target}: only the working folder {workdir} is kept")
+        raise Refused(
+            f"environment/Dockerfile: COPY to {target}: only the working folder {workdir} is kept"
+        )
     return "/".join(parts[len(start) :])
 
 
@@ -250,24 +306,42 @@ def _tests(files: _Files, workdir: str, timeout_s: float) -> tuple[Tests, tuple[
     if files.script.name == "test.sh" and not files.script.is_file():
         raise Refused("test.sh: missing")
     script = files.script.read_text(encoding="utf-8") if files.script.is_file() else "pytest"
-    script = re.sub(r'python3? -c "[^"]*/reward\.json[^"]*"', "", script)  # the results decide, not their weights
-    folder = files.script.parent if files.script.name == "test.sh" else files.script.parent / "tests"
+    script = re.sub(
+        r'python3? -c "[^"]*/reward\.json[^"]*"', "", script
+    )  # the results decide, not their weights
+    folder = (
+        files.script.parent if files.script.name == "test.sh" else files.script.parent / "tests"
+    )
     contents: dict[str, Content | FromSource] = {
-        f"{TESTS}/{path.relative_to(folder)}": _moved(Binary.text_or_bytes(path.read_bytes()), workdir)
+        f"{TESTS}/{path.relative_to(folder)}": _moved(
+            Binary.text_or_bytes(path.read_bytes()), workdir
+        )
         for path in sorted(folder.rglob("*"))
         if path.is_file()
     }
-    timeout = files.settings.get("verifier.timeout_sec", files.settings.get("max_test_timeout_sec", timeout_s))
+    timeout = files.settings.get(
+        "verifier.timeout_sec", files.settings.get("max_test_timeout_sec", timeout_s)
+    )
     programs = [path for path in contents if re.fullmatch(r"(.*/)?(test_\w+|\w+_test)\.py", path)]
     if programs and "pytest" in script:
         lines = filter(None, map(str.strip, script.splitlines()))
         if strange := next((line for line in lines if not _PYTEST_LINE.fullmatch(line)), ""):
             raise Refused(f"{files.script.name}: `{strange[:80]}` does more than start pytest")
-        words = [word for match in _WITH.findall(script) for word in match.split() if not word.startswith("-")]
+        words = [
+            word
+            for match in _WITH.findall(script)
+            for word in match.split()
+            if not word.startswith("-")
+        ]
         packages = sorted({word for word in words if word[:1].isalpha()} | {"pytest"})
-        environment = ("python -m venv /env", f"/env/bin/pip install -q {' '.join(map(shlex.quote, packages))}")
+        environment = (
+            "python -m venv /env",
+            f"/env/bin/pip install -q {' '.join(map(shlex.quote, packages))}",
+        )
         command = ("python", "-m", "pytest", "-q", "-p", "no:cacheprovider", *programs)
-        return Tests(files=contents, command=command, fail_to_pass=UNKNOWN, timeout_s=timeout), environment
+        return Tests(
+            files=contents, command=command, fail_to_pass=UNKNOWN, timeout_s=timeout
+        ), environment
     if match := _NETWORK.search(script):
         raise Refused(f"{files.script.name}: uses `{match[0]}`, and tests have no network")
     if files.script.name != "test.sh":
@@ -278,23 +352,43 @@ def _tests(files: _Files, workdir: str, timeout_s: float) -> tuple[Tests, tuple[
     full = """case "$*" in 1|1.0|'{"reward":1}'|'{"reward":1.0}') ;; *) exit 1; esac"""
     verdict = f'{variables}"{bash}" {TESTS}/test.sh; {reward}; {full}'
     command = ("sh", "-c", f"rm -rf {VERDICT}; mkdir {VERDICT}; {verdict}")
-    return Tests(files=contents, command=command, report=EXIT, fail_to_pass=(EXIT_ID,), timeout_s=timeout), ()
+    return Tests(
+        files=contents, command=command, report=EXIT, fail_to_pass=(EXIT_ID,), timeout_s=timeout
+    ), ()
 
 
 def _variables(files: _Files) -> list[str]:
     """The assignments of the Dockerfile's ENV lines, and of the settings, quoted for a shell."""
     lines = re.findall(r"(?im)^ENV\s+(\w+)[ =](.+)$", _dockerfile(files.environment))
-    pairs = [pair for name, rest in lines for pair in re.findall(r'\b(\w+)=("[^"]*"|\S+)', f"{name}={rest}")]
-    pairs += [(key.rpartition(".")[2], value) for key, value in files.settings.items() if key.startswith(_ENV)]
-    return [name + "=" + shlex.quote(str(value).strip('"')) for name, value in pairs if "$" not in str(value)]
+    pairs = [
+        pair
+        for name, rest in lines
+        for pair in re.findall(r'\b(\w+)=("[^"]*"|\S+)', f"{name}={rest}")
+    ]
+    pairs += [
+        (key.rpartition(".")[2], value)
+        for key, value in files.settings.items()
+        if key.startswith(_ENV)
+    ]
+    return [
+        name + "=" + shlex.quote(str(value).strip('"'))
+        for name, value in pairs
+        if "$" not in str(value)
+    ]
 
 
-def _solve(script: Path, workdir: str, tree: Path, bench: Prover, environment: Environment) -> bytes:
+def _solve(
+    script: Path, workdir: str, tree: Path, bench: Prover, environment: Environment
+) -> bytes:
     """The patch from running the solution's script without network."""
     if not script.is_file():
         raise Refused(f"{script.name}: missing, so nothing proves the task")
     with private_folder() as private:
-        work, scratch, home = Path(private, "repo"), Path(private, "scratch"), Path(private, "session", "home")
+        work, scratch, home = (
+            Path(private, "repo"),
+            Path(private, "scratch"),
+            Path(private, "session", "home"),
+        )
         copy_tree(str(tree), str(work))
         for folder in (scratch, home, Path(private, "tmp")):
             folder.mkdir(parents=True)
@@ -303,10 +397,19 @@ def _solve(script: Path, workdir: str, tree: Path, bench: Prover, environment: E
         place = environment.place(bench.sandbox, private)
         env = {**environment.variables, "HOME": place.inside(str(home)), "LANG": "C.UTF-8"}
         shell = 'command -v bash > /dev/null && exec bash "$0"; exec sh "$0"'
-        argv = place.wrap(["/bin/sh", "-c", shell, place.inside(str(home / "solve.sh"))], env, "", ("--unshare-net",))
+        argv = place.wrap(
+            ["/bin/sh", "-c", shell, place.inside(str(home / "solve.sh"))],
+            env,
+            "",
+            ("--unshare-net",),
+        )
         try:
             process = subprocess.run(
-                argv, env=env, stdin=subprocess.DEVNULL, capture_output=True, timeout=bench.timeout_s
+                argv,
+                env=env,
+                stdin=subprocess.DEVNULL,
+                capture_output=True,
+                timeout=bench.timeout_s,
             )
         except subprocess.TimeoutExpired:
             raise Refused(f"{script.name}: took longer than {bench.timeout_s:g} s") from None
@@ -314,5 +417,7 @@ def _solve(script: Path, workdir: str, tree: Path, bench: Prover, environment: E
             message = process.stderr.decode(errors="replace").strip().splitlines()[-1:]
             network = _NETWORK.search(text)
             hint = f" (it uses `{network[0]}`, and has no network)" if network else ""
-            raise _Lacking(f"{script.name}: ended with {process.returncode} {''.join(message)}{hint}")
+            raise _Lacking(
+                f"{script.name}: ended with {process.returncode} {''.join(message)}{hint}"
+            )
         return make_patch(tree, work, scratch)

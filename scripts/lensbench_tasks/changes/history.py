@@ -43,15 +43,25 @@ class Commit(NamedTuple):
 def commits(repository: Path, revision: str) -> Iterator[Commit]:
     """The commits up to `revision` that change source and add or change tests, newest first. Raises GitError."""
     log = git(
-        repository, "log", "-z", "--first-parent", "--diff-merges=first-parent", "--no-renames", "--name-status",
-        f"--format={_FORMAT}", revision, "--",
-    )  # fmt: skip
+        repository,
+        "log",
+        "-z",
+        "--first-parent",
+        "--diff-merges=first-parent",
+        "--no-renames",
+        "--name-status",
+        f"--format={_FORMAT}",
+        revision,
+        "--",
+    )
     for record in log.decode(errors="replace").split(_RECORD)[1:]:
         commit, parents, message, listing = record.split(_FIELD, 3)
         words = [word for word in listing.strip("\n\0").split("\0") if word.strip()]
         changes = list(zip((word.strip() for word in words[::2]), words[1::2], strict=False))
         sources = tuple(path for _, path in changes if kind_of(path) is Kind.SOURCE)
-        tests = tuple(path for status, path in changes if kind_of(path) is Kind.TEST and status != "D")
+        tests = tuple(
+            path for status, path in changes if kind_of(path) is Kind.TEST and status != "D"
+        )
         if parents and sources and tests:
             yield Commit(commit, parents.split()[0], told(message), sources, tests)
 
@@ -61,9 +71,15 @@ def told(message: str) -> str:
     paragraphs = [paragraph.strip() for paragraph in re.split(r"\n\s*\n", message.strip())]
     if paragraphs and _MERGE.match(paragraphs[0]):
         del paragraphs[0]
-    lines = [line for line in "\n\n".join(paragraphs).splitlines() if not _TRAILER.match(line.strip(" -*"))]
+    lines = [
+        line
+        for line in "\n\n".join(paragraphs).splitlines()
+        if not _TRAILER.match(line.strip(" -*"))
+    ]
     title = lines[0].strip() if lines else ""
     prose = [
-        line for line in lines if not (item := _ITEM.match(line)) or not (_CHORE.match(item[1]) or item[1] in title)
+        line
+        for line in lines
+        if not (item := _ITEM.match(line)) or not (_CHORE.match(item[1]) or item[1] in title)
     ]
     return re.sub(r"\n{3,}", "\n\n", "\n".join(prose)).strip()

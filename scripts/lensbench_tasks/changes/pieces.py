@@ -39,7 +39,12 @@ class EditPiece(NamedTuple):
 def differences(before: Path, after: Path, rule: Callable[[str], bool]) -> list[EditPiece]:
     """The pieces that change tree `before` to `after`, in the files of the `rule`, sorted by path and line."""
     paths = sorted({*_files(before), *_files(after)})
-    return [piece for path in paths if rule(path) for piece in _pieces(path, _read(before, path), _read(after, path))]
+    return [
+        piece
+        for path in paths
+        if rule(path)
+        for piece in _pieces(path, _read(before, path), _read(after, path))
+    ]
 
 
 def _files(tree: Path) -> Iterator[str]:
@@ -60,7 +65,9 @@ def _read(tree: Path, path: str) -> bytes | None:
 def _pieces(path: str, before: bytes | None, after: bytes | None) -> Iterator[EditPiece]:
     if before == after:
         return
-    old, new = (text.splitlines(keepends=True) if text is not None else [] for text in (before, after))
+    old, new = (
+        text.splitlines(keepends=True) if text is not None else [] for text in (before, after)
+    )
     if before is None or after is None or b"\0" in before + after:
         yield EditPiece(path, 0, len(old), tuple(new), whole=True)
         return
@@ -73,8 +80,12 @@ def _pieces(path: str, before: bytes | None, after: bytes | None) -> Iterator[Ed
 
 def own_names(pieces: Sequence[EditPiece], before: Path) -> list[frozenset[bytes]]:
     """The names on the changed lines of each piece, old and new, that no unchanged line of the changed files has."""
-    files = {path: (_read(before, path) or b"").splitlines() for path in {piece.path for piece in pieces}}
-    texts = [b"\n".join((*files[piece.path][piece.start : piece.stop], *piece.lines)) for piece in pieces]
+    files = {
+        path: (_read(before, path) or b"").splitlines() for path in {piece.path for piece in pieces}
+    }
+    texts = [
+        b"\n".join((*files[piece.path][piece.start : piece.stop], *piece.lines)) for piece in pieces
+    ]
     for piece in pieces:
         files[piece.path][piece.start : piece.stop] = [b""] * (piece.stop - piece.start)
     common = {name for lines in files.values() for line in lines for name in _NAME.findall(line)}
@@ -110,4 +121,6 @@ def patch(pieces: Iterable[EditPiece], before: Path) -> str:
         apply(edits, tree)
         git(tree, "add", "--all", "--force", ".")
         later = git(tree, "write-tree").decode().strip()
-        return git(tree, "diff", "--binary", "--no-renames", former, later).decode(errors="surrogateescape")
+        return git(tree, "diff", "--binary", "--no-renames", former, later).decode(
+            errors="surrogateescape"
+        )

@@ -30,14 +30,27 @@ TRIED = 4
 def add_options(parser: Parser) -> argparse._MutuallyExclusiveGroup:
     """Adds the options for change tasks; returns the group of options for the source of tasks."""
     where = parser.add_mutually_exclusive_group()
-    where.add_argument("--releases", help="two releases of a package: pypi:<name>@<earlier>..<later>, or npm:...")
-    where.add_argument("--swebench", type=Path, help="a JSONL file in the format of SWE-bench; needs --mirrors")
-    where.add_argument("--harbor", type=Path, help="a task folder of Harbor or Terminal-Bench, or a folder of them")
-    parser.add_argument("--mirrors", type=Path, help="with --swebench: the folder with clones of its repositories")
-    parser.add_argument(
-        "--environment", action="append", default=[], help="a command that installs the tests' dependencies"
+    where.add_argument(
+        "--releases", help="two releases of a package: pypi:<name>@<earlier>..<later>, or npm:..."
     )
-    parser.add_argument("--command", default="", help="the command that runs the tests; test files are appended")
+    where.add_argument(
+        "--swebench", type=Path, help="a JSONL file in the format of SWE-bench; needs --mirrors"
+    )
+    where.add_argument(
+        "--harbor", type=Path, help="a task folder of Harbor or Terminal-Bench, or a folder of them"
+    )
+    parser.add_argument(
+        "--mirrors", type=Path, help="with --swebench: the folder with clones of its repositories"
+    )
+    parser.add_argument(
+        "--environment",
+        action="append",
+        default=[],
+        help="a command that installs the tests' dependencies",
+    )
+    parser.add_argument(
+        "--command", default="", help="the command that runs the tests; test files are appended"
+    )
     parser.add_argument(
         "--timeout",
         type=float,
@@ -51,9 +64,15 @@ def write_changes(arguments: argparse.Namespace, config: Config) -> None:
     name = arguments.output.stem
     if arguments.output.exists():
         raise UserError(f"{arguments.output} exists: use another --output")
-    timeout_s = arguments.timeout or (1800 if arguments.swebench else 120)  # as SWE-bench's own harness
+    timeout_s = arguments.timeout or (
+        1800 if arguments.swebench else 120
+    )  # as SWE-bench's own harness
     bench = Prover(
-        find_sandbox(sandbox_of(config)), Path(config.cache), arguments.environment, arguments.command, timeout_s
+        find_sandbox(sandbox_of(config)),
+        Path(config.cache),
+        arguments.environment,
+        arguments.command,
+        timeout_s,
     )
     if not bench.sandbox.program:
         raise UserError(f"tests of changes {bench.sandbox.lack}")
@@ -62,11 +81,21 @@ def write_changes(arguments: argparse.Namespace, config: Config) -> None:
     for fate in _tried(_source(name, arguments, bench), arguments.count):
         fates.append(fate)
         if fate.task:  # so that a kill loses one task
-            write_set(name, fates, arguments.output, "Tasks whose answer is a change, proven when this was written.")
+            write_set(
+                name,
+                fates,
+                arguments.output,
+                "Tasks whose answer is a change, proven when this was written.",
+            )
         write_atomic(report, render_report(f"# Change tasks: {name}", fates))
     if not any(fate.task for fate in fates):
-        counts = Counter(fate.reasons[0] for fate in fates).most_common(3)  # a problem of the project is said once
-        reasons = "; ".join(f"{count} x {reason}" for reason, count in counts) or "none is in a known language"
+        counts = Counter(fate.reasons[0] for fate in fates).most_common(
+            3
+        )  # a problem of the project is said once
+        reasons = (
+            "; ".join(f"{count} x {reason}" for reason, count in counts)
+            or "none is in a known language"
+        )
         raise UserError(f"none of the {len(fates)} tried changes gave a proven task: {reasons}")
     read_scenarios([str(arguments.output)])
     count = sum(fate.task is not None for fate in fates)
@@ -78,7 +107,9 @@ def _source(name: str, arguments: argparse.Namespace, bench: Prover) -> Iterator
         return tasks_between(read_releases(arguments.releases), bench)
     if arguments.swebench:
         if not arguments.mirrors:
-            raise UserError("--swebench needs --mirrors, the folder with clones of the repositories")
+            raise UserError(
+                "--swebench needs --mirrors, the folder with clones of the repositories"
+            )
         return tasks_from_swebench(arguments.swebench, arguments.mirrors, bench)
     if arguments.harbor:
         return tasks_from_harbor(arguments.harbor, arguments.output, bench)
@@ -91,7 +122,11 @@ def _tried(fates: Iterable[ChangeFate], goal: int) -> Iterator[ChangeFate]:
     """The fates up to the wanted number of tasks, printed as they are found."""
     count = 0
     for number, fate in enumerate(fates, 1):
-        print(printable(f"{fate.id}: {'; '.join(fate.reasons) or 'proven'}"), file=sys.stderr, flush=True)
+        print(
+            printable(f"{fate.id}: {'; '.join(fate.reasons) or 'proven'}"),
+            file=sys.stderr,
+            flush=True,
+        )
         yield fate
         count += fate.task is not None
         if count >= goal or number >= TRIED * goal:

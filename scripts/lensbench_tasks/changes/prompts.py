@@ -12,7 +12,9 @@ from lensbench.repositories.sources.git_program import git
 
 _NAME = re.compile(r"[A-Za-z_$][A-Za-z0-9_$]{3,}")
 _WORD = re.compile(r"[A-Za-z]{2,}")
-_REPAIR = re.compile(r"(?i)\b(fix\w*|bug\w*|wrong\w*|error|crash\w*|regress\w*|broken|incorrect\w*|does not|doesn't)\b")
+_REPAIR = re.compile(
+    r"(?i)\b(fix\w*|bug\w*|wrong\w*|error|crash\w*|regress\w*|broken|incorrect\w*|does not|doesn't)\b"
+)
 _IDENTIFIER = re.compile(r"[A-Za-z_$][\w$]*")
 _NO_CODE = re.compile(
     r"""\"{3}.*?(?:\"{3}|\Z)|/\*.*?(?:\*/|\Z)|(["'`])(?:\\.|(?!\1)[^\\\n]){0,400}\1|(?<!\.)#[^\n]*|//[^\n]*""",
@@ -57,19 +59,29 @@ def needs(reference: str, tests: Sequence[str], tree: Path) -> HiddenNeeds:
     them."""
     corpus = git(tree, "grep", "-hIF", "-e", "", "--", ".").decode(errors="replace")
     additions = "\n".join(added_lines(reference))
-    names = _names(additions) & {name for text in tests for name in _names(text)} - set(_IDENTIFIER.findall(corpus))
+    names = _names(additions) & {name for text in tests for name in _names(text)} - set(
+        _IDENTIFIER.findall(corpus)
+    )
     quotes = {quote for text in tests for _, quote in _TEXT.findall(text) if quote in additions}
     unknown = {quote for quote in quotes if quote not in corpus.replace(" ", "")}
     parts = {one or other for text in tests for _, one, _, other in _ASSERTED.findall(text)}
-    messages = "\n".join(message for _, message in re.findall(r"""(["'])((?:(?!\1)[^\n])+)\1""", additions))
+    messages = "\n".join(
+        message for _, message in re.findall(r"""(["'])((?:(?!\1)[^\n])+)\1""", additions)
+    )
     texts = sorted(unknown | {part for part in parts if part in messages})
-    return HiddenNeeds(tuple(_described(name, additions, "\n".join(tests)) for name in sorted(names)), tuple(texts))
+    return HiddenNeeds(
+        tuple(_described(name, additions, "\n".join(tests)) for name in sorted(names)), tuple(texts)
+    )
 
 
 def _described(name: str, additions: str, tests: str) -> str:
     """The name with its parameters or structure, and the module it is imported from."""
     match = re.search(_STRUCTURE.format(re.escape(name)), tests)
-    modules = (one or other for one, names, others, other in _IMPORT.findall(tests) if name in _names(names or others))
+    modules = (
+        one or other
+        for one, names, others, other in _IMPORT.findall(tests)
+        if name in _names(names or others)
+    )
     module = next((f" from {module}" for module in modules), "")
     return f"{name}{_parameters(name, additions) or (f'={match[1]}' if match else '')}{module}"
 
@@ -86,8 +98,14 @@ def _parameters(name: str, additions: str) -> str:
     inside = match[1].replace("=>", "\0")
     for _ in range(5):  # types and defaults, from the inside out
         inside = re.sub(r"[(\[<{][^()\[\]<>{}]*[)\]>}]", "", inside)
-    given = re.findall(r"(?:^|,)\s*([*.]*[\w$]+|\*(?=,))[^,=]*(=?)\s*([\w.'\"…-]*(?=\s*(?:,|$)))?", inside)
-    return "(" + ", ".join(f"{name}{sign}{sign and (default or '...')}" for name, sign, default in given) + ")"
+    given = re.findall(
+        r"(?:^|,)\s*([*.]*[\w$]+|\*(?=,))[^,=]*(=?)\s*([\w.'\"…-]*(?=\s*(?:,|$)))?", inside
+    )
+    return (
+        "("
+        + ", ".join(f"{name}{sign}{sign and (default or '...')}" for name, sign, default in given)
+        + ")"
+    )
 
 
 def write_prompt(message: str, failing: Sequence[str], terms: HiddenNeeds) -> str:
@@ -95,13 +113,26 @@ def write_prompt(message: str, failing: Sequence[str], terms: HiddenNeeds) -> st
     tests = [f"- {test}" for test in failing[:SHOWN_TESTS]]
     more = [f"- and {len(failing) - SHOWN_TESTS} more"] if len(failing) > SHOWN_TESTS else []
     request = "\n".join(_REFERENCE.sub("", line).rstrip() for line in message.splitlines()).strip()
-    return "\n".join([
-        request, "",
-        "Change the source so that this holds. Tests that you cannot see decide, among them these, which fail now:", "",
-        *tests, *more, *(["", f"The tests use names that are new: {', '.join(terms.names)}."] if terms.names else []),
-        *(["", "They compare with these texts:", "", *(f"- `{text}`" for text in terms.texts)]
-          if terms.texts else []),
-    ])  # fmt: skip
+    return "\n".join(
+        [
+            request,
+            "",
+            "Change the source so that this holds. Tests that you cannot see decide, among them these, which fail now:",
+            "",
+            *tests,
+            *more,
+            *(
+                ["", f"The tests use names that are new: {', '.join(terms.names)}."]
+                if terms.names
+                else []
+            ),
+            *(
+                ["", "They compare with these texts:", "", *(f"- `{text}`" for text in terms.texts)]
+                if terms.texts
+                else []
+            ),
+        ]
+    )
 
 
 def says_too_little(message: str) -> bool:
@@ -116,9 +147,17 @@ def category_of(text: str) -> Category:
 def entry_of(entries: Sequence[str], words: Iterable[str]) -> str:
     """The change log entry that shares most names (rare ones count more) with the `words` of the change and its tests;
     else a sentence that points to the tests."""
-    names = {part.lower() for word in words for name in _NAME.findall(word) for part in (name, *name.split("_"))}
+    names = {
+        part.lower()
+        for word in words
+        for name in _NAME.findall(word)
+        for part in (name, *name.split("_"))
+    }
     overlaps = [{name.lower() for name in _NAME.findall(entry)} & names for entry in entries]
-    scores = [sum(1 / sum(name in other for other in overlaps) for name in overlap) for overlap in overlaps]
+    scores = [
+        sum(1 / sum(name in other for other in overlaps) for name in overlap)
+        for overlap in overlaps
+    ]
     best = max(range(len(entries)), key=lambda number: scores[number], default=None)
     if best is None or scores[best] < 1:
         return "Something that this project should do, it does not do yet, or does wrongly: see what fails."

@@ -45,9 +45,14 @@ class ChangeProof:
 
 
 def prove(
-    task: ChangeTask, tree: Path, sandbox: Sandbox, environment: Environment = NO_ENVIRONMENT, rounds: int = ROUNDS,
-    foreign: bool = False, runs: Sequence[TestRun] = (),
-) -> ChangeProof:  # fmt: skip
+    task: ChangeTask,
+    tree: Path,
+    sandbox: Sandbox,
+    environment: Environment = NO_ENVIRONMENT,
+    rounds: int = ROUNDS,
+    foreign: bool = False,
+    runs: Sequence[TestRun] = (),
+) -> ChangeProof:
     """The proof of a task whose repository is in `tree`. A data set of others (`foreign`) has own words and tests:
     neither prompt nor suite are examined. `runs`: a first round."""
     reasons = [*_leaks(task, tree, foreign)]
@@ -65,8 +70,12 @@ def prove(
         return ChangeProof(task.id, tuple(reasons))
     paths = sorted(unloaded_files(after[0].results, task.tests.files))
     reasons += [f"the hidden file {path} does not load with the reference" for path in paths]
-    own, breaks = _suite(task.tests, tree, reference, sandbox, environment) if not foreign else (0, [])
-    reasons += [f"the reference breaks {name}" for name in sorted({*breaks, *_broken(before, after)})]
+    own, breaks = (
+        _suite(task.tests, tree, reference, sandbox, environment) if not foreign else (0, [])
+    )
+    reasons += [
+        f"the reference breaks {name}" for name in sorted({*breaks, *_broken(before, after)})
+    ]
     return replace(_compare(task, reasons, before, after), own=own)
 
 
@@ -76,7 +85,9 @@ def _suite(
     """How many tests of the project's own suite pass, and those that the reference breaks, in two rounds if any does;
     (0, []) when there is no other test, or the suite cannot be run."""
     for words in _commands(tests, tree):
-        suite = tests.model_copy(update={"command": words, "timeout_s": _SUITE_TIME * tests.timeout_s})
+        suite = tests.model_copy(
+            update={"command": words, "timeout_s": _SUITE_TIME * tests.timeout_s}
+        )
         before = _rounds(tree, b"", suite, sandbox, environment, 1)
         if not _trouble(before):
             after = _rounds(tree, reference, suite, sandbox, environment, 1)
@@ -93,10 +104,16 @@ def _commands(tests: Tests, tree: Path) -> Iterator[tuple[str, ...]]:
     own, every = set[str](), set[str]()
     if tests.report == PYTEST:
         own = {path.partition("/")[0] for path in tests.files}
-        every = own | {file.relative_to(tree).parts[0] for file in tree.rglob("*.py") if is_program(file.name)}
-    named = {top for word in words if (top := word.partition("/")[0]) in own or (tree / word).exists()}
+        every = own | {
+            file.relative_to(tree).parts[0] for file in tree.rglob("*.py") if is_program(file.name)
+        }
+    named = {
+        top for word in words if (top := word.partition("/")[0]) in own or (tree / word).exists()
+    }
     if len(words) < len(tests.command) or (named and every - named):
-        yield from ((*words, *sorted(places - named)) for places in (every, *[own] * (every != own)))
+        yield from (
+            (*words, *sorted(places - named)) for places in (every, *[own] * (every != own))
+        )
 
 
 def _broken(before: Sequence[TestRun], after: Sequence[TestRun]) -> list[str]:
@@ -104,14 +121,20 @@ def _broken(before: Sequence[TestRun], after: Sequence[TestRun]) -> list[str]:
     return [
         name
         for name in before[0].results
-        if all(_passed(run, name) for run in before) and not any(_passed(run, name) for run in after)
+        if all(_passed(run, name) for run in before)
+        and not any(_passed(run, name) for run in after)
     ]
 
 
 def _rounds(
-    tree: Path, patch: bytes, tests: Tests, sandbox: Sandbox, environment: Environment, rounds: int,
+    tree: Path,
+    patch: bytes,
+    tests: Tests,
+    sandbox: Sandbox,
+    environment: Environment,
+    rounds: int,
     first: Sequence[TestRun] = (),
-) -> list[TestRun]:  # fmt: skip
+) -> list[TestRun]:
     """The `first` runs, and more until there are `rounds` or one cannot be used; one needs the failing copies."""
     runs = [*first]
     while len(runs) < rounds and not any(run.unstarted or run.problem for run in runs):
@@ -121,20 +144,43 @@ def _rounds(
 
 def _trouble(runs: Sequence[TestRun], is_changed: bool = True) -> str:
     """Why a run gave no results. Without a change, the tests may not compile."""
-    bad_runs = (run for run in runs if is_changed or run.trouble is not Trouble.NO_REPORT or not run.exit_code)
-    return next((run.unstarted or run.problem for run in bad_runs if run.unstarted or run.problem), "")
+    bad_runs = (
+        run
+        for run in runs
+        if is_changed or run.trouble is not Trouble.NO_REPORT or not run.exit_code
+    )
+    return next(
+        (run.unstarted or run.problem for run in bad_runs if run.unstarted or run.problem), ""
+    )
 
 
-def _compare(task: ChangeTask, reasons: list[str], before: Sequence[TestRun], after: Sequence[TestRun]) -> ChangeProof:
+def _compare(
+    task: ChangeTask, reasons: list[str], before: Sequence[TestRun], after: Sequence[TestRun]
+) -> ChangeProof:
     names = {name for run in (*before, *after) for name in run.results}
-    flaky = {name for name in names for runs in (before, after) if len({_passed(run, name) for run in runs}) > 1}
+    flaky = {
+        name
+        for name in names
+        for runs in (before, after)
+        if len({_passed(run, name) for run in runs}) > 1
+    }
     goals = [name for name in task.tests.fail_to_pass if name not in flaky]
     fixes = [name for name in goals if not _passed(before[0], name) and _passed(after[0], name)]
-    always = [name for name in sorted(names - flaky) if _passed(before[0], name) and _passed(after[0], name)]
+    always = [
+        name
+        for name in sorted(names - flaky)
+        if _passed(before[0], name) and _passed(after[0], name)
+    ]
     rest = task.tests.pass_to_pass
-    passes = [name for name in always if name not in goals] if rest == "all" else [n for n in rest if n in set(always)]
+    passes = (
+        [name for name in always if name not in goals]
+        if rest == "all"
+        else [n for n in rest if n in set(always)]
+    )
     reasons += [f"{name} passes without a change" for name in goals if _passed(before[0], name)]
-    reasons += [f"{name} does not pass with the reference" for name in goals if not _passed(after[0], name)]
+    reasons += [
+        f"{name} does not pass with the reference" for name in goals if not _passed(after[0], name)
+    ]
     if rest != "all":
         failures = [name for name in rest if name not in set(always) | flaky]
         reasons += [f"{name} is to pass in both cases, and does not" for name in failures]
@@ -143,7 +189,15 @@ def _compare(task: ChangeTask, reasons: list[str], before: Sequence[TestRun], af
     seconds = round(sum(run.duration_s for run in after) / len(after), 3)
     memory_mb = max(run.memory_mb for run in after)
     flakes = flaky & {*task.tests.fail_to_pass, *(rest if rest != "all" else flaky)}
-    return ChangeProof(task.id, tuple(reasons), tuple(sorted(flakes)), tuple(fixes), tuple(passes), seconds, memory_mb)
+    return ChangeProof(
+        task.id,
+        tuple(reasons),
+        tuple(sorted(flakes)),
+        tuple(fixes),
+        tuple(passes),
+        seconds,
+        memory_mb,
+    )
 
 
 def _passed(run: TestRun, name: str) -> bool:
@@ -163,7 +217,14 @@ def given_away(prompt: str, reference: bytes) -> str:
     """A line of the reference that is in the prompt, too long to be there by chance; "" when there is none."""
     new_lines = map(flat, added_lines(reference.decode(errors="replace")))
     text = flat(prompt)
-    return next((line for line in new_lines if len(line) >= _LONG_LINE and re.search(r"\w", line) and line in text), "")
+    return next(
+        (
+            line
+            for line in new_lines
+            if len(line) >= _LONG_LINE and re.search(r"\w", line) and line in text
+        ),
+        "",
+    )
 
 
 def flat(text: str) -> str:
@@ -180,7 +241,11 @@ def _seen(tree: Path, path: str, data: bytes) -> str:
                 new.difference_update(map(bytes.strip, (tree / name).read_bytes().splitlines()))
         blob = git(tree, "hash-object", "--stdin", "--no-filters", stdin=data).decode().strip()
         objects = git(tree, "rev-list", "--objects", "--all").decode(errors="replace").split("\n")
-        versions = {line.split(" ")[0] for line in objects if line.startswith(blob) or line.endswith(Path(path).name)}
+        versions = {
+            line.split(" ")[0]
+            for line in objects
+            if line.startswith(blob) or line.endswith(Path(path).name)
+        }
         long_lines = {line for line in new if len(line) >= _LONG_LINE}
         for version in sorted(versions):
             if git(tree, "cat-file", "-t", version).strip() == b"blob":

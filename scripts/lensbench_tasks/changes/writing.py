@@ -14,10 +14,22 @@ from lensbench.repositories.prepare import source_key
 from lensbench_tasks.changes.candidates import ChangeFate
 from lensbench_tasks.files import plain_text, yaml_text
 
-_KEYS = ("id", "kind", "category", "repository", "prompt", "environment", "container", "tests", "reference")
+_KEYS = (
+    "id",
+    "kind",
+    "category",
+    "repository",
+    "prompt",
+    "environment",
+    "container",
+    "tests",
+    "reference",
+)
 
 
-def write_set(name: str, fates: Sequence[ChangeFate], output: Path, head: str, beside: Path | None = None) -> None:
+def write_set(
+    name: str, fates: Sequence[ChangeFate], output: Path, head: str, beside: Path | None = None
+) -> None:
     """Writes the proven tasks to `output`, and each reference to `<task id>.diff` in the folder `beside`, by default
     one with the name of the set."""
     beside = beside or output.with_suffix("")
@@ -25,7 +37,9 @@ def write_set(name: str, fates: Sequence[ChangeFate], output: Path, head: str, b
     sources = {source_key(source): source for task in tasks for source in _sources(task)}
     value = {
         "name": name,
-        "repositories": {key: source.model_dump(mode="json") for key, source in sorted(sources.items())},
+        "repositories": {
+            key: source.model_dump(mode="json") for key, source in sorted(sources.items())
+        },
         "tasks": [_plain(task, beside.relative_to(output.parent).as_posix()) for task in tasks],
     }
     for path, content in (file for task in tasks for file in _beside(task, beside)):
@@ -36,7 +50,9 @@ def write_set(name: str, fates: Sequence[ChangeFate], output: Path, head: str, b
 def _sources(task: ChangeTask) -> Iterator[Source]:
     if task.repository:
         yield task.repository
-    yield from (content.source for content in task.tests.files.values() if isinstance(content, FromSource))
+    yield from (
+        content.source for content in task.tests.files.values() if isinstance(content, FromSource)
+    )
 
 
 def _beside(task: ChangeTask, beside: Path) -> Iterator[tuple[Path, Content]]:
@@ -54,9 +70,10 @@ def _plain(task: ChangeTask, folder: str) -> dict[str, Any]:
     value["reference"] = {"file": f"{folder}/{task.id}.diff"}
     for path, content in task.tests.files.items():
         value["tests"]["files"][path] = (
-            {"source": source_key(content.source)} if isinstance(content, FromSource)
+            {"source": source_key(content.source)}
+            if isinstance(content, FromSource)
             else {"file": f"{folder}/{task.id}/{path}"}
-        )  # fmt: skip
+        )
     return {key: value[key] for key in _KEYS if key in value}
 
 
@@ -64,17 +81,28 @@ def render_report(head: str, fates: Sequence[ChangeFate]) -> str:
     """The outcomes of the changes as Markdown: proven, dropped with reasons, flaky, seconds."""
     successes = [fate for fate in fates if fate.task]
     lines = [
-        head, "", f"{len(successes)} of {len(fates)} changes are proven tasks.", "",
+        head,
+        "",
+        f"{len(successes)} of {len(fates)} changes are proven tasks.",
+        "",
         "| task | repository | failing tests | passing tests | flaky | seconds | MB |",
         "|---|---|--:|--:|--:|--:|--:|",
         *map(_row, successes),
-    ]  # fmt: skip
-    flaky = [f"- {fate.id}: {plain_text(name)}" for fate in fates if fate.proof for name in fate.proof.flaky]
+    ]
+    flaky = [
+        f"- {fate.id}: {plain_text(name)}"
+        for fate in fates
+        if fate.proof
+        for name in fate.proof.flaky
+    ]
     lines += ["", "Flaky tests, left out:", "", *flaky] if flaky else []
     notes = [f"- {fate.id}: {plain_text(fate.note)}" for fate in successes if fate.note]
     lines += ["", "Prompts:", "", *notes] if notes else []
-    drops = [f"- **{fate.id}**, {plain_text(fate.what)}: {plain_text('; '.join(fate.reasons[:3]))}"
-             for fate in fates if not fate.task]  # fmt: skip
+    drops = [
+        f"- **{fate.id}**, {plain_text(fate.what)}: {plain_text('; '.join(fate.reasons[:3]))}"
+        for fate in fates
+        if not fate.task
+    ]
     lines += ["", "Dropped:", "", *drops] if drops else []
     return "\n".join(lines) + "\n"
 

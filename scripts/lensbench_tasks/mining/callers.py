@@ -9,7 +9,15 @@ from collections.abc import Iterator
 from lensbench.core.tables import grouped
 from lensbench.core.tasks import AtMost, Category, Criterion, Pattern, Proof
 from lensbench_tasks.mining.calls import CallSite, calls
-from lensbench_tasks.mining.drafts import MAX_ITEMS, MAX_WRONG, MIN_ITEMS, Draft, Item, shuffled, wrong_items
+from lensbench_tasks.mining.drafts import (
+    MAX_ITEMS,
+    MAX_WRONG,
+    MIN_ITEMS,
+    Draft,
+    Item,
+    shuffled,
+    wrong_items,
+)
 from lensbench_tasks.mining.patterns import is_telling, named, place
 from lensbench_tasks.parsers.code import CALLABLES
 from lensbench_tasks.survey import Survey
@@ -19,7 +27,11 @@ def drafts(survey: Survey, rng: random.Random) -> Iterator[Draft]:
     """Questions about functions with three to five callers in other files, and no ambiguous calls."""
     for callee, sites in shuffled(grouped(calls(survey), lambda call: call.callee).items(), rng):
         callers = {call.caller.shown for call in sites}
-        if MIN_ITEMS <= len(sites) <= MAX_ITEMS and len(callers) == len(sites) and _are_all(sites, survey):
+        if (
+            MIN_ITEMS <= len(sites) <= MAX_ITEMS
+            and len(callers) == len(sites)
+            and _are_all(sites, survey)
+        ):
             limit = wrong_items(_others(sites, survey, rng))
             yield Draft(
                 Category.CHANGE_IMPACT,

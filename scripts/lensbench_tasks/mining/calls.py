@@ -34,7 +34,11 @@ def calls(survey: Survey) -> Iterator[CallSite]:
             names = set()
             for name, quote in _called(caller):
                 callee = survey.only(name) if name not in own and name not in names else None
-                if callee and callee.kind in (*CALLABLES, "class") and _sees(path, callee.path, survey):
+                if (
+                    callee
+                    and callee.kind in (*CALLABLES, "class")
+                    and _sees(path, callee.path, survey)
+                ):
                     names.add(name)
                     yield CallSite(caller, callee, quote)
 
@@ -42,7 +46,9 @@ def calls(survey: Survey) -> Iterator[CallSite]:
 def _called(caller: Definition) -> Iterator[tuple[str, str]]:
     for node in walk(caller.node):
         if node.type in _CALLS:
-            function = node.child_by_field_name("function") or node.child_by_field_name("constructor")
+            function = node.child_by_field_name("function") or node.child_by_field_name(
+                "constructor"
+            )
             name = text_of(function)
             if len(name) >= MIN_LENGTH and re.fullmatch(r"[A-Za-z_$][\w$]*", name):
                 yield name, f"{name}("
@@ -51,5 +57,7 @@ def _called(caller: Definition) -> Iterator[tuple[str, str]]:
 def _sees(path: str, other: str, survey: Survey) -> bool:
     if path == other or survey.languages[path] != survey.languages[other]:
         return False
-    same_package = survey.languages[path] == "go" and path.rpartition("/")[0] == other.rpartition("/")[0]
+    same_package = (
+        survey.languages[path] == "go" and path.rpartition("/")[0] == other.rpartition("/")[0]
+    )
     return same_package or other in survey.imports.get(path, ())

@@ -25,7 +25,9 @@ def drafts(survey: Survey, rng: random.Random) -> Iterator[Draft]:
             if call.callee not in {caller, *(one.callee for one in direct)}
         ]
         turn = " directly, and which further ones do these call directly in turn"
-        reach, depth = (direct, " directly") if len(direct) >= MIN_ITEMS else ([*direct, *further], turn)
+        reach, depth = (
+            (direct, " directly") if len(direct) >= MIN_ITEMS else ([*direct, *further], turn)
+        )
         if MIN_ITEMS <= len({call.callee for call in reach}) == len(reach) <= MAX_ITEMS:
             yield Draft(
                 Category.EXPLORATORY,

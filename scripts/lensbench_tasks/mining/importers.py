@@ -6,7 +6,15 @@ import random
 from collections.abc import Iterator
 
 from lensbench.core.tasks import AtMost, Category, Criterion, Pattern, Proof
-from lensbench_tasks.mining.drafts import MAX_ITEMS, MAX_WRONG, MIN_ITEMS, Draft, Item, shuffled, wrong_items
+from lensbench_tasks.mining.drafts import (
+    MAX_ITEMS,
+    MAX_WRONG,
+    MIN_ITEMS,
+    Draft,
+    Item,
+    shuffled,
+    wrong_items,
+)
 from lensbench_tasks.mining.patterns import place
 from lensbench_tasks.survey import Survey
 
@@ -16,7 +24,12 @@ def drafts(survey: Survey, rng: random.Random) -> Iterator[Draft]:
     for path in shuffled(survey.code, rng):
         direct = [(other, path) for other in _importers(path, survey)]
         files = {path, *(other for other, _ in direct)}
-        further = [(other, via) for via, _ in direct for other in _importers(via, survey) if other not in files]
+        further = [
+            (other, via)
+            for via, _ in direct
+            for other in _importers(via, survey)
+            if other not in files
+        ]
         pairs = [*direct, *further]
         once = len({other for other, _ in pairs}) == len(pairs)
         if further and once and MIN_ITEMS <= len(pairs) <= MAX_ITEMS:
@@ -39,9 +52,10 @@ def _importers(path: str, survey: Survey) -> list[str]:
 def _others(right: set[str], survey: Survey, rng: random.Random) -> list[Pattern]:
     """Files that are not right answers, and that no right answer imports."""
     near = right | {other for path in right for other in survey.imports.get(path, ())}
-    return [place(path, survey) for path in shuffled((path for path in survey.code if path not in near), rng)][
-        :MAX_WRONG
-    ]
+    return [
+        place(path, survey)
+        for path in shuffled((path for path in survey.code if path not in near), rng)
+    ][:MAX_WRONG]
 
 
 def _item(importer: str, target: str, limit: AtMost | None, survey: Survey) -> Item | None:
@@ -61,7 +75,11 @@ def _item(importer: str, target: str, limit: AtMost | None, survey: Survey) -> I
 def _statement(importer: str, target: str, survey: Survey) -> str:
     """The module name in the import, if only one import leads to the file."""
     stem = target.rpartition("/")[2].partition(".")[0]
-    stem = target.split("/")[-2] if stem in ("__init__", "index", "mod", "lib") and "/" in target else stem
+    stem = (
+        target.split("/")[-2]
+        if stem in ("__init__", "index", "mod", "lib") and "/" in target
+        else stem
+    )
     texts = [
         text
         for one in survey.facts[importer].imports

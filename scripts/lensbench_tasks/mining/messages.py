@@ -16,8 +16,15 @@ from lensbench_tasks.parsers.code import CALLABLES, Definition, text_of, walk
 from lensbench_tasks.survey import Survey
 
 _RAISES = {"raise_statement", "throw_statement", "throw_expression"}
-_PIECES = {"string_content", "string_fragment", "interpreted_string_literal_content", "string_literal_content"}
-_MAKES = re.compile(r"(?:errors\.New|fmt\.Errorf|(?:.*\.)?(?:warn|warning|error|exception|critical))$")
+_PIECES = {
+    "string_content",
+    "string_fragment",
+    "interpreted_string_literal_content",
+    "string_literal_content",
+}
+_MAKES = re.compile(
+    r"(?:errors\.New|fmt\.Errorf|(?:.*\.)?(?:warn|warning|error|exception|critical))$"
+)
 _MACROS = {"panic", "bail", "anyhow", "ensure"}
 _HOLES = re.compile(r"%[-+# 0]*[\d.*]*\w|\{[^{}]*\}|\\.|[\"`]|(?<!\w)'|'(?!\w)")
 _READABLE = re.compile(r"[A-Za-z][A-Za-z0-9 ,.:;()/_'-]{14,88}[A-Za-z0-9).]")
@@ -40,7 +47,9 @@ def drafts(survey: Survey, rng: random.Random) -> Iterator[Draft]:
         for message in _messages(one, [other.node for other in definitions if other.local])
         if everything.count(message.text) == 1 and one.name not in message.text
     ]
-    for group in grouped(shuffled(messages, rng), lambda a, b: a.of.shown != b.of.shown and a.text != b.text):
+    for group in grouped(
+        shuffled(messages, rng), lambda a, b: a.of.shown != b.of.shown and a.text != b.text
+    ):
         yield Draft(
             Category.DEBUG,
             "Users report errors and warnings with these words in them: {asked}. Which function or method does each "
@@ -65,10 +74,14 @@ def _item(message: _Message, survey: Survey) -> Item:
 def _messages(function: Definition, local: Sequence[Node]) -> Iterator[_Message]:
     """The messages of a function, without those of `local` functions inside it, which would be ambiguous."""
     for node in walk(function.node):
-        if _is_error(node) and not any(one.start_byte <= node.start_byte < one.end_byte for one in local):
+        if _is_error(node) and not any(
+            one.start_byte <= node.start_byte < one.end_byte for one in local
+        ):
             pieces = [text_of(inner) for inner in walk(node) if inner.type in _PIECES]
             parts = [part.strip() for piece in pieces for part in _HOLES.split(piece)]
-            longest = max((part for part in parts if _READABLE.fullmatch(part)), key=len, default="")
+            longest = max(
+                (part for part in parts if _READABLE.fullmatch(part)), key=len, default=""
+            )
             if len(longest.split()) >= MIN_WORDS:
                 yield _Message(longest, function)
 

@@ -26,7 +26,9 @@ def beside(one: str, two: str, gap: int = _FAR) -> str:
 def at(name: str, path: str, survey: Survey) -> Regex:
     """A name with its file: no other file between them, and no comma, which ends a statement."""
     file = _anywhere(path, survey)
-    return Regex(regex=rf"{name}[^\n;./]{{0,60}}(?:[\w@.-]+/)*{file}|{file}[^\n,;./|]{{0,40}}{name}")
+    return Regex(
+        regex=rf"{name}[^\n;./]{{0,60}}(?:[\w@.-]+/)*{file}|{file}[^\n,;./|]{{0,40}}{name}"
+    )
 
 
 def place(path: str, survey: Survey) -> Pattern:
@@ -51,7 +53,11 @@ def _package(path: str, survey: Survey) -> str:
     if not path.endswith(".py"):
         return ""
     parts = path.removesuffix(".py").removesuffix("/__init__").split("/")
-    starts = (at for at in range(len(parts)) if "/".join([*parts[: at + 1], "__init__.py"]) in survey.texts)
+    starts = (
+        at
+        for at in range(len(parts))
+        if "/".join([*parts[: at + 1], "__init__.py"]) in survey.texts
+    )
     return ".".join(parts[next(starts, len(parts)) :])
 
 

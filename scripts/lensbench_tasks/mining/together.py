@@ -16,10 +16,16 @@ MIN_COMMITS = 3
 def drafts(survey: Survey, rng: random.Random) -> Iterator[Draft]:
     """Questions about files that three others changed with more often than any fourth."""
     for path in shuffled((path for path in survey.code if path in survey.history.partners), rng):
-        partners = sorted(survey.history.partners[path].items(), key=lambda item: (-item[1], item[0]))
+        partners = sorted(
+            survey.history.partners[path].items(), key=lambda item: (-item[1], item[0])
+        )
         leaders, others = partners[:MIN_ITEMS], partners[MIN_ITEMS:]
         least = leaders[-1][1]
-        if len(leaders) == MIN_ITEMS and least >= MIN_COMMITS and (not others or others[0][1] < least):
+        if (
+            len(leaders) == MIN_ITEMS
+            and least >= MIN_COMMITS
+            and (not others or others[0][1] < least)
+        ):
             yield Draft(
                 Category.CHANGE_IMPACT,
                 f"Before we change {path}: which {MIN_ITEMS} other files did the commits of this repository change "

@@ -15,9 +15,21 @@ from lensbench_tasks.mining.patterns import place, valued
 from lensbench_tasks.parsers.code import CALLABLES, Definition, text_of, walk
 from lensbench_tasks.survey import Survey
 
-_PARAMETER = {"default_parameter", "typed_default_parameter", "assignment_pattern", "required_parameter"}
-_NESTED = {"function_definition", "lambda", "arrow_function", "function_expression", "function_declaration", "block",
-           "statement_block"}  # fmt: skip
+_PARAMETER = {
+    "default_parameter",
+    "typed_default_parameter",
+    "assignment_pattern",
+    "required_parameter",
+}
+_NESTED = {
+    "function_definition",
+    "lambda",
+    "arrow_function",
+    "function_expression",
+    "function_declaration",
+    "block",
+    "statement_block",
+}
 _ATTRIBUTE = {"assignment", "public_field_definition", "field_definition"}
 _NUMBER = re.compile(r"\d+|\d+\.\d+|\d+(?:_\d{3})+")
 _SWITCH = re.compile(r"(?i)true|false")
@@ -39,7 +51,11 @@ class _Value(NamedTuple):
 def drafts(survey: Survey, rng: random.Random) -> Iterator[Draft]:
     """Questions about five values each, from different files if there are enough."""
     clear = (
-        value for file in survey.defined.values() for one in file for value in _values(one) if _is_clear(value, survey)
+        value
+        for file in survey.defined.values()
+        for one in file
+        for value in _values(one)
+        if _is_clear(value, survey)
     )
     values = shuffled(clear, rng)
     apart = list(grouped(values, lambda a, b: _differ(a, b) and a.of.path != b.of.path))
@@ -89,9 +105,13 @@ def _values(one: Definition) -> Iterator[_Value]:
     if one.local:
         return
     if one.kind in CALLABLES:
-        yield from (value for node in _parameters(one.node) if (value := _given("parameter", node, one)))
+        yield from (
+            value for node in _parameters(one.node) if (value := _given("parameter", node, one))
+        )
     elif one.kind == "class":
-        yield from (value for node in _attributes(one.node) if (value := _given("attribute", node, one)))
+        yield from (
+            value for node in _attributes(one.node) if (value := _given("attribute", node, one))
+        )
     elif _is_constant(one) and (value := _given("constant", one.node, one)):
         yield value
 
@@ -116,7 +136,9 @@ def _attributes(node: Node) -> Iterator[Node]:
     """The fields set in the body of this class."""
     body = node.child_by_field_name("body")
     for statement in body.named_children if body else ():
-        yield from (part for part in (statement, *statement.named_children[:1]) if part.type in _ATTRIBUTE)
+        yield from (
+            part for part in (statement, *statement.named_children[:1]) if part.type in _ATTRIBUTE
+        )
 
 
 def _given(kind: str, node: Node, of: Definition) -> _Value | None:
@@ -124,12 +146,18 @@ def _given(kind: str, node: Node, of: Definition) -> _Value | None:
     values = (node.child_by_field_name(field) for field in ("value", "right"))
     name = text_of(next(filter(None, names), None))
     value = _plain(next(filter(None, values), None))
-    return _Value(kind, name, value, of, text_of(node)) if value and re.fullmatch(r"[a-zA-Z_]\w{2,}", name) else None
+    return (
+        _Value(kind, name, value, of, text_of(node))
+        if value and re.fullmatch(r"[a-zA-Z_]\w{2,}", name)
+        else None
+    )
 
 
 def _plain(value: Node | None) -> str:
     """The value as an answer would state it: a number, true or false, or a short text; "" for anything else."""
-    if value is not None and value.type == "expression_list" and len(value.named_children) == 1:  # Go
+    if (
+        value is not None and value.type == "expression_list" and len(value.named_children) == 1
+    ):  # Go
         value = value.named_children[0]
     text = text_of(value)
     if _NUMBER.fullmatch(text):

@@ -29,7 +29,12 @@ class Miners:
     rounds = 8
 
     def __init__(
-        self, survey: Survey, name: str, source: Source, seed: int, after: Mapping[Category, int] | None = None
+        self,
+        survey: Survey,
+        name: str,
+        source: Source,
+        seed: int,
+        after: Mapping[Category, int] | None = None,
     ) -> None:
         self._name, self._source = name, source
         self._counts = Counter(after)
@@ -45,7 +50,9 @@ class Miners:
 
     def write(self, counts: Mapping[Category, int]) -> list[Proposal]:
         """The wanted number of tasks per category, or fewer if facts run out."""
-        proposals = (self._next(category) for category, count in counts.items() for _ in range(count))
+        proposals = (
+            self._next(category) for category, count in counts.items() for _ in range(count)
+        )
         return [proposal for proposal in proposals if proposal]
 
     def revise(self, failures: Sequence[Fate]) -> list[Proposal]:
@@ -70,7 +77,13 @@ class Miners:
     def _proposal(self, name: str, draft: Draft) -> Proposal:
         self._drafts[name] = draft
         criteria = tuple(item.criterion for item in draft.items)
-        task = Task(id=name, category=draft.category, repository=self._source, prompt=draft.prompt, criteria=criteria)
+        task = Task(
+            id=name,
+            category=draft.category,
+            repository=self._source,
+            prompt=draft.prompt,
+            criteria=criteria,
+        )
         return Proposal(name, draft.category, task)
 
 

@@ -14,7 +14,19 @@ MAX_CHARS = 400_000
 """Larger files are assumed to be generated."""
 CALLABLES = frozenset({"function", "method"})
 OWNERS = frozenset({"class", "interface", "enum", "scope"})
-_KINDS = ("class", "function", "method", "interface", "enum", "scope", "namespace", "const", "let", "type", "var")
+_KINDS = (
+    "class",
+    "function",
+    "method",
+    "interface",
+    "enum",
+    "scope",
+    "namespace",
+    "const",
+    "let",
+    "type",
+    "var",
+)
 """The general kinds come last."""
 _RECEIVER = re.compile(r"\b(\w+)(?:\[[^][]*\])?\)$")
 _NAME = re.compile(r"[\w$#.]{1,200}")
@@ -57,7 +69,11 @@ def definitions(path: str, text: str, language: str | None) -> list[Definition]:
     root = syntax.parser.parse(text.encode("utf-8", "replace")).root_node
     if root.has_error:
         return []
-    return [one for one in nested(path, QueryCursor(syntax.query).captures(root)) if one.kind != "namespace"]
+    return [
+        one
+        for one in nested(path, QueryCursor(syntax.query).captures(root))
+        if one.kind != "namespace"
+    ]
 
 
 def nested(path: str, captures: Mapping[str, Sequence[Node]]) -> Iterator[Definition]:
@@ -67,14 +83,24 @@ def nested(path: str, captures: Mapping[str, Sequence[Node]]) -> Iterator[Defini
         for node in captures.get(kind, ()):
             nodes.setdefault(node.id, (kind, node))
     around: list[Definition] = []
-    for kind, node in sorted(nodes.values(), key=lambda item: (item[1].start_byte, -item[1].end_byte)):
+    for kind, node in sorted(
+        nodes.values(), key=lambda item: (item[1].start_byte, -item[1].end_byte)
+    ):
         while around and around[-1].node.end_byte <= node.start_byte:
             around.pop()
         outer = around[-1] if around else None
         local = outer is not None and (outer.local or outer.kind in CALLABLES)
         owner = outer.name if outer and outer.kind in OWNERS else _receiver(node)
         for name, line in _names(kind, node):
-            one = Definition(path, name, owner, "method" if owner and kind == "function" else kind, local, node, line)
+            one = Definition(
+                path,
+                name,
+                owner,
+                "method" if owner and kind == "function" else kind,
+                local,
+                node,
+                line,
+            )
             around.append(one)
             if kind != "scope":
                 yield one
@@ -84,7 +110,11 @@ def _names(kind: str, node: Node) -> list[tuple[str, int]]:
     """The names in a definition, with their lines; `left` is Python's assignment."""
     fields = ("type",) if kind == "scope" else ("name", "left")
     nodes = [child for field in fields for child in node.children_by_field_name(field)]
-    names = [(match[0], child.start_point.row + 1) for child in nodes if (match := _NAME.match(text_of(child)))]
+    names = [
+        (match[0], child.start_point.row + 1)
+        for child in nodes
+        if (match := _NAME.match(text_of(child)))
+    ]
     return names[: 1 if kind in OWNERS else None]
 
 

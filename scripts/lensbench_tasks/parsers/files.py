@@ -21,7 +21,10 @@ TIME_LIMIT_S = 30
 _NO_FILES = ("-c", "core.attributesFile=/dev/null", "-c", "core.excludesFile=/dev/null")
 """Git reads no files outside of the work tree that its settings name."""
 
-_ROWS = map(str.split, Path(__file__).with_name("languages.txt").read_text(encoding="utf-8").split("\n")[:-1])
+_ROWS = map(
+    str.split,
+    Path(__file__).with_name("languages.txt").read_text(encoding="utf-8").split("\n")[:-1],
+)
 LANGUAGES = {suffix: language for language, *suffixes in _ROWS for suffix in suffixes}
 
 
@@ -48,7 +51,11 @@ def readable(name: str) -> str:
 def list_sources(root: Path) -> list[Source]:
     """The files to index below `root` (an absolute, resolved path), sorted by path; each readable path once."""
     listing = git_output(root, "ls-files", "-z", "--cached", "--others", "--exclude-standard")
-    names = _walk(root) if listing is None else _inside(root, map(os.fsdecode, filter(None, listing.split(b"\0"))))
+    names = (
+        _walk(root)
+        if listing is None
+        else _inside(root, map(os.fsdecode, filter(None, listing.split(b"\0"))))
+    )
     sources: dict[str, Source] = {}
     for name in names:
         try:
@@ -56,7 +63,9 @@ def list_sources(root: Path) -> list[Source]:
         except (OSError, ValueError):
             continue
         if stat.S_ISREG(status.st_mode) and status.st_size <= MAX_BYTES:
-            sources.setdefault(readable(name), Source(readable(name), name, status.st_size, status.st_mtime_ns))
+            sources.setdefault(
+                readable(name), Source(readable(name), name, status.st_size, status.st_mtime_ns)
+            )
     return [sources[path] for path in sorted(sources)]
 
 
@@ -70,7 +79,11 @@ def read_text(root: Path, source: Source) -> str | None:
             content = file.read(MAX_BYTES + 1)
     except OSError:
         return None
-    return None if len(content) > MAX_BYTES or b"\0" in content[:BINARY_PROBE] else content.decode("utf-8", "replace")
+    return (
+        None
+        if len(content) > MAX_BYTES or b"\0" in content[:BINARY_PROBE]
+        else content.decode("utf-8", "replace")
+    )
 
 
 def git_output(root: Path, *arguments: str) -> bytes | None:
@@ -94,7 +107,9 @@ def _inside(root: Path, names: Iterable[str]) -> Iterator[str]:
 
     def is_real(folder: str) -> bool:
         if folder not in real:
-            real[folder] = is_real(os.path.dirname(folder)) and not os.path.islink(f"{root}/{folder}")
+            real[folder] = is_real(os.path.dirname(folder)) and not os.path.islink(
+                f"{root}/{folder}"
+            )
         return real[folder]
 
     for name in dict.fromkeys(names):

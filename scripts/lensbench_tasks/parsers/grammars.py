@@ -31,5 +31,8 @@ def grammar(language: str) -> Grammar | None:
     module = importlib.import_module(f"tree_sitter_{wheel}")
     syntax = Language(getattr(module, f"language_{language}" if is_typed else "language")())
     files = [f"{name}.scm" for name in (("javascript", wheel) if is_typed else (language,))]
-    query = "\n".join(Path(__file__).with_name("queries").joinpath(file).read_text(encoding="utf-8") for file in files)
+    query = "\n".join(
+        Path(__file__).with_name("queries").joinpath(file).read_text(encoding="utf-8")
+        for file in files
+    )
     return Grammar(Parser(syntax), Query(syntax, query))

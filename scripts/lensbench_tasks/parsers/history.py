@@ -33,7 +33,11 @@ class History:
 
 def head_of(root: Path) -> str:
     """The checked-out commit, or "" when there is none."""
-    return (git_output(root, "rev-parse", "--verify", "HEAD") or b"").decode("ascii", "replace").strip()
+    return (
+        (git_output(root, "rev-parse", "--verify", "HEAD") or b"")
+        .decode("ascii", "replace")
+        .strip()
+    )
 
 
 def read_history(root: Path, head: str, paths: frozenset[str]) -> History:
@@ -41,10 +45,26 @@ def read_history(root: Path, head: str, paths: frozenset[str]) -> History:
 
     The history is empty without git, without commits, and when git takes too long.
     """
-    output = git_output(
-        root, "log", "-z", "--no-merges", f"--max-count={MAX_COMMITS}", "--format=%x01%ct", "--name-only",
-        "--no-renames", "--no-ext-diff", "--no-textconv", "--no-show-signature", "--ignore-submodules=all", head, "--",
-    ) if head else None  # fmt: skip
+    output = (
+        git_output(
+            root,
+            "log",
+            "-z",
+            "--no-merges",
+            f"--max-count={MAX_COMMITS}",
+            "--format=%x01%ct",
+            "--name-only",
+            "--no-renames",
+            "--no-ext-diff",
+            "--no-textconv",
+            "--no-show-signature",
+            "--ignore-submodules=all",
+            head,
+            "--",
+        )
+        if head
+        else None
+    )
     history = History(head, partners=defaultdict(Counter))
     newest: int | None = None
     for time, names in _commits(output or b""):
@@ -69,7 +89,9 @@ def _commits(output: bytes) -> Iterator[tuple[int, list[bytes]]]:
             if time is not None:
                 yield time, names
             time, names = int(mark[1]), []
-        elif name := entry.removeprefix(b"\n"):  # git puts a line break before a commit's first name
+        elif name := entry.removeprefix(
+            b"\n"
+        ):  # git puts a line break before a commit's first name
             names.append(name)
     if time is not None:
         yield time, names

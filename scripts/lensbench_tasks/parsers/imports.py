@@ -51,7 +51,9 @@ def resolve_imports(
 def _python_resolver(paths: frozenset[str]) -> Resolver:
     """Relative imports from the file's folder; absolute ones from the folder that holds its package, then others."""
     packages = {dirname(path) for path in paths if path.endswith(("/__init__.py", "/__init__.pyi"))}
-    roots: dict[str, set[str]] = defaultdict(set)  # name of a top-level package -> the folders that hold one
+    roots: dict[str, set[str]] = defaultdict(
+        set
+    )  # name of a top-level package -> the folders that hold one
     for package in packages:
         root = _package_root(package, packages)
         roots[package[len(root) :].lstrip("/").split("/")[0]].add(root)
@@ -69,7 +71,9 @@ def _python_resolver(paths: frozenset[str]) -> Resolver:
         first = name.split(".")[0]
         others = set() if first in sys.stdlib_module_names else roots[first]
         near = [_package_root(dirname(path), packages), "", "src"]
-        for root in dict.fromkeys([*near, *sorted(others, key=lambda root: (root.count("/"), root))]):
+        for root in dict.fromkeys(
+            [*near, *sorted(others, key=lambda root: (root.count("/"), root))]
+        ):
             yield join(root, *name.split("."))
 
     def resolve(path: str, one: Import) -> Iterable[str]:
@@ -96,7 +100,11 @@ def _script_resolver(paths: frozenset[str], manifests: Mapping[str, str]) -> Res
 
     def file(base: str) -> str | None:
         stem = re.sub(r"\.([cm]?)jsx?$", "", base)
-        names = [base, *(base + ending for ending in JS_ENDINGS), *(stem + ending for ending in JS_ENDINGS)]
+        names = [
+            base,
+            *(base + ending for ending in JS_ENDINGS),
+            *(stem + ending for ending in JS_ENDINGS),
+        ]
         names += [join(base, "index" + ending) for ending in JS_ENDINGS]
         return next((name for name in names if name in paths), None)
 
@@ -137,7 +145,8 @@ def _go_resolver(paths: frozenset[str], manifests: Mapping[str, str]) -> Resolve
     modules = {
         match[1]: dirname(path)
         for path, text in sorted(manifests.items())
-        if path.endswith("go.mod") and (match := re.search(r"^module\s+\"?([^\s\"]+)", text, re.MULTILINE))
+        if path.endswith("go.mod")
+        and (match := re.search(r"^module\s+\"?([^\s\"]+)", text, re.MULTILINE))
     }
     folders: dict[str, list[str]] = defaultdict(list)
     for path in paths:
@@ -160,7 +169,8 @@ def _rust_resolver(paths: frozenset[str], manifests: Mapping[str, str]) -> Resol
     crates = {
         match[1].replace("-", "_"): join(dirname(path), "src")
         for path, text in sorted(manifests.items())
-        if path.endswith("Cargo.toml") and (match := re.search(r"^name\s*=\s*\"([^\"]+)\"", text, re.MULTILINE))
+        if path.endswith("Cargo.toml")
+        and (match := re.search(r"^name\s*=\s*\"([^\"]+)\"", text, re.MULTILINE))
     }
 
     def file(base: str) -> str | None:
@@ -169,7 +179,9 @@ def _rust_resolver(paths: frozenset[str], manifests: Mapping[str, str]) -> Resol
     def below(path: str) -> str:
         """The folder that holds the modules of this file."""
         name = path.rsplit("/", 1)[-1]
-        return dirname(path) if name in ("mod.rs", "lib.rs", "main.rs") else path.removesuffix(".rs")
+        return (
+            dirname(path) if name in ("mod.rs", "lib.rs", "main.rs") else path.removesuffix(".rs")
+        )
 
     def start(path: str, parts: list[str]) -> tuple[str, list[str]]:
         """The folder that a `use` path starts from, and the rest of the path."""

@@ -21,8 +21,12 @@ _COMMENT = re.compile(r"^[ \t]*(?:/\*+!?|\*+/|//[/!]?|\*(?!/))|(?<!\*)\*+/$", re
 MAX_DOCSTRING_CHARS = 200
 
 MARKDOWN_HEADING = re.compile(r"^#{1,6}[ \t]+(\S.{0,200}?)[ \t#]*$", re.MULTILINE)
-RST_HEADING = re.compile(r"^([^\s=~^\"'*#+.-][^\n]{0,200})\n([=~^\"'*#+-])\2{2,}[ \t]*$", re.MULTILINE)
-COMMENT_HEADING = re.compile(r"^[ \t]*(?:#|//)[ \t]*[-=*]{2,}[ \t]*(\w[^\n]{0,100}?)[ \t]*[-=*]*$", re.MULTILINE)
+RST_HEADING = re.compile(
+    r"^([^\s=~^\"'*#+.-][^\n]{0,200})\n([=~^\"'*#+-])\2{2,}[ \t]*$", re.MULTILINE
+)
+COMMENT_HEADING = re.compile(
+    r"^[ \t]*(?:#|//)[ \t]*[-=*]{2,}[ \t]*(\w[^\n]{0,100}?)[ \t]*[-=*]*$", re.MULTILINE
+)
 HEADINGS = {"markdown": MARKDOWN_HEADING, "restructuredtext": RST_HEADING}
 
 
@@ -74,8 +78,14 @@ def read_facts(text: str, language: str | None) -> Facts:
         exports=tuple(sorted(definitions | exports)),
         docstring=_docstring(tree.root_node, language),
         sections=sections,
-        imports=tuple(dict.fromkeys([_import(node, language) for node in captures.get("import", ())] + modules)),
-        package="".join(text_of(node) for node in captures.get("package", ())).removeprefix("package").strip(" ;\n\t"),
+        imports=tuple(
+            dict.fromkeys(
+                [_import(node, language) for node in captures.get("import", ())] + modules
+            )
+        ),
+        package="".join(text_of(node) for node in captures.get("package", ()))
+        .removeprefix("package")
+        .strip(" ;\n\t"),
     )
 
 
@@ -134,7 +144,11 @@ def _exported(one: Definition, kind: str, language: str, exports: set[str]) -> b
     if language == "rust":
         return any(child.type == "visibility_modifier" for child in node.children)
     if language in ("java", "csharp"):
-        return any("public" in text_of(child).split() for child in node.children if child.type.startswith("modifier"))
+        return any(
+            "public" in text_of(child).split()
+            for child in node.children
+            if child.type.startswith("modifier")
+        )
     if kind == "method":
         return not name.startswith(("_", "#"))
     above = node.parent
@@ -147,10 +161,16 @@ def _import(node: Node, language: str) -> Import:
     """One import statement, reduced to module and names."""
     if node.type == "import_from_statement":
         module = _field(node, "module_name").replace(" ", "")
-        names = [one.child_by_field_name("name") or one for one in node.children_by_field_name("name")]
+        names = [
+            one.child_by_field_name("name") or one for one in node.children_by_field_name("name")
+        ]
         return Import(module, tuple(text_of(one) for one in names))
     if language == "java":
-        words = [word for word in text_of(node).replace(";", " ").split() if word not in ("import", "static")]
+        words = [
+            word
+            for word in text_of(node).replace(";", " ").split()
+            if word not in ("import", "static")
+        ]
         return Import("".join(words))
     if language == "rust":
         return Import(re.sub(r"\s+", " ", text_of(node))[:4000])

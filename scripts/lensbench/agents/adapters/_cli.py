@@ -48,7 +48,9 @@ class Gateway(NamedTuple):
 
 
 def gateway(
-    settings: AgentSettings, addresses: Mapping[str, str] = MappingProxyType({}), keys: Sequence[str] = ()
+    settings: AgentSettings,
+    addresses: Mapping[str, str] = MappingProxyType({}),
+    keys: Sequence[str] = (),
 ) -> Gateway:
     """Address and token of `agent.provider`; `addresses` has the providers whose API the program speaks, `keys` the
     variables of `agent.pass_env` that can stand for its token. Raises UserError when the model, the address, or a key
@@ -60,13 +62,21 @@ def gateway(
     for name in filter(None, (token_env, *own)):
         if not os.environ.get(name):
             place = "token_env" if name == token_env else "pass_env"
-            raise UserError(f"agent.{place} names {name}, which is not set in the environment; export it first")
+            raise UserError(
+                f"agent.{place} names {name}, which is not set in the environment; export it first"
+            )
     address = settings["base_url"] or addresses.get(provider, "")
     if provider and not address:
-        raise UserError(f"agent.base_url is missing; kind {kind!r} needs the address of provider {provider!r}")
+        raise UserError(
+            f"agent.base_url is missing; kind {kind!r} needs the address of provider {provider!r}"
+        )
     if provider and not token_env and not own:
-        raise UserError(f"agent.token_env is missing; name the environment variable with the token of {provider!r}")
-    return Gateway(address.rstrip("/") if provider else "", os.environ[token_env] if token_env else "")
+        raise UserError(
+            f"agent.token_env is missing; name the environment variable with the token of {provider!r}"
+        )
+    return Gateway(
+        address.rstrip("/") if provider else "", os.environ[token_env] if token_env else ""
+    )
 
 
 def announced(run: Assignment, argv: Iterable[str]) -> tuple[str, ...]:
@@ -74,10 +84,20 @@ def announced(run: Assignment, argv: Iterable[str]) -> tuple[str, ...]:
     its file, which the sandbox then shows."""
     program, *arguments = argv
     event = {
-        "type": _STARTED, "model": run.settings["model"], "workspace": run.workspace,
-        "servers": [*run.servers], "denied_servers": [*run.denied_servers],
-    }  # fmt: skip
-    return ("/bin/sh", "-c", _SHELL, json.dumps(event), shutil.which(program) or program, *arguments)
+        "type": _STARTED,
+        "model": run.settings["model"],
+        "workspace": run.workspace,
+        "servers": [*run.servers],
+        "denied_servers": [*run.denied_servers],
+    }
+    return (
+        "/bin/sh",
+        "-c",
+        _SHELL,
+        json.dumps(event),
+        shutil.which(program) or program,
+        *arguments,
+    )
 
 
 def version_of(program: str, settings: AgentSettings, says: str = "") -> str | None:
@@ -88,8 +108,12 @@ def version_of(program: str, settings: AgentSettings, says: str = "") -> str | N
             process = subprocess.run(
                 [*(settings["command"] or [program]), "--version"],
                 env={"PATH": os.environ.get("PATH", os.defpath), "HOME": home},
-                stdin=subprocess.DEVNULL, capture_output=True, encoding="utf-8", errors="replace", timeout=60,
-            )  # fmt: skip
+                stdin=subprocess.DEVNULL,
+                capture_output=True,
+                encoding="utf-8",
+                errors="replace",
+                timeout=60,
+            )
         except (OSError, subprocess.TimeoutExpired):
             return None
     match = re.search(r"\d{1,9}\.\d{1,9}\.\d{1,9}[\w.+-]*", process.stdout)
@@ -136,7 +160,9 @@ class Seen:
         reports failures does not show that servers are connected."""
         if not set(why) & set(self.servers):
             return None
-        return {name: f"failed: {why[name]}" if name in why else "connected" for name in self.servers}
+        return {
+            name: f"failed: {why[name]}" if name in why else "connected" for name in self.servers
+        }
 
 
 def inside(root: str, paths: Iterable[str]) -> tuple[str, ...]:
@@ -167,15 +193,22 @@ def ending_of(gave_up: str, is_finished: bool, is_compacted: bool = False) -> En
     return "unknown" if not is_finished else "compaction" if is_compacted else "finished"
 
 
-def tried(calls: Iterable[tuple[str, str, bool]], errors: ErrorTexts) -> tuple[tuple[Call, ...], dict[str, str]]:
+def tried(
+    calls: Iterable[tuple[str, str, bool]], errors: ErrorTexts
+) -> tuple[tuple[Call, ...], dict[str, str]]:
     """Calls by tool, and the error of each server that answered none: from each call's name, result, and failure."""
     complaints = [(name, errors.found(name, result), is_error) for name, result, is_error in calls]
-    counts = counted((name, is_error or bool(complaint)) for name, complaint, is_error in complaints)
+    counts = counted(
+        (name, is_error or bool(complaint)) for name, complaint, is_error in complaints
+    )
     return counts, useless_servers(complaints)
 
 
 def counted(calls: Iterable[tuple[str, bool]]) -> tuple[Call, ...]:
     """Calls by tool, from each call's name and whether it failed."""
     calls = list(calls)
-    counts, errors = Counter(name for name, _ in calls), Counter(name for name, is_error in calls if is_error)
+    counts, errors = (
+        Counter(name for name, _ in calls),
+        Counter(name for name, is_error in calls if is_error),
+    )
     return tuple(Call(name, counts[name], errors[name]) for name in sorted(counts))

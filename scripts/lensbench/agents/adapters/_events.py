@@ -23,7 +23,10 @@ def read_event(line: str) -> Event | None:
     """The object in a line, if its `type` is a string; unusable numbers in it, such as NaN or 1e999, are None."""
     try:
         value = json.loads(
-            _TERMINAL.sub("", line).lstrip("\ufeff"), parse_int=_int, parse_float=_float, parse_constant=_float
+            _TERMINAL.sub("", line).lstrip("\ufeff"),
+            parse_int=_int,
+            parse_float=_float,
+            parse_constant=_float,
         )
     except (ValueError, RecursionError):
         return None
@@ -56,7 +59,11 @@ def number(value: Any) -> int:
 
 def words(content: Any) -> str:
     """The text of a content (a string or a list of blocks) on one line."""
-    parts = [text(mapping(block).get("text")) for block in content] if isinstance(content, list) else [text(content)]
+    parts = (
+        [text(mapping(block).get("text")) for block in content]
+        if isinstance(content, list)
+        else [text(content)]
+    )
     return " ".join(" ".join(parts).split())
 
 

@@ -23,9 +23,27 @@ from collections.abc import Hashable, Iterable, Iterator, Sequence
 from functools import cached_property, partial
 from typing import NamedTuple
 
-from lensbench.agents import ADDRESSES, Assignment, Invocation, Program, as_written, base_environment, is_stock
+from lensbench.agents import (
+    ADDRESSES,
+    Assignment,
+    Invocation,
+    Program,
+    as_written,
+    base_environment,
+    is_stock,
+)
 from lensbench.agents.adapters._cli import counted, ending_of, gateway, inside, version_of
-from lensbench.agents.adapters._events import Event, Use, mapping, read_event, sequence, text, tool_uses, whole, words
+from lensbench.agents.adapters._events import (
+    Event,
+    Use,
+    mapping,
+    read_event,
+    sequence,
+    text,
+    tool_uses,
+    whole,
+    words,
+)
 from lensbench.core.error_texts import DISCONNECTED, KNOWN_ERRORS, ErrorTexts, useless_servers
 from lensbench.core.frozen_plan import AgentSettings
 from lensbench.core.records import Ending, Outcome
@@ -64,7 +82,9 @@ def command(run: Assignment) -> Invocation:
         *("--disallowed-tools", ",".join(denials)),
         *("--max-turns", str(settings["max_turns"]), "--", run.prompt),
     )
-    return Invocation(argv, _environment(run), {mcp_file: as_written({"mcpServers": run.mcp_servers})})
+    return Invocation(
+        argv, _environment(run), {mcp_file: as_written({"mcpServers": run.mcp_servers})}
+    )
 
 
 def _environment(run: Assignment) -> dict[str, str]:
@@ -99,7 +119,11 @@ def _models(settings: AgentSettings) -> dict[str, str]:
     models = settings["models"]
     main = models.get(model) or (model if provider and model not in TIERS else None)
     if main is None:
-        return {f"ANTHROPIC_DEFAULT_{tier.upper()}_MODEL": models[tier] for tier in TIERS if tier in models}
+        return {
+            f"ANTHROPIC_DEFAULT_{tier.upper()}_MODEL": models[tier]
+            for tier in TIERS
+            if tier in models
+        }
     tiers = {f"ANTHROPIC_DEFAULT_{tier.upper()}_MODEL": models.get(tier, main) for tier in TIERS}
     return {**tiers, "CLAUDE_CODE_SUBAGENT_MODEL": main}
 
@@ -122,7 +146,12 @@ LIMITS = {
 """Subtype of a result -> the limit that it reached: a failed answer, not a failure of the service."""
 
 _OF_A_MODEL = ("inputTokens", "outputTokens", "cacheReadInputTokens", "cacheCreationInputTokens")
-_OF_A_MESSAGE = ("input_tokens", "output_tokens", "cache_read_input_tokens", "cache_creation_input_tokens")
+_OF_A_MESSAGE = (
+    "input_tokens",
+    "output_tokens",
+    "cache_read_input_tokens",
+    "cache_creation_input_tokens",
+)
 _SYNTHETIC = "<synthetic>"
 """The model of messages that the client itself created, for an error."""
 _STATUS = re.compile(r"API Error: (?:Request rejected \()?([45]\d\d)\b")
@@ -140,7 +169,11 @@ def read(lines: Iterable[str], *, errors: ErrorTexts = KNOWN_ERRORS) -> Outcome:
     own, others = stream.used(by_subagents=False), stream.used(by_subagents=True)
     status = whole(result.get("api_error_status")) or next(map(int, _STATUS.findall(error)), None)
     return Outcome(
-        answer=stream.last_words if gave_up else "" if error or result.get("is_error") else text(result.get("result")),
+        answer=stream.last_words
+        if gave_up
+        else ""
+        if error or result.get("is_error")
+        else text(result.get("result")),
         finished=bool(stream.start and stream.results),
         error=error,
         error_status=status if error else None,
@@ -153,10 +186,14 @@ def read(lines: Iterable[str], *, errors: ErrorTexts = KNOWN_ERRORS) -> Outcome:
         files_read=stream.files_read,
         tokens=_tokens(usage.values()) if usage else _shown(own + others),
         tokens_first=_shown(own[:1]),
-        tokens_subagents=_shown(others) if len(stream.shown_subagents) == stream.subagents else None,
+        tokens_subagents=_shown(others)
+        if len(stream.shown_subagents) == stream.subagents
+        else None,
         cost_usd=cost if isinstance(cost := result.get("total_cost_usd"), int | float) else None,
         cost_is_guess=not all(_is_priced(model, entry) for model, entry in usage.items()),
-        turns=sum(turns) if (turns := [n for leg in stream.results if (n := whole(leg.get("num_turns")))]) else None,
+        turns=sum(turns)
+        if (turns := [n for leg in stream.results if (n := whole(leg.get("num_turns")))])
+        else None,
         gave_up=gave_up,
         ending=stream.ending,
         stop_reason=text(result.get("stop_reason"))[:100],
@@ -192,7 +229,11 @@ class Stream:
         self.start: Event = next(iter(self._system("init")), {})
 
     def _system(self, subtype: str) -> list[Event]:
-        return [event for event in self.events if event["type"] == "system" and event.get("subtype") == subtype]
+        return [
+            event
+            for event in self.events
+            if event["type"] == "system" and event.get("subtype") == subtype
+        ]
 
     @cached_property
     def calls(self) -> list[_Made]:
@@ -204,38 +245,67 @@ class Stream:
         is_marked = bool(use.result.get("is_error"))
         error = self._errors.found(use.name, output) if use.result and not is_marked else ""
         is_failure = (
-            is_marked or bool(error) or (not use.result and (text(use.call.get("id")), use.name) in self.denials)
+            is_marked
+            or bool(error)
+            or (not use.result and (text(use.call.get("id")), use.name) in self.denials)
         )
         return _Made(use.name, use.call, error, is_failure, output if is_marked else error)
 
     @cached_property
     def denials(self) -> set[tuple[str, str]]:
         entries = [*self._system("permission_denied")]
-        entries += [mapping(entry) for result in self.results for entry in sequence(result.get("permission_denials"))]
+        entries += [
+            mapping(entry)
+            for result in self.results
+            for entry in sequence(result.get("permission_denials"))
+        ]
         return {(text(entry.get("tool_use_id")), text(entry.get("tool_name"))) for entry in entries}
 
     @property
     def files_read(self) -> tuple[str, ...]:
         """Files of the workspace that Read was called for without an error."""
-        inputs = (mapping(call.block.get("input")) for call in self.calls if call.name == "Read" and not call.failed)
-        return inside(text(self.start.get("cwd")) or "/", (text(entry.get("file_path")) for entry in inputs))
+        inputs = (
+            mapping(call.block.get("input"))
+            for call in self.calls
+            if call.name == "Read" and not call.failed
+        )
+        return inside(
+            text(self.start.get("cwd")) or "/", (text(entry.get("file_path")) for entry in inputs)
+        )
 
     @property
     def models(self) -> tuple[str, ...]:
         """The models named in the agent's own answers, without the client's texts, and without those of sub-agents."""
-        own = (event for event in self.events if event["type"] == "assistant" and not event.get("parent_tool_use_id"))
-        return tuple(sorted({text(mapping(event.get("message")).get("model")) for event in own} - {"", _SYNTHETIC}))
+        own = (
+            event
+            for event in self.events
+            if event["type"] == "assistant" and not event.get("parent_tool_use_id")
+        )
+        return tuple(
+            sorted(
+                {text(mapping(event.get("message")).get("model")) for event in own}
+                - {"", _SYNTHETIC}
+            )
+        )
 
     @property
     def tools(self) -> tuple[str, ...] | None:
-        return tuple(map(text, self.start["tools"])) if isinstance(self.start.get("tools"), list) else None
+        return (
+            tuple(map(text, self.start["tools"]))
+            if isinstance(self.start.get("tools"), list)
+            else None
+        )
 
     @property
     def tools_deferred(self) -> tuple[str, ...] | None:
         """With tool search, the model gets only the names of MCP tools, although the start event lists them."""
         if self.tools is None:
             return None
-        return tuple(tool for tool in self.tools if tool.startswith("mcp__")) if "ToolSearch" in self.tools else ()
+        return (
+            tuple(tool for tool in self.tools if tool.startswith("mcp__"))
+            if "ToolSearch" in self.tools
+            else ()
+        )
 
     @property
     def servers(self) -> dict[str, str] | None:
@@ -249,34 +319,57 @@ class Stream:
                 names = (name for name in servers if call.name.startswith(f"mcp__{name}__"))
                 servers |= dict.fromkeys(names, f"failed: {call.why[:200]}")
         calls = [(call.name, call.unmarked, call.failed) for call in self.calls]
-        return servers | {name: f"failed: {why}" for name, why in useless_servers(calls).items() if name in servers}
+        return servers | {
+            name: f"failed: {why}"
+            for name, why in useless_servers(calls).items()
+            if name in servers
+        }
 
     @property
     def failure(self) -> tuple[str, str]:
         """The error, or the limit at which the agent stopped. An error of the service looks like an answer: its text is
         the `result`, with the `subtype` success."""
         result = self.result
-        reason = (words(result.get("result")) or words(" ".join(map(text, sequence(result.get("errors"))))))[:500]
+        reason = (
+            words(result.get("result"))
+            or words(" ".join(map(text, sequence(result.get("errors")))))
+        )[:500]
         for key in ("subtype", "terminal_reason", "api_error", "stop_reason"):
             if limit := LIMITS.get(text(result.get(key))):
                 return "", f"{limit}: {reason}" if reason else limit
         if result.get("is_error"):
             return reason or text(result.get("subtype")) or "the agent reports a failure", ""
-        messages = (mapping(event.get("message")) for event in self.events if event["type"] == "assistant")
-        own = [words(message.get("content")) for message in messages if message.get("model") == _SYNTHETIC]
+        messages = (
+            mapping(event.get("message")) for event in self.events if event["type"] == "assistant"
+        )
+        own = [
+            words(message.get("content"))
+            for message in messages
+            if message.get("model") == _SYNTHETIC
+        ]
         return (own[-1] or "the client answered by itself" if own else ""), ""
 
     @property
     def resets_at(self) -> float | None:
         """When the window resets for which a request was rejected."""
-        info = [mapping(event.get("rate_limit_info")) for event in self.events if event["type"] == "rate_limit_event"]
-        return float(whole(info[-1].get("resetsAt")) or 0) if info and info[-1].get("status") == "rejected" else None
+        info = [
+            mapping(event.get("rate_limit_info"))
+            for event in self.events
+            if event["type"] == "rate_limit_event"
+        ]
+        return (
+            float(whole(info[-1].get("resetsAt")) or 0)
+            if info and info[-1].get("status") == "rejected"
+            else None
+        )
 
     @property
     def ending(self) -> Ending:
         """How the run ended. An unknown stop reason does not count as finished."""
         error, gave_up = self.failure
-        is_finished = bool(self.results) and not error and text(self.result.get("stop_reason")) in _FINISHED
+        is_finished = (
+            bool(self.results) and not error and text(self.result.get("stop_reason")) in _FINISHED
+        )
         return ending_of(gave_up, is_finished, bool(self._system("compact_boundary")))
 
     @property
@@ -285,7 +378,9 @@ class Stream:
         pieces: list[str] = []
         for event in self.events:
             message = mapping(event.get("message"))
-            if event["type"] == "user" and (_blocks(message, "tool_result") or event.get("refused_message_id")):
+            if event["type"] == "user" and (
+                _blocks(message, "tool_result") or event.get("refused_message_id")
+            ):
                 pieces.clear()
             elif (
                 event["type"] == "assistant"
@@ -297,14 +392,20 @@ class Stream:
 
     @property
     def usage(self) -> dict[str, Event]:
-        return {model: mapping(entry) for model, entry in mapping(self.result.get("modelUsage")).items()}
+        return {
+            model: mapping(entry) for model, entry in mapping(self.result.get("modelUsage")).items()
+        }
 
     def used(self, *, by_subagents: bool) -> list[Event]:
         """The usage of each message. One comes in several events, of which the last has the most tokens."""
         events = (event for event in self.events if event["type"] == "assistant")
         own = (event for event in events if bool(event.get("parent_tool_use_id")) == by_subagents)
         messages = (mapping(event.get("message")) for event in own)
-        return [*{text(message.get("id")): mapping(message.get("usage")) for message in messages}.values()]
+        return [
+            *{
+                text(message.get("id")): mapping(message.get("usage")) for message in messages
+            }.values()
+        ]
 
     @property
     def retries(self) -> int:
@@ -320,13 +421,18 @@ class Stream:
     @property
     def subagents(self) -> int:
         """The number of started sub-agents, by the client's count and their messages: long calls have events, too."""
-        counts = (whole(mapping(result.get("subagent_stats")).get("spawned")) or 0 for result in self.results)
+        counts = (
+            whole(mapping(result.get("subagent_stats")).get("spawned")) or 0
+            for result in self.results
+        )
         return max(*counts, len(self.shown_subagents), len(self.results) - 1, 0)
 
     @property
     def shown_subagents(self) -> set[str]:
         """Older clients omit the sub-agents of sub-agents."""
-        return {text(one.get("parent_tool_use_id")) for one in self.events if one["type"] == "assistant"} - {""}
+        return {
+            text(one.get("parent_tool_use_id")) for one in self.events if one["type"] == "assistant"
+        } - {""}
 
 
 def _tokens(usage: Iterable[Event], names: Sequence[str] = _OF_A_MODEL) -> dict[str, int]:
@@ -348,14 +454,20 @@ def _is_priced(model: str, usage: Event) -> bool:
 def _uses(event: Event) -> Iterator[tuple[Hashable, str | None, Event]]:
     """The tool calls and results of a message; those of a sub-agent have ids of their own."""
     message, parent = mapping(event.get("message")), text(event.get("parent_tool_use_id"))
-    kind, key = ("tool_use", "id") if event["type"] == "assistant" else ("tool_result", "tool_use_id")
+    kind, key = (
+        ("tool_use", "id") if event["type"] == "assistant" else ("tool_result", "tool_use_id")
+    )
     for block in _blocks(message, kind) if event["type"] in ("assistant", "user") else ():
         name = text(block.get("name")) if kind == "tool_use" else None
         yield f"{parent} {text(block.get(key))}".strip(), name, block
 
 
 def _blocks(message: Event, kind: str) -> list[Event]:
-    return [block for block in map(mapping, sequence(message.get("content"))) if block.get("type") == kind]
+    return [
+        block
+        for block in map(mapping, sequence(message.get("content")))
+        if block.get("type") == kind
+    ]
 
 
 def is_over(event: Event) -> bool | None:

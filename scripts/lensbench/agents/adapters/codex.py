@@ -26,7 +26,16 @@ from functools import partial
 from typing import Any
 
 from lensbench.agents import Assignment, Invocation, Program, base_environment, is_stock
-from lensbench.agents.adapters._cli import Seen, Settings, announced, ending_of, gateway, observe, tried, version_of
+from lensbench.agents.adapters._cli import (
+    Seen,
+    Settings,
+    announced,
+    ending_of,
+    gateway,
+    observe,
+    tried,
+    version_of,
+)
 from lensbench.agents.adapters._events import Event, mapping, number, text, words
 from lensbench.core.error_texts import DISCONNECTED, KNOWN_ERRORS, ErrorTexts
 from lensbench.core.frozen_plan import AgentSettings
@@ -38,8 +47,20 @@ COST = "tokens"
 
 TOKEN = "LENSBENCH_TOKEN"
 """The variable in which Codex finds the gateway's token; commands that it runs do not get it."""
-OFF = ("multi_agent", "goals", "hooks", "skill_search", "sleep_tool", "apps", "plugins", "remote_plugin",
-       "image_generation", "browser_use", "computer_use", "unbounded_connection_retries")  # fmt: skip
+OFF = (
+    "multi_agent",
+    "goals",
+    "hooks",
+    "skill_search",
+    "sleep_tool",
+    "apps",
+    "plugins",
+    "remote_plugin",
+    "image_generation",
+    "browser_use",
+    "computer_use",
+    "unbounded_connection_retries",
+)
 """Features that start agents, bring tools of their own, read what others configured, or wait for ever for an address
 that does not answer. A stock agent has the first five."""
 
@@ -66,20 +87,33 @@ _BASE = {
 def command(run: Assignment) -> Invocation:
     settings = run.settings
     base_url, token = gateway(settings)
-    base = {key: value for key, value in _BASE.items() if not (run.reads_files and key == "project_doc_max_bytes")}
+    base = {
+        key: value
+        for key, value in _BASE.items()
+        if not (run.reads_files and key == "project_doc_max_bytes")
+    }
     base |= {"skills": {"bundled": {"enabled": False}}} if run.reads_skills else {}
     servers = {name: {"command": "false", "enabled": False} for name in run.denied_servers}
     servers |= {name: _server(entry, settings) for name, entry in run.mcp_servers.items()}
     config: Settings = {**base, "model": settings["model"], "mcp_servers": servers}
     if base_url:
-        provider = {"name": "gateway", "base_url": base_url, "env_key": TOKEN, "wire_api": "responses"}
+        provider = {
+            "name": "gateway",
+            "base_url": base_url,
+            "env_key": TOKEN,
+            "wire_api": "responses",
+        }
         config |= {"model_provider": "gateway", "model_providers": {"gateway": provider}}
     home = os.path.join(run.home, ".codex")
     toml = "".join(f"{key} = {_toml(value)}\n" for key, value in config.items())
     argv = (
         *(settings["command"] or [PROGRAM.name]),
         *("exec", "--json", "--strict-config", "--ephemeral", "--skip-git-repo-check"),
-        *(part for feature in (OFF[5:] if is_stock(settings) else OFF) for part in ("--disable", feature)),
+        *(
+            part
+            for feature in (OFF[5:] if is_stock(settings) else OFF)
+            for part in ("--disable", feature)
+        ),
         *("--", run.prompt),
     )
     env = {**base_environment(run), "CODEX_HOME": home, **({TOKEN: token} if token else {})}
@@ -87,7 +121,13 @@ def command(run: Assignment) -> Invocation:
 
 
 def _server(entry: Mapping[str, Any], settings: AgentSettings) -> Settings:
-    names = {"command": "command", "args": "args", "env": "env", "url": "url", "headers": "http_headers"}
+    names = {
+        "command": "command",
+        "args": "args",
+        "env": "env",
+        "url": "url",
+        "headers": "http_headers",
+    }
     limit = {"tool_timeout_sec": entry["timeout"] / 1000} if "timeout" in entry else {}
     return {
         **{names[key]: value for key, value in entry.items() if key in names},
@@ -116,15 +156,27 @@ def read(lines: Iterable[str], *, errors: ErrorTexts = KNOWN_ERRORS) -> Outcome:
     items = _items(output)
     calls = [item for item in items if item["type"] in _CALLS]
     ends, failures = output.of("turn.completed"), output.of("turn.failed")
-    error = text(mapping(failures[-1].get("error")).get("message")) or "the turn failed" if failures else ""
+    error = (
+        text(mapping(failures[-1].get("error")).get("message")) or "the turn failed"
+        if failures
+        else ""
+    )
     gave_up = next((name for name, why in _GAVE_UP.items() if why.search(error)), "")
     results = (
-        (_name(item), words(mapping(item.get("result")).get("content")), item.get("status") == "failed")
+        (
+            _name(item),
+            words(mapping(item.get("result")).get("content")),
+            item.get("status") == "failed",
+        )
         for item in calls
     )
     counts, useless = tried(results, errors)
     answers = [text(item.get("text")) for item in items if item["type"] == "agent_message"]
-    denials = {_name(item) for item in calls if "requires approval" in text(mapping(item.get("error")).get("message"))}
+    denials = {
+        _name(item)
+        for item in calls
+        if "requires approval" in text(mapping(item.get("error")).get("message"))
+    }
     return Outcome(
         answer=answers[-1] if answers and (gave_up or (ends and not failures)) else "",
         finished=bool(output.started and output.of("thread.started") and (ends or failures)),
@@ -137,8 +189,14 @@ def read(lines: Iterable[str], *, errors: ErrorTexts = KNOWN_ERRORS) -> Outcome:
         ending=ending_of(gave_up, bool(ends) and not failures),
         models_asked=output.models_asked,
         denied_calls=tuple(sorted(denials)) if output.events else None,
-        api_retries=sum(text(event.get("message")).startswith("Reconnecting") for event in output.of("error")),
-        subagents=sum(item.get("tool") == "spawn_agent" for item in calls if item["type"] == "collab_tool_call"),
+        api_retries=sum(
+            text(event.get("message")).startswith("Reconnecting") for event in output.of("error")
+        ),
+        subagents=sum(
+            item.get("tool") == "spawn_agent"
+            for item in calls
+            if item["type"] == "collab_tool_call"
+        ),
     )
 
 
@@ -150,7 +208,11 @@ def _status(error: str) -> int | None:
         body = mapping(json.loads(error))
     except (ValueError, RecursionError):
         return None
-    values = [str(level.get(key)) for level in (body, mapping(body.get("error"))) for key in ("status", "code")]
+    values = [
+        str(level.get(key))
+        for level in (body, mapping(body.get("error")))
+        for key in ("status", "code")
+    ]
     return next((int(value) for value in values if re.fullmatch(r"[45]\d\d", value)), None)
 
 
@@ -182,16 +244,25 @@ def _statuses(output: Seen, useless: Mapping[str, str]) -> dict[str, str] | None
     """The servers are required: when a thread starts, all are connected; earlier failures are in the log."""
     if output.of("thread.started"):
         crashes = {
-            text(item.get("server")): text(mapping(item.get("error")).get("message")).split("\n")[-1].strip()
+            text(item.get("server")): text(mapping(item.get("error")).get("message"))
+            .split("\n")[-1]
+            .strip()
             for item in _items(output)
             if DISCONNECTED.search(text(mapping(item.get("error")).get("message")))
         }
         crashes = {**useless, **crashes}
-        return {name: f"failed: {crashes[name]}" if name in crashes else "connected" for name in output.servers}
+        return {
+            name: f"failed: {crashes[name]}" if name in crashes else "connected"
+            for name in output.servers
+        }
     why = re.search(r"required MCP servers failed to initialize: (.*)", output.log)
     if not why:
         return None
-    reasons = {name: why[1][:200] for name in output.servers if re.search(rf"(^|[\s;,]){re.escape(name)}: ", why[1])}
+    reasons = {
+        name: why[1][:200]
+        for name in output.servers
+        if re.search(rf"(^|[\s;,]){re.escape(name)}: ", why[1])
+    }
     return output.failed(reasons)
 
 

@@ -32,7 +32,9 @@ def command(run: Assignment) -> Invocation:
     }
     parts = run.settings["command"]
     answer_file = run.answer_file if "{answer_file}" in "".join(parts) else ""
-    argv = tuple(re.sub(r"\{(\w+)\}", lambda match: places.get(match[1], match[0]), part) for part in parts)
+    argv = tuple(
+        re.sub(r"\{(\w+)\}", lambda match: places.get(match[1], match[0]), part) for part in parts
+    )
     return Invocation(argv, base_environment(run), answer_file=answer_file)
 
 

@@ -26,7 +26,16 @@ from functools import partial
 from typing import Any
 
 from lensbench.agents import Assignment, Invocation, Program, as_written, base_environment, is_stock
-from lensbench.agents.adapters._cli import Seen, Settings, announced, ending_of, gateway, observe, tried, version_of
+from lensbench.agents.adapters._cli import (
+    Seen,
+    Settings,
+    announced,
+    ending_of,
+    gateway,
+    observe,
+    tried,
+    version_of,
+)
 from lensbench.agents.adapters._events import Event, Use, mapping, number, text, tool_uses, words
 from lensbench.core.error_texts import DISCONNECTED, KNOWN_ERRORS, ErrorTexts
 from lensbench.core.frozen_plan import AgentSettings
@@ -36,8 +45,14 @@ PROGRAM = Program("gemini", "gemini-2.5-pro", "GEMINI_API_KEY", "/@", "GEMINI.md
 HOSTS: tuple[str, ...] = ("generativelanguage.googleapis.com:443",)
 COST = "tokens"
 
-TOOLS = {"Bash": "run_shell_command", "Read": "read_file", "Grep": "grep_search", "Glob": "glob",
-         "Edit": "replace", "Write": "write_file"}  # fmt: skip
+TOOLS = {
+    "Bash": "run_shell_command",
+    "Read": "read_file",
+    "Grep": "grep_search",
+    "Glob": "glob",
+    "Edit": "replace",
+    "Write": "write_file",
+}
 """The protocol's names of built-in tools -> Gemini CLI's."""
 CLIENT_TRIES = 4
 """How often a request is sent: Gemini's default of 10 can take minutes."""
@@ -87,7 +102,9 @@ def _settings(run: Assignment) -> Settings:
         "security": {"auth": {"selectedType": "gemini-api-key"}},
         "skills": {"enabled": run.reads_skills},
         "telemetry": {"enabled": False},
-        "tools": {} if is_stock(run.settings) else {"core": [*built_in, *(f"mcp_{server}_*" for server in servers)]},
+        "tools": {}
+        if is_stock(run.settings)
+        else {"core": [*built_in, *(f"mcp_{server}_*" for server in servers)]},
     }
 
 
@@ -95,11 +112,18 @@ def _server(entry: Mapping[str, Any], settings: AgentSettings) -> Settings:
     """The server's entry. One limit applies to start and calls; it is at least 60 s, so that a short start limit does
     not end calls. Some variables in `env`, such as PYTHONPATH, do not reach a server, so the program `env` sets
     them."""
-    common = {"timeout": entry.get("timeout", max(60_000, round(settings["mcp_start_s"] * 1000))), "trust": True}
+    common = {
+        "timeout": entry.get("timeout", max(60_000, round(settings["mcp_start_s"] * 1000))),
+        "trust": True,
+    }
     if "url" in entry:
         return {"httpUrl": entry["url"], "headers": entry.get("headers", {}), **common}
     variables = [f"{name}={value}" for name, value in entry.get("env", {}).items()]
-    argv: list[str] = [*(["env", *variables] if variables else []), entry["command"], *entry.get("args", [])]
+    argv: list[str] = [
+        *(["env", *variables] if variables else []),
+        entry["command"],
+        *entry.get("args", []),
+    ]
     return {"command": argv[0], "args": argv[1:], **common}
 
 
@@ -113,20 +137,44 @@ def read(lines: Iterable[str], *, errors: ErrorTexts = KNOWN_ERRORS) -> Outcome:
     stats, failure = mapping(result.get("stats")), mapping(result.get("error"))
     complaint = text(failure.get("message")) or ("the agent reports a failure" if failure else "")
     is_limited = failure.get("type") == "FatalTurnLimitedError"
-    is_blocked = text(output.last("error").get("message")) == _BLOCKED and not failure and not _answer(output)
+    is_blocked = (
+        text(output.last("error").get("message")) == _BLOCKED
+        and not failure
+        and not _answer(output)
+    )
     gave_up = f"turns: {complaint}" if is_limited else f"refusal: {_BLOCKED}" if is_blocked else ""
     error = "" if gave_up else complaint
     uses = tool_uses(
-        (text(event.get("tool_id")),
-         output.tool(text(event.get("tool_name")), "mcp_") if event["type"] == "tool_use" else None, event)
-        for event in output.events if event["type"] in ("tool_use", "tool_result")
-    )  # fmt: skip
-    failures = [(use.name, mapping(use.result.get("error"))) for use in uses if use.result and not _is_good(use)]
-    calls = ((use.name, words(use.result.get("output")), bool(use.result) and not _is_good(use)) for use in uses)
+        (
+            text(event.get("tool_id")),
+            output.tool(text(event.get("tool_name")), "mcp_")
+            if event["type"] == "tool_use"
+            else None,
+            event,
+        )
+        for event in output.events
+        if event["type"] in ("tool_use", "tool_result")
+    )
+    failures = [
+        (use.name, mapping(use.result.get("error")))
+        for use in uses
+        if use.result and not _is_good(use)
+    ]
+    calls = (
+        (use.name, words(use.result.get("output")), bool(use.result) and not _is_good(use))
+        for use in uses
+    )
     tool_counts, useless = tried(calls, errors)
-    models = [text(event.get("model")) for event in output.of("init")[:1]] or [*(output.models_asked or ())]
-    served = {name: number(mapping(usage).get("total_tokens")) for name, usage in mapping(stats.get("models")).items()}
-    counts = {name: tokens for name, tokens in served.items() if tokens}  # without models that were only requested
+    models = [text(event.get("model")) for event in output.of("init")[:1]] or [
+        *(output.models_asked or ())
+    ]
+    served = {
+        name: number(mapping(usage).get("total_tokens"))
+        for name, usage in mapping(stats.get("models")).items()
+    }
+    counts = {
+        name: tokens for name, tokens in served.items() if tokens
+    }  # without models that were only requested
     helpers = _helpers(stats, counts, models)
     return Outcome(
         answer="" if error else _answer(output),
@@ -145,8 +193,12 @@ def read(lines: Iterable[str], *, errors: ErrorTexts = KNOWN_ERRORS) -> Outcome:
         gave_up=gave_up,
         ending=ending_of(gave_up, bool(result) and not failure),
         models_asked=tuple(sorted({*models, *helpers})) or None,
-        denied_calls=tuple(sorted({name for name, why in failures if why.get("type") == "policy_violation"})),
-        api_retries=len(re.findall(r"^Attempt \d+ failed(?!.*Max attempts)", output.log, re.MULTILINE)),
+        denied_calls=tuple(
+            sorted({name for name, why in failures if why.get("type") == "policy_violation"})
+        ),
+        api_retries=len(
+            re.findall(r"^Attempt \d+ failed(?!.*Max attempts)", output.log, re.MULTILINE)
+        ),
         subagents=sum(use.name == "invoke_agent" for use in uses),
     )
 
@@ -174,14 +226,19 @@ def _is_good(use: Use) -> bool:
     return use.result.get("status") == "success"
 
 
-def _helpers(stats: Mapping[str, Any], counts: Mapping[str, int], models: Sequence[str]) -> set[str]:
+def _helpers(
+    stats: Mapping[str, Any], counts: Mapping[str, int], models: Sequence[str]
+) -> set[str]:
     """Gemini's own models that only watched: after LOOP_TURNS turns the program asks them whether it repeats itself.
     They take a small part of the tokens; more is another model that answered."""
     if number(stats.get("tool_calls")) < LOOP_TURNS - 1 or not set(models) & set(counts):
         return set()
     most = sum(counts.values()) * MOST_HELP
-    return {name for name, tokens in counts.items()
-            if name not in models and name.startswith("gemini-") and tokens < most}  # fmt: skip
+    return {
+        name
+        for name, tokens in counts.items()
+        if name not in models and name.startswith("gemini-") and tokens < most
+    }
 
 
 def _statuses(

@@ -19,7 +19,15 @@ from pathlib import Path
 import lensbench
 from lensbench.agents import Assignment, Invocation, base_environment
 from lensbench.agents.adapters._cli import counted
-from lensbench.agents.adapters._events import Event, mapping, read_event, sequence, text, tool_uses, whole
+from lensbench.agents.adapters._events import (
+    Event,
+    mapping,
+    read_event,
+    sequence,
+    text,
+    tool_uses,
+    whole,
+)
 from lensbench.agents.prices import KINDS
 from lensbench.core.error_texts import KNOWN_ERRORS, ErrorTexts, useless_servers
 from lensbench.core.records import ENDINGS, Call, Ending, Outcome
@@ -65,7 +73,9 @@ def read_events(lines: Iterable[str], *, errors: ErrorTexts = KNOWN_ERRORS) -> O
     if servers:
         servers |= {name: f"failed: {why}" for name, why in useless.items() if name in servers}
     reason = text(end.get("ended")) or "finished"
-    ending: Ending = next((kind for kind in ENDINGS if kind == reason and end and not is_error), "unknown")
+    ending: Ending = next(
+        (kind for kind in ENDINGS if kind == reason and end and not is_error), "unknown"
+    )
     return Outcome(
         answer=text(by_type.get("answer", [{}])[-1].get("text")),
         finished="end" in by_type,
@@ -74,11 +84,15 @@ def read_events(lines: Iterable[str], *, errors: ErrorTexts = KNOWN_ERRORS) -> O
         agent_version=text(start.get("version")) or None,
         models=(text(start.get("model")),) if text(start.get("model")) else None,
         servers=servers,
-        tools_offered=tuple(filter(None, map(text, sequence(start.get("tools"))))) if "tools" in start else None,
+        tools_offered=tuple(filter(None, map(text, sequence(start.get("tools")))))
+        if "tools" in start
+        else None,
         calls=calls if calls or "start" in by_type else None,
         files_read=_files_read(by_type),
         tokens=_tokens(end.get("tokens")),
-        cost_usd=cost if type(cost := end.get("cost_usd", -1)) in (int, float) and cost >= 0 else None,
+        cost_usd=cost
+        if type(cost := end.get("cost_usd", -1)) in (int, float) and cost >= 0
+        else None,
         turns=whole(end.get("turns")),
         gave_up=ending if ending in ("limit", "refusal") else "",
         ending=ending,
@@ -89,7 +103,9 @@ def read_events(lines: Iterable[str], *, errors: ErrorTexts = KNOWN_ERRORS) -> O
 def _tokens(counts: object) -> dict[str, int] | None:
     """Tokens by kind; None when a number is unusable, or input or output is missing."""
     entries = {"cache_read": 0, "cache_write": 0, **mapping(counts)}
-    tokens: dict[str, int] = {kind: n for kind in KINDS if (n := whole(entries.get(kind))) is not None and n >= 0}
+    tokens: dict[str, int] = {
+        kind: n for kind in KINDS if (n := whole(entries.get(kind))) is not None and n >= 0
+    }
     return tokens if len(tokens) == len(KINDS) else None
 
 
@@ -100,21 +116,36 @@ def _servers(start: Event) -> dict[str, str] | None:
     for entry in map(mapping, start["mcp_servers"]):
         if text(entry.get("name")):
             status, detail = text(entry.get("status")), text(entry.get("detail"))
-            servers[text(entry["name"])] = f"{status}: {detail}" if status == "failed" and detail else status
+            servers[text(entry["name"])] = (
+                f"{status}: {detail}" if status == "failed" and detail else status
+            )
     return servers
 
 
 def _calls(events: list[Event], errors: ErrorTexts) -> tuple[tuple[Call, ...], dict[str, str]]:
     """Calls by tool, and the servers that answered no call."""
     uses = tool_uses(
-        (repr(event.get("id")), text(event.get("name")) if event["type"] == "tool_call" else None, event)
+        (
+            repr(event.get("id")),
+            text(event.get("name")) if event["type"] == "tool_call" else None,
+            event,
+        )
         for event in events
-        if event["type"] == "tool_result" or (event["type"] == "tool_call" and text(event.get("name")))
+        if event["type"] == "tool_result"
+        or (event["type"] == "tool_call" and text(event.get("name")))
     )
-    calls = [(use.name, errors.found(use.name, text(use.result.get("text"))), use.result.get("is_error") is True)
-             for use in uses]  # fmt: skip
+    calls = [
+        (
+            use.name,
+            errors.found(use.name, text(use.result.get("text"))),
+            use.result.get("is_error") is True,
+        )
+        for use in uses
+    ]
     answers = [call for call, use in zip(calls, uses, strict=True) if use.result]
-    return counted((name, is_error or bool(why)) for name, why, is_error in calls), useless_servers(answers)
+    return counted((name, is_error or bool(why)) for name, why, is_error in calls), useless_servers(
+        answers
+    )
 
 
 def _files_read(by_type: dict[str, list[Event]]) -> tuple[str, ...] | None:

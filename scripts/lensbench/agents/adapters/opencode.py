@@ -30,20 +30,42 @@ from functools import partial
 from typing import Any
 
 from lensbench.agents import ADDRESSES, Assignment, Invocation, Program, base_environment, is_stock
-from lensbench.agents.adapters._cli import Settings, announced, ending_of, gateway, observe, tried, version_of
+from lensbench.agents.adapters._cli import (
+    Settings,
+    announced,
+    ending_of,
+    gateway,
+    observe,
+    tried,
+    version_of,
+)
 from lensbench.agents.adapters._events import Event, mapping, number, text, words
 from lensbench.core.error_texts import KNOWN_ERRORS, ErrorTexts
 from lensbench.core.errors import UserError
 from lensbench.core.frozen_plan import AgentSettings
 from lensbench.core.records import Outcome
 
-PROGRAM = Program("opencode", "anthropic/claude-sonnet-4-5", "ANTHROPIC_API_KEY", "", "AGENTS.md", ".opencode/skills")
+PROGRAM = Program(
+    "opencode",
+    "anthropic/claude-sonnet-4-5",
+    "ANTHROPIC_API_KEY",
+    "",
+    "AGENTS.md",
+    ".opencode/skills",
+)
 TOKEN = "LENSBENCH_TOKEN"
 CONTEXT, OUTPUT = 200_000, 32_000
 """Token limits for a gateway's model: the program knows only those of its own providers' models."""
 
-_OFF = ("PROJECT_CONFIG", "AUTOUPDATE", "MODELS_FETCH", "LSP_DOWNLOAD", "DEFAULT_PLUGINS", "CLAUDE_CODE",
-        "EXTERNAL_SKILLS")  # fmt: skip
+_OFF = (
+    "PROJECT_CONFIG",
+    "AUTOUPDATE",
+    "MODELS_FETCH",
+    "LSP_DOWNLOAD",
+    "DEFAULT_PLUGINS",
+    "CLAUDE_CODE",
+    "EXTERNAL_SKILLS",
+)
 _UNAVAILABLE = re.compile(r'message="server unavailable" key=(\S+) (?:type=\S+ )?status=(\S+)')
 _ENDS = {"stop": "", "length": "length", "content-filter": "refusal"}
 """The reason for which an answer ends -> `Outcome.gave_up`."""
@@ -71,13 +93,18 @@ def command(run: Assignment) -> Invocation:
     token = {TOKEN: service.token} if service.token else {}
     env = {**base_environment(run), **switches, **token, "OPENCODE_CONFIG": file}
     # `{env:X}` and `{file:X}` are no references in an MCP file; the program replaces them before it reads JSON
-    text = re.sub(r"\{(?=env:|file:)", r"\\u007b", json.dumps(_config(run, service.base_url, model), indent=1))
+    text = re.sub(
+        r"\{(?=env:|file:)", r"\\u007b", json.dumps(_config(run, service.base_url, model), indent=1)
+    )
     return Invocation(announced(run, argv), env, {file: text})
 
 
 def _config(run: Assignment, base_url: str, model: str) -> Settings:
     settings = run.settings
-    denials = {name: {"type": "local", "command": ["false"], "enabled": False} for name in run.denied_servers}
+    denials = {
+        name: {"type": "local", "command": ["false"], "enabled": False}
+        for name in run.denied_servers
+    }
     config = {
         "model": model,
         "small_model": model,
@@ -91,7 +118,10 @@ def _config(run: Assignment, base_url: str, model: str) -> Settings:
             **{f"{name}_*": True for name in run.servers},
         },
         "agent": {"build": {"steps": settings["max_turns"]}},
-        "mcp": {**denials, **{name: _server(entry, settings) for name, entry in run.mcp_servers.items()}},
+        "mcp": {
+            **denials,
+            **{name: _server(entry, settings) for name, entry in run.mcp_servers.items()},
+        },
     }
     return {**config, **(_provider(base_url, settings["model"]) if base_url else {})}
 
@@ -127,20 +157,36 @@ def read(lines: Iterable[str], *, errors: ErrorTexts = KNOWN_ERRORS) -> Outcome:
     output = observe(lines)
     parts = [(event["type"], mapping(event.get("part"))) for event in output.events]
     steps = [part for kind, part in parts if kind == "step_finish"]
-    bounds = [part for kind, part in parts if kind in ("step_start", "step_finish") or _goes_on(part)]
+    bounds = [
+        part for kind, part in parts if kind in ("step_start", "step_finish") or _goes_on(part)
+    ]
     last = bounds[-1] if bounds else {}
-    calls = [(output.tool(text(part.get("tool")), ""), part, mapping(part.get("state")))
-             for kind, part in parts if kind == "tool_use"]  # fmt: skip
+    calls = [
+        (output.tool(text(part.get("tool")), ""), part, mapping(part.get("state")))
+        for kind, part in parts
+        if kind == "tool_use"
+    ]
     is_recovered = _recovered(output.events)
     last_error = mapping(output.last("error").get("error"))
     failure = {} if is_recovered or last_error.get("name") == _REFUSAL else last_error
     details = mapping(failure.get("data"))
-    error = text(details.get("message")) or text(failure.get("name")) or ("the agent failed" if failure else "")
+    error = (
+        text(details.get("message"))
+        or text(failure.get("name"))
+        or ("the agent failed" if failure else "")
+    )
     reason = text(last.get("reason"))
     gave_up = "" if failure else _ENDS.get(reason, "")
-    final = [part for kind, part in parts if kind == "text" and part.get("messageID") == last.get("messageID")]
+    final = [
+        part
+        for kind, part in parts
+        if kind == "text" and part.get("messageID") == last.get("messageID")
+    ]
     is_compacted = is_recovered or any(map(_goes_on, bounds))
-    results = ((name, words(state.get("output")), state.get("status") != "completed") for name, _, state in calls)
+    results = (
+        (name, words(state.get("output")), state.get("status") != "completed")
+        for name, _, state in calls
+    )
     counts, useless = tried(results, errors)
     crashes = {name: why for why, name in _CLOSED.findall(output.log)}
     usages = [mapping(part.get("tokens")) for part in steps]
@@ -166,7 +212,13 @@ def read(lines: Iterable[str], *, errors: ErrorTexts = KNOWN_ERRORS) -> Outcome:
         stop_reason=reason,
         models_asked=output.models_asked,
         denied_calls=tuple(
-            sorted({name for name, _, state in calls if "rejected permission" in text(state.get("error"))})
+            sorted(
+                {
+                    name
+                    for name, _, state in calls
+                    if "rejected permission" in text(state.get("error"))
+                }
+            )
         ),
         subagents=sum(name == "task" for name, _, _ in calls),
     )
@@ -180,17 +232,30 @@ def _goes_on(part: Event) -> bool:
 def _recovered(events: list[Event]) -> bool:
     """True when the run went on after its last error, and came to an end. A context that is too large is compacted: the
     first step after that error only sums up, and the answer comes in a later one."""
-    at = max((place for place, event in enumerate(events) if event["type"] == "error"), default=len(events))
+    at = max(
+        (place for place, event in enumerate(events) if event["type"] == "error"),
+        default=len(events),
+    )
     ends = [event for event in events[at:] if event["type"] == "step_finish"]
-    minimum = 2 if at < len(events) and mapping(events[at].get("error")).get("name") == "ContextOverflowError" else 1
-    return len(ends) >= minimum and text(mapping(ends[-1].get("part")).get("reason")) not in ("", "tool-calls")
+    minimum = (
+        2
+        if at < len(events)
+        and mapping(events[at].get("error")).get("name") == "ContextOverflowError"
+        else 1
+    )
+    return len(ends) >= minimum and text(mapping(ends[-1].get("part")).get("reason")) not in (
+        "",
+        "tool-calls",
+    )
 
 
 def _tokens(usages: list[Event]) -> dict[str, int]:
     """Token counts over all steps; reasoning tokens count as output."""
     return {
         "input": sum(number(tokens.get("input")) for tokens in usages),
-        "output": sum(number(tokens.get("output")) + number(tokens.get("reasoning")) for tokens in usages),
+        "output": sum(
+            number(tokens.get("output")) + number(tokens.get("reasoning")) for tokens in usages
+        ),
         "cache_read": sum(number(mapping(tokens.get("cache")).get("read")) for tokens in usages),
         "cache_write": sum(number(mapping(tokens.get("cache")).get("write")) for tokens in usages),
     }

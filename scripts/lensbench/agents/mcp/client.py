@@ -30,7 +30,9 @@ _NO_TOKEN = (
     "the token in its headers is wrong or has expired: export a new one",
 )
 _MOST_PAGES = 100
-_NO_END = "its tools/list never ends: it names a next page again and again, which makes some agents fail"
+_NO_END = (
+    "its tools/list never ends: it names a next page again and again, which makes some agents fail"
+)
 
 
 @dataclass(frozen=True)
@@ -80,7 +82,9 @@ class _Connection:
     """Its standard error."""
     started: Event = field(default_factory=Event)
     """Done when its start has succeeded or failed."""
-    call: Callable[[str, Arguments], Result] = lambda tool, arguments: Result("it is not connected", True)
+    call: Callable[[str, Arguments], Result] = lambda tool, arguments: Result(
+        "it is not connected", True
+    )
     refusal: str = ""
     """Why its address refuses requests, which the SDK does not tell."""
 
@@ -97,14 +101,17 @@ class Servers:
     ) -> None:
         """Programs start in `workspace` with `environment`, to which their entries may add. An entry that is a text
         is what is wrong with it."""
-        self._usable = {name: entry for name, entry in entries.items() if isinstance(entry, ServerEntry)}
+        self._usable = {
+            name: entry for name, entry in entries.items() if isinstance(entry, ServerEntry)
+        }
         self._workspace = workspace
         self._environment = environment
         self._start_seconds = start_seconds
         self._running: dict[str, _Connection] = {}
         self._stack = ExitStack()
         self.statuses = tuple(
-            ServerStatus(name, detail=entry if isinstance(entry, str) else "") for name, entry in entries.items()
+            ServerStatus(name, detail=entry if isinstance(entry, str) else "")
+            for name, entry in entries.items()
         )
 
     @property
@@ -132,11 +139,15 @@ class Servers:
         try:
             return server.call(tool.name, arguments)
         except TimeoutError:
-            server.call = lambda name, values: Result("the server did not answer an earlier call", True)
+            server.call = lambda name, values: Result(
+                "the server did not answer an earlier call", True
+            )
             return Result(f"no answer in {CALL_SECONDS:g} s", True)
         except Exception as error:
             reason = server.refusal or _reason(error)
-            return Result(reason.replace("MCPError: Connection closed", "the server ended in this call"), True)
+            return Result(
+                reason.replace("MCPError: Connection closed", "the server ended in this call"), True
+            )
 
     def last_words(self, server: str) -> str:
         """The end of a server's standard error, in one line."""
@@ -149,16 +160,22 @@ class Servers:
         import anyio
         from anyio.from_thread import start_blocking_portal
 
-        logging.disable(logging.CRITICAL)  # the SDK logs a traceback for each line that a broken server prints
+        logging.disable(
+            logging.CRITICAL
+        )  # the SDK logs a traceback for each line that a broken server prints
         if any(entry.command for entry in self._usable.values()):
             adopt_orphans()
         for status in self.statuses:
             if entry := self._usable.get(status.name):
                 errors = self._stack.enter_context(tempfile.TemporaryFile())  # noqa: SIM115
                 self._running[status.name] = _Connection(entry, status, errors)
-        with held_signals():  # a signal in between would wait forever for a thread that nothing stops
+        with (
+            held_signals()
+        ):  # a signal in between would wait forever for a thread that nothing stops
             portal = self._stack.enter_context(start_blocking_portal())
-            portal.call(signal.pthread_sigmask, signal.SIG_SETMASK, ())  # processes that it starts must receive signals
+            portal.call(
+                signal.pthread_sigmask, signal.SIG_SETMASK, ()
+            )  # processes that it starts must receive signals
         stop = portal.call(anyio.Event)
         tasks: list[tuple[_Connection, Any]] = []
 
@@ -211,7 +228,11 @@ class Servers:
         except Exception as error:
             reason = server.refusal or _reason(error)
         if not server.started.is_set():
-            remedy = "; start the server first, or correct this address" if reason.startswith("ConnectError") else ""
+            remedy = (
+                "; start the server first, or correct this address"
+                if reason.startswith("ConnectError")
+                else ""
+            )
             sentence = f"{entry.url}: {reason}{remedy}" if entry.url else reason
             status.said = _end(server.errors)
             status.detail = ". ".join(part for part in (sentence, _last_line(status.said)) if part)
@@ -226,11 +247,18 @@ def read_entry(value: Any) -> ServerEntry | str:
     args, env, headers = value.get("args", []), value.get("env", {}), value.get("headers", {})
     if "url" in value:
         if kind not in (None, "http", "streamable-http"):
-            return f"type is {kind!r}, which is not supported; give the server's address for type http"
+            return (
+                f"type is {kind!r}, which is not supported; give the server's address for type http"
+            )
         if not isinstance(url, str) or not url.startswith(("http://", "https://", "${")):
             return f"url is {url!r}; it must begin with http:// or https://"
         return _no_text("headers", headers) or ServerEntry(url=url, headers=tuple(headers.items()))
-    is_line = isinstance(command, str) and " " in command and "${" not in command and not os.path.exists(command)
+    is_line = (
+        isinstance(command, str)
+        and " " in command
+        and "${" not in command
+        and not os.path.exists(command)
+    )
     if not isinstance(command, str) or not command or is_line:
         return "command must be the program alone, as a text; write its arguments in args"
     if not isinstance(args, list):
@@ -247,10 +275,16 @@ def _no_text(key: str, value: Any) -> str:
     if not isinstance(value, dict):
         return f"{key} is not a mapping of texts"
     wrong = next((name for name, item in value.items() if type(item) is not str), None)
-    return "" if wrong is None else f"{key}.{wrong} is {value[wrong]!r}; write a text, in double quotes"
+    return (
+        ""
+        if wrong is None
+        else f"{key}.{wrong} is {value[wrong]!r}; write a text, in double quotes"
+    )
 
 
-def _stdio_transport(entry: ServerEntry, workspace: str, environment: Mapping[str, str], errors: IO[bytes]) -> Any:
+def _stdio_transport(
+    entry: ServerEntry, workspace: str, environment: Mapping[str, str], errors: IO[bytes]
+) -> Any:
     from mcp.client.stdio import StdioServerParameters, stdio_client
 
     program, *arguments = entry.command
@@ -298,7 +332,9 @@ async def _list_tools(client: Any, server: str) -> tuple[tuple[OfferedTool, ...]
             hints = tool.annotations
             changes = bool(hints and (hints.destructive_hint or hints.read_only_hint is False))
             reads, description = bool(hints and hints.read_only_hint), tool.description or ""
-            tools[tool.name] = OfferedTool(server, tool.name, description, dict(tool.input_schema), changes, reads)
+            tools[tool.name] = OfferedTool(
+                server, tool.name, description, dict(tool.input_schema), changes, reads
+            )
         cursor = page.next_cursor or None
     return tuple(tools.values()), cursor is None
 
@@ -309,7 +345,11 @@ def _result(result: Any) -> Result:
     text = "\n".join(block.text for block in blocks if getattr(block, "text", None))
     if text or not result.structured_content:
         return Result(text, bool(result.is_error))
-    return Result(json.dumps(result.structured_content, ensure_ascii=False), bool(result.is_error), is_structured=True)
+    return Result(
+        json.dumps(result.structured_content, ensure_ascii=False),
+        bool(result.is_error),
+        is_structured=True,
+    )
 
 
 def _reason(error: BaseException) -> str:

@@ -20,8 +20,12 @@ CHANGING = re.compile(
     r"(?i)index|write|delete|remove|create|update|edit|insert|rename|exec|run|send|post|upload|install|commit|push"
     r"|apply|save|reset|clear|refresh|sync|kill|stop|set(?=_|[A-Z]|$)|add(?=_|[A-Z]|$)"
 )
-READING = re.compile(r"(?i)^(\w+_)?(get|list|find|search|read|show|look|query|grep|count|describe|status|info)")
-DEFINED_NAMES = re.compile(r"(?i)symbol|identifier|^name(_?path\w*)?$|^(function|class|method)(_?name)?$")
+READING = re.compile(
+    r"(?i)^(\w+_)?(get|list|find|search|read|show|look|query|grep|count|describe|status|info)"
+)
+DEFINED_NAMES = re.compile(
+    r"(?i)symbol|identifier|^name(_?path\w*)?$|^(function|class|method)(_?name)?$"
+)
 EXAMPLES = re.compile(r"""(?:e\.g\.|such as),? ['"`]([^'"`]+)""")
 RESULTS = 12
 
@@ -77,7 +81,11 @@ def why_not_called(tool: OfferedTool) -> str:
         return ""
     if CHANGING.search(tool.name):
         return "its name says that it changes something, and no readOnlyHint says otherwise"
-    return "" if READING.search(tool.name) else "neither a readOnlyHint nor its name says that it only reads"
+    return (
+        ""
+        if READING.search(tool.name)
+        else "neither a readOnlyHint nor its name says that it only reads"
+    )
 
 
 def example(tool: OfferedTool, root: str, file: str, symbol: str) -> Arguments | str:
@@ -87,8 +95,16 @@ def example(tool: OfferedTool, root: str, file: str, symbol: str) -> Arguments |
         if not isinstance(entry, dict):
             return []
         choices = [entry[key] for key in ("default", "const") if key in entry]
-        choices += [entry[key][0] for key in ("examples", "enum") if isinstance(entry.get(key), list) and entry[key]]
-        choices += EXAMPLES.findall(str(entry.get("description", ""))) if entry.get("type") == "string" else []
+        choices += [
+            entry[key][0]
+            for key in ("examples", "enum")
+            if isinstance(entry.get(key), list) and entry[key]
+        ]
+        choices += (
+            EXAMPLES.findall(str(entry.get("description", "")))
+            if entry.get("type") == "string"
+            else []
+        )
         match entry.get("type", "string"):
             case "string" if _is_root(name) or (searches and FILE_NAMES.search(name)):
                 choices.append(root)

@@ -43,7 +43,8 @@ def claim(folder: Path) -> Worker | None:
     if folder.resolve() in _claimed:
         return None
     folder.mkdir(parents=True, exist_ok=True)
-    file = open(os.open(RunFolder(folder).at_work, os.O_RDWR | os.O_CREAT, 0o644), "r+", encoding="utf-8")  # noqa: SIM115 (held to the end)
+    descriptor = os.open(RunFolder(folder).at_work, os.O_RDWR | os.O_CREAT, 0o644)
+    file = open(descriptor, "r+", encoding="utf-8")  # noqa: SIM115  # held until the process ends
     if not _lock(file):
         raise UserError(_refusal(folder))
     before = last_worker(folder)
@@ -57,7 +58,11 @@ def claim(folder: Path) -> Worker | None:
 
 def at_work(folder: Path) -> Worker | None:
     """The process that works on `folder` now, if any."""
-    return (last_worker(folder) or Worker(0, "", "")) if is_held(str(RunFolder(folder).at_work)) else None
+    return (
+        (last_worker(folder) or Worker(0, "", ""))
+        if is_held(str(RunFolder(folder).at_work))
+        else None
+    )
 
 
 def last_worker(folder: Path) -> Worker | None:

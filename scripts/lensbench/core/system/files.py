@@ -36,8 +36,12 @@ def keep_from_others() -> None:
 def write_atomic(path: Path, content: str | bytes) -> None:
     """Writes beside `path` and renames; creates missing folders. Lone surrogates become question marks."""
     data = content.encode(errors="replace") if isinstance(content, str) else content
-    real = Path(os.path.realpath(path.parent), path.name)  # the folder of a look has links to the run folder's files
-    folder = next((parent for parent in real.parents[:_DEPTH] if RunFolder(parent).checksums.exists()), None)
+    real = Path(
+        os.path.realpath(path.parent), path.name
+    )  # the folder of a look has links to the run folder's files
+    folder = next(
+        (parent for parent in real.parents[:_DEPTH] if RunFolder(parent).checksums.exists()), None
+    )
     if folder is None:
         _replace(path, data)
         return
@@ -75,7 +79,9 @@ def read_checksums(folder: Path) -> dict[str, str]:
     except FileNotFoundError:
         return {}
     newest = {line[66:]: line for line in text.split("\n")}
-    return {name: line[:64] for name, line in newest.items() if line[64:66] == "  " and _is_inside(name)}
+    return {
+        name: line[:64] for name, line in newest.items() if line[64:66] == "  " and _is_inside(name)
+    }
 
 
 def _is_inside(name: str) -> bool:
@@ -110,7 +116,9 @@ def read_json(path: Path, kind: type[Any] = dict, *, needed: bool = False) -> An
     try:
         value = json.loads(path.read_text(encoding="utf-8")) if needed or path.exists() else {}
     except (OSError, ValueError) as error:
-        raise UserError(f"{path}: cannot be read ({error}); delete it, and the next start rebuilds it") from None
+        raise UserError(
+            f"{path}: cannot be read ({error}); delete it, and the next start rebuilds it"
+        ) from None
     return value
 
 
@@ -127,7 +135,9 @@ def read_typed(path: Path, kind: type[T]) -> T:
     except ValidationError as error:
         first = error.errors(include_url=False)[0]
         problem = f"{'.'.join(map(str, first['loc']))}: {first['msg']}"
-    raise UserError(f"{path}: cannot be read ({problem}); delete it, and the next start rebuilds it")
+    raise UserError(
+        f"{path}: cannot be read ({problem}); delete it, and the next start rebuilds it"
+    )
 
 
 def plain(value: Any) -> Any:

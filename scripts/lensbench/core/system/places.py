@@ -25,7 +25,9 @@ def commit() -> str:
     try:
         if not (ROOT / ".git").exists():
             return (ROOT / "commit").read_text(encoding="utf-8").strip()
-        return subprocess.run(command, capture_output=True, encoding="utf-8", check=True, timeout=60).stdout.strip()
+        return subprocess.run(
+            command, capture_output=True, encoding="utf-8", check=True, timeout=60
+        ).stdout.strip()
     except (OSError, subprocess.SubprocessError):
         return "unknown"
 
@@ -35,9 +37,13 @@ def template_environment(*, html: bool = False) -> Environment:
     from jinja2 import Environment, FileSystemLoader, StrictUndefined  # no run needs it
 
     return Environment(
-        loader=FileSystemLoader(TEMPLATES), undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True,
-        keep_trailing_newline=not html, autoescape=html,
-    )  # fmt: skip
+        loader=FileSystemLoader(TEMPLATES),
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        keep_trailing_newline=not html,
+        autoescape=html,
+    )
 
 
 def csp_hash(content: str) -> str:

@@ -33,7 +33,9 @@ def private_folder() -> Iterator[str]:
         open(os.path.join(folder, "lock"), "w", encoding="utf-8") as mine,
     ):
         fcntl.flock(mine, fcntl.LOCK_EX)
-        os.rename(mine.name, os.path.join(folder, LOCK))  # it must not be visible before it is locked
+        os.rename(
+            mine.name, os.path.join(folder, LOCK)
+        )  # it must not be visible before it is locked
         yield folder
         remove_tree(folder)
 
@@ -41,7 +43,9 @@ def private_folder() -> Iterator[str]:
 def remove_abandoned(place: str) -> None:
     """Removes the folders in `place` that killed programs of this user left, and ends the processes in them."""
     with os.scandir(place) as entries:
-        folders = [entry.path for entry in entries if entry.name.startswith(PREFIX) and _is_ours(entry)]
+        folders = [
+            entry.path for entry in entries if entry.name.startswith(PREFIX) and _is_ours(entry)
+        ]
     for folder in folders:
         with suppress(OSError), open(os.path.join(folder, LOCK), encoding="utf-8") as lock:
             fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -54,8 +58,12 @@ def _tear_down(folder: str) -> None:
     """Runs the teardown that the killed program could not run. It may fail, since the daemon may be gone as well."""
     try:
         limit_s, argv = json.loads(Path(folder, TEARDOWN).read_text(encoding="utf-8"))
-        Path(folder, TEARDOWN).unlink()  # only once: a command that ends this process must not end every later start
-        subprocess.run(argv, stdin=subprocess.DEVNULL, capture_output=True, timeout=limit_s, check=True)
+        Path(
+            folder, TEARDOWN
+        ).unlink()  # only once: a command that ends this process must not end every later start
+        subprocess.run(
+            argv, stdin=subprocess.DEVNULL, capture_output=True, timeout=limit_s, check=True
+        )
     except FileNotFoundError:
         return
     except (OSError, ValueError, TypeError, subprocess.SubprocessError) as error:
@@ -64,7 +72,10 @@ def _tear_down(folder: str) -> None:
 
 def _is_ours(entry: os.DirEntry[str]) -> bool:
     try:
-        return entry.is_dir(follow_symlinks=False) and entry.stat(follow_symlinks=False).st_uid == os.geteuid()
+        return (
+            entry.is_dir(follow_symlinks=False)
+            and entry.stat(follow_symlinks=False).st_uid == os.geteuid()
+        )
     except OSError:
         return False
 

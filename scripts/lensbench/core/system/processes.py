@@ -54,7 +54,9 @@ WORKFLOW = "LENSBENCH_WORKFLOW"
 """The variable with the process id of Snakemake, for the programs that it starts."""
 
 
-def die_with_parent(parent: int, number: int = signal.SIGKILL, then: Callable[[], None] = lambda: None) -> None:
+def die_with_parent(
+    parent: int, number: int = signal.SIGKILL, then: Callable[[], None] = lambda: None
+) -> None:
     """Makes Linux send this process a signal when `parent` ends; sends it now if `parent` has already ended. Then calls
     `then`."""
     if _ON_LINUX:
@@ -68,7 +70,9 @@ def end_in_order() -> None:
     """Turns the first terminating signal into SystemExit, so that the program cleans up; later ones are ignored. A
     program started by Snakemake gets SIGTERM when Snakemake ends, even when it is killed."""
     for number in ENDING:
-        if number == signal.SIGTERM or signal.getsignal(number) != signal.SIG_IGN:  # nohup stays in force
+        if (
+            number == signal.SIGTERM or signal.getsignal(number) != signal.SIG_IGN
+        ):  # nohup stays in force
             signal.signal(number, _stop)
     if WORKFLOW in os.environ:
         die_with_parent(int(os.environ[WORKFLOW]), signal.SIGTERM)
@@ -96,7 +100,9 @@ def held_signals() -> Iterator[None]:
 
 def show_as(argv: Sequence[str]) -> None:
     """Changes the command line that `ps` shows for this process, cut to the length of the original."""
-    places = Path("/proc/self/stat").read_bytes().rpartition(b")")[2].split()[45:47]  # arg_start, arg_end: proc(5)
+    places = (
+        Path("/proc/self/stat").read_bytes().rpartition(b")")[2].split()[45:47]
+    )  # arg_start, arg_end: proc(5)
     begin, end = map(int, places)
     line = b"\0".join(map(os.fsencode, argv))[: end - begin - 1]
     ctypes.memmove(begin, line.ljust(end - begin, b"\0"), end - begin)
@@ -143,7 +149,9 @@ def run_process(
             with suppress(subprocess.TimeoutExpired):
                 exit_code = process.wait(max(0.0, output.until - time.monotonic()))
         over_at = output.over_at if exit_code is None else None
-        return value, Ended(exit_code, exit_code is None and over_at is None, (over_at or time.monotonic()) - began)
+        return value, Ended(
+            exit_code, exit_code is None and over_at is None, (over_at or time.monotonic()) - began
+        )
     finally:
         _end_group(process)
         end_children()
@@ -153,7 +161,10 @@ class _Output:
     """The lines of a program's output until it ends, times out, or exceeds the limit of output."""
 
     def __init__(
-        self, process: subprocess.Popen[bytes], deadline: float, silence_s: Callable[[str], float | None]
+        self,
+        process: subprocess.Popen[bytes],
+        deadline: float,
+        silence_s: Callable[[str], float | None],
     ) -> None:
         assert process.stdout is not None
         self._process = process
@@ -234,7 +245,9 @@ def _have_ended() -> bool:
     while True:
         try:
             threads = Path("/proc/self/task").iterdir()
-            children = [int(child) for one in threads for child in (one / "children").read_bytes().split()]
+            children = [
+                int(child) for one in threads for child in (one / "children").read_bytes().split()
+            ]
         except OSError:
             return False
         for child in children:

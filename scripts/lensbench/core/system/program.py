@@ -17,7 +17,15 @@ from lensbench.core.errors import UserError, printable_lines
 from lensbench.core.system.files import keep_from_others
 from lensbench.core.system.processes import end_in_order
 
-UNWRITABLE = {errno.ENOSPC, errno.EDQUOT, errno.EROFS, errno.EACCES, errno.EEXIST, errno.EISDIR, errno.ENOTDIR}
+UNWRITABLE = {
+    errno.ENOSPC,
+    errno.EDQUOT,
+    errno.EROFS,
+    errno.EACCES,
+    errno.EEXIST,
+    errno.EISDIR,
+    errno.ENOTDIR,
+}
 
 
 class Parser(argparse.ArgumentParser):
@@ -55,12 +63,16 @@ def run_program(main: Callable[[], object]) -> None:
     except UserError as error:
         sys.exit(printable_lines(f"error: {error}"))
     except BrokenPipeError:
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # or Python prints another error at exit
+        os.dup2(
+            os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno()
+        )  # or Python prints another error at exit
     except OSError as error:
         if error.errno not in UNWRITABLE:
             raise
         place = f"{error.filename}: " if error.filename else ""
-        sys.exit(f"error: {place}{error.strerror}; fix that, then start again: what is finished is kept")
+        sys.exit(
+            f"error: {place}{error.strerror}; fix that, then start again: what is finished is kept"
+        )
 
 
 def use_utf8() -> None:
@@ -120,7 +132,11 @@ def run_folder(arguments: argparse.Namespace) -> Path:
     folder: Path | None = arguments.folder
     if folder and not folder.is_dir():
         raise UserError(f"{folder}: there is no such benchmark; name a run id, or bench/<run_id>")
-    return folder if folder and not any(folder.glob("*/plan.json")) else only_benchmark(folder or Path("bench"))
+    return (
+        folder
+        if folder and not any(folder.glob("*/plan.json"))
+        else only_benchmark(folder or Path("bench"))
+    )
 
 
 def benchmark(name: str) -> Path:
@@ -132,7 +148,9 @@ def benchmark(name: str) -> Path:
 def configs(folder: Path) -> list[str]:
     """The names of the configs: config.yaml if it exists, else those that `lensbench init` wrote."""
     return (
-        ["config.yaml"] if (folder / "config.yaml").exists() else sorted(p.name for p in folder.glob("config.*.yaml"))
+        ["config.yaml"]
+        if (folder / "config.yaml").exists()
+        else sorted(p.name for p in folder.glob("config.*.yaml"))
     )
 
 
@@ -140,7 +158,9 @@ def only_config(folder: Path) -> str:
     """The name of the config in a folder, there or not. Raises UserError when there are several."""
     names = configs(folder)
     if len(names) > 1:
-        raise UserError(f"there are {len(names)} configs here; name one: --configfile {' or '.join(names)}")
+        raise UserError(
+            f"there are {len(names)} configs here; name one: --configfile {' or '.join(names)}"
+        )
     return names[0] if names else "config.yaml"
 
 
@@ -150,5 +170,9 @@ def only_benchmark(bench: Path) -> Path:
     if len(folders) == 1:
         return folders[0]
     if folders:
-        raise UserError(f"{bench}/ has {len(folders)} benchmarks; name one of {', '.join(map(str, folders))}")
-    raise UserError(f"there is no benchmark in {bench}/; start one with `lensbench run`, or name its folder")
+        raise UserError(
+            f"{bench}/ has {len(folders)} benchmarks; name one of {', '.join(map(str, folders))}"
+        )
+    raise UserError(
+        f"there is no benchmark in {bench}/; start one with `lensbench run`, or name its folder"
+    )

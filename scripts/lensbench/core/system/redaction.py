@@ -19,7 +19,9 @@ DEPTH = 4
 
 _BREAK = re.compile(r"\s+|\\[nrt]")
 _GAP = r"(?:\s|\\[nrt])*"
-_HARMLESS = re.compile(r"/.*|[0-9.,:]+|[a-z]+([-_ ][a-z]+)*|true|false|https?://[^@]*", re.IGNORECASE | re.DOTALL)
+_HARMLESS = re.compile(
+    r"/.*|[0-9.,:]+|[a-z]+([-_ ][a-z]+)*|true|false|https?://[^@]*", re.IGNORECASE | re.DOTALL
+)
 """Values in an MCP file's `env` that are settings: paths, numbers, words, addresses without a password."""
 _CREDENTIAL = re.compile(r"key|token|secret|pass|auth|credential|cookie", re.IGNORECASE)
 
@@ -32,7 +34,9 @@ def literal_secrets(servers: Mapping[str, Any]) -> dict[str, str]:
             values = entry.get(section) if isinstance(entry, dict) else None
             for name, value in values.items() if isinstance(values, dict) else ():
                 if isinstance(value, str) and "${" not in value and is_secret(name, value):
-                    secrets[f"{server}.{name}"] = value.removeprefix("Bearer ").removeprefix("Basic ")
+                    secrets[f"{server}.{name}"] = value.removeprefix("Bearer ").removeprefix(
+                        "Basic "
+                    )
     return secrets
 
 
@@ -46,13 +50,20 @@ class Redactor:
     Secrets are the values of the named environment variables, and `others` by their names."""
 
     def __init__(
-        self, names: Sequence[str], environment: Mapping[str, str], others: Mapping[str, str] | None = None
+        self,
+        names: Sequence[str],
+        environment: Mapping[str, str],
+        others: Mapping[str, str] | None = None,
     ) -> None:
         all_values = {**{name: environment.get(name, "") for name in names}, **(others or {})}
         secrets = {name: value for name, value in all_values.items() if len(value) >= SHORTEST}
         values = {form: name for name, value in secrets.items() for form in _forms(value)}
         self._values = sorted(values.items(), key=lambda item: -len(item[0]))
-        self._broken = [(form, name) for form, name in self._values if len(_BREAK.sub("", form)) >= SHORTEST_CODED]
+        self._broken = [
+            (form, name)
+            for form, name in self._values
+            if len(_BREAK.sub("", form)) >= SHORTEST_CODED
+        ]
 
     def __call__(self, text: str) -> str:
         """The text with `[redacted: NAME]` in place of each secret."""
@@ -102,7 +113,9 @@ def _forms(value: str) -> Iterator[str]:
         yield json.dumps(part)[1:-1]
         yield json.dumps(part, ensure_ascii=False)[1:-1]
         yield json.dumps(part)[1:-1].replace("/", "\\/")
-        yield from (form for form in _coded(part.encode(errors="replace")) if len(form) >= SHORTEST_CODED)
+        yield from (
+            form for form in _coded(part.encode(errors="replace")) if len(form) >= SHORTEST_CODED
+        )
 
 
 def _coded(value: bytes) -> Iterator[str]:
@@ -110,7 +123,9 @@ def _coded(value: bytes) -> Iterator[str]:
     for before in range(3):
         whole = base64.b64encode(bytes(before) + value).decode()
         first = (0, 2, 3)[before]  # the characters with bits of the preceding bytes
-        last = ((before + len(value)) * 8) // 6  # the characters after it have bits of the following bytes
+        last = (
+            (before + len(value)) * 8
+        ) // 6  # the characters after it have bits of the following bytes
         yield whole[first:last]
         yield whole[first:last].replace("+", "-").replace("/", "_")
     yield value.hex()

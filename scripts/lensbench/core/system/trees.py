@@ -31,7 +31,9 @@ def copy_tree(tree: str, destination: str, *, with_git: bool = True) -> None:
     def left_out(folder: str, names: list[str]) -> list[str]:
         modes = {name: os.lstat(os.path.join(folder, name)).st_mode for name in names}
         kinds = (stat.S_ISREG, stat.S_ISDIR, stat.S_ISLNK)
-        special = [name for name, mode in modes.items() if not any(is_kind(mode) for is_kind in kinds)]
+        special = [
+            name for name, mode in modes.items() if not any(is_kind(mode) for is_kind in kinds)
+        ]
         return special if with_git or folder != tree else [*special, ".git"]
 
     shutil.copytree(tree, destination, symlinks=True, ignore=left_out)
@@ -67,7 +69,11 @@ def walk(top: AnyStr) -> Iterator[tuple[AnyStr, list[AnyStr], list[AnyStr]]]:
         except OSError:
             continue
         inner = [entry.name for entry in entries if entry.is_dir(follow_symlinks=False)]
-        yield folder, inner, [entry.name for entry in entries if not entry.is_dir(follow_symlinks=False)]
+        yield (
+            folder,
+            inner,
+            [entry.name for entry in entries if not entry.is_dir(follow_symlinks=False)],
+        )
         folders += [os.path.join(folder, name) for name in inner]  # as the caller left them
 
 

@@ -55,11 +55,15 @@ def parse_document(source: bytes) -> Document:
     """The YAML value in `source`, with lines. Raises DocumentError for what is too large or too deep, for anchors and
     aliases (a few hundred bytes of them can expand without end), tags, keys given twice, and keys that are not text."""
     if len(source) > MAX_BYTES:
-        raise DocumentError(f"is {len(source)} bytes; at most {MAX_BYTES} are read. Split it into several files")
+        raise DocumentError(
+            f"is {len(source)} bytes; at most {MAX_BYTES} are read. Split it into several files"
+        )
     try:
         text = source.decode("utf-8-sig")
     except UnicodeDecodeError as error:
-        raise DocumentError("is not UTF-8 text; save it as UTF-8", source[: error.start].count(b"\n") + 1) from None
+        raise DocumentError(
+            "is not UTF-8 text; save it as UTF-8", source[: error.start].count(b"\n") + 1
+        ) from None
     try:
         _check_events(text)
         loader = yaml.CSafeLoader(text)
@@ -74,7 +78,9 @@ def parse_document(source: bytes) -> Document:
         reason = " ".join(part for part in (error.context, error.problem) if part)
         line, column = (mark.line + 1, mark.column + 1) if mark else (1, 1)
         near = [*enumerate(text.split("\n")[:line], 1)][-3:]
-        for number, why in ((n, why) for n, there in near if (why := pasted(there.partition("#")[0], False))):
+        for number, why in (
+            (n, why) for n, there in near if (why := pasted(there.partition("#")[0], False))
+        ):
             raise DocumentError(why, number) from None
         wrong = f"{reason} (column {column}){_remedy(text, line, reason)}"
         raise DocumentError(f"is not valid YAML: {wrong}", line) from None
@@ -92,7 +98,11 @@ def _remedy(text: str, line: int, reason: str) -> str:
         return "; a tab: indent with spaces"
     if "cannot start any token" in reason:
         return "; put this value in quotes"
-    if "expected <block end>" in reason or "expected key" in reason or "mapping values are not allowed" in reason:
+    if (
+        "expected <block end>" in reason
+        or "expected key" in reason
+        or "mapping values are not allowed" in reason
+    ):
         return "; indent this line like the lines that it belongs to, and put values with `: ` in quotes"
     return ""
 
@@ -126,7 +136,9 @@ def _lines(node: yaml.Node, path: KeyPath) -> Iterator[tuple[KeyPath, int]]:
                 name = key.value if isinstance(key, yaml.ScalarNode) else "a list or mapping"
                 if name == "<<":
                     raise DocumentError("uses a YAML merge key (<<); write the keys out", line)
-                raise DocumentError(f"has the key {name!r}, which is not text; put it in quotes", line)
+                raise DocumentError(
+                    f"has the key {name!r}, which is not text; put it in quotes", line
+                )
             if why := pasted(key.value):
                 raise DocumentError(why, line)
             if key.value in keys:

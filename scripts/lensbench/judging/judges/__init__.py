@@ -68,22 +68,24 @@ def unjudged(failure: str, reason: str) -> Judgement:
     return Judgement(Verdict.UNJUDGED, "", None, reason, failure)
 
 
-FAILURES: Mapping[str, str] = MappingProxyType({
-    "no_patterns": "the criterion has no patterns, so this judge was not asked",
-    "not_sampled": "the pair is not on the judge sheet, or was left open there",
-    "pair_incomplete": "the other run of the pair does not count yet, so this judge was not asked",
-    "refused": "the model declined to judge",
-    "unparsable": "the reply is not the JSON object that was asked for",
-    "outside_menu": "the verdict is none of Met, Partial and Missed",
-    "evidence_not_found": "the evidence is too short, or not in the answer (for Missed: or in the criterion)",
-    "canary": "the judge was wrong about a criterion whose verdict is known, so all it said of this answer is void",
-    "used_tools": "the judge called tools, although it had none to use",
-    "timeout": "the judge did not answer in time",
-    "crashed": "the judge's agent failed",
-    "api_error": "the model's service failed",
-    "no_test_run": "the tests could not be started",
-    "not_reached": "the budget, or this start, ended before the judge was asked",
-})  # fmt: skip
+FAILURES: Mapping[str, str] = MappingProxyType(
+    {
+        "no_patterns": "the criterion has no patterns, so this judge was not asked",
+        "not_sampled": "the pair is not on the judge sheet, or was left open there",
+        "pair_incomplete": "the other run of the pair does not count yet, so this judge was not asked",
+        "refused": "the model declined to judge",
+        "unparsable": "the reply is not the JSON object that was asked for",
+        "outside_menu": "the verdict is none of Met, Partial and Missed",
+        "evidence_not_found": "the evidence is too short, or not in the answer (for Missed: or in the criterion)",
+        "canary": "the judge was wrong about a criterion whose verdict is known, so all it said of this answer is void",
+        "used_tools": "the judge called tools, although it had none to use",
+        "timeout": "the judge did not answer in time",
+        "crashed": "the judge's agent failed",
+        "api_error": "the model's service failed",
+        "no_test_run": "the tests could not be started",
+        "not_reached": "the budget, or this start, ended before the judge was asked",
+    }
+)
 
 NOT_ASKED = frozenset({"no_patterns", "not_sampled", "pair_incomplete"})
 """Not failures: these judges were not asked, so no vote is missing."""

@@ -67,7 +67,9 @@ def _wording(criterion: str) -> _Wording:
     text = normalise(criterion).text.strip().rstrip(".")
     head = _HEAD.match(text)
     words = (text[head.end() :] if head else text).split() or [_FILLER]
-    first = f"(?i:{re.escape(words[0][0])}){re.escape(words[0][1:])}"  # it may start a sentence or not
+    first = (
+        f"(?i:{re.escape(words[0][0])}){re.escape(words[0][1:])}"  # it may start a sentence or not
+    )
     fact = re.compile(r"[\s>|]+".join([first, *map(re.escape, words[1:])]))
     fewest = _FEWEST_OF_A_CLAUSE if head and head[0].endswith("that") else _FEWEST_WORDS
     return _Wording(fact, bool(head), len(words) < fewest)
@@ -85,7 +87,11 @@ def _copy(text: str, span: Span, wording: _Wording) -> Span | None:
 def _head_before(text: str, end: int) -> int | None:
     """The start of the instruction that ends at `end`."""
     window = max(0, end - 40)
-    heads = [match for match in _HEAD.finditer(text, window, end) if not text[match.end() : end].strip(" \n>|")]
+    heads = [
+        match
+        for match in _HEAD.finditer(text, window, end)
+        if not text[match.end() : end].strip(" \n>|")
+    ]
     return heads[-1].start() if heads else None
 
 
@@ -115,7 +121,11 @@ def without_dumps(text: str) -> str:
     """The normalised `text` without dumps: at least 100 names with no text between them. Prose repeats words and has
     few code names, so in a dump at least 90% of the names differ, and a quarter look like code."""
     runs = (run.span() for run in _NAMES.finditer(text) if len(run[0]) >= 2 * _FEWEST_NAMES)
-    spans = [span for span in runs if _is_dump([name for name in _NAME.findall(text, *span) if not name.isdecimal()])]
+    spans = [
+        span
+        for span in runs
+        if _is_dump([name for name in _NAME.findall(text, *span) if not name.isdecimal()])
+    ]
     return filled(text, spans) if spans else text
 
 

@@ -24,9 +24,15 @@ COUNT = 3
 
 _INVENTED = (
     ("Gives 512 as the default of `{}`.", "The default of `{}` is 512."),
-    ("Names `{}` as the function that is called first.", "The function that is called first is `{}`."),
+    (
+        "Names `{}` as the function that is called first.",
+        "The function that is called first is `{}`.",
+    ),
     ("Says that the class `{}` is never copied.", "The class `{}` is never copied."),
-    ("Names the option `{}` as the one that turns the check off.", "The option that turns the check off is `{}`."),
+    (
+        "Names the option `{}` as the one that turns the check off.",
+        "The option that turns the check off is `{}`.",
+    ),
 )
 """Criteria, each with a sentence that states it."""
 _SYLLABLES = "quavexzorlimtrenobfyngaxhuljepkivmuroxipelruzsyg"
@@ -50,7 +56,9 @@ class Canary(NamedTuple):
         return f"{self.planted}\n\n{answer}" if self.planted else answer
 
 
-def canaries(answer: str, nonce: str, question: str, facts: Sequence[str], others: Sequence[str]) -> Iterator[Canary]:
+def canaries(
+    answer: str, nonce: str, question: str, facts: Sequence[str], others: Sequence[str]
+) -> Iterator[Canary]:
     """The `COUNT` canaries for an answer, with wording from the nonce; `others` are facts of other tasks."""
     digits = [int(digit, 16) for digit in nonce]
     made_up = _word(digits[2:4]), _word(digits[4:6])
@@ -86,7 +94,9 @@ def _near_miss(
             if not _stands(piece.text, text) or _stands(piece.text, prompt):
                 continue
             for instead in _instead(piece, digits, others):
-                if not any(instead.casefold() in source.casefold() for source in (text, prompt, *facts)):
+                if not any(
+                    instead.casefold() in source.casefold() for source in (text, prompt, *facts)
+                ):
                     return re.sub(_whole(piece.text), instead.replace("\\", r"\\"), fact)
     return None
 
@@ -99,18 +109,26 @@ def _instead(piece: Piece, digits: Sequence[int], others: Sequence[str]) -> Iter
                 yield f"{int(number[0]) + further}{piece.text[number.end() :]}"
     elif piece.kind in _NAMES and not re.search(r"\s", piece.text):
         if piece.kind != "code":
-            names = {peer.text for other in others for peer in cut(other) if peer.kind == piece.kind}
+            names = {
+                peer.text for other in others for peer in cut(other) if peer.kind == piece.kind
+            }
             yield from _turned(sorted(names), digits)
         ending = _ENDING.search(piece.text) if piece.kind == "file" else None
-        parts = list(_LETTERS.finditer(piece.text, 0, ending.start() if ending else len(piece.text)))
+        parts = list(
+            _LETTERS.finditer(piece.text, 0, ending.start() if ending else len(piece.text))
+        )
         if parts:
             longest = max(parts, key=lambda part: len(part[0]))
             word, old = _word(digits[10:12]), longest[0]
-            word = word.upper() if old.isupper() else word.capitalize() if old[0].isupper() else word
+            word = (
+                word.upper() if old.isupper() else word.capitalize() if old[0].isupper() else word
+            )
             yield piece.text[: longest.start()] + word + piece.text[longest.end() :]
 
 
-def _foreign(text: str, digits: Sequence[int], facts: Sequence[str], others: Sequence[str]) -> str | None:
+def _foreign(
+    text: str, digits: Sequence[int], facts: Sequence[str], others: Sequence[str]
+) -> str | None:
     context = " ".join((text, *facts))
     for fact in _turned(others, digits):
         pieces = cut(fact)

@@ -16,7 +16,9 @@ from lensbench.judging.judges.normalising import Normalised
 MOST = 0.8
 """The share of a fact's parts that a sentence about it has."""
 
-_END = re.compile(r"[.!?](?=[\"')\]*_]{0,9}(?:\s|$))|;(?=\s)|\n[ >]{0,20}(?=\n|[-*+\u2022|] |#{1,6} |\d{1,3}[.)] )")
+_END = re.compile(
+    r"[.!?](?=[\"')\]*_]{0,9}(?:\s|$))|;(?=\s)|\n[ >]{0,20}(?=\n|[-*+\u2022|] |#{1,6} |\d{1,3}[.)] )"
+)
 _CLAUSE = re.compile(
     r",(?!\s{0,9}(?:is|are|was|were|do|does|did|can|cannot|will|would|should|has|have|had|never)(?:n't)?\b)"
     r"|\n {4}|\b(?:but|rather than|instead of|and not|or not|whereas)\b"
@@ -45,7 +47,10 @@ _SUPPOSED = re.compile(
 )
 _ASKED = re.compile(r"\?\W{0,9}$")
 _OTHER = r"([\w./-]{0,80}[./_]\w[\w./-]{0,80})"
-_OR_AFTER, _OR_BEFORE = re.compile(rf"\W{{0,4}}or (?:in )?{_OTHER}"), re.compile(rf"{_OTHER}\W{{0,4}} or (?:in )?$")
+_OR_AFTER, _OR_BEFORE = (
+    re.compile(rf"\W{{0,4}}or (?:in )?{_OTHER}"),
+    re.compile(rf"{_OTHER}\W{{0,4}} or (?:in )?$"),
+)
 _RETRACTION = re.compile(
     r"(?i)[\W\d]{0,9}(?:(?:no|wait|sorry|edit|update|correction|actually|on second thought|but|and|however)\b\W{1,3})*"
     r"(?:(?:it|this|that|these|(?P<all>(?:all of |everything )?(?:this|that|the )?above|what i (?:said|wrote)"
@@ -88,7 +93,9 @@ def is_negation(fact: str) -> bool:
     return bool(_NEGATION.search(fact) or _AHEAD.search(fact))
 
 
-def about(answer: Normalised, places: Sequence[Sequence[Span]], share: float) -> dict[Span, list[Span]]:
+def about(
+    answer: Normalised, places: Sequence[Sequence[Span]], share: float
+) -> dict[Span, list[Span]]:
     """The sentences with a share of the fact whose parts are stated at `places`, a list for each part; and where."""
     starts = _sentences(answer).starts
     by_number: dict[int, list[Span]] = defaultdict(list)
@@ -104,8 +111,13 @@ def about(answer: Normalised, places: Sequence[Sequence[Span]], share: float) ->
 def read(answer: Normalised, places: Sequence[Sequence[Span]]) -> FactReading:
     """What the answer does with the fact whose parts are stated at `places`, a list for each part."""
     facts = about(answer, places, MOST)
-    denial = next((sentence for sentence, spans in facts.items() if _denies(answer.text, sentence, spans)), None)
-    suppositions = (sentence for sentence, spans in facts.items() if _supposes(answer.text, sentence, spans))
+    denial = next(
+        (sentence for sentence, spans in facts.items() if _denies(answer.text, sentence, spans)),
+        None,
+    )
+    suppositions = (
+        sentence for sentence, spans in facts.items() if _supposes(answer.text, sentence, spans)
+    )
     return FactReading(denial, union([*_sentences(answer).retracted, *suppositions]))
 
 
@@ -141,9 +153,15 @@ def _denies(text: str, sentence: Span, places: Sequence[Span]) -> bool:
 
     def is_next(at: int) -> bool:
         number = bisect_right(firsts, at)
-        return number < len(firsts) and firsts[number] < at + _NEAR and clause(firsts[number]) == clause(at)
+        return (
+            number < len(firsts)
+            and firsts[number] < at + _NEAR
+            and clause(firsts[number]) == clause(at)
+        )
 
-    return any(clause(at) in clauses for at in negations(_NEGATION)) or any(map(is_next, negations(_AHEAD)))
+    return any(clause(at) in clauses for at in negations(_NEGATION)) or any(
+        map(is_next, negations(_AHEAD))
+    )
 
 
 def _supposes(text: str, sentence: Span, places: Sequence[Span]) -> bool:
@@ -154,9 +172,12 @@ def _supposes(text: str, sentence: Span, places: Sequence[Span]) -> bool:
         return True
 
     def other(match: re.Match[str] | None) -> bool:
-        return match is not None and not any(start < match.end(1) and match.start(1) < end for start, end in places)
+        return match is not None and not any(
+            start < match.end(1) and match.start(1) < end for start, end in places
+        )
 
     return any(
-        other(_OR_AFTER.match(text, end, sentence[1])) or other(_OR_BEFORE.search(text, max(0, start - 120), start))
+        other(_OR_AFTER.match(text, end, sentence[1]))
+        or other(_OR_BEFORE.search(text, max(0, start - 120), start))
         for start, end in places
     )

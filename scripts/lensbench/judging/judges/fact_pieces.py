@@ -27,7 +27,9 @@ _EXAMPLES = re.compile(
     r"\((?:e\.g\.|like|such as|for example|as in)[^()]*\)"
     r"|\b(?:e\.g\.|such as|for example),? [^\s,;)]+(?:(?:, and|, or|,| and| or) [^\s,;)]+)*"
 )
-_LINES = re.compile(r"(?i)\blines? \d+(?: ?(?:-|\u2013|to|and) ?\d+)?|(?<=\w):\d+(?:-\d+)?\b|#?\bL\d+(?:-L?\d+)?\b")
+_LINES = re.compile(
+    r"(?i)\blines? \d+(?: ?(?:-|\u2013|to|and) ?\d+)?|(?<=\w):\d+(?:-\d+)?\b|#?\bL\d+(?:-L?\d+)?\b"
+)
 _VALUES = frozenset({"True", "False", "None", "NULL", "null", "nil", "undefined", "true", "false"})
 _LONGEST = 200
 _WORD = re.compile(
@@ -62,13 +64,19 @@ def cut(text: str) -> list[Piece]:
 def pattern_of(piece: Piece) -> Pattern:
     """A piece as written; a file also by the end of its path, but by no other path."""
     *folders, name = piece.text.split("/")
-    if piece.kind == "name" and len(piece.parts) == 2 and re.search(r"\w_|_\w|[a-z][A-Z]", piece.parts[-1]):
+    if (
+        piece.kind == "name"
+        and len(piece.parts) == 2
+        and re.search(r"\w_|_\w|[a-z][A-Z]", piece.parts[-1])
+    ):
         return Regex(
             regex=rf"(?:^|[^\w/])(?:[a-z_]\w*[.:#]+|{re.escape(piece.parts[0])}[.:#]+)?{re.escape(piece.parts[-1])}\b"
         )
     if piece.kind != "file" or not folders:
         return piece.text
-    tails = "|".join(re.escape("/".join([*folders[at:], name])) for at in range(1, len(folders) + 1))
+    tails = "|".join(
+        re.escape("/".join([*folders[at:], name])) for at in range(1, len(folders) + 1)
+    )
     regex = rf"(?:^|[^\w.-]){re.escape(piece.text)}\b|(?:^|[^\w./-])(?:{tails})\b"
     return Regex(regex=regex) if len(regex) <= MAX_PATTERN_LENGTH else piece.text
 

@@ -49,9 +49,14 @@ class HumanFile(Strict):
 
     schema_: Annotated[Literal[1], Field(alias="schema")]
     """The version of the file format."""
-    sheet: Annotated[str, like(r"^[0-9a-f]{64}$", "it must be the sheet's id, 64 lower-case hex digits")]
+    sheet: Annotated[
+        str, like(r"^[0-9a-f]{64}$", "it must be the sheet's id, 64 lower-case hex digits")
+    ]
     """The id of the sheet."""
-    judge: Annotated[str, like(r"^[\p{L}\p{N}][\p{L}\p{N}-]{0,31}$", "use letters, digits and '-' only, at most 32")]
+    judge: Annotated[
+        str,
+        like(r"^[\p{L}\p{N}][\p{L}\p{N}-]{0,31}$", "use letters, digits and '-' only, at most 32"),
+    ]
     """The person's name."""
     verdicts: Many[GivenVerdict]
     """The verdicts given; open criteria are missing."""
@@ -66,17 +71,23 @@ def human_judges(folder: Path) -> list[str]:
     return sorted({_name(_parse(path)) for path in human_files(folder)})
 
 
-def judge(folder: Path, name: str, answers: Sequence[ShownAnswer], tasks: Mapping[str, Task]) -> Iterator[Judged]:
+def judge(
+    folder: Path, name: str, answers: Sequence[ShownAnswer], tasks: Mapping[str, Task]
+) -> Iterator[Judged]:
     """A judgement for every criterion of every answer, Unjudged where the person `name` gave no verdict. Raises
     UserError for a file that does not match the answers, and for two verdicts on one criterion."""
     files = [path for path in human_files(folder) if _name(_parse(path)) == name]
     if not files:
-        raise UserError(f"{RunFolder(folder).human}: has no file of {name}; save one from the judge sheet")
+        raise UserError(
+            f"{RunFolder(folder).human}: has no file of {name}; save one from the judge sheet"
+        )
     judgements: dict[tuple[str, int], Judgement] = {}
     for path in files:
         own = read_human_file(path, answers, tasks)
         if own.keys() & judgements.keys():
-            raise UserError(f"{path}: another file has verdicts of {name} on the same criteria; keep one file")
+            raise UserError(
+                f"{path}: another file has verdicts of {name} on the same criteria; keep one file"
+            )
         judgements |= own
     for answer in answers:
         for number, _ in answer_criteria(tasks[answer.run.task]):
@@ -95,7 +106,9 @@ def read_human_file(
         place = f"{path}: answer {entry.answer}, criterion {entry.criterion}"
         if (entry.answer, entry.criterion) in judgements:
             raise UserError(f"{place}: is judged twice; remove one of the two verdicts")
-        attempts = [] if entry.answer in by_id else list(_attempts_with(path.parent.parent, entry.answer))
+        attempts = (
+            [] if entry.answer in by_id else list(_attempts_with(path.parent.parent, entry.answer))
+        )
         if any(attempt.counts for attempt, _ in attempts):
             continue  # it is only not judged now: of a later wave, or of a disabled control
         if entry.answer not in by_id:
@@ -108,7 +121,11 @@ def read_human_file(
             raise UserError(f"{place}: {problem}")
         position = answer.text.find(entry.evidence) if entry.evidence else None
         judgements[entry.answer, entry.criterion] = Judgement(
-            Verdict(entry.verdict), entry.evidence, position, entry.note, version=file.sheet[:_VERSION_LENGTH]
+            Verdict(entry.verdict),
+            entry.evidence,
+            position,
+            entry.note,
+            version=file.sheet[:_VERSION_LENGTH],
         )
     return judgements
 
@@ -117,7 +134,9 @@ def _parse(path: Path) -> HumanFile:
     try:
         value = json.loads(path.read_bytes())
     except (OSError, ValueError, RecursionError) as error:
-        raise UserError(f"{path}: is not a verdict file ({error}); save it again from the judge sheet") from None
+        raise UserError(
+            f"{path}: is not a verdict file ({error}); save it again from the judge sheet"
+        ) from None
     try:
         return HumanFile.model_validate(value)
     except ValidationError as error:
@@ -132,7 +151,10 @@ def _attempts_with(folder: Path, answer: str) -> Iterator[tuple[Entry, RunId]]:
     """The attempts whose answer has this name on a sheet."""
     seed = read_plan(folder)["seed"]
     for entry, record in all_records(folder):
-        if opaque_id(seed, record.run, entry.answer.read_text(errors="replace", encoding="utf-8")) == answer:
+        if (
+            opaque_id(seed, record.run, entry.answer.read_text(errors="replace", encoding="utf-8"))
+            == answer
+        ):
             yield entry, record.run
 
 

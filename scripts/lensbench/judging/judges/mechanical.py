@@ -40,18 +40,28 @@ def judge(criterion: Criterion, answer: Normalised) -> Judgement:
     if not criterion.mechanical:
         return unjudged("no_patterns", "the criterion has no patterns")
     result = _judge(criterion, answer)
-    return replace(result, reason=f"{criterion.drafted} draft: {result.reason}") if criterion.drafted else result
+    return (
+        replace(result, reason=f"{criterion.drafted} draft: {result.reason}")
+        if criterion.drafted
+        else result
+    )
 
 
 def _judge(criterion: Criterion, answer: Normalised) -> Judgement:
     for pattern in criterion.must_not:
-        if span := next((hit for hit in spans(pattern, answer, _MOST_DENIED) if not is_denied(answer, hit)), None):
-            return _shown(Verdict.MISSED, answer, span, f"states {_name(pattern)}, which it must not")
+        if span := next(
+            (hit for hit in spans(pattern, answer, _MOST_DENIED) if not is_denied(answer, hit)),
+            None,
+        ):
+            return _shown(
+                Verdict.MISSED, answer, span, f"states {_name(pattern)}, which it must not"
+            )
     if (limit := criterion.at_most) and len(wrong := _stated(limit.of, answer)) > limit.n:
         reason = f"states {_names(pattern for pattern, _ in wrong)}: more than {limit.n} of what it must not"
         return _shown(Verdict.MISSED, answer, wrong[limit.n][1], reason)
     places = [
-        sorted(span for pattern in part for span in spans(pattern, answer, _MOST_PLACES)) for part in _parts(criterion)
+        sorted(span for pattern in part for span in spans(pattern, answer, _MOST_PLACES))
+        for part in _parts(criterion)
     ]
     reading = read(answer, [] if is_negation(criterion.text) else places)
     if reading.denied:
@@ -68,7 +78,12 @@ def _judge(criterion: Criterion, answer: Normalised) -> Judgement:
     too_few = least is not None and len(instances) < least.n
     if not absent and not too_few and (choice or not criterion.any_of):
         evidence = [*statements, *choice, *instances]
-        return _shown(Verdict.MET, answer, evidence[0][1], f"states {_names(pattern for pattern, _ in evidence)}")
+        return _shown(
+            Verdict.MET,
+            answer,
+            evidence[0][1],
+            f"states {_names(pattern for pattern, _ in evidence)}",
+        )
     reason = "; ".join(
         [*(f"{_name(pattern)} is missing" for pattern in absent[:5])]
         + ([f"{len(absent) - 5} more are missing"] if len(absent) > 5 else [])
@@ -106,13 +121,17 @@ def _parts(criterion: Criterion) -> list[Sequence[Pattern]]:
     return parts * max(1, len(stems)) + [(stem,) for stem in stems]
 
 
-def _other(criterion: Criterion, answer: Normalised, places: Sequence[Sequence[Span]]) -> tuple[Span, str] | None:
+def _other(
+    criterion: Criterion, answer: Normalised, places: Sequence[Sequence[Span]]
+) -> tuple[Span, str] | None:
     """A sentence that has half of the fact and another piece in place of one that the answer lacks, and why it is."""
     fact, text = cut(criterion.text), normalise(criterion.text)
     absent = {piece.kind for piece in fact if not find(pattern_of(piece), answer)}
     for start, end in about(answer, places, 0.5) if absent else ():
         for piece in cut(answer.text[start:end]):
-            is_known = find(piece.text, text) or any(find(pattern_of(part), normalise(piece.text)) for part in fact)
+            is_known = find(piece.text, text) or any(
+                find(pattern_of(part), normalise(piece.text)) for part in fact
+            )
             if piece.kind in absent and not is_known:
                 return (start, end), f"states {piece.text!r} in place of a {piece.kind} of the fact"
     return None
@@ -125,7 +144,9 @@ def _regex(pattern: str) -> re2._Regexp:
     return re2.compile(pattern, options)
 
 
-def _stated(patterns: Iterable[Pattern], answer: Normalised, most: int | None = None) -> list[tuple[Pattern, Span]]:
+def _stated(
+    patterns: Iterable[Pattern], answer: Normalised, most: int | None = None
+) -> list[tuple[Pattern, Span]]:
     """The patterns that the answer states, with the first place of each; at most `most`."""
     pairs = ((pattern, span) for pattern in patterns if (span := find(pattern, answer)))
     return list(islice(pairs, most))
@@ -204,10 +225,17 @@ def _lines(text: Normalised, start: int, end: int) -> frozenset[Span]:
     matches = (
         match
         for first, last in places
-        for match in (_LINES.match(original, last), _LINES_BEFORE.search(original, max(0, first - 200), first))
+        for match in (
+            _LINES.match(original, last),
+            _LINES_BEFORE.search(original, max(0, first - 200), first),
+        )
         if match
     )
-    ranges = (re.findall(r"\d+", one) for match in matches for one in re.findall(_RANGE, match[match.lastindex or 0]))
+    ranges = (
+        re.findall(r"\d+", one)
+        for match in matches
+        for one in re.findall(_RANGE, match[match.lastindex or 0])
+    )
     return frozenset((int(numbers[0]), int(numbers[-1])) for numbers in ranges)
 
 
@@ -244,4 +272,6 @@ def _after(word: str) -> str:
     if word.replace(".", "").lstrip("-+").isdigit():
         return r"(?!\w|-\d|\.\d)"
     is_name = word != word.lower() or "_" in word
-    return (r"(?!\w|-[A-Z0-9])" if is_name else r"(?!\w|-\w)") + (r"(?!\.\d)" if last.isdigit() else "")
+    return (r"(?!\w|-[A-Z0-9])" if is_name else r"(?!\w|-\w)") + (
+        r"(?!\.\d)" if last.isdigit() else ""
+    )

@@ -54,7 +54,9 @@ def nonce_of(*parts: str) -> str:
 
 def render(template: str, **values: str) -> str:
     """The text of a request. Raises jinja2's TemplateError for an invalid template."""
-    environment = Environment(undefined=StrictUndefined, keep_trailing_newline=True, autoescape=False)
+    environment = Environment(
+        undefined=StrictUndefined, keep_trailing_newline=True, autoescape=False
+    )
     return environment.from_string(template).render(values)
 
 
@@ -71,10 +73,14 @@ def read_reply(reply: str, nonce: str, answer: str, fact: str) -> Judgement:
     verdict, reason = Verdict(word), _shown(content.reason or "")
     is_telling = _tells(content.evidence, fact)
     span = find_evidence(content.evidence, answer) if is_telling else None
-    if verdict is Verdict.MISSED and (span or (is_telling and find_evidence(content.evidence, fact))):
+    if verdict is Verdict.MISSED and (
+        span or (is_telling and find_evidence(content.evidence, fact))
+    ):
         return Judgement(verdict, "", None, reason)
     if span is None:
-        return unjudged("evidence_not_found", f"{verdict.value} with evidence {_shown(content.evidence)!r}")
+        return unjudged(
+            "evidence_not_found", f"{verdict.value} with evidence {_shown(content.evidence)!r}"
+        )
     start, end = span
     return Judgement(verdict, answer[start : min(end, start + MAX_EVIDENCE)], start, reason)
 
@@ -119,7 +125,9 @@ def _find(quote: str, text: str) -> Span | None:
 
 def _flat(text: str) -> str:
     """The words in lower case, with one space between them."""
-    return " ".join(text.replace("\u0130", "I").lower().split())  # the only letter that `lower` makes two of
+    return " ".join(
+        text.replace("\u0130", "I").lower().split()
+    )  # the only letter that `lower` makes two of
 
 
 def _find_flat(pieces: Sequence[str], text: str) -> Span | None:
@@ -129,7 +137,9 @@ def _find_flat(pieces: Sequence[str], text: str) -> Span | None:
     for ahead in places[1:]:
         longer, at = list[Span](), 0
         for start, end in ahead:
-            while at < len(chains) and (start - chains[at][1] > _LONGEST_GAP or FILLER in text[chains[at][1] : start]):
+            while at < len(chains) and (
+                start - chains[at][1] > _LONGEST_GAP or FILLER in text[chains[at][1] : start]
+            ):
                 at += 1
             if at < len(chains) and chains[at][1] < start:
                 longer.append((chains[at][0], end))
@@ -137,7 +147,9 @@ def _find_flat(pieces: Sequence[str], text: str) -> Span | None:
     return chains[0] if chains else None
 
 
-_THOUGHT = re.compile(r"<(think|thinking|thought|reasoning)\b[^<>]*>.*?(?:</\1>|\Z)", re.DOTALL | re.IGNORECASE)
+_THOUGHT = re.compile(
+    r"<(think|thinking|thought|reasoning)\b[^<>]*>.*?(?:</\1>|\Z)", re.DOTALL | re.IGNORECASE
+)
 _END_OF_THOUGHT = re.compile(r"</(?:think|thinking|thought|reasoning)>", re.IGNORECASE)
 """The end of a model's reasoning; some models omit its start tag."""
 _MAX_OBJECTS = 20

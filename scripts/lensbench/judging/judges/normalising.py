@@ -9,7 +9,9 @@ from dataclasses import dataclass
 from itertools import accumulate
 from pathlib import Path
 
-FILE_EXTENSIONS = frozenset(Path(__file__).with_name("file_extensions.txt").read_text(encoding="utf-8").split())
+FILE_EXTENSIONS = frozenset(
+    Path(__file__).with_name("file_extensions.txt").read_text(encoding="utf-8").split()
+)
 """Extensions that make a dotted name a file name."""
 
 FILLER = "\0"
@@ -24,7 +26,9 @@ def _one_to_one() -> dict[str, str]:
         '"': "\u201c\u201d\u201e\u201f\u2033\uff02",
         "-": "\u2010\u2011\u2012\u2013\u2212\u2043\ufe58\ufe63\uff0d",
         FILLER: "\u00ad\u034f\u061c\u180e\u200b\u200c\u200d\u200e\u200f\u2060\u2061\u2062\u2063\u2064\ufeff"
-        + "".join(map(chr, [*range(0x202A, 0x202F), *range(0x2066, 0x2070), *range(0xFE00, 0xFE10)])),
+        + "".join(
+            map(chr, [*range(0x202A, 0x202F), *range(0x2066, 0x2070), *range(0xFE00, 0xFE10)])
+        ),
     }
     return {character: target for target, characters in groups.items() for character in characters}
 
@@ -37,9 +41,12 @@ _COLOUR = re.compile(r"\x1b\[[0-9;:?]*+[A-Za-z]")
 _THIN = "\u2009\u202f"
 
 _OPEN_COMMENT = re.compile(r"^ {0,3}<!--", re.MULTILINE)
-_MARKDOWN_COMMENT = re.compile(r"^ {0,3}\[[^\]\n]{0,99}\]: {0,9}(?:#|<>)(?![^\s(\"']).*$", re.MULTILINE)
+_MARKDOWN_COMMENT = re.compile(
+    r"^ {0,3}\[[^\]\n]{0,99}\]: {0,9}(?:#|<>)(?![^\s(\"']).*$", re.MULTILINE
+)
 _STRUCK = re.compile(
-    r"(?<!~)~~(?![\s~])(?:[^~\n]|~(?!~)|\n(?![ ]{0,9}\n))*~~(?!~)|<(s|del|strike)>[^<]*</\1>", re.IGNORECASE
+    r"(?<!~)~~(?![\s~])(?:[^~\n]|~(?!~)|\n(?![ ]{0,9}\n))*~~(?!~)|<(s|del|strike)>[^<]*</\1>",
+    re.IGNORECASE,
 )
 _EMPHASIS = re.compile(
     r"`[^`\n]*+`|(?<![\w*])(\*{1,3})(?=[\w`\"'(\[@<-])((?:[^*`\n]++|`[^`\n]*+`)*+)(?<=[^\s*/])\1(?![\w*])"
@@ -84,7 +91,12 @@ def normalise(text: str) -> Normalised:
     line numbers after the extension (`core.py:12-40`, `core.py#L12`, `core.py(12)`) are removed.
     Digit groups are joined (`1,000` and `1_000` become `1000`).
     """
-    plain = text.replace(FILLER, "\ufffd").replace("\r\n", f"{FILLER}\n").replace("\r", "\n").replace("\t", " ")
+    plain = (
+        text.replace(FILLER, "\ufffd")
+        .replace("\r\n", f"{FILLER}\n")
+        .replace("\r", "\n")
+        .replace("\t", " ")
+    )
     if not plain.isascii():
         plain = _SPECIAL.sub(lambda special: _TABLE[special[0]], _INVISIBLE_TAG.sub(FILLER, plain))
     if "\x1b" in plain:

@@ -71,14 +71,19 @@ class Agreement(TypedDict):
 def agreement(verdicts: Verdicts, conditions: Sequence[str], seed: int) -> Agreement:
     """The agreement of each two judges, overall and in each of `conditions`, and of all together."""
     judges = sorted({judge for by_judge in verdicts.values() for judge in by_judge})
-    parts = {name: {key: value for key, value in verdicts.items() if key[0].condition == name} for name in conditions}
+    parts = {
+        name: {key: value for key, value in verdicts.items() if key[0].condition == name}
+        for name in conditions
+    }
     overall = {key: value for part in parts.values() for key, value in part.items()}
     return {
         "pairs": [
             {
                 "judges": [first, second],
                 "overall": two_judges(overall, first, second, seed),
-                "conditions": {name: two_judges(part, first, second, seed) for name, part in parts.items()},
+                "conditions": {
+                    name: two_judges(part, first, second, seed) for name, part in parts.items()
+                },
             }
             for first, second in combinations(judges, 2)
         ],
@@ -95,7 +100,11 @@ def two_judges(verdicts: Verdicts, first: str, second: str, seed: int) -> JudgeP
     for table, keys in zip(tables, grouped(both, lambda key: key[0].task).values(), strict=True):
         for key in keys:
             table[SCALE.index(verdicts[key][first]), SCALE.index(verdicts[key][second])] += 1
-    equal = sum(verdicts[key][first] is verdicts[key][second] for key in both) / len(both) if both else None
+    equal = (
+        sum(verdicts[key][first] is verdicts[key][second] for key in both) / len(both)
+        if both
+        else None
+    )
     return JudgePair(len(both), equal, _with_interval(tables, _kappa, seed))
 
 
@@ -119,7 +128,9 @@ def _kappa(tables: Floats) -> float:
     table = tables.sum(0)
     step = np.arange(len(SCALE))
     distance = np.abs(step[:, None] - step)
-    with np.errstate(invalid="ignore", divide="ignore"):  # with a single verdict the result is NaN, as intended
+    with np.errstate(
+        invalid="ignore", divide="ignore"
+    ):  # with a single verdict the result is NaN, as intended
         by_chance = np.outer(table.sum(1), table.sum(0)) / table.sum()
         return float(1 - (distance * table).sum() / (distance * by_chance).sum())
 
@@ -131,7 +142,9 @@ def _alpha(counts: Floats) -> float:
     with np.errstate(invalid="ignore", divide="ignore"):
         units = counts.reshape(-1, len(SCALE))
         return float(
-            krippendorff.alpha(value_counts=units, value_domain=range(len(SCALE)), level_of_measurement="ordinal")
+            krippendorff.alpha(
+                value_counts=units, value_domain=range(len(SCALE)), level_of_measurement="ordinal"
+            )
         )
 
 
@@ -141,9 +154,13 @@ def _with_interval(by_task: Floats, statistic: Callable[[Floats], float], seed: 
         return Coefficient(None, None, None, "no criterion has two verdicts")
     value = statistic(by_task)
     if math.isnan(value):
-        return Coefficient(None, None, None, "all verdicts are the same, so chance alone would agree as well")
+        return Coefficient(
+            None, None, None, "all verdicts are the same, so chance alone would agree as well"
+        )
     if len(by_task) < MIN_TASKS:
-        return Coefficient(value, None, None, f"an interval needs {MIN_TASKS} tasks, there are {len(by_task)}")
+        return Coefficient(
+            value, None, None, f"an interval needs {MIN_TASKS} tasks, there are {len(by_task)}"
+        )
     import numpy as np
 
     draws = np.random.default_rng(seed).integers(0, len(by_task), (RESAMPLES, len(by_task)))

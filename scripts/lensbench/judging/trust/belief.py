@@ -63,7 +63,11 @@ class Labels(NamedTuple):
     @property
     def enough(self) -> bool:
         """True when the judge is trusted."""
-        return self.n >= ENOUGH_LABELS and self.kappa_low is not None and self.kappa_low >= LOWEST_KAPPA
+        return (
+            self.n >= ENOUGH_LABELS
+            and self.kappa_low is not None
+            and self.kappa_low >= LOWEST_KAPPA
+        )
 
 
 class Doubt(NamedTuple):
@@ -108,9 +112,14 @@ def believe(
     verdicts correct, so that it does not matter what a judge sees.
     """
     labels = _labels(verdicts, seed)
-    bases = {key: _basis(verdicts.get(key, {}), verdict, key in drafts, labels) for key, verdict in decisions.items()}
+    bases = {
+        key: _basis(verdicts.get(key, {}), verdict, key in drafts, labels)
+        for key, verdict in decisions.items()
+    }
     counts = {basis: list(bases.values()).count(basis) for basis in Basis}
-    by_judges = {key: votes for key, votes in verdicts.items() if bases.get(key) is not Basis.PEOPLE}
+    by_judges = {
+        key: votes for key, votes in verdicts.items() if bases.get(key) is not Basis.PEOPLE
+    }
     caveat = _caveat(counts, labels)
     constant = _constant(by_judges.values())
     patterns = "" if by_judges.keys() & drafts else constant.pop(MECHANICAL, "")
@@ -121,16 +130,25 @@ def believe(
         *(_chance(everybody) if by_judges else []),
     ]
     model_decides = counts[Basis.MODEL] + counts[Basis.UNVALIDATED] > 0
-    broken = {name for name, check in classifier.items() if check.holds is False and name not in corrections}
+    broken = {
+        name
+        for name, check in classifier.items()
+        if check.holds is False and name not in corrections
+    }
     withheld = {
-        name: [*everywhere, *([_broken(name, classifier[name])] if model_decides and name in broken else [])]
+        name: [
+            *everywhere,
+            *([_broken(name, classifier[name])] if model_decides and name in broken else []),
+        ]
         for name in treatments
     }
     doubtful = {key for key, basis in bases.items() if basis in UNTRUSTED}
     return Belief(counts, labels, caveat, withheld, list(_doubts(decisions, doubtful)), patterns)
 
 
-def _basis(votes: Mapping[str, Verdict], verdict: Verdict, drafted: bool, labels: Mapping[str, Labels]) -> Basis:
+def _basis(
+    votes: Mapping[str, Verdict], verdict: Verdict, drafted: bool, labels: Mapping[str, Labels]
+) -> Basis:
     """What a decision rests on: the judges that alone decide the same."""
     if any(map(is_person, votes)):
         return Basis.PEOPLE
@@ -166,7 +184,11 @@ def _caveat(counts: Mapping[Basis, int], labels: Mapping[str, Labels]) -> str:
     if count := counts[Basis.UNVALIDATED]:
         judges = "; ".join(
             f"{name}: {sample.n} of {ENOUGH_LABELS} labels by people"
-            + (f", kappa from {sample.kappa_low:.2f}, needed {LOWEST_KAPPA}" if sample.kappa_low is not None else "")
+            + (
+                f", kappa from {sample.kappa_low:.2f}, needed {LOWEST_KAPPA}"
+                if sample.kappa_low is not None
+                else ""
+            )
             for name, sample in labels.items()
             if not sample.enough
         )

@@ -56,7 +56,10 @@ class Differential(NamedTuple):
 
 def persons_verdicts(verdicts: Verdicts) -> Decided:
     """The majority of people's verdicts, the stricter one of a tie; only criteria that people judged."""
-    by_people = {key: [votes[judge] for judge in votes if is_person(judge)] for key, votes in verdicts.items()}
+    by_people = {
+        key: [votes[judge] for judge in votes if is_person(judge)]
+        for key, votes in verdicts.items()
+    }
     return {key: majority(votes) for key, votes in by_people.items() if votes}
 
 
@@ -71,7 +74,9 @@ def judge_bias(
     }
     errors = {}
     for label, (treatment, other) in comparisons.items():
-        of_both = [task for condition, task in gaps if condition == treatment and (other, task) in gaps]
+        of_both = [
+            task for condition, task in gaps if condition == treatment and (other, task) in gaps
+        ]
         gap = task_mean([gaps[treatment, task] - gaps[other, task] for task in of_both])
         errors[label] = Differential(gap, _sentence(name, gap, treatment, other))
     return errors
@@ -111,7 +116,9 @@ def task_mean(values: Sequence[Fraction]) -> Mean:
     if len(values) < 2:
         return Mean(value, None, None, 1, "one task has no interval")
     if len(set(values)) == 1:
-        return Mean(value, None, None, len(values), "all tasks have the same value, so there is no spread")
+        return Mean(
+            value, None, None, len(values), "all tasks have the same value, so there is no spread"
+        )
     margin = _margin(stdev(values) / math.sqrt(len(values)), len(values))
     return Mean(value, value - margin, value + margin, len(values), "")
 
@@ -130,7 +137,9 @@ def run_scores(verdicts: Decided, criteria: Mapping[str, int]) -> dict[RunId, Fr
     }
 
 
-def pair_deltas(scores: Mapping[RunId, Fraction], treatment: str, baseline: str) -> dict[tuple[str, int], Fraction]:
+def pair_deltas(
+    scores: Mapping[RunId, Fraction], treatment: str, baseline: str
+) -> dict[tuple[str, int], Fraction]:
     """The treatment's score minus the baseline's, by task and trial, if both runs have a score."""
     return {
         (run.task, run.trial): score - scores[other]
@@ -150,7 +159,9 @@ def corrected_delta(
     elsewhere = [value for task, value in _by_task(by_judges).items() if task not in truth]
     delta = prediction_powered([*truth.values()], [*there.values()], elsewhere)
     if extra := len(_by_task(by_persons)) - len(truth):
-        reason = f"{delta.reason}; in {extra} further tasks of theirs no judge but people gave a score"
+        reason = (
+            f"{delta.reason}; in {extra} further tasks of theirs no judge but people gave a score"
+        )
         delta = delta._replace(reason=reason.removeprefix("; "))
     return delta
 
@@ -160,7 +171,9 @@ def _by_task(deltas: Mapping[tuple[str, int], Fraction]) -> dict[str, Fraction]:
     return {task: _mean([deltas[pair] for pair in pairs]) for task, pairs in tasks.items()}
 
 
-def prediction_powered(truth: Sequence[Fraction], there: Sequence[Fraction], elsewhere: Sequence[Fraction]) -> Mean:
+def prediction_powered(
+    truth: Sequence[Fraction], there: Sequence[Fraction], elsewhere: Sequence[Fraction]
+) -> Mean:
     """The mean of `truth` over all tasks when the other tasks have predictions only: PPI++, power-tuned (Angelopoulos,
     Duchi and Zrnic 2023, arXiv 2311.01453), with the t distribution of n - 1 degrees of freedom instead of the normal
     one, whose intervals are too narrow for few tasks.
@@ -170,16 +183,27 @@ def prediction_powered(truth: Sequence[Fraction], there: Sequence[Fraction], els
     n = len(truth)
     if n < MIN_TASKS:
         text = (
-            f"{n} tasks of the sample have scores by people and by judges in both runs; a correction needs {MIN_TASKS}"
+            f"{n} tasks of the sample have scores by people and by judges in both runs;"
+            f" a correction needs {MIN_TASKS}"
         )
         return Mean(None, None, None, n, text)
     if not elsewhere:
-        return Mean(None, None, None, n, "persons have judged every task, so nothing is left to correct")
+        return Mean(
+            None, None, None, n, "persons have judged every task, so nothing is left to correct"
+        )
     if len(set(truth)) == 1 or len({*there, *elsewhere}) == 1:
-        return Mean(None, None, None, n, "all tasks have the same delta, so there is no spread to correct by")
+        return Mean(
+            None,
+            None,
+            None,
+            n,
+            "all tasks have the same delta, so there is no spread to correct by",
+        )
     import numpy as np
 
-    true, inside, outside = (np.array([*map(float, deltas)]) for deltas in (truth, there, elsewhere))
+    true, inside, outside = (
+        np.array([*map(float, deltas)]) for deltas in (truth, there, elsewhere)
+    )
     spread = (1 + n / len(outside)) * np.var(np.concatenate([inside, outside]), ddof=1)
     weight = float(np.clip(np.cov(true, inside, ddof=0)[0, 1] / spread, 0, 1))
     rest = true - weight * inside

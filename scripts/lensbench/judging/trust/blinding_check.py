@@ -85,7 +85,9 @@ Equals = dict[str, list[BlindedAnswer]]
 """Answers to a task with the same score, by condition."""
 
 
-def guess_conditions(answers: Iterable[BlindedAnswer], baseline: str, seed: int) -> dict[str, BlindingCheck]:
+def guess_conditions(
+    answers: Iterable[BlindedAnswer], baseline: str, seed: int
+) -> dict[str, BlindingCheck]:
     """Treatment -> how well its answers can be separated from the baseline's answers with the same score.
 
     A task contributes how often each word occurs in the treatment's answers, minus the same of the baseline's, and the
@@ -93,14 +95,23 @@ def guess_conditions(answers: Iterable[BlindedAnswer], baseline: str, seed: int)
     From the other tasks the program learns the sign and the weight of each word, and guesses which side is the
     treatment's. Deterministic for the same answers and seed.
     """
-    sequence = sorted(answers, key=lambda answer: (answer.task, answer.score, answer.condition, answer.text))
+    sequence = sorted(
+        answers, key=lambda answer: (answer.task, answer.score, answer.condition, answer.text)
+    )
     return {
-        name: _check((answer for answer in sequence if answer.condition in (name, baseline)), name, baseline, seed)
+        name: _check(
+            (answer for answer in sequence if answer.condition in (name, baseline)),
+            name,
+            baseline,
+            seed,
+        )
         for name in sorted({answer.condition for answer in sequence} - {baseline})
     }
 
 
-def _check(answers: Iterable[BlindedAnswer], treatment: str, baseline: str, seed: int) -> BlindingCheck:
+def _check(
+    answers: Iterable[BlindedAnswer], treatment: str, baseline: str, seed: int
+) -> BlindingCheck:
     tasks: dict[str, list[Equals]] = {}
     for (task, _), group in grouped(answers, lambda answer: (answer.task, answer.score)).items():
         if len(equals := grouped(group, lambda answer: answer.condition)) > 1:
@@ -110,12 +121,15 @@ def _check(answers: Iterable[BlindedAnswer], treatment: str, baseline: str, seed
         few = f"only {len(tasks)} tasks have answers with the same score in both conditions"
         return BlindingCheck(n, len(tasks), reason=f"{few}, and the check needs {MIN_TASKS}")
     share, original = (
-        _guessed(_differences(tasks.values(), treatment, baseline, field), seed) for field in ("text", "original")
+        _guessed(_differences(tasks.values(), treatment, baseline, field), seed)
+        for field in ("text", "original")
     )
     return BlindingCheck(n, *share, share.low <= 0.5, original, share.would_find)
 
 
-def _differences(tasks: Iterable[Sequence[Equals]], treatment: str, baseline: str, field: str) -> Floats:
+def _differences(
+    tasks: Iterable[Sequence[Equals]], treatment: str, baseline: str, field: str
+) -> Floats:
     """A row per task: for each word of two tasks or more the treatment's share of answers with it minus the baseline's,
     and last the difference of log lengths. Each column is scaled to a sum of squares of 1.
     """
@@ -124,11 +138,15 @@ def _differences(tasks: Iterable[Sequence[Equals]], treatment: str, baseline: st
     texts = [
         [
             (sign / len(equal[name]) / len(equals), _TOKEN.findall(getattr(answer, field).lower()))
-            for equal in equals for name, sign in ((treatment, 1), (baseline, -1)) for answer in equal[name]
+            for equal in equals
+            for name, sign in ((treatment, 1), (baseline, -1))
+            for answer in equal[name]
         ]
         for equals in tasks
-    ]  # fmt: skip
-    counts = Counter(word for task in texts for word in {word for _, tokens in task for word in tokens})
+    ]
+    counts = Counter(
+        word for task in texts for word in {word for _, tokens in task for word in tokens}
+    )
     words = sorted(word for word, count in counts.items() if count > 1)
     column = {word: number for number, word in enumerate(words)}
     rows = np.zeros((len(texts), len(words) + 1))

@@ -16,7 +16,15 @@ from lensbench.core.errors import UserError
 MAX_MEMBERS = 200_000
 MAX_BYTES = 2 << 30
 M = TypeVar("M", tarfile.TarInfo, zipfile.ZipInfo)
-DAMAGED = (tarfile.TarError, zipfile.BadZipFile, lzma.LZMAError, zlib.error, EOFError, ValueError, RuntimeError)
+DAMAGED = (
+    tarfile.TarError,
+    zipfile.BadZipFile,
+    lzma.LZMAError,
+    zlib.error,
+    EOFError,
+    ValueError,
+    RuntimeError,
+)
 
 
 def unpack(archive: Path, destination: Path) -> None:
@@ -36,7 +44,9 @@ def unpack(archive: Path, destination: Path) -> None:
                     _safe_name(member.filename)
                 bundle.extractall(destination)
         else:
-            raise UserError("the archive is neither a tar nor a zip file; use the project's source distribution")
+            raise UserError(
+                "the archive is neither a tar nor a zip file; use the project's source distribution"
+            )
     except DAMAGED as error:
         raise UserError(f"the archive is damaged: {error}; use the git source") from None
     _strip_top_folder(destination)
@@ -61,10 +71,14 @@ def _checked_tar(tar: tarfile.TarFile) -> list[tarfile.TarInfo]:
     for member in _within_limits(tar):
         name = _safe_name(member.name)
         if not (member.isreg() or member.isdir() or member.issym() or member.islnk()):
-            raise UserError(f"the archive holds {name!r}, which is no file, folder or link; use the git source")
+            raise UserError(
+                f"the archive holds {name!r}, which is no file, folder or link; use the git source"
+            )
         kind = b"file" if member.isreg() else member.type
         if kinds.setdefault(name, kind) != kind:
-            raise UserError(f"the archive holds {name!r} twice, as different things; use the git source")
+            raise UserError(
+                f"the archive holds {name!r} twice, as different things; use the git source"
+            )
         member.uid, member.gid, member.uname, member.gname = os.getuid(), os.getgid(), "", ""
         member.mode = 0o755 if member.isdir() or member.mode & 0o100 else 0o644
         members.append(member)
@@ -77,11 +91,17 @@ def _check_place(member: tarfile.TarInfo, kinds: dict[str, bytes]) -> None:
     name = _safe_name(member.name)
     for parent in PurePosixPath(name).parents:
         if kinds.get(str(parent), tarfile.DIRTYPE) != tarfile.DIRTYPE:
-            raise UserError(f"the archive holds {name!r} below {str(parent)!r}, no folder; use the git source")
+            raise UserError(
+                f"the archive holds {name!r} below {str(parent)!r}, no folder; use the git source"
+            )
     if member.islnk() and kinds.get(_safe_name(member.linkname)) != b"file":
-        raise UserError(f"the archive holds {name!r}, a hard link to no file of it; use the git source")
+        raise UserError(
+            f"the archive holds {name!r}, a hard link to no file of it; use the git source"
+        )
     if member.issym() and _leaves(name, member.linkname):
-        raise UserError(f"the archive holds {name!r}, a link that leaves its folder; use the git source")
+        raise UserError(
+            f"the archive holds {name!r}, a link that leaves its folder; use the git source"
+        )
 
 
 def _safe_name(name: str) -> str:
@@ -91,7 +111,9 @@ def _safe_name(name: str) -> str:
 
 
 def _leaves(name: str, target: str) -> bool:
-    return os.path.isabs(target) or os.path.normpath(f"{os.path.dirname(name)}/./{target}").startswith("..")
+    return os.path.isabs(target) or os.path.normpath(
+        f"{os.path.dirname(name)}/./{target}"
+    ).startswith("..")
 
 
 def _strip_top_folder(folder: Path) -> None:

@@ -12,9 +12,20 @@ from pathlib import Path
 from lensbench.core.system.trees import remove_tree, walk
 from lensbench.repositories.sources.git_program import git
 
-INSTRUCTIONS = ("claude.md", "claude.local.md", "agents.md", "agents.override.md", "agent.md", "gemini.md")
-_LISTED = re.sub("(?m)^#.*", "", Path(__file__).with_name("agent_files.txt").read_text(encoding="utf-8")).split()
-AGENT_FILE = re.compile("|".join(translate(f"*/{pattern}") for pattern in (*INSTRUCTIONS, *_LISTED)))
+INSTRUCTIONS = (
+    "claude.md",
+    "claude.local.md",
+    "agents.md",
+    "agents.override.md",
+    "agent.md",
+    "gemini.md",
+)
+_LISTED = re.sub(
+    "(?m)^#.*", "", Path(__file__).with_name("agent_files.txt").read_text(encoding="utf-8")
+).split()
+AGENT_FILE = re.compile(
+    "|".join(translate(f"*/{pattern}") for pattern in (*INSTRUCTIONS, *_LISTED))
+)
 
 _IMPORT = re.compile(r"(?<![\w`])@([\w./-]+\w)")
 """An import."""
@@ -39,13 +50,17 @@ def clean(tree: Path, servers: Sequence[str] | None = None) -> tuple[str, ...]:
     targets |= {path for path in entries if _is_foreign_git(tree, path)}
     targets |= {path for path in entries if (tree / path).is_symlink() and _leaves(tree, path)}
     targets |= {_holder(path) for path in _answers(tree, entries)}
-    outermost = [path for path in sorted(targets) if not any(parent in targets for parent in _parents(path))]
+    outermost = [
+        path for path in sorted(targets) if not any(parent in targets for parent in _parents(path))
+    ]
     return tuple(sorted(_remove(tree, path) for path in outermost))
 
 
 def indexes(tree: Path, words: Sequence[str]) -> list[str]:
     """The hidden paths with one of these names of servers: maybe indexes, which a baseline reads."""
-    names = "|".join(re.escape(word) for word in words if word not in ("git", "github", "vscode", "idea"))
+    names = "|".join(
+        re.escape(word) for word in words if word not in ("git", "github", "vscode", "idea")
+    )
     own = re.compile(rf"\.({names})(?![a-z0-9])")
     paths = {path for path in _entries(tree) if names and own.match(os.path.basename(path).lower())}
     return sorted(path for path in paths if paths.isdisjoint(_parents(path)))
@@ -66,7 +81,11 @@ def unwanted_in_history(tree: Path, answers: set[str]) -> set[str]:
     around = _changed(tree, "HEAD", "--", *(f":(literal){holder}" for holder in holders))
     targets = set()
     for path in around:
-        inside = [part for part in (*_parents(path), path) if not holders.isdisjoint((part, *_parents(part)))]
+        inside = [
+            part
+            for part in (*_parents(path), path)
+            if not holders.isdisjoint((part, *_parents(part)))
+        ]
         missing = [part for part in inside if not os.path.lexists(tree / part)]
         targets |= {min(missing, key=len)} if missing else {path} & answers
     return targets
@@ -112,7 +131,9 @@ def _is_instruction(tree: Path, path: str, servers: Sequence[str]) -> bool:
 def _is_foreign_git(tree: Path, path: str) -> bool:
     """True for `.git` below the top in any spelling, and for a `.gitmodules` that is a link (git refuses it)."""
     name = os.path.basename(path).lower()
-    return (name == ".git" and path != ".git") or (name == ".gitmodules" and (tree / path).is_symlink())
+    return (name == ".git" and path != ".git") or (
+        name == ".gitmodules" and (tree / path).is_symlink()
+    )
 
 
 def _leaves(tree: Path, path: str) -> bool:
@@ -145,7 +166,9 @@ def _holder(answer: str) -> str:
     The run folder is the parent of `runs`, or the folder of the scenario file; at the top of the tree it is `runs`
     or the file itself.
     """
-    benches = [path for path in _parents(answer) if os.path.basename(path).lower() in BENCHMARK_FOLDERS]
+    benches = [
+        path for path in _parents(answer) if os.path.basename(path).lower() in BENCHMARK_FOLDERS
+    ]
     if benches:
         return benches[-1]
     folder = os.path.dirname(answer)

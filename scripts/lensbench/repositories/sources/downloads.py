@@ -91,11 +91,15 @@ def download(url: str, pin: Digest, target: Path) -> None:
             while block := response.read(BLOCK):
                 size += len(block)
                 if size > MAX_BYTES:
-                    raise UserError(f"{shown(url)} is larger than {MAX_BYTES} bytes; use the git source")
+                    raise UserError(
+                        f"{shown(url)} is larger than {MAX_BYTES} bytes; use the git source"
+                    )
                 digest.update(block)
                 file.write(block)
         if digest.hexdigest() != pin.value:
-            raise Damaged(f"{size} bytes received with {pin.algorithm} {digest.hexdigest()}, not {pin.value}")
+            raise Damaged(
+                f"{size} bytes received with {pin.algorithm} {digest.hexdigest()}, not {pin.value}"
+            )
 
     try:
         _persistently(url, once)
@@ -113,13 +117,17 @@ def _with_login(url: str, other: str) -> str:
     """`url` with the user and password of `other`, if both are on the same server."""
     parts, model = urlsplit(url), urlsplit(other)
     login, _, server = model.netloc.rpartition("@")
-    return urlunsplit(parts._replace(netloc=model.netloc)) if login and parts.netloc == server else url
+    return (
+        urlunsplit(parts._replace(netloc=model.netloc)) if login and parts.netloc == server else url
+    )
 
 
 def _open(url: str, accept: str) -> http.client.HTTPResponse:
     parts = urlsplit(url)
     if parts.scheme not in ("http", "https"):
-        raise UserError(f"{shown(url)} is neither http nor https; set {SETTINGS} to an index on the network")
+        raise UserError(
+            f"{shown(url)} is neither http nor https; set {SETTINGS} to an index on the network"
+        )
     context = ssl.create_default_context(cafile=os.environ.get("PIP_CERT") or None)
     passwords = urllib.request.HTTPPasswordMgrWithPriorAuth()
     if parts.username:
@@ -128,7 +136,9 @@ def _open(url: str, accept: str) -> http.client.HTTPResponse:
     opener = urllib.request.build_opener(
         urllib.request.HTTPSHandler(context=context), urllib.request.HTTPBasicAuthHandler(passwords)
     )
-    request = urllib.request.Request(shown(url), headers={"Accept": accept, "User-Agent": "lensbench"})
+    request = urllib.request.Request(
+        shown(url), headers={"Accept": accept, "User-Agent": "lensbench"}
+    )
     response: http.client.HTTPResponse = opener.open(request, timeout=TIMEOUT_S)
     return response
 
@@ -137,19 +147,28 @@ def _persistently(url: str, action: Callable[[], T]) -> T:
     """The result of `action`, with retries after growing pauses. Raises KeyError for 404, and UserError."""
     try:
         for attempt in Retrying(
-            retry=retry_if_exception(_may_pass), wait=WAIT, stop=stop_after_attempt(ATTEMPTS), reraise=True
+            retry=retry_if_exception(_may_pass),
+            wait=WAIT,
+            stop=stop_after_attempt(ATTEMPTS),
+            reraise=True,
         ):
             with attempt:
                 return action()
     except urllib.error.HTTPError as error:
         if error.code == 404:
             raise KeyError(url) from None
-        raise UserError(f"{shown(url)} answers {error.code} {error.reason}; check the package index") from None
+        raise UserError(
+            f"{shown(url)} answers {error.code} {error.reason}; check the package index"
+        ) from None
     except Damaged as error:
-        raise UserError(f"{shown(url)} is damaged: {error}; check the hash and the package index") from None
+        raise UserError(
+            f"{shown(url)} is damaged: {error}; check the hash and the package index"
+        ) from None
     except (OSError, http.client.HTTPException) as error:
         reason = getattr(error, "reason", error)
-        raise UserError(f"{shown(url)} cannot be read: {reason}; check the network and {SETTINGS}") from None
+        raise UserError(
+            f"{shown(url)} cannot be read: {reason}; check the network and {SETTINGS}"
+        ) from None
     raise AssertionError("unreachable: the last attempt returns or raises")
 
 

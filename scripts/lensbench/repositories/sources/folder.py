@@ -29,17 +29,26 @@ def take(path: str, tree: Path, exclusion: Path) -> tuple[str, ...]:
     """
     folder = Path(location(path))
     if not folder.is_dir():
-        raise UserError(f"there is no folder {folder}; correct the path, which starts in {Path.cwd()}")
-    index, new = _listed_by_git(folder, "--cached"), _listed_by_git(folder, "--others", "--exclude-standard")
+        raise UserError(
+            f"there is no folder {folder}; correct the path, which starts in {Path.cwd()}"
+        )
+    index, new = (
+        _listed_by_git(folder, "--cached"),
+        _listed_by_git(folder, "--others", "--exclude-standard"),
+    )
     return tuple(_take(folder, tree, Path(os.path.realpath(exclusion)), index, new))
 
 
-def _take(folder: Path, tree: Path, exclusion: Path, index: set[str], new: set[str]) -> Iterator[str]:
+def _take(
+    folder: Path, tree: Path, exclusion: Path, index: set[str], new: set[str]
+) -> Iterator[str]:
     root, grows = os.path.realpath(folder), os.path.realpath("bench")
     for name in sorted(index | new) or _listed(folder):
         place = os.path.join(root, os.path.dirname(name))
         # git still lists files of a folder that was replaced by a link, but the link's target is not in the repository.
-        if os.path.realpath(place) != os.path.normpath(place) or Path(place).is_relative_to(exclusion):
+        if os.path.realpath(place) != os.path.normpath(place) or Path(place).is_relative_to(
+            exclusion
+        ):
             continue
         if name not in index and Path(place).is_relative_to(grows):
             continue
@@ -49,8 +58,13 @@ def _take(folder: Path, tree: Path, exclusion: Path, index: set[str], new: set[s
             continue
         if any(inner.iterdir()):
             top = {"GIT_CEILING_DIRECTORIES": os.path.dirname(os.path.realpath(inner))}
-            files = _listed_by_git(inner, "--cached", "--others", "--exclude-standard", variables=top)
-            yield from (os.path.join(name, empty) for empty in _take(inner, tree / name, exclusion, files, set()))
+            files = _listed_by_git(
+                inner, "--cached", "--others", "--exclude-standard", variables=top
+            )
+            yield from (
+                os.path.join(name, empty)
+                for empty in _take(inner, tree / name, exclusion, files, set())
+            )
         if not (tree / name).exists():
             yield name.rstrip("/")
 
@@ -75,7 +89,9 @@ def take_history(path: str, tree: Path) -> str:
     return "kept"
 
 
-def _listed_by_git(folder: Path, *which: str, variables: Mapping[str, str] | None = None) -> set[str]:
+def _listed_by_git(
+    folder: Path, *which: str, variables: Mapping[str, str] | None = None
+) -> set[str]:
     """Empty when `folder` is not in a work tree, or is ignored there."""
     try:
         listing = git(folder, "ls-files", "-z", *which, variables=variables)

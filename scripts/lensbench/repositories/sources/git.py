@@ -36,14 +36,20 @@ def fetch(address: str, revision: str, tree: Path) -> tuple[str, tuple[str, ...]
     UserError.
     """
     if PASSWORD.match(address):
-        raise UserError("the git URL contains a password; use ssh or ~/.netrc, so that it is not written to files")
+        raise UserError(
+            "the git URL contains a password; use ssh or ~/.netrc, so that it is not written to files"
+        )
     place = location(address)
     if place.startswith("/") and not Path(place).exists():
-        raise UserError(f"there is no git repository at {place}; correct the path, which starts in {Path.cwd()}")
+        raise UserError(
+            f"there is no git repository at {place}; correct the path, which starts in {Path.cwd()}"
+        )
     try:
         commit = _check_out(place, revision, tree)
     except GitError as error:
-        raise UserError(f"git cannot get revision {revision!r} of {address}: {error}; check both") from None
+        raise UserError(
+            f"git cannot get revision {revision!r} of {address}: {error}; check both"
+        ) from None
     return commit, tuple(_fill_submodules(place, tree))
 
 
@@ -84,7 +90,11 @@ def _submodule_places(place: str, path: str, tree: Path) -> Iterator[str]:
     except GitError:
         return
     facts = dict(os.fsdecode(row).partition("\n")[::2] for row in rows)
-    names = [key.removesuffix(".path") for key, value in facts.items() if key.endswith(".path") and value == path]
+    names = [
+        key.removesuffix(".path")
+        for key, value in facts.items()
+        if key.endswith(".path") and value == path
+    ]
     for url in (facts.get(f"{name}.url", "") for name in names):
         if url.startswith(("./", "../")):
             host = "".join(HOST.findall(place))
@@ -108,7 +118,10 @@ def _fetch_commit(place: str, revision: str, tree: Path) -> str:
     download = ["fetch", "--quiet", "--no-tags", "--no-recurse-submodules", "--update-shallow"]
     if place.startswith(("/", "file:")):
         download += ["--upload-pack", SERVER]
-    for depth in ((), ("--depth=1",)):  # a clone may lack files of earlier commits, such as large ones
+    for depth in (
+        (),
+        ("--depth=1",),
+    ):  # a clone may lack files of earlier commits, such as large ones
         try:
             git(tree, *download, *depth, place, revision)
             return git(tree, "rev-parse", "--verify", "FETCH_HEAD^{commit}").decode().strip()

@@ -11,9 +11,21 @@ from lensbench.core.errors import UserError
 
 # Network access and credentials: all that is used of the user's environment.
 KEPT_VARIABLES = (
-    "PATH", "HOME", "TMPDIR", "SSH_AUTH_SOCK", "SSL_CERT_FILE", "SSL_CERT_DIR", "GIT_SSL_CAINFO",
-    "http_proxy", "https_proxy", "HTTPS_PROXY", "all_proxy", "ALL_PROXY", "no_proxy", "NO_PROXY",
-)  # fmt: skip
+    "PATH",
+    "HOME",
+    "TMPDIR",
+    "SSH_AUTH_SOCK",
+    "SSL_CERT_FILE",
+    "SSL_CERT_DIR",
+    "GIT_SSL_CAINFO",
+    "http_proxy",
+    "https_proxy",
+    "HTTPS_PROXY",
+    "all_proxy",
+    "ALL_PROXY",
+    "no_proxy",
+    "NO_PROXY",
+)
 
 VARIABLES = {
     "LC_ALL": "C",
@@ -50,9 +62,12 @@ class GitError(Exception):
 
 
 def git(
-    folder: Path, *arguments: str, stdin: bytes | None = None, variables: Mapping[str, str] | None = None,
+    folder: Path,
+    *arguments: str,
+    stdin: bytes | None = None,
+    variables: Mapping[str, str] | None = None,
     timeout_s: float | None = None,
-) -> bytes:  # fmt: skip
+) -> bytes:
     """The output of `git <arguments>` in `folder`, with `stdin` on its standard input.
 
     Raises GitError when it fails or takes longer than `timeout_s`, and UserError when there is no git.
@@ -74,7 +89,10 @@ def git(
     except subprocess.TimeoutExpired:
         raise GitError(f"git took longer than {timeout_s:g} s") from None
     if process.returncode:
-        raise GitError(_complaint(process.stderr.decode(errors="replace")) or f"git ended with {process.returncode}")
+        raise GitError(
+            _complaint(process.stderr.decode(errors="replace"))
+            or f"git ended with {process.returncode}"
+        )
     return process.stdout
 
 

@@ -20,7 +20,11 @@ def registry() -> str:
 
     npm's configuration files are not read.
     """
-    addresses = (value for name, value in os.environ.items() if name.lower() == "npm_config_registry" and value)
+    addresses = (
+        value
+        for name, value in os.environ.items()
+        if name.lower() == "npm_config_registry" and value
+    )
     return next(addresses, DEFAULT_REGISTRY).strip().rstrip("/")
 
 
@@ -47,7 +51,9 @@ def integrity(name: str, version: str) -> str:
     """The integrity of `name` `version` in the registry. Raises UserError when there is none."""
     value = _published(_page(name, version))[1]
     if not value.startswith("sha512-"):
-        raise UserError(f"{name}@{version}: the registry {shown(registry())} shows no sha512; choose another version")
+        raise UserError(
+            f"{name}@{version}: the registry {shown(registry())} shows no sha512; choose another version"
+        )
     return value
 
 
@@ -56,7 +62,9 @@ def _page(name: str, version: str) -> Page:
     try:
         return read_page(f"{address}/{quote(name, safe='@')}/{quote(version)}", ACCEPT)
     except KeyError:
-        raise UserError(f"there is no {name}@{version} in the registry {shown(address)}; check its spelling") from None
+        raise UserError(
+            f"there is no {name}@{version} in the registry {shown(address)}; check its spelling"
+        ) from None
 
 
 def _published(page: Page) -> tuple[str, str]:
@@ -65,4 +73,6 @@ def _published(page: Page) -> tuple[str, str]:
         distribution = json.loads(page.body)["dist"]
         return str(distribution["tarball"]), str(distribution.get("integrity", ""))
     except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
-        raise UserError(f"{shown(page.url)} describes no package; set NPM_CONFIG_REGISTRY to an npm registry") from None
+        raise UserError(
+            f"{shown(page.url)} describes no package; set NPM_CONFIG_REGISTRY to an npm registry"
+        ) from None

@@ -8,11 +8,23 @@ from html.parser import HTMLParser
 from pathlib import Path
 from urllib.parse import unquote, urljoin, urlsplit
 
-from packaging.utils import InvalidSdistFilename, canonicalize_name, canonicalize_version, parse_sdist_filename
+from packaging.utils import (
+    InvalidSdistFilename,
+    canonicalize_name,
+    canonicalize_version,
+    parse_sdist_filename,
+)
 from packaging.version import InvalidVersion
 
 from lensbench.core.errors import UserError
-from lensbench.repositories.sources.downloads import Digest, Page, download, package_index, read_page, shown
+from lensbench.repositories.sources.downloads import (
+    Digest,
+    Page,
+    download,
+    package_index,
+    read_page,
+    shown,
+)
 
 ACCEPT = "application/vnd.pypi.simple.v1+json, application/vnd.pypi.simple.v1+html;q=0.2, text/html;q=0.1"
 
@@ -39,10 +51,14 @@ def fetch(name: str, version: str, sha256: str, target: Path) -> None:
 def sha256(name: str, version: str) -> str:
     """The hash of the sdist of `name` `version`. Raises UserError when the index has no sdist, or no hash."""
     release = canonicalize_name(name), canonicalize_version(version)
-    value = next((file.sha256 for file in _files(_project(name)) if _sdist_of(file.name) == release), None)
+    value = next(
+        (file.sha256 for file in _files(_project(name)) if _sdist_of(file.name) == release), None
+    )
     if not value:
         why = "shows no sha256 of it" if value == "" else "has no source distribution of it"
-        raise UserError(f"{name}=={version}: the index {shown(package_index())} {why}; choose another version")
+        raise UserError(
+            f"{name}=={version}: the index {shown(package_index())} {why}; choose another version"
+        )
     return value
 
 
@@ -51,7 +67,9 @@ def _project(name: str) -> Page:
     try:
         return read_page(f"{index}/{canonicalize_name(name)}/", ACCEPT)
     except KeyError:
-        raise UserError(f"there is no project {name!r} in the index {shown(index)}; check its spelling") from None
+        raise UserError(
+            f"there is no project {name!r} in the index {shown(index)}; check its spelling"
+        ) from None
 
 
 def _files(page: Page) -> list[Listed]:
@@ -62,10 +80,13 @@ def _json_files(page: Page) -> list[Listed]:
     try:
         files = json.loads(page.body)["files"]
         return [
-            Listed(str(file["filename"]), str(file["url"]), str(file["hashes"].get("sha256", ""))) for file in files
+            Listed(str(file["filename"]), str(file["url"]), str(file["hashes"].get("sha256", "")))
+            for file in files
         ]
     except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
-        raise UserError(f"{shown(page.url)} lists no files (PEP 691); set PIP_INDEX_URL to a package index") from None
+        raise UserError(
+            f"{shown(page.url)} lists no files (PEP 691); set PIP_INDEX_URL to a package index"
+        ) from None
 
 
 def _html_files(page: Page) -> list[Listed]:
@@ -77,7 +98,9 @@ def _html_files(page: Page) -> list[Listed]:
         digest = fragment.removeprefix("sha256=") if fragment.startswith("sha256=") else ""
         files.append(Listed(unquote(urlsplit(url).path.rpartition("/")[2]), url, digest))
     if not files:
-        raise UserError(f"{shown(page.url)} lists no files (PEP 503); set PIP_INDEX_URL to a package index")
+        raise UserError(
+            f"{shown(page.url)} lists no files (PEP 503); set PIP_INDEX_URL to a package index"
+        )
     return files
 
 
@@ -95,7 +118,9 @@ class _Links(HTMLParser):
 def _sdist(files: list[Listed], name: str, version: str, sha256: str) -> Listed:
     release = canonicalize_name(name), canonicalize_version(version)
     same = [file for file in files if _sdist_of(file.name) == release]
-    if file := next((file for file in same if file.sha256 in (sha256, "")), None):  # "": an old index
+    if file := next(
+        (file for file in same if file.sha256 in (sha256, "")), None
+    ):  # "": an old index
         return file
     names = [f"{file.name} has the sha256 {file.sha256}" for file in same] or [
         f"there is no sdist of {name}=={version}"

@@ -12,7 +12,11 @@ BRANCH = "main"
 AUTHOR = {
     f"GIT_{role}_{field}": value
     for role in ("AUTHOR", "COMMITTER")
-    for field, value in (("NAME", "Import"), ("EMAIL", "import@example.invalid"), ("DATE", "2000-01-01T00:00:00+0000"))
+    for field, value in (
+        ("NAME", "Import"),
+        ("EMAIL", "import@example.invalid"),
+        ("DATE", "2000-01-01T00:00:00+0000"),
+    )
 }
 PATHS = ("--pathspec-from-file=-", "--pathspec-file-nul")
 LEFTOVERS = ("FETCH_HEAD", "ORIG_HEAD", "COMMIT_EDITMSG", "description")
@@ -28,7 +32,15 @@ def commit_everything(tree: Path) -> None:
     """Makes `tree` a repository with one commit of all its files; the same files give the same commit id."""
     start_repository(tree)
     _add_everything(tree)
-    git(tree, "commit", "--quiet", "--no-verify", "--allow-empty", "--message=Import source", variables=AUTHOR)
+    git(
+        tree,
+        "commit",
+        "--quiet",
+        "--no-verify",
+        "--allow-empty",
+        "--message=Import source",
+        variables=AUTHOR,
+    )
 
 
 def commit_changes(tree: Path) -> None:
@@ -64,8 +76,20 @@ def commit_checkout(tree: Path, removals: tuple[str, ...]) -> None:
     """
     stdin = b"\0".join(os.fsencode(path.rstrip("/")) for path in removals)
     if stdin:
-        git(tree, "--literal-pathspecs", "rm", "-r", "--cached", "--quiet", "--ignore-unmatch", *PATHS, stdin=stdin)
-    paths = b"\0".join(os.fsencode(path) for path in submodules(tree) if any((tree / path).iterdir()))
+        git(
+            tree,
+            "--literal-pathspecs",
+            "rm",
+            "-r",
+            "--cached",
+            "--quiet",
+            "--ignore-unmatch",
+            *PATHS,
+            stdin=stdin,
+        )
+    paths = b"\0".join(
+        os.fsencode(path) for path in submodules(tree) if any((tree / path).iterdir())
+    )
     if paths:
         git(tree, "update-index", "--force-remove", "-z", "--stdin", stdin=paths)
         _add_everything(tree, paths)
@@ -80,7 +104,17 @@ def rewrite_history(tree: Path, without: set[str]) -> bytes:
     """
     paths = (f":(exclude,literal){path}" for path in sorted(without))
     branch = f"refs/heads/{BRANCH}"
-    stream = git(tree, "fast-export", "--no-data", "--reencode=no", "--full-history", branch, "--", ".", *paths)
+    stream = git(
+        tree,
+        "fast-export",
+        "--no-data",
+        "--reencode=no",
+        "--full-history",
+        branch,
+        "--",
+        ".",
+        *paths,
+    )
     git(tree, "update-ref", "-d", branch)
     git(tree, "fast-import", "--quiet", "--date-format=raw-permissive", stdin=stream)
     (tree / ".git" / "shallow").unlink(missing_ok=True)

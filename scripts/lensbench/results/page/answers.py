@@ -99,7 +99,9 @@ def _marked(text: str, offset: int, spans: Sequence[_Span], prefix: str) -> Iter
         part = text[start - offset : stop - offset]
         over = [span for span in spans if span.start <= start < span.end]
         anchors = "".join(
-            f'<span id="{escape(prefix)}-c{span.criterion}"></span>' for span in over if span.start == start
+            f'<span id="{escape(prefix)}-c{span.criterion}"></span>'
+            for span in over
+            if span.start == start
         )
         between_tags = "\n" in part and not part.strip() and not anchors
         if not over or between_tags:

@@ -45,14 +45,26 @@ def task_rows(inputs: Inputs, treatment: str) -> tuple[list[Dumbbell], list[str]
     """The scores of the tasks with a complete pair, the greatest gain first; and the tasks without one."""
     tables = inputs.tables
     rows, others = [], []
-    for task, both in Comparison(tables, treatment, tables.plan["baseline"]).sides(tables.score).items():
-        pairs = [(trial, a, b) for trial, (a, b) in enumerate(both, 1) if a is not None and b is not None]
+    for task, both in (
+        Comparison(tables, treatment, tables.plan["baseline"]).sides(tables.score).items()
+    ):
+        pairs = [
+            (trial, a, b) for trial, (a, b) in enumerate(both, 1) if a is not None and b is not None
+        ]
         if not pairs:
             others.append(task)
             continue
         trials, after, before = zip(*pairs, strict=True)
         old, new = (sum(side, Fraction(0)) / len(side) for side in (before, after))
-        rows.append(Dumbbell(task, _percent(old), _percent(new), _percent(new - old), pair_address(task, trials[0])))
+        rows.append(
+            Dumbbell(
+                task,
+                _percent(old),
+                _percent(new),
+                _percent(new - old),
+                pair_address(task, trials[0]),
+            )
+        )
     return sorted(rows, key=lambda row: (-row.delta, row.task)), others
 
 
@@ -82,9 +94,12 @@ def interval_rows(estimates: Compared) -> list[tuple[ForestLine, Estimate]]:
         if estimate.delta is not None:
             has_interval = kind == "overall" or estimate.n >= FEWEST_TASKS
             low, high = (
-                (None if end is None or not has_interval else _percent(end)) for end in (estimate.low, estimate.high)
+                (None if end is None or not has_interval else _percent(end))
+                for end in (estimate.low, estimate.high)
             )
-            rows.append((ForestLine(name, kind, estimate.n, _percent(estimate.delta), low, high), estimate))
+            rows.append(
+                (ForestLine(name, kind, estimate.n, _percent(estimate.delta), low, high), estimate)
+            )
     return rows
 
 
@@ -100,10 +115,15 @@ class Loss(NamedTuple):
 
 def losses(inputs: Inputs, treatment: str) -> list[Loss]:
     """The pairs with the greatest losses, the worst first."""
-    rows = [pair for pair in inputs.tables.pairs if pair["treatment"] == treatment and (exact(pair["delta"]) or 0) < 0]
+    rows = [
+        pair
+        for pair in inputs.tables.pairs
+        if pair["treatment"] == treatment and (exact(pair["delta"]) or 0) < 0
+    ]
     rows.sort(key=lambda pair: (exact(pair["delta"]) or 0, pair["task"], int(pair["trial"])))
     return [
-        Loss(pair, _lost(inputs, run_of_pair(pair)), items(pair["only_treatment_files"]) or ()) for pair in rows[:WORST]
+        Loss(pair, _lost(inputs, run_of_pair(pair)), items(pair["only_treatment_files"]) or ())
+        for pair in rows[:WORST]
     ]
 
 
@@ -111,16 +131,28 @@ def _lost(inputs: Inputs, run: RunId) -> list[tuple[str, str, str]]:
     base = run._replace(condition=inputs.tables.plan["baseline"])
     texts = criteria_of(inputs, run.task)
     return [
-        (texts.get(int(before["criterion"])) or f"criterion {before['criterion']}", before["verdict"], after["verdict"])
-        for before, after in zip(inputs.decisions.get(base, ()), inputs.decisions.get(run, ()), strict=False)
-        if before["points"] and after["points"] and (exact(after["points"]) or 0) < (exact(before["points"]) or 0)
+        (
+            texts.get(int(before["criterion"])) or f"criterion {before['criterion']}",
+            before["verdict"],
+            after["verdict"],
+        )
+        for before, after in zip(
+            inputs.decisions.get(base, ()), inputs.decisions.get(run, ()), strict=False
+        )
+        if before["points"]
+        and after["points"]
+        and (exact(after["points"]) or 0) < (exact(before["points"]) or 0)
     ]
 
 
 def criteria_of(inputs: Inputs, task: str) -> dict[int, str]:
     """The texts of a task's criteria by their number."""
     entry = inputs.tasks.get(task)
-    return {number: criterion.text for number, criterion in enumerate(entry.criteria, 1)} if entry else {}
+    return (
+        {number: criterion.text for number, criterion in enumerate(entry.criteria, 1)}
+        if entry
+        else {}
+    )
 
 
 def stem(task: str, trial: int) -> str:

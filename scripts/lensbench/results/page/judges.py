@@ -34,7 +34,11 @@ class Judges(NamedTuple):
 
 
 def judges_view(instrument: InstrumentFile) -> Judges:
-    names, bias, overall = list(instrument["judges"]), instrument["bias"], instrument["agreement"]["all"]
+    names, bias, overall = (
+        list(instrument["judges"]),
+        instrument["bias"],
+        instrument["agreement"]["all"],
+    )
     errors = (*bias["judges"].values(), bias["together"]) if bias else ()
     return Judges(
         ", ".join(names) or "none",
@@ -87,7 +91,9 @@ _BASES = {
 
 
 def _basis(belief: Belief) -> str:
-    totals = {words: count for basis, words in _BASES.items() if (count := belief.decided.get(basis))}
+    totals = {
+        words: count for basis, words in _BASES.items() if (count := belief.decided.get(basis))
+    }
     if not totals:
         return ""
     counts = ", ".join(f"{words} {count}" for words, count in totals.items())
@@ -106,7 +112,9 @@ def _correction(name: str, mean: Mean) -> str:
 def _gaps(instrument: InstrumentFile) -> Iterator[str]:
     gaps = {name: count for name, count in instrument["unjudged"].items() if count["criteria"]}
     if gaps:
-        words = ", ".join(f"{count['criteria']} of {count['of']} in {name}" for name, count in gaps.items())
+        words = ", ".join(
+            f"{count['criteria']} of {count['of']} in {name}" for name, count in gaps.items()
+        )
         yield f"Criteria without a verdict: {words}. A run with one of them has no score."
     if answers := sum(judge["voided"] for judge in instrument["judges"].values()):
         yield f"{answers} answers lost all verdicts of a judge: it was wrong about a criterion that is known."
@@ -117,9 +125,17 @@ def _blinding_sentences(checks: Mapping[str, BlindingCheck]) -> Iterator[str]:
         if check.accuracy is None:
             yield f"{name}: not checked: {check.reason.rstrip('.')}."
         else:
-            least = f" (usually only {check.would_find:.0%} right guesses show it)" if check.would_find else ""
+            least = (
+                f" (usually only {check.would_find:.0%} right guesses show it)"
+                if check.would_find
+                else ""
+            )
             finding = f"Blinding is not shown to fail{least}" if check.holds else "Blinding fails"
-            before = f"; without blinding it would be {_share(check.unblinded)}" if check.unblinded else ""
+            before = (
+                f"; without blinding it would be {_share(check.unblinded)}"
+                if check.unblinded
+                else ""
+            )
             yield (
                 f"{name}: {finding}. From what the judges see, a program guesses the condition of "
                 f"{_share(check)} of the answers with equal scores, and 50% would be chance{before}."

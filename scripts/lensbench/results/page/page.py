@@ -45,21 +45,33 @@ def page_environment() -> Environment:
     environment = template_environment(html=True)
     environment.filters |= {
         "minus": lambda text: text.replace("-", "\u2212"),
-        "percent": _exactly(numbers.percent), "seconds": _exactly(numbers.seconds), "number": _exactly(numbers.number),
-        "points": _exactly(numbers.points), "sign": sign, "yes_no": lambda cell: cell or numbers.MISSING,
+        "percent": _exactly(numbers.percent),
+        "seconds": _exactly(numbers.seconds),
+        "number": _exactly(numbers.number),
+        "points": _exactly(numbers.points),
+        "sign": sign,
+        "yes_no": lambda cell: cell or numbers.MISSING,
         "as_points": lambda share: None if share is None else share * 100,
         "signed": lambda value: numbers.MISSING if value is None else signed(value),
-        "decimal": lambda value, digits: numbers.MISSING if value is None else f"{value:.{digits}f}",
+        "decimal": lambda value, digits: (
+            numbers.MISSING if value is None else f"{value:.{digits}f}"
+        ),
         "whole": lambda value: numbers.MISSING if value is None else f"{value:.0f}%",
-        "code": lambda text: Markup(re.sub("`([^`]+)`", r"<code>\1</code>", str(escape(text)))), **FILTERS,
-    }  # fmt: skip
-    environment.globals |= {"quantities": tuple(QUANTITIES), "fewest_tasks": FEWEST_TASKS}  # JSON has lost the order
+        "code": lambda text: Markup(re.sub("`([^`]+)`", r"<code>\1</code>", str(escape(text)))),
+        **FILTERS,
+    }
+    environment.globals |= {
+        "quantities": tuple(QUANTITIES),
+        "fewest_tasks": FEWEST_TASKS,
+    }  # JSON has lost the order
     return environment
 
 
 def _exactly(show: Callable[[Fraction | None], str]) -> Callable[[Any], str]:
     """A filter that formats numbers from JSON and tables as exact numbers, with U+2212 as the minus."""
-    return lambda value: show(None if value in (None, "") else Fraction(str(value))).replace("-", "\u2212")
+    return lambda value: show(None if value in (None, "") else Fraction(str(value))).replace(
+        "-", "\u2212"
+    )
 
 
 ENDS = 40
@@ -70,20 +82,36 @@ MOST_ROWS = 50
 
 def treatment_view(inputs: Inputs, treatment: str) -> dict[str, object]:
     """What the template reads."""
-    number, figures = inputs.results["treatments"].index(treatment), inputs.results["figures"][treatment]
-    estimates, gate = inputs.results["estimates"][treatment], inputs.results["estimates"][treatment]["gate"]
+    number, figures = (
+        inputs.results["treatments"].index(treatment),
+        inputs.results["figures"][treatment],
+    )
+    estimates, gate = (
+        inputs.results["estimates"][treatment],
+        inputs.results["estimates"][treatment]["gate"],
+    )
     settings = inputs.tables.plan["gate"]
     rows, others = data.task_rows(inputs, treatment)
     difference, intervals = shown_difference(estimates), data.interval_rows(estimates)
     ends, between = data.ends_of(rows, ENDS)
     drawings = {"draw_ruler": "", "draw_forest": "", "draw_tasks": ""}
     if difference.delta is not None:
-        low, high = (None if end is None else 100 * end for end in (difference.low, difference.high))
-        draw = partial(charts.ruler, 100 * difference.delta, low, high, settings["effect"], gate.verdict)
-        drawings["draw_ruler"] = draw_both(f"ruler-{number}", draw, charts.RULER_WIDE, charts.RULER_NARROW)
+        low, high = (
+            None if end is None else 100 * end for end in (difference.low, difference.high)
+        )
+        draw = partial(
+            charts.ruler, 100 * difference.delta, low, high, settings["effect"], gate.verdict
+        )
+        drawings["draw_ruler"] = draw_both(
+            f"ruler-{number}", draw, charts.RULER_WIDE, charts.RULER_NARROW
+        )
     if intervals:
-        draw = partial(charts.forest, [line for line, _ in intervals[:MOST_ROWS]], settings["effect"])
-        drawings["draw_forest"] = draw_both(f"forest-{number}", draw, charts.FOREST_WIDE, charts.FOREST_NARROW)
+        draw = partial(
+            charts.forest, [line for line, _ in intervals[:MOST_ROWS]], settings["effect"]
+        )
+        drawings["draw_forest"] = draw_both(
+            f"forest-{number}", draw, charts.FOREST_WIDE, charts.FOREST_NARROW
+        )
     if rows:
         draw = partial(charts.dumbbells, ends, between, (inputs.results["baseline"], treatment))
         drawings["draw_tasks"] = draw_both(f"tasks-{number}", draw, charts.WIDE, charts.NARROW)
@@ -151,7 +179,9 @@ def render(folder: Path, inputs: Inputs) -> Iterator[tuple[str, str]]:
         path = pair_address(pair.task, pair.trial)
         home = "../" * path.count("/")
         siblings = [(trial, home + pair_address(pair.task, trial)) for trial in trials]
-        statuses = {RunId(pair.task, column.condition, pair.trial): column.status for column in pair.columns}
+        statuses = {
+            RunId(pair.task, column.condition, pair.trial): column.status for column in pair.columns
+        }
         stories = {run: story for run in statuses if (story := pairs.run_page(folder, run))}
         places = {run.condition: run_address(run) for run in stories}
         timelines = {condition: home + place for condition, place in places.items()}
@@ -169,7 +199,11 @@ def render(folder: Path, inputs: Inputs) -> Iterator[tuple[str, str]]:
             home=f"{home}{RunFolder.page}",
             siblings=siblings,
             timelines=timelines,
-            beside={word: home + pair_address(task, pair.trial) for word, one in beside.items() for task in one},
+            beside={
+                word: home + pair_address(task, pair.trial)
+                for word, one in beside.items()
+                for task in one
+            },
         )
         yield path, page
 
@@ -179,7 +213,11 @@ def _facts(inputs: Inputs, status: str, run: RunId) -> list[str]:
     for name, quantity in QUANTITIES.items():
         value = quantity.of(tables, run)
         if value or (value is not None and quantity.kind != "count"):
-            note = ", estimated" if name == "cost_usd" and tables.records[run].outcome.cost_is_guess else ""
+            note = (
+                ", estimated"
+                if name == "cost_usd" and tables.records[run].outcome.cost_is_guess
+                else ""
+            )
             facts.append(f"{quantity.label}: {quantity.amount(value)}{note}")
     return facts
 
@@ -198,13 +236,24 @@ def _script() -> dict[str, Markup]:
 
 def _outcome(pair: PairRow) -> str:
     delta = exact(pair["delta"])
-    return "no score" if delta is None else "better" if delta > 0 else "worse" if delta < 0 else "equal"
+    return (
+        "no score"
+        if delta is None
+        else "better"
+        if delta > 0
+        else "worse"
+        if delta < 0
+        else "equal"
+    )
 
 
 def _discarded_because(inputs: Inputs, pair: PairRow) -> str:
     """Why a run of the pair does not count, such as `timed_out`; "" when both do."""
     run = run_of_pair(pair)
-    rows = (inputs.validity[side] for side in (run._replace(condition=inputs.tables.plan["baseline"]), run))
+    rows = (
+        inputs.validity[side]
+        for side in (run._replace(condition=inputs.tables.plan["baseline"]), run)
+    )
     return ", ".join(dict.fromkeys(row["reason"] for row in rows if row["reason"]))
 
 
@@ -218,11 +267,21 @@ def _durations(inputs: Inputs, pair: PairRow) -> tuple[Fraction | None, Fraction
 def _hashes(folder: Path) -> dict[str, str]:
     """What the numbers rest on, by SHA-256."""
     names = (
-        RunFolder.plan, RunFolder.config, frozen_tasks(folder).name, RunFolder.protocol, RunFolder.results_json,
+        RunFolder.plan,
+        RunFolder.config,
+        frozen_tasks(folder).name,
+        RunFolder.protocol,
+        RunFolder.results_json,
         RunFolder.decisions,
-    )  # fmt: skip
-    paths = {name: folder / name for name in names} | {"requirements.lock": ROOT / "requirements.lock"}
-    return {name: hashlib.sha256(path.read_bytes()).hexdigest() for name, path in paths.items() if path.exists()}
+    )
+    paths = {name: folder / name for name in names} | {
+        "requirements.lock": ROOT / "requirements.lock"
+    }
+    return {
+        name: hashlib.sha256(path.read_bytes()).hexdigest()
+        for name, path in paths.items()
+        if path.exists()
+    }
 
 
 def write_page(folder: Path, inputs: Inputs | None = None) -> None:

@@ -89,10 +89,17 @@ def pair_page(folder: Path, inputs: Inputs, task: str, trial: int) -> PairPage:
     changes: Mapping[RunId, TestedChange | None] = {}
     reference: Sequence[tuple[str, str]] = ()
     if plan["tasks"][task].get("kind") == "change":
-        changes, reference = {run: change_of(folder, run) for run in runs}, reference_of(folder, task)
+        changes, reference = (
+            {run: change_of(folder, run) for run in runs},
+            reference_of(folder, task),
+        )
     columns = [_column(folder, inputs, run, changes.get(run)) for run in runs]
     base, *others = columns
-    differences = {other.condition: word_changes(base.text, other.text) for other in others if base.text and other.text}
+    differences = {
+        other.condition: word_changes(base.text, other.text)
+        for other in others
+        if base.text and other.text
+    }
     texts = criteria_of(inputs, task)
     numbers = sorted({*texts, *(number for column in columns for number in column.judged)})
     entry = inputs.tasks.get(task)
@@ -139,24 +146,37 @@ def _column(folder: Path, inputs: Inputs, run: RunId, change: TestedChange | Non
         answer = mark_answer(text, filter(None, evidence.values()), f"answer-{run.condition}")
     verdicts = {
         int(row["criterion"]): Judged(
-            row["verdict"], row["decided_by"], row["votes"].split(";") if ";" in row["votes"] else (),
+            row["verdict"],
+            row["decided_by"],
+            row["votes"].split(";") if ";" in row["votes"] else (),
             item.text if (item := evidence[int(row["criterion"])]) else "",
             answer.places.get(int(row["criterion"]), "") if answer else "",
             _unmatched(inputs, run, row["criterion"]),
         )
         for row in decisions
-    }  # fmt: skip
+    }
     return Column(
-        run.condition, score["status"], why, None if value is None else float(value * 100),
-        None if seconds is None else float(seconds), text, answer, verdicts, change if counts else None,
+        run.condition,
+        score["status"],
+        why,
+        None if value is None else float(value * 100),
+        None if seconds is None else float(seconds),
+        text,
+        answer,
+        verdicts,
+        change if counts else None,
         inputs.citations.get(run.stem, ()) if counts else (),
-    )  # fmt: skip
+    )
 
 
 def _unmatched(inputs: Inputs, run: RunId, criterion: str) -> str:
     """Why the mechanical judge gave Partial or Missed; empty otherwise."""
     low = Verdict.PARTIAL, Verdict.MISSED
-    rows = (row for row in inputs.verdicts.get(run, ()) if (row["judge"], row["criterion"]) == (MECHANICAL, criterion))
+    rows = (
+        row
+        for row in inputs.verdicts.get(run, ())
+        if (row["judge"], row["criterion"]) == (MECHANICAL, criterion)
+    )
     return next((row["reason"] for row in rows if row["verdict"] in low), "")
 
 
@@ -165,12 +185,18 @@ def _evidence(inputs: Inputs, run: RunId, decision: DecisionRow) -> Evidence | N
     candidates = [
         row
         for row in inputs.verdicts.get(run, ())
-        if row["criterion"] == decision["criterion"] and row["evidence"] and row["verdict"] != "Unjudged"
+        if row["criterion"] == decision["criterion"]
+        and row["evidence"]
+        and row["verdict"] != "Unjudged"
     ]
     best = min(candidates, key=lambda row: row["verdict"] != decision["verdict"], default=None)
     if best is None:
         return None
-    return Evidence(int(best["criterion"]), best["evidence"], int(best["position"]) if best.get("position") else None)
+    return Evidence(
+        int(best["criterion"]),
+        best["evidence"],
+        int(best["position"]) if best.get("position") else None,
+    )
 
 
 class TestedChange(NamedTuple):
@@ -201,7 +227,10 @@ def reference_of(folder: Path, task: str) -> list[tuple[str, str]]:
 
 def change_of(folder: Path, run: RunId) -> TestedChange | None:
     """The change of a run; None for a question, and before the tests have run."""
-    from lensbench.judging.changes import Tested, tested_file  # imports everything for running tests
+    from lensbench.judging.changes import (
+        Tested,
+        tested_file,
+    )  # imports everything for running tests
 
     patch, file = run_files(folder, run).patch, tested_file(folder, run)
     if not (patch.exists() and file.exists()):
@@ -239,10 +268,15 @@ def run_page(folder: Path, run: RunId) -> RunPage | None:
     except (OSError, EOFError, zlib.error) as error:
         return RunPage(run, [], 0, f"the transcript cannot be read ({error})", name)
     problem = "" if steps else "this agent's output shows no single steps"
-    rows = (replace(step, title=printable(step.title), given=_cut(step.given), got=_cut(step.got)) for step in steps)
+    rows = (
+        replace(step, title=printable(step.title), given=_cut(step.given), got=_cut(step.got))
+        for step in steps
+    )
     return RunPage(run, [*islice(rows, MOST_STEPS)], max(len(steps) - MOST_STEPS, 0), problem, name)
 
 
 def _cut(text: str) -> str:
     more = len(text) - MOST_CHARS
-    return printable_lines(text[:MOST_CHARS]) + (f"\n… {more} more characters in the transcript" if more > 0 else "")
+    return printable_lines(text[:MOST_CHARS]) + (
+        f"\n… {more} more characters in the transcript" if more > 0 else ""
+    )
