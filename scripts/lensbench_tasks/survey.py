@@ -10,6 +10,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import Self
 
+from lensbench.core.project_files import is_test
 from lensbench_tasks.parsers.code import Definition, definitions
 from lensbench_tasks.parsers.files import Source, list_sources, read_text
 from lensbench_tasks.parsers.grammars import SOURCES
@@ -17,10 +18,9 @@ from lensbench_tasks.parsers.history import History, head_of, read_history
 from lensbench_tasks.parsers.imports import MANIFESTS, resolve_imports
 from lensbench_tasks.parsers.symbols import Facts, read_facts
 
-_TEST = re.compile(
-    r"(^|/)(tests?|testing|__tests__|specs?|examples?|docs?|benchmarks?|fixtures?|vendor|_?vendored|third_party|dist"
-    r"|node_modules|build)/|(^|/)(test_[^/]*|conftest\.py|setup\.py|[^/]*(_test|\.test|\.spec|\.min)\.\w+)$"
-    r"|\.d\.[cm]?ts$"
+_NOT_OWN = re.compile(
+    r"(^|/)(examples?|docs?|benchmarks?|vendor|_?vendored|third_party|dist|node_modules|build)/"
+    r"|(^|/)(setup\.py|[^/]*\.min\.\w+)$|\.d\.[cm]?ts$"
 )
 _WORD = re.compile(r"[A-Za-z_$][\w$]*")
 
@@ -77,7 +77,7 @@ class Survey:
         return [
             path
             for path in self.texts
-            if self.languages[path] in SOURCES and not _TEST.search(path)
+            if self.languages[path] in SOURCES and not is_test(path) and not _NOT_OWN.search(path)
         ]
 
     @cached_property

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from lensbench_tasks.changes.kinds import Kind, is_program, kind_of
+from lensbench_tasks.changes.kinds import Kind, kind_of
 from lensbench_tasks.changes.pieces import apply, differences, own_names, patch
 from lensbench_tasks.changes.prompts import entry_of
 from lensbench_tasks.changes.reducing import Separate, separate
@@ -38,16 +38,6 @@ from stock import write
 )
 def test_a_file_is_source_test_or_neither(path: str, kind: Kind) -> None:
     assert kind_of(path) is kind
-
-
-def test_a_runner_starts_files_of_tests_but_no_helpers() -> None:
-    paths = (
-        "tests/test_cart.py",
-        "test/cart.test.js",
-        "tests/conftest.py",
-        "tests/data/test_input.json",
-    )
-    assert [is_program(path) for path in paths] == [True, True, False, False]
 
 
 @pytest.fixture

@@ -12,6 +12,7 @@ from collections.abc import Collection, Iterable, Sequence
 from pathlib import Path, PurePosixPath
 
 from lensbench.changes.canaries import SCRIPTS
+from lensbench.core.project_files import is_test_folder
 
 _NAMES = frozenset(
     (
@@ -69,7 +70,6 @@ _RUNNERS = {"pytest", "_pytest", "pluggy", "iniconfig", "_pytest_runner", "py"}
 _HELPER = re.compile(r"(.*[_-])?test[_-]?(utils?|helpers?|support|kit)|testing")
 """The name of a file or folder of Rust or JavaScript with assertions: one that does nothing lets every test pass."""
 _IN_GO = re.compile(rb'^\s*(import )?"testing"', re.MULTILINE)
-_TEST_FOLDER = re.compile(r"_*(test|spec)_*|(.*[_-])?(tests|specs)_*", re.IGNORECASE)
 
 
 def steering(
@@ -142,7 +142,7 @@ def _test_root(path: str) -> str:
     """The outermost folder of a hidden file with the name of a test folder; "" when there is none."""
     parts = PurePosixPath(path).parts[:-1]
     for number, part in enumerate(parts, 1):
-        if _TEST_FOLDER.fullmatch(part):
+        if is_test_folder(part):
             return "/".join(parts[:number])
     return ""
 

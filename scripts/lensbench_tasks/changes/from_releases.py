@@ -10,11 +10,12 @@ from typing import NamedTuple
 from lensbench.changes.reports import TestResult
 from lensbench.changes.task import PYTEST, Binary, ChangeTask, FromSource
 from lensbench.core.errors import UserError
+from lensbench.core.project_files import is_test_program
 from lensbench.core.tasks import Npm, Pypi, Source
 from lensbench.repositories.prepare import prepare
 from lensbench.repositories.sources import npm, pypi
 from lensbench_tasks.changes.candidates import ChangeFate, Prover, task_id
-from lensbench_tasks.changes.kinds import Kind, is_program, kind_of
+from lensbench_tasks.changes.kinds import Kind, kind_of
 from lensbench_tasks.changes.pieces import differences, patch
 from lensbench_tasks.changes.prompts import HiddenNeeds, category_of, entry_of, needs, write_prompt
 from lensbench_tasks.changes.releases import ReleaseChange, changes_between
@@ -78,7 +79,7 @@ def tasks_between(releases: Releases, bench: Prover) -> Iterator[ChangeFate]:
         selection = {
             path: content
             for path, content in files.items()
-            if path in programs or not is_program(path)
+            if path in programs or not is_test_program(path)
         }
         words = sorted(only) if only and suite.report == PYTEST else programs or whole
         trial = bench.run(tree, b"", bench.hidden_tests(suite, words, selection), installation)
@@ -116,7 +117,7 @@ def _task(
     terms: HiddenNeeds,
     bench: Prover,
 ) -> ChangeTask:
-    programs = [path for path in change.tests if is_program(path)]
+    programs = [path for path in change.tests if is_test_program(path)]
     tests = bench.hidden_tests(
         suite, programs, {path: FromSource(source=releases.later) for path in change.tests}
     )

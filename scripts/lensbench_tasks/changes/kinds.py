@@ -6,6 +6,8 @@ import re
 from enum import Enum
 from pathlib import PurePosixPath
 
+from lensbench.core.project_files import is_test
+
 
 class Kind(Enum):
     """The purpose of a file."""
@@ -36,12 +38,6 @@ CODE = frozenset(
 )
 """Extensions of source files."""
 
-_TEST_FOLDERS = frozenset(
-    ("test", "tests", "testing", "__tests__", "spec", "specs", "testdata", "fixtures")
-)
-_TEST_NAME = re.compile(
-    r"test_.*\.py|.*_tests?\.(py|go|rs)|tests?\.(py|[cm]?[jt]sx?)|conftest\.py|.*[._-](test|spec|tst)\.[cm]?[jt]sx?"
-)
 _OTHER_FOLDERS = frozenset(
     (
         "doc",
@@ -68,10 +64,10 @@ _OTHER_NAMES = re.compile(
 
 
 def kind_of(path: str) -> Kind:
-    """The kind of the file at `path`. Fixtures next to tests are tests."""
-    pure = PurePosixPath(path.lower())
-    if _TEST_FOLDERS.intersection(pure.parts[:-1]) or _TEST_NAME.fullmatch(pure.name):
+    """The kind of the file at `path`."""
+    if is_test(path):
         return Kind.TEST
+    pure = PurePosixPath(path.lower())
     if (
         _OTHER_FOLDERS.intersection(pure.parts[:-1])
         or _OTHER_NAMES.fullmatch(pure.name)
@@ -79,10 +75,3 @@ def kind_of(path: str) -> Kind:
     ):
         return Kind.OTHER
     return Kind.SOURCE
-
-
-def is_program(path: str) -> bool:
-    """True when a test runner starts the test file at `path`; False for helpers and data."""
-    return bool(_TEST_NAME.fullmatch(PurePosixPath(path.lower()).name)) and not path.endswith(
-        "conftest.py"
-    )

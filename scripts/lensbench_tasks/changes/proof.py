@@ -13,8 +13,8 @@ from lensbench.changes.environment import NO_ENVIRONMENT, Environment
 from lensbench.changes.execute import TestRun, Trouble, run_tests
 from lensbench.changes.reports import TestResult, unloaded_files
 from lensbench.changes.task import PYTEST, ChangeTask, Tests, content_bytes
+from lensbench.core.project_files import is_test_program
 from lensbench.repositories.sources.git_program import GitError, git
-from lensbench_tasks.changes.kinds import is_program
 from lensbench_tasks.changes.prompts import added_lines
 
 ROUNDS = 3
@@ -105,7 +105,9 @@ def _commands(tests: Tests, tree: Path) -> Iterator[tuple[str, ...]]:
     if tests.report == PYTEST:
         own = {path.partition("/")[0] for path in tests.files}
         every = own | {
-            file.relative_to(tree).parts[0] for file in tree.rglob("*.py") if is_program(file.name)
+            file.relative_to(tree).parts[0]
+            for file in tree.rglob("*.py")
+            if is_test_program(file.name)
         }
     named = {
         top for word in words if (top := word.partition("/")[0]) in own or (tree / word).exists()

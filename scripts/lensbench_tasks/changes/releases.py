@@ -8,8 +8,9 @@ from pathlib import Path
 from typing import NamedTuple
 
 from lensbench.core.errors import UserError
+from lensbench.core.project_files import is_test_program
 from lensbench.core.system.trees import copy_tree
-from lensbench_tasks.changes.kinds import Kind, is_program, kind_of
+from lensbench_tasks.changes.kinds import Kind, kind_of
 from lensbench_tasks.changes.pieces import EditPiece, apply, differences, own_names
 from lensbench_tasks.changes.reducing import separate
 
@@ -40,7 +41,7 @@ def changes_between(earlier: Path, later: Path, run: Run) -> list[ReleaseChange]
     pieces = differences(earlier, later, lambda path: kind_of(path) is Kind.SOURCE)
     tests = differences(earlier, later, lambda path: kind_of(path) is Kind.TEST)
     paths = dict.fromkeys(piece.path for piece in tests if piece.lines)
-    programs = [path for path in paths if is_program(path)]
+    programs = [path for path in paths if is_test_program(path)]
     if len(pieces) > MAX_PIECES:
         raise UserError(
             f"the releases differ in {len(pieces)} places, more than {MAX_PIECES}; choose closer releases"

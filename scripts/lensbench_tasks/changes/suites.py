@@ -16,7 +16,7 @@ from typing import NamedTuple
 
 from lensbench.changes.task import JUNIT, NODE, PRINTED, PYTEST, REPORT_PLACE
 from lensbench.core.errors import UserError
-from lensbench_tasks.changes.kinds import is_program
+from lensbench.core.project_files import is_test_program
 
 _EXTRAS = ("test", "tests", "testing", "testutils")
 _FOR_TESTS = re.compile(
@@ -150,7 +150,7 @@ class Suite(NamedTuple):
 
     def starts(self, path: str) -> bool:
         """True when the runner starts the test file at `path`; False for helpers and data."""
-        return is_program(path) or any(_regex(glob).fullmatch(path) for glob in self.globs)
+        return is_test_program(path) or any(_regex(glob).fullmatch(path) for glob in self.globs)
 
     def argument(self, path: str) -> str:
         """The word of the command for the test file at `path`."""
