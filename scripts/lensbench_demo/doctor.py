@@ -25,7 +25,6 @@ PROGRAMS: Mapping[str, tuple[Outcome, str]] = {
     "git": ("failed", "repositories cannot be fetched and changes cannot be saved; install git"),
     "node": ("skipped", "only needed for agents and tests that are written for Node"),
     "rg": ("skipped", "only needed for opencode's Grep and Glob"),
-    "podman": ("skipped", "only needed, it or docker, for change tasks with container:"),
 }
 """Programs that some features need -> state and message when one is missing."""
 

@@ -1,4 +1,4 @@
-"""Sets of change tasks from a history, SWE-bench lines and Harbor folders: proven, written, read again, or refused."""
+"""Sets of change tasks from a history and SWE-bench lines: proven, written, read again, or refused."""
 
 import json
 import sys
@@ -10,7 +10,6 @@ from unittest.mock import patch
 
 import pytest
 
-from images import image
 from lensbench.agents.sandbox import Sandbox, find_sandbox
 from lensbench.changes.environment import NO_ENVIRONMENT, Environment
 from lensbench.changes.execute import TestRun
@@ -24,7 +23,6 @@ from lensbench.plan.task_files import read_scenarios
 from lensbench_tasks.changes.candidates import ChangeFate, Prover
 from lensbench_tasks.changes.from_history import tasks_from_history
 from lensbench_tasks.changes.from_releases import Releases, tasks_between
-from lensbench_tasks.changes.harbor import tasks_from_harbor
 from lensbench_tasks.changes.proof import prove
 from lensbench_tasks.changes.suites import UNKNOWN_MOMENT, Moment, Suite, suite_of
 from lensbench_tasks.changes.swebench import Refused, forms_of, read_instance
@@ -34,7 +32,6 @@ from lensbench_tasks.pin import pin
 from programs import refusal, run_here
 from stock import commit, git, write
 
-__all__ = ["image"]
 SANDBOX = find_sandbox({"mode": "auto", "visible": [], "hidden": []})
 needs_sandbox = pytest.mark.skipif(not SANDBOX.program, reason="no bubblewrap")
 
@@ -323,7 +320,7 @@ def test_the_source_of_change_tasks_is_named(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    assert "need --repo, --releases, --swebench or --harbor" in refusal(
+    assert "need --repo, --releases or --swebench" in refusal(
         main, "--kind=change", "--output=swe.yaml"
     )
     said = refusal(main, "--kind=change", "--output=swe.yaml", "--releases=shop@1..2")
@@ -362,162 +359,6 @@ def test_a_change_between_releases_is_a_task_unless_it_is_large(
     assert (fate.id, fate.what, fate.reasons) == ("shop-2-0-01", f"shop.py: {size} lines", said)
     assert (fate.task and fate.task.tests.fail_to_pass) == (
         None if said else ("tests/test_shop.py::test",)
-    )
-
-
-def harbor(folder: Path, **changed: str) -> None:
-    files = {
-        "task.toml": 'version = "1.0"\n[metadata]\ndifficulty = "easy"\n[verifier]\ntimeout_sec = 30.0\n',
-        "instruction.md": "Write the word done into /app/answer.txt.\n",
-        "environment/Dockerfile": "FROM ubuntu:24.04\nWORKDIR /app\nCOPY notes.txt .\nCOPY notes.txt docs/own/\n",
-        "environment/notes.txt": "a note\n",
-        "tests/test.sh": "#!/bin/bash\nif grep -q done /app/answer.txt; then echo 1 > /logs/verifier/reward.txt\n"
-        "else echo 0 > /logs/verifier/reward.txt; fi\n",
-        "solution/solve.sh": "#!/bin/bash\necho done > /app/answer.txt\n",
-        **changed,
-    }
-    write(folder, files)
-
-
-@pytest.mark.parametrize(
-    ("file", "text", "said"),
-    [
-        *[
-            (
-                "tests/test.sh",
-                f"{program} x\n",
-                f"test.sh: uses `{program}`, and tests have no network",
-            )
-            for program in (
-                "apt-get",
-                "apt",
-                "curl",
-                "wget",
-                "pip",
-                "pip3",
-                "uv",
-                "uvx",
-                "npm",
-                "git clone",
-            )
-        ],
-        (
-            "task.yaml",
-            "{instruction: A., parser_name: odd}",
-            "parser_name 'odd': only pytest is supported",
-        ),
-        ("task.yaml", "{parser_name: pytest}", "instruction: missing"),
-    ],
-)
-def test_a_harbor_task_that_cannot_be_honoured_is_refused(
-    tmp_path: Path, file: str, text: str, said: str
-) -> None:
-    harbor(tmp_path / "web", **{file: text})
-    if file == "task.yaml":
-        (tmp_path / "web" / "task.toml").unlink()
-    (fate,) = tasks_from_harbor(
-        tmp_path / "web", tmp_path / "set.yaml", Prover(SANDBOX, tmp_path / "cache")
-    )
-    assert fate.reasons == (said,)
-
-
-@pytest.mark.slow
-@needs_sandbox
-def test_harbor_folders_become_tasks_and_images_are_named(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.chdir(tmp_path)
-    harbor(Path("tasks", "write-done"))
-    harbor(
-        Path("tasks", "with-run"),
-        **{"environment/Dockerfile": "FROM localhost/none:1\nRUN ./configure\n"},
-    )
-    with_programs = "FROM ubuntu\nWORKDIR /app\nENV WORD=done\nRUN apt-get update && apt-get install -y --no-install-recommends git\n"
-    by_bash = '[[ $(cat /app/answer.txt) == "$WORD" ]] && echo 1 > /logs/verifier/reward.txt\n'
-    harbor(
-        Path("tasks", "with-apt"),
-        **{"environment/Dockerfile": with_programs, "tests/test.sh": by_bash},
-    )
-    beside = "services: {main: {}, api: {build: ./api}}\n"
-    harbor(Path("tasks", "with-services"), **{"environment/docker-compose.yaml": beside})
-    harbor(Path("tasks", "with-steps"), **{"task.toml": "[[steps]]\nname = 'one'\n"})
-    Path("tasks", "with-steps", "instruction.md").unlink()
-    harbor(Path("tasks", "with-gpu"), **{"task.toml": "[environment]\ngpus = 1\n"})
-    harbor(
-        Path("tasks", "with-json"),
-        **{
-            "environment/Dockerfile": 'FROM ubuntu\nARG A=1\nUSER root\nWORKDIR /app\nEXPOSE 80\nCMD ["sh"]\n',
-            "environment/docker-compose.yaml": "services:\n",
-            "tests/test.sh": 'grep -q done /app/answer.txt\necho "{\\"reward\\": $((1 - $?)).0}" > /logs/verifier/reward.json\n',
-        },
-    )
-    harbor(Path("tasks", "with-broken"), **{"environment/docker-compose.yaml": "services: [\n"})
-    harbor(Path("tasks", "with-web"), **{"tests/test.sh": "curl https://example.invalid/check\n"})
-    harbor(Path("tasks", "unsolved"), **{"solution/solve.sh": "echo wrong > /app/answer.txt\n"})
-    generate("--harbor", "tasks", "--output", "sets/harbor.yaml")
-    with_apt, with_json, task = read_scenarios(["sets/harbor.yaml"]).tasks
-    assert (with_apt.id, with_json.id) == ("with-apt", "with-json")
-    assert (task.id, task.prompt) == ("write-done", "Write the word done into /repo/answer.txt.")
-    for place in ("notes.txt", "docs/own/notes.txt"):
-        assert (
-            Path("sets/harbor/write-done/repository", place).read_text(encoding="utf-8")
-            == "a note\n"
-        )
-    report = Path("sets/harbor.report.md").read_text(encoding="utf-8")
-    for said in (
-        "localhost/lensbench/with-run:1",
-        "needs the services api beside the task",
-        "a task of several steps is not supported",
-        "environment.gpus",
-        "uses \\`curl\\`",
-        "exit does not pass with the reference",
-        "the task cannot be read: while parsing a flow node",
-    ):
-        assert said in report
-
-
-@pytest.mark.slow
-@needs_sandbox
-def test_a_harbor_task_runs_in_its_image(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, image: str
-) -> None:
-    monkeypatch.chdir(tmp_path)
-    settings = f'version = "1.0"\n[environment]\ndocker_image = "{image}"\n'
-    script = "if test -f /only-in-the-image && grep -q done /app/answer.txt; then echo 1; else echo 0; fi"
-    built = {
-        "tests/test.sh": f"{script} > /logs/verifier/reward.txt\n",
-        "environment/Dockerfile": "FROM ubuntu\nWORKDIR /app\nRUN ./configure\nCOPY notes.txt .\n",
-    }
-    harbor(Path("tasks", "built"), **built, **{"task.toml": settings})
-    harbor(
-        Path("tasks", "pinned"),
-        **{**built, "environment/Dockerfile": f"FROM {image}\nWORKDIR /app\nCOPY notes.txt .\n"},
-    )
-    harbor(
-        Path("tasks", "tagged"),
-        **built,
-        **{"task.toml": '[environment]\ndocker_image = "localhost/shell:1"\n'},
-    )
-    harbor(
-        Path("tasks", "unknown"),
-        **built,
-        **{"task.toml": '[environment]\ndocker_image = "localhost/none:1"\n'},
-    )
-    harbor(
-        Path("tasks", "lacking"),
-        **{
-            **built,
-            "environment/Dockerfile": "FROM localhost/shell:1\nWORKDIR /app\nCOPY notes.txt .\n",
-            "solution/solve.sh": "test -f /only-in-the-image && echo done > /app/answer.txt\n",
-        },
-    )
-    generate("--harbor", "tasks", "--output", "sets/harbor.yaml")
-    tasks = read_scenarios(["sets/harbor.yaml"]).tasks
-    containers = {task.id: task.container for task in tasks if isinstance(task, ChangeTask)}
-    assert containers.pop("lacking").startswith("localhost/lensbench/lacking@sha256:")
-    assert containers == {"built": image, "pinned": image, "tagged": image}
-    assert "container: localhost/none:1" in Path("sets/harbor.report.md").read_text(
-        encoding="utf-8"
     )
 
 

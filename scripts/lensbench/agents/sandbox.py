@@ -60,11 +60,6 @@ AGENTS_SYSTEM_SETTINGS = ("/etc/claude-code", "/etc/codex", "/etc/gemini-cli", "
 KERNEL = ("acpi", "bus", "fs", "irq", "mtrr", "scsi", "sys", "sysrq-trigger")
 """Paths of the machine in /proc, which root may write without capabilities."""
 TRIAL_S = 20
-_OWN_FOLDERS = (WORKSPACE, SESSION, ENVIRONMENT, REACH)
-_NOT_OF_IMAGES = frozenset(
-    ("proc", "dev", "sys", "tmp", "node_modules", *(place[1:] for place in _OWN_FOLDERS))
-)
-"""The sandbox creates these itself."""
 
 
 @dataclass(frozen=True)
@@ -114,8 +109,6 @@ class Place:
     """The folder with the tests' environment; mounted at `/env`, and for Node at `/node_modules`."""
     may_install: bool = False
     """True while the environment is being built, so that it is writable."""
-    image: str = ""
-    """The folder with the files of a container image, which replace this machine's programs."""
     foreign: frozenset[str] = frozenset()
     """Programs of other conditions, hidden unless what is started here lies in them."""
 
@@ -164,9 +157,7 @@ class Place:
         if not self.sandbox.program:
             return tuple(argv)
         path = env.get("PATH", os.defpath)
-        if not (
-            self.image or shutil.which(argv[0], path=path) or argv[0].startswith(f"{ENVIRONMENT}/")
-        ):
+        if not (shutil.which(argv[0], path=path) or argv[0].startswith(f"{ENVIRONMENT}/")):
             raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), argv[0])
         content = (
             Path(self.outside(mcp_file)).read_text(encoding="utf-8")
@@ -202,8 +193,6 @@ class Place:
             "--chdir",
             self.inside(f"{self.private}/repo"),
         ]
-        if self.image:
-            return _start_image(sandbox, self.private, self.image, argv, mounts)
         return _start(
             sandbox, self.private, programs, self.network(env, mcp_file, agents), argv, mounts
         )
@@ -392,23 +381,3 @@ def become(argv: Sequence[str], env: Mapping[str, str]) -> None:
             for file in os.scandir("/proc/self/fd"):  # some may be a shell's
                 os.set_inheritable(int(file.name), int(file.name) < 3)
             begin(argv[4:], env)
-
-
-def _start_image(
-    sandbox: Sandbox, private: str, root: str, argv: Sequence[str], mounts: Sequence[str]
-) -> tuple[str, ...]:
-    """As `_start`, with the files of an image, without network and `inside`, which needs this machine's Python."""
-    view = []
-    for entry in sorted(os.scandir(root), key=lambda entry: entry.name):
-        if entry.name not in _NOT_OF_IMAGES:
-            kind, source = (
-                ("--symlink", os.readlink(entry))
-                if entry.is_symlink()
-                else ("--ro-bind", entry.path)
-            )
-            view += [kind, source, f"/{entry.name}"]
-    if os.path.isdir(os.path.join(root, "var", "tmp")):
-        view += ["--bind", os.path.join(private, "tmp"), "/var/tmp"]
-    if os.path.isfile(os.path.join(root, "etc", "resolv.conf")):
-        view += ["--ro-bind", os.path.realpath("/etc/resolv.conf"), "/etc/resolv.conf"]
-    return _bubblewrapped(sandbox, private, (), [*view, *mounts], argv)

@@ -21,7 +21,6 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from lensbench.agents.sandbox import ENVIRONMENT, ENVIRONMENT_PATH, WORKSPACE, Place, Sandbox
-from lensbench.changes.images import Image, prepare_image, read_image
 from lensbench.core.errors import UserError
 from lensbench.core.system.files import locked, write_json
 from lensbench.core.system.private_folders import private_folder
@@ -89,15 +88,11 @@ class Environment:
 
     key: str = ""
     folder: Path | None = None
-    image: Image | None = None
-    """The image used instead of this machine's programs."""
 
     @property
     def path(self) -> str:
         """PATH inside the sandbox, with the environment first."""
         own = [ENVIRONMENT_PATH] if self.folder else []
-        if self.image:
-            return os.pathsep.join([*own, self.image.path])
         return os.pathsep.join(
             [*own, os.path.dirname(sys.executable), os.environ.get("PATH", os.defpath)]
         )
@@ -108,14 +103,12 @@ class Environment:
         rustup = os.environ.get("RUSTUP_HOME") or os.path.expanduser(
             "~/.rustup"
         )  # its shims look there
-        own = (
-            dict(self.image.variables)
-            if self.image
-            else {"RUSTUP_HOME": rustup}
-            if os.path.isdir(rustup)
-            else {}
-        )
-        return {**own, "PATH": self.path, **({"VIRTUAL_ENV": ENVIRONMENT} if self.folder else {})}
+        variables = {"PATH": self.path}
+        if os.path.isdir(rustup):
+            variables["RUSTUP_HOME"] = rustup
+        if self.folder:
+            variables["VIRTUAL_ENV"] = ENVIRONMENT
+        return variables
 
     def add_built(self, repo: Path) -> None:
         """Adds what the installation built in the repository, such as a file with the version, and `repo` lacks."""
@@ -127,28 +120,24 @@ class Environment:
 
     def written(self) -> dict[str, str]:
         """The entry of environments.json; `read_environment` reads it."""
-        image = str(self.image.root.parent) if self.image else ""
-        return {"folder": str(self.folder or ""), "key": self.key, "image": image}
+        return {"folder": str(self.folder or ""), "key": self.key}
 
     def place(self, sandbox: Sandbox, private: str, may_install: bool = False) -> Place:
         """The sandbox with this environment."""
-        root = str(self.image.root) if self.image else ""
-        return Place(sandbox, private, str(self.folder or ""), may_install, root)
+        return Place(sandbox, private, str(self.folder or ""), may_install)
 
 
 NO_ENVIRONMENT = Environment()
 
 
 def read_environment(entry: Mapping[str, str]) -> Environment:
-    """Reads the result of `Environment.written`. Raises UserError."""
-    image, folder = entry["image"], entry["folder"]
-    return Environment(
-        entry["key"], Path(folder) if folder else None, read_image(Path(image)) if image else None
-    )
+    """Reads the result of `Environment.written`."""
+    folder = entry["folder"]
+    return Environment(entry["key"], Path(folder) if folder else None)
 
 
-def environment_key(commands: Sequence[str], tree: Path, container: str = "") -> str:
-    """The cache key: a hash of the commands, the repository's lock files, the image and the kind of machine."""
+def environment_key(commands: Sequence[str], tree: Path) -> str:
+    """The cache key: a hash of the commands, the repository's lock files and the kind of machine."""
     files = sorted({path for form in LOCK_FILES for path in tree.glob(form) if path.is_file()})
     locks = [
         [path.relative_to(tree).as_posix(), hashlib.sha256(path.read_bytes()).hexdigest()]
@@ -162,41 +151,33 @@ def environment_key(commands: Sequence[str], tree: Path, container: str = "") ->
         platform.machine(),
         platform.python_version(),
     ]
-    parts += [container] if container else []
     return hashlib.sha256(json.dumps(parts).encode()).hexdigest()[:16]
 
 
 def prepare_environment(
-    commands: Sequence[str], tree: Path, cache: Path, sandbox: Sandbox, container: str = ""
+    commands: Sequence[str], tree: Path, cache: Path, sandbox: Sandbox
 ) -> Environment:
     """The environment of these commands for the repository in `tree`, installed unless it is in `cache`.
 
-    Raises UserError when a command or the image fails, and when there is no sandbox.
+    Raises UserError when a command fails, and when there is no sandbox.
     """
-    image = prepare_image(container, cache) if container else None
     if not commands:
-        return (
-            Environment(environment_key((), tree, container), None, image)
-            if image
-            else NO_ENVIRONMENT
-        )
+        return NO_ENVIRONMENT
     if not sandbox.program:
         raise UserError(f"environment: tests of changes {sandbox.lack}")
-    key = environment_key(commands, tree, container)
+    key = environment_key(commands, tree)
     home = cache / "environments"
     home.mkdir(parents=True, exist_ok=True)
     folder = home / key
     with locked(home / f".{key}.lock"):
         if not (folder / "environment.json").exists():
             remove_tree(str(folder))
-            _install(commands, tree, folder, sandbox, image)
+            _install(commands, tree, folder, sandbox)
             write_json(folder / "environment.json", {"commands": list(commands)})
-    return Environment(key, (folder / "env").absolute(), image)
+    return Environment(key, (folder / "env").absolute())
 
 
-def _install(
-    commands: Sequence[str], tree: Path, folder: Path, sandbox: Sandbox, image: Image | None
-) -> None:
+def _install(commands: Sequence[str], tree: Path, folder: Path, sandbox: Sandbox) -> None:
     """Runs the commands; an incomplete environment is removed."""
     try:
         (folder / "env").mkdir(parents=True)
@@ -204,7 +185,7 @@ def _install(
             os.mkdir(os.path.join(private, "tmp"))
             os.makedirs(os.path.join(private, "session", "home"))
             copy_tree(str(tree), os.path.join(private, "repo"))
-            environment = Environment("", (folder / "env").absolute(), image)
+            environment = Environment("", (folder / "env").absolute())
             for command in commands:
                 _run(
                     command,

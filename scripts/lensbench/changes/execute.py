@@ -339,8 +339,6 @@ def _found(program: str, path: str, environment: Environment) -> str:
         outside = inside
         if environment.folder and inside.startswith(f"{ENVIRONMENT}/"):
             outside = str(environment.folder) + inside[len(ENVIRONMENT) :]
-        elif environment.image:
-            outside = str(environment.image.root) + inside
         if os.path.lexists(outside) and (os.path.islink(outside) or os.access(outside, os.X_OK)):
             return inside
     return ""

@@ -22,7 +22,6 @@ from lensbench.core.tasks import (
     Source,
     Strict,
     Task,
-    like,
     path_inside,
 )
 
@@ -40,8 +39,6 @@ FIXED: Final = "The change makes the failing tests pass."
 KEPT: Final = "It breaks none of the tests that pass without a change."
 TEST_CRITERIA = (FIXED, KEPT)
 """The first two criteria of each change task, decided only by the judge `tests`."""
-IMAGE = r"\S+@sha256:[0-9a-f]{64}"
-"""The name of an image, with its digest."""
 
 
 class Binary(Strict):
@@ -155,10 +152,6 @@ class ChangeTask(Task):
     """How the change is judged."""
     environment: Many[str] = ()
     """Shell commands that install what the tests need into `/env`, run once at the top of a copy of the repository."""
-    container: Annotated[
-        str, like(rf"^({IMAGE})?$", "write an image with its digest, name@sha256:...")
-    ] = ""
-    """The image to run the tests in, instead of with this machine's programs."""
     reference: Content = ""
     """The right change, as a git patch. It proves the task; no agent sees it."""
 

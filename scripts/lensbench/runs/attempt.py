@@ -122,12 +122,11 @@ class Job(NamedTuple):
 
     @property
     def environment(self) -> str:
-        """The folder with the dependencies of a change task's tests; "" when there are none, or they are in an image,
-        which agents do not see."""
+        """The folder with the dependencies of a change task's tests; "" when there are none."""
         if not self.is_change:
             return ""
         entry = read_json(RunFolder(self.folder).environments, needed=True)[self.run.task]
-        return "" if entry["image"] else str(entry["folder"])
+        return str(entry["folder"])
 
     @property
     def is_closed_book(self) -> bool:

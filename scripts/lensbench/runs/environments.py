@@ -32,9 +32,7 @@ def make_environments(folder: Path, cache: Path) -> None:
         tree = Path(repositories[plan["tasks"][name]["repository"] or ""]["tree"])
         try:
             task = read_task(folder, name)
-            environment = prepare_environment(
-                task.environment, tree, cache, sandbox, task.container
-            )
+            environment = prepare_environment(task.environment, tree, cache, sandbox)
         except UserError as error:
             raise UserError(f"task {name!r}: {error}") from None
         environments[name] = environment.written()

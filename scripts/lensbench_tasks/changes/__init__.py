@@ -1,1 +1,1 @@
-"""Change tasks from commits, releases, SWE-bench and Harbor (docs/changes.md)."""
+"""Change tasks from commits, releases and SWE-bench (docs/changes.md)."""

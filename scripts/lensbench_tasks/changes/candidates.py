@@ -89,9 +89,9 @@ class Prover:
             timeout_s=self.timeout_s,
         )
 
-    def environment(self, commands: Sequence[str], tree: Path, container: str = "") -> Environment:
+    def environment(self, commands: Sequence[str], tree: Path) -> Environment:
         """The environment for the tests in `tree`. Raises UserError when it cannot be built."""
-        return prepare_environment(commands, tree, self.cache, self.sandbox, container)
+        return prepare_environment(commands, tree, self.cache, self.sandbox)
 
     def first_environment(
         self, choices: Sequence[Sequence[str]], tree: Path
@@ -127,9 +127,7 @@ class Prover:
             )
         try:
             tree = prepare(task.repository, self.cache).tree.resolve()
-            return self.judged(
-                task, what, tree, self.environment(task.environment, tree, task.container)
-            )
+            return self.judged(task, what, tree, self.environment(task.environment, tree))
         except UserError as error:
             return ChangeFate(task.id, what, None, (str(error).splitlines()[0],))
 

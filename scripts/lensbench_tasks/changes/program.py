@@ -17,7 +17,6 @@ from lensbench.plan.task_files import read_scenarios
 from lensbench_tasks.changes.candidates import ChangeFate, Prover
 from lensbench_tasks.changes.from_history import tasks_from_history
 from lensbench_tasks.changes.from_releases import read_releases, tasks_between
-from lensbench_tasks.changes.harbor import tasks_from_harbor
 from lensbench_tasks.changes.swebench import tasks_from_swebench
 from lensbench_tasks.changes.writing import render_report, write_set
 from lensbench_tasks.pin import pin
@@ -35,9 +34,6 @@ def add_options(parser: Parser) -> argparse._MutuallyExclusiveGroup:
     )
     where.add_argument(
         "--swebench", type=Path, help="a JSONL file in the format of SWE-bench; needs --mirrors"
-    )
-    where.add_argument(
-        "--harbor", type=Path, help="a task folder of Harbor or Terminal-Bench, or a folder of them"
     )
     parser.add_argument(
         "--mirrors", type=Path, help="with --swebench: the folder with clones of its repositories"
@@ -111,10 +107,8 @@ def _source(name: str, arguments: argparse.Namespace, bench: Prover) -> Iterator
                 "--swebench needs --mirrors, the folder with clones of the repositories"
             )
         return tasks_from_swebench(arguments.swebench, arguments.mirrors, bench)
-    if arguments.harbor:
-        return tasks_from_harbor(arguments.harbor, arguments.output, bench)
     if not arguments.repo:
-        raise UserError("change tasks need --repo, --releases, --swebench or --harbor")
+        raise UserError("change tasks need --repo, --releases or --swebench")
     return tasks_from_history(name, pin(arguments.repo), bench)
 
 

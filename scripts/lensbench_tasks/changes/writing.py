@@ -21,7 +21,6 @@ _KEYS = (
     "repository",
     "prompt",
     "environment",
-    "container",
     "tests",
     "reference",
 )
