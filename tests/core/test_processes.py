@@ -1,5 +1,6 @@
 import math
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -9,6 +10,7 @@ from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
+import psutil
 import pytest
 
 import small_benchmark
@@ -326,3 +328,29 @@ def test_a_program_that_stays_after_its_end_is_ended_and_has_not_timed_out(
     assert (len(read), ended.exit_code, ended.timed_out) == (lines, exit_code, timed_out)
     assert (ended.duration_s < 4) != timed_out
     assert wait_for(lambda: not living(mark))
+
+
+HIDDEN = 'mount -t proc -o hidepid={} proc /proc && exec setpriv --reuid=65534 --regid=65534 --clear-groups "$@"'
+IS_ROOT = os.geteuid() == 0 and shutil.which("unshare") and shutil.which("setpriv")
+
+
+@pytest.mark.skipif(
+    not IS_ROOT, reason="mounts a /proc of its own: needs root, unshare and setpriv"
+)
+@pytest.mark.parametrize("level", [0, 1, 2])
+def test_what_an_agent_leaves_is_ended_where_other_users_processes_are_hidden(
+    level: int, mark: str
+) -> None:
+    left = f"setsid sh -c 'sleep 60; : {mark}' & echo answer"
+    code = f"""
+        import sys
+        sys.path.insert(0, {str(SCRIPTS)!r})
+        sys.path.insert(0, {str(Path(psutil.__file__).parents[1])!r})
+        from lensbench.core.system.processes import adopt_orphans, run_process
+        adopt_orphans()
+        print(run_process(["sh", "-c", {left!r}], {{"PATH": "/usr/bin:/bin"}}, "/", 15, 2, list))
+    """
+    command = ["unshare", "-m", "sh", "-c", HIDDEN.format(level), "sh", *python(code)]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert "answer" in done.stdout, done.stderr
+    assert living(mark) == []

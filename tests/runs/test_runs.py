@@ -714,3 +714,33 @@ def test_a_run_imports_little() -> None:
         loaded
     )
     assert len(loaded) <= 192
+
+
+SPOILED = {
+    "its MCP file is gone": 'rm -f "$3"',
+    "its folders are read-only": "chmod -R a-w . ../session",
+    "its session is gone": "rm -rf ../session/* || true",
+    "its temporary folder has a socket": "mkfifo ../session/home/tmp/x",
+}
+
+
+@pytest.mark.parametrize("sandbox", ["none", "auto"])
+@pytest.mark.parametrize("how", SPOILED)
+def test_a_paid_answer_counts_in_whatever_state_the_agent_leaves_its_folders(
+    bench: Path, how: str, sandbox: str
+) -> None:
+    plan(bench, f"{SPOILED[how]}; echo the answer", sandbox)
+    assert answer_of(bench) == b"the answer\n"
+    assert state_of(entries(bench, RUN), 3) == State.COUNTS
+
+
+def test_a_paid_answer_counts_when_nothing_can_be_printed_or_counted(bench: Path) -> None:
+    plan(bench, "echo noise >&2; echo the answer")
+    spoil = "import lensbench.runs.attempt as a; a.spend = lambda *x, **y: open('/dev/full', 'w').write('x' * 9**5)"
+    code = f"{spoil}; from lensbench.runs.run import main; main()"
+    with open("/dev/full", "w", encoding="utf-8") as full:
+        done = subprocess.run(
+            [sys.executable, "-P", "-c", code, *RUN_ANNA[4:], str(bench)], stderr=full, check=False
+        )
+    assert done.returncode in (0, 1)
+    assert state_of(entries(bench, RUN), 3) == State.COUNTS

@@ -23,7 +23,7 @@ from lensbench.agents import Assignment, load_adapter, model_hosts
 from lensbench.agents.adapters._events import read_event
 from lensbench.agents.sandbox import Place, become
 from lensbench.agents.sandbox_start import FULL
-from lensbench.core.errors import UserError, printable_lines
+from lensbench.core.errors import UserError, printable_lines, reported
 from lensbench.core.frozen_plan import AgentSettings
 from lensbench.core.records import Outcome, bounded
 from lensbench.core.system.files import write_atomic
@@ -130,6 +130,7 @@ def start_agent(assignment: Assignment, place: Place, timeout_s: float, redact: 
     hosts = model_hosts(assignment.settings)
     for path, content in invocation.files.items():
         write_atomic(Path(place.outside(path)), content)
+    network = place.network(invocation.env, assignment.mcp_file, hosts).name
     started_at = now()
     with _redacted_log(os.path.join(place.private, "stderr"), redact) as log:
         try:
@@ -149,7 +150,6 @@ def start_agent(assignment: Assignment, place: Place, timeout_s: float, redact: 
     file_answer = read_text(place.outside(invocation.answer_file)) if invocation.answer_file else ""
     answer = redact(file_answer or outcome.answer)
     answer = answer.encode(errors="replace").decode()  # lone surrogates cannot be written
-    network = place.network(invocation.env, assignment.mcp_file, hosts).name
     over = read_text(os.path.join(place.private, FULL))
     outcome = bounded(outcome)
     if outcome.error and outcome.resets_at is None and outcome.error_status in (None, 429):
@@ -173,9 +173,10 @@ def _redacted_log(path: str, redact: Redactor) -> Iterator[int]:
         try:
             yield file.fileno()
         finally:
-            file.seek(0)
-            output = redact(file.read(MAX_OUTPUT).decode(errors="replace"))
-            sys.stderr.write(printable_lines(output))  # Snakemake shows the log of a failed run
+            with reported("copying the agent's standard error"):
+                file.seek(0)
+                output = redact(file.read(MAX_OUTPUT).decode(errors="replace"))
+                sys.stderr.write(printable_lines(output))  # Snakemake shows the log of a failed run
 
 
 def place_of(error: BaseException) -> str:

@@ -41,6 +41,7 @@ from lensbench.changes.task import (
     content_bytes,
 )
 from lensbench.core.system.private_folders import private_folder
+from lensbench.core.system.processes import descendants
 from lensbench.core.system.trees import READ, copy_tree, remove_tree
 
 REPORT_FOLDER = "/report"
@@ -389,11 +390,7 @@ class _Watch:
 
     def _use(self) -> tuple[int, int]:
         memory, count = 0, 0
-        try:
-            processes = [self._root, *self._root.children(recursive=True)]
-        except psutil.Error:
-            return 0, 0
-        for process in processes:
+        for process in [self._root, *descendants(self._root.pid)]:
             try:
                 memory += process.memory_info().rss
                 count += process.num_threads()

@@ -3,11 +3,23 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+import sys
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager, suppress
 
 
 class UserError(Exception):
     """An error for the user: the text says what is wrong, where, and what to do. Shown without a traceback."""
+
+
+@contextmanager
+def reported(step: str) -> Iterator[None]:
+    """Prints what fails in this block instead of raising it: it follows an answer that was paid for."""
+    try:
+        yield
+    except Exception as error:
+        with suppress(OSError, ValueError):  # standard error may be closed, or its disk full
+            print(printable(f"{step} failed: {type(error).__name__}: {error}"), file=sys.stderr)
 
 
 def did_you_mean(wrong: str, names: Iterable[str]) -> str:

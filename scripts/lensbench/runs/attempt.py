@@ -29,7 +29,7 @@ from lensbench.core.conditions import (
     run_command,
 )
 from lensbench.core.error_texts import ErrorTexts
-from lensbench.core.errors import UserError, printable, some_of
+from lensbench.core.errors import UserError, printable, reported, some_of
 from lensbench.core.frozen_plan import AgentSettings, Plan, PlannedCondition, RepositoryFacts
 from lensbench.core.preflight_results import PreflightFindings
 from lensbench.core.records import MAX_NAME, MAX_NAMES, OTHERS, Outcome, Record, RunId, sha256
@@ -196,8 +196,9 @@ def make_attempt(job: Job, place: Place, record: Record, redact: Redactor, keep:
             tried = _ask(job, place, assignment, record, redact, keep)
     finally:
         left = redact(run_command(job.condition, "teardown", workspace))
-        if left:
-            print(printable(left), file=sys.stderr)
+        with reported("the teardown"):
+            if left:
+                print(printable(left), file=sys.stderr)
     return tried._replace(
         record=replace(tried.record, attempt=replace(tried.record.attempt, teardown=left))
     )
@@ -237,22 +238,10 @@ def _ask(
 ) -> Tried:
     """Starts the agent in its prepared workspace, and completes the record with the outcome and all checks."""
     reply = start_agent(assignment, place, job.agent["timeout_s"], redact)
-    outcome, end, ask = (
-        reply.outcome,
-        reply.ended,
-        getattr(load_adapter(job.agent["kind"]), "version", None),
-    )
-    if ask and outcome.finished and not outcome.agent_version:  # not shown by its output
-        outcome = replace(outcome, agent_version=ask(job.agent))
-    outcome = priced(outcome, job.plan.get("prices", {}))
-    spend(
-        job.folder,
-        hours=end.duration_s / 3600,
-        usd=outcome.cost_usd or (0.0 if outcome.finished else None),
-    )
+    end = reply.ended
     record = replace(
         record,
-        outcome=replace(outcome, answer="", error=redact(outcome.error)),
+        outcome=replace(reply.outcome, answer="", error=redact(reply.outcome.error)),
         network=reply.network,
         tree_after="",
         answer_sha256=sha256(reply.answer.encode()),
@@ -267,6 +256,8 @@ def _ask(
     )
     tried = Tried(record, reply.answer, reply.transcript)
     keep(tried, False)
+    with reported("counting what the run cost"):
+        tried = tried._replace(record=_with_cost(job, record))
     try:
         tried = _checked(job, place, assignment, tried, reply, redact)
     except (
@@ -278,6 +269,18 @@ def _ask(
         )
     keep(tried, True)
     return tried
+
+
+def _with_cost(job: Job, record: Record) -> Record:
+    """The record with the agent's version and the price of its tokens; what it cost is noted as spent."""
+    outcome, hours = record.outcome, (record.attempt.duration_s or 0.0) / 3600
+    ask = getattr(load_adapter(job.agent["kind"]), "version", None)
+    if ask and outcome.finished and not outcome.agent_version:  # not shown by its output
+        outcome = replace(outcome, agent_version=ask(job.agent))
+    outcome = priced(outcome, job.plan.get("prices", {}))
+    usd = outcome.cost_usd or (0.0 if outcome.finished else None)
+    spend(job.folder, hours=hours, usd=usd)
+    return replace(record, outcome=outcome)
 
 
 def _checked(
@@ -391,7 +394,9 @@ def remove_written(paths: Sequence[str], workspace: Path, tree: Path) -> None:
         if (
             not os.path.lexists(tree / path)
             and folder.resolve() == workspace.resolve() / Path(path).parent
+            and os.path.lexists(workspace / path)
         ):
+            folder.chmod(folder.stat().st_mode | 0o700)  # the agent may have made it read-only
             remove_tree(str(workspace / path))
 
 

@@ -59,6 +59,8 @@ def take_back(files: Mapping[str, bytes], workspace: Path, tree: Path, even_chan
         is_same = target.is_file() and not target.is_symlink() and target.read_bytes() == content
         if not (is_same or even_changed):
             continue
+        with suppress(FileNotFoundError):  # the agent may have made the folder read-only
+            target.parent.chmod(target.parent.stat().st_mode | 0o700)
         target.unlink(missing_ok=True)
         if os.path.lexists(tree / path):
             target.parent.mkdir(parents=True, exist_ok=True)

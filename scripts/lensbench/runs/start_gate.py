@@ -43,9 +43,7 @@ def at_the_gate(
                 _leave_note(path, RUNNING)
             yield
         finally:
-            with suppress(
-                FileNotFoundError
-            ):  # a paid answer must not be lost because the file was deleted
+            with suppress(OSError):  # such as a file that somebody deleted
                 os.unlink(path)
 
 

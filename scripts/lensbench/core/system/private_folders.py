@@ -37,7 +37,10 @@ def private_folder() -> Iterator[str]:
             mine.name, os.path.join(folder, LOCK)
         )  # it must not be visible before it is locked
         yield folder
-        remove_tree(folder)
+        with suppress(
+            OSError
+        ):  # what belongs to another user stays, after an answer that was paid for
+            remove_tree(folder)
 
 
 def remove_abandoned(place: str) -> None:
@@ -84,7 +87,8 @@ def _end_processes_in(folder: str) -> None:
     """Ends an agent's children that outlive a killed runner without a sandbox, found by their HOME."""
     import psutil  # slow, and rarely needed
 
-    for process in psutil.process_iter():
+    for number in psutil.pids():
         with suppress(psutil.Error):
+            process = psutil.Process(number)
             if process.environ().get("HOME", "").startswith(folder + os.sep):
                 process.kill()

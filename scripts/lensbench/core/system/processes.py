@@ -16,7 +16,12 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import NoReturn, TypeVar
+from typing import TYPE_CHECKING, NoReturn, TypeVar
+
+if TYPE_CHECKING:
+    import psutil
+
+from lensbench.core.errors import reported
 
 TERM_GRACE_S = 2.5
 """Between SIGTERM and SIGKILL: agents end their own children; all must have ended after 5 s."""
@@ -153,7 +158,8 @@ def run_process(
             exit_code, exit_code is None and over_at is None, (over_at or time.monotonic()) - began
         )
     finally:
-        _end_group(process)
+        with reported("ending the program"):
+            _end_group(process)
         end_children()
 
 
@@ -223,15 +229,15 @@ class _Output:
 
 
 def _end_group(process: subprocess.Popen[bytes]) -> None:
-    """SIGTERM to the whole group, then SIGKILL. SIGKILL first would not end children in their own sessions."""
+    """SIGTERM to the whole group, then SIGKILL. SIGKILL first would not end children in their own sessions. A program
+    that took another user's rights cannot be ended, and is not waited for."""
     if process.stdout:
         process.stdout.close()
-    if process.poll() is None:
-        _signal_group(process.pid, signal.SIGTERM)
-        with suppress(subprocess.TimeoutExpired):
-            process.wait(TERM_GRACE_S)
-    _signal_group(process.pid, signal.SIGKILL)
-    process.wait()
+    for number in (signal.SIGTERM, signal.SIGKILL):
+        if number == signal.SIGKILL or process.poll() is None:
+            _signal_group(process.pid, number)
+            with suppress(subprocess.TimeoutExpired):
+                process.wait(TERM_GRACE_S)
 
 
 def _signal_group(leader: int, number: int) -> None:
@@ -258,22 +264,45 @@ def _have_ended() -> bool:
         time.sleep(0.001)
 
 
-def end_children() -> None:
-    """Ends every descendant of this process: SIGTERM, a pause, SIGKILL. Does nothing when there is none."""
-    if _have_ended():
-        return
+def descendants(top: int) -> list[psutil.Process]:
+    """The living processes below the process `top`, parents first. Those that this user may not see are none of them:
+    psutil's own search fails where /proc is mounted with `hidepid=1`."""
     import psutil  # its import takes longer than a whole quick run
 
-    this = psutil.Process()
-    children = this.children(recursive=True)
+    children: dict[int, list[psutil.Process]] = {}
+    for number in psutil.pids():
+        with suppress(psutil.Error):
+            process = psutil.Process(number)
+            children.setdefault(process.ppid(), []).append(process)
+    found = list[psutil.Process]()
+    parents = [top]
+    for parent in parents:  # grows while it is walked
+        below = children.pop(parent, [])
+        found += below
+        parents += [child.pid for child in below]
+    return found
+
+
+def end_children() -> None:
+    """Ends every descendant of this process: SIGTERM, a pause, SIGKILL. Does nothing when there is none. Raises
+    nothing, because it follows an answer that was paid for."""
+    if _have_ended():
+        return
+
+    with reported("ending what the program left"):
+        _signal_and_wait(signal.SIGTERM, CHILDREN_GRACE_S)
+        for _ in range(KILL_ROUNDS):  # a child may start another one meanwhile
+            if not _signal_and_wait(signal.SIGKILL, CHILDREN_GRACE_S / KILL_ROUNDS):
+                return
+
+
+def _signal_and_wait(number: signal.Signals, seconds: float) -> bool:
+    """Sends a signal to every descendant, and waits for their ends; False when there is none."""
+    import psutil
+
+    children = descendants(os.getpid())
     for child in children:
         with suppress(psutil.Error):
-            child.terminate()
-    psutil.wait_procs(children, timeout=CHILDREN_GRACE_S)
-    for _ in range(KILL_ROUNDS):  # a child may start another one meanwhile
-        if not (survivors := this.children(recursive=True)):
-            return
-        for child in survivors:
-            with suppress(psutil.Error):
-                child.kill()
-        psutil.wait_procs(this.children(), timeout=CHILDREN_GRACE_S / KILL_ROUNDS)
+            child.send_signal(number)
+    psutil.wait_procs(children, timeout=seconds)
+    return bool(children)
