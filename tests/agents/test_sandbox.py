@@ -378,15 +378,39 @@ def test_settings_of_the_machines_administrator_reach_no_agent(
     assert hides == ["--ro-bind", etc, etc, "--tmpfs", there, "--remount-ro", there]
 
 
+def venv(folder: Path) -> str:
+    """A program in an installation with a link beside it, as in a virtual environment."""
+    (folder / "bin").mkdir(parents=True)
+    (folder / "lib").mkdir()
+    (folder / "lib64").symlink_to("lib")
+    shutil.copy("/bin/true", folder / "bin" / "go")
+    return f"{folder}/bin/go"
+
+
 @bubblewrap
-def test_a_program_below_tmp_that_needs_a_link_starts_twice_in_one_place(
-    place: Place, outside_tmp: Path
+@pytest.mark.parametrize("is_in_order", [True, False], ids=["in order", "at the same time"])
+def test_programs_below_tmp_that_need_links_share_one_place(
+    place: Place, outside_tmp: Path, is_in_order: bool
 ) -> None:
-    (outside_tmp / "bin").mkdir()
-    (outside_tmp / "lib").mkdir()
-    (outside_tmp / "lib64").symlink_to("lib")  # as in a venv
-    shutil.copy("/bin/true", outside_tmp / "bin" / "go")
-    assert [start(place, f"{outside_tmp}/bin/go").stderr for _ in range(2)] == ["", ""]
+    """Such as the servers of an MCP file, which are all wrapped before the first one starts."""
+    env = {"PATH": os.environ["PATH"]}
+    programs = [venv(outside_tmp / "one"), venv(outside_tmp / "two")] * 3
+    commands = [place.wrap([program], env, "/session/mcp.json") for program in programs]
+    starts = [subprocess.Popen(argv, env=env, stderr=subprocess.PIPE) for argv in commands[:1]]
+    if is_in_order:
+        starts[0].wait()
+    starts += [subprocess.Popen(argv, env=env, stderr=subprocess.PIPE) for argv in commands[1:]]
+    assert [start.communicate()[1] for start in starts] == [b""] * len(commands)
+
+
+@bubblewrap
+def test_a_link_for_a_program_follows_none_that_an_agent_left_in_tmp(
+    place: Place, outside_tmp: Path, tmp_path: Path
+) -> None:
+    (tmp_path / "of the user").mkdir()
+    Path(place.private, "tmp", outside_tmp.name).symlink_to(tmp_path / "of the user")
+    start(place, venv(outside_tmp / "one"))
+    assert list((tmp_path / "of the user").iterdir()) == []
 
 
 @pytest.mark.parametrize(

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import shutil
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from functools import cache
 from itertools import chain
 from pathlib import Path
@@ -27,10 +28,14 @@ _LARGE = (
 """Folders with too many others to look for installations more than one level below."""
 
 
+TEMPORARY = ("/tmp/", "/var/tmp/")
+"""Paths in the sandbox of the folder for temporary files."""
+
+
 def mounts_of(visible: Iterable[str], secret: Iterable[str], tmp: str) -> list[str]:
     """The mounts that show and hide paths. The deeper path wins; a path that is both shown and hidden is hidden, and so
-    are the data of every installed lensbench below `visible`. `tmp` is the folder behind /tmp: links that an earlier
-    start left there are not made again."""
+    are the data of every installed lensbench below `visible`. `tmp` is the folder behind /tmp, which several programs
+    share: links in it are made here, since bubblewrap fails when another start makes one at the same time."""
     shown = [_resolve(os.path.abspath(path)) for path in visible]
     links = dict(link for _, on_the_way in shown for link in on_the_way.items())
     data = (f"{folder}/{_DATA}" for real, _ in shown for folder in _package_folders(real))
@@ -45,13 +50,37 @@ def mounts_of(visible: Iterable[str], secret: Iterable[str], tmp: str) -> list[s
         folder = ["--tmpfs", path] if os.path.isdir(path) else ["--ro-bind", os.devnull, path]
         options += ["--ro-bind", path, path] if is_shown else folder
     for path, target in links.items():
-        is_left = path.startswith("/tmp/") and os.path.islink(tmp + path.removeprefix("/tmp"))
-        if not _is_shown(path, steps) and not is_left:
+        if _is_shown(path, steps):
+            continue
+        place = next((path.removeprefix(at) for at in TEMPORARY if path.startswith(at)), "")
+        if place and not any(path.startswith(f"{step}/") for step in steps):
+            _link(tmp, place, target)
+        else:
             options += ["--symlink", target, path]
     for path, is_shown in steps.items():
         if not is_shown and os.path.isdir(path):
             options += ["--remount-ro", path]
     return options
+
+
+def _link(top: str, path: str, target: str) -> None:
+    """Makes a link at `path` below `top`, with its folders, unless something is there. Follows no links, which an agent
+    may have put there."""
+    *folders, name = path.split("/")
+    place = os.open(top, os.O_DIRECTORY | os.O_NOFOLLOW)
+    try:
+        for folder in folders:
+            with suppress(FileExistsError):
+                os.mkdir(folder, 0o755, dir_fd=place)
+            inner = os.open(folder, os.O_DIRECTORY | os.O_NOFOLLOW, dir_fd=place)
+            os.close(place)
+            place = inner
+        with suppress(FileExistsError):
+            os.symlink(target, name, dir_fd=place)
+    except OSError:  # the program starts without it, or says that it cannot
+        pass
+    finally:
+        os.close(place)
 
 
 def releases(packages: Collection[str], visible: Iterable[str]) -> Iterator[str]:
