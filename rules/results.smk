@@ -41,6 +41,7 @@ rule results:
         rules.validity.output,
         rules.citations.output,
         SCHEDULE.preflight,
+        SCHEDULE.requests,
         templates=[
             workflow.source_path("../templates/results.md.j2"),
             workflow.source_path("../templates/summary.md.j2"),

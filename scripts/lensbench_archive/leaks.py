@@ -23,6 +23,7 @@ _REWRITTEN = (
     RunFolder.environments,
     RunFolder.logs,
     RunFolder.looks,
+    RunFolder.requests,
     *_SETTINGS,
 )
 """Evidence that is never rewritten: answers, records, discards and verdicts."""

@@ -2,6 +2,7 @@
 
     lensbench check scenarios/mine.yaml
     lensbench check scenarios/mine.yaml --answers answers/     # files <task>.md, or <task>-<any word>.md
+    lensbench check --requests                                 # what the treatment adds to an agent's request
 
 The patterns of each criterion are tried on texts with known verdicts, and change tasks are proven.
 """
@@ -19,7 +20,7 @@ from lensbench.agents.sandbox import find_sandbox
 from lensbench.changes.task import answer_criteria, changes_of
 from lensbench.core.errors import UserError, printable
 from lensbench.core.system.files import write_atomic
-from lensbench.core.system.program import Parser, run_program
+from lensbench.core.system.program import Parser, only_config, run_program
 from lensbench.core.tasks import Criterion, Task
 from lensbench.judging.judges import Verdict, mechanical
 from lensbench.judging.judges.fact_pieces import cut
@@ -29,6 +30,7 @@ from lensbench.plan.freeze import prompt_of
 from lensbench.plan.task_files import read_scenarios
 from lensbench_tasks.changes.candidates import ChangeFate, Prover
 from lensbench_tasks.problems import fact_of
+from lensbench_tasks.requests import check_requests
 from lensbench_tasks.review_page import styled_page
 
 Kind = Literal["own text", "exchanged", "negated", "question", "other task", "answer"]
@@ -221,7 +223,7 @@ def main() -> None:
     """Check the criteria of a task set on texts with known verdicts, and prove its change tasks. The exit code is 1
     when criteria are dead or given away, or when changes are not proven."""
     parser = Parser(prog="lensbench check", description=main.__doc__)
-    parser.add_argument("set", help="a task set, YAML or Markdown")
+    parser.add_argument("set", nargs="?", help="a task set, YAML or Markdown")
     parser.add_argument(
         "--answers", type=Path, help="a folder with answers, <task>.md or <task>-<word>.md"
     )
@@ -231,7 +233,22 @@ def main() -> None:
         default=Path(DEFAULT_CACHE),
         help="the cache folder for repositories and environments",
     )
+    parser.add_argument(
+        "--requests",
+        action="store_true",
+        help="send each condition's first request to a listener on this machine, and show what differs; needs no key",
+    )
+    parser.add_argument(
+        "--configfile", help="the config for --requests (default: the one in this folder)"
+    )
     arguments = parser.parse_args()
+    if arguments.requests:
+        if arguments.set or arguments.answers:
+            parser.error("--requests checks the config (--configfile), not a task set")
+        check_requests(Path(arguments.configfile or only_config(Path())))
+        return
+    if not arguments.set:
+        parser.error("name a task set, or write --requests")
     tasks = [task for task in read_scenarios([arguments.set], imported=True).tasks if task.criteria]
     if not tasks:
         raise UserError(f"{arguments.set}: has no criterion to check")

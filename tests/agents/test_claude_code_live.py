@@ -5,11 +5,9 @@
 
 import json
 import os
-import re
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 import pytest
 from claude_code_rows import ANSWER, QUICK, ROWS, Row, unmet
@@ -21,16 +19,8 @@ from lensbench.core.records import Call
 PROJECT = Path(__file__).parents[2]
 CLAUDE = CLIS["claude-code"]
 STREAMS = Path(__file__).parent / "streams"
-INSTRUCTIONS = r"# MCP Server Instructions\\n.*?## lens\\nPrefer find\.\\n\\n"
 
 pytestmark = CLAUDE.needed
-
-
-def first_request(ran: Ran, folder: Path) -> dict[str, Any]:
-    """What the model was sent first; paths and ids, which differ from run to run, are made equal."""
-    text = json.dumps(ran.fake.bodies[0]).replace(str(folder), "/run")
-    body: dict[str, Any] = json.loads(re.sub(r'"user_id": ".*?[^\\]"', '"user_id": ""', text))
-    return body
 
 
 def start(row: Row, folder: Path, monkeypatch: pytest.MonkeyPatch) -> Ran:
@@ -92,23 +82,6 @@ def test_the_real_program_shows_the_row(
         path for path in tmp_path.rglob("*") if path.is_file() and KEY.encode() in path.read_bytes()
     ] == []
     assert KEY not in ran.said.transcript
-
-
-def test_first_requests_differ_in_the_server_s_part_only(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    rows = {"without": Row([ANSWER], {}), "with": Row([ANSWER], {}, treatment=True)}
-    ran = {name: start(row, tmp_path / name, monkeypatch) for name, row in rows.items()}
-    without, treated = (first_request(ran[name], tmp_path / name) for name in rows)
-    assert sorted(tool["name"] for tool in treated["tools"]) == sorted(
-        ran["with"].said.outcome.tools_offered or ()
-    )
-    extra = [tool["name"] for tool in treated["tools"] if tool["name"].startswith("mcp__")]
-    assert extra == ["mcp__lens__crash", "mcp__lens__find"]
-    treated["tools"] = [tool for tool in treated["tools"] if tool["name"] not in extra]
-    cleaned, instructions = re.subn(INSTRUCTIONS, "", json.dumps(treated))
-    assert instructions == 1
-    assert json.loads(cleaned) == without
 
 
 def test_its_settings_servers_hooks_and_words_do_nothing(

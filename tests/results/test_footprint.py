@@ -6,9 +6,12 @@ from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
+import pytest
+
 from lensbench.core.records import Attempt, Record
 from lensbench.core.run_folder import RunFolder
 from lensbench.results.footprint import footprint
+from lensbench.runs.requests_file import Addition, RequestFindings
 
 
 def made(folder: Path, condition: str, **sizes: int) -> Record:
@@ -38,7 +41,7 @@ def told(
     folder: Path, with_: dict[str, int], without: dict[str, int], listed: bool = True
 ) -> list[str]:
     """What is said of results of these sizes."""
-    tables: Any = SimpleNamespace(plan={"baseline": "without"})
+    tables: Any = SimpleNamespace(plan={"baseline": "without", "settings_sha256": "now"})
     tables.valid = [made(folder, "with", **with_), made(folder, "without", **without)]
     if listed:
         tools = dict.fromkeys(("mcp__lens__lens_grep", "mcp__lens__lens_graph"), "")
@@ -51,7 +54,8 @@ def test_the_list_is_paid_for_by_calls_that_spare_larger_results(tmp_path: Path)
     called = {"mcp__lens__lens_grep": 400, "Grep": 9999}
     assert told(tmp_path / "a", called, OWN, listed=False) == []
     assert told(tmp_path / "b", called, OWN) == [  # a call spares 400 - 100 tokens
-        "The tool list and instructions are about 1,000 tokens of every request (4 bytes a token).",
+        "The tool list and instructions are about 1,000 tokens of every request (4 bytes a token), without what the agent"
+        " adds to them.",
         "Estimated tokens of results, on average over calls: lens_grep 100 in 1.",
         "One of the agent's own tools has 400: the list is paid for after 4 calls that spare one of these.",
     ]
@@ -61,3 +65,26 @@ def test_the_list_is_paid_for_by_calls_that_spare_larger_results(tmp_path: Path)
         tmp_path / "d", {"mcp__lens__lens_grep": 420_000, "mcp__lens__lens_graph": 100_000}, {}
     )[-1]
     assert said.endswith("the name of a file instead: lens_grep 1 of 1.")
+
+
+@pytest.mark.parametrize(
+    ("settings", "first"),
+    [
+        (
+            "now",
+            "The treatment adds about 561 tokens to every request (2,242 bytes in the first request of codex 0.169.0, 4"
+            " bytes a token).",
+        ),
+        (
+            "earlier",
+            "The tool list and instructions are about 1,000 tokens of every request (4 bytes a token), without what the"
+            " agent adds to them.",
+        ),
+    ],
+)
+def test_what_was_measured_in_requests_replaces_the_estimate_while_the_settings_are_the_same(
+    settings: str, first: str, tmp_path: Path
+) -> None:
+    findings = RequestFindings("codex 0.169.0", settings, {"with": Addition(2242, 0)})
+    findings.write(tmp_path)
+    assert told(tmp_path, {"mcp__lens__lens_grep": 400}, OWN)[0] == first

@@ -11,6 +11,15 @@ from contextlib import contextmanager, suppress
 class UserError(Exception):
     """An error for the user: the text says what is wrong, where, and what to do. Shown without a traceback."""
 
+    exit_code = 2
+    """That of a program that could not do its work."""
+
+
+class CheckFailed(UserError):
+    """The program did its work, and what it checked is not as it should be."""
+
+    exit_code = 1
+
 
 @contextmanager
 def reported(step: str) -> Iterator[None]:

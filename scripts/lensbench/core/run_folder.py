@@ -46,6 +46,8 @@ class RunFolder:
     environments = _Place("environments.json")
     """The path of each change task's environment."""
     preflight = _Place("preflight.json")  # what was tried before the runs
+    requests = _Place("requests")
+    """The first request of each condition, and what differs (`lensbench check --requests`)."""
     spent = _Place("spent.json")  # money and attempts so far
     attempts = _Place("attempts")
     """All answers that were paid for (core/store.py)."""

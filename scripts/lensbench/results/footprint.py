@@ -10,6 +10,7 @@ from statistics import mean
 
 from lensbench.core.preflight_results import BYTES_A_TOKEN, LONG_RESULT, PreflightFindings
 from lensbench.judging.tool_talk import sample_of, transcript_lines
+from lensbench.runs.requests_file import RequestFindings
 from lensbench.runs.timeline import Step, read_timeline
 from lensbench.scores.run_tables import Tables
 from lensbench.scores.scores import short_name
@@ -21,11 +22,23 @@ _REPLACED = "exceeds maximum allowed tokens"
 def footprint(folder: Path, tables: Tables, treatment: str) -> list[str]:
     """The figures in sentences; none that are unknown."""
     listing, baseline = PreflightFindings.read(folder), tables.plan["baseline"]
-    if (tokens := listing.list_tokens.get(treatment)) is None:
+    requests = RequestFindings.read(folder)
+    addition = requests.addition(treatment, tables.plan["settings_sha256"])
+    if addition:
+        tokens = addition.tokens
+        sentence = (
+            f"The treatment adds about {tokens:,} tokens to every request ({addition.bytes:,} bytes in the first"
+            f" request of {requests.agent}, 4 bytes a token)."
+        )
+    elif treatment in listing.list_tokens:
+        tokens = listing.list_tokens[treatment]
+        sentence = (
+            f"The tool list and instructions are about {tokens:,} tokens of every request (4 bytes a token), without"
+            " what the agent adds to them."
+        )
+    else:
         return []
-    lines = [
-        f"The tool list and instructions are about {tokens:,} tokens of every request (4 bytes a token)."
-    ]
+    lines = [sentence]
     tools = sorted(map(short_name, listing.tools.get(treatment, ())), key=len, reverse=True)
     calls = [(tool, step) for tool, step in _calls(folder, tables, treatment, tools) if tool]
     sizes: dict[str, list[float]] = {}

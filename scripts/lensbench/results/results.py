@@ -42,6 +42,7 @@ from lensbench.results.results_file import (
     RunResult,
 )
 from lensbench.runs.made_with import endings, notices, uncounted
+from lensbench.runs.requests_file import RequestFindings
 from lensbench.runs.stopping import why_stopped
 from lensbench.scores import measures as summaries
 from lensbench.scores.differences import Comparison
@@ -321,6 +322,7 @@ def write_results(folder: Path, tables: Tables | None = None) -> Results[Fractio
         "by_hand": by_hand,
         "uncounted": _uncounted(folder, tables),
         "footprints": {name: footprint(folder, tables, name) for name in names},
+        "requests": _requests(folder, plan["settings_sha256"], names),
         "changes": changes,
     }
     write_json(RunFolder(folder).results_json, plain(data))
@@ -328,6 +330,16 @@ def write_results(folder: Path, tables: Tables | None = None) -> Results[Fractio
     write_atomic(RunFolder(folder).summary, render(data, "summary.md.j2"))
     write_atomic(RunFolder(folder).junit, junit(data))
     return data
+
+
+def _requests(folder: Path, settings: str, names: Sequence[str]) -> dict[str, str]:
+    """Treatment -> the file with the difference of its first request, if it was measured with these settings."""
+    findings = RequestFindings.read(folder)
+    return {
+        name: f"{RunFolder.requests}/{name}.diff"
+        for name in names
+        if findings.addition(name, settings)
+    }
 
 
 def write_everything(folder: Path) -> None:

@@ -206,4 +206,6 @@ class Results(BenchmarkFacts[N], Generic[N]):
     by_hand: ByHand[N]
     uncounted: str
     footprints: Mapping[str, Sequence[str]]
+    requests: Mapping[str, str]
+    """Treatment -> the file in which its first request differs from the baseline's, where that was measured."""
     changes: Changes[N]

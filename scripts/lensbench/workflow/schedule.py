@@ -31,6 +31,7 @@ from lensbench.plan import freeze as planning
 from lensbench.plan.config import Config
 from lensbench.plan.own_files import condition_files, place_of_tasks, run_folder
 from lensbench.plan.waves import Wave, opened, waves
+from lensbench.runs import requests_file
 from lensbench.runs.start_gate import LIMIT_S
 from lensbench.runs.validity import planned_runs
 from lensbench.workflow.capacity import Claims, JobLimits, JudgeSchedule
@@ -92,6 +93,12 @@ class Schedule:
     def preflight(self) -> list[str]:
         """The findings of the last preflight, which a dry run of a new benchmark does not write."""
         file = RunFolder(self.folder).preflight
+        return [file.as_posix()] if file.exists() else []
+
+    @property
+    def requests(self) -> list[str]:
+        """The figures of `lensbench check --requests`, where somebody made them."""
+        file = RunFolder(self.folder).requests / requests_file.FILE
         return [file.as_posix()] if file.exists() else []
 
     @property

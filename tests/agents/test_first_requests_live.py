@@ -1,0 +1,107 @@
+"""`lensbench check --requests` on the real programs: what the treatment adds to their first requests. `make agents`
+installs them."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+from live_agents import CLIS, SERVER, Cli
+
+from lensbench.core.request_differences import differences
+from lensbench.core.run_folder import RunFolder
+from lensbench.runs.requests_file import RequestFindings
+from lensbench_tasks.requests import check_requests
+from stock import write
+
+ADDED = {
+    "claude-code": {"mcp__lens__crash", "mcp__lens__find"},
+    "codex": {
+        "mcp__lens",
+        "list_mcp_resources",
+        "list_mcp_resource_templates",
+        "read_mcp_resource",
+    },
+    "gemini": {"mcp_lens_crash", "mcp_lens_find"},
+    "opencode": {"lens_crash", "lens_find"},
+}
+"""The tools of the server as the program offers them, and those with which Codex reads a server's resources."""
+MODELS = {
+    "claude-code": "sonnet",
+    "codex": "gpt-5",
+    "gemini": "gemini-2.5-pro",
+    "opencode": "anthropic/claude-sonnet-4-5",
+}
+
+
+def write_project(folder: Path, cli: Cli) -> Path:
+    """A config with a small server, one task and no key; returns its path."""
+    task = {
+        "id": "shop-tgt-01",
+        "category": "Targeted",
+        "prompt": "Where is the cart?",
+        "criteria": [
+            {"text": "names the file", "all_of": "cart.py"},
+            {"text": "names the class", "all_of": "Cart"},
+        ],
+    }
+    config = {
+        "run_id": "live",
+        "scenarios": "tasks.yaml",
+        "repository": {"path": "repo"},
+        "conditions": {"without": {}, "with": {"mcp": "mcp.json"}},
+        "agent": {"kind": cli.kind, "command": list(cli.argv), "model": MODELS[cli.kind]},
+    }
+    write(
+        folder,
+        {
+            "repo/cart.py": "class Cart:\n    limit = 10\n",
+            "mcp.json": json.dumps({"mcpServers": {"lens": SERVER}}),
+            "tasks.yaml": yaml.safe_dump({"tasks": [task]}),
+            "config.yaml": yaml.safe_dump(config, sort_keys=False),
+        },
+    )
+    return folder / "config.yaml"
+
+
+def offered(body: dict[str, Any]) -> dict[str, Any]:
+    """The tools of a request, by name."""
+    tools = body["tools"]
+    if "functionDeclarations" in tools[0]:
+        tools = tools[0]["functionDeclarations"]
+    return {tool.get("name") or tool["type"]: tool for tool in tools}
+
+
+@pytest.mark.parametrize("cli", [cli.param for cli in CLIS.values()])
+def test_the_treatment_adds_its_tools_and_nothing_else_changes(
+    cli: Cli,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    for key in ("ANTHROPIC_API_KEY", "CODEX_API_KEY", "GEMINI_API_KEY"):
+        monkeypatch.delenv(key, raising=False)
+    monkeypatch.chdir(tmp_path)
+    check_requests(write_project(tmp_path, cli))
+    folder = tmp_path / "bench" / "live"
+    requests = RunFolder(folder).requests
+    without, treated = (
+        json.loads((requests / f"{name}.json").read_text()) for name in ("without", "with")
+    )
+    extra = offered(treated).keys() - offered(without).keys()
+    assert extra == ADDED[cli.kind]
+    for name in offered(without):
+        assert offered(treated)[name] == offered(without)[name]
+    findings = RequestFindings.read(folder)
+    addition = findings.additions["with"]
+    sizes = [(requests / f"{name}.json").stat().st_size for name in ("without", "with")]
+    assert addition.bytes == sizes[1] - sizes[0]
+    assert addition.changed == 0
+    printed = capsys.readouterr().out
+    assert f"adds {addition.bytes:,} bytes" in printed
+    assert findings.agent.startswith(f"{cli.kind} ")
+    assert (requests / "with.diff").read_text().startswith("--- without.json\n+++ with.json\n")
+    for part in differences(without, treated):
+        assert part.is_added
+        assert part.place.startswith("tools[") or "Prefer find." in part.text, part
