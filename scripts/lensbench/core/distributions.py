@@ -97,7 +97,12 @@ def f_sf(value: float, df1: float, df2: float) -> float:
 
 def chi2_ppf(share: float, df: float) -> float:
     """The value that a chi-squared variable is below with this probability."""
-    return 2 * _root(lambda x: _gamma(df / 2, x) - share, 0.0, df + 20 * math.sqrt(df) + 100)
+    return 2 * root(lambda x: _gamma(df / 2, x) - share, 0.0, df + 20 * math.sqrt(df) + 100)
+
+
+def beta_ppf(share: float, a: float, b: float) -> float:
+    """The value that a beta variable is below with this probability."""
+    return root(lambda x: _beta(x, 1 - x, a, b) - share, 0.0, 1.0)
 
 
 def _log_beta(a: float, b: float) -> float:
@@ -145,7 +150,7 @@ def _gamma(a: float, x: float) -> float:
     return total
 
 
-def _root(rising: Callable[[float], float], low: float, high: float) -> float:
+def root(rising: Callable[[float], float], low: float, high: float) -> float:
     """The root of a rising function, by bisection."""
     while low < (middle := (low + high) / 2) < high:
         low, high = (low, middle) if rising(middle) > 0 else (middle, high)

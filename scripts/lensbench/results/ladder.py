@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from lensbench.core import numbers
 from lensbench.core.conditions import Sides, brings
 from lensbench.results.presented import shown_difference
+from lensbench.scores.adoption import says_step, turned
 from lensbench.scores.objections import ReasonKind
 from lensbench.scores.quantities import QUANTITIES
 
@@ -62,10 +63,11 @@ def ladder(data: BenchmarkFacts[Fraction]) -> tuple[list[dict[str, str]], list[s
     steps = [
         _step(data, _sides(data, step)) for rungs in sets for step in rungs.steps(data["baseline"])
     ]
-    return steps, [
-        f"{rungs.both}: {_meaning(data, rungs)}" if sets[1:] else _meaning(data, rungs)
-        for rungs in sets
-    ]
+    sentences = []
+    for rungs in sets:
+        text = f"{_meaning(data, rungs)}{_adoption_by_words(data, rungs)}"
+        sentences.append(f"{rungs.both}: {text}" if len(sets) > 1 else text)
+    return steps, sentences
 
 
 def _meaning(data: BenchmarkFacts[Fraction], rungs: Rungs) -> str:
@@ -93,6 +95,17 @@ def _meaning(data: BenchmarkFacts[Fraction], rungs: Rungs) -> str:
     return "No rung is shown to help."
 
 
+def _adoption_by_words(data: BenchmarkFacts[Fraction], rungs: Rungs) -> str:
+    """What the words do to the use of the server's tools; "" where it is not known."""
+    sides = _sides(data, Sides(rungs.both, rungs.server))
+    found = data["estimates"][_name(data, sides)]["adoption"]["difference"]
+    if found is None:
+        return ""
+    if sides.treatment == rungs.server:
+        found = turned(found)
+    return f" {says_step(found, 'The words')}."
+
+
 def _sides(data: BenchmarkFacts[Fraction], step: Sides) -> Sides:
     """The step as it is compared: `gate.comparisons` may have the lower rung first."""
     turned = Sides(step.baseline, step.treatment)
@@ -109,13 +122,8 @@ def _name(data: BenchmarkFacts[Fraction], sides: Sides) -> str:
 
 def _step(data: BenchmarkFacts[Fraction], step: Sides) -> dict[str, str]:
     """A row of the table; a dash for unknown."""
-    adoption = data["comparisons"][step.treatment]["adoption"]
-    share = adoption["called"] if adoption["called"]["of"] else adoption["adopted"]
-    calls = (
-        f"{share['runs']} of {share['of']}"
-        if data["conditions"][step.treatment]["servers"]
-        else numbers.MISSING
-    )
+    adoption = data["estimates"][step.treatment]["adoption"]["treatment"]
+    calls = f"{adoption.runs} of {adoption.of}" if adoption else numbers.MISSING
     comparison, measures = (
         data["estimates"][_name(data, step)],
         data["comparisons"][_name(data, step)]["measures"],

@@ -269,6 +269,12 @@ def headline(data: BenchmarkFacts[Fraction], treatment: str) -> str:
     )
 
 
+def headlines(data: BenchmarkFacts[Fraction], treatment: str) -> list[str]:
+    """The headline, and in how many runs the treatment's tools were called: a difference is that of offering them."""
+    adoption = data["estimates"][treatment]["adoption"]["sentence"]
+    return [text for text in (headline(data, treatment), adoption) if text]
+
+
 def write_results(folder: Path, tables: Tables | None = None) -> Results[Fraction]:
     """Writes results.json, results.md, summary.md and junit.xml; returns what stands in them.
 
@@ -295,7 +301,7 @@ def write_results(folder: Path, tables: Tables | None = None) -> Results[Fractio
     data: Results[Fraction] = {
         **facts,
         "headlines": [
-            *(headline(facts, name) for name in names),
+            *(text for name in names for text in headlines(facts, name)),
             *notices(tables.valid, plan),
             *(sentence for name in names if (sentence := _useless(facts, name))),
             *by_hand["sentences"],

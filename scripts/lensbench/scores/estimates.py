@@ -37,13 +37,21 @@ from lensbench.scores.account import (
     shown_before,
     spends,
 )
+from lensbench.scores.adoption import (
+    Uses,
+    adoption_difference,
+    adoption_of,
+    says_adoption,
+    says_difference,
+    too_few_calls,
+    uses_of,
+)
 from lensbench.scores.complete_tasks import mcnemar, reliability
 from lensbench.scores.differences import Comparison
-from lensbench.scores.estimates_file import Compared, EstimatesFile, LookFile
+from lensbench.scores.estimates_file import Compared, ComparedAdoption, EstimatesFile, LookFile
 from lensbench.scores.gate import FUTILE, decide, look_result, stopped
 from lensbench.scores.gate_words import Told, in_words
 from lensbench.scores.intervals import LARGEST, Estimate, minimum_detectable
-from lensbench.scores.measures import too_few_calls
 from lensbench.scores.objections import Reason, ReasonKind, excludes_zero
 from lensbench.scores.readings import readings, runs_of
 from lensbench.scores.run_tables import Tables, identity, read_tables
@@ -70,10 +78,11 @@ def with_holm(plan: Plan, overall: Mapping[str, Estimate]) -> dict[str, Estimate
     }
 
 
-def estimates_of(comparison: Comparison) -> Compared:
+def estimates_of(comparison: Comparison, uses: Uses) -> Compared:
     """The estimates of a comparison, before the gate decides."""
     plan, tables = comparison.plan, comparison.tables
     complete, score = comparison.pairs(tables.complete), compared.scores(comparison)
+    adoption = compared_adoption(comparison, uses)
     return {
         "treatment": comparison.treatment,
         "baseline": comparison.baseline,
@@ -87,7 +96,26 @@ def estimates_of(comparison: Comparison) -> Compared:
         "reliability": reliability(*comparison.known(tables.complete), plan["trials"]),
         "variance": compared.variance(comparison),
         "missing": compared.missing(comparison),
-        "too_few_calls": too_few_calls(tables, comparison.treatment),
+        "adoption": adoption,
+        "too_few_calls": too_few_calls(adoption["treatment"], comparison.treatment),
+    }
+
+
+def compared_adoption(comparison: Comparison, uses: Uses) -> ComparedAdoption:
+    tables, (new, old) = comparison.tables, comparison.conditions
+    treatment, baseline = (adoption_of(tables, name, uses) for name in (new, old))
+    difference = adoption_difference(comparison, uses)
+    sentence = ""
+    if difference:
+        sentence = says_difference(difference, new, old)
+    elif treatment:
+        has_delta = any(comparison.pairs(tables.score).values())
+        sentence = says_adoption(treatment, beside_delta=has_delta)
+    return {
+        "treatment": treatment,
+        "baseline": baseline,
+        "difference": difference,
+        "sentence": sentence,
     }
 
 
@@ -100,13 +128,14 @@ def earlier_looks(folder: Path, plan: Plan, treatment: str) -> list[LookResult]:
 
 
 def blockers(
-    comparison: Comparison, name: str, instrument: InstrumentFile | None
+    comparison: Comparison, name: str, instrument: InstrumentFile | None, few: str
 ) -> Iterator[Reason]:
-    """Reasons that forbid a verdict whatever the numbers are. `name` is the comparison's name in instrument.json."""
+    """Reasons that forbid a verdict whatever the numbers are. `name` is the comparison's name in instrument.json; `few`
+    what `too_few_calls` says."""
     tables = comparison.tables
     if tables.plan["agent"]["kind"] == "offline":
         yield Reason(ReasonKind.OFFLINE)
-    if few := too_few_calls(tables, comparison.treatment):
+    if few:
         yield Reason(ReasonKind.TOO_FEW_CALLS, few)
     of_both = [record for record in tables.valid if record.condition in comparison.conditions]
     yield from (Reason(ReasonKind.MIXED_RUNS, text) for text in mixtures(of_both))
@@ -271,7 +300,11 @@ class Gatekeeper(NamedTuple):
             deciding,
             gate,
             look,
-            [*self.distrusted, *blockers(comparison, name, self.instrument), *self.moved],
+            [
+                *self.distrusted,
+                *blockers(comparison, name, self.instrument, estimates["too_few_calls"]),
+                *self.moved,
+            ],
             [
                 *readings(
                     comparison,
@@ -330,7 +363,8 @@ def write_estimates(folder: Path, tables: Tables | None = None) -> EstimatesFile
         folder, tables, instrument, ledger, doubts, discards, limits_changed(folder, aim)
     )
     against = {name: Comparison(tables, *sides) for name, sides in comparisons(tables.plan).items()}
-    estimates = {name: estimates_of(comparison) for name, comparison in against.items()}
+    uses = uses_of(tables)
+    estimates = {name: estimates_of(comparison, uses) for name, comparison in against.items()}
     for name, overall in with_holm(
         tables.plan, {name: entry["overall"] for name, entry in estimates.items()}
     ).items():

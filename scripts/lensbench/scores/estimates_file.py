@@ -7,6 +7,7 @@ from typing import NotRequired
 
 from typing_extensions import TypedDict
 
+from lensbench.scores.adoption import Adoption, AdoptionDifference
 from lensbench.scores.complete_tasks import McNemar, Reliability
 from lensbench.scores.differences import Effort, Scores
 from lensbench.scores.gate import GateVerdict
@@ -20,6 +21,17 @@ class Complete(TypedDict):
 
     overall: Estimate
     mcnemar: McNemar
+
+
+class ComparedAdoption(TypedDict):
+    """In how many runs the tools of both conditions were called; None for a condition without tools of its own."""
+
+    treatment: Adoption | None
+    baseline: Adoption | None
+    difference: AdoptionDifference | None
+    """Of two conditions with tools."""
+    sentence: str
+    """What results say of it; "" for a treatment without tools."""
 
 
 class Compared(TypedDict):
@@ -37,6 +49,7 @@ class Compared(TypedDict):
     reliability: Sequence[Reliability]
     variance: Mapping[str, Components]
     missing: Mapping[str, Mapping[str, int]]
+    adoption: ComparedAdoption
     too_few_calls: str
     """Why nothing is known about the treatment's tools; "" where enough runs called them."""
     corrected: NotRequired[Estimate | None]

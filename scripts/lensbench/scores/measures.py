@@ -24,9 +24,6 @@ from lensbench.scores.quantities import QUANTITIES
 from lensbench.scores.run_tables import Tables, Value
 from lensbench.scores.scores import short_name
 
-FEWEST = Fraction(1, 10)
-"""The share of a treatment's runs that must have called a tool: with fewer, each of these runs would have to gain more
-than ten times the delta."""
 N = TypeVar("N")
 """A number: exact here, a float when it is read from a file."""
 
@@ -140,22 +137,6 @@ def adoption(cells: Iterable[object]) -> Count:
 def _count(facts: Iterable[bool]) -> Count:
     known = list(facts)
     return {"runs": sum(known), "of": len(known)}
-
-
-def too_few_calls(tables: Tables, treatment: str) -> str:
-    """A sentence when fewer than FEWEST of a treatment's compared runs called a tool of its server; "" otherwise, and
-    for a treatment without a server. The transcript decides, else the report; a run of which neither is known may have
-    called one."""
-    if not (tables.plan["imported"] or tables.plan["conditions"][treatment]["servers"]):
-        return ""
-    rows = [row for row in tables.pairs if row["treatment"] == treatment and row["delta"]]
-    uses = [row["called"] or row["adopted"] for row in rows]
-    count, unknown = uses.count("yes"), uses.count("")
-    if not rows or count + unknown >= FEWEST * len(rows):
-        return ""
-    which = f"Only {count}" if count else "None"
-    note = f" ({unknown} not known)" if unknown else ""
-    return f"{which} of {len(rows)} runs of {treatment} called its tools{note}: too few to show what they do."
 
 
 def adoption_table(pairs: Sequence[PairRow]) -> dict[str, Count]:

@@ -128,19 +128,20 @@ class Tables(NamedTuple):
 
     def _reported(self, run: RunId, column: Literal["tool_calls", "files_read"]) -> Fraction | None:
         return (
-            exact(self.reports[run][column]) if self._counts(run) and run in self.reports else None
+            exact(self.reports[run][column]) if self.counts(run) and run in self.reports else None
         )
 
     def _outcome(self, run: RunId) -> Outcome:
         """That of a run that counts, without sums that lack sub-agents."""
-        outcome = self.records[run].outcome if self._counts(run) else Outcome()
+        outcome = self.records[run].outcome if self.counts(run) else Outcome()
         return (
             replace(outcome, calls=None, tokens=None, cost_usd=None)
             if outcome.hides_work
             else outcome
         )
 
-    def _counts(self, run: RunId) -> bool:
+    def counts(self, run: RunId) -> bool:
+        """True when the run is valid, with a score or without."""
         return self.scores[run]["status"] in COUNTING
 
 

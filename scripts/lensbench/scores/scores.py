@@ -116,10 +116,11 @@ def compare(treatment: RunFacts, baseline: RunFacts, tools: Sequence[str]) -> di
         row["only_treatment_files"] = sorted(treatment.files - baseline.files)
         if delta is not None:
             row["misdirected"] = same != 1 and delta < 0
-    return row | _adoption(treatment, tools)
+    return row | adoption_cells(treatment, tools)
 
 
-def _adoption(side: RunFacts, tools: Sequence[str]) -> dict[str, Cell]:
+def adoption_cells(side: RunFacts, tools: Sequence[str]) -> dict[str, Cell]:
+    """What a run did with these tools of its condition; None where it is not known."""
     row: dict[str, Cell] = {
         "adopted": None,
         "offered": None,
