@@ -19,18 +19,15 @@ slurm: .venv-slurm/ready
 
 .venv/ready: requirements.lock
 .venv-slurm/ready: requirements.lock requirements-slurm.lock
-.venv/ready .venv-slurm/ready: pyproject.toml
+.venv/ready .venv-slurm/ready: pyproject.toml tools/install.sh requirements-uv.lock
 	@$(PYTHON) -c 'import sys; sys.version_info >= (3, 11) or sys.exit("lensbench needs Python 3.11 or newer: make PYTHON=python3.12 run")'
-	$(PYTHON) -m venv $(@D)
-	@echo "installing what a run needs into $(@D): about half a minute"
-	$(@D)/bin/pip install --quiet --no-compile --no-deps --require-hashes $(patsubst %,-r %,$(filter %.lock,$^))
-	@$(@D)/bin/python -m compileall -q -j 0 -x /tests/ $(@D)/lib > /dev/null || true  # on all cores, unlike pip
-	$(@D)/bin/pip install --quiet --no-deps --no-build-isolation --editable .
-	@$(@D)/bin/pip check  # a lock without what one of its packages imports ends here
+	@tools/install.sh $(PYTHON) $(@D) $(filter-out requirements-uv.lock,$(filter %.lock,$^))
+	@$(@D)/bin/python -m pip install --quiet --no-deps --no-build-isolation --editable .
+	@$(@D)/bin/python -m pip check  # a lock without what one of its packages imports ends here
 	@touch $@
 
 .venv/dev: requirements-dev.lock .venv/ready
-	$(BIN)/pip install --quiet --require-hashes -r $<
+	@tools/install.sh $(PYTHON) .venv $<
 	@touch $@
 
 run: .venv/ready
@@ -98,8 +95,7 @@ docs: dev .venv-docs/ready
 	$(BIN)/python tools/docs/build.py $(ARGS)
 
 .venv-docs/ready: requirements-docs.lock
-	$(PYTHON) -m venv .venv-docs
-	.venv-docs/bin/pip install --quiet --require-hashes -r $<
+	@tools/install.sh $(PYTHON) .venv-docs $<
 	@touch $@
 
 # The lock files: every package with its hashes, for Python 3.11 and newer, on any platform; for Slurm with all that it
@@ -107,6 +103,8 @@ docs: dev .venv-docs/ready
 lock:
 	$(PYTHON) -m venv .cache/lock
 	.cache/lock/bin/pip install --quiet uv
+	echo uv | .cache/lock/bin/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-emit-index-url \
+	    --no-annotate --no-header --output-file requirements-uv.lock -
 	.cache/lock/bin/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-emit-index-url \
 	    --no-annotate --no-header pyproject.toml --extra archive --extra cluster --extra demo --group build --output-file requirements.lock
 	.cache/lock/bin/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-emit-index-url \
