@@ -19,11 +19,12 @@ from fakes.messages_api import Api, Fake, MessagesApi, read_rules, serving
 from fakes.responses_api import ResponsesApi
 from lensbench.agents import Assignment, programs
 from lensbench.agents.adapters._events import read_event
+from lensbench.agents.refusals import Action
 from lensbench.agents.sandbox import NO_SANDBOX, Place
 from lensbench.agents.start import Said, start_agent
 from lensbench.core.system.redaction import Redactor
 from lensbench.plan.config import Agent
-from lensbench.runs.reasons import REASONS, Expectation, reason_of, stops
+from lensbench.runs.reasons import REASONS, Expectation, meaning_of, reason_of, stops
 
 INSTALLED = Path(
     os.environ.get("TEST_AGENTS") or Path(__file__).parents[2] / "tools" / "agents"
@@ -172,8 +173,11 @@ class Ran:
 def ending_of(said: Said, expected: Expectation) -> str:
     """What becomes of a run: how its answer ended, or what is done about its reason."""
     reason, _ = reason_of(said, expected)
-    what = "stop" if stops(said.outcome) else REASONS[reason].policy if reason else ""
-    return f"{what} {reason}" if reason else said.outcome.ending
+    if not reason:
+        return said.outcome.ending
+    meaning = meaning_of(said.outcome)
+    what = "stop" if stops(said.outcome) else REASONS[reason].policy
+    return f"{'pause' if meaning == Action.PAUSE else what} {reason}"
 
 
 DULL = {

@@ -8,17 +8,24 @@ from typing import Any
 import pytest
 
 from lensbench.agents import services
-from lensbench.agents.services import LONGEST_S, pause_left, service_of, tell, used_up, wait_for
+from lensbench.agents.services import (
+    LONGEST_S,
+    pause_left,
+    record_response,
+    service_of,
+    used_up,
+    wait_for,
+)
 from lensbench.core.errors import UserError
 from lensbench.plan.config import Agent
 
 SCRIPTS = Path(__file__).parents[2] / "scripts"
 ASKING = """
 import time
-from lensbench.agents.services import tell
+from lensbench.agents.services import record_response
 for number in range(20):
-    tell("s", "rate_limited", time.time())
-    tell("s", "", time.time())
+    record_response("s", True, time.time())
+    record_response("s", False, time.time())
 """
 
 
@@ -39,7 +46,7 @@ def slept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> list[float]:
 
 
 def refuse() -> None:
-    tell("s", "rate_limited", time.time())
+    record_response("s", True, time.time())
 
 
 def state(service: str) -> dict[str, float]:
@@ -68,8 +75,7 @@ def test_a_service_is_named_without_secrets(settings: dict[str, Any], service: s
 
 
 def test_nobody_waits_and_nothing_is_written_before_a_service_refuses(slept: list[float]) -> None:
-    for reason in ("", "crashed", "api_error"):
-        tell("s", reason, time.time())
+    record_response("s", False, time.time())
     assert pause_of("a", slept) == 0
     assert not Path("bench").exists()
 
@@ -82,13 +88,13 @@ def test_after_a_refusal_all_wait_parties_together(
     assert (left[0], len(set(left))) == (left[1], 3)
     assert all(services.FIRST_S <= each <= 2 * services.FIRST_S for each in left)
     assert pause_of("a", slept) == pytest.approx(left[0])
-    assert "s asked for a pause (429): waiting" in capsys.readouterr().err
+    assert "s asked for a pause or is overloaded: waiting" in capsys.readouterr().err
 
 
 def test_a_used_up_window_is_waited_for_unless_too_long(
     slept: list[float], capsys: pytest.CaptureFixture[str]
 ) -> None:
-    tell("s", "rate_limited", time.time(), time.time() + 3600)
+    record_response("s", True, time.time(), time.time() + 3600)
     said = used_up("s")
     assert said.startswith("s: the plan's window is used up until 1970-01-1")
     wait_for("s", "a")
@@ -98,7 +104,7 @@ def test_a_used_up_window_is_waited_for_unless_too_long(
     with pytest.raises(
         UserError, match=r"s: the plan's window is used up until 1970-01-14 .*; start again then"
     ):
-        tell("s", "rate_limited", time.time(), time.time() + 2 * 86400)
+        record_response("s", True, time.time(), time.time() + 2 * 86400)
 
 
 def test_another_service_goes_on(slept: list[float]) -> None:
@@ -117,7 +123,7 @@ def test_the_pause_grows_while_refusals_go_on_and_is_short_again_after_an_answer
         lengths.append(state("s")["pause_s"])
         wait_for("s", "a")
     assert lengths == [30, 60, 120, 240, 480, LONGEST_S, LONGEST_S]
-    tell("s", "", time.time())
+    record_response("s", False, time.time())
     refuse()
     assert state("s")["pause_s"] == 30
 
@@ -127,10 +133,10 @@ def test_an_answer_to_an_older_request_ends_no_pause_and_an_older_refusal_adds_n
 ) -> None:
     before = time.time()
     refuse()
-    tell("s", "", before)
+    record_response("s", False, before)
     assert state("s")["pause_s"] == 30
     wait_for("s", "a")
-    tell("s", "rate_limited", before)
+    record_response("s", True, before)
     assert state("s")["pause_s"] == 30
     assert state("s")["until"] > time.time()
 

@@ -2,11 +2,13 @@
 
 import json
 from datetime import datetime
+from pathlib import Path
 
 import pytest
+import yaml
 
 from lensbench.agents.adapters.claude_code import read
-from lensbench.agents.start import reset_in
+from lensbench.agents.refusals import refusal, reset_in
 
 NOW = datetime.fromisoformat("2026-11-25T12:00:00+00:00").timestamp()
 
@@ -92,3 +94,21 @@ def test_claude_code_tells_the_reset_of_a_rejected_request_only() -> None:
     assert resets("rejected", **failed) == 1893456000
     assert resets("allowed_warning", **failed) is None
     assert resets("rejected", result="It is in cart.py.") is None
+
+
+REFUSALS = yaml.safe_load(Path(__file__).with_name("refusals.yaml").read_text(encoding="utf-8"))
+
+
+@pytest.mark.parametrize(("status", "error", "action", "resets"), REFUSALS)
+def test_one_table_tells_pauses_windows_and_ends(
+    status: int | None, error: str, action: str, resets: str | datetime | int
+) -> None:
+    found = refusal(error, status, NOW)
+    if action == "none":
+        assert found is None
+        return
+    assert found is not None
+    assert found.action == action
+    at = f"{resets}"
+    moment = None if at == "none" else 0 if at == "0" else datetime.fromisoformat(f"{at}+00:00")
+    assert found.resets_at == (moment.timestamp() if isinstance(moment, datetime) else moment)

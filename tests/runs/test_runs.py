@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from handmade import file_discard
-from lensbench.agents import adapters, load_adapter
+from lensbench.agents import adapters, load_adapter, services
 from lensbench.agents.adapters import command
 from lensbench.agents.sandbox import NO_SANDBOX, SYSTEM, Place, find_sandbox
 from lensbench.core.errors import UserError
@@ -744,3 +744,19 @@ def test_a_paid_answer_counts_when_nothing_can_be_printed_or_counted(bench: Path
         )
     assert done.returncode in (0, 1)
     assert state_of(entries(bench, RUN), 3) == State.COUNTS
+
+
+@pytest.mark.parametrize("status", [429, 500, 503, 529])
+def test_starts_in_which_the_service_is_overloaded_share_a_pause_and_spend_no_round(
+    bench: Path, monkeypatch: pytest.MonkeyPatch, status: int
+) -> None:
+    monkeypatch.setattr(services, "FIRST_S", 0.01)
+    busy = {"type": "end", "is_error": True, "status": status, "error": "API Error: Overloaded"}
+    for _ in range(5):
+        record = events(bench, [{"type": "start"}, busy], "without")
+        assert record.attempt.reason in ("api_error", "rate_limited")
+        assert json.loads((services.PLACE / "command-events.json").read_text())["pause_s"] > 0
+        judge_validity(bench)
+        assert state_of(entries(bench, RUN), 3) == State.DISCARDED
+    row = next(row for row in read_table(bench / "validity.csv") if row["condition"] == "without")
+    assert (row["given_up"], row["discards"].count(";")) == ("no", 4)

@@ -64,7 +64,7 @@ class Started:
             self.wait(0)
         return self.returncode
 
-    def communicate(self, timeout: float = 300) -> tuple[str, None]:
+    def communicate(self, timeout: float = 900) -> tuple[str, None]:
         until, output = time.monotonic() + timeout, b""
         while select.select([self._output], [], [], max(until - time.monotonic(), 0))[0]:
             if not (part := os.read(self._output, 1 << 16)):

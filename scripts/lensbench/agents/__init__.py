@@ -90,6 +90,8 @@ class Program(NamedTuple):
     """The file with instructions that it reads in the workspace."""
     skills: str = ""
     """The folder in the workspace where it looks for skills."""
+    writes: tuple[str, ...] = ()
+    """Files that it puts into the workspace by itself, which change nothing in the repository."""
 
 
 class Adapter(Protocol):

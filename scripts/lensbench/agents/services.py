@@ -1,6 +1,7 @@
-"""Shares the pauses that model services request (429), and those until a used-up window of a subscription resets,
-between all agents of the service: in a file next to the run folders. After a pause requests restart at different times.
-While the service keeps refusing, each pause is twice as long as the last one; after an answer it is short again."""
+"""Shares the pauses that model services need (429, or overloaded), and those until a used-up window of a subscription
+resets, between all agents of the service: in a file next to the run folders. After a pause requests restart at
+different times. While the service keeps refusing, each pause is twice as long as the last one; after an answer it is
+short again."""
 
 from __future__ import annotations
 
@@ -44,7 +45,11 @@ def wait_for(service: str, party: str, check: Callable[[], None] = lambda: None)
     while (rest_s := pause_left(state := _read(service), party)) > 0:
         if until != state["until"]:
             until, window = state["until"], used_up(service)
-            why = f"{window}: waiting" if window else f"{service} asked for a pause (429): waiting"
+            why = (
+                f"{window}: waiting"
+                if window
+                else f"{service} asked for a pause or is overloaded: waiting"
+            )
             print(f"{why} {rest_s:.0f} s", file=sys.stderr, flush=True)
         pause_s = min(rest_s, CHECK_S) if state["is_window"] else rest_s
         time.sleep(pause_s)
@@ -72,11 +77,12 @@ def pause_left(state: Mapping[str, float], party: str) -> float:
     return state["until"] + share * state["pause_s"] - time.time()
 
 
-def tell(service: str, reason: str, started_at: float, resets_at: float | None = None) -> None:
-    """Updates the pause after an attempt of `started_at` that failed for `reason` ("" for success); `resets_at`:
+def record_response(
+    service: str, is_refusal: bool, started_at: float, resets_at: float | None = None
+) -> None:
+    """Updates the pause after an attempt of `started_at` that the service refused for now, or answered; `resets_at`:
     when the plan's used-up window resets, 0 when unknown. Raises UserError when that is too far away to wait for."""
-    is_refusal = reason == "rate_limited" or resets_at is not None
-    if not is_refusal and (reason or not _file(service).exists()):
+    if not is_refusal and not _file(service).exists():
         return
     if resets_at and resets_at > time.time() + LONGEST_WINDOW_S:
         raise UserError(

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import math
 import os
-import re
 import stat
 import sys
 import time
@@ -13,7 +12,7 @@ from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import replace
-from datetime import UTC, datetime, timedelta, tzinfo
+from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
 from traceback import extract_tb
@@ -21,6 +20,7 @@ from typing import Any, NamedTuple
 
 from lensbench.agents import Assignment, load_adapter, model_hosts
 from lensbench.agents.adapters._events import read_event
+from lensbench.agents.refusals import OF_WINDOWS, reset_in
 from lensbench.agents.sandbox import Place, become
 from lensbench.agents.sandbox_start import FULL
 from lensbench.core.errors import UserError, printable_lines, reported
@@ -152,7 +152,7 @@ def start_agent(assignment: Assignment, place: Place, timeout_s: float, redact: 
     answer = answer.encode(errors="replace").decode()  # lone surrogates cannot be written
     over = read_text(os.path.join(place.private, FULL))
     outcome = bounded(outcome)
-    if outcome.error and outcome.resets_at is None and outcome.error_status in (None, 429):
+    if outcome.error and outcome.resets_at is None and outcome.error_status in OF_WINDOWS:
         outcome = replace(outcome, resets_at=reset_in(outcome.error, time.time()))
     return Said(outcome, answer, redact("".join(lines)), started_at, end, network, over, unread)
 
@@ -198,55 +198,3 @@ def read_text(path: str) -> str:
 def now() -> str:
     """The current time in UTC, in the format of records."""
     return datetime.now(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
-
-
-_USED_UP = re.compile(
-    r"(?i)\bhit your (?:[\w'-]+ ){0,3}?(?<!spend )limit\b|(?<!rate )\blimit reached(?:\b.{0,200}\breset|\|\d{10}\b)"
-    r"|\bquota will reset\b"
-)
-_AFTER = re.compile(r"(?i)\b(?:in|after) ((?:\d{1,9} ?[dhms][a-z ,]{0,9}){1,4})")
-_AT = re.compile(
-    r"(?i)\b(?:resets?|again)(?: at| on)? (?:(?P<month>[a-z]{3}) (?P<day>\d+)(?:st|nd|rd|th)?,? (?:(?P<year>\d{4}),? )?"
-    r"(?:at )?)?(?P<hour>\d+)(?::(?P<minute>\d\d))? ?(?P<half>[ap]m)\b(?: \((?P<zone>[\w/+-]+)\))?"
-)
-_DATE = re.compile(r"\breset at (\d{4}-\d\d-\d\d \d\d:\d\d:\d\d)")
-_SECONDS = {"d": 86400, "h": 3600, "m": 60, "s": 1}
-JUST_NOW_S = 900.0
-"""A time that passed less long ago was meant; else tomorrow's."""
-
-
-def reset_in(error: str, now: float) -> float | None:
-    """When the window that `error` calls used up resets (0: not said), in seconds since 1970; None without one."""
-    if not _USED_UP.search(error):
-        return None
-    if stamp := re.search(r"\|(\d{10})\b", error):
-        return float(stamp[1])
-    if after := _AFTER.search(error):
-        return now + sum(
-            int(count) * _SECONDS[unit]
-            for count, unit in re.findall(r"(\d{1,9}) ?([dhms])", after[1].lower())
-        )
-    if date := _DATE.search(error):
-        return datetime.fromisoformat(f"{date[1]}+08:00").timestamp()  # Z.AI's time
-    try:
-        return _time_of_day(at, now) if (at := _AT.search(error)) else 0.0
-    except (ValueError, KeyError):  # no such day, no such zone
-        return 0.0
-
-
-def _time_of_day(at: re.Match[str], now: float) -> float:
-    from zoneinfo import ZoneInfo  # few runs need it
-
-    zone: tzinfo | None = ZoneInfo(at["zone"]) if at["zone"] else None  # None: the machine's
-    hour, minute = int(at["hour"]) % 12 + 12 * (at["half"].lower() == "pm"), int(at["minute"] or 0)
-    today = datetime.fromtimestamp(now, zone).replace(
-        hour=hour, minute=minute, second=0, microsecond=0
-    )
-    if not at["month"]:
-        is_past = today.timestamp() < now - JUST_NOW_S
-        return (today + timedelta(days=is_past)).timestamp()
-    month, year = datetime.strptime(at["month"], "%b").month, int(at["year"] or today.year)
-    date = today.replace(year=year, month=month, day=int(at["day"]))
-    return (
-        date.replace(year=year + 1) if not at["year"] and date.timestamp() < now - 86400 else date
-    ).timestamp()

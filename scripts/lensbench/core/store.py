@@ -61,6 +61,8 @@ class Discard(NamedTuple):
     by: Literal["runner", "validity", "person"]
     score: str = ""
     """For an attempt discarded by a person: its score at that time, as in scores.csv."""
+    spends_round: bool = True
+    """False when the model's service was overloaded or asked for a pause: the run has failed at nothing."""
 
     @property
     def ends_round(self) -> bool:
@@ -181,7 +183,8 @@ def state_of(attempts: Sequence[Entry], max_rounds: int) -> State:
         return State.COUNTS
     if DISCARD not in attempts[-1].files:
         return State.CUT_SHORT
-    return State.GIVEN_UP if len(rounds(attempts)) > max_rounds else State.DISCARDED
+    spent = [discard for _, discard in rounds(attempts) if discard.spends_round]
+    return State.GIVEN_UP if len(spent) > max_rounds else State.DISCARDED
 
 
 def rounds(attempts: Iterable[Entry]) -> list[tuple[Entry, Discard]]:

@@ -12,8 +12,9 @@ from pathlib import Path
 
 from lensbench.agents import secret_names
 from lensbench.agents.prices import priced
+from lensbench.agents.refusals import Action
 from lensbench.agents.sandbox import Place, find_sandbox
-from lensbench.agents.services import service_of, tell, wait_for
+from lensbench.agents.services import record_response, service_of, wait_for
 from lensbench.agents.start import Said, assign, start_agent
 from lensbench.core.errors import UserError
 from lensbench.core.frozen_plan import AgentSettings, Plan, PlannedJudge
@@ -21,7 +22,7 @@ from lensbench.core.records import Outcome
 from lensbench.core.system.private_folders import private_folder
 from lensbench.core.system.processes import adopt_orphans, die_with_parent
 from lensbench.core.system.redaction import Redactor
-from lensbench.runs.reasons import Expectation, is_refused, reason_of
+from lensbench.runs.reasons import Expectation, meaning_of, reason_of
 from lensbench.runs.stopping import check_budget, spend
 
 _UNIMPORTANT = {
@@ -81,17 +82,16 @@ class JudgeAgent:
         spend(self.folder, usd=output.outcome.cost_usd)
         self._check_service(output.outcome)
         reason, detail = reason_of(output, Expectation((), ()))
-        tell(service, reason, start, output.outcome.resets_at)
-        return (
-            (output, reason, redact(detail))
-            if output.outcome.resets_at is None
-            else self.ask(prompt)
-        )
+        resets_at = output.outcome.resets_at
+        is_refusal = resets_at is not None or meaning_of(output.outcome) == Action.PAUSE
+        if is_refusal or not reason:
+            record_response(service, is_refusal, start, resets_at)
+        return (output, reason, redact(detail)) if resets_at is None else self.ask(prompt)
 
     def _check_service(self, outcome: Outcome) -> None:
         name, version = self.judge["name"], self.settings["version"]
         # Unlike for a run, 400 may be caused by one long answer: each request is the first.
-        if is_refused(outcome) or outcome.error_status == 404 or "Not logged in" in outcome.error:
+        if meaning_of(outcome) == Action.STOP or outcome.error_status == 404:
             raise UserError(
                 f"judge {name!r} was refused ({outcome.error}); fix that, then start again"
             )

@@ -301,15 +301,7 @@ def _checked(
     )  # agents show no schemas
     gone = "" if reason else unreachable(assignment, place, silent, job.expected.tools, True)
     if not exceeds(workspace):
-        if job.condition.get("files"):
-            take_back(
-                brought(job.plan, job.condition),
-                Path(workspace),
-                Path(job.repository["tree"]),
-                job.is_change,
-            )
-        if writes := job.condition.get("writes"):
-            remove_written(writes, Path(workspace), Path(job.repository["tree"]))
+        _restore(job, Path(workspace))
         after = hash_tree(workspace)
         patch = _patch(job, place, redact) if job.is_change and not job.is_closed_book else b""
     direct = _direct_calls(job, place, reply)
@@ -324,6 +316,18 @@ def _checked(
     reason, detail = _fault(job, place, record, reply, direct, reason, detail)
     reason, detail = (DiscardReason.MCP_GONE, gone) if gone and not reason else (reason, detail)
     return tried._replace(record=_because(record, reason, redact(detail)), patch=patch)
+
+
+def _restore(job: Job, workspace: Path) -> None:
+    """Removes from the workspace what the condition, its servers and the agent's own program put there."""
+    if job.is_closed_book:
+        return
+    tree = Path(job.repository["tree"])
+    program: Program | None = getattr(load_adapter(job.agent["kind"]), "PROGRAM", None)
+    writes = program.writes if program else ()
+    remove_written([*writes, *job.condition.get("writes", ())], workspace, tree)
+    if job.condition.get("files"):
+        take_back(brought(job.plan, job.condition), workspace, tree, job.is_change)
 
 
 def _fault(

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import re
+import time
 from collections.abc import Mapping, Sequence
 from enum import StrEnum
 from fnmatch import fnmatchcase
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
+from lensbench.agents.refusals import Action, refusal
 from lensbench.core.records import MAX_TEXT, Attempt, Outcome
 
 if TYPE_CHECKING:
@@ -149,35 +151,20 @@ class DiscardReason(StrEnum):
 
 REASONS: Mapping[str, DiscardReason] = {reason.value: reason for reason in DiscardReason}
 
-_REFUSED = {401, 402, 403}
-"""HTTP statuses of a wrong key or an account without credit."""
-_ABOUT_ACCESS = re.compile(
-    r"(?i)\bmodel\b.{0,80}\b(?:(?:not|\w{2,9}n't) (?:found|exist|supported|available)|unavailable|deprecated|retired)"
-    r"|\b(?:no such|unknown|invalid|unsupported|selected) model\b|\bAPI key (?:not|is|has)\b"
-    r"|\b(?:your|this|with) account\b|\bcredit balance\b|\binsufficient[ _](?:balance|credits?|funds|quota)\b"
-    r"|\bbilling (?:hard )?limit\b|\b(?:your|this) (?:subscription|organi[sz]ation)\b"
-)
-"""What a 400 or 404 says about the model or the account, and not about the content of one request."""
-_STOP_WORDS = re.compile(
-    r"ECONNREFUSED|EAI_AGAIN|ENOTFOUND|Not logged in|^Connection failed: "
-    r"|^Cannot connect to API: (?:Unable to connect|Was there a typo)"
-    r"|^Quota exceeded\. |^To use Codex|out of credits"
-)
-"""Errors without a status: connection refused, unknown host (in the words of each client), missing key or credit."""
 
-
-def is_refused(outcome: Outcome) -> bool:
-    """True when the service refuses the key, the model or the account, and so would refuse every request."""
-    status, error = outcome.error_status, outcome.error[:MAX_TEXT]
-    return status in _REFUSED or (status in (400, 404) and bool(_ABOUT_ACCESS.search(error)))
+def meaning_of(outcome: Outcome) -> Action | None:
+    """What the service means by the outcome's error; None when it is about this request alone, or there is none."""
+    if not outcome.error:
+        return None
+    found = refusal(outcome.error[:MAX_TEXT], outcome.error_status, time.time())
+    return found.action if found else None
 
 
 def stops(outcome: Outcome) -> bool:
     """True when further attempts of any run would fail in the same way: a first request that gets 400 or 404 has the
     settings that all runs share; a later one, or one that is too large (413), may be refused for its content."""
     is_first = not outcome.calls and not any((outcome.tokens or {}).values())
-    no_service = bool(_STOP_WORDS.search(outcome.error))
-    return is_refused(outcome) or no_service or (is_first and outcome.error_status in (400, 404))
+    return meaning_of(outcome) == Action.STOP or (is_first and outcome.error_status in (400, 404))
 
 
 class Expectation(NamedTuple):

@@ -18,8 +18,9 @@ from pathlib import Path
 
 from lensbench import __version__
 from lensbench.agents import known_kinds, load_adapter, secret_names
+from lensbench.agents.refusals import Action
 from lensbench.agents.sandbox import Place, find_sandbox
-from lensbench.agents.services import back_off, service_of, tell, wait_for
+from lensbench.agents.services import back_off, record_response, service_of, wait_for
 from lensbench.agents.start import now
 from lensbench.core.conditions import mcp_secrets
 from lensbench.core.errors import UserError, printable
@@ -44,7 +45,7 @@ from lensbench.core.system.processes import adopt_orphans, end_children, held_si
 from lensbench.core.system.program import run_parser, run_program
 from lensbench.core.system.redaction import Redactor
 from lensbench.runs.attempt import Job, Tried, gate_name, make_attempt
-from lensbench.runs.reasons import REASONS, stops
+from lensbench.runs.reasons import REASONS, meaning_of, stops
 from lensbench.runs.start_gate import GRACE_S, at_the_gate
 from lensbench.runs.stopping import (
     StopEverything,
@@ -102,8 +103,10 @@ def make_run(job: Job) -> str:
             last, outcome = tried.record.attempt, tried.record.outcome
             is_used_up = outcome.resets_at is not None
             spend(job.folder, runs=-1 if is_used_up else 0)
+            is_refusal = is_used_up or meaning_of(outcome) == Action.PAUSE
             try:
-                tell(service, last.reason, asked_at, outcome.resets_at)
+                if is_refusal or not last.reason:
+                    record_response(service, is_refusal, asked_at, outcome.resets_at)
             except UserError as error:
                 raise StopEverything(str(error)) from None
             if is_used_up:

@@ -11,6 +11,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from types import MappingProxyType
 
+from lensbench.agents.refusals import Action
 from lensbench.core.conditions import CLOSED_BOOK
 from lensbench.core.frozen_plan import Plan
 from lensbench.core.records import Record, RunId, trial_folder
@@ -22,7 +23,7 @@ from lensbench.core.system.program import run_stage
 from lensbench.core.tables import grouped, joined, row_of_run, write_table, yes_no
 from lensbench.plan.waves import read_opened_plan
 from lensbench.runs.made_with import as_made
-from lensbench.runs.reasons import DiscardReason
+from lensbench.runs.reasons import DiscardReason, meaning_of
 from lensbench.runs.reports import read_reports
 
 
@@ -153,7 +154,10 @@ def judge_validity(folder: Path) -> None:
     for validity in validities:
         run, tries = validity.run, attempts[validity.run]
         if validity.status == RunStatus.DISCARDED:
-            tries[-1] = tries[-1].discard(Discard(validity.reason, validity.detail, "validity"))
+            is_busy = run in records and meaning_of(records[run].outcome) == Action.PAUSE
+            tries[-1] = tries[-1].discard(
+                Discard(validity.reason, validity.detail, "validity", spends_round=not is_busy)
+            )
         past_rounds = rounds(tries)
         earlier += filter(None, (entry.read_record(run) for entry, _ in past_rounds))
         rows.append(

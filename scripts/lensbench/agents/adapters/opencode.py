@@ -52,6 +52,7 @@ PROGRAM = Program(
     "",
     "AGENTS.md",
     ".opencode/skills",
+    (".opencode/.gitignore",),
 )
 TOKEN = "LENSBENCH_TOKEN"
 CONTEXT, OUTPUT = 200_000, 32_000
