@@ -7,12 +7,10 @@ from pathlib import Path
 import pytest
 
 from lensbench.changes import pytest_starter
-from lensbench.changes.failing_copies import MOST_ALONE, failing_copies
 from lensbench.changes.printed import read_printed
 from lensbench.changes.reports import TestResult, read_junit, with_unloaded
-from lensbench.changes.task import Tests
 
-PASSED, FAILED = TestResult.PASSED, TestResult.FAILED
+PASSED, FAILED, ASSERTED = TestResult.PASSED, TestResult.FAILED, TestResult.ASSERTED
 FILES = ["tests/test_a.py", "tests/test_b.py"]
 PRINTED = {
     file.stem: file.read_text(encoding="utf-8")
@@ -71,7 +69,7 @@ def test_what_unittest_prints_is_read_with_the_other_names_of_its_tests() -> Non
         if name.startswith(place)
     } == {
         "test_get": PASSED,
-        "test_put": FAILED,
+        "test_put": ASSERTED,
         "test_skip": TestResult.SKIPPED,
         "test_old": PASSED,
         "test_noisy": PASSED,
@@ -85,7 +83,7 @@ def test_what_sympy_prints_is_read_by_file() -> None:
     results, _ = read_printed(PRINTED["sympy"], {})
     assert results == {
         "sympy/units/tests/test_a.py::test_one": PASSED,
-        "sympy/units/tests/test_a.py::test_two": FAILED,
+        "sympy/units/tests/test_a.py::test_two": ASSERTED,
         "sympy/units/tests/test_a.py::test_three": PASSED,
         "sympy/units/tests/test_a.py::test_four": FAILED,
         "sympy/units/tests/test_b.py::test_one": PASSED,
@@ -99,7 +97,7 @@ def test_what_sympy_prints_is_read_by_file() -> None:
             PRINTED["go"],
             {"cart/a_test.go": "func TestSum(t *testing.T) {", "shop_test.go": ""},
             {
-                "cart/a_test.go::TestSum/same": FAILED,
+                "cart/a_test.go::TestSum/same": ASSERTED,
                 "example.invalid/shop/till::TestSum": TestResult.SKIPPED,
                 "shop_test.go": FAILED,
             },
@@ -132,54 +130,6 @@ def test_ids_have_the_file_and_no_ordinal(
     assert read_printed(printed, files)[0] == results
 
 
-def test_a_test_that_passes_by_failing_has_no_failing_copy() -> None:
-    rust = {"a.rs": "#[test]\n#[should_panic]\nfn two() {\n    panic!()\n}\n"}
-    tests = Tests(files=rust, command=("cargo",), report="printed", fail_to_pass=("a.rs::two",))
-    assert not [*failing_copies(tests, {"a.rs::two": PASSED})]
-    text = "class A:\n @pytest.mark.xfail\n def test_a():\n  assert 0\n@XFAIL\ndef test_b():\n assert 0\ndef test_c():\n pass\n"
-    tests = Tests(files={"t.py": text}, command=("pytest",), fail_to_pass=("t.py::test_c",))
-    [(copies, ids)] = failing_copies(
-        tests, dict.fromkeys(("t.py::A::test_a", "t.py::test_b", "t.py::test_c"), PASSED)
-    )
-    assert ids == {"t.py::test_c"}
-    assert str(copies.files["t.py"]).count("finally:") == 1
-
-
-def test_where_only_the_exit_status_counts_each_test_fails_alone_up_to_a_limit() -> None:
-    def alone(count: int) -> list[int]:
-        text = "".join(
-            f"def test_{number}():\n    assert {number} < 99\n" for number in range(count)
-        )
-        tests = Tests(
-            files={"t.py": text, "u.sh": "exit 0"},
-            command=("sh",),
-            report="exit",
-            fail_to_pass=("exit",),
-        )
-        return [
-            str(copy.files["t.py"]).count("finally:")
-            for copy, _ in failing_copies(tests, {"exit": PASSED})
-        ]
-
-    assert alone(3) == [1, 1, 1]
-    assert set(alone(100)) == {1}
-    assert 8 < len(alone(100)) <= MOST_ALONE
-
-
-@pytest.mark.parametrize(
-    ("path", "text", "name"),
-    [
-        ("a_test.go", "func TestA(t *testing.T) {\n}\nfunc help() {\n}\n", "a_test.go::TestA"),
-        ("tests/a.rs", "#[test]\nfn two() -> Result<(), E> { Ok(()) }\n", "tests/a.rs::more::two"),
-    ],
-)
-def test_tests_in_go_and_rust_have_a_failing_copy(path: str, text: str, name: str) -> None:
-    tests = Tests(files={path: text}, command=("go",), report="printed", fail_to_pass=(name,))
-    [(copies, ids)] = failing_copies(tests, {name: PASSED})
-    assert ids == {name}
-    assert ("FailNow()" in str(copies.files[path])) != ("panic!" in str(copies.files[path]))
-
-
 @pytest.mark.parametrize(
     ("options", "is_loaded"),
     [
@@ -203,3 +153,43 @@ def test_the_environment_s_plugins_load_unless_told_not_to(
         starter, input="nonce\n", capture_output=True, text=True, check=True, cwd=tmp_path
     ).stdout
     assert ("--numprocesses" in shown) == is_loaded
+
+
+@pytest.mark.parametrize(
+    ("printed", "result"),
+    [
+        (
+            "running 1 test\ntest two ... FAILED\n\n---- two stdout ----\nthread 'two' panicked at tests/a.rs:3:14:\nassertion `left == right` failed\n",
+            ASSERTED,
+        ),
+        (
+            "running 1 test\ntest two ... FAILED\n\n---- two stdout ----\nthread 'two' panicked at tests/a.rs:3:14:\nindex out of bounds\n",
+            FAILED,
+        ),
+        ("TAP version 13\nnot ok 1 - two\n  ---\n    name: AssertionError\n  ...\n", ASSERTED),
+        ("TAP version 13\nnot ok 1 - two\n  ---\n    name: TypeError\n  ...\n", FAILED),
+        ('{"Time":"1","Action":"fail","Package":"p","Test":"two"}\n', ASSERTED),
+        (
+            '{"Time":"1","Action":"output","Package":"p","Test":"two","Output":"panic: index"}\n{"Time":"1","Action":"fail","Package":"p","Test":"two"}\n',
+            FAILED,
+        ),
+    ],
+)
+def test_a_printed_failure_has_its_cause(printed: str, result: TestResult) -> None:
+    assert set(read_printed(printed, {})[0].values()) == {result}
+
+
+@pytest.mark.parametrize(
+    ("failure", "result"),
+    [
+        ('<failure type="AssertionError" message="expected 1 to be 2"/>', ASSERTED),
+        ("<failure>Error: expect(received).toBe(expected)</failure>", ASSERTED),
+        ('<failure message="assert 3 == 4"/>', ASSERTED),
+        ('<failure type="TypeError" message="expected a function"/>', FAILED),
+        ("<failure>TypeError: a is not a function</failure>", FAILED),
+        ('<error message="assert"/>', FAILED),
+    ],
+)
+def test_a_failure_in_junit_has_its_cause(failure: str, result: TestResult) -> None:
+    report = f'<testsuites><testcase name="a">{failure}</testcase></testsuites>'
+    assert set(read_junit(report.encode()).values()) == {result}

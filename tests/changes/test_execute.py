@@ -48,7 +48,10 @@ def test_without_a_change_the_failing_tests_fail_and_with_the_reference_all_pass
     )  # which the command does not name
     run = run_tests(tree, b"", make_task(reference).tests, SANDBOX)
     assert not run.unstarted + run.problem
-    assert run.results == {**dict.fromkeys(FAILING, TestResult.FAILED), KEPT[0]: TestResult.PASSED}
+    assert run.results == {
+        **dict.fromkeys(FAILING, TestResult.ASSERTED),
+        KEPT[0]: TestResult.PASSED,
+    }
     run = run_tests(tree, reference, make_task(reference).tests, SANDBOX)
     assert run.results == dict.fromkeys([*FAILING, *KEPT], TestResult.PASSED), run
     assert (run.size.files, run.size.added, run.size.removed) == (("calculator.py",), 1, 1)

@@ -174,7 +174,7 @@ def test_what_a_change_does_to_its_tests_is_counted(changing: Path) -> None:
         for one in (changing / "bench/changes/tests").glob("*-with.json")
     }
     assert {stem: (test["trouble"], test["left_out"]) for stem, test in tested.items()} == {
-        "forged-with": ("forged", []),
+        "forged-with": ("wrong assertions hold", []),
         "timed-out-with": ("timed out", []),
         "left-out-with": (None, ["conftest.py"]),
     }

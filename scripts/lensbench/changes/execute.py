@@ -13,7 +13,7 @@ import secrets
 import stat
 import subprocess
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from pathlib import Path, PurePosixPath
@@ -22,9 +22,7 @@ import psutil
 
 from lensbench.agents.sandbox import ENVIRONMENT, Place, Sandbox
 from lensbench.changes import reports
-from lensbench.changes.canaries import Canaries, canaries
 from lensbench.changes.environment import NO_ENVIRONMENT, Environment
-from lensbench.changes.failing_copies import failing_copies
 from lensbench.changes.patches import NOTHING, PatchError, PatchSize, apply_patch, patch_size
 from lensbench.changes.printed import read_printed
 from lensbench.changes.reports import MAX_REPORT, Forged, TestResult, with_unloaded
@@ -40,6 +38,8 @@ from lensbench.changes.task import (
     Tests,
     content_bytes,
 )
+from lensbench.changes.wrong_copy import copies
+from lensbench.core.errors import some_of
 from lensbench.core.system.private_folders import private_folder
 from lensbench.core.system.processes import descendants
 from lensbench.core.system.trees import READ, copy_tree, remove_tree
@@ -55,6 +55,7 @@ TAIL = 12_000
 FILE_GB = 0.5
 """The maximum size of a file that the tests write."""
 _MB = 1 << 20
+_SHOWN = 3
 
 
 class Trouble(StrEnum):
@@ -63,7 +64,8 @@ class Trouble(StrEnum):
     UNAPPLIED = "unapplied"  # the patch does not apply
     TIMED_OUT = "timed out"
     OVER_LIMIT = "over a limit"  # of memory or processes
-    FORGED = "forged"  # results were made up
+    FORGED = "forged"  # the report has lines that its reporter did not write
+    WRONG_HELD = "wrong assertions hold"  # tests passed that must fail
     NO_REPORT = "no report"  # the tests ended before their report did
 
 
@@ -102,11 +104,10 @@ def run_tests(
     sandbox: Sandbox,
     environment: Environment = NO_ENVIRONMENT,
     tail: int = TAIL,
-    with_copies: bool = True,
 ) -> TestRun:
     """The results of `tests` on a copy of `tree` with `patch`, and the last `tail` characters of the output.
 
-    Thread-safe; leaves no files. Failing copies of the tests run `with_copies` only.
+    Thread-safe; leaves no files. The wrong copies of the tests that passed run as well, if they are known.
     """
     if not sandbox.program:
         return TestRun(unstarted=f"tests of changes {sandbox.lack}")
@@ -118,14 +119,28 @@ def run_tests(
 
     try:
         result = run(tests)
-        copies = failing_copies(tests, result.results if with_copies and patch.strip() else {})
-        is_forged = any(run(copy).passing & must_fail for copy, must_fail in copies)
+        held = _held(tests, result, run)
     except OSError as error:
         return TestRun(unstarted=f"{error.filename or tree}: {error.strerror}")
-    if is_forged:
-        problem = "tests that must fail passed under the names of the hidden ones: the code under test makes up results"
-        return replace(result, trouble=Trouble.FORGED, problem=problem, results={})
+    if held:
+        problem = f"wrong assertions hold as well: {some_of(sorted(held), _SHOWN)}"
+        return replace(result, trouble=Trouble.WRONG_HELD, problem=problem, results={})
     return result
+
+
+def _held(tests: Tests, result: TestRun, run: Callable[[Tests], TestRun]) -> set[str]:
+    """The tests that passed in a wrong copy, in which they must fail."""
+    if tests.wrong_copies is None:
+        return set()
+    kinds = tests.wrong_copies.kinds
+    if tests.report != EXIT:
+        kinds = {name: kind for name, kind in kinds.items() if name in result.passing}
+    elif not result.passing:
+        return set()
+    for copy, must_fail in copies(tests, kinds):
+        if held := run(copy).passing & must_fail:
+            return held
+    return set()
 
 
 def _run(
@@ -148,24 +163,22 @@ def _run(
         return TestRun(trouble=Trouble.UNAPPLIED, problem=f"the patch does not apply: {error}")
     remove_tree(str(scratch))
     environment.add_built(repo)
-    guards = canaries(
-        tests, f"lb{secrets.token_hex(6)}", [path for path in size.files if path not in left_out]
-    )
-    _place_files(repo, tests, guards)
-    job = _Job(place, tests, environment, guards, report, tail)
+    _place_files(repo, tests)
+    job = _Job(place, tests, environment, report, tail)
     run = replace(job.start(), left_out=left_out, size=size)
     if run.unstarted or run.problem:
         return run
     try:
         results = job.results(run)
-        guards.check(results)
     except ValueError as error:
         if isinstance(error, Forged):
             return replace(run, trouble=Trouble.FORGED, problem=str(error))
         return replace(
             run, trouble=Trouble.NO_REPORT, problem=f"{error}{last_error(run.output, ': ')}"
         )
-    return replace(run, results=with_unloaded(guards.without(results), tests.files))
+    if not results:
+        return replace(run, trouble=Trouble.NO_REPORT, problem="no test ran")
+    return replace(run, results=with_unloaded(results, tests.files))
 
 
 def last_error(output: str, before: str = "") -> str:
@@ -177,12 +190,10 @@ def last_error(output: str, before: str = "") -> str:
     return f"{before}{errors[-1].removeprefix('E ')[:300]}" if errors else ""
 
 
-def _place_files(repo: Path, tests: Tests, guards: Canaries) -> None:
-    """Writes the hidden files and the canaries, replacing what the patch left there."""
+def _place_files(repo: Path, tests: Tests) -> None:
+    """Writes the hidden files, replacing what the patch left there."""
     for path, content in tests.files.items():
-        _put(repo, path, guards.extended.get(path, "").encode() or content_bytes(content))
-    for path, text in guards.files.items():
-        _put(repo, path, text.encode())
+        _put(repo, path, content_bytes(content))
     if tests.report not in (PYTEST, NODE, JUNIT, PRINTED, EXIT):
         remove_tree(str(_real(repo, tests.report)))
 
@@ -209,7 +220,6 @@ class _Job:
     place: Place
     tests: Tests
     environment: Environment
-    guards: Canaries
     report: Path
     tail: int
     nonce: str = field(default_factory=lambda: secrets.token_hex(16))
@@ -273,7 +283,7 @@ class _Job:
     def _protected(self) -> list[tuple[str, str]]:
         """Hidden files that the code under test must not rewrite: paths outside and inside the sandbox."""
         repo = os.path.join(self.place.private, "repo")
-        names = [os.path.join(repo, name) for name in (*self.tests.files, *self.guards.files)]
+        names = [os.path.join(repo, name) for name in self.tests.files]
         return [(name, self.place.inside(name)) for name in names]
 
     def _env(self) -> dict[str, str]:
@@ -303,22 +313,20 @@ class _Job:
                 f"--test-reporter-destination={report}",
                 *rest,
             ]
-        names_files = any(
-            (Path(self.place.private, "repo") / word.partition("::")[0]).exists() for word in rest
-        )
-        extra = self.guards.files if names_files else ()
         if self.tests.report != PYTEST:
-            return [first, *(word.replace(REPORT_PLACE, report) for word in rest), *extra]
+            return [first, *(word.replace(REPORT_PLACE, report) for word in rest)]
         if PurePosixPath(first).name in ("pytest", "py.test"):
             python = _found("python", os.path.dirname(first) + os.pathsep + path, self.environment)
         else:
             python, rest = first, rest[2:]
-        return [python, "-s", f"{JUDGE}/{STARTER}", report, *rest, *extra]
+        return [python, "-s", f"{JUDGE}/{STARTER}", report, *rest]
 
     def results(self, run: TestRun) -> dict[str, TestResult]:
         """The reported results. Raises ValueError when they cannot be trusted or read."""
         if self.tests.report == EXIT:
-            return {EXIT_ID: TestResult.PASSED if run.exit_code == 0 else TestResult.FAILED}
+            is_assertion = re.search(r"assert|expect", run.output, re.IGNORECASE)
+            failure = TestResult.ASSERTED if is_assertion else TestResult.FAILED
+            return {EXIT_ID: TestResult.PASSED if run.exit_code == 0 else failure}
         if self.tests.report == PRINTED:
             output = Path(self.place.private, "output").read_bytes()[-MAX_REPORT:]
             return read_printed(output.decode(errors="replace"), self.tests.files)[0]

@@ -9,8 +9,11 @@ const nonce = readFileSync(0, 'utf8').trim();
 
 function result(event) {
   const { skip, todo } = event.data;
-  const isLeftOut = [skip, todo].some((each) => each !== undefined && each !== false);
-  return isLeftOut ? 'skipped' : event.type === 'test:pass' ? 'passed' : 'failed';
+  if ([skip, todo].some((each) => each !== undefined && each !== false)) return 'skipped';
+  if (event.type === 'test:pass') return 'passed';
+  const cause = event.data.details?.error?.cause;
+  const isAssertion = cause?.code === 'ERR_ASSERTION' || /AssertionError/.test(cause?.name);
+  return isAssertion ? 'failed by an assertion' : 'failed';
 }
 
 export default async function* reporter(events) {

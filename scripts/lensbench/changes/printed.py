@@ -7,6 +7,7 @@ in Go, of a line in Rust's documentation.
 from __future__ import annotations
 
 import io
+import itertools
 import json
 import re
 from collections.abc import Callable, Iterator, Mapping
@@ -18,6 +19,7 @@ Files = Mapping[str, object]
 """The hidden files, by path."""
 Found = Iterator[tuple[str, TestResult]]
 _PASSED, _FAILED, _SKIPPED = TestResult.PASSED, TestResult.FAILED, TestResult.SKIPPED
+_ASSERTED = TestResult.ASSERTED
 
 
 def read_printed(content: str, files: Files) -> tuple[dict[str, TestResult], dict[str, str]]:
@@ -36,22 +38,28 @@ def read_printed(content: str, files: Files) -> tuple[dict[str, TestResult], dic
     return results, names
 
 
-_GO = {"pass": _PASSED, "fail": _FAILED, "skip": _SKIPPED}
+_GO = {"pass": _PASSED, "fail": _ASSERTED, "skip": _SKIPPED}
 _GO_COUNT = re.compile(r"#\d\d+(?=/|$)")
 _GO_ERROR = re.compile(r"(?:\./)?(\S+_test\.go):\d+:")
 
 
 def _go(content: str, files: Files) -> Found:
+    panicked = set[str]()
     for line in io.StringIO(content):
         try:
             event = json.loads(line)
         except ValueError:
             continue
         match event:
+            case {"Action": "output", "Package": str(package), "Output": str(output)} if (
+                output.startswith("panic: ")
+            ):
+                panicked.add(package)
             case {"Action": str(action), "Package": str(package), "Test": str(test)} if (
                 action in _GO
             ):
-                yield f"{_go_file(package, test, files)}::{_GO_COUNT.sub('', test)}", _GO[action]
+                result = _FAILED if action == "fail" and package in panicked else _GO[action]
+                yield f"{_go_file(package, test, files)}::{_GO_COUNT.sub('', test)}", result
             case {"Action": "build-output", "Output": str(output)} if error := _GO_ERROR.match(
                 output
             ):
@@ -77,31 +85,35 @@ _CARGO_FILE = re.compile(r"\s*Running (?:unittests )?(\S+\.rs)\b")
 _CARGO_TEST = re.compile(r"test (.+?)(?: - should panic)? \.\.\. (ok|FAILED|ignored)\b.*")
 _CARGO_EXAMPLE = re.compile(r"(\S+\.rs) - (.*?) ?\(line \d+\).*")
 _CARGO_BROKEN = re.compile(r"error: could not compile `.+` \(test \"([\w-]+)\"\)")
+_CARGO_ASSERTED = re.compile(
+    r"^---- (.+?) stdout ----\n(?:.*\n){0,3}?.*\bassertion\b", re.MULTILINE
+)
 _CARGO_WORDS = {"ok": _PASSED, "FAILED": _FAILED, "ignored": _SKIPPED}
 
 
 def _cargo(content: str, files: Files) -> Found:
-    file = ""
+    file, asserted = "", set(_CARGO_ASSERTED.findall(content))
     for line in map(str.rstrip, io.StringIO(content)):
         if match := _CARGO_FILE.match(line):
             file = next((path for path in files if f"/{path}".endswith(f"/{match[1]}")), match[1])
         elif match := _CARGO_TEST.fullmatch(line):
             example = _CARGO_EXAMPLE.fullmatch(match[1])
-            yield (
-                "::".join(example.groups() if example else (file, match[1])),
-                _CARGO_WORDS[match[2]],
-            )
+            label = "::".join(example.groups() if example else (file, match[1]))
+            is_asserted = match[2] == "FAILED" and match[1] in asserted
+            yield label, _ASSERTED if is_asserted else _CARGO_WORDS[match[2]]
         elif match := _CARGO_BROKEN.match(line):
             yield from ((path, _FAILED) for path in files if PurePosixPath(path).stem == match[1])
 
 
+_TAP_ASSERTED = re.compile(r"AssertionError|\bassertion:")
 _TAP = re.compile(r"(not )?ok \d+(?: - )?(.*?)(?: # (SKIP|TODO)\b.*)?")
 
 
 def _tap(content: str, files: Files) -> Found:
     """Of AVA, which names a test's file, without its extension, only where it runs several."""
     stems = {PurePosixPath(path).name.partition(".")[0]: path for path in files}
-    for line in map(str.rstrip, io.StringIO(content)):
+    lines = [line.rstrip() for line in io.StringIO(content)]
+    for number, line in enumerate(lines, 1):
         if not (match := _TAP.fullmatch(line)):
             continue
         first, _, rest = match[2].partition(" \u203a ")
@@ -111,11 +123,19 @@ def _tap(content: str, files: Files) -> Found:
         label = (
             f"{file}::{rest}" if file and rest else file or f"{next(iter(files), '')}::{match[2]}"
         )
-        yield label, _SKIPPED if match[3] else _FAILED if match[1] else _PASSED
+        if match[3]:
+            yield label, _SKIPPED
+        elif match[1]:
+            details = itertools.takewhile(lambda line: line.strip() != "...", lines[number:])
+            yield label, _ASSERTED if _TAP_ASSERTED.search("\n".join(details)) else _FAILED
+        else:
+            yield label, _PASSED
 
 
 _OUTCOMES = {
     "ok": _PASSED,
+    "FAIL": _ASSERTED,
+    "F": _ASSERTED,
     "f": _PASSED,
     "expected failure": _PASSED,
     "s": _SKIPPED,
@@ -123,7 +143,8 @@ _OUTCOMES = {
     "T": _SKIPPED,
     "K": _SKIPPED,
 }
-"""Words of unittest and letters of SymPy's runner; `f` is an expected failure. Others are failures."""
+"""Words of unittest and letters of SymPy's runner; `F` failed by an assertion, `f` is an expected
+failure. Others are failures."""
 _SYMPY_FILE = re.compile(r"(\S+\.py)\[(?:\d+|\?)\]")
 _SYMPY_TEST = re.compile(r"(test_\w+)(?: \[.*\])? (ok|[a-zA-Z])(?:\s.*)?")
 _UNITTEST = re.compile(r"(\w+) \(([\w.]+)\)(.*)")

@@ -22,11 +22,20 @@ class Reporter:
         self._report.flush()
 
     def pytest_runtest_logreport(self, report: Any) -> None:
-        """Writes the result of one phase of one test."""
+        """Writes the result of a test: that of its call, and a failure in its preparation or end."""
+        if report.passed and report.when != "call":
+            return
         self._lines += 1
-        self._write(
-            report.nodeid, "failed" if report.failed else "skipped" if report.skipped else "passed"
+        self._write(report.nodeid, report.outcome)
+
+    def pytest_exception_interact(self, node: Any, call: Any, report: Any) -> None:
+        """Writes that a test failed by an assertion."""
+        is_assertion = (
+            isinstance(call.excinfo.value, AssertionError) or call.excinfo.typename == "Failed"
         )
+        if call.when == "call" and is_assertion:
+            self._lines += 1
+            self._write(report.nodeid, "failed by an assertion")
 
     def pytest_collectreport(self, report: Any) -> None:
         """Writes that a file does not load."""

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import io
 import json
+import re
 from collections.abc import Iterable, Mapping
 from enum import StrEnum
 from xml.etree import ElementTree
@@ -21,6 +22,7 @@ class TestResult(StrEnum):
     __test__ = False
 
     PASSED = "passed"
+    ASSERTED = "failed by an assertion"
     FAILED = "failed"
     SKIPPED = "skipped"
 
@@ -32,7 +34,7 @@ class Forged(ValueError):
 Results = Mapping[str, TestResult]
 
 MAX_REPORT = 64_000_000
-_WORST = (TestResult.FAILED, TestResult.SKIPPED, TestResult.PASSED)
+_WORST = (TestResult.ASSERTED, TestResult.FAILED, TestResult.SKIPPED, TestResult.PASSED)
 
 
 def worst(one: TestResult, other: TestResult | None) -> TestResult:
@@ -101,8 +103,23 @@ def _in_repository(path: str) -> str:
 def _result(case: Element) -> TestResult:
     tags = {child.tag for child in case}
     if tags & {"failure", "error"} or case.get("status") == "failed":
-        return TestResult.FAILED
+        return _failure(case)
     return TestResult.SKIPPED if "skipped" in tags else TestResult.PASSED
+
+
+_ASSERTS = re.compile(r"assert|^(Error: )?expect|did not raise|^Failed", re.IGNORECASE)
+_ERROR = re.compile(r"\w*(Error|Exception)$")
+
+
+def _failure(case: Element) -> TestResult:
+    """Failed by an assertion when the first line says so."""
+    for part in case:
+        kind = part.get("type", "")
+        text = (part.get("message") or part.text or "").strip().partition("\n")[0]
+        is_other = _ERROR.fullmatch(kind) and kind not in ("Error", "AssertionError")
+        if part.tag == "failure" and not is_other and _ASSERTS.search(f"{text} {kind}"):
+            return TestResult.ASSERTED
+    return TestResult.FAILED
 
 
 def read_lines(content: str, nonce: str) -> dict[str, TestResult]:

@@ -11,7 +11,6 @@ import sys
 from collections.abc import Collection, Iterable, Sequence
 from pathlib import Path, PurePosixPath
 
-from lensbench.changes.canaries import SCRIPTS
 from lensbench.core.project_files import is_test_folder
 
 _NAMES = frozenset(
@@ -67,9 +66,6 @@ _FOLDERS = frozenset(
     ("node_modules", "__mocks__", "__snapshots__", ".cargo", ".venv", ".github", ".git")
 )
 _RUNNERS = {"pytest", "_pytest", "pluggy", "iniconfig", "_pytest_runner", "py"}
-_HELPER = re.compile(r"(.*[_-])?test[_-]?(utils?|helpers?|support|kit)|testing")
-"""The name of a file or folder of Rust or JavaScript with assertions: one that does nothing lets every test pass."""
-_IN_GO = re.compile(rb'^\s*(import )?"testing"', re.MULTILINE)
 
 
 def steering(
@@ -90,7 +86,7 @@ def steering(
         for path in paths
         if path in files | script
         or _steers(path, modules)
-        or _helps(PurePosixPath(path), tree)
+        or path.endswith("_test.go")  # they are compiled into the hidden tests' package
         or any(_below(path, root) for root in roots)
     )
 
@@ -105,20 +101,6 @@ def _installed_modules(environment: Path | None, tree: Path) -> set[str]:
         *(path.name.partition(".")[0] for path in packages),
     }
     return names - {path.name.partition(".")[0] for path in (*tree.iterdir(), *tree.glob("src/*"))}
-
-
-def _helps(path: PurePosixPath, tree: Path) -> bool:
-    """What only tests use: in Go, files of tests, and packages that import `testing` already."""
-    if path.suffix == ".go":
-        package = (
-            file for file in (tree / path.parent).glob("*.go") if not file.name.endswith("_test.go")
-        )
-        return path.name.endswith("_test.go") or any(
-            _IN_GO.search(file.read_bytes()) for file in package
-        )
-    return path.suffix in (*SCRIPTS, ".rs") and any(
-        _HELPER.fullmatch(part.partition(".")[0]) for part in path.parts
-    )
 
 
 def _steers(path: str, modules: Collection[str]) -> bool:

@@ -6,12 +6,13 @@ import base64
 import binascii
 import hashlib
 import json
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from pathlib import Path, PurePosixPath
 from typing import Annotated, Any, Final, Literal, Self
 
 from pydantic import Field, ValidationError, model_validator
 
+from lensbench.changes.wrong_kinds import CopyKind
 from lensbench.core.errors import UserError
 from lensbench.core.run_folder import RunFolder
 from lensbench.core.system.files import write_atomic
@@ -84,6 +85,33 @@ def content_bytes(content: Content | FromSource) -> bytes:
     return base64.b64decode(content.base64) if isinstance(content, Binary) else content.encode()
 
 
+class WrongCopies(Strict):
+    """The failing tests whose wrong copy fails by an assertion with the reference, by the kind of copy
+    (docs/changes.md), as `generate` finds them. With `report: exit`: names of tests."""
+
+    each: Many[str] = ()
+    """Each assertion expects another value, and must fail."""
+    everything: Many[str] = ()
+    """All values of the test are others."""
+    assertions: Many[str] = ()
+    """All values in its assertions are others."""
+    expected: Many[str] = ()
+    """Its assertions expect other values."""
+
+    @classmethod
+    def of(cls, kinds: Mapping[str, CopyKind]) -> Self:
+        """By test id the kind of copy."""
+        names: dict[str, list[str]] = {}
+        for name in sorted(kinds):
+            names.setdefault(kinds[name], []).append(name)
+        return cls.model_validate(names)
+
+    @property
+    def kinds(self) -> dict[str, CopyKind]:
+        """The kind of copy by test id."""
+        return {name: kind for kind in CopyKind for name in getattr(self, kind)}
+
+
 class Tests(Strict):
     """Tests that are added after the agent has ended."""
 
@@ -102,6 +130,9 @@ class Tests(Strict):
     """Ids of the tests that fail without a change and pass with the right one."""
     pass_to_pass: Many[str] | Literal["all"] = "all"
     """Ids of the tests that pass before and after; `all`: all that do so with the reference."""
+    wrong_copies: WrongCopies | None = None
+    """What must fail in a wrong copy of the tests. Without it, it is found with the reference before the first run is
+    judged."""
     timeout_s: Annotated[float, Field(gt=0, strict=False)] = 120
     """Wall-clock limit of the command."""
     memory_mb: Annotated[int, Field(ge=16)] = 2048

@@ -13,6 +13,7 @@ from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 
 from lensbench.agents.sandbox import Sandbox, find_sandbox
+from lensbench.changes.calibration import calibrated
 from lensbench.changes.environment import Environment, read_environment
 from lensbench.changes.execute import TestRun, run_tests
 from lensbench.changes.patches import NOTHING, PatchSize, size_of
@@ -22,6 +23,8 @@ from lensbench.changes.task import (
     FIXED,
     KEPT,
     ChangeTask,
+    Tests,
+    WrongCopies,
     content_bytes,
     read_task,
     tests_digest,
@@ -38,7 +41,7 @@ from lensbench.judging.judges import Judgement, Verdict, unjudged
 from lensbench.judging.shown_answers import Judged, ShownAnswer
 from lensbench.plan.frozen import read_plan
 
-VERSION = "4"
+VERSION = "5"
 """Increased when the same tests on the same patch may give another verdict."""
 _SHOWN = 3
 
@@ -101,7 +104,7 @@ def judge_patch(
     def run(content: bytes) -> TestRun:
         parts = (
             VERSION,
-            tests_digest(task.tests),
+            tests_digest(tests),
             tree_sha256,
             environment.key,
             hashlib.sha256(content).hexdigest(),
@@ -114,14 +117,15 @@ def judge_patch(
         ):  # the runs of a pair often have the same patch
             with suppress(UserError):  # there is none, or it is damaged
                 return read_typed(path, TestRun)
-            result = run_tests(tree, content, task.tests, sandbox, environment)
+            result = run_tests(tree, content, tests, sandbox, environment)
             if not result.unstarted:
                 write_json(path, asdict(result))
             return result
 
+    reference = content_bytes(task.reference)
+    tests = _with_wrong_copies(runs, task.tests, tree, tree_sha256, reference, sandbox, environment)
     result = run(patch)
     names = task.tests.pass_to_pass
-    reference = content_bytes(task.reference)
     if names == "all":
         before, after = (
             (run(b""), run(reference)) if task.tests.report != EXIT else (TestRun(), TestRun())
@@ -134,6 +138,31 @@ def judge_patch(
         fixed={name: result.results.get(name, "") for name in task.tests.fail_to_pass},
         kept={name: result.results.get(name, "") for name in names},
     )
+
+
+def _with_wrong_copies(
+    runs: Path,
+    tests: Tests,
+    tree: Path,
+    tree_sha256: str,
+    reference: bytes,
+    sandbox: Sandbox,
+    environment: Environment,
+) -> Tests:
+    """The tests with their wrong copies: the task's own, or those found with the reference once for all runs."""
+    if tests.wrong_copies or not reference.strip() or not sandbox.program:
+        return tests
+    digest = hashlib.sha256(reference).hexdigest()
+    parts = (VERSION, tests_digest(tests), tree_sha256, environment.key, digest)
+    path = runs / f"copies-{hashlib.sha256(chr(10).join(parts).encode()).hexdigest()}.json"
+    runs.mkdir(parents=True, exist_ok=True)
+    with locked(path.with_name(f".{path.stem}.lock")):
+        try:
+            found = read_typed(path, WrongCopies)
+        except UserError:  # there is none, or it is damaged
+            found = calibrated(tree, reference, tests, sandbox, environment)
+            write_json(path, found.model_dump(mode="json"))
+    return tests.model_copy(update={"wrong_copies": found})
 
 
 def judge_changes(

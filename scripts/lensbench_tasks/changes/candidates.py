@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import re
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
@@ -57,8 +58,17 @@ class ChangeFate(NamedTuple):
         if not self.task or not self.proof:
             return f"not proven: {'; '.join(self.reasons[:3])}{flaky}"
         counts = f"{len(self.proof.fail_to_pass)} failing and {len(self.proof.pass_to_pass)} passing tests"
-        counts += f", {self.proof.own} in the project's suite"
+        counts += f", {self.proof.own} in the project's suite, {self._guarded}"
         return f"proven: {counts}, {self.proof.seconds:.1f} s, {self.proof.memory_mb} MB{flaky}"
+
+    @property
+    def _guarded(self) -> str:
+        """How many failing tests fail by an assertion in a wrong copy, and the kinds of it."""
+        copies = self.proof.wrong_copies if self.proof else None
+        kinds = copies.kinds if copies else {}
+        counts = Counter(kinds.values())
+        names = ", ".join(f"{kind} {counts[kind]}" for kind in counts)
+        return f"{len(kinds)} fail in a wrong copy" + (f" ({names})" if names else "")
 
 
 @dataclass(frozen=True)
@@ -152,7 +162,11 @@ class Prover:
         if proof.reasons:
             return ChangeFate(task.id, what, None, proof.reasons, proof)
         tests = task.tests.model_copy(
-            update={"fail_to_pass": proof.fail_to_pass, "pass_to_pass": proof.pass_to_pass}
+            update={
+                "fail_to_pass": proof.fail_to_pass,
+                "pass_to_pass": proof.pass_to_pass,
+                "wrong_copies": proof.wrong_copies,
+            }
         )
         return ChangeFate(task.id, what, task.model_copy(update={"tests": tests}), (), proof)
 

@@ -9,10 +9,11 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from lensbench.agents.sandbox import Sandbox
+from lensbench.changes.calibration import calibrated
 from lensbench.changes.environment import NO_ENVIRONMENT, Environment
 from lensbench.changes.execute import TestRun, Trouble, run_tests
 from lensbench.changes.reports import TestResult, unloaded_files
-from lensbench.changes.task import PYTEST, ChangeTask, Tests, content_bytes
+from lensbench.changes.task import PYTEST, ChangeTask, Tests, WrongCopies, content_bytes
 from lensbench.core.project_files import is_test_program
 from lensbench.repositories.sources.git_program import GitError, git
 from lensbench_tasks.changes.prompts import added_lines
@@ -42,6 +43,8 @@ class ChangeProof:
     memory_mb: int = 0
     own: int = 0
     """How many tests of the project's whole suite pass without a change; 0 when it could not be run."""
+    wrong_copies: WrongCopies | None = None
+    """The proven tests that fail by an assertion in a wrong copy."""
 
 
 def prove(
@@ -76,7 +79,12 @@ def prove(
     reasons += [
         f"the reference breaks {name}" for name in sorted({*breaks, *_broken(before, after)})
     ]
-    return replace(_compare(task, reasons, before, after), own=own)
+    proof = replace(_compare(task, reasons, before, after), own=own)
+    if proof.reasons:
+        return proof
+    tests = task.tests.model_copy(update={"fail_to_pass": proof.fail_to_pass})
+    wrong = tests.wrong_copies or calibrated(tree, reference, tests, sandbox, environment)
+    return replace(proof, wrong_copies=wrong)
 
 
 def _suite(
@@ -86,7 +94,11 @@ def _suite(
     (0, []) when there is no other test, or the suite cannot be run."""
     for words in _commands(tests, tree):
         suite = tests.model_copy(
-            update={"command": words, "timeout_s": _SUITE_TIME * tests.timeout_s}
+            update={
+                "command": words,
+                "timeout_s": _SUITE_TIME * tests.timeout_s,
+                "wrong_copies": None,
+            }
         )
         before = _rounds(tree, b"", suite, sandbox, environment, 1)
         if not _trouble(before):
@@ -137,10 +149,11 @@ def _rounds(
     rounds: int,
     first: Sequence[TestRun] = (),
 ) -> list[TestRun]:
-    """The `first` runs, and more until there are `rounds` or one cannot be used; one needs the failing copies."""
+    """The `first` runs, and more until there are `rounds` or one cannot be used; the first has the wrong copies."""
     runs = [*first]
     while len(runs) < rounds and not any(run.unstarted or run.problem for run in runs):
-        runs.append(run_tests(tree, patch, tests, sandbox, environment, with_copies=not runs))
+        runs.append(run_tests(tree, patch, tests, sandbox, environment))
+        tests = tests.model_copy(update={"wrong_copies": None})
     return runs
 
 

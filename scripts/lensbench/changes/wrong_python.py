@@ -1,0 +1,284 @@
+"""Wrong copies of tests in Python: pytest's, unittest's, and helpers that assert."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from lensbench.changes.other_values import OtherValues, variants
+from lensbench.changes.syntax import Edit, edited_node, field, replaced, text_of, walk
+from lensbench.changes.wrong_kinds import CopyKind
+
+if TYPE_CHECKING:
+    from tree_sitter import Node
+
+_ASSERTION = re.compile(
+    r"assert|check|expect|verify|ensure|same|equal|agree|compare|match|should", re.IGNORECASE
+)
+_RAISES = re.compile(r"raises|warns|assertLogs|deprecated_call", re.IGNORECASE)
+_FAILS = re.compile(r"\bfail\(|raise AssertionError")
+_NEGATED = re.compile(r"Not|_not_|NotIn|Raises|Warns|Logs|fail|(?:IsNone|False)$|raises|warns")
+_ORDER = re.compile(r"Greater|Less|greater|less")
+_HELPER = """
+
+def {name}(value, is_order=False):
+    import numbers
+    if isinstance(value, bool):
+        return not value
+    if is_order and isinstance(value, numbers.Real):
+        return float("nan")
+    if isinstance(value, numbers.Number):
+        return value + {step}
+    if isinstance(value, str):
+        return value + "x"
+    if isinstance(value, bytes):
+        return value + b"x"
+    if isinstance(value, dict):
+        return {{key: {name}(part) for key, part in value.items()}} or {{"x": {step}}}
+    if isinstance(value, (set, frozenset)):
+        return type(value)([*value, "x"])
+    if type(value) in (list, tuple):
+        return type(value)(map({name}, value)) or type(value)(["x"])
+    if type(value).__name__.startswith("Approx"):
+        return type(value)({name}(value.expected), rel=value.rel, abs=value.abs)
+    return object()
+
+def {name}_denied(error):
+    if not isinstance(error, AssertionError) and type(error).__name__ != "Failed":
+        raise error
+"""
+"""Another value of the same kind, and whether an error is that of an assertion."""
+
+
+class WrongPython:
+    """The edits of a test file."""
+
+    def __init__(self, values: OtherValues, helper: str) -> None:
+        self._values, self._helper = values, helper
+
+    @property
+    def helpers(self) -> str:
+        """What the edited text needs at its end."""
+        return _HELPER.format(name=self._helper, step=self._values.step)
+
+    def tests(self, root: Node) -> Iterator[tuple[Node, str]]:
+        """The test functions with their names."""
+        for node in walk(root, lambda node: node.type == "block" and _is_in_function(node)):
+            if node.type == "function_definition" and not _passes_by_failing(node):
+                name = text_of(field(node, "name"))
+                if name.startswith("test"):
+                    yield node, name
+
+    def edits(self, test: Node, kind: CopyKind) -> Iterator[Edit]:
+        """The edits of a test for a kind of copy."""
+        body = field(test, "body")
+        if body is None:
+            return
+        units = [node for node in walk(body) if _is_assertion(node)]
+        if kind is CopyKind.EVERYTHING:
+            yield from self._literals(body)
+            units = [unit for unit in units if unit.type == "with_statement"]
+        count = 0
+        for unit in units:
+            edits = list(self._unit(unit, kind))
+            strict = ""
+            if kind is CopyKind.EACH and edits and _function_of(unit) == test:
+                strict = self._strict(unit, edits)
+            if strict:
+                count += 1
+                yield replaced(unit, strict)
+            else:
+                yield from edits
+        if count and (indent := _indent(body.children[0])):
+            yield Edit(body.end_byte, body.end_byte, f"\n{indent}assert False, 'none held'", 9)
+
+    def helper_edits(self, root: Node) -> Iterator[Edit]:
+        """The edits of functions that tests call."""
+        for node in walk(root, lambda node: node.type == "decorator"):
+            if node.type == "assert_statement" and not _is_in_test(node):
+                yield from self._unit(node, CopyKind.EXPECTED)
+
+    def _literals(self, node: Node) -> Iterator[Edit]:
+        return self._values.edits(node, _is_access)
+
+    def _unit(self, unit: Node, kind: CopyKind) -> Iterator[Edit]:
+        if unit.type == "with_statement":
+            body = field(unit, "body")
+            if body is not None:
+                yield Edit(body.start_byte, body.end_byte, "pass")
+        elif kind in (CopyKind.EVERYTHING, CopyKind.ASSERTIONS):
+            yield from self._literals(unit)
+        elif unit.type == "assert_statement":
+            yield from self._expected(unit.named_children[0])
+        elif unit.type == "if_statement":
+            condition = field(unit, "condition")
+            if condition is not None:
+                yield from self._compared(condition, ("!=",))
+        else:
+            yield from self._call(unit)
+
+    def _expected(self, condition: Node) -> Iterator[Edit]:
+        """Other values on the expected side of all comparisons; without one, in the last argument that has a value."""
+        edits = list(self._compared(condition, ("==", "<", ">", "<=", ">=", "in", "is")))
+        calls = [node for node in walk(condition) if node.type == "call"]
+        if not edits and calls:
+            edits = list(self._last(_arguments(calls[0])))
+        yield from edits
+
+    def _compared(self, condition: Node, signs: tuple[str, ...]) -> Iterator[Edit]:
+        for node in walk(condition, lambda node: node.type == "not_operator"):
+            if node.type != "comparison_operator" or len(node.children) != 3:
+                continue
+            left, sign, right = node.children
+            if sign.type not in signs:
+                continue
+            side = left if sign.type == "in" else _expected_side(left, right)
+            yield from self._changed(side, is_order=sign.type[0] in "<>")
+
+    def _changed(self, side: Node, is_order: bool = False) -> Iterator[Edit]:
+        """A side with other literals; one without any, or in an order, becomes another value while the test runs."""
+        literals = [] if is_order else list(self._literals(side))
+        if literals:
+            yield from literals
+        elif text_of(side) != "None":
+            yield Edit(side.start_byte, side.start_byte, f"{self._helper}(", -1)
+            more = ", True)" if is_order else ")"
+            yield Edit(side.end_byte, side.end_byte, more, 1)
+
+    def _last(self, arguments: list[Node]) -> Iterator[Edit]:
+        for argument in reversed(arguments):
+            if literals := list(self._literals(argument)):
+                yield from literals
+                return
+
+    def _call(self, unit: Node) -> Iterator[Edit]:
+        """An assertion by a method or function, with other values in the place of those that are expected."""
+        call = _call_of(unit)
+        name = text_of(field(call, "function")).rpartition(".")[2]
+        arguments = _arguments(call)
+        if "Raises" in name and len(arguments) > 1:
+            yield replaced(arguments[1], "lambda *_, **__: None")
+        elif _NEGATED.search(name) or not arguments:
+            return
+        elif len(arguments) == 1 or name == "assertTrue":
+            yield from self._expected(arguments[0])
+        elif name == "assertIn":
+            yield from self._changed(arguments[0])
+        elif _ORDER.search(name):
+            yield from self._changed(arguments[1], is_order=True)
+        else:
+            yield from self._changed(_expected_side(arguments[0], arguments[1]))
+
+    def _strict(self, unit: Node, edits: list[Edit]) -> str:
+        """The assertion with one other value at a time: where it holds, the test ends, and passes."""
+        indent = _indent(unit)
+        if not indent:
+            return ""
+        pieces = []
+        for variant in variants(edits):
+            if unit.type == "assert_statement":
+                condition = edited_node(unit.named_children[0], variant)
+                pieces.append(f"if ({condition}): return")
+            elif unit.type == "if_statement":
+                condition_node = field(unit, "condition")
+                assert condition_node is not None
+                pieces.append(f"if not ({edited_node(condition_node, variant)}): return")
+            else:
+                denied = f"except BaseException as error: {self._helper}_denied(error)"
+                text = edited_node(unit, variant)
+                pieces.append(f"try:\n{indent} {text}\n{indent}{denied}\n{indent}else: return")
+        return f"\n{indent}".join(pieces)
+
+
+def _is_assertion(node: Node) -> bool:
+    if node.type == "assert_statement":
+        return True
+    if node.type == "with_statement":
+        clause = node.children[1] if node.children[0].type == "with" else node.children[2]
+        return bool(_RAISES.search(text_of(clause)))
+    if node.type == "if_statement":
+        return bool(_FAILS.search(text_of(field(node, "consequence"))))
+    call = _call_of(node)
+    return call is not None and bool(_ASSERTION.search(text_of(field(call, "function"))))
+
+
+def _call_of(statement: Node) -> Node | None:
+    """The call of a statement that is nothing else."""
+    if statement.type != "expression_statement" or len(statement.named_children) != 1:
+        return None
+    value = statement.named_children[0]
+    if value.type == "await":
+        value = value.named_children[0]
+    return value if value.type == "call" else None
+
+
+def _arguments(call: Node | None) -> list[Node]:
+    """The arguments by position."""
+    arguments = field(call, "arguments")
+    if arguments is None:
+        return []
+    return [
+        node
+        for node in arguments.named_children
+        if node.type not in ("keyword_argument", "comment", "dictionary_splat", "list_splat")
+    ]
+
+
+def _expected_side(left: Node, right: Node) -> Node:
+    """The side of a comparison that the program did not make: the right one, unless only that has a call."""
+    has_call = [any(node.type == "call" for node in walk(side)) for side in (left, right)]
+    return left if has_call == [False, True] else right
+
+
+def _is_access(node: Node) -> bool:
+    """A key that says where a value is, an option of an assertion, or a text that documents."""
+    parent = node.parent
+    if parent is None:
+        return False
+    if parent.type == "pair":
+        return node == field(parent, "key")
+    if parent.type == "subscript":
+        return node != field(parent, "value") and node.type not in ("[", "]")
+    if node.type == "keyword_argument" and parent.parent is not None:
+        name = text_of(field(parent.parent, "function"))
+        return "approx" in name or bool(_ASSERTION.search(name))
+    return node.type == "string" and parent.type == "expression_statement"
+
+
+def _is_in_function(node: Node) -> bool:
+    return node.parent is not None and node.parent.type == "function_definition"
+
+
+def _function_of(node: Node) -> Node | None:
+    while node.parent is not None:
+        node = node.parent
+        if node.type in ("function_definition", "lambda", "class_definition"):
+            return node
+    return None
+
+
+def _is_in_test(node: Node) -> bool:
+    function = _function_of(node)
+    while function is not None:
+        if text_of(field(function, "name")).startswith("test"):
+            return True
+        function = _function_of(function)
+    return False
+
+
+def _passes_by_failing(function: Node) -> bool:
+    parent = function.parent
+    if parent is None or parent.type != "decorated_definition":
+        return False
+    marks = [text_of(node) for node in parent.children if node.type == "decorator"]
+    return bool(re.search(r"xfail|expectedfailure", " ".join(marks), re.IGNORECASE))
+
+
+def _indent(node: Node) -> str:
+    """The indent of a statement; "" where it is not the first of its line, or is not indented."""
+    root = node
+    while root.parent is not None:
+        root = root.parent
+    line = (root.text or b"")[: node.start_byte].rpartition(b"\n")[2].decode()
+    return line if not line.strip() else ""
