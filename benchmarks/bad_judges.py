@@ -45,8 +45,8 @@ from lensbench.judging.trust.blinding_check import BlindedAnswer, guess_conditio
 from lensbench.scores import intervals
 from lensbench.scores.differences import Comparison, overall
 from lensbench.scores.gate import decide, look_result
-from lensbench.scores.objections import Reason, ReasonKind
 from lensbench.scores.readings import readings
+from lensbench.scores.rules import Reason, ReasonKind
 from lensbench.scores.run_tables import Tables
 from lensbench.scores.scores import score_run
 

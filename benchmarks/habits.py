@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from lensbench.core.distributions import norm_sf
 from lensbench.judging.trust.bias import corrected_delta
 from lensbench.plan.config import Gate
 from lensbench.scores import intervals
@@ -19,8 +20,8 @@ from lensbench.scores.account import Asked, Draw, SeenPair, draw_all, shown_befo
 from lensbench.scores.differences import corrected_by_people
 from lensbench.scores.gate import Reading, decide, look_result
 from lensbench.scores.intervals import LARGEST, Estimate
-from lensbench.scores.objections import ReasonKind, excludes_zero
 from lensbench.scores.power import FEWEST_REPOSITORIES
+from lensbench.scores.rules import ReasonKind, excludes_zero
 from lensbench.scores.sequential import even_fractions
 
 DEFAULTS: Any = Gate().model_dump()
@@ -69,9 +70,9 @@ def looked_at(
     found = estimate_of(differences, own, planned=len(worst or differences))
     pairs, settings = pairs or seen(differences, runs), {**DEFAULTS, **gate}
     asked = {"with": Asked(pairs, settings, fraction)}
-    drawn = draw_all(ledger, asked, lambda _, draw: excludes_zero(found, draw.boundary, settings))[
-        "with"
-    ]
+    drawn = draw_all(
+        ledger, asked, lambda _, draw: excludes_zero(found, norm_sf(draw.boundary), settings)
+    )["with"]
     before = shown_before(ledger, "with", pairs)
     ledger.append(drawn)
     shown = (
@@ -101,7 +102,9 @@ def all_looked_at(found: Mapping[str, Differences], ledger: list[Draw]) -> dict[
     estimates = {name: estimate_of(differences) for name, differences in found.items()}
     asked = {name: Asked(seen(each), DEFAULTS, 1.0) for name, each in found.items()}
     drawn = draw_all(
-        ledger, asked, lambda name, draw: excludes_zero(estimates[name], draw.boundary, DEFAULTS)
+        ledger,
+        asked,
+        lambda name, draw: excludes_zero(estimates[name], norm_sf(draw.boundary), DEFAULTS),
     )
     verdicts = {
         name: decide(
@@ -319,7 +322,7 @@ def kind_judge(points: float, labelled: int, tasks: int = 96) -> Habit:
         counting = corrected_by_people(found, told, DEFAULTS["alpha"], DEFAULTS["power"]) or found
         asked = {"with": Asked(seen(named(judged)), DEFAULTS, 1.0)}
         drawn = draw_all(
-            [], asked, lambda _, draw: excludes_zero(counting, draw.boundary, DEFAULTS)
+            [], asked, lambda _, draw: excludes_zero(counting, norm_sf(draw.boundary), DEFAULTS)
         )["with"]
         look = look_result(counting, 1, 1, DEFAULTS, drawn.boundary)
         return decide(counting, DEFAULTS, look).verdict == "GO"

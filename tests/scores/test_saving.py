@@ -7,12 +7,11 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from scipy.stats import beta, norm
+from scipy.stats import beta
 
 from lensbench.plan.frozen import keep_plan
 from lensbench.scores import intervals
-from lensbench.scores.intervals import Estimate, estimate, floor_of, unseen
-from lensbench.scores.saving import Saving, better
+from lensbench.scores.intervals import estimate, floors, unseen
 
 Make = Callable[..., Any]
 TOKENS = {"input": 1000, "cache_read": 20_000, "cache_write": 800, "output": 400}
@@ -26,7 +25,7 @@ def test_the_floor_of_all_or_nothing_is_the_exact_binomial_bound(
 ) -> None:
     d = np.array([-1.0] * losses + [0.0] * (tasks - losses))
     exact = beta.ppf(1 - intervals.UNSEEN, losses + 1, tasks - losses)
-    assert floor_of(d, 1.0, seed) == pytest.approx(-exact, abs=0.02)
+    assert floors(d[None], 1.0, seed)[0] == pytest.approx(-exact, abs=0.02)
 
 
 def test_equal_differences_have_the_interval_of_what_was_not_seen() -> None:
@@ -272,11 +271,3 @@ def test_limits_that_changed_after_the_first_run_give_no_saves(bench: Make) -> N
     keep_plan(built.folder, {**built.plan, "gate": {**built.plan["gate"], "margin": 5}})
     gate = decided(built)
     assert (gate["verdict"], "limits changed" in kinds(gate)) != ("SAVES", False)
-
-
-def test_a_go_has_less_error_where_nothing_is_saved() -> None:
-    """A one-sided .0175 becomes .01575; with a saving it stays."""
-    dear = Saving("cost", Estimate(), [Estimate(delta=0.0, sd=0.0, n=40)], Estimate(), 1.0)
-    cheap = dear._replace(saved=[Estimate(delta=0.1, sd=0.0, n=40)], total=0.8)
-    assert better(2.108, None) == better(2.108, cheap) == 2.108
-    assert norm.sf(better(2.108, dear)) == pytest.approx(0.01575, abs=5e-5)

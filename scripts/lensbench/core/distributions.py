@@ -15,6 +15,7 @@ if TYPE_CHECKING:  # stages without numbers do not load numpy
 
     Floats = np.typing.NDArray[np.float64]
     Ints = np.typing.NDArray[np.int64]
+    Bools = np.typing.NDArray[np.bool_]
 
 _PRECISE = 1e-16
 _TINY = 1e-300

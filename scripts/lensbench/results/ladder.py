@@ -11,8 +11,8 @@ from lensbench.core import numbers
 from lensbench.core.conditions import Sides, brings
 from lensbench.results.presented import shown_difference
 from lensbench.scores.adoption import says_step, turned
-from lensbench.scores.objections import ReasonKind
 from lensbench.scores.quantities import QUANTITIES
+from lensbench.scores.rules import ReasonKind
 
 if TYPE_CHECKING:
     from lensbench.core.frozen_plan import PlannedCondition

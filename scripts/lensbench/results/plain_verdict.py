@@ -14,7 +14,7 @@ from lensbench.judging.judges import FAILURES
 from lensbench.results.presented import shown_difference
 from lensbench.scores.estimates_file import decided_by_gate
 from lensbench.scores.gate_words import with_noun
-from lensbench.scores.objections import FEWEST_TASKS
+from lensbench.scores.rules import FEWEST_TASKS
 
 if TYPE_CHECKING:
     from lensbench.results.results_file import BenchmarkFacts, Plain

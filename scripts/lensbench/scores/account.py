@@ -1,9 +1,10 @@
 """The error account: the error that looks at a benchmark have spent, so that tasks or trials may be added later.
 
 Each verdict that is shown is one more chance of a false one. Therefore every shown verdict is recorded as a line of the
-ledger in the run folder, and the next one may only spend what is left: SHARE of `alpha` for the planned benchmark, then
-SHARE of the remainder each time. The boundaries are those of group-sequential designs, which take into account that a
-look shares pairs with earlier looks (Lan and DeMets, Biometrika 70, 1983).
+ledger in the run folder. The planned benchmark may spend `alpha`, which is SHARE of the whole error; each later
+addition SHARE of what is left of it. The boundaries are those of group-sequential designs, which take into account that
+a look shares pairs with the one before (Lan and DeMets, Biometrika 70, 1983). A look while runs are due can give no
+verdict, and has no line.
 
 A look is a set of runs. The same runs with other criteria, judges or labels spend nothing, and a verdict must also hold
 with every figure that was shown of them (`shown_before`).
@@ -26,14 +27,12 @@ from lensbench.core.frozen_plan import GateSettings
 from lensbench.core.run_folder import RunFolder
 from lensbench.core.system.files import read_checksums, read_json, write_atomic
 from lensbench.core.tasks import Strict
-from lensbench.scores.objections import ReasonKind
-from lensbench.scores.sequential import SHARE, next_boundary, spending
+from lensbench.scores.rules import ReasonKind
+from lensbench.scores.sequential import SHARE, EarlierLook, next_boundary, spending
 
 ROUNDED = 1e-6
 """The relative tolerance for rounding in amounts of error."""
 Pairs = frozenset[tuple[str, tuple[str, ...]]]
-REMEMBERED = 6
-"""The number of earlier looks that a boundary takes into account. Omitting one makes the boundary stricter."""
 
 
 class SeenPair(NamedTuple):
@@ -61,6 +60,8 @@ class Draw(Strict):
     verdict: str = ""
     family: tuple[str, ...]
     """The undecided comparisons that share the error."""
+    due: bool = False
+    """True when runs were due: no verdict was possible, so this is no look and spends nothing. Its figures count."""
     seen: dict[str, SeenPair]
     """The complete pairs by task and trial, such as `httpx-exp-01/1`."""
 
@@ -74,9 +75,15 @@ def pairs_of(look: Mapping[str, SeenPair]) -> Pairs:
     return frozenset((place, pair.runs) for place, pair in look.items())
 
 
+def looks_among(lines: Iterable[Draw]) -> list[Draw]:
+    """The lines at which a verdict was possible."""
+    return [line for line in lines if not line.due]
+
+
 def number_of(look: Draw, earlier: Sequence[Draw]) -> int:
     """The number of this look, from 1: the sets of runs of the comparison that were looked at up to now, plus one if it
     was added after a look at others."""
+    earlier = looks_among(earlier)
     looks = dict.fromkeys(
         draw.pairs for draw in [*earlier, look] if draw.comparison == look.comparison
     )
@@ -137,11 +144,10 @@ def draw(
     if same and any(line.pairs != pairs for line in same):
         boundary, total = same[0].boundary, own[-1].spent
     else:
-        boundary = next_boundary(
-            tuple(line.boundary for line in before[-REMEMBERED:]),
-            _correlations([line.pairs for line in before[-REMEMBERED:]] + [pairs]),
-            (total - debit) / among,
-        )
+        last = None
+        if before:
+            last = EarlierLook(before[-1].boundary, _correlation(before[-1].pairs, pairs))
+        boundary = next_boundary((total - debit) / among, last)
         total = max([total, *(line.spent for line in same)])
     return Draw(
         comparison=comparison,
@@ -156,24 +162,23 @@ def draw(
 
 def _total(debit: float, alpha: float, fraction: float) -> float:
     """The error that may be spent up to and including this look."""
-    budget = SHARE * alpha
-    if debit < budget * (1 - ROUNDED):
-        return max(debit, spending(fraction, budget))
-    return debit + max(alpha - debit, 0) * SHARE
+    if debit < alpha * (1 - ROUNDED):
+        return max(debit, spending(fraction, alpha))
+    return debit + max(alpha / SHARE - debit, 0) * SHARE
 
 
 def left_after(line: Draw) -> float:
     """The error, two-sided, that the next look at this comparison may spend."""
-    return max(line.alpha - line.spent, 0) * SHARE / line.among
+    return max(line.alpha / SHARE - line.spent, 0) * SHARE / line.among
 
 
-def _correlations(sets: Sequence[Pairs]) -> tuple[tuple[float, ...], ...]:
-    """The correlations of the estimates from these sets of pairs: shared pairs / sqrt(size of one * size of the other).
+def _correlation(one: Pairs, other: Pairs) -> float:
+    """The correlation of the estimates from these sets of pairs: shared pairs / sqrt(size of one * size of the other).
 
     This is exact if all pairs are equally informative. It is too low for further trials of the same tasks and for tasks
     that share repositories, which makes the boundaries stricter (Slepian's inequality).
     """
-    return tuple(tuple(len(a & b) / math.sqrt(max(len(a) * len(b), 1)) for b in sets) for a in sets)
+    return len(one & other) / math.sqrt(max(len(one) * len(other), 1))
 
 
 class Asked(NamedTuple):
@@ -191,6 +196,7 @@ def draw_all(
 ) -> dict[str, Draw]:
     """The draw of every comparison: a family shares the error, and a decided comparison leaves its part to the others.
     `holds` is true for a comparison that excludes 0 at the level of its draw (Holm)."""
+    earlier = looks_among(earlier)
     pairs = {name: pairs_of(look.seen) for name, look in inputs.items()}
     sharing = families(earlier, pairs)
     left = list(inputs)
@@ -234,6 +240,14 @@ NOTHING_SPENT = {ReasonKind.OFFLINE, ReasonKind.TOO_FEW_CALLS, ReasonKind.MIXED_
 def spends(low: float | None, reasons: Iterable[str]) -> bool:
     """True when a look with this lower limit and these reasons could have given a verdict, and has a line."""
     return low is not None and not NOTHING_SPENT.intersection(reasons)
+
+
+def was_looked_at(folder: Path) -> bool:
+    """True when a verdict was shown, or may have been, since the ledger cannot be trusted."""
+    try:
+        return bool(looks_among(read_ledger(folder)))
+    except UserError:
+        return True
 
 
 def read_ledger(folder: Path) -> list[Draw]:

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import partial
-from typing import Literal, TypeVar
+from typing import Literal, SupportsFloat, TypeVar
 
 from typing_extensions import TypedDict
 
@@ -103,9 +103,10 @@ class Comparison:
         limit: float = math.inf,
         *,
         typical: bool = False,
+        baselines: Mapping[str, SupportsFloat] | None = None,
     ) -> Estimate:
         """The estimate over the given tasks. `values` has one value for each complete pair of a task, at most
-        `limit`; the extreme tasks do not count when it is to be `typical`."""
+        `limit`; the extreme tasks do not count when it is to be `typical`. `baselines`: as in `estimate`."""
         tasks = list(tasks)
         return estimate(
             {task: sum(values[task]) / len(values[task]) for task in tasks if values[task]},
@@ -117,7 +118,21 @@ class Comparison:
             power=self.plan["gate"]["power"],
             limit=limit,
             typical=typical,
+            baselines=baselines,
         )
+
+    def of_scores(
+        self, values: Mapping[str, Sequence[Fraction | float]], tasks: Iterable[str]
+    ) -> Estimate:
+        """The estimate of differences of scores over the given tasks, with the baseline's scores. A task whose baseline
+        has none counts as the mean of the others."""
+        known = self.known(self.tables.score)[1]
+        scores = {task: sum(own) / len(own) for task, own in known.items() if own}
+        if not scores:
+            return self.over(values, tasks, LARGEST)
+        average = sum(scores.values()) / len(scores)
+        baselines = {task: scores.get(task, average) for task in values}
+        return self.over(values, tasks, LARGEST, baselines=baselines)
 
 
 def differences(pairs: Mapping[str, Sequence[Pair]]) -> dict[str, list[Fraction]]:
@@ -144,7 +159,7 @@ def scores(comparison: Comparison) -> Scores:
 
 def overall(comparison: Comparison) -> Estimate:
     values = differences(comparison.pairs(comparison.tables.score))
-    return comparison.over(values, comparison.plan["order"], LARGEST)
+    return comparison.of_scores(values, comparison.plan["order"])
 
 
 def groups(plan: Plan, key: Literal["category", "repository"]) -> dict[str, list[str]]:

@@ -12,6 +12,7 @@ from typing import NamedTuple
 
 from lensbench.agents import is_stock
 from lensbench.core.conditions import Sides, comparisons, decided_comparisons
+from lensbench.core.distributions import norm_sf
 from lensbench.core.errors import UserError
 from lensbench.core.frozen_plan import GateSettings, Look, Plan
 from lensbench.core.records import from_json
@@ -52,10 +53,11 @@ from lensbench.scores.estimates_file import Compared, ComparedAdoption, Estimate
 from lensbench.scores.gate import FUTILE, decide, look_result, stopped
 from lensbench.scores.gate_words import Told, in_words
 from lensbench.scores.intervals import LARGEST, Estimate, minimum_detectable
-from lensbench.scores.objections import Reason, ReasonKind, excludes_zero
+from lensbench.scores.needed import deciding
 from lensbench.scores.readings import readings, runs_of
+from lensbench.scores.rules import Reason, ReasonKind, excludes_zero
 from lensbench.scores.run_tables import Tables, identity, read_tables
-from lensbench.scores.saving import Saving, better, saving_of
+from lensbench.scores.saving import Saving, saving_of
 from lensbench.scores.scores import score_all
 from lensbench.scores.sequential import LookResult, interval_at, level_of
 
@@ -135,6 +137,10 @@ def blockers(
     tables = comparison.tables
     if tables.plan["agent"]["kind"] == "offline":
         yield Reason(ReasonKind.OFFLINE)
+    elif due := [run for run in tables.due if run.condition in comparison.conditions]:
+        yield Reason(
+            ReasonKind.RUNS_DUE, f"{len(due)} of the runs are due: no verdict before they are made."
+        )
     if few:
         yield Reason(ReasonKind.TOO_FEW_CALLS, few)
     of_both = [record for record in tables.valid if record.condition in comparison.conditions]
@@ -198,7 +204,7 @@ def look_at(
     }
 
     def holds(name: str, draw: Draw) -> bool:
-        return excludes_zero(overall[name], better(draw.boundary, savings[name]), inputs[name].gate)
+        return excludes_zero(overall[name], norm_sf(draw.boundary), inputs[name].gate)
 
     def looked() -> dict[str, tuple[Draw, LookResult]]:
         draws = draw_all(ledger, inputs, holds)
@@ -295,34 +301,24 @@ class Gatekeeper(NamedTuple):
         starts = {side: starts_of(self.folder, runs) for side, runs in runs_of(comparison).items()}
         crashes = {run for own in starts.values() for run in own.crashed}
         interruptions = {run for own in starts.values() for run in own.interrupted}
-        gate, deciding = plan["gate"], by_people or overall
-        verdict = decide(
-            deciding,
-            gate,
-            look,
-            [
-                *self.distrusted,
-                *blockers(comparison, name, self.instrument, estimates["too_few_calls"]),
-                *self.moved,
-            ],
-            [
-                *readings(
-                    comparison,
-                    crashes,
-                    belief.doubts if belief else (),
-                    draw.seen,
-                    before,
-                    interruptions,
-                )
-            ],
-            saving,
-        )
+        gate, counted = plan["gate"], by_people or overall
+        doubts = belief.doubts if belief else ()
+        others = [*readings(comparison, crashes, doubts, draw.seen, before, interruptions)]
+        against = [
+            *self.distrusted,
+            *blockers(comparison, name, self.instrument, estimates["too_few_calls"]),
+            *self.moved,
+        ]
+        verdict = decide(counted, gate, look, against, others, saving)
         look = stopped(look, verdict.verdict)
+        enough = []
+        if verdict.verdict in ("NO-GO", "INCONCLUSIVE") and verdict.low is not None:
+            enough = [*deciding(counted, others, gate, left_after(draw) / 2, saving)]
         by_judge = belief and not by_people and any(map(belief.decided.get, JUDGED))
         brought = plan["conditions"][comparison.treatment].keys() & {"files", "agent"}
         assumptions = [ASSUMPTION] if by_judge and verdict.verdict != "INCONCLUSIVE" else []
         facts = Told(
-            {**gate, "alpha": left_after(draw) or gate["alpha"]},
+            gate,
             look,
             plan["trials"],
             model_of(self.tables),
@@ -330,7 +326,7 @@ class Gatekeeper(NamedTuple):
             bool(brought),
             number_of(draw, self.ledger),
             draw.among,
-            estimates["variance"]["differences"].sigma,
+            enough,
             starts,
             [*assumptions, *([belief.caveat] if belief and belief.caveat else [])],
             saving,
@@ -345,7 +341,7 @@ class Gatekeeper(NamedTuple):
             else [],
             "look_number": facts.number,
             "level": level_of(look.boundary),
-            "gate": in_words(verdict, deciding, facts),
+            "gate": in_words(verdict, counted, facts),
         }
 
 
@@ -391,14 +387,14 @@ def write_estimates(folder: Path, tables: Tables | None = None) -> EstimatesFile
     data: EstimatesFile = {"alpha": aim["alpha"], "comparisons": {**estimates, **verdicts}}
     if not doubts:
         gates = {name: entry["gate"] for name, entry in verdicts.items()}
-        note(
-            folder,
-            [
-                draw.model_copy(update={"verdict": gates[name].verdict})
-                for name, (draw, _) in looks.items()
-                if spends(gates[name].low, [reason.kind for reason in gates[name].reasons])
-            ],
-        )
+        lines = []
+        for name, (draw, _) in looks.items():
+            kinds = [reason.kind for reason in gates[name].reasons]
+            if spends(gates[name].low, kinds):
+                is_due = ReasonKind.RUNS_DUE in kinds
+                verdict = gates[name].verdict
+                lines.append(draw.model_copy(update={"verdict": verdict, "due": is_due}))
+        note(folder, lines)
     write_json(RunFolder(folder).estimates, plain(data))
     return data
 

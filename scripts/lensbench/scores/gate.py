@@ -15,30 +15,26 @@ from typing import NamedTuple, get_args
 
 from lensbench.core.distributions import norm_isf, norm_sf, t_sf
 from lensbench.core.frozen_plan import Aim, GateSettings, Verdict
-from lensbench.scores.intervals import Estimate, unseen_share
-from lensbench.scores.objections import Reason, ReasonKind, objection
-from lensbench.scores.saving import Saving, better, cheaper
-from lensbench.scores.sequential import SHARE, LookResult, boundaries, even_fractions, interval_at
-
-
-def allows(verdict: Verdict, low: float, high: float, settings: GateSettings) -> bool:
-    """True when an interval of the score allows a verdict. Those on effort need more: `claims`."""
-    rules = {"GO": low > 0, "SAVES": low > -settings["margin"] / 100, "HARM": high < 0}
-    return rules.get(verdict, high < settings["effect"] / 100)
+from lensbench.scores.intervals import Estimate, most_lost, unseen_share
+from lensbench.scores.rules import Reason, ReasonKind, allows, objection
+from lensbench.scores.saving import Saving
+from lensbench.scores.sequential import LookResult, boundaries, even_fractions, interval_at
 
 
 def claims(look: LookResult, settings: GateSettings, saving: Saving | None) -> list[Verdict]:
     """The verdicts that the intervals allow, in the order in which they are given."""
-    low, high = look.low or 0.0, look.high or 0.0
+    import numpy as np
+
+    low, high = np.array([look.low or 0.0]), np.array([look.high or 0.0])
     more = {
-        "GO": high >= settings["effect"] / 100,
+        "GO": high[0] >= settings["effect"] / 100,
         "SAVES": saving is not None and saving.is_cheaper(look.boundary),
         "COSTS": saving is not None and saving.is_dearer(look.boundary),
     }
     return [
         name
         for name in get_args(Verdict)[:-1]
-        if allows(name, low, high, settings) and more.get(name, True)
+        if allows(name, low, high, settings)[0] and more.get(name, True)
     ]
 
 
@@ -52,12 +48,13 @@ class Reading(NamedTuple):
 
     def keeps(self, verdict: Verdict, boundary: float, settings: GateSettings) -> bool:
         """True when the reading supports the verdict; without an interval, its delta alone is used."""
+        import numpy as np
+
         estimate = self.worst if verdict in ("GO", "SAVES") else self.best
         delta = estimate.delta or 0.0
-        interval = interval_at(estimate, boundary) or (delta, delta)
-        return allows(verdict, *interval, settings) and not objection(
-            verdict, estimate, boundary, settings
-        )
+        low, high = interval_at(estimate, boundary) or (delta, delta)
+        is_allowed = allows(verdict, np.array([low]), np.array([high]), settings)[0]
+        return is_allowed and not objection(verdict, estimate, norm_sf(boundary), settings)
 
 
 class GateVerdict(NamedTuple):
@@ -102,12 +99,11 @@ def decide(
         )
     reasons = [reason for reason in blockers if reason.undoes == "INCONCLUSIVE"]
     for verdict in claims(look, settings, saving):
-        at = better(boundary, saving) if verdict == "GO" else boundary
-        against = objection(verdict, estimate, at, settings)
-        if not allows(verdict, *(interval_at(estimate, at) or (low, high)), settings):
-            against = ReasonKind.SHARED
+        against = objection(verdict, estimate, norm_sf(boundary), settings)
+        if verdict == "NO-GO" and saving and saving.is_cheaper(boundary):
+            against = ReasonKind.SAVING
         undone_in = [
-            reading.kind for reading in readings if not reading.keeps(verdict, at, settings)
+            reading.kind for reading in readings if not reading.keeps(verdict, boundary, settings)
         ]
         doubts = [against] if against else list(dict.fromkeys(undone_in))
         blocking = [reason for reason in blockers if blocks(reason, verdict)]
@@ -177,20 +173,21 @@ def _chances(
 ) -> Iterator[float]:
     """How likely the last look gives each of ENDING."""
     time, se, delta = look.look / look.looks, estimate.se or 0.0, estimate.delta or 0.0
-    final = boundaries(even_fractions(look.looks), settings["alpha"] * SHARE)[-1]
+    final = boundaries(even_fractions(look.looks), settings["alpha"])[-1]
     yield conditional_power(-z, time, -z / math.sqrt(time), final)
     if (look.high or 0.0) >= settings["effect"] / 100:
         yield conditional_power(z, time, worthwhile(se, time, settings), final)
     margin = settings["margin"] / 100
     tasks = estimate.n / (time if settings["over"] == "tasks" else 1.0)
-    if saving and saving.total < 1 and unseen_share(math.floor(tasks), norm_sf(final)) <= margin:
+    unseen = unseen_share(math.floor(tasks), norm_sf(final)) * most_lost(estimate.baselines)
+    if saving and unseen <= margin:
         no_worse = conditional_power(
             (delta + margin) / se, time, margin / se / math.sqrt(time), final
         )
-        surplus = ((part.delta or 0.0) / (part.se or 1e-9) for part in saving.saved)
+        parts = (*saving.saved, *saving.bills)
+        surplus = ((part.delta or 0.0) / (part.se or 1e-9) for part in parts)
         chances = (
-            conditional_power(ratio, time, ratio / math.sqrt(time), cheaper(final))
-            for ratio in surplus
+            conditional_power(ratio, time, ratio / math.sqrt(time), final) for ratio in surplus
         )
         yield min(no_worse, *chances)
 

@@ -14,31 +14,28 @@ from lensbench.runs.made_with import Starts
 from lensbench.scores.differences import as_change
 from lensbench.scores.gate import GateVerdict
 from lensbench.scores.intervals import LARGEST, Estimate
-from lensbench.scores.objections import FEWEST_TASKS, Reason, ReasonKind, most_worse
-from lensbench.scores.power import tasks_for_width, tasks_needed, upper_sd
-from lensbench.scores.saving import PART, Saving, tasks_for_no_worse
+from lensbench.scores.needed import MOST_TASKS
+from lensbench.scores.rules import FEWEST_TASKS, Reason, ReasonKind, most_worse
+from lensbench.scores.saving import Saving
 from lensbench.scores.sequential import LookResult, level_of
-
-MOST_TRIALS = 20
-"""The largest number of trials that is proposed."""
 
 SAYINGS = {
     ReasonKind.NO_INTERVAL: "An interval needs two tasks with complete pairs.",
     ReasonKind.LEDGER: "The ledger of looks cannot be trusted.",
     ReasonKind.OFFLINE: "No language model answered: this was the offline agent.",
+    ReasonKind.RUNS_DUE: "Runs are due; a verdict comes when they are made.",
     ReasonKind.TOO_FEW_CALLS: "Too few runs called the tools to show what they do.",
     ReasonKind.MIXED_RUNS: "The runs were not all made alike.",
     ReasonKind.WRONG_JUDGE: "A judge was wrong about criteria whose verdict is known.",
     ReasonKind.UNTRUSTED_JUDGES: "The judges cannot be trusted yet.",
     ReasonKind.BIASED_JUDGES: "According to people, the judges err more in one condition.",
-    ReasonKind.FEW_TASKS: "Fewer than 8 tasks give no GO and no HARM.",
-    ReasonKind.SIGN_FLIPS: "The sign-flip test, which assumes less, does not confirm a {verdict}.",
+    ReasonKind.FEW_TASKS: f"Fewer than {FEWEST_TASKS} tasks give no GO, no HARM and no SAVES.",
     ReasonKind.HEAVY_TAIL: "Rare heavy {tail}, seen or unseen, could undo a {verdict}.",
     ReasonKind.LOST_RUNS: "Lost or repeated runs could undo a {verdict}.",
     ReasonKind.DOUBTED: "Verdicts of judges that nobody has validated could undo a {verdict}.",
     ReasonKind.SHOWN_BEFORE: "What an earlier look showed of these runs gives no {verdict}.",
     ReasonKind.UNSEEN: "So few tasks could miss losses beyond the margin of SAVES.",
-    ReasonKind.SHARED: "At the error that SAVES leaves, a GO's interval reaches 0.",
+    ReasonKind.SAVING: "Answers may be worse or better, but a saving is shown, so this is no NO-GO.",
     ReasonKind.PATTERNS: "The patterns hardly tell answers apart.",
     ReasonKind.LIMITS_CHANGED: "What SAVES means was changed after the first run.",
 }
@@ -61,8 +58,8 @@ class Told(NamedTuple):
     """The number of this look, from 1."""
     among: int = 1
     """Comparisons that share the error."""
-    trial_sd: float | None = None
-    """The standard deviation of a task's difference between trials."""
+    enough: Sequence[tuple[Verdict, int]] = ()
+    """The verdicts that more tasks would give, with the number of tasks in all, the fewest first (needed.py)."""
     starts: Mapping[str, Starts] = {}
     """How often the agent was started, by condition."""
     remarks: Sequence[str] = ()
@@ -75,7 +72,7 @@ class Told(NamedTuple):
 def in_words(decision: GateVerdict, estimate: Estimate, facts: Told) -> GateVerdict:
     if decision.low is not None:
         decision = decision._replace(
-            worst=max(most_worse(estimate, decision.low, facts.look.boundary), 0.0)
+            worst=max(most_worse(estimate, decision.low, norm_sf(facts.look.boundary)), 0.0)
         )
     text, advice = sentence(decision, estimate, facts), needs(decision, estimate, facts)
     return decision._replace(sentence=text, needs=advice, notes=notes(decision, estimate, facts))
@@ -216,100 +213,53 @@ def notes(decision: GateVerdict, estimate: Estimate, facts: Told) -> list[str]:
     return list(dict.fromkeys([*texts, *facts.remarks]))
 
 
-_OF_SIZE = {
+MORE_TASKS_HELP = {
     ReasonKind.NO_INTERVAL,
     ReasonKind.FEW_TASKS,
-    ReasonKind.SIGN_FLIPS,
     ReasonKind.HEAVY_TAIL,
+    ReasonKind.LOST_RUNS,
+    ReasonKind.DOUBTED,
+    ReasonKind.SHOWN_BEFORE,
     ReasonKind.UNSEEN,
-    ReasonKind.SHARED,
+    ReasonKind.SAVING,
 }
+"""Reasons of which more tasks may show that they do not matter."""
 
 
 def needs(decision: GateVerdict, estimate: Estimate, facts: Told) -> str:
-    """What would be needed for a decision; "" when there is one."""
+    """What would be needed for a decision, or after a NO-GO for another one; "" when there is nothing."""
     kinds = {reason.kind for reason in decision.reasons}
-    is_open = decision.verdict in ("NO-GO", "INCONCLUSIVE") and kinds <= {
-        *_OF_SIZE,
-        ReasonKind.PATTERNS,
-    }
-    if is_open and facts.saving and (text := _what_saves(estimate, facts, facts.saving)):
-        return text
-    if decision.verdict != "INCONCLUSIVE" or ReasonKind.OFFLINE in kinds:
+    if decision.verdict not in ("NO-GO", "INCONCLUSIVE") or ReasonKind.OFFLINE in kinds:
         return ""
-    if kinds - _OF_SIZE:
-        return "Fix the cause first; more tasks will not help."
-    if facts.look.open:
+    if ReasonKind.RUNS_DUE in kinds:
+        return "The runs that are due: start again."
+    if kinds - {*MORE_TASKS_HELP, ReasonKind.PATTERNS, ReasonKind.LIMITS_CHANGED}:
+        return "Fix the cause first."
+    if decision.verdict == "INCONCLUSIVE" and facts.look.open:
         return "The next wave."
-    if ReasonKind.HEAVY_TAIL in kinds:
-        return "More tasks: 59 in all, or 14 repositories where tasks share them, would show such differences."
-    return what_decides(estimate, facts.settings, facts.trials, facts.trial_sd)
-
-
-def _what_saves(estimate: Estimate, facts: Told, saving: Saving) -> str:
-    """How many more tasks would show SAVES; "" where the saving is not shown, and the score may decide."""
-    margin, delta = facts.settings["margin"] / 100, min(estimate.delta or 0.0, 0.0)
-    is_shown, surplus = saving.is_cheaper(facts.look.boundary), saving.saved[0]
-    if not is_shown and (estimate.se or (surplus.delta or 0.0) <= 0):
-        return ""
-    if delta <= -margin:
-        return "It may save, but the answers are worse by the margin of SAVES or more."
-    sd, power = (
-        upper_sd((estimate.se or 0.0) * estimate.n**0.5, estimate.n),
-        facts.settings["power"],
-    )
-    chance = norm_sf(facts.look.boundary)
-    tasks, what = (
-        tasks_for_no_worse(sd, margin, delta, power, chance),
-        "The saving is shown. About {} would show",
-    )
-    if not is_shown:
-        saving_sd = upper_sd(surplus.sd or 0.0, surplus.n)
-        tasks = max(tasks, tasks_needed(saving_sd, surplus.delta or 0.0, power, 2 * PART * chance))
-        what = "The saving is not shown yet. About {} would show it, and"
-    enough = what.format(with_noun(max(tasks - estimate.n, 1), "more task"))
-    worse = f"{facts.settings['margin']:g} points worse"
+    if decision.low is None or estimate.n < 2:
+        return "At least two tasks with complete pairs."
+    others = [need for need in facts.enough if need[0] != decision.verdict]
+    if ReasonKind.SAVING in kinds or decision.verdict == "NO-GO":
+        others = [need for need in others if need[0] in ("SAVES", "HARM", "GO")]
+    if not others:
+        if decision.verdict == "NO-GO":
+            return ""
+        return f"No number of tasks up to {MOST_TASKS} would decide if the true difference is the one found."
+    verdict, tasks = others[0]
+    more = with_noun(max(tasks - estimate.n, 1), "more task")
+    where = ""
+    if estimate.clusters < estimate.n and not estimate.scope:
+        where = " in further repositories"
     return (
-        f"{enough} that the answers are at most {worse}, if the true difference is the one found."
+        f"About {more}{where}: {tasks} in all would give {article(verdict)} in {100 * facts.settings['power']:g}% of"
+        " benchmarks if the true difference is the one found."
     )
 
 
-def what_decides(
-    estimate: Estimate, settings: GateSettings, trials: int, trial_sd: float | None = None
-) -> str:
-    """How many more tasks, or trials of the same tasks, would be enough if the true difference is the observed one, by
-    the 80% upper bound of its spread: for a GO an interval above 0, for a NO-GO or a HARM one below the smallest
-    worthwhile effect, for a difference in between one shorter than that."""
-    delta, effect, alpha = estimate.delta or 0.0, settings["effect"] / 100, settings["alpha"]
-    if not estimate.se:
-        share, shows = (
-            (delta / (1 + delta), "a gain") if delta > 0 else (effect, "that no gain is missed")
-        )
-        more = max(math.ceil(math.log(alpha / 2) / math.log1p(-share)), FEWEST_TASKS) - estimate.n
-        alike = "All differences are the same" if estimate.n > 1 else "There is no second task"
-        return (
-            f"{alike}. About {with_noun(max(more, 2), 'more task')} like these would show {shows}."
-        )
-    sd = estimate.se * estimate.n**0.5
-
-    def needed(spread: float) -> int:
-        upper = upper_sd(spread, estimate.n)
-        if 0 < delta < effect:
-            return tasks_for_width(upper, effect, alpha)
-        return tasks_needed(upper, delta if delta > 0 else effect - delta, settings["power"], alpha)
-
-    where = (
-        " in further repositories" if estimate.clusters < estimate.n and not estimate.scope else ""
-    )
-    ways = [with_noun(max(needed(sd) - estimate.n, 1), "more task") + where]
-    if trial_sd is not None:
-        between_tasks = max(sd**2 - trial_sd**2 / trials, 0.0)
-        counts = range(trials + 1, MOST_TRIALS + 1)
-        enough = (
-            k for k in counts if needed((between_tasks + trial_sd**2 / k) ** 0.5) <= estimate.n
-        )
-        ways += [f"{k} trials of each task instead of {trials}" for k in [*enough][:1]]
-    return f"About {', or '.join(ways)}: enough in most benchmarks if the true difference is the one found."
+def article(verdict: Verdict) -> str:
+    """A verdict with its article, such as `a GO`."""
+    return verdict if verdict == "SAVES" else f"a {verdict}"
 
 
 def level_text(share: float) -> str:

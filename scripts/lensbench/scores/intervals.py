@@ -15,7 +15,7 @@ from lensbench.core.distributions import t_isf
 from lensbench.scores.power import FEWEST_REPOSITORIES, standard_effect
 
 if TYPE_CHECKING:
-    from lensbench.core.distributions import Floats
+    from lensbench.core.distributions import Bools, Floats
 
 RESAMPLES = 9_999
 """The number of random sign flips when there are too many to try all."""
@@ -27,6 +27,8 @@ SKEWED = 2.0
 """Differences are called skewed when their skewness is more than this many standard errors."""
 FARTHEST = 99.0
 HALVINGS = 60
+HIGH = 2.0
+"""The best baselines of tasks are taken to lie this many standard deviations above their mean, or where the best is."""
 WEIGHTS = 9_999
 """The number of random weights for a floor."""
 UNSEEN = 0.045
@@ -34,6 +36,23 @@ UNSEEN = 0.045
 EXTREMES = 0.2
 """The share of the tasks at each end that a typical difference leaves out."""
 SCOPE = "these repositories only"
+
+
+class Room(NamedTuple):
+    """How far the score of a task can move in one direction from its baseline, as arrays with one value a benchmark."""
+
+    mean: Floats
+    evenness: Floats
+    """The squared mean divided by the mean square: 1 where all tasks have as much room, a share where few have all."""
+    most: Floats
+    """That of the tasks with the most."""
+
+
+class Rooms(NamedTuple):
+    """The room that the baselines leave for losses and for gains."""
+
+    losses: Room
+    gains: Room
 
 
 @dataclass(frozen=True)
@@ -78,13 +97,15 @@ class Estimate:
     people: int = 0
     """Tasks that people judged, when the estimate is corrected by them; else 0."""
     floor: float | None = None
-    """The lowest mean that rare heavy losses leave, as `floor_of` has it; None where differences have no limit."""
+    """The lowest mean that rare heavy losses leave, as `floors` has it; None where differences have no limit."""
+    baselines: tuple[float, ...] = ()
+    """The baseline's score in each of the n tasks; empty where it is not known, or not a score."""
 
 
-class StandardError(NamedTuple):
-    """Of a mean, with its degrees of freedom and its method."""
+class StandardErrors(NamedTuple):
+    """Of the means of benchmarks of the same tasks, with their degrees of freedom and their method."""
 
-    se: float
+    se: Floats
     df: float
     method: str
 
@@ -100,13 +121,15 @@ def estimate(
     power: float = 0.8,
     limit: float = math.inf,
     typical: bool = False,
+    baselines: Mapping[str, SupportsFloat] | None = None,
 ) -> Estimate:
     """The mean of the tasks' differences with its interval of level 1 - `alpha`.
 
     `differences` has one number per task, the mean over its trials; pass fractions, so that equal differences stay
     equal. `repository_of` may contain more tasks. `pairs` and `planned` are numbers of pairs, by default one per task.
     `seed` is for the sign flips; the order of the tasks does not matter. Intervals are cut at `limit`, the largest
-    possible difference. With `typical` delta and interval are those of the tasks without the extreme ones.
+    possible difference. With `typical` delta and interval are those of the tasks without the extreme ones. `baselines`
+    has the score of each task without the treatment, which limits what it can lose or gain.
     """
     import numpy as np
 
@@ -120,11 +143,14 @@ def estimate(
     groups = codes([repository_of[task] for task in tasks])
     clusters = max(groups) + 1
     varies = bool(np.ptp(d) > NO_SPREAD * np.abs(d).max())
-    error = _error_of(d, groups) if varies else None
+    error = standard_errors(d[None], groups) if varies else None
+    if error and error.se[0] <= NO_SPREAD * np.abs(d).max():
+        error = _paired(d[None])
     has_groups = clusters < len(tasks)
     is_local = has_groups and effective(groups) < FEWEST_REPOSITORIES
-    units = np.bincount(groups, d).astype(float) if has_groups and not is_local else d
+    units = units_of(d[None], groups)[0]
     p, mid_p = sign_flip_p(units, seed)
+    own_baselines = tuple(float(baselines[task]) for task in tasks) if baselines else ()
     result = Estimate(
         delta=float(d.mean()),
         p=p,
@@ -137,16 +163,19 @@ def estimate(
         if error
         else f"{'one task' if len(tasks) == 1 else 'no spread'}: no interval",
         df=error.df if error else None,
-        se=error.se if error else None,
+        se=float(error.se[0]) if error else None,
         sd=float(d.std(ddof=1)) if varies else 0.0 if len(tasks) > 1 else None,
         wins=int((own > 0).sum()),
         ties=int((own == 0).sum()),
         losses=int((own < 0).sum()),
-        mde=minimum_detectable(error.se, error.df, alpha, power) if error else None,
+        mde=minimum_detectable(float(error.se[0]), error.df, alpha, power) if error else None,
         scope=SCOPE if is_local else "",
         repositories=effective(groups),
-        root=likelihood_root(units) if is_skewed(units) else None,
-        floor=floor_of(d, limit, seed) if limit < math.inf else None,
+        root=float(likelihood_roots(units[None])[0]) if is_skewed(units[None])[0] else None,
+        floor=float(floors(d[None], most_lost(own_baselines), seed)[0])
+        if limit < math.inf
+        else None,
+        baselines=own_baselines,
     )
     ends = interval_of(result, alpha / 2, limit)
     if ends is None or (error is None and limit == math.inf):
@@ -169,9 +198,11 @@ def interval_of(
     if mean.se and mean.df:
         margin = float(t_isf(chance, mean.df)) * mean.se
         return max(mean.delta - margin, -limit), min(mean.delta + margin, limit)
-    return (
-        (mean.delta, mean.delta) if limit == math.inf else unseen(mean.delta, mean.n, chance, limit)
-    )
+    if limit == math.inf:
+        return mean.delta, mean.delta
+    lost = most_lost(mean.baselines)
+    gained = 1 - lost if mean.baselines else limit
+    return unseen(mean.delta, mean.n, chance, lost, gained)
 
 
 def without_extremes(d: Floats, alpha: float) -> Floats:
@@ -204,19 +235,41 @@ def codes(names: Sequence[str | None]) -> list[int]:
 CLUSTERED, WITHIN, PAIRED = "cluster-robust t", "within-repository t", "paired t"
 
 
-def _error_of(d: Floats, groups: Sequence[int]) -> StandardError:
-    """The standard error to use: of repositories where tasks share them, else of tasks. That of repositories may happen
-    to be zero although the tasks differ; then the one of tasks is used."""
-    if max(groups) + 1 < len(d):
-        method = cluster_robust if effective(groups) >= FEWEST_REPOSITORIES else within_repositories
-        error = method(d, groups)
-        if error and error.se > NO_SPREAD * float(abs(d).max()):
-            return error
-    return StandardError(float(d.std(ddof=1)) / math.sqrt(len(d)), len(d) - 1.0, PAIRED)
+def units_of(d: Floats, groups: Sequence[int]) -> Floats:
+    """What differs independently: the sums of repositories where tasks share six or more, else the tasks."""
+    if max(groups) + 1 == d.shape[-1] or effective(groups) < FEWEST_REPOSITORIES:
+        return d
+    return sums_of(d, groups)
 
 
-def cluster_robust(d: Floats, groups: Sequence[int]) -> StandardError:
-    """CR2 standard error with Satterthwaite's degrees of freedom (Bell and McCaffrey, Survey Methodology 28, 2002;
+def sums_of(d: Floats, groups: Sequence[int]) -> Floats:
+    """The sum of each repository's tasks, for each benchmark."""
+    import numpy as np
+
+    members = np.eye(max(groups) + 1)[list(groups)]
+    sums: Floats = d @ members
+    return sums
+
+
+def standard_errors(d: Floats, groups: Sequence[int]) -> StandardErrors:
+    """The standard errors to use, for each benchmark (a row of differences of the same tasks): of repositories where
+    tasks share them, else of tasks."""
+    if max(groups) + 1 == d.shape[-1]:
+        return _paired(d)
+    if effective(groups) >= FEWEST_REPOSITORIES:
+        return cluster_robust(d, groups)
+    return within_repositories(d, groups) or _paired(d)
+
+
+def _paired(d: Floats) -> StandardErrors:
+    import numpy as np
+
+    count = d.shape[-1]
+    return StandardErrors(d.std(axis=-1, ddof=1) / np.sqrt(count), count - 1.0, PAIRED)
+
+
+def cluster_robust(d: Floats, groups: Sequence[int]) -> StandardErrors:
+    """CR2 standard errors with Satterthwaite's degrees of freedom (Bell and McCaffrey, Survey Methodology 28, 2002;
     Pustejovsky and Tipton, Journal of Business and Economic Statistics 36, 2018), for a mean.
 
     A repository with the share w of the tasks has its sum of residuals divided by the root of 1 - w. The degrees of
@@ -225,29 +278,54 @@ def cluster_robust(d: Floats, groups: Sequence[int]) -> StandardError:
     """
     import numpy as np
 
-    shares = np.bincount(groups) / len(d)
-    sums = np.bincount(groups, d - d.mean()) / np.sqrt(1 - shares)
-    se = float(np.sqrt(sums @ sums)) / len(d)
+    count = d.shape[-1]
+    shares = np.bincount(groups) / count
+    sums = sums_of(d - d.mean(axis=-1, keepdims=True), groups) / np.sqrt(1 - shares)
+    se = np.sqrt((sums**2).sum(axis=-1)) / count
     b = (np.diag(shares) - np.outer(shares, shares)) / np.sqrt(np.outer(1 - shares, 1 - shares))
-    return StandardError(se, 1 / float((b**2).sum()), CLUSTERED)
+    return StandardErrors(se, 1 / float((b**2).sum()), CLUSTERED)
 
 
-def within_repositories(d: Floats, groups: Sequence[int]) -> StandardError | None:
-    """That of the mean over exactly these repositories, from the residuals of a least squares fit with one mean per
+def within_repositories(d: Floats, groups: Sequence[int]) -> StandardErrors | None:
+    """Those of the mean over exactly these repositories, from the residuals of a least squares fit with one mean per
     repository, with n - G degrees of freedom. None when there are fewer than 2."""
     import numpy as np
 
-    df = len(d) - (max(groups) + 1)
+    count = d.shape[-1]
+    df = count - (max(groups) + 1)
     if df < 2:
         return None
-    residuals = d - (np.bincount(groups, d) / np.bincount(groups))[list(groups)]
-    return StandardError(math.sqrt(float(residuals @ residuals) / df / len(d)), float(df), WITHIN)
+    means = sums_of(d, groups) / np.bincount(groups)
+    residuals = d - means[..., list(groups)]
+    se = np.sqrt((residuals**2).sum(axis=-1) / df / count)
+    return StandardErrors(se, float(df), WITHIN)
 
 
-def unseen(mean: float, tasks: int, chance: float, limit: float = LARGEST) -> tuple[float, float]:
-    """The interval of a mean of equal differences if the unseen tasks differ the most; `chance` a side."""
+def rooms_of(baselines: Floats) -> Rooms:
+    """The room for losses and for gains of each benchmark, a row of its tasks' baseline scores."""
+    return Rooms(_room(baselines), _room(1 - baselines))
+
+
+def _room(room: Floats) -> Room:
+    import numpy as np
+
+    mean, square = room.mean(axis=-1), (room**2).mean(axis=-1)
+    evenness = np.where(square > 0, mean**2 / np.maximum(square, NO_SPREAD), 1.0)
+    high = mean + HIGH * room.std(axis=-1)
+    return Room(mean, evenness, np.minimum(np.maximum(high, room.max(axis=-1)), LARGEST))
+
+
+def most_lost(baselines: Sequence[float]) -> float:
+    """What a task that loses everything loses: the mean baseline, and 1 where it is not known."""
+    return sum(baselines) / len(baselines) if baselines else LARGEST
+
+
+def unseen(
+    mean: float, tasks: int, chance: float, lost: float = LARGEST, gained: float = LARGEST
+) -> tuple[float, float]:
+    """The interval of a mean of equal differences if the unseen tasks lose or gain the most; `chance` a side."""
     share = unseen_share(tasks, chance)
-    return mean - share * (limit + mean), mean + share * (limit - mean)
+    return mean - share * max(lost + mean, 0.0), mean + share * max(gained - mean, 0.0)
 
 
 def unseen_share(tasks: int, chance: float) -> float:
@@ -256,18 +334,24 @@ def unseen_share(tasks: int, chance: float) -> float:
     return 1 - math.pow(chance, 1 / tasks)
 
 
-def floor_of(d: Floats, limit: float, seed: int) -> float:
-    """The lower bound of a mean of differences that are at least -`limit`, which assumes nothing else about them, of a
-    one-sided level of 1 - UNSEEN.
+def floors(d: Floats, lost: Floats | float, seed: int) -> Floats:
+    """The lower bounds of the means of differences that assume nothing about the tasks that were not seen but that they
+    lose `lost` at most, on average; of a one-sided level of 1 - UNSEEN.
 
-    It is a quantile of the mean with random weights of the tasks and of one more task that loses everything (Gaffke,
-    Mathematical Methods of Statistics 14, 2005; Learned-Miller and Thomas, arXiv:1905.06208, on its coverage). Where
-    some tasks lose everything and the rest is equal, it is the exact binomial bound of Clopper and Pearson.
+    A floor is a quantile of the mean with random weights of the tasks and of one more task that loses everything
+    (Gaffke, Mathematical Methods of Statistics 14, 2005; Learned-Miller and Thomas, arXiv:1905.06208, on its coverage).
+    Where some tasks lose everything and the rest is equal, it is the exact binomial bound of Clopper and Pearson.
     """
     import numpy as np
 
-    weights = np.random.default_rng(seed).standard_exponential((WEIGHTS, len(d) + 1))
-    return float(np.quantile(weights @ np.append(d, -limit) / weights.sum(axis=1), UNSEEN))
+    benchmarks, count = d.shape
+    weights = np.random.default_rng(seed).standard_exponential((WEIGHTS, count + 1))
+    weights /= weights.sum(axis=1, keepdims=True)
+    found = np.empty(benchmarks)
+    losses = np.broadcast_to(np.asarray(lost, dtype=float), benchmarks)
+    for row in range(benchmarks):
+        found[row] = np.quantile(weights @ np.append(d[row], -losses[row]), UNSEEN)
+    return found
 
 
 def sign_flip_p(d: Floats, seed: int) -> tuple[float, float] | tuple[None, None]:
@@ -296,37 +380,41 @@ def sign_flip_p(d: Floats, seed: int) -> tuple[float, float] | tuple[None, None]
     return float(at_least), float(beyond + at_least) / 2
 
 
-def is_skewed(values: Floats) -> bool:
-    """True when the skewness of the values is more than SKEWED standard errors."""
-    count, rest = len(values), values - values.mean()
-    variance, third = float((rest**2).mean()), float((rest**3).mean())
-    if count < 3 or variance <= NO_SPREAD**2:
-        return False
-    return abs(third) > SKEWED * math.sqrt(
-        variance**3 * 6 * (count - 2) / ((count + 1) * (count + 3))
-    )
+def is_skewed(values: Floats) -> Bools:
+    """Where the skewness of a row of values is more than SKEWED standard errors."""
+    import numpy as np
+
+    count, rest = values.shape[-1], values - values.mean(axis=-1, keepdims=True)
+    if count < 3:
+        return np.zeros(values.shape[:-1], bool)
+    variance, third = (rest**2).mean(axis=-1), (rest**3).mean(axis=-1)
+    error = np.sqrt(variance**3 * 6 * (count - 2) / ((count + 1) * (count + 3)))
+    skewed: Bools = (variance > NO_SPREAD**2) & (np.abs(third) > SKEWED * error)
+    return skewed
 
 
-def likelihood_root(values: Floats) -> float:
-    """The signed root of the empirical likelihood ratio for a mean of 0 (Owen, Biometrika 75, 1988): used like a t
-    statistic, but it takes the shape of the distribution into account. 0 for a mean of 0, and FARTHEST at most, which
-    is also the result for values all on one side of 0.
+def likelihood_roots(values: Floats) -> Floats:
+    """The signed roots of the empirical likelihood ratios for a mean of 0 (Owen, Biometrika 75, 1988), for each row:
+    used like a t statistic, but it takes the shape of the distribution into account. 0 for a mean of 0, and FARTHEST at
+    most, which is also the result for values all on one side of 0.
     """
     import numpy as np
 
-    mean, low, high = float(values.mean()), float(values.min()), float(values.max())
-    if min(-low, high) <= NO_SPREAD * max(-low, high):
-        return math.copysign(FARTHEST, mean) if mean else 0.0
+    count = values.shape[-1]
+    mean, low, high = values.mean(axis=-1), values.min(axis=-1), values.max(axis=-1)
+    one_sided = np.minimum(-low, high) <= NO_SPREAD * np.maximum(-low, high)
+    low, high = np.where(one_sided, -1.0, low), np.where(one_sided, 1.0, high)
+    inner = np.where(one_sided[..., None], 0.0, values)
     # No weight exceeds 1, so the solution keeps this distance from the points where the logarithm is undefined.
-    left, right = (1 / len(values) - 1) / high, (1 / len(values) - 1) / low
+    left, right = (1 / count - 1) / high, (1 / count - 1) / low
     for _ in range(HALVINGS):
         middle = (left + right) / 2
-        if float((values / (1 + middle * values)).sum()) > 0:
-            left = middle
-        else:
-            right = middle
-    ratio = 2 * float(np.log1p((left + right) / 2 * values).sum())
-    return math.copysign(min(math.sqrt(max(ratio, 0.0)), FARTHEST), mean)
+        is_left = (inner / (1 + middle[..., None] * inner)).sum(axis=-1) > 0
+        left, right = np.where(is_left, middle, left), np.where(is_left, right, middle)
+    ratio = 2 * np.log1p(((left + right) / 2)[..., None] * inner).sum(axis=-1)
+    root = np.where(one_sided, FARTHEST, np.minimum(np.sqrt(np.maximum(ratio, 0.0)), FARTHEST))
+    signed: Floats = root * np.sign(mean)
+    return signed
 
 
 def minimum_detectable(se: float, df: float, alpha: float, power: float) -> float | None:

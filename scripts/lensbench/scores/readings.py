@@ -14,12 +14,13 @@ from lensbench.judging.trust.belief import Doubt
 from lensbench.scores.account import SeenPair
 from lensbench.scores.differences import Comparison, overall
 from lensbench.scores.gate import Reading
-from lensbench.scores.intervals import LARGEST, Estimate
-from lensbench.scores.objections import ReasonKind
+from lensbench.scores.intervals import Estimate
+from lensbench.scores.rules import ReasonKind
 
-DIFFER = 0.25
-"""Lost runs differ between the conditions when chance alone gives one of them as many with at most this probability: it
-takes two against none. A usual level would overlook most runs that crash where they go badly."""
+DIFFER = 0.15
+"""Failures differ between the conditions when chance alone gives one of them as many with at most this probability:
+three against none. At 0.1 more of the runs that crash where they go badly are overlooked; at 0.25, where two are
+enough, random failures cost a tenth of the power."""
 
 
 def runs_of(comparison: Comparison) -> dict[str, list[RunId]]:
@@ -41,53 +42,59 @@ def with_lost_runs(
     """The delta with the runs whose first answer is unknown at their worst for the treatment, and at their best; None
     when none matters.
 
-    These are the runs without a score, and those whose first attempt `crashed` or was `interrupted`. Where they differ
-    between the conditions, those of the side that has more score 0 or 1. Else the crashes of the side that has more
-    score 0 where that speaks against it, and the difference of a pair without one is at the quartile of the others.
+    Where more first attempts of one condition than of the other failed, and not by chance, the extra ones score 0
+    (`extra_failures`). The difference of a pair without a score is at the quartile of the others.
     """
     score, runs = comparison.tables.score, runs_of(comparison)
-    again = {*crashed, *interrupted}
-    losses = {
-        name: {run for run in own if score(run) is None or run in again}
-        for name, own in runs.items()
-    }
-    total, size = sum(map(len, losses.values())), len(runs[comparison.treatment])
-    differ = {
-        name for name, own in losses.items() if own and chance_of(len(own), total, size) <= DIFFER
-    }
-    crashes = {name: own.intersection(crashed) for name, own in losses.items()}
-    fewest = min(map(len, crashes.values()))
-    zero = {run for own in crashes.values() for run in own if len(own) > fewest}
-    if (
-        not differ
-        and not zero
-        and all(score(run) is not None for own in losses.values() for run in own)
-    ):
+    missing = {run for own in runs.values() for run in own if score(run) is None}
+    zero: dict[RunId, Fraction] = {}
+    for failed in ({*crashed, *(missing - {*interrupted})}, {*interrupted}):
+        zero |= extra_failures(runs, failed)
+    if not missing and not zero:
         return None
 
-    def value(run: RunId, at_best: bool) -> Fraction | None:
-        if run.condition in differ and run in losses[run.condition]:
-            return Fraction(at_best)
-        return Fraction(0) if run in zero and not at_best else score(run)
-
-    def at(best: bool) -> Estimate:
-        pairs = [
-            (run.task, value(run, best), value(base, not best))
-            for run, base in zip(*runs.values(), strict=True)
+    def at(upper: bool) -> Estimate:
+        pairs = [*zip(*runs.values(), strict=True)]
+        deltas = [
+            own - base
+            for own, base in ((score(run), score(other)) for run, other in pairs)
+            if own is not None and base is not None
         ]
-        deltas = sorted(
-            one - other for _, one, other in pairs if one is not None and other is not None
-        )
-        quarter = (len(deltas) - 1) // 4
-        missing = deltas[-1 - quarter if best else quarter] if deltas else Fraction(2 * best - 1)
+        unseen = quartile(deltas, upper=upper)
         values: dict[str, list[Fraction]] = {}
-        for task, one, other in pairs:
-            values.setdefault(task, []).append(
-                missing if one is None or other is None else one - other
-            )
-        return comparison.over(values, values, LARGEST)
+        for run, other in pairs:
+            own, base = score(run), score(other)
+            delta = unseen if own is None or base is None else own - base
+            if base is not None and run in zero:
+                delta += zero[run] * (-base - delta)
+            if own is not None and other in zero:
+                delta += zero[other] * (own - delta)
+            values.setdefault(run.task, []).append(delta)
+        return comparison.of_scores(values, values)
 
-    return at(False), at(True)
+    return at(upper=False), at(upper=True)
+
+
+def extra_failures(
+    runs: Mapping[str, Sequence[RunId]], failed: Collection[RunId]
+) -> dict[RunId, Fraction]:
+    """The share of each failed run of the condition with more of them that the other condition's failures do not
+    explain; none where the conditions do not differ."""
+    losses = {name: [run for run in own if run in failed] for name, own in runs.items()}
+    total = sum(map(len, losses.values()))
+    fewest = min(map(len, losses.values()))
+    for name, own in losses.items():
+        if len(own) > fewest and chance_of(len(own), total, len(runs[name])) <= DIFFER:
+            return dict.fromkeys(own, Fraction(len(own) - fewest, len(own)))
+    return {}
+
+
+def quartile(deltas: Sequence[Fraction], *, upper: bool) -> Fraction:
+    """The lower or upper quartile, a value of the list; what a pair can lose or gain at most where there is none."""
+    if not deltas:
+        return Fraction(1) if upper else Fraction(-1)
+    place = (len(deltas) - 1) // 4
+    return sorted(deltas, reverse=upper)[place]
 
 
 def chance_of(count: int, total: int, size: int) -> float:
@@ -138,4 +145,4 @@ def as_shown(
     values: dict[str, list[Fraction]] = {}
     for place, pair in sorted({**now, **before}.items()):
         values.setdefault(place.rpartition("/")[0], []).append(Fraction(pair.delta))
-    return comparison.over(values, values, LARGEST)
+    return comparison.of_scores(values, values)

@@ -56,6 +56,15 @@ class Tables(NamedTuple):
         """The runs that were given up: no start repeats them."""
         return [run_of_row(row) for row in self.validity if row["given_up"] == "yes"]
 
+    @property
+    def due(self) -> list[RunId]:
+        """The planned runs that the next start makes, or makes again."""
+        return [
+            run_of_row(row)
+            for row in self.validity
+            if row["status"] != RunStatus.VALID and row["given_up"] != "yes"
+        ]
+
     def identity(self, run: RunId) -> str:
         """A short hash that changes when the run is repeated."""
         return identity(self.records[run].attempt.started_at, self.records[run].answer_sha256)

@@ -1,13 +1,9 @@
 """Whether a treatment saves: it needs less of one quantity, and its answers are no worse.
 
 SAVES is an intersection-union test (Berger, Technometrics 24, 1982): each of its parts is tested at the level of the
-look, and all of them must hold. The quantity needs the whole interval of the mean log ratio beyond `least`; the answers
-need the score's interval above -`margin`, and what `objections` asks about heavy losses.
-
-GO and SAVES share the look's error `a` for false good news. If answers are worse by the margin or more, both need a
-false "no worse", which is tested at `a` (a gatekeeper: Dmitrienko, Offen and Westfall, Statistics in Medicine 22,
-2003). If they are not, "cheaper" gets PART of `a` and "better" the rest, or all of it once "cheaper" is shown (weighted
-Holm, Scandinavian Journal of Statistics 6, 1979). Without a quantity, or with `saves: none`, a GO has all of it.
+look, and all of them must hold. The typical task needs less: the whole interval of the mean log ratio lies beyond
+`least`. So does the bill: the interval of the ratio of the totals lies below 1. The answers need the score's interval
+above -`margin`, and what `rules` asks about heavy losses. COSTS is mirrored: the bill's interval lies above 1.
 """
 
 from __future__ import annotations
@@ -20,17 +16,14 @@ from functools import partial
 from typing import NamedTuple
 
 from lensbench.agents.prices import priced
-from lensbench.core.distributions import norm_isf, norm_sf, t_isf
+from lensbench.core.distributions import norm_sf, t_isf
 from lensbench.core.frozen_plan import GateSettings
 from lensbench.core.records import Record, RunId
 from lensbench.scores.differences import Comparison, log_ratios
-from lensbench.scores.intervals import UNSEEN, Estimate
+from lensbench.scores.intervals import Estimate
 from lensbench.scores.quantities import QUANTITIES
 from lensbench.scores.run_tables import Value
-from lensbench.scores.sequential import interval_at
 
-PART = 0.1
-"""The share of the error that "cheaper" gets: savings that matter are far larger than their standard error."""
 _KEYS = {
     "cost": ("cost_usd", "tokens_weighted"),
     "tokens": ("tokens_weighted",),
@@ -55,41 +48,30 @@ class Saving(NamedTuple):
     attempts, over all."""
     added: Estimate
     """By how much the increase exceeds `least`."""
-    total: float
-    """The treatment's total divided by the baseline's."""
+    bills: Sequence[Estimate]
+    """By how much the treatment's total is below the baseline's, as a share of it: of what `saved` is of."""
 
     def is_cheaper(self, boundary: float) -> bool:
-        """True when the saving is shown at its part of the look's error."""
-        return self.total < 1 and all(
-            is_positive(surplus, cheaper(boundary)) for surplus in self.saved
-        )
+        """True when the saving is shown: of the typical task, and of all together."""
+        return all(is_beyond(mean, boundary) for mean in (*self.saved, *self.bills))
 
     def is_dearer(self, boundary: float) -> bool:
-        """True when the treatment needs more, by more than `least`."""
-        return is_positive(self.added, boundary)
+        """True when the treatment needs more, by more than `least`, and all tasks together need more."""
+        return is_beyond(self.added, boundary) and all(
+            is_beyond(bill, boundary, -1) for bill in self.bills
+        )
 
 
-def cheaper(boundary: float) -> float:
-    """The boundary of "cheaper"."""
-    return norm_isf(PART * norm_sf(boundary))
-
-
-def better(boundary: float, saving: Saving | None) -> float:
-    if saving is None or saving.is_cheaper(boundary):
-        return boundary
-    return norm_isf((1 - PART) * norm_sf(boundary))
-
-
-def is_positive(mean: Estimate, boundary: float) -> bool:
-    """True when a mean is shown to be above 0: by its interval, and where values are skewed by the empirical likelihood
-    too. Equal values have no interval; the sign test decides."""
-    chance = norm_sf(boundary)
+def is_beyond(mean: Estimate, boundary: float, sign: int = 1) -> bool:
+    """True when a mean is shown to be above 0, or with a `sign` of -1 below it: by its interval, and where values are
+    skewed by the empirical likelihood too. Equal values have no interval; the sign test decides."""
+    chance, delta = norm_sf(boundary), sign * (mean.delta or 0.0)
     if mean.sd == 0:
-        return (mean.delta or 0.0) > 0 and 0.5**mean.n <= chance
-    interval = interval_at(mean, boundary, math.inf)
-    if interval is None or interval[0] <= 0:
+        return delta > 0 and 0.5**mean.n <= chance
+    if not mean.se or not mean.df:
         return False
-    return mean.root is None or mean.root >= t_isf(chance, mean.df or math.inf)
+    far = t_isf(chance, mean.df)
+    return delta > far * mean.se and (mean.root is None or sign * mean.root >= far)
 
 
 def saving_of(
@@ -135,27 +117,39 @@ def saving_of(
             {task: [sign * (share - log) for log in own] for task, own in ratios.items()}, ratios
         )
 
-    treatment, base = zip(*(pair for both in pairs.values() for pair in both), strict=True)
     has_others = any(others.get(run) for run in runs)
     is_guess = name == "cost_usd" and any(tables.records[run].outcome.cost_is_guess for run in runs)
+    label = name.partition("_")[0]
+    if is_guess:
+        label = f"estimated {label}"
+    values = [value, with_others] if has_others else [value]
     return Saving(
-        f"{'estimated ' * is_guess}{name.partition('_')[0]}",
+        label,
         comparison.over(log_ratios(pairs), comparison.plan["order"]),
-        [beyond(quantity, 1) for quantity in ([value, with_others] if has_others else [value])],
+        [beyond(quantity, 1) for quantity in values],
         beyond(value, -1),
-        float(sum(treatment) / sum(base)),
+        [bill(comparison, quantity) for quantity in values],
     )
 
 
-def tasks_for_no_worse(sd: float, margin: float, delta: float, power: float, chance: float) -> int:
-    """The number of tasks that show with this power that answers are less than `margin` worse, when the true difference
-    is `delta`, in shares of 1. `chance` is the error of the interval; the floor is a corrected normal quantile here."""
-    tasks, far = math.ceil(math.log(chance) / math.log1p(-margin)), norm_isf(UNSEEN)
-    while True:
-        se, weight = sd / math.sqrt(tasks), 1 / tasks
-        spread = math.hypot(se, weight)
-        floor = weight + far * spread + (far**2 - 1) / 3 * weight**3 / spread**2
-        room = margin + delta - max(t_isf(chance, tasks - 1) * se, floor)
-        if room > 0 and (not se or norm_sf(-room / se) >= power):
-            return tasks
-        tasks = max(tasks + 1, math.ceil(tasks * 1.01))
+def bill(comparison: Comparison, value: Value) -> Estimate:
+    """By how much the treatment's total lies below the baseline's, as a share of it. Its error is that of a ratio of
+    means (Cochran, Sampling Techniques, 1977, section 6.4): of the residuals from this ratio."""
+    pairs = comparison.pairs(value)
+    saved: dict[str, list[float]] = {}
+    totals = [0.0, 0.0]
+    for both in pairs.values():
+        totals[0] += sum(float(treatment) for treatment, _ in both)
+        totals[1] += sum(float(base) for _, base in both)
+    if not totals[1]:
+        return Estimate()
+    ratio = totals[0] / totals[1]
+    # Tasks with fewer pairs count less in the totals, and more in a mean over tasks.
+    tasks = sum(bool(both) for both in pairs.values())
+    for task, both in pairs.items():
+        weight = len(both) * tasks / totals[1] if both else 0.0
+        saved[task] = [
+            1 - ratio + weight * (ratio * float(base) - float(treatment))
+            for treatment, base in both
+        ]
+    return comparison.over(saved, pairs)

@@ -5,7 +5,6 @@ from __future__ import annotations
 
 import math
 from bisect import bisect_left
-from collections.abc import Callable
 from functools import lru_cache
 from itertools import pairwise
 from typing import NamedTuple
@@ -14,7 +13,8 @@ from lensbench.core.distributions import norm_isf, norm_sf
 from lensbench.scores.intervals import LARGEST, Estimate, interval_of
 
 SHARE = 0.7
-"""The share of what is left of `alpha` that a look may spend: the planned benchmark, then each later addition."""
+"""The share of what is left of the whole error that a look may spend: the planned benchmark, which spends `alpha`, then
+each later addition. However often a benchmark grows, `alpha` / SHARE is never exceeded."""
 
 
 class LookResult(NamedTuple):
@@ -43,10 +43,10 @@ def even_fractions(looks: int) -> tuple[float, ...]:
 
 HIGHEST = 8.0
 """The boundary when no error is left to spend."""
-POINTS, PRIMES = 2**13, (2, 3, 5, 7, 11, 13, 17, 19, 23, 29)
-"""Of the lattice: with 3 earlier looks the error of a boundary is below 0.0001, with 6 below 0.001."""
-SINGULAR = 1e-10
-"""Added to the variances, because sets of pairs may determine each other."""
+POINTS = 400
+"""At which the probability of a boundary is summed: its error is below 0.0001."""
+SINGULAR = 1e-5
+"""The least share of a look's deviate that is new: two looks may have the same pairs."""
 
 
 def spending(fraction: float, alpha: float) -> float:
@@ -54,70 +54,54 @@ def spending(fraction: float, alpha: float) -> float:
     return 4 * norm_sf(norm_isf(alpha / 4) / math.sqrt(fraction)) if fraction > 0 else 0.0
 
 
+class EarlierLook(NamedTuple):
+    """The look before this one."""
+
+    boundary: float
+    correlation: float
+    """Of its deviate with that of this look."""
+
+
 @lru_cache(maxsize=4096)
-def next_boundary(
-    limits: tuple[float, ...], correlations: tuple[tuple[float, ...], ...], spend: float
-) -> float:
-    """The boundary for the last of correlated normal deviates, so that the probability of reaching it without having
-    reached an earlier limit is `spend` (two-sided). With earlier limits it is rounded to 3 decimals, the precision of
-    the integration.
-    """
+def next_boundary(spend: float, before: EarlierLook | None = None) -> float:
+    """The boundary of a normal deviate, so that the probability of reaching it at this look and not at the one before
+    is `spend` (two-sided). Earlier looks are left out, which makes the boundary stricter: three looks lose no power,
+    six lose 4 points. After another look it is rounded to 3 decimals."""
     if spend <= 0:
         return HIGHEST
     alone = min(norm_isf(spend / 2), HIGHEST)
-    if not limits:
+    if before is None:
         return round(alone, 6)
-    chance_at = _first_reached(limits, correlations)
     thousandths = range(round(-1000 * HIGHEST), round(1000 * alone))
-    index = bisect_left(thousandths, -spend / 2, key=lambda step: -chance_at((step + 0.5) / 1000))
+
+    def not_reached(step: int) -> float:
+        return -_first_reached((step + 0.5) / 1000, before)
+
+    index = bisect_left(thousandths, -spend / 2, key=not_reached)
     return (thousandths.start + index) / 1000
 
 
-def _first_reached(
-    limits: tuple[float, ...], correlations: tuple[tuple[float, ...], ...]
-) -> Callable[[float], float]:
-    """The probability that the last of correlated normal deviates reaches a value and none before it its limit. Each is
-    drawn given those before it, the last one first, from where it may lie (Genz, J. Comp. Graph. Stat. 1, 1992), at the
-    points of a Richtmyer lattice."""
-    import numpy as np
-
-    last = len(limits)
-    order = [last, *range(last)]
-    factor = np.linalg.cholesky(
-        np.array(correlations)[np.ix_(order, order)] + SINGULAR * np.eye(last + 1)
-    )
-    lattice = np.abs(2 * (np.arange(1, POINTS + 1)[:, None] * np.sqrt(PRIMES[:last]) % 1) - 1)
-    beyond_each = np.vectorize(norm_sf, otypes=[float])
-    reached_with = np.vectorize(norm_isf, otypes=[float])
-
-    def probability(value: float) -> float:
-        chances = np.full(POINTS, norm_sf(value))
-        deviates = np.empty((POINTS, last))
-        beyond, within = 0.0, chances
-        for row, limit in enumerate(limits, start=1):
-            deviates[:, row - 1] = reached_with(
-                (beyond + lattice[:, row - 1] * within).clip(1e-300, 1 - 1e-16)
-            )
-            beyond = beyond_each((limit - deviates[:, :row] @ factor[row, :row]) / factor[row, row])
-            within = 1 - beyond
-            chances = chances * within
-        return float(chances.mean())
-
-    return probability
+def _first_reached(value: float, before: EarlierLook) -> float:
+    """The probability that a normal deviate reaches a value, and the correlated one before it did not reach its
+    boundary: a mean over equally likely values of the former."""
+    beyond = norm_sf(value)
+    new = math.sqrt(max(1 - before.correlation**2, SINGULAR**2))
+    total = 0.0
+    for point in range(POINTS):
+        deviate = norm_isf(beyond * (point + 0.5) / POINTS)
+        total += norm_sf((before.correlation * deviate - before.boundary) / new)
+    return beyond * total / POINTS
 
 
 @lru_cache
 def boundaries(fractions: tuple[float, ...], alpha: float = 0.05) -> tuple[float, ...]:
     """The z value that each look must reach, for a two-sided `alpha` and increasing fractions of the information."""
-    correlations = tuple(
-        tuple(math.sqrt(min(a, b) / max(a, b)) for b in fractions) for a in fractions
-    )
-    limits: tuple[float, ...] = ()
+    limits: list[float] = []
     for before, time in pairwise((0.0, *fractions)):
-        limits += (
-            next_boundary(limits, correlations, spending(time, alpha) - spending(before, alpha)),
-        )
-    return limits
+        earlier = EarlierLook(limits[-1], math.sqrt(before / time)) if limits else None
+        spend = spending(time, alpha) - spending(before, alpha)
+        limits.append(next_boundary(spend, earlier))
+    return tuple(limits)
 
 
 def interval_at(

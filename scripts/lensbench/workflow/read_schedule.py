@@ -20,6 +20,7 @@ from lensbench.plan.frozen import accepted_plans, read_plan
 from lensbench.plan.own_files import in_the_way, local_paths, own_files, run_folder
 from lensbench.plan.reading import load_config
 from lensbench.plan.task_files import ScenarioSet, read_scenarios
+from lensbench.scores.account import was_looked_at
 from lensbench.workflow.schedule import Schedule
 
 
@@ -64,7 +65,7 @@ def read_schedule(
         differences = []
     elif dealt := planning.dealt_tasks(old, plan):
         schedule = replace(schedule, plan={**plan, "dealt": dealt})
-    if RunFolder(schedule.folder).look_ledger.exists():
+    if was_looked_at(schedule.folder):
         meaning, waves_only = planning.gate_changes(old, plan)
         differences += meaning
         consents += [change for change in waves_only if change not in consents]

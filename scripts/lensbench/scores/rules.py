@@ -1,0 +1,303 @@
+"""The rules by which differences give a verdict: its interval, and what it must pass beside it.
+
+They are functions of numbers, for one benchmark or, as arrays, for thousands of the same tasks at once: planning and
+calibration simulate the rules that decide. `given` is the whole decision about the score; `decide` in gate.py adds what
+only a run folder knows.
+
+Student's t interval assumes that differences are nearly normal. With few tasks they often are not: most tasks gain a
+little and a few lose much, or the other way round. docs/gate.md has the rules, docs/measured/gate.md the figures.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from enum import StrEnum
+from typing import TYPE_CHECKING, NamedTuple
+
+from lensbench.core.distributions import t_isf
+from lensbench.core.frozen_plan import GateSettings, Verdict
+from lensbench.scores.intervals import (
+    LARGEST,
+    Estimate,
+    Room,
+    Rooms,
+    effective,
+    floors,
+    is_skewed,
+    likelihood_roots,
+    rooms_of,
+    standard_errors,
+    units_of,
+    unseen_share,
+)
+
+if TYPE_CHECKING:
+    from lensbench.core.distributions import Bools, Floats
+
+FEWEST_TASKS = 10
+"""With fewer tasks there is no GO, no HARM and no SAVES: a few skewed differences have any mean."""
+
+
+class ReasonKind(StrEnum):
+    """Why there is no verdict."""
+
+    NO_INTERVAL = "no interval"
+    LEDGER = "ledger of looks"
+    OFFLINE = "offline agent"
+    RUNS_DUE = "runs due"
+    TOO_FEW_CALLS = "too few calls"
+    MIXED_RUNS = "mixed runs"
+    WRONG_JUDGE = "wrong judge"
+    UNTRUSTED_JUDGES = "untrusted judges"
+    BIASED_JUDGES = "biased judges"
+    FEW_TASKS = "few tasks"
+    HEAVY_TAIL = "heavy tail"
+    LOST_RUNS = "lost runs"
+    DOUBTED = "doubted verdicts"
+    SHOWN_BEFORE = "shown before"
+    UNSEEN = "unseen losses"
+    SAVING = "a saving that is shown"
+    PATTERNS = "patterns that hardly tell answers apart"
+    LIMITS_CHANGED = "limits changed"
+
+
+class Reason(NamedTuple):
+    """A reason against a verdict."""
+
+    kind: ReasonKind
+    detail: str = ""
+    """What those who found it say: one sentence, or ""."""
+    undoes: Verdict = "INCONCLUSIVE"
+    """The verdict that it undoes; INCONCLUSIVE when it forbids any."""
+
+
+class Tail(NamedTuple):
+    """Rare heavy losses that a verdict must not rest on, when none of them is seen."""
+
+    share: float
+    """The share of the tasks, or of the repositories, that loses."""
+    chance: float
+    """The accepted chance of such a verdict; samples in which one is seen add some."""
+
+
+ANY_TASKS = Tail(0.05, 0.04)
+"""Some tasks, whichever, lose all that their baselines had."""
+BEST_TASKS = Tail(0.05, 0.09)
+"""Only tasks with the best baselines do: they lose the most that can be lost, so more of it is accepted."""
+REPOSITORIES = Tail(0.2, 0.045)
+"""A fifth of the repositories loses REPOSITORY_LOSS, where tasks share them."""
+REPOSITORY_LOSS = 0.2375
+
+
+class Sample(NamedTuple):
+    """What the rules need of the differences of benchmarks: one entry of each array is one benchmark. All have the
+    same number of tasks in the same repositories."""
+
+    tasks: int
+    df: float
+    repositories: float
+    """The effective number of repositories."""
+    is_general: bool
+    """True when tasks share repositories, and the claim is about others like them, too."""
+    delta: Floats
+    se: Floats
+    rooms: Rooms
+    root: Floats
+    """As in Estimate; nan where the differences are not skewed."""
+    floor: Floats
+    """As in Estimate; nan where it was not asked for."""
+
+
+def sample(
+    differences: Floats,
+    baselines: Floats,
+    repositories: Sequence[int] = (),
+    *,
+    with_floor: bool = False,
+) -> Sample:
+    """The sample of simulated benchmarks: a row each, a column for each task, with the number of each task's repository
+    (one each by default). The floor, which only SAVES needs, takes most of the time."""
+    import numpy as np
+
+    count = differences.shape[-1]
+    groups = list(repositories) or list(range(count))
+    error = standard_errors(differences, groups)
+    units = units_of(differences, groups)
+    skewed = is_skewed(units)
+    root = np.full(len(differences), math.nan)
+    root[skewed] = likelihood_roots(units[skewed])
+    floor = np.full(len(differences), math.nan)
+    if with_floor:
+        floor = floors(differences, baselines.mean(axis=-1), 1)
+    return Sample(
+        count,
+        error.df,
+        effective(groups),
+        max(groups) + 1 < count and units.shape[-1] < count,
+        differences.mean(axis=-1),
+        error.se,
+        rooms_of(baselines),
+        root,
+        floor,
+    )
+
+
+def sample_of(estimate: Estimate) -> Sample:
+    """The sample of one benchmark. Where baselines are not known, a task may lose or gain everything."""
+    import numpy as np
+
+    def one(value: float | None) -> Floats:
+        return np.array([math.nan if value is None else value])
+
+    if estimate.baselines:
+        rooms = rooms_of(np.array([estimate.baselines]))
+    else:
+        whole = Room(one(LARGEST), one(1.0), one(LARGEST))
+        rooms = Rooms(whole, whole)
+    return Sample(
+        estimate.n,
+        estimate.df or math.inf,
+        estimate.repositories,
+        estimate.repositories < estimate.n and not estimate.scope,
+        one(estimate.delta or 0.0),
+        one(estimate.se or 0.0),
+        rooms,
+        one(estimate.root),
+        one(estimate.floor),
+    )
+
+
+def interval(found: Sample, chance: float) -> tuple[Floats, Floats]:
+    """The intervals with this chance of an error a side. Equal differences have that of what so many tasks may not have
+    seen."""
+    import numpy as np
+
+    share = unseen_share(found.tasks, chance)
+    margin = t_isf(chance, found.df) * found.se
+    most_down = np.maximum(found.rooms.losses.mean + found.delta, 0.0)
+    most_up = np.maximum(found.rooms.gains.mean - found.delta, 0.0)
+    below = np.where(found.se > 0, margin, share * most_down)
+    above = np.where(found.se > 0, margin, share * most_up)
+    low, high = found.delta - below, found.delta + above
+    return np.maximum(low, -LARGEST), np.minimum(high, LARGEST)
+
+
+def allows(verdict: Verdict, low: Floats, high: Floats, settings: GateSettings) -> Bools:
+    """Where intervals of the score allow a verdict. Those on effort need more."""
+    effect, margin = settings["effect"] / 100, settings["margin"] / 100
+    if verdict == "GO":
+        return low > 0
+    if verdict == "SAVES":
+        return low > -margin
+    return high < (0 if verdict == "HARM" else effect)
+
+
+def given(verdict: Verdict, found: Sample, chance: float, settings: GateSettings) -> Bools:
+    """Where a verdict is given: the interval allows it, and nothing speaks against it. `chance` is the one-sided error
+    of the look, `alpha` / 2 at the first one. SAVES and COSTS need a saving or an increase beside it (saving.py)."""
+    low, high = interval(found, chance)
+    result = allows(verdict, low, high, settings)
+    if verdict == "GO":
+        result &= high >= settings["effect"] / 100
+    for _, against in objections(verdict, found, chance, settings):
+        result &= ~against
+    return result
+
+
+def objections(
+    verdict: Verdict, found: Sample, chance: float, settings: GateSettings
+) -> Iterator[tuple[ReasonKind, Bools]]:
+    """The rules that speak against a verdict which the interval allows, each with where it does. For SAVES, tasks that
+    lose all may be unseen in so few, or too rare for a normal interval."""
+    import numpy as np
+
+    margin = settings["margin"] / 100
+    if verdict in ("GO", "HARM", "SAVES"):
+        yield ReasonKind.FEW_TASKS, np.full(found.delta.shape, found.tasks < FEWEST_TASKS)
+    if verdict == "SAVES":
+        yield ReasonKind.UNSEEN, unseen_loss(found, chance) > margin
+        yield ReasonKind.HEAVY_TAIL, ~(found.floor > -margin)
+    if verdict in ("GO", "HARM"):
+        sign = 1 if verdict == "GO" else -1
+        yield ReasonKind.HEAVY_TAIL, sign * found.root < t_isf(chance, found.df)
+    yield ReasonKind.HEAVY_TAIL, hides_a_tail(verdict, found, settings)
+
+
+def objection(
+    verdict: Verdict, estimate: Estimate, chance: float, settings: GateSettings
+) -> ReasonKind | None:
+    """Why a verdict on one benchmark is not given although its interval allows it; None when it is."""
+    for kind, against in objections(verdict, sample_of(estimate), chance, settings):
+        if against[0]:
+            return kind
+    return None
+
+
+def unseen_loss(found: Sample, chance: float) -> Floats:
+    """The mean loss of the tasks that so few may not have seen: they lose what an average baseline had."""
+    return unseen_share(found.tasks, chance) * found.rooms.losses.mean
+
+
+def hides_a_tail(verdict: Verdict, found: Sample, settings: GateSettings) -> Bools:
+    """Where tasks with rare heavy losses would too often give a sample without one that lies as far from what the
+    verdict denies: from a difference of 0 for a GO, from -`margin` for SAVES, where only repositories count, and,
+    mirrored, from 0 for a HARM and from `effect` for a NO-GO.
+
+    Without a loss the sample is one around the gain of the others, with the spread of the data: a one-sided t test of
+    this mean, at the accepted chance divided by how often such a sample occurs.
+    """
+    import numpy as np
+
+    is_gain = verdict in ("GO", "SAVES")
+    bounds = {"SAVES": -settings["margin"] / 100, "GO": 0.0, "HARM": 0.0}
+    bound = bounds.get(verdict, settings["effect"] / 100)
+    distance = found.delta - bound if is_gain else bound - found.delta
+    hidden = np.zeros(found.delta.shape, bool)
+    for none_seen, gain, accepted in _tails(verdict, found):
+        far = quantiles(accepted / none_seen, found.df)
+        hidden |= (found.se > 0) & (distance < gain + far * found.se)
+    return hidden
+
+
+def _tails(verdict: Verdict, found: Sample) -> Iterator[tuple[Floats, Floats, float]]:
+    """For each tail how likely no loss is seen, what the others gain, so that the mean is 0, and its chance."""
+    import numpy as np
+
+    room = found.rooms.losses if verdict in ("GO", "SAVES") else found.rooms.gains
+    if verdict != "SAVES":
+        # Where few tasks have much to lose, as many lose as if those alone were hit.
+        share = ANY_TASKS.share * room.evenness
+        none_seen = (1 - share) ** found.tasks
+        yield none_seen, ANY_TASKS.share * room.mean / (1 - share), ANY_TASKS.chance
+        share = np.full(found.delta.shape, BEST_TASKS.share)
+        yield (1 - share) ** found.tasks, share * room.most / (1 - share), BEST_TASKS.chance
+    if found.is_general:
+        share = np.full(found.delta.shape, REPOSITORIES.share)
+        none_seen = (1 - share) ** found.repositories
+        yield none_seen, share * REPOSITORY_LOSS / (1 - share), REPOSITORIES.chance
+
+
+def quantiles(tails: Floats, df: float) -> Floats:
+    """What Student's t exceeds with these probabilities, to three decimals of them; below everything for 1 and more."""
+    import numpy as np
+
+    rounded, place = np.unique(np.minimum(np.round(tails, 3), 1.0), return_inverse=True)
+    far = np.array([t_isf(float(tail), df) for tail in rounded])
+    return far[place]
+
+
+def excludes_zero(estimate: Estimate, chance: float, settings: GateSettings) -> bool:
+    """True when the interval with this chance of an error a side lies on one side of 0, and nothing speaks against
+    it."""
+    found = sample_of(estimate)
+    low, high = interval(found, chance)
+    verdict: Verdict = "GO" if low[0] > 0 else "HARM"
+    is_apart = bool(low[0] > 0 or high[0] < 0) and estimate.sd is not None
+    return is_apart and objection(verdict, estimate, chance, settings) is None
+
+
+def most_worse(estimate: Estimate, low: float, chance: float) -> float:
+    """By how much answers may be worse, in shares of 1: the bound that is reached, unseen heavy losses included."""
+    floor = low if estimate.floor is None else estimate.floor
+    return max(-low, -floor, float(unseen_loss(sample_of(estimate), chance)[0]))
