@@ -12,7 +12,10 @@ from typing import Any, NamedTuple
 from live_agents import CLIS, SERVER
 
 CALL = {"times": 1, "reply": {"text": "I look.", "tools": ["shell"]}}
+SILENT_CALL = {"times": 1, "reply": {"tools": ["shell"]}}
 ANSWER = {"reply": {"text": "It is in src/cart.py."}}
+REPORT = "It is in src/cart.py, line 1.\n\n## Report\n- Tool calls: 1\n- Files used: src/cart.py"
+ANSWERED_CALL = {"times": 1, "reply": {"text": REPORT, "tools": ["shell"]}}
 MISSING = {"command": "no-such-program"}
 UNLISTED = {**SERVER, "args": [*SERVER["args"], "--lists", "0"]}
 SOON = {"retry-after-ms": "10"}
@@ -49,9 +52,22 @@ def later(**reply: Any) -> list[dict[str, Any]]:
     return [CALL, {"reply": reply}]
 
 
+REMARKED = [ANSWERED_CALL, {"reply": {"text": "Done, see above."}}]
+
 ROWS = [
     Row("an answer", [CALL, ANSWER], "finished"),
-    Row("an empty answer", later(text=""), "again empty"),
+    Row("an empty answer", [SILENT_CALL, {"reply": {"text": ""}}], "again empty"),
+    Row("a text and a call, then an empty text", later(text=""), "finished"),
+    Row("a text and a call, then no content", later(), "finished"),
+    Row("an answer with a report and a call, then a remark", REMARKED, "finished"),
+    Row(
+        "the same call again and again",
+        first(tools=["shell"]),
+        "limit",
+        {"codex": "later timed_out", "opencode": "later timed_out"},
+        settings={"max_turns": 12},
+        timeout_s=40,
+    ),
     Row(
         "the model refuses",
         later(text="I cannot.", stop_reason="refusal"),

@@ -49,9 +49,9 @@ LOOKED = (
 ANSWERED = (part("step_start", 2), part("text", 2, text="It is there."), step(2, "stop"))
 
 
-def test_a_step_without_text_is_an_empty_answer() -> None:
+def test_after_a_step_without_text_the_answer_is_the_text_before_it() -> None:
     outcome = opencode.read(stream(*LOOKED, part("step_start", 2), step(2, "stop")))
-    assert (outcome.answer, outcome.finished, outcome.error) == ("", True, "")
+    assert (outcome.answer, outcome.finished, outcome.error) == ("I look.", True, "")
 
 
 OVERFLOW = {
@@ -81,7 +81,7 @@ CONTINUE = part("text", 4, text="Continue.", synthetic=True, metadata={"compacti
             1,
             ("api_error", "unknown", ""),
         ),
-        ((*LOOKED, *SUMMARY, CONTINUE), 0, ("crashed", "unknown", "Continue.")),
+        ((*LOOKED, *SUMMARY, CONTINUE), 0, ("crashed", "unknown", "")),
     ],
 )
 def test_an_error_counts_without_end(

@@ -93,7 +93,10 @@ def test_with_the_treatment_its_tools_are_offered_and_its_calls_work(
     assert outcome.models_asked == ("model-a",)
     assert outcome.tokens is not None
     assert outcome.tokens["cache_read"] == 14
-    # Codex: 186 x 10 + 14 + 40 x 100 millionths of a dollar; Gemini has 10 tokens of reasoning more
+    # Two requests: the service counts 100 + 20 tokens for Codex, 129 for Gemini, 110 + 20 for opencode.
+    totals = {"codex": 2 * 120, "gemini": 2 * 129, "opencode": 2 * 130}
+    assert sum(outcome.tokens.values()) == totals[cli.kind]
+    # Codex: 180 x 10 + 14 + 40 x 100 millionths of a dollar; Gemini has 18 tokens of reasoning and tools more
     price: Any = {
         "date": "",
         "source": "",
@@ -103,7 +106,7 @@ def test_with_the_treatment_its_tools_are_offered_and_its_calls_work(
         "output": 100,
     }
     told = priced(outcome, {"model-*": price})
-    assert {"codex": 0.005874, "gemini": 0.006874}.get(cli.kind, told.cost_usd) == told.cost_usd
+    assert {"codex": 0.005814, "gemini": 0.007674}.get(cli.kind, told.cost_usd) == told.cost_usd
     assert told.cost_is_guess
     home = tmp_path / "session" / "home"
     assert KEY not in "".join(

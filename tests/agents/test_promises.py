@@ -30,6 +30,7 @@ Output = list[Event | str]
 GREP, SHELL = "mcp__lens__lens_grep", "web_search"
 TOKENS = {"input": 186, "output": 40, "cache_read": 14, "cache_write": 3}
 HIDDEN = Redactor(["KEY"], {"KEY": "is there"})
+REPORTED = "It is in src/cart.py.\n\n## Report\n- Tool calls: 1"
 CLOSED = "MCP error -32000: Connection closed"
 
 
@@ -154,7 +155,7 @@ class Codex:
     def ends(self, ended: str = "") -> Output:
         why = {"length": "reason: max_output_tokens", "refusal": "reason: content_filter"}
         used = {
-            "input_tokens": 200,
+            "input_tokens": 203,
             "cached_input_tokens": 14,
             "cache_write_input_tokens": 3,
             "output_tokens": 40,
@@ -531,12 +532,41 @@ PROMISES = [
     Promise(
         "an output that was cut off is not finished",
         lambda kind: [*looked(kind), '{"type": "resu'],
-        "finished error tokens ending servers",
-        (False, "", None, "unknown", BOTH),
-        {
-            **dict.fromkeys(("gemini", "opencode"), (False, "", None, "unknown", None)),
-            "claude-code": (False, "", TOKENS, "unknown", BOTH),
-        },
+        "finished error tokens_at_least ending servers",
+        (False, "", True, "unknown", BOTH),
+        dict.fromkeys(("gemini", "opencode"), (False, "", True, "unknown", None)),
+    ),
+    Promise(
+        "an output that was cut off has at least a token for 4 bytes that the model wrote",
+        lambda kind: [*kind.start(), *kind.says("word " * 400)],
+        "tokens",
+        ({"input": 0, "output": 500, "cache_read": 0, "cache_write": 0},),
+        {"claude-code": ({**TOKENS, "output": 500},)},
+    ),
+    Promise(
+        "an answer and a call, and nothing more: the answer counts",
+        lambda kind: [
+            *kind.start(),
+            *kind.says(REPORTED, 1),
+            *kind.calls(SHELL),
+            *kind.says("", 2),
+            *kind.ends(),
+        ],
+        "answer ending",
+        (REPORTED, "finished"),
+        {"claude-code": ("It is there.", "finished")},
+    ),
+    Promise(
+        "a longer text with a report before the answer is seen",
+        lambda kind: [
+            *kind.start(),
+            *kind.says(REPORTED, 1),
+            *kind.calls(SHELL),
+            *kind.says("It is there.", 2),
+            *kind.ends(),
+        ],
+        "answer longer_report",
+        ("It is there.", True),
     ),
     Promise(
         "a secret in the output is hidden, and nothing else",

@@ -65,9 +65,10 @@ class GeminiApi:
             "usageMetadata": {
                 "promptTokenCount": 100,
                 "candidatesTokenCount": 20,
-                "totalTokenCount": 125,
+                "totalTokenCount": 129,
                 "cachedContentTokenCount": 7,
                 "thoughtsTokenCount": 5,
+                "toolUsePromptTokenCount": 4,
             },
         }
 

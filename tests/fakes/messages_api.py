@@ -170,6 +170,10 @@ class MessagesApi:
                 "output_tokens": 20,
                 "cache_creation_input_tokens": 3,
                 "cache_read_input_tokens": 7,
+                "cache_creation": {
+                    "ephemeral_5m_input_tokens": 1,
+                    "ephemeral_1h_input_tokens": 2,
+                },
             },
         }
 

@@ -56,7 +56,7 @@ class ResponsesApi:
             "incomplete_details": {"reason": reply.stop_reason} if reply.stop_reason else None,
             "usage": {
                 "input_tokens": 100,
-                "input_tokens_details": {"cached_tokens": 7},
+                "input_tokens_details": {"cached_tokens": 7, "cache_write_tokens": 3},
                 "output_tokens": 20,
                 "output_tokens_details": {"reasoning_tokens": 5},
                 "total_tokens": 120,

@@ -21,7 +21,7 @@ from lensbench.judging import ask_models, judge_agent
 from lensbench.judging.judges import FAILURES
 from lensbench.judging.verdicts import judge_all, rounds_of
 from lensbench.plan.config import Agent, Judging
-from lensbench.runs.stopping import spend, spent
+from lensbench.runs.stopping import spend, spend_on_request, spent, start_attempt
 from lensbench.runs.validity import judge_validity
 
 JUDGE = Path(__file__).parents[1] / "fakes" / "judge.py"
@@ -257,11 +257,11 @@ def test_an_answer_of_which_nothing_is_left_states_nothing_and_costs_nothing(cou
 
 
 def test_at_the_end_of_the_budget_nothing_more_is_asked(court: Court) -> None:
-    spend(court.folder, usd=2.0)
+    spend_on_request(court.folder, Outcome(cost_usd=2.0))
     plan = json.loads((court.folder / "plan.json").read_text()) | {"budget": {"max_usd": 1.0}}
     write_json(court.folder / "plan.json", plan)
     assert {row["failure"] for row in court.judge()} == {"not_reached"}
-    assert (court.asked(), spent(court.folder)["usd"]) == ([], 2.0)
+    assert (court.asked(), spent(court.folder).usd_known) == ([], 2.0)
 
 
 def test_a_template_that_is_wrong_is_one_sentence(court: Court) -> None:
@@ -305,7 +305,7 @@ def test_what_canaries_cost_stands_with_the_first_criterion(
     )
     rows = program.judge()
     assert [row["cost_usd"] for row in rows] == ["1", "0.25"] * 2
-    assert (program.judge(), spent(program.folder)["usd"]) == (rows, 2.5)
+    assert (program.judge(), spent(program.folder).usd_known) == (rows, 2.5)
     program.behave(others="missed:")
     program.answers(ANSWER + "More.\n", "Nothing here.\n")
     program.configure()
@@ -318,7 +318,9 @@ def test_what_canaries_cost_stands_with_the_first_criterion(
 
 
 def test_limits_on_runs_and_hours_stop_no_judge(court: Court) -> None:
-    spend(court.folder, runs=4, hours=3)
+    for _ in range(4):
+        start_attempt(court.folder)
+        spend(court.folder, Outcome(), 0.75)
     plan = json.loads((court.folder / "plan.json").read_text()) | {
         "budget": {"max_runs": 4, "max_hours": 1}
     }

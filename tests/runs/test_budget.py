@@ -4,7 +4,9 @@ import json
 import subprocess
 import sys
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -14,30 +16,77 @@ from lensbench.core.errors import UserError
 from lensbench.core.records import Outcome
 from lensbench.core.run_folder import RunFolder
 from lensbench.runs.stopping import (
+    NOT_STARTED,
+    Ledger,
     StopEverything,
     check_budget,
     check_not_stopped,
     clear,
     spend,
+    spend_on_request,
     spent,
+    start_attempt,
     stop_everything,
 )
 
 
+def attempt(folder: Path, usd: float | None, hours: float = 0.0, **facts: Any) -> None:
+    """An attempt from its start to its end."""
+    start_attempt(folder)
+    spend(folder, Outcome(cost_usd=usd, **facts), hours)
+
+
 def test_nothing_is_spent_at_first_and_many_runs_at_once_lose_nothing(tmp_path: Path) -> None:
-    assert spent(tmp_path) == {"runs": 0, "hours": 0, "usd": 0}
+    assert spent(tmp_path) == Ledger()
     with ThreadPoolExecutor(8) as pool:
-        list(pool.map(lambda _: spend(tmp_path, runs=1, usd=0.1), range(200)))
-    spend(tmp_path, runs=1)  # its cost is told at its end
-    assert spent(tmp_path) == {"runs": 201, "hours": 0, "usd": 20.0}
+        list(pool.map(lambda _: attempt(tmp_path, 0.1), range(200)))
+    ledger = spent(tmp_path)
+    assert (ledger.runs, ledger.usd, ledger.unknown) == (200, 20.0, 0)
 
 
-def test_hours_without_a_cost_count_at_the_price_of_an_hour_so_far(tmp_path: Path) -> None:
-    spend(tmp_path, runs=1, hours=1.0, usd=None)
-    assert spent(tmp_path)["usd"] == 0
-    spend(tmp_path, runs=3, hours=3.0, usd=8.0)
-    spend(tmp_path, runs=1, hours=0.5, usd=None)
-    assert spent(tmp_path) == {"runs": 5, "hours": 4.5, "usd": 9.0}
+def test_an_attempt_of_unknown_cost_counts_as_the_dearest_known_one_until_its_cost_is_known(
+    tmp_path: Path,
+) -> None:
+    start_attempt(tmp_path)
+    attempt(tmp_path, None)  # its agent shows no cost
+    assert spent(tmp_path).usd_at_most == 0
+    for usd in (0.5, 2.0, 1.0):
+        attempt(tmp_path, usd)
+    assert (spent(tmp_path).usd_so_far, spent(tmp_path).usd_at_most) == (3.5, 3.5 + 2 * 2.0)
+    with pytest.raises(StopEverything, match=r"7\.50 of 7 US dollars: 3\.50 known.*2 of unknown"):
+        check_budget(tmp_path, {"max_usd": 7})
+    spend(tmp_path, Outcome(cost_usd=0.25), 0.0)
+    assert spent(tmp_path).usd_at_most == 3.75 + 2.0
+
+
+def test_an_attempt_that_was_cut_off_costs_what_is_seen_or_its_hours_whichever_is_more(
+    tmp_path: Path,
+) -> None:
+    attempt(tmp_path, 0.1, 1.0, finished=False)
+    attempt(tmp_path, None, 0.5, finished=False)
+    attempt(tmp_path, 9.0, 0.5, tokens_at_least=True)
+    assert spent(tmp_path).usd_so_far == pytest.approx(0.1 + 9)
+    attempt(tmp_path, 8.0, 4.0)  # 2 dollars an hour
+    assert spent(tmp_path).usd_so_far == pytest.approx(8 + 2 + 1 + 9)
+    assert spent(tmp_path).usd_at_most == spent(tmp_path).usd_so_far
+
+
+def test_an_attempt_without_an_agent_costs_nothing_and_a_request_is_no_attempt(
+    tmp_path: Path,
+) -> None:
+    attempt(tmp_path, 2.0, 1.0)
+    start_attempt(tmp_path)
+    spend(tmp_path, NOT_STARTED, 0.0)
+    spend_on_request(tmp_path, Outcome(cost_usd=0.5))
+    spend_on_request(tmp_path, Outcome(error="overloaded"))
+    assert (spent(tmp_path).usd_at_most, spent(tmp_path).runs) == (2.5, 2)
+    spend_on_request(tmp_path, Outcome())
+    assert spent(tmp_path).usd_at_most == 4.5
+
+
+def test_a_ledger_of_an_older_version_is_read(tmp_path: Path) -> None:
+    RunFolder(tmp_path).spent.write_text('{"runs": 24, "hours": 0.5, "usd": 3.0}  ')
+    assert spent(tmp_path) == Ledger(runs=24, hours=0.5, usd=3.0, hours_known=0.5)
 
 
 @pytest.mark.parametrize(
@@ -45,7 +94,7 @@ def test_hours_without_a_cost_count_at_the_price_of_an_hour_so_far(tmp_path: Pat
 )
 def test_a_damaged_ledger_forgets_no_budget(tmp_path: Path, damaged: str) -> None:
     RunFolder(tmp_path).spent.write_text(damaged)
-    spend(tmp_path, runs=1)
+    attempt(tmp_path, 1.0)
     assert RunFolder(tmp_path).spent.read_text() == damaged
     with pytest.raises(StopEverything, match=r"spent\.json is damaged"):
         check_budget(tmp_path, {"max_usd": 5})
@@ -55,10 +104,12 @@ def test_a_damaged_ledger_forgets_no_budget(tmp_path: Path, damaged: str) -> Non
 NO_ROOM = """
 import resource, sys
 from pathlib import Path
-from lensbench.runs.stopping import spend
-spend(Path(sys.argv[1]), runs=3, usd=2.5)
+from lensbench.core.records import Outcome
+from lensbench.runs.stopping import spend, start_attempt
+start_attempt(Path(sys.argv[1]))
+spend(Path(sys.argv[1]), Outcome(cost_usd=2.5), 0.0)
 resource.setrlimit(resource.RLIMIT_FSIZE, (0, 0))
-spend(Path(sys.argv[1]), runs=1)
+start_attempt(Path(sys.argv[1]))
 """
 
 
@@ -67,7 +118,7 @@ def test_a_ledger_that_cannot_be_written_forgets_nothing(tmp_path: Path) -> None
         [sys.executable, "-c", NO_ROOM, str(tmp_path)], capture_output=True, text=True
     )
     assert "OSError" in done.stderr
-    assert spent(tmp_path) == {"runs": 3, "hours": 0, "usd": 2.5}
+    assert spent(tmp_path) == Ledger(runs=1, usd=2.5, largest_usd=2.5)
 
 
 @pytest.mark.parametrize(
@@ -75,8 +126,8 @@ def test_a_ledger_that_cannot_be_written_forgets_nothing(tmp_path: Path) -> None
     [
         ({}, False),
         ({"max_runs": None, "max_usd": None, "max_hours": None}, False),
-        ({"max_runs": 3}, False),
-        ({"max_runs": 2}, True),
+        ({"max_runs": 2}, False),
+        ({"max_runs": 1}, True),
         ({"max_usd": 1.5}, True),
         ({"max_usd": 1.51}, False),
         ({"max_hours": 0.5}, True),
@@ -85,7 +136,7 @@ def test_a_ledger_that_cannot_be_written_forgets_nothing(tmp_path: Path) -> None
 def test_a_limit_that_is_reached_stops_everything(
     tmp_path: Path, limits: dict[str, float], stops: bool
 ) -> None:
-    spend(tmp_path, runs=2, usd=1.5, hours=0.5)
+    attempt(tmp_path, 1.5, 0.5)
     if not stops:
         check_budget(tmp_path, limits)
         return
@@ -106,6 +157,14 @@ OWN: Prices = {
     "*glm*": {"input": 7, "output": 0, "cache_read": 0, "cache_write": 0, "date": "", "source": ""}
 }
 MILLION = {"input": 10**6, "output": 10**6, "cache_read": 10**6, "cache_write": 10**6}
+
+
+def test_what_stays_in_the_cache_for_an_hour_costs_twice_the_input() -> None:
+    written = Outcome(models=("claude-sonnet-5",), tokens={"cache_write": 10**6})
+    costs = [
+        priced(replace(written, cache_write_1h=part), {}).cost_usd for part in (None, 0, 10**6)
+    ]
+    assert costs == [2.5, 2.5, 4.0]
 
 
 @pytest.mark.parametrize(

@@ -20,6 +20,10 @@ Kind = Literal["input", "cache_read", "cache_write", "output"]
 KINDS: tuple[Kind, ...] = ("input", "cache_read", "cache_write", "output")
 
 
+HOUR = 2.0
+"""Times the price of input."""
+
+
 @cache
 def listed() -> Prices:
     """The list prices, in the form of the user's."""
@@ -46,20 +50,31 @@ def in_words(model: str, price: ModelPrice) -> str:
 
 
 def priced(outcome: Outcome, own: Prices) -> Outcome:
-    """The outcome with an estimated cost where the agent reports none or guesses it, and the model's price is known:
-    the least that the tokens cost if several models may have answered."""
-    if outcome.tokens is None or (outcome.cost_usd is not None and not outcome.cost_is_guess):
+    """The outcome with an estimated cost where the agent reports none, guesses it or was cut off, and the model's price
+    is known: the least that the tokens cost if several models may have answered."""
+    is_known = outcome.cost_usd is not None and not outcome.cost_is_guess
+    if outcome.tokens is None or (is_known and not outcome.tokens_at_least):
         return outcome
-    tokens, costs = outcome.tokens, {}
-    for model in outcome.models or outcome.models_asked or ():
-        if price := price_of(model, own):
-            costs[in_words(model, price)] = (
-                sum(price[kind] * tokens.get(kind, 0) for kind in KINDS) / 1e6
-            )
+    costs = {
+        in_words(model, price): _cost(outcome, price)
+        for model in outcome.models or outcome.models_asked or ()
+        if (price := price_of(model, own))
+    }
     if not costs:
         return outcome
     basis = min(costs, key=lambda label: costs[label])
+    if is_known and (outcome.cost_usd or 0.0) >= costs[basis]:
+        return outcome
     return replace(outcome, cost_usd=round(costs[basis], 9), cost_is_guess=True, cost_basis=basis)
+
+
+def _cost(outcome: Outcome, price: ModelPrice) -> float:
+    """US dollars. What stays in the cache for an hour costs twice the input to write."""
+    tokens = outcome.tokens or {}
+    dollars = sum(price[kind] * tokens.get(kind, 0) for kind in KINDS)
+    for_an_hour = min(outcome.cache_write_1h or 0, tokens.get("cache_write", 0))
+    dollars += (HOUR * price["input"] - price["cache_write"]) * for_an_hour
+    return dollars / 1e6
 
 
 def is_same_model(request: str, answer: str) -> bool:

@@ -74,6 +74,10 @@ class Outcome:
     """Paths relative to the workspace."""
     tokens: dict[str, int] | None = None
     """`input`, `output`, `cache_read`, `cache_write`: totals of all requests of the run."""
+    tokens_at_least: bool = False
+    """`tokens` is a lower bound: the stream ends before its totals, so the run cannot count."""
+    cache_write_1h: int | None = None
+    """The part of `cache_write` that the service keeps for an hour, for twice the price of input."""
     tokens_first: dict[str, int] | None = None
     """The same of its first request, which shows what the service's cache held before."""
     tokens_subagents: dict[str, int] | None = None
@@ -90,6 +94,8 @@ class Outcome:
     """How the answer ended; "" when the agent does not show it."""
     stop_reason: str = ""
     """The same in the words of the service or the agent."""
+    longer_report: bool | None = None
+    """Before the answer, the model wrote a longer text with a report; None when only the answer is shown."""
     models_asked: tuple[str, ...] | None = None
     """Requested models; `models` are those that answered."""
     denied_calls: tuple[str, ...] | None = None

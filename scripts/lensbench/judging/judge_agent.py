@@ -23,7 +23,7 @@ from lensbench.core.system.private_folders import private_folder
 from lensbench.core.system.processes import adopt_orphans, die_with_parent
 from lensbench.core.system.redaction import Redactor
 from lensbench.runs.reasons import Expectation, meaning_of, reason_of
-from lensbench.runs.stopping import check_budget, spend
+from lensbench.runs.stopping import check_budget, spend_on_request
 
 _UNIMPORTANT = {
     "retries",
@@ -79,7 +79,7 @@ class JudgeAgent:
             )
             output = start_agent(run, place, self.settings["timeout_s"], redact)
         output = output._replace(outcome=priced(output.outcome, self.plan.get("prices", {})))
-        spend(self.folder, usd=output.outcome.cost_usd)
+        spend_on_request(self.folder, output.outcome)
         self._check_service(output.outcome)
         reason, detail = reason_of(output, Expectation((), ()))
         resets_at = output.outcome.resets_at

@@ -51,7 +51,7 @@ from lensbench.runs.made_with import portable
 from lensbench.runs.reasons import DiscardReason, Expectation, find_reason, tools_of
 from lensbench.runs.server_checks import unreachable
 from lensbench.runs.server_programs import foreign_programs, program_calls
-from lensbench.runs.stopping import spend
+from lensbench.runs.stopping import NOT_STARTED, spend
 
 _MENTION = re.compile(r"@\"?([^\s\"#,;!?()\[\]{}]+)")
 EDIT_TOOLS = ("Edit", "Write")
@@ -187,6 +187,7 @@ def make_attempt(job: Job, place: Place, record: Record, redact: Redactor, keep:
     try:
         if failure:
             attempt = replace(record.attempt, started_at=now(), duration_s=0.0)
+            spend(job.folder, NOT_STARTED, 0.0)
             tried = Tried(
                 _because(
                     replace(record, attempt=attempt), DiscardReason.MCP_FAILED, redact(failure)
@@ -278,8 +279,7 @@ def _with_cost(job: Job, record: Record) -> Record:
     if ask and outcome.finished and not outcome.agent_version:  # not shown by its output
         outcome = replace(outcome, agent_version=ask(job.agent))
     outcome = priced(outcome, job.plan.get("prices", {}))
-    usd = outcome.cost_usd or (0.0 if outcome.finished else None)
-    spend(job.folder, hours=hours, usd=usd)
+    spend(job.folder, outcome, hours)
     return replace(record, outcome=outcome)
 
 

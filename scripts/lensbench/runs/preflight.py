@@ -44,7 +44,7 @@ from lensbench.runs.attempt import MOST_NAMED, Job, prepare, remove_written
 from lensbench.runs.reasons import reason_of
 from lensbench.runs.server_checks import check_servers
 from lensbench.runs.server_packages import fetch_packages
-from lensbench.runs.stopping import StopEverything, check_budget, spend
+from lensbench.runs.stopping import StopEverything, check_budget, spend_on_request
 
 
 def preflight(config: Config, scenarios: ScenarioSet, folder: Path) -> PreflightFindings:
@@ -412,7 +412,7 @@ def ask_model(job: Job, sandbox: Sandbox, redact: Redactor) -> Check:
             return Check("model", "failed", str(error))
         last = (read_text(f"{private}/stderr").strip().splitlines() or [""])[-1]
     job.folder.mkdir(parents=True, exist_ok=True)  # it does not exist before the first run
-    spend(job.folder, usd=priced(reply.outcome, job.plan.get("prices", {})).cost_usd)
+    spend_on_request(job.folder, priced(reply.outcome, job.plan.get("prices", {})))
     reason, detail = reason_of(reply, asking.expected)
     if not reason:
         if others := unexpected(reply.outcome, job.agent):

@@ -48,12 +48,15 @@ from lensbench.runs.attempt import Job, Tried, gate_name, make_attempt
 from lensbench.runs.reasons import REASONS, meaning_of, stops
 from lensbench.runs.start_gate import GRACE_S, at_the_gate
 from lensbench.runs.stopping import (
+    NOT_STARTED,
     StopEverything,
     check_budget,
     check_not_stopped,
     repeated,
     spend,
+    start_attempt,
     stop_everything,
+    uncount_attempt,
 )
 
 KEPT = "kept: an agent has answered already, and its answer was copied; `lensbench discard` repeats a run"
@@ -89,7 +92,7 @@ def make_run(job: Job) -> str:
             )
             check_not_stopped(job.folder)
             check_budget(job.folder, job.plan.get("budget", {}))
-            spend(job.folder, runs=1)
+            start_attempt(job.folder)
             asked_at = time.time()
             entry = new_entry(job.folder, job.run)
             record = _record(job, Attempt(number, "", None, waited_s, None, False))
@@ -98,11 +101,16 @@ def make_run(job: Job) -> str:
             )
             with private_folder() as private:
                 place = Place(sandbox, private, job.environment)
-                tried = make_attempt(job, place, record, redact, partial(_store, job, entry))
+                try:
+                    tried = make_attempt(job, place, record, redact, partial(_store, job, entry))
+                except UserError:  # its agent could not be started
+                    spend(job.folder, NOT_STARTED, 0.0)
+                    raise
             _store(job, entry, tried)
             last, outcome = tried.record.attempt, tried.record.outcome
             is_used_up = outcome.resets_at is not None
-            spend(job.folder, runs=-1 if is_used_up else 0)
+            if is_used_up:
+                uncount_attempt(job.folder)
             is_refusal = is_used_up or meaning_of(outcome) == Action.PAUSE
             try:
                 if is_refusal or not last.reason:

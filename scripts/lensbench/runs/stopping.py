@@ -8,11 +8,14 @@ import os
 import re
 import shutil
 import signal
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
 from lensbench.core.errors import UserError
+from lensbench.core.records import Outcome
 from lensbench.core.run_folder import RunFolder
 from lensbench.core.store import Discard
 from lensbench.core.system.files import write_atomic
@@ -84,57 +87,156 @@ def _is_snakemake(process: int) -> bool:
     return any(word.rpartition(b"/")[2] == b"snakemake" for word in words[:4])
 
 
-NOTHING = {"runs": 0.0, "hours": 0.0, "usd": 0.0}
 _NAMES = {"runs": "attempts", "hours": "hours of agents' work", "usd": "US dollars"}
 
 
-def spend(folder: Path, runs: int = 0, hours: float = 0.0, usd: float | None = 0.0) -> None:
-    """Adds to the spent `runs` (attempts), `hours` (of agents' work) and `usd`. Safe with concurrent runs. `usd` is
-    None for a killed agent that would tell it at its end: its hours count at their price so far."""
+@dataclass
+class Ledger:
+    """What a benchmark has spent. What an attempt cost that nobody said is unknown, and never 0."""
+
+    runs: float = 0.0
+    """Attempts."""
+    hours: float = 0.0
+    """Of agents' work."""
+    usd: float = 0.0
+    """Of the attempts whose cost is known."""
+    usd_requests: float = 0.0
+    """Of judges, and of the preflight's question."""
+    hours_known: float = 0.0
+    """Of the same attempts."""
+    largest_usd: float = 0.0
+    """The cost of the dearest of them."""
+    unknown: float = 0.0
+    """Attempts of unknown cost: at work, killed with lensbench, or of an agent that showed no cost."""
+    cut: list[list[float]] = field(default_factory=list)
+    """Attempts whose output was cut off: the least that each cost in US dollars, and its hours."""
+
+    @property
+    def usd_known(self) -> float:
+        return self.usd + self.usd_requests
+
+    @property
+    def usd_so_far(self) -> float:
+        """The known cost, and that of the attempts that were cut off: by what is seen of them, or by their hours at
+        the price of those whose cost is known, whichever is larger."""
+        rate = self.usd / self.hours_known if self.hours_known else 0.0
+        return self.usd_known + sum(max(usd, hours * rate) for usd, hours in self.cut)
+
+    @property
+    def usd_at_most(self) -> float:
+        """The same, with each attempt of unknown cost at the largest known one."""
+        return self.usd_so_far + self.unknown * self.largest_usd
+
+
+NOT_STARTED = Outcome(cost_usd=0.0)
+"""What an attempt cost whose agent was not started."""
+
+
+def start_attempt(folder: Path) -> None:
+    """Counts an attempt, whose cost is unknown until `spend` is told."""
+    with _ledger(folder) as ledger:
+        ledger.runs += 1
+        ledger.unknown += 1
+
+
+def uncount_attempt(folder: Path) -> None:
+    """An attempt that the service refused, because the plan's window was used up, is no attempt."""
+    with _ledger(folder) as ledger:
+        ledger.runs -= 1
+
+
+def spend(folder: Path, outcome: Outcome, hours: float) -> None:
+    """Adds what a started attempt cost: its hours of work and, as far as its output shows it, dollars."""
+    with _ledger(folder) as ledger:
+        ledger.hours += hours
+        if outcome.tokens_at_least or not outcome.finished:
+            ledger.cut.append([outcome.cost_usd or 0.0, round(hours, 6)])
+        elif outcome.cost_usd is None:
+            return
+        else:
+            ledger.usd += outcome.cost_usd
+            ledger.hours_known += hours
+            ledger.largest_usd = max(ledger.largest_usd, outcome.cost_usd)
+        ledger.unknown -= 1
+
+
+def spend_on_request(folder: Path, outcome: Outcome) -> None:
+    """Adds what a request cost that is no attempt: a judge's, or the preflight's question. If that is unknown, as much
+    as the dearest attempt."""
+    with _ledger(folder) as ledger:
+        if outcome.cost_usd is None and outcome.error == "":
+            ledger.unknown += 1
+        else:
+            ledger.usd_requests += outcome.cost_usd or 0.0
+
+
+@contextmanager
+def _ledger(folder: Path) -> Iterator[Ledger]:
+    """The ledger, written back after the block. Safe with concurrent runs."""
     path = RunFolder(folder).spent
-    with open(os.open(path, os.O_RDWR | os.O_CREAT, 0o644), "r+", encoding="utf-8") as ledger:
-        fcntl.flock(ledger, fcntl.LOCK_EX)
-        before = ledger.read()
-        so_far = _parse(before)
-        if so_far is None:
-            return  # do not lose a paid answer: `spent` reports the damage before the next attempt
-        rate = so_far["usd"] / so_far["hours"] if so_far["hours"] else 0.0
-        amounts = {"runs": runs, "hours": hours, "usd": hours * rate if usd is None else usd}
-        total = {name: round(value + amounts[name], 9) for name, value in so_far.items()}
-        ledger.seek(0)
+    with open(os.open(path, os.O_RDWR | os.O_CREAT, 0o644), "r+", encoding="utf-8") as file:
+        fcntl.flock(file, fcntl.LOCK_EX)
+        before = file.read()
+        ledger = _parse(before)
+        if ledger is None:
+            yield Ledger()  # do not lose a paid answer: `spent` reports the damage before the next attempt
+            return
+        yield ledger
+        amounts = {
+            name: round(value, 9) if isinstance(value, float) else value
+            for name, value in asdict(ledger).items()
+        }
+        file.seek(0)
         # Never truncated first: on a full disk the amounts would be lost.
-        ledger.write(json.dumps(total).ljust(len(before)))
+        file.write(json.dumps(amounts).ljust(len(before)))
 
 
-def spent(folder: Path) -> dict[str, float]:
-    """The amounts spent so far, named as in `spend`. Raises StopEverything when the ledger is damaged."""
+def spent(folder: Path) -> Ledger:
+    """What was spent so far. Raises StopEverything when the ledger is damaged."""
     path = RunFolder(folder).spent
-    so_far = (
-        _parse(path.read_text(errors="replace", encoding="utf-8")) if path.exists() else NOTHING
-    )
-    if so_far is None:
+    if not path.exists():
+        return Ledger()
+    ledger = _parse(path.read_text(errors="replace", encoding="utf-8"))
+    if ledger is None:
         raise StopEverything(
             f"{path} is damaged, so the amount spent is unknown; restore it from the records, in the form "
             f'{{"runs": 24, "hours": 0.5, "usd": 3.1}}, or delete it to start from zero'
         )
-    return dict(so_far)
+    return ledger
 
 
-def _parse(text: str) -> dict[str, float] | None:
-    """The amounts of a ledger; None when the text is not one."""
+def _parse(text: str) -> Ledger | None:
+    """The ledger in a text; None when it is none. One of an older version has three amounts, all of them known."""
     try:
         amounts = json.loads(text or "{}")
-        return {name: float(amounts.get(name, 0)) for name in NOTHING}
+        cut = [[float(usd), float(hours)] for usd, hours in amounts.pop("cut", [])]
+        known = {"hours_known": amounts.get("hours", 0), **amounts}
+        return Ledger(**{name: float(value) for name, value in known.items()}, cut=cut)
     except (ValueError, TypeError, AttributeError, RecursionError):
         return None
 
 
 def check_budget(folder: Path, limits: Mapping[str, Any]) -> None:
     """Raises StopEverything when one of `max_runs`, `max_hours`, `max_usd` is reached."""
-    so_far = spent(folder) if any(limits.values()) else NOTHING
-    for name, value in so_far.items():
+    if not any(limits.values()):
+        return
+    ledger = spent(folder)
+    amounts = {"runs": ledger.runs, "hours": ledger.hours, "usd": ledger.usd_at_most}
+    for name, value in amounts.items():
         limit = limits.get(f"max_{name}")
         if limit is not None and value >= limit:
             raise StopEverything(
-                f"the budget is spent ({value:.2f} of {limit:g} {_NAMES[name]}); raise budget.max_{name} to continue"
+                f"the budget is spent ({value:.2f} of {limit:g} {_NAMES[name]}{_shares(name, ledger)}); "
+                f"raise budget.max_{name} to continue"
             )
+
+
+def _shares(name: str, ledger: Ledger) -> str:
+    """How much of the dollars is no known cost, in words."""
+    if name != "usd" or ledger.usd_at_most == ledger.usd_known:
+        return ""
+    of_cut = ledger.usd_so_far - ledger.usd_known
+    return (
+        f": {ledger.usd_known:.2f} known, at least {of_cut:.2f} of {len(ledger.cut)} attempts that were cut off,"
+        f" {ledger.unknown:.0f} of unknown cost at {ledger.largest_usd:.2f} each"
+    )

@@ -28,7 +28,7 @@ from lensbench.core.store import (
 )
 from lensbench.core.system.claim import claim
 from lensbench.core.system.files import note_checksum, read_checksums, write_atomic, write_json
-from lensbench.runs.stopping import spend
+from lensbench.runs.stopping import spend, start_attempt
 from lensbench.workflow.damage import FOREIGN, Damage, FolderCheck, read_index, write_index
 from lensbench.workflow.schedule import Schedule
 
@@ -119,12 +119,8 @@ def _count_foreign(folder: Path, attempts: list[tuple[str, Entry]]) -> None:
             content = entry.record.read_bytes()
             record = from_json(content.decode())
             if record.source == "run" and not is_list_lost:
-                spend(
-                    folder,
-                    runs=1,
-                    hours=(record.attempt.duration_s or 0) / 3600,
-                    usd=record.outcome.cost_usd or 0,
-                )
+                start_attempt(folder)
+                spend(folder, record.outcome, (record.attempt.duration_s or 0) / 3600)
             note_checksum(folder, name, content)
 
 

@@ -163,9 +163,9 @@ def _spent(folder: Path) -> str:
     except UserError:
         return "spent ?"  # with a budget, the next attempt reports the error
     return (
-        f"spent ${cost['usd']:.2f}"
-        if cost["usd"]
-        else f"agents worked {span(cost['hours'] * 3600)}"
+        f"spent ${cost.usd_so_far:.2f}"
+        if cost.usd_so_far
+        else f"agents worked {span(cost.hours * 3600)}"
     )
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Hashable, Iterable
+from collections.abc import Hashable, Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -65,6 +65,46 @@ def words(content: Any) -> str:
         else [text(content)]
     )
     return " ".join(" ".join(parts).split())
+
+
+_REPORT = re.compile(r"(?mi)^[#*]{1,6} ?Report\b")
+"""The heading of the section in which agents describe their run."""
+_BYTES_PER_TOKEN = 4
+
+
+def answer_among(texts: Sequence[str], last: str) -> str:
+    """The last text of a run, or the newest of the model's own `texts` that is not blank: a model that has written its
+    answer and calls a tool in the same message may have nothing to add."""
+    if last.strip():
+        return last
+    return next((text for text in reversed(texts) if text.strip()), last)
+
+
+def has_longer_report(texts: Sequence[str], answer: str) -> bool:
+    """True when the model wrote a longer text with a report before its answer, which may be a mere remark."""
+    return any(len(text) > len(answer) and _REPORT.search(text) for text in texts)
+
+
+def least_tokens(written: Iterable[Any]) -> int:
+    """The fewest tokens of what a model wrote (texts, thinking, inputs of tools): 4 bytes make at most one."""
+    texts = [
+        part if isinstance(part, str) else json.dumps(part, ensure_ascii=False)
+        for part in written
+        if part
+    ]
+    return sum(len(text.encode(errors="replace")) for text in texts) // _BYTES_PER_TOKEN
+
+
+def least_usage(written: Iterable[Any]) -> dict[str, int] | None:
+    """The tokens of a stream that ends before it shows any, at least; None where nothing was written."""
+    output = least_tokens(written)
+    return {"input": 0, "output": output, "cache_read": 0, "cache_write": 0} if output else None
+
+
+def shown_tokens(tokens: dict[str, int], written: Iterable[Any]) -> dict[str, int] | None:
+    """The counts, or None when they have no output although the model wrote: some gateways report no usage, which
+    programs show as 0."""
+    return None if not tokens["output"] and least_tokens(written) else tokens
 
 
 @dataclass

@@ -20,6 +20,7 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Hashable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
 from functools import cached_property, partial
 from typing import NamedTuple
 
@@ -36,9 +37,13 @@ from lensbench.agents.adapters._cli import counted, ending_of, gateway, inside, 
 from lensbench.agents.adapters._events import (
     Event,
     Use,
+    answer_among,
+    has_longer_report,
+    least_tokens,
     mapping,
     read_event,
     sequence,
+    shown_tokens,
     text,
     tool_uses,
     whole,
@@ -145,6 +150,7 @@ LIMITS = {
 }
 """Subtype of a result -> the limit that it reached: a failed answer, not a failure of the service."""
 
+_KINDS = ("input", "output", "cache_read", "cache_write")
 _OF_A_MODEL = ("inputTokens", "outputTokens", "cacheReadInputTokens", "cacheCreationInputTokens")
 _OF_A_MESSAGE = (
     "input_tokens",
@@ -152,6 +158,7 @@ _OF_A_MESSAGE = (
     "cache_read_input_tokens",
     "cache_creation_input_tokens",
 )
+_OF_A_REQUEST = ("input_tokens", "cache_read_input_tokens", "cache_creation_input_tokens")
 _SYNTHETIC = "<synthetic>"
 """The model of messages that the client itself created, for an error."""
 _STATUS = re.compile(r"API Error: (?:Request rejected \()?([45]\d\d)\b")
@@ -166,14 +173,13 @@ def read(lines: Iterable[str], *, errors: ErrorTexts = KNOWN_ERRORS) -> Outcome:
     if not stream.events:
         return Outcome(finished=False)
     result, usage, (error, gave_up) = stream.result, stream.usage, stream.failure
-    own, others = stream.used(by_subagents=False), stream.used(by_subagents=True)
+    answer = stream.answer if gave_up or not (error or result.get("is_error")) else ""
+    first = next((message for message in stream.messages if not message.parent), None)
+    cost = result.get("total_cost_usd")
+    is_priced = isinstance(cost, int | float) and (stream.tokens is not None or not stream.messages)
     status = whole(result.get("api_error_status")) or next(map(int, _STATUS.findall(error)), None)
     return Outcome(
-        answer=stream.last_words
-        if gave_up
-        else ""
-        if error or result.get("is_error")
-        else text(result.get("result")),
+        answer=answer,
         finished=bool(stream.start and stream.results),
         error=error,
         error_status=status if error else None,
@@ -184,12 +190,12 @@ def read(lines: Iterable[str], *, errors: ErrorTexts = KNOWN_ERRORS) -> Outcome:
         tools_offered=stream.tools,
         calls=counted((call.name, call.failed) for call in stream.calls),
         files_read=stream.files_read,
-        tokens=_tokens(usage.values()) if usage else _shown(own + others),
-        tokens_first=_shown(own[:1]),
-        tokens_subagents=_shown(others)
-        if len(stream.shown_subagents) == stream.subagents
-        else None,
-        cost_usd=cost if isinstance(cost := result.get("total_cost_usd"), int | float) else None,
+        tokens=stream.tokens,
+        tokens_at_least=stream.is_cut,
+        cache_write_1h=stream.cache_write_1h,
+        tokens_first=_shown([first.usage]) if first else None,
+        tokens_subagents=stream.tokens_subagents,
+        cost_usd=cost if is_priced else None,
         cost_is_guess=not all(_is_priced(model, entry) for model, entry in usage.items()),
         turns=sum(turns)
         if (turns := [n for leg in stream.results if (n := whole(leg.get("num_turns")))])
@@ -197,6 +203,7 @@ def read(lines: Iterable[str], *, errors: ErrorTexts = KNOWN_ERRORS) -> Outcome:
         gave_up=gave_up,
         ending=stream.ending,
         stop_reason=text(result.get("stop_reason"))[:100],
+        longer_report=has_longer_report(stream.texts, answer),
         models_asked=tuple(sorted({text(stream.start.get("model")), *usage} - {""})) or None,
         denied_calls=tuple(sorted({name for _, name in stream.denials})),
         tools_deferred=stream.tools_deferred,
@@ -215,6 +222,36 @@ class _Made(NamedTuple):
     failed: bool
     """Permissions refuse calls, too."""
     why: str
+
+
+@dataclass
+class _Message:
+    """A message of a model."""
+
+    parent: str
+    """The call that started the sub-agent which wrote it; "" for the run's own."""
+    id: str
+    place: int = 0
+    """Where its last event stands."""
+    usage: Event = field(default_factory=dict)
+    blocks: list[Event] = field(default_factory=list)
+    has_results: bool = False
+    """Calls of it have been answered."""
+
+    def goes_on(self, content: Event) -> bool:
+        """True when `content` is another piece of it. Some gateways give all messages the same id; and the results of
+        first calls may come before the message's last calls."""
+        if text(content.get("id")) != self.id:
+            return False
+        usage, blocks = mapping(content.get("usage")), sequence(content.get("content"))
+        is_same_request = all(usage.get(name) == self.usage.get(name) for name in _OF_A_REQUEST)
+        has_only_calls = all(mapping(block).get("type") == "tool_use" for block in blocks)
+        return not self.has_results or (is_same_request and has_only_calls)
+
+    @property
+    def written(self) -> list[object]:
+        """Its texts, thinking and inputs of tools."""
+        return [block.get(key) for block in self.blocks for key in ("text", "thinking", "input")]
 
 
 class Stream:
@@ -372,23 +409,30 @@ class Stream:
         )
         return ending_of(gave_up, is_finished, bool(self._system("compact_boundary")))
 
-    @property
-    def last_words(self) -> str:
-        """The model's text after its last tool call or refusal: the available part of an answer that was cut off."""
-        pieces: list[str] = []
+    @cached_property
+    def texts(self) -> list[str]:
+        """The texts of the run's own model between its calls' results, without what it took back; the last may be
+        empty."""
+        texts = [""]
         for event in self.events:
             message = mapping(event.get("message"))
-            if event["type"] == "user" and (
-                _blocks(message, "tool_result") or event.get("refused_message_id")
-            ):
-                pieces.clear()
-            elif (
-                event["type"] == "assistant"
-                and message.get("model") != _SYNTHETIC
-                and not event.get("parent_tool_use_id")
-            ):
-                pieces += [text(block.get("text")) for block in _blocks(message, "text")]
-        return "".join(pieces)
+            if event.get("parent_tool_use_id") or message.get("model") == _SYNTHETIC:
+                continue
+            if event["type"] == "user" and event.get("refused_message_id"):
+                texts[-1] = ""
+            elif event["type"] == "user" and _blocks(message, "tool_result"):
+                texts.append("")
+            elif event["type"] == "assistant":
+                texts[-1] += "".join(text(block.get("text")) for block in _blocks(message, "text"))
+        return texts
+
+    @property
+    def answer(self) -> str:
+        """The result, or the available part of an answer that was cut off by a limit."""
+        if not self.results:
+            return ""
+        last = self.texts[-1] if self.failure[1] else text(self.result.get("result"))
+        return answer_among(self.texts, last)
 
     @property
     def usage(self) -> dict[str, Event]:
@@ -396,16 +440,80 @@ class Stream:
             model: mapping(entry) for model, entry in mapping(self.result.get("modelUsage")).items()
         }
 
-    def used(self, *, by_subagents: bool) -> list[Event]:
-        """The usage of each message. One comes in several events, of which the last has the most tokens."""
-        events = (event for event in self.events if event["type"] == "assistant")
-        own = (event for event in events if bool(event.get("parent_tool_use_id")) == by_subagents)
-        messages = (mapping(event.get("message")) for event in own)
-        return [
-            *{
-                text(message.get("id")): mapping(message.get("usage")) for message in messages
-            }.values()
+    @cached_property
+    def messages(self) -> list[_Message]:
+        """What the models wrote. A message comes in several events of the same id."""
+        messages: list[_Message] = []
+        newest: dict[str, _Message] = {}
+        for place, event in enumerate(self.events):
+            parent, content = text(event.get("parent_tool_use_id")), mapping(event.get("message"))
+            if event["type"] == "user" and parent in newest:
+                newest[parent].has_results = True
+            elif event["type"] == "assistant" and content.get("model") != _SYNTHETIC:
+                message = newest.get(parent)
+                if message is None or not message.goes_on(content):
+                    message = _Message(parent, text(content.get("id")))
+                    newest[parent] = message
+                    messages.append(message)
+                message.place, message.usage = place, mapping(content.get("usage"))
+                message.blocks += map(mapping, sequence(content.get("content")))
+        return messages
+
+    @property
+    def unreported(self) -> list[_Message]:
+        """The messages after the last result, whose tokens no total has."""
+        last = max(
+            (n for n, event in enumerate(self.events) if event["type"] == "result"), default=-1
+        )
+        return [message for message in self.messages if message.place > last]
+
+    @property
+    def is_cut(self) -> bool:
+        """True when messages, or all of the run, have no total."""
+        return not self.results or bool(self.unreported)
+
+    @cached_property
+    def tokens(self) -> dict[str, int] | None:
+        """The totals of the last result, and at least those of messages that it does not have."""
+        written = [part for message in self.messages for part in message.written]
+        rest = _least(self.unreported)
+        if self.usage:
+            total = shown_tokens(_tokens(self.usage.values()), written)
+            return _sum([total, rest]) if total else None
+        legs = [mapping(result.get("usage")) for result in self.results]
+        own = _tokens(legs, _OF_A_MESSAGE)
+        if any(own.values()):
+            return _sum([own, rest, _least(self.of_subagents)])
+        counts = _least(self.messages)
+        return counts if any(counts.values()) else None
+
+    @property
+    def cache_write_1h(self) -> int | None:
+        """Of the tokens written into the cache, those that stay for an hour; older versions show them by message."""
+        totals = [entry.get("cacheCreationEphemeral1hInputTokens") for entry in self.usage.values()]
+        shown = [mapping(message.usage.get("cache_creation")) for message in self.messages]
+        counts = [whole(total) for total in totals if whole(total) is not None] or [
+            whole(part.get("ephemeral_1h_input_tokens")) for part in shown
         ]
+        known = [count for count in counts if count is not None]
+        return sum(known) if known else None
+
+    @property
+    def of_subagents(self) -> list[_Message]:
+        return [message for message in self.messages if message.parent]
+
+    @property
+    def tokens_subagents(self) -> dict[str, int] | None:
+        """The tokens of sub-agents, which are in the totals by model, but not in the usage of a result. Events show
+        messages when they begin, with an output of one token."""
+        if len(self.shown_subagents) != self.subagents or not self.of_subagents:
+            return None
+        least = _least(self.of_subagents)
+        own = _tokens((mapping(result.get("usage")) for result in self.results), _OF_A_MESSAGE)
+        if not self.usage or not any(own.values()):
+            return least
+        total = _tokens(self.usage.values())
+        return {kind: max(total[kind] - own[kind], least[kind]) for kind in _KINDS}
 
     @property
     def retries(self) -> int:
@@ -436,8 +544,23 @@ class Stream:
 
 
 def _tokens(usage: Iterable[Event], names: Sequence[str] = _OF_A_MODEL) -> dict[str, int]:
-    counts = (sum(whole(entry.get(name)) or 0 for entry in usage) for name in names)
-    return dict(zip(("input", "output", "cache_read", "cache_write"), counts, strict=True))
+    entries = list(usage)
+    counts = (sum(whole(entry.get(name)) or 0 for entry in entries) for name in names)
+    return dict(zip(_KINDS, counts, strict=True))
+
+
+def _least(messages: Iterable[_Message]) -> dict[str, int]:
+    """The tokens of messages, at least: their events have the usage of the first moment, with hardly any output."""
+    counts = dict.fromkeys(_KINDS, 0)
+    for message in messages:
+        shown = _tokens([message.usage], _OF_A_MESSAGE)
+        shown["output"] = max(shown["output"], least_tokens(message.written))
+        counts = _sum([counts, shown])
+    return counts
+
+
+def _sum(parts: Sequence[dict[str, int]]) -> dict[str, int]:
+    return {kind: sum(part[kind] for part in parts) for kind in _KINDS}
 
 
 def _shown(usage: Iterable[Event]) -> dict[str, int] | None:

@@ -36,7 +36,17 @@ from lensbench.agents.adapters._cli import (
     tried,
     version_of,
 )
-from lensbench.agents.adapters._events import Event, mapping, number, text, words
+from lensbench.agents.adapters._events import (
+    Event,
+    answer_among,
+    has_longer_report,
+    least_usage,
+    mapping,
+    number,
+    shown_tokens,
+    text,
+    words,
+)
 from lensbench.core.error_texts import DISCONNECTED, KNOWN_ERRORS, ErrorTexts
 from lensbench.core.frozen_plan import AgentSettings
 from lensbench.core.records import Outcome
@@ -171,22 +181,29 @@ def read(lines: Iterable[str], *, errors: ErrorTexts = KNOWN_ERRORS) -> Outcome:
         for item in calls
     )
     counts, useless = tried(results, errors)
-    answers = [text(item.get("text")) for item in items if item["type"] == "agent_message"]
+    texts = [text(item.get("text")) for item in items if item["type"] == "agent_message"]
+    has_answer = bool(gave_up or (ends and not failures))
+    answer = answer_among(texts, texts[-1]) if texts and has_answer else ""
+    written = [part for item in items for part in _written(item)]
+    is_cut = not ends and not gave_up
+    tokens = shown_tokens(_tokens(output), written) if ends else None
     denials = {
         _name(item)
         for item in calls
         if "requires approval" in text(mapping(item.get("error")).get("message"))
     }
     return Outcome(
-        answer=answers[-1] if answers and (gave_up or (ends and not failures)) else "",
+        answer=answer,
         finished=bool(output.started and output.of("thread.started") and (ends or failures)),
         error="" if gave_up else error,
         error_status=None if gave_up else _status(error),
         servers=_statuses(output, useless),
         calls=counts if output.events else None,
-        tokens=_tokens([mapping(event.get("usage")) for event in ends]) if ends else None,
+        tokens=least_usage(written) if is_cut else tokens,
+        tokens_at_least=is_cut,
         gave_up=f"{gave_up}: {error}" if gave_up else "",
         ending=ending_of(gave_up, bool(ends) and not failures),
+        longer_report=has_longer_report(texts, answer),
         models_asked=output.models_asked,
         denied_calls=tuple(sorted(denials)) if output.events else None,
         api_retries=sum(
@@ -266,15 +283,33 @@ def _statuses(output: Seen, useless: Mapping[str, str]) -> dict[str, str] | None
     return output.failed(reasons)
 
 
-def _tokens(usages: list[Event]) -> dict[str, int]:
-    """Token counts. Codex includes cached tokens in the input; here they are separate."""
-    read_from_cache = sum(number(usage.get("cached_input_tokens")) for usage in usages)
-    return {
-        "input": sum(number(usage.get("input_tokens")) for usage in usages) - read_from_cache,
-        "output": sum(number(usage.get("output_tokens")) for usage in usages),
-        "cache_read": read_from_cache,
-        "cache_write": sum(number(usage.get("cache_write_input_tokens")) for usage in usages),
-    }
+def _tokens(output: Seen) -> dict[str, int]:
+    """Token counts: the last turn of a thread has the totals of the whole thread. Codex includes the tokens that were
+    read from the cache, and those that were written into it, in the input; here they are separate."""
+    totals: dict[str, Event] = {}
+    thread = ""
+    for event in output.events:
+        if event["type"] == "thread.started":
+            thread = text(event.get("thread_id"))
+        elif event["type"] == "turn.completed":
+            totals[thread] = mapping(event.get("usage"))
+    counts = dict.fromkeys(("input", "output", "cache_read", "cache_write"), 0)
+    for usage in totals.values():
+        read, written = (
+            number(usage.get("cached_input_tokens")),
+            number(usage.get("cache_write_input_tokens")),
+        )
+        counts["input"] += max(number(usage.get("input_tokens")) - read - written, 0)
+        counts["output"] += number(usage.get("output_tokens"))
+        counts["cache_read"] += read
+        counts["cache_write"] += written
+    return counts
+
+
+def _written(item: Event) -> list[Any]:
+    """What the model wrote in an item: a text, thinking, or the inputs of a tool."""
+    keys = ("text", "command", "arguments", "changes", "query", "prompt")
+    return [item[key] for key in keys if item.get(key)]
 
 
 def is_over(event: Event) -> bool | None:

@@ -36,7 +36,19 @@ from lensbench.agents.adapters._cli import (
     tried,
     version_of,
 )
-from lensbench.agents.adapters._events import Event, Use, mapping, number, text, tool_uses, words
+from lensbench.agents.adapters._events import (
+    Event,
+    Use,
+    answer_among,
+    has_longer_report,
+    least_usage,
+    mapping,
+    number,
+    shown_tokens,
+    text,
+    tool_uses,
+    words,
+)
 from lensbench.core.error_texts import DISCONNECTED, KNOWN_ERRORS, ErrorTexts
 from lensbench.core.frozen_plan import AgentSettings
 from lensbench.core.records import Outcome
@@ -63,6 +75,8 @@ MOST_HELP = 0.25
 """The part of a run's tokens that this can take: it is asked every 5 to 15 turns, about the last 20."""
 _FAILED = "MCP issues detected"
 _BLOCKED = "The model response was blocked due to safety settings."
+_STOPPED = {"Loop detected, stopping execution": "loop", "Maximum session turns exceeded": "turns"}
+"""Complaint with which the program ends a run that it then calls a success -> the limit."""
 _STATUS = re.compile(r"(?m)^[ \t]*(?:status|code): (\d{3})\b")
 _ATTEMPT = re.compile(r"(?m)^Attempt \d+ failed with status (\d{3})")
 
@@ -137,13 +151,18 @@ def read(lines: Iterable[str], *, errors: ErrorTexts = KNOWN_ERRORS) -> Outcome:
     stats, failure = mapping(result.get("stats")), mapping(result.get("error"))
     complaint = text(failure.get("message")) or ("the agent reports a failure" if failure else "")
     is_limited = failure.get("type") == "FatalTurnLimitedError"
-    is_blocked = (
-        text(output.last("error").get("message")) == _BLOCKED
-        and not failure
-        and not _answer(output)
-    )
-    gave_up = f"turns: {complaint}" if is_limited else f"refusal: {_BLOCKED}" if is_blocked else ""
+    notice = text(output.last("error").get("message"))
+    texts = _texts(output)
+    if is_limited:
+        gave_up = f"turns: {complaint}"
+    elif not failure and notice in _STOPPED:
+        gave_up = f"{_STOPPED[notice]}: {notice}"
+    elif not failure and notice == _BLOCKED and not texts[-1]:
+        gave_up = f"refusal: {_BLOCKED}"
+    else:
+        gave_up = ""
     error = "" if gave_up else complaint
+    answer = answer_among(texts, texts[-1]) if result and not error else ""
     uses = tool_uses(
         (
             text(event.get("tool_id")),
@@ -176,8 +195,13 @@ def read(lines: Iterable[str], *, errors: ErrorTexts = KNOWN_ERRORS) -> Outcome:
         name: tokens for name, tokens in served.items() if tokens
     }  # without models that were only requested
     helpers = _helpers(stats, counts, models)
+    written = [_written(event) for event in output.events]
+    is_cut = not stats and not gave_up
+    tokens = least_usage(written) if is_cut else None
+    if stats:
+        tokens = shown_tokens(_tokens(stats), written)
     return Outcome(
-        answer="" if error else _answer(output),
+        answer=answer,
         finished=bool(output.started and output.of("init") and result),
         error=error,
         error_status=_status(error, output.log),
@@ -189,9 +213,11 @@ def read(lines: Iterable[str], *, errors: ErrorTexts = KNOWN_ERRORS) -> Outcome:
             for use in uses
             if use.name == "read_file" and _is_good(use)
         ),
-        tokens=_tokens(stats) if stats else None,
+        tokens=tokens,
+        tokens_at_least=is_cut,
         gave_up=gave_up,
         ending=ending_of(gave_up, bool(result) and not failure),
+        longer_report=has_longer_report(texts, answer),
         models_asked=tuple(sorted({*models, *helpers})) or None,
         denied_calls=tuple(
             sorted({name for name, why in failures if why.get("type") == "policy_violation"})
@@ -211,15 +237,21 @@ def _status(error: str, log: str) -> int | None:
     return int(codes[0]) if codes else None
 
 
-def _answer(output: Seen) -> str:
-    """The model's text after its last tool call, joined from the pieces of its messages."""
-    pieces: list[str] = []
+def _texts(output: Seen) -> list[str]:
+    """The model's texts between its tool calls, joined from the pieces of its messages; the last may be empty."""
+    texts = [""]
     for event in output.events:
         if event["type"] in ("tool_use", "tool_result"):
-            pieces.clear()
+            texts.append("")
         elif event["type"] == "message" and event.get("role") == "assistant":
-            pieces.append(text(event.get("content")))
-    return "".join(pieces)
+            texts[-1] += text(event.get("content"))
+    return texts
+
+
+def _written(event: Event) -> Any:
+    """What the model wrote in an event: a text or the input of a tool."""
+    is_text = event["type"] == "message" and event.get("role") == "assistant"
+    return event.get("content") if is_text else event.get("parameters")
 
 
 def _is_good(use: Use) -> bool:

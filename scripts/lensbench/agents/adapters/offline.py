@@ -21,6 +21,9 @@ from lensbench.agents import Assignment, Invocation, base_environment
 from lensbench.agents.adapters._cli import counted
 from lensbench.agents.adapters._events import (
     Event,
+    answer_among,
+    has_longer_report,
+    least_usage,
     mapping,
     read_event,
     sequence,
@@ -76,8 +79,12 @@ def read_events(lines: Iterable[str], *, errors: ErrorTexts = KNOWN_ERRORS) -> O
     ending: Ending = next(
         (kind for kind in ENDINGS if kind == reason and end and not is_error), "unknown"
     )
+    texts = [text(event.get("text")) for event in by_type.get("answer", [])]
+    answer = answer_among(texts, texts[-1]) if texts else ""
+    written = [event.get("text") for event in by_type.get("answer", [])]
+    written += [event.get("input") for event in by_type.get("tool_call", [])]
     return Outcome(
-        answer=text(by_type.get("answer", [{}])[-1].get("text")),
+        answer=answer,
         finished="end" in by_type,
         error=(text(end.get("error")) or "the agent reports a failure") if is_error else "",
         error_status=whole(end.get("status")) if is_error else None,
@@ -89,7 +96,8 @@ def read_events(lines: Iterable[str], *, errors: ErrorTexts = KNOWN_ERRORS) -> O
         else None,
         calls=calls if calls or "start" in by_type else None,
         files_read=_files_read(by_type),
-        tokens=_tokens(end.get("tokens")),
+        tokens=_tokens(end.get("tokens")) if end else least_usage(written),
+        tokens_at_least=not end,
         cost_usd=cost
         if type(cost := end.get("cost_usd", -1)) in (int, float) and cost >= 0
         else None,
@@ -97,6 +105,7 @@ def read_events(lines: Iterable[str], *, errors: ErrorTexts = KNOWN_ERRORS) -> O
         gave_up=ending if ending in ("limit", "refusal") else "",
         ending=ending,
         stop_reason=text(end.get("ended"))[:100],
+        longer_report=has_longer_report(texts, answer) if len(texts) > 1 else None,
     )
 
 

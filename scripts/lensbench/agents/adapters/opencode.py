@@ -39,7 +39,17 @@ from lensbench.agents.adapters._cli import (
     tried,
     version_of,
 )
-from lensbench.agents.adapters._events import Event, mapping, number, text, words
+from lensbench.agents.adapters._events import (
+    Event,
+    answer_among,
+    has_longer_report,
+    least_tokens,
+    mapping,
+    number,
+    shown_tokens,
+    text,
+    words,
+)
 from lensbench.core.error_texts import KNOWN_ERRORS, ErrorTexts
 from lensbench.core.errors import UserError
 from lensbench.core.frozen_plan import AgentSettings
@@ -162,6 +172,7 @@ def read(lines: Iterable[str], *, errors: ErrorTexts = KNOWN_ERRORS) -> Outcome:
         part for kind, part in parts if kind in ("step_start", "step_finish") or _goes_on(part)
     ]
     last = bounds[-1] if bounds else {}
+    last_message = text(last.get("messageID"))
     calls = [
         (output.tool(text(part.get("tool")), ""), part, mapping(part.get("state")))
         for kind, part in parts
@@ -178,11 +189,11 @@ def read(lines: Iterable[str], *, errors: ErrorTexts = KNOWN_ERRORS) -> Outcome:
     )
     reason = text(last.get("reason"))
     gave_up = "" if failure else _ENDS.get(reason, "")
-    final = [
-        part
-        for kind, part in parts
-        if kind == "text" and part.get("messageID") == last.get("messageID")
-    ]
+    is_finished = bool(output.started) and (bool(failure) or reason not in ("", "tool-calls"))
+    texts = _texts(parts)
+    answer = ""
+    if is_finished and not error:
+        answer = answer_among([*texts.values()], texts.get(last_message, ""))
     is_compacted = is_recovered or any(map(_goes_on, bounds))
     results = (
         (name, words(state.get("output")), state.get("status") != "completed")
@@ -192,9 +203,15 @@ def read(lines: Iterable[str], *, errors: ErrorTexts = KNOWN_ERRORS) -> Outcome:
     crashes = {name: why for why, name in _CLOSED.findall(output.log)}
     usages = [mapping(part.get("tokens")) for part in steps]
     cost = sum(price for part in steps if isinstance(price := part.get("cost"), int | float))
+    written = [_written(part) for _, part in parts]
+    unfinished_step = _after_last_step(parts)
+    is_cut = bool(unfinished_step) or not is_finished
+    tokens = _tokens(usages)
+    if is_cut:
+        tokens["output"] += least_tokens(map(_written, unfinished_step))
     return Outcome(
-        answer="" if error else "".join(text(part.get("text")) for part in final),
-        finished=bool(output.started) and (bool(failure) or reason not in ("", "tool-calls")),
+        answer=answer,
+        finished=is_finished,
         error=error,
         error_status=number(details.get("statusCode")) or None,
         servers=output.failed({**useless, **dict(_UNAVAILABLE.findall(output.log)), **crashes}),
@@ -204,13 +221,15 @@ def read(lines: Iterable[str], *, errors: ErrorTexts = KNOWN_ERRORS) -> Outcome:
             for name, _, state in calls
             if name == "read" and state.get("status") == "completed"
         ),
-        tokens=_tokens(usages) if usages else None,
+        tokens=shown_tokens(tokens, written) if any(tokens.values()) else None,
+        tokens_at_least=is_cut,
         tokens_first=_tokens(usages[:1]) if usages else None,
         cost_usd=cost or None,
         turns=len(steps) if parts else None,
         gave_up=gave_up,
         ending=ending_of(gave_up, not failure and reason == "stop", is_compacted),
         stop_reason=reason,
+        longer_report=has_longer_report([*texts.values()], answer),
         models_asked=output.models_asked,
         denied_calls=tuple(
             sorted(
@@ -223,6 +242,37 @@ def read(lines: Iterable[str], *, errors: ErrorTexts = KNOWN_ERRORS) -> Outcome:
         ),
         subagents=sum(name == "task" for name, _, _ in calls),
     )
+
+
+Parts = list[tuple[str, Event]]
+"""The kinds and parts of the events."""
+
+
+def _texts(parts: Parts) -> dict[str, str]:
+    """The texts of the session's messages, by their ids, which the program itself gives; none of sub-agents."""
+    session = next((part.get("sessionID") for _, part in parts if part), None)
+    texts: dict[str, str] = {}
+    for kind, part in parts:
+        if kind == "text" and part.get("sessionID") == session and not _goes_on(part):
+            message = text(part.get("messageID"))
+            texts[message] = texts.get(message, "") + text(part.get("text"))
+    return texts
+
+
+def _after_last_step(parts: Parts) -> list[Event]:
+    """What came after the last step that has an end, and so has no tokens yet: texts and calls."""
+    ends = [place for place, (kind, _) in enumerate(parts) if kind == "step_finish"]
+    rest = parts[ends[-1] + 1 :] if ends else parts
+    return [
+        part
+        for kind, part in rest
+        if kind in ("text", "reasoning", "tool_use") and not _goes_on(part)
+    ]
+
+
+def _written(part: Event) -> Any:
+    """What the model wrote in a part: a text, thinking or the input of a tool."""
+    return text(part.get("text")) or mapping(part.get("state")).get("input")
 
 
 def _goes_on(part: Event) -> bool:
