@@ -34,6 +34,8 @@ ICC = 0.14
 TRIALS = (1, 2, 3, 5)
 """The numbers of trials that are planned for."""
 
+POINTS = "of points, from 1 to 100: a share such as 0.3 is 30 points"
+
 
 class Spread(NamedTuple):
     """The standard deviation of a task's difference, in points, in two parts: between tasks and between trials."""
@@ -86,9 +88,10 @@ class Needs(NamedTuple):
         return {trials: parts.of(trials) for trials in TRIALS}
 
     def check(self) -> None:
+        """Raises UserError for a number out of its range, such as a share where points are wanted."""
         ranges = {
-            "sd": (0 < self.sd <= 100, "above 0, at most 100"),
-            "effect": (0 < self.effect <= 100, "above 0, at most 100"),
+            "sd": (1 <= self.sd <= 100, POINTS),
+            "effect": (1 <= self.effect <= 100, POINTS),
             "power": (0.5 < self.power < 1, "between 0.5 and 1"),
             "alpha": (0 < self.alpha < 0.5, "between 0 and 0.5"),
             "share": (0 <= self.share <= 1, "from 0 to 1"),

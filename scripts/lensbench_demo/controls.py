@@ -168,7 +168,7 @@ def _config(control: Control, folder: Path, servers_checked: bool) -> dict[str, 
             "kind": "command-events",
             "command": [sys.executable, "-I", agent.__file__, words, "{prompt_file}", "{mcp_file}"],
             "retries": 1,
-            "timeout_s": 60,
+            "timeout_s": 300,  # a busy machine; the agent looks around for 20 s of CPU time
         },
         "preflight": {"servers": servers_checked},
     }

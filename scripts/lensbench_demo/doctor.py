@@ -10,17 +10,18 @@ from pathlib import Path
 
 from lensbench.agents import load_adapter, programs
 from lensbench.agents.sandbox import find_sandbox
-from lensbench.core.errors import UserError
+from lensbench.core.errors import CheckFailed, UserError
 from lensbench.core.preflight_results import Check, Outcome, table
 from lensbench.core.system.processes import adopt_orphans, end_children
 from lensbench.core.system.program import Parser, configs, run_program
-from lensbench.plan.config import Agent
+from lensbench.plan.config import Agent, Config
 from lensbench.plan.reading import load_config, read_file
 from lensbench.plan.task_files import read_scenarios
 from lensbench.runs.preflight import check_sandbox, preflight
 
 LEAST_GB = 5
 """Disk space for a benchmark of some hundred runs, including the agents' own files."""
+DEFAULT = Config(run_id="doctor", scenarios=())
 PROGRAMS: Mapping[str, tuple[Outcome, str]] = {
     "git": ("failed", "repositories cannot be fetched and changes cannot be saved; install git"),
     "node": ("skipped", "only needed for agents and tests that are written for Node"),
@@ -32,7 +33,11 @@ PROGRAMS: Mapping[str, tuple[Outcome, str]] = {
 def machine() -> Iterator[Check]:
     """Checks of this machine: what every benchmark needs, and what some features need."""
     yield Check("python", "ok", platform.python_version())
-    yield from check_sandbox(find_sandbox({"mode": "auto", "visible": [], "hidden": []}))
+    yield from check_sandbox(
+        find_sandbox(
+            {"mode": "auto", "visible": [], "hidden": [], "network": DEFAULT.sandbox_network}
+        )
+    )
     for place, folder in (("disk here", "."), ("temporary files", tempfile.gettempdir())):
         free = shutil.disk_usage(folder).free / 1e9
         outcome: Outcome = "ok" if free >= LEAST_GB else "warning"
@@ -105,7 +110,7 @@ def main() -> None:
         print("There is no config here: `lensbench init` writes one for your server.")
     failures = [check.name for check in results if check.outcome == "failed"]
     if failures:
-        raise UserError(f"{', '.join(failures)}: runs would fail; fix what is FAILED above")
+        raise CheckFailed(f"{', '.join(failures)}: runs would fail; fix what is FAILED above")
     print("No check failed.")
 
 

@@ -70,7 +70,16 @@ def test_the_parts_of_a_spread_give_it_back_and_shared_repositories_are_worth_le
 
 @pytest.mark.parametrize(
     "wrong",
-    [{"sd": 0.0}, {"effect": -5}, {"power": 1}, {"alpha": 0.5}, {"share": 2}, {"sd": float("nan")}],
+    [
+        {"sd": 0.0},
+        {"sd": 0.306},
+        {"effect": 0.05},
+        {"effect": -5},
+        {"power": 1},
+        {"alpha": 0.5},
+        {"share": 2},
+        {"sd": float("nan")},
+    ],
 )
 def test_numbers_that_mean_nothing_are_refused_by_name(wrong: dict[str, float]) -> None:
     with pytest.raises(UserError, match=f"--{next(iter(wrong))} is"):

@@ -11,11 +11,13 @@ from typing import Any
 
 import pytest
 
+from lensbench.core.run_folder import RunFolder
+from lensbench.core.system.files import write_json
 from lensbench.core.system.places import ROOT
 from lensbench.scores.gate import GateVerdict
 from lensbench.scores.intervals import Estimate
 from lensbench_demo import selftest
-from lensbench_demo.controls import LIFT, ORACLE, SAME, Control, Planted
+from lensbench_demo.controls import LIFT, ORACLE, OUTSIDE, SAME, Control, Planted
 from programs import refusal, run_here, run_module
 from small_benchmark import wait_for
 
@@ -148,3 +150,36 @@ def test_one_wrong_score_and_one_lost_run_fail_although_the_averages_are_right()
         SAME, 0.0, (-0.05, 0.05), "INCONCLUSIVE", lambda results: results["runs"].pop()
     )[0]
     assert judged(SAME, 0.0, (-0.05, 0.05), "INCONCLUSIVE")[0]
+
+
+def test_a_control_whose_runs_exceeded_their_time_says_so_and_blames_no_code(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    def late(controls: object, folder: Path, at_once: int) -> list[selftest.ControlOutcome]:
+        found = "2 of 4 scores right; discarded: timed_out 2"
+        return [selftest.ControlOutcome("outside", "0%", found, ok=False, is_late=True)]
+
+    monkeypatch.setattr(selftest, "selftest", late)
+    said = refusal(selftest.main, "outside")
+    assert "exceeded their time limit" in said
+    assert "lensbench selftest outside" in said
+    assert "do not trust" not in said
+
+
+@pytest.mark.parametrize(
+    ("reasons", "is_late"),
+    [
+        (["timed_out", "timed_out"], True),
+        (["timed_out", "crashed"], False),
+        (["mcp_failed"], False),
+    ],
+)
+def test_only_time_outs_make_a_control_late(
+    reasons: list[str], is_late: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    file = RunFolder(tmp_path / "bench" / "outside").results_json
+    write_json(file, {"runs": [{"reason": reason} for reason in [*reasons, ""]]})
+    monkeypatch.setattr(selftest, "_known", lambda control, project: (False, "0 of 4 right"))
+    finding = selftest._finding(OUTSIDE, tmp_path)
+    assert finding.is_late == is_late
+    assert f"{reasons[0]} {reasons.count(reasons[0])}" in finding.found

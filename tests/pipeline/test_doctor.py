@@ -44,6 +44,7 @@ def test_machine_and_benchmark_are_checked_and_no_run_folder_is_made(
         r"^config.yaml:\n  ok       config.yaml +tasks: 2, conditions: 2$", said, re.MULTILINE
     )
     assert "with: lens" in said
+    assert "sandbox_network is shared" not in said
     assert said.endswith("No check failed.\n")
     assert code == 0
     assert not project.bench.exists()

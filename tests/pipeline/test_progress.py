@@ -29,7 +29,7 @@ def test_a_file_gets_a_line_with_its_time_and_none_of_snakemakes(project: Projec
     assert last.startswith("20")
     assert not [line for line in lines if any(word in line for word in NOISE)]
     assert lines.index(last) < next(
-        n for n, line in enumerate(lines) if line.startswith("1 runs discarded")
+        n for n, line in enumerate(lines) if line.startswith("1 run discarded")
     )
     log = next((project.folder / ".snakemake" / "log").iterdir()).read_text()
     assert "Building DAG" in log
@@ -72,4 +72,4 @@ def test_a_terminal_has_a_few_lines_that_are_rewritten_and_fit(project: Project)
     )
     assert said.count("4/4 runs | 0 running") == 1
     assert "\r\ndeciding which runs count\r\n" in said
-    assert "1 runs discarded" in said.rpartition("\r\x1b[J")[2]
+    assert "1 run discarded" in said.rpartition("\r\x1b[J")[2]

@@ -31,7 +31,7 @@ def test_the_delta_is_shown_with_and_without_what_was_chosen(bench: Make) -> Non
     made = make(bench)
     file_discard(made.folder, RunId("b", "with"), DiscardReason.BY_HAND, "it looked | odd", "0")
     data = made.build()
-    told = "Discarded by hand: with 1, without 0. With these runs counted the delta of with is -25.0 points, not +50.0 points."
+    told = "Discarded by hand: lens 1, without a server 0. With these runs counted the delta of lens is -25.0 points, not +50.0 points."
     assert data["by_hand"]["sentences"] == [told]
     assert data["by_hand"]["runs"][0]["counts_again"] is False
     assert data["discards"] == {DiscardReason.BY_HAND: {"with": 1}}
@@ -49,13 +49,14 @@ def test_the_delta_is_shown_with_and_without_what_was_chosen(bench: Make) -> Non
 
 
 @pytest.mark.parametrize(
-    ("condition", "counts"), [("with", "with 1, without 0"), ("without", "with 0, without 1")]
+    ("condition", "counts"),
+    [("with", "lens 1, without a server 0"), ("without", "lens 0, without a server 1")],
 )
 def test_a_run_without_a_score_gives_both_ends(bench: Make, condition: str, counts: str) -> None:
     made = make(bench)
     file_discard(made.folder, RunId("b", condition), DiscardReason.BY_HAND, "odd", "")
     (said,) = made.build()["by_hand"]["sentences"]
-    ends = "the delta of with is -25.0 points to +25.0 points, not +50.0 points."
+    ends = "the delta of lens is -25.0 points to +25.0 points, not +50.0 points."
     assert said == f"Discarded by hand: {counts}. With these runs counted {ends}"
 
 
@@ -83,7 +84,7 @@ def test_a_run_that_was_made_again_still_has_its_first_score_in_the_second_delta
         "counts_again": True,
     }
     assert data["by_hand"]["sentences"][0].endswith(
-        "the delta of with is -25.0 points, not +25.0 points."
+        "the delta of lens is -25.0 points, not +25.0 points."
     )
     assert data["discards"] == {DiscardReason.BY_HAND: {"with": 2}, "empty": {"with": 1}}
 

@@ -28,7 +28,14 @@ def record(
 
 
 def plan_of(made: dict[str, Any]) -> dict[str, Any]:
-    return {"agent": made, "model_mapping": "b=b"}
+    servers = {"without": [], "with": ["lens"]}
+    conditions = {name: {"servers": names} for name, names in servers.items()}
+    return {
+        "agent": made,
+        "model_mapping": "b=b",
+        "conditions": conditions,
+        "baseline": "without",
+    }
 
 
 def test_an_accepted_change_that_no_run_was_made_with_says_nothing_about_who_answered() -> None:
@@ -65,7 +72,9 @@ def test_other_servers_in_one_condition_are_a_mixture_and_in_two_conditions_are_
     runs = [record("with", agent(), servers="1"), record("without", agent())]
     assert list(mixtures(runs)) == []
     runs.append(record("with", agent(), servers="2"))
-    assert list(mixtures(runs)) == ["Runs of with used different servers or commands."]
+    assert list(mixtures(runs)) == [
+        "Runs of the condition with used different servers or commands."
+    ]
 
 
 def test_another_model_than_was_asked_for_and_answers_that_were_cut_off_are_headlines() -> None:
@@ -78,10 +87,7 @@ def test_another_model_than_was_asked_for_and_answers_that_were_cut_off_are_head
         )
 
     assert said("glm-5") == []
-    assert (
-        "The answering model differs from the requested one (glm-4.5 in 1 runs)"
-        in said("glm-4.5")[0]
-    )
+    assert "The answering model differs from the requested one (glm-4.5 in 1)" in said("glm-4.5")[0]
     assert said("glm-4.5", served="glm-4*") == []
     assert said("glm-4.5", models={"glm-5": "glm-4.5"}) == []
     runs = [
@@ -98,5 +104,5 @@ def test_another_model_than_was_asked_for_and_answers_that_were_cut_off_are_head
         "not shown": 1,
     }
     assert list(notices(runs, plan_of(agent()))) == [
-        "Some runs did not finish their answer (with: 1 by limit, 1 by refusal of 5)."
+        "Some runs did not finish their answer (lens: 1 by limit, 1 by refusal of 5)."
     ]

@@ -218,7 +218,7 @@ def test_a_step_says_what_its_interval_shows() -> None:
 )
 def test_too_few_calls_by_the_upper_end(called: int, runs: int, blocks: bool) -> None:
     found = adoption(tasks(*[1] * called, *[0] * (runs - called)))
-    assert bool(too_few_calls(found, "with")) is blocks
+    assert bool(too_few_calls(found, "with lens")) is blocks
 
 
 # --- In results

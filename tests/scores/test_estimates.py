@@ -270,16 +270,16 @@ def test_new_verdicts_on_the_same_runs_are_no_other_look(bench: Make) -> None:
 @pytest.mark.parametrize(
     ("called", "unknown", "reported", "sentence"),
     [
-        (0, 0, 24, "None of 24 runs of with called its tools: too few"),  # the transcript decides
+        (0, 0, 24, "None of 24 runs with lens called its tools: too few"),  # the transcript decides
         (
             0,
             24,
             0,
-            "None of 24 runs of with called its tools: too few",
+            "None of 24 runs with lens called its tools: too few",
         ),  # without one the report does
         (0, 24, 3, ""),
-        (1, 0, 0, "Only 1 of 24 runs of with called its tools: too few"),
-        (0, 1, None, "None of 24 runs of with called its tools (1 not known): too few"),
+        (1, 0, 0, "Only 1 of 24 runs with lens called its tools: too few"),
+        (0, 1, None, "None of 24 runs with lens called its tools (1 not known): too few"),
         (2, 0, 0, ""),
         (1, 1, None, ""),
         (0, 24, None, ""),

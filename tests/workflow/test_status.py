@@ -34,26 +34,26 @@ def begun(bench: Callable[..., Bench]) -> Bench:
 
 def test_what_is_there_is_judged_before_validity_has_run(begun: Bench) -> None:
     status = Status(begun.folder)
-    assert status.counts == {"without": RunCounts(2, 0, 2), "with": RunCounts(1, 1, 2)}
+    assert status.counts == {"without": RunCounts(2, 0, 2, 0), "with": RunCounts(1, 1, 2, 0)}
     assert (len(status.runs), status.left) == (8, 4)
 
 
 def test_a_discard_that_was_filed_is_left_until_it_is_made_again_or_given_up(begun: Bench) -> None:
     judge_validity(begun.folder)
     status = Status(begun.folder)
-    assert status.counts["with"] == RunCounts(1, 1, 3)
+    assert status.counts["with"] == RunCounts(1, 0, 3, 1)
     begun.run("b", "with", duration_s=40.0, started="2026-01-03T00:00:00.000Z")
-    assert Status(begun.folder).counts["with"] == RunCounts(2, 0, 2)
+    assert Status(begun.folder).counts["with"] == RunCounts(2, 0, 2, 0)
     begun.changes = {"max_rounds": 0}
     write_json(begun.folder / "plan.json", begun.plan)
     begun.run("b", "with", reason="empty", started="2026-01-04T00:00:00.000Z")
     judge_validity(begun.folder)
-    assert Status(begun.folder).counts["with"] == RunCounts(1, 1, 2)
+    assert Status(begun.folder).counts["with"] == RunCounts(1, 1, 2, 0)
 
 
 def test_a_damaged_run_is_left(begun: Bench) -> None:
     run_files(begun.folder, RunId("a", "with")).answer.write_text("another")
-    assert Status(begun.folder).counts["with"] == RunCounts(0, 1, 3)
+    assert Status(begun.folder).counts["with"] == RunCounts(0, 1, 3, 0)
 
 
 def test_the_line_tells_time_by_each_conditions_mean_and_what_was_spent_and_fits_a_terminal(

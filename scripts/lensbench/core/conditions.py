@@ -49,6 +49,23 @@ def compared(plan: Plan) -> dict[str, PlannedCondition]:
     }
 
 
+def display_name(conditions: Mapping[str, PlannedCondition], baseline: str, condition: str) -> str:
+    """What readers call a condition: its server, where it has one that no other condition has; else its name."""
+    servers = conditions[condition]["servers"]
+    alike = [other for other in conditions.values() if other["servers"] == servers]
+    if condition == baseline and not servers:
+        return "without a server"
+    return servers[0] if len(servers) == len(alike) == 1 else condition
+
+
+def of_condition(conditions: Mapping[str, PlannedCondition], baseline: str, condition: str) -> str:
+    """`with lens`, `without a server`, or `of the condition v2`: whose runs they are, in a sentence."""
+    name = display_name(conditions, baseline, condition)
+    if name == "without a server":
+        return name
+    return f"of the condition {name}" if name == condition else f"with {name}"
+
+
 def treatments(plan: Plan) -> list[str]:
     """The conditions that are compared with the baseline."""
     return [name for name in compared(plan) if name != plan["baseline"]]

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from fractions import Fraction
 from pathlib import Path
 
-from lensbench.core.conditions import treatments
+from lensbench.core.conditions import display_name, treatments
 from lensbench.core.errors import some_of
 from lensbench.core.numbers import exact, points
 from lensbench.core.records import RunId
@@ -84,9 +84,11 @@ def _sentences(tables: Tables, runs: Mapping[RunId, ChosenRun[Fraction]]) -> Ite
         figure = (
             "unknown" if ends is None else " to ".join(dict.fromkeys(points(end) for end in ends))
         )
-        counts = ", ".join(f"{name} {count}" for name, count in sides.items())
+        conditions, baseline = tables.plan["conditions"], tables.plan["baseline"]
+        names = {name: display_name(conditions, baseline, name) for name in sides}
+        counts = ", ".join(f"{names[name]} {count}" for name, count in sides.items())
         change = f"stays {figure}" if figure == points(now) else f"is {figure}, not {points(now)}"
-        text = f"With these runs counted the delta of {treatment} {change}."
+        text = f"With these runs counted the delta of {names[treatment]} {change}."
         yield f"Discarded by hand: {counts}. {text}"
 
 

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
+from lensbench.core import conditions
 from lensbench.core.distributions import f_sf
 from lensbench.core.numbers import change, points
 from lensbench.core.rows import RunStatus
@@ -59,12 +60,8 @@ def plain_verdict(data: BenchmarkFacts[Fraction], name: str) -> Plain:
 
 
 def display_name(data: BenchmarkFacts[Fraction], condition: str) -> str:
-    """What readers call a condition: its server, where it has one that no other condition has; else its name."""
-    servers = data["conditions"][condition]["servers"]
-    alike = [other for other in data["conditions"].values() if other["servers"] == servers]
-    if condition == data["baseline"] and not servers:
-        return "without a server"
-    return servers[0] if len(servers) == len(alike) == 1 else condition
+    """What readers call a condition of these facts."""
+    return conditions.display_name(data["conditions"], data["baseline"], condition)
 
 
 def _leads(gate: GateVerdict, new: str, old: str) -> dict[str, str]:

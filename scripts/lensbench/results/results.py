@@ -12,8 +12,8 @@ from lensbench import __version__
 from lensbench.agents import known_kinds, load_adapter
 from lensbench.agents.adapters.claude_code import PLAN_TOKEN
 from lensbench.agents.prices import priced
-from lensbench.core import numbers
-from lensbench.core.conditions import brings, comparisons, treatments
+from lensbench.core import conditions, numbers
+from lensbench.core.conditions import brings, comparisons, of_condition, treatments
 from lensbench.core.frozen_plan import AgentSettings, Repositories
 from lensbench.core.preflight_results import PreflightFindings
 from lensbench.core.records import RunId
@@ -158,8 +158,9 @@ def judges(verdicts: Sequence[VerdictRow]) -> list[str]:
 def _useless(data: BenchmarkFacts[Fraction], treatment: str) -> str:
     """The runs in which no call of the treatment's tools worked; "" for none."""
     failures = data["comparisons"][treatment]["adoption"]["all_calls_failed"]
-    runs = f"{failures['runs']} of the {failures['of']} runs of {treatment} that called its tools"
-    return f"In {runs}, all of these calls failed." if failures["runs"] else ""
+    whose = of_condition(data["conditions"], data["baseline"], treatment)
+    some = f"{failures['runs']} of the {failures['of']} runs {whose} that called its tools"
+    return f"In {some}, all of these calls failed." if failures["runs"] else ""
 
 
 def _warmed(data: BenchmarkFacts[Fraction], treatment: str) -> Iterator[str]:
@@ -167,8 +168,12 @@ def _warmed(data: BenchmarkFacts[Fraction], treatment: str) -> Iterator[str]:
     share = data["estimates"][treatment]["measures"]["first_cached"]["overall"]
     low, high = share.low or 0.0, share.high or 0.0
     if low * high > 0 and abs(share.delta or 0.0) >= WARMED:
+        treated, others = (
+            of_condition(data["conditions"], data["baseline"], name)
+            for name in (treatment, data["baseline"])
+        )
         yield (
-            f"The service's cache held another part of the first requests of {treatment} than of {data['baseline']} "
+            f"The service's cache held another part of the first requests {treated} than {others} "
             f"({numbers.points(share.delta)}, interval {numbers.interval(low, high)}), by the order of the runs or by "
             "what is sent first. A part of the difference in cost is that."
         )
@@ -191,8 +196,9 @@ def _uncounted(folder: Path, tables: Tables) -> str:
             Fraction(str(outcome.cost_usd)) for outcome in outcomes if outcome.cost_usd is not None
         ]
         rest = f", {len(tries) - len(costs)} of unknown cost" if len(costs) < len(tries) else ""
+        shown = conditions.display_name(tables.plan["conditions"], tables.plan["baseline"], name)
         parts.append(
-            f"{name} {len(tries)}{f' (US dollars: {numbers.dollars(sum(costs, Fraction(0)))}{rest})' if tries else ''}"
+            f"{shown} {len(tries)}{f' (US dollars: {numbers.dollars(sum(costs, Fraction(0)))}{rest})' if tries else ''}"
         )
     return f"Attempts that do not count: {'; '.join(parts)}." if attempts else ""
 

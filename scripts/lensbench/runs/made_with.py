@@ -11,6 +11,7 @@ from pathlib import Path, PurePosixPath
 from typing import Any, NamedTuple
 
 from lensbench.agents.prices import unexpected
+from lensbench.core.conditions import display_name
 from lensbench.core.errors import UserError
 from lensbench.core.frozen_plan import AgentSettings, Plan
 from lensbench.core.records import ENDINGS, Record, RunId
@@ -74,7 +75,7 @@ def mixtures(records: Sequence[Record]) -> Iterator[str]:
     for name in sorted({record.condition for record in runs}):
         own = [record.made_with["condition"] for record in runs if record.condition == name]
         if len({json.dumps(settings, sort_keys=True) for settings in own}) > 1:
-            yield f"Runs of {name} used different servers or commands."
+            yield f"Runs of the condition {name} used different servers or commands."
 
 
 def _shown(value: Any) -> str:
@@ -112,7 +113,7 @@ def notices(records: Sequence[Record], plan: Plan) -> Iterator[str]:
         others.update(unexpected(record.outcome, record.made_with["agent"]))
     if others:
         yield (
-            f"The answering model differs from the requested one ({_counted(others)} runs). If it is correct, set"
+            f"The answering model differs from the requested one ({_counted(others)}). If it is correct, set"
             " agent.served to it."
         )
     cut = {
@@ -121,12 +122,12 @@ def notices(records: Sequence[Record], plan: Plan) -> Iterator[str]:
         if any(tally[ending] for ending in _CUT)
     }
     if cut:
-        listing = "; ".join(
-            f"{name}: {', '.join(f'{tally[ending]} by {ending}' for ending in _CUT if tally[ending])}"
-            f" of {sum(tally.values())}"
-            for name, tally in cut.items()
-        )
-        yield f"Some runs did not finish their answer ({listing})."
+        listing = []
+        for name, tally in cut.items():
+            counts = [f"{tally[ending]} by {ending}" for ending in _CUT if tally[ending]]
+            shown = display_name(plan["conditions"], plan["baseline"], name)
+            listing.append(f"{shown}: {', '.join(counts)} of {sum(tally.values())}")
+        yield f"Some runs did not finish their answer ({'; '.join(listing)})."
 
 
 _CUT = ("limit", "refusal", "unknown")

@@ -308,13 +308,13 @@ def shown_interval(found: AdoptionDifference) -> str:
     return f"{_points(found.low)} to {_points(found.high)}"
 
 
-def too_few_calls(found: Adoption | None, condition: str) -> str:
+def too_few_calls(found: Adoption | None, whose: str) -> str:
     """A sentence when a condition's tools were called in too few runs for a delta to say anything of them, else ""."""
     if found is None or not _is_too_rare(found):
         return ""
     which = f"Only {found.runs}" if found.runs else "None"
     note = f" ({found.unknown} not known)" if found.unknown else ""
-    count = f"{which} of {_runs(found.of + found.unknown)} of {condition} called its tools{note}"
+    count = f"{which} of {_runs(found.of + found.unknown)} {whose} called its tools{note}"
     at_most = f"at most {_percent(found.high)}% of such runs call one"
     return f"{count}: too few to show what they do ({at_most})."
 

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from lensbench.agents import is_stock
-from lensbench.core.conditions import Sides, comparisons, decided_comparisons
+from lensbench.core.conditions import Sides, comparisons, decided_comparisons, of_condition
 from lensbench.core.distributions import norm_sf
 from lensbench.core.errors import UserError
 from lensbench.core.frozen_plan import GateSettings, Look, Plan
@@ -99,7 +99,12 @@ def estimates_of(comparison: Comparison, uses: Uses) -> Compared:
         "variance": compared.variance(comparison),
         "missing": compared.missing(comparison),
         "adoption": adoption,
-        "too_few_calls": too_few_calls(adoption["treatment"], comparison.treatment),
+        "too_few_calls": too_few_calls(
+            adoption["treatment"],
+            of_condition(
+                comparison.plan["conditions"], comparison.plan["baseline"], comparison.treatment
+            ),
+        ),
     }
 
 

@@ -16,6 +16,7 @@ from lensbench.core.system.files import read_typed
 from lensbench.core.system.program import run_stage
 from lensbench.results.plain_verdict import WITHOUT_VERDICTS
 from lensbench.results.results_file import Results
+from lensbench.scores.gate_words import with_noun
 from lensbench.workflow.status import Status
 
 MOST_COLUMNS = 100  # longer lines are hard to read
@@ -38,12 +39,16 @@ def lines(folder: Path, data: Results[float]) -> Iterator[str]:
     yield from data["headlines"]
     counts = data["counts"]
     if counts[RunStatus.DISCARDED] or counts[RunStatus.MISSING] or counts[RunStatus.UNJUDGED]:
-        yield f"{counts['discarded']} runs discarded, {counts['missing']} missing, {counts['unjudged']} unjudged."
+        yield (
+            f"{with_noun(counts['discarded'], 'run')} discarded, {counts['missing']} missing,"
+            f" {counts['unjudged']} unjudged."
+        )
         if data["agent"]["kind"] != "none" and (left := (status := Status(folder)).left):
             if not data["stopped"]:
                 for name, discard in status.last_discards()[:1]:
                     yield f"The last discard: {name}: {': '.join(filter(None, (discard.reason, discard.detail)))}"
-                yield f"Start again to run the {left} discarded or missing runs, and only those."
+                again = "run that is" if left == 1 else "runs that are"
+                yield f"Start again for the {left} {again} discarded or missing: no other is repeated."
             elif f"{data['stopped']}." not in steps:
                 yield f"Stopped: {data['stopped']}"
     if unread := data.get("unjudged_criteria"):

@@ -19,6 +19,7 @@ from lensbench.judging.verdicts import judge_all
 from lensbench.plan.frozen import read_plan
 from lensbench.plan.waves import look_file, restricted, waves
 from lensbench.scores.estimates_file import LookFile, decided_by_gate
+from lensbench.scores.gate_words import with_noun
 from lensbench.scores.rescore import estimate_present
 
 _FOLDERS = (RunFolder.attempts, RunFolder.runs, RunFolder.judging, RunFolder.human)
@@ -51,7 +52,9 @@ def look(folder: Path, number: int, parallel: int) -> LookFile:
         for name, entry in decided_by_gate(estimates["comparisons"]).items()
     }
     if due:
-        why = f"{due} runs of the waves so far must be repeated first; the next start repeats them"
+        why = (
+            f"{with_noun(due, 'run')} of the waves so far must be repeated first, by the next start"
+        )
         results = {name: result._replace(open=False, why=why) for name, result in results.items()}
     value: LookFile = {
         "look": number,

@@ -38,11 +38,14 @@ LAST_DISCARDS = 5
 
 
 class RunCounts(NamedTuple):
-    """Runs of a condition; those left include discards that are to be repeated."""
+    """Runs of a condition."""
 
     valid: int
     discarded: int
+    """Without those that are repeated."""
     left: int
+    repeated: int
+    """Those whose last attempt was discarded: repeated in this start if they are left, else in the next."""
 
 
 class Spent(NamedTuple):
@@ -76,19 +79,19 @@ class Status:
         for run, record in records.items():
             seconds = record.attempt.waited_s + (record.attempt.duration_s or 0)
             self._spent[run.condition].append(Spent(seconds, record.outcome.cost_usd))
-        self.counts = dict.fromkeys(self.plan["conditions"], RunCounts(0, 0, 0))
+        self.counts = dict.fromkeys(self.plan["conditions"], RunCounts(0, 0, 0, 0))
         self.last_discard = ""
         for validity in decide(records, self.plan, discards):
             run, is_discarded = validity.run, validity.status == RunStatus.DISCARDED
             is_due = run in discards and newest[run].number == self.due.get(run)
-            again = (
-                is_due
-                and state_of(entries(folder, run), self.plan["max_rounds"]) == State.DISCARDED
+            is_repeated = run in discards and (
+                state_of(entries(folder, run), self.plan["max_rounds"]) == State.DISCARDED
             )
             own = (
                 validity.status == RunStatus.VALID,
-                is_discarded,
-                again or validity.status == RunStatus.MISSING,
+                is_discarded and not is_repeated,
+                (is_repeated and is_due) or validity.status == RunStatus.MISSING,
+                is_repeated,
             )
             self.counts[run.condition] = RunCounts(
                 *map(sum, zip(self.counts[run.condition], own, strict=True))
@@ -209,7 +212,8 @@ def _totals(status: Status, running: int, at_a_time: int) -> list[str]:
 
 
 def _words(count: RunCounts) -> str:
-    return f"{count.valid} valid, {count.discarded} discarded, {count.left} left"
+    again = f", {count.repeated} to repeat" if count.repeated else ""
+    return f"{count.valid} valid, {count.discarded} discarded, {count.left} left{again}"
 
 
 def span(seconds: float) -> str:
