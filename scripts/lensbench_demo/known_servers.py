@@ -19,6 +19,7 @@ from lensbench.core.preflight_results import Cure
 from lensbench.core.system.files import write_atomic, write_json
 from lensbench.core.system.redaction import literal_secrets
 from lensbench.plan.own_files import EDITORS
+from lensbench_demo.server_files import FileServer, read_servers
 
 _WORKSPACE = re.compile(r"\$\{(?:workspaceFolder|workspaceRoot|PWD)\}")
 _OPTION = re.compile(
@@ -34,21 +35,25 @@ class KnownServer(NamedTuple):
     """The entry for our MCP file, without secrets."""
     variables: tuple[str, ...] = ()
     """The environment variables that replace secrets and must be set."""
+    dropped: tuple[str, ...] = ()
+    """The keys of its entry there that have no place in our MCP file."""
 
 
 def server_of(file: Path, name: str | None, folder: Path) -> KnownServer:
     """The server with that name in a file, or its only server. Raises UserError when that is not clear."""
     try:
-        entries = _entries(file, folder)
+        found = read_servers(file, folder)
     except (OSError, ValueError, RecursionError) as error:
         why = getattr(error, "strerror", error)
         raise UserError(f"--from {file}: cannot be read: {why}") from None
-    usable = (_ours(label, entry) for label, entry in entries.items() if not _problem(entry))
+    entries = {name: server.entry for name, server in found.items()}
+    usable = (_ours(label, server) for label, server in found.items() if not _problem(server.entry))
     table = {server.name: server for server in usable}
     if not table:
         reasons = "; ".join(f"{label}: {_problem(entry)}" for label, entry in entries.items())
         raise UserError(
-            f"--from {file}: " + (reasons or "names no MCP server under mcpServers or servers")
+            f"--from {file}: "
+            + (reasons or "names no MCP server in a form that is known (docs/servers.md)")
         )
     if name is None and len(table) > 1:
         raise UserError(
@@ -61,39 +66,14 @@ def server_of(file: Path, name: str | None, folder: Path) -> KnownServer:
     return table[name or next(iter(table))]
 
 
-def _entries(path: Path, folder: Path) -> dict[str, Any]:
-    """The servers that a file has for a folder; of several with one name the nearest."""
-    value = _mapping(read_jsonc(path.read_bytes()))
-    own = _mapping(_mapping(value.get("projects")).get(str(folder.resolve())))
-    servers: dict[str, Any] = {}
-    for section in (
-        own.get("mcpServers"),
-        value.get("mcpServers"),
-        value.get("servers"),
-        value.get("context_servers"),
-    ):
-        servers |= {name: entry for name, entry in _mapping(section).items() if name not in servers}
-    return servers
-
-
-def _mapping(value: Any) -> Mapping[str, Any]:
-    return value if isinstance(value, dict) else {}
-
-
 def _problem(entry: Any) -> str:
     """Why a server cannot be used; "" when it can."""
     return usable if isinstance(usable := read_entry(entry), str) else ""
 
 
-def _ours(name: str, entry: Mapping[str, Any]) -> KnownServer:
-    """The entry with the keys that we know, `${workspace}` for an editor's variable, and variables for secrets."""
-    fields = {
-        key: entry[key]
-        for key in ("type", "command", "args", "env", "url", "headers")
-        if key in entry
-    }
-    if fields.get("type") == "streamable-http":
-        fields["type"] = "http"
+def _ours(name: str, server: FileServer) -> KnownServer:
+    """The entry with `${workspace}` for an editor's variable, and variables for secrets."""
+    fields = server.entry
     text = _WORKSPACE.sub("${workspace}", json.dumps(fields))
     variables = {_variable(question) for question in EDITORS.findall(text)}
     text = EDITORS.sub(lambda match: f"${{{_variable(match[1])}}}", text)
@@ -106,7 +86,7 @@ def _ours(name: str, entry: Mapping[str, Any]) -> KnownServer:
             text = text.replace(json.dumps(secret)[1:-1], f"${{{variable}}}")
             variables.add(variable)
     fit = re.sub(r"[^A-Za-z0-9_-]+|__+", "-", name).strip("-_")[:64] or "server"
-    return KnownServer(fit, json.loads(text), tuple(sorted(variables)))
+    return KnownServer(fit, json.loads(text), tuple(sorted(variables)), server.dropped)
 
 
 def _variable(name: str) -> str:

@@ -240,6 +240,9 @@ def smoke_command(wishes: Wishes) -> list[str]:
 def write(wishes: Wishes, count: int) -> None:
     write_tasks(wishes, count)
     write_json(wishes.files["mcp"], mcp_file(wishes))
+    if wishes.known and wishes.known.dropped:
+        keys = ", ".join(wishes.known.dropped)
+        print(f"not taken over into {wishes.files['mcp']}: {keys} (docs/servers.md)", flush=True)
     max_usd = max(1, math.ceil(wishes.runs * MOST_USD))
     write_atomic(
         wishes.files["config"], config_text(wishes, reported_version(wishes.agent), [], max_usd)

@@ -131,6 +131,32 @@ def test_files_are_read_as_editors_write_them(tmp_path: Path) -> None:
     assert mcp_problem(tmp_path / "own.json") == ""
 
 
+FILES = yaml.safe_load(Path(__file__).with_name("server_files.yaml").read_text(encoding="utf-8"))
+
+
+@pytest.mark.parametrize("row", FILES, ids=lambda row: row["name"])
+def test_a_server_is_read_from_the_file_of_any_program(row: dict[str, Any], tmp_path: Path) -> None:
+    server = server_of(put(tmp_path / row["name"], row["text"]), None, tmp_path)
+    entry = json.loads(json.dumps(row["entry"]).replace("FOLDER", str(tmp_path)))
+    assert (server.name, server.entry) == ("search", entry)
+    assert server.dropped == tuple(row.get("dropped", ()))
+
+
+def test_words_that_are_files_in_the_folder_of_the_start_are_written_out(tmp_path: Path) -> None:
+    put(tmp_path / "tools" / "server.py", "")
+    entry = {"command": "python3", "args": ["server.py", "plain"], "cwd": "tools"}
+    server = server_of(put(tmp_path / "m.json", {"mcpServers": {"s": entry}}), None, tmp_path)
+    assert server.entry["args"] == [str(tmp_path / "tools" / "server.py"), "plain"]
+    assert server.dropped == ("cwd",)
+
+
+@pytest.mark.parametrize(("name", "text"), [("a.toml", "x = "), ("a.yaml", "a: [")])
+def test_a_file_that_is_broken_is_refused_in_one_line(name: str, text: str, tmp_path: Path) -> None:
+    with pytest.raises(UserError, match=f"{name}: cannot be read: ") as refused:
+        server_of(put(tmp_path / name, text), None, tmp_path)
+    assert "\n" not in str(refused.value)
+
+
 @pytest.mark.parametrize(
     ("before", "path", "value", "after"),
     [

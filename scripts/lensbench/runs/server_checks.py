@@ -17,6 +17,7 @@ from lensbench.agents.mcp.tools import (
     OfferedTool,
     arguments,
     example,
+    refused_by_services,
     role,
     why_not_called,
 )
@@ -143,6 +144,8 @@ def check_servers(
         len("".join([*texts, *(status.instructions for status in statuses)]).encode())
         // BYTES_A_TOKEN
     )
+    if refused := list(refused_by_services(tools)):
+        findings.checks.append(Check(f"{name}: tool schemas", "warning", "; ".join(refused)))
     if tools:
         note = f"with the instructions about {size:,} tokens of every request (estimated: 4 bytes a token)"
         findings.checks.append(Check(f"{name}: tool list", "ok", note))

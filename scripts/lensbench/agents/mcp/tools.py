@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -142,3 +142,38 @@ def _type(tool: OfferedTool, name: str) -> str:
 
 def _is_root(name: str) -> bool:
     return re.sub(r"[_-]", "", name).lower() in ROOT_NAMES
+
+
+LONGEST_NAME = 64
+"""Characters of a tool's name with its server's prefix that OpenAI accepts."""
+MOST_TOOLS = 128
+"""Tools of a request that OpenAI accepts."""
+_NAME = re.compile(r"[A-Za-z0-9_-]+")
+_PROPERTY = re.compile(r"[A-Za-z0-9_.-]{1,64}")
+_TOP = ("anyOf", "oneOf", "allOf", "not", "enum")
+
+
+def refused_by_services(tools: Sequence[OfferedTool]) -> Iterator[str]:
+    """What is valid in a tool list, and what model services refuse with status 400, every request: the tool and the
+    rule, one sentence each."""
+    if len(tools) > MOST_TOOLS:
+        yield f"{len(tools)} tools: OpenAI refuses more than {MOST_TOOLS}, the agent's own included"
+    for tool in tools:
+        if combined := [key for key in _TOP if key in tool.schema]:
+            yield (
+                f"{tool.name}: {combined[0]} at the top of its inputSchema, which Anthropic and OpenAI refuse; put it "
+                "into a property"
+            )
+        if len(tool.full_name) > LONGEST_NAME:
+            yield (
+                f"{tool.name}: its name has {len(tool.full_name)} characters with the prefix, {tool.full_name}; OpenAI "
+                f"refuses more than {LONGEST_NAME}"
+            )
+        if not _NAME.fullmatch(tool.name):
+            yield f"{tool.name}: its name may have letters, digits, _ and - only"
+        properties = tool.schema.get("properties", {})
+        wrong = [key for key in properties if not _PROPERTY.fullmatch(key)]
+        if wrong:
+            yield (
+                f"{tool.name}: its argument {wrong[0]!r}: Anthropic accepts at most 64 letters, digits, _, . and -"
+            )

@@ -20,7 +20,8 @@ DEPTH = 4
 _BREAK = re.compile(r"\s+|\\[nrt]")
 _GAP = r"(?:\s|\\[nrt])*"
 _HARMLESS = re.compile(
-    r"/.*|[0-9.,:]+|[a-z]+([-_ ][a-z]+)*|true|false|https?://[^@]*", re.IGNORECASE | re.DOTALL
+    r"/.*|[a-z]:\\.*|[0-9.,:]+|[a-z]+([-_ ][a-z]+)*|true|false|https?://[^@]*",
+    re.IGNORECASE | re.DOTALL,
 )
 """Values in an MCP file's `env` that are settings: paths, numbers, words, addresses without a password."""
 _CREDENTIAL = re.compile(r"key|token|secret|pass|auth|credential|cookie", re.IGNORECASE)

@@ -1,0 +1,204 @@
+"""The files in which programs name their MCP servers: read for `lensbench init --from`, each server as an entry of our
+MCP file, with the keys that are left out."""
+
+from __future__ import annotations
+
+import json
+import re
+import tomllib
+from collections.abc import Callable, Iterator, Mapping
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import yaml
+
+from lensbench.core.conditions import read_jsonc
+
+KEYS = ("type", "command", "args", "env", "url", "headers", "timeout")
+"""What an entry of our MCP file may have."""
+_SILENT = {"disabled", "enabled", "name", "description", "trust", "bundled", "available_tools"}
+"""Keys of others whose loss changes no run."""
+
+
+class FileServer(NamedTuple):
+    """A server as a file has it, in our keys."""
+
+    entry: Mapping[str, Any]
+    dropped: tuple[str, ...] = ()
+    """The keys of the file that we have no use for."""
+
+
+def read_servers(path: Path, folder: Path) -> dict[str, FileServer]:
+    """The servers that a file has for a folder; of several with one name the nearest. Raises OSError or ValueError."""
+    document = _document(path)
+    servers: dict[str, FileServer] = {}
+    for section, read in _sections(document, path, folder):
+        for name, entry in section.items():
+            if name not in servers:
+                servers[name] = _in_our_keys(read(entry), path)
+    return servers
+
+
+def _document(path: Path) -> Mapping[str, Any]:
+    """The mapping in a file of TOML, YAML, or JSON with comments, by its name. Raises OSError or ValueError."""
+    content = path.read_bytes()
+    if path.suffix == ".toml":
+        return tomllib.loads(content.decode())
+    if path.suffix in (".yaml", ".yml"):
+        try:
+            return _mapping(yaml.safe_load(content))
+        except yaml.YAMLError as error:
+            raise ValueError(" ".join(str(error).split())) from None
+    return _mapping(read_jsonc(content))
+
+
+def _mapping(value: Any) -> Mapping[str, Any]:
+    return value if isinstance(value, dict) else {}
+
+
+Read = Callable[[Any], Any]
+
+
+def _sections(
+    document: Mapping[str, Any], path: Path, folder: Path
+) -> Iterator[tuple[Mapping[str, Any], Read]]:
+    """The parts of a document that name servers, the nearest first, with what reads an entry."""
+    project = _mapping(_mapping(document.get("projects")).get(str(folder.resolve())))
+    for section in (
+        project.get("mcpServers"),
+        document.get("mcpServers"),
+        document.get("servers"),
+        document.get("context_servers"),
+    ):
+        yield _mapping(section), _plain
+    yield _mapping(document.get("mcp_servers")), _of_codex
+    yield _mapping(document.get("mcp")), _of_opencode
+    yield _mapping(document.get("extensions")), _of_goose
+    if isinstance(bundle := _mapping(document.get("server")).get("mcp_config"), dict):
+        yield {str(document.get("name", path.stem)): bundle}, _plain
+    if isinstance(document.get("packages"), list) or isinstance(document.get("remotes"), list):
+        name = str(document.get("name", path.stem)).rpartition("/")[2]
+        yield {name: document}, _of_registry
+    if document and all(_starts_something(entry) for entry in document.values()):
+        yield document, _plain  # a plugin of Claude Code has them at the top
+
+
+def _starts_something(entry: Any) -> bool:
+    return isinstance(entry, dict) and isinstance(entry.get("command", entry.get("url")), str)
+
+
+def _plain(entry: Any) -> Any:
+    if not isinstance(entry, dict):
+        return entry
+    renamed = dict(entry)
+    if "httpUrl" in renamed:  # Gemini CLI
+        renamed |= {"type": "http", "url": renamed.pop("httpUrl")}
+    if renamed.get("type") == "streamable-http":
+        renamed["type"] = "http"
+    return renamed
+
+
+def _of_codex(entry: Any) -> Any:
+    if not isinstance(entry, dict):
+        return entry
+    names = {"http_headers": "headers"}
+    renamed = {names.get(key, key): value for key, value in entry.items()}
+    if isinstance(variable := renamed.pop("bearer_token_env_var", None), str):
+        renamed.setdefault("headers", {})["Authorization"] = f"Bearer ${{{variable}}}"
+    for header, variable in _mapping(renamed.pop("env_http_headers", None)).items():
+        renamed.setdefault("headers", {})[header] = f"${{{variable}}}"
+    return renamed
+
+
+def _of_opencode(entry: Any) -> Any:
+    if not isinstance(entry, dict):
+        return entry
+    renamed = {
+        {"environment": "env"}.get(key, key): value for key, value in entry.items() if key != "type"
+    }
+    if isinstance(words := renamed.get("command"), list) and words:
+        renamed |= {"command": words[0], "args": [*words[1:], *renamed.get("args", [])]}
+    text = re.sub(r"\{env:(\w+)\}", r"${\1}", json.dumps(renamed))
+    return json.loads(text)
+
+
+def _of_goose(entry: Any) -> Any:
+    if not isinstance(entry, dict):
+        return entry
+    names = {"cmd": "command", "envs": "env", "uri": "url"}
+    renamed = {names.get(key, key): value for key, value in entry.items() if key != "type"}
+    for variable in renamed.pop("env_keys", None) or ():
+        renamed.setdefault("env", {})[variable] = f"${{{variable}}}"
+    return renamed
+
+
+def _of_registry(document: Any) -> Any:
+    """The first package that a launcher of npm or PyPI fetches, else the first address."""
+    launchers = {"npm": (["npx", "-y"], "@"), "pypi": (["uvx"], "@")}
+    for package in document.get("packages") or ():
+        if package.get("registryType") in launchers:
+            words, sign = launchers[package["registryType"]]
+            version = f"{sign}{package['version']}" if package.get("version") else ""
+            arguments = [
+                str(argument["value"])
+                for argument in package.get("packageArguments", ())
+                if "value" in argument
+            ]
+            names = [variable["name"] for variable in package.get("environmentVariables", ())]
+            return {
+                "command": words[0],
+                "args": [*words[1:], f"{package['identifier']}{version}", *arguments],
+                **({"env": {name: f"${{{name}}}" for name in names}} if names else {}),
+            }
+    for remote in document.get("remotes") or ():
+        return _plain({"type": remote.get("type", "http"), "url": remote.get("url")})
+    kinds = ", ".join(str(package.get("registryType")) for package in document["packages"])
+    return {"type": kinds}
+
+
+_FOLDERS = re.compile(r"\$\{(?:__dirname|CLAUDE_PLUGIN_ROOT|extensionPath)\}")
+"""The folder of the file, as bundles, plugins and extensions call it."""
+_ASKED = re.compile(r"\$\{user_config\.([\w.-]+)\}")
+_SUFFIX = re.compile(r"(?i)\.(?:exe|cmd|bat)$")
+"""The suffix that programs have on Windows."""
+
+
+def _in_our_keys(entry: Any, path: Path) -> FileServer:
+    """The entry with what its own program would have filled in, and what is left out of it."""
+    if not isinstance(entry, dict):
+        return FileServer(entry)
+    text = _ASKED.sub(lambda match: f"${{{match[1].upper()}}}", json.dumps(entry))
+    home = json.dumps(str(path.resolve().parent))[1:-1]
+    entry = json.loads(_FOLDERS.sub(lambda _: home, text))
+    if isinstance(entry.get("command"), str) and isinstance(entry.get("args", []), list):
+        words = _without_windows([entry["command"], *entry.get("args", [])])
+        words = _in_folder(words, entry.get("cwd"), path)
+        entry |= (
+            {"command": words[0], "args": words[1:]} if "args" in entry else {"command": words[0]}
+        )
+    ours = {key: entry[key] for key in KEYS if key in entry}
+    dropped = tuple(sorted(key for key in entry if key not in KEYS and key not in _SILENT))
+    return FileServer(ours, dropped)
+
+
+def _without_windows(words: list[str]) -> list[str]:
+    """The command line without the shell of Windows, `cmd /c`, and the path and suffix that programs have there."""
+    if re.fullmatch(r"(?i)(?:.*\\)?cmd(?:\.exe)?", words[0]):
+        rest = words[1:]
+        while rest and re.fullmatch(r"/\w", rest[0]):
+            rest = rest[1:]
+        words = rest or words
+    return [_SUFFIX.sub("", words[0].rpartition("\\")[2]), *words[1:]]
+
+
+def _in_folder(words: list[str], cwd: Any, path: Path) -> list[str]:
+    """The command line with absolute paths for files in the folder where it was started."""
+    if not isinstance(cwd, str):
+        return words
+    folder = (path.resolve().parent / cwd) if not cwd.startswith("${") else None
+    if folder is None or not folder.is_dir():
+        return words
+    return [
+        str(folder / word) if isinstance(word, str) and (folder / word).is_file() else word
+        for word in words
+    ]
