@@ -3,6 +3,7 @@
 import json
 import os
 import re
+import shutil
 import socket
 import subprocess
 import sys
@@ -16,6 +17,10 @@ from test_sandbox import AUTO, FOUND, bubblewrap, make_place, project
 from lensbench.agents.reach import Host, addresses_of, hosts_file, hosts_in, network_of, read_host
 from lensbench.agents.sandbox import Place, find_sandbox
 from lensbench.agents.sandbox_start import FULL, keyring_filter
+from lensbench.agents.start import Said, assign, start_agent
+from lensbench.core.system.processes import adopt_orphans
+from lensbench.core.system.redaction import Redactor
+from lensbench.plan.config import Agent
 from services import Reply, answering
 
 __all__ = ["project"]
@@ -276,6 +281,31 @@ except OSError:
 os._exit(0)
 """
     assert inside(limited(place, processes=64), code).stdout == "stopped True\n"
+
+
+@pytest.mark.slow
+@bubblewrap
+@pytest.mark.skipif(not os.access("/sys/fs/cgroup", os.W_OK), reason="needs a control group")
+def test_a_program_that_the_kernel_ends_for_its_memory_leaves_the_name_of_the_limit(
+    place: Place,
+) -> None:
+    """Shared memory is no data of a process, so only a control group limits it."""
+    code = "import mmap; space = mmap.mmap(-1, 300_000_000); [space.write(bytes(1_000_000)) for _ in range(300)]"
+    small = limited(place, memory_gb=0.2)
+    said = start_agent_in(small, code)
+    assert said.ended.exit_code not in (0, None)
+    assert said.over_limit == "more than 0.2 GB of memory (limits.memory_gb)"
+    assert not list(Path("/sys/fs/cgroup").rglob(f"lensbench-{os.getpid()}"))
+
+
+def start_agent_in(place: Place, code: str) -> Said:
+    """What becomes of an agent that is a Python program."""
+    agent = Agent(kind="command", command=(sys.executable, "-c", code))
+    shutil.rmtree(f"{place.private}/session")
+    os.rmdir(f"{place.private}/tmp")
+    run = assign(place, "", {}, agent.settings, 1, servers=(), denied_servers=())
+    adopt_orphans()
+    return start_agent(run, place, 60, Redactor((), {}))
 
 
 @pytest.mark.slow

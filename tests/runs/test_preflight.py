@@ -876,6 +876,27 @@ def test_a_program_that_is_not_there_or_cannot_be_asked_is_said_so(attempt: Try)
     assert beside.outcome == "failed"  # a path is looked for in the workspace
 
 
+@pytest.mark.parametrize(
+    ("text", "outcome"),
+    [
+        ("exec ~/.no-such-manager/agent", "failed"),
+        ("exit 126", "failed"),
+        ("echo 'unknown option --version'; exit 2", "ok"),
+        ("cat", "ok"),
+    ],
+)
+def test_a_command_is_started_once_where_runs_start_it(
+    attempt: Try, tmp_path: Path, text: str, outcome: str
+) -> None:
+    shim = tmp_path / "shim"
+    shim.write_text(f"#!/bin/sh\n{text}\n")
+    shim.chmod(0o755)
+    agent = {"kind": "command", "command": [str(shim)]}
+    check = attempt(agent=agent, preflight={"servers": False})["agent"]
+    assert check.outcome == outcome, check
+    assert outcome == "ok" or "does not start" in check.detail
+
+
 def test_what_an_adapter_refuses_is_a_failure(attempt: Try, adapter: SimpleNamespace) -> None:
     def refuse(run: Assignment) -> Invocation:
         raise UserError("agent.model is empty")

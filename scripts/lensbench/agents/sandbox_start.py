@@ -40,6 +40,8 @@ LOOK_S = 2.0
 """Seconds between disk checks; slow checks are done less often."""
 FULL = "over_limit"
 """The file in the private folder that names the limit that ended the sandbox."""
+OUT_OF_MEMORY = "out_of_memory"
+"""The file there that names the limit for which the kernel ended a program in the sandbox."""
 TAKEN = b"+"
 """The watcher's first byte, sent once it is connected."""
 GROUP = "lensbench-"
@@ -72,7 +74,7 @@ def outside(settings: Settings, argv: list[str], env: Env) -> NoReturn:
     if os.fork() == 0:
         os.setsid()  # it must clean up after its process group was ended
         _silence(listening)
-        _watch(parent, listening, groups, settings["folder"], settings["limits"]["disk_gb"] * GB)
+        _watch(parent, listening, groups, settings["folder"], settings["limits"])
         os._exit(0)
     for server, _ in listening:
         server.close()
@@ -315,8 +317,11 @@ def _copy(source: socket.socket, target: socket.socket) -> None:
 # --- the watcher
 
 
-def _watch(sandbox: int, listening: Listening, groups: list[str], folder: str, disk: float) -> None:
-    """Forwards connections and checks the disk until bubblewrap has ended; then removes the control groups."""
+def _watch(
+    sandbox: int, listening: Listening, groups: list[str], folder: str, limits: Settings
+) -> None:
+    """Forwards connections and checks the disk until bubblewrap has ended; then notes a memory kill, and removes the
+    control groups."""
     import select
     import signal
 
@@ -326,10 +331,28 @@ def _watch(sandbox: int, listening: Listening, groups: list[str], folder: str, d
         process = os.pidfd_open(sandbox)
         poller = select.poll()
         poller.register(process, select.POLLIN)
+        disk = limits["disk_gb"] * GB
         _watch_disk(process, folder, disk, lambda pause_s: bool(poller.poll(pause_s * 1000)))
     except (OSError, SystemExit):
         pass
+    if any(map(_has_memory_kill, groups)):
+        _write(
+            f"{folder}/{OUT_OF_MEMORY}",
+            f"more than {limits['memory_gb']:g} GB of memory (limits.memory_gb)",
+        )
     _remove_groups(groups)
+
+
+def _has_memory_kill(group: str) -> bool:
+    """True when the kernel ended a program of the control group because of its limit of memory."""
+    for name in ("memory.events", "memory.oom_control"):  # of version 2 and 1
+        try:
+            with open(f"{group}/{name}", encoding="utf-8") as file:
+                counts = dict(line.split() for line in file)
+        except OSError:
+            continue
+        return counts.get("oom_kill", "0") != "0"
+    return False
 
 
 def _watch_disk(sandbox: int, folder: str, disk: float, has_ended: Callable[[float], bool]) -> None:

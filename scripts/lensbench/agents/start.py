@@ -22,7 +22,7 @@ from lensbench.agents import Assignment, load_adapter, model_hosts
 from lensbench.agents.adapters._events import read_event
 from lensbench.agents.refusals import OF_WINDOWS, reset_in
 from lensbench.agents.sandbox import Place, become
-from lensbench.agents.sandbox_start import FULL
+from lensbench.agents.sandbox_start import FULL, OUT_OF_MEMORY
 from lensbench.core.errors import UserError, printable_lines, reported
 from lensbench.core.frozen_plan import AgentSettings
 from lensbench.core.records import Outcome, bounded
@@ -151,6 +151,8 @@ def start_agent(assignment: Assignment, place: Place, timeout_s: float, redact: 
     answer = redact(file_answer or outcome.answer)
     answer = answer.encode(errors="replace").decode()  # lone surrogates cannot be written
     over = read_text(os.path.join(place.private, FULL))
+    if end.exit_code or not outcome.finished:
+        over = over or read_text(os.path.join(place.private, OUT_OF_MEMORY))
     outcome = bounded(outcome)
     if outcome.error and outcome.resets_at is None and outcome.error_status in OF_WINDOWS:
         outcome = replace(outcome, resets_at=reset_in(outcome.error, time.time()))

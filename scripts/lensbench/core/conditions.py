@@ -242,7 +242,7 @@ def run_command(condition: PlannedCondition, name: Command, workspace: str) -> s
     limit_s = condition["setup_s"]
     try:
         last, end = run_process(
-            argv, os.environ, os.getcwd(), limit_s, subprocess.STDOUT, _last_line
+            argv, os.environ, os.getcwd(), limit_s, subprocess.STDOUT, last_line
         )
     except OSError as error:
         return f"{name} cannot be started: {argv[0]}: {error.strerror}"
@@ -252,6 +252,7 @@ def run_command(condition: PlannedCondition, name: Command, workspace: str) -> s
     return f"{name} failed, {how}" + (f": {last}" if last else "")
 
 
-def _last_line(lines: Iterator[str]) -> str:
+def last_line(lines: Iterable[str]) -> str:
+    """The last line that is not blank, on one line and shortened; "" when there is none."""
     last = deque((line for line in lines if line.strip()), maxlen=1)
     return " ".join(last[0].split())[:LONGEST_LINE] if last else ""

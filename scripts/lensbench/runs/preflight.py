@@ -3,20 +3,23 @@ Writes `preflight.json`: the checks, and the tools that each condition's servers
 
 from __future__ import annotations
 
+import io
 import json
 import os
 import shutil
+import tempfile
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 
-from lensbench.agents import Adapter, Invocation, load_adapter, secret_names
+from lensbench.agents import Adapter, Assignment, Invocation, load_adapter, secret_names
 from lensbench.agents.prices import in_words, price_of, priced, unexpected
 from lensbench.agents.sandbox import Place, Sandbox, find_sandbox
 from lensbench.agents.start import read_text, start_agent
 from lensbench.core.conditions import (
     Command,
+    last_line,
     mcp_secrets,
     missing_variables,
     run_command,
@@ -28,7 +31,7 @@ from lensbench.core.preflight_results import Check, Cure, PreflightFindings, tab
 from lensbench.core.records import RunId
 from lensbench.core.run_folder import RunFolder
 from lensbench.core.system.private_folders import private_folder
-from lensbench.core.system.processes import adopt_orphans, end_children
+from lensbench.core.system.processes import adopt_orphans, end_children, run_process
 from lensbench.core.system.program import run_program, stage_parser
 from lensbench.core.system.redaction import Redactor
 from lensbench.core.system.trees import changed_paths
@@ -242,6 +245,9 @@ def _try_run(
     workspace, invocation = place.outside(assignment.workspace), adapter.command(assignment)
     if is_first:
         findings.checks += _agent(adapter, invocation, job.agent, workspace)
+        if job.agent["command"] and not findings.failed:
+            asks = config.preflight.request and hasattr(adapter, "version")  # which starts it, too
+            findings.checks += [] if asks else _start(invocation, job.agent, place, assignment)
     if not config.preflight.servers or not _brings(job.condition):
         return
     name, condition = job.run.condition, config.conditions[job.run.condition]
@@ -321,6 +327,40 @@ def _agent(
     else:
         detail = f"{program} {version} is not pinned: other versions may behave differently; set agent.version"
         yield Check("agent", "warning", detail)
+
+
+STARTS_S = 20.0
+"""Time for a program to print its version; it need not have one."""
+NOT_STARTED = (126, 127)
+"""Exit codes of shells and launchers that find no program."""
+
+
+def _start(
+    invocation: Invocation, agent: AgentSettings, place: Place, assignment: Assignment
+) -> Iterator[Check]:
+    """Starts the program once where runs start it, with `--version`: a launcher on PATH may find nothing there."""
+    program = agent["command"][0]
+    try:
+        argv = place.wrap([program, "--version"], invocation.env, assignment.mcp_file)
+        with tempfile.TemporaryFile() as errors:
+            workspace = place.outside(assignment.workspace)
+            last, end = run_process(
+                argv, invocation.env, workspace, STARTS_S, errors.fileno(), last_line
+            )
+            errors.seek(0)
+            said = last_line(io.TextIOWrapper(errors, encoding="utf-8", errors="replace")) or last
+    except OSError as error:
+        yield Check("agent", "failed", f"{program} does not start: {error.strerror}")
+        return
+    if end.exit_code in NOT_STARTED:
+        where = "in the sandbox" if place.sandbox.program else "here"
+        remedy = (
+            "; name the program itself in agent.command, or add what it needs to sandbox_visible"
+        )
+        detail = (
+            f"{program} does not start {where}, exit code {end.exit_code}: {said or 'no output'}"
+        )
+        yield Check("agent", "failed", f"{detail}{remedy}")
 
 
 def _keep_tools(
