@@ -49,7 +49,8 @@ def say(pattern: Pattern, rng: random.Random) -> str:
     """A text that states `pattern`."""
     if not isinstance(pattern, Regex):
         return pattern
-    return _sample(sre.parse(pattern.regex), rng)
+    # RE2 takes flags anywhere, Python's parser at the start only; an example is the same without them
+    return _sample(sre.parse(re.sub(r"\(\?[is]+\)", "", pattern.regex)), rng)
 
 
 def _sample(tokens: Iterable[tuple[Any, Any]], rng: random.Random) -> str:
@@ -62,6 +63,8 @@ def _sample_one(kind: Any, value: Any, rng: random.Random) -> str:
             return chr(value)
         case op.AT:
             return ""
+        case op.ANY:
+            return " "
         case op.SUBPATTERN:
             return _sample(value[-1], rng)
         case op.BRANCH:
@@ -81,13 +84,25 @@ def _sample_one(kind: Any, value: Any, rng: random.Random) -> str:
 def _is_gap(token: tuple[Any, Any]) -> bool:
     kind, value = token
     anything = ((op.NEGATE, None), (op.CATEGORY, op.CATEGORY_NOT_WORD))
-    return kind is op.NOT_LITERAL or (kind is op.IN and value[0] in anything)
+    return kind in (op.NOT_LITERAL, op.ANY) or (kind is op.IN and value[0] in anything)
+
+
+_EXAMPLES = {
+    op.CATEGORY_WORD: "x",
+    op.CATEGORY_DIGIT: "1",
+    op.CATEGORY_SPACE: " ",
+    op.CATEGORY_NOT_WORD: " ",
+    op.CATEGORY_NOT_DIGIT: " ",
+    op.CATEGORY_NOT_SPACE: "x",
+}
 
 
 def _member(choices: Sequence[tuple[Any, Any]]) -> str:
     kind, value = choices[0]
     if kind is op.NEGATE:
         return " "
+    if kind is op.CATEGORY:
+        return _EXAMPLES[value]
     return chr(value if kind is op.LITERAL else value[0])
 
 

@@ -15,6 +15,7 @@ from itertools import islice
 import re2
 
 from lensbench.core.errors import some_of
+from lensbench.core.names import ASCII, END, LETTERS, after, alphabet, before
 from lensbench.core.tasks import AtLeast, Criterion, Pattern, Regex
 from lensbench.judging.judges import MAX_EVIDENCE, Judgement, Span, Verdict, unjudged
 from lensbench.judging.judges.asserting import filled, without_copies, without_dumps
@@ -175,12 +176,18 @@ def _names(patterns: Iterable[Pattern]) -> str:
 
 
 _EXTENSION = rf"\w\.(?:{'|'.join(sorted(FILE_EXTENSIONS))})"
-_FILE_NAME, _FILE_END = re.compile(f".*{_EXTENSION}"), re.compile(rf"{_EXTENSION}(?!\w)")
+_FILE_NAME, _FILE_END = re.compile(f".*{_EXTENSION}"), re.compile(_EXTENSION + END)
 _BRACKETS = "()[]{}\"'"
 _RANGE = r"L?\d{1,9}(?: ?(?:[-\u2013\u2014]|to) ?L?\d{1,9})?"
 _WORDED = rf"((?:[Ll]ines? |L(?=\d)){_RANGE}(?:(?:, ?| and |, and | & ){_RANGE})*+)"
 _PREPOSITION = r"(?:['\u2019]s)?(?: ?[,:\u2013\u2014-])? ?\(?(?:(?:at|on|in) )?"
-_LINES = re.compile(rf"[`*'\"\])]{{0,3}}(?:[:#(]({_RANGE}(?:,{_RANGE})*+)|{_PREPOSITION}{_WORDED})")
+_LINE_SIGNS = (
+    rf"[\u7684\u306e\uff0c\u3001, (\uff08]{{0,3}}(?:\u7b2c ?({_RANGE}) ?\u884c|({_RANGE}) ?(?:\u884c\u76ee|\ubc88\uc9f8 ?\uc904))"
+)
+"""Chinese, Japanese and Korean words for a line."""
+_LINES = re.compile(
+    rf"[`*'\"\])]{{0,3}}(?:[:\uff1a#(\uff08]({_RANGE}(?:,{_RANGE})*+)|{_PREPOSITION}{_WORDED}|{_LINE_SIGNS})"
+)
 _LINES_BEFORE = re.compile(rf"{_WORDED} (?:of|in) (?:the )?(?:file )?\S{{0,120}}$")
 """Line numbers after and before the name of a file."""
 
@@ -243,6 +250,12 @@ def _is_path(word: str) -> bool:
     return "/" in word or bool(_FILE_NAME.fullmatch(word))
 
 
+_NO_SIGN = r"(?:(?<!-)|(?<=[\u0590-\u06ff]-))"
+"""No hyphen before, unless it joins a Hebrew or Arabic particle to the name."""
+_MULTIPLES = "\u767e\u5343\u842c\u4e07\u5104\u4ebf\ucc9c\ub9cc\uc5b5"
+"""Letters that make a number larger: 40 and \u4e07 are 400,000."""
+
+
 def _before(word: str) -> str:
     """A lookbehind for text that must not precede the first word.
 
@@ -250,11 +263,15 @@ def _before(word: str) -> str:
     a dot (an attribute) or `--`, but is not the end of a hyphenated name.
     """
     first = word[0]
-    if first.isalnum() or first == "_":
-        return r"(?<![\w.-])" if first.isdigit() or _is_path(word) else r"(?<!\w)(?<!\w-)"
     if first in "-.@/$#~":
-        return rf"(?<![\w{re.escape(first)}])"
-    return "" if first in _BRACKETS else rf"(?<!{re.escape(first)})"
+        return rf"(?<![{LETTERS}{re.escape(first)}])"
+    if not (first.isalnum() or first == "_"):
+        return "" if first in _BRACKETS else rf"(?<!{re.escape(first)})"
+    if first.isdigit() or _is_path(word):
+        return rf"{before(first)}(?<!\.){_NO_SIGN}"
+    if alphabet(first) == LETTERS:
+        return rf"{before(first)}(?<![{ASCII}]-)"
+    return before(first)
 
 
 def _after(word: str) -> str:
@@ -267,11 +284,13 @@ def _after(word: str) -> str:
     last = word[-1]
     if not (last.isalnum() or last == "_"):
         return rf"(?!{re.escape(last)})" if last in "-=<>&|+" else ""
+    if alphabet(last) != LETTERS:
+        return after(last)
     if _is_path(word):
-        return r"(?!\w|-\w|\.\w)"
+        return rf"(?![{LETTERS}]|[.-][{ASCII}])"
     if word.replace(".", "").lstrip("-+").isdigit():
-        return r"(?!\w|-\d|\.\d)"
+        return rf"(?![{LETTERS}{_MULTIPLES}]|[.-][0-9])"
     is_name = word != word.lower() or "_" in word
-    return (r"(?!\w|-[A-Z0-9])" if is_name else r"(?!\w|-\w)") + (
-        r"(?!\.\d)" if last.isdigit() else ""
-    )
+    hyphenated = "A-Z0-9" if is_name else ASCII
+    version = r"(?!\.[0-9])" if last.isdigit() else ""
+    return rf"(?![{LETTERS}]|-[{hyphenated}]){version}"

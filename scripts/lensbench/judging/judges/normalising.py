@@ -9,12 +9,16 @@ from dataclasses import dataclass
 from itertools import accumulate
 from pathlib import Path
 
+from lensbench.core.names import END, LETTERS
+
 FILE_EXTENSIONS = frozenset(
     Path(__file__).with_name("file_extensions.txt").read_text(encoding="utf-8").split()
 )
 """Extensions that make a dotted name a file name."""
 
 FILLER = "\0"
+_WIDE_PUNCTUATION = "\uff01\uff0c\uff1b\uff1f"
+"""Full-width marks that end clauses and sentences without a blank: not the marks of code."""
 
 
 def _one_to_one() -> dict[str, str]:
@@ -30,7 +34,9 @@ def _one_to_one() -> dict[str, str]:
             map(chr, [*range(0x202A, 0x202F), *range(0x2066, 0x2070), *range(0xFE00, 0xFE10)])
         ),
     }
-    return {character: target for target, characters in groups.items() for character in characters}
+    plain = {character: target for target, characters in groups.items() for character in characters}
+    wide = {chr(code): chr(code - 0xFEE0) for code in range(0xFF01, 0xFF5F)}
+    return {**wide, **plain, **{mark: mark for mark in _WIDE_PUNCTUATION}}
 
 
 _TABLE = _one_to_one()
@@ -49,7 +55,7 @@ _STRUCK = re.compile(
     re.IGNORECASE,
 )
 _EMPHASIS = re.compile(
-    r"`[^`\n]*+`|(?<![\w*])(\*{1,3})(?=[\w`\"'(\[@<-])((?:[^*`\n]++|`[^`\n]*+`)*+)(?<=[^\s*/])\1(?![\w*])"
+    rf"`[^`\n]*+`|(?<![{LETTERS}*])(\*{{1,3}})(?=[\w`\"'(\[@<-])((?:[^*`\n]++|`[^`\n]*+`)*+)(?<=[^\s*/])\1(?![{LETTERS}*])"
 )
 # the lookbehind comes after the first character, so that the search can jump to that character
 _GLUED_BACKTICK = re.compile(r"`(?:(?<=\w`)(?=`*[\w-])|(?<=-`)(?=`*\w))")
@@ -58,11 +64,12 @@ _BACKSLASH = re.compile(r"\\(?<!\\\\)\\?+(?=[\w*])")
 _WINDOWS = re.compile(r"[\w.:]\\{1,2}[A-Za-z0-9]")
 _LINES = re.compile(
     r"\.([A-Za-z]\w{0,9})\0*+"
-    r"(:L?\d++(?:[-:,]L?\d++)*+|#L?\d++(?:-L?\d++)?+|\(\d++(?:[-,:] ?\d++)?+\))(?!\w|\.\d)"
+    r"(:L?\d++(?:[-:,]L?\d++)*+|#L?\d++(?:-L?\d++)?+|\(\d++(?:[-,:] ?\d++)?+\))"
+    rf"{END}(?!\.\d)"
 )
-_HERE = re.compile(r"\./(?<![\w./-]\./)(?:\./)*+(?=[\w.])")
+_HERE = re.compile(rf"\./(?<![{LETTERS}./-]\./)(?:\./)*+(?=[\w.])")
 _DIGIT_GROUPS = re.compile(
-    rf"[0-9](?<![\w.,\[{{-].)[0-9]{{0,2}}+([,_{_THIN}])[0-9]{{3}}(?:\1[0-9]{{3}})*+(?!\w|,[0-9])"
+    rf"[0-9](?<![{LETTERS}.,\[{{-].)[0-9]{{0,2}}+([,_{_THIN}])[0-9]{{3}}(?:\1[0-9]{{3}})*+{END}(?!,[0-9])"
 )
 _MARKS = str.maketrans(dict.fromkeys(f",_{_THIN}", FILLER))
 _LONGEST_TOKEN = 200
