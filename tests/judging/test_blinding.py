@@ -20,7 +20,6 @@ from lensbench.judging.blinding import (
     without_report,
 )
 from lensbench.judging.shown_answers import ShownAnswer
-from lensbench.judging.tool_talk import ToolTalk
 from lensbench.judging.verdicts import judge_mechanically
 
 DATA = yaml.safe_load((Path(__file__).parent / "blinding.yaml").read_text(encoding="utf-8"))
@@ -31,8 +30,7 @@ TOOLS = (
     "mcp__lens__lens_graph_neighbors",
     "mcp__lens__search",
 )
-TALK = ToolTalk(("graph", "import graph", "search"), ("hubScore", "importers"))
-HIDDEN = Hidden(TOOLS, ("lens",), ("with", "without"), talk=TALK)
+HIDDEN = Hidden(TOOLS, ("lens",), ("with", "without"))
 PLAN = {"conditions": {"without": {"servers": []}, "with": {"servers": ["lens"]}}}
 REPORT = (
     "## Report\n\n- **Tool calls**: 5\n- **Tools used**: Glob, mcp__lens__lens_grep\n- **Files read**: 2\n"
@@ -123,6 +121,11 @@ def test_of_the_report_the_findings_stay_wherever_they_stand_and_what_has_anothe
         "{}/x",
         "{}.",
         "{}()",
+        "使用{}工具",
+        "ツール{}で",
+        "도구{}로",
+        "ใช้{}ค้น",
+        "\uff08{}\uff09",
     ],
 )
 def test_a_hidden_name_is_nowhere_left(name: str, form: str) -> None:
@@ -295,7 +298,7 @@ def test_text_is_only_taken_out(answer: str) -> None:
 
 @given(ANSWERS)
 def test_no_whole_name_is_left(answer: str) -> None:
-    assert not re.search(r"(?i)(?<![\w\\])(mcp__lens|lens_grep|lens)(?![\w\\])", text_of(answer))
+    assert not re.search(r"(?ia)(?<![\w\\])(mcp__lens|lens_grep|lens)(?![\w\\])", text_of(answer))
 
 
 @pytest.mark.parametrize(

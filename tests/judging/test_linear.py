@@ -9,7 +9,6 @@ from lensbench.core.tasks import Criterion
 from lensbench.judging.judges.fact_pieces import cut, words
 from lensbench.judging.judges.mechanical import judge
 from lensbench.judging.judges.normalising import normalise
-from lensbench.judging.tool_talk import figures_of, learn_phrases
 
 pytestmark = pytest.mark.slow
 
@@ -25,8 +24,6 @@ CRITERION = Criterion.model_validate(
 READERS: dict[str, Callable[[str], object]] = {
     "pieces": cut,
     "words": words,
-    "phrases": lambda text: learn_phrases(["mcp__a__b"], {"mcp__a__b": text}),
-    "figures": figures_of,
     "patterns": lambda text: judge(CRITERION, normalise(text)),
 }
 PIECES = (

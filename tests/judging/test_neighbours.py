@@ -27,12 +27,7 @@ SETS = [
     "examples/ci/tasks.yaml",
     "examples/own-server/tasks.yaml",
 ]
-SENTENCES = {
-    "English": ("It is about ", " and ", "."),
-    "Chinese": ("函数是", "，以及", "的。"),
-    "Japanese": ("これは", "、また", "です。"),
-    "Korean": ("이것은", "와", "이다."),
-}
+SENTENCES = DATA["sentences"]
 
 
 def states(name: str, answer: str) -> bool:
@@ -54,7 +49,11 @@ def test_full_width_spellings_state_the_name(name: str, answer: str) -> None:
 @pytest.mark.parametrize("name", ["parse_args", "cart.py", "src/cart.py", "40", "TotalPrice"])
 @pytest.mark.parametrize("longer", DATA["longer"])
 def test_a_name_inside_a_longer_one_is_not_found(name: str, longer: str) -> None:
-    found = [frame for frame in FRAMES if states(name, frame.replace("NAME", longer.replace("NAME", name)))]
+    found = [
+        frame
+        for frame in FRAMES
+        if states(name, frame.replace("NAME", longer.replace("NAME", name)))
+    ]
     assert found == []
 
 

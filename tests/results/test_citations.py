@@ -19,6 +19,8 @@ CITED = [
     ("on line 40 of `core.csproj`", ("core.csproj", 40, 40)),
     ("/w/repo/src/a.py:3:14", ("src/a.py", 3, 3)),
     ("a.py:9-2", ("a.py", 9, 9)),
+    ("\u5728src/a.py:3-4\u4e2d", ("src/a.py", 3, 4)),
+    ("\u5728src/a.py\u7684\u7b2c3-4\u884c", ("src/a.py", 3, 4)),
     ("a\\b\\c.cs:4", ("a/b/c.cs", 4, 4)),
 ]
 

@@ -1,8 +1,8 @@
 """Where a name ends in foreign text: where its alphabet ends.
 
-Names of code have Latin letters. Chinese, Japanese, Thai and others put no blank beside them, Korean and Arabic attach particles;
-these letters are word characters (`\\w`) but no part of the name. So every pattern that looks for a name takes its
-boundaries from here.
+Names of code have Latin letters. Chinese, Japanese, Thai and others put no blank beside them, Korean and Arabic attach
+particles; these letters are word characters (`\\w`) but no part of the name. So every pattern that looks for a name
+takes its boundaries from here, or is compiled as ASCII.
 """
 
 from __future__ import annotations
@@ -10,7 +10,9 @@ from __future__ import annotations
 import re
 
 ASCII = "0-9A-Z_a-z"
-LETTERS = f"{ASCII}\u00aa\u00b5\u00ba\u00c0-\u00d6\u00d8-\u00f6\u00f8-\u02af\u0300-\u052f\u1e00-\u1fff"
+LETTERS = (
+    f"{ASCII}\u00aa\u00b5\u00ba\u00c0-\u00d6\u00d8-\u00f6\u00f8-\u02af\u0300-\u052f\u1e00-\u1fff"
+)
 """The characters of a name, for use in a character class: Latin, with the accents that follow a letter, and the letters
 that look like Latin ones (Greek, Cyrillic)."""
 UNSPACED = (

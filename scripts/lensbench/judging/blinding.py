@@ -19,7 +19,6 @@ from lensbench.core.frozen_plan import Plan
 from lensbench.core.records import RunId, sha256
 from lensbench.core.tasks import Criterion, Task
 from lensbench.judging.judges import Span, union
-from lensbench.judging.tool_talk import NO_TALK, ToolTalk, words_of
 from lensbench.runs.reports import process_spans
 
 MARK = "\u2039\u2026\u203a"
@@ -62,8 +61,6 @@ class Hidden(NamedTuple):
     conditions: tuple[str, ...]
     spared: frozenset[str] = frozenset()
     """Names and durations in the task itself, in lower case: they are content."""
-    talk: ToolTalk = NO_TALK
-    """Phrases about the tools, without those in the task itself."""
 
 
 @dataclass(frozen=True)
@@ -110,8 +107,8 @@ class Blinded:
         return (origin, origin + 1) if origin < end else self.removed[index]
 
 
-def hidden_names(plan: Plan, tools: Iterable[str], task: Task, talk: ToolTalk = NO_TALK) -> Hidden:
-    """The names to hide in answers to `task`: `tools`, `talk` about them, and the plan's servers and conditions."""
+def hidden_names(plan: Plan, tools: Iterable[str], task: Task) -> Hidden:
+    """The names to hide in answers to `task`: of `tools`, and of the plan's servers and conditions."""
     full = tuple(sorted({name for name in tools if name.startswith("mcp__")}))
     servers = {name for condition in plan["conditions"].values() for name in condition["servers"]}
     servers |= {name.split("__")[1] for name in full}
@@ -119,19 +116,7 @@ def hidden_names(plan: Plan, tools: Iterable[str], task: Task, talk: ToolTalk = 
     task_text = "\n".join(
         [task.prompt, *(text for criterion in task.criteria for text in _texts(criterion))]
     )
-    return mask._replace(spared=_spared(mask, task_text), talk=_unsaid(talk, task_text))
-
-
-def _unsaid(talk: ToolTalk, text: str) -> ToolTalk:
-    """`talk` without the phrases in the task itself, where they are the subject."""
-
-    def is_said(phrase: str, kind: str = "") -> bool:
-        return bool(re.search(rf"{_START}{_spelled(phrase)}{kind}{_END}", text, re.IGNORECASE))
-
-    phrases = (
-        words for words in talk.phrases if not is_said(words, "" if " " in words else " tools?")
-    )
-    return ToolTalk(tuple(phrases), tuple(name for name in talk.figures if not is_said(name)))
+    return mask._replace(spared=_spared(mask, task_text))
 
 
 def _texts(criterion: Criterion) -> Iterator[str]:
@@ -149,16 +134,16 @@ def _spared(mask: Hidden, text: str) -> frozenset[str]:
     exempt = {
         name.lower()
         for name, it in forms.items()
-        if re.search(rf"{_START}{it}{_END}", text, re.IGNORECASE)
+        if re.search(rf"{_START}{it}{_END}", text, re.IGNORECASE | re.ASCII)
     }
     exempt |= {
         name.lower()
         for name in (*BUILT_IN, _MCP)
-        if re.search(f"{_START}{_any([name])}{_END}", text)
+        if re.search(f"{_START}{_any([name])}{_END}", text, re.ASCII)
     }
-    exempt |= {match[0].lower() for match in re.finditer(_FULL, text, re.IGNORECASE)}
-    exempt |= {match[0].lower() for match in re.finditer(_DURATION, text, re.IGNORECASE)}
-    talk = re.compile("|".join([*_of_conditions(mask.conditions), *_WORK]))
+    exempt |= {match[0].lower() for match in re.finditer(_FULL, text, re.IGNORECASE | re.ASCII)}
+    exempt |= {match[0].lower() for match in re.finditer(_DURATION, text, re.IGNORECASE | re.ASCII)}
+    talk = re.compile("|".join([*_of_conditions(mask.conditions), *_WORK]), re.ASCII)
     return frozenset(exempt | {match[0].lower() for match in talk.finditer(text)})
 
 
@@ -188,14 +173,15 @@ def _telling_spans(text: str, mask: Hidden) -> Iterator[Span]:
         elif marker and marker[1].startswith(fence) and not marker[2].strip():
             fence = ""
         for match in (in_code if fence else in_prose).finditer(line):
-            durations = (duration[0] for duration in re.finditer(_DURATION, match[0]))
+            durations = (duration[0] for duration in re.finditer(_DURATION, match[0], re.ASCII))
             if mask.spared.isdisjoint(map(str.lower, (match[0], *durations))):
                 yield at + match.start(), at + match.end()
         at += len(line)
 
 
 _START, _END = r"(?<![^\W_])(?<![^\W_]_)(?<![^\W_]__)", r"(?!_{0,2}[^\W_])"
-"""The boundaries of a word; `_lens_` and `__lens__` are the word lens with emphasis."""
+"""The boundaries of a word; `_lens_` and `__lens__` are the word lens with emphasis. All patterns are compiled as
+ASCII: letters of other scripts are no part of a name."""
 _FULL = rf"{_START}(?i:mcp)(?:\\?_){{2}}(?:[^\W_]|-|\\?_)++(?:(?<=_)\*)?"
 _SEPARATOR = r"(?:, ?(?:(?:and|or|then) )?| (?:and|or|then|&|\+) | ?[/+&] ?)"
 _VERB = (
@@ -203,7 +189,7 @@ _VERB = (
     r"|I (?:then |also |first )?called)"
 )
 _THE = r"(?:\b(?i:the|an?|any|its|my|this) )?"
-_KIND = r"(?: MCP)?(?: (?i:tools?|servers?|plugins?))\b"
+_KIND = r"(?: MCP)?(?: (?i:tools?|servers?|plugins?)\b| ?(?:\u5de5\u5177|\u30c4\u30fc\u30eb|\ub3c4\uad6c))"
 _CODE = (
     r"(?![(\[]|[.:](?![\s)\"'*`]|$)|[`*]{0,3} (?:access|class(?:es)?|commands?|functions?|interfaces?|locks?|methods?"
     r"|mode|models?|modules?|objects?|permissions?|rights|scripts?|structs?|traits?|types?)\b)"
@@ -245,32 +231,13 @@ def _of_conditions(conditions: Iterable[str]) -> tuple[str, ...]:
     )
 
 
-_SAYS = (
-    r" (?:returned|found|(?:show|report|list|rank)(?:s|ed)|surfaced|gave|says|said|results?|hits?)"
-)
-"""Verbs after a search method; past tense, which is rare for the subject of an answer."""
-
-
-def _of_talk(talk: ToolTalk) -> tuple[str, ...]:
-    """Patterns for tools under other names: search methods that the agent used, and name parts before "tool"."""
-    word = _one_of(map(_spelled, talk.phrases))
-    phrase = _one_of(_spelled(words) for words in talk.phrases if " " in words)
-    return (
-        rf"(?:{_VERB} )?{_THE}{_quoted(rf'{_START}(?i:{word}){_END}')}(?: MCP)? (?i:tools?)\b",
-        rf"(?:{_VERB}|\b(?i:according to)) {_THE}{_quoted(rf'{_START}(?i:{phrase}){_END}')}{_CODE}",
-        rf"{_THE}{_quoted(rf'{_START}(?i:{phrase}){_END}')}(?i:{_SAYS})\b",
-    )
-
-
-def _of_figures(talk: ToolTalk) -> str:
-    """A pattern for a figure with its number: `hubScore=0.8` and `hub score 0.8`."""
-    single = _one_of(_spelled(name) for name in talk.figures if len(words_of(name)) == 1)
-    several = _one_of(_spelled(name) for name in talk.figures if len(words_of(name)) > 1)
-    return rf"{_START}(?i:{single}(?=\W{{0,3}}[=:])|{several})[\"`*]{{0,3}}(?: ?[=:])? ?-?[0-9]++(?:[.,][0-9]+)*+"
+def words_of(name: str) -> list[str]:
+    """The words of a name in snake, kebab or camel case, in lower case."""
+    return [word.lower() for word in re.findall(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|[0-9]+", name)]
 
 
 def _spelled(name: str) -> str:
-    """A pattern for a name or phrase in snake, kebab or camel case, or as words."""
+    """A pattern for a name in snake, kebab or camel case, or as words."""
     return r"(?:\\?_|[ -])?".join(words_of(name))
 
 
@@ -281,7 +248,6 @@ def _patterns(mask: Hidden) -> tuple[re.Pattern[str], re.Pattern[str]]:
     plain = {name for name in short if re.fullmatch("[A-Za-z]?[a-z]*", name)}
     exempt = mask.spared
     sure = {name for name in {*mask.servers, *(short - plain)} if name.lower() not in exempt}
-    figures = _of_figures(mask.talk)
     own = {
         name
         for name in sure
@@ -307,11 +273,9 @@ def _patterns(mask: Hidden) -> tuple[re.Pattern[str], re.Pattern[str]]:
         rf"{_THE}(?:{tools}{_KIND}|{_quoted(f'{_START}(?i:{_any(shell)}){_END}')} (?i:tools?)\b)",
         rf"\b(?i:tools?)(?: used)?(?: ?[:=-])? {tools}{_CODE}",
         *_of_conditions(mask.conditions),
-        *_of_talk(mask.talk),
-        figures,
         *_WORK,
     )
-    return re.compile(f"{tell}|{figures}"), re.compile("|".join(prose))
+    return re.compile(tell, re.ASCII), re.compile("|".join(prose), re.ASCII)
 
 
 def _short(tool: str) -> str:

@@ -29,7 +29,6 @@ from lensbench.judging.blinding import (
     without_report,
 )
 from lensbench.judging.judges import Judgement
-from lensbench.judging.tool_talk import read_tool_talk
 from lensbench.plan.frozen import frozen_tasks
 from lensbench.plan.task_files import read_scenarios
 
@@ -71,10 +70,7 @@ def read_shown_answers(folder: Path, plan: Plan, tasks: Mapping[str, Task]) -> l
         run: from_json(run_files(folder, run).record.read_text(encoding="utf-8")) for run in runs
     }
     tools = sorted({*PreflightFindings.read(folder).listing, *_offered(records.values())})
-    talk = read_tool_talk(folder, records, tools)
-    masks = {
-        name: hidden_names(plan, tools, tasks[name], talk) for name in {run.task for run in runs}
-    }
+    masks = {name: hidden_names(plan, tools, tasks[name]) for name in {run.task for run in runs}}
     return _shown(folder, plan, runs, lambda run, answer: blind(answer, masks[run.task]))
 
 

@@ -35,16 +35,21 @@ _SPAN = r"(?P<{0}>[1-9]\d{{0,6}})(?:\s?(?:-|\u2013|to|and)\s?(?:L|line )?(?P<{1}
 _CITED = re.compile(
     "|".join(
         [
-            _PATH.format("a") + r"(?::|#L)" + _SPAN.format("a1", "a2"),
+            _PATH.format("a") + r"(?:[:\uff1a]|#L)" + _SPAN.format("a1", "a2"),
             _PATH.format("b")
             + r"[`*\"')]{0,3},?\s{1,2}\(?(?:at |on |in )?(?:lines?|L)\s?"
             + _SPAN.format("b1", "b2"),
+            _PATH.format("d")
+            + r"[`*\"')]{0,3}[\u7684\u306e\uff0c\u3001, ]{0,2}\u7b2c? ?"
+            + _SPAN.format("d1", "d2")
+            + r" ?(?:\u884c|\ubc88\uc9f8 ?\uc904)",
             r"\b[Ll]ines?\s"
             + _SPAN.format("c1", "c2")
             + r"\s(?:of|in)\s[`*\"'(]{0,3}"
             + _PATH.format("c"),
         ]
-    )
+    ),
+    re.ASCII,  # letters of scripts without blanks are no part of a path
 )
 
 
@@ -73,7 +78,7 @@ def citations(answer: str, workspace: str = "") -> Iterator[Citation]:
     """The places in files that an answer names with line numbers, each once, in order."""
     former = set()
     for match in _CITED.finditer(answer):
-        name = next(name for name in "abc" if match[name])
+        name = next(name for name in "abcd" if match[name])
         path, first = normalise_path(match[name], workspace), int(match[f"{name}1"])
         citation = Citation(path, first, max(first, int(match[f"{name}2"] or first)))
         if path and citation not in former:

@@ -2,19 +2,26 @@
 
 from __future__ import annotations
 
+import gzip
+import zlib
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from math import ceil
 from pathlib import Path
 from statistics import mean
 
 from lensbench.core.preflight_results import BYTES_A_TOKEN, LONG_RESULT, PreflightFindings
-from lensbench.judging.tool_talk import sample_of, transcript_lines
+from lensbench.core.records import RunId
+from lensbench.core.store import run_files
 from lensbench.runs.requests_file import RequestFindings
 from lensbench.runs.timeline import Step, read_timeline
 from lensbench.scores.run_tables import Tables
 from lensbench.scores.scores import short_name
 
+_SAMPLE = 20
+"""How many transcripts are read of runs with MCP calls, and of runs without."""
+_LONGEST = 2_000_000
+"""How many characters of a transcript are read."""
 _REPLACED = "exceeds maximum allowed tokens"
 """In what Claude Code gives its model instead of a long result."""
 
@@ -86,3 +93,18 @@ def _calls(
 
 def _tokens(step: Step) -> float:
     return (step.size or len(step.got.encode())) / BYTES_A_TOKEN
+
+
+def sample_of(runs: Sequence[RunId]) -> Sequence[RunId]:
+    return runs[:: max(1, len(runs) // _SAMPLE)][:_SAMPLE]
+
+
+def transcript_lines(folder: Path, run: RunId) -> Iterator[str]:
+    """A transcript's lines, up to a limit; none when it is missing or damaged."""
+    try:
+        with gzip.open(
+            run_files(folder, run).transcript, "rt", encoding="utf-8", errors="replace"
+        ) as file:
+            yield from file.readlines(_LONGEST)
+    except (OSError, EOFError, zlib.error):
+        return

@@ -16,13 +16,13 @@ from lensbench.core.frozen_plan import Plan, PlannedCondition
 from lensbench.runs.timeline import own_calls
 
 _CONNECTS = re.compile(
-    r"(?i)\b(curl|wget|nc|ncat|netcat|telnet|socat|xh|httpie|urllib3?|urlopen|requests|httpx|aiohttp|websockets?"
+    r"(?ia)\b(curl|wget|nc|ncat|netcat|telnet|socat|xh|httpie|urllib3?|urlopen|requests|httpx|aiohttp|websockets?"
     r"|http\.client|httplib|net/http|socket|create_?connection|streamablehttp_client|sse_client"
     r"|(web_?)?fetch|browse\w*|navigate|lwp|faraday|axios|invoke-webrequest|mcp-remote)\b|/dev/(tcp|udp)/|web_?fetch"
 )
 """Names of programs and libraries that open connections, and of tools that fetch URLs."""
 _INTERPRETERS = re.compile(
-    r"\b(python[\d.]*|node|deno|bun|npx|uvx|perl|ruby|php|ssh|go run|https?)\b"
+    r"(?a)\b(python[\d.]*|node|deno|bun|npx|uvx|perl|ruby|php|ssh|go run|https?)\b"
 )
 """Programs that may open a connection if an address is among their arguments."""
 _LOCAL = (
@@ -85,10 +85,10 @@ def _without_searches(arguments: str) -> str:
 def _address(host: Host) -> re.Pattern[str]:
     """A pattern for the host with its port: `name:port`, or the name alone if the port is implied or separate."""
     if not host.is_local:
-        return re.compile(rf"(?i)(?<![\w.-]){re.escape(host.name)}(?![\w-]|\.\w)")
+        return re.compile(rf"(?ia)(?<![\w.-]){re.escape(host.name)}(?![\w-]|\.\w)")
     port = rf"(?::|\W{{1,4}}){host.port}(?!\d)"
     return re.compile(
-        rf"(?i)(?<![\w.-]){_LOCAL}(?:{port}"
+        rf"(?ia)(?<![\w.-]){_LOCAL}(?:{port}"
         + (r"|(?![\w:.-]))" if host.port in _COMMON_PORTS else ")")
     )
 

@@ -15,6 +15,7 @@ import re
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
+from lensbench.core.names import after, before
 from lensbench.judging.judges import Verdict
 from lensbench.judging.judges.fact_pieces import Piece, cut
 from lensbench.judging.judges.normalising import normalise
@@ -144,7 +145,7 @@ def _turned(items: Sequence[str], digits: Sequence[int]) -> Iterator[str]:
 
 
 def _whole(piece: str) -> str:
-    return rf"(?<!\w){re.escape(piece)}(?!\w)"
+    return f"{before(piece[0])}{re.escape(piece)}{after(piece[-1])}"
 
 
 def _stands(piece: str, text: str) -> bool:

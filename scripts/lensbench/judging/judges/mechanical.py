@@ -181,9 +181,11 @@ _BRACKETS = "()[]{}\"'"
 _RANGE = r"L?\d{1,9}(?: ?(?:[-\u2013\u2014]|to) ?L?\d{1,9})?"
 _WORDED = rf"((?:[Ll]ines? |L(?=\d)){_RANGE}(?:(?:, ?| and |, and | & ){_RANGE})*+)"
 _PREPOSITION = r"(?:['\u2019]s)?(?: ?[,:\u2013\u2014-])? ?\(?(?:(?:at|on|in) )?"
-_LINE_SIGNS = (
-    rf"[\u7684\u306e\uff0c\u3001, (\uff08]{{0,3}}(?:\u7b2c ?({_RANGE}) ?\u884c|({_RANGE}) ?(?:\u884c\u76ee|\ubc88\uc9f8 ?\uc904))"
+_CHINESE, _COUNTED = (
+    rf"\u7b2c ?({_RANGE}) ?\u884c",
+    rf"({_RANGE}) ?(?:\u884c\u76ee|\ubc88\uc9f8 ?\uc904)",
 )
+_LINE_SIGNS = rf"[\u7684\u306e\uff0c\u3001, (\uff08]{{0,3}}(?:{_CHINESE}|{_COUNTED})"
 """Chinese, Japanese and Korean words for a line."""
 _LINES = re.compile(
     rf"[`*'\"\])]{{0,3}}(?:[:\uff1a#(\uff08]({_RANGE}(?:,{_RANGE})*+)|{_PREPOSITION}{_WORDED}|{_LINE_SIGNS})"
