@@ -178,7 +178,7 @@ def test_what_stays_in_the_cache_for_an_hour_costs_twice_the_input() -> None:
         (Outcome(models=("GLM-5",), tokens=MILLION), 7),
         (Outcome(models=("glm-5",), tokens=MILLION, cost_usd=0.002, cost_is_guess=True), 7),
         (Outcome(models=("who",), tokens=MILLION, cost_usd=0.002, cost_is_guess=True), 0.002),
-        (Outcome(models=("gpt-5-pro",), tokens=MILLION), 0),
+        (Outcome(models=("gpt-5-pro",), tokens=MILLION), 165),
         (Outcome(models=("openai/gpt-5-2025-08-07",), tokens=MILLION), 12.625),
         (Outcome(models=("my-own-model",), tokens=MILLION), 0),
         (Outcome(models=("gpt-5",)), 0),

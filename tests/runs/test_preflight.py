@@ -961,7 +961,7 @@ def test_the_agent_is_asked_a_short_question_as_in_a_run(
     assert (check.outcome, words in check.detail) == (outcome, True), check
     assert KEY not in str(attempt.findings)  # type: ignore[attr-defined]
     spent = project / "bench" / "r" / "spent.json"
-    assert '"usd": 0.5' in spent.read_text() or events != ANSWER
+    assert '"usd_requests": 0.5' in spent.read_text() or events != ANSWER
 
 
 @pytest.mark.slow
@@ -1144,8 +1144,14 @@ def test_listed_tools_stand_in_for_what_an_agent_does_not_show(tmp_path: Path) -
         (
             "claude-code",
             {"model": "x", "provider": "custom"},
-            "warning",
-            "no price of model 'x' is known",
+            "failed",
+            "claude-code does not know what this service costs, and no price of model 'x' is known",
+        ),
+        (
+            "opencode",
+            {"model": "x", "provider": "custom"},
+            "failed",
+            "opencode does not know what this service costs, and no price of model 'x' is known",
         ),
     ],
 )

@@ -6,9 +6,9 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from dataclasses import replace
+from datetime import UTC, datetime
 from fnmatch import fnmatchcase
 from functools import cache
-from itertools import chain
 from typing import Any, Literal
 
 from lensbench.core.frozen_plan import ModelPrice
@@ -29,18 +29,36 @@ def listed() -> Prices:
     """The list prices, in the form of the user's."""
     import yaml  # most runs need no price
 
-    prices: Prices = yaml.safe_load((TEMPLATES / "prices.yaml").read_text(encoding="utf-8"))[
-        "prices"
-    ]
+    loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+    text = (TEMPLATES / "prices.yaml").read_text(encoding="utf-8")
+    prices: Prices = yaml.load(text, loader)["prices"]
     return prices
 
 
-def price_of(model: str, own: Prices) -> ModelPrice | None:
-    """The price of a model: the first of `own` whose pattern matches, else its list price; None where none is known."""
-    prices = chain(own.items(), listed().items())
-    return next(
-        (price for pattern, price in prices if fnmatchcase(model.lower(), pattern.lower())), None
-    )
+_BEFORE_NAME = re.compile(r".*(?:/|\banthropic\.)")
+_DATE = re.compile(r"[-@]20\d\d-?\d\d-?\d\d$")
+
+
+def price_of(model: str, own: Prices, day: str = "") -> ModelPrice | None:
+    """The price of a model on a day (today): the first of `own` whose pattern matches, else its list price, for which
+    a provider before the name and a date after it do not matter; None where none is known."""
+    name = _BEFORE_NAME.sub("", model.lower())
+    price = _first(model.lower(), own) or _first(name, listed())
+    price = price or _first(_DATE.sub("", name), listed())
+    if price is None:
+        return None
+    day = day or datetime.now(UTC).date().isoformat()
+    for start, change in sorted(price.get("changes", {}).items()):
+        if str(start) <= day:
+            price = {**price, **change}
+    return price
+
+
+def _first(name: str, prices: Prices) -> ModelPrice | None:
+    for pattern, price in prices.items():
+        if fnmatchcase(name, pattern.lower()):
+            return price
+    return None
 
 
 def in_words(model: str, price: ModelPrice) -> str:
@@ -49,16 +67,16 @@ def in_words(model: str, price: ModelPrice) -> str:
     return f"{model}: {amounts} per million tokens ({source})"
 
 
-def priced(outcome: Outcome, own: Prices) -> Outcome:
+def priced(outcome: Outcome, own: Prices, day: str = "") -> Outcome:
     """The outcome with an estimated cost where the agent reports none, guesses it or was cut off, and the model's price
-    is known: the least that the tokens cost if several models may have answered."""
+    is known: the least that the tokens cost if several models may have answered. `day`: of the run; today."""
     is_known = outcome.cost_usd is not None and not outcome.cost_is_guess
     if outcome.tokens is None or (is_known and not outcome.tokens_at_least):
         return outcome
     costs = {
         in_words(model, price): _cost(outcome, price)
         for model in outcome.models or outcome.models_asked or ()
-        if (price := price_of(model, own))
+        if (price := price_of(model, own, day))
     }
     if not costs:
         return outcome

@@ -134,15 +134,22 @@ class BudgetSettings(TypedDict, total=False):
     max_hours: ReadOnly[float | None]
 
 
-class ModelPrice(TypedDict):
-    """US dollars per million tokens of a model: an entry of `prices` in the config."""
+class TokenPrices(TypedDict):
+    """US dollars per million tokens of each kind."""
 
     input: ReadOnly[float]
     cache_read: ReadOnly[float]
     cache_write: ReadOnly[float]
     output: ReadOnly[float]
+
+
+class ModelPrice(TokenPrices):
+    """What a model costs: an entry of `prices` in the config."""
+
     date: ReadOnly[str]
     source: ReadOnly[str]
+    changes: ReadOnly[NotRequired[Mapping[str, TokenPrices]]]
+    """Prices that hold from a day on."""
 
 
 class Look(TypedDict):

@@ -166,6 +166,11 @@ class Attempt:
     teardown: str = ""
     """Why the condition's teardown failed; the run counts nevertheless."""
 
+    @property
+    def day(self) -> str:
+        """The day on which it was started; "" when that is unknown."""
+        return self.started_at[:10]
+
 
 @dataclass(frozen=True)
 class Record:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterable
+from datetime import date as Day
 from typing import Annotated, Any, Literal
 
 from pydantic import AfterValidator, BeforeValidator, Discriminator, Field, Tag, model_validator
@@ -302,8 +303,8 @@ class Budget(Strict):
     """Hours of agents' work, all attempts together."""
 
 
-class Price(Strict):
-    """What a model costs, in US dollars per million tokens of each kind."""
+class TokenPrices(Strict):
+    """US dollars per million tokens of each kind."""
 
     input: Annotated[Number, Field(ge=0)]
     """Tokens that no cache was asked for."""
@@ -313,6 +314,13 @@ class Price(Strict):
     """Tokens that went into the cache."""
     output: Annotated[Number, Field(ge=0)]
     """Tokens of the model, reasoning included."""
+
+
+class Price(TokenPrices):
+    """What a model costs, in US dollars per million tokens of each kind."""
+
+    changes: dict[Day, TokenPrices] = Field(default={})
+    """Prices that hold from a day on, such as `2027-01-01`."""
     date: str = ""
     """When it was looked up."""
     source: str = ""

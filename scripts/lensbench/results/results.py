@@ -190,7 +190,9 @@ def _uncounted(folder: Path, tables: Tables) -> str:
             for record in records
         ]
         outcomes = [
-            priced(record.outcome, tables.plan.get("prices", {})) for record in tries if record
+            priced(record.outcome, tables.plan.get("prices", {}), record.attempt.day)
+            for record in tries
+            if record
         ]
         costs = [
             Fraction(str(outcome.cost_usd)) for outcome in outcomes if outcome.cost_usd is not None

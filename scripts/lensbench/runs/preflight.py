@@ -120,7 +120,10 @@ def budget(plan: Plan, agents: Sequence[AgentSettings]) -> Iterator[Check]:
                 "failed",
                 f"budget.max_usd cannot hold: {kind} shows no dollars, and {missing}",
             )
-        elif not price and (is_foreign or shows != "dollars"):
+        elif not price and is_foreign:
+            detail = f"cannot hold: {kind} does not know what this service costs, and {missing}"
+            yield Check("budget", "failed", f"budget.max_usd {detail}")
+        elif not price and shows != "dollars":
             yield Check(
                 "budget", "warning", f"{limit:g} USD hold only if {kind} knows them: {missing}"
             )

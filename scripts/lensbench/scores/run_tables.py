@@ -174,7 +174,9 @@ def read_tables(folder: Path, records: Mapping[RunId, Record] | None = None) -> 
         pairs=read_table(RunFolder(folder).pairs, PairRow),
         verdicts=read_table(RunFolder(folder).verdicts, VerdictRow),
         records={
-            run: replace(record, outcome=priced(record.outcome, plan.get("prices", {})))
+            run: replace(
+                record, outcome=priced(record.outcome, plan.get("prices", {}), record.attempt.day)
+            )
             for run, record in records.items()
         },
     )

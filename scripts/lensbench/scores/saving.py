@@ -101,7 +101,7 @@ def saving_of(
             return None
         unknown = own if run.condition == comparison.treatment else Fraction(0)
         tries = (
-            record and replace(record, outcome=priced(record.outcome, prices))
+            record and replace(record, outcome=priced(record.outcome, prices, record.attempt.day))
             for record in others.get(run, ())
         )
         costs = (

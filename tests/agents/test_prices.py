@@ -1,0 +1,59 @@
+"""The list prices, against the package that they come from."""
+
+import sys
+from pathlib import Path
+
+import pytest
+
+from lensbench.agents.prices import KINDS, listed, price_of
+
+
+@pytest.mark.parametrize(
+    ("model", "day", "dollars"),
+    [
+        ("claude-fable-5", "2026-11-28", (10, 1, 12.5, 50)),
+        ("claude-fable-5-1", "2026-11-28", (10, 0.25, 12.5, 50)),
+        ("GLM-5.3-FlashX", "2026-11-28", (0.37, 0.075, 0.37, 1.25)),
+        ("zai/GLM-4.5-AirX", "2026-11-28", (1.1, 0.22, 1.1, 4.5)),
+        ("gpt-5.5-cyber", "2026-11-28", (12.5, 1.25, 12.5, 75)),
+        ("us.anthropic.Claude-Sonnet-5-20260301", "2026-11-28", (2, 0.2, 2.5, 10)),
+        ("gemini-4-argon", "2026-11-30", (2, 0.1, 2, 10)),
+        ("gemini-4-argon", "2026-12-01", (4, 0.2, 4, 20)),
+    ],
+)
+def test_a_model_has_the_price_of_its_own_name_and_day(
+    model: str, day: str, dollars: tuple[float, ...]
+) -> None:
+    price = price_of(model, {}, day)
+    assert price is not None
+    assert tuple(price[kind] for kind in KINDS) == dollars
+
+
+def test_a_name_that_only_begins_like_another_has_no_price() -> None:
+    assert price_of("claude-fable-5-nano", {}) is None
+    assert price_of("glm-5.3-flash-huge", {}) is None
+
+
+@pytest.mark.parametrize(
+    "maker", ["deepseek", "kimi", "minimax", "qwen", "grok", "mistral", "claude", "gpt", "glm"]
+)
+def test_every_maker_is_listed(maker: str) -> None:
+    assert any(pattern.startswith(maker) for pattern in listed())
+
+
+def test_no_pattern_covers_a_model_of_another_price() -> None:
+    data = pytest.importorskip("genai_prices.data", reason="pip install genai-prices")
+    sys.path.append(str(Path(__file__).parents[2] / "tools"))
+    import prices as tool
+
+    day = next(iter(listed().values()))["date"]
+    differences, names = [], 0
+    for maker, model in tool.models(data.providers):
+        right = tool.on_day(model, day)
+        price = price_of(model.id, {}, f"{day}-28")
+        names += 1
+        shown = price and ", ".join(f"{kind}: {price[kind]:g}" for kind in KINDS)
+        if shown != right:
+            differences.append((maker, model.id, right, shown))
+    assert names > 300
+    assert differences == []
