@@ -44,8 +44,8 @@ GROUPS: dict[str, dict[str, Verb]] = {
 HIDDEN = ""
 """The group that the overview does not show: what programs start."""
 EXIT_CODES = (
-    "Exit codes: 0 success; 1 an error, a failed run or check, or a verdict named in fail_on; "
-    "2 a wrong option; 130 interrupted."
+    "Exit codes: 0 done; 1 a check failed, or the verdict is in fail_on; "
+    "2 it could not run (option, config, server, key, budget); 130 interrupted."
 )
 
 

@@ -18,7 +18,7 @@ from typing import Any
 import yaml
 
 from lensbench import __version__
-from lensbench.core.errors import UserError, printable, some_of
+from lensbench.core.errors import CheckFailed, UserError, printable, some_of
 from lensbench.core.run_folder import RunFolder
 from lensbench.core.system.places import ROOT
 from lensbench.core.system.program import Parser, run_program
@@ -139,7 +139,12 @@ def main() -> None:
     parser = Parser(prog="lensbench verify", description=main.__doc__)
     parser.add_argument("archive", type=Path, help="the archive, <run_id>.zip")
     arguments = parser.parse_args()
-    problems = list(dict.fromkeys(verify(arguments.archive)))
+    try:
+        problems = list(dict.fromkeys(verify(arguments.archive)))
+    except UserError as error:
+        if not arguments.archive.is_file():
+            raise
+        raise CheckFailed(str(error)) from None  # it is there, and not as it should be
     for problem in problems[:MAX_SHOWN]:
         print(f"FAIL: {printable(problem)}")
     if len(problems) > MAX_SHOWN:

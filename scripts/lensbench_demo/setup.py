@@ -20,7 +20,7 @@ from typing import Any, NamedTuple
 import yaml
 
 from lensbench.agents import Program, programs
-from lensbench.core.errors import UserError, did_you_mean
+from lensbench.core.errors import CheckFailed, UserError, did_you_mean
 from lensbench.core.preflight_results import PreflightFindings
 from lensbench.core.run_folder import RunFolder
 from lensbench.core.system.files import read_typed, write_atomic, write_json
@@ -277,7 +277,7 @@ def finish(wishes: Wishes, fix: bool) -> None:
             results["comparisons"][name]["adoption"]["called"]["of"]
             for name in results["treatments"]
         )
-        raise UserError(
+        raise CheckFailed(
             f"the trial is no success: no tool of the server was called in {of} of {of} runs. The offline agent calls "
             "only tools that read, with arguments that it can guess: try the real agent, or change the "
             f"server, then {_lensbench()} init --name {wishes.name}"

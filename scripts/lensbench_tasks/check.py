@@ -18,7 +18,7 @@ from typing import Literal, NamedTuple, get_args
 
 from lensbench.agents.sandbox import find_sandbox
 from lensbench.changes.task import answer_criteria, changes_of
-from lensbench.core.errors import UserError, printable
+from lensbench.core.errors import CheckFailed, UserError, printable
 from lensbench.core.system.files import write_atomic
 from lensbench.core.system.program import Parser, only_config, run_program
 from lensbench.core.tasks import Criterion, Task
@@ -276,7 +276,7 @@ def main() -> None:
     )
     bad = [f"{result.task.id} {result.number}" for result in results if _is_bad(result)]
     if faults := [*([f"dead or given away: {', '.join(bad)}"] if bad else []), *_unproven(fates)]:
-        raise UserError("; ".join(faults))
+        raise CheckFailed("; ".join(faults))
 
 
 def _unproven(fates: Mapping[str, ChangeFate]) -> Iterator[str]:

@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from pathlib import Path
 
-from lensbench.core.errors import UserError
+from lensbench.core.errors import CheckFailed
 from lensbench.core.system.program import Parser, run_program
 from lensbench.core.tasks import Proof, Task
 from lensbench.plan.config import DEFAULT_CACHE
@@ -100,7 +100,7 @@ def main() -> None:
         for number, problem in task_problems(task, prepare(task.repository, arguments.cache).tree)
     ]
     if problems:
-        raise UserError("\n".join(problems))
+        raise CheckFailed("\n".join(problems))
     print(
         f"{sum(len(task.criteria) for task in tasks)} criteria of {len(tasks)} tasks: all proofs are correct"
     )

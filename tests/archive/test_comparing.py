@@ -553,6 +553,6 @@ def test_the_program_ends_with_a_message_and_no_traceback(
     folders: list[Path], tmp_path: Path
 ) -> None:
     ended = run_module("lensbench_archive.compare", folders[0], tmp_path)
-    assert ended.returncode == 1
+    assert ended.returncode == 2
     assert ended.stderr.startswith("error: ")
     assert "Traceback" not in ended.stderr

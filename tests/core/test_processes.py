@@ -284,7 +284,7 @@ def test_signals_wait_until_what_must_not_be_interrupted_is_done() -> None:
 def test_a_full_disk_is_one_clear_line() -> None:
     program = "from lensbench.core.system.program import run_program; run_program(lambda: open('/dev/full', 'w').write('x' * 99999))"
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
-    assert done.returncode == 1
+    assert done.returncode == 2
     assert (
         done.stderr
         == "error: No space left on device; fix that, then start again: what is finished is kept\n"

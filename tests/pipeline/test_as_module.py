@@ -59,11 +59,11 @@ def test_the_other_workflow_keeps_its_target_and_ends_at_a_failed_preflight_or_a
     assert "rule verdict:" in said
     assert "lensbench_page" not in said
     code, said = start(foreign)
-    assert code == 1
+    assert code == 2
     assert "the preflight failed" in said
     assert not foreign.ledger()
     code, said = start(foreign, "--config", "benchmark={trials: none}")
-    assert code == 1
+    assert code == 2
     assert "trials must be a whole number, not 'none'" in said
     assert "Traceback" not in said
 

@@ -71,7 +71,7 @@ def test_an_agent_ends_with_its_job_and_the_next_starts_make_this_run_alone(
         if "task=anna,condition=with " in command and "--mode" in command:
             os.kill(pid, signal.SIGKILL)
     process.communicate(timeout=120)
-    assert process.returncode == 1
+    assert process.returncode == 2
     assert wait_for(lambda: not cluster.processes()), cluster.processes()
     before = cluster.files()
     for behaviour in ("empty", "answer"):  # the first is discarded, and made again

@@ -53,7 +53,7 @@ def test_a_daemon_is_named_before_any_run_while_it_is_not_there_and_then_registe
     entry = here / "examples" / "daemon" / "daemon.json"
     entry.write_text(entry.read_text().replace("4112", str(port)))
     done = started(here, "daemon", "shop-exp-01")
-    assert done.returncode == 1
+    assert done.returncode == 2
     assert "start it: python3 examples/daemon/daemon.py" in done.stdout + done.stderr
     assert not list((here / "bench").rglob("runs/*.md"))
     with listening([sys.executable, here / "examples" / "daemon" / "daemon.py", str(port)], port):

@@ -73,7 +73,7 @@ def test_a_server_that_fails_or_is_not_called_is_named_and_what_it_lacks_is_writ
 ) -> None:
     flags = ["--name", "mine", "--mcp", "false", "--agent", "offline", "--repo", "stock"]
     ended = run_module("lensbench_demo.setup", *flags, cwd=stock)
-    assert ended.returncode == 1
+    assert ended.returncode == 2
     assert "FAILED   with: mine" in ended.stdout + ended.stderr
     assert "the trial failed; fix mcp.mine.json or config.mine.yaml" in ended.stderr
     assert "init --name mine" in ended.stderr

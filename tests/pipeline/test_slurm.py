@@ -78,7 +78,7 @@ def test_slurm_gives_what_one_machine_gives_after_a_killed_job_and_a_drained_nod
     subprocess.run(["scontrol", "update", "NodeName=n1", "State=DRAIN", "Reason=test"], check=True)
     subprocess.run(["scancel", jobs()["anna-with"]], check=True)
     output, _ = process.communicate(timeout=120)
-    assert process.returncode == 1, output
+    assert process.returncode == 2, output
     assert output.count("preflight:") == 1
     assert wait_for(lambda: on_slurm.processes() == []), (
         on_slurm.processes()

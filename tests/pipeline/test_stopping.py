@@ -122,7 +122,7 @@ def test_control_c_ends_all_runs_a_killed_runner_fails_its_run_alone_and_the_nex
     assert wait_for(lambda: len(runners(project)) == 1)
     os.kill(runners(project)[0], signal.SIGKILL)
     output, _ = process.communicate(timeout=60)
-    assert process.returncode == 1
+    assert process.returncode == 2
     assert "bench/r/logs/anna-with.log" in output
     assert wait_for(lambda: not project.processes()), project.processes()
 

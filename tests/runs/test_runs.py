@@ -545,7 +545,7 @@ def test_a_run_can_be_made_by_hand_and_a_mistake_is_a_message(bench: Path) -> No
     assert (done.returncode, done.stderr.splitlines()[0]) == (0, "noise")
     assert run_files(bench, RUN).answer.read_text() == "answer\n"
     done = run_module(*command, "nobody")
-    assert done.returncode == 1
+    assert done.returncode == 2
     assert done.stderr.startswith("error: bench/r has no plan for nobody-without")
     assert "Traceback" not in done.stderr
 

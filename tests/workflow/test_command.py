@@ -98,7 +98,7 @@ def test_a_verb_without_its_extra_names_it_in_one_line(verb: str, library: str, 
     ended = subprocess.run(
         [sys.executable, "-P", "-c", code], capture_output=True, text=True, check=False, timeout=60
     )
-    assert ended.returncode == 1
+    assert ended.returncode == 2
     assert re.fullmatch(
         rf"error: {library}\S* is not installed; pip install 'lensbench\[{extra}\]'\n", ended.stderr
     )
@@ -116,12 +116,12 @@ def test_a_program_gets_its_arguments_and_gives_its_exit_code() -> None:
 
 def test_wrong_names_of_verbs_benchmarks_and_profiles_are_one_line(tmp_path: Path) -> None:
     wrong = lensbench("compair")
-    assert wrong.returncode == 1
+    assert wrong.returncode == 2
     assert wrong.stderr == "error: there is no verb 'compair'; did you mean 'compare'?\n"
     with pytest.raises(UserError, match=r"^there is no verb 'xyzzy'; lensbench --help lists them$"):
         module_of("xyzzy")
     ended = lensbench("status", "mine", folder=tmp_path)
-    assert ended.returncode == 1
+    assert ended.returncode == 2
     assert (
         ended.stderr
         == "error: mine: there is no such benchmark; name a run id, or bench/<run_id>\n"
@@ -294,7 +294,7 @@ def test_what_the_user_has_no_right_to_is_one_line(tmp_path: Path) -> None:
     ended = subprocess.run(
         [sys.executable, "-c", code], cwd=tmp_path, capture_output=True, text=True, check=False
     )
-    assert ended.returncode == 1
+    assert ended.returncode == 2
     assert ended.stderr.startswith("error: ./plain: Permission denied; fix that, then start again")
 
 

@@ -58,7 +58,7 @@ def answer(change: Change, folder: Path) -> str:
 def said(arguments: list[str], folder: Path) -> str:
     """What the command says in an empty folder."""
     ended = run_module("lensbench", *arguments, cwd=folder)
-    assert ended.returncode == 1
+    assert ended.returncode == 2
     return shown(ended.stderr.strip(), folder)
 
 

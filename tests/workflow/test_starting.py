@@ -56,7 +56,7 @@ def test_a_terminal_is_asked_for_what_no_flag_names(tmp_path: Path) -> None:
     command = [sys.executable, "-P", "-m", "lensbench_demo.setup", "--repo", "empty"]
     empty_repository(tmp_path)
     exit_code, shown = type_into(command, tmp_path, "true\n\n\nopus\n")
-    assert exit_code == 1
+    assert exit_code == 2
     for question in (
         "the command that starts it, or its URL: ",
         "[mine]: ",
@@ -74,7 +74,7 @@ def test_a_terminal_is_asked_again_when_an_answer_cannot_be_used(tmp_path: Path)
     (tmp_path / "config.there.yaml").write_text("mine")
     typed = "\nmy-server 'half\nmy-server\ntrue\nmy server\nthere\nmine\nclaude\nclaude-code\n\nnowhere\nempty\n"
     exit_code, shown = type_into(command, tmp_path, typed)
-    assert exit_code == 1
+    assert exit_code == 2
     for said in (
         "no server is named",
         "--mcp my-server 'half: No closing quotation",

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection
 from pathlib import Path
 
-from lensbench.core.errors import UserError
+from lensbench.core.errors import CheckFailed
 from lensbench.core.run_folder import RunFolder
 from lensbench.core.system.files import read_json, write_atomic
 from lensbench.core.system.program import run_program, stage_parser
@@ -20,7 +20,7 @@ def refuse(folder: Path, names: Collection[str]) -> None:
     if refusals:
         line = f"the verdict on {', on '.join(refusals)}, which fail_on names; all results are in {folder}"
         write_atomic(RunFolder(folder).refused, f"{line}\n")
-        raise UserError(line)
+        raise CheckFailed(line)
 
 
 def main() -> None:

@@ -12,7 +12,7 @@ from collections.abc import Iterator, Set
 from pathlib import Path
 from typing import NamedTuple
 
-from lensbench.core.errors import UserError
+from lensbench.core.errors import CheckFailed, UserError
 from lensbench.core.records import RunId, from_json, run_of_stem, sha256
 from lensbench.core.run_folder import RunFolder
 from lensbench.core.store import ANSWER, PATCH, RECORD, TRANSCRIPT, Entry, all_entries
@@ -158,7 +158,7 @@ def check_all(folder: Path) -> None:
     for damage in check.damages:
         print(f"{folder / damage.name}: {damage.why}")
     if check.damages:
-        raise UserError(f"{len(check.damages)} damaged files; the next start repairs what it can")
+        raise CheckFailed(f"{len(check.damages)} damaged files; the next start repairs what it can")
     print(f"{folder}: {len(check.whole)} files are intact")
 
 

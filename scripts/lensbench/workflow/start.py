@@ -14,16 +14,17 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from functools import partial
 from threading import Thread
+from types import FrameType
 from typing import Any
 
 from snakemake.exceptions import WorkflowError
 
-from lensbench.core.errors import UserError, printable, printable_lines
+from lensbench.core.errors import CheckFailed, UserError, printable
 from lensbench.core.run_folder import RunFolder
 from lensbench.core.store import withdraw
 from lensbench.core.system.files import keep_from_others
 from lensbench.core.system.processes import WORKFLOW
-from lensbench.core.system.program import use_utf8
+from lensbench.core.system.program import end, use_utf8
 from lensbench.plan.reading import insist_on_config
 from lensbench.plan.task_files import read_scenarios
 from lensbench.runs import stopping
@@ -42,7 +43,7 @@ def _one_line() -> Iterator[None]:
     try:
         yield
     except UserError as error:
-        sys.exit(printable_lines(f"error: {error}"))
+        end(str(error), error.exit_code)
 
 
 def reads_config(workflow: Any, module: str | None, name: str) -> bool:
@@ -106,11 +107,12 @@ def before_jobs(workflow: Any, schedule: Schedule) -> None:
             str(schedule.folder),
         )
         try:
-            is_ready = _start(*preflight) == 0
+            code = _start(*preflight)
         except KeyboardInterrupt:
-            is_ready = False
-        if not is_ready:
-            sys.exit(1)  # the error is already on the terminal
+            code = 128 + signal.SIGINT
+        if code:
+            sys.exit(code if code > 0 else 128 - code)  # the error is already on the terminal
+        _note_interruption()
 
 
 def ends_without_waiting(number: signal.Signals) -> None:
@@ -135,6 +137,27 @@ def after_jobs(schedule: Schedule, has_failed: bool = False) -> None:
         )
     if is_refused:
         print("error:", folder.refused.read_text(encoding="utf-8").strip(), file=sys.stderr)
+    if _INTERRUPTIONS:
+        sys.exit(128 + _INTERRUPTIONS[0])
+    if has_failed:  # Snakemake's own code is 1 for everything
+        sys.exit(CheckFailed.exit_code if is_refused else UserError.exit_code)
+
+
+_INTERRUPTIONS: list[int] = []
+"""The signals with which somebody interrupted this start."""
+
+
+def _note_interruption() -> None:
+    """Keeps Control-C for the exit code; Snakemake goes on to handle it."""
+    handler = signal.getsignal(signal.SIGINT)
+
+    def note(number: int, frame: FrameType | None) -> None:
+        _INTERRUPTIONS.append(number)
+        if callable(handler):
+            handler(number, frame)
+
+    if callable(handler):
+        signal.signal(signal.SIGINT, note)
 
 
 def _start(*program: str) -> int:

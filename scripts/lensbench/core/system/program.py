@@ -1,4 +1,4 @@
-"""How programs start and end: an expected error is one message and exit code 1, not a traceback."""
+"""How programs start and end: an expected error is one message and an exit code, not a traceback."""
 
 from __future__ import annotations
 
@@ -48,12 +48,18 @@ def needs_extra(name: str) -> Iterator[None]:
     try:
         yield
     except ModuleNotFoundError as error:
-        sys.exit(f"error: {error.name} is not installed; pip install 'lensbench[{name}]'")
+        end(f"{error.name} is not installed; pip install 'lensbench[{name}]'")
+
+
+def end(message: str, code: int = UserError.exit_code) -> NoReturn:
+    """Ends this program with an error of one or more lines."""
+    print(printable_lines(f"error: {message}"), file=sys.stderr)
+    sys.exit(code)
 
 
 def run_program(main: Callable[[], object]) -> None:
-    """Runs `main`, and cleans up on signals. A UserError, or a full or read-only disk, is printed and ends with exit
-    code 1; a closed pipe (`| head`) is not an error."""
+    """Runs `main`, and cleans up on signals. A UserError, or a full or read-only disk, is printed and ends with its
+    exit code, or 2; a closed pipe (`| head`) is not an error."""
     use_utf8()
     end_in_order()
     keep_from_others()
@@ -61,7 +67,7 @@ def run_program(main: Callable[[], object]) -> None:
         main()
         sys.stdout.flush()
     except UserError as error:
-        sys.exit(printable_lines(f"error: {error}"))
+        end(str(error), error.exit_code)
     except BrokenPipeError:
         os.dup2(
             os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno()
@@ -70,9 +76,7 @@ def run_program(main: Callable[[], object]) -> None:
         if error.errno not in UNWRITABLE:
             raise
         place = f"{error.filename}: " if error.filename else ""
-        sys.exit(
-            f"error: {place}{error.strerror}; fix that, then start again: what is finished is kept"
-        )
+        end(f"{place}{error.strerror}; fix that, then start again: what is finished is kept")
 
 
 def use_utf8() -> None:
