@@ -37,7 +37,7 @@ ALLOWED: dict[str, set[str]] = {
     "results": BELOW_SCORES | {"scores"},
     "workflow": BELOW_SCORES | {"scores", "results"},
     "lensbench_archive": BELOW_SCORES | {"scores", "results"},
-    "lensbench_tasks": BELOW_SCORES,
+    "lensbench_tasks": BELOW_SCORES | {"scores"},
     "lensbench_demo": BELOW_SCORES | {"scores", "results", "workflow", "lensbench_tasks"},
 }
 """Room -> the rooms that it may import."""

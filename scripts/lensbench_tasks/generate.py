@@ -8,31 +8,35 @@ from __future__ import annotations
 
 import argparse
 import re
-import sys
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from shlex import quote
 
 from lensbench.core.errors import UserError, printable
 from lensbench.core.system.files import write_atomic
 from lensbench.core.system.processes import adopt_orphans
 from lensbench.core.system.program import Parser, positive, run_program
-from lensbench.core.tasks import Category, Source, Task
+from lensbench.core.tasks import Category, Folder, Git, Npm, Pypi, Source, Task
 from lensbench.plan.config import Config
+from lensbench.plan.freeze import source_name
 from lensbench.plan.task_files import read_scenarios
 from lensbench.repositories.prepare import prepare
+from lensbench.scores.gate_words import with_noun
+from lensbench.scores.power import tasks_needed
 from lensbench_tasks.author import Author, asked_agent
 from lensbench_tasks.changes.program import add_options, write_changes
 from lensbench_tasks.files import Made, render_set, with_more
 from lensbench_tasks.mining.writer import Miners
 from lensbench_tasks.pin import Pinned, pin
 from lensbench_tasks.problems import find_problems
+from lensbench_tasks.progress import Progress
 from lensbench_tasks.review_page import render_review
 from lensbench_tasks.rounds import (
     Examined,
     Fate,
     Proposal,
-    Writer,
     kept,
     last_numbers,
     missing_of,
@@ -42,6 +46,10 @@ from lensbench_tasks.settings import config_of, is_offline, names_of
 from lensbench_tasks.survey import Survey
 from lensbench_tasks.trial import try_task
 
+SPREAD = 0.2
+GAIN = 0.1
+"""Standard deviation of a task's difference, and gain, that are assumed when no run has shown them."""
+
 
 @dataclass(frozen=True)
 class Examiner:
@@ -49,22 +57,28 @@ class Examiner:
 
     survey: Survey
     tools: frozenset[str]
+    progress: Progress
     earlier: Sequence[Task] = ()
     """The tasks that the set had before."""
 
     def __call__(self, proposal: Proposal, others: Sequence[Task]) -> Examined:
         """The examined proposal, given the tasks kept so far."""
+        self.progress.now(f"trying {proposal.id}")
         result = self._examine(proposal, [*self.earlier, *others])
-        said = f"left out: {'; '.join(map(str, result.problems))}" if result.problems else "good"
-        print(printable(f"{proposal.id}: {said}"), file=sys.stderr, flush=True)
+        outcome = "good"
+        if result.problems:
+            outcome = f"left out: {'; '.join(map(str, result.problems))}"
+        self.progress.say(f"{proposal.id}: {outcome}")
         return result
 
     def _examine(self, proposal: Proposal, others: Sequence[Task]) -> Examined:
         if proposal.task is None:
             return Examined(proposal.problems)
         problems = find_problems(proposal.task, self.survey, others, self.tools)
-        trial = None if problems else try_task(proposal.task, self.survey)
-        return Examined(tuple(trial.problems if trial else problems), trial)
+        if problems:
+            return Examined(tuple(problems))
+        trial = try_task(proposal.task, self.survey)
+        return Examined(tuple(trial.problems), trial)
 
 
 def generate(
@@ -77,51 +91,120 @@ def generate(
 ) -> Made:
     """Generates what a set with the `earlier` tasks lacks until it has `count`; a model's replies are stored in
     `folder`. Raises UserError."""
-    tree = prepare(source, Path(config.cache)).tree.resolve()  # lens does not follow links
-    overview = Survey.read(tree)
-    after, counts = last_numbers(name, earlier), missing_of(count, earlier)
-    writer: Writer
-    if is_offline(config):
-        writer = Miners(overview, name, source, config.seed, after)
-    else:
-        writer = Author(name, source, overview.root, asked_agent(config, folder), after)
-    fates = run_rounds(writer, Examiner(overview, names_of(config), earlier), counts)
-    author = (
-        "the miners (no language model)"
-        if is_offline(config)
-        else config.agent.model or config.agent.kind
-    )
-    is_spent = isinstance(writer, Author) and writer.asked.spent_all
-    note = (f"the budget of {config.budget.max_usd} US dollars ended the work",) if is_spent else ()
-    return Made(
-        name,
-        source,
-        author,
-        sum(counts.values()),
-        fates,
-        overview,
-        (*note, *_lacking(fates, counts)),
-    )
+    with Progress(f"fetching {source_name(source)}") as progress:
+        tree = prepare(source, Path(config.cache)).tree.resolve()  # lens does not follow links
+        overview = Survey.read(
+            tree, lambda done, of: progress.now(f"reading the repository, {done} of {of} files")
+        )
+        progress.now("looking for questions")
+        if is_offline(config):
+            return _mined(name, source, count, config, overview, earlier, progress)
+        return _written(name, source, count, config, folder, overview, earlier, progress)
+
+
+def _mined(
+    name: str,
+    source: Source,
+    count: int,
+    config: Config,
+    overview: Survey,
+    earlier: Sequence[Task],
+    progress: Progress,
+) -> Made:
+    """The questions of the miners."""
+    writer = Miners(overview, name, source, config.seed, earlier)
+    counts = missing_of(count, earlier)
+    examiner = Examiner(overview, names_of(config), progress, earlier)
+    fates = run_rounds(writer, examiner, counts)
+    wanted = sum(counts.values())
+    return Made(name, source, "the miners (no language model)", wanted, fates, overview)
+
+
+def _written(
+    name: str,
+    source: Source,
+    count: int,
+    config: Config,
+    folder: Path,
+    overview: Survey,
+    earlier: Sequence[Task],
+    progress: Progress,
+) -> Made:
+    """The tasks of the config's agent."""
+    counts = missing_of(count, earlier)
+    asked = asked_agent(config, folder)
+    writer = Author(name, source, overview.root, asked, last_numbers(name, earlier))
+    examiner = Examiner(overview, names_of(config), progress, earlier)
+    fates = run_rounds(writer, examiner, counts)
+    notes = list(_lacking(fates, counts))
+    if asked.spent_all:
+        notes.insert(0, f"the budget of {config.budget.max_usd} US dollars ended the work")
+    author = config.agent.model or config.agent.kind
+    return Made(name, source, author, sum(counts.values()), fates, overview, notes)
 
 
 def _lacking(fates: Sequence[Fate], counts: Mapping[Category, int]) -> Iterator[str]:
     """A sentence for each category with fewer tasks than wanted."""
     categories = [fate.proposal.category for fate in kept(fates)]
     for category, count in counts.items():
-        if (number := categories.count(category)) < count:
+        number = categories.count(category)
+        if number < count:
             yield f"{category.value} has {number} of {count} tasks: no more valid tasks were found"
 
 
 def write(result: Made, output: Path) -> None:
-    """Writes both files; adds to the set if it is there. Raises UserError when there is no task."""
-    if not result.tasks:
-        raise UserError(
-            f"none of {len(result.fates)} tried tasks is valid: it has too little source code, or none"
-        )
+    """Writes the set, or adds to the one that is there, and its review page."""
     before = output.read_text(encoding="utf-8") if output.exists() else ""
     write_atomic(output, with_more(before, result) if before else render_set(result))
     write_atomic(output.with_suffix(".review.html"), render_review(result))
     read_scenarios([str(output)])
+
+
+def summary(result: Made, earlier: int, output: Path, config: Config) -> Iterator[str]:
+    """The lines that end the work: what is new, and what else to do if a verdict needs more tasks."""
+    total = earlier + len(result.tasks)
+    wanted = earlier + result.wanted
+    if result.tasks:
+        new = f" ({len(result.tasks)} new)" if earlier else ""
+        review = output.with_suffix(".review.html")
+        yield f"{output}: {total} of {wanted} tasks{new}; see {review} for the others"
+    else:
+        yield f"{output}: nothing new; it has {total} tasks"
+    needed = tasks_needed(SPREAD, GAIN, config.gate.power, config.gate.alpha)
+    if total < needed and is_offline(config):
+        yield from _ways_to_more(result, total, needed, output)
+
+
+def _ways_to_more(result: Made, total: int, needed: int, output: Path) -> Iterator[str]:
+    """The commands that add tasks to a set of structural questions."""
+    if len(result.tasks) == result.wanted:
+        yield f"A verdict needs about {needed}: lensbench generate --count {needed} --output {output}"
+        return
+    questions = with_noun(total, "structural question")
+    changes = output.with_name(f"{output.stem}-changes.yaml")
+    yield f"{questions} found; a verdict needs about {needed}:"
+    yield f"  add a repository: lensbench generate --repo <another> --output {output.with_name('another.yaml')}"
+    yield (
+        "  change tasks from its history: "
+        f"lensbench generate --kind change {_changes_of(result.source)} --output {changes}"
+    )
+    yield (
+        "  let a model write more: "
+        f"lensbench generate --count {needed} --configfile <config with an agent> --output {output}"
+    )
+
+
+def _changes_of(source: Source) -> str:
+    """The option of `generate` for change tasks of a source."""
+    match source:
+        case Git():
+            return f"--repo {quote(source.git)}"
+        case Folder():
+            return f"--repo {quote(source.path)}"
+        case Pypi():
+            return f"--releases pypi:{source.pypi.partition('==')[0]}@<earlier>..<later>"
+        case Npm():
+            return f"--releases npm:{source.npm.rpartition('@')[0]}@<earlier>..<later>"
 
 
 def main() -> None:
@@ -156,23 +239,43 @@ def main() -> None:
     adopt_orphans()
     config = config_of(arguments.configfile)
     if arguments.kind == "change":
-        write_changes(arguments, config)
-        return
-    exists = arguments.output.exists()
-    if not arguments.repo and not exists:
+        with Progress("trying changes"):
+            write_changes(arguments, config)
+    else:
+        write_questions(arguments, config)
+
+
+def write_questions(arguments: argparse.Namespace, config: Config) -> None:
+    """Writes or extends a set of questions. Raises UserError when there is none to write."""
+    output = arguments.output
+    if not arguments.repo and not output.exists():
         raise UserError("question tasks need --repo; for the other sources add --kind change")
-    earlier = read_scenarios([str(arguments.output)]).tasks if exists else ()
+    earlier: Sequence[Task] = ()
+    if output.exists():
+        earlier = read_scenarios([str(output)]).tasks
     origin = Pinned(_source_of(earlier, arguments)) if earlier else pin(arguments.repo)
-    folder = arguments.output.with_suffix(".transcripts")
-    result = generate(
-        arguments.output.stem, origin.source, arguments.count, config, folder, earlier
-    )
+    folder = output.with_suffix(".transcripts")
+    result = generate(output.stem, origin.source, arguments.count, config, folder, earlier)
     if origin.warning:
         result = result._replace(warnings=(f"{arguments.repo}: {origin.warning}", *result.warnings))
-    write(result, arguments.output)
-    review = arguments.output.with_suffix(".review.html")
-    count = len(earlier) + len(result.tasks)
-    print(f"{arguments.output}: {count} of {arguments.count} tasks; see {review} for the others")
+    if not result.tasks and not earlier:
+        raise UserError(_nothing(result))
+    if result.tasks:
+        write(result, output)
+    print(*map(printable, summary(result, len(earlier), output, config)), sep="\n")
+
+
+def _nothing(result: Made) -> str:
+    """Why there is no task at all, and what to do."""
+    tried = len(result.fates)
+    name = source_name(result.source)
+    if not tried:
+        return (
+            f"{name} has no question: no calls or imports between its files that names make certain"
+        )
+    counts = Counter(fate.tries[-1].problems[0].reason for fate in result.fates)
+    reasons = ", ".join(f"{count} {reason}" for reason, count in counts.most_common(3))
+    return f"{name}: all {tried} tried questions were left out ({reasons}); use another repository"
 
 
 def _source_of(earlier: Sequence[Task], arguments: argparse.Namespace) -> Source:

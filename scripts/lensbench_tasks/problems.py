@@ -126,9 +126,7 @@ def _of_names(number: int, criterion: Criterion, survey: Survey) -> Iterator[Pro
     for path in dict.fromkeys(_PATH.findall(" ".join([_QUOTED.sub(" ", text), *literals]))):
         if not any(f"/{other}".endswith(f"/{path}") for other in survey.texts):
             yield Problem("unknown_name", f"there is no file {path}", number)
-    files = {
-        path for proof in criterion.proofs for path in (proof.file, proof.changes_with) if path
-    }
+    files = {proof.file for proof in criterion.proofs}
     content = "\n".join([*files, *(survey.texts.get(path, "") for path in files)])
     names = [
         name
@@ -151,7 +149,7 @@ def _of_names(number: int, criterion: Criterion, survey: Survey) -> Iterator[Pro
                 f"{name} does not occur in {', '.join(sorted(files)) or 'any proof'}",
                 number,
             )
-    quotes = " ".join(f"{proof.quote} {proof.commits}" for proof in criterion.proofs)
+    quotes = " ".join(proof.quote for proof in criterion.proofs)
     known_numbers = {
         float(digits.replace("_", "")) for digits in re.findall(r"\d[\d_]*(?:\.\d+)?", quotes)
     }
@@ -214,7 +212,7 @@ def _subject(prompt: str) -> list[str]:
 def _facts(task: Task) -> list[tuple[str, str, str]]:
     """The facts in a task's proofs; for a criterion with several proofs, that of the last one."""
     proofs = [criterion.proofs[-1] for criterion in task.criteria if criterion.proofs]
-    return [(proof.file, proof.within, proof.quote or proof.changes_with) for proof in proofs]
+    return [(proof.file, proof.within, proof.quote) for proof in proofs]
 
 
 def _alike(one: Sequence[str], other: Sequence[str]) -> bool:

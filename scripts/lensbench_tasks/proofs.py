@@ -17,7 +17,6 @@ from lensbench.core.tasks import Proof, Task
 from lensbench.plan.config import DEFAULT_CACHE
 from lensbench.plan.task_files import read_scenarios
 from lensbench.repositories.prepare import prepare
-from lensbench.repositories.sources.git_program import GitError, git
 from lensbench_tasks.changes.proof import flat
 from lensbench_tasks.parsers.code import definitions
 from lensbench_tasks.parsers.files import LANGUAGES
@@ -25,13 +24,9 @@ from lensbench_tasks.parsers.files import LANGUAGES
 
 def proof_problem(proof: Proof, tree: Path) -> str:
     """Why a proof is wrong for the repository in `tree`; "" when it is correct."""
-    for path in filter(None, (proof.file, proof.changes_with)):
-        if problem := _path_problem(path, tree):
-            return problem
-    if proof.changes_with:
-        count = _common_commits(tree, proof.file, proof.changes_with)
-        few = f"{count} commits changed {proof.file} and {proof.changes_with}, not {proof.commits}"
-        return few if count < proof.commits else ""
+    problem = _path_problem(proof.file, tree)
+    if problem:
+        return problem
     text = (tree / proof.file).read_text("utf-8", "replace")
     places = [text]
     if proof.within:
@@ -53,20 +48,6 @@ def _path_problem(path: str, tree: Path) -> str:
     if Path(path).is_absolute() or ".." in Path(path).parts:
         return f"{path} leaves the repository"
     return "" if place.is_file() and not place.is_symlink() else f"there is no file {path}"
-
-
-def _common_commits(tree: Path, one: str, other: str) -> int:
-    def commits(path: str) -> set[bytes]:
-        return set(
-            git(
-                tree, "log", "--no-merges", "--no-renames", "--format=%H", "HEAD", "--", path
-            ).split()
-        )
-
-    try:
-        return len(commits(one) & commits(other))
-    except GitError:
-        return 0
 
 
 def task_problems(task: Task, tree: Path) -> Iterator[tuple[int, str]]:

@@ -68,11 +68,6 @@ def _flags(fate: Fate) -> Iterator[str]:
 
 def _source(proof: Proof, survey: Survey) -> dict[str, str]:
     """The place of a proof, and the lines around it; the line number is only for human readers."""
-    if proof.changes_with:
-        return {
-            "place": proof.file,
-            "text": f"{proof.commits} commits changed {proof.changes_with} too",
-        }
     lines = survey.texts.get(proof.file, "").split("\n")
     start, end = _extent(proof, survey, len(lines))
     hits = [
@@ -93,7 +88,7 @@ def _source(proof: Proof, survey: Survey) -> dict[str, str]:
 
 def _extent(proof: Proof, survey: Survey, lines: int) -> tuple[int, int]:
     """The lines of the definition that contains a proof; all lines when it names none."""
-    for one in survey.defined.get(proof.file, ()):
+    for one in survey.codes[proof.file].definitions if proof.file in survey.codes else ():
         if proof.within and proof.within in (one.shown, one.name):
-            return one.node.start_point.row, one.node.end_point.row + 1
+            return one.last_line - one.text.count("\n") - 1, one.last_line
     return 0, lines

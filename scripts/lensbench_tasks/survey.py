@@ -1,28 +1,25 @@
-"""Facts of a repository, read once: files, definitions, imports, and which files change together."""
+"""Facts of a repository, read once: its files, what they define, call and import."""
 
 from __future__ import annotations
 
 import re
 from collections import Counter, defaultdict
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 from typing import Self
 
 from lensbench.core.project_files import is_test
-from lensbench_tasks.parsers.code import Definition, definitions
+from lensbench_tasks.parsers.code import Code, Definition, read_code
 from lensbench_tasks.parsers.files import Source, list_sources, read_text
 from lensbench_tasks.parsers.grammars import SOURCES
-from lensbench_tasks.parsers.history import History, head_of, read_history
-from lensbench_tasks.parsers.imports import MANIFESTS, resolve_imports
-from lensbench_tasks.parsers.symbols import Facts, read_facts
+from lensbench_tasks.parsers.imports import Found, resolve_imports
 
 _NOT_OWN = re.compile(
     r"(^|/)(examples?|docs?|benchmarks?|vendor|_?vendored|third_party|dist|node_modules|build)/"
     r"|(^|/)(setup\.py|[^/]*\.min\.\w+)$|\.d\.[cm]?ts$"
 )
-_WORD = re.compile(r"[A-Za-z_$][\w$]*")
 
 
 @dataclass(frozen=True)
@@ -34,90 +31,93 @@ class Survey:
     """All files; those that have no text are nowhere else."""
     texts: Mapping[str, str]
     """The text of every file."""
-    facts: Mapping[str, Facts]
+    codes: Mapping[str, Code]
     languages: Mapping[str, str | None]
-    imports: Mapping[str, list[str]]
-    history: History
+    found: Mapping[str, Sequence[Found]]
+    """The imports of each file."""
 
     @classmethod
-    def read(cls, root: Path) -> Self:
-        """Reads the tree below `root`, an absolute path."""
-        listing, head = tuple(list_sources(root)), head_of(root)
+    def read(cls, root: Path, progress: Callable[[int, int], None] = lambda done, of: None) -> Self:
+        """Reads the tree below `root`, an absolute path; `progress` is told the number of files read, and of all."""
+        listing = tuple(list_sources(root))
         texts: dict[str, str] = {}
-        facts: dict[str, Facts] = {}
-        for source in listing:
-            if (text := read_text(root, source)) is not None:
-                texts[source.path], facts[source.path] = text, read_facts(text, source.language)
-        languages = {source.path: source.language for source in listing if source.path in texts}
-        manifests = {
-            path: text for path, text in texts.items() if path.rsplit("/", 1)[-1] in MANIFESTS
-        }
-        imports = resolve_imports(facts, languages, manifests)
-        return cls(
-            root,
-            listing,
-            texts,
-            facts,
-            languages,
-            imports,
-            read_history(root, head, frozenset(texts)),
-        )
+        codes: dict[str, Code] = {}
+        languages: dict[str, str | None] = {}
+        for number, source in enumerate(listing):
+            progress(number, len(listing))
+            text = read_text(root, source)
+            if text is not None:
+                texts[source.path] = text
+                is_code = _is_own(source.path)
+                codes[source.path] = read_code(
+                    source.path, text, source.language, with_names=is_code
+                )
+                languages[source.path] = source.language
+        go_modules = {path: text for path, text in texts.items() if path.endswith("go.mod")}
+        found = resolve_imports(codes, languages, go_modules)
+        return cls(root, listing, texts, codes, languages, found)
 
     @property
     def is_current(self) -> bool:
-        """True if neither files nor commits changed since it was read."""
-        return (self.listed, self.history.head) == (
-            tuple(list_sources(self.root)),
-            head_of(self.root),
-        )
+        """True if no file changed since it was read."""
+        return self.listed == tuple(list_sources(self.root))
 
     @cached_property
     def code(self) -> list[str]:
-        """The project's own source files, without tests, documentation and vendored code."""
+        """The project's own source files, without tests, documentation, vendored and broken code."""
         return [
             path
-            for path in self.texts
-            if self.languages[path] in SOURCES and not is_test(path) and not _NOT_OWN.search(path)
+            for path, language in self.languages.items()
+            if language in SOURCES and _is_own(path) and not self.codes[path].is_broken
         ]
-
-    @cached_property
-    def defined(self) -> Mapping[str, list[Definition]]:
-        """The definitions in each file of `code`."""
-        return {
-            path: definitions(path, self.texts[path], self.languages[path]) for path in self.code
-        }
 
     @cached_property
     def by_name(self) -> Mapping[str, list[Definition]]:
         """All definitions in `code` by name, including local ones."""
         index = defaultdict(list)
-        for group in self.defined.values():
-            for one in group:
+        for path in self.code:
+            for one in self.codes[path].definitions:
                 index[one.name].append(one)
         return index
 
     @cached_property
-    def words(self) -> Counter[str]:
-        """Name -> the number of files that contain it."""
-        return Counter(word for text in self.texts.values() for word in set(_WORD.findall(text)))
+    def loose(self) -> frozenset[str]:
+        """Names that `code` has as a key, a parameter, a variable or a value somewhere."""
+        return frozenset().union(*(self.codes[path].loose for path in self.code))
 
     def only(self, name: str) -> Definition | None:
-        """The definition of a name that is defined once, at the top level of a file; None for any other name."""
+        """The definition of a name that stands for nothing else anywhere in `code`; None for any other name."""
         matches = self.by_name.get(name, [])
-        return (
-            matches[0]
-            if len(matches) == 1 and not matches[0].owner and not matches[0].local
-            else None
-        )
+        if len(matches) != 1 or matches[0].local or name in self.loose:
+            return None
+        return matches[0]
+
+    @cached_property
+    def _ends(self) -> Counter[str]:
+        """How many files have a path with this end."""
+        ends: Counter[str] = Counter()
+        for path in self.texts:
+            parts = path.split("/")
+            ends.update("/".join(parts[first:]) for first in range(len(parts)))
+        return ends
 
     def short(self, path: str) -> str:
         """The shortest end of a path that is unique to this file."""
         parts = path.split("/")
         for size in range(1, len(parts)):
             end = "/".join(parts[-size:])
-            if sum(f"/{other}".endswith(f"/{end}") for other in self.texts) == 1:
+            if self._ends[end] == 1:
                 return end
         return path
+
+    @cached_property
+    def imports(self) -> Mapping[str, list[str]]:
+        """The files that each file imports, sorted, without itself."""
+        imports = {}
+        for path, found in self.found.items():
+            targets = {target for one in found for target in one.files}
+            imports[path] = sorted(targets - {path})
+        return imports
 
     @cached_property
     def importers(self) -> Mapping[str, list[str]]:
@@ -127,3 +127,8 @@ class Survey:
             for target in targets:
                 importers[target].append(path)
         return dict(importers)
+
+
+def _is_own(path: str) -> bool:
+    """True for a file that is neither a test, an example, documentation nor somebody else's code."""
+    return not is_test(path) and not _NOT_OWN.search(path)

@@ -26,15 +26,6 @@ PYTHON = {
 def shop(tmp_path_factory: pytest.TempPathFactory) -> Service:
     root = write(tmp_path_factory.mktemp("shop"), PYTHON)
     commit(root)
-    for number in range(3):
-        write(
-            root,
-            {
-                "src/shop/cart.py": PYTHON["src/shop/cart.py"] + f"# {number}\n",
-                "README.md": f"# {number}\n",
-            },
-        )
-        commit(root)
     write(
         root,
         PYTHON
@@ -59,15 +50,9 @@ def test_grep_finds_the_definition_first_with_every_field(shop: Service) -> None
         "value": "PriceRule",
         "symbolKind": "class",
         "line": 5,
-        "exported": True,
     }
     assert hit["importers"] == ["src/shop/cart.py", "src/shop/taxes.py"]
     assert (hit["language"], hit["isHub"], hit["hubScore"]) == ("python", False, 1.0)
-    assert (hit["exports"], hit["docstring"]) == (
-        ["MAX_DISCOUNT", "PriceRule"],
-        "Prices and discounts.",
-    )
-    assert {"path": "src/shop/cart.py", "count": 1} in hit["cochangePartners"]
 
 
 @pytest.mark.parametrize("query", ["price rule", "price_rule", "pricerule", "PRICE RULE"])
@@ -77,12 +62,10 @@ def test_an_identifier_is_found_in_any_style(shop: Service, query: str) -> None:
 
 def test_several_words_are_found_with_the_line_also_in_different_files(shop: Service) -> None:
     hit = one(shop, "lens_grep", query="gift vouchers").json["results"]["gift vouchers"][0]
-    assert {"kind": "body", "value": "# gift vouchers are free of charge", "line": 7} in hit[
+    assert {"kind": "line", "value": "# gift vouchers are free of charge", "line": 7} in hit[
         "matches"
     ]
-    assert paths(one(shop, "lens_grep", query="vouchers zebra"), "vouchers zebra") == [
-        "src/shop/cart.py"
-    ]
+    assert paths(one(shop, "lens_grep", query="charge gift"), "charge gift") == ["src/shop/cart.py"]
 
 
 def test_names_with_digits_are_found_in_the_text(tmp_path: Path) -> None:
@@ -109,7 +92,7 @@ def test_new_files_are_indexed_and_ignored_or_binary_ones_are_not(shop: Service)
     assert answer["notes.bin"] == []
 
 
-def test_the_map_and_the_neighbors_have_clusters_edges_and_partners_of_both_sides(
+def test_the_map_and_the_neighbors_have_clusters_and_edges_of_both_sides(
     shop: Service,
 ) -> None:
     answer = one(shop, "lens_graph").json
@@ -122,18 +105,11 @@ def test_the_map_and_the_neighbors_have_clusters_edges_and_partners_of_both_side
     }
     assert {"source": "tests/test_cart.py", "target": "src/shop/cart.py"} in answer["edges"]
     assert {"source": "src/shop/cart.py", "target": "src/shop/pricing.py"} in answer["edges"]
-    assert {"source": "README.md", "target": "src/shop/cart.py", "weight": 4} in answer["cochanges"]
     cart = next(file for file in answer["files"] if file["path"] == "src/shop/cart.py")
-    assert cart["symbols"] == [
-        {"name": "total_amount", "kind": "function", "line": 5, "exported": True}
-    ]
-    assert (cart["commits"], cart["recent90d"]) == (4, 4)
+    assert cart["symbols"] == [{"name": "total_amount", "kind": "function", "line": 5}]
     cart = one(shop, "lens_graph_neighbors", path="src/shop/cart.py").json
     assert cart["imports"] == ["src/shop/pricing.py", "src/shop/taxes.py"]
     assert cart["importers"] == ["tests/test_cart.py"]
-    assert cart["cochanges"][0] == {"path": "README.md", "weight": 4}
-    readme = one(shop, "lens_graph_neighbors", path="README.md", cochangeLimit=1).json
-    assert readme["cochanges"] == [{"path": "src/shop/cart.py", "weight": 4}]
 
 
 def test_a_folder_of_the_root_narrows_the_answer_and_an_empty_dir_is_the_whole_repository(
@@ -179,8 +155,7 @@ def test_mistakes_are_errors_that_say_what_to_do(shop: Service) -> None:
         ("lens_grep", {}),
         ("lens_grep", {"query": "x", "limit": 0}),
         ("lens_grep", {"query": "x", "limit": 51}),
-        ("lens_graph_neighbors", {"path": "new.py", "cochangeLimit": 0}),
-        ("lens_graph_neighbors", {"path": "new.py", "cochangeLimit": 101}),
+        ("lens_graph_neighbors", {}),
         ("lens_reindex", {"force": "perhaps"}),
         ("lens_nothing", {}),
     ],
@@ -206,26 +181,13 @@ def test_reindex_sees_changed_new_and_deleted_files(tmp_path: Path) -> None:
     assert one(service, "lens_reindex", force=True).json["skipped"] is False
 
 
-def test_a_new_commit_is_a_change_and_counts_do_not_shrink(tmp_path: Path) -> None:
-    write(tmp_path, {"a.py": "1", "b.py": "1"})
-    commit(tmp_path)
-    service = Service(tmp_path)
-    one(service, "lens_grep", query="a")
-    write(tmp_path, {"a.py": "2", "b.py": "2"})
-    commit(tmp_path)
-    assert one(service, "lens_reindex").json["skipped"] is False
-    assert one(service, "lens_graph_neighbors", path="b.py").json["cochanges"] == [
-        {"path": "a.py", "weight": 2}
-    ]
-
-
 @pytest.mark.parametrize(
     ("tool", "arguments", "lists"),
     [
         ("lens_grep", {"query": "handler", "limit": 50}, {"handler"}),
         ("lens_graph", {}, {"clusters", "edges"}),
         ("lens_graph", {"dir": "."}, {"files", "edges"}),
-        ("lens_graph_neighbors", {"path": "core.py"}, {"importers", "symbols", "exports"}),
+        ("lens_graph_neighbors", {"path": "core.py"}, {"importers", "symbols"}),
     ],
 )
 def test_answers_are_capped_and_say_so(

@@ -48,7 +48,7 @@ def test_over_stdio_the_tools_have_the_names_parameters_and_bounds_of_lens(
     assert {name: set(schema) for name, schema in properties.items()} == {
         "lens_grep": {"repoPath", "query", "limit"},
         "lens_graph": {"repoPath", "dir"},
-        "lens_graph_neighbors": {"repoPath", "path", "cochangeLimit"},
+        "lens_graph_neighbors": {"repoPath", "path"},
         "lens_reindex": {"repoPath", "force"},
     }
     assert {
@@ -58,7 +58,6 @@ def test_over_stdio_the_tools_have_the_names_parameters_and_bounds_of_lens(
         "maximum": 50,
         "default": 20,
     }
-    assert properties["lens_graph_neighbors"]["cochangeLimit"]["maximum"] == 100
     assert [tool.input_schema.get("required", []) for tool in tools] == [
         ["query"],
         [],

@@ -43,6 +43,15 @@ class {title}Store:
 def weigh_{part}(items):
     return sum(items) * {number}
 '''
+CHAINS = ("apple", "berry", "chili", "dill", "endive")
+CHAIN = {
+    "desk": "from stock.till_{word} import price_{word}\n\n\ndef serve_{word}(items):\n    return price_{word}(items)\n",
+    "till": "from stock.book_{word} import rate_{word}\n\n\ndef price_{word}(items):\n    return rate_{word}(items)\n",
+    "audit": "from stock.book_{word} import rate_{word}\n\n\ndef audit_{word}():\n    return rate_{word}([])\n",
+    "book": "from stock.drawer_{word} import open_{word}\n\n\ndef rate_{word}(items):\n    return open_{word}() * len(items)\n",
+    "drawer": "def open_{word}():\n    raise {title}Error(17)\n",
+}
+"""What a customer meets at the desk, down to the drawer, which may raise an error."""
 LEDGER = "\n\n".join(
     f"def note_{name}(items):\n    return len(items)\n" for name in ("arrival", "change", "loss")
 )
@@ -68,6 +77,10 @@ def write_stock(folder: Path) -> Path:
             number=number + 2,
         )
         (package / f"{part}.py").write_text(text)
+    for word in CHAINS:
+        for name, text in CHAIN.items():
+            code = text.format(word=word, title=word.title())
+            (package / f"{name}_{word}.py").write_text(code)
     return folder
 
 

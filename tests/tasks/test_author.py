@@ -15,6 +15,7 @@ from lensbench.core.tasks import Category, Folder
 from lensbench.plan.config import Agent
 from lensbench_tasks.author import AskedAgent, Author, read_reply
 from lensbench_tasks.generate import Examiner
+from lensbench_tasks.progress import Progress
 from lensbench_tasks.rounds import Fate, run_rounds
 from lensbench_tasks.survey import Survey
 from stock import write_stock
@@ -130,7 +131,7 @@ def ask(
     known = Survey.read(write_stock(folder / "stock"))
     asked = AskedAgent(agent.model_dump(mode="json"), NO_SANDBOX, folder / "said", max_usd)
     author = Author("stock", Folder(path="stock"), known.root, asked)
-    examine = Examiner(known, frozenset())
+    examine = Examiner(known, frozenset(), Progress("trying"))
     return run_rounds(author, examine, {Category.TARGETED: 6})
 
 

@@ -54,10 +54,6 @@ def tree(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
         (Proof(file="/etc/passwd", quote="root"), "leaves the repository"),
         (Proof(file="../repo/a.py", quote="LIMIT"), "leaves the repository"),
         (Proof(file="link.py", quote="localhost"), "there is no file link.py"),
-        (
-            Proof(file="a.py", changes_with="a.py", commits=1),
-            "0 commits changed a.py and a.py, not 1",
-        ),
     ],
 )
 def test_a_proof_holds_or_it_is_said_why_not(tree: Path, proof: Proof, problem: str) -> None:

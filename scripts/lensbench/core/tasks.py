@@ -180,29 +180,14 @@ SubFact = Annotated[
 
 
 class Proof(Strict):
-    """Where the repository shows a criterion's fact, without line numbers, which change easily.
-
-    Either `file` contains `quote`, or `commits` commits changed both `file` and `changes_with`.
-    """
+    """Where the repository shows a criterion's fact, without line numbers, which change easily."""
 
     file: Annotated[str, Field(min_length=1)]
     """A path inside the repository."""
-    quote: str = ""
+    quote: Annotated[str, Field(min_length=1)]
     """Text of that file; a blank matches any white space."""
     within: str = ""
     """The definition that contains the quote, a member as `Owner.member`; anywhere in the file when empty."""
-    changes_with: str = ""
-    """Another path inside the repository."""
-    commits: Annotated[int, Field(ge=0)] = 0
-    """The minimum number of commits."""
-
-    @model_validator(mode="after")
-    def _one_kind(self) -> Self:
-        if bool(self.quote) == bool(self.changes_with) or bool(self.changes_with) != bool(
-            self.commits
-        ):
-            raise ValueError("must have either a quote, or changes_with and commits")
-        return self
 
 
 DraftKind = typing.Literal["strict", "lenient"]

@@ -1,65 +1,44 @@
-"""Ranked search: the files that match a query, and the matching places in them."""
+"""Ranked search: the files that match a term, and the matching places in them."""
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
 from lensbench.core.errors import UserError
+from lensbench_demo.lens.index import Index, squeeze
 from lensbench_demo.lens.output import Answer, fit
 from lensbench_demo.lens.scope import Scope
-from lensbench_demo.lens.tree import Tree
-from lensbench_demo.lens.words import squeeze, words
-from lensbench_tasks.parsers.symbols import Facts
 
 MAX_TERMS = 10
-MAX_WORDS = 20
 MAX_LINE_CHARS = 160
-MAX_SYMBOL_MATCHES = 5
-MAX_BODY_MATCHES = 3
-MAX_OTHER_MATCHES = 2
+MAX_SYMBOLS = 5
+MAX_LINES = 3
 MAX_IMPORTERS = 5
-MAX_PARTNERS = 3
-MAX_EXPORTS = 10
 
-PART = re.compile(r"[^\W_]+")  # a word of the full-text index
-
-# The bonus for a literal match, added to bm25 (about 20 to 40 for a rare word in a path or a symbol).
-BONUS_SYMBOL_NAMED = 30.0
-BONUS_FILE_NAMED = 20.0
-BONUS_SYMBOL = 8.0
-BONUS_PATH = 6.0
-BONUS_TEXT = 4.0
-BONUS_BODY = 6.0
-BONUS_HUB = 2.0
-SHARE_OF_PARTIAL = 0.3
+SYMBOL_NAMED = 30.0
+FILE_NAMED = 20.0
+SYMBOL = 8.0
+PATH = 6.0
+HUB = 2.0
+SCATTERED = 0.3
+"""What all words of a term somewhere in a file are worth, of the term as it is written."""
+_WORD = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[^\W\d_A-Z]+|\d+")
 
 
-@dataclass(frozen=True, slots=True)
-class QueryTerm:
-    """One alternative of a query.
-
-    `needle` is the text in lower case, `phrase` its parts between blanks and punctuation, `words` the words of its
-    identifiers, `squeezed` the words joined.
-    """
+@dataclass(frozen=True)
+class Term:
+    """One alternative of a query: as written, in lower case; squeezed, for identifiers; its words."""
 
     text: str
     needle: str
-    phrase: tuple[str, ...]
-    words: tuple[str, ...]
     squeezed: str
-
-    def names(self, name: str) -> bool:
-        """True if the term is this identifier, in any naming style."""
-        return squeeze(name) == self.squeezed
-
-    def part_of(self, name: str) -> bool:
-        """True if the identifier contains the term, as written or in another naming style."""
-        return self.needle in name.lower() or self.squeezed in squeeze(name)
+    words: tuple[str, ...]
 
 
-def terms_of(query: str) -> list[QueryTerm]:
+def terms_of(query: str) -> list[Term]:
     """The terms of a query, separated by `|`, each once.
 
     Raises UserError for none, or more than ten.
@@ -76,27 +55,20 @@ def terms_of(query: str) -> list[QueryTerm]:
     return [_term(text) for text in texts]
 
 
-def _term(text: str) -> QueryTerm:
-    """The term of a text; one without letters and digits, such as `->`, is only matched as written."""
-    tokens = words(text)[:MAX_WORDS]
-    phrase = tuple(PART.findall(text.lower())[:MAX_WORDS])
-    return QueryTerm(
-        text, text.lower(), phrase, tuple(dict.fromkeys(tokens)), "".join(tokens) or text.lower()
-    )
+def _term(text: str) -> Term:
+    words = tuple(dict.fromkeys(word.lower() for word in _WORD.findall(text)))
+    return Term(text, text.lower(), squeeze(text), words)
 
 
-def grep(tree: Tree, scope: Scope, query: str, limit: int) -> str:
+def grep(index: Index, scope: Scope, query: str, limit: int) -> str:
     """The answer of lens_grep: the best files per term, at most `limit`.
 
     Raises UserError for a query without terms.
     """
-    terms = terms_of(query)
-    hits = {
-        term.text: [
-            _hit(tree, path, score, term) for path, score in _ranked(tree, scope, term)[:limit]
-        ]
-        for term in terms
-    }
+    hits: dict[str, list[Answer]] = {}
+    for term in terms_of(query):
+        best = _ranked(index, scope, term)[:limit]
+        hits[term.text] = [_hit(index, path, score, term) for path, score in best]
 
     def build(length: int) -> Answer:
         results = {text: matches[:length] for text, matches in hits.items()}
@@ -105,130 +77,67 @@ def grep(tree: Tree, scope: Scope, query: str, limit: int) -> str:
     return fit(build, {text: len(matches) for text, matches in hits.items()})
 
 
-def _ranked(tree: Tree, scope: Scope, term: QueryTerm) -> list[tuple[str, float]]:
-    """The files that match a term, best first: bm25 of its words plus the bonus for literal matches."""
-    texts = tree.index
-    scores = texts.search(term.words, term.phrase, every=True)
-    literal = {path: bonus for path in tree.facts if (bonus := _literal_bonus(tree, path, term))}
-    if term.needle not in term.words:  # a single plain word is already ranked by its frequency
-        for path in texts.containing(term.needle, term.phrase):
-            literal[path] = literal.get(path, 0.0) + BONUS_BODY
-    if len(term.words) > 1:
-        for path, score in texts.search(term.words, term.phrase, every=False).items():
-            scores.setdefault(path, SHARE_OF_PARTIAL * score)
-    if not scores and not literal:
-        literal = dict.fromkeys(texts.containing(term.needle, ()), BONUS_BODY)
-    total = {
-        path: round(
-            scores.get(path, 0.0) + literal.get(path, 0.0) + BONUS_HUB * tree.hub_score(path), 3
-        )
-        for path in scores.keys() | literal.keys()
-        if scope.holds(path)
-    }
-    return sorted(total.items(), key=lambda item: (-item[1], item[0]))
+def _ranked(index: Index, scope: Scope, term: Term) -> list[tuple[str, float]]:
+    """The files that match a term, best first."""
+    scores = {}
+    for path in filter(scope.holds, index.texts):
+        score = _score(index, path, term)
+        if score:
+            scores[path] = round(score + HUB * index.hub_score(path), 3)
+    return sorted(scores.items(), key=lambda item: (-item[1], item[0]))
 
 
-def _literal_bonus(tree: Tree, path: str, term: QueryTerm) -> float:
-    """The bonus for literal matches in the name of a file, its symbols, docstring and sections."""
-    stem = path.rsplit("/", 1)[-1].split(".")[0]
-    bonus = BONUS_FILE_NAMED if term.names(stem) else BONUS_PATH if term.part_of(path) else 0.0
-    facts, spellings = tree.facts[path], tree.spellings[path]
-    is_there = term.needle in spellings or term.squeezed in spellings
-    parts = [symbol for symbol in facts.symbols if term.part_of(symbol.name)] if is_there else []
-    if any(not symbol.local and term.names(symbol.name) for symbol in parts):
-        bonus += BONUS_SYMBOL_NAMED
-    elif parts:
-        bonus += BONUS_SYMBOL
-    if term.needle in facts.docstring.lower() or any(
-        term.needle in title.lower() for title, _ in facts.sections
-    ):
-        bonus += BONUS_TEXT
-    return bonus
+def _score(index: Index, path: str, term: Term) -> float:
+    """How well a file matches: by its name, its symbols, and how often the term is in its text."""
+    score = 0.0
+    if term.squeezed == squeeze(path.rsplit("/", 1)[-1].split(".")[0]):
+        score += FILE_NAMED
+    elif term.needle in path.lower():
+        score += PATH
+    names = index.symbol_names[path]
+    if term.squeezed in names:
+        score += SYMBOL_NAMED
+    elif any(term.squeezed in name for name in names):
+        score += SYMBOL
+    lower = index.lower[path]
+    count = lower.count(term.needle)
+    if count:
+        return score + math.log2(1 + count)
+    if not score and len(term.words) > 1 and all(word in lower for word in term.words):
+        return SCATTERED
+    return score
 
 
-def _hit(tree: Tree, path: str, score: float, term: QueryTerm) -> Answer:
+def _hit(index: Index, path: str, score: float, term: Term) -> Answer:
     """One file of the answer."""
-    facts = tree.facts[path]
-    matches = [*_symbol_matches(facts, term), *_name_matches(path, facts, term)]
-    lines = {match["line"] for match in matches if "line" in match}
     return {
         "path": path,
         "score": score,
-        "language": tree.languages[path],
-        "matches": matches + _body_matches(tree.texts[path], term, lines),
-        "exports": list(facts.exports[:MAX_EXPORTS]),
-        "docstring": facts.docstring,
-        "importers": tree.importers.get(path, [])[:MAX_IMPORTERS],
-        "isHub": tree.is_hub(path),
-        "hubScore": tree.hub_score(path),
-        "cochangePartners": [
-            {"path": other, "count": n} for other, n in tree.partners(path)[:MAX_PARTNERS]
-        ],
+        "language": index.languages[path],
+        "matches": [*_symbol_matches(index, path, term), *_line_matches(index.texts[path], term)],
+        "importers": index.importers.get(path, [])[:MAX_IMPORTERS],
+        "isHub": index.is_hub(path),
+        "hubScore": index.hub_score(path),
     }
 
 
-def _symbol_matches(facts: Facts, term: QueryTerm) -> list[Answer]:
-    """Symbols whose name contains the term, or all its words; the exact name first, then exported symbols."""
-    tokens = set(term.words)
-    matches = [
-        symbol
-        for symbol in facts.symbols
-        if term.part_of(symbol.name) or (tokens and tokens <= set(words(symbol.name)))
-    ]
-    matches.sort(key=lambda one: (not term.names(one.name), one.local, not one.exported, one.line))
-    symbols = [
-        {
-            "kind": "internal" if symbol.local else "symbol",
-            "value": symbol.name,
-            "symbolKind": symbol.kind,
-            "line": symbol.line,
-            "exported": symbol.exported,
-        }
-        for symbol in matches[:MAX_SYMBOL_MATCHES]
-    ]
-    elsewhere = set(facts.exports) - {symbol.name for symbol in facts.symbols}
-    exports = [
-        {"kind": "export", "value": name} for name in sorted(elsewhere) if term.part_of(name)
-    ]
-    return symbols + exports[:MAX_OTHER_MATCHES]
-
-
-def _name_matches(path: str, facts: Facts, term: QueryTerm) -> Iterator[Answer]:
-    """The matches of the term in the file's name, folder, docstring and sections."""
-    folder, _, name = path.rpartition("/")
-    if term.part_of(name):
-        yield {"kind": "file", "value": name}
-    if term.part_of(folder):
-        yield {"kind": "directory", "value": folder}
-    if term.needle in facts.docstring.lower():
-        yield {"kind": "docstring", "value": facts.docstring[:MAX_LINE_CHARS]}
-    titles = [(title, line) for title, line in facts.sections if term.needle in title.lower()]
-    for title, line in titles[:MAX_OTHER_MATCHES]:
-        yield {"kind": "section", "value": title[:MAX_LINE_CHARS], "line": line}
-
-
-def _body_matches(body: str, term: QueryTerm, exceptions: set[int]) -> list[Answer]:
-    """The first lines that contain the term; if there is none, those with most of its words."""
-    lines = body.split("\n")
-    numbers = [number for number, line in enumerate(lines, 1) if term.needle in line.lower()]
-    if not numbers and term.words:
-        pattern = re.compile("|".join(map(re.escape, sorted(term.words, key=len, reverse=True))))
-        counts = {
-            number: len(set(pattern.findall(line.lower()))) for number, line in enumerate(lines, 1)
-        }
-        most = max(counts.values(), default=0)
-        numbers = [number for number, count in counts.items() if count == most > 0]
+def _symbol_matches(index: Index, path: str, term: Term) -> list[Answer]:
+    """Symbols whose name contains the term, the exact name first."""
+    matches = [one for one in index.codes[path].definitions if term.squeezed in squeeze(one.name)]
+    matches.sort(key=lambda one: (squeeze(one.name) != term.squeezed, one.local, one.line))
     return [
-        {"kind": "body", "value": _around(lines[number - 1], term.needle), "line": number}
-        for number in numbers
-        if number not in exceptions
-    ][:MAX_BODY_MATCHES]
+        {"kind": "symbol", "value": one.shown, "symbolKind": one.kind, "line": one.line}
+        for one in matches[:MAX_SYMBOLS]
+    ]
 
 
-def _around(line: str, needle: str) -> str:
-    """The line, stripped; if it is long, the part that contains the term."""
-    line = line.strip()
-    start = (
-        max(0, line.lower().find(needle) - MAX_LINE_CHARS // 2) if len(line) > MAX_LINE_CHARS else 0
-    )
-    return line[start : start + MAX_LINE_CHARS]
+def _line_matches(text: str, term: Term) -> Iterator[Answer]:
+    """The first lines with the term; if there are none, with one of its words."""
+    lines = [(number, line, line.lower()) for number, line in enumerate(text.split("\n"), 1)]
+    found = [(number, line) for number, line, lower in lines if term.needle in lower]
+    if not found:
+        for number, line, lower in lines:
+            if any(word in lower for word in term.words):
+                found.append((number, line))
+    for number, line in found[:MAX_LINES]:
+        yield {"kind": "line", "value": line.strip()[:MAX_LINE_CHARS], "line": number}

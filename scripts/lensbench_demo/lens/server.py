@@ -25,28 +25,27 @@ RepoPath = Annotated[
     ),
 ]
 
-GREP = """Ranked search over the repository's file paths, symbols, docstrings, headings and text.
+GREP = """Ranked search over the repository's file paths, symbols and text.
 
 Use it to find where something is defined or dealt with when you know a name, part of a name or a few words, and to \
-see at once how central each file is. Each term is matched as it is written (any case) and by its words, so \
-'option parser' also finds OptionParser and option_parser. It is no regular expression search, and it shows the best \
-lines of each file, not all of them: for every occurrence of a string, use a text search.
+see at once how central each file is. Each term is matched as it is written (any case); identifiers also in other \
+styles, so 'option parser' finds OptionParser and option_parser. It is no regular expression search, and it shows the \
+first lines of each file, not all of them: for every occurrence of a string, use a text search.
 
-Returns JSON: per term the best files with score, matches (kind, value, line), exports, docstring, importers, hubScore \
-(how many files import it, relative to the most imported one) and files that often change with it. Lists inside a file \
-are shortened; `omitted` counts the files that did not fit."""
+Returns JSON: per term the best files with score, matches (kind, value, line), importers and hubScore (how many files \
+import it, relative to the most imported one). Lists inside a file are shortened; `omitted` counts the files that did \
+not fit."""
 
-GRAPH = """Map of the repository, from its import statements and git history.
+GRAPH = """Map of the repository, from its import statements.
 
 Without `dir`: groups of files (first two path segments) and which group imports from which, with the number of \
 imports; for a first look at an unknown repository. With `dir`: the files below it with their symbols, most imported \
-first, the import edges that touch them (source imports target) and pairs of files that changed in the same commits.
+first, and the import edges that touch them (source imports target).
 
 Imports are resolved for Python, JavaScript, TypeScript, Go, Rust and Java. Returns JSON; `omitted` counts what did \
 not fit: ask for a smaller folder then."""
 
-NEIGHBORS = """The surroundings of one file: its symbols with lines, the files it imports, the files that import it \
-and the files that changed in the same commits.
+NEIGHBORS = """The surroundings of one file: its symbols with lines, the files it imports and the files that import it.
 
 Use it before a change, to see what may be affected, once you know the file. importers are direct ones: ask again for \
 each of them to go further. Returns JSON."""
@@ -100,11 +99,8 @@ def make_server(service: Service, log: CallLog | None) -> MCPServer[Any]:
             str, Field(max_length=4096, description="The file, relative to the repository root.")
         ],
         repoPath: RepoPath = None,
-        cochangeLimit: Annotated[
-            int, Field(ge=1, le=100, description="Files that changed with it, at most.")
-        ] = 30,
     ) -> str:
-        return _told(lambda: service.neighbors(repoPath, path, cochangeLimit))
+        return _told(lambda: service.neighbors(repoPath, path))
 
     @server.tool(
         title="Refresh the index", description=REINDEX, annotations=looks, structured_output=False

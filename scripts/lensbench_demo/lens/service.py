@@ -9,9 +9,9 @@ from pathlib import Path
 from lensbench.core.errors import UserError
 from lensbench_demo.lens import graph
 from lensbench_demo.lens.grep import grep
+from lensbench_demo.lens.index import Index
 from lensbench_demo.lens.output import render
 from lensbench_demo.lens.scope import Scope, relative, scope_of
-from lensbench_demo.lens.tree import Tree
 
 
 class Service:
@@ -22,7 +22,7 @@ class Service:
         if not root.is_dir():
             raise UserError(f"--root {root} is not a folder. Give the folder to serve.")
         self.root = root.resolve()
-        self._tree: Tree | None = None
+        self._index: Index | None = None
         self._lock = threading.Lock()
 
     def warm_up(self) -> None:
@@ -44,25 +44,25 @@ class Service:
                 return graph.clusters(self._ready(), scope)
             return graph.folder(self._ready(), Scope(self._path(scope, folder)))
 
-    def neighbors(self, repo_path: str | None, path: str, cochange_limit: int) -> str:
+    def neighbors(self, repo_path: str | None, path: str) -> str:
         """The answer of lens_graph_neighbors. Raises UserError for invalid arguments."""
         with self._lock:
             scope = scope_of(self.root, repo_path)
-            return graph.neighbors(self._ready(), self._path(scope, path), cochange_limit)
+            return graph.neighbors(self._ready(), self._path(scope, path))
 
     def reindex(self, repo_path: str | None, force: bool) -> str:
         """The answer of lens_reindex: files scanned, milliseconds, and whether nothing had changed."""
         with self._lock:
             scope_of(self.root, repo_path)
             start = time.monotonic()
-            before = self._tree
+            before = self._index
             if force or before is None or not before.is_current:
-                self._tree = Tree.read(self.root)
+                self._index = Index.read(self.root)
             return render(
                 {
                     "files_scanned": len(self._ready().listed),
                     "duration_ms": round(1000 * (time.monotonic() - start)),
-                    "skipped": self._tree is before,
+                    "skipped": self._index is before,
                 }
             )
 
@@ -75,10 +75,10 @@ class Service:
 
     def _warm_up(self) -> None:
         with self._lock:
-            _ = self._ready().index, self._ready().spellings
+            _ = self._ready().lower, self._ready().symbol_names
 
-    def _ready(self) -> Tree:
-        """The tree, indexed now if necessary."""
-        if self._tree is None:
-            self._tree = Tree.read(self.root)
-        return self._tree
+    def _ready(self) -> Index:
+        """The index, made now if necessary."""
+        if self._index is None:
+            self._index = Index.read(self.root)
+        return self._index

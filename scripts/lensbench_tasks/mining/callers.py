@@ -1,74 +1,80 @@
-"""Questions about the impact of a changed function: its callers."""
+"""Questions about the impact of a changed function: who calls it, and who calls those."""
 
 from __future__ import annotations
 
 import random
-import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
-from lensbench.core.tables import grouped
-from lensbench.core.tasks import AtMost, Category, Criterion, Pattern, Proof
-from lensbench_tasks.mining.calls import CallSite, calls
+from lensbench.core.tasks import AtMost, Category, Criterion, Proof
 from lensbench_tasks.mining.drafts import (
     MAX_ITEMS,
-    MAX_WRONG,
     MIN_ITEMS,
     Draft,
     Item,
+    located,
     shuffled,
-    wrong_items,
+    unrelated,
+    worded,
 )
-from lensbench_tasks.mining.patterns import is_telling, named, place
-from lensbench_tasks.parsers.code import CALLABLES
+from lensbench_tasks.mining.graph import CallGraph, CallSite
+from lensbench_tasks.mining.patterns import named
+from lensbench_tasks.parsers.code import Definition
 from lensbench_tasks.survey import Survey
 
 
-def drafts(survey: Survey, rng: random.Random) -> Iterator[Draft]:
-    """Questions about functions with three to five callers in other files, and no ambiguous calls."""
-    for callee, sites in shuffled(grouped(calls(survey), lambda call: call.callee).items(), rng):
-        callers = {call.caller.shown for call in sites}
-        if (
-            MIN_ITEMS <= len(sites) <= MAX_ITEMS
-            and len(callers) == len(sites)
-            and _are_all(sites, survey)
-        ):
-            limit = wrong_items(_others(sites, survey, rng))
-            yield Draft(
-                Category.CHANGE_IMPACT,
-                f"We want to change the parameters of `{callee.shown}`. Which functions and methods in other files, "
-                "tests aside, call it, and so may have to change too? Name each with its file.",
-                tuple(_item(call, limit, survey) for call in sites),
-            )
+def drafts(graph: CallGraph, rng: random.Random) -> Iterator[Draft]:
+    """Questions about functions with three to five callers, all in other files, all of them known."""
+    for callee in shuffled(graph.callers, rng):
+        sites = graph.callers[callee]
+        if graph.is_complete(callee) and callee.path not in _files(sites):
+            yield from _draft("callers", callee, sites, graph.survey, rng)
 
 
-def _are_all(sites: list[CallSite], survey: Survey) -> bool:
-    """True when no other file contains the name followed by a bracket."""
-    callee = sites[0].callee
-    pattern = re.compile(rf"(?<![\w$]){re.escape(callee.name)}\s*\(")
-    files = {path for path in survey.code if pattern.search(survey.texts[path])}
-    return files - {callee.path} == {call.caller.path for call in sites}
+def affected(graph: CallGraph, rng: random.Random) -> Iterator[Draft]:
+    """Questions about functions that three to five others reach with one or two calls; those with callers in other
+    files come first."""
+    callees = shuffled(graph.callers, rng)
+    callees.sort(key=lambda one: _files(graph.callers[one]) <= {one.path})
+    for callee in callees:
+        direct = graph.callers[callee]
+        callers = [site.caller for site in direct]
+        further = []
+        for caller in callers:
+            sites = graph.callers.get(caller, ())
+            further += [site for site in sites if site.caller not in (callee, *callers)]
+        are_known = all(map(graph.is_complete, (callee, *callers)))
+        if further and are_known:
+            yield from _draft("affected", callee, [*direct, *further], graph.survey, rng)
 
 
-def _others(sites: list[CallSite], survey: Survey, rng: random.Random) -> list[Pattern]:
-    """Functions with unique names in files that are unrelated to the call."""
-    apart = {sites[0].callee.path, *(call.caller.path for call in sites)}
-    names = [
-        one.name
-        for path, definitions in survey.defined.items()
-        for one in definitions
-        if path not in apart and one.kind in CALLABLES and is_telling(one, survey)
-    ]
-    return [*shuffled(dict.fromkeys(names), rng)[:MAX_WRONG]]
+def _files(sites: Sequence[CallSite]) -> set[str]:
+    return {site.caller.path for site in sites}
 
 
-def _item(call: CallSite, limit: AtMost | None, survey: Survey) -> Item:
-    caller, callee = call.caller, call.callee
+def _draft(
+    kind: str, callee: Definition, sites: Sequence[CallSite], survey: Survey, rng: random.Random
+) -> Iterator[Draft]:
+    names = {site.caller.shown for site in sites}
+    if MIN_ITEMS <= len(names) == len(sites) <= MAX_ITEMS:
+        limit = unrelated({callee.path, *_files(sites)}, survey, rng)
+        yield Draft(
+            kind,
+            Category.CHANGE_IMPACT,
+            worded(kind, rng, callee=callee.shown),
+            tuple(_item(site, callee, limit, survey) for site in sites),
+        )
+
+
+def _item(site: CallSite, subject: Definition, limit: AtMost | None, survey: Survey) -> Item:
+    caller, callee = site.caller, site.callee
+    name, file = located(caller, survey)
+    between = () if callee is subject else (named(callee, survey),)
     return Item(
         Criterion(
             text=f"States that `{caller.shown}` in {caller.path} calls `{callee.shown}`",
-            all_of=(named(caller, survey), place(caller.path, survey)),
+            all_of=(name, file, *between),
             at_most=limit,
-            partial={"names the file": (place(caller.path, survey),)},
-            proofs=(Proof(file=caller.path, quote=call.quote, within=caller.shown),),
+            partial={"names the file": (file,)},
+            proofs=(Proof(file=caller.path, quote=site.quote, within=caller.shown),),
         )
     )

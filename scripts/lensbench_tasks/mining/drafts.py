@@ -3,18 +3,29 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
-from typing import NamedTuple, TypeVar
+from pathlib import Path
+from typing import TypeVar
+
+import yaml
 
 from lensbench.core.tasks import AtMost, Category, Criterion, Pattern
+from lensbench_tasks.mining.patterns import is_telling, named, place
+from lensbench_tasks.parsers.code import CALLABLES, Definition
+from lensbench_tasks.survey import Survey
 
 MIN_ITEMS, MAX_ITEMS = 3, 5
 MIN_WRONG, MAX_WRONG = 4, 20
+SENTENCES: dict[str, list[str]] = yaml.safe_load(
+    Path(__file__).with_name("questions.yaml").read_text(encoding="utf-8")
+)
+"""Kind of question -> its sentences."""
 Each = TypeVar("Each")
 
 
-class Item(NamedTuple):
+@dataclass(frozen=True)
+class Item:
     """A criterion, and its part of the question; "" when the question asks for all at once."""
 
     criterion: Criterion
@@ -23,8 +34,9 @@ class Item(NamedTuple):
 
 @dataclass(frozen=True)
 class Draft:
-    """A task from which parts can be removed. The parts of the items replace `{asked}` in `question`."""
+    """A task of a kind, from which parts can be removed. What the items ask for replaces `{asked}` in `question`."""
 
+    kind: str
     category: Category
     question: str
     items: tuple[Item, ...]
@@ -35,23 +47,25 @@ class Draft:
         return self.question.replace("{asked}", listed([item.asked for item in self.items]))
 
     def without(self, numbers: Iterable[int]) -> Draft | None:
-        """The draft without the criteria with these numbers (from 1); None when too few are left."""
+        """The draft without the criteria with these numbers (from 1); None if too few are left, or if the question asks
+        for all at once, because it would still ask for them."""
         exclusions = set(numbers)
         left = tuple(item for number, item in enumerate(self.items, 1) if number not in exclusions)
-        return replace(self, items=left) if exclusions and len(left) >= MIN_ITEMS else None
+        if not exclusions or len(left) < MIN_ITEMS or "{asked}" not in self.question:
+            return None
+        return replace(self, items=left)
 
 
-def wrong_items(patterns: Sequence[Pattern]) -> AtMost | None:
-    """The limit of a list question: an answer may name at most a quarter of the wrong items.
-
-    None when there are too few wrong items to tell a mistake from a full listing.
-    """
-    return AtMost(n=len(patterns) // 4, of=tuple(patterns)) if len(patterns) >= MIN_WRONG else None
+def worded(kind: str, rng: random.Random, **parts: str) -> str:
+    """One of the sentences of a kind of question; `{asked}` stays."""
+    return rng.choice(SENTENCES[kind]).format(**parts, asked="{asked}")
 
 
 def listed(parts: Sequence[str]) -> str:
     """The parts joined for a sentence."""
-    return f"{', '.join(parts[:-1])} and {parts[-1]}" if len(parts) > 1 else "".join(parts)
+    if len(parts) < 2:
+        return "".join(parts)
+    return f"{', '.join(parts[:-1])} and {parts[-1]}"
 
 
 def shuffled(values: Iterable[Each], rng: random.Random) -> list[Each]:
@@ -61,15 +75,31 @@ def shuffled(values: Iterable[Each], rng: random.Random) -> list[Each]:
     return items
 
 
-def grouped(values: Sequence[Each], differ: Callable[[Each, Each], bool]) -> Iterator[list[Each]]:
-    """Groups of MAX_ITEMS values that all differ (the last with at least MIN_ITEMS); each value once."""
-    waiting = list(values)
-    while waiting:
-        group = [waiting.pop(0)]
-        for value in list(waiting):
-            if len(group) < MAX_ITEMS and all(differ(value, other) for other in group):
-                group.append(value)
-                waiting.remove(value)
-        if len(group) < MIN_ITEMS:
-            return
-        yield group
+def located(one: Definition, survey: Survey) -> tuple[Pattern, Pattern]:
+    """The patterns for a definition and its file."""
+    return named(one, survey), place(one.path, survey)
+
+
+def head(one: Definition) -> str:
+    """The start of a definition, as a quote."""
+    return one.text[:60].split("\n")[0]
+
+
+def wrong_items(patterns: Sequence[Pattern]) -> AtMost | None:
+    """The limit of a list question: an answer may name at most a quarter of the wrong items.
+
+    None when there are too few wrong items to tell a mistake from a full listing.
+    """
+    if len(patterns) < MIN_WRONG:
+        return None
+    return AtMost(n=len(patterns) // 4, of=tuple(patterns))
+
+
+def unrelated(paths: set[str], survey: Survey, rng: random.Random) -> AtMost | None:
+    """Functions of other files than these as wrong items; only names that tell them."""
+    names = []
+    for path in survey.code:
+        for one in survey.codes[path].definitions:
+            if path not in paths and one.kind in CALLABLES and is_telling(one, survey):
+                names.append(one.name)
+    return wrong_items(shuffled(dict.fromkeys(names), rng)[:MAX_WRONG])

@@ -3,51 +3,72 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
-from lensbench.core.tables import grouped
 from lensbench.core.tasks import Category, Criterion, Proof
-from lensbench_tasks.mining.calls import CallSite, calls
-from lensbench_tasks.mining.drafts import MAX_ITEMS, MIN_ITEMS, Draft, Item, shuffled
-from lensbench_tasks.mining.patterns import named, place
+from lensbench_tasks.mining.drafts import (
+    MAX_ITEMS,
+    MIN_ITEMS,
+    Draft,
+    Item,
+    head,
+    located,
+    shuffled,
+    worded,
+)
+from lensbench_tasks.mining.graph import CallGraph, CallSite
+from lensbench_tasks.parsers.code import Definition
 from lensbench_tasks.survey import Survey
 
+_IN_TURN = " directly, and which further ones of other files do these call in turn"
 
-def drafts(survey: Survey, rng: random.Random) -> Iterator[Draft]:
+
+def drafts(graph: CallGraph, rng: random.Random) -> Iterator[Draft]:
     """Questions about functions that reach three to five definitions in other files, directly or in one more step."""
-    sites = grouped(calls(survey), lambda call: call.caller)
-    for caller in shuffled(sites, rng):
-        direct = sites[caller]
-        further = [
-            call
-            for step in direct
-            for call in sites.get(step.callee, ())
-            if call.callee not in {caller, *(one.callee for one in direct)}
-        ]
-        turn = " directly, and which further ones do these call directly in turn"
-        reach, depth = (
-            (direct, " directly") if len(direct) >= MIN_ITEMS else ([*direct, *further], turn)
-        )
-        if MIN_ITEMS <= len({call.callee for call in reach}) == len(reach) <= MAX_ITEMS:
+    for caller in shuffled(graph.callees, rng):
+        direct = _outward(graph.callees[caller], caller)
+        reach, depth = direct, " directly"
+        if len(direct) < MIN_ITEMS:
+            reach, depth = [*direct, *_further(direct, caller, graph)], _IN_TURN
+        callees = {site.callee for site in reach}
+        if MIN_ITEMS <= len(callees) == len(reach) <= MAX_ITEMS:
             yield Draft(
+                "flows",
                 Category.EXPLORATORY,
-                f"Start at `{caller.shown}` in {caller.path} and follow its calls into other files of this project. "
-                f"Which functions and classes of other files does it call{depth}? Name each with the file that "
-                "defines it.",
-                tuple(_item(call, survey) for call in reach),
+                worded("flows", rng, caller=caller.shown, file=caller.path, depth=depth),
+                tuple(call_item(site, graph.survey) for site in reach),
             )
 
 
-def _item(call: CallSite, survey: Survey) -> Item:
-    caller, callee = call.caller, call.callee
+def _outward(sites: Sequence[CallSite], start: Definition) -> list[CallSite]:
+    """The calls of functions in other files than the start's."""
+    return [site for site in sites if site.callee.path != start.path]
+
+
+def _further(direct: Sequence[CallSite], start: Definition, graph: CallGraph) -> list[CallSite]:
+    """The calls one step further, without those of functions that are known already."""
+    known = {start, *(site.callee for site in direct)}
+    further = []
+    for step in direct:
+        for site in _outward(graph.callees.get(step.callee, ()), start):
+            if site.callee.path != step.callee.path and site.callee not in known:
+                further.append(site)
+    return further
+
+
+def call_item(site: CallSite, survey: Survey, *, with_caller: bool = False) -> Item:
+    """The criterion for a call: what is called and where that is defined; also by whom, `with_caller`."""
+    caller, callee = site.caller, site.callee
+    name, file = located(callee, survey)
+    source = located(caller, survey) if with_caller else ()
     return Item(
         Criterion(
             text=f"States that `{caller.shown}` in {caller.path} calls `{callee.shown}`, defined in {callee.path}",
-            all_of=(named(callee, survey), place(callee.path, survey)),
-            partial={"names what is called": (named(callee, survey),)},
+            all_of=tuple(dict.fromkeys((name, file, *source))),
+            partial={"names what is called": (name,)},
             proofs=(
-                Proof(file=caller.path, quote=call.quote, within=caller.shown),
-                Proof(file=callee.path, quote=callee.text[:60].split("\n")[0], within=callee.shown),
+                Proof(file=caller.path, quote=site.quote, within=caller.shown),
+                Proof(file=callee.path, quote=head(callee), within=callee.shown),
             ),
         )
     )

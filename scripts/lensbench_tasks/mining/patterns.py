@@ -1,4 +1,4 @@
-"""Patterns that match a fact in any wording: whole names, and values and files next to their names."""
+"""Patterns that match a fact in any wording: whole names and files, and names next to each other."""
 
 from __future__ import annotations
 
@@ -14,21 +14,15 @@ _FAR = 80
 
 def whole(name: str) -> str:
     """A regular expression for the name, but not as part of a longer one."""
-    start, end = (r"\b" if edge.isalnum() or edge == "_" else "" for edge in (name[0], name[-1]))
+    is_word = [edge.isalnum() or edge == "_" for edge in (name[0], name[-1])]
+    start = r"\b" if is_word[0] else ""
+    end = r"\b" if is_word[1] else ""
     return f"{start}{re.escape(name)}{end}"
 
 
 def beside(one: str, two: str, gap: int = _FAR) -> str:
     """A regular expression for two others on one line, in any order."""
     return rf"{one}[^\n]{{0,{gap}}}{two}|{two}[^\n]{{0,{gap}}}{one}"
-
-
-def at(name: str, path: str, survey: Survey) -> Regex:
-    """A name with its file: no other file between them, and no comma, which ends a statement."""
-    file = _anywhere(path, survey)
-    return Regex(
-        regex=rf"{name}[^\n;./]{{0,60}}(?:[\w@.-]+/)*{file}|{file}[^\n,;./|]{{0,40}}{name}"
-    )
 
 
 def place(path: str, survey: Survey) -> Pattern:
@@ -53,12 +47,10 @@ def _package(path: str, survey: Survey) -> str:
     if not path.endswith(".py"):
         return ""
     parts = path.removesuffix(".py").removesuffix("/__init__").split("/")
-    starts = (
-        at
-        for at in range(len(parts))
-        if "/".join([*parts[: at + 1], "__init__.py"]) in survey.texts
-    )
-    return ".".join(parts[next(starts, len(parts)) :])
+    for first in range(len(parts)):
+        if "/".join([*parts[: first + 1], "__init__.py"]) in survey.texts:
+            return ".".join(parts[first:])
+    return ""
 
 
 def is_telling(one: Definition, survey: Survey) -> bool:
@@ -72,15 +64,3 @@ def named(one: Definition, survey: Survey) -> Pattern:
         return one.name
     owner = whole(one.owner) if one.owner else _anywhere(one.path, survey)
     return Regex(regex=beside(owner, whole(one.name), 60))
-
-
-def valued(name: str, value: str) -> Regex:
-    """A pattern for a name's value: no other number between them after the name, no comma between them before it."""
-    name = whole(name)
-    if not value[0].isdigit():
-        literal = rf"(?i:{re.escape(value)})"
-        return Regex(regex=rf"{name}[^\n]{{0,90}}{literal}|{literal}[^\n,;|]{{0,40}}{name}")
-    literal = rf"(?:^|[^\w.-]){re.escape(value.removesuffix('.0'))}(?:\.0)?"
-    between = r"(?:[^\n0-9]|[A-Za-z_]\d+)"  # jinja2 is a name, not a number
-    after = rf"{name}{between}{{0,90}}{literal}(?:[^\w.]|\.(?:\D|$)|$)"
-    return Regex(regex=rf"{after}|{literal}[ \])'\"][^\n0-9,;|]{{0,40}}{name}")

@@ -1,88 +1,98 @@
-"""The writer without a model: proposes the miners' tasks by category, in an order fixed by the seed."""
+"""The writer without a model: proposes the miners' questions in an order fixed by the seed."""
 
 from __future__ import annotations
 
 import random
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from itertools import islice
 
 from lensbench.core.tasks import Category, Source, Task
-from lensbench_tasks.mining import callers, flows, importers, messages, places, together, values
+from lensbench_tasks.mining import callers, decided, flows, importers, paths
 from lensbench_tasks.mining.drafts import Draft
+from lensbench_tasks.mining.graph import CallGraph
 from lensbench_tasks.rounds import SHORT, Fate, Proposal
 from lensbench_tasks.survey import Survey
 
-Miner = Callable[[Survey, random.Random], Iterator[Draft]]
-MINERS: Mapping[Category, tuple[Miner, ...]] = {
-    Category.EXPLORATORY: (flows.drafts, places.drafts),
-    Category.DEBUG: (messages.drafts,),
-    Category.CHANGE_IMPACT: (callers.drafts, importers.drafts, together.drafts),
-    Category.TARGETED: (values.drafts,),
-}
+Miner = Callable[[CallGraph, random.Random], Iterator[Draft]]
+MINERS: Sequence[Miner] = (
+    paths.drafts,
+    callers.affected,
+    paths.reaches,
+    decided.members,
+    flows.drafts,
+    importers.drafts,
+    callers.drafts,
+    decided.options,
+)
 
 
 class Miners:
-    """Proposes the miners' tasks; missing tasks of one category are not replaced by another's. Each has the number of
-    its draft; `after`: the last number of an earlier start, which is not proposed again."""
+    """Proposes questions of all kinds in turn; categories without any are filled by the others. An id is the place of
+    a question among all, so that a set that grows gets the ids that it would have had at once."""
 
-    rounds = 8
+    rounds = 1000
+    """A rejected question is replaced until there is none left."""
 
     def __init__(
-        self,
-        survey: Survey,
-        name: str,
-        source: Source,
-        seed: int,
-        after: Mapping[Category, int] | None = None,
+        self, survey: Survey, name: str, source: Source, seed: int, earlier: Sequence[Task] = ()
     ) -> None:
-        self._name, self._source = name, source
-        self._counts = Counter(after)
-        self._waiting = {
-            category: islice(
-                _in_turn([miner(survey, random.Random(f"{seed} {category}")) for miner in miners]),
-                self._counts[category],
-                None,
-            )
-            for category, miners in MINERS.items()
-        }
+        """`earlier`: the tasks that the set has; they are not proposed again."""
+        self._name = name
+        self._source = source
+        graph = CallGraph(survey)
+        self._waiting = _in_turn(
+            [miner(graph, random.Random(f"{seed} {number}")) for number, miner in enumerate(MINERS)]
+        )
+        self._earlier = {task.prompt for task in earlier}
+        self._ids = {task.id for task in earlier}
+        self._counts: Counter[Category] = Counter()
         self._drafts: dict[str, Draft] = {}
 
     def write(self, counts: Mapping[Category, int]) -> list[Proposal]:
-        """The wanted number of tasks per category, or fewer if facts run out."""
-        proposals = (
-            self._next(category) for category, count in counts.items() for _ in range(count)
-        )
-        return [proposal for proposal in proposals if proposal]
+        """As many questions as are wanted of all categories together, or fewer if facts run out."""
+        return self._next(sum(counts.values()))
 
     def revise(self, failures: Sequence[Fate]) -> list[Proposal]:
-        """Each task without the failed criteria, or else the next one of its category."""
-        proposals = (self._repair(fate) or self._next(fate.proposal.category) for fate in failures)
-        return [proposal for proposal in proposals if proposal]
+        """Each task without the failed criteria, or else another question."""
+        repaired = [proposal for fate in failures for proposal in self._repair(fate)]
+        return [*repaired, *self._next(len(failures) - len(repaired))]
 
-    def _next(self, category: Category) -> Proposal | None:
-        draft = next(self._waiting[category], None)
-        if draft is None:
-            return None
-        self._counts[category] += 1
-        return self._proposal(f"{self._name}-{SHORT[category]}-{self._counts[category]:02}", draft)
+    def _next(self, count: int) -> list[Proposal]:
+        proposals: list[Proposal] = []
+        while len(proposals) < count:
+            draft = next(self._waiting, None)
+            if draft is None:
+                break
+            self._counts[draft.category] += 1
+            if draft.prompt not in self._earlier:
+                proposals.append(self._proposal(self._free_id(draft.category), draft))
+        return proposals
 
-    def _repair(self, fate: Fate) -> Proposal | None:
+    def _free_id(self, category: Category) -> str:
+        number = self._counts[category]
+        while True:
+            name = f"{self._name}-{SHORT[category]}-{number:02}"
+            if name not in self._ids:
+                self._ids.add(name)
+                return name
+            number += 1
+
+    def _repair(self, fate: Fate) -> Iterator[Proposal]:
         problems = fate.tries[-1].problems
-        if not all(problem.criterion for problem in problems):
-            return None
-        draft = self._drafts[fate.proposal.id].without(problem.criterion for problem in problems)
-        return self._proposal(fate.proposal.id, draft) if draft else None
+        if all(problem.criterion for problem in problems):
+            faults = {problem.criterion for problem in problems}
+            draft = self._drafts[fate.proposal.id].without(faults)
+            if draft is not None:
+                yield self._proposal(fate.proposal.id, draft)
 
     def _proposal(self, name: str, draft: Draft) -> Proposal:
         self._drafts[name] = draft
-        criteria = tuple(item.criterion for item in draft.items)
         task = Task(
             id=name,
             category=draft.category,
             repository=self._source,
             prompt=draft.prompt,
-            criteria=criteria,
+            criteria=tuple(item.criterion for item in draft.items),
         )
         return Proposal(name, draft.category, task)
 
@@ -91,8 +101,9 @@ def _in_turn(miners: Sequence[Iterator[Draft]]) -> Iterator[Draft]:
     """The drafts of all miners in round-robin order."""
     waiting = list(miners)
     while waiting:
-        for one in list(waiting):
-            if draft := next(one, None):
-                yield draft
+        for miner in list(waiting):
+            draft = next(miner, None)
+            if draft is None:
+                waiting.remove(miner)
             else:
-                waiting.remove(one)
+                yield draft

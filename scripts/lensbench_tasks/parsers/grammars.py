@@ -1,4 +1,4 @@
-"""The tree-sitter grammars, and the queries (`queries/`) for definitions, imports and exports by language."""
+"""The tree-sitter grammars and the queries of each language (`queries/`)."""
 
 from __future__ import annotations
 
@@ -12,13 +12,16 @@ from tree_sitter import Language, Parser, Query
 SOURCES = ("python", "javascript", "typescript", "tsx", "go", "rust", "java", "csharp")
 """Languages with a grammar."""
 _WHEELS = {"tsx": "typescript", "csharp": "c_sharp"}
+_NAMES = "; names\n"
+"""Divides a file of queries."""
 
 
 class Grammar(NamedTuple):
-    """A parser and the query that finds definitions, imports and exports."""
+    """A parser, the query for definitions, calls and imports, and the one for all names."""
 
     parser: Parser
-    query: Query
+    facts: Query
+    names: Query
 
 
 @cache
@@ -30,9 +33,15 @@ def grammar(language: str) -> Grammar | None:
     is_typed = wheel == "typescript"
     module = importlib.import_module(f"tree_sitter_{wheel}")
     syntax = Language(getattr(module, f"language_{language}" if is_typed else "language")())
-    files = [f"{name}.scm" for name in (("javascript", wheel) if is_typed else (language,))]
-    query = "\n".join(
-        Path(__file__).with_name("queries").joinpath(file).read_text(encoding="utf-8")
-        for file in files
-    )
-    return Grammar(Parser(syntax), Query(syntax, query))
+    facts = ""
+    names = ""
+    for name in ("javascript", wheel) if is_typed else (language,):
+        text = _query_file(name).read_text(encoding="utf-8")
+        first, _, second = text.partition(_NAMES)
+        facts += first
+        names += second
+    return Grammar(Parser(syntax), Query(syntax, facts), Query(syntax, names))
+
+
+def _query_file(name: str) -> Path:
+    return Path(__file__).with_name("queries") / f"{name}.scm"

@@ -1,251 +1,183 @@
-"""Resolves import statements to files of the tree: Python, JavaScript and TypeScript, Go, Rust and Java."""
+"""Finds the files that import statements name. An import that could mean several files means none.
+
+An import spells a path: from its own folder (`./x`, `..x`, `super::x`), or the end of a path (`shop.pricing`,
+`crate::store::item`). Go names a folder below its module, and Java a class below its package.
+"""
 
 from __future__ import annotations
 
-import json
 import re
 import sys
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from posixpath import dirname, join, normpath
+from collections.abc import Iterator, Mapping
+from posixpath import dirname, join, normpath, splitext
+from typing import NamedTuple
 
-from lensbench_tasks.parsers.symbols import Facts, Import
+from lensbench_tasks.parsers.code import Code, Import
 
-JS_ENDINGS = (".ts", ".tsx", ".d.ts", ".js", ".jsx", ".mjs", ".cjs", ".mts", ".cts", ".json")
-JS_ENTRIES = ("src/index", "index", "src/main", "main", "lib/index")
-PYTHON_FILES = (".py", "/__init__.py", ".pyi", "/__init__.pyi")
-MANIFESTS = ("package.json", "go.mod", "Cargo.toml")
-MAX_RUST_PATHS = 200
+ENTRIES = frozenset({"__init__", "index", "mod", "lib"})
+"""Files that are imported by the name of their folder."""
+_HERE = frozenset({"crate", "self", "super", ""})
+_FAMILY = {"typescript": "javascript", "tsx": "javascript"}
 
-Resolver = Callable[[str, Import], Iterable[str]]
+
+class Found(NamedTuple):
+    """An import, and the files of the tree that it names; none for the standard library and installed packages."""
+
+    statement: Import
+    files: tuple[str, ...]
 
 
 def resolve_imports(
-    facts: Mapping[str, Facts], languages: Mapping[str, str | None], manifests: Mapping[str, str]
-) -> dict[str, list[str]]:
-    """The files that each file imports, sorted, without itself.
-
-    `facts` and `languages` are by path; `manifests` holds the text of the package.json, go.mod and Cargo.toml files.
-    Imports from outside the tree (the standard library, installed packages) are skipped.
-    """
-    paths = frozenset(facts)
-    script = _script_resolver(paths, manifests)
-    resolvers: dict[str | None, Resolver] = {
-        "python": _python_resolver(paths),
-        "javascript": script,
-        "typescript": script,
-        "tsx": script,
-        "go": _go_resolver(paths, manifests),
-        "rust": _rust_resolver(paths, manifests),
-        "java": _java_resolver(facts),
-    }
-    edges: dict[str, list[str]] = {}
-    for path, file_facts in facts.items():
-        resolve = resolvers.get(languages[path])
-        if resolve is not None:
-            targets = {target for one in file_facts.imports for target in resolve(path, one)}
-            edges[path] = sorted(targets - {path})
-    return edges
-
-
-def _python_resolver(paths: frozenset[str]) -> Resolver:
-    """Relative imports from the file's folder; absolute ones from the folder that holds its package, then others."""
-    packages = {dirname(path) for path in paths if path.endswith(("/__init__.py", "/__init__.pyi"))}
-    roots: dict[str, set[str]] = defaultdict(
-        set
-    )  # name of a top-level package -> the folders that hold one
-    for package in packages:
-        root = _package_root(package, packages)
-        roots[package[len(root) :].lstrip("/").split("/")[0]].add(root)
-
-    def module(base: str) -> str | None:
-        return next((base + ending for ending in PYTHON_FILES if base + ending in paths), None)
-
-    def bases(path: str, name: str) -> Iterator[str]:
-        if name.startswith("."):
-            folder = dirname(path)
-            for _ in range(len(name) - len(name.lstrip(".")) - 1):
-                folder = dirname(folder)
-            yield join(folder, *filter(None, name.lstrip(".").split(".")))
-            return
-        first = name.split(".")[0]
-        others = set() if first in sys.stdlib_module_names else roots[first]
-        near = [_package_root(dirname(path), packages), "", "src"]
-        for root in dict.fromkeys(
-            [*near, *sorted(others, key=lambda root: (root.count("/"), root))]
-        ):
-            yield join(root, *name.split("."))
-
-    def resolve(path: str, one: Import) -> Iterable[str]:
-        for base in bases(path, one.module):
-            parent = module(base)
-            inside = [module(join(base, name)) or parent for name in one.names] or [parent]
-            if any(inside):
-                return [target for target in inside if target]
-        return ()
-
-    return resolve
-
-
-def _package_root(folder: str, packages: set[str]) -> str:
-    """The nearest parent folder that is not a package, where absolute imports of this file start."""
-    while folder in packages and folder:
-        folder = dirname(folder)
-    return folder
-
-
-def _script_resolver(paths: frozenset[str], manifests: Mapping[str, str]) -> Resolver:
-    """Relative imports with extensions and index files, `.js` for `.ts`, and packages of the same workspace."""
-    workspace = dict(_named_packages(manifests))
-
-    def file(base: str) -> str | None:
-        stem = re.sub(r"\.([cm]?)jsx?$", "", base)
-        names = [
-            base,
-            *(base + ending for ending in JS_ENDINGS),
-            *(stem + ending for ending in JS_ENDINGS),
-        ]
-        names += [join(base, "index" + ending) for ending in JS_ENDINGS]
-        return next((name for name in names if name in paths), None)
-
-    def candidates(path: str, target: str) -> Iterator[str]:
-        if target.startswith("."):
-            yield normpath(join(dirname(path), target))
-            return
-        parts = target.split("/")
-        size = 2 if target.startswith("@") else 1
-        folder = workspace.get("/".join(parts[:size]))
-        if folder is None:
-            return
-        rest = "/".join(parts[size:])
-        for entry in [rest, join("src", rest)] if rest else JS_ENTRIES:
-            yield normpath(join(folder, entry))
-
-    def resolve(path: str, one: Import) -> Iterator[str]:
-        targets = (file(candidate) for candidate in candidates(path, one.module))
-        yield from [target for target in targets if target][:1]
-
-    return resolve
-
-
-def _named_packages(manifests: Mapping[str, str]) -> Iterator[tuple[str, str]]:
-    """Name and folder of each valid package.json."""
-    for path, text in sorted(manifests.items()):
-        if path.rsplit("/", 1)[-1] == "package.json":
-            try:
-                content = json.loads(text)
-            except (ValueError, RecursionError):
-                continue
-            if isinstance(content, dict) and isinstance(content.get("name"), str):
-                yield content["name"], dirname(path)
-
-
-def _go_resolver(paths: frozenset[str], manifests: Mapping[str, str]) -> Resolver:
-    """Packages of modules in this tree: all their files except tests."""
-    modules = {
-        match[1]: dirname(path)
-        for path, text in sorted(manifests.items())
-        if path.endswith("go.mod")
-        and (match := re.search(r"^module\s+\"?([^\s\"]+)", text, re.MULTILINE))
-    }
-    folders: dict[str, list[str]] = defaultdict(list)
-    for path in paths:
-        if path.endswith(".go") and not path.endswith("_test.go"):
-            folders[dirname(path)].append(path)
-
-    def resolve(path: str, one: Import) -> Iterable[str]:
-        parts = one.module.split("/")
-        for size in range(len(parts), 0, -1):
-            folder = modules.get("/".join(parts[:size]))
-            if folder is not None:
-                return folders.get(join(folder, *parts[size:]), ())
-        return ()
-
-    return resolve
-
-
-def _rust_resolver(paths: frozenset[str], manifests: Mapping[str, str]) -> Resolver:
-    """`mod x;`, and `use` paths from crate, self, super or another crate of the workspace."""
-    crates = {
-        match[1].replace("-", "_"): join(dirname(path), "src")
-        for path, text in sorted(manifests.items())
-        if path.endswith("Cargo.toml")
-        and (match := re.search(r"^name\s*=\s*\"([^\"]+)\"", text, re.MULTILINE))
+    codes: Mapping[str, Code], languages: Mapping[str, str | None], go_modules: Mapping[str, str]
+) -> dict[str, list[Found]]:
+    """The imports of each file. All mappings are by path; `go_modules`: the texts of the go.mod files."""
+    resolver = _Resolver(codes, languages, go_modules)
+    return {
+        path: [Found(one, tuple(resolver.files(path, one))) for one in code.imports]
+        for path, code in codes.items()
     }
 
-    def file(base: str) -> str | None:
-        return next((name for name in (f"{base}.rs", f"{base}/mod.rs") if name in paths), None)
 
-    def below(path: str) -> str:
-        """The folder that holds the modules of this file."""
-        name = path.rsplit("/", 1)[-1]
-        return (
-            dirname(path) if name in ("mod.rs", "lib.rs", "main.rs") else path.removesuffix(".rs")
-        )
+class _Resolver:
+    def __init__(
+        self,
+        codes: Mapping[str, Code],
+        languages: Mapping[str, str | None],
+        go_modules: Mapping[str, str],
+    ) -> None:
+        self._languages = languages
+        self._whole: dict[tuple[str, str], list[str]] = defaultdict(list)
+        self._ends: dict[tuple[str, str], list[str]] = defaultdict(list)
+        self._folders: dict[str, list[str]] = defaultdict(list)
+        for path in codes:
+            family = self._family(path)
+            for spelling in _spellings(path):
+                self._whole[family, spelling].append(path)
+                parts = spelling.split("/")
+                for first in range(len(parts)):
+                    self._ends[family, "/".join(parts[first:])].append(path)
+            if family == "go" and not path.endswith("_test.go"):
+                self._folders[dirname(path)].append(path)
+        self._modules = dict(_go_modules(go_modules))
+        self._classes = _java_classes(codes)
 
-    def start(path: str, parts: list[str]) -> tuple[str, list[str]]:
-        """The folder that a `use` path starts from, and the rest of the path."""
-        own = [folder for folder in crates.values() if path.startswith(folder + "/")]
-        if parts[0] == "crate":
-            return (max(own, key=len) if own else "src"), parts[1:]
-        if parts[0] in crates:
-            return crates[parts[0]], parts[1:]
-        folder = below(path)
-        while parts and parts[0] in ("self", "super"):
-            folder = dirname(folder) if parts[0] == "super" else folder
-            parts = parts[1:]
-        return folder, parts
+    def files(self, path: str, one: Import) -> list[str]:
+        """The files that an import in the file `path` names."""
+        family = self._family(path)
+        if family == "go":
+            return self._go_files(one)
+        if family == "java":
+            return self._java_files(one)
+        for spelled in _paths(one):
+            found = self._near(path, family, spelled) or self._anywhere(family, spelled)
+            if found:
+                return found
+        return []
 
-    def resolve(path: str, one: Import) -> Iterator[str]:
-        if one.module.startswith("mod "):
-            yield from filter(None, [file(join(below(path), one.module[4:]))])
-            return
-        for parts in _rust_paths(one.module):
-            folder, rest = start(path, parts)
-            tries = (file(join(folder, *rest[:size])) for size in range(len(rest), 0, -1))
-            entries = (f"{folder}/lib.rs", f"{folder}.rs", f"{folder}/mod.rs")
-            entry = next((name for name in entries if name in paths), None)
-            outside = parts[0] not in ("crate", "self", "super", *crates)
-            target = next(filter(None, tries), None if outside else entry)
-            if target:
-                yield target
+    def _family(self, path: str) -> str:
+        language = self._languages[path] or ""
+        return _FAMILY.get(language, language)
 
-    return resolve
-
-
-def _rust_paths(text: str) -> list[list[str]]:
-    """The single paths of `a::{b, c::{d, e}}`, at most 200 of them."""
-    prefixes: list[list[str]] = [[]]
-    current: list[str] = []
-    paths: list[list[str]] = []
-    for token in re.findall(r"\w+|\{|\}|,", re.sub(r"\bas\s+\w+|\br#", "", text)):
-        if token == "{":
-            prefixes.append(prefixes[-1] + current)
-            current = []
-        elif token in ",}":
-            if current:
-                paths.append(prefixes[-1] + current)
-            current = []
-            if token == "}" and len(prefixes) > 1:
-                prefixes.pop()
+    def _near(self, path: str, family: str, spelled: str) -> list[str]:
+        """A file by its path from the importing file, or from the root of the tree."""
+        folder = dirname(path)
+        if spelled.startswith("."):
+            starts = [folder]
+        elif family == "javascript" or (family == "python" and _is_standard(spelled)):
+            starts = []
         else:
-            current.append(token)
-        if len(paths) >= MAX_RUST_PATHS or len(prefixes) > 50:
-            break
-    return [*paths, prefixes[-1] + current] if current else paths
+            source_root = path[: path.rfind("src/") + 3] if "src/" in path else "src"
+            starts = [folder, splitext(path)[0], source_root, ""]
+        for start in starts:
+            found = self._whole.get((family, normpath(join(start, spelled))), [])
+            if found:
+                return _only(found)
+        return []
 
+    def _anywhere(self, family: str, spelled: str) -> list[str]:
+        """The only file whose path ends like this; a single word is the end of too many."""
+        if spelled.startswith(".") or "/" not in spelled:
+            return []
+        if family == "python" and _is_standard(spelled):
+            return []
+        return _only(self._ends.get((family, spelled), []))
 
-def _java_resolver(facts: Mapping[str, Facts]) -> Resolver:
-    """Classes by their full name, also for static imports and inner classes. Wildcards are not resolved."""
-    classes = {
-        f"{file_facts.package}.{path.rsplit('/', 1)[-1].removesuffix('.java')}": path
-        for path, file_facts in sorted(facts.items())
-        if path.endswith(".java") and file_facts.package
-    }
+    def _go_files(self, one: Import) -> list[str]:
+        for module, folder in self._modules.items():
+            if one.module == module or one.module.startswith(f"{module}/"):
+                inside = one.module[len(module) :].strip("/")
+                return self._folders.get(normpath(join(folder, inside)).strip("."), [])
+        return []
 
-    def resolve(path: str, one: Import) -> Iterator[str]:
+    def _java_files(self, one: Import) -> list[str]:
+        """A class by its full name, also for static imports and inner classes."""
         parts = one.module.split(".")
-        names = (".".join(parts[:size]) for size in range(len(parts), 1, -1))
-        yield from [classes[name] for name in names if name in classes][:1]
+        for size in range(len(parts), 1, -1):
+            name = ".".join(parts[:size])
+            if name in self._classes:
+                return [self._classes[name]]
+        return []
 
-    return resolve
+
+def _spellings(path: str) -> Iterator[str]:
+    """The paths by which a file is imported."""
+    stem = splitext(path)[0].removesuffix(".d")
+    yield stem
+    if stem.rpartition("/")[2] in ENTRIES:
+        yield dirname(path)
+
+
+def _only(found: list[str]) -> list[str]:
+    """A single file; a source and the declaration of its types are the source."""
+    sources = [path for path in found if not path.endswith((".d.ts", ".pyi"))] or found
+    return sources if len(sources) == 1 else []
+
+
+def _paths(one: Import) -> Iterator[str]:
+    """The paths that an import may mean, the most exact first."""
+    if one.module.startswith(("./", "../")):
+        yield re.sub(r"\.[cm]?[jt]sx?$", "", one.module)
+        return
+    if re.match(
+        r"\.+\w|\.+$", one.module
+    ):  # Python: a dot is this folder, and each further one the folder above it
+        dots = len(one.module) - len(one.module.lstrip("."))
+        start = "/".join([".", *[".."] * (dots - 1)])
+    else:
+        start = ""
+    parts = [part for part in re.split(r"::|[./]", one.module) if part not in _HERE]
+    inside = [part for part in re.split(r"::|\.", one.part) if part]
+    for size in range(len(inside), -1, -1):
+        spelled = [start, *parts, *inside[:size]] if start else [*parts, *inside[:size]]
+        if spelled:
+            yield "/".join(spelled)
+    if "::" in one.module:
+        for size in range(len(parts), 0, -1):
+            yield "/".join(parts[:size])
+            if size > 1:
+                yield "/".join(parts[1:size])  # without the name of its crate
+
+
+def _is_standard(spelled: str) -> bool:
+    return spelled.split("/")[0] in sys.stdlib_module_names
+
+
+def _go_modules(texts: Mapping[str, str]) -> Iterator[tuple[str, str]]:
+    """Name and folder of each module, the longest name first."""
+    found = []
+    for path, text in texts.items():
+        match = re.search(r"^module\s+\"?([^\s\"]+)", text, re.MULTILINE)
+        if match:
+            found.append((match[1], dirname(path)))
+    yield from sorted(found, key=lambda item: (-len(item[0]), item))
+
+
+def _java_classes(codes: Mapping[str, Code]) -> dict[str, str]:
+    """Full name -> file, of the class that a file is named for."""
+    classes = {}
+    for path, code in sorted(codes.items()):
+        if path.endswith(".java") and code.package:
+            name = splitext(path)[0].rpartition("/")[2]
+            classes[f"{code.package}.{name}"] = path
+    return classes

@@ -1,0 +1,187 @@
+"""Questions about which of several places decides at run time: the class that provides a member, the first option."""
+
+from __future__ import annotations
+
+import random
+import re
+from collections import defaultdict
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import pairwise
+from typing import NamedTuple
+
+from lensbench.core.tasks import Category, Criterion, Proof, Regex
+from lensbench_tasks.mining.drafts import (
+    MAX_ITEMS,
+    MIN_ITEMS,
+    Draft,
+    Item,
+    head,
+    shuffled,
+    worded,
+)
+from lensbench_tasks.mining.graph import CallGraph
+from lensbench_tasks.mining.patterns import beside, place, whole
+from lensbench_tasks.parsers.code import Choice, Definition
+from lensbench_tasks.survey import Survey
+
+_HIDDEN = re.compile(r"\b(private|static)\b")
+_PLACE = re.compile(r"[A-Za-z_]\w*(?:(?:\?\.|\.)[A-Za-z_]\w*)*")
+_LAST = re.compile(r"-?\d+(?:\.\d+)?|[A-Z][A-Z0-9_]{3,}|true|false|True|False|\"\w+\"|'\w+'")
+_OWNERS = 2
+"""A member that fewer classes define has no place that could be confused with another."""
+
+
+class Case(NamedTuple):
+    """A class that does not define a member, and the definition that it inherits."""
+
+    heir: Definition
+    decider: Definition
+    member: Definition
+    root: Definition
+    """The topmost class that defines it."""
+
+
+def members(graph: CallGraph, rng: random.Random) -> Iterator[Draft]:
+    """Questions about members that several classes define, for three to five classes that inherit one of these."""
+    cases: dict[tuple[str, Definition], list[Case]] = defaultdict(list)
+    classes = _classes(graph.survey)
+    for heir in classes.values():
+        line = _line(heir, classes, graph.survey)
+        for name in sorted({name for one in line[1:] for name in _members(one, graph.survey)}):
+            case = _case(name, line, graph.survey)
+            if case is not None:
+                cases[name, case.root].append(case)
+    for name, root in shuffled(cases, rng):
+        group = _varied(shuffled(cases[name, root], rng))
+        if len(group) >= MIN_ITEMS and len({case.decider for case in group}) >= _OWNERS:
+            kind = "attributes" if group[0].member.kind == "var" else "members"
+            question = worded(kind, rng, member=name)
+            items = tuple(_member_item(case, graph.survey) for case in group)
+            yield Draft(kind, Category.TARGETED, question, items)
+
+
+def _classes(survey: Survey) -> dict[str, Definition]:
+    """The classes that are the only ones with their name."""
+    classes = {}
+    for name, group in survey.by_name.items():
+        if len(group) == 1 and group[0].kind == "class" and not group[0].local:
+            classes[name] = group[0]
+    return classes
+
+
+def _line(heir: Definition, classes: Mapping[str, Definition], survey: Survey) -> list[Definition]:
+    """A class and those above it, as far as each extends a single class that is known."""
+    line = [heir]
+    while True:
+        base = survey.codes[line[-1].path].bases.get(line[-1].name, "")
+        if base not in classes or classes[base] in line:
+            return line
+        line.append(classes[base])
+
+
+def _members(owner: Definition, survey: Survey) -> Mapping[str, list[Definition]]:
+    """Name -> what a class itself defines."""
+    found: dict[str, list[Definition]] = defaultdict(list)
+    for one in survey.codes[owner.path].definitions:
+        if one.owner == owner.name and not one.local:
+            found[one.name].append(one)
+    return found
+
+
+def _case(name: str, line: Sequence[Definition], survey: Survey) -> Case | None:
+    """Who decides for the first class of a line, unless overloads, visibility or the name make it doubtful."""
+    if name in _members(line[0], survey) or name.startswith("__") or name in survey.loose:
+        return None
+    deciders = [one for one in line if name in _members(one, survey)]
+    found = [_members(one, survey)[name] for one in deciders]
+    if any(len(group) > 1 or _HIDDEN.search(head(group[0])) for group in found):
+        return None
+    if len({(group[0].kind, group[0].parameters) for group in found}) > 1:
+        return None
+    if any(name == one.name for one in deciders):
+        return None
+    return Case(line[0], deciders[0], found[0][0], deciders[-1])
+
+
+def _varied(cases: Sequence[Case]) -> list[Case]:
+    """Up to five cases, from as many deciders as there are."""
+    by_decider: dict[Definition, list[Case]] = defaultdict(list)
+    for case in cases:
+        by_decider[case.decider].append(case)
+    group: list[Case] = []
+    while len(group) < MAX_ITEMS and any(by_decider.values()):
+        for waiting in by_decider.values():
+            if waiting and len(group) < MAX_ITEMS:
+                group.append(waiting.pop())
+    return group
+
+
+def _member_item(case: Case, survey: Survey) -> Item:
+    heir, decider, member, _ = case
+    pair = beside(whole(heir.name), whole(decider.name))
+    return Item(
+        Criterion(
+            text=f"States that for `{heir.name}` it is the `{member.name}` of `{decider.name}`, in {decider.path}",
+            all_of=(Regex(regex=pair), place(decider.path, survey)),
+            partial={"names the class": (Regex(regex=pair),)},
+            proofs=(
+                Proof(file=heir.path, quote=head(heir), within=heir.name),
+                Proof(file=decider.path, quote=head(member), within=member.shown),
+            ),
+        ),
+        f"`{heir.name}`",
+    )
+
+
+def options(graph: CallGraph, rng: random.Random) -> Iterator[Draft]:
+    """Questions about a value with two or more sources and a default, each chain of sources once."""
+    chains: dict[tuple[str, ...], list[Choice]] = defaultdict(list)
+    for path in graph.survey.code:
+        for choice in graph.survey.codes[path].choices:
+            if _is_clear(choice, graph.survey):
+                chains[choice.options].append(choice)
+    for sources in shuffled(chains, rng):
+        choice = rng.choice(chains[sources])
+        name = _name(sources[0])
+        within = choice.within
+        question = worded("options", rng, name=name, function=within.shown, file=within.path)
+        items = tuple(_option_item(*pair, choice) for pair in pairwise(sources))
+        yield Draft("options", Category.TARGETED, question, items)
+
+
+def _is_clear(choice: Choice, survey: Survey) -> bool:
+    """True for several places of one name and a default, in a function that its name tells."""
+    *places, last = choice.options
+    names = [_name(one) for one in places]
+    return (
+        MIN_ITEMS <= len(places) <= MAX_ITEMS
+        and bool(_LAST.fullmatch(last))
+        and all(_PLACE.fullmatch(one) for one in places)
+        and names == [names[0]] * len(places)
+        and not choice.within.local
+    )
+
+
+def _name(place_of_value: str) -> str:
+    return re.split(r"\?\.|\.", place_of_value)[-1]
+
+
+def _spelled(option: str) -> str:
+    """A regular expression for a place, however its parts are joined."""
+    parts = [re.escape(part) for part in re.split(r"\?\.|\.", option)]
+    if re.match(r"-?\d", option):
+        return rf"(?:^|[^\w.-]){re.escape(option)}(?:[^\w.]|\.\D|\.?$)"
+    joined = r"\??[.]".join(parts)
+    return rf"(?:^|[^\w.?]){joined}(?:[^\w.?]|\.(?:\W|$)|$)"
+
+
+def _option_item(one: str, other: str, choice: Choice) -> Item:
+    order = rf"{_spelled(one)}(?:.|\n){{0,300}}?{_spelled(other)}"
+    within = choice.within
+    return Item(
+        Criterion(
+            text=f"States that `{one}` counts before `{other}`",
+            all_of=(Regex(regex=order),),
+            proofs=(Proof(file=within.path, quote=choice.quote, within=within.shown),),
+        )
+    )
