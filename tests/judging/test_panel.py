@@ -13,7 +13,13 @@ from lensbench.core.errors import UserError
 from lensbench.core.records import RunId
 from lensbench.core.system.files import write_json
 from lensbench.core.tables import Row, read_table, write_table
-from lensbench.judging.decisions import VERDICT_COLUMNS, decide, decide_all, majority
+from lensbench.judging.decisions import (
+    VERDICT_COLUMNS,
+    decide,
+    decide_all,
+    majority,
+    rest_on_drafts,
+)
 from lensbench.judging.judges import POINTS, Verdict
 from lensbench.runs.validity import judge_validity
 
@@ -239,3 +245,12 @@ def test_a_judge_of_the_plan_without_a_file_stops_the_stage(folder: Path) -> Non
     (folder / "verdicts" / "claude.csv").unlink()
     with pytest.raises(UserError, match=r"claude\.csv"):
         decide_all(folder)
+
+
+def test_a_draft_decides_nothing_and_a_person_decides_beside_it() -> None:
+    draft, accepted = vote("Met", version="1+strict-draft"), vote("Met", version="1")
+    assert rest_on_drafts({"mechanical": draft})
+    assert rest_on_drafts({"mechanical": draft, "model": vote("Met")})
+    assert not rest_on_drafts({"mechanical": draft, "human": vote("Missed")})
+    assert not rest_on_drafts({"mechanical": accepted})
+    assert not rest_on_drafts({"mechanical": vote("no_patterns", version="1+strict-draft")})

@@ -20,7 +20,7 @@ PROGRAMS = {
     "judges": ("Verdicts with bad judges", "bad_judges.py --replications 50"),
     "drafts": ("Drafted patterns", "drafted_patterns.py"),
     "counts": ("Intervals of counts with runaways", "counts.py --replications 400"),
-    "adoption": ("Intervals of adoption", "adoption.py"),
+    "adoption": ("Intervals of adoption", "adoption.py --replications 1000"),
     "savings": ("How often SAVES is right", "savings.py --replications 1000"),
 }
 """The name of a page, its title and its command in benchmarks/."""

@@ -2,6 +2,9 @@
 
 A person's verdict decides; otherwise the judges' majority does, and a tie goes to the stricter verdict. A failed judge
 has no vote: unless more than half of the judges that were asked gave a verdict, the criterion stays unjudged.
+
+As long as a draft pattern has a part in any decision, nothing is decided: whoever accepts or repairs drafts must not
+know what that does to a condition (docs/judges.md).
 """
 
 from __future__ import annotations
@@ -17,7 +20,7 @@ from lensbench.core.rows import DecisionRow, RunStatus, ValidityRow, VerdictRow,
 from lensbench.core.run_folder import RunFolder
 from lensbench.core.system.program import run_stage
 from lensbench.core.tables import joined, read_table, row_of_run, run_of_row, write_table, yes_no
-from lensbench.judging.judges import NOT_ASKED, POINTS, Verdict
+from lensbench.judging.judges import DRAFTED, NOT_ASKED, POINTS, Verdict
 from lensbench.plan.frozen import read_plan
 
 Key = tuple[RunId, int]
@@ -70,6 +73,19 @@ def majority(verdicts: Sequence[Verdict]) -> Verdict:
     )
 
 
+def rest_on_drafts(votes: Mapping[str, VerdictRow]) -> bool:
+    """True when a draft pattern voted on a criterion that no person has judged."""
+    given = {judge: row for judge, row in votes.items() if row["verdict"] != Verdict.UNJUDGED}
+    if any(map(is_person, given)):
+        return False
+    return any(row["version"].endswith(DRAFTED) for row in given.values())
+
+
+def undecided(row: DecisionRow) -> DecisionRow:
+    """The row without what counts; the votes stay, as in verdicts.csv."""
+    return {**row, "verdict": Verdict.UNJUDGED, "points": "", "decided_by": ""}
+
+
 Votes = dict[Key, dict[str, VerdictRow]]
 """(Run, criterion) -> judge -> row of verdicts.csv."""
 
@@ -116,6 +132,8 @@ def decide_all(folder: Path) -> None:
     ]
     votes = collect(plan, read_table(RunFolder(folder).validity, ValidityRow), verdicts)
     decisions = [decide(run, number, by_judge) for (run, number), by_judge in votes.items()]
+    if any(map(rest_on_drafts, votes.values())):
+        decisions = [undecided(row) for row in decisions]
     escalations = [
         row for row in decisions if row["disagreement"] == "yes" and row["decided_by"] != HUMAN
     ]

@@ -40,16 +40,14 @@ def measure_instrument(folder: Path) -> None:
     for row in rows:
         if row["verdict"] != Verdict.UNJUDGED:
             verdicts.setdefault(key_of(row), {})[row["judge"]] = Verdict(row["verdict"])
-            if row["version"].endswith(DRAFTED):
+            if row["version"].endswith(DRAFTED) and row["condition"] in conditions:
                 drafts.add(key_of(row))
     final = _decided(decisions, "verdict")
     scores = bias.run_scores(final, _criteria_of(plan))
     shown = read_shown_answers(folder, plan, tasks)
     pairs = {(answer.run.task, answer.run.trial) for answer in shown if answer.pair_complete}
-    agreements, biases = (
-        agreement(verdicts, conditions, plan["seed"]),
-        _bias(plan, verdicts, decisions, pairs),
-    )
+    agreements = agreement(verdicts, conditions, plan["seed"])
+    biases = _bias(plan, verdicts, decisions, pairs) if final else None
     answers = [
         BlindedAnswer(
             answer.run.task,

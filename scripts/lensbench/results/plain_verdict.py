@@ -15,6 +15,7 @@ from lensbench.judging.judges import FAILURES
 from lensbench.results.presented import shown_difference
 from lensbench.scores.estimates_file import decided_by_gate
 from lensbench.scores.gate_words import with_noun
+from lensbench.scores.measures import N
 from lensbench.scores.rules import FEWEST_TASKS
 
 if TYPE_CHECKING:
@@ -121,7 +122,26 @@ WITHOUT_VERDICTS = (
 """What to do when criteria have no verdict."""
 
 
+ACCEPT_DRAFTS = (
+    "The patterns are drafts: read each one, and edit it or accept it by removing its mark `drafted`; then start "
+    "again: no run is repeated. Scores are shown from then on, so that they do not guide you (docs/judges.md)."
+)
+"""What to do while draft patterns decide."""
+
+
+def drafts_decide(data: BenchmarkFacts[N]) -> bool:
+    """True while no score counts because draft patterns have a part in the decisions."""
+    return data.get("drafted_verdicts", 0) > 0 and not data["counts"][RunStatus.SCORED]
+
+
+def how_to_judge(data: BenchmarkFacts[N]) -> str:
+    """What to do about criteria without a verdict."""
+    return ACCEPT_DRAFTS if drafts_decide(data) else WITHOUT_VERDICTS
+
+
 def _first_step(data: BenchmarkFacts[Fraction]) -> str:
+    if drafts_decide(data):
+        return ACCEPT_DRAFTS
     if data["counts"][RunStatus.UNJUDGED]:
         failures = "; ".join(
             f"{name}: {FAILURES[failure]} (verdicts: {sum(by_condition.values())})"

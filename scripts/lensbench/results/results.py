@@ -32,7 +32,7 @@ from lensbench.results.ladder import ladder
 from lensbench.results.markdown import render
 from lensbench.results.page.judges import judges_view
 from lensbench.results.page.page import read_inputs, write_page
-from lensbench.results.plain_verdict import display_name, plain_verdict
+from lensbench.results.plain_verdict import display_name, drafts_decide, plain_verdict
 from lensbench.results.presented import presented
 from lensbench.results.results_file import (
     BenchmarkFacts,
@@ -296,7 +296,7 @@ def write_results(folder: Path, tables: Tables | None = None) -> Results[Fractio
     )
     pairs, by_hand = published_pairs(folder, tables), chosen_runs.as_data(folder, tables)
     changes: Changes[Fraction] = {}
-    if any(record.patch_sha256 for record in tables.valid):
+    if any(record.patch_sha256 for record in tables.valid) and not drafts_decide(facts):
         from lensbench.results.changes import (
             changes_view,
         )  # what runs tests takes longer to import than all else here

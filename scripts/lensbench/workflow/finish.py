@@ -14,7 +14,7 @@ from lensbench.core.rows import RunStatus
 from lensbench.core.run_folder import RunFolder
 from lensbench.core.system.files import read_typed
 from lensbench.core.system.program import run_stage
-from lensbench.results.plain_verdict import WITHOUT_VERDICTS
+from lensbench.results.plain_verdict import how_to_judge
 from lensbench.results.results_file import Results
 from lensbench.scores.gate_words import with_noun
 from lensbench.workflow.status import Status
@@ -52,7 +52,8 @@ def lines(folder: Path, data: Results[float]) -> Iterator[str]:
             elif f"{data['stopped']}." not in steps:
                 yield f"Stopped: {data['stopped']}"
     if unread := data.get("unjudged_criteria"):
-        yield f"{unread} of {data['criteria_of_runs']} criteria of runs that count have no verdict. {WITHOUT_VERDICTS}"
+        count = f"{unread} of {data['criteria_of_runs']} criteria"
+        yield f"{count} of runs that count have no verdict. {how_to_judge(data)}"
     yield f"open {RunFolder(folder).page} or {RunFolder(folder).results}"
 
 

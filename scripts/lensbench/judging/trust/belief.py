@@ -121,10 +121,12 @@ def believe(
         key: votes for key, votes in verdicts.items() if bases.get(key) is not Basis.PEOPLE
     }
     caveat = _caveat(counts, labels)
+    waiting = sum(key not in decisions for key in drafts)
     constant = _constant(by_judges.values())
     patterns = "" if by_judges.keys() & drafts else constant.pop(MECHANICAL, "")
     untrusted_count = sum(counts[basis] for basis in UNTRUSTED)
     everywhere = [
+        *([_waiting(waiting)] if waiting else []),
         *([caveat] if untrusted_count > MOST_UNEARNED * len(bases) else []),
         *(f"The judge {sentence}, {HARDLY}" for sentence in constant.values()),
         *(_chance(everybody) if by_judges else []),
@@ -201,6 +203,11 @@ def _caveat(counts: Mapping[Basis, int], labels: Mapping[str, Labels]) -> str:
             f"{count} of {total} verdicts rest on draft patterns that nobody has accepted. Accept or edit them."
         )
     return " ".join(sentences)
+
+
+def _waiting(count: int) -> str:
+    reason = f"{count} verdicts are by draft patterns that nobody has accepted, so no score counts."
+    return f"{reason} Accept or edit the drafts."
 
 
 HARDLY = "so it hardly tells answers apart."

@@ -26,6 +26,7 @@ from lensbench.judging.judges import Verdict
 from lensbench.results.citations import CitedSource
 from lensbench.results.page.answers import Evidence, MarkedAnswer, mark_answer
 from lensbench.results.page.data import Inputs, criteria_of
+from lensbench.results.plain_verdict import drafts_decide
 from lensbench.runs.timeline import Step, read_timeline
 
 if TYPE_CHECKING:
@@ -139,7 +140,11 @@ def _column(folder: Path, inputs: Inputs, run: RunId, change: TestedChange | Non
     why = "" if counts else ": ".join(filter(None, (validity["reason"], validity["detail"])))
     value, seconds = exact(score["score"]), exact(score["duration_s"])
     decisions = inputs.decisions.get(run, ()) if counts else ()
-    evidence = {int(row["criterion"]): _evidence(inputs, run, row) for row in decisions}
+    is_secret = drafts_decide(inputs.results)
+    evidence = {
+        int(row["criterion"]): None if is_secret else _evidence(inputs, run, row)
+        for row in decisions
+    }
     text, answer = "", None
     if counts:
         text = run_files(folder, run).answer.read_text(errors="replace", encoding="utf-8")
@@ -148,10 +153,10 @@ def _column(folder: Path, inputs: Inputs, run: RunId, change: TestedChange | Non
         int(row["criterion"]): Judged(
             row["verdict"],
             row["decided_by"],
-            row["votes"].split(";") if ";" in row["votes"] else (),
+            row["votes"].split(";") if ";" in row["votes"] and not is_secret else (),
             item.text if (item := evidence[int(row["criterion"])]) else "",
             answer.places.get(int(row["criterion"]), "") if answer else "",
-            _unmatched(inputs, run, row["criterion"]),
+            "" if is_secret else _unmatched(inputs, run, row["criterion"]),
         )
         for row in decisions
     }
