@@ -1,8 +1,9 @@
-"""Computes how many tasks, repositories and trials a decision needs, before any run is paid for, by a paired t test."""
+"""Computes how many tasks, repositories and trials a decision needs, before any run is paid for, by the gate."""
 
 from __future__ import annotations
 
 import math
+from bisect import bisect_left
 from collections.abc import Iterable, Iterator, Sequence
 from fractions import Fraction
 from pathlib import Path
@@ -20,11 +21,12 @@ from lensbench.judging.trust import InstrumentFile
 from lensbench.plan.config import Gate
 from lensbench.plan.reading import read_file
 from lensbench.plan.task_files import read_scenarios
+from lensbench.scores.adoption import tasks_for_adoption
 from lensbench.scores.estimates_file import EstimatesFile, decided_by_gate
 from lensbench.scores.gate_words import with_noun
 from lensbench.scores.intervals import Estimate
-from lensbench.scores.needed import MOST_TASKS, Truth, tasks_for
-from lensbench.scores.power import FEWEST_REPOSITORIES, standard_effect, tasks_needed, upper_sd
+from lensbench.scores.needed import MOST_TASKS, USUAL_BASELINES, Truth, power_of, tasks_for
+from lensbench.scores.power import FEWEST_REPOSITORIES, tasks_needed, upper_sd
 from lensbench.scores.run_tables import read_tables
 from lensbench.scores.saving import quantities_of
 
@@ -33,6 +35,10 @@ ICC = 0.14
 """The share of the variance that tasks of a repository have in common: an assumption."""
 TRIALS = (1, 2, 3, 5)
 """The numbers of trials that are planned for."""
+DEFAULTS = cast("GateSettings", Gate().model_dump())
+"""The gate of a benchmark that is not configured yet."""
+ADOPTIONS = ((0.2, 0.5), (0.2, 0.8), (0.5, 0.9))
+"""Shares of runs that call the tools, before and after a change of their words."""
 
 POINTS = "of points, from 1 to 100: a share such as 0.3 is 30 points"
 
@@ -57,17 +63,34 @@ def split(sd: float, trials: int, share: float) -> Spread:
 
 
 def detectable(sd: float, tasks: int, power: float = 0.8, alpha: float = 0.05) -> float:
-    """The minimum detectable effect, in the unit of `sd`."""
-    return sd * standard_effect(tasks, power, alpha)
+    """The smallest effect of which so many tasks give a GO with this power, in points; 100 where none is enough."""
+
+    def power_at(tenths: int) -> float:
+        truth = Truth(tenths / 1000, sd / 100)
+        return power_of("GO", truth, tasks, alpha / 2, DEFAULTS)
+
+    return bisect_left(range(1000), power, key=power_at) / 10
+
+
+def tasks_for_gain(truth: Truth, power: float, alpha: float, settings: GateSettings) -> int | None:
+    """The tasks with which a first look gives a GO with this power; None where MOST_TASKS do not."""
+    return tasks_for("GO", truth, alpha / 2, settings, power)
+
+
+def shown_count(tasks: int | None) -> str:
+    return f"over {MOST_TASKS}" if tasks is None else str(tasks)
 
 
 def repositories_needed(
     sd: float, effect: float, tasks_each: int, icc: float, power: float, alpha: float
-) -> int:
-    """The number of repositories, with `tasks_each` tasks each, for a cluster-robust t interval; with less than 6 the
-    claim is limited to these. `icc` is the share of the variance that tasks of a repository have in common."""
-    spread = sd * math.sqrt((1 + (tasks_each - 1) * icc) / tasks_each)
-    return max(tasks_needed(spread, effect, power, alpha), FEWEST_REPOSITORIES)
+) -> int | None:
+    """The number of repositories, with `tasks_each` tasks each, that a GO about repositories like these needs; with
+    less than 6 the claim is limited to these. `icc` is the share of the variance that tasks of a repository have in
+    common. None where MOST_TASKS tasks are not enough."""
+    spread = sd * math.sqrt(1 + (tasks_each - 1) * icc)
+    truth = Truth(effect / 100, spread / 100, tasks_each=float(tasks_each))
+    tasks = tasks_for_gain(truth, power, alpha, DEFAULTS)
+    return None if tasks is None else max(math.ceil(tasks / tasks_each), FEWEST_REPOSITORIES)
 
 
 class Needs(NamedTuple):
@@ -86,6 +109,10 @@ class Needs(NamedTuple):
         """The spread of a task's difference by the number of its trials."""
         parts = split(self.sd, 1, self.share)
         return {trials: parts.of(trials) for trials in TRIALS}
+
+    def tasks(self, spread: float, power: float) -> int | None:
+        """The tasks of this spread that give a GO."""
+        return tasks_for_gain(Truth(self.effect / 100, spread / 100), power, self.alpha, DEFAULTS)
 
     def check(self) -> None:
         """Raises UserError for a number out of its range, such as a share where points are wanted."""
@@ -115,9 +142,8 @@ def plan_text(plan: Needs) -> str:
             _repositories(plan),
             f"The smallest effect, in points, that is found with {power}:",
             _effects_by_size(plan),
-            _for_saves(
-                plan.sd, plan.power, plan.alpha, cast("GateSettings", Gate().model_dump()), None
-            ),
+            _for_saves(plan.sd, plan.power, plan.alpha, DEFAULTS, None),
+            for_adoption(plan.power),
         ]
     )
 
@@ -133,7 +159,7 @@ def _tasks_by_trials(plan: Needs) -> str:
         [
             trials,
             f"{spread:.1f}",
-            *(tasks_needed(spread, plan.effect, power, plan.alpha) for power in powers),
+            *(shown_count(plan.tasks(spread, power)) for power in powers),
         ]
         for trials, spread in plan.spreads.items()
     ]
@@ -145,7 +171,10 @@ def _repositories(plan: Needs) -> str:
         size: repositories_needed(plan.sd, plan.effect, size, ICC, plan.power, plan.alpha)
         for size in (1, 2, 4, 8)
     }
-    rows = [[size, repositories, size * repositories] for size, repositories in needs.items()]
+    rows = []
+    for size, repositories in needs.items():
+        tasks = None if repositories is None else size * repositories
+        rows.append([size, "—" if repositories is None else repositories, shown_count(tasks)])
     return _table(["tasks per repository", "repositories", "tasks"], rows)
 
 
@@ -180,8 +209,18 @@ class Pilot(NamedTuple):
     run_usd: float | None
     """Dollars of a run with its judging; None when the agent shows no price."""
     gate: GateSettings
+    baselines: Sequence[float]
+    """Scores of the tasks without the treatment, as shares of 1."""
+    tasks_each: float
+    """The tasks of a repository, when the claim is about others like them, too."""
     effort: Estimate | None
     """The relative change of what `gate.saves` names; None when it is not known."""
+
+    def tasks_for(self, effect: float, power: float, alpha: float, trials: int) -> int | None:
+        """The tasks like these that give a GO, when this is the true effect in points."""
+        spread = self.spread.of(trials) / 100
+        truth = Truth(effect / 100, spread, self.baselines, self.tasks_each)
+        return tasks_for_gain(truth, power, alpha, self.gate)
 
 
 def read_pilot(folder: Path, share: float) -> list[Pilot]:
@@ -223,6 +262,8 @@ def read_pilot(folder: Path, share: float) -> list[Pilot]:
                 float(seconds or 0),
                 price,
                 gate,
+                overall.baselines or USUAL_BASELINES,
+                1.0 if overall.scope else overall.n / overall.repositories,
                 next((effort for effort in efforts if effort.delta is not None), None),
             )
         )
@@ -232,7 +273,10 @@ def read_pilot(folder: Path, share: float) -> list[Pilot]:
 def plans(pilot: Pilot, effect: float, power: float, alpha: float, parallel: int) -> Iterator[str]:
     """One line for each number of trials."""
     for trials in TRIALS:
-        tasks = tasks_needed(pilot.spread.of(trials), effect, power, alpha)
+        tasks = pilot.tasks_for(effect, power, alpha, trials)
+        if tasks is None:
+            yield f"{with_noun(trials, 'trial')}: over {MOST_TASKS} tasks to find +{effect:g}"
+            continue
         runs = tasks * trials * pilot.conditions
         size = f"{tasks} tasks x {with_noun(trials, 'trial')} x {pilot.conditions} conditions"
         price = "at a price that the agent does not show"
@@ -295,9 +339,25 @@ def pilot_text(
             "\n".join(f"- {line}" for line in plans(pilot, effect, power, alpha, parallel))
         )
         paragraphs.append(_for_saves(pilot.spread.of(1), power, alpha, pilot.gate, pilot.effort))
-    spreads = (spread for pilot in pilots if (spread := pilot.spread.of(pilot.trials)))
-    tasks = max((tasks_needed(spread, effect, power, alpha) for spread in spreads), default=0)
-    return "\n\n".join(filter(None, [*paragraphs, way_to(tasks, [RunFolder(folder).config])]))
+    needs = [
+        pilot.tasks_for(effect, power, alpha, pilot.trials)
+        for pilot in pilots
+        if pilot.spread.of(pilot.trials)
+    ]
+    known = [tasks for tasks in needs if tasks is not None]
+    paragraphs.append(for_adoption(power))
+    paragraphs.append(way_to(max(known, default=0), [RunFolder(folder).config]))
+    return "\n\n".join(filter(None, paragraphs))
+
+
+def for_adoption(power: float) -> str:
+    """How many tasks tell two versions of a server's words apart by how often its tools are called."""
+    parts = [
+        f"{tasks_for_adoption(before, after, power)} a change from {before:.0%} to {after:.0%}"
+        for before, after in ADOPTIONS
+    ]
+    text = "For adoption (two versions, one trial), in tasks:"
+    return f"{text} {', '.join(parts)} of the runs ({100 * power:g}%)."
 
 
 def way_to(tasks: int, configs: Sequence[Path]) -> str:
@@ -353,7 +413,7 @@ def main() -> None:
     if pilot:
         print(pilot_text(pilot, plan.effect, plan.power, plan.alpha, plan.share, parallel))
     else:
-        tasks = tasks_needed(plan.sd, plan.effect, plan.power, plan.alpha)
+        tasks = plan.tasks(plan.sd, plan.power) or 0
         print(
             "\n\n".join(
                 filter(None, [plan_text(plan), way_to(tasks, list(map(Path, configs(Path()))))])

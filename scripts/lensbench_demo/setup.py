@@ -15,22 +15,25 @@ import subprocess
 import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, cast
 
 import yaml
 
 from lensbench.agents import Program, programs
 from lensbench.core.errors import CheckFailed, UserError, did_you_mean
+from lensbench.core.frozen_plan import GateSettings
 from lensbench.core.preflight_results import PreflightFindings
 from lensbench.core.run_folder import RunFolder
 from lensbench.core.system.files import read_typed, write_atomic, write_json
 from lensbench.core.system.places import ROOT, template_environment
 from lensbench.core.system.program import Parser, positive, run_program
 from lensbench.core.tasks import Folder
+from lensbench.plan.config import Gate
 from lensbench.plan.reading import read_config
 from lensbench.plan.task_files import read_scenarios, source_problem
 from lensbench.repositories.sources.git import PASSWORD
 from lensbench.results.results_file import Results
+from lensbench.scores.needed import Truth, tasks_for
 from lensbench_demo.doctor import reported_version
 from lensbench_demo.known_servers import KnownServer, server_of, write_cures
 
@@ -308,8 +311,32 @@ def cure(wishes: Wishes, fix: bool) -> None:
         raise UserError(failure)
 
 
+USUAL_SPREAD, GAIN = 20, 10
+"""Of a task's difference, and what is worth finding, in points."""
+
+
+def enough_tasks() -> int | None:
+    """The tasks that usually find such a gain, by the gate's rules."""
+    gate = cast("GateSettings", Gate().model_dump())
+    truth = Truth(GAIN / 100, USUAL_SPREAD / 100)
+    return tasks_for("GO", truth, gate["alpha"] / 2, gate, gate["power"])
+
+
+def _is_a_trial(wishes: Wishes) -> Iterator[str]:
+    """What a set of few tasks is too small for, with the command that helps."""
+    count, enough = len(read_scenarios([str(wishes.files["tasks"])]).tasks), enough_tasks()
+    if enough is None or count >= enough:
+        return
+    command = f"size --sd {USUAL_SPREAD} --effect {GAIN}"
+    if wishes.repo:
+        command = f"generate --count {enough} --output {wishes.files['tasks']}"
+    yield f"{count} tasks are a trial; a verdict about a gain of {GAIN} points needs about {enough} tasks:"
+    yield f"  {_lensbench()} {command}"
+
+
 def _what_next(wishes: Wishes) -> Iterator[str]:
     config, key = wishes.files["config"], KINDS[wishes.agent].key
+    yield from _is_a_trial(wishes)
     if key and not reported_version(wishes.agent):
         yield f"{wishes.agent} does not start here: install it, and write its version into {config}."
     yield f"Read the tasks in {wishes.files['tasks']}{f', and export {key}' if key else ''}. Then the real run:"

@@ -12,6 +12,7 @@ from __future__ import annotations
 import math
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from fractions import Fraction
+from functools import cache
 from typing import NamedTuple
 
 from lensbench.core.distributions import beta_ppf, norm_isf, root, t_isf
@@ -226,6 +227,38 @@ def difference_between(treatment: Known, baseline: Known, found: Estimate) -> Ad
         fewer=found.losses,
         is_single=is_single,
     )
+
+
+def tasks_for_adoption(before: float, after: float, power: float) -> int:
+    """The fewest tasks with which McNemar's mid-p shows a gain of adoption between two treatments with this power, when
+    their runs are independent."""
+    tasks = 4
+    while power_of_adoption(before, after, tasks) < power:
+        tasks += 1
+    return tasks
+
+
+def power_of_adoption(before: float, after: float, tasks: int) -> float:
+    """The probability, an exact sum over the tasks that differ, that the mid-p shows the gain."""
+    more, fewer = after * (1 - before), before * (1 - after)
+    total = 0.0
+    for changes in range(tasks + 1):
+        some = binomial(changes, tasks, more + fewer)
+        shown = range(_fewest_gains(changes), changes + 1)
+        total += some * sum(binomial(gains, changes, more / (more + fewer)) for gains in shown)
+    return total
+
+
+def binomial(hits: int, size: int, chance: float) -> float:
+    """The probability of so many hits."""
+    return math.comb(size, hits) * chance**hits * (1 - chance) ** (size - hits)
+
+
+@cache
+def _fewest_gains(changes: int) -> int:
+    """The fewest gains of so many changes that the mid-p tells from none; one more than there are when none does."""
+    gains = range(changes // 2 + 1, changes + 1)
+    return next((one for one in gains if mid_p(one, changes - one) <= 2 * CHANCE), changes + 1)
 
 
 def turned(found: AdoptionDifference) -> AdoptionDifference:
