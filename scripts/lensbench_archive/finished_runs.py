@@ -23,6 +23,7 @@ from posixpath import basename
 from typing import NamedTuple
 
 from lensbench.core.errors import UserError
+from lensbench.core.handed_over import read_handed_over
 from lensbench.core.records import RunId
 from lensbench.core.run_folder import RunFolder
 from lensbench.core.tasks import Task
@@ -194,7 +195,9 @@ def read_finished(folder: Path) -> Finished:
     files = {path.relative_to(runs).with_suffix("").as_posix(): path for path in paths}
     conditions = find_conditions(tasks, files)
     stems = {run.stem: run for run in (RunId(task, name) for task in tasks for name in conditions)}
-    answers = {run: files[stem].read_bytes() for stem, run in stems.items() if stem in files}
+    answers = {
+        run: read_handed_over(files[stem]).encode() for stem, run in stems.items() if stem in files
+    }
     if not answers:
         raise UserError(
             f"{RunFolder(folder).runs}: has no answer to a task of {sets[0].name}; answers are <task>-<condition>.md"
@@ -202,7 +205,9 @@ def read_finished(folder: Path) -> Finished:
     originals = {
         path.name: path for path in [*sets, RunFolder(folder).timing, RunFolder(folder).results]
     }
-    contents = {name: path.read_bytes() for name, path in originals.items() if path.is_file()}
+    contents = {
+        name: read_handed_over(path).encode() for name, path in originals.items() if path.is_file()
+    }
     timing = parse_timing(text(contents.get("timing.csv", b"")))
     left_out = tuple(sorted(files.keys() - stems.keys()))
     return Finished(by_file, conditions, answers, timing, contents, left_out)
@@ -313,7 +318,7 @@ def _roots(old_run: Finished, reports: Mapping[RunId, Report]) -> list[str]:
 
 def text(content: bytes) -> str:
     """The content of a foreign file as text."""
-    return content.decode(errors="replace")
+    return content.decode()
 
 
 def shown(text: str) -> str:

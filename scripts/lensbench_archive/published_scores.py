@@ -14,6 +14,7 @@ from fractions import Fraction
 from pathlib import Path
 
 from lensbench.core.errors import UserError
+from lensbench.core.handed_over import read_handed_over
 from lensbench.core.numbers import nearest_5_percent, score_of
 from lensbench.core.rows import PublishedRow
 from lensbench.judging.judges import POINTS, Verdict
@@ -25,10 +26,7 @@ Run = tuple[str, str]
 
 def read_scores(path: Path) -> dict[Run, Fraction]:
     """The scores (0..1) in results.md or a CSV. Raises UserError with file and line for what cannot be read."""
-    try:
-        text = path.read_text("utf-8-sig")
-    except (OSError, UnicodeDecodeError) as error:
-        raise UserError(f"{path}: cannot be read ({error})") from None
+    text = read_handed_over(path)
     rows = list(_csv_rows(text) if path.suffix.lower() == ".csv" else _table_rows(text))
     if not rows:
         raise UserError(

@@ -12,6 +12,7 @@ from pathlib import Path
 
 from lensbench.changes.task import answer_criteria
 from lensbench.core.errors import UserError, did_you_mean, printable
+from lensbench.core.handed_over import read_handed_over
 from lensbench.core.numbers import score_of
 from lensbench.core.system.program import Parser, only_config, run_program
 from lensbench.core.tasks import Task
@@ -94,7 +95,7 @@ def main() -> None:
         answer = (
             sys.stdin.read()
             if arguments.answer == "-"
-            else Path(arguments.answer).read_text(encoding="utf-8", errors="replace")
+            else read_handed_over(Path(arguments.answer))
         )
     except OSError as error:
         raise UserError(f"{arguments.answer}: cannot be read ({error.strerror})") from None

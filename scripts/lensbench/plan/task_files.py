@@ -13,6 +13,7 @@ from pydantic import Discriminator, Field, Tag, ValidationError
 from lensbench.agents import programs
 from lensbench.changes.task import ChangeTask, inline_files
 from lensbench.core.errors import UserError, did_you_mean
+from lensbench.core.handed_over import decoded
 from lensbench.core.system.yaml_places import (
     MAX_BYTES,
     Document,
@@ -184,7 +185,7 @@ def _content(path: Path) -> bytes:
 def _read_file(name: str, source: bytes, named: list[str]) -> list[tuple[Task, str]]:
     try:
         if name.endswith((".md", ".markdown")):
-            entries = task_markdown.parse(source.decode("utf-8-sig"))
+            entries = task_markdown.parse(decoded(source))
             value: Any = {"tasks": [entry.value for entry in entries]}
             document = Document(
                 value, {("tasks", index): entry.line for index, entry in enumerate(entries)}

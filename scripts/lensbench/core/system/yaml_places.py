@@ -9,6 +9,7 @@ from typing import Any
 
 import yaml
 
+from lensbench.core.handed_over import decoded
 from lensbench.core.pasted import pasted
 
 KeyPath = tuple[str | int, ...]
@@ -59,7 +60,7 @@ def parse_document(source: bytes) -> Document:
             f"is {len(source)} bytes; at most {MAX_BYTES} are read. Split it into several files"
         )
     try:
-        text = source.decode("utf-8-sig")
+        text = decoded(source)
     except UnicodeDecodeError as error:
         raise DocumentError(
             "is not UTF-8 text; save it as UTF-8", source[: error.start].count(b"\n") + 1
