@@ -1,4 +1,5 @@
 import shutil
+import subprocess
 import sys
 from dataclasses import astuple, replace
 from pathlib import Path
@@ -63,6 +64,26 @@ def test_without_a_change_the_failing_tests_fail_and_with_the_reference_all_pass
         SANDBOX,
     )
     assert (run.trouble, run.problem[:11]) == (Trouble.NO_REPORT, "no test ran")
+
+
+ADOPTING = """\
+import os, sys
+from pathlib import Path
+sys.path[:0] = sys.argv[2:]
+from calculator import SANDBOX, make_task
+from lensbench.changes.execute import run_tests
+from lensbench.core.system.processes import adopt_orphans
+adopt_orphans()
+for _ in range(2):
+    run_tests(Path(sys.argv[1]), b"", make_task(b"").tests, SANDBOX)
+print(Path(f"/proc/self/task/{os.getpid()}/children").read_text())
+"""
+
+
+def test_no_process_of_a_test_run_is_left_behind(tree: Path) -> None:
+    folders = [str(Path(__file__).parent), str(Path(__file__).parents[1] / "support")]
+    command = [sys.executable, "-c", ADOPTING, str(tree), *folders]
+    assert subprocess.run(command, capture_output=True, text=True, check=True).stdout.split() == []
 
 
 def test_without_a_sandbox_or_its_program_no_test_is_started(tree: Path, reference: bytes) -> None:

@@ -42,6 +42,7 @@ from lensbench.changes.wrong_copy import copies
 from lensbench.core.errors import some_of
 from lensbench.core.system.private_folders import private_folder
 from lensbench.core.system.processes import descendants
+from lensbench.core.system.processes import reap_children
 from lensbench.core.system.trees import READ, copy_tree, remove_tree
 
 REPORT_FOLDER = "/report"
@@ -107,7 +108,7 @@ def run_tests(
 ) -> TestRun:
     """The results of `tests` on a copy of `tree` with `patch`, and the last `tail` characters of the output.
 
-    Thread-safe; leaves no files. The wrong copies of the tests that passed run as well, if they are known.
+    Leaves no files and no children, so no thread may have any meanwhile. The wrong copies of the tests that passed run as well, if they are known.
     """
     if not sandbox.program:
         return TestRun(unstarted=f"tests of changes {sandbox.lack}")
@@ -265,6 +266,7 @@ class _Job:
             finally:
                 process.kill()  # bubblewrap's first process: all others end with it
                 process.wait()
+                reap_children()
             duration_s = round(time.monotonic() - began, 3)
             size = output.seek(0, os.SEEK_END)
             output.seek(max(0, size - 4 * self.tail))

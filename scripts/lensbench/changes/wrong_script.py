@@ -286,7 +286,7 @@ def _is_access(node: Node) -> bool:
         return node == field(parent, "key")
     if parent.type == "arguments" and parent.parent is not None:
         function = text_of(field(parent.parent, "function"))
-        is_first = node == parent.named_children[0]
+        is_first = node in parent.named_children[:1]
         return function in ("require", "import") or (
             is_first and bool(_TEST.fullmatch(function) or _SUITE.fullmatch(function))
         )

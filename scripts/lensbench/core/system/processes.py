@@ -245,8 +245,9 @@ def _signal_group(leader: int, number: int) -> None:
         os.killpg(leader, number)
 
 
-def _have_ended() -> bool:
-    """True when no child is left; waits for those that are about to end, such as the sandbox's watcher."""
+def reap_children() -> bool:
+    """Reaps the children that have ended, and adopted orphans; True when no child is left. Waits for those that are
+    about to end, such as the sandbox's watcher."""
     until = time.monotonic() + ENDING_S
     while True:
         try:
@@ -286,7 +287,7 @@ def descendants(top: int) -> list[psutil.Process]:
 def end_children() -> None:
     """Ends every descendant of this process: SIGTERM, a pause, SIGKILL. Does nothing when there is none. Raises
     nothing, because it follows an answer that was paid for."""
-    if _have_ended():
+    if reap_children():
         return
 
     with reported("ending what the program left"):
