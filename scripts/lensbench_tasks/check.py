@@ -29,6 +29,7 @@ from lensbench.plan.config import DEFAULT_CACHE
 from lensbench.plan.freeze import prompt_of
 from lensbench.plan.task_files import read_scenarios
 from lensbench_tasks.changes.candidates import ChangeFate, Prover
+from lensbench_tasks.changes.writing import shares
 from lensbench_tasks.problems import fact_of
 from lensbench_tasks.requests import check_requests
 from lensbench_tasks.review_page import styled_page
@@ -258,6 +259,8 @@ def main() -> None:
     for change in changes_of(tasks):
         fates[change.id] = bench.proven(change)
         print(printable(f"{change.id}: {fates[change.id].sentence}"), flush=True)
+    if fates:
+        print(shares(fates.values()))
     page = Path(arguments.set).with_suffix(".check.html")
     write_atomic(page, render_page(Path(arguments.set).name, tasks, results, fates))
     if results:

@@ -133,12 +133,12 @@ def test_the_right_change_scores_all_and_no_change_nothing_and_tests_that_were_k
     )
     assert '<span class="added">+    return one + other</span>' in page
     assert "tests/test_calculator.py::test_add: passed" in page
-    (heads,) = re.findall(r"<th[^>]*>Condition</th><th[^>]*>Runs</th>.*?</tr>", page)
-    assert "Made up results" in heads
+    (heads,) = re.findall(r"<th[^>]*>Condition</th><th[^>]*>Resolved</th>.*?</tr>", page)
+    assert "Results do not count" in heads
 
 
 CHEAT = {
-    "forged": "import pytest\npytest.Function.runtest = lambda self: None\n",
+    "untrusted": "import pytest\npytest.Function.runtest = lambda self: None\n",
     "timed_out": "import time\ntime.sleep(9)\n",
     "left_out": "",
 }
@@ -174,7 +174,7 @@ def test_what_a_change_does_to_its_tests_is_counted(changing: Path) -> None:
         for one in (changing / "bench/changes/tests").glob("*-with.json")
     }
     assert {stem: (test["trouble"], test["left_out"]) for stem, test in tested.items()} == {
-        "forged-with": ("wrong assertions hold", []),
+        "untrusted-with": ("wrong assertions hold", []),
         "timed-out-with": ("timed out", []),
         "left-out-with": (None, ["conftest.py"]),
     }

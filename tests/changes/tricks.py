@@ -25,7 +25,6 @@ from lensbench.changes.patches import make_patch
 from lensbench.changes.task import ChangeTask
 from lensbench.core.system.trees import copy_tree, hash_tree
 from lensbench.judging.changes import judge_patch
-from lensbench.judging.judges import POINTS
 from lensbench.repositories.sources.git_program import git
 from lensbench_tasks.changes.suites import RUNNERS
 
@@ -97,7 +96,7 @@ class Tried:
     project: str
     change: str
     score: Fraction
-    """The share (0 to 1) that the two test criteria gained."""
+    """The share (0 to 1) that the test criterion gained."""
     said: str
     applied: tuple[str, ...]
     """The files of the change that are not put aside."""
@@ -137,10 +136,9 @@ def try_changes(project: Project, sandbox: Sandbox, cache: Path) -> Iterator[Tri
         environment = prepare_environment(project.environment, tree, cache, sandbox)
         for change, patch in patches.items():
             tested = judge_patch(folder / "kept", task, tree, digest, patch, sandbox, environment)
-            points = [POINTS[verdict] for verdict, _ in tested.verdicts]
-            said = tested.unstarted or "; ".join(reason for _, reason in tested.verdicts)
+            said = tested.unstarted or tested.reason
             applied = tuple(path for path in tested.size.files if path not in tested.left_out)
-            yield Tried(project.name, change, sum(points, Fraction(0)) / len(points), said, applied)
+            yield Tried(project.name, change, tested.judgement.points or Fraction(0), said, applied)
 
 
 def _write(folder: Path, files: Mapping[str, str | None]) -> None:

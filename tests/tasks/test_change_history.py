@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from lensbench_tasks.changes.history import commits, told
+from lensbench_tasks.changes.history import clean_message, commits
 from lensbench_tasks.changes.prompts import HiddenNeeds, needs, write_prompt
 from stock import commit, git
 
@@ -74,7 +74,7 @@ def test_a_prompt_names_what_the_tests_need_and_the_project_lacks(shop: Path) ->
     prompt = write_prompt("Add a tax", ["test_tax"], HiddenNeeds(("with_tax",), ("below 0",)))
     assert "names that are new: with_tax." in prompt
     assert prompt.endswith("with these texts:\n\n- `below 0`")
-    assert told(
+    assert clean_message(
         "Round up\n\nAdd tests.\nadded some unit tests for it\nAdd test data to the API"
     ) == ("Round up\n\nAdd test data to the API")
 
@@ -131,8 +131,8 @@ def test_chores_of_a_squashed_commit_trailers_and_numbers_of_issues_are_no_part_
     None
 ):
     squashed = "Add a tax (#3)\n\n* Add a tax\n\n* Add the methods to API docs\n\n* Add PR#\n\n* Address review\n\n* Round it up\n"
-    assert told(squashed) == "Add a tax (#3)\n\n* Round it up"
-    message = told(
+    assert clean_message(squashed) == "Add a tax (#3)\n\n* Round it up"
+    message = clean_message(
         "Fix rounding (#12)\n\nHalf a cent was lost.\n\nCloses #11\nSigned-off-by: A <a@example.invalid>\n"
     )
     assert message == "Fix rounding (#12)\n\nHalf a cent was lost."

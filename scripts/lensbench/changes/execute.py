@@ -41,8 +41,7 @@ from lensbench.changes.task import (
 from lensbench.changes.wrong_copy import copies
 from lensbench.core.errors import some_of
 from lensbench.core.system.private_folders import private_folder
-from lensbench.core.system.processes import descendants
-from lensbench.core.system.processes import reap_children
+from lensbench.core.system.processes import descendants, reap_children
 from lensbench.core.system.trees import READ, copy_tree, remove_tree
 
 REPORT_FOLDER = "/report"
@@ -108,7 +107,8 @@ def run_tests(
 ) -> TestRun:
     """The results of `tests` on a copy of `tree` with `patch`, and the last `tail` characters of the output.
 
-    Leaves no files and no children, so no thread may have any meanwhile. The wrong copies of the tests that passed run as well, if they are known.
+    Leaves no files and no children, so no thread may have any meanwhile. The wrong copies of the tests that passed
+    run as well, if they are known.
     """
     if not sandbox.program:
         return TestRun(unstarted=f"tests of changes {sandbox.lack}")

@@ -36,10 +36,8 @@ REPORT_PLACE: Final = "{report}"
 EXIT_ID: Final = "exit"
 """The only test of a command that is judged by its exit status."""
 
-FIXED: Final = "The change makes the failing tests pass."
-KEPT: Final = "It breaks none of the tests that pass without a change."
-TEST_CRITERIA = (FIXED, KEPT)
-"""The first two criteria of each change task, decided only by the judge `tests`."""
+TEST_CRITERION: Final = "The change makes the failing tests pass and breaks no other test."
+"""The first criterion of each change task, decided only by the judge `tests`."""
 
 
 class Binary(Strict):
@@ -178,30 +176,29 @@ class ChangeTask(Task):
     kind: Literal["change"]
     """Distinguishes it from a question."""
     criteria: Many[Criterion] = ()
-    """Up to three facts that the answer must state. They follow the two criteria that tests decide."""
+    """Up to three facts that the answer must state. They follow the one that tests decide."""
     tests: Tests
     """How the change is judged."""
     environment: Many[str] = ()
     """Shell commands that install what the tests need into `/env`, run once at the top of a copy of the repository."""
+    told: bool = False
+    """True when the prompt tells how to fix it; set when the task is proven."""
+    small: bool = False
+    """True when the reference changes one place and at most 4 lines; likewise."""
     reference: Content = ""
     """The right change, as a git patch. It proves the task; no agent sees it."""
 
     @model_validator(mode="after")
-    def _with_test_criteria(self) -> Self:
-        facts = tuple(
-            criterion for criterion in self.criteria if criterion.text not in TEST_CRITERIA
-        )
-        both = tuple(Criterion(text=text) for text in TEST_CRITERIA)
-        object.__setattr__(self, "criteria", (*both, *facts))
+    def _with_test_criterion(self) -> Self:
+        facts = [criterion for criterion in self.criteria if criterion.text != TEST_CRITERION]
+        object.__setattr__(self, "criteria", (Criterion(text=TEST_CRITERION), *facts))
         return self
 
 
 def answer_criteria(task: Task) -> list[tuple[int, Criterion]]:
     """The criteria that are judged by the answer's text, by number (from 1): all except those that tests decide."""
     pairs = enumerate(task.criteria, 1)
-    return [
-        (number, criterion) for number, criterion in pairs if criterion.text not in TEST_CRITERIA
-    ]
+    return [(number, criterion) for number, criterion in pairs if criterion.text != TEST_CRITERION]
 
 
 def inline_files(value: Any, folder: Path, names: list[str]) -> Any:

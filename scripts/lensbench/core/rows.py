@@ -64,7 +64,7 @@ class VerdictRow(RunRow):
     criterion: ReadOnly[str]  # its number in the task, from 1
     judge: ReadOnly[str]  # its name; human-<name> for a person
     verdict: ReadOnly[str]  # Met, Partial, Missed or Unjudged
-    points: ReadOnly[str]  # 1, 0.5, 0 or empty
+    points: ReadOnly[str]  # 1, 0.5, 0, the share of tests, or empty
     evidence: ReadOnly[str]  # the piece that decided, word for word
     position: ReadOnly[str]  # the character of the answer at which it starts
     reason: ReadOnly[str]  # the judge's, or the patterns that matched
@@ -80,7 +80,7 @@ class DecisionRow(RunRow):
 
     criterion: ReadOnly[str]  # its number in the task, from 1
     verdict: ReadOnly[str]  # the one that counts
-    points: ReadOnly[str]  # 1, 0.5, 0 or empty
+    points: ReadOnly[str]  # 1, 0.5, 0, the share of tests, or empty
     decided_by: ReadOnly[str]  # single, majority or human; empty when it is unjudged
     votes: ReadOnly[str]  # judge=verdict of each judge that was asked
     disagreement: ReadOnly[str]  # whether judges, or people, differ

@@ -10,6 +10,7 @@ import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import asdict, dataclass, replace
+from fractions import Fraction
 from pathlib import Path
 
 from lensbench.agents.sandbox import Sandbox, find_sandbox
@@ -18,10 +19,10 @@ from lensbench.changes.environment import Environment, read_environment
 from lensbench.changes.execute import TestRun, run_tests
 from lensbench.changes.patches import NOTHING, PatchSize, size_of
 from lensbench.changes.reports import TestResult
+from lensbench.changes.suspicion import suspicions
 from lensbench.changes.task import (
     EXIT,
-    FIXED,
-    KEPT,
+    TEST_CRITERION,
     ChangeTask,
     Tests,
     WrongCopies,
@@ -56,30 +57,50 @@ class Tested(TestRun):
     kept: Mapping[str, str]
     """The results of the tests that pass in both cases."""
     reference: PatchSize = NOTHING
+    suspicions: tuple[str, ...] = ()
+    """What the patch has that can steer a judge (`suspicion`)."""
+
+    @property
+    def passing_fixed(self) -> list[str]:
+        """The tests that failed without a change and pass now."""
+        return [name for name, result in self.fixed.items() if result == TestResult.PASSED]
+
+    @property
+    def broken(self) -> list[str]:
+        """The tests that passed without a change and do not now."""
+        return [name for name, result in self.kept.items() if result != TestResult.PASSED]
+
+    @property
+    def share(self) -> Fraction:
+        """The share of the failing tests that pass now; 0 where a passing test broke."""
+        return Fraction(0 if self.broken else len(self.passing_fixed), len(self.fixed))
 
     @property
     def resolved(self) -> bool:
         """True when all tests have the required result: all or nothing, as in SWE-bench."""
-        return [verdict for verdict, _ in self.verdicts] == [Verdict.MET, Verdict.MET]
+        return self.share == 1
 
     @property
-    def verdicts(self) -> list[tuple[Verdict, str]]:
-        """Verdict and reason for the two test criteria. A change that makes no failing test pass gets nothing for the
-        passing ones, so that doing nothing scores 0."""
-        passes = [name for name, result in self.fixed.items() if result == TestResult.PASSED]
-        failures = [name for name in self.fixed if name not in passes]
-        regressions = [name for name, result in self.kept.items() if result != TestResult.PASSED]
-        first = Verdict.MISSED if not passes else Verdict.PARTIAL if failures else Verdict.MET
-        fixed_reason = (
-            self.problem or f"{len(passes)} of {len(self.fixed)} tests pass{_names(failures)}"
+    def reason(self) -> str:
+        """What the tests said, in words."""
+        if self.problem:
+            return self.problem
+        failures = [name for name in self.fixed if name not in self.passing_fixed]
+        fixed = (
+            f"{len(self.passing_fixed)} of {len(self.fixed)} failing tests pass{_names(failures)}"
         )
-        if not passes:
-            return [(first, fixed_reason), (Verdict.MISSED, "no test that failed before passes")]
-        kept_reason = f"{len(self.kept) - len(regressions)} of {len(self.kept)} tests still pass{_names(regressions)}"
-        return [
-            (first, fixed_reason),
-            (Verdict.MISSED if regressions else Verdict.MET, kept_reason),
-        ]
+        kept = f"{len(self.kept) - len(self.broken)} of {len(self.kept)} tests still pass"
+        return f"{fixed}; {kept}{_names(self.broken)}"
+
+    @property
+    def judgement(self) -> Judgement:
+        """The verdict on the test criterion."""
+        if self.unstarted:
+            return replace(unjudged("no_test_run", self.unstarted), version=VERSION)
+        verdict = Verdict.PARTIAL if self.share else Verdict.MISSED
+        if self.resolved:
+            verdict = Verdict.MET
+        return Judgement(verdict, reason=self.reason, share=self.share, version=VERSION)
 
 
 def _names(tests: Sequence[str]) -> str:
@@ -135,6 +156,7 @@ def judge_patch(
     return Tested(
         **{**vars(result), "results": {}},
         reference=size_of(reference),
+        suspicions=suspicions(patch),
         fixed={name: result.results.get(name, "") for name in task.tests.fail_to_pass},
         kept={name: result.results.get(name, "") for name in names},
     )
@@ -170,18 +192,10 @@ def judge_changes(
 ) -> Iterator[Judged]:
     """The verdicts of the tests on the runs of change tasks."""
     for answer in answers:
-        numbers = {
-            criterion.text: number
-            for number, criterion in enumerate(tasks[answer.run.task].criteria, 1)
-        }
-        if not {FIXED, KEPT} <= numbers.keys():
-            continue
-        results = read_typed(tested_file(folder, answer.run), Tested)
-        for text, (verdict, reason) in zip((FIXED, KEPT), results.verdicts, strict=True):
-            judgement = Judgement(verdict, reason=reason)
-            if results.unstarted:
-                judgement = unjudged("no_test_run", results.unstarted)
-            yield answer, numbers[text], replace(judgement, version=VERSION)
+        texts = [criterion.text for criterion in tasks[answer.run.task].criteria]
+        if TEST_CRITERION in texts:
+            results = read_typed(tested_file(folder, answer.run), Tested)
+            yield answer, texts.index(TEST_CRITERION) + 1, results.judgement
 
 
 def judge_run(folder: Path, run: RunId) -> str:
@@ -203,7 +217,7 @@ def judge_run(folder: Path, run: RunId) -> str:
         environment,
     )
     write_json(tested_file(folder, run), asdict(results))
-    return results.unstarted or "; ".join(reason for _, reason in results.verdicts)
+    return results.unstarted or results.reason
 
 
 def main() -> None:

@@ -13,7 +13,7 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
-from lensbench.core.frozen_plan import HUMAN, Plan
+from lensbench.core.frozen_plan import HUMAN, TESTS, Plan
 from lensbench.core.numbers import decimal
 from lensbench.core.records import RunId
 from lensbench.core.rows import DecisionRow, RunStatus, ValidityRow, VerdictRow, columns
@@ -53,12 +53,20 @@ def decide(run: RunId, criterion: int, votes: Mapping[str, VerdictRow]) -> Decis
         **row_of_run(run),
         "criterion": str(criterion),
         "verdict": verdict,
-        "points": decimal(POINTS.get(verdict)) or "",
+        "points": _points(verdict, votes),
         "decided_by": "" if verdict is Verdict.UNJUDGED else decided_by,
         "votes": joined(f"{judge}={vote}" for judge, vote in verdicts.items()),
         "disagreement": yes_no(len(set(persons)) > 1 or len(set(judges)) > 1),
         "judges_verdict": by_judges,
     }
+
+
+def _points(verdict: Verdict, votes: Mapping[str, VerdictRow]) -> str:
+    """The points of the verdict; of that by tests their share."""
+    tests = votes.get(TESTS)
+    if tests and verdict == tests["verdict"]:
+        return tests["points"]
+    return decimal(POINTS.get(verdict)) or ""
 
 
 def _given(verdicts: Iterable[Verdict]) -> list[Verdict]:

@@ -17,7 +17,7 @@ from lensbench.core.system.files import read_json, write_json
 from lensbench.core.system.program import collect_rarely, run_program, stage_parser
 from lensbench.core.tables import row_of_run, write_table
 from lensbench.core.tasks import Task
-from lensbench.judging.judges import DRAFTED, NOT_ASKED, POINTS, Judgement, mechanical
+from lensbench.judging.judges import DRAFTED, NOT_ASKED, Judgement, mechanical
 from lensbench.judging.judges.normalising import normalise
 from lensbench.judging.shown_answers import (
     Judged,
@@ -94,7 +94,7 @@ def _row(answer: ShownAnswer, criterion: int, judge: str, judgement: Judgement) 
         "criterion": str(criterion),
         "judge": judge,
         "verdict": judgement.verdict.value,
-        "points": decimal(POINTS.get(judgement.verdict)) or "",
+        "points": decimal(judgement.points) or "",
         "evidence": answer.blinded.original[slice(*span)] if span else judgement.evidence,
         "position": str(span[0]) if span else "",
         "reason": judgement.reason,

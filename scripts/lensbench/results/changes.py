@@ -13,7 +13,7 @@ from lensbench.core.numbers import mean
 from lensbench.core.records import RunId
 from lensbench.core.system.files import read_typed
 from lensbench.judging.changes import Tested, tested_file
-from lensbench.results.results_file import Changes, ChangesOfCondition
+from lensbench.results.results_file import ChangedRun, Changes, ChangesOfCondition
 from lensbench.scores.complete_tasks import Pair, mcnemar
 from lensbench.scores.run_tables import Tables
 
@@ -30,6 +30,7 @@ def changes_view(folder: Path, tables: Tables) -> Changes[Fraction]:
     if not reports:
         return {}
     return {
+        "runs": [_run(run, results[run]) for run in sorted(results)],
         "unjudged": len(reports) - len(results),
         "conditions": {name: _condition(name, results) for name in tables.plan["conditions"]},
         "treatments": {
@@ -39,18 +40,32 @@ def changes_view(folder: Path, tables: Tables) -> Changes[Fraction]:
     }
 
 
+def _run(run: RunId, report: Tested) -> ChangedRun[Fraction]:
+    return {
+        "task": run.task,
+        "condition": run.condition,
+        "trial": run.trial,
+        "resolved": report.resolved,
+        "share": report.share,
+        "reason": report.reason,
+        "suspicions": list(report.suspicions),
+    }
+
+
 def _condition(name: str, results: Mapping[RunId, Tested]) -> ChangesOfCondition[Fraction]:
     reports = [report for run, report in results.items() if run.condition == name]
     return {
-        "runs": len(reports),
         "resolved": sum(report.resolved for report in reports),
+        "runs": len(reports),
         "files": mean(Fraction(len(report.size.files)) for report in reports),
         "lines": mean(Fraction(report.size.added + report.size.removed) for report in reports),
         "reference_lines": mean(
             Fraction(report.reference.added + report.reference.removed) for report in reports
         ),
         "left_out": sum(bool(report.left_out) for report in reports),
-        "forged": sum(report.trouble == Trouble.FORGED for report in reports),
+        "untrusted": sum(
+            report.trouble in (Trouble.FORGED, Trouble.WRONG_HELD) for report in reports
+        ),
         "timed_out": sum(
             report.trouble in (Trouble.TIMED_OUT, Trouble.OVER_LIMIT) for report in reports
         ),

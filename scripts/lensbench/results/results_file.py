@@ -165,22 +165,38 @@ class ByHand(TypedDict, Generic[N]):
 class ChangesOfCondition(TypedDict, Generic[N]):
     """The tested changes of a condition; sizes are means over its runs."""
 
-    runs: int
     resolved: int
+    runs: int
     files: N | None
     lines: N | None
     reference_lines: N | None
     left_out: int
     """Runs with edits that were not applied: of hidden files, and of what configures tests."""
-    forged: int
-    """Runs whose code made up results of tests."""
+    untrusted: int
+    """Runs whose results do not count: wrong assertions held as well, or the report was written by others."""
     timed_out: int
     """Runs whose tests took too long, or used too much memory or too many processes."""
+
+
+class ChangedRun(TypedDict, Generic[N]):
+    """What the tests said about the change of a run."""
+
+    task: str
+    condition: str
+    trial: int
+    resolved: bool
+    """All failing tests pass, and no other broke."""
+    share: N
+    """The failing tests that pass now; 0 where a passing test broke."""
+    reason: str
+    suspicions: list[str]
+    """What the patch has that can steer a judge; it changes no score."""
 
 
 class Changes(TypedDict, Generic[N], total=False):
     """The results of change tasks; empty without such tasks."""
 
+    runs: list[ChangedRun[N]]
     unjudged: int
     conditions: dict[str, ChangesOfCondition[N]]
     treatments: dict[str, McNemar]

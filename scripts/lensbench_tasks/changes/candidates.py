@@ -16,11 +16,13 @@ from lensbench.changes.environment import Environment, prepare_environment
 from lensbench.changes.execute import TestRun, run_tests
 from lensbench.changes.hidden_files import with_files
 from lensbench.changes.reports import MAX_REPORT
-from lensbench.changes.task import ChangeTask, Content, FromSource, Tests
+from lensbench.changes.task import ChangeTask, Content, FromSource, Tests, content_bytes
 from lensbench.core.errors import UserError
 from lensbench.repositories.prepare import prepare
+from lensbench_tasks.changes.prompts import needs
 from lensbench_tasks.changes.proof import ChangeProof, prove
 from lensbench_tasks.changes.suites import UNKNOWN_MOMENT, Moment, Suite, suite_of
+from lensbench_tasks.changes.telling import is_small, sentences, tells
 
 UNKNOWN = ("?",)
 """A placeholder for the failing tests until they are known."""
@@ -151,8 +153,9 @@ class Prover:
         runs: Sequence[TestRun] = (),
     ) -> ChangeFate:
         """The task with its proven tests, or why it is dropped; `runs` as in `prove`."""
+        full = with_files(task, self.cache)
         proof = prove(
-            with_files(task, self.cache),
+            full,
             tree,
             self.sandbox,
             environment,
@@ -168,7 +171,22 @@ class Prover:
                 "wrong_copies": proof.wrong_copies,
             }
         )
-        return ChangeFate(task.id, what, task.model_copy(update={"tests": tests}), (), proof)
+        marks = {"told": is_told(full, tree), "small": is_small(_text(full.reference))}
+        task = task.model_copy(update={"tests": tests, **marks})
+        return ChangeFate(task.id, what, task, (), proof)
+
+
+def _text(content: Content) -> str:
+    return content_bytes(content).decode(errors="replace")
+
+
+def is_told(task: ChangeTask, tree: Path) -> bool:
+    """True when a sentence of the prompt tells the fix. Names that the hidden tests use are no fix."""
+    reference = _text(task.reference)
+    texts = [content for content in task.tests.files.values() if isinstance(content, str)]
+    needed = needs(reference, texts, tree).own_names
+    lines = [line for line in sentences(task.prompt) if not line.startswith("- ")]
+    return any(tells(line, reference, needed) for line in lines)
 
 
 def told_apart(before: TestRun, after: TestRun) -> tuple[tuple[str, ...], tuple[str, ...]]:

@@ -27,6 +27,7 @@ from lensbench_tasks.changes.prompts import (
 )
 from lensbench_tasks.changes.proof import given_away
 from lensbench_tasks.changes.suites import Moment
+from lensbench_tasks.changes.telling import without_the_fix
 from lensbench_tasks.pin import Pinned
 
 
@@ -126,11 +127,10 @@ def _fate(
     documents = "\n".join(
         [line for line in added_lines(diff) if not given_away(line, reference)][:SHOWN_LINES]
     )
-    message = (
-        f"{commit.message}\n\nIts documents will say:\n\n{documents}"
-        if documents.strip()
-        else commit.message
-    )
-    prompt = write_prompt(message, failing, needs(reference.decode(), texts, tree))
+    terms = needs(reference.decode(), texts, tree)
+    message, _ = without_the_fix(commit.message, reference.decode(), terms.own_names)
+    if documents.strip():
+        message += f"\n\nIts documents will say:\n\n{documents}"
+    prompt = write_prompt(message, failing, terms)
     task = task.model_copy(update={"tests": final_tests, "prompt": prompt})
     return bench.judged(task, what, tree, installation, runs=runs)

@@ -20,6 +20,7 @@ from lensbench_tasks.changes.pieces import differences, patch
 from lensbench_tasks.changes.prompts import HiddenNeeds, category_of, entry_of, needs, write_prompt
 from lensbench_tasks.changes.releases import ReleaseChange, changes_between
 from lensbench_tasks.changes.suites import Suite
+from lensbench_tasks.changes.telling import without_chaff, without_the_fix
 
 _FORM = re.compile(r"(pypi|npm):(@?[A-Za-z0-9._/-]+?)@([0-9][^@,\s]*?)\.\.([0-9][^@,\s]*)")
 MAX_LINES = 200
@@ -103,7 +104,7 @@ def tasks_between(releases: Releases, bench: Prover) -> Iterator[ChangeFate]:
         text = patch(change.pieces, earlier)
         hidden_texts = [str(files[path]) for path in change.tests]
         task = _task(
-            name, releases, change, suite, entries, needs(text, hidden_texts, earlier), bench
+            name, releases, change, suite, entries, needs(text, hidden_texts, earlier), text, bench
         )
         yield bench.judged(task.model_copy(update={"reference": text}), what, earlier, installation)
 
@@ -115,6 +116,7 @@ def _task(
     suite: Suite,
     entries: Sequence[str],
     terms: HiddenNeeds,
+    reference: str,
     bench: Prover,
 ) -> ChangeTask:
     programs = [path for path in change.tests if is_test_program(path)]
@@ -127,6 +129,7 @@ def _task(
         *(line.decode(errors="replace") for piece in change.pieces for line in piece.lines),
     ]
     entry = entry_of(entries, words)
+    entry, _ = without_the_fix(without_chaff(entry), reference, terms.own_names)
     return ChangeTask(
         id=name,
         kind="change",

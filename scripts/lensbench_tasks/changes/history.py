@@ -9,6 +9,7 @@ from typing import NamedTuple
 
 from lensbench.repositories.sources.git_program import git
 from lensbench_tasks.changes.kinds import Kind, kind_of
+from lensbench_tasks.changes.telling import without_chaff
 
 _RECORD, _FIELD = "\x1e", "\x1f"
 _FORMAT = f"{_RECORD}%H{_FIELD}%P{_FIELD}%B{_FIELD}"
@@ -63,10 +64,11 @@ def commits(repository: Path, revision: str) -> Iterator[Commit]:
             path for status, path in changes if kind_of(path) is Kind.TEST and status != "D"
         )
         if parents and sources and tests:
-            yield Commit(commit, parents.split()[0], told(message), sources, tests)
+            text = without_chaff(clean_message(message))
+            yield Commit(commit, parents.split()[0], text, sources, tests)
 
 
-def told(message: str) -> str:
+def clean_message(message: str) -> str:
     """A commit message without its technical lines."""
     paragraphs = [paragraph.strip() for paragraph in re.split(r"\n\s*\n", message.strip())]
     if paragraphs and _MERGE.match(paragraphs[0]):

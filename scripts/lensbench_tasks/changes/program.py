@@ -39,6 +39,9 @@ def add_options(parser: Parser) -> argparse._MutuallyExclusiveGroup:
         "--mirrors", type=Path, help="with --swebench: the folder with clones of its repositories"
     )
     parser.add_argument(
+        "--told", action="store_true", help="keep tasks whose prompt tells how to fix them"
+    )
+    parser.add_argument(
         "--environment",
         action="append",
         default=[],
@@ -74,7 +77,8 @@ def write_changes(arguments: argparse.Namespace, config: Config) -> None:
         raise UserError(f"tests of changes {bench.sandbox.lack}")
     fates: list[ChangeFate] = []
     report = arguments.output.with_suffix(".report.md")
-    for fate in _tried(_source(name, arguments, bench), arguments.count):
+    found = _untold(_source(name, arguments, bench), arguments.told)
+    for fate in _tried(found, arguments.count):
         fates.append(fate)
         if fate.task:  # so that a kill loses one task
             write_set(
@@ -110,6 +114,15 @@ def _source(name: str, arguments: argparse.Namespace, bench: Prover) -> Iterator
     if not arguments.repo:
         raise UserError("change tasks need --repo, --releases or --swebench")
     return tasks_from_history(name, pin(arguments.repo), bench)
+
+
+def _untold(fates: Iterable[ChangeFate], keep: bool) -> Iterator[ChangeFate]:
+    """The fates, where a task that is told how to fix it is dropped."""
+    for fate in fates:
+        if fate.task and fate.task.told and not keep:
+            yield fate._replace(task=None, reasons=("its prompt tells the fix; --told keeps it",))
+        else:
+            yield fate
 
 
 def _tried(fates: Iterable[ChangeFate], goal: int) -> Iterator[ChangeFate]:

@@ -49,6 +49,11 @@ class HiddenNeeds(NamedTuple):
     names: tuple[str, ...] = ()
     texts: tuple[str, ...] = ()
 
+    @property
+    def own_names(self) -> set[str]:
+        """The names without parameters and modules."""
+        return {_IDENTIFIER.findall(name)[0] for name in self.names}
+
 
 def added_lines(patch: str) -> list[str]:
     return [line[1:] for line in patch.split("\n") if line.startswith("+") and line[:3] != "+++"]

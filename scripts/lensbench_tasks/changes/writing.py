@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +20,8 @@ _KEYS = (
     "category",
     "repository",
     "prompt",
+    "told",
+    "small",
     "environment",
     "tests",
     "reference",
@@ -82,7 +84,7 @@ def render_report(head: str, fates: Sequence[ChangeFate]) -> str:
     lines = [
         head,
         "",
-        f"{len(successes)} of {len(fates)} changes are proven tasks.",
+        f"{len(successes)} of {len(fates)} changes are proven tasks; {shares(successes)}",
         "",
         "| task | repository | failing tests | passing tests | flaky | seconds | MB |",
         "|---|---|--:|--:|--:|--:|--:|",
@@ -104,6 +106,14 @@ def render_report(head: str, fates: Sequence[ChangeFate]) -> str:
     ]
     lines += ["", "Dropped:", "", *drops] if drops else []
     return "\n".join(lines) + "\n"
+
+
+def shares(fates: Iterable[ChangeFate]) -> str:
+    """How many of the proven tasks are told or small, as a sentence."""
+    tasks = [fate.task for fate in fates if fate.task]
+    told = sum(task.told for task in tasks)
+    small = sum(task.small for task in tasks)
+    return f"{told} of {len(tasks)} are told how to fix it, {small} have a small reference."
 
 
 def _row(fate: ChangeFate) -> str:

@@ -52,6 +52,8 @@ class Judgement:
     evidence: str = ""
     position: int | None = None
     reason: str = ""
+    share: Fraction | None = None
+    """The points between 0 and 1, where a judge measures them; None for those of the verdict."""
     failure: str = ""
     """Why there is no verdict, a key of `FAILURES`; empty when there is one."""
     version: str = ""
@@ -62,10 +64,15 @@ class Judgement:
     replies: tuple[str, ...] = ()
     """The beginning of a model's reply to each request."""
 
+    @property
+    def points(self) -> Fraction | None:
+        """The points; None for no verdict."""
+        return POINTS.get(self.verdict) if self.share is None else self.share
+
 
 def unjudged(failure: str, reason: str) -> Judgement:
     """A judgement without a verdict, which differs from Missed."""
-    return Judgement(Verdict.UNJUDGED, "", None, reason, failure)
+    return Judgement(Verdict.UNJUDGED, reason=reason, failure=failure)
 
 
 FAILURES: Mapping[str, str] = MappingProxyType(

@@ -1,0 +1,164 @@
+"""Sentences of a description that tell the fix, or only that tests came with it."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Iterator
+
+from lensbench_tasks.changes.prompts import added_lines
+
+FEW_LINES = 4
+"""A reference of one place and at most so many added and removed lines is small: finding the place is no work."""
+_SHORT = 8
+"""The added and removed lines of a reference whose tokens one sentence can tell."""
+_SENTENCE = re.compile(r"(?<=[.!?])[ \t]+(?=[A-Z`\"'(*_-])|\n+")
+_TOKEN = re.compile(r"[A-Za-z_$][\w$]*|[^\w\s]{2,3}|[^\w\s]|\d+")
+_ENDS = re.compile(r"[^\s\w`'\"]{2,3}|[<>]")
+"""Operators that are no punctuation of a text."""
+_ADVISES = re.compile(
+    r"\b(us(e|es|ed|ing)|replac(e|es|ed|ing)|switch(es|ed|ing)?|chang(e|es|ed|ing)|correct(s|ed|ing)?|renam(e|es|ed|ing)"
+    r"|swap(s|ped)?|call(s|ing)?|wrap(s|ped)?|spell(ing|ed)?"
+    r"|instead|rather than)\b",
+    re.IGNORECASE,
+)
+"""A sentence that says what to do with code; others say what happens."""
+_QUOTED = re.compile(r"\"[^\"\n]*\"|'[^'\n]*'|`[^`\n]*`")
+_KEYWORDS = frozenset(
+    [
+        "True",
+        "False",
+        "None",
+        "true",
+        "false",
+        "null",
+        "undefined",
+        "function",
+        "const",
+        "return",
+        "async",
+        "await",
+        "import",
+        "export",
+        "class",
+        "self",
+        "this",
+        "else",
+        "elif",
+        "with",
+        "from",
+        "yield",
+        "raise",
+        "throw",
+        "lambda",
+        "void",
+        "while",
+        "break",
+        "continue",
+        "static",
+        "default",
+    ]
+)
+_PROSE = {
+    "?.": "optional chaining",
+    "??": "nullish coalescing|nullish",
+    "===": "strict equality|strictly equal",
+    ">=": "greater than or equal|at least",
+    "<=": "less than or equal|at most",
+    "...": "spread",
+}
+"""How people call an operator."""
+_CHAFF = re.compile(
+    r"^\W*(also |this )?(includes?|adds?|added|adding|updates?|with)\b"
+    r"(?=.*\b(doc)?tests?\b|.*\btest_|.*\bchangelog\b)",
+    re.IGNORECASE,
+)
+_CHAFF_WORDS = re.compile(
+    r"\([^()]*\)|`[^`]*`|\btest_\w+|\b(also|this|includes?|adds?|added|adding|updates?|with|and|or|a|an|the|for|to|of|it"
+    r"|new|more|unit|regression|some|doc|docs|documentation|docstrings?|doctests?|tests?|changelog|entry|entries|news"
+    r"|coverage|cases?|file|fragment)\b|[\W\d_]",
+    re.IGNORECASE,
+)
+_EMPTY_LINK = re.compile(r"!?\[\s*\]\([^()\s]*\)")
+
+
+def sentences(text: str) -> list[str]:
+    """The sentences and lines of a text."""
+    return [sentence for sentence in _SENTENCE.split(text) if sentence.strip()]
+
+
+def without_chaff(text: str) -> str:
+    """A description without links that have no name, and sentences that only say that tests or notes were added."""
+    kept = _without(_EMPTY_LINK.sub("", text), {s for s in sentences(text) if _is_chaff(s)})
+    return re.sub(r"\n{3,}", "\n\n", kept).strip()
+
+
+def _is_chaff(sentence: str) -> bool:
+    return bool(_CHAFF.search(sentence)) and not _CHAFF_WORDS.sub("", sentence)
+
+
+def without_the_fix(text: str, reference: str, needed: Collection[str]) -> tuple[str, bool]:
+    """A description without the sentences that tell the fix, and False; as it is, and True, where too little is left.
+
+    `needed`: names that the hidden tests use, which a description must give.
+    """
+    telling = {sentence for sentence in sentences(text) if tells(sentence, reference, needed)}
+    if not telling:
+        return text, False
+    rest = _without(text, telling).strip()
+    if len(re.findall(r"[A-Za-z]{2,}", rest)) < 6:
+        return text, True
+    return rest, False
+
+
+def _without(text: str, unwanted: Collection[str]) -> str:
+    for sentence in unwanted:
+        text = text.replace(sentence, "")
+    return re.sub(r"[ \t]+(?=\n|$)|^[ \t]+(?=\S)(?![-*])", "", text, flags=re.MULTILINE)
+
+
+def tells(sentence: str, reference: str, needed: Collection[str]) -> bool:
+    """True when a sentence names what a short reference adds to the code."""
+    if sum(changed_lines(reference)) > _SHORT or not _ADVISES.search(sentence):
+        return False
+    return any(_names(sentence, token) for token in _new_tokens(reference) if token not in needed)
+
+
+def _names(sentence: str, token: str) -> bool:
+    if re.match(r"\w", token):
+        return bool(re.search(rf"(?<![\w$]){re.escape(token)}(?![\w$])", sentence))
+    if token in _PROSE and re.search(_PROSE[token], sentence, re.IGNORECASE):
+        return True
+    quoted = re.findall(r"`[^`]*`|'[^']*'|\"[^\"]*\"", sentence)
+    return any(token in quote for quote in quoted)
+
+
+def _new_tokens(reference: str) -> Iterator[str]:
+    """Names and operators that a patch adds and does not remove, without those in texts and comments."""
+    removed = {token for line in _removed_lines(reference) for token in _TOKEN.findall(line)}
+    removed |= _KEYWORDS
+    for line in added_lines(reference):
+        code = re.sub(r"(#|//).*", "", _QUOTED.sub(" ", line))
+        for token in _TOKEN.findall(code):
+            is_name = re.match(r"[A-Za-z_$]", token) and len(token) > 3
+            if token not in removed and (is_name or _ENDS.fullmatch(token)):
+                yield token
+
+
+def _removed_lines(reference: str) -> list[str]:
+    return [line[1:] for line in reference.split("\n") if line[:1] == "-" and line[:3] != "---"]
+
+
+def changed_lines(reference: str) -> tuple[int, int]:
+    """The added and the removed lines of a patch."""
+    return len(added_lines(reference)), len(_removed_lines(reference))
+
+
+def is_small(reference: str) -> bool:
+    """True for a reference of one place and at most FEW_LINES lines."""
+    places, is_inside = 0, False
+    for line in reference.split("\n"):
+        is_change = line[:1] in ("+", "-") and line[:3] not in ("+++", "---")
+        if is_change and not is_inside:
+            places += 1
+        is_inside = is_change
+    return places == 1 and sum(changed_lines(reference)) <= FEW_LINES
