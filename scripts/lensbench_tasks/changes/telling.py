@@ -23,40 +23,9 @@ _ADVISES = re.compile(
 )
 """A sentence that says what to do with code; others say what happens."""
 _QUOTED = re.compile(r"\"[^\"\n]*\"|'[^'\n]*'|`[^`\n]*`")
-_KEYWORDS = frozenset(
-    [
-        "True",
-        "False",
-        "None",
-        "true",
-        "false",
-        "null",
-        "undefined",
-        "function",
-        "const",
-        "return",
-        "async",
-        "await",
-        "import",
-        "export",
-        "class",
-        "self",
-        "this",
-        "else",
-        "elif",
-        "with",
-        "from",
-        "yield",
-        "raise",
-        "throw",
-        "lambda",
-        "void",
-        "while",
-        "break",
-        "continue",
-        "static",
-        "default",
-    ]
+_KEYWORD = re.compile(
+    r"True|False|None|true|false|null|undefined|function|const|return|async|await|import|export|class|self|this|else"
+    r"|elif|with|from|yield|raise|throw|lambda|void|while|break|continue|static|default"
 )
 _PROSE = {
     "?.": "optional chaining",
@@ -135,11 +104,11 @@ def _names(sentence: str, token: str) -> bool:
 def _new_tokens(reference: str) -> Iterator[str]:
     """Names and operators that a patch adds and does not remove, without those in texts and comments."""
     removed = {token for line in _removed_lines(reference) for token in _TOKEN.findall(line)}
-    removed |= _KEYWORDS
     for line in added_lines(reference):
         code = re.sub(r"(#|//).*", "", _QUOTED.sub(" ", line))
         for token in _TOKEN.findall(code):
             is_name = re.match(r"[A-Za-z_$]", token) and len(token) > 3
+            is_name = is_name and not _KEYWORD.fullmatch(token)
             if token not in removed and (is_name or _ENDS.fullmatch(token)):
                 yield token
 
