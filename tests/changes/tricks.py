@@ -105,7 +105,9 @@ class Tried:
 def projects_here() -> list[Project]:
     """The projects whose test runner is on this machine."""
     has_node, has_pytest = shutil.which("node") is not None, find_spec("pytest") is not None
-    needs = dict.fromkeys(("node", "objects", "jest", "vitest"), has_node) | {"rust": bool(RUST_HOME)}
+    needs = dict.fromkeys(("node", "objects", "jest", "vitest"), has_node) | {
+        "rust": bool(RUST_HOME)
+    }
     return [project for project in projects() if needs.get(project.name, has_pytest)]
 
 
