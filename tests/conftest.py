@@ -5,6 +5,7 @@ What tests import stands in `support/`: a `conftest` in another folder would hid
 
 import math
 import os
+import signal
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -21,6 +22,10 @@ settings.load_profile("unhurried")  # a busy machine makes no test fail
 # Many containers set it. Each of the many processes that tests start would then compile all its modules.
 os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
 
+# A shell that runs this in the background (`&`, `nohup`) ignores Control-C for all that is started here.
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+    signal.signal(signal.SIGINT, signal.default_int_handler)
+
 SCENARIOS = """\
 tasks:
   - id: one
@@ -31,6 +36,15 @@ tasks:
       - {text: names the file, all_of: a.py}
       - {text: names the line}
 """
+
+
+@pytest.fixture
+def ripgrep(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A stand-in for ripgrep on PATH, which opencode's adapter asks for and no unit test starts."""
+    program = tmp_path_factory.mktemp("ripgrep") / "rg"
+    program.write_text("#!/bin/sh\n")
+    program.chmod(0o755)
+    monkeypatch.setenv("PATH", f"{program.parent}{os.pathsep}{os.environ['PATH']}")
 
 
 @pytest.fixture

@@ -21,6 +21,8 @@ TOKENS = {
     "cache": {"write": 3, "read": 7},
 }
 
+pytestmark = pytest.mark.usefixtures("ripgrep")
+
 
 def part(kind: str, message: int, **fields: Any) -> dict[str, Any]:
     return {

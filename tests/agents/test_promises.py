@@ -33,6 +33,8 @@ HIDDEN = Redactor(["KEY"], {"KEY": "is there"})
 REPORTED = "It is in src/cart.py.\n\n## Report\n- Tool calls: 1"
 CLOSED = "MCP error -32000: Connection closed"
 
+pytestmark = pytest.mark.usefixtures("ripgrep")
+
 
 class ClaudeCode:
     """How Claude Code says it. The methods of all kinds have the same names."""
