@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from lensbench.core.errors import UserError, printable
-from lensbench.core.records import Attempt, Record, RunId, sha256, to_json
+from lensbench.core.records import Attempt, Record, RunId, cut_answer, sha256, to_json
 from lensbench.core.run_folder import RunFolder
 from lensbench.core.store import new_entry, note_made, show
 from lensbench.core.system.files import write_atomic, write_json
@@ -42,6 +42,7 @@ TASKS = "tasks.md"
 
 def record_of(run: RunId, answer: bytes, timing: Timed | None, workspace: str = "") -> Record:
     """The record of an imported run, with all that is known: answer, row of timing.csv, and workspace."""
+    kept = cut_answer(answer)
     reason, detail = answer_reason(text(answer)) or ("", "")
     seconds, number = timing or (None, 1)
     return Record(
@@ -50,8 +51,9 @@ def record_of(run: RunId, answer: bytes, timing: Timed | None, workspace: str = 
         trial=run.trial,
         source="imported",
         attempt=Attempt(number, "", seconds, 0.0, None, False, reason, detail),
-        answer_sha256=sha256(answer),
-        answer_bytes=len(answer),
+        answer_sha256=sha256(kept),
+        answer_bytes=len(kept),
+        answer_cut=len(answer) - len(kept),
         workspace=workspace,
     )
 
@@ -78,7 +80,7 @@ def import_run(
         write_table(RunFolder(folder).published, COLUMNS, rows_of(scores_by_run))
     for run, answer in old_run.answers.items():
         entry, timing = new_entry(folder, run), old_run.timing.runs.get((run.task, run.condition))
-        write_atomic(entry.answer, answer)
+        write_atomic(entry.answer, cut_answer(answer))
         write_atomic(
             entry.record, to_json(record_of(run, answer, timing, old_run.workspaces[run.task]))
         )

@@ -12,6 +12,7 @@ from lensbench.core.records import (
     Outcome,
     Record,
     RunId,
+    cut_answer,
     from_json,
     run_of_stem,
     sha256,
@@ -178,3 +179,10 @@ def test_a_run_has_the_name_of_the_protocol_and_is_found_by_it(run: RunId, stem:
     assert run_of_stem(stem) == run
     assert view_of(Path("b"), run).as_posix() == f"b/runs/{stem}.md"
     assert run_files(Path("b"), run).answer.as_posix() == f"b/attempts/{stem}/1/answer.md"
+
+
+def test_an_answer_is_cut_between_characters_and_a_short_one_stays_as_it_is() -> None:
+    assert cut_answer(b"\xff" * 10) == b"\xff" * 10
+    cut = cut_answer(b"x" + "ü".encode() * 600_000)
+    assert len(cut) == 999_999
+    assert cut.decode().endswith("ü")

@@ -357,7 +357,7 @@ def test_no_agent_is_asked_for_a_run_that_counts_and_its_view_comes_back(bench: 
     view_of(bench, RUN).unlink()
     assert make_run(read_job(bench, RUN, 0)).startswith("kept")
     assert view_of(bench, RUN).read_text(encoding="utf-8") == "answer\n"
-    assert (run_files(bench, RUN).record.read_bytes(), spent(bench)["runs"]) == (before, 1)
+    assert (run_files(bench, RUN).record.read_bytes(), spent(bench).runs) == (before, 1)
     file_discard(bench, RUN, "empty", "")
     assert make_run(read_job(bench, RUN, 0)).startswith("answered")
     assert [entry.number for entry in entries(bench, RUN)] == [1, 2]
@@ -587,8 +587,8 @@ def test_a_late_failure_is_a_discard_with_answer_and_cost(
         "harness_failed",
         "RecursionError in lensbench/attempt.py, _checked",
     )
-    assert spent(bench)["runs"] == 1
-    assert spent(bench)["hours"] > 0
+    assert spent(bench).runs == 1
+    assert spent(bench).hours > 0
     judge_validity(bench)
     assert run_files(bench, RUN).read_discard().reason == "harness_failed"
 
@@ -642,7 +642,7 @@ def test_a_job_that_is_killed_after_its_agent_ended_is_not_paid_for_twice(bench:
     assert done.returncode == -9
     assert not view_of(bench, run).exists()
     assert (make_run(read_job(bench, run, 0)), record_of(bench, run).attempt.reason) == (KEPT, "")
-    assert (spent(bench)["runs"], view_of(bench, run).exists()) == (1, True)
+    assert (spent(bench).runs, view_of(bench, run).exists()) == (1, True)
 
 
 def killed_while_checking(bench: Path) -> None:
@@ -674,7 +674,7 @@ def test_a_run_that_kills_its_job_while_it_is_checked_is_repeated_until_it_is_gi
     killed_while_checking(bench)
     assert state_of(entries(bench, RUN), 3) == State.CUT_SHORT
     killed_while_checking(bench)
-    assert spent(bench)["runs"] == 2
+    assert spent(bench).runs == 2
     job = read_job(bench, RUN, 0)
     assert make_run(job._replace(plan=job.plan | {"max_rounds": 1})) == KEPT
     assert [entry.read_discard().reason for entry in entries(bench, RUN)] == ["harness_failed"] * 2
@@ -684,7 +684,7 @@ def test_a_run_that_kills_its_job_while_it_is_checked_is_repeated_until_it_is_gi
     )
     assert (row["status"], row["reason"], row["given_up"]) == ("discarded", "harness_failed", "no")
     assert "answered" in make_run(job)
-    assert (spent(bench)["runs"], counts(bench)) == (3, True)
+    assert (spent(bench).runs, counts(bench)) == (3, True)
 
 
 def test_what_a_run_needs_is_loaded_before_it_is_forked_off(bench: Path) -> None:
@@ -760,3 +760,11 @@ def test_starts_in_which_the_service_is_overloaded_share_a_pause_and_spend_no_ro
         assert state_of(entries(bench, RUN), 3) == State.DISCARDED
     row = next(row for row in read_table(bench / "validity.csv") if row["condition"] == "without")
     assert (row["given_up"], row["discards"].count(";")) == ("no", 4)
+
+
+def test_an_answer_has_a_bound_that_its_record_states(bench: Path) -> None:
+    plan(bench, """printf 'ünd %0.s' 1 2 > "$2"; truncate -s 64M "$2" """)
+    assert len(answer_of(bench)) == 1_000_000
+    record = from_json(run_files(bench, RUN).record.read_text(encoding="utf-8"))
+    assert (record.answer_bytes, record.answer_cut) == (1_000_000, 63_000_000)
+    assert state_of(entries(bench, RUN), 3) == State.COUNTS

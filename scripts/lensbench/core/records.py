@@ -118,6 +118,17 @@ MAX_NAMES, MAX_NAME, MAX_TEXT = 2000, 300, 4000
 OTHERS = "(others)"
 
 
+MAX_ANSWER = 1_000_000
+"""Bytes of an answer that are kept and scored; longer ones are files that an agent filled."""
+
+
+def cut_answer(answer: bytes) -> bytes:
+    """The beginning of an answer that is longer than MAX_ANSWER, up to a whole character; else the answer."""
+    if len(answer) <= MAX_ANSWER:
+        return answer
+    return answer[:MAX_ANSWER].decode(errors="ignore").encode()
+
+
 def bounded(outcome: Outcome) -> Outcome:
     """The outcome with names cut to the limits of a record; calls of further tools are counted together."""
     cut: dict[str, Any] = {}
@@ -186,6 +197,8 @@ class Record:
     """The outcome without the answer, which has its own file."""
     answer_sha256: str = ""
     answer_bytes: int = 0
+    answer_cut: int = 0
+    """Bytes of the answer that were dropped, because it was longer than a megabyte."""
     prompt_sha256: str = ""
     settings_sha256: str = ""
     """Hash of everything else that is the same for all runs: the agent's settings and the conditions."""

@@ -32,7 +32,16 @@ from lensbench.core.error_texts import ErrorTexts
 from lensbench.core.errors import UserError, printable, reported, some_of
 from lensbench.core.frozen_plan import AgentSettings, Plan, PlannedCondition, RepositoryFacts
 from lensbench.core.preflight_results import PreflightFindings
-from lensbench.core.records import MAX_NAME, MAX_NAMES, OTHERS, Outcome, Record, RunId, sha256
+from lensbench.core.records import (
+    MAX_NAME,
+    MAX_NAMES,
+    OTHERS,
+    Outcome,
+    Record,
+    RunId,
+    cut_answer,
+    sha256,
+)
 from lensbench.core.run_folder import RunFolder
 from lensbench.core.system.files import read_json
 from lensbench.core.system.private_folders import TEARDOWN
@@ -240,13 +249,17 @@ def _ask(
     """Starts the agent in its prepared workspace, and completes the record with the outcome and all checks."""
     reply = start_agent(assignment, place, job.agent["timeout_s"], redact)
     end = reply.ended
+    given = reply.answer.encode()
+    kept = cut_answer(given)
+    reply = reply._replace(answer=kept.decode())
     record = replace(
         record,
         outcome=replace(reply.outcome, answer="", error=redact(reply.outcome.error)),
         network=reply.network,
         tree_after="",
-        answer_sha256=sha256(reply.answer.encode()),
-        answer_bytes=len(reply.answer.encode()),
+        answer_sha256=sha256(kept),
+        answer_bytes=len(kept),
+        answer_cut=len(given) - len(kept),
         attempt=replace(
             record.attempt,
             started_at=reply.started_at,

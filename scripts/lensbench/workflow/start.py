@@ -161,4 +161,17 @@ def _note_interruption() -> None:
 
 
 def _start(*program: str) -> int:
-    return subprocess.call([sys.executable, "-P", "-m", *program])
+    """Runs one of our programs; a signal that ends this start ends the program as well."""
+    process = subprocess.Popen([sys.executable, "-P", "-m", *program])
+    former = signal.getsignal(signal.SIGTERM)
+
+    def end(number: int, frame: FrameType | None) -> None:
+        process.terminate()
+        if callable(former):
+            former(number, frame)
+
+    signal.signal(signal.SIGTERM, end)
+    try:
+        return process.wait()
+    finally:
+        signal.signal(signal.SIGTERM, former)

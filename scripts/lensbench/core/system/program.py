@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import errno
+import faulthandler
 import gc
 import locale
 import os
@@ -94,10 +95,16 @@ def collect_rarely() -> None:
     gc.set_threshold(100_000, 50, 100)
 
 
+STAGE_S = 3600.0
+"""The longest time of a stage that starts no agents: thousands of runs take minutes."""
+
+
 def run_stage(stage: Callable[[Path], object]) -> None:
-    """The program of a stage that only needs the run folder: `python -m lensbench.<stage> --folder bench/<run_id>`."""
+    """The program of a stage that only needs the run folder: `python -m lensbench.<stage> --folder bench/<run_id>`. It
+    ends with an error, which names the place, when it takes longer than STAGE_S."""
     folder = stage_parser(stage.__doc__).parse_args().folder
     collect_rarely()
+    faulthandler.dump_traceback_later(STAGE_S, exit=True)
     run_program(lambda: stage(folder))
 
 
