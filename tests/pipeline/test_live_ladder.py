@@ -55,7 +55,10 @@ def script(cli: Cli) -> Sequence[Mapping[str, Any]]:
     find = {"name": f"{cli.prefix}find".replace("lens", "fake"), "input": {"query": "add"}}
     look = READS.get(cli.kind) or {"name": "exec_command", "input": {"cmd": "cat calculator.py"}}
     return [
-        {"when": {"turn": 1, "has_tool": grep["name"]}, "reply": {"tools": [grep, find, look]}},
+        {"when": {"turn": 1, "has_tool": grep["name"]}, "reply": {"tools": [grep]}},
+        {"when": {"turn": 2, "has_tool": grep["name"]}, "reply": {"tools": [find]}},
+        {"when": {"turn": 3, "has_tool": grep["name"]}, "reply": {"tools": [look]}},
+        {"when": {"turn": 4, "has_tool": grep["name"]}, "reply": {"tools": [edit(cli, RIGHT)]}},
         {"when": {"turn": 1}, "reply": {"tools": [look]}},
         {"when": {"turn": 2}, "reply": {"tools": [edit(cli, RIGHT)]}},
         {"reply": {"text": "I have changed `add` in calculator.py."}},
