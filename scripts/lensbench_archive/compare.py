@@ -23,8 +23,16 @@ from lensbench.core.rows import RunStatus
 from lensbench.core.system.files import plain, write_atomic, write_json
 from lensbench.core.system.program import Parser, benchmark, run_program
 from lensbench.results.markdown import render as render_markdown
+from lensbench.scores.adoption import (
+    AdoptionDifference,
+    difference_between,
+    has_tools,
+    says_difference,
+    uses_of,
+)
+from lensbench.scores.complete_tasks import Known
 from lensbench.scores.differences import Comparison, as_change, differences, with_holm
-from lensbench.scores.intervals import Estimate, estimate
+from lensbench.scores.intervals import LARGEST, Estimate, estimate
 from lensbench.scores.quantities import QUANTITIES
 from lensbench_archive.compared_runs import (
     FinishedRun,
@@ -83,6 +91,15 @@ class ComparedTreatment(NamedTuple):
     """The greatest gain first; those without a gain follow."""
 
 
+class ComparedAdoption(NamedTuple):
+    """In how many runs a treatment's tools were called, in a run and in the reference."""
+
+    run: str
+    treatment: str
+    found: AdoptionDifference
+    sentence: str
+
+
 @dataclass(frozen=True)
 class Change:
     """A quantity in a run against the same in the reference."""
@@ -116,6 +133,7 @@ class ComparisonFile(TypedDict):
     same: Sequence[str]
     treatments: Sequence[ComparedTreatment]
     changes: Sequence[Change]
+    adoption: Sequence[ComparedAdoption]
 
 
 class Shared(NamedTuple):
@@ -208,6 +226,38 @@ def changes(overlap: Shared) -> list[Change]:
     return [replace(row, found=estimates[number]) for number, row in enumerate(rows)]
 
 
+def adoptions(overlap: Shared) -> Iterator[ComparedAdoption]:
+    """The adoption of each treatment of the reference in every other run, on the tasks of which both are known."""
+    for treatment in treatments(overlap.runs[0].plan):
+        sides = [
+            (run, condition, _calls(overlap, run, condition))
+            for run, condition in overlap.conditions(treatment)
+        ]
+        reference, own, before = sides[0]
+        for run, condition, after in sides[1:]:
+            both = [task for task in overlap.tasks if before.get(task) and after.get(task)]
+            if not both:
+                continue
+            means = {
+                task: sum(after[task]) / len(after[task]) - sum(before[task]) / len(before[task])
+                for task in both
+            }
+            repositories = {task: reference.plan["tasks"][task]["repository"] for task in both}
+            seed = reference.plan["seed"]
+            estimated = estimate(means, repositories, seed=seed, limit=LARGEST)
+            found = difference_between(after, before, estimated)
+            names = f"{condition} in {run.name}", f"{own} in {reference.name}"
+            yield ComparedAdoption(run.name, treatment, found, says_difference(found, *names))
+
+
+def _calls(overlap: Shared, run: FinishedRun, condition: str) -> Known:
+    """By shared task, which trials called a tool of the condition's servers; empty for a condition without tools."""
+    if not has_tools(run.plan, condition):
+        return {}
+    known = overlap.comparison(run, condition).known(uses_of(run.tables).of)[0]
+    return {task: known[task] for task in overlap.tasks}
+
+
 def by_task(overlap: Shared, treatment: str) -> list[ComparedTask]:
     """A row per task: the delta in every run, and each run's delta less the reference's."""
     deltas = {
@@ -250,6 +300,7 @@ def compare(runs: Sequence[FinishedRun]) -> ComparisonFile:
         "same": same,
         "treatments": [_treatment(overlap, name) for name in treatments(reference.plan)],
         "changes": changes(overlap),
+        "adoption": [*adoptions(overlap)],
     }
 
 
