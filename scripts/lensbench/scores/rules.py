@@ -290,10 +290,12 @@ def quantiles(tails: Floats, df: float) -> Floats:
 def excludes_zero(estimate: Estimate, chance: float, settings: GateSettings) -> bool:
     """True when the interval with this chance of an error a side lies on one side of 0, and nothing speaks against
     it."""
+    if estimate.sd is None:  # fewer than two tasks
+        return False
     found = sample_of(estimate)
     low, high = interval(found, chance)
     verdict: Verdict = "GO" if low[0] > 0 else "HARM"
-    is_apart = bool(low[0] > 0 or high[0] < 0) and estimate.sd is not None
+    is_apart = bool(low[0] > 0 or high[0] < 0)
     return is_apart and objection(verdict, estimate, chance, settings) is None
 
 
