@@ -13,8 +13,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from shlex import quote
+from typing import cast
 
 from lensbench.core.errors import UserError, printable
+from lensbench.core.frozen_plan import GateSettings
 from lensbench.core.system.files import write_atomic
 from lensbench.core.system.processes import adopt_orphans
 from lensbench.core.system.program import Parser, positive, run_program
@@ -24,7 +26,7 @@ from lensbench.plan.freeze import source_name
 from lensbench.plan.task_files import read_scenarios
 from lensbench.repositories.prepare import prepare
 from lensbench.scores.gate_words import with_noun
-from lensbench.scores.power import tasks_needed
+from lensbench.scores.needed import Truth, tasks_for
 from lensbench_tasks.author import Author, asked_agent
 from lensbench_tasks.changes.program import add_options, write_changes
 from lensbench_tasks.files import Made, render_set, with_more
@@ -170,9 +172,15 @@ def summary(result: Made, earlier: int, output: Path, config: Config) -> Iterato
         yield f"{output}: {total} of {wanted} tasks{new}; see {review} for the others"
     else:
         yield f"{output}: nothing new; it has {total} tasks"
-    needed = tasks_needed(SPREAD, GAIN, config.gate.power, config.gate.alpha)
-    if total < needed and is_offline(config):
+    needed = _tasks_needed(config)
+    if needed is not None and total < needed and is_offline(config):
         yield from _ways_to_more(result, total, needed, output)
+
+
+def _tasks_needed(config: Config) -> int | None:
+    """How many tasks usually show a gain, by the rules of the gate."""
+    gate = cast("GateSettings", config.gate.model_dump())
+    return tasks_for("GO", Truth(GAIN, SPREAD), gate["alpha"] / 2, gate, gate["power"])
 
 
 def _ways_to_more(result: Made, total: int, needed: int, output: Path) -> Iterator[str]:

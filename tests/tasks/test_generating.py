@@ -31,7 +31,7 @@ def test_a_set_is_written_pinned_and_proven_and_grows_to_a_larger_count(stock: P
     output = ("--output", "sets/stock.yaml")
     done = run_module("lensbench_tasks.generate", "--repo", "stock", "--count", 2, *output)
     assert "sets/stock.yaml: 2 of 2 tasks" in done.stdout, done.stderr
-    assert "A verdict needs about 34: lensbench generate --count 34" in done.stdout
+    assert "A verdict needs about 35: lensbench generate --count 35" in done.stdout
     before = read_scenarios(["sets/stock.yaml"]).tasks
     assert {task.repository for task in before} == {
         Git(git="stock", revision=git(stock, "rev-parse", "HEAD"))
@@ -48,7 +48,7 @@ def test_a_set_is_written_pinned_and_proven_and_grows_to_a_larger_count(stock: P
     after = read_scenarios(["sets/stock.yaml"]).tasks
     assert (after[:2], len(after) > 2) == (before, True)
     assert f"sets/stock.yaml: {len(after)} of 40 tasks ({len(after) - 2} new)" in said
-    assert f"{len(after)} structural questions found; a verdict needs about 34:" in said
+    assert f"{len(after)} structural questions found; a verdict needs about 35:" in said
     assert "--kind change --repo stock --output sets/stock-changes.yaml" in said
     assert Path("sets/stock.yaml").read_text(encoding="utf-8").startswith(edited)
     again = run_here(main, "--count", 40, *output)
