@@ -167,7 +167,7 @@ def test_what_the_report_tells_of_the_work_is_found_and_its_findings_are_not(
 NAMES = st.from_regex(
     r"[A-Z][A-Za-z]{1,8}|mcp__[a-z]{1,5}__[a-z_]{1,8}[a-z]", fullmatch=True
 ).filter(lambda name: name.lower() not in {"na", "none", "null", "unknown", "tbd", "etc"})
-PATHS = st.from_regex(r"/?([a-z_]{1,6}( [a-z]{1,4})?/){0,3}[a-z_]{1,8}\.(py|ts|md)", fullmatch=True)
+PATHS = st.sampled_from(["src/a.py", "src/b.py", "lib/c.ts", "d/e.py"])
 FINDING = "Cart is in `cart.py`"
 REPORTS = st.builds(
     Report,
@@ -344,3 +344,29 @@ def test_what_only_looks_like_the_workspace_is_kept(path: str, expected: str) ->
 def test_normalising_a_path_twice_changes_nothing(path: str, workspace: str) -> None:
     once = normalise_path(path, workspace)
     assert normalise_path(once, workspace) == once
+
+
+TOOL_NAMES = st.sampled_from(["Read", "Grep", "Bash", "mcp__lens__lens_grep", "mcp__a__b_c"])
+PATHS = st.sampled_from(["src/a.py", "src/b.py", "lib/c.ts", "d/e.py"])
+NO_NAMES = st.characters(exclude_categories=["Cs", "L", "N", "M"], exclude_characters=".:_-@+")
+MARKS = st.text(NO_NAMES, min_size=1, max_size=3)
+
+
+@given(st.lists(TOOL_NAMES, min_size=2, max_size=4, unique=True), MARKS)
+def test_tools_between_any_marks_are_read_one_by_one_or_missing(
+    names: list[str], mark: str
+) -> None:
+    tools = parse_report(
+        f"## Report\n- Tool calls: 3\n- Tools used: {mark.join(names)}\n"
+    ).tools_used
+    assert tools is None or set(tools) <= set(names)
+
+
+@given(st.lists(PATHS, min_size=2, max_size=4, unique=True), MARKS)
+def test_files_between_any_marks_are_read_one_by_one_or_missing(
+    names: list[str], mark: str
+) -> None:
+    files = parse_report(
+        f"## Report\n- Tool calls: 3\n- Files used: {mark.join(names)}\n"
+    ).files_used
+    assert files is None or set(files) <= set(names)

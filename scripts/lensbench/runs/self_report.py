@@ -222,7 +222,9 @@ _OF_YAML = re.compile(
     r"\s#\s.*|^[|>][-+]?$|^(?:name|tool|path|file):\s|^(?:count|calls):\s?[0-9]+$"
 )
 _NONE = re.compile(r"(?:none|nothing|nil|no\s(?:files?|tools?))(?![\w./-])")
-_AND = re.compile(r"\s(?:and|&|\+)\s")
+_AND = re.compile(
+    r"\s(?:and|&|\+|/)\s|\s?(?:\u548c|\u53ca|\u4ee5\u53ca|\u4e0e|\u3068|\u304a\u3088\u3073|\ubc0f)\s?"
+)
 _LINK = re.compile(r"\[[^\[\]]*\]\(([^()\s]*)\)")
 _TIMES = re.compile(
     r"(?:\s[x*]\s?[0-9]+|\s?[\u00d7✕]\s?[0-9]+|\s[0-9]+\s?[x\u00d7]?|:[0-9]+)(?:\s(?:times|calls?))?$",
@@ -284,14 +286,14 @@ def _split(
     ]
     if match := _LIST.fullmatch(SPACED_REMARK.sub("", ",".join(pieces))):
         pieces = [(match[1] or match[2] or match[3] or "").strip(" ,") or "none"]
-    plain = [remark.sub("", piece).strip(" .,;") or piece.strip("( .,;)") for piece in pieces]
+    plain = [remark.sub("", piece).strip(" .,;\u3002") or piece.strip("( .,;)") for piece in pieces]
     whole = " ".join(plain).strip().strip(QUOTES + "()").lower()
     if whole in _MISSING or whole.isdigit():
         return None
     if _NONE.match(whole):
         return ()
     parts = tuple(
-        part for piece in plain for part in re.split("[,;]", piece) if part.strip(" " + QUOTES)
+        part for piece in plain for part in _SEPARATOR.split(piece) if part.strip(" " + QUOTES)
     )
     is_cut = any(
         part.count(pair[0]) != part.count(pair[1]) for part in parts for pair in ("()", "[]", "{}")
@@ -299,13 +301,48 @@ def _split(
     return None if is_cut else parts
 
 
+_SEPARATOR = re.compile("[,;\t\u3001\uff0c\uff1b\uff64\u060c\u061b\u00b7\u30fb\u2022|]")
+_TOOL_NAME = re.compile(r"[A-Za-z_][\w.:-]*", re.ASCII)
+_PATH_NAME = re.compile(r"[\w./\\~@$(\[+-][\w./\\~@$()\[\]+ :#=%!&-]*")
+_PATH_END = re.compile(r"\.[A-Za-z]\w{0,9}(?=$|[^\w])", re.ASCII)
+
+
+def _all(names: tuple[str, ...], looks_right: Callable[[str], bool]) -> tuple[str, ...] | None:
+    """The names; None if one is no name, since the list was then not split where its author did."""
+    return names if all(looks_right(name) for name in names) else None
+
+
+def _is_tool(name: str) -> bool:
+    return bool(_TOOL_NAME.fullmatch(name))
+
+
+def _is_path(name: str) -> bool:
+    """True for one path; one with blanks has a folder or an ending, and no ending of a file is inside it."""
+    if not _PATH_NAME.fullmatch(name):
+        return False
+    endings = list(_PATH_END.finditer(name))
+    if " " in name and "/" not in name and not endings:
+        return False
+    return not any(_ends_inside(name, ending, endings[-1]) for ending in endings)
+
+
+def _ends_inside(name: str, ending: re.Match[str], last: re.Match[str]) -> bool:
+    """True when another path follows, as in `a.py b.py`; a folder may have an ending (`Core.Api/a.cs`)."""
+    following = name[ending.end() : ending.end() + 1]
+    if ending.start() == last.start():
+        return bool(following) and following not in ":#("
+    if following == "/":
+        return ending[0] == last[0]
+    return following not in ".-_@+"
+
+
 def tools(field: Field | None) -> tuple[str, ...] | None:
+    """The bare names; None if one of them is no name of a tool."""
     parts = _split(field, _REMARK) if field else None
-    return (
-        None
-        if parts is None
-        else _known(_tool(name) for part in parts for name in _AND.split(part))
-    )
+    if parts is None:
+        return None
+    names = _known(_tool(name) for part in parts for name in _AND.split(part))
+    return _all(names, _is_tool)
 
 
 def _tool(text: str) -> str:
@@ -316,13 +353,14 @@ def _tool(text: str) -> str:
 
 
 def files(field: Field | None) -> tuple[str, ...] | None:
-    """The paths without remarks, each once, not yet normalised (`normalise_path`)."""
+    """The paths without remarks, each once, not yet normalised (`normalise_path`); None if one of them is no path."""
     parts = _split(field, SPACED_REMARK, _path_first) if field else None
-    return (
-        None
-        if parts is None
-        else _known(bare_path(path) for part in parts for path in _paths(part))
-    )
+    if parts is None:
+        return None
+    if any(part.count("`") > 2 for part in parts):
+        return None
+    paths = _known(bare_path(path) for part in parts for path in _paths(part))
+    return _all(paths, _is_path)
 
 
 def _paths(part: str) -> list[str]:
