@@ -6,7 +6,6 @@ new runs; another question, other settings or changed files in the repository gi
 
 from __future__ import annotations
 
-import fcntl
 import json
 import os
 import re
@@ -25,6 +24,7 @@ from lensbench.core.records import RunId, sha256
 from lensbench.core.run_folder import RunFolder
 from lensbench.core.store import run_files
 from lensbench.core.system.files import write_atomic, write_json
+from lensbench.core.system.locks import locked
 from lensbench.core.system.processes import WORKFLOW, adopt_orphans, end_children
 from lensbench.core.system.program import Parser, only_config, run_program
 from lensbench.core.tasks import Category, Folder, Task
@@ -73,10 +73,8 @@ def evaluate(config: Config, question: str, repo: str) -> Path:
         task.prompt, [plan["settings_sha256"], plan["sandbox"], repository["tree_sha256"], repo]
     )
     folder.mkdir(parents=True, exist_ok=True)
-    with RunFolder(folder).lock.open("wb") as lock:
-        fcntl.flock(
-            lock, fcntl.LOCK_EX
-        )  # a second process with the same question waits, and shows the same answers
+    # A second process with the same question waits, and shows the same answers.
+    with locked(RunFolder(folder).lock):
         write_json(RunFolder(folder).plan, plan)
         write_json(RunFolder(folder).repositories, {source_name(task.repository): repository})
         write_atomic(RunFolder(folder).prompts / f"{TASK}.md", prompt_of(task, config.agent))

@@ -6,6 +6,7 @@ import platform
 import shutil
 import tempfile
 from collections.abc import Iterator, Mapping
+from functools import partial
 from pathlib import Path
 
 from lensbench.agents import load_adapter, programs
@@ -14,6 +15,7 @@ from lensbench.core.errors import CheckFailed, UserError
 from lensbench.core.preflight_results import Check, Outcome, table
 from lensbench.core.system.processes import adopt_orphans, end_children
 from lensbench.core.system.program import Parser, configs, run_program
+from lensbench.core.system.trial import try_folder, try_processes
 from lensbench.plan.config import Agent, Config
 from lensbench.plan.reading import load_config, read_file
 from lensbench.plan.task_files import read_scenarios
@@ -30,6 +32,19 @@ PROGRAMS: Mapping[str, tuple[Outcome, str]] = {
 """Programs that some features need -> state and message when one is missing."""
 
 
+PLACES: Mapping[str, str] = {"disk here": ".", "temporary files": tempfile.gettempdir()}
+
+
+def obstacles() -> Iterator[Check]:
+    """What every run needs of this machine and does not find; no other check works without it."""
+    trials = {place: partial(try_folder, Path(folder)) for place, folder in PLACES.items()}
+    for name, trial in {**trials, "processes": try_processes}.items():
+        try:
+            trial()
+        except UserError as error:
+            yield Check(name, "failed", str(error))
+
+
 def machine() -> Iterator[Check]:
     """Checks of this machine: what every benchmark needs, and what some features need."""
     yield Check("python", "ok", platform.python_version())
@@ -38,7 +53,7 @@ def machine() -> Iterator[Check]:
             {"mode": "auto", "visible": [], "hidden": [], "network": DEFAULT.sandbox_network}
         )
     )
-    for place, folder in (("disk here", "."), ("temporary files", tempfile.gettempdir())):
+    for place, folder in PLACES.items():
         free = shutil.disk_usage(folder).free / 1e9
         outcome: Outcome = "ok" if free >= LEAST_GB else "warning"
         yield Check(
@@ -94,9 +109,14 @@ def main() -> None:
         "--configfile", type=Path, help="the config to check (default: the one in this folder)"
     )
     config = parser.parse_args().configfile
-    files = [config] if config else [Path(name) for name in configs(Path())]
+    found = [config] if config else [Path(name) for name in configs(Path())]
     print("machine:", flush=True)
-    results = list(machine())
+    results = list(obstacles())
+    files = found
+    if results:
+        files = []
+    else:
+        results = list(machine())
     print(*table(results), sep="\n", flush=True)
     adopt_orphans()
     try:
@@ -106,7 +126,7 @@ def main() -> None:
             print(f"{file}:", *table(checks), sep="\n", flush=True)
     finally:
         end_children()
-    if not files:
+    if not found:
         print("There is no config here: `lensbench init` writes one for your server.")
     failures = [check.name for check in results if check.outcome == "failed"]
     if failures:

@@ -2,6 +2,7 @@
 
 import os
 import re
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -73,4 +74,20 @@ def test_missing_programs_are_said_to_be_needed_or_not(project: Project, tmp_pat
     assert "FAILED   git" in said
     assert "skipped  node" in said
     assert "There is no config here" in said
+    assert code == 1
+
+
+NO_LOCKS = """
+import errno, fcntl
+def refuse(file, kind):
+    raise OSError(errno.ENOLCK, "No locks available")
+fcntl.flock = refuse
+"""
+
+
+def test_a_folder_without_locks_is_named_with_the_remedy(project: Project, tmp_path: Path) -> None:
+    (tmp_path / "sitecustomize.py").write_text(NO_LOCKS)
+    code, said = doctor(project, PYTHONPATH=os.pathsep.join([str(tmp_path), *sys.path]))
+    assert f"FAILED   disk here        {project.folder}: its file system has no file locks" in said
+    assert "Traceback" not in said
     assert code == 1

@@ -5,7 +5,6 @@ short again."""
 
 from __future__ import annotations
 
-import fcntl
 import json
 import random
 import re
@@ -18,6 +17,7 @@ from pathlib import Path
 from lensbench.core.errors import UserError
 from lensbench.core.frozen_plan import AgentSettings
 from lensbench.core.system.files import write_json
+from lensbench.core.system.locks import locked
 
 PLACE = Path("bench/.services")
 """Relative to the project's folder, in which every program is started."""
@@ -89,8 +89,7 @@ def record_response(
             f"{service}: the plan's window is used up until {_shown(resets_at)}; start again then"
         )
     PLACE.mkdir(parents=True, exist_ok=True)
-    with (PLACE / ".lock").open("ab") as lock:
-        fcntl.flock(lock, fcntl.LOCK_EX)
+    with locked(PLACE / ".lock"):
         state, now = _read(service), time.time()
         is_news = started_at >= state["until"]
         if is_refusal and (now >= state["until"] or (resets_at or 0) > state["until"]):

@@ -22,7 +22,8 @@ from pathlib import Path
 
 from lensbench.agents.sandbox import ENVIRONMENT, ENVIRONMENT_PATH, WORKSPACE, Place, Sandbox
 from lensbench.core.errors import UserError
-from lensbench.core.system.files import locked, write_json
+from lensbench.core.system.files import write_json
+from lensbench.core.system.locks import locked
 from lensbench.core.system.private_folders import private_folder
 from lensbench.core.system.trees import copy_tree, remove_tree
 

@@ -12,7 +12,6 @@ No rule of Snakemake owns these files. It makes `runs/<run>.md`, a copy of the a
 
 from __future__ import annotations
 
-import fcntl
 import json
 import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -25,6 +24,7 @@ from lensbench.core.errors import UserError
 from lensbench.core.records import Record, RunId, from_json, sha256
 from lensbench.core.run_folder import RunFolder
 from lensbench.core.system.files import write_atomic, write_json
+from lensbench.core.system.locks import lock
 
 ANSWER, RECORD, DISCARD = "answer.md", "record.json", "discard.json"
 TRANSCRIPT, PATCH = "transcript.jsonl.gz", "patch.diff"
@@ -263,7 +263,7 @@ def note_made(folder: Path, wave: int, entry: Entry) -> None:
     """Adds an attempt to the journal. Before its record is written: a line too many is removed by the next start."""
     line = f"{entry.folder.relative_to(RunFolder(folder).attempts).as_posix()}\n"
     with open(journal_of(folder, wave), "a", encoding="utf-8") as journal:
-        fcntl.flock(journal, fcntl.LOCK_EX)
+        lock(journal)
         journal.write(line)
 
 

@@ -35,7 +35,8 @@ from lensbench.core.frozen_plan import Repositories
 from lensbench.core.records import RunId
 from lensbench.core.run_folder import RunFolder
 from lensbench.core.store import run_files
-from lensbench.core.system.files import locked, read_json, read_typed, write_json
+from lensbench.core.system.files import read_json, read_typed, write_json
+from lensbench.core.system.locks import locked
 from lensbench.core.system.program import run_parser, run_program
 from lensbench.core.tasks import Task
 from lensbench.judging.judges import Judgement, Verdict, unjudged

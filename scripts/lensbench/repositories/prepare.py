@@ -27,7 +27,8 @@ from pydantic import TypeAdapter
 from lensbench.core.conditions import treatment_words
 from lensbench.core.errors import UserError, printable_lines
 from lensbench.core.frozen_plan import RepositoryFacts
-from lensbench.core.system.files import locked, write_json
+from lensbench.core.system.files import write_json
+from lensbench.core.system.locks import locked
 from lensbench.core.system.program import Parser
 from lensbench.core.system.trees import hash_tree, remove_tree
 from lensbench.core.tasks import Folder, Git, Npm, Pypi, Source

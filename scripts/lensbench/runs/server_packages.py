@@ -18,7 +18,8 @@ from lensbench.core.errors import UserError
 from lensbench.core.frozen_plan import PlannedCondition
 from lensbench.core.preflight_results import Check
 from lensbench.core.records import sha256
-from lensbench.core.system.files import locked, read_json, write_json
+from lensbench.core.system.files import read_json, write_json
+from lensbench.core.system.locks import locked
 
 _FLAGS = ("-y", "--yes", "-q", "--quiet")
 _PACKAGES = {"npx": ("-p", "--package"), "uvx": ("--from",)}

@@ -4,13 +4,12 @@ time limit."""
 
 from __future__ import annotations
 
-import fcntl
 import os
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 
-from lensbench.core.system.claim import is_held
+from lensbench.core.system.locks import is_held, lock
 
 RUNNING = "*running*"
 """The note of a run that has left the gate; not a valid name of a run."""
@@ -59,10 +58,8 @@ def who_is_there(folder: str) -> list[str]:
 def _held(path: str) -> Iterator[None]:
     """Locks and empties the run's own file, once the same run of an earlier start has let it go."""
     while True:
-        with open(
-            os.open(path, os.O_RDWR | os.O_CREAT | os.O_APPEND, 0o600), "r+", encoding="utf-8"
-        ) as mine:
-            fcntl.flock(mine, fcntl.LOCK_EX)
+        with open(path, "a+", encoding="utf-8") as mine:
+            lock(mine)
             if _is_at(path, mine.fileno()):  # it was not removed by the previous holder
                 mine.truncate(0)
                 yield

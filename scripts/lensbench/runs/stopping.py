@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import fcntl
 import json
 import os
 import re
@@ -19,6 +18,7 @@ from lensbench.core.records import Outcome
 from lensbench.core.run_folder import RunFolder
 from lensbench.core.store import Discard
 from lensbench.core.system.files import write_atomic
+from lensbench.core.system.locks import lock
 from lensbench.runs.reasons import DiscardReason
 
 
@@ -174,8 +174,9 @@ def spend_on_request(folder: Path, outcome: Outcome) -> None:
 def _ledger(folder: Path) -> Iterator[Ledger]:
     """The ledger, written back after the block. Safe with concurrent runs."""
     path = RunFolder(folder).spent
-    with open(os.open(path, os.O_RDWR | os.O_CREAT, 0o644), "r+", encoding="utf-8") as file:
-        fcntl.flock(file, fcntl.LOCK_EX)
+    path.touch()
+    with path.open("r+", encoding="utf-8") as file:
+        lock(file)
         before = file.read()
         ledger = _parse(before)
         if ledger is None:

@@ -28,6 +28,7 @@ from lensbench.core.store import (
 )
 from lensbench.core.system.claim import claim
 from lensbench.core.system.files import note_checksum, read_checksums, write_atomic, write_json
+from lensbench.core.system.trial import try_machine
 from lensbench.runs.stopping import spend, start_attempt
 from lensbench.workflow.damage import FOREIGN, Damage, FolderCheck, read_index, write_index
 from lensbench.workflow.schedule import Schedule
@@ -39,6 +40,7 @@ def begin(schedule: Schedule, is_dry: bool = False) -> Store:
     folder = schedule.folder
     if not is_dry:
         claim(folder)
+        try_machine(folder)
         RunFolder(folder).checksums.touch()
         RunFolder(folder).attempts.mkdir(exist_ok=True)
         if not RunFolder(

@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-import fcntl
 import json
 import os
 import socket
 import time
-from contextlib import suppress
 from pathlib import Path
 from typing import IO, NamedTuple
 
 from lensbench.core.errors import UserError
 from lensbench.core.run_folder import RunFolder
+from lensbench.core.system.locks import is_held, try_lock
 
 _TRIES, _PAUSE_S = 20, 0.01
 """A process that only checks the lock holds it for a moment."""
@@ -27,24 +26,13 @@ class Worker(NamedTuple):
     since: str
 
 
-def is_held(path: str) -> bool:
-    try:
-        with open(path, encoding="utf-8") as file:
-            fcntl.flock(file, fcntl.LOCK_SH | fcntl.LOCK_NB)
-            return False
-    except FileNotFoundError:
-        return False
-    except OSError:
-        return True
-
-
 def claim(folder: Path) -> Worker | None:
     """Claims `folder` until this process ends; returns the worker before. Raises UserError if claimed."""
     if folder.resolve() in _claimed:
         return None
     folder.mkdir(parents=True, exist_ok=True)
-    descriptor = os.open(RunFolder(folder).at_work, os.O_RDWR | os.O_CREAT, 0o644)
-    file = open(descriptor, "r+", encoding="utf-8")  # noqa: SIM115  # held until the process ends
+    path = RunFolder(folder).at_work
+    file = open(path, "a+", encoding="utf-8")  # noqa: SIM115  # held until the process ends
     if not _lock(file):
         raise UserError(_refusal(folder))
     before = last_worker(folder)
@@ -75,8 +63,7 @@ def last_worker(folder: Path) -> Worker | None:
 
 def _lock(file: IO[str]) -> bool:
     for _ in range(_TRIES):
-        with suppress(BlockingIOError):
-            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        if try_lock(file):
             return True
         time.sleep(_PAUSE_S)
     return False

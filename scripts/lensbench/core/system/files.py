@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import fcntl
 import hashlib
 import json
 import os
 import warnings
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Mapping
 from dataclasses import is_dataclass
 from fractions import Fraction
 from pathlib import Path
@@ -17,6 +15,7 @@ from typing import Any, TypeVar, overload
 from lensbench.core import numbers
 from lensbench.core.errors import UserError
 from lensbench.core.run_folder import RunFolder
+from lensbench.core.system.locks import lock
 
 T = TypeVar("T")
 _KEPT_TWICE = (RunFolder.config, RunFolder.preflight, RunFolder.look_ledger, "discard.json")
@@ -68,7 +67,7 @@ def _replace(path: Path, data: bytes) -> None:
 def note_checksum(folder: Path, name: str, data: bytes) -> None:
     """Appends the checksum of a file in the run folder to the list."""
     with open(RunFolder(folder).checksums, "a", encoding="utf-8") as checksums:
-        fcntl.flock(checksums, fcntl.LOCK_EX)
+        lock(checksums)
         checksums.write(f"{hashlib.sha256(data).hexdigest()}  {name}\n")
 
 
@@ -87,14 +86,6 @@ def read_checksums(folder: Path) -> dict[str, str]:
 def _is_inside(name: str) -> bool:
     """Whether a path stays in the folder: damaged files are deleted, and the list is not trusted."""
     return name[:1] not in ("", "/") and (".." not in name or ".." not in name.split("/"))
-
-
-@contextmanager
-def locked(path: Path) -> Iterator[None]:
-    """Waits for the lock of the file at `path`, and holds it for the block."""
-    with path.open("wb") as file:
-        fcntl.flock(file, fcntl.LOCK_EX)  # released when the file is closed or its process ends
-        yield
 
 
 def write_json(path: Path, value: Any) -> None:

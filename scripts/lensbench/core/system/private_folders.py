@@ -5,7 +5,6 @@ A program holds a file lock in its folder until it ends, so a folder whose lock 
 
 from __future__ import annotations
 
-import fcntl
 import json
 import os
 import subprocess
@@ -15,6 +14,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
+from lensbench.core.system.locks import lock, try_lock
 from lensbench.core.system.trees import remove_tree
 
 PREFIX = "lb-"
@@ -32,7 +32,7 @@ def private_folder() -> Iterator[str]:
         tempfile.TemporaryDirectory(prefix=PREFIX, ignore_cleanup_errors=True) as folder,
         open(os.path.join(folder, "lock"), "w", encoding="utf-8") as mine,
     ):
-        fcntl.flock(mine, fcntl.LOCK_EX)
+        lock(mine)
         os.rename(
             mine.name, os.path.join(folder, LOCK)
         )  # it must not be visible before it is locked
@@ -50,11 +50,11 @@ def remove_abandoned(place: str) -> None:
             entry.path for entry in entries if entry.name.startswith(PREFIX) and _is_ours(entry)
         ]
     for folder in folders:
-        with suppress(OSError), open(os.path.join(folder, LOCK), encoding="utf-8") as lock:
-            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            _end_processes_in(folder)
-            _tear_down(folder)
-            remove_tree(folder)
+        with suppress(OSError), open(os.path.join(folder, LOCK), "r+", encoding="utf-8") as its:
+            if try_lock(its):
+                _end_processes_in(folder)
+                _tear_down(folder)
+                remove_tree(folder)
 
 
 def _tear_down(folder: str) -> None:
