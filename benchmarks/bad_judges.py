@@ -20,7 +20,8 @@ from itertools import accumulate
 from typing import Any, NamedTuple
 
 import numpy as np
-from calibration import (
+from habits import DEFAULTS
+from worlds import (
     BY_EFFECT,
     KNOWN,
     World,
@@ -29,7 +30,6 @@ from calibration import (
     shift_for,
     verdict_counts,
 )
-from habits import DEFAULTS
 
 from lensbench.core.distributions import norm_isf
 from lensbench.core.frozen_plan import MECHANICAL

@@ -318,7 +318,7 @@ def kind_judge(points: float, labelled: int, tasks: int = 96) -> Habit:
         )
         found = estimate_of(named(judged))
         sample = dict(list(by_people.items())[:labelled])
-        told = corrected_delta(by_judges, sample)._asdict()
+        told = corrected_delta(by_judges, sample)
         counting = corrected_by_people(found, told, DEFAULTS["alpha"], DEFAULTS["power"]) or found
         asked = {"with": Asked(seen(named(judged)), DEFAULTS, 1.0)}
         drawn = draw_all(
@@ -326,18 +326,6 @@ def kind_judge(points: float, labelled: int, tasks: int = 96) -> Habit:
         )["with"]
         look = look_result(counting, 1, 1, DEFAULTS, drawn.boundary)
         return decide(counting, DEFAULTS, look).verdict == "GO"
-
-    return go
-
-
-def uneven(tasks: int) -> Habit:
-    """Nothing on average: losses are exponential, with a mean of 20 points, below a gain of 20."""
-
-    def go(rng: np.random.Generator) -> bool:
-        return (
-            looked_at(named(np.round((0.2 - rng.exponential(0.2, tasks)) / 0.05) * 0.05), [])
-            == "GO"
-        )
 
     return go
 
@@ -352,14 +340,28 @@ def ties(tasks: int, share: float) -> Habit:
     return go
 
 
-def heavy_losses(tasks: int) -> Habit:
-    """5% of the tasks lose 95 points, the others gain 5."""
+def edited(times: int) -> Habit:
+    """24 tasks; while inconclusive, the criteria of the three worst pairs are edited until these are equal."""
 
     def go(rng: np.random.Generator) -> bool:
-        gains = 0.05 + rng.normal(0, 0.1, tasks)
-        return looked_at(named(np.where(rng.random(tasks) < 0.05, -0.95, gains)), []) == "GO"
+        values, ledger = drawn_differences(rng, 24)[:, 0], []  # type: ignore[var-annotated]
+        for _ in range(times + 1):
+            verdict = looked_at(named(values), ledger)
+            if verdict != "INCONCLUSIVE":
+                return verdict == "GO"
+            values[np.argsort(values)[:3]] = 0.0
+        return False
 
     return go
+
+
+def many_judges(rng: np.random.Generator) -> bool:
+    """Four judges with errors of their own, one after another, until one gives a GO."""
+    truth, ledger = drawn_differences(rng, 24)[:, 0], []  # type: ignore[var-annotated]
+    verdicts = (
+        looked_at(named(np.clip(truth + rng.normal(0, 0.14, 24), -1, 1)), ledger) for _ in range(4)
+    )
+    return "GO" in verdicts
 
 
 PEOPLE: dict[str, Habit] = {
@@ -382,7 +384,9 @@ PEOPLE: dict[str, Habit] = {
     "the three worst of 24 runs deleted while inconclusive": runs_chosen(3, 1, on_record=False),
     "one of eleven repositories holds 35%, effects differ": unequal_repositories(16, 3),
     "one of eleven repositories holds 45%: about these only": unequal_repositories(16, 2),
-    "exponential losses, 48 tasks": uneven(48),
+    "criteria of the three worst pairs edited once": edited(1),
+    "criteria of the three worst pairs edited three times": edited(3),
+    "judges changed until one gives a GO, four of them": many_judges,
     **{
         f"{tasks} tasks, {share}% of them alike in both": ties(tasks, share / 100)
         for tasks, share in ((12, 60), (24, 80), (48, 90))
@@ -395,14 +399,8 @@ PEOPLE: dict[str, Habit] = {
         for labelled in (24, 48)
     },
 }
-"""The habits for which the gate promises at most 2.5% GO."""
-RARE: dict[str, Habit] = {
-    f"rare heavy losses, {tasks} tasks": heavy_losses(tasks) for tasks in (12, 24, 48)
-}
-"""Those for which it promises 5%, and a sentence that says what the data cannot show."""
+"""The habits for which the gate promises at most WHOLE_ERROR / 2 of false GO."""
 UNKNOWABLE: dict[str, Habit] = {
-    "exponential losses, 12 tasks": uneven(12),
-    "exponential losses, 24 tasks": uneven(24),
     **{
         f"a judge favours the treatment by {points} points, nobody checked": kind_judge(points, 0)
         for points in (2, 5)

@@ -1,9 +1,9 @@
-"""How often SAVES is right, on simulated tasks with a known true loss and a known true saving.
+"""How often SAVES and COSTS are right, on simulated tasks with a known true loss and a known true bill.
 
     python benchmarks/savings.py [--replications 1000] [--only REGEX]
 
-The decision is the product's own, from the estimates on. Beside it stands the plain rule of two tests: both t intervals
-of 95%, one above -10 points, one below 10% less. Exit code 1 when a row lies above its promise by more than three
+The decision is the product's own: rules.py on the scores, saving.py on the typical task and on the bill. Beside it
+stands the plain rule of two t intervals of 95%. Exit code 1 when a row lies above its promise by more than three
 standard errors, or a power below its aim.
 """
 
@@ -13,213 +13,204 @@ import argparse
 import math
 import re
 import sys
-from collections import Counter
-from collections.abc import Callable, Sequence
-from functools import partial
+from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import numpy as np
-from directions import in_waves
+from calibration import archive_baselines, demo_baselines
+from habits import DEFAULTS
 
+from lensbench.core.distributions import t_isf
 from lensbench.scores import intervals
-from lensbench.scores.intervals import LARGEST, Estimate, estimate
-from lensbench.scores.saving import Saving
+from lensbench.scores.rules import given, sample
+from lensbench.scores.saving import beyond, shares_saved
 
 Floats = np.ndarray[Any, Any]
-MARGIN, LEAST = 0.1, math.log(0.9)
+CHANCE = DEFAULTS["alpha"] / 2
+LEAST = math.log(0.9)
 
 
 class Drawn(NamedTuple):
-    """A benchmark: differences of scores, log ratios of the quantity, those of all attempts, and the repositories."""
+    """Benchmarks, a row each: differences of scores, baselines, and what treatment and baseline needed."""
 
-    scores: Floats
-    ratios: Floats
-    attempts: Floats | None = None
-    homes: Sequence[int] = ()
+    differences: Floats
+    baselines: Floats
+    treated: Floats
+    base: Floats
 
 
 class Row(NamedTuple):
-    """A row: the benchmark, the verdicts that are counted, and the promise: at most, or at least."""
+    """A truth, and the promise: at most, or at least."""
 
-    draw: Callable[[np.random.Generator], Drawn]
-    verdicts: Sequence[str]
+    draw: Callable[[np.random.Generator, int], Drawn]
+    verdict: str = "SAVES"
     at_most: float = 1.0
     at_least: float = 0.0
-    looks: int = 1
 
 
-def over(values: Floats, homes: Sequence[int], limit: float = math.inf) -> Estimate:
-    """The estimate of a value for each task."""
-    named = {f"t{task:03}": float(value) for task, value in enumerate(values)}
-    places = dict(zip(named, [f"r{home}" for home in homes] or named, strict=True))
-    return estimate(named, places, seed=1, limit=limit)
-
-
-def saving_of(drawn: Drawn, tasks: int) -> Saving:
-    """What the first tasks save."""
-    homes, ratios = drawn.homes[:tasks], drawn.ratios[:tasks]
-    every = [ratios] if drawn.attempts is None else [ratios, drawn.attempts[:tasks]]
-    return Saving(
-        "cost",
-        over(ratios, homes),
-        [over(LEAST - each, homes) for each in every],
-        over(ratios - math.log(1.1), homes),
-        float(np.exp(ratios).mean()),
-    )
-
-
-def verdicts(drawn: Drawn, looks: int) -> tuple[str, bool]:
-    """The verdict, and whether the plain rule would give SAVES on all tasks."""
-    verdict, _ = in_waves(drawn.scores, looks, partial(saving_of, drawn), drawn.homes)
-    score, change = over(drawn.scores, drawn.homes, LARGEST), over(drawn.ratios, drawn.homes)
-    plain_score = score.low if score.sd else score.delta
-    plain_cost = change.high if change.sd else change.delta
-    return verdict, (plain_score or 0.0) > -MARGIN and (plain_cost or 0.0) < LEAST
-
-
-def saves(rng: np.random.Generator, tasks: int, share: float = 0.6, spread: float = 0.5) -> Floats:
-    """Log ratios with this geometric mean."""
-    return math.log(share) + rng.normal(0, spread, tasks)
+def priced(
+    rng: np.random.Generator, count: int, tasks: int, share: float, spread: float = 0.5
+) -> tuple[Floats, Floats]:
+    """What the runs needed: tasks differ threefold, and the typical treatment needs this share."""
+    task = np.exp(rng.normal(0, 1.1, (count, tasks)))
+    base = task * np.exp(rng.normal(0, spread / 2**0.5, task.shape))
+    treated = task * share * np.exp(rng.normal(0, spread / 2**0.5, task.shape))
+    return treated, base
 
 
 def tenth_lost(tasks: int, spread: float) -> Row:
-    """A tenth of the tasks loses everything; the others differ by chance: a loss of 10 points."""
+    """So many tasks lose all they had that the mean loss is 10; the others differ by chance."""
 
-    def draw(rng: np.random.Generator) -> Drawn:
-        others = np.clip(rng.normal(0, spread, tasks), -1, 1)
-        return Drawn(np.where(rng.random(tasks) < 0.1, -1.0, others), saves(rng, tasks))
+    def draw(rng: np.random.Generator, count: int) -> Drawn:
+        baselines = demo_baselines(rng, count, tasks)
+        hit = rng.random(baselines.shape) < 0.1 / 0.55
+        differences = np.where(hit, -baselines, rng.normal(0, spread, baselines.shape))
+        return Drawn(differences, baselines, *priced(rng, count, tasks, 0.6))
 
-    return Row(draw, ("GO", "SAVES"), 0.05)
-
-
-def lost(name: str, tasks: int) -> Row:
-    """A loss of 10 points on average, of another shape."""
-
-    def draw(rng: np.random.Generator) -> Drawn:
-        shapes: dict[str, Callable[[], Floats]] = {
-            "normal, spread 25": lambda: rng.normal(-0.1, 0.25, tasks),
-            "all or nothing, both ways": lambda: rng.choice(
-                [-1.0, 0.0, 1.0], tasks, p=[0.2, 0.7, 0.1]
-            ),
-            "from a ceiling, exponential": lambda: -np.minimum(rng.exponential(0.1, tasks), 1),
-            "in each of 5 criteria of a perfect answer": lambda: -rng.binomial(5, 0.1, tasks) / 5,
-        }
-        return Drawn(shapes[name](), saves(rng, tasks))
-
-    return Row(draw, ("GO", "SAVES"), 0.025)
+    return Row(draw, at_most=0.05)
 
 
-def lost_by_repository(tasks: int, repositories: int, *, heavy: bool) -> Row:
-    """A loss of 10 points, alike in a repository: a third of the variance, or a fifth of them loses 24 more."""
+def lost(tasks: int, spread: float) -> Row:
+    """A loss of exactly 10."""
 
-    def draw(rng: np.random.Generator) -> Drawn:
-        homes = np.arange(tasks) % repositories
-        own = rng.normal(0, 0.2 / 3**0.5, repositories)
-        if heavy:
-            own = np.where(rng.random(repositories) < 0.2, -0.24, 0.06)
-        scores = -0.1 + own[homes] + rng.normal(0, 0.2 * (1 if heavy else (2 / 3) ** 0.5), tasks)
-        return Drawn(scores, saves(rng, tasks), None, homes.tolist())
+    def draw(rng: np.random.Generator, count: int) -> Drawn:
+        baselines = archive_baselines(rng, count, tasks)
+        differences = rng.normal(-0.1, spread, baselines.shape)
+        return Drawn(differences, baselines, *priced(rng, count, tasks, 0.6))
 
-    return Row(draw, ("GO", "SAVES"), 0.05 if heavy else 0.025)
+    return Row(draw, at_most=0.03)
 
 
-def not_cheaper(name: str, tasks: int) -> Row:
-    """Equal answers, and a saving of exactly 10%."""
-
-    def draw(rng: np.random.Generator) -> Drawn:
-        scores, attempts = rng.normal(0, 0.1, tasks), None
-        ratios = saves(rng, tasks, 0.9)
-        if name == "heavy tails: a run in twenty costs ten times as much":
-            runs = rng.normal(0, 0.6, (2, tasks)) + np.where(
-                rng.random((2, tasks)) < 0.05, math.log(10), 0
-            )
-            ratios = LEAST + runs[0] - runs[1]
-        if name == "a tenth of the tasks costs five times as much":
-            dear = rng.random(tasks) < 0.1
-            ratios = LEAST + np.where(dear, 0.9, -0.1) * math.log(5) + rng.normal(0, 0.2, tasks)
-        if name == "a quarter of the runs crashes, is paid for, and is made again":
-            attempts = LEAST + rng.normal(0, 0.3, tasks)
-            crashed = rng.random(tasks) < 0.25
-            attempts = attempts + np.where(crashed, 0.75, -0.25) * math.log(2)
-            ratios = attempts - np.where(crashed, math.log(2), 0)
-        return Drawn(scores, ratios, attempts)
-
-    return Row(draw, ("SAVES",), 0.025)
-
-
-def neither(tasks: int) -> Row:
-    """No difference, and a saving of exactly 10%: good news of any kind is false."""
-    return Row(
-        lambda rng: Drawn(rng.normal(0, 0.2, tasks), saves(rng, tasks, 0.9)), ("GO", "SAVES"), 0.025
-    )
-
-
-def equal(tasks: int, spread: float, at_least: float = 0.0, share: float = 0.6) -> Row:
+def equal(tasks: int, spread: float, share: float = 0.6, at_least: float = 0.0) -> Row:
     """Equal answers on average, and a saving."""
-    return Row(
-        lambda rng: Drawn(rng.normal(0, spread, tasks), saves(rng, tasks, share)),
-        ("SAVES",),
-        1.0,
-        at_least,
-    )
+
+    def draw(rng: np.random.Generator, count: int) -> Drawn:
+        baselines = demo_baselines(rng, count, tasks)
+        differences = rng.normal(0, spread, baselines.shape)
+        return Drawn(differences, baselines, *priced(rng, count, tasks, share))
+
+    return Row(draw, at_most=0.03 if share == 0.9 else 1.0, at_least=at_least)
+
+
+def tied(tasks: int, ties: float, spread: float, at_least: float = 0.0) -> Row:
+    """Equal answers on average, many of them the same, and 40% saved."""
+
+    def draw(rng: np.random.Generator, count: int) -> Drawn:
+        baselines = demo_baselines(rng, count, tasks)
+        moved = rng.random(baselines.shape) >= ties
+        other = rng.normal(0, spread / (1 - ties) ** 0.5, baselines.shape)
+        differences = np.where(moved, np.round(other / 0.05) * 0.05, 0.0)
+        return Drawn(differences, baselines, *priced(rng, count, tasks, 0.6))
+
+    return Row(draw, at_least=at_least)
+
+
+def runaway(tasks: int, share: float, often: float, times: float, at_most: float) -> Row:
+    """The typical task needs this share, and a few runs of the treatment many times as much."""
+
+    def draw(rng: np.random.Generator, count: int) -> Drawn:
+        baselines = demo_baselines(rng, count, tasks)
+        treated, base = (
+            np.exp(rng.normal(0, 0.35, baselines.shape)) * factor for factor in (share, 1.0)
+        )
+        treated = np.where(rng.random(treated.shape) < often, treated * times, treated)
+        return Drawn(rng.normal(0, 0.05, baselines.shape), baselines, treated, base)
+
+    return Row(draw, at_most=at_most)
+
+
+def dear_fifth(tasks: int, small: float, dear: float, verdict: str) -> Row:
+    """A fifth of the tasks costs ten times as much; the two kinds change by different shares."""
+
+    def draw(rng: np.random.Generator, count: int) -> Drawn:
+        baselines = demo_baselines(rng, count, tasks)
+        is_dear = np.broadcast_to(np.arange(tasks) % 5 == 0, baselines.shape)
+        base = np.where(is_dear, 10.0, 1.0) * np.exp(rng.normal(0, 0.2, baselines.shape))
+        factor = np.where(is_dear, dear, small)
+        treated = base * factor * np.exp(rng.normal(0, 0.2, baselines.shape))
+        return Drawn(rng.normal(0, 0.05, baselines.shape), baselines, treated, base)
+
+    return Row(draw, verdict, at_most=0.05)
 
 
 ROWS: dict[str, Row] = {
     **{
-        f"a tenth loses everything, the others spread by {100 * spread:g}, {tasks} tasks": tenth_lost(
+        f"10 lost: a fifth loses all it had, the others spread by {100 * spread:g}, {tasks} tasks": tenth_lost(
             tasks, spread
         )
         for spread in (0.0, 0.12, 0.25)
-        for tasks in (12, 24, 36, 48, 96)
+        for tasks in (12, 24, 48, 96)
     },
     **{
-        f"10 lost: {name}, {tasks} tasks": lost(name, tasks)
-        for name in (
-            "normal, spread 25",
-            "all or nothing, both ways",
-            "from a ceiling, exponential",
-            "in each of 5 criteria of a perfect answer",
+        f"10 lost: normal, spread {100 * spread:g}, {tasks} tasks": lost(tasks, spread)
+        for spread in (0.12, 0.25)
+        for tasks in (24, 48, 96)
+    },
+    **{
+        f"equal answers, exactly 10% saved, {tasks} tasks": equal(tasks, 0.1, 0.9)
+        for tasks in (24, 48, 96)
+    },
+    **{
+        f"the same bill: small tasks save 40%, the dear fifth needs 16% more, {tasks} tasks": dear_fifth(
+            tasks, 0.6, 1.16, "SAVES"
         )
-        for tasks in (48, 96)
+        for tasks in (24, 48, 96)
     },
-    "10 lost, 48 tasks in 6 repositories": lost_by_repository(48, 6, heavy=False),
-    "10 lost, 96 tasks in 8 repositories": lost_by_repository(96, 8, heavy=False),
-    "a fifth of 8 repositories loses 24 more, 96 tasks": lost_by_repository(96, 8, heavy=True),
     **{
-        f"10% saved: {name}, {tasks} tasks": not_cheaper(name, tasks)
-        for name in (
-            "normal",
-            "heavy tails: a run in twenty costs ten times as much",
-            "a tenth of the tasks costs five times as much",
-            "a quarter of the runs crashes, is paid for, and is made again",
+        f"the bill is smaller by 19%: small tasks need 60% more, the dear fifth half, {tasks} tasks: COSTS": dear_fifth(
+            tasks, 1.6, 0.5, "COSTS"
         )
-        for tasks in (48, 96)
+        for tasks in (24, 48, 96)
     },
-    "no difference, and 10% saved, 48 tasks: GO or SAVES": neither(48),
     **{
-        f"power: 40% saved, spread {100 * spread:g}, {tasks} tasks": equal(tasks, spread, aim)
+        f"40% saved, but 3% of runs need 30 times as much (a bill of x1.17), {tasks} tasks": runaway(
+            tasks, 0.6, 0.03, 30, 1.0
+        )
+        for tasks in (24, 48, 96)
+    },
+    **{
+        f"power: equal answers, 40% saved, spread {100 * spread:g}, {tasks} tasks": equal(
+            tasks, spread, at_least=aim
+        )
         for spread, tasks, aim in (
-            (0.25, 48, 0.55),
-            (0.25, 96, 0.9),
-            (0.12, 48, 0.9),
-            (0.0, 40, 0.95),
+            (0.12, 24, 0.25),
+            (0.25, 24, 0.0),
+            (0.25, 48, 0.5),
+            (0.25, 96, 0.85),
         )
     },
-    "power: 25% saved, spread 25, 96 tasks": equal(96, 0.25, share=0.75),
-    "four looks, a tenth loses everything, the others spread by 0, 96 tasks": tenth_lost(
-        96, 0.0
-    )._replace(looks=4),
-    "four looks, 10 lost: normal, spread 25, 96 tasks": lost("normal, spread 25", 96)._replace(
-        looks=4
-    ),
-    "four looks, 10% saved: normal, 96 tasks": not_cheaper("normal", 96)._replace(looks=4),
-    "four looks, no difference, and 10% saved, 48 tasks: GO or SAVES": neither(48)._replace(
-        looks=4
-    ),
-    "four looks, power: 40% saved, spread 25, 96 tasks": equal(96, 0.25, 0.9)._replace(looks=4),
-    "four looks, power: 40% saved, spread 12, 48 tasks": equal(48, 0.12, 0.9)._replace(looks=4),
+    **{
+        f"power: equal answers, 40% saved, {ties:.0%} ties, spread {100 * spread:g}, {tasks} tasks": tied(
+            tasks, ties, spread
+        )
+        for ties, spread in ((0.5, 0.25), (0.66, 0.19), (0.8, 0.15))
+        for tasks in (24, 48)
+    },
 }
 """The rows by name; 40% is saved where nothing else is said."""
+
+
+def shares(row: Row, count: int) -> tuple[float, float]:
+    """How often the verdict is given, and how often two plain t intervals would give it."""
+    drawn = row.draw(np.random.default_rng(1), count)
+    with_floor = row.verdict == "SAVES"
+    scores = sample(drawn.differences, drawn.baselines, with_floor=with_floor)
+    logs = np.log(drawn.treated / drawn.base)
+    bill = sample(shares_saved(drawn.treated, drawn.base), drawn.baselines)
+    far = t_isf(0.025, scores.df)
+    if row.verdict == "SAVES":
+        saved = sample(LEAST - logs, drawn.baselines)
+        found = given("SAVES", scores, CHANCE, DEFAULTS)
+        found &= beyond(saved, CHANCE) & beyond(bill, CHANCE)
+        plain = scores.delta + DEFAULTS["margin"] / 100 > far * scores.se
+        plain &= saved.delta > far * saved.se
+    else:
+        added = sample(logs - math.log(1.1), drawn.baselines)
+        found = given("NO-GO", scores, CHANCE, DEFAULTS)
+        found &= beyond(added, CHANCE) & beyond(bill, CHANCE, -1)
+        plain = DEFAULTS["effect"] / 100 - scores.delta > far * scores.se
+        plain &= added.delta > far * added.se
+    return float(found.mean()), float(plain.mean())
 
 
 def main() -> None:
@@ -229,31 +220,22 @@ def main() -> None:
     parser.add_argument("--only", default="", help="a regular expression for the names of rows")
     arguments = parser.parse_args()
     count, kept = arguments.replications, True
-    intervals.RESAMPLES, intervals.WEIGHTS = (
-        199,
-        2999,
-    )  # sign flips decide nothing here; fewer weights are quicker
-    print("| truth | SAVES or GO | plain rule | promised | as promised |\n|---|--:|--:|---|---|")
+    intervals.WEIGHTS = 999  # fewer weights are quicker
+    print("| truth | SAVES | two t intervals | promised | as promised |\n|---|--:|--:|---|---|")
     for name, row in ROWS.items():
         if not re.search(arguments.only, name):
             continue
-        rng = np.random.default_rng(1)
-        found = [verdicts(row.draw(rng), row.looks) for _ in range(count)]
-        told = Counter(verdict for verdict, _ in found)
-        share = sum(told[verdict] for verdict in row.verdicts) / count
-        error = 3 * math.sqrt(max(share * (1 - share), row.at_most * (1 - row.at_most)) / count)
-        ok = row.at_least - error <= share <= row.at_most + error
-        kept &= ok
-        promise = (
-            f"at least {row.at_least:g}"
-            if row.at_least
-            else f"at most {row.at_most:g}" * (row.at_most < 1)
-        )
-        plain = sum(is_plain for _, is_plain in found) / count
-        print(
-            f"| {name} | {share:.3f} | {plain:.3f} | {promise} | {'yes' if ok else 'NO'} |",
-            flush=True,
-        )
+        share, plain = shares(row, count)
+        promise, expected = "", share
+        if row.at_most < 1:
+            promise, expected = f"at most {row.at_most:g}", row.at_most
+        if row.at_least:
+            promise, expected = f"at least {row.at_least:g}", row.at_least
+        error = 3 * math.sqrt(expected * (1 - expected) / count)
+        is_kept = row.at_least - error <= share <= row.at_most + error
+        kept &= is_kept
+        word = "yes" if is_kept else "NO"
+        print(f"| {name} | {share:.3f} | {plain:.3f} | {promise} | {word} |", flush=True)
     sys.exit(not kept)
 
 

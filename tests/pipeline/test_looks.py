@@ -6,6 +6,7 @@ from typing import Any
 
 import yaml
 
+from lensbench.scores.sequential import SHARE
 from small_benchmark import Project
 
 CALLS = "called mcp__fake__search"
@@ -78,7 +79,7 @@ def test_a_clear_effect_ends_it_at_the_first_look_and_what_is_added_or_left_is_m
         json.loads(line)["spent"]
         for line in (project.bench / "looks.jsonl").read_text().splitlines()
     ]
-    assert spent[-1] <= 0.05 + 1e-12
+    assert spent[-1] <= 0.05 / SHARE + 1e-9
 
 
 def test_while_nothing_is_decided_the_next_wave_is_made_by_the_same_start(project: Project) -> None:

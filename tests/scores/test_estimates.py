@@ -58,9 +58,9 @@ def found(made: Any, treatment: str = "with") -> dict[str, Any]:
     return written
 
 
-def wide(bench: Make, **changes: Any) -> Any:
-    """Eight tasks in two categories, each with a repository of its own."""
-    tasks = {f"t{n}": (f"r{n}", "Debug" if n < 4 else "Targeted") for n in range(8)}
+def wide(bench: Make, times: int = 1, **changes: Any) -> Any:
+    """Eight tasks, or `times` as many, in two categories, each with a repository of its own."""
+    tasks = {f"t{n}": (f"r{n}", "Debug" if n % 8 < 4 else "Targeted") for n in range(8 * times)}
     made = bench(tasks=tuple(tasks), changes={"tasks": planned(tasks), **changes})
     outcomes = [
         (ALL, NONE),
@@ -72,7 +72,7 @@ def wide(bench: Make, **changes: Any) -> Any:
         (ALL, NONE),
         (HALF, ALL),
     ]
-    paired(made, dict(zip(tasks, outcomes, strict=True)), agent_version="1.0")
+    paired(made, dict(zip(tasks, outcomes * times, strict=True)), agent_version="1.0")
     return made
 
 
@@ -249,11 +249,11 @@ def test_nothing_scored_and_one_task_are_no_basis_for_an_interval(bench: Make) -
 
 
 def test_the_gate_names_delta_and_model_and_gives_an_offline_agent_no_verdict(bench: Make) -> None:
-    made = wide(bench, agent={"kind": "claude-code"})
+    made = wide(bench, 2, agent={"kind": "claude-code"})
     made.run("t7", "without", points=HALF, agent_version="1.0")
     result = found(made)["gate"]
     assert (result["verdict"], result["needs"]) == ("GO", "")
-    assert "for glm-5 in claude-code 1.0 on these 8 repositories." in result["sentence"]
+    assert "for glm-5 in claude-code 1.0 on these 16 repositories." in result["sentence"]
     result = found(wide(bench))["gate"]
     assert result["verdict"] == "INCONCLUSIVE"
     assert "No language model answered" in result["sentence"]
@@ -264,7 +264,7 @@ def test_new_verdicts_on_the_same_runs_are_no_other_look(bench: Make) -> None:
     assert [found(made)["look_number"], found(made)["look_number"]] == [1, 1]
     made.verdicts[-1] |= {"points": "0", "verdict": "Missed"}
     again = found(made)
-    assert (again["look_number"], again["level"]) == (1, pytest.approx(0.965))
+    assert (again["look_number"], again["level"]) == (1, pytest.approx(0.95))
 
 
 @pytest.mark.parametrize(
@@ -340,7 +340,7 @@ def voided(count: int) -> dict[str, Any]:
     return {"judges": {"j": judge | {"answers": 96, "voided": count}}}
 
 
-def doubts(least: int, tasks: int = 8) -> dict[str, Any]:
+def doubts(least: int, tasks: int = 16) -> dict[str, Any]:
     """Of the treatment's runs of the first tasks, whose two criteria untrusted judges decided."""
     runs = [RunId(f"t{task}", "with")._asdict() for task in range(tasks)]
     return {
@@ -384,7 +384,7 @@ def measured(folder: Path, **parts: Any) -> None:
 def test_untrusted_judges_give_no_verdict(
     bench: Make, instrument: dict[str, Any], verdict: str, reason: str
 ) -> None:
-    made = wide(bench, agent={"kind": "claude-code"})
+    made = wide(bench, 2, agent={"kind": "claude-code"})
     made.run("t7", "without", points=HALF, agent_version="1.0")
     made.build()
     measured(made.folder, **instrument)
@@ -420,9 +420,7 @@ def waves(bench: Make) -> Any:
 def test_a_look_rests_on_the_waves_so_far_and_earlier_looks_stay_in_the_track(bench: Make) -> None:
     made = waves(bench)
     result = found(made)
-    spent = 4 * norm.sf(
-        norm.isf(0.05 / 4) / 0.5**0.5
-    )  # O'Brien and Fleming's, of the seven tenths for the score
+    spent = 4 * norm.sf(norm.isf(0.05 / 4) / 0.5**0.5)  # O'Brien and Fleming's
     (look,) = result["looks"]
     assert (look["look"], look["looks"], look["boundary"]) == (
         1,

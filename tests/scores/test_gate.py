@@ -339,19 +339,18 @@ def calibration(monkeypatch: pytest.MonkeyPatch) -> dict[str, Any]:
     return runpy.run_path(str(ROOT / "benchmarks" / "calibration.py"))
 
 
-def test_servers_that_do_nothing_or_help_get_what_is_promised_and_looks_save_runs(
-    calibration: dict[str, Any],
-) -> None:
-    outcome = calibration["one_look"](calibration["World"](tasks=24), 0.0, 300)
-    assert calibration["as_promised"](outcome)
-    assert 0 < outcome.share("GO") + outcome.share("HARM") < 0.1
-    assert not calibration["as_promised"](outcome._replace(covered=250))
-    helps = calibration["World"](shift=0.52, spread=0.35, tasks=24, trials=3)
-    assert calibration["one_look"](helps, 0.1, 100).share("GO") > 0.6
-    bigger = {"effect": 10, "power": 0.9}
-    outcome = calibration["many_looks"](calibration["World"](tasks=45), 4, bigger, 100)
-    assert outcome.share("GO") <= 0.06
-    assert outcome.used < 36
+def test_servers_that_do_nothing_or_help_get_what_is_promised(calibration: dict[str, Any]) -> None:
+    rows = dict(calibration["errors"]())
+    for name in (
+        "A/A, 24 tasks: GO",
+        "any 5% lose all, baseline 55%, spread 10, 24 tasks: GO",
+        "5% of the best lose all, baseline 82%, spread 5, 24 tasks: GO",
+    ):
+        gate, _ = calibration["shares"](rows[name], 400)
+        assert gate <= rows[name].at_most + 0.03
+    helps = calibration["Row"](calibration["normal"](0.1, 0.15), 24)
+    gate, alone = calibration["shares"](helps, 400)
+    assert gate >= 0.85 * alone > 0.6
 
 
 REASONS = [Reason(kind, undoes="GO") for kind in ReasonKind if kind is not ReasonKind.NO_INTERVAL]

@@ -22,6 +22,7 @@ PROGRAMS = {
     "counts": ("Intervals of counts with runaways", "counts.py --replications 400"),
     "adoption": ("Intervals of adoption", "adoption.py --replications 1000"),
     "savings": ("How often SAVES is right", "savings.py --replications 1000"),
+    "gate": ("How often the gate is right", "calibration.py --replications 2000"),
 }
 """The name of a page, its title and its command in benchmarks/."""
 

@@ -54,7 +54,7 @@ from lensbench.scores.gate import FUTILE, decide, look_result, stopped
 from lensbench.scores.gate_words import Told, in_words
 from lensbench.scores.intervals import LARGEST, Estimate, minimum_detectable
 from lensbench.scores.needed import deciding
-from lensbench.scores.readings import readings, runs_of
+from lensbench.scores.readings import edits, readings, runs_of
 from lensbench.scores.rules import Reason, ReasonKind, excludes_zero
 from lensbench.scores.run_tables import Tables, identity, read_tables
 from lensbench.scores.saving import Saving, saving_of
@@ -333,7 +333,11 @@ class Gatekeeper(NamedTuple):
             draw.among,
             enough,
             starts,
-            [*assumptions, *([belief.caveat] if belief and belief.caveat else [])],
+            [
+                *assumptions,
+                *edits(comparison, draw.seen, before),
+                *([belief.caveat] if belief and belief.caveat else []),
+            ],
             saving,
             belief.constant if belief else "",
         )

@@ -8,7 +8,7 @@ from dataclasses import replace
 from fractions import Fraction
 from math import comb
 
-from lensbench.core.numbers import decimal, score_of
+from lensbench.core.numbers import decimal, points, score_of
 from lensbench.core.records import RunId
 from lensbench.judging.trust.belief import Doubt
 from lensbench.scores.account import SeenPair
@@ -136,6 +136,27 @@ def _doubted(comparison: Comparison, doubts: Sequence[Doubt], best: bool) -> Com
             points = doubt.most if best == (run.condition == comparison.treatment) else doubt.least
             scores[run] = {**row, "score": decimal(score_of([points], int(row["criteria"]))) or ""}
     return replace(comparison, tables=comparison.tables._replace(scores=scores))
+
+
+def edits(
+    comparison: Comparison, now: Mapping[str, SeenPair], looks: Sequence[Mapping[str, SeenPair]]
+) -> Iterator[str]:
+    """What readers must know of criteria that were edited after a look: the tasks, and the delta without the edit."""
+    for shown in looks:
+        edited = {
+            place: pair
+            for place, pair in shown.items()
+            if place in now
+            and now[place].runs == pair.runs
+            and now[place].criteria != pair.criteria
+        }
+        if edited:
+            tasks = sorted({place.rpartition("/")[0] for place in edited})
+            delta = as_shown(comparison, now, edited).delta or 0.0
+            yield (
+                f"The criteria of {', '.join(tasks)} were edited after a look; without the edit the score changes by"
+                f" {points(delta)}."
+            )
 
 
 def as_shown(

@@ -256,7 +256,8 @@ def hides_a_tail(verdict: Verdict, found: Sample, settings: GateSettings) -> Boo
     hidden = np.zeros(found.delta.shape, bool)
     for none_seen, gain, accepted in _tails(verdict, found):
         far = quantiles(accepted / none_seen, found.df)
-        hidden |= (found.se > 0) & (distance < gain + far * found.se)
+        spread = np.where(found.se > 0, found.se, 1.0)
+        hidden |= (found.se > 0) & (distance < gain + far * spread)
     return hidden
 
 

@@ -13,7 +13,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from fractions import Fraction
 from functools import partial
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from lensbench.agents.prices import priced
 from lensbench.core.distributions import norm_sf, t_isf
@@ -22,7 +22,11 @@ from lensbench.core.records import Record, RunId
 from lensbench.scores.differences import Comparison, log_ratios
 from lensbench.scores.intervals import Estimate
 from lensbench.scores.quantities import QUANTITIES
+from lensbench.scores.rules import Sample, sample_of
 from lensbench.scores.run_tables import Value
+
+if TYPE_CHECKING:
+    from lensbench.core.distributions import Bools, Floats
 
 _KEYS = {
     "cost": ("cost_usd", "tokens_weighted"),
@@ -63,15 +67,19 @@ class Saving(NamedTuple):
 
 
 def is_beyond(mean: Estimate, boundary: float, sign: int = 1) -> bool:
-    """True when a mean is shown to be above 0, or with a `sign` of -1 below it: by its interval, and where values are
+    """True when a mean is shown to be above 0, or with a `sign` of -1 below it."""
+    return mean.sd is not None and bool(beyond(sample_of(mean), norm_sf(boundary), sign)[0])
+
+
+def beyond(found: Sample, chance: float, sign: int = 1) -> Bools:
+    """Where means are shown to be above 0, or with a `sign` of -1 below it: by the interval, and where values are
     skewed by the empirical likelihood too. Equal values have no interval; the sign test decides."""
-    chance, delta = norm_sf(boundary), sign * (mean.delta or 0.0)
-    if mean.sd == 0:
-        return delta > 0 and 0.5**mean.n <= chance
-    if not mean.se or not mean.df:
-        return False
-    far = t_isf(chance, mean.df)
-    return delta > far * mean.se and (mean.root is None or sign * mean.root >= far)
+    import numpy as np
+
+    far, delta = t_isf(chance, found.df), sign * found.delta
+    moved = (delta > far * found.se) & ~(sign * found.root < far)
+    alike = (delta > 0) & (0.5**found.tasks <= chance)
+    return np.where(found.se > 0, moved, alike)
 
 
 def saving_of(
@@ -133,23 +141,29 @@ def saving_of(
 
 
 def bill(comparison: Comparison, value: Value) -> Estimate:
-    """By how much the treatment's total lies below the baseline's, as a share of it. Its error is that of a ratio of
-    means (Cochran, Sampling Techniques, 1977, section 6.4): of the residuals from this ratio."""
+    """By how much the treatment's total lies below the baseline's, as a share of it."""
     pairs = comparison.pairs(value)
-    saved: dict[str, list[float]] = {}
-    totals = [0.0, 0.0]
-    for both in pairs.values():
-        totals[0] += sum(float(treatment) for treatment, _ in both)
-        totals[1] += sum(float(base) for _, base in both)
-    if not totals[1]:
-        return Estimate()
-    ratio = totals[0] / totals[1]
-    # Tasks with fewer pairs count less in the totals, and more in a mean over tasks.
-    tasks = sum(bool(both) for both in pairs.values())
+    treated, base, tasks = [], [], []
     for task, both in pairs.items():
-        weight = len(both) * tasks / totals[1] if both else 0.0
-        saved[task] = [
-            1 - ratio + weight * (ratio * float(base) - float(treatment))
-            for treatment, base in both
-        ]
-    return comparison.over(saved, pairs)
+        if both:
+            tasks.append(task)
+            treated.append(float(sum(own for own, _ in both)))
+            base.append(float(sum(other for _, other in both)))
+    if not sum(base):
+        return Estimate()
+    saved = shares_saved(treated, base)
+    counts = {task: len(both) for task, both in pairs.items()}
+    return comparison.over(
+        {task: [share] * counts[task] for task, share in zip(tasks, saved, strict=True)}, tasks
+    )
+
+
+def shares_saved(treated: Sequence[float] | Floats, base: Sequence[float] | Floats) -> Floats:
+    """A value for each task (the last axis), whose mean is the share of the baseline's total that the treatment saves.
+    Their standard error is that of a ratio of totals (Cochran, Sampling Techniques, 1977, section 6.4)."""
+    import numpy as np
+
+    own, other = np.asarray(treated, dtype=float), np.asarray(base, dtype=float)
+    ratio = own.sum(axis=-1, keepdims=True) / other.sum(axis=-1, keepdims=True)
+    shares: Floats = 1 - ratio + (ratio * other - own) / other.mean(axis=-1, keepdims=True)
+    return shares
