@@ -92,27 +92,27 @@ ALL = [10] * 40, [10] * 40
 @pytest.mark.parametrize(
     ("points", "share", "more", "verdict", "said", "shown"),
     [
-        # Patterns that were met throughout do not tell answers apart, but do not contradict either; .9^40 = .0148.
+        # Patterns that were met throughout do not tell answers apart, but do not contradict either; .915^40 = .025.
         pytest.param(
             ALL,
             0.6,
             {"usd": 0},
             "SAVES",
-            "It needs 40% less (estimated cost), answers at most 9.6 points worse, as patterns tell.",
+            "It needs 40% less (estimated cost), answers at most 8.8 points worse, as patterns tell.",
             (
-                "**lens saves, and its answers are at most 9.6 points worse.** 0 tasks better, 0 worse, 40 the same",
+                "**lens saves, and its answers are at most 8.8 points worse.** 0 tasks better, 0 worse, 40 the same",
             ),
             id="both at 100 percent and fewer tokens saves",
         ),
-        # .9^38 = .0182 is more than the .0175 of the first look.
+        # .9^34 = .0278 is more than the .025 of the first look.
         pytest.param(
-            ([10] * 38, [10] * 38),
+            ([10] * 34, [10] * 34),
             0.6,
             {},
             "INCONCLUSIVE",
-            "at most 10.1 points worse",
+            "at most 10.3 points worse",
             (),
-            id="below 39 equal tasks a tenth could lose everything unseen",
+            id="below 36 equal tasks a tenth could lose everything unseen",
         ),
         pytest.param(
             ([10] * 12, [10] * 12),
@@ -121,7 +121,7 @@ ALL = [10] * 40, [10] * 40
             "INCONCLUSIVE",
             "",
             (
-                "Next: The saving is not shown yet. About 28 more tasks would show it, and that the answers are",
+                "in all would give SAVES in 80% of benchmarks if the true difference is the one found.",
             ),
             id="equal patterns on few tasks need more of them and no other cure",
         ),
@@ -216,10 +216,10 @@ def test_a_price_decides_where_the_answers_are_no_worse(
 
 
 def test_cheaper_and_equal_is_not_left_out_before_the_tasks_are_enough(bench: Make) -> None:
-    built = made(bench, [7] * 36, [8, 7, 7, 7, 7, 7, 7, 7, 7] * 4, 0.6, around=0.02)
+    built = made(bench, [7] * 18, [8, 7, 7, 7, 7, 7, 7, 7, 7] * 2, 0.6, around=0.02)
     gate = decided(built)
-    assert gate["verdict"] == "NO-GO"
-    assert "The saving is shown. About " in built.page
+    assert (gate["verdict"], "a saving that is shown" in kinds(gate)) == ("INCONCLUSIVE", True)
+    assert "would give SAVES" in built.page
     assert "Leave it out" not in built.page
 
 

@@ -240,8 +240,9 @@ def needs(decision: GateVerdict, estimate: Estimate, facts: Told) -> str:
     if decision.low is None or estimate.n < 2:
         return "At least two tasks with complete pairs."
     others = [need for need in facts.enough if need[0] != decision.verdict]
-    if ReasonKind.SAVING in kinds or decision.verdict == "NO-GO":
-        others = [need for need in others if need[0] in ("SAVES", "HARM", "GO")]
+    may_save = any(verdict == "SAVES" for verdict, _ in others)
+    if may_save or ReasonKind.SAVING in kinds or decision.verdict == "NO-GO":
+        others = [need for need in others if need[0] != "NO-GO"]
     if not others:
         if decision.verdict == "NO-GO":
             return ""
