@@ -178,4 +178,7 @@ def _tasks_for_mean(mean: Estimate, settings: GateSettings, chance: float) -> in
     if (mean.delta or 0.0) <= 0 or mean.n < 2:
         return None
     sd = upper_sd((mean.se or 0.0) * math.sqrt(mean.n), mean.n)
-    return tasks_needed(sd, mean.delta or 0.0, settings["power"], 2 * chance)
+    if (mean.delta or 0.0) * math.sqrt(MOST_TASKS) < sd:
+        return None  # a rounding error above 0 would need more tasks than there are numbers
+    tasks = tasks_needed(sd, mean.delta or 0.0, settings["power"], 2 * chance)
+    return tasks if tasks <= MOST_TASKS else None
