@@ -2,6 +2,7 @@
 
 import random
 from collections.abc import Callable, Mapping
+from fractions import Fraction
 from typing import Any
 
 import pytest
@@ -56,7 +57,10 @@ def belief(
         people = [verdict for name, verdict in given.items() if name.startswith("human")]
         decided[key] = majority(people or [*given.values()])
     drafts = [key for key, given in votes.items() if drafted and "mechanical" in given]
-    return believe(votes, drafts, decided, everybody, ["with"], classifier or {}, 1, corrected)
+    points = {key: POINTS[verdict] for key, verdict in decided.items()}
+    return believe(
+        votes, drafts, decided, points, everybody, ["with"], classifier or {}, 1, corrected
+    )
 
 
 def test_accepted_patterns_and_people_are_believed_and_a_model_without_labels_is_unvalidated() -> (
@@ -123,6 +127,15 @@ def test_a_verdict_that_untrusted_judges_changed_is_doubted() -> None:
     )
     assert found.doubts == [Doubt(slip[0], stated, stated + 1)]
     assert (found.withheld, belief(mechanical=true).doubts) == ({"with": []}, [])
+
+
+def test_a_doubt_counts_the_share_of_tests_and_not_half_a_point() -> None:
+    run = RunId("t00", "with")
+    votes = {(run, 1): {"tests": PARTIAL}, (run, 2): {"claude": MET}}
+    decided = {(run, 1): PARTIAL, (run, 2): MET}
+    points = {(run, 1): Fraction(1, 9), (run, 2): Fraction(1)}
+    found = believe(votes, (), decided, points, NOBODY, ["with"], {}, 1)
+    assert found.doubts == [Doubt(run, Fraction(1, 9), Fraction(10, 9))]
 
 
 @pytest.mark.parametrize(("share", "constant"), [(0.97, True), (0.5, False)])

@@ -18,7 +18,7 @@ from lensbench.core.system.program import run_stage
 from lensbench.core.tables import grouped, read_table, run_of_row
 from lensbench.judging.criteria_checks import check_criteria, check_tasks
 from lensbench.judging.decisions import Key, is_person, key_of
-from lensbench.judging.judges import DRAFTED, NOT_ASKED, Verdict
+from lensbench.judging.judges import DRAFTED, NOT_ASKED, POINTS, Verdict
 from lensbench.judging.shown_answers import Group, read_shown_answers, read_tasks, sampled_pairs
 from lensbench.judging.trust import Bias, InstrumentFile, JudgeSummary, bias
 from lensbench.judging.trust.agreement import Verdicts, agreement
@@ -43,7 +43,8 @@ def measure_instrument(folder: Path) -> None:
             if row["version"].endswith(DRAFTED) and row["condition"] in conditions:
                 drafts.add(key_of(row))
     final = _decided(decisions, "verdict")
-    scores = bias.run_scores(final, _criteria_of(plan))
+    points = _points(decisions, final)
+    scores = bias.run_scores(points, _criteria_of(plan))
     shown = read_shown_answers(folder, plan, tasks)
     pairs = {(answer.run.task, answer.run.trial) for answer in shown if answer.pair_complete}
     agreements = agreement(verdicts, conditions, plan["seed"])
@@ -82,6 +83,7 @@ def measure_instrument(folder: Path) -> None:
             {key: votes for key, votes in verdicts.items() if key[0].condition in conditions},
             drafts,
             {key: verdict for key, verdict in final.items() if key[0].condition in conditions},
+            {key: value for key, value in points.items() if key[0].condition in conditions},
             agreements["all"],
             treatments(plan),
             blinding,
@@ -101,6 +103,17 @@ def _decided(
 ) -> bias.Decided:
     """The verdicts in a column of decisions.csv, without unjudged criteria."""
     return {key_of(row): Verdict(row[column]) for row in rows if row[column] != Verdict.UNJUDGED}
+
+
+def _points(rows: Iterable[DecisionRow], verdicts: bias.Decided) -> dict[Key, Fraction]:
+    """The points of verdicts: the decided ones where they are the decision, as by tests, else those of the verdict."""
+    decided = {key_of(row): row for row in rows}
+    points = {key: POINTS[verdict] for key, verdict in verdicts.items()}
+    for key, verdict in verdicts.items():
+        own = exact(decided[key]["points"])
+        if decided[key]["verdict"] == verdict and own is not None:
+            points[key] = own
+    return points
 
 
 def _criteria_of(plan: Plan) -> dict[str, int]:
@@ -142,8 +155,8 @@ def _bias(
         key: verdict for key, verdict in persons.items() if (key[0].task, key[0].trial) in sample
     }
     by_judges, by_persons = (
-        bias.run_scores(together, criteria),
-        bias.run_scores(of_sample, criteria),
+        bias.run_scores(_points(decisions, together), criteria),
+        bias.run_scores(_points(decisions, of_sample), criteria),
     )
     return {
         "judges": {

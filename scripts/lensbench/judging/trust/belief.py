@@ -17,9 +17,9 @@ from lensbench.core.frozen_plan import HUMAN, MECHANICAL, TESTS
 from lensbench.core.records import RunId
 from lensbench.core.tables import grouped
 from lensbench.judging.decisions import Key, is_person, majority
-from lensbench.judging.judges import POINTS, Verdict
+from lensbench.judging.judges import Verdict
 from lensbench.judging.trust.agreement import All, Verdicts, two_judges
-from lensbench.judging.trust.bias import Decided, persons_verdicts
+from lensbench.judging.trust.bias import Decided, Points, persons_verdicts
 from lensbench.judging.trust.blinding_check import BlindingCheck
 
 ENOUGH_LABELS = 200
@@ -98,6 +98,7 @@ def believe(
     verdicts: Verdicts,
     drafts: Collection[Key],
     decisions: Decided,
+    points: Points,
     everybody: All,
     treatments: Sequence[str],
     classifier: Mapping[str, BlindingCheck],
@@ -106,10 +107,10 @@ def believe(
 ) -> Belief:
     """How far the decisions can be trusted.
 
-    `verdicts` and `decisions`: those of the compared conditions. `drafts`: the criteria on which patterns are drafts.
-    `everybody`: the agreement of all judges. `classifier`: how well each treatment can be guessed from
-    blinded answers with equal scores. `corrections`: the treatments whose delta people's
-    verdicts correct, so that it does not matter what a judge sees.
+    `verdicts`, `decisions` and their `points`: those of the compared conditions. `drafts`: the criteria
+    on which patterns are drafts. `everybody`: the agreement of all judges. `classifier`: how well each
+    treatment can be guessed from blinded answers with equal scores. `corrections`: the treatments whose
+    delta people's verdicts correct, so that it does not matter what a judge sees.
     """
     labels = _labels(verdicts, seed)
     bases = {
@@ -145,7 +146,7 @@ def believe(
         for name in treatments
     }
     doubtful = {key for key, basis in bases.items() if basis in UNTRUSTED}
-    return Belief(counts, labels, caveat, withheld, list(_doubts(decisions, doubtful)), patterns)
+    return Belief(counts, labels, caveat, withheld, list(_doubts(points, doubtful)), patterns)
 
 
 def _basis(
@@ -163,9 +164,9 @@ def _basis(
     return Basis.UNVALIDATED if labels.keys() & votes.keys() else Basis.DRAFTS
 
 
-def _doubts(decisions: Decided, doubtful: Collection[Key]) -> Iterator[Doubt]:
-    for run, keys in sorted(grouped(decisions, lambda key: key[0]).items()):
-        certain = [POINTS[decisions[key]] for key in keys if key not in doubtful]
+def _doubts(points: Points, doubtful: Collection[Key]) -> Iterator[Doubt]:
+    for run, keys in sorted(grouped(points, lambda key: key[0]).items()):
+        certain = [points[key] for key in keys if key not in doubtful]
         if len(certain) < len(keys):
             least = sum(certain, Fraction(0))
             yield Doubt(run, least, least + len(keys) - len(certain))

@@ -29,6 +29,8 @@ MIN_TASKS = 24
 
 Decided = Mapping[Key, Verdict]
 """(Run, criterion) -> verdict, without unjudged criteria."""
+Points = Mapping[Key, Fraction]
+"""(Run, criterion) -> the points of the verdict, which for one by tests are their share."""
 
 
 class Mean(NamedTuple):
@@ -127,11 +129,11 @@ def _margin(se: float, n: int) -> float:
     return t_isf((1 - CONFIDENCE) / 2, n - 1) * se
 
 
-def run_scores(verdicts: Decided, criteria: Mapping[str, int]) -> dict[RunId, Fraction]:
+def run_scores(points: Points, criteria: Mapping[str, int]) -> dict[RunId, Fraction]:
     """The score of every run with all criteria decided; `criteria` is their number by task."""
-    by_run = grouped(verdicts, lambda key: key[0])
+    by_run = grouped(points, lambda key: key[0])
     return {
-        run: score_of([POINTS[verdicts[key]] for key in keys], len(keys))
+        run: score_of([points[key] for key in keys], len(keys))
         for run, keys in by_run.items()
         if len(keys) == criteria[run.task]
     }
