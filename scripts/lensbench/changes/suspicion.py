@@ -14,7 +14,8 @@ _SIGNS = (
     ),
     (
         "an __eq__ that is constant",
-        r"def __(eq|ne|contains|gt|lt)__\([^)]*\)[^\n]*:\s*\n?\s*return (True|False|1)\b",
+        r"def __(eq|ne|contains|gt|lt|ge|le)__\([^)]*\)[^\n:]*:(\s*#[^\n]*)*\s*return (True|False|1)\b"
+        r"|__(eq|ne|contains|gt|lt|ge|le)__ = lambda[^:\n]*: (True|False|1)\b",
     ),
     ("a value that matches everything", r"asymmetricMatch|Symbol\.toPrimitive|new Proxy\("),
     ("node:test", r"node:test|require\(['\"]test['\"]\)"),
@@ -52,10 +53,15 @@ def suspicions(patch: bytes) -> tuple[str, ...]:
 
 
 def _added(patch: str) -> str:
-    lines, is_code = list[str](), False
+    lines: list[str] = []
+    is_head = is_code = False
     for line in patch.split("\n"):
-        if line.startswith("+++ "):
+        if line.startswith("diff --git "):
+            is_head = True
+        elif line.startswith("@@ "):
+            is_head = False
+        elif is_head and line.startswith("+++ "):
             is_code = not is_test(line[4:].removeprefix("b/"))
-        elif line.startswith("+") and is_code:
+        elif line.startswith("+") and is_code and not is_head:
             lines.append(line[1:])
     return "\n".join(lines)
