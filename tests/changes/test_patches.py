@@ -65,7 +65,7 @@ def test_no_ignore_rule_or_repository_of_the_agent_loses_a_change(
 def test_what_determines_how_tests_run_is_left_out_of_a_patch(tmp_path: Path) -> None:
     write(
         tmp_path,
-        {"core.py": "", "src/lib.py": "", "go/help.go": 'import "testing"\n', "go/run.go": ""},
+        {"core.py": "", "src/lib.py": "", "go/help.go": 'import "testing"\n'},
     )
     environment = tmp_path / "environment"
     write(
@@ -85,8 +85,6 @@ def test_what_determines_how_tests_run_is_left_out_of_a_patch(tmp_path: Path) ->
         "vitest.config.ts",
         "node_modules/x/i.js",
         "go/new_test.go",
-        "go/help.go",
-        "src/testing.rs",
     ]
     applied = [
         "core.py",
@@ -96,6 +94,8 @@ def test_what_determines_how_tests_run_is_left_out_of_a_patch(tmp_path: Path) ->
         "src/new.py",
         "latest/x.py",
         "attributes.py",
+        "go/help.go",
+        "src/testing.rs",
     ]
     command = ["bash", "./run.sh", "-q"]
     assert steering([*left_out, *applied], ["tests/test_a.py"], command, environment, tmp_path) == (

@@ -1,8 +1,9 @@
-"""Tries a change task with tricks to pass its tests without the right change (tricks.yaml). None may gain anything.
+"""Tries change tasks with patches other than their references (tricks.yaml, assertions.yaml, odd.yaml).
 
 null     no change                 nothing is resolved
 oracle   the reference             everything is
 tricks   what agents were seen to do, and what they might: as much as `null`
+odd      right, but unlike the reference: as much as `oracle`
 """
 
 import shutil
@@ -40,19 +41,19 @@ Files = Mapping[str, str | None]
 
 @dataclass(frozen=True)
 class Project:
-    """A project with a defect, its hidden tests and its tricks."""
+    """A project with a defect, its hidden tests and patches to try."""
 
     name: str
     files: Files
     tests: Mapping[str, Any]
     fixed: Files
-    tricks: Mapping[str, Files]
+    changes: Mapping[str, Files]
     environment: tuple[str, ...] = ()
 
 
-def projects() -> Iterator[Project]:
-    """Those of tricks.yaml."""
-    told = yaml.safe_load(Path(__file__).with_suffix(".yaml").read_text(encoding="utf-8"))
+def projects(name: str) -> Iterator[Project]:
+    """Those of a file beside this one."""
+    told = yaml.safe_load(Path(__file__).with_name(name).read_text(encoding="utf-8"))
     texts = {"=" + name: text for name, text in told["texts"].items()}
     texts |= {
         "=" + name.lower(): text for name, text in vars(calculator).items() if isinstance(text, str)
@@ -71,15 +72,15 @@ def projects() -> Iterator[Project]:
         runner = tests.pop("runner", "")
         command = [*(RUNNERS[runner].command if runner else ()), *map(text_of, tests["command"])]
         tests |= {"files": files_of(tests["files"]), "command": command}
-        tricks = {name: files_of(files) for name, files in each["tricks"].items()}
+        changes = {name: files_of(files) for name, files in each["changes"].items()}
         files, fixed = files_of(each["files"]), files_of(each["fixed"])
-        yield Project(each["name"], files, tests, fixed, tricks, _environment(runner))
+        yield Project(each["name"], files, tests, fixed, changes, _environment(runner))
 
 
 def _environment(runner: str) -> tuple[str, ...]:
     """The commands that install what the tests need."""
     install = RUNNERS[runner].install if runner else ""
-    if runner not in ("jest", "vitest"):
+    if runner not in ("jest", "mocha", "vitest"):
         return (install,) if install else ()
     packages = (
         "cp package.json /env/ && cd /env && npm install --ignore-scripts --no-audit --no-fund"
@@ -102,13 +103,17 @@ class Tried:
     """The files of the change that are not put aside."""
 
 
-def projects_here() -> list[Project]:
-    """The projects whose test runner is on this machine."""
-    has_node, has_pytest = shutil.which("node") is not None, find_spec("pytest") is not None
-    needs = dict.fromkeys(("node", "objects", "jest", "vitest"), has_node) | {
-        "rust": bool(RUST_HOME)
-    }
-    return [project for project in projects() if needs.get(project.name, has_pytest)]
+def projects_here(*names: str) -> list[Project]:
+    """The projects of these files whose test runner is on this machine."""
+    return [each for name in names for each in projects(name) if _runs_here(each)]
+
+
+def _runs_here(project: Project) -> bool:
+    if "package.json" in project.files:
+        return shutil.which("node") is not None
+    if "Cargo.toml" in project.files:
+        return bool(RUST_HOME)
+    return find_spec("pytest") is not None
 
 
 def try_changes(project: Project, sandbox: Sandbox, cache: Path) -> Iterator[Tried]:
@@ -119,7 +124,7 @@ def try_changes(project: Project, sandbox: Sandbox, cache: Path) -> Iterator[Tri
         tree.mkdir()
         _write(tree, project.files)
         git(tree, "init", "--quiet")
-        changes = {NULL: {}, ORACLE: project.fixed, **project.tricks}
+        changes = {NULL: {}, ORACLE: project.fixed, **project.changes}
         patches = {
             change: _patch(tree, files, folder / f"{n}")
             for n, (change, files) in enumerate(changes.items())

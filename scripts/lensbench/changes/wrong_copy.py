@@ -67,8 +67,13 @@ def _wrong_text(path: str, text: str, kinds: Kinds, values: OtherValues) -> str:
     return edited(text, edits) + editor.helpers if edits else text
 
 
+_WORDS = ("value", "make", "item", "read", "given", "part", "name", "count")
+"""What helpers are called after, so that no program finds them by their names."""
+
+
 def _editor(path: str, values: OtherValues) -> WrongPython | WrongScript | _Plain:
-    suffix, helper = PurePosixPath(path).suffix, f"other_{secrets.token_hex(4)}"
+    suffix = PurePosixPath(path).suffix
+    helper = "_".join(secrets.choice(_WORDS) for _ in range(3)) + secrets.token_hex(2)
     if suffix == ".py":
         return WrongPython(values, helper)
     if suffix in SCRIPTS:

@@ -47,8 +47,26 @@ def {name}(value, is_order=False):
 def {name}_denied(error):
     if not isinstance(error, AssertionError) and type(error).__name__ != "Failed":
         raise error
+
+{name}_begun = set()
+
+class {name}_guard:
+    is_held = False
+    def __enter__(self):
+        {name}_guard.is_held = False
+    def __exit__(self, kind, error, trace):
+        if error is None:
+            {name}_guard.is_held = True
+        else:
+            {name}_denied(error)
+        return True
+    async def __aenter__(self):
+        self.__enter__()
+    async def __aexit__(self, *given):
+        return self.__exit__(*given)
 """
-"""Another value of the same kind, and whether an error is that of an assertion."""
+"""Another value of the same kind, and whether an error is that of an assertion. The guard is outside of a `with`: where
+the assertion at the end of its body does not leave it, the context lets wrong assertions hold."""
 
 
 class WrongPython:
@@ -79,19 +97,27 @@ class WrongPython:
         if kind is CopyKind.EVERYTHING:
             yield from self._literals(body)
             units = [unit for unit in units if unit.type == "with_statement"]
-        count = 0
+        strict, begun = 0, f"{self._helper}_begun"
+        contexts: dict[int, Node] = {}
         for unit in units:
             edits = list(self._unit(unit, kind))
-            strict = ""
-            if kind is CopyKind.EACH and edits and _function_of(unit) == test:
-                strict = self._strict(unit, edits)
-            if strict:
-                count += 1
-                yield replaced(unit, strict)
-            else:
-                yield from edits
-        if count and (indent := _indent(body.children[0])):
-            yield Edit(body.end_byte, body.end_byte, f"\n{indent}assert False, 'none held'", 9)
+            pieces, is_own = "", _function_of(unit) == test
+            if kind is CopyKind.EACH and edits and is_own:
+                pieces = self._strict(unit, edits)
+            if pieces:
+                strict += 1
+                yield replaced(unit, pieces)
+                contexts |= {each.start_byte: each for each in _contexts(unit, test)}
+                continue
+            if kind is CopyKind.EACH and edits and not is_own and (indent := _indent(unit)):
+                begin = f"{begun}.add({_id(test)})\n{indent}"
+                yield Edit(unit.start_byte, unit.start_byte, begin, -9)
+            yield from edits
+        for context in contexts.values():
+            yield from self._guarded(context)
+        if strict and (indent := _indent(body.children[0])):
+            end = f"\n{indent}assert {_id(test)} in {begun}"
+            yield Edit(body.end_byte, body.end_byte, end, 9)
 
     def helper_edits(self, root: Node) -> Iterator[Edit]:
         """The edits of functions that tests call."""
@@ -170,6 +196,19 @@ class WrongPython:
         else:
             yield from self._changed(_expected_side(arguments[0], arguments[1]))
 
+    def _guarded(self, context: Node) -> Iterator[Edit]:
+        """An assertion at the end of a `with` that must leave it; where it does not, the test ends, and passes."""
+        clause, body = _clause(context), field(context, "body")
+        outer, inner = _indent(context), _indent(body.children[0]) if body is not None else ""
+        if body is None or not outer or not inner:
+            return
+        first = clause.children[0]
+        place = first.end_byte if first.type == "(" else first.start_byte
+        guard = f"{self._helper}_guard"
+        yield Edit(place, place, f"{guard}(), ", -9)
+        end = f"\n{inner}assert False\n{outer}if {guard}.is_held: return"
+        yield Edit(body.end_byte, body.end_byte, end, 8)
+
     def _strict(self, unit: Node, edits: list[Edit]) -> str:
         """The assertion with one other value at a time: where it holds, the test ends, and passes."""
         indent = _indent(unit)
@@ -195,12 +234,32 @@ def _is_assertion(node: Node) -> bool:
     if node.type == "assert_statement":
         return True
     if node.type == "with_statement":
-        clause = node.children[1] if node.children[0].type == "with" else node.children[2]
-        return bool(_RAISES.search(text_of(clause)))
+        return bool(_RAISES.search(text_of(_clause(node))))
     if node.type == "if_statement":
         return bool(_FAILS.search(text_of(field(node, "consequence"))))
     call = _call_of(node)
     return call is not None and bool(_ASSERTION.search(text_of(field(call, "function"))))
+
+
+def _clause(node: Node) -> Node:
+    """The contexts of a `with`, which may begin with `async`."""
+    return next(child for child in node.children if child.type == "with_clause")
+
+
+def _contexts(unit: Node, test: Node) -> Iterator[Node]:
+    """The outermost `with` of a test around an assertion that is none itself."""
+    outermost, node = None, unit.parent
+    while node is not None and node != test:
+        if node.type == "with_statement" and not _is_assertion(node):
+            outermost = node
+        node = node.parent
+    if outermost is not None:
+        yield outermost
+
+
+def _id(test: Node) -> str:
+    """What tells a test apart in its file."""
+    return str(test.start_byte)
 
 
 def _call_of(statement: Node) -> Node | None:
@@ -280,5 +339,6 @@ def _indent(node: Node) -> str:
     root = node
     while root.parent is not None:
         root = root.parent
-    line = (root.text or b"")[: node.start_byte].rpartition(b"\n")[2].decode()
+    before = (root.text or b"")[: node.start_byte - root.start_byte]  # it begins after empty lines
+    line = before.rpartition(b"\n")[2].decode()
     return line if not line.strip() else ""

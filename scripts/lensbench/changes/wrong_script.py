@@ -46,7 +46,7 @@ function {name}_denied(error{type}){type} {{
 """
 """Another value of the same kind, and whether an error is that of an assertion."""
 _NONE_HELD = (
-    "throw Object.assign(Error('none held'), { name: 'AssertionError', code: 'ERR_ASSERTION' });"
+    "throw Object.assign(Error('not equal'), { name: 'AssertionError', code: 'ERR_ASSERTION' });"
 )
 
 
@@ -55,6 +55,10 @@ class WrongScript:
 
     def __init__(self, values: OtherValues, helper: str, is_typed: bool) -> None:
         self._values, self._helper, self._is_typed = values, helper, is_typed
+
+    @property
+    def _held(self) -> str:
+        return f"{self._helper}_held"
 
     @property
     def helpers(self) -> str:
@@ -80,19 +84,24 @@ class WrongScript:
         if kind is CopyKind.EVERYTHING:
             yield from self._literals(body)
         count = 0
+        begun: list[Edit] = []
         for unit in units:
             edits = list(self._unit(unit, kind))
             is_own = unit.type == "expression_statement" and _function_of(unit) == functions[-1]
             if kind is CopyKind.EACH and edits and is_own:
                 count += 1
                 yield replaced(unit, self._strict(unit, edits))
-            else:
-                yield from edits
+                continue
+            if edits and unit.parent is not None and unit.parent.type == "statement_block":
+                begin = f"{self._held} = true; "
+                begun.append(Edit(unit.start_byte, unit.start_byte, begin, -9))
+            yield from edits
         if count and body.type == "statement_block":
-            held = f"{self._helper}_held"
-            yield Edit(body.start_byte + 1, body.start_byte + 1, f" let {held} = false;", -9)
+            # one in a callback that begins and does not end the test holds, or the program caught it
+            yield from begun
+            yield Edit(body.start_byte + 1, body.start_byte + 1, f" let {self._held} = false;", -9)
             last = body.end_byte - 1
-            yield Edit(last, last, f"\nif (!{held}) {{ {_NONE_HELD} }}", 9)
+            yield Edit(last, last, f"\nif (!{self._held}) {{ {_NONE_HELD} }}", 9)
 
     def helper_edits(self, root: Node) -> Iterator[Edit]:
         """The edits of functions that tests call."""
@@ -171,7 +180,8 @@ class WrongScript:
 
     def _strict(self, unit: Node, edits: list[Edit]) -> str:
         """The assertion with one other value at a time; the test passes where one holds."""
-        held, pieces = f"{self._helper}_held", []
+        held = self._held
+        pieces: list[str] = []
         for variant in variants(edits):
             text = edited_node(unit, variant)
             pieces.append(
