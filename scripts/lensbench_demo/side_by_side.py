@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from lensbench.core.frozen_plan import Plan
+from lensbench.core.handed_over import read_answer
 from lensbench.core.numbers import MISSING, rounded, seconds
 from lensbench.core.records import Outcome, Record, RunId
 from lensbench.core.rows import ValidityRow
@@ -44,7 +45,7 @@ def read_sides(folder: Path, plan: Plan, task: str) -> list[Side]:
 
 
 def _side(folder: Path, record: Record, row: ValidityRow) -> Side:
-    answer = run_files(folder, record.run).answer.read_text(errors="replace", encoding="utf-8")
+    answer = read_answer(run_files(folder, record.run).answer)
     report, outcome = parse_report(answer), record.outcome
     files = outcome.files_read if outcome.files_read is not None else report.files_used
     problem = (

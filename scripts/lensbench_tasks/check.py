@@ -19,6 +19,7 @@ from typing import Literal, NamedTuple, get_args
 from lensbench.agents.sandbox import find_sandbox
 from lensbench.changes.task import answer_criteria, changes_of
 from lensbench.core.errors import CheckFailed, UserError, printable
+from lensbench.core.handed_over import read_answer
 from lensbench.core.system.files import write_atomic
 from lensbench.core.system.program import Parser, only_config, run_program
 from lensbench.core.tasks import Criterion, Task
@@ -179,9 +180,7 @@ def read_answers(folder: Path, tasks: Sequence[Task]) -> dict[str, list[tuple[st
     for path in sorted(folder.rglob("*.md")):
         task = path.stem if path.stem in names else path.stem.rpartition("-")[0]
         if task in names:
-            answers.setdefault(task, []).append(
-                (path.stem, path.read_text(errors="replace", encoding="utf-8"))
-            )
+            answers.setdefault(task, []).append((path.stem, read_answer(path)))
     if not answers:
         raise UserError(
             f"{folder}: has no answer to a task of the set; name them <task>.md or <task>-<word>.md"

@@ -7,7 +7,7 @@ import pytest
 
 from lensbench.core.conditions import read_jsonc
 from lensbench.core.errors import UserError
-from lensbench.core.handed_over import decoded, read_handed_over
+from lensbench.core.handed_over import decoded, read_answer, read_handed_over
 from lensbench.core.system.yaml_places import parse_document
 
 TEXT = '{"name": "caf\u00e9 \u51fd\u6570"}'
@@ -35,3 +35,21 @@ def test_what_is_no_text_is_refused_by_name(content: bytes, tmp_path: Path) -> N
     (tmp_path / "answer.md").write_bytes(content)
     with pytest.raises(UserError, match=r"answer\.md: byte \d+ is no UTF-8"):
         read_handed_over(tmp_path / "answer.md")
+
+
+@pytest.mark.parametrize("encoding", WRITTEN)
+def test_a_stored_answer_is_scored_as_it_was_written_with_plain_line_ends(
+    encoding: str, tmp_path: Path
+) -> None:
+    (tmp_path / "answer.md").write_bytes(WRITTEN[encoding])
+    assert read_answer(tmp_path / "answer.md") == TEXT
+    (tmp_path / "answer.md").write_bytes(b"a\r\nb\rc\n")
+    assert read_answer(tmp_path / "answer.md") == "a\nb\nc\n"
+
+
+def test_an_answer_with_a_damaged_character_is_refused_and_not_scored_with_another(
+    tmp_path: Path,
+) -> None:
+    (tmp_path / "answer.md").write_bytes(b"in a.py:3 \xff\n")
+    with pytest.raises(UserError, match="byte 10 is no UTF-8"):
+        read_answer(tmp_path / "answer.md")

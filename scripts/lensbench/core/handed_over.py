@@ -1,4 +1,4 @@
-"""Texts in files that people hand over, which other programs wrote."""
+"""Texts that other programs wrote: files that people hand over, and the stored answers that are scored."""
 
 from __future__ import annotations
 
@@ -35,3 +35,9 @@ def read_handed_over(path: Path) -> str:
         raise UserError(
             f"{path}: byte {error.start} is no UTF-8, and there is no byte order mark; save it as UTF-8"
         ) from None
+
+
+def read_answer(path: Path) -> str:
+    """The text of a stored answer, as everything reads it that scores or shows it; each line ends with `\\n`. Raises
+    UserError like `read_handed_over`: a replaced character would be scored as the model's."""
+    return read_handed_over(path).replace("\r\n", "\n").replace("\r", "\n")

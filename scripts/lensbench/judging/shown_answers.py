@@ -12,6 +12,7 @@ from pathlib import Path
 
 from lensbench.core.conditions import treatments
 from lensbench.core.frozen_plan import HUMAN, TESTS, Plan
+from lensbench.core.handed_over import read_answer
 from lensbench.core.numbers import exact
 from lensbench.core.preflight_results import PreflightFindings
 from lensbench.core.records import Record, RunId, from_json, sha256
@@ -96,7 +97,7 @@ def _shown(
         plan["baseline"]: treatments(plan)
     }
     for run in runs:
-        answer = run_files(folder, run).answer.read_text(errors="replace", encoding="utf-8")
+        answer = read_answer(run_files(folder, run).answer)
         view = show(run, answer[: READ_AHEAD * MOST_CHARS])
         name = opaque_id(plan["seed"], run, answer)
         has_partner = any(

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import NamedTuple, TypedDict
 
 from lensbench.core.frozen_plan import Repositories
+from lensbench.core.handed_over import read_answer
 from lensbench.core.records import from_json
 from lensbench.core.rows import RunStatus, ValidityRow
 from lensbench.core.run_folder import RunFolder
@@ -159,7 +160,7 @@ def write_citations(folder: Path) -> None:
         run = run_of_row(row)
         files = run_files(folder, run)
         workspace = from_json(files.record.read_text(encoding="utf-8")).workspace
-        matches = citations(files.answer.read_text(errors="replace", encoding="utf-8"), workspace)
+        matches = citations(read_answer(files.answer), workspace)
         known = (
             match for match in matches if match.path.rpartition(".")[2] in tree.kinds
         )  # not `example.com:80`

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from itertools import accumulate
 from pathlib import Path
 
+from lensbench.core.handed_over import read_answer
 from lensbench.core.records import RunId
 from lensbench.core.rows import ReportRow, RunStatus, ValidityRow, columns
 from lensbench.core.run_folder import RunFolder
@@ -90,9 +91,7 @@ def read_reports(folder: Path) -> None:
     for row in read_table(RunFolder(folder).validity, ValidityRow):
         if row["status"] == RunStatus.VALID:
             run = RunId(row["task"], row["condition"], int(row["trial"]))
-            report = parse_report(
-                run_files(folder, run).answer.read_text(errors="replace", encoding="utf-8")
-            )
+            report = parse_report(read_answer(run_files(folder, run).answer))
             fields = {name: getattr(report, name) for name in columns(ReportRow)[4:]}
             rows.append({**run._asdict(), "report_present": report.present, **fields})
     write_table(RunFolder(folder).reports, columns(ReportRow), rows)

@@ -12,7 +12,7 @@ from pydantic import Field, ValidationError
 from lensbench.changes.task import answer_criteria
 from lensbench.core.errors import UserError
 from lensbench.core.frozen_plan import HUMAN
-from lensbench.core.handed_over import decoded
+from lensbench.core.handed_over import decoded, read_answer
 from lensbench.core.records import RunId
 from lensbench.core.run_folder import RunFolder
 from lensbench.core.store import Entry, all_records
@@ -152,10 +152,7 @@ def _attempts_with(folder: Path, answer: str) -> Iterator[tuple[Entry, RunId]]:
     """The attempts whose answer has this name on a sheet."""
     seed = read_plan(folder)["seed"]
     for entry, record in all_records(folder):
-        if (
-            opaque_id(seed, record.run, entry.answer.read_text(errors="replace", encoding="utf-8"))
-            == answer
-        ):
+        if opaque_id(seed, record.run, read_answer(entry.answer)) == answer:
             yield entry, record.run
 
 

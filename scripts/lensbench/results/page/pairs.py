@@ -17,6 +17,7 @@ from markupsafe import Markup, escape
 from lensbench.changes.task import content_bytes, read_task, task_file
 from lensbench.core.errors import printable, printable_lines
 from lensbench.core.frozen_plan import MECHANICAL
+from lensbench.core.handed_over import read_answer
 from lensbench.core.numbers import exact
 from lensbench.core.records import RunId
 from lensbench.core.rows import COUNTING, DecisionRow
@@ -147,7 +148,7 @@ def _column(folder: Path, inputs: Inputs, run: RunId, change: TestedChange | Non
     }
     text, answer = "", None
     if counts:
-        text = run_files(folder, run).answer.read_text(errors="replace", encoding="utf-8")
+        text = read_answer(run_files(folder, run).answer)
         answer = mark_answer(text, filter(None, evidence.values()), f"answer-{run.condition}")
     verdicts = {
         int(row["criterion"]): Judged(
