@@ -77,8 +77,9 @@ def check(
             run_program(verify.main)
         except SystemExit as end:
             code = end.code
-        lines = capsys.readouterr().out.splitlines()
-        return (1, [*lines, code]) if isinstance(code, str) else (code, lines)
+        printed = capsys.readouterr()
+        errors = [line for line in printed.err.splitlines() if line.startswith("error: ")]
+        return code, [*printed.out.splitlines(), *errors]
 
     return run
 
@@ -417,7 +418,7 @@ def test_what_is_no_zip_file_is_one_line(tmp_path: Path, check: Any, content: by
     if content is not None:
         path.write_bytes(content)
     code, lines = check(path)
-    assert (code, len(lines)) == (1, 1)
+    assert (code, len(lines)) == (2 if content is None else 1, 1)
     assert lines[0].startswith("error: ")
 
 
