@@ -33,6 +33,7 @@ from lensbench.plan.reading import read_config
 from lensbench.plan.task_files import read_scenarios, source_problem
 from lensbench.repositories.sources.git import PASSWORD
 from lensbench.results.results_file import Results
+from lensbench.runs.stopping import USUAL_USD
 from lensbench.scores.needed import Truth, tasks_for
 from lensbench_demo.doctor import reported_version
 from lensbench_demo.known_servers import KnownServer, server_of, write_cures
@@ -246,7 +247,7 @@ def write(wishes: Wishes, count: int) -> None:
     if wishes.known and wishes.known.dropped:
         keys = ", ".join(wishes.known.dropped)
         print(f"not taken over into {wishes.files['mcp']}: {keys} (docs/servers.md)", flush=True)
-    max_usd = max(1, math.ceil(wishes.runs * MOST_USD))
+    max_usd = max(1, math.ceil(wishes.runs * USUAL_USD))
     write_atomic(
         wishes.files["config"], config_text(wishes, reported_version(wishes.agent), [], max_usd)
     )
@@ -402,8 +403,6 @@ def main() -> None:
     finish(wishes, arguments.fix)
 
 
-MOST_USD = 1.19
-"""The highest expected cost of a run."""
 _PUBLISHED = (
     "a guess from four agents' cost per task in SWE-bench Verified, whatsthebestcodeagent.com;"
     " questions take less"
@@ -414,7 +413,7 @@ def estimate(agent: str, runs: int, at_once: int) -> str:
     """One sentence: the number of runs, their time and cost, and the source of the estimate."""
     seconds, dollars = (
         (136.0, 543.0),
-        f"{_span(runs * 0.04, runs * MOST_USD)} US dollars ({_PUBLISHED})",
+        f"{_span(runs * 0.04, runs * USUAL_USD)} US dollars ({_PUBLISHED})",
     )
     if agent == "offline":
         seconds, dollars = (0.2, 10), "nothing to pay (no model is asked)"

@@ -33,6 +33,7 @@ from lensbench.plan.config import Config
 from lensbench.plan.validation import explain
 from lensbench.runs.attempt import Job, prepare
 from lensbench.runs.reasons import Expectation, reason_of, stops
+from lensbench.runs.stopping import Ledger
 from lensbench_tasks.files import yaml_text
 from lensbench_tasks.problems import Problem
 from lensbench_tasks.rounds import SHORT, Fate, Proposal
@@ -68,13 +69,13 @@ class AskedAgent:
     folder: Path
     max_usd: float | None = None
     prices: Prices = field(default_factory=dict)
-    spent: float = 0.0
+    ledger: Ledger = field(default_factory=Ledger)
     _asked: int = 0
 
     @property
     def spent_all(self) -> bool:
         """True when the budget is spent."""
-        return self.max_usd is not None and self.spent >= self.max_usd
+        return self.max_usd is not None and self.ledger.usd_at_most >= self.max_usd
 
     def ask(self, tree: Path, stem: str, prompt: str) -> str:
         """The answer of the agent in a clean copy of `tree`; `stem` is the name of the stored files.
@@ -82,7 +83,7 @@ class AskedAgent:
         Raises NoAnswer, and UserError when the service refuses the agent, so that asking again is useless.
         """
         reply = self._start(tree, prompt)
-        self.spent += priced(reply.outcome, self.prices).cost_usd or 0.0
+        self.ledger.add(priced(reply.outcome, self.prices), reply.ended.duration_s / 3600)
         self._asked += 1
         name = f"{self._asked:02}-{stem}"
         write_atomic(self.folder / f"{name}.md", reply.answer)

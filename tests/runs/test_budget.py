@@ -17,8 +17,11 @@ from lensbench.core.records import Outcome
 from lensbench.core.run_folder import RunFolder
 from lensbench.runs.stopping import (
     NOT_STARTED,
+    USUAL_HOURS,
+    USUAL_USD,
     Ledger,
     StopEverything,
+    before_the_agent,
     check_budget,
     check_not_stopped,
     clear,
@@ -41,7 +44,7 @@ def test_nothing_is_spent_at_first_and_many_runs_at_once_lose_nothing(tmp_path: 
     with ThreadPoolExecutor(8) as pool:
         list(pool.map(lambda _: attempt(tmp_path, 0.1), range(200)))
     ledger = spent(tmp_path)
-    assert (ledger.runs, ledger.usd, ledger.unknown) == (200, 20.0, 0)
+    assert (ledger.runs, ledger.usd, ledger.at_work, ledger.unknown) == (200, 20.0, 0, 0)
 
 
 def test_an_attempt_of_unknown_cost_counts_as_the_dearest_known_one_until_its_cost_is_known(
@@ -49,7 +52,6 @@ def test_an_attempt_of_unknown_cost_counts_as_the_dearest_known_one_until_its_co
 ) -> None:
     start_attempt(tmp_path)
     attempt(tmp_path, None)  # its agent shows no cost
-    assert spent(tmp_path).usd_at_most == 0
     for usd in (0.5, 2.0, 1.0):
         attempt(tmp_path, usd)
     assert (spent(tmp_path).usd_so_far, spent(tmp_path).usd_at_most) == (3.5, 3.5 + 2 * 2.0)
@@ -65,10 +67,58 @@ def test_an_attempt_that_was_cut_off_costs_what_is_seen_or_its_hours_whichever_i
     attempt(tmp_path, 0.1, 1.0, finished=False)
     attempt(tmp_path, None, 0.5, finished=False)
     attempt(tmp_path, 9.0, 0.5, tokens_at_least=True)
-    assert spent(tmp_path).usd_so_far == pytest.approx(0.1 + 9)
+    assert spent(tmp_path).usd_so_far == pytest.approx(1.5 * USUAL_USD / USUAL_HOURS + 9)
     attempt(tmp_path, 8.0, 4.0)  # 2 dollars an hour
     assert spent(tmp_path).usd_so_far == pytest.approx(8 + 2 + 1 + 9)
     assert spent(tmp_path).usd_at_most == spent(tmp_path).usd_so_far
+
+
+def test_where_no_run_ever_shows_a_cost_each_counts_as_the_dearest_usual_one(
+    tmp_path: Path,
+) -> None:
+    for _ in range(4):
+        check_budget(tmp_path, {"max_usd": 4})
+        attempt(tmp_path, None, 0.1)
+    assert spent(tmp_path).usd_at_most == pytest.approx(4 * USUAL_USD)
+    why = "4 of unknown cost at 1.19 each .as the dearest usual run, since no cost is known: add `prices`"
+    with pytest.raises(StopEverything, match=why):
+        check_budget(tmp_path, {"max_usd": 4})
+
+
+def test_runs_at_work_do_not_use_up_a_small_limit_before_any_cost_is_known(tmp_path: Path) -> None:
+    for _ in range(8):
+        start_attempt(tmp_path)
+        check_budget(tmp_path, {"max_usd": 0.5})
+    spend(tmp_path, Outcome(cost_usd=0.1), 0.1)
+    with pytest.raises(
+        StopEverything, match=r"0\.80 of 0\.5 US dollars.*7 of unknown cost at 0\.10"
+    ):
+        check_budget(tmp_path, {"max_usd": 0.5})
+
+
+def test_what_was_at_work_when_a_start_was_killed_has_a_cost_at_the_next_start(
+    tmp_path: Path,
+) -> None:
+    start_attempt(tmp_path)
+    clear(tmp_path)
+    assert spent(tmp_path).usd_at_most == USUAL_USD
+    spend(tmp_path, Outcome(cost_usd=0.25), 0.1)  # it was alive, on another machine
+    assert spent(tmp_path).usd_at_most == 0.25
+
+
+def test_known_costs_of_0_are_believed(tmp_path: Path) -> None:
+    attempt(tmp_path, 0.0, 0.1)
+    attempt(tmp_path, None, 0.1)
+    attempt(tmp_path, None, 9.0, finished=False)
+    assert spent(tmp_path).usd_at_most == 0
+
+
+def test_only_an_error_before_the_agent_books_no_cost(tmp_path: Path) -> None:
+    attempt(tmp_path, 2.0, 1.0)
+    start_attempt(tmp_path)
+    with pytest.raises(UserError), before_the_agent(tmp_path):
+        raise UserError("it is not there")
+    assert (spent(tmp_path).at_work, spent(tmp_path).usd_at_most) == (0, 2.0)
 
 
 def test_an_attempt_without_an_agent_costs_nothing_and_a_request_is_no_attempt(

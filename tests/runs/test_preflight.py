@@ -1139,7 +1139,19 @@ def test_listed_tools_stand_in_for_what_an_agent_does_not_show(tmp_path: Path) -
             "ok",
             "as command-events reports them, else estimated by gpt-5",
         ),
-        ("command-events", {}, "warning", "hold only if command-events knows them"),
+        (
+            "command-events",
+            {},
+            "failed",
+            "not every run of command-events shows dollars, and no price of model '' is known: add it under prices",
+        ),
+        (
+            "opencode",
+            {"model": "gateway/x"},
+            "failed",
+            "not every run of opencode shows dollars, and no price of model 'gateway/x' is known: add it under prices",
+        ),
+        ("opencode", {"model": "gateway/mine"}, "ok", "else estimated by gateway/mine"),
         ("claude-code", {"model": "sonnet"}, "ok", "5 USD, as claude-code reports them"),
         (
             "claude-code",
@@ -1159,7 +1171,7 @@ def test_a_budget_that_cannot_hold_is_told_first(
     kind: str, more: dict[str, Any], outcome: str, detail: str
 ) -> None:
     price = {"input": 1, "output": 1, "cache_read": 1, "cache_write": 1, "date": "", "source": ""}
-    plan: Any = {"budget": {"max_usd": 5}, "prices": {"min*": price}}
+    plan: Any = {"budget": {"max_usd": 5}, "prices": {"min*": price, "gateway/mine": price}}
     agents = [Agent(kind=kind, **more).settings, Agent(kind="offline").settings]
     (check,) = stage.budget(plan, agents)
     assert (check.name, check.outcome) == ("budget", outcome)

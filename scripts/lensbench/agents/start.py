@@ -143,6 +143,8 @@ def start_agent(assignment: Assignment, place: Place, timeout_s: float, redact: 
                 argv, env, workspace, timeout_s, log, read, silence_s, partial(become, argv, env)
             )
         except OSError as error:
+            if lines:
+                raise  # it was started, and is paid for
             raise UserError(
                 f"the agent cannot be started: {invocation.argv[0]}: {error.strerror}"
             ) from None

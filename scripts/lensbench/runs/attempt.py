@@ -60,7 +60,7 @@ from lensbench.runs.made_with import portable
 from lensbench.runs.reasons import DiscardReason, Expectation, find_reason, tools_of
 from lensbench.runs.server_checks import unreachable
 from lensbench.runs.server_programs import foreign_programs, program_calls
-from lensbench.runs.stopping import NOT_STARTED, spend
+from lensbench.runs.stopping import NOT_STARTED, before_the_agent, spend
 
 _MENTION = re.compile(r"@\"?([^\s\"#,;!?()\[\]{}]+)")
 EDIT_TOOLS = ("Edit", "Write")
@@ -174,25 +174,28 @@ def make_attempt(job: Job, place: Place, record: Record, redact: Redactor, keep:
     """Starts the agent once, in its own workspace, which is registered with its servers and removed afterwards, and
     completes the record. `keep` is called as soon as the agent has ended, so that a paid answer is on disk, and again
     after all checks."""
-    if place.sandbox.program:
-        place = replace(place, foreign=foreign_programs(job.plan, job.run.condition).paths)
-    assignment = prepare(job, place)
-    workspace = place.outside(assignment.workspace)
-    before = hash_tree(workspace)
-    if not job.is_closed_book and before != job.repository["tree_sha256"]:
-        raise UserError(
-            f"{job.repository['tree']} differs from what was fetched; delete that folder and start again"
+    with before_the_agent(job.folder):
+        if place.sandbox.program:
+            place = replace(place, foreign=foreign_programs(job.plan, job.run.condition).paths)
+        assignment = prepare(job, place)
+        workspace = place.outside(assignment.workspace)
+        before = hash_tree(workspace)
+        if not job.is_closed_book and before != job.repository["tree_sha256"]:
+            raise UserError(
+                f"{job.repository['tree']} differs from what was fetched; delete that folder and start again"
+            )
+        if job.condition.get("files"):
+            write_brought(brought(job.plan, job.condition), Path(workspace))
+        if teardown := filled_command(job.condition.get("teardown", ()), workspace):
+            # The next start runs it if this process is killed.
+            Path(place.private, TEARDOWN).write_text(
+                json.dumps([job.condition["setup_s"], teardown]), encoding="utf-8"
+            )
+        record = replace(
+            record, workspace=assignment.workspace, tree_before=before, tree_after=before
         )
-    if job.condition.get("files"):
-        write_brought(brought(job.plan, job.condition), Path(workspace))
-    if teardown := filled_command(job.condition.get("teardown", ()), workspace):
-        # The next start runs it if this process is killed.
-        Path(place.private, TEARDOWN).write_text(
-            json.dumps([job.condition["setup_s"], teardown]), encoding="utf-8"
-        )
-    record = replace(record, workspace=assignment.workspace, tree_before=before, tree_after=before)
-    failure = run_command(job.condition, "setup", workspace)
-    failure = failure or unreachable(assignment, place, _by_url(assignment), {}, False)
+        failure = run_command(job.condition, "setup", workspace)
+        failure = failure or unreachable(assignment, place, _by_url(assignment), {}, False)
     try:
         if failure:
             attempt = replace(record.attempt, started_at=now(), duration_s=0.0)
@@ -247,7 +250,8 @@ def _ask(
     job: Job, place: Place, assignment: Assignment, record: Record, redact: Redactor, keep: Keep
 ) -> Tried:
     """Starts the agent in its prepared workspace, and completes the record with the outcome and all checks."""
-    reply = start_agent(assignment, place, job.agent["timeout_s"], redact)
+    with before_the_agent(job.folder):
+        reply = start_agent(assignment, place, job.agent["timeout_s"], redact)
     end = reply.ended
     given = reply.answer.encode()
     kept = cut_answer(given)

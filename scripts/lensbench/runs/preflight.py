@@ -124,9 +124,8 @@ def budget(plan: Plan, agents: Sequence[AgentSettings]) -> Iterator[Check]:
             detail = f"cannot hold: {kind} does not know what this service costs, and {missing}"
             yield Check("budget", "failed", f"budget.max_usd {detail}")
         elif not price and shows != "dollars":
-            yield Check(
-                "budget", "warning", f"{limit:g} USD hold only if {kind} knows them: {missing}"
-            )
+            detail = f"cannot hold: not every run of {kind} shows dollars, and {missing}"
+            yield Check("budget", "failed", f"budget.max_usd {detail}")
         else:
             own = (
                 ""

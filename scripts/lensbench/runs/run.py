@@ -48,12 +48,10 @@ from lensbench.runs.attempt import Job, Tried, gate_name, make_attempt
 from lensbench.runs.reasons import REASONS, meaning_of, stops
 from lensbench.runs.start_gate import GRACE_S, at_the_gate
 from lensbench.runs.stopping import (
-    NOT_STARTED,
     StopEverything,
     check_budget,
     check_not_stopped,
     repeated,
-    spend,
     start_attempt,
     stop_everything,
     uncount_attempt,
@@ -101,11 +99,7 @@ def make_run(job: Job) -> str:
             )
             with private_folder() as private:
                 place = Place(sandbox, private, job.environment)
-                try:
-                    tried = make_attempt(job, place, record, redact, partial(_store, job, entry))
-                except UserError:  # its agent could not be started
-                    spend(job.folder, NOT_STARTED, 0.0)
-                    raise
+                tried = make_attempt(job, place, record, redact, partial(_store, job, entry))
             _store(job, entry, tried)
             last, outcome = tried.record.attempt, tried.record.outcome
             is_used_up = outcome.resets_at is not None

@@ -75,8 +75,13 @@ def repeated(folder: Path, condition: str, discard: Discard) -> str:
 
 
 def clear(folder: Path) -> None:
+    """What a new start forgets. Attempts that were at work were killed, and nobody will say what they cost."""
     shutil.rmtree(RunFolder(folder).crashes, ignore_errors=True)
     RunFolder(folder).stopped.unlink(missing_ok=True)
+    if RunFolder(folder).spent.exists():
+        with _ledger(folder) as ledger:
+            ledger.unknown += ledger.at_work
+            ledger.at_work = 0.0
 
 
 def _is_snakemake(process: int) -> bool:
@@ -87,6 +92,9 @@ def _is_snakemake(process: int) -> bool:
     return any(word.rpartition(b"/")[2] == b"snakemake" for word in words[:4])
 
 
+USUAL_USD = 1.19
+USUAL_HOURS = 543 / 3600
+"""What a run costs and takes at the upper end of the usual range (docs/limits.md)."""
 _NAMES = {"runs": "attempts", "hours": "hours of agents' work", "usd": "US dollars"}
 
 
@@ -106,8 +114,10 @@ class Ledger:
     """Of the same attempts."""
     largest_usd: float = 0.0
     """The cost of the dearest of them."""
+    at_work: float = 0.0
+    """Attempts that have not ended, as far as their start knows."""
     unknown: float = 0.0
-    """Attempts of unknown cost: at work, killed with lensbench, or of an agent that showed no cost."""
+    """Attempts of unknown cost: killed with lensbench, or of an agent that showed no cost; and requests likewise."""
     cut: list[list[float]] = field(default_factory=list)
     """Attempts whose output was cut off: the least that each cost in US dollars, and its hours."""
 
@@ -118,25 +128,62 @@ class Ledger:
     @property
     def usd_so_far(self) -> float:
         """The known cost, and that of the attempts that were cut off: by what is seen of them, or by their hours at
-        the price of those whose cost is known, whichever is larger."""
-        rate = self.usd / self.hours_known if self.hours_known else 0.0
+        the price of those whose cost is known (until then, of the dearest usual run), whichever is larger."""
+        rate = USUAL_USD / USUAL_HOURS
+        if self.hours_known:
+            rate = self.usd / self.hours_known
         return self.usd_known + sum(max(usd, hours * rate) for usd, hours in self.cut)
 
     @property
+    def knows_a_cost(self) -> bool:
+        return self.hours_known > 0 or self.largest_usd > 0
+
+    @property
+    def assumed_usd(self) -> float:
+        """What an attempt of unknown cost counts: the largest known cost; until one is known, the dearest usual run."""
+        if self.knows_a_cost:
+            return self.largest_usd
+        return USUAL_USD
+
+    @property
     def usd_at_most(self) -> float:
-        """The same, with each attempt of unknown cost at the largest known one."""
-        return self.usd_so_far + self.unknown * self.largest_usd
+        """The same, with each attempt of unknown cost at `assumed_usd`. Those at work count the largest known cost:
+        before any is known, a small limit would else let only one begin."""
+        return self.usd_so_far + self.unknown * self.assumed_usd + self.at_work * self.largest_usd
+
+    def add(self, outcome: Outcome, hours: float) -> None:
+        """Adds what an ended attempt cost: its hours of work and, as far as its output shows it, dollars."""
+        self.hours += hours
+        if outcome.tokens_at_least or not outcome.finished:
+            self.cut.append([outcome.cost_usd or 0.0, round(hours, 6)])
+        elif outcome.cost_usd is None:
+            self.unknown += 1
+        else:
+            self.usd += outcome.cost_usd
+            self.hours_known += hours
+            self.largest_usd = max(self.largest_usd, outcome.cost_usd)
 
 
 NOT_STARTED = Outcome(cost_usd=0.0)
 """What an attempt cost whose agent was not started."""
 
 
+@contextmanager
+def before_the_agent(folder: Path) -> Iterator[None]:
+    """A part of an attempt in which no agent was paid for: an error in it ends the attempt at no cost. One raised later
+    books nothing, since the attempt's cost was booked, or is unknown."""
+    try:
+        yield
+    except UserError:
+        spend(folder, NOT_STARTED, 0.0)
+        raise
+
+
 def start_attempt(folder: Path) -> None:
     """Counts an attempt, whose cost is unknown until `spend` is told."""
     with _ledger(folder) as ledger:
         ledger.runs += 1
-        ledger.unknown += 1
+        ledger.at_work += 1
 
 
 def uncount_attempt(folder: Path) -> None:
@@ -146,18 +193,10 @@ def uncount_attempt(folder: Path) -> None:
 
 
 def spend(folder: Path, outcome: Outcome, hours: float) -> None:
-    """Adds what a started attempt cost: its hours of work and, as far as its output shows it, dollars."""
+    """Adds what a started attempt cost, which has ended."""
     with _ledger(folder) as ledger:
-        ledger.hours += hours
-        if outcome.tokens_at_least or not outcome.finished:
-            ledger.cut.append([outcome.cost_usd or 0.0, round(hours, 6)])
-        elif outcome.cost_usd is None:
-            return
-        else:
-            ledger.usd += outcome.cost_usd
-            ledger.hours_known += hours
-            ledger.largest_usd = max(ledger.largest_usd, outcome.cost_usd)
-        ledger.unknown -= 1
+        ledger.add(outcome, hours)
+        ledger.at_work -= 1
 
 
 def spend_on_request(folder: Path, outcome: Outcome) -> None:
@@ -237,7 +276,13 @@ def _shares(name: str, ledger: Ledger) -> str:
     if name != "usd" or ledger.usd_at_most == ledger.usd_known:
         return ""
     of_cut = ledger.usd_so_far - ledger.usd_known
+    unknown, why = ledger.unknown + ledger.at_work, "as the dearest so far"
+    if not ledger.knows_a_cost:
+        unknown, why = (
+            ledger.unknown,
+            "as the dearest usual run, since no cost is known: add `prices`",
+        )
     return (
         f": {ledger.usd_known:.2f} known, at least {of_cut:.2f} of {len(ledger.cut)} attempts that were cut off,"
-        f" {ledger.unknown:.0f} of unknown cost at {ledger.largest_usd:.2f} each"
+        f" {unknown:.0f} of unknown cost at {ledger.assumed_usd:.2f} each ({why})"
     )
