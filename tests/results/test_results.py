@@ -253,3 +253,18 @@ def test_the_page_says_when_no_language_model_answered(bench: Make, kind: str, s
 )
 def test_commands_in_sentences_are_code_and_nothing_else_is(text: str, shown: str) -> None:
     assert sentence(text) == shown
+
+
+def test_runs_that_end_with_a_remark_stand_beside_their_endings_and_are_told_where_arms_differ(
+    bench: Make,
+) -> None:
+    made = bench()
+    for task in ("a", "b"):
+        made.run(task, "with", longer_report=task == "a")
+        made.run(task, "without", longer_report=False)
+    data = made.build()
+    assert data["longer_reports"]["with"] == {"runs": 1, "of": 2}
+    assert [row[-1] for row in rows(made.page, "How runs ended")] == ["1 of 2", "0 of 2"]
+    told = "so that a remark was scored: lens 1 of 2, without a server 0 of 2."
+    assert told in data["unequal_reports"]
+    assert told in made.page

@@ -4,7 +4,14 @@ from typing import Any
 
 from lensbench.core.records import Attempt, Outcome, Record
 from lensbench.plan.config import Agent
-from lensbench.runs.made_with import as_made, endings, mixtures, notices
+from lensbench.runs.made_with import (
+    as_made,
+    endings,
+    longer_reports,
+    mixtures,
+    notices,
+    unequal_reports,
+)
 
 
 def agent(**settings: Any) -> dict[str, Any]:
@@ -106,3 +113,20 @@ def test_another_model_than_was_asked_for_and_answers_that_were_cut_off_are_head
     assert list(notices(runs, plan_of(agent()))) == [
         "Some runs did not finish their answer (lens: 1 by limit, 1 by refusal of 5)."
     ]
+
+
+def test_runs_that_end_with_a_remark_are_counted_by_condition_and_told_where_these_differ() -> None:
+    ends = {"with": (True, True, False, None), "without": (False, True, False)}
+    runs = [record(name, longer_report=end) for name, both in ends.items() for end in both]
+    found = longer_reports(runs)
+    assert found == {"with": {"runs": 2, "of": 3}, "without": {"runs": 1, "of": 3}}
+    assert unequal_reports(found, plan_of(agent())).endswith(
+        "so that a remark was scored: lens 2 of 3, without a server 1 of 3."
+    )
+
+
+def test_nothing_is_told_where_the_share_of_remarks_is_the_same_or_shown_on_one_side() -> None:
+    for ends in ((True, True), (False, False), (True, None)):
+        both = zip(("with", "without"), ends, strict=True)
+        found = longer_reports(record(name, longer_report=end) for name, end in both)
+        assert unequal_reports(found, plan_of(agent())) == ""

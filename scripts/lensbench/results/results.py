@@ -41,7 +41,7 @@ from lensbench.results.results_file import (
     Results,
     RunResult,
 )
-from lensbench.runs.made_with import endings, notices, uncounted
+from lensbench.runs.made_with import endings, longer_reports, notices, uncounted, unequal_reports
 from lensbench.runs.requests_file import RequestFindings
 from lensbench.runs.stopping import why_stopped
 from lensbench.scores import measures as summaries
@@ -67,6 +67,7 @@ def facts_of(folder: Path, tables: Tables) -> BenchmarkFacts[Fraction]:
         run_of_pair(row): row["called"] or row["adopted"] for row in tables.pairs
     }  # or the report
     tools = treatment_tools(plan, tables.records.values(), tables.reports.values(), listing)
+    reports = longer_reports(tables.valid)
     sides = {name: Comparison(tables, *both) for name, both in comparisons(plan).items()}
     return {
         "run_id": plan["run_id"],
@@ -129,6 +130,8 @@ def facts_of(folder: Path, tables: Tables) -> BenchmarkFacts[Fraction]:
             "largest": max(skews, default=None),
         },
         "endings": endings(tables.records.values()),
+        "longer_reports": reports,
+        "unequal_reports": unequal_reports(reports, plan),
         "accepted_changes": plan["accepted_changes"],
         "polluted_durations": sum(bool(record.outcome.api_retries) for record in runs),
         "estimated_costs": Counter(

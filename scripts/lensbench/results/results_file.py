@@ -10,6 +10,7 @@ from typing_extensions import TypedDict
 
 from lensbench.core.frozen_plan import AgentSettings, PlannedCondition, Verdict
 from lensbench.judging.trust import InstrumentFile
+from lensbench.runs.made_with import LongerReports
 from lensbench.scores.complete_tasks import McNemar
 from lensbench.scores.estimates_file import Compared
 from lensbench.scores.measures import CategoryResults, ControlCheck, Count, Measure, N, ToolsOfRun
@@ -103,6 +104,10 @@ class BenchmarkFacts(TypedDict, Generic[N]):
     controls: list[ControlCheck]
     start_skew_s: StartSkew[N]
     endings: dict[str, dict[str, int]]
+    longer_reports: dict[str, LongerReports]
+    """By condition, of the runs that count."""
+    unequal_reports: str
+    """A sentence where the conditions differ in them; "" where they do not."""
     accepted_changes: Sequence[str]
     polluted_durations: int
     estimated_costs: Mapping[str, int]

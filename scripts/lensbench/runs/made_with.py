@@ -7,8 +7,11 @@ import json
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
+from fractions import Fraction
 from pathlib import Path, PurePosixPath
 from typing import Any, NamedTuple
+
+from typing_extensions import TypedDict
 
 from lensbench.agents.prices import unexpected
 from lensbench.core.conditions import display_name
@@ -101,6 +104,35 @@ def endings(records: Iterable[Record]) -> dict[str, dict[str, int]]:
     }
 
 
+def longer_reports(records: Iterable[Record]) -> dict[str, LongerReports]:
+    """By condition, of the runs that show their texts, those in which an earlier text was longer than the answer and
+    had the report: only the answer is scored."""
+    counts: dict[str, LongerReports] = {}
+    for record in records:
+        found = counts.setdefault(record.condition, {"runs": 0, "of": 0})
+        if record.outcome.longer_report is not None:
+            found["of"] += 1
+        if record.outcome.longer_report:
+            found["runs"] += 1
+    return counts
+
+
+def unequal_reports(counts: Mapping[str, LongerReports], plan: Plan) -> str:
+    """A sentence where the conditions differ in the share of such runs; "" where they do not."""
+    shown = {name: found for name, found in counts.items() if found["of"]}
+    shares = {Fraction(found["runs"], found["of"]) for found in shown.values()}
+    if len(shares) < 2:
+        return ""
+    listing = []
+    for name, found in shown.items():
+        condition = display_name(plan["conditions"], plan["baseline"], name)
+        listing.append(f"{condition} {found['runs']} of {found['of']}")
+    return (
+        "Runs in which an earlier text was longer than the answer and had the report, so that a remark was scored:"
+        f" {', '.join(listing)}."
+    )
+
+
 def notices(records: Sequence[Record], plan: Plan) -> Iterator[str]:
     """What readers must know before any figure, one sentence each."""
     runs = [record for record in records if record.source == "run"]
@@ -135,6 +167,14 @@ _CUT = ("limit", "refusal", "unknown")
 
 INTERRUPTIONS = {DiscardReason.API_ERROR, DiscardReason.RATE_LIMITED, DiscardReason.HARNESS_FAILED}
 """Failures of the model's service and of lensbench, which tools rarely cause; all others are crashes."""
+
+
+class LongerReports(TypedDict):
+    """Runs of a condition in which an earlier text was longer than the answer and had the report."""
+
+    runs: int
+    of: int
+    """Runs that show their texts."""
 
 
 class Starts(NamedTuple):
