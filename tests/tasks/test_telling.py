@@ -32,6 +32,10 @@ def test_a_sentence_that_tells_the_fix_goes_or_the_task_is_told(case: dict[str, 
             "Totals are exact.\n\nIncludes doctests, tests (two) and a changelog entry.",
             "Totals are exact.",
         ),
+        (
+            "Totals are exact.\n\nIncludes doctests, tests (one,\ntwo), and a changelog entry under unreleased 2.1.",
+            "Totals are exact.",
+        ),
         ("Totals are exact. Adds test_total and test_empty.", "Totals are exact."),
         ("Totals are exact. [](https://example.invalid/1)", "Totals are exact."),
         (

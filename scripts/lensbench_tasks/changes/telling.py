@@ -11,7 +11,12 @@ FEW_LINES = 4
 """A reference of one place and at most so many added and removed lines is small: finding the place is no work."""
 _SHORT = 8
 """The added and removed lines of a reference whose tokens one sentence can tell."""
-_SENTENCE = re.compile(r"(?<=[.!?])[ \t]+(?=[A-Z`\"'(*_-])|\n+")
+_SENTENCE = re.compile(
+    r"(?<=[.!?])[ \t]+(?=[A-Z`\"'(*_-])"
+    r"|(?<=[.!?])\n"
+    r"|\n(?=[ \t]*(\n|[-*+#>] |\d+\. ))\n*"
+)
+"""Lines of a paragraph are one text: people break them anywhere."""
 _TOKEN = re.compile(r"[A-Za-z_$][\w$]*|[^\w\s]{2,3}|[^\w\s]|\d+")
 _ENDS = re.compile(r"[^\s\w`'\"]{2,3}|[<>]")
 """Operators that are no punctuation of a text."""
@@ -26,6 +31,7 @@ _QUOTED = re.compile(r"\"[^\"\n]*\"|'[^'\n]*'|`[^`\n]*`")
 _KEYWORD = re.compile(
     r"True|False|None|true|false|null|undefined|function|const|return|async|await|import|export|class|self|this|else"
     r"|elif|with|from|yield|raise|throw|lambda|void|while|break|continue|static|default"
+    r"|for|not|and|new|var|let|try|def|del|get|set|all|any|the|int|str|len|map|max|min|add|has|key"
 )
 _PROSE = {
     "?.": "optional chaining",
@@ -39,12 +45,12 @@ _PROSE = {
 _CHAFF = re.compile(
     r"^\W*(also |this )?(includes?|adds?|added|adding|updates?|with)\b"
     r"(?=.*\b(doc)?tests?\b|.*\btest_|.*\bchangelog\b)",
-    re.IGNORECASE,
+    re.IGNORECASE | re.DOTALL,
 )
 _CHAFF_WORDS = re.compile(
     r"\([^()]*\)|`[^`]*`|\btest_\w+|\b(also|this|includes?|adds?|added|adding|updates?|with|and|or|a|an|the|for|to|of|it"
     r"|new|more|unit|regression|some|doc|docs|documentation|docstrings?|doctests?|tests?|changelog|entry|entries|news"
-    r"|coverage|cases?|file|fragment)\b|[\W\d_]",
+    r"|coverage|cases?|file|fragment|under|in|unreleased|\d+(\.\d+)+)\b|[\W\d_]",
     re.IGNORECASE,
 )
 _EMPTY_LINK = re.compile(r"!?\[\s*\]\([^()\s]*\)")
@@ -52,7 +58,10 @@ _EMPTY_LINK = re.compile(r"!?\[\s*\]\([^()\s]*\)")
 
 def sentences(text: str) -> list[str]:
     """The sentences and lines of a text."""
-    return [sentence for sentence in _SENTENCE.split(text) if sentence.strip()]
+    ends = [(match.start(), match.end()) for match in _SENTENCE.finditer(text)]
+    begins = [0, *(end for _, end in ends)]
+    pieces = [text[begin:end] for begin, (end, _) in zip(begins, ends, strict=False)]
+    return [piece for piece in (*pieces, text[begins[-1] :]) if piece.strip()]
 
 
 def without_chaff(text: str) -> str:
@@ -107,7 +116,7 @@ def _new_tokens(reference: str) -> Iterator[str]:
     for line in added_lines(reference):
         code = re.sub(r"(#|//).*", "", _QUOTED.sub(" ", line))
         for token in _TOKEN.findall(code):
-            is_name = re.match(r"[A-Za-z_$]", token) and len(token) > 3
+            is_name = re.match(r"[A-Za-z_$]", token) and len(token) > 2
             is_name = is_name and not _KEYWORD.fullmatch(token)
             if token not in removed and (is_name or _ENDS.fullmatch(token)):
                 yield token
