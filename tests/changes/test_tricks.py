@@ -12,7 +12,7 @@ from lensbench.agents.sandbox import find_sandbox
 pytestmark = [pytest.mark.slow, pytest.mark.skipif(not SANDBOX.program, reason="no bubblewrap")]
 
 
-TRICKS = projects_here("tricks.yaml", "assertions.yaml")
+TRICKS, ODD = projects_here("tricks.yaml", "assertions.yaml"), projects_here("odd.yaml")
 
 
 @pytest.mark.parametrize("project", TRICKS, ids=lambda project: project.name)
@@ -31,3 +31,10 @@ def test_no_trick_scores_more_than_no_change_and_the_reference_scores_all(
     aside = [path for each in tried.values() if each.change == ASIDE for path in each.applied]
     assert [path for path in aside if not path.startswith(("cheat.", "quiet"))] == []
     assert (len(tried), tried[NULL].score) == (len(project.changes) + 2, 0)
+
+
+@pytest.mark.parametrize("project", ODD, ids=lambda project: project.name)
+def test_an_odd_but_right_patch_scores_all(project: Project, environments: Path) -> None:
+    tried = list(try_changes(project, SANDBOX, environments.parent))
+    assert {each.change: each.said for each in tried if each.score < 1} == {NULL: tried[0].said}
+    assert len(tried) == len(project.changes) + 2
