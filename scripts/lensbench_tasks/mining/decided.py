@@ -45,10 +45,11 @@ def members(graph: CallGraph, rng: random.Random) -> Iterator[Draft]:
     """Questions about members that several classes define, for three to five classes that inherit one of these."""
     cases: dict[tuple[str, Definition], list[Case]] = defaultdict(list)
     classes = _classes(graph.survey)
+    members_of = {one: _members(one, graph.survey) for one in classes.values()}
     for heir in classes.values():
         line = _line(heir, classes, graph.survey)
-        for name in sorted({name for one in line[1:] for name in _members(one, graph.survey)}):
-            case = _case(name, line, graph.survey)
+        for name in sorted({name for one in line[1:] for name in members_of[one]}):
+            case = _case(name, line, members_of, graph.survey)
             if case is not None:
                 cases[name, case.root].append(case)
     for name, root in shuffled(cases, rng):
@@ -88,12 +89,17 @@ def _members(owner: Definition, survey: Survey) -> Mapping[str, list[Definition]
     return found
 
 
-def _case(name: str, line: Sequence[Definition], survey: Survey) -> Case | None:
+def _case(
+    name: str,
+    line: Sequence[Definition],
+    members_of: Mapping[Definition, Mapping[str, Sequence[Definition]]],
+    survey: Survey,
+) -> Case | None:
     """Who decides for the first class of a line, unless overloads, visibility or the name make it doubtful."""
-    if name in _members(line[0], survey) or name.startswith("__") or name in survey.loose:
+    if name in members_of[line[0]] or name.startswith("__") or name in survey.loose:
         return None
-    deciders = [one for one in line if name in _members(one, survey)]
-    found = [_members(one, survey)[name] for one in deciders]
+    deciders = [one for one in line if name in members_of[one]]
+    found = [members_of[one][name] for one in deciders]
     if any(len(group) > 1 or _HIDDEN.search(head(group[0])) for group in found):
         return None
     if len({(group[0].kind, group[0].parameters) for group in found}) > 1:

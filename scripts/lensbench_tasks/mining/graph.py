@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter, defaultdict
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from functools import cached_property
 from pathlib import PurePosixPath
 from typing import NamedTuple
@@ -13,8 +13,12 @@ from lensbench_tasks.parsers.code import CALLABLES, Call, Definition
 from lensbench_tasks.survey import Survey
 
 MIN_LENGTH = 4
+MAX_STEPS = 50_000
+"""A function from which more may be called is not followed: one among so many ways is rarely the only one."""
 _IMPLICIT = frozenset({"java", "csharp"})
 """Languages in which a bare name may be a method of the class around it."""
+
+_CONSTRUCTORS = ("__init__", "__new__", "constructor")
 
 
 class CallSite(NamedTuple):
@@ -32,6 +36,7 @@ class CallGraph:
         self.survey = survey
         self.callees: dict[Definition, list[CallSite]] = defaultdict(list)
         self.callers: dict[Definition, list[CallSite]] = defaultdict(list)
+        self._known_possible: dict[Definition, frozenset[Definition]] = {}
         self._unknown: set[str] = set()
         """Names with a call that may or may not be one of the definition."""
         for path in survey.code:
@@ -52,8 +57,13 @@ class CallGraph:
 
     def _is_single(self, one: Definition) -> bool:
         """True when no other definition in the file has the same name and owner."""
-        others = self.survey.by_name[one.name]
-        return sum(other.path == one.path and other.shown == one.shown for other in others) == 1
+        return self._homonyms[one.path, one.shown] == 1
+
+    @cached_property
+    def _homonyms(self) -> Counter[tuple[str, str]]:
+        """File, and name with owner -> how many definitions it stands for."""
+        groups = self.survey.by_name.values()
+        return Counter((one.path, one.shown) for group in groups for one in group)
 
     def is_complete(self, callee: Definition) -> bool:
         """True when every call by this name is certain, so that all callers are known."""
@@ -116,15 +126,23 @@ class CallGraph:
     def _imported(self) -> dict[str, Mapping[str, tuple[str, ...]]]:
         return {}
 
+    def _possible(self, caller: Definition) -> frozenset[Definition]:
+        """All that a function may call, by name alone where names are not certain."""
+        if caller not in self._known_possible:
+            calls = dict.fromkeys(self._calls_of.get(caller, ()))
+            found = [one for call in calls for one in self._may_be(caller.path, call)]
+            self._known_possible[caller] = frozenset(found)
+        return self._known_possible[caller]
+
     @cached_property
-    def possible(self) -> Mapping[Definition, frozenset[Definition]]:
-        """Function -> all that it may call, by name alone where names are not certain."""
-        found: dict[Definition, set[Definition]] = defaultdict(set)
+    def _calls_of(self) -> Mapping[Definition, Sequence[Call]]:
+        """The calls in each function."""
+        calls: dict[Definition, list[Call]] = defaultdict(list)
         for path in self.survey.code:
             for call in self.survey.codes[path].calls:
                 if call.caller is not None:
-                    found[call.caller].update(self._may_be(path, call))
-        return {caller: frozenset(callees) for caller, callees in found.items()}
+                    calls[call.caller].append(call)
+        return calls
 
     def _may_be(self, path: str, call: Call) -> Iterator[Definition]:
         """The functions that a call may mean; for a class, those that make its objects."""
@@ -140,9 +158,17 @@ class CallGraph:
             if one.kind in CALLABLES and not (is_alone and one.owner):
                 yield one
             if one.kind == "class":
-                for name in ("__init__", "__new__", "constructor", one.name):
-                    makers = self.survey.by_name.get(name, ())
-                    yield from (maker for maker in makers if maker.owner == one.name)
+                yield from self._makers.get(one.name, ())
+
+    @cached_property
+    def _makers(self) -> Mapping[str, Sequence[Definition]]:
+        """Class -> the functions that make its objects."""
+        makers: dict[str, list[Definition]] = defaultdict(list)
+        for name, group in self.survey.by_name.items():
+            for one in group:
+                if name in (*_CONSTRUCTORS, one.owner):
+                    makers[one.owner].append(one)
+        return makers
 
     @cached_property
     def called(self) -> frozenset[str]:
@@ -150,16 +176,23 @@ class CallGraph:
         codes = self.survey.codes
         return frozenset(call.name for path in self.survey.code for call in codes[path].calls)
 
-    def walks(self, start: Definition, most: int) -> list[Counter[Definition]]:
-        """For each number of calls up to `most`: function -> in how many ways that many calls may lead to it."""
-        levels = [Counter({start: 1})]
+    def ways(self, start: Definition, most: int) -> Counter[Definition] | None:
+        """Function -> in how many ways up to `most` calls may lead to it; None for a start with too many to follow."""
+        ways = Counter({start: 1})
+        last = ways
+        steps = 0
         for _ in range(most):
             level: Counter[Definition] = Counter()
-            for one, count in levels[-1].items():
-                for other in self.possible.get(one, ()):
+            for one, count in last.items():
+                callees = self._possible(one)
+                steps += len(callees)
+                if steps > MAX_STEPS:
+                    return None
+                for other in callees:
                     level[other] += count
-            levels.append(level)
-        return levels
+            ways = ways + level
+            last = level
+        return ways
 
 
 def _last(text: str) -> str:

@@ -80,10 +80,8 @@ def _routes(
     starts.sort(key=lambda one: one.name in graph.called)
     for start in starts:
         chains = [chain for chain in _certain(start, graph) if _files(chain) > 1]
-        if chains:
-            ways: Counter[Definition] = Counter()
-            for level in graph.walks(start, FURTHEST):
-                ways.update(level)
+        ways = graph.ways(start, FURTHEST) if chains else None
+        if ways is not None:
             only = [chain for chain in chains if ways[chain[-1].callee] == 1]
             yield sorted(only, key=lambda chain: -_files(chain)), ways
 

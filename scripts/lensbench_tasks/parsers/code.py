@@ -165,6 +165,14 @@ def _is_too_broken(root: Node) -> bool:
     return False
 
 
+class _Function(NamedTuple):
+    """A function, with its place in bytes and the innermost function around it."""
+
+    place: range
+    definition: Definition
+    around: _Function | None
+
+
 class _Reader:
     """Turns the matches of a query into facts."""
 
@@ -178,7 +186,7 @@ class _Reader:
             if not self._is_test(match):
                 for capture in match:
                     self._matches[capture].append(match)
-        self._functions: list[tuple[range, Definition]] = []
+        self._functions: list[_Function] = []
 
     def code(self, is_broken: bool) -> Code:
         found = tuple(islice(self._definitions(), MAX_DEFINITIONS))
@@ -223,7 +231,9 @@ class _Reader:
                 one = self._definition(kind, node, name, line, outer)
                 around.append((node, one))
                 if one.kind in CALLABLES:
-                    self._functions.append((range(node.start_byte, node.end_byte), one))
+                    place = range(node.start_byte, node.end_byte)
+                    around_it = next(self._around(node), None)
+                    self._functions.append(_Function(place, one, around_it))
                 if kind not in ("scope", "namespace"):
                     yield one
 
@@ -247,18 +257,20 @@ class _Reader:
             parameters.named_child_count if parameters else 0,
         )
 
-    def _around(self, node: Node) -> Iterator[Definition]:
+    def _around(self, node: Node) -> Iterator[_Function]:
         """The functions around a node, the innermost first."""
-        last = bisect_right(self._functions, node.start_byte, key=lambda item: item[0].start)
-        for place, one in reversed(self._functions[max(0, last - MAX_DEPTH) : last]):
-            if node.start_byte in place:
-                yield one
+        before = bisect_right(self._functions, node.start_byte, key=lambda one: one.place.start)
+        function = self._functions[before - 1] if before else None
+        while function is not None:
+            if node.start_byte in function.place:
+                yield function
+            function = function.around
 
     def _calls(self, capture: str) -> Iterator[Call]:
         for match in self._matches[capture]:
             for node in match[capture]:
                 of = "".join(map(text_of, match.get("of", ())[:1]))
-                around = list(self._around(node))
+                around = [one.definition for one in self._around(node)]
                 reachable = [one for one in around if not one.local]
                 caller = reachable[0] if reachable else None
                 yield Call(caller, of, text_of(node), caller is around[0] if around else False)
@@ -269,7 +281,7 @@ class _Reader:
             within = next(self._around(node), None)
             if node.start_byte >= ends and within is not None:
                 ends = node.end_byte
-                yield Choice(within, tuple(_options(node)), text_of(node))
+                yield Choice(within.definition, tuple(_options(node)), text_of(node))
 
     def _imports(self) -> Iterator[Import]:
         for match in self._matches["import"]:
