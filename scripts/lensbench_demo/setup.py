@@ -34,7 +34,7 @@ from lensbench.plan.task_files import read_scenarios, source_problem
 from lensbench.repositories.sources.git import PASSWORD
 from lensbench.results.results_file import Results
 from lensbench.runs.stopping import USUAL_USD
-from lensbench.scores.needed import Truth, tasks_for
+from lensbench.scores.needed import USUAL, usual_tasks
 from lensbench_demo.doctor import reported_version
 from lensbench_demo.known_servers import KnownServer, server_of, write_cures
 
@@ -312,26 +312,17 @@ def cure(wishes: Wishes, fix: bool) -> None:
         raise UserError(failure)
 
 
-USUAL_SPREAD, GAIN = 20, 10
-"""Of a task's difference, and what is worth finding, in points."""
-
-
-def enough_tasks() -> int | None:
-    """The tasks that usually find such a gain, by the gate's rules."""
-    gate = cast("GateSettings", Gate().model_dump())
-    truth = Truth(GAIN / 100, USUAL_SPREAD / 100)
-    return tasks_for("GO", truth, gate["alpha"] / 2, gate, gate["power"])
-
-
 def _is_a_trial(wishes: Wishes) -> Iterator[str]:
     """What a set of few tasks is too small for, with the command that helps."""
-    count, enough = len(read_scenarios([str(wishes.files["tasks"])]).tasks), enough_tasks()
+    count = len(read_scenarios([str(wishes.files["tasks"])]).tasks)
+    enough = usual_tasks(cast("GateSettings", Gate().model_dump()))
     if enough is None or count >= enough:
         return
-    command = f"size --sd {USUAL_SPREAD} --effect {GAIN}"
+    gain, spread = f"{100 * USUAL.delta:g}", f"{100 * USUAL.sd:g}"
+    command = f"size --sd {spread} --effect {gain}"
     if wishes.repo:
         command = f"generate --count {enough} --output {wishes.files['tasks']}"
-    yield f"{count} tasks are a trial; a verdict about a gain of {GAIN} points needs about {enough} tasks:"
+    yield f"{count} tasks are a trial; a verdict about a gain of {gain} points needs about {enough} tasks:"
     yield f"  {_lensbench()} {command}"
 
 

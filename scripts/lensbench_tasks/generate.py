@@ -26,7 +26,7 @@ from lensbench.plan.freeze import source_name
 from lensbench.plan.task_files import read_scenarios
 from lensbench.repositories.prepare import prepare
 from lensbench.scores.gate_words import with_noun
-from lensbench.scores.needed import Truth, tasks_for
+from lensbench.scores.needed import usual_tasks
 from lensbench_tasks.author import Author, asked_agent
 from lensbench_tasks.changes.program import add_options, write_changes
 from lensbench_tasks.files import Made, render_set, with_more
@@ -47,10 +47,6 @@ from lensbench_tasks.rounds import (
 from lensbench_tasks.settings import config_of, is_offline, names_of
 from lensbench_tasks.survey import Survey
 from lensbench_tasks.trial import try_task
-
-SPREAD = 0.2
-GAIN = 0.1
-"""Standard deviation of a task's difference, and gain, that are assumed when no run has shown them."""
 
 
 @dataclass(frozen=True)
@@ -172,15 +168,9 @@ def summary(result: Made, earlier: int, output: Path, config: Config) -> Iterato
         yield f"{output}: {total} of {wanted} tasks{new}; see {review} for the others"
     else:
         yield f"{output}: nothing new; it has {total} tasks"
-    needed = _tasks_needed(config)
+    needed = usual_tasks(cast("GateSettings", config.gate.model_dump()))
     if needed is not None and total < needed and is_offline(config):
         yield from _ways_to_more(result, total, needed, output)
-
-
-def _tasks_needed(config: Config) -> int | None:
-    """How many tasks usually show a gain, by the rules of the gate."""
-    gate = cast("GateSettings", config.gate.model_dump())
-    return tasks_for("GO", Truth(GAIN, SPREAD), gate["alpha"] / 2, gate, gate["power"])
 
 
 def _ways_to_more(result: Made, total: int, needed: int, output: Path) -> Iterator[str]:

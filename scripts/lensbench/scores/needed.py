@@ -41,6 +41,15 @@ class Truth(NamedTuple):
     """The tasks of a repository, when the claim is about others like them, too."""
 
 
+USUAL = Truth(delta=0.1, sd=0.2)
+"""The gain that is worth finding, and the spread that is assumed, before any run has shown them."""
+
+
+def usual_tasks(settings: GateSettings) -> int | None:
+    """How many tasks a verdict usually needs: those that show such a gain."""
+    return tasks_for("GO", USUAL, settings["alpha"] / 2, settings, settings["power"])
+
+
 def power_of(
     verdict: Verdict, truth: Truth, tasks: int, chance: float, settings: GateSettings
 ) -> float:
