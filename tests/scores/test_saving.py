@@ -255,7 +255,8 @@ def test_what_else_was_paid_for_stands_beside_the_difference(bench: Make) -> Non
             cost_usd=0.5,
         )
     data = built.build()
-    assert data["uncounted"] == "Attempts that do not count: with 5 (US dollars: 2.5); without 0."
+    expected = "Attempts that do not count: lens 5 (US dollars: 2.5); without a server 0."
+    assert data["uncounted"] == expected
     assert data["uncounted"] in built.page
     assert "| of these by sub-agents (typical change) | 0 | 17 | +17 |" in built.page
     assert "| first request, from the cache | 10% | 45.5% | +35.5 points |" in built.page

@@ -35,7 +35,7 @@ SAYINGS = {
     ReasonKind.DOUBTED: "Verdicts of judges that nobody has validated could undo a {verdict}.",
     ReasonKind.SHOWN_BEFORE: "What an earlier look showed of these runs gives no {verdict}.",
     ReasonKind.UNSEEN: "So few tasks could miss losses beyond the margin of SAVES.",
-    ReasonKind.SAVING: "Answers may be worse or better, but a saving is shown, so this is no NO-GO.",
+    ReasonKind.SAVING: "A saving is shown, so this is no NO-GO.",
     ReasonKind.PATTERNS: "The patterns hardly tell answers apart.",
     ReasonKind.LIMITS_CHANGED: "What SAVES means was changed after the first run.",
 }
