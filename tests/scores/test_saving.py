@@ -261,7 +261,7 @@ def test_what_else_was_paid_for_stands_beside_the_difference(bench: Make) -> Non
     assert "| of these by sub-agents (typical change) | 0 | 17 | +17 |" in built.page
     assert "| first request, from the cache | 10% | 45.5% | +35.5 points |" in built.page
     assert (
-        "held another part of the first requests of with than of without (+35.5 points"
+        "held another part of the first requests with lens than without a server (+35.5 points"
         in data["warnings"][-1]
     )
 
