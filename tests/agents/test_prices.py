@@ -57,3 +57,14 @@ def test_no_pattern_covers_a_model_of_another_price() -> None:
             differences.append((maker, model.id, right, shown))
     assert names > 300
     assert differences == []
+
+
+@pytest.mark.parametrize("between", ["", "-0"])
+def test_every_listed_name_and_alias_has_the_price_of_its_own_row(between: str) -> None:
+    others = {}
+    for pattern, own in listed().items():
+        found = price_of(pattern.replace("*", between), {}, "2000-01-01")
+        if found is None or any(found[kind] != own[kind] for kind in KINDS):
+            others[pattern] = found
+    assert len(listed()) > 300
+    assert others == {}
