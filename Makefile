@@ -6,7 +6,7 @@ export PIP_DISABLE_PIP_VERSION_CHECK := 1
 # Many containers set it. Each of our many processes would then compile all its modules.
 export PYTHONDONTWRITEBYTECODE :=
 
-.PHONY: setup dev slurm run new test test-quick newest selftest agents agents-newest lint bench bench-peers soak fuzz docs lock
+.PHONY: setup dev slurm run new test test-rest test-all newest selftest agents agents-newest lint bench bench-peers soak fuzz docs lock
 
 setup: .venv/ready
 	@echo '$(ON_PATH)'
@@ -38,12 +38,21 @@ run: .venv/ready
 new: setup
 	@$(BIN)/lensbench init $(ARGS)
 
+# Every fast test, and the few slow ones that show that the product does its job on this machine: the demo with a kill in
+# its middle, a change task, a page in a browser. A test that lacks something of the machine says so and is skipped.
+FAST := not (workflow or browser or live or fuzz or slow)
 # What fails beside other tests is tried once more, alone: a busy machine is no defect.
-test: dev
-	$(BIN)/python -m pytest $(ARGS) || { [ $$? = 1 ] && $(BIN)/python -m pytest -n 0 --last-failed --last-failed-no-failures none $(ARGS); }
+ALONE = || { [ $$? = 1 ] && $(BIN)/python -m pytest -n 0 --last-failed --last-failed-no-failures none $(ARGS); }
 
-test-quick: dev
-	$(BIN)/python -m pytest -m "not (workflow or browser or live or fuzz or slow)" $(ARGS)
+test: dev
+	$(BIN)/python -m pytest -m "job or $(FAST)" $(ARGS) $(ALONE)
+
+# The rest: Snakemake in every state, real agents, Slurm, browsers, tutorials, the soak.
+test-rest: dev
+	$(BIN)/python -m pytest -m "not (job or $(FAST))" $(ARGS) $(ALONE)
+
+test-all: dev
+	$(BIN)/python -m pytest $(ARGS) $(ALONE)
 
 # What rests on Snakemake, with its newest version 9 beside the pinned one.
 newest: dev

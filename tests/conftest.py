@@ -103,10 +103,12 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Marks tests by what they start, and keeps on one worker those that share what is made once in a module, and those
     in a browser, which blocks event loops."""
     for item in items:
+        has_group = item.get_closest_marker("xdist_group")
         if "chromium" in getattr(item, "fixturenames", ()):
-            item.add_marker(pytest.mark.xdist_group("browser"))
             item.add_marker(pytest.mark.browser)
-        elif isinstance(item, pytest.Function) and not item.get_closest_marker("xdist_group"):
+            if not has_group:
+                item.add_marker(pytest.mark.xdist_group("browser"))
+        elif isinstance(item, pytest.Function) and not has_group:
             fixtures = item._fixtureinfo.name2fixturedefs.values()
             if any(each[-1].scope == "module" for each in fixtures):
                 item.add_marker(pytest.mark.xdist_group(item.path.stem))

@@ -81,6 +81,7 @@ def changing(tmp_path: Path) -> Path:
     return project
 
 
+@pytest.mark.job
 def test_the_right_change_scores_all_and_no_change_nothing_and_tests_that_were_killed_run_again_alone(
     changing: Path,
 ) -> None:

@@ -34,7 +34,7 @@ RUN_HERE = (
 """In a project with a finished benchmark, in this order; what they name is there."""
 
 ELSEWHERE = (
-    (r"make test-quick$", "a part of make test"),
+    (r"make test-(rest|all)$", "the tests"),
     (r"make (run|dev|test|lint|selftest|agents|docs)$", ".ci/run"),
     (
         r"make (slurm|soak|fuzz|lock|bench-peers|newest|agents-newest)\b",
