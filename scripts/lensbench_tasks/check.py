@@ -24,6 +24,7 @@ from lensbench.core.system.files import write_atomic
 from lensbench.core.system.program import Parser, only_config, run_program
 from lensbench.core.tasks import Criterion, Task
 from lensbench.judging.judges import Verdict, mechanical
+from lensbench.judging.judges.denying import is_negation
 from lensbench.judging.judges.fact_pieces import cut
 from lensbench.judging.judges.normalising import normalise
 from lensbench.plan.config import DEFAULT_CACHE
@@ -36,7 +37,7 @@ from lensbench_tasks.requests import check_requests
 from lensbench_tasks.review_page import styled_page
 
 Kind = Literal["own text", "exchanged", "negated", "question", "other task", "answer"]
-_VERB = re.compile(r"\b(?:is|are|was|were|has|have|can|must|should|will|does|do)\b")
+_VERB = re.compile(r"\b(?:is|are|was|were|has|have|can|must|should|will|does|do)\b(?! only)")
 
 
 class CheckedText(NamedTuple):
@@ -110,12 +111,13 @@ def _cased(word: str, like: str) -> str:
 
 
 def negated(fact: str) -> str:
+    """The fact with a negation: of its first verb, or of all when it has negations of its own."""
     verb = _VERB.search(fact)
-    return (
-        f"{fact[: verb.end()]} not{fact[verb.end() :]}"
-        if verb
-        else f"It is wrong that it is {fact}"
-    )
+    if verb is None:
+        return f"It is wrong that it is {fact}"
+    if is_negation(fact):
+        return f"It is wrong that {fact}"
+    return f"{fact[: verb.end()]} not{fact[verb.end() :]}"
 
 
 def check(tasks: Sequence[Task], answers: Mapping[str, Sequence[tuple[str, str]]]) -> list[Checked]:
@@ -164,6 +166,8 @@ def _findings(probes: Sequence[CheckedText]) -> Iterator[str]:
         yield f"Dead: its own text does not meet it ({reason}). Derive its patterns from the text."
     if names := [probe.name for probe in wrong if probe.kind == "exchanged"]:
         yield f"Met with {', '.join(names)} exchanged: no pattern asks for it. Add it to all_of."
+    if kinds["negated"]:
+        yield "Met when denied: the patterns match beside the negation. Match up to the denied word, or add must_not."
     if kinds["question"]:
         yield "Given away: the question alone earns points. Remove the fact from the question, or ask for more."
     if names := [probe.name for probe in wrong if probe.kind == "other task"]:
@@ -265,12 +269,6 @@ def main() -> None:
     if results:
         print(*map(printable, table(results)), sep="\n")
     wrong = [result for result in results if result.findings]
-    if count := sum(
-        probe.is_wrong for result in results for probe in result.probes if probe.kind == "negated"
-    ):
-        print(
-            f"{count} are also met when negated: patterns do not detect negation. Where it is likely, add must_not."
-        )
     print(
         f"{len(wrong)} of {len(results)} criteria have findings; open {page}"
         if results

@@ -74,3 +74,30 @@ def test_a_negated_fact_may_be_stated_with_one_and_a_pattern_is_denied_by_its_fa
         "The items of a cart are not counted in a.py.": "Missed",
     }.items():
         assert judge(criterion, normalise(answer)).verdict.value == verdict
+
+
+WITHIN = yaml.safe_load((Path(__file__).parent / "within.yaml").read_text(encoding="utf-8"))
+ACROSS = Criterion.model_validate(
+    {
+        "text": "States that the default of max_width is 80",
+        "all_of": [{"regex": r"max_width[^\n]{0,60}\b80"}],
+    }
+)
+
+
+@pytest.mark.parametrize("answer", WITHIN["denied"])
+def test_a_match_that_holds_a_negation_of_its_end_states_nothing(answer: str) -> None:
+    assert judge(ACROSS, normalise(answer)).verdict.value == "Missed"
+
+
+@pytest.mark.parametrize("answer", WITHIN["stated"])
+def test_a_match_that_holds_a_negation_of_something_else_states_the_fact(answer: str) -> None:
+    assert judge(ACROSS, normalise(answer)).verdict.value == "Met"
+
+
+@pytest.mark.parametrize(("answer", "verdict"), [("does not", "Met"), ("cannot", "Missed")])
+def test_a_negation_that_the_pattern_spells_out_denies_nothing(answer: str, verdict: str) -> None:
+    criterion = Criterion.model_validate(
+        {"text": "The pool is free", "all_of": [{"regex": "(pool|does not)[a-z ]* wait"}]}
+    )
+    assert judge(criterion, normalise(f"The pool {answer} wait.")).verdict.value == verdict

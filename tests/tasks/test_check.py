@@ -6,10 +6,15 @@ import pytest
 import yaml
 
 from lensbench.core.tasks import Criterion, Task
-from lensbench_tasks.check import Checked, check, exchanged, main, negated
+from lensbench.judging.judges import Verdict
+from lensbench.judging.judges.mechanical import judge
+from lensbench.judging.judges.normalising import normalise
+from lensbench.plan.task_files import read_scenarios
+from lensbench_tasks.check import Checked, CheckedText, check, exchanged, main, negated
 from lensbench_tasks.problems import fact_of
 from programs import refusal, run_module
 
+ROOT = Path(__file__).parents[2]
 TASKS = """\
 tasks:
   - id: cart
@@ -90,6 +95,36 @@ def test_the_program_prints_a_table_writes_a_page_and_fails_for_dead_criteria(
     page = (tmp_path / "set.check.html").read_text()
     assert "Dead: its own text does not meet it" in page
     assert "## Report" in page  # what the agent is asked
+
+
+@pytest.mark.parametrize(
+    "path",
+    [
+        "scenarios/demo.yaml",
+        "scenarios/standard.yaml",
+        "examples/ci/tasks.yaml",
+        "examples/own-server/tasks.yaml",
+    ],
+)
+def test_no_shipped_criterion_is_met_when_denied_and_each_is_met_by_its_text(path: str) -> None:
+    wrong = []
+    for task in read_scenarios([str(ROOT / path)]).tasks:
+        for criterion in filter(lambda each: each.mechanical, task.criteria):
+            fact = fact_of(criterion)
+            stated = judge(criterion, normalise(fact)).verdict is Verdict.MET
+            denied = judge(criterion, normalise(negated(fact))).verdict is Verdict.MET
+            if denied or not stated:
+                wrong.append((task.id, criterion.text))
+    assert wrong == []
+
+
+def test_a_criterion_that_is_met_when_denied_is_a_finding() -> None:
+    criterion = {"text": "States that the items are never sorted by sort_items", "any_of": "items"}
+    task = {"id": "a", "category": "Debug", "prompt": "Which?", "criteria": [criterion]}
+    text = CheckedText("negated", "", "they are not", Verdict.MET, "")
+    tasks = [Task.model_validate(task)]
+    checked = Checked(tasks[0], 1, tasks[0].criteria[0], [text])
+    assert checked.findings[0].startswith("Met when denied")
 
 
 def test_a_folder_without_answers_is_named(tmp_path: Path) -> None:

@@ -9,6 +9,7 @@ from functools import cache, lru_cache
 from typing import NamedTuple
 
 from lensbench.judging.judges import Span
+from lensbench.judging.judges.denying import is_unstated
 from lensbench.judging.judges.normalising import normalise
 
 _FILLER = "\ufffd"
@@ -31,16 +32,6 @@ _HEAD = re.compile(
 _SUBJECT = re.compile(r"\w[ \t]+$")
 _FEWEST_WORDS, _FEWEST_OF_A_CLAUSE = 6, 3
 """Ordinary answers contain shorter wordings by chance; a clause (`States that ...`) less often."""
-_DENIED_BEFORE = re.compile(
-    r"(?i)\b(?:not|never|false|untrue|wrong|incorrect|unclear|unknown|whether|doubt|denies|deny|cannot|\w+n't)\b"
-    r"(?:(?!\bbut\b)[^,;:])*$"
-)
-_DENIED_AFTER = re.compile(
-    r"(?i)\W*\b(?:is|are|was|would be|seems?)\s+(?:not|never|false|untrue|wrong|incorrect|unknown)"
-)
-_CLAUSE_END = re.compile(r"[.!?](?=[\s)\"'*_]|$)|[,;]|\n\s*\n|$")
-_SENTENCE = 200
-"""How near a denial or a question mark must be, in characters."""
 
 
 class _Wording(NamedTuple):
@@ -81,7 +72,7 @@ def _copy(text: str, span: Span, wording: _Wording) -> Span | None:
     head = _head_before(text, start) if wording.ordered else None
     if head is not None and not (wording.short and _SUBJECT.search(text[max(0, head - 40) : head])):
         return head, end
-    return None if wording.short or not _is_unasserted(text, span) else span
+    return None if wording.short or not is_unstated(text, span) else span
 
 
 def _head_before(text: str, end: int) -> int | None:
@@ -93,14 +84,6 @@ def _head_before(text: str, end: int) -> int | None:
         if not text[match.end() : end].strip(" \n>|")
     ]
     return heads[-1].start() if heads else None
-
-
-def _is_unasserted(text: str, span: Span) -> bool:
-    start, end = span
-    before = re.split(r"[.!?](?:\s|$)|\n\s*\n", text[max(0, start - _SENTENCE) : start])[-1]
-    stop = _CLAUSE_END.search(text, end, end + _SENTENCE)
-    is_question = stop is not None and stop[0] == "?"
-    return is_question or bool(_DENIED_BEFORE.search(before) or _DENIED_AFTER.match(text, end))
 
 
 _SEPARATORS = r"[\s,;|*\u2022\"'\[\]{}<>\u2500-\u257f-]"

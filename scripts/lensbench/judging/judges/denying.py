@@ -6,30 +6,31 @@ from __future__ import annotations
 import re
 from bisect import bisect_right
 from collections import Counter, defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache
 from typing import NamedTuple
 
 from lensbench.judging.judges import Span, union
-from lensbench.judging.judges.normalising import Normalised
 
 MOST = 0.8
 """The share of a fact's parts that a sentence about it has."""
 
 _END = re.compile(
-    r"[.!?](?=[\"')\]*_]{0,9}(?:\s|$))|;(?=\s)|\n[ >]{0,20}(?=\n|[-*+\u2022|] |#{1,6} |\d{1,3}[.)] )"
+    r"[.!?](?=[\"')\]*_]{0,9}(?:\s|$))|;(?=\s)|[\u3002\uff01\uff1f\uff1b]"
+    r"|\n[ >]{0,20}(?=\n|[-*+\u2022|] |#{1,6} |\d{1,3}[.)] )"
 )
 _CLAUSE = re.compile(
-    r",(?!\s{0,9}(?:is|are|was|were|do|does|did|can|cannot|will|would|should|has|have|had|never)(?:n't)?\b)"
-    r"|\n {4}|\b(?:but|rather than|instead of|and not|or not|whereas)\b"
+    r",(?!\s{0,9}(?:is|are|was|were|do|does|did|can|cannot|will|would|should|has|have|had|never|in|at|of|from)"
+    r"(?:n't)?\b)"
+    r"|\n {4}|\b(?:but|rather than|instead of|and not|or not|whereas|although|though|yet|and (?=is|has|it|defaults))\b"
+    r"|[\uff0c\u3001]|而(?:是|不|非|且)|但|(?<=なく)(?!て)|(?<=なくて)|(?<=아니라)|(?<=아니고)|(?<=아닌)|지만"
 )
 _NEGATION = re.compile(
-    r"(?i)(?:\b(?:(?<![=(\[{:\s] )(?<![(\[{\n])(?<!if )(?<!while )(?<!return )(?<!assert )"
-    r"not(?! only| just| forget| None| in\b)"
-    r"|(?:is|are|was|were|be) not in|never|cannot|no longer|fails? to|nothing to do with|(?:un|ir)related to|nowhere"
-    r"|hardly|avoids?|lacks?|denie[sd])|n't(?! forget))\b"
+    r"(?i)\b(?:not|never|cannot|no longer|fails? to|nothing to do with|(?:un|ir)related to|nowhere"
+    r"|hardly|avoids?|lacks?|den(?:y|ie[sd]))\b|n't\b"
+    r"|不|没|沒|未|[并並绝絕]非|而非|[无無]法|ない|なかった|なく|ません|아니|아닌|아닙|않|없|못[하했한]"
 )
-"""Negations of what their clause has before or after them; the operators of code are none."""
+"""Negations of what their clause has before or after them."""
 _AHEAD = re.compile(
     r"(?i)\b(?:(?<!if )(?<!when )no|nor|neither|without|rather than|instead of|nothing|nobody|none of|far from)\b"
 )
@@ -37,15 +38,35 @@ _NEAR = 15
 """Negations of what follows them in their clause, within so many characters."""
 _WHOLE = re.compile(
     r"(?i)\b(?:(?:untrue|false|wrong|incorrect|a lie|a myth|a misconception) that|not (?:true|the case|correct)"
-    r"|contrary to|which is (?:false|wrong|untrue|incorrect)|the opposite)\b"
+    r"|contrary to|which is (?:false|wrong|untrue|incorrect)|is (?:wrong|untrue|incorrect)|the opposite)\b"
 )
 """Negations of their whole sentence."""
+_AFFIRMED = re.compile(
+    r"(?i)\b(?:not|n't|cannot|never|nothing|none|no|without)"
+    r" (?:only|just|merely|forget|None|(?:be )?(?:other than|anything (?:but|other than))|but|(?:a )?doubt"
+    r"|fail(?:s|ed)? to|lack|avoid|deny|(?:wrong|false|untrue|incorrect) that"
+    r"|(?:true|the case|correct) that [^,.;]{1,80}?(?:\bnot|n't|\bnever))\b"
+    r"|n't (?:forget|fail to|lack|avoid|deny|(?:wrong|false|untrue|incorrect) that)\b"
+    r"|(?:[=(\[{:\s] |[(\[{\n]|\b(?:if|while|return|assert) )not\b"
+    r"|(?<!\bis )(?<!\bare )(?<!\bwas )(?<!\bwere )(?<!\bbe )\bnot in\b"
+    r"|不[仅僅只但过過同管论論少久断光]|不得不|[无無]不|未[来來]"
+    r"|な(?:ければ|くては)(?:なら|いけ)(?:ない|ません|なかった)|(?:だけで|のみで)(?:は)?なく|かもしれ(?:ない|ません)|少な[いく]"
+    r"|に(?:すぎ|過ぎ|ほかなら|他なら)(?:ない|ません)|しか[^。、]{1,20}?(?:ない|ません)"
+    r"|뿐(?:만)? ?아니라|수밖에 ?없|틀림 ?없"
+)
+"""Words of a negation that negate nothing, or another negation; and the operators of code."""
+_FOLLOWING = re.compile(
+    r"[\u3040-\u30ff\uac00-\ud7af ]{0,6}?"
+    r"(?:(?:では|じゃ)(?:ない|なか|なく|あり?ません)|아니|아닌|아닙|[지] ?않)"
+)
+"""A negation in Japanese or Korean of the words right before it."""
 _SUPPOSED = re.compile(
     r"(?i)\b(?:might|perhaps|maybe|possibly|supposedly|allegedly|(?:may|could|would) (?:have )?be(?:en)?|assuming that"
     r"|suppose|(?:if(?![^,;]{1,99},(?![^;]{0,99}\bwould))|would)\b[^,.;]{1,80}\b(?:were|would|had)"
-    r"|either|one of (?:these|the following)|not sure|unclear)\b"
+    r"|either|one of (?:these|the following)|not sure|unclear|(?:unknown|wonder) whether|doubt that)\b"
+    r"|也许|也許|或许|或許|かもしれ|おそらく|아마"
 )
-_ASKED = re.compile(r"\?\W{0,9}$")
+_ASKED = re.compile(r"[?\uff1f]\W{0,9}$")
 _OTHER = r"([\w./-]{0,80}[./_]\w[\w./-]{0,80})"
 _OR_AFTER, _OR_BEFORE = (
     re.compile(rf"\W{{0,4}}or (?:in )?{_OTHER}"),
@@ -77,8 +98,7 @@ class _Sentences(NamedTuple):
 
 
 @lru_cache(maxsize=2)
-def _sentences(answer: Normalised) -> _Sentences:
-    text = answer.text
+def _sentences(text: str) -> _Sentences:
     starts = [0, *(match.end() for match in _END.finditer(text)), len(text)]
     retractions: list[Span] = []
     for number, start in enumerate(starts[1:-1], 1):
@@ -90,14 +110,48 @@ def _sentences(answer: Normalised) -> _Sentences:
 
 
 def is_negation(fact: str) -> bool:
-    return bool(_NEGATION.search(fact) or _AHEAD.search(fact))
+    return any(True for _ in _negations(_NEGATION, fact, (0, len(fact)))) or bool(
+        _AHEAD.search(fact)
+    )
 
 
-def about(
-    answer: Normalised, places: Sequence[Sequence[Span]], share: float
-) -> dict[Span, list[Span]]:
+def _negations(pattern: re.Pattern[str], text: str, span: Span) -> Iterator[re.Match[str]]:
+    """Where a pattern of negations negates something in `span`."""
+    affirmed = [match.span() for match in _AFFIRMED.finditer(text, max(0, span[0] - 100), span[1])]
+    for match in pattern.finditer(text, *span):
+        if not _is_inside(match.start(), affirmed):
+            yield match
+
+
+def _is_inside(position: int, spans: Iterable[Span]) -> bool:
+    return any(start <= position < end for start, end in spans)
+
+
+def _is_denied_within(text: str, span: Span, pattern: str) -> bool:
+    """True when the match of `pattern` at `span` has a negation of its end, one in the end's clause, that its author
+    did not write."""
+    own = pattern.lower().replace("n.t", "n't").replace("n'?t", "n't").replace("n.?t", "n't")
+    starts = _sentences(text).starts
+    end = span[1]
+    if _FOLLOWING.match(text, end):
+        return True
+    start = max(span[0], starts[_number(starts, end - 1)])
+    for match in _CLAUSE.finditer(text, start, end - 1):
+        start = match.start()
+    last_word = max(text.rfind(" ", start, end) + 1, start)
+    for match in _negations(_NEGATION, text, (start, end)):
+        if match[0].lower() not in own:
+            return True
+    for match in _negations(_AHEAD, text, (start, end)):
+        is_near = match.start() < last_word < match.start() + _NEAR
+        if is_near and match[0].lower() not in own:
+            return True
+    return False
+
+
+def about(text: str, places: Sequence[Sequence[Span]], share: float) -> dict[Span, list[Span]]:
     """The sentences with a share of the fact whose parts are stated at `places`, a list for each part; and where."""
-    starts = _sentences(answer).starts
+    starts = _sentences(text).starts
     by_number: dict[int, list[Span]] = defaultdict(list)
     parts = Counter[int]()
     for spans in places:
@@ -108,41 +162,74 @@ def about(
     return {(starts[number], starts[number + 1]): by_number[number] for number in numbers}
 
 
-def read(answer: Normalised, places: Sequence[Sequence[Span]]) -> FactReading:
-    """What the answer does with the fact whose parts are stated at `places`, a list for each part."""
-    facts = about(answer, places, MOST)
-    denial = next(
-        (sentence for sentence, spans in facts.items() if _denies(answer.text, sentence, spans)),
-        None,
-    )
-    suppositions = (
-        sentence for sentence, spans in facts.items() if _supposes(answer.text, sentence, spans)
-    )
-    return FactReading(denial, union([*_sentences(answer).retracted, *suppositions]))
+def read(
+    text: str, places: Sequence[Sequence[Span]], matches: Mapping[Span, str], is_negative: bool
+) -> FactReading:
+    """What the answer does with the fact whose parts are stated at `places`, a list for each part. `matches`: the
+    author's patterns by their places. What denies a negative fact is said of its whole sentence only."""
+    facts = about(text, places, MOST)
+    within = {} if is_negative else matches
+    denied = [span for span, pattern in within.items() if _is_denied_within(text, span, pattern)]
+    denial = None
+    for sentence, spans in facts.items():
+        is_within = any(span in denied for span in spans)
+        is_part = not is_negative and _denies(text, sentence, spans)
+        if is_within or is_part or _denies_all(text, sentence, spans):
+            denial = sentence
+            break
+    suppositions = []
+    if not is_negative:
+        suppositions = [
+            sentence for sentence, spans in facts.items() if _supposes(text, sentence, spans)
+        ]
+    return FactReading(denial, union([*_sentences(text).retracted, *suppositions, *denied]))
 
 
-def is_denied(answer: Normalised, span: Span) -> bool:
-    """True when the sentence of `span` denies what is stated there."""
-    starts = _sentences(answer).starts
-    sentence = starts[_number(starts, span[0])], starts[_number(starts, span[1] - 1) + 1]
-    return _denies(answer.text, sentence, [span])
+def is_denied(text: str, span: Span, pattern: str) -> bool:
+    """True when the sentence of `span`, or the match of the pattern itself, denies what is stated there."""
+    sentence = _sentence(text, span)
+    return (
+        _denies_all(text, sentence, [span])
+        or _denies(text, sentence, [span])
+        or _is_denied_within(text, span, pattern)
+    )
+
+
+def is_unstated(text: str, span: Span) -> bool:
+    """True when the sentence of `span` denies, asks or supposes what is written there."""
+    sentence = _sentence(text, span)
+    return (
+        _denies_all(text, sentence, [span])
+        or _denies(text, sentence, [span])
+        or _supposes(text, sentence, [span])
+    )
+
+
+def _sentence(text: str, span: Span) -> Span:
+    starts = _sentences(text).starts
+    return starts[_number(starts, span[0])], starts[_number(starts, span[1] - 1) + 1]
 
 
 def _number(starts: Sequence[int], position: int) -> int:
     return bisect_right(starts, position, hi=len(starts) - 1) - 1
 
 
+def _outside(
+    pattern: re.Pattern[str], text: str, sentence: Span, places: Sequence[Span]
+) -> list[int]:
+    """Where a sentence has negations outside the places."""
+    negations = (match.start() for match in _negations(pattern, text, sentence))
+    return [position for position in negations if not _is_inside(position, places)]
+
+
+def _denies_all(text: str, sentence: Span, places: Sequence[Span]) -> bool:
+    """True when a negation negates the whole sentence."""
+    return bool(_outside(_WHOLE, text, sentence, places))
+
+
 def _denies(text: str, sentence: Span, places: Sequence[Span]) -> bool:
-    """True when a negation negates one of the `places` in a sentence, or all of it."""
+    """True when a negation outside the `places` in a sentence negates one of them."""
     start, end = sentence
-
-    def negations(pattern: re.Pattern[str]) -> Iterator[int]:
-        for match in pattern.finditer(text, start, end):
-            if not any(first <= match.start() < last for first, last in places):
-                yield match.start()
-
-    if next(negations(_WHOLE), None) is not None:
-        return True
     edges = [start, *(match.start() for match in _CLAUSE.finditer(text, start, end)), end]
 
     def clause(position: int) -> int:
@@ -159,8 +246,8 @@ def _denies(text: str, sentence: Span, places: Sequence[Span]) -> bool:
             and clause(firsts[number]) == clause(at)
         )
 
-    return any(clause(at) in clauses for at in negations(_NEGATION)) or any(
-        map(is_next, negations(_AHEAD))
+    return any(clause(at) in clauses for at in _outside(_NEGATION, text, sentence, places)) or any(
+        map(is_next, _outside(_AHEAD, text, sentence, places))
     )
 
 

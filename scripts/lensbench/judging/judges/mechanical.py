@@ -19,11 +19,16 @@ from lensbench.core.names import ASCII, END, LETTERS, after, alphabet, before
 from lensbench.core.tasks import AtLeast, Criterion, Pattern, Regex
 from lensbench.judging.judges import MAX_EVIDENCE, Judgement, Span, Verdict, unjudged
 from lensbench.judging.judges.asserting import filled, without_copies, without_dumps
-from lensbench.judging.judges.denying import about, is_denied, is_negation, read
+from lensbench.judging.judges.denying import (
+    about,
+    is_denied,
+    is_negation,
+    read,
+)
 from lensbench.judging.judges.fact_pieces import cut, pattern_of, words
 from lensbench.judging.judges.normalising import FILE_EXTENSIONS, Normalised, normalise
 
-VERSION = "4"
+VERSION = "5"
 
 _CONTEXT = 80
 _SHOWN = 60
@@ -50,10 +55,9 @@ def judge(criterion: Criterion, answer: Normalised) -> Judgement:
 
 def _judge(criterion: Criterion, answer: Normalised) -> Judgement:
     for pattern in criterion.must_not:
-        if span := next(
-            (hit for hit in spans(pattern, answer, _MOST_DENIED) if not is_denied(answer, hit)),
-            None,
-        ):
+        hits = spans(pattern, answer, _MOST_DENIED)
+        written = _written(pattern)
+        if span := next((hit for hit in hits if not is_denied(answer.text, hit, written)), None):
             return _shown(
                 Verdict.MISSED, answer, span, f"states {_name(pattern)}, which it must not"
             )
@@ -64,7 +68,13 @@ def _judge(criterion: Criterion, answer: Normalised) -> Judgement:
         sorted(span for pattern in part for span in spans(pattern, answer, _MOST_PLACES))
         for part in _parts(criterion)
     ]
-    reading = read(answer, [] if is_negation(criterion.text) else places)
+    options = criterion.at_least.of if criterion.at_least else ()
+    matches = {
+        span: _written(pattern)
+        for pattern in (*criterion.all_of, *criterion.any_of, *options)
+        for span in spans(pattern, answer, _MOST_PLACES)
+    }
+    reading = read(answer.text, places, matches, is_negation(criterion.text))
     if reading.denied:
         return _shown(Verdict.MISSED, answer, reading.denied, "denies it")
     if criterion.no_other and (other := _other(criterion, answer, places)):
@@ -112,6 +122,10 @@ def spans(pattern: Pattern, answer: Normalised, most: int) -> list[Span]:
     return list(islice(((start, end) for start, end in places if end > start), most))
 
 
+def _written(pattern: Pattern) -> str:
+    return pattern.regex if isinstance(pattern, Regex) else pattern
+
+
 def _parts(criterion: Criterion) -> list[Sequence[Pattern]]:
     """The parts of the fact, each as the patterns for it. A fact with one pattern has its words as parts, too, since a
     denial of something else may name it; the pattern counts as much as all of them."""
@@ -128,7 +142,7 @@ def _other(
     """A sentence that has half of the fact and another piece in place of one that the answer lacks, and why it is."""
     fact, text = cut(criterion.text), normalise(criterion.text)
     absent = {piece.kind for piece in fact if not find(pattern_of(piece), answer)}
-    for start, end in about(answer, places, 0.5) if absent else ():
+    for start, end in about(answer.text, places, 0.5) if absent else ():
         for piece in cut(answer.text[start:end]):
             is_known = find(piece.text, text) or any(
                 find(pattern_of(part), normalise(piece.text)) for part in fact
