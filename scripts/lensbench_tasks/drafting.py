@@ -2,8 +2,8 @@
 
     lensbench draft scenarios.md --kind strict --output drafted.yaml
 
-The patterns are the pieces of the criterion's text (`fact_pieces`), or its words if it has none. The set has review
-comments.
+The patterns are the names, paths, numbers and code of the criterion's text (`fact_pieces`) and nothing else: answers
+keep these and change its words. A text without any has no draft. The set has review comments.
 """
 
 from __future__ import annotations
@@ -20,12 +20,12 @@ from lensbench.core.system.files import write_atomic
 from lensbench.core.system.program import Parser, run_program
 from lensbench.core.tasks import Criterion, DraftKind, Task
 from lensbench.judging.judges.denying import is_negation
-from lensbench.judging.judges.fact_pieces import cut, pattern_of, words
+from lensbench.judging.judges.fact_pieces import cut, pattern_of
 from lensbench.plan.task_files import read_scenarios
 from lensbench_tasks.files import yaml_text
 
 FEW = 2
-"""A fact with fewer pieces has its words as pieces, too: answers to other questions may have one of them."""
+"""Answers to other questions may have the only piece of a fact, so a person is told."""
 
 
 def with_drafts(task: Task, kind: DraftKind) -> Task:
@@ -36,7 +36,7 @@ def with_drafts(task: Task, kind: DraftKind) -> Task:
 
 
 def draft(criterion: Criterion, kind: DraftKind) -> Criterion:
-    """The criterion with patterns from its text, marked as `drafted`; unchanged if it has patterns, or no word.
+    """The criterion with patterns from its text, marked as `drafted`; unchanged if it has patterns, or no piece.
 
     Met requires every piece if `strict`; if `lenient`, more than half, and no other piece in place of a missing one.
     Half of them is Partial.
@@ -44,8 +44,8 @@ def draft(criterion: Criterion, kind: DraftKind) -> Criterion:
     if criterion.mechanical:
         return criterion
     pieces = [pattern_of(piece) for piece in cut(criterion.text)]
-    if len(pieces) < FEW:
-        pieces += words(criterion.text) or ([] if pieces else re.findall(r"\w+", criterion.text))
+    if not pieces:
+        return criterion
     patterns: dict[str, object] = {"all_of": pieces}
     if kind == "lenient":
         patterns = {"at_least": {"n": len(pieces) // 2 + 1, "of": pieces}, "no_other": True}
@@ -59,6 +59,8 @@ def draft(criterion: Criterion, kind: DraftKind) -> Criterion:
 
 def doubts(criterion: Criterion) -> Iterator[str]:
     """Review comments on a draft, one sentence each."""
+    if not criterion.mechanical:
+        yield "no draft, since the text has no name, path or number: write the patterns"
     if not criterion.drafted:
         return
     if is_negation(criterion.text):
@@ -68,7 +70,7 @@ def doubts(criterion: Criterion) -> Iterator[str]:
     if any(character.isdigit() for character in criterion.text):
         yield "check each number: other spellings of it are not found"
     if len(cut(criterion.text)) < FEW:
-        yield "fewer than two names, paths and numbers: its words are searched, too"
+        yield "one name, path or number only, which other answers may have: add what must be said about it"
 
 
 def render(tasks: Sequence[Task], source: str, kind: DraftKind) -> str:

@@ -63,11 +63,9 @@ def test_the_drafts_of_a_text_judge_answers(text: str, answer: str, expected: st
     assert verdicts(text, answer) == expected
 
 
-@pytest.mark.parametrize(
-    "code", ["/", "//", "/users", "/a/b", "/ x", "/[a-z]+/", "/*", "/a_b.py", "/users/{id}"]
-)
+@pytest.mark.parametrize("code", ["/users", "/a/b", "/ x", "/[a-z]+/", "/a_b.py", "/users/{id}"])
 @pytest.mark.parametrize("kind", KINDS)
-def test_any_code_span_that_starts_with_a_slash_can_be_drafted(code: str, kind: DraftKind) -> None:
+def test_a_code_span_that_starts_with_a_slash_can_be_drafted(code: str, kind: DraftKind) -> None:
     criterion = drafted(f"States that `{code}` is a route", kind)
     assert criterion.drafted == kind
     assert judge(criterion, normalise(f"Here `{code}` is a route.")).verdict.value == "Met"
@@ -119,8 +117,8 @@ PIECES = st.sampled_from(
     st.lists(PIECES | st.text(max_size=6), min_size=1, max_size=25).map(" ".join),
     st.sampled_from(KINDS),
 )
-def test_any_text_with_a_word_gives_a_valid_draft(text: str, kind: DraftKind) -> None:
-    criterion = drafted(f"a word {text}", kind)
+def test_any_text_with_a_name_gives_a_valid_draft(text: str, kind: DraftKind) -> None:
+    criterion = drafted(f"a_word {text}", kind)
     assert Criterion.model_validate_json(criterion.model_dump_json()) == criterion
     assert criterion.mechanical
     assert criterion.drafted == kind
@@ -187,7 +185,7 @@ def test_several_sets_become_a_file_each_and_none_is_written_over(tmp_path: Path
         assert told in refusal(main, *wrong, *place)
         assert not output.exists()
     assert (
-        run_here(main, first, third, "--output", output).count("4 criteria with strict drafts") == 2
+        run_here(main, first, third, "--output", output).count("3 criteria with strict drafts") == 2
     )
     made = [str(output / name) for name in ("set.yaml", "three.yaml")]
     assert [task.id for task in read_scenarios(made, imported=True).tasks] == [
@@ -203,13 +201,19 @@ def test_the_program_writes_a_set_that_is_read_back_with_its_drafts(tmp_path: Pa
         "lensbench_tasks.drafting", tmp_path / "set.md", "--kind", "lenient", "--output", output
     )
     assert (done.returncode, done.stderr) == (0, "")
-    assert "4 criteria with lenient drafts" in done.stdout
+    assert "3 criteria with lenient drafts" in done.stdout
     (task,) = read_scenarios([str(output)], imported=True).tasks
-    assert [criterion.drafted for criterion in task.criteria] == ["lenient"] * 4
+    assert [criterion.drafted for criterion in task.criteria] == [
+        "lenient",
+        "lenient",
+        None,
+        "lenient",
+    ]
     text = output.read_text()
-    assert text.startswith("# Made of set.md. Criteria: 4; with lenient drafts: 4.\n")
-    assert text.count("drafted: lenient\n") == 4
+    assert text.startswith("# Made of set.md. Criteria: 4; with lenient drafts: 3.\n")
+    assert text.count("drafted: lenient\n") == 3
     assert "# look: the text is a negation" in text
+    assert "# look: no draft, since the text has no name, path or number" in text
 
 
 def test_the_program_names_all_mistakes_in_one_message(tmp_path: Path) -> None:
