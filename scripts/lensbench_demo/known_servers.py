@@ -19,9 +19,8 @@ from lensbench.core.preflight_results import Cure
 from lensbench.core.system.files import write_atomic, write_json
 from lensbench.core.system.redaction import literal_secrets
 from lensbench.plan.own_files import EDITORS
-from lensbench_demo.server_files import FileServer, read_servers
+from lensbench_demo.server_files import EDITORS_FOLDER, FileServer, read_servers
 
-_WORKSPACE = re.compile(r"\$\{(?:workspaceFolder|workspaceRoot|PWD)\}")
 _OPTION = re.compile(
     r"-{1,2}((?:[\w-]*[_-])?(?:key|token|secret|password|passwd|pat))(?:=(.+))?", re.IGNORECASE
 )
@@ -74,7 +73,7 @@ def _problem(entry: Any) -> str:
 def _ours(name: str, server: FileServer) -> KnownServer:
     """The entry with `${workspace}` for an editor's variable, and variables for secrets."""
     fields = server.entry
-    text = _WORKSPACE.sub("${workspace}", json.dumps(fields))
+    text = EDITORS_FOLDER.sub("${workspace}", json.dumps(fields))
     variables = {_variable(question) for question in EDITORS.findall(text)}
     text = EDITORS.sub(lambda match: f"${{{_variable(match[1])}}}", text)
     secrets = {**literal_secrets({"": fields}), **dict(_told_secrets(fields.get("args", [])))}

@@ -32,10 +32,11 @@ def read_servers(path: Path, folder: Path) -> dict[str, FileServer]:
     """The servers that a file has for a folder; of several with one name the nearest. Raises OSError or ValueError."""
     document = _document(path)
     servers: dict[str, FileServer] = {}
+    project = _project_of(path, folder)
     for section, read in _sections(document, path, folder):
         for name, entry in section.items():
             if name not in servers:
-                servers[name] = _in_our_keys(read(entry), path)
+                servers[name] = _in_our_keys(read(entry), path, project)
     return servers
 
 
@@ -163,13 +164,67 @@ _SUFFIX = re.compile(r"(?i)\.(?:exe|cmd|bat)$")
 """The suffix that programs have on Windows."""
 
 
-def _in_our_keys(entry: Any, path: Path) -> FileServer:
+EDITORS_FOLDER = re.compile(r"\$\{(?:workspaceFolder|workspaceRoot|PWD)\}")
+_IN_PROJECT = re.compile(EDITORS_FOLDER.pattern + r"([/\\][^\s;:\"']+)")
+"""A path in the editor's folder, with the separators of any system."""
+_OF_USER = ("Library", "AppData")
+"""Folders at home with the settings of programs, beside those that begin with a dot."""
+_TAKE_PROJECT = ("--directory", "--project", "--prefix")
+"""Options of launchers that name the folder of the server."""
+
+
+def _project_of(path: Path, folder: Path) -> Path:
+    """The project that an editor means by its folder: it holds the file, or is the present `folder` where the file has
+    the settings for all projects."""
+    file = path.resolve()
+    home = Path.home().resolve()
+    if file.is_relative_to(home):
+        top = file.relative_to(home).parts[0]
+        if top.startswith(".") or top in _OF_USER:
+            return folder.resolve()
+    is_hidden = file.parent.name.startswith(".")
+    return file.parent.parent if is_hidden else file.parent
+
+
+def _with_project(entry: dict[str, Any], project: Path) -> dict[str, Any]:
+    """The entry with what belongs to its server written out: paths in the editor's folder, and this folder where a
+    launcher or an interpreter looks for the program. Elsewhere the folder alone is what the server works on."""
+    entry = _written_out(entry, project)
+    words = entry.get("args")
+    if isinstance(words, list):
+        for place, option in enumerate(words[:-1]):
+            if option in _TAKE_PROJECT:
+                words[place + 1] = _named(words[place + 1], project)
+    env = _mapping(entry.get("env"))
+    for name in env:
+        if name.endswith("PATH"):
+            env[name] = _named(env[name], project)
+    if "cwd" in entry:
+        entry["cwd"] = _named(entry["cwd"], project)
+    return entry
+
+
+def _written_out(value: Any, project: Path) -> Any:
+    if isinstance(value, str):
+        return _IN_PROJECT.sub(lambda match: str(project) + match[1].replace("\\", "/"), value)
+    if isinstance(value, list):
+        return [_written_out(item, project) for item in value]
+    if isinstance(value, dict):
+        return {key: _written_out(item, project) for key, item in value.items()}
+    return value
+
+
+def _named(value: Any, project: Path) -> Any:
+    return EDITORS_FOLDER.sub(lambda _: str(project), value) if isinstance(value, str) else value
+
+
+def _in_our_keys(entry: Any, path: Path, project: Path) -> FileServer:
     """The entry with what its own program would have filled in, and what is left out of it."""
     if not isinstance(entry, dict):
         return FileServer(entry)
     text = _ASKED.sub(lambda match: f"${{{match[1].upper()}}}", json.dumps(entry))
     home = json.dumps(str(path.resolve().parent))[1:-1]
-    entry = json.loads(_FOLDERS.sub(lambda _: home, text))
+    entry = _with_project(json.loads(_FOLDERS.sub(lambda _: home, text)), project)
     if isinstance(entry.get("command"), str) and isinstance(entry.get("args", []), list):
         words = _without_windows([entry["command"], *entry.get("args", [])])
         words = _in_folder(words, entry.get("cwd"), path)

@@ -136,8 +136,10 @@ FILES = yaml.safe_load(Path(__file__).with_name("server_files.yaml").read_text(e
 
 @pytest.mark.parametrize("row", FILES, ids=lambda row: row["name"])
 def test_a_server_is_read_from_the_file_of_any_program(row: dict[str, Any], tmp_path: Path) -> None:
-    server = server_of(put(tmp_path / row["name"], row["text"]), None, tmp_path)
-    entry = json.loads(json.dumps(row["entry"]).replace("FOLDER", str(tmp_path)))
+    file = put(tmp_path / "project" / row["name"], row["text"])
+    server = server_of(file, None, tmp_path)
+    text = json.dumps(row["entry"]).replace("FOLDER", str(file.parent))
+    entry = json.loads(text.replace("PROJECT", str(tmp_path / "project")))
     assert (server.name, server.entry) == ("search", entry)
     assert server.dropped == tuple(row.get("dropped", ()))
 
@@ -148,6 +150,16 @@ def test_words_that_are_files_in_the_folder_of_the_start_are_written_out(tmp_pat
     server = server_of(put(tmp_path / "m.json", {"mcpServers": {"s": entry}}), None, tmp_path)
     assert server.entry["args"] == [str(tmp_path / "tools" / "server.py"), "plain"]
     assert server.dropped == ("cwd",)
+
+
+def test_the_file_of_all_projects_means_the_project_in_which_init_runs(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("HOME", str(tmp_path))
+    entry = {"command": "python3", "args": ["${workspaceFolder}/server.py"]}
+    file = put(tmp_path / ".config" / "Code" / "User" / "mcp.json", {"servers": {"s": entry}})
+    server = server_of(file, None, tmp_path / "here")
+    assert server.entry["args"] == [str(tmp_path / "here" / "server.py")]
 
 
 @pytest.mark.parametrize(("name", "text"), [("a.toml", "x = "), ("a.yaml", "a: [")])
