@@ -248,6 +248,17 @@ def test_nothing_scored_and_one_task_are_no_basis_for_an_interval(bench: Make) -
 # --- The gate
 
 
+@pytest.mark.parametrize("condition", ["without", "with"])
+def test_runs_of_one_condition_alone_have_results_without_a_delta(
+    bench: Make, condition: str
+) -> None:
+    made = bench()
+    made.run("a", condition)
+    estimates = found(made)
+    assert estimates["overall"]["delta"] is None
+    assert estimates["gate"]["verdict"] == "INCONCLUSIVE"
+
+
 def test_the_gate_names_delta_and_model_and_gives_an_offline_agent_no_verdict(bench: Make) -> None:
     made = wide(bench, 2, agent={"kind": "claude-code"})
     made.run("t7", "without", points=HALF, agent_version="1.0")

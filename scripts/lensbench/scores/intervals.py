@@ -330,7 +330,9 @@ def unseen(
 
 def unseen_share(tasks: int, chance: float) -> float:
     """The largest share that so many tasks miss with this `chance` (exact binomial; for 0.05 the rule of
-    three: Hanley and Lippman-Hand, JAMA 249, 1983)."""
+    three: Hanley and Lippman-Hand, JAMA 249, 1983). Without any task it is all."""
+    if not tasks:
+        return 1.0
     return 1 - math.pow(chance, 1 / tasks)
 
 
