@@ -20,6 +20,7 @@ from lensbench.plan.config import Agent, Config
 from lensbench.plan.reading import load_config, read_file
 from lensbench.plan.task_files import read_scenarios
 from lensbench.runs.preflight import check_sandbox, preflight
+from lensbench_demo.server_starts import advice
 
 LEAST_GB = 5
 """Disk space for a benchmark of some hundred runs, including the agents' own files."""
@@ -97,7 +98,7 @@ def benchmark(file: Path) -> list[Check]:
         if config.imported:
             return [read, Check("preflight", "skipped", "these runs were imported")]
         with tempfile.TemporaryDirectory() as folder:
-            return [read, *preflight(config, scenarios, Path(folder)).checks]
+            return [read, *preflight(config, scenarios, Path(folder), advice).checks]
     except UserError as error:
         return [Check("config", "failed", line) for line in str(error).splitlines()]
 

@@ -195,8 +195,8 @@ def _with_project(entry: dict[str, Any], project: Path) -> dict[str, Any]:
         for place, option in enumerate(words[:-1]):
             if option in _TAKE_PROJECT:
                 words[place + 1] = _named(words[place + 1], project)
-    env = _mapping(entry.get("env"))
-    for name in env:
+    env = entry.get("env")
+    for name in env if isinstance(env, dict) else ():
         if name.endswith("PATH"):
             env[name] = _named(env[name], project)
     if "cwd" in entry:

@@ -13,7 +13,8 @@ import shlex
 import shutil
 import subprocess
 import sys
-from collections.abc import Callable, Iterator
+import tempfile
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple, cast
 
@@ -22,21 +23,24 @@ import yaml
 from lensbench.agents import Program, programs
 from lensbench.core.errors import CheckFailed, UserError, did_you_mean
 from lensbench.core.frozen_plan import GateSettings
-from lensbench.core.preflight_results import PreflightFindings
+from lensbench.core.preflight_results import Cure, PreflightFindings, table
 from lensbench.core.run_folder import RunFolder
 from lensbench.core.system.files import read_typed, write_atomic, write_json
 from lensbench.core.system.places import ROOT, template_environment
+from lensbench.core.system.processes import adopt_orphans, end_children
 from lensbench.core.system.program import Parser, positive, run_program
 from lensbench.core.tasks import Folder
 from lensbench.plan.config import Gate
-from lensbench.plan.reading import read_config
+from lensbench.plan.reading import load_config, read_config
 from lensbench.plan.task_files import read_scenarios, source_problem
 from lensbench.repositories.sources.git import PASSWORD
 from lensbench.results.results_file import Results
+from lensbench.runs.preflight import preflight
 from lensbench.runs.stopping import USUAL_USD
 from lensbench.scores.needed import USUAL, usual_tasks
 from lensbench_demo.doctor import reported_version
 from lensbench_demo.known_servers import KnownServer, server_of, write_cures
+from lensbench_demo.server_starts import advice
 
 SMOKE_TASKS = 2
 AT_ONCE = 4
@@ -220,25 +224,27 @@ def write_tasks(wishes: Wishes, count: int) -> None:
         )
 
 
-def smoke_command(wishes: Wishes) -> list[str]:
-    """The command of the trial; writes a set with the first tasks to .cache."""
+def smoke_settings(wishes: Wishes) -> dict[str, Any]:
+    """What the trial changes of the config; writes a set with the first tasks to .cache."""
     whole = yaml.safe_load(wishes.files["tasks"].read_text(encoding="utf-8"))
     few = Path(".cache") / "starting" / f"{wishes.name}-smoke.yaml"
     write_atomic(
         few, yaml.safe_dump({**whole, "tasks": whole["tasks"][:SMOKE_TASKS]}, sort_keys=False)
     )
     settings = yaml.safe_load(wishes.files["config"].read_text(encoding="utf-8"))["agent"]
-    keys = json.dumps(
-        [name for name in settings.get("pass_env", []) if name != KINDS[wishes.agent].key]
-    )
-    agent = f"agent={{kind: offline, model: '', version: '', pass_env: {keys}}}"
-    overrides = [
-        f"run_id={wishes.smoke.name}",
-        f"scenarios={few}",
-        agent,
-        "preflight={tools: true}",
-    ]
-    return ["--cores", "2", "--configfile", str(wishes.files["config"]), "--config", *overrides]
+    keys = [name for name in settings.get("pass_env", []) if name != KINDS[wishes.agent].key]
+    return {
+        "run_id": wishes.smoke.name,
+        "scenarios": str(few),
+        "agent": {"kind": "offline", "model": "", "version": "", "pass_env": keys},
+        "preflight": {"tools": True},
+    }
+
+
+def smoke_command(wishes: Wishes) -> list[str]:
+    """The command of the trial."""
+    changes = (f"{key}={json.dumps(value)}" for key, value in smoke_settings(wishes).items())
+    return ["--cores", "2", "--configfile", str(wishes.files["config"]), "--config", *changes]
 
 
 def write(wishes: Wishes, count: int) -> None:
@@ -298,11 +304,12 @@ def _try(wishes: Wishes) -> bool:
 
 
 def cure(wishes: Wishes, fix: bool) -> None:
-    """Writes what the server lacks in a run, as far as the trial showed it: with `fix`, or when the user agrees. Raises
-    UserError when the trial showed nothing, or the user does not agree."""
+    """Writes what the server lacks in a run, as far as it is known: with `fix`, or when the user agrees. Raises
+    UserError when nothing is known, or the user does not agree."""
     files = f"{wishes.files['mcp']} or {wishes.files['config']} (docs/servers.md)"
     failure = f"the trial failed; fix {files}, then continue with\n  {_lensbench()} init --name {wishes.name}"
-    if not (cures := PreflightFindings.read(wishes.smoke).cures):
+    cures = lacking(wishes)
+    if not cures:
         raise UserError(failure)
     print("The server lacks:", *dict.fromkeys(f"  {cure}" for cure in cures), sep="\n", flush=True)
     if not fix and not sys.stdin.isatty():
@@ -310,6 +317,31 @@ def cure(wishes: Wishes, fix: bool) -> None:
     is_agreed = fix or _input("Write that, and try again? (y or n)", "y").lower().startswith("y")
     if not is_agreed or not write_cures(wishes.files["config"], cures):
         raise UserError(failure)
+
+
+def lacking(wishes: Wishes) -> Sequence[Cure]:
+    """What the server lacks in a run: as the failed trial showed it, else by starting it with more and more settings.
+    Prints what still fails where nothing helped."""
+    trial = PreflightFindings.read(wishes.smoke)
+    if trial.cures or not trial.failed:
+        return trial.cures
+    print("trying what the server lacks ...", flush=True)
+    document = yaml.safe_load(wishes.files["config"].read_text(encoding="utf-8"))
+    for key, value in smoke_settings(wishes).items():
+        document[key] = {**document.get(key, {}), **value} if isinstance(value, dict) else value
+    config = load_config(document, [str(wishes.files["config"])])
+    adopt_orphans()
+    try:
+        with tempfile.TemporaryDirectory() as folder:
+            findings = preflight(
+                config, read_scenarios(config.scenario_files), Path(folder), advice
+            )
+    finally:
+        end_children()
+    if not findings.cures:
+        failures = [check for check in findings.checks if check.outcome == "failed"]
+        print(*table(failures), sep="\n", flush=True)
+    return findings.cures
 
 
 def _is_a_trial(wishes: Wishes) -> Iterator[str]:

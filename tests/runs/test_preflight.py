@@ -27,7 +27,9 @@ from lensbench.plan.reading import load_config
 from lensbench.plan.task_files import read_scenarios
 from lensbench.runs import preflight as stage
 from lensbench.runs.preflight import preflight
+from lensbench.runs.server_checks import Advise, name_doctor
 from lensbench.scores.scores import treatment_tools
+from lensbench_demo.server_starts import advice
 from programs import run_here
 from services import Reply, Request, answering
 from stock import commit, git, write
@@ -65,6 +67,7 @@ def attempt(project: Path, given: dict[str, Any]) -> Try:
     def run(
         servers: dict[str, Any] | None = None,
         treatment: dict[str, Any] | None = None,
+        advise: Advise = name_doctor,
         **settings: Any,
     ) -> Any:
         (project / "lens.json").write_text(
@@ -74,7 +77,8 @@ def attempt(project: Path, given: dict[str, Any]) -> Try:
         config = load_config(
             {**given, "conditions": conditions, "cache": "cache", "sandbox": "none", **settings}
         )
-        findings = preflight(config, read_scenarios(config.scenario_files), project / "bench" / "r")
+        scenarios = read_scenarios(config.scenario_files)
+        findings = preflight(config, scenarios, project / "bench" / "r", advise)
         run.findings = findings  # type: ignore[attr-defined]
         return {check.name: check for check in findings.checks}
 
@@ -734,7 +738,8 @@ def test_a_server_that_starts_by_hand_only_is_told_what_to_add(
         {"command": program, "args": arguments},
         {"mcp_start_s": 2 if "--start-s" in command else 15},
     )
-    check = attempt({"lens": entry}, sandbox="bubblewrap", agent=agent)["with: lens"]
+    checks = attempt({"lens": entry}, advise=advice, sandbox="bubblewrap", agent=agent)
+    check = checks["with: lens"]
     assert (check.outcome, said.format(**places) in check.detail) == ("failed", True), check.detail
     end = (
         said.format(**places)
@@ -743,6 +748,14 @@ def test_a_server_that_starts_by_hand_only_is_told_what_to_add(
     )
     assert check.detail.endswith(end)
     assert "sk-of-the-shop" not in check.detail
+
+
+def test_before_runs_a_server_that_does_not_start_names_the_command_that_tries_more(
+    attempt: Try,
+) -> None:
+    entry = {"command": "/bin/sh", "args": ["-c", "echo no index here >&2; exit 3"]}
+    detail = attempt({"lens": entry})["with: lens"].detail
+    assert "no index here; `lensbench doctor` tries what it lacks in a run; check" in detail
 
 
 @sandboxed

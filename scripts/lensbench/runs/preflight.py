@@ -45,13 +45,15 @@ from lensbench.repositories.prepare import prepare as prepare_repository
 from lensbench.repositories.sources.cleaning import indexes
 from lensbench.runs.attempt import MOST_NAMED, Job, prepare, remove_written
 from lensbench.runs.reasons import reason_of
-from lensbench.runs.server_checks import check_servers
+from lensbench.runs.server_checks import Advise, check_servers, name_doctor
 from lensbench.runs.server_packages import fetch_packages
 from lensbench.runs.stopping import StopEverything, check_budget, spend_on_request
 
 
-def preflight(config: Config, scenarios: ScenarioSet, folder: Path) -> PreflightFindings:
-    """Runs all checks; the findings contain no secrets."""
+def preflight(
+    config: Config, scenarios: ScenarioSet, folder: Path, advise: Advise = name_doctor
+) -> PreflightFindings:
+    """Runs all checks; the findings contain no secrets. `advise` is asked about servers that do not start."""
     plan = make_plan(config, scenarios, [])
     adapter = load_adapter(config.agent.kind)
     agents = [plan["agent"], *(judge["agent"] for judge in plan["judges"] if "agent" in judge)]
@@ -65,7 +67,7 @@ def preflight(config: Config, scenarios: ScenarioSet, folder: Path) -> Preflight
     redact = Redactor(secret_names(plan["agent"]), os.environ, mcp_secrets(plan))
     findings.checks += budget(plan, agents)
     if not findings.failed:
-        trial = _try_runs(config, plan, scenarios.tasks[0], adapter, folder, findings)
+        trial = _try_runs(config, plan, scenarios.tasks[0], adapter, folder, findings, advise)
         if trial and hasattr(adapter, "version") and not findings.failed:
             with suppress(StopEverything):
                 check_budget(folder, plan["budget"])
@@ -144,6 +146,7 @@ def _try_runs(
     adapter: Adapter,
     folder: Path,
     findings: PreflightFindings,
+    advise: Advise,
 ) -> tuple[Job, Sandbox] | None:
     """Prepares a run of `task` in every condition that has servers, but starts no agent. Returns one of these runs and
     its sandbox; None without a repository or a sandbox."""
@@ -182,9 +185,8 @@ def _try_runs(
                 folder, RunId(task.id, condition), plan, prompt_of(task, config.agent), facts, 0.0
             )
             try:
-                _try_run(
-                    config, job, Place(sandbox, private), adapter, condition == first, findings
-                )
+                place, is_first = Place(sandbox, private), condition == first
+                _try_run(config, job, place, adapter, is_first, findings, advise)
             except UserError as error:
                 findings.checks.append(Check("agent", "failed", str(error)))
     if not config.preflight.servers:
@@ -242,6 +244,7 @@ def _try_run(
     adapter: Adapter,
     is_first: bool,
     findings: PreflightFindings,
+    advise: Advise,
 ) -> None:
     assignment = prepare(job, place)
     workspace, invocation = place.outside(assignment.workspace), adapter.command(assignment)
@@ -258,7 +261,8 @@ def _try_run(
         findings.checks += results
         if not any(check.outcome == "failed" for check in results):
             each_tool = config.preflight.tools
-            check_servers(name, condition, assignment, invocation.env, place, each_tool, findings)
+            env = invocation.env
+            check_servers(name, condition, assignment, env, place, each_tool, findings, advise)
     finally:
         findings.checks += _command(job, "teardown", workspace)
     findings.checks += _workspace(job, Path(workspace), findings.cures)

@@ -5,12 +5,13 @@ from __future__ import annotations
 import json
 import os
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
-from lensbench.agents import Assignment, load_adapter
+from lensbench.agents import Assignment, load_adapter, model_hosts
 from lensbench.agents.mcp.client import ServerEntry, Servers, ServerStatus, read_entry
 from lensbench.agents.mcp.tools import (
     Arguments,
@@ -32,7 +33,6 @@ from lensbench.core.preflight_results import (
 )
 from lensbench.core.records import sha256
 from lensbench.runs.reasons import tools_of
-from lensbench.runs.server_starts import advice, placed
 
 if TYPE_CHECKING:
     from lensbench.plan.config import Condition  # slow to import
@@ -45,6 +45,45 @@ _DEFINITION = re.compile(
 )
 _LARGEST_FILE = 1_000_000
 _DESCRIBED = 2000  # characters of a tool's description that are kept
+
+
+def placed(
+    entry: ServerEntry | str, run: Assignment, environment: Mapping[str, str], place: Place
+) -> ServerEntry | str:
+    """The entry, changed to start inside the sandbox."""
+    if isinstance(entry, str) or not entry.command:
+        return entry
+    try:
+        env = {**environment, **dict(entry.env)}
+        return replace(
+            entry,
+            command=place.wrap(entry.command, env, run.mcp_file, agents=model_hosts(run.settings)),
+        )
+    except OSError as error:
+        return f"{entry.command[0]}: {error.strerror}"
+
+
+class FailedStart(NamedTuple):
+    """A server that did not start as in a run."""
+
+    name: str
+    entry: ServerEntry
+    status: ServerStatus
+    mcp: str
+    """The user's MCP file."""
+    run: Assignment
+    env: Mapping[str, str]
+    """The agent's."""
+    place: Place
+
+
+Advise = Callable[[FailedStart], tuple[ServerStatus, str | Cure]]
+"""What finds out what a server lacks in a run, in words or as what to write; and the status to show."""
+
+
+def name_doctor(failed: FailedStart) -> tuple[ServerStatus, str | Cure]:
+    """Leaves it to a command: to try what a server lacks takes minutes."""
+    return failed.status, "`lensbench doctor` tries what it lacks in a run"
 
 
 class Subject:
@@ -107,10 +146,11 @@ def check_servers(
     place: Place,
     each_tool: bool,
     findings: PreflightFindings,
+    advise: Advise,
 ) -> None:
     """Adds to the findings checks of each server of a condition, started as the agent would (`environment`, `place`),
     of the tools that the config names and the tool list; with `each_tool` also one of each tool, called if it only
-    reads. Also all tools, the list's tokens, and what servers lack that did not start."""
+    reads. Also all tools, the list's tokens, and what `advise` says of servers that did not start."""
     subject, file = Subject(run, place), f"conditions.{name}.mcp, {settings.mcp}"
     with subject.servers(run.mcp_servers, environment, place) as servers:
         statuses, tools = servers.statuses, servers.tools
@@ -124,9 +164,9 @@ def check_servers(
         if not status.connected:
             entry, note = read_entry(run.mcp_servers[status.name]), f"check {file}"
             if isinstance(entry, ServerEntry) and entry.command:
-                status, cure = advice(
-                    status.name, entry, status, settings.mcp or "", run, environment, place
-                )
+                mcp = settings.mcp or ""
+                failed = FailedStart(status.name, entry, status, mcp, run, environment, place)
+                status, cure = advise(failed)
                 findings.cures += [cure] if isinstance(cure, Cure) else []
                 note = f"it starts with {cure}" if isinstance(cure, Cure) else f"{cure}; {note}"
             parts = [f"did not start: {status.detail}", status.fault, note]

@@ -1,5 +1,5 @@
-"""What a server that does not start in a run lacks there: it is started by hand, and then as in a run with one more
-setting at a time, until it starts or its words name nothing more."""
+"""What a server that does not start in a run lacks there, for `init` and `doctor`: it is started by hand, and then as
+in a run with one more setting at a time, until it starts or its words name nothing more."""
 
 from __future__ import annotations
 
@@ -13,12 +13,13 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from lensbench.agents import Assignment, model_hosts
+from lensbench.agents import Assignment
 from lensbench.agents.mcp.client import ServerEntry, Servers, ServerStatus
 from lensbench.agents.reach import hosts_in
 from lensbench.agents.sandbox import Place
 from lensbench.core.preflight_results import Cure
 from lensbench.core.system.redaction import Redactor, is_secret
+from lensbench.runs.server_checks import FailedStart, placed
 
 ROUNDS = 6
 """Starts in the sandbox, each with one more setting."""
@@ -70,18 +71,10 @@ class Trial:
         return Cure(settings, mcp, server, dict(self.words), dict(self.env))
 
 
-def advice(
-    name: str,
-    entry: ServerEntry,
-    status: ServerStatus,
-    mcp: str,
-    run: Assignment,
-    env: Mapping[str, str],
-    place: Place,
-) -> tuple[ServerStatus, str | Cure]:
-    """What makes a server start that failed with `status` in `place` with the agent's `env`, or the advice in words
-    when nothing tried did; and the status to show: that of the start by hand where this failed, too, as its cause must
-    go first. `mcp` is the user's file."""
+def advice(failed: FailedStart) -> tuple[ServerStatus, str | Cure]:
+    """What makes a server start that failed, or the advice in words when nothing tried did; and the status to show:
+    that of the start by hand where this failed, too, as its cause must go first."""
+    name, entry, status, mcp, run, env, place = failed
     first, began, limit = status, time.monotonic(), float(run.settings["mcp_start_s"])
     root = re.compile(
         rf"(?<![\w.-]){re.escape(run.workspace)}(?![\w.-])"
@@ -157,22 +150,6 @@ def _in_run(
     env = {**environment, **{name: os.environ[name] for name in trial.variables}}
     entry = placed(trial.entry, run, env, replace(place, sandbox=sandbox))
     return _start(name, entry, place.outside(run.workspace), trial.seconds, env)
-
-
-def placed(
-    entry: ServerEntry | str, run: Assignment, environment: Mapping[str, str], place: Place
-) -> ServerEntry | str:
-    """The entry, changed to start inside the sandbox."""
-    if isinstance(entry, str) or not entry.command:
-        return entry
-    try:
-        env = {**environment, **dict(entry.env)}
-        return replace(
-            entry,
-            command=place.wrap(entry.command, env, run.mcp_file, agents=model_hosts(run.settings)),
-        )
-    except OSError as error:
-        return f"{entry.command[0]}: {error.strerror}"
 
 
 def _written_out(trial: Trial, workspace: str) -> Trial:
