@@ -50,25 +50,27 @@ def test_an_accepted_change_that_no_run_was_made_with_says_nothing_about_who_ans
     shown = as_made(plan_of(agent(model="b")), runs)
     assert (shown["agent"]["model"], shown["model_mapping"]) == ("a", "a=a")
     assert list(notices(runs, shown)) == ["The config now has agent.model b; all runs used a."]
-    assert list(mixtures(runs)) == []
+    assert list(mixtures(runs, plan_of(agent()))) == []
 
 
 def test_runs_of_two_settings_profiles_or_models_are_no_matter_of_one_verdict() -> None:
     runs = [record("with", agent()), record("without", agent()), record("with", agent(model="b"))]
     shown = as_made(plan_of(agent(model="b")), runs)
     assert shown["agent"]["model"] == "b"
-    assert list(mixtures(runs)) == ["Runs used different settings: agent.model was a in 2; b in 1."]
+    assert list(mixtures(runs, plan_of(agent()))) == [
+        "Runs used different settings: agent.model was a in 2; b in 1."
+    ]
     strict, stock = (
         Agent.model_validate({"model": "a", **given}).settings
         for given in ({}, {"profile": "stock"})
     )
     assert "profile" not in strict
     runs = [record("with", dict(strict)), record("without", dict(stock))]
-    assert list(mixtures(runs)) == [
+    assert list(mixtures(runs, plan_of(agent()))) == [
         "Runs used different settings: agent.profile was stock in 1; the default in 1."
     ]
     runs = [record("with", agent(), models=(name,)) for name in ("glm-5", "glm-5", "glm-6")]
-    assert list(mixtures(runs)) == [
+    assert list(mixtures(runs, plan_of(agent()))) == [
         "Different models answered (glm-5 in 2; glm-6 in 1); one verdict cannot cover all of them."
     ]
 
@@ -77,10 +79,10 @@ def test_other_servers_in_one_condition_are_a_mixture_and_in_two_conditions_are_
     None
 ):
     runs = [record("with", agent(), servers="1"), record("without", agent())]
-    assert list(mixtures(runs)) == []
+    assert list(mixtures(runs, plan_of(agent()))) == []
     runs.append(record("with", agent(), servers="2"))
-    assert list(mixtures(runs)) == [
-        "Runs of the condition with used different servers or commands."
+    assert list(mixtures(runs, plan_of(agent()))) == [
+        "Runs with lens used different servers or commands."
     ]
 
 

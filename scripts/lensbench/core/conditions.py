@@ -51,12 +51,16 @@ def compared(plan: Plan) -> dict[str, PlannedCondition]:
 
 
 def display_name(conditions: Mapping[str, PlannedCondition], baseline: str, condition: str) -> str:
-    """What readers call a condition: its server, where it has one that no other condition has; else its name."""
+    """What readers call a condition: its server, where it has one that no other condition has, or none, where only the
+    baseline has none; else its name."""
     servers = conditions[condition]["servers"]
-    alike = [other for other in conditions.values() if other["servers"] == servers]
-    if condition == baseline and not servers:
+    others = [other for name, other in conditions.items() if name not in (condition, CLOSED_BOOK)]
+    is_alone = all(other["servers"] != servers for other in others)
+    if is_alone and condition == baseline and not servers:
         return "without a server"
-    return servers[0] if len(servers) == len(alike) == 1 else condition
+    if is_alone and len(servers) == 1 and servers[0] not in conditions:
+        return servers[0]
+    return condition
 
 
 def of_condition(conditions: Mapping[str, PlannedCondition], baseline: str, condition: str) -> str:

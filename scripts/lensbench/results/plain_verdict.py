@@ -55,8 +55,9 @@ def plain_verdict(data: BenchmarkFacts[Fraction], name: str) -> Plain:
                 ask = "Ask a language model: `lensbench init` writes a config for your server, then `lensbench run`."
             then = _go_on(data) if data["stopped"] else ask
     sentence = f"{lead} {facts}" if is_offline else gate.sentence
-    if len(decided_by_gate(data["estimates"])) > 1 and not lead.startswith(f"{name} "):
-        lead = f"{name}: {lead}"
+    label = f"{new} against {old}" if is_of_two else new
+    if len(decided_by_gate(data["estimates"])) > 1 and not lead.startswith(f"{label} "):
+        lead = f"{label}: {lead}"
     return {"lead": lead, "facts": facts, "next": then, "sentence": sentence}
 
 

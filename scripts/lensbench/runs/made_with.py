@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 from typing_extensions import TypedDict
 
 from lensbench.agents.prices import unexpected
-from lensbench.core.conditions import display_name
+from lensbench.core.conditions import display_name, of_condition
 from lensbench.core.errors import UserError
 from lensbench.core.frozen_plan import AgentSettings, Plan
 from lensbench.core.records import ENDINGS, Record, RunId
@@ -62,7 +62,7 @@ def as_made(plan: Plan, records: Iterable[Record]) -> Plan:
     return {**plan, "agent": agent, "model_mapping": mapping, "planned_agent": planned_agent(plan)}
 
 
-def mixtures(records: Sequence[Record]) -> Iterator[str]:
+def mixtures(records: Sequence[Record], plan: Plan) -> Iterator[str]:
     """Why one verdict cannot cover these runs, one sentence each."""
     runs = [record for record in records if record.source == "run"]
     models = Counter(
@@ -78,7 +78,8 @@ def mixtures(records: Sequence[Record]) -> Iterator[str]:
     for name in sorted({record.condition for record in runs}):
         own = [record.made_with["condition"] for record in runs if record.condition == name]
         if len({json.dumps(settings, sort_keys=True) for settings in own}) > 1:
-            yield f"Runs of the condition {name} used different servers or commands."
+            whose = of_condition(plan["conditions"], plan["baseline"], name)
+            yield f"Runs {whose} used different servers or commands."
 
 
 def _shown(value: Any) -> str:

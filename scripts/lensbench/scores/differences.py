@@ -12,6 +12,7 @@ from typing import Literal, SupportsFloat, TypeVar
 
 from typing_extensions import TypedDict
 
+from lensbench.core.conditions import Sides, display_name, of_condition
 from lensbench.core.distributions import t_isf
 from lensbench.core.frozen_plan import Plan
 from lensbench.core.records import RunId
@@ -60,6 +61,19 @@ class Comparison:
     @property
     def conditions(self) -> tuple[str, str]:
         return self.treatment, self.baseline
+
+    @property
+    def names(self) -> Sides:
+        """What readers call the two conditions."""
+        return Sides(self.name(self.treatment), self.name(self.baseline))
+
+    def name(self, condition: str) -> str:
+        """What readers call a condition."""
+        return display_name(self.plan["conditions"], self.plan["baseline"], condition)
+
+    def whose(self, condition: str) -> str:
+        """Whose runs those of a condition are, in a sentence."""
+        return of_condition(self.plan["conditions"], self.plan["baseline"], condition)
 
     @property
     def repository_of(self) -> dict[str, str | None]:

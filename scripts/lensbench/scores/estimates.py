@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from lensbench.agents import is_stock
-from lensbench.core.conditions import Sides, comparisons, decided_comparisons, of_condition
+from lensbench.core.conditions import comparisons, decided_comparisons
 from lensbench.core.distributions import norm_sf
 from lensbench.core.errors import UserError
 from lensbench.core.frozen_plan import GateSettings, Look, Plan
@@ -101,20 +101,19 @@ def estimates_of(comparison: Comparison, uses: Uses) -> Compared:
         "adoption": adoption,
         "too_few_calls": too_few_calls(
             adoption["treatment"],
-            of_condition(
-                comparison.plan["conditions"], comparison.plan["baseline"], comparison.treatment
-            ),
+            comparison.whose(comparison.treatment),
         ),
     }
 
 
 def compared_adoption(comparison: Comparison, uses: Uses) -> ComparedAdoption:
-    tables, (new, old) = comparison.tables, comparison.conditions
-    treatment, baseline = (adoption_of(tables, name, uses) for name in (new, old))
+    tables = comparison.tables
+    treatment = adoption_of(tables, comparison.treatment, uses)
+    baseline = adoption_of(tables, comparison.baseline, uses)
     difference = adoption_difference(comparison, uses)
     sentence = ""
     if difference:
-        sentence = says_difference(difference, new, old)
+        sentence = says_difference(difference, *comparison.names)
     elif treatment:
         has_delta = any(comparison.pairs(tables.score).values())
         sentence = says_adoption(treatment, beside_delta=has_delta)
@@ -149,7 +148,8 @@ def blockers(
     if few:
         yield Reason(ReasonKind.TOO_FEW_CALLS, few)
     of_both = [record for record in tables.valid if record.condition in comparison.conditions]
-    yield from (Reason(ReasonKind.MIXED_RUNS, text) for text in mixtures(of_both))
+    mixed = mixtures(of_both, tables.plan)
+    yield from (Reason(ReasonKind.MIXED_RUNS, text) for text in mixed)
     if instrument is None:
         return
     for judge, summary in instrument["judges"].items():
@@ -303,7 +303,10 @@ class Gatekeeper(NamedTuple):
         before = shown_before(self.ledger, name, draw.seen, self.voided)
         result = as_looked_at(overall, look, plan["gate"]["power"])
         counting = as_looked_at(by_people, look, plan["gate"]["power"]) if by_people else None
-        starts = {side: starts_of(self.folder, runs) for side, runs in runs_of(comparison).items()}
+        starts = {
+            comparison.name(side): starts_of(self.folder, runs)
+            for side, runs in runs_of(comparison).items()
+        }
         crashes = {run for own in starts.values() for run in own.crashed}
         interruptions = {run for own in starts.values() for run in own.interrupted}
         gate, counted = plan["gate"], by_people or overall
@@ -327,7 +330,7 @@ class Gatekeeper(NamedTuple):
             look,
             plan["trials"],
             model_of(self.tables),
-            None if comparison.baseline == plan["baseline"] else Sides(*comparison.conditions),
+            None if comparison.baseline == plan["baseline"] else comparison.names,
             bool(brought),
             number_of(draw, self.ledger),
             draw.among,
