@@ -196,9 +196,10 @@ def _with_project(entry: dict[str, Any], project: Path) -> dict[str, Any]:
             if option in _TAKE_PROJECT:
                 words[place + 1] = _named(words[place + 1], project)
     env = entry.get("env")
-    for name in env if isinstance(env, dict) else ():
-        if name.endswith("PATH"):
-            env[name] = _named(env[name], project)
+    if isinstance(env, dict):
+        for name in env:
+            if name.endswith("PATH"):
+                env[name] = _named(env[name], project)
     if "cwd" in entry:
         entry["cwd"] = _named(entry["cwd"], project)
     return entry
