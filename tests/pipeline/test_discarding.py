@@ -146,7 +146,7 @@ def test_a_run_is_discarded_by_hand_taken_back_and_made_again(finished: Project)
     gone = lensbench(finished, "discard", "anna-with", "--reason", "the laptop slept")
     assert gone.returncode == 0, gone.stderr
     assert (
-        "Discarded by hand: , without 0. With these runs counted the delta of with stays"
+        "Discarded by hand: fake 1, without a server 0. With these runs counted the delta of fake stays"
         in gone.stdout
     )
     assert finished.reasons() == {"anna-with": "by_hand"}
@@ -164,7 +164,7 @@ def test_a_run_is_discarded_by_hand_taken_back_and_made_again(finished: Project)
     finished.clear_ledger()
     said = finished.start()
     assert (finished.ledger(), finished.reasons()) == (["anna-with"], {})
-    assert "Discarded by hand: " in said
+    assert "Discarded by hand: fake 1" in said
     assert "repeated, and counts" in (finished.bench / "results.md").read_text()
     refused = lensbench(finished, "discard", "anna-with", "--undo")
     assert refused.returncode == 2
