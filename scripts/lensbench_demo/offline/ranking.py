@@ -28,6 +28,7 @@ ASIDES = (
     ),
     (re.compile(r"(^|/)(examples?|samples?|demos?|benchmarks?|scripts|tools)/"), "example", 0.5),
     (re.compile(r"(?i)(^|/)(changes|changelog|history|news|releases?)[^/]*$"), "release", 0.25),
+    (re.compile(r"\.(pyi|d\.ts)$"), "stub", 0.45),  # declarations, without values
     (re.compile(r"(?i)\.lock$|(^|/)(pkg-info|package-lock\.json|licen[cs]e[^/]*)$"), "lock", 0.1),
 )
 PROSE = 0.45
