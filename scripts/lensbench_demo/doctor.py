@@ -5,7 +5,7 @@ from __future__ import annotations
 import platform
 import shutil
 import tempfile
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from functools import partial
 from pathlib import Path
 
@@ -38,8 +38,10 @@ PLACES: Mapping[str, str] = {"disk here": ".", "temporary files": tempfile.gette
 
 def obstacles() -> Iterator[Check]:
     """What every run needs of this machine and does not find; no other check works without it."""
-    trials = {place: partial(try_folder, Path(folder)) for place, folder in PLACES.items()}
-    for name, trial in {**trials, "processes": try_processes}.items():
+    trials: dict[str, Callable[[], None]] = {"processes": try_processes}
+    for place, folder in PLACES.items():
+        trials[place] = partial(try_folder, Path(folder))
+    for name, trial in trials.items():
         try:
             trial()
         except UserError as error:

@@ -43,7 +43,7 @@ from lensbench.judging.judges import Judgement, Verdict, unjudged
 from lensbench.judging.shown_answers import Judged, ShownAnswer
 from lensbench.plan.frozen import read_plan
 
-VERSION = "5"
+VERSION = "6"
 """Increased when the same tests on the same patch may give another verdict."""
 _SHOWN = 3
 
