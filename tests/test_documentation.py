@@ -81,6 +81,7 @@ ORDINARY = {
     "published",
     "reason",
     "refused",
+    "tests",
     "repository",
     "runs",
     "status",

@@ -87,12 +87,13 @@ def take(
 
     def call(*arguments: str | Path) -> Taken:
         monkeypatch.setattr(sys, "argv", ["importing", *map(str, arguments)])
-        error = ""
+        failed = False
         try:
             run_program(main)
         except SystemExit as ended:
-            error = str(ended.code)
+            failed = bool(ended.code)
         printed = capsys.readouterr()
+        error = printed.err.rstrip("\n") if failed else ""
         return Taken(error, printed.err, printed.out)
 
     return call

@@ -12,9 +12,11 @@ from statsmodels.stats.power import TTestPower
 from gate_settings import DEFAULTS
 from handmade import Bench
 from lensbench.core.errors import UserError
+from lensbench.core.frozen_plan import GateSettings
+from lensbench.plan.config import Gate
 from lensbench.scores.adoption import power_of_adoption, tasks_for_adoption
 from lensbench.scores.complete_tasks import mid_p
-from lensbench.scores.needed import Truth, power_of, tasks_for
+from lensbench.scores.needed import Truth, power_of, tasks_for, usual_tasks
 from lensbench.scores.power import tasks_needed, upper_sd
 from lensbench_archive.sample_size import (
     Needs,
@@ -24,7 +26,6 @@ from lensbench_archive.sample_size import (
     repositories_needed,
     split,
 )
-from lensbench_demo.setup import enough_tasks
 from programs import refusal, run_here
 
 
@@ -136,7 +137,8 @@ def test_the_tutorials_table_is_what_the_program_prints() -> None:
 
 
 def test_init_gives_the_answer_of_size() -> None:
-    assert enough_tasks() == Needs(20, 10).tasks(20, 0.8)
+    settings: GateSettings = Gate().model_dump(mode="json")  # type: ignore[assignment]
+    assert usual_tasks(settings) == Needs(20, 10).tasks(20, 0.8)
 
 
 def test_so_many_tasks_find_the_gain_by_the_rules_of_the_gate() -> None:

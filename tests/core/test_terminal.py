@@ -29,7 +29,8 @@ def test_hostile_texts_and_messages_are_harmless_lines(capsys: pytest.CaptureFix
 
     with pytest.raises(SystemExit) as end:
         run_program(fail)
-    shown = str(end.value).split("\n")
+    assert end.value.code == 2
+    shown = capsys.readouterr().err.rstrip("\n").split("\n")
     assert (len(shown), shown[1]) == (2, "second line")
     assert shown[0].isprintable()
 

@@ -17,7 +17,7 @@ def bad(monkeypatch: pytest.MonkeyPatch) -> Any:
     """The module, with as many sign flips as it uses itself, and a tenth of the pairs by which it finds an effect."""
     monkeypatch.syspath_prepend(str(BENCHMARKS))
     monkeypatch.setattr(intervals, "RESAMPLES", 999)
-    monkeypatch.setattr("calibration.BATCH", 10)
+    monkeypatch.setattr("worlds.BATCH", 10)
     return importlib.import_module("bad_judges")
 
 

@@ -93,7 +93,7 @@ def test_three_conditions_are_three_comparisons(bench: Make) -> None:
         name: item["measures"]["score"]["delta"] for name, item in data["comparisons"].items()
     }
     assert deltas == {"with": F(1, 2), "other": F(-1, 2), "with against other": F(1)}
-    assert len(data["headlines"]) == 2
+    assert len(data["headlines"]) == 4  # the scores and the use of the tools, of two treatments
 
 
 def test_categories_have_their_own_deltas(bench: Make) -> None:

@@ -252,7 +252,7 @@ def test_attempts_of_another_machine_are_taken_only_with_the_same_settings(
         "t0-with/1",
         "t1-with/1",
     ]
-    assert spent(merged.folder)["runs"] == 2
+    assert spent(merged.folder).runs == 2
 
 
 def test_a_folder_of_the_first_layout_is_refused_in_one_line(config: dict[str, Any]) -> None:

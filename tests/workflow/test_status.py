@@ -13,7 +13,6 @@ from lensbench.core.records import RunId
 from lensbench.core.run_folder import RunFolder
 from lensbench.core.store import run_files
 from lensbench.core.system.files import write_json
-from lensbench.runs.stopping import spend
 from lensbench.runs.validity import judge_validity
 from lensbench.workflow.status import RunCounts, Status, block, line, lines, span
 from snakemake_logger_plugin_lensbench import LogHandler
@@ -59,13 +58,13 @@ def test_a_damaged_run_is_left(begun: Bench) -> None:
 def test_the_line_tells_time_by_each_conditions_mean_and_what_was_spent_and_fits_a_terminal(
     begun: Bench,
 ) -> None:
-    spend(begun.folder, runs=4, hours=0.5)
+    write_json(RunFolder(begun.folder).spent, {"runs": 4, "hours": 0.5})
     status = Status(begun.folder)
     assert line(status, 2, 2) == (
         "4/8 runs | with: 1 valid, 1 discarded, 2 left | without: 2 valid, 0 discarded, 2 left"
         " | 2 running | 55 s left | agents worked 30 min"
     )
-    spend(begun.folder, usd=1.5)
+    write_json(RunFolder(begun.folder).spent, {"runs": 4, "hours": 0.5, "usd": 1.5})
     assert block(status, {"a-with": "14:02:11", "b-with": "14:02:12"}, 2, 80) == [
         "4/8 runs | 2 running | 55 s left | spent $1.50",
         "  with       1 valid, 1 discarded, 2 left",

@@ -54,11 +54,9 @@ def _of_mappings(
 def _of_lists(
     baseline: Sequence[Any], treatment: Sequence[Any], place: str
 ) -> Iterator[Difference]:
-    before, after = list(map(_json, baseline)), list(map(_json, treatment))
-    matcher = SequenceMatcher(None, before, after, autojunk=False)
-    for kind, start, end, new_start, new_end in matcher.get_opcodes():
-        if kind == "equal":
-            continue
+    before = [_json(value) for value in baseline]
+    after = [_json(value) for value in treatment]
+    for start, end, new_start, new_end in _changes(before, after):
         paired = min(end - start, new_end - new_start)
         for offset in range(paired):
             number = new_start + offset
@@ -69,6 +67,24 @@ def _of_lists(
             yield Difference(f"{place}[{number}]", False, before[number])
         for number in range(new_start + paired, new_end):
             yield Difference(f"{place}[{number}]", True, after[number])
+
+
+def _changes(before: Sequence[str], after: Sequence[str]) -> Iterator[tuple[int, int, int, int]]:
+    """The ranges that differ: start and end in `before`, start and end in `after`. What both begin and end with is the
+    same, so that one entry more among equal ones is one difference."""
+    shorter = min(len(before), len(after))
+    first = 0
+    while first < shorter and before[first] == after[first]:
+        first += 1
+    last = 0
+    while last < shorter - first and before[-1 - last] == after[-1 - last]:
+        last += 1
+    inner_before = before[first : len(before) - last]
+    inner_after = after[first : len(after) - last]
+    matcher = SequenceMatcher(None, inner_before, inner_after, autojunk=False)
+    for kind, start, end, new_start, new_end in matcher.get_opcodes():
+        if kind != "equal":
+            yield first + start, first + end, first + new_start, first + new_end
 
 
 def _of_texts(baseline: str, treatment: str, place: str) -> Iterator[Difference]:

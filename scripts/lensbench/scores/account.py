@@ -243,11 +243,14 @@ def spends(low: float | None, reasons: Iterable[str]) -> bool:
 
 
 def was_looked_at(folder: Path) -> bool:
-    """True when a verdict was shown, or may have been, since the ledger cannot be trusted."""
+    """True when a verdict was shown, or may have been, since the ledger was emptied or cannot be trusted."""
     try:
-        return bool(looks_among(read_ledger(folder)))
+        lines = read_ledger(folder)
     except UserError:
         return True
+    if not lines:
+        return RunFolder(folder).look_ledger.exists()
+    return bool(looks_among(lines))
 
 
 def read_ledger(folder: Path) -> list[Draw]:
