@@ -181,7 +181,8 @@ def measured(panel: Panel, truth: Truth, seed: int) -> tuple[float, str, str, st
         for key, each in votes.items()
     }
     everybody = agreement(verdicts, [BASELINE, TREATMENT], seed)["all"]
-    belief = believe(verdicts, (), decided, everybody, [TREATMENT], {}, seed)
+    points = {key: POINTS[verdict] for key, verdict in decided.items()}
+    belief = believe(verdicts, (), decided, points, everybody, [TREATMENT], {}, seed)
     together = {key: Verdict(each["judges_verdict"]) for key, each in found.items()}
     bias = judge_bias(
         "the judges' decision",
