@@ -9,7 +9,7 @@ import pytest
 
 from handmade import Bench
 from lensbench.core.records import RunId, from_json, sha256, to_json
-from lensbench.runs.stopping import spend
+from lensbench.runs.stopping import start_attempt
 
 sys.path.append(str(Path(__file__).parents[1] / "benchmarks"))
 
@@ -53,8 +53,13 @@ def truth(tmp_path: Path) -> Truth:
         )
         injector.attempts[place] = attempt(place, condition)
     bench.build()
-    spend(bench.folder, runs=2)
+    count_attempts(bench.folder, 2)
     return bench, injector
+
+
+def count_attempts(folder: Path, number: int) -> None:
+    for _ in range(number):
+        start_attempt(folder)
 
 
 def found(
@@ -107,7 +112,7 @@ def test_a_finished_answer_that_is_gone_and_a_run_without_one_are_lost(truth: Tr
 def test_figures_that_do_not_fit_count_as_wrong(truth: Truth) -> None:
     folder = truth[0].folder
     (folder / "spent.json").unlink()
-    spend(folder, runs=1)
+    count_attempts(folder, 1)
     timing = folder / "runs" / "timing.csv"
     timing.write_text(timing.read_text().replace("t-0,with,10", "t-0,with,11"))
     assert found(truth) == (0, 0, 2)

@@ -160,7 +160,7 @@ def test_of_several_treatments_each_is_named_in_its_first_words() -> None:
         **data["estimates"]["with"],
         "gate": GateVerdict("GO", "GO: numbers", "", 0.01, 0.1),
     }
-    assert plain_verdict(data, "with")["lead"] == "with: We cannot tell yet."
+    assert plain_verdict(data, "with")["lead"] == "lens: We cannot tell yet."
     assert plain_verdict(data, "other")["lead"] == "other: lens helps."
 
 
