@@ -161,7 +161,7 @@ def test_of_several_treatments_each_is_named_in_its_first_words() -> None:
         "gate": GateVerdict("GO", "GO: numbers", "", 0.01, 0.1),
     }
     assert plain_verdict(data, "with")["lead"] == "lens: We cannot tell yet."
-    assert plain_verdict(data, "other")["lead"] == "other: lens helps."
+    assert plain_verdict(data, "other")["lead"] == "lens helps."
 
 
 def test_a_search_program_has_one_status_everywhere() -> None:
