@@ -13,7 +13,7 @@ from lensbench.core.run_folder import RunFolder
 from lensbench.core.system.places import ROOT
 from small_benchmark import living, wait_for
 
-pytestmark = [pytest.mark.job, pytest.mark.xdist_group("job")]
+pytestmark = [pytest.mark.job, pytest.mark.xdist_group("job"), pytest.mark.timeout(900)]
 
 START = [sys.executable, "-P", "-m", "lensbench", "run", "--cores", "2"]
 """The command of a start; the first one in an empty folder copies the demo."""
