@@ -47,7 +47,7 @@ def killed_and_resumed(tmp_path_factory: pytest.TempPathFactory) -> Resumed:
         stdout=subprocess.DEVNULL,
         stderr=subprocess.DEVNULL,
     )
-    assert wait_for(lambda: len(answers(bench)) >= FEWEST_ANSWERS or first.poll() is not None, 240)
+    assert wait_for(lambda: len(answers(bench)) >= FEWEST_ANSWERS or first.poll() is not None, 400)
     first.kill()
     first.wait()
     assert wait_for(lambda: not list(living(mark))), list(living(mark))
@@ -58,7 +58,7 @@ def killed_and_resumed(tmp_path_factory: pytest.TempPathFactory) -> Resumed:
         env=environment,
         capture_output=True,
         text=True,
-        timeout=280,
+        timeout=400,
         check=False,
     )
     assert second.returncode == 0, second.stdout[-3000:] + second.stderr[-3000:]
