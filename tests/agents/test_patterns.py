@@ -53,6 +53,14 @@ def written(file: Path) -> Iterator[tuple[str, re.Pattern[str], set[str]]]:
                 yield f"{place}:{call.lineno}", made, methods
 
 
+def literals(item: Any) -> list[int]:
+    """The characters that one item of a parsed pattern names, of a range its first."""
+    kind, given = str(item[0]), item[1]
+    if kind == "IN":
+        return [code for part in given for code in literals(part)]
+    return [given] if kind == "LITERAL" else [given[0]] if kind == "RANGE" else []
+
+
 def samples(items: Iterable[Any], state: Any) -> list[str]:
     """Texts that a parsed pattern fits."""
     texts = [""]
@@ -66,15 +74,9 @@ def samples(items: Iterable[Any], state: Any) -> list[str]:
             parts = samples(given[3], state)
         elif kind in ("LITERAL", "NOT_LITERAL", "ANY", "IN"):
             one = re._compiler.compile(re._parser.SubPattern(state, [item]), state.flags)
-            literal = chr(given) if kind == "LITERAL" else ""
-            parts = [
-                next(
-                    filter(
-                        one.match,
-                        CHARACTERS + literal + "".join(map(chr, (*range(0x3100), 0xE0001))),
-                    )
-                )
-            ]
+            own = "".join(map(chr, literals(item)))
+            every = map(chr, (*range(0x3100), 0xE0001))
+            parts = [next(filter(one.match, (*CHARACTERS, *own, *every)))]
         else:
             parts = [""]
         texts = [text + part for text, part in itertools.islice(itertools.product(texts, parts), 8)]

@@ -35,7 +35,7 @@ def listed() -> Prices:
     return prices
 
 
-_BEFORE_NAME = re.compile(r".*(?:/|\banthropic\.)")
+_BEFORE_NAME = re.compile(r"^.*(?:/|\banthropic\.)")
 _DATE = re.compile(r"[-@]20\d\d-?\d\d-?\d\d$")
 
 

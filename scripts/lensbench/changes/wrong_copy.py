@@ -99,7 +99,7 @@ def own_name(name: str, suffix: str) -> str:
 
 
 _GO_ASSERTION = re.compile(
-    r"(t|assert|require|is|qt|c)\.\w+|\w*([aA]ssert|[cC]heck|[sS]ame|[eE]qual)\w*"
+    r"(?:t|assert|require|is|qt|c)\.\w+|(?=\w*?(?:[aA]ssert|[cC]heck|[sS]ame|[eE]qual))\w+"
 )
 _OPPOSITES = {"!=": "==", "==": "!="}
 

@@ -13,8 +13,10 @@ from lensbench.changes.wrong_kinds import CopyKind
 if TYPE_CHECKING:
     from tree_sitter import Node
 
-_TEST = re.compile(r"(\w+\.)*(test|it|specify)(\.\w+)*(\(.*\))?", re.DOTALL)
-_SUITE = re.compile(r"(\w+\.)*(describe|suite|context)(\.\w+)*(\(.*\))?", re.DOTALL)
+_TEST = re.compile(r"(?=(?:\w+\.)*?(?:test|it|specify)(?!\w))\w+(?:\.\w+)*+(?:\(.*\))?", re.DOTALL)
+_SUITE = re.compile(
+    r"(?=(?:\w+\.)*?(?:describe|suite|context)(?!\w))\w+(?:\.\w+)*+(?:\(.*\))?", re.DOTALL
+)
 _ASSERTION = re.compile(
     r"\b(assert|expect|should|check|verify|ensure|same|equals?|agree|compare)\w*\b"
     r"|^t\.(?!test|plan|after|before|mock|diagnostic|end|context|comment|skip|todo|log|teardown|timeout)",
