@@ -155,17 +155,23 @@ def test_the_environment_s_plugins_load_unless_told_not_to(
     assert ("--numprocesses" in shown) == is_loaded
 
 
+PANIC = (
+    "running 1 test\ntest two ... FAILED\n\n---- two stdout ----\n\nthread 'two' (71) panicked at "
+)
+
+
 @pytest.mark.parametrize(
     ("printed", "result"),
     [
-        (
-            "running 1 test\ntest two ... FAILED\n\n---- two stdout ----\nthread 'two' panicked at tests/a.rs:3:14:\nassertion `left == right` failed\n",
-            ASSERTED,
-        ),
-        (
-            "running 1 test\ntest two ... FAILED\n\n---- two stdout ----\nthread 'two' panicked at tests/a.rs:3:14:\nindex out of bounds\n",
-            FAILED,
-        ),
+        (PANIC + "tests/a.rs:3:14:\nassertion `left == right` failed\n", ASSERTED),
+        (PANIC + "src/testing.rs:1:53:\nexplicit panic\n", ASSERTED),
+        (PANIC + "src/testing.rs:1:53:\nwanted 3, got 4\n", ASSERTED),
+        (PANIC + "'assertion failed: even(3)', tests/a.rs:3:14\n", ASSERTED),
+        (PANIC + "'attempt to divide by zero', tests/a.rs:3:14\n", FAILED),
+        (PANIC + "tests/a.rs:3:14:\nindex out of bounds: the len is 2\n", FAILED),
+        (PANIC + "tests/a.rs:3:14:\nrange end index 5 out of range for slice\n", FAILED),
+        (PANIC + "a.rs:3:14:\ncalled `Option::unwrap()` on a `None` value\n", FAILED),
+        (PANIC.partition("thread")[0] + 'Error: "wanted 3"\n', FAILED),
         ("TAP version 13\nnot ok 1 - two\n  ---\n    name: AssertionError\n  ...\n", ASSERTED),
         ("TAP version 13\nnot ok 1 - two\n  ---\n    name: TypeError\n  ...\n", FAILED),
         ('{"Time":"1","Action":"fail","Package":"p","Test":"two"}\n', ASSERTED),

@@ -209,7 +209,7 @@ def test_no_criterion_reference_or_hidden_test_is_in_the_sandbox_unless_it_is_sh
     (changing / "mcp.json").write_text(json.dumps({"mcpServers": {"control": WORKING}}))
     looking = changing / "agent.py"  # it finds the copy at once
     looking.write_text(
-        Path(agent.__file__).read_text("utf-8").replace("LOOK_LINES = 20,", "LOOK_LINES = 2,")
+        Path(agent.__file__).read_text("utf-8").replace("LOOK_LINES = 20,", "LOOK_LINES = 5,")
     )
     command = [sys.executable, "-I", str(looking), "", "{prompt_file}", "{mcp_file}"]
     config["agent"] = {"kind": "command-events", "command": command, "retries": 1}
