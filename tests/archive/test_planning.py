@@ -239,6 +239,18 @@ def test_a_pilot_without_spread_says_what_shows_no_loss(tmp_path: Path) -> None:
     assert f"{wanted}\n\nFor SAVES, {tasks} tasks" in said
 
 
+def test_baselines_that_have_nothing_lose_nothing() -> None:
+    """No task can hide a loss, so as many tasks as any verdict needs show that answers are no worse."""
+    nothing = Truth(0.0, 0.0, [0.0] * 5)
+    assert power_of("SAVES", nothing, 24, 0.025, DEFAULTS) == 1
+    assert tasks_for("SAVES", nothing, 0.025, DEFAULTS) == 10
+    assert tasks_for("SAVES", nothing._replace(delta=-0.2), 0.025, DEFAULTS) is None
+    spread = nothing._replace(sd=0.1)
+    assert tasks_for("SAVES", spread, 0.025, DEFAULTS) == tasks_for(
+        "SAVES", spread._replace(baselines=[0.001] * 5), 0.025, DEFAULTS
+    )
+
+
 def test_a_pilot_with_trials_measures_what_trials_reduce(tmp_path: Path) -> None:
     (pilot,) = read_pilot(piloted(tmp_path / "r", trials=3).folder, 0.24)
     assert pilot.measured

@@ -7,8 +7,9 @@ from typing import Any
 
 import pytest
 
-from handmade import Bench
+from handmade import Bench, file_discard
 from lensbench.core.errors import UserError
+from lensbench.core.records import RunId
 from lensbench.core.system.files import plain, write_json
 from lensbench.plan.config import Gate
 from lensbench.results.fail_on import refuse
@@ -120,13 +121,30 @@ def test_a_comparison_of_two_treatments_that_is_asked_for_after_a_look_has_what_
     assert "This is look 2 at this benchmark" in found["gate"]["notes"][0]
 
 
+def reasons(found: dict[str, Any]) -> set[str]:
+    return {reason["kind"] for reason in found["gate"]["reasons"]}
+
+
 def test_a_comparison_of_two_versions_waits_for_a_run_that_is_due(bench: Make) -> None:
+    """The others against the baseline do not wait for it."""
+    made = versions(bench)
+    shutil.rmtree(made.folder / "attempts" / "t15-v2")
+    found = made.build()["estimates"]
+    assert ReasonKind.RUNS_DUE in reasons(found[NAME]) & reasons(found["v2"])
+    assert ReasonKind.RUNS_DUE not in reasons(found["v1"])
+
+
+def test_runs_of_a_version_that_were_given_up_forbid_a_comparison_that_they_could_undo(
+    bench: Make,
+) -> None:
+    """Nine of twelve tasks gain; where four runs of the new version were lost, they count as nothing."""
     made = versions(bench, better=9)
-    for attempts in made.folder.glob("attempts/t1[45]-v2"):
-        shutil.rmtree(attempts)
+    made.changes["max_rounds"] = 0
+    for number in range(12, 16):
+        file_discard(made.folder, RunId(f"t{number}", "v2"), "crashed", "")
     found = made.build()["estimates"][NAME]
-    assert found["gate"]["verdict"] == "INCONCLUSIVE"
-    assert ReasonKind.RUNS_DUE in {reason["kind"] for reason in found["gate"]["reasons"]}
+    assert (found["overall"]["n"], found["gate"]["verdict"]) == (12, "INCONCLUSIVE")
+    assert reasons(found) == {ReasonKind.LOST_RUNS}
 
 
 def test_a_comparison_of_two_treatments_is_not_decided_where_either_version_is_not_believed(

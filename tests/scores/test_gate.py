@@ -13,6 +13,7 @@ from scipy.stats import norm
 from gate_settings import DEFAULTS
 from lensbench.core.conditions import Sides
 from lensbench.core.frozen_plan import GateSettings, Verdict
+from lensbench.core.records import RunId
 from lensbench.runs.made_with import Starts
 from lensbench.scores import intervals
 from lensbench.scores.gate import GateVerdict, Reading, claims, decide, look_result
@@ -50,6 +51,10 @@ def differences_around(mean: float, spread: float, tasks: int = 24) -> dict[str,
 def over(differences: dict[str, float]) -> Estimate:
     """The estimate of differences, a repository for each task."""
     return estimate(differences, {task: task for task in differences}, 0.05, seed=1)
+
+
+def runs_again(count: int) -> list[RunId]:
+    return [RunId(f"t{number:02}", "with") for number in range(count)]
 
 
 def claimed(low: float, high: float, settings: GateSettings) -> str:
@@ -125,7 +130,7 @@ def test_the_sentence_has_three_parts_and_at_most_60_words() -> None:
     few = found(
         0.1, 0.1, clusters=4, scope="these repositories only", pairs=23, planned=24, people=24
     )
-    starts = {"with": Starts(30, 1, 6), "without": Starts(24, 0, 0)}
+    starts = {"with": Starts(30, 1, crashed=runs_again(6)), "without": Starts(24, 0)}
     told = words(few, model="glm-5 in claude-code 2.1.329", trials=3, starts=starts)
     assert told == (
         "GO: with its tools the agent's score changes by +10.0 points (95% interval +5.7 to +14.3; 24 tasks, 3 "
@@ -249,7 +254,7 @@ def test_the_notes_say_why_the_runs_ended_or_go_on() -> None:
 
 def test_a_later_look_says_which_it_is_at_which_level_and_what_was_repeated() -> None:
     own = found(0.1, 0.1)
-    starts = {"with": Starts(30, 1, 6), "without": Starts(24, 0, 0)}
+    starts = {"with": Starts(30, 1, crashed=runs_again(6)), "without": Starts(24, 0)}
     told = Told(
         DEFAULTS, look_at(own, 2.652), number=2, among=3, starts=starts, remarks=["So it is."]
     )
@@ -402,7 +407,7 @@ def test_whatever_was_found_the_sentence_has_at_most_three_parts_and_60_words(
     decision = GateVerdict(
         verdict, "", "", -0.1234, 0.1234, (), reasons if verdict == "INCONCLUSIVE" else ()
     )
-    starts = {"with": Starts(tasks, 0, repeats), "without": Starts(tasks, 0, 0)}
+    starts = {"with": Starts(tasks, 0, crashed=runs_again(repeats)), "without": Starts(tasks, 0)}
     told = sentence(
         decision,
         own,

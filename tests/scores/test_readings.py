@@ -10,10 +10,13 @@ from scipy.stats import fisher_exact
 
 from handmade import file_discard
 from lensbench.core.records import RunId
-from lensbench.runs.made_with import starts_of
+from lensbench.plan.config import Agent
+from lensbench.runs.made_with import Starts, starts_of
 from lensbench.runs.reasons import DiscardReason
+from lensbench.runs.stopping import start_attempt
 from lensbench.scores.differences import Comparison, fraction
 from lensbench.scores.readings import chance_of, with_lost_runs
+from lensbench.scores.rules import ReasonKind
 from lensbench.scores.run_tables import read_tables
 
 Make = Callable[..., Any]
@@ -47,9 +50,8 @@ def ends(
     built: Any, *crashed: RunId, interrupted: Collection[RunId] = ()
 ) -> tuple[float | None, float | None] | None:
     """The deltas at their worst and at their best."""
-    found = with_lost_runs(
-        Comparison(read_tables(built.folder), "with", "without"), crashed, interrupted
-    )
+    starts = Starts(16, 0, crashed, interrupted)
+    found = with_lost_runs(Comparison(read_tables(built.folder), "with", "without"), [starts])
     return (found[0].delta, found[1].delta) if found else None
 
 
@@ -92,15 +94,62 @@ def test_only_the_failures_that_the_other_condition_does_not_have_score_nothing(
     )
 
 
-@pytest.mark.parametrize(("given_up", "share"), [("no", 7 / 8), ("yes", 1)])
-def test_a_pair_with_a_run_that_was_given_up_is_not_waited_for(
-    bench: Make, given_up: str, share: float
+def state(bench: Make, name: str) -> Any:
+    """A benchmark with three runs of the treatment in one state."""
+    kind = "none" if name == "missing in an import" else "claude-code"
+    changes: dict[str, Any] = {
+        "given up": {"max_rounds": 0},
+        "left out by the budget": {"budget": {"max_runs": 13}},
+        "discarded when the budget ended": {"budget": {"max_runs": 13}},
+        "missing in an import": {"imported": True},
+    }
+    own = {"agent": {**Agent().settings, "kind": kind}, **changes.get(name, {})}
+    made = bench(tasks=TASKS, criteria=4, changes=own)
+    has_attempt = name in ("waiting", "given up", "discarded when the budget ended")
+    for task in TASKS:
+        made.run(task, "without", points=("1", "1", "0", "0"))
+        if RunId(task, "with") not in THREE:
+            made.run(task, "with", points=("1", "1", "1", "0"))
+        elif has_attempt:
+            made.run(task, "with", reason="crashed")
+    for _ in range(13):
+        start_attempt(made.folder)
+    return made
+
+
+@pytest.mark.parametrize(
+    ("name", "due", "share", "lost"),
+    [
+        ("missing", 3, 5 / 8, True),
+        ("waiting", 3, 5 / 8, True),
+        ("given up", 0, 1, True),
+        ("left out by the budget", 0, 1, False),
+        ("discarded when the budget ended", 0, 1, True),
+        ("missing in an import", 0, 1, True),
+    ],
+)
+def test_a_verdict_waits_for_runs_that_a_start_would_make_and_for_no_others(
+    bench: Make, name: str, due: int, share: float, lost: bool
 ) -> None:
-    tables = read_tables(made(bench, ("t7", "with")).folder)
-    rows = [
-        row | {"given_up": given_up} if row["status"] != "valid" else row for row in tables.validity
-    ]
-    assert fraction(Comparison(tables._replace(validity=rows), "with", "without")) == share
+    made = state(bench, name)
+    found = made.build()["estimates"]["with"]["gate"]["reasons"]
+    comparison = Comparison(read_tables(made.folder), "with", "without")
+    assert len(comparison.tables.due) == due
+    assert (ReasonKind.RUNS_DUE in {reason["kind"] for reason in found}) == bool(due)
+    assert fraction(comparison) == share
+    assert (with_lost_runs(comparison, ()) is not None) == lost
+
+
+def test_runs_are_due_again_when_the_budget_is_raised_or_nobody_knows_what_was_spent(
+    bench: Make,
+) -> None:
+    made = state(bench, "left out by the budget")
+    assert not made.build()["estimates"]["with"]["gate"]["needs"].startswith("The runs that are")
+    made.changes["budget"] = {"max_runs": 14}
+    assert made.build()["estimates"]["with"]["gate"]["needs"].startswith("The runs that are due")
+    made.changes["budget"] = {"max_runs": 13}
+    (made.folder / "spent.json").write_text("{")
+    assert made.build()["estimates"]["with"]["gate"]["needs"].startswith("The runs that are due")
 
 
 def test_failures_that_chance_explains_count_as_they_are(bench: Make) -> None:

@@ -183,29 +183,31 @@ class Starts(NamedTuple):
 
     attempts: int
     discards: int
-    repeated: int
-    """Runs whose answer is not the first: an attempt failed, or the run was discarded other than by hand."""
-    crashed: frozenset[RunId] = frozenset()
-    """Those not only for INTERRUPTIONS."""
-    interrupted: frozenset[RunId] = frozenset()
+    crashed: Collection[RunId] = ()
+    """Runs whose answer is not the first, because an attempt failed or the run was discarded other than by hand, and
+    not only for INTERRUPTIONS."""
+    interrupted: Collection[RunId] = ()
+    """The others whose answer is not the first."""
+
+    @property
+    def repeated(self) -> int:
+        return len(self.crashed) + len(self.interrupted)
 
 
-def starts_of(folder: Path, runs: Collection[RunId]) -> Starts:
-    attempts = {run: entries(folder, run) for run in runs}
-    discards = {
-        run: [entry.read_discard() for entry in own if DISCARD in entry.files]
-        for run, own in attempts.items()
-    }
-    reasons = {
-        run: {discard.reason for discard in own} - {DiscardReason.BY_HAND}
-        for run, own in discards.items()
-    }
-    crashes = frozenset(run for run, own in reasons.items() if own - INTERRUPTIONS)
-    repetitions = frozenset(run for run, own in reasons.items() if own)
-    ends = sum(discard.ends_round for own in discards.values() for discard in own)
-    return Starts(
-        sum(map(len, attempts.values())), ends, len(repetitions), crashes, repetitions - crashes
-    )
+def starts_of(folder: Path, runs: Iterable[RunId]) -> Starts:
+    attempts = ends = 0
+    crashed, interrupted = set(), set()
+    for run in runs:
+        own = entries(folder, run)
+        discards = [entry.read_discard() for entry in own if DISCARD in entry.files]
+        reasons = {discard.reason for discard in discards} - {DiscardReason.BY_HAND}
+        attempts += len(own)
+        ends += sum(discard.ends_round for discard in discards)
+        if reasons - INTERRUPTIONS:
+            crashed.add(run)
+        elif reasons:
+            interrupted.add(run)
+    return Starts(attempts, ends, crashed, interrupted)
 
 
 def uncounted(folder: Path, runs: Collection[RunId]) -> dict[RunId, list[Record | None]]:

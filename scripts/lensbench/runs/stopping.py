@@ -258,17 +258,21 @@ def _parse(text: str) -> Ledger | None:
 
 def check_budget(folder: Path, limits: Mapping[str, Any]) -> None:
     """Raises StopEverything when one of `max_runs`, `max_hours`, `max_usd` is reached."""
-    if not any(limits.values()):
-        return
-    ledger = spent(folder)
+    if any(limits.values()) and (why := why_spent(spent(folder), limits)):
+        raise StopEverything(why)
+
+
+def why_spent(ledger: Ledger, limits: Mapping[str, Any]) -> str:
+    """Which limit is reached, and how to go on; "" while none is."""
     amounts = {"runs": ledger.runs, "hours": ledger.hours, "usd": ledger.usd_at_most}
     for name, value in amounts.items():
         limit = limits.get(f"max_{name}")
         if limit is not None and value >= limit:
-            raise StopEverything(
+            return (
                 f"the budget is spent ({value:.2f} of {limit:g} {_NAMES[name]}{_shares(name, ledger)}); "
                 f"raise budget.max_{name} to continue"
             )
+    return ""
 
 
 def _shares(name: str, ledger: Ledger) -> str:

@@ -84,46 +84,31 @@ def number_of(look: Draw, earlier: Sequence[Draw]) -> int:
     """The number of this look, from 1: the sets of runs of the comparison that were looked at up to now, plus one if it
     was added after a look at others."""
     earlier = looks_among(earlier)
-    looks = dict.fromkeys(
-        draw.pairs for draw in [*earlier, look] if draw.comparison == look.comparison
-    )
-    return (
-        [*looks].index(look.pairs) + 1 + any(look.comparison not in draw.family for draw in earlier)
-    )
-
-
-def _before(comparison: str, pairs: Pairs, earlier: Sequence[Draw]) -> Sequence[Draw]:
-    """The lines before the first look of the comparison at these pairs."""
-    same = (
-        index
-        for index, line in enumerate(earlier)
-        if (line.comparison, line.pairs) == (comparison, pairs)
-    )
-    return earlier[: next(same, len(earlier))]
+    own = (line for line in [*earlier, look] if line.comparison == look.comparison)
+    looks = list(dict.fromkeys(line.pairs for line in own))
+    was_added = any(look.comparison not in line.family for line in earlier)
+    return looks.index(look.pairs) + 1 + was_added
 
 
 def families(earlier: Sequence[Draw], pairs: Mapping[str, Pairs]) -> dict[str, tuple[str, ...]]:
     """For each comparison of this look the comparisons that share its error, with itself: all of this look, or those
     that shared it when an earlier look had the same pairs, because these pairs spend nothing now. A comparison that has
     been removed since keeps its part, unless it was decided."""
-    last = {draw.comparison: draw for draw in earlier}
-    then = {
+    last = {line.comparison: line for line in earlier}
+    removed = {name: line.verdict for name, line in last.items() if name not in pairs}
+    decided = {name for name, verdict in removed.items() if verdict in ("GO", "HARM")}
+    repeated = {
         name: last[name].family
         for name, own in pairs.items()
         if name in last and last[name].pairs == own
     }
-    final = {
-        name for name, draw in last.items() if name not in pairs and draw.verdict in ("GO", "HARM")
-    }
-    return {
-        name: tuple(
-            sorted(
-                {*then.get(name, [other for other in pairs if name in then.get(other, pairs)])}
-                - final
-            )
-        )
-        for name in pairs
-    }
+    result = {}
+    for name in pairs:
+        family = repeated.get(name)
+        if family is None:
+            family = tuple(other for other in pairs if name in repeated.get(other, pairs))
+        result[name] = tuple(sorted({*family} - decided))
+    return result
 
 
 def draw(
@@ -132,17 +117,18 @@ def draw(
     """The error that a look at these runs may spend, and the resulting boundary; `among` comparisons of the family are
     undecided. Runs that an earlier look has used spend nothing. `alpha` is the smallest of all looks, because raising
     it once the result is known would void its guarantee."""
-    pairs, own = pairs_of(look.seen), [line for line in earlier if line.comparison == comparison]
+    pairs = pairs_of(look.seen)
     alpha = min([look.gate["alpha"], *(line.alpha for line in earlier)])
-    at = next((index for index, line in enumerate(own) if line.pairs == pairs), len(own))
-    before, same = own[:at], own[at:]
-    others = [
-        line.spent for line in _before(comparison, pairs, earlier) if comparison not in line.family
-    ]
-    debit = max([0.0, *others, *(line.spent for line in before)])
+    seen = [(line.comparison, line.pairs) for line in earlier]
+    now = (comparison, pairs)
+    first = [*seen, now].index(now)
+    before = [line for line in earlier[:first] if line.comparison == comparison]
+    same = [line for line in earlier[first:] if line.comparison == comparison]
+    others = [line for line in earlier[:first] if comparison not in line.family]
+    debit = max([0.0, *(line.spent for line in [*before, *others])])
     total = _total(debit, alpha, look.fraction)
     if same and any(line.pairs != pairs for line in same):
-        boundary, total = same[0].boundary, own[-1].spent
+        boundary, total = same[0].boundary, same[-1].spent
     else:
         last = None
         if before:

@@ -80,6 +80,20 @@ class Comparison:
         """The repository of every task; None if it names none."""
         return {name: task["repository"] for name, task in self.plan["tasks"].items()}
 
+    @property
+    def runs(self) -> dict[str, list[RunId]]:
+        """The planned runs of the treatment and of the baseline, by task and trial."""
+        trials = range(1, self.plan["trials"] + 1)
+        return {
+            name: [RunId(task, name, trial) for task in self.plan["order"] for trial in trials]
+            for name in self.conditions
+        }
+
+    @property
+    def run_pairs(self) -> list[tuple[RunId, RunId]]:
+        """The planned pairs: the run of the treatment and that of the baseline."""
+        return [*zip(*self.runs.values(), strict=True)]
+
     def sides(self, value: Value) -> dict[str, list[tuple[Fraction | None, Fraction | None]]]:
         """The values of all planned pairs by task, in the order of the trials."""
         trials = range(1, self.plan["trials"] + 1)
@@ -298,13 +312,11 @@ def seen_pairs(comparison: Comparison) -> dict[str, SeenPair]:
 
 
 def fraction(comparison: Comparison) -> float:
-    """The share of complete pairs among the planned pairs that can still be completed."""
-    tables, plan = comparison.tables, comparison.plan
-    losses = {
-        (run.task, run.trial) for run in tables.lost if run.condition in comparison.conditions
-    }
-    look = plan.get("look", {})
-    total = len(plan["order"]) * plan["trials"]
+    """The share of the complete pairs among those that are complete or can still be completed."""
+    tables = comparison.tables
     complete = len(seen_pairs(comparison))
-    due = 0 if plan["agent"]["kind"] == "none" else total - len(losses) - complete
-    return complete / (complete + max(due, 0)) * look.get("share", 1) if complete else 0.0
+    if not complete:
+        return 0.0
+    may_count = {*tables.due, *(record.run for record in tables.valid)}
+    possible = sum(may_count.issuperset(pair) for pair in comparison.run_pairs)
+    return complete / possible * comparison.plan.get("look", {}).get("share", 1)

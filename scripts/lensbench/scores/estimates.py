@@ -54,7 +54,7 @@ from lensbench.scores.gate import FUTILE, decide, look_result, stopped
 from lensbench.scores.gate_words import Told, in_words
 from lensbench.scores.intervals import LARGEST, Estimate, minimum_detectable
 from lensbench.scores.needed import deciding
-from lensbench.scores.readings import edits, readings, runs_of
+from lensbench.scores.readings import edits, readings
 from lensbench.scores.rules import Reason, ReasonKind, excludes_zero
 from lensbench.scores.run_tables import Tables, identity, read_tables
 from lensbench.scores.saving import Saving, saving_of
@@ -257,19 +257,13 @@ def limits_changed(folder: Path, gate: GateSettings) -> list[Reason]:
 
 def voided_runs(folder: Path) -> set[str]:
     """The hashes of discarded runs, except those that a person discarded."""
-    histories = (rounds(attempts) for _, attempts in all_entries(folder))
-    entries = (
-        entry
-        for history in histories
-        for entry, discard in history
-        if discard.reason != DiscardReason.BY_HAND
-    )
-    records = (
-        from_json(entry.record.read_text(encoding="utf-8"))
-        for entry in entries
-        if RECORD in entry.files
-    )
-    return {identity(record.attempt.started_at, record.answer_sha256) for record in records}
+    found = set()
+    for _, attempts in all_entries(folder):
+        for entry, discard in rounds(attempts):
+            if discard.reason != DiscardReason.BY_HAND and RECORD in entry.files:
+                record = from_json(entry.record.read_text(encoding="utf-8"))
+                found.add(identity(record.attempt.started_at, record.answer_sha256))
+    return found
 
 
 class Gatekeeper(NamedTuple):
@@ -305,13 +299,11 @@ class Gatekeeper(NamedTuple):
         counting = as_looked_at(by_people, look, plan["gate"]["power"]) if by_people else None
         starts = {
             comparison.name(side): starts_of(self.folder, runs)
-            for side, runs in runs_of(comparison).items()
+            for side, runs in comparison.runs.items()
         }
-        crashes = {run for own in starts.values() for run in own.crashed}
-        interruptions = {run for own in starts.values() for run in own.interrupted}
         gate, counted = plan["gate"], by_people or overall
         doubts = belief.doubts if belief else ()
-        others = [*readings(comparison, crashes, doubts, draw.seen, before, interruptions)]
+        others = [*readings(comparison, [*starts.values()], doubts, draw.seen, before)]
         against = [
             *self.distrusted,
             *blockers(comparison, name, self.instrument, estimates["too_few_calls"]),

@@ -81,25 +81,23 @@ def measure(
     comparison: Comparison, value: Value, tasks: Iterable[str] | None = None
 ) -> Measure[Fraction]:
     """A quantity over the given tasks, by default all."""
-    sides = comparison.sides(value)
-    by_task = [sides[task] for task in (sides if tasks is None else tasks)]
-    pairs = [[(a, b) for a, b in both if a is not None and b is not None] for both in by_task]
-    complete = [
-        [sum(side, Fraction(0)) / len(both) for side in zip(*both, strict=True)]
-        for both in pairs
-        if both
-    ]
-    after, before = mean(a for a, _ in complete), mean(b for _, b in complete)
-    delta = None if after is None or before is None else after - before
-    total = sum((a for a, _ in complete), Fraction(0))
+    tasks = [*(comparison.plan["order"] if tasks is None else tasks)]
+    treatment, baseline = comparison.known(value)
+    pairs = [pairs for task, pairs in comparison.pairs(value).items() if pairs and task in tasks]
+    after = [sum(own for own, _ in both) / Fraction(len(both)) for both in pairs]
+    before = [sum(base for _, base in both) / Fraction(len(both)) for both in pairs]
+    paired_treatment, paired_baseline = mean(after), mean(before)
+    delta = mean(own - base for own, base in zip(after, before, strict=True))
+    total = sum(after, Fraction(0))
+    largest = max(after) / total if total else None
     return {
-        "treatment": mean(mean(a for a, _ in both) for both in by_task),
-        "baseline": mean(mean(b for _, b in both) for both in by_task),
-        "paired_treatment": after,
-        "paired_baseline": before,
+        "treatment": mean(mean(treatment[task]) for task in tasks),
+        "baseline": mean(mean(baseline[task]) for task in tasks),
+        "paired_treatment": paired_treatment,
+        "paired_baseline": paired_baseline,
         "delta": delta,
-        "pairs": len(complete),
-        "largest": max(a for a, _ in complete) / total if total else None,
+        "pairs": len(pairs),
+        "largest": largest,
     }
 
 

@@ -110,12 +110,15 @@ def simulated(truth: Truth, tasks: int, *, with_floor: bool = False) -> Sample:
 
 def _floor(delta: Floats, se: Floats, tasks: int, lost: float) -> Floats:
     """The floors of intervals.floors for normal differences: a quantile with the skewness of one more task that loses
-    everything (Cornish and Fisher, 1938)."""
+    everything (Cornish and Fisher, 1938). Where nothing can be lost, that task adds nothing."""
     import numpy as np
 
     far, weight = norm_isf(UNSEEN), lost / tasks
+    if not weight:
+        return delta - far * se
     spread = np.hypot(se, weight)
-    floor: Floats = delta - weight - far * spread - (far**2 - 1) / 3 * weight**3 / spread**2
+    skewness = (far**2 - 1) / 3 * weight**3 / spread**2
+    floor: Floats = delta - weight - far * spread - skewness
     return floor
 
 

@@ -25,14 +25,6 @@ def tasks_needed(sd: float, effect: float, power: float = 0.8, alpha: float = 0.
     )
 
 
-def tasks_for_width(sd: float, width: float, alpha: float = 0.05) -> int:
-    """The number of tasks at which the interval is shorter than `width`, in the unit of `sd`."""
-    tasks = 2
-    while 2 * t_isf(alpha / 2, tasks - 1) * sd / math.sqrt(tasks) >= width:
-        tasks = max(tasks + 1, math.ceil(tasks * 1.01))
-    return tasks
-
-
 @lru_cache
 def standard_effect(tasks: int, power: float, alpha: float) -> float:
     """The minimum detectable effect in standard deviations."""

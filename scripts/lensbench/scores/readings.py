@@ -11,6 +11,7 @@ from math import comb
 from lensbench.core.numbers import decimal, points, score_of
 from lensbench.core.records import RunId
 from lensbench.judging.trust.belief import Doubt
+from lensbench.runs.made_with import Starts
 from lensbench.scores.account import SeenPair
 from lensbench.scores.differences import Comparison, overall
 from lensbench.scores.gate import Reading
@@ -23,38 +24,29 @@ three against none. At 0.1 more of the runs that crash where they go badly are o
 enough, random failures cost a tenth of the power."""
 
 
-def runs_of(comparison: Comparison) -> dict[str, list[RunId]]:
-    """The planned runs of the treatment and of the baseline."""
-    plan = comparison.plan
-    return {
-        name: [
-            RunId(task, name, trial)
-            for task in plan["order"]
-            for trial in range(1, plan["trials"] + 1)
-        ]
-        for name in comparison.conditions
-    }
-
-
 def with_lost_runs(
-    comparison: Comparison, crashed: Collection[RunId], interrupted: Collection[RunId] = ()
+    comparison: Comparison, starts: Sequence[Starts]
 ) -> tuple[Estimate, Estimate] | None:
     """The delta with the runs whose first answer is unknown at their worst for the treatment, and at their best; None
     when none matters.
 
     Where more first attempts of one condition than of the other failed, and not by chance, the extra ones score 0
-    (`extra_failures`). The difference of a pair without a score is at the quartile of the others.
+    (`extra_failures`). The difference of a pair without a score is at the quartile of the others. Pairs that a spent
+    budget left out are not lost: nothing is known of them, and nothing in them failed.
     """
-    score, runs = comparison.tables.score, runs_of(comparison)
-    missing = {run for own in runs.values() for run in own if score(run) is None}
+    score, runs = comparison.tables.score, comparison.runs
+    left_out = comparison.tables.left_out
+    pairs = [pair for pair in comparison.run_pairs if left_out.isdisjoint(pair)]
+    missing = {run for pair in pairs for run in pair if score(run) is None}
     zero: dict[RunId, Fraction] = {}
-    for failed in ({*crashed, *(missing - {*interrupted})}, {*interrupted}):
+    interrupted = {run for own in starts for run in own.interrupted}
+    crashed = {run for own in starts for run in own.crashed}
+    for failed in (crashed | missing - interrupted, interrupted):
         zero |= extra_failures(runs, failed)
     if not missing and not zero:
         return None
 
     def at(upper: bool) -> Estimate:
-        pairs = [*zip(*runs.values(), strict=True)]
         deltas = [
             own - base
             for own, base in ((score(run), score(other)) for run, other in pairs)
@@ -105,19 +97,18 @@ def chance_of(count: int, total: int, size: int) -> float:
 
 def readings(
     comparison: Comparison,
-    crashes: Collection[RunId],
+    starts: Sequence[Starts],
     doubts: Sequence[Doubt],
     now: Mapping[str, SeenPair],
     looks: Sequence[Mapping[str, SeenPair]],
-    interruptions: Collection[RunId] = (),
 ) -> Iterator[Reading]:
     """The readings that the data call for: lost runs; verdicts of judges that nobody has validated; and the pairs `now`
     with what earlier looks showed of them."""
-    if ends := with_lost_runs(comparison, crashes, interruptions):
+    if ends := with_lost_runs(comparison, starts):
         yield Reading(ReasonKind.LOST_RUNS, *ends)
     if doubts:
         worst, best = (_doubted(comparison, doubts, best) for best in (False, True))
-        low, high = (with_lost_runs(side, crashes, interruptions) for side in (worst, best))
+        low, high = (with_lost_runs(side, starts) for side in (worst, best))
         yield Reading(
             ReasonKind.DOUBTED,
             low[0] if low else overall(worst),

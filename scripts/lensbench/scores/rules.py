@@ -174,12 +174,11 @@ def interval(found: Sample, chance: float) -> tuple[Floats, Floats]:
     import numpy as np
 
     share = unseen_share(found.tasks, chance)
-    margin = t_isf(chance, found.df) * found.se
     most_down = np.maximum(found.rooms.losses.mean + found.delta, 0.0)
     most_up = np.maximum(found.rooms.gains.mean - found.delta, 0.0)
-    below = np.where(found.se > 0, margin, share * most_down)
-    above = np.where(found.se > 0, margin, share * most_up)
-    low, high = found.delta - below, found.delta + above
+    margin = t_isf(chance, found.df) * found.se
+    low = found.delta - np.where(found.se > 0, margin, share * most_down)
+    high = found.delta + np.where(found.se > 0, margin, share * most_up)
     return np.maximum(low, -LARGEST), np.minimum(high, LARGEST)
 
 

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from fractions import Fraction
 from pathlib import Path
@@ -25,6 +26,7 @@ from lensbench.core.run_folder import RunFolder
 from lensbench.core.tables import read_table, run_of_row
 from lensbench.plan.waves import read_opened_plan
 from lensbench.runs.made_with import as_made
+from lensbench.runs.stopping import StopEverything, spent, why_spent
 from lensbench.scores.scores import read_present_records
 
 Value = Callable[[RunId], Fraction | None]
@@ -41,6 +43,8 @@ class Tables(NamedTuple):
     pairs: Sequence[PairRow]
     verdicts: Sequence[VerdictRow]
     records: Mapping[RunId, Record]
+    due: Sequence[RunId] = ()
+    """As `due_runs` has them."""
 
     @property
     def valid(self) -> list[Record]:
@@ -52,18 +56,13 @@ class Tables(NamedTuple):
         ]
 
     @property
-    def lost(self) -> list[RunId]:
-        """The runs that were given up: no start repeats them."""
-        return [run_of_row(row) for row in self.validity if row["given_up"] == "yes"]
-
-    @property
-    def due(self) -> list[RunId]:
-        """The planned runs that the next start makes, or makes again."""
-        return [
-            run_of_row(row)
-            for row in self.validity
-            if row["status"] != RunStatus.VALID and row["given_up"] != "yes"
-        ]
+    def left_out(self) -> set[RunId]:
+        """The planned runs that a spent budget left out: no agent was started for them, and none will be. A run that
+        an imported benchmark lacks is lost instead: nobody knows why."""
+        if self.plan["agent"]["kind"] == "none":
+            return set()
+        missing = {run_of_row(row) for row in self.validity if row["status"] == RunStatus.MISSING}
+        return missing - {*self.due}
 
     def identity(self, run: RunId) -> str:
         """A short hash that changes when the run is repeated."""
@@ -159,6 +158,19 @@ def identity(started_at: str, answer_sha256: str) -> str:
     return sha256(f"{started_at} {answer_sha256}".encode())[:10]
 
 
+def due_runs(folder: Path, plan: Plan, validity: Iterable[ValidityRow]) -> list[RunId]:
+    """The planned runs that the next start makes, or makes again. None for those that were given up, and none at all in
+    an imported benchmark or when the budget is spent. When nobody knows what was spent, that has to be found out."""
+    with suppress(StopEverything):
+        if plan["agent"]["kind"] == "none" or why_spent(spent(folder), plan.get("budget", {})):
+            return []
+    return [
+        run_of_row(row)
+        for row in validity
+        if row["status"] != RunStatus.VALID and row["given_up"] != "yes"
+    ]
+
+
 def read_tables(folder: Path, records: Mapping[RunId, Record] | None = None) -> Tables:
     """The tables of the earlier stages in the run folder; `records` of all runs, if they were read before."""
     plan = read_opened_plan(folder)
@@ -179,4 +191,5 @@ def read_tables(folder: Path, records: Mapping[RunId, Record] | None = None) -> 
             )
             for run, record in records.items()
         },
+        due=due_runs(folder, plan, validity),
     )

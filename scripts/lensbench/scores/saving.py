@@ -90,15 +90,15 @@ def saving_of(
     treatment, and nothing for the baseline."""
     tables, prices = comparison.tables, comparison.plan.get("prices", {})
     runs = [record.run for record in tables.valid if record.condition in comparison.conditions]
-    name = next(
-        (
-            name
-            for name in quantities_of(settings)
-            if all(QUANTITIES[name].of(tables, run) for run in runs)
-        ),
-        "",
+    known = (
+        name
+        for name in quantities_of(settings)
+        if all(QUANTITIES[name].of(tables, run) for run in runs)
     )
-    value: Value = partial(QUANTITIES[name].of, tables) if name else lambda _: None
+    name = next(known, "")
+    if not name:
+        return None
+    value = partial(QUANTITIES[name].of, tables)
     pairs = comparison.pairs(value)
     if not any(pairs.values()):
         return None
@@ -108,15 +108,16 @@ def saving_of(
         if own is None:
             return None
         unknown = own if run.condition == comparison.treatment else Fraction(0)
-        tries = (
-            record and replace(record, outcome=priced(record.outcome, prices, record.attempt.day))
-            for record in others.get(run, ())
-        )
-        costs = (
-            QUANTITIES[name].of(tables._replace(records={run: one}), run) if one else None
-            for one in tries
-        )
-        return own + sum((unknown if cost is None else cost for cost in costs), Fraction(0))
+        total = own
+        for record in others.get(run, ()):
+            amount = amount_of(record) if record else None
+            total += unknown if amount is None else amount
+        return total
+
+    def amount_of(record: Record) -> Fraction | None:
+        outcome = priced(record.outcome, prices, record.attempt.day)
+        tried = {record.run: replace(record, outcome=outcome)}
+        return QUANTITIES[name].of(tables._replace(records=tried), record.run)
 
     def beyond(value: Value, sign: int) -> Estimate:
         ratios = log_ratios(comparison.pairs(value))
@@ -130,7 +131,7 @@ def saving_of(
     label = name.partition("_")[0]
     if is_guess:
         label = f"estimated {label}"
-    values = [value, with_others] if has_others else [value]
+    values: list[Value] = [value, with_others] if has_others else [value]
     return Saving(
         label,
         comparison.over(log_ratios(pairs), comparison.plan["order"]),

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from lensbench.core.conditions import compared
 from lensbench.core.errors import UserError
-from lensbench.core.rows import RunStatus, ValidityRow
+from lensbench.core.rows import ValidityRow
 from lensbench.core.run_folder import RunFolder
 from lensbench.core.system.files import plain, write_json
 from lensbench.core.system.program import run_program, stage_parser
@@ -21,6 +21,7 @@ from lensbench.plan.waves import look_file, restricted, waves
 from lensbench.scores.estimates_file import LookFile, decided_by_gate
 from lensbench.scores.gate_words import with_noun
 from lensbench.scores.rescore import estimate_present
+from lensbench.scores.run_tables import due_runs
 
 _FOLDERS = (RunFolder.attempts, RunFolder.runs, RunFolder.judging, RunFolder.human)
 _FILES = (RunFolder.tasks, RunFolder.tasks_beside, RunFolder.preflight, RunFolder.spent)
@@ -41,12 +42,8 @@ def look(folder: Path, number: int, parallel: int) -> LookFile:
         RunFolder(own).plan, {**restricted(plan, number), "gate": plan["gate"] | {"looks": 1}}
     )
     estimates = estimate_present(own, lambda judge: judge_all(own, judge, parallel, counts=False))
-    rows = (
-        row
-        for row in read_table(RunFolder(own).validity, ValidityRow)
-        if row["condition"] in compared(plan)
-    )
-    due = sum(row["status"] != RunStatus.VALID and row["given_up"] != "yes" for row in rows)
+    validity = read_table(RunFolder(own).validity, ValidityRow)
+    due = sum(run.condition in compared(plan) for run in due_runs(own, plan, validity))
     results = {
         name: entry["looks"][-1]
         for name, entry in decided_by_gate(estimates["comparisons"]).items()
