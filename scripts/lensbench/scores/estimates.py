@@ -127,10 +127,14 @@ def compared_adoption(comparison: Comparison, uses: Uses) -> ComparedAdoption:
 
 def earlier_looks(folder: Path, plan: Plan, treatment: str) -> list[LookResult]:
     """The results of the looks before the present one, as far as their files exist."""
-    now = plan["look"]["taken"] if "look" in plan else 1
-    files = (path for number in range(1, now) if (path := look_file(folder, number)).exists())
-    looks = (read_typed(path, LookFile)["treatments"] for path in files)
-    return [look[treatment] for look in looks if treatment in look]
+    looks = []
+    for number in range(1, plan.get("look", _ONLY)["taken"]):
+        path = look_file(folder, number)
+        if path.exists():
+            found = read_typed(path, LookFile)["treatments"]
+            if treatment in found:
+                looks.append(found[treatment])
+    return looks
 
 
 def blockers(

@@ -146,11 +146,27 @@ def estimate(
     error = standard_errors(d[None], groups) if varies else None
     if error and error.se[0] <= NO_SPREAD * np.abs(d).max():
         error = _paired(d[None])
-    has_groups = clusters < len(tasks)
-    is_local = has_groups and effective(groups) < FEWEST_REPOSITORIES
-    units = units_of(d[None], groups)[0]
-    p, mid_p = sign_flip_p(units, seed)
+    scope = ""
+    if clusters < len(tasks) and effective(groups) < FEWEST_REPOSITORIES:
+        scope = SCOPE
+    units = units_of(d[None], groups)
+    p, mid_p = sign_flip_p(units[0], seed)
     own_baselines = tuple(float(baselines[task]) for task in tasks) if baselines else ()
+    se = df = mde = sd = root = floor = None
+    method = "no spread: no interval"
+    if len(tasks) == 1:
+        method = "one task: no interval"
+    else:
+        sd = float(d.std(ddof=1)) if varies else 0.0
+    if error:
+        se = float(error.se[0])
+        df = error.df
+        mde = minimum_detectable(se, df, alpha, power)
+        method = error.method
+    if is_skewed(units)[0]:
+        root = float(likelihood_roots(units)[0])
+    if limit < math.inf:
+        floor = float(floors(d[None], most_lost(own_baselines), seed)[0])
     result = Estimate(
         delta=float(d.mean()),
         p=p,
@@ -159,33 +175,26 @@ def estimate(
         pairs=pairs,
         planned=planned,
         clusters=clusters,
-        method=error.method
-        if error
-        else f"{'one task' if len(tasks) == 1 else 'no spread'}: no interval",
-        df=error.df if error else None,
-        se=float(error.se[0]) if error else None,
-        sd=float(d.std(ddof=1)) if varies else 0.0 if len(tasks) > 1 else None,
+        method=method,
+        df=df,
+        se=se,
+        sd=sd,
         wins=int((own > 0).sum()),
         ties=int((own == 0).sum()),
         losses=int((own < 0).sum()),
-        mde=minimum_detectable(float(error.se[0]), error.df, alpha, power) if error else None,
-        scope=SCOPE if is_local else "",
+        mde=mde,
+        scope=scope,
         repositories=effective(groups),
-        root=float(likelihood_roots(units[None])[0]) if is_skewed(units[None])[0] else None,
-        floor=float(floors(d[None], most_lost(own_baselines), seed)[0])
-        if limit < math.inf
-        else None,
+        root=root,
+        floor=floor,
         baselines=own_baselines,
     )
     ends = interval_of(result, alpha / 2, limit)
     if ends is None or (error is None and limit == math.inf):
         return result
-    return replace(
-        result,
-        low=ends[0],
-        high=ends[1],
-        method=error.method if error else "no spread: exact binomial",
-    )
+    if error is None:
+        method = "no spread: exact binomial"
+    return replace(result, low=ends[0], high=ends[1], method=method)
 
 
 def interval_of(

@@ -15,9 +15,9 @@ from typing_extensions import TypedDict
 from lensbench.core.conditions import compared
 from lensbench.core.numbers import exact, mean
 from lensbench.core.records import Record
-from lensbench.core.rows import COUNTING, PairRow, PublishedRow, ValidityRow
+from lensbench.core.rows import PairRow, PublishedRow, ValidityRow
 from lensbench.core.run_folder import RunFolder
-from lensbench.core.tables import items, read_table, run_of_pair
+from lensbench.core.tables import items, read_table, run_of_pair, yes_no
 from lensbench.runs.reasons import tools_of
 from lensbench.scores.differences import Comparison, groups
 from lensbench.scores.quantities import QUANTITIES
@@ -160,25 +160,23 @@ def tools_by_run(
     """The calls of each of `tools` that any run used, by run; yes or no where only the report is known."""
     rows: list[ToolsOfRun] = []
     for pair in pairs:
-        outcome = (
-            tables.records[run].outcome if (run := run_of_pair(pair)) in tables.records else None
-        )
-        calls = outcome.calls if outcome and tables.scores[run]["status"] in COUNTING else None
-        report = {tool: str(pair.get(f"adopted_{short_name(tool)}", "")) or None for tool in tools}
-        counts = {
-            tool: sum(call.count for call in calls or () if call.name == tool) for tool in tools
-        }
-        rows.append(
-            {"task": run.task, "trial": run.trial, "tools": report if calls is None else counts}
-        )
-    names = [
+        run = run_of_pair(pair)
+        calls = tables.records[run].outcome.calls if tables.counts(run) else None
+        shown: dict[str, int | str | None] = {}
+        for tool in tools:
+            if calls is None:
+                shown[tool] = str(pair.get(f"adopted_{short_name(tool)}", "")) or None
+            else:
+                shown[tool] = sum(call.count for call in calls if call.name == tool)
+        rows.append({"task": run.task, "trial": run.trial, "tools": shown})
+    used = [
         tool for tool in tools if any(row["tools"][tool] not in (None, 0, "no") for row in rows)
     ]
-    return (
-        [{**row, "tools": {short_name(tool): row["tools"][tool] for tool in names}} for row in rows]
-        if names
-        else []
-    )
+    if not used:
+        return []
+    for row in rows:
+        row["tools"] = {short_name(tool): row["tools"][tool] for tool in used}
+    return rows
 
 
 def discard_counts(validity: Iterable[ValidityRow]) -> dict[str, Counter[str]]:
@@ -192,19 +190,18 @@ def discard_counts(validity: Iterable[ValidityRow]) -> dict[str, Counter[str]]:
 
 def disagreements(tables: Tables) -> dict[str, Count]:
     """In how many runs the report differs from the transcript, of those with both values."""
-    sources: dict[str, list[tuple[object, object]]] = {
-        "tool calls": [
-            (tables.reported_calls(run), tables.observed_calls(run)) for run in tables.scores
-        ],
-        "files read": [
-            (tables.reported_files(run), tables.observed_files(run)) for run in tables.scores
-        ],
-        "adoption": [(row["adopted"] or None, row["called"] or None) for row in tables.pairs],
-    }
+    calls = [(tables.reported_calls(run), tables.observed_calls(run)) for run in tables.scores]
+    files = [(tables.reported_files(run), tables.observed_files(run)) for run in tables.scores]
+    uses = [(row["adopted"] or None, row["called"] or None) for row in tables.pairs]
     return {
-        name: _count(a != b for a, b in both if None not in (a, b))
-        for name, both in sources.items()
+        "tool calls": _differing(calls),
+        "files read": _differing(files),
+        "adoption": _differing(uses),
     }
+
+
+def _differing(both: Iterable[tuple[object, object]]) -> Count:
+    return _count(a != b for a, b in both if None not in (a, b))
 
 
 def controls(tables: Tables) -> list[ControlCheck]:
@@ -221,19 +218,15 @@ def controls(tables: Tables) -> list[ControlCheck]:
 
     def connected(record: Record) -> bool | None:
         states = record.outcome.servers
-        return (
-            None
-            if states is None
-            else all(states.get(name) == "connected" for name in servers[record.condition])
-        )
+        if states is None:
+            return None
+        return all(states.get(name) == "connected" for name in servers[record.condition])
 
     def offered(record: Record) -> bool | None:
         tools = record.outcome.tools_offered
-        return (
-            None
-            if tools is None
-            else all(tools_of([name], tools) for name in servers[record.condition])
-        )
+        if tools is None:
+            return None
+        return all(tools_of([name], tools) for name in servers[record.condition])
 
     runs = [record for record in tables.valid if record.source == "run"]
     with_servers = [record for record in runs if servers[record.condition]]
@@ -330,19 +323,18 @@ def published_pairs(folder: Path, tables: Tables) -> list[PublishedPair]:
 def _pair(
     row: PairRow, scores: Mapping[tuple[str, str], Fraction | None], baseline: str
 ) -> PublishedPair:
-    with_it, without = (
-        scores.get((row["task"], row["treatment"])),
-        scores.get((row["task"], baseline)),
-    )
-    delta = None if with_it is None or without is None else with_it - without
-    has_both = delta is not None and bool(row["diverged"])
-    misleads = (
-        ("yes" if row["diverged"] == "yes" and delta is not None and delta < 0 else "no")
-        if has_both
-        else ""
-    )
+    with_it = scores.get((row["task"], row["treatment"]))
+    without = scores.get((row["task"], baseline))
+    delta = None
+    misdirected = ""
+    if with_it is not None and without is not None:
+        delta = with_it - without
+        if row["diverged"]:
+            misdirected = yes_no(row["diverged"] == "yes" and delta < 0)
     ours = exact(row["treatment_score"]), exact(row["baseline_score"])
-    return PublishedPair(row["task"], row["treatment"], (with_it, without), ours, delta, misleads)
+    return PublishedPair(
+        row["task"], row["treatment"], (with_it, without), ours, delta, misdirected
+    )
 
 
 def mean_delta(pairs: Sequence[PublishedPair], treatment: str) -> Fraction | None:

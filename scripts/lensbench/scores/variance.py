@@ -83,4 +83,5 @@ def _random_intercept(values: Floats, groups: Ints) -> tuple[float, float]:
         low, high = best - (high - low) / 32, best + (high - low) / 32
     at = np.array([np.exp(best), 0.0])
     ratio = float(at[np.argmin(deviance(at))])
-    return ratio * (spread := float(inside(np.array([ratio]))[0])), spread
+    spread = float(inside(np.array([ratio]))[0])
+    return ratio * spread, spread
