@@ -37,7 +37,8 @@ def decided(**by_condition: list[str]) -> Decided:
 
 def biased(judge: Decided, persons: Decided) -> Differential:
     """The bias of a judge named `claude`."""
-    return judge_bias("claude", judge, persons, {"with": ("with", "without")})["with"]
+    whose = {"with": "with lens", "without": "without a server"}
+    return judge_bias("claude", judge, persons, {"with": ("with", "without")}, whose)["with"]
 
 
 PERSONS = {"with": ["mm", "m-", "mp", "--"], "without": ["m-", "m-", "--", "pp"]}
@@ -61,7 +62,7 @@ def test_the_differential_is_a_t_interval_over_tasks_and_none_where_both_conditi
 def test_a_sentence_says_what_a_differential_of_more_than_half_a_point_does_to_the_delta() -> None:
     found = biased(decided(**JUDGE), decided(**PERSONS))
     assert found.sentence.startswith(
-        "Against persons, claude gives the answers of 'with' 25.0 points more than those of 'without' (95% interval -"
+        "Against persons, claude gives answers with lens 25.0 points more than answers without a server (95% interval -"
     )
     assert found.sentence.endswith("It may be chance: let persons judge more pairs to know.")
     persons = {"with": ["m-"] * 12, "without": ["m-"] * 12}

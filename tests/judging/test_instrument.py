@@ -166,7 +166,7 @@ def test_bias_is_reported_for_every_judge_and_for_all_together(
     bias = panelled[1]["bias"]
     claude = bias["judges"]["claude"]
     assert claude["with"]["signed"]["value"] == 0.5
-    assert "claude gives the answers of 'with' 50.0 points more" in claude["with"]["sentence"]
+    assert "claude gives answers with lens 50.0 points more" in claude["with"]["sentence"]
     assert sorted(bias["judges"]) == ["claude", "gpt", "mechanical"]
     assert bias["together"]["with"]["signed"]["n"] > 0
     # anna judged four tasks, of which the sample of a tenth holds some; the rest must not pass for random

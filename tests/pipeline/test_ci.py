@@ -21,7 +21,7 @@ def test_a_verdict_that_fail_on_names_fails_every_start_after_all_is_written(
     github = {"GITHUB_STEP_SUMMARY": str(page)}
     before = finished.files()
     said = finished.start("--config", "fail_on=INCONCLUSIVE", fails=True, env=github)
-    line = "error: the verdict on 'with' is INCONCLUSIVE, which fail_on names; all results are in bench/r"
+    line = "error: the verdict on 'fake' is INCONCLUSIVE, which fail_on names; all results are in bench/r"
     assert line in said
     assert "open bench/r/report.html" in said
     assert page.read_text() == (finished.bench / "summary.md").read_text()

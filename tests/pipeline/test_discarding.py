@@ -151,7 +151,7 @@ def test_a_run_is_discarded_by_hand_taken_back_and_made_again(finished: Project)
     )
     assert finished.reasons() == {"anna-with": "by_hand"}
     page = (finished.bench / "results.md").read_text()
-    assert "anna, with, trial 1 was discarded by hand: the laptop slept (score then: " in page
+    assert "anna, fake, trial 1 was discarded by hand: the laptop slept (score then: " in page
     assert "discarded by hand: the laptop slept" in (finished.bench / "report.html").read_text()
 
     back = lensbench(finished, "discard", "bench/r/runs/anna-with.md", "--undo")

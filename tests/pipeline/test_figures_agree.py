@@ -35,7 +35,7 @@ def test_all_five_outputs_show_the_same_figures_with_labels(finished: Project) -
         label, tasks = figure["label"], str(figure["tasks"])
         words = [figure[name] for name in ("treatment", "baseline", "change", "interval", "total")]
         assert markdown[label] == [words[1], words[0], *words[2:], tasks]
-        assert summary[label] == ["with", *words]
+        assert summary[label] == ["fake", *words]
         row = re.search(rf"<tr><th>{re.escape(label)}</th>(.*?)</tr>", page)
         assert row, label
         cells = re.findall(r'<td class="n"[^>]*>(.*?)</td>', row[1])
@@ -43,7 +43,7 @@ def test_all_five_outputs_show_the_same_figures_with_labels(finished: Project) -
         after, before, change, interval, total = words
         in_all = f"; in all {total}" if total else ""
         assert (
-            junit[f"with: {label}"]
+            junit[f"fake: {label}"]
             == f"{after} against {before}; change {change} ({interval}){in_all}"
         )
         if total:

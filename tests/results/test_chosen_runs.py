@@ -36,7 +36,7 @@ def test_the_delta_is_shown_with_and_without_what_was_chosen(bench: Make) -> Non
     assert data["by_hand"]["runs"][0]["counts_again"] is False
     assert data["discards"] == {DiscardReason.BY_HAND: {"with": 1}}
     assert (
-        "- b, with, trial 1 was discarded by hand: it looked \\| odd (score then: 0%)." in made.page
+        "- b, lens, trial 1 was discarded by hand: it looked \\| odd (score then: 0%)." in made.page
     )
     assert told in made.page
     assert told in "\n".join(lines(made.folder, data))

@@ -39,7 +39,7 @@ def cases(made: Bench) -> dict[tuple[str, str], ElementTree.Element]:
 def test_every_run_and_every_verdict_is_a_test_case(mixed: Bench) -> None:
     found = cases(mixed)
     assert sorted(found) == [
-        ("r.gate", "with"),
+        ("r.gate", "lens"),
         *((f"r.{one}", task) for one in ("with", "without") for task in "ab"),
     ]
     assert found["r.with", "a"].get("time") == "12.5"
@@ -69,6 +69,7 @@ def results(**changes: Any) -> dict[str, Any]:
     return {
         "run_id": "r",
         "conditions": {},
+        "names": {"with": "lens"},
         "runs": [],
         "figures": {},
         "plain": {"with": verdict},
@@ -101,18 +102,18 @@ def test_whatever_a_sentence_holds_it_is_xml(text: str) -> None:
 def test_the_summary_says_what_counts_and_a_verdict_that_is_named_is_refused(mixed: Bench) -> None:
     summary = (mixed.folder / "summary.md").read_text()
     assert summary.startswith(
-        "## lensbench: r\n\n**with: The pipeline works. No verdict: a search program answered"
+        "## lensbench: r\n\n**lens: The pipeline works. No verdict: a search program answered"
     )
     assert "2 runs scored, 0 unjudged, 1 discarded, 1 missing" in summary
     assert (
-        "- discarded: b, with: mcp\\_failed" in summary
-        or "- discarded: b, with: mcp_failed" in summary
+        "- discarded: b, lens: mcp\\_failed" in summary
+        or "- discarded: b, lens: mcp_failed" in summary
     )
     assert not [mark for mark in ("\x1b", "<b>") if mark in summary]
     run_here(fail_on.main, "--folder", mixed.folder, "--verdicts", "HARM", "NO-GO")
     assert not RunFolder(mixed.folder).refused.exists()
     with pytest.raises(
-        UserError, match="the verdict on 'with' is INCONCLUSIVE, which fail_on names"
+        UserError, match="the verdict on 'lens' is INCONCLUSIVE, which fail_on names"
     ):
         run_here(fail_on.main, "--folder", mixed.folder, "--verdicts", "HARM", "INCONCLUSIVE")
     assert RunFolder(mixed.folder).refused.exists()

@@ -53,9 +53,11 @@ def shown(folder: Path, name: str) -> tuple[dict[str, str], dict[str, str]]:
     )
     table, brief = (
         re.findall(score, results)[place],
-        re.search(score.replace("score", rf"score \| {name}"), summary),
+        re.search(score.replace("score", rf"score \| {data['names'][name]}"), summary),
     )
-    tested = re.search(rf"change {POINTS} \({ENDS} points\)", properties[f"{name}: score"])
+    tested = re.search(
+        rf"change {POINTS} \({ENDS} points\)", properties[f"{data['names'][name]}: score"]
+    )
     big = re.findall(rf'class="big">.*?{POINTS}.*?interval {ENDS}', page)[place]
     assert said
     assert brief

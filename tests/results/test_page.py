@@ -163,6 +163,10 @@ def test_every_verdict_has_its_own_colour_and_sign(made: Make, verdict: str) -> 
 COEFFICIENT = Coefficient(0.83, 0.7, 0.91, "")
 NONE = Mean(None, None, None, 0, "")
 UNBLINDED = Share(9, 0.95, 0.9, 1.0)
+CALLED = {
+    "with": "lens",
+    "without": "without a server",
+}
 
 
 def instrument(**parts: Any) -> InstrumentFile:
@@ -203,21 +207,21 @@ def instrument(**parts: Any) -> InstrumentFile:
 def test_what_is_known_of_the_judges_stands_on_the_page(made: Make) -> None:
     folder = made()
     known = instrument()
-    told = {"instrument": plain(known), "judging": plain(judges_view(known)._asdict())}
+    told = {"instrument": plain(known), "judging": plain(judges_view(known, CALLED)._asdict())}
     change_results(folder, lambda results: results.update(told))
     text = Elements(page(folder)).text
     for known in (
         "agreement \u03b1 0.83",
         "is 0.83 (0.70 to 0.91) over 60 criteria",
         "claude and gpt 60 90% 0.83 0.70 to 0.91",
-        "timeout with 2",
+        "timeout lens 2",
         "claude favours with.",
         "the difference is +3.1 points (\u22121.0 to +7.0)",
-        "with: Blinding fails.",
+        "lens: Blinding fails.",
         "61% (52% to 70%)",
         "without blinding it would be 95% (90% to 100%)",
         "t 2 Everybody met it: ask for more.",
-        "Criteria without a verdict: 2 of 60 in with.",
+        "Criteria without a verdict: lens 2 of 60.",
         "2 answers lost all verdicts",
     ):
         assert known in text
@@ -233,15 +237,15 @@ def test_what_is_known_of_the_judges_stands_on_the_page(made: Make) -> None:
         ({"corrected": NONE._replace(reason="few pairs.")}, "not corrected by persons: few pairs."),
         (
             {"classifier": BlindingCheck(9, 9, 0.5, 0.4, 0.6, holds=True, would_find=0.64)},
-            "with: Blinding is not shown to fail (usually only 64% right guesses show it).",
+            "lens: Blinding is not shown to fail (usually only 64% right guesses show it).",
         ),
-        ({"classifier": BlindingCheck(2, 2, reason="Two tasks.")}, "with: not checked: Two tasks."),
+        ({"classifier": BlindingCheck(2, 2, reason="Two tasks.")}, "lens: not checked: Two tasks."),
     ],
 )
 def test_what_is_not_known_of_the_judges_is_said_with_the_reason(
     parts: dict[str, Any], words: str
 ) -> None:
-    assert words in str(judges_view(instrument(**parts)))
+    assert words in str(judges_view(instrument(**parts), CALLED))
 
 
 @pytest.mark.slow
@@ -319,7 +323,7 @@ def test_a_pair_page_shows_both_answers_with_marked_evidence(made: Make) -> None
     html = next(
         html for path, html in pages(folder).items() if path.startswith("answers/") and "●" in html
     )
-    assert html.index("<h3>without") < html.index("<h3>with:")
+    assert html.index("<h3>without a server") < html.index("<h3>lens:")
     assert "<mark>" in html
     places = set(re.findall(r'id="(answer-[^"]*-c\d)"', html))
     assert places == set(re.findall(r'href="#(answer-[^"]*-c\d)"', html))

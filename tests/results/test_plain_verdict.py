@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 from statsmodels.stats.oneway import anova_oneway
 
+from lensbench.core.conditions import display_name
 from lensbench.judging.trust.belief import Belief
 from lensbench.results.plain_verdict import are_unlike, plain_verdict
 from lensbench.scores.gate import GateVerdict
@@ -40,14 +41,17 @@ def results(
         "cost_usd": {"overall": Estimate(**more.get("cost", {}))},
         "tokens_weighted": {"overall": Estimate(**more.get("tokens", {}))},
     }
+    conditions: dict[str, Any] = {
+        "without": {"servers": []},
+        "with": {"servers": more.get("servers", ["lens"])},
+        "other": {"servers": more.get("others", ["graph", "grep"])},
+    }
     return {
         "alpha": 0.05,
         "agent": {"kind": more.get("kind", "claude-code")},
         "baseline": "without",
-        "conditions": {
-            "without": {"servers": []},
-            "with": {"servers": more.get("servers", ["lens"])},
-        },
+        "conditions": conditions,
+        "names": {name: display_name(conditions, "without", name) for name in conditions},
         "given_up": [],
         "estimated_costs": more.get("estimated", {}),
         "instrument": {"judges": {}},
@@ -154,14 +158,37 @@ def test_time_and_price_stand_beside_the_score_when_their_interval_excludes_no_d
     assert ("less (estimated) than" in estimated) == ("cost 50% less" in said)
 
 
-def test_of_several_treatments_each_is_named_in_its_first_words() -> None:
-    data = results()
-    data["estimates"]["other"] = {
-        **data["estimates"]["with"],
-        "gate": GateVerdict("GO", "GO: numbers", "", 0.01, 0.1),
+@pytest.mark.parametrize(
+    ("others", "names"),
+    [
+        (["graph"], ["lens", "graph"]),
+        (["graph", "grep"], ["lens", "other"]),
+        ([], ["lens", "other"]),
+        (["lens"], ["with", "other"]),
+    ],
+)
+def test_of_several_treatments_each_is_named_in_its_first_words(
+    others: list[str], names: list[str]
+) -> None:
+    first, second = names
+    data = results(others=others)
+    uncalled = f"None of 24 runs with {second} called its tools."
+    go = GateVerdict("GO", "GO: numbers", "", 0.01, 0.1)
+    estimates = data["estimates"]
+    unclear = {**estimates["with"], "treatment": "other"}
+    leads = {
+        f"{second}: We cannot tell yet.": unclear,
+        f"{second} helps.": {**unclear, "gate": go},
+        f"{second}: {uncalled}": {**unclear, "too_few_calls": uncalled},
     }
-    assert plain_verdict(data, "with")["lead"] == "lens: We cannot tell yet."
-    assert plain_verdict(data, "other")["lead"] == "lens helps."
+    for lead, comparison in leads.items():
+        estimates["other"] = comparison
+        assert plain_verdict(data, "other")["lead"] == lead
+        assert plain_verdict(data, "with")["lead"] == f"{first}: We cannot tell yet."
+    name = "other against with"
+    estimates[name] = {**unclear, "baseline": "with", "gate": go}
+    lead = plain_verdict(data, name)["lead"]
+    assert lead == f"{second} against {first}: {second} is better than {first}."
 
 
 def test_a_search_program_has_one_status_everywhere() -> None:

@@ -103,7 +103,7 @@ def test_nothing_that_an_agent_or_a_user_writes_breaks_the_page(bench: Make) -> 
 
 SECTIONS = [
     "Raw results",
-    "with against without",
+    "lens against without a server",
     "How sure",
     "By category",
     "By repository",
@@ -124,7 +124,7 @@ def test_the_page_has_every_section_also_without_any_run(bench: Make) -> None:
     assert data["headlines"] == ["lens against without a server: no complete pair yet (2 planned)."]
     assert data["counts"] == {"scored": 0, "unjudged": 0, "discarded": 0, "missing": 4}
     assert [row[1:] for row in rows(made.page, "Raw results")[:1]] == [
-        ["with", "missing", "— / —", "—", "— / —", "—", "—", "—"]
+        ["lens", "missing", "— / —", "—", "— / —", "—", "—", "—"]
     ]
     assert "Runs started | not recorded" in made.page
     assert "makes the 4 runs that are now discarded or missing" in made.page
@@ -159,7 +159,7 @@ def test_the_protocols_columns_say_which_tools_were_used_and_how_many_calls_they
         "## Changes this run\n\n- the description of `lens_grep` says \\*when\\* to use it\n"
         in made.page
     )
-    assert "| MCP servers of with | lens: lens_graph, lens_grep |" in made.page
+    assert "| MCP servers of lens | lens: lens_graph, lens_grep |" in made.page
     assert [row[4] for row in rows(made.page, "Raw results")] == ["Yes", "—", "No", "—"]
     assert rows(made.page, "By category")[0][-2:] == ["+2", "0/2"]
     assert (
@@ -173,8 +173,8 @@ def test_each_treatment_has_its_section_and_headline(bench: Make) -> None:
     for condition in made.servers:
         made.run("a", condition)
     made.build()
-    assert "\n## with against without\n" in made.page
-    assert "\n## other against without\n" in made.page
+    assert "\n## lens against without a server\n" in made.page
+    assert "\n## x against without a server\n" in made.page
     assert (
         made.page.count(" on average over 1 of 4 pairs (pairs: 0 better, 1 equal, 0 worse).\n") == 2
     )
@@ -203,7 +203,7 @@ def test_a_run_that_was_given_up_is_named(bench: Make) -> None:
     made.run("a", "with", reason="mcp_failed", detail="lens: absent")
     made.run("a", "without")
     made.build()
-    wanted = "- a, with, trial 1 was given up: mcp_failed (lens: absent). Raise `discards.max_rounds` to try again."
+    wanted = "- a, lens, trial 1 was given up: mcp_failed (lens: absent). Raise `discards.max_rounds` to try again."
     assert wanted in made.page
     assert "The next start" not in made.page
 

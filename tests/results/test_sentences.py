@@ -1,14 +1,18 @@
 """Sentences that misled readers: none stands on the page, in results.md or on the terminal, nor in templates and docs."""
 
 import re
+from collections.abc import Callable
 
 import pytest
 
 from benches import Shape, make_bench
+from handmade import Bench
+from lensbench.core.records import Call
 from lensbench.core.run_folder import RunFolder
 from lensbench.core.system.files import read_typed
 from lensbench.core.system.places import ROOT, TEMPLATES
-from lensbench.results.page.page import read_inputs, render
+from lensbench.plan.config import Gate
+from lensbench.results.page.page import read_inputs, render, write_page
 from lensbench.results.results_file import Results
 from lensbench.workflow.finish import lines
 
@@ -61,3 +65,50 @@ def test_no_sentence_that_misleads_is_left(said: dict[str, str], why: str) -> No
         assert not (found := re.search(GONE[why], file.read_text(encoding="utf-8"))), (
             f"{file}: {found and found[0]}"
         )
+
+
+def test_a_condition_is_called_by_its_display_name_wherever_a_person_reads(
+    bench: Callable[..., Bench],
+) -> None:
+    made = bench(
+        tasks=tuple("abcdef"),
+        trials=2,
+        servers={
+            "without": [],
+            "arm_one": ["lens"],
+            "arm_two": ["graph"],
+        },
+        changes={"gate": Gate(comparisons=["arm_two against arm_one"]).model_dump(mode="json")},
+    )
+    for task in made.tasks:
+        for condition in made.servers:
+            lost = "timed_out" if (task, condition) == ("a", "arm_two") else ""
+            points = ("1", "1")
+            if condition == "without":
+                points = ("1", "0")
+            made.run(task, condition, points=points, reason=lost, seen=(Call("Read", 1),))
+    data = made.build()
+    names = {
+        "without": "without a server",
+        "arm_one": "lens",
+        "arm_two": "graph",
+    }
+    assert data["names"] == names | {"arm_two against arm_one": "graph against lens"}
+    write_page(made.folder)
+    pages = dict[str, str]()
+    for path in made.folder.rglob("*.html"):
+        name = str(path.relative_to(made.folder))
+        pages[name] = text_of(path.read_text())
+    assert len(pages) > 6
+    pages["report.html"] = re.sub(r"Condition arm_\w+", "", pages["report.html"])
+    pages["results.md"] = re.sub(r"\| Conditions, as files.*", "", made.page)
+    pages["summary.md"] = (made.folder / "summary.md").read_text()
+    written = read_typed(RunFolder(made.folder).results_json, Results[float])
+    terminal = lines(made.folder, written)
+    pages["terminal"] = "\n".join(terminal)
+    for name, page in pages.items():
+        without_runs = re.sub(r"(attempts|runs)/\S+|\]\(\S+\)|last discard: \S+", "", page)
+        found = re.search(r".{0,60}\barm_(one|two).{0,30}", without_runs)
+        assert not found, (name, found[0])
+        assert "lens" in page
+        assert "graph" in page

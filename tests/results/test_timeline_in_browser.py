@@ -77,6 +77,6 @@ def test_the_pair_leads_to_the_timeline_and_back(run: tuple[Path, RunId], page: 
     folder, one = run
     page.goto((folder / "answers" / f"{one.task}.html").as_uri())
     page.get_by_text("What the agent did, step by step").click()
-    assert page.locator("h2").inner_text() == f"{one.task}, with"
+    assert page.locator("h2").inner_text() == f"{one.task}, lens"
     page.get_by_text("both answers").click()
     assert page.url.endswith(f"/answers/{one.task}.html")

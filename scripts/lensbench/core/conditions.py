@@ -105,6 +105,18 @@ def comparisons(plan: Plan) -> dict[str, Sides]:
     return sides
 
 
+def shown_names(plan: Plan) -> dict[str, str]:
+    """What readers call each condition, and each comparison of two treatments: `v2 against v1`."""
+    conditions, baseline = plan["conditions"], plan["baseline"]
+    names = dict[str, str]()
+    for condition in conditions:
+        names[condition] = display_name(conditions, baseline, condition)
+    for name, sides in comparisons(plan).items():
+        treatment = names[sides.treatment]
+        names.setdefault(name, f"{treatment} against {names[sides.baseline]}")
+    return names
+
+
 def decided_comparisons(plan: Plan) -> dict[str, Sides]:
     """The comparisons that the gate decides: all against the baseline, and those that `gate.comparisons` names."""
     names = {*treatments(plan), *plan["gate"]["comparisons"]}

@@ -8,7 +8,7 @@ from fractions import Fraction
 from pathlib import Path
 from typing import Literal
 
-from lensbench.core.conditions import decided_comparisons, treatments
+from lensbench.core.conditions import decided_comparisons, of_condition, treatments
 from lensbench.core.frozen_plan import Plan
 from lensbench.core.numbers import exact
 from lensbench.core.rows import DecisionRow, VerdictRow
@@ -145,6 +145,8 @@ def _bias(
     if not persons:
         return None
     sides, criteria = decided_comparisons(plan), _criteria_of(plan)
+    conditions, baseline = plan["conditions"], plan["baseline"]
+    whose = {name: of_condition(conditions, baseline, name) for name in conditions}
     names = sorted(
         {judge for votes in verdicts.values() for judge in votes if not is_person(judge)}
     )
@@ -165,10 +167,11 @@ def _bias(
                 {key: own[name] for key, own in verdicts.items() if name in own},
                 persons,
                 sides,
+                whose,
             )
             for name in names
         },
-        "together": bias.judge_bias("the judges' decision", together, persons, sides),
+        "together": bias.judge_bias("the judges' decision", together, persons, sides, whose),
         "correction": {
             name: bias.corrected_delta(
                 bias.pair_deltas(by_judges, *two), bias.pair_deltas(by_persons, *two)

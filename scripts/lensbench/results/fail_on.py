@@ -13,9 +13,11 @@ from lensbench.core.system.program import run_program, stage_parser
 
 def refuse(folder: Path, names: Collection[str]) -> None:
     """Raises UserError, and writes the marker file, when a treatment's verdict is one of these `names`."""
-    verdicts = read_json(RunFolder(folder).results_json, needed=True)["verdicts_on"]
+    results = read_json(RunFolder(folder).results_json, needed=True)
     refusals = [
-        f"{treatment!r} is {verdict}" for treatment, verdict in verdicts.items() if verdict in names
+        f"{results['names'][name]!r} is {verdict}"
+        for name, verdict in results["verdicts_on"].items()
+        if verdict in names
     ]
     if refusals:
         line = f"the verdict on {', on '.join(refusals)}, which fail_on names; all results are in {folder}"

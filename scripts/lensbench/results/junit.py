@@ -32,11 +32,11 @@ def junit(data: Results[Fraction]) -> str:
             SubElement(
                 properties,
                 "property",
-                name=f"{treatment}: {figure['label']}",
+                name=f"{data['names'][treatment]}: {figure['label']}",
                 value=_figure(figure),
             )
     for name, verdict in data["verdicts_on"].items():
-        _verdict(suite, name, verdict, data["plain"][name]["sentence"])
+        _verdict(suite, data["names"][name], verdict, data["plain"][name]["sentence"])
     for node in (*root, root):
         node.set("tests", str(sum(1 for _ in node.iter("testcase"))))
         for element, attribute in _OUTCOMES.items():

@@ -8,7 +8,7 @@ from itertools import permutations
 from typing import TYPE_CHECKING, NamedTuple
 
 from lensbench.core import numbers
-from lensbench.core.conditions import Sides, brings, display_name
+from lensbench.core.conditions import Sides, brings
 from lensbench.results.presented import shown_difference
 from lensbench.scores.adoption import says_step, turned
 from lensbench.scores.quantities import QUANTITIES
@@ -130,8 +130,8 @@ def _step(data: BenchmarkFacts[Fraction], step: Sides) -> dict[str, str]:
     )
     difference = shown_difference(comparison)
     row = {
-        "rung": display_name(data["conditions"], data["baseline"], step.treatment),
-        "below": display_name(data["conditions"], data["baseline"], step.baseline),
+        "rung": data["names"][step.treatment],
+        "below": data["names"][step.baseline],
         "adoption": calls,
         "score": numbers.percent(measures["score"]["paired_treatment"]),
         "score_change": numbers.points(difference.delta),

@@ -7,7 +7,6 @@ from collections.abc import Sequence
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
-from lensbench.core import conditions
 from lensbench.core.distributions import f_sf
 from lensbench.core.numbers import change, points
 from lensbench.core.rows import RunStatus
@@ -28,10 +27,8 @@ if TYPE_CHECKING:
 def plain_verdict(data: BenchmarkFacts[Fraction], name: str) -> Plain:
     """The plain words for a comparison by its name."""
     comparison = data["estimates"][name]
-    new, old = (
-        display_name(data, comparison["treatment"]),
-        display_name(data, comparison["baseline"]),
-    )
+    names = data["names"]
+    new, old = names[comparison["treatment"]], names[comparison["baseline"]]
     is_of_two = comparison["baseline"] != data["baseline"]
     gate, few, lead = comparison["gate"], comparison["too_few_calls"], "We cannot tell yet."
     is_offline = data["agent"]["kind"] == "offline"
@@ -59,11 +56,6 @@ def plain_verdict(data: BenchmarkFacts[Fraction], name: str) -> Plain:
     if len(decided_by_gate(data["estimates"])) > 1 and not lead.startswith(f"{label} "):
         lead = f"{label}: {lead}"
     return {"lead": lead, "facts": facts, "next": then, "sentence": sentence}
-
-
-def display_name(data: BenchmarkFacts[Fraction], condition: str) -> str:
-    """What readers call a condition of these facts."""
-    return conditions.display_name(data["conditions"], data["baseline"], condition)
 
 
 def _leads(gate: GateVerdict, new: str, old: str) -> dict[str, str]:
@@ -221,7 +213,7 @@ def _next(data: BenchmarkFacts[Fraction], comparison: Compared) -> str:
         worse = comparison["baseline"] if verdict in ("HARM", "COSTS") else ""
         better = comparison["treatment"] if verdict in ("GO", "SAVES") else worse
         return (
-            f"Prefer {display_name(data, better)}, {where}."
+            f"Prefer {data['names'][better]}, {where}."
             if better
             else f"Keep the cheaper one, {where}."
         )

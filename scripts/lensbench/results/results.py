@@ -12,8 +12,8 @@ from lensbench import __version__
 from lensbench.agents import known_kinds, load_adapter
 from lensbench.agents.adapters.claude_code import PLAN_TOKEN
 from lensbench.agents.prices import priced
-from lensbench.core import conditions, numbers
-from lensbench.core.conditions import brings, comparisons, of_condition, treatments
+from lensbench.core import numbers
+from lensbench.core.conditions import brings, comparisons, of_condition, shown_names, treatments
 from lensbench.core.frozen_plan import AgentSettings, Repositories
 from lensbench.core.preflight_results import PreflightFindings
 from lensbench.core.records import RunId
@@ -32,7 +32,7 @@ from lensbench.results.ladder import ladder
 from lensbench.results.markdown import render
 from lensbench.results.page.judges import judges_view
 from lensbench.results.page.page import read_inputs, write_page
-from lensbench.results.plain_verdict import display_name, drafts_decide, plain_verdict
+from lensbench.results.plain_verdict import drafts_decide, plain_verdict
 from lensbench.results.presented import presented
 from lensbench.results.results_file import (
     BenchmarkFacts,
@@ -68,6 +68,7 @@ def facts_of(folder: Path, tables: Tables) -> BenchmarkFacts[Fraction]:
     }  # or the report
     tools = treatment_tools(plan, tables.records.values(), tables.reports.values(), listing)
     reports = longer_reports(tables.valid)
+    names = shown_names(plan)
     sides = {name: Comparison(tables, *both) for name, both in comparisons(plan).items()}
     return {
         "run_id": plan["run_id"],
@@ -76,6 +77,7 @@ def facts_of(folder: Path, tables: Tables) -> BenchmarkFacts[Fraction]:
         "baseline": plan["baseline"],
         "treatments": treatments(plan),
         "conditions": plan["conditions"],
+        "names": names,
         "brings": {name: brings(condition) for name, condition in plan["conditions"].items()},
         "tools": {
             name: sorted(set(map(short_name, tools_of_condition(plan, name, tools))))
@@ -182,7 +184,7 @@ def _warmed(data: BenchmarkFacts[Fraction], treatment: str) -> Iterator[str]:
         )
 
 
-def _uncounted(folder: Path, tables: Tables) -> str:
+def _uncounted(folder: Path, tables: Tables, names: Mapping[str, str]) -> str:
     """What the attempts cost that do not count, by condition."""
     attempts, parts = uncounted(folder, tables.scores), []
     for name in tables.plan["conditions"]:
@@ -201,10 +203,8 @@ def _uncounted(folder: Path, tables: Tables) -> str:
             Fraction(str(outcome.cost_usd)) for outcome in outcomes if outcome.cost_usd is not None
         ]
         rest = f", {len(tries) - len(costs)} of unknown cost" if len(costs) < len(tries) else ""
-        shown = conditions.display_name(tables.plan["conditions"], tables.plan["baseline"], name)
-        parts.append(
-            f"{shown} {len(tries)}{f' (US dollars: {numbers.dollars(sum(costs, Fraction(0)))}{rest})' if tries else ''}"
-        )
+        paid = f" (US dollars: {numbers.dollars(sum(costs, Fraction(0)))}{rest})"
+        parts.append(f"{names[name]} {len(tries)}{paid if tries else ''}")
     return f"Attempts that do not count: {'; '.join(parts)}." if attempts else ""
 
 
@@ -269,7 +269,7 @@ def headline(data: BenchmarkFacts[Fraction], treatment: str) -> str:
     """One sentence for a treatment: scores over complete pairs, and how many these are."""
     comparison = data["comparisons"][treatment]
     score, pairs = comparison["measures"]["score"], comparison["pairs"]
-    new, old = display_name(data, treatment), display_name(data, data["baseline"])
+    new, old = data["names"][treatment], data["names"][data["baseline"]]
     if score["delta"] is None:
         return f"{new} against {old}: no complete pair yet ({pairs['planned']} planned)."
     return (
@@ -323,7 +323,7 @@ def write_results(folder: Path, tables: Tables | None = None) -> Results[Fractio
             *chosen_runs.warnings(folder),
             *(text for name in names for text in _warmed(facts, name)),
         ],
-        "judging": judges_view(instrument)._asdict(),
+        "judging": judges_view(instrument, facts["names"])._asdict(),
         "unjudged_criteria": sum(count["criteria"] for count in instrument["unjudged"].values()),
         "criteria_of_runs": sum(count["of"] for count in instrument["unjudged"].values()),
         "figures": {
@@ -337,7 +337,7 @@ def write_results(folder: Path, tables: Tables | None = None) -> Results[Fractio
         "published": [pair._asdict() for pair in pairs],
         "published_delta": {name: mean_delta(pairs, name) for name in names},
         "by_hand": by_hand,
-        "uncounted": _uncounted(folder, tables),
+        "uncounted": _uncounted(folder, tables, facts["names"]),
         "footprints": {name: footprint(folder, tables, name) for name in names},
         "requests": _requests(folder, plan["settings_sha256"], names),
         "changes": changes,

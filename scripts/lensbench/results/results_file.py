@@ -74,6 +74,8 @@ class BenchmarkFacts(TypedDict, Generic[N]):
     baseline: str
     treatments: list[str]
     conditions: Mapping[str, PlannedCondition]
+    names: Mapping[str, str]
+    """What readers call each condition and each comparison."""
     brings: dict[str, str]
     """Everything in which a condition may differ from the others, with hashes; empty for none."""
     tools: dict[str, list[str]]

@@ -141,7 +141,7 @@ def believe(
     withheld = {
         name: [
             *everywhere,
-            *([_broken(name, classifier[name])] if model_decides and name in broken else []),
+            *([_broken(classifier[name])] if model_decides and name in broken else []),
         ]
         for name in treatments
     }
@@ -234,9 +234,9 @@ def _chance(everybody: All) -> Iterable[str]:
         )
 
 
-def _broken(treatment: str, check: BlindingCheck) -> str:
+def _broken(check: BlindingCheck) -> str:
     return (
-        f"The blinding is broken while a model decides: a classifier guessed the condition of answers of {treatment!r} "
+        f"The blinding is broken while a model decides: a classifier guessed the condition of these answers "
         f"right in {check.accuracy:.0%} of the cases with equal scores ({check.low:.0%} to {check.high:.0%}; chance is "
         "50%)."
     )

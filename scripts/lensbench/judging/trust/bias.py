@@ -66,9 +66,14 @@ def persons_verdicts(verdicts: Verdicts) -> Decided:
 
 
 def judge_bias(
-    name: str, verdicts: Decided, persons: Decided, comparisons: Mapping[str, tuple[str, str]]
+    name: str,
+    verdicts: Decided,
+    persons: Decided,
+    comparisons: Mapping[str, tuple[str, str]],
+    whose: Mapping[str, str],
 ) -> dict[str, Differential]:
-    """How the errors of one judge differ in each comparison of two conditions."""
+    """How the errors of one judge differ in each comparison of two conditions; `whose` has, for a
+    sentence, whose answers a condition has: `with lens`."""
     keys = sorted(verdicts.keys() & persons.keys())
     gaps = {
         group: _mean([POINTS[verdicts[key]] - POINTS[persons[key]] for key in own])
@@ -80,7 +85,7 @@ def judge_bias(
             task for condition, task in gaps if condition == treatment and (other, task) in gaps
         ]
         gap = task_mean([gaps[treatment, task] - gaps[other, task] for task in of_both])
-        errors[label] = Differential(gap, _sentence(name, gap, treatment, other))
+        errors[label] = Differential(gap, _sentence(name, gap, whose[treatment], whose[other]))
     return errors
 
 
@@ -105,8 +110,8 @@ def _sentence(name: str, gap: Mean, treatment: str, baseline: str) -> str:
         else "It may be chance: let persons judge more pairs to know."
     )
     return (
-        f"Against persons, {name} gives the answers of {treatment!r} {100 * abs(gap.value):.1f} points "
-        f"{'more' if gap.value > 0 else 'less'} than those of {baseline!r} ({interval}; {gap.n} tasks). {advice}"
+        f"Against persons, {name} gives answers {treatment} {100 * abs(gap.value):.1f} points "
+        f"{'more' if gap.value > 0 else 'less'} than answers {baseline} ({interval}; {gap.n} tasks). {advice}"
     )
 
 

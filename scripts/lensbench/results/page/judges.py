@@ -33,7 +33,8 @@ class Judges(NamedTuple):
     """What was not judged, a sentence each."""
 
 
-def judges_view(instrument: InstrumentFile) -> Judges:
+def judges_view(instrument: InstrumentFile, called: Mapping[str, str]) -> Judges:
+    """The section; `called` has what readers call each condition and comparison."""
     names, bias, overall = (
         list(instrument["judges"]),
         instrument["bias"],
@@ -45,9 +46,11 @@ def judges_view(instrument: InstrumentFile) -> Judges:
         *_agreement(names, overall),
         _basis(instrument["belief"]),
         [e.sentence for one in errors for e in one.values() if e.sentence],
-        [_correction(name, delta) for name, delta in bias["correction"].items()] if bias else [],
-        list(_blinding_sentences(instrument["blinding"]["classifier"])),
-        list(_gaps(instrument)),
+        [_correction(called[name], delta) for name, delta in bias["correction"].items()]
+        if bias
+        else [],
+        list(_blinding_sentences(instrument["blinding"]["classifier"], called)),
+        list(_gaps(instrument, called)),
     )
 
 
@@ -109,21 +112,23 @@ def _correction(name: str, mean: Mean) -> str:
     return f"{name}: corrected by what persons decided, the difference is {signed(mean.value * 100)} points{ends}."
 
 
-def _gaps(instrument: InstrumentFile) -> Iterator[str]:
+def _gaps(instrument: InstrumentFile, called: Mapping[str, str]) -> Iterator[str]:
     gaps = {name: count for name, count in instrument["unjudged"].items() if count["criteria"]}
     if gaps:
         words = ", ".join(
-            f"{count['criteria']} of {count['of']} in {name}" for name, count in gaps.items()
+            f"{called[name]} {count['criteria']} of {count['of']}" for name, count in gaps.items()
         )
         yield f"Criteria without a verdict: {words}. A run with one of them has no score."
     if answers := sum(judge["voided"] for judge in instrument["judges"].values()):
         yield f"{answers} answers lost all verdicts of a judge: it was wrong about a criterion that is known."
 
 
-def _blinding_sentences(checks: Mapping[str, BlindingCheck]) -> Iterator[str]:
+def _blinding_sentences(
+    checks: Mapping[str, BlindingCheck], called: Mapping[str, str]
+) -> Iterator[str]:
     for name, check in checks.items():
         if check.accuracy is None:
-            yield f"{name}: not checked: {check.reason.rstrip('.')}."
+            yield f"{called[name]}: not checked: {check.reason.rstrip('.')}."
         else:
             least = (
                 f" (usually only {check.would_find:.0%} right guesses show it)"
@@ -137,7 +142,7 @@ def _blinding_sentences(checks: Mapping[str, BlindingCheck]) -> Iterator[str]:
                 else ""
             )
             yield (
-                f"{name}: {finding}. From what the judges see, a program guesses the condition of "
+                f"{called[name]}: {finding}. From what the judges see, a program guesses the condition of "
                 f"{_share(check)} of the answers with equal scores, and 50% would be chance{before}."
             )
 

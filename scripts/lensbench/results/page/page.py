@@ -90,7 +90,8 @@ def treatment_view(inputs: Inputs, treatment: str) -> dict[str, object]:
         inputs.results["estimates"][treatment],
         inputs.results["estimates"][treatment]["gate"],
     )
-    settings = inputs.tables.plan["gate"]
+    settings, names = inputs.tables.plan["gate"], inputs.results["names"]
+    called = names[treatment]
     rows, others = data.task_rows(inputs, treatment)
     difference, intervals = shown_difference(estimates), data.interval_rows(estimates)
     ends, between = data.ends_of(rows, ENDS)
@@ -113,11 +114,12 @@ def treatment_view(inputs: Inputs, treatment: str) -> dict[str, object]:
             f"forest-{number}", draw, charts.FOREST_WIDE, charts.FOREST_NARROW
         )
     if rows:
-        draw = partial(charts.dumbbells, ends, between, (inputs.results["baseline"], treatment))
+        draw = partial(charts.dumbbells, ends, between, (names[inputs.results["baseline"]], called))
         drawings["draw_tasks"] = draw_both(f"tasks-{number}", draw, charts.WIDE, charts.NARROW)
     sentence = gate.sentence.removeprefix(f"{gate.verdict}: ")
     return {
         "name": treatment,
+        "called": called,
         "anchor": f"treatment-{number}",
         "address": pair_address,
         "comparison": inputs.results["comparisons"][treatment],
