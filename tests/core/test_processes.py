@@ -1,5 +1,6 @@
 import math
 import os
+import re
 import shutil
 import signal
 import subprocess
@@ -354,3 +355,25 @@ def test_what_an_agent_leaves_is_ended_where_other_users_processes_are_hidden(
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     assert "answer" in done.stdout, done.stderr
     assert living(mark) == []
+
+
+@pytest.mark.parametrize("work", ["time.sleep(60)", "re.match('(a*)*b', 'a' * 60)", "while_true()"])
+def test_a_stage_that_reaches_its_bound_ends_with_one_line(work: str, tmp_path: Path) -> None:
+    code = f"""
+        import re, sys, time
+        from lensbench.core.system import program
+
+        def while_true():
+            while True:
+                pass
+
+        program.STAGE_S = 0.3
+        sys.argv[:] = ["stage.py", "--folder", "x"]
+        program.run_stage(lambda folder: {work})
+        """
+    done = subprocess.run(
+        [sys.executable, "-c", textwrap.dedent(code)], capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 2
+    (line,) = done.stderr.splitlines()
+    assert re.match("error: .*: not done in 0.005 minutes; look for an answer or a file", line)

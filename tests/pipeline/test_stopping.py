@@ -5,6 +5,7 @@ import os
 import random
 import re
 import signal
+import sys
 import time
 from base64 import b64decode
 from pathlib import Path
@@ -102,6 +103,28 @@ def test_snakemake_that_is_asked_to_end_lets_the_runs_in_flight_finish(project: 
     project.start(*RUNS)
     assert project.ledger() == ["anna-with", "anna-without", "bert-with", "bert-without"]
     assert {name: project.files()[name] for name in before} == before
+
+
+def test_a_stage_after_the_runs_ends_with_the_start_that_is_asked_to_end(project: Project) -> None:
+    project.start(*RUNS)
+    before = project.files()
+    asked = project.control / "asked"
+    code = f"import pathlib, time; pathlib.Path({str(asked)!r}).touch(); time.sleep(600)"
+    command = [sys.executable, "-I", "-c", code, "{prompt_file}"]
+    judge = {
+        "name": "slow",
+        "agent": {"kind": "command", "command": command, "timeout_s": 600},
+    }
+    project.configure(judges=[judge])
+    process = project.begin()
+    assert wait_for(asked.exists)
+    process.terminate()
+    said, _ = process.communicate(timeout=60)
+    assert process.returncode != 0
+    assert "Traceback" not in said
+    assert wait_for(lambda: not project.processes()), project.processes()
+    assert project.files() == before
+    assert unfinished(project) == []
 
 
 def test_control_c_ends_all_runs_a_killed_runner_fails_its_run_alone_and_the_next_start_makes_them(

@@ -6,6 +6,7 @@ import codecs
 from pathlib import Path
 
 from lensbench.core.errors import UserError
+from lensbench.core.records import MAX_ANSWER
 
 _MARKS = (
     (codecs.BOM_UTF8, "utf-8-sig"),
@@ -17,18 +18,22 @@ _MARKS = (
 """Byte order marks -> encoding. That of UTF-16 begins that of UTF-32, so it comes last."""
 
 
-def decoded(content: bytes) -> str:
-    """The text by its byte order mark, else in UTF-8. Raises UnicodeDecodeError, never replaces a character."""
-    for mark, encoding in _MARKS:
-        if content.startswith(mark):
-            return content.decode(encoding)
-    return content.decode("utf-8")
+def decoded(content: bytes, *, is_whole: bool = True) -> str:
+    """The text by its byte order mark, else in UTF-8. Raises UnicodeDecodeError, never replaces a character; where the
+    text goes on (not `is_whole`), the last character may be cut."""
+    found = (encoding for mark, encoding in _MARKS if content.startswith(mark))
+    encoding = next(found, "utf-8")
+    decoder = codecs.getincrementaldecoder(encoding)()
+    return decoder.decode(content, final=is_whole)
 
 
-def read_handed_over(path: Path) -> str:
-    """The text of a file. Raises UserError with its name when it cannot be read."""
+def read_handed_over(path: Path, most: int | None = None) -> str:
+    """The text of a file, of its first `most` bytes. Raises UserError with its name when it cannot be read."""
     try:
-        return decoded(path.read_bytes())
+        with path.open("rb") as file:
+            content = file.read(most)
+            is_whole = not file.read(1)
+        return decoded(content, is_whole=is_whole)
     except OSError as error:
         raise UserError(f"{path}: cannot be read ({error.strerror})") from None
     except UnicodeDecodeError as error:
@@ -38,6 +43,7 @@ def read_handed_over(path: Path) -> str:
 
 
 def read_answer(path: Path) -> str:
-    """The text of a stored answer, as everything reads it that scores or shows it; each line ends with `\\n`. Raises
-    UserError like `read_handed_over`: a replaced character would be scored as the model's."""
-    return read_handed_over(path).replace("\r\n", "\n").replace("\r", "\n")
+    """The text of a stored answer, as everything reads it that scores or shows it: at most MAX_ANSWER bytes, which
+    older stores may exceed, and each line ends with `\n`. Raises UserError like `read_handed_over`: a replaced
+    character would be scored as the model's."""
+    return read_handed_over(path, MAX_ANSWER).replace("\r\n", "\n").replace("\r", "\n")

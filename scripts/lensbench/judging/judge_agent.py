@@ -5,9 +5,11 @@ from __future__ import annotations
 import json
 import os
 import time
+from collections.abc import Iterator
 from concurrent.futures import ProcessPoolExecutor
+from contextlib import contextmanager
 from dataclasses import dataclass
-from multiprocessing import get_context
+from multiprocessing import active_children, get_context
 from pathlib import Path
 
 from lensbench.agents import secret_names
@@ -111,9 +113,19 @@ def agent_of(folder: Path, plan: Plan, judge: PlannedJudge, attempts: int) -> Ju
     return JudgeAgent(folder, judge, {**plan, "tasks": {}, "order": []}, attempts)
 
 
-def workers(parallel: int) -> ProcessPoolExecutor:
-    """A pool of processes, not threads: when an agent ends, all descendants of its process are ended."""
-    return ProcessPoolExecutor(parallel, get_context("fork"), _begin, (os.getpid(),))
+@contextmanager
+def workers(parallel: int) -> Iterator[ProcessPoolExecutor]:
+    """A pool of processes, not threads: when an agent ends, all descendants of its process are ended. Whatever ends the
+    block early, such as a signal, ends the requests that run."""
+    pool = ProcessPoolExecutor(parallel, get_context("fork"), _begin, (os.getpid(),))
+    with pool:
+        try:
+            yield pool
+        except BaseException:
+            for worker in active_children():
+                worker.terminate()
+            pool.shutdown(cancel_futures=True)
+            raise
 
 
 def _begin(parent: int) -> None:

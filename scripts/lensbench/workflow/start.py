@@ -6,6 +6,7 @@ A user's mistake ends the start with a one-line message, without Snakemake's tra
 from __future__ import annotations
 
 import os
+import re
 import shlex
 import signal
 import subprocess
@@ -13,10 +14,11 @@ import sys
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from functools import partial
-from threading import Thread
+from threading import Event, Thread
 from types import FrameType
 from typing import Any
 
+import psutil
 from snakemake.exceptions import WorkflowError
 
 from lensbench.core.errors import CheckFailed, UserError, printable
@@ -116,9 +118,32 @@ def before_jobs(workflow: Any, schedule: Schedule) -> None:
 
 
 def ends_without_waiting(number: signal.Signals) -> None:
-    """Calls a signal's handler in a thread: Snakemake's waits for a lock, for ever if it interrupts the holder."""
-    if callable(handler := signal.getsignal(number)):
-        signal.signal(number, lambda *given: Thread(target=handler, args=given).start())
+    """Calls a signal's handler in a thread: Snakemake's waits for a lock, for ever if it interrupts the holder. It lets
+    the runs in flight finish, which are paid for; the other stages end."""
+    handler = signal.getsignal(number)
+    if not callable(handler):
+        return
+
+    def stop(*given: object) -> None:
+        _ENDED.set()
+        Thread(target=handler, args=given).start()
+        Thread(target=_end_stages).start()
+
+    signal.signal(number, stop)
+
+
+_ENDED = Event()
+"""Set when somebody asks this start to end."""
+_STAGE = re.compile(r" -m lensbench\.(?!runs\.run )")
+RENDER_S = 10.0
+"""For the results of what is finished, in a start that was asked to end."""
+
+
+def _end_stages() -> None:
+    for process in psutil.Process().children():
+        with suppress(psutil.Error):
+            if _STAGE.search(" ".join(process.cmdline())):
+                process.terminate()
 
 
 def after_jobs(schedule: Schedule, has_failed: bool = False) -> None:
@@ -161,7 +186,8 @@ def _note_interruption() -> None:
 
 
 def _start(*program: str) -> int:
-    """Runs one of our programs; a signal that ends this start ends the program as well."""
+    """Runs one of our programs; a signal that ends this start ends the program as well, and after it the program gets
+    RENDER_S."""
     process = subprocess.Popen([sys.executable, "-P", "-m", *program])
     former = signal.getsignal(signal.SIGTERM)
 
@@ -172,6 +198,9 @@ def _start(*program: str) -> int:
 
     signal.signal(signal.SIGTERM, end)
     try:
+        return process.wait(RENDER_S if _ENDED.is_set() else None)
+    except subprocess.TimeoutExpired:
+        process.terminate()
         return process.wait()
     finally:
         signal.signal(signal.SIGTERM, former)

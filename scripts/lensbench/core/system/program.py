@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import argparse
 import errno
-import faulthandler
 import gc
 import locale
 import os
+import signal
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -101,11 +101,17 @@ STAGE_S = 3600.0
 
 def run_stage(stage: Callable[[Path], object]) -> None:
     """The program of a stage that only needs the run folder: `python -m lensbench.<stage> --folder bench/<run_id>`. It
-    ends with an error, which names the place, when it takes longer than STAGE_S."""
+    ends with an error when it takes longer than STAGE_S."""
     folder = stage_parser(stage.__doc__).parse_args().folder
     collect_rarely()
-    faulthandler.dump_traceback_later(STAGE_S, exit=True)
+    signal.signal(signal.SIGALRM, _take_too_long)
+    signal.setitimer(signal.ITIMER_REAL, STAGE_S)
     run_program(lambda: stage(folder))
+
+
+def _take_too_long(_number: int, _frame: object) -> NoReturn:
+    limit = f"{STAGE_S / 60:g} minutes"
+    end(f"{sys.argv[0]}: not done in {limit}; look for an answer or a file of unusual size")
 
 
 def stage_parser(about: str | None) -> Parser:
