@@ -21,8 +21,11 @@ _MARKS = (
 def decoded(content: bytes, *, is_whole: bool = True) -> str:
     """The text by its byte order mark, else in UTF-8. Raises UnicodeDecodeError, never replaces a character; where the
     text goes on (not `is_whole`), the last character may be cut."""
-    found = (encoding for mark, encoding in _MARKS if content.startswith(mark))
-    encoding = next(found, "utf-8")
+    encoding = "utf-8"
+    for mark, marked in _MARKS:
+        if content.startswith(mark):
+            encoding = marked
+            break
     decoder = codecs.getincrementaldecoder(encoding)()
     return decoder.decode(content, final=is_whole)
 
@@ -46,4 +49,6 @@ def read_answer(path: Path) -> str:
     """The text of a stored answer, as everything reads it that scores or shows it: at most MAX_ANSWER bytes, which
     older stores may exceed, and each line ends with `\n`. Raises UserError like `read_handed_over`: a replaced
     character would be scored as the model's."""
-    return read_handed_over(path, MAX_ANSWER).replace("\r\n", "\n").replace("\r", "\n")
+    text = read_handed_over(path, MAX_ANSWER)
+    text = text.replace("\r\n", "\n")
+    return text.replace("\r", "\n")
