@@ -25,6 +25,7 @@ tasks:
 FILES = {
     "good.yaml": SET.format(pattern="cart.py"),
     "dead.yaml": SET.format(pattern="basket.py"),
+    "given.csv": "task,condition,score\na,without,0\na,with,1\nb,without,0\nb,with,1\n",
     "config.broken.yaml": "run_id: r\nscenario: set.yaml\n",
 }
 

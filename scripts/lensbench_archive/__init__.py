@@ -29,6 +29,7 @@ VERBS = {
             "lensbench_archive.import_runs",
             "import a finished run in the protocol's format",
         ),
+        "verdict": ("lensbench_archive.verdict", "give the verdict on scores from elsewhere (CSV)"),
     },
 }
 """Group -> verb -> its module, and its line in the overview."""

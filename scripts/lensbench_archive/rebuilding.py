@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from lensbench.core.errors import UserError
-from lensbench.core.frozen_plan import HUMAN, MECHANICAL
+from lensbench.core.frozen_plan import GIVEN, HUMAN, MECHANICAL
 from lensbench.core.rows import VerdictRow
 from lensbench.core.run_folder import RunFolder
 from lensbench.core.system.files import write_atomic
@@ -45,7 +45,7 @@ def is_derived(name: str) -> bool:
     """True when `rebuild` writes the file with this path in the run folder."""
     folder, _, rest = name.partition("/")
     if folder == RunFolder.judge_verdicts and rest:
-        return rest == f"{MECHANICAL}.csv" or rest.startswith(f"{HUMAN}-")
+        return rest in (f"{MECHANICAL}.csv", f"{GIVEN}.csv") or rest.startswith(f"{HUMAN}-")
     return name in DERIVED or (folder == RunFolder.answers and bool(rest))
 
 
@@ -57,7 +57,7 @@ def rebuild(folder: Path) -> list[str]:
     problems: list[str] = []
 
     def judge(name: str) -> None:
-        if name == MECHANICAL:
+        if name in (MECHANICAL, GIVEN):
             judge_all(folder, name)
         else:
             problems.extend(unsupported(folder, name))

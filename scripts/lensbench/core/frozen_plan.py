@@ -15,6 +15,9 @@ HUMAN: Final = "human"
 TESTS: Final = "tests"
 """The judge of changes, present when there are change tasks."""
 
+GIVEN: Final = "given"
+"""The judge that repeats scores from elsewhere (`lensbench verdict`); nobody checked how the runs were made."""
+
 Verdict = Literal["HARM", "GO", "SAVES", "COSTS", "NO-GO", "INCONCLUSIVE"]
 """The verdicts of the gate on a treatment, in the order in which it looks for them."""
 

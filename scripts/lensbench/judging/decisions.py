@@ -13,7 +13,7 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
-from lensbench.core.frozen_plan import HUMAN, TESTS, Plan
+from lensbench.core.frozen_plan import GIVEN, HUMAN, TESTS, Plan
 from lensbench.core.numbers import decimal
 from lensbench.core.records import RunId
 from lensbench.core.rows import DecisionRow, RunStatus, ValidityRow, VerdictRow, columns
@@ -62,10 +62,10 @@ def decide(run: RunId, criterion: int, votes: Mapping[str, VerdictRow]) -> Decis
 
 
 def _points(verdict: Verdict, votes: Mapping[str, VerdictRow]) -> str:
-    """The points of the verdict; of that by tests their share."""
-    tests = votes.get(TESTS)
-    if tests and verdict == tests["verdict"]:
-        return tests["points"]
+    """The points of the verdict; of that by tests, or from elsewhere, their share."""
+    measured = votes.get(TESTS) or votes.get(GIVEN)
+    if measured and verdict == measured["verdict"]:
+        return measured["points"]
     return decimal(POINTS.get(verdict)) or ""
 
 

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from lensbench.changes.task import answer_criteria
 from lensbench.core.errors import UserError, did_you_mean
-from lensbench.core.frozen_plan import HUMAN, MECHANICAL, TESTS, Plan, PlannedJudge
+from lensbench.core.frozen_plan import GIVEN, HUMAN, MECHANICAL, TESTS, Plan, PlannedJudge
 from lensbench.core.numbers import decimal
 from lensbench.core.rows import VerdictRow, columns
 from lensbench.core.run_folder import RunFolder
@@ -17,7 +17,7 @@ from lensbench.core.system.files import read_json, write_json
 from lensbench.core.system.program import collect_rarely, run_program, stage_parser
 from lensbench.core.tables import row_of_run, write_table
 from lensbench.core.tasks import Task
-from lensbench.judging.judges import DRAFTED, NOT_ASKED, Judgement, mechanical
+from lensbench.judging.judges import DRAFTED, NOT_ASKED, Judgement, given, mechanical
 from lensbench.judging.judges.normalising import normalise
 from lensbench.judging.shown_answers import (
     Judged,
@@ -70,6 +70,11 @@ def _judged(
     """The verdicts of any kind of judge. Imports are local, since some take longer than judging by patterns."""
     if name == MECHANICAL:
         return judge_mechanically(read_named_answers(folder, plan, tasks), tasks)
+    if name == GIVEN:
+        return (
+            (answer, 1, given.judge(answer.text))
+            for answer in read_named_answers(folder, plan, tasks)
+        )
     if name == TESTS:
         from lensbench.judging.changes import judge_changes
 

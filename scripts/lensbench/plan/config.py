@@ -12,7 +12,7 @@ from pydantic import AfterValidator, BeforeValidator, Discriminator, Field, Tag,
 
 from lensbench.agents import programs
 from lensbench.agents.sandbox import DEFAULT_LIMITS
-from lensbench.core.frozen_plan import MECHANICAL, AgentSettings, Verdict
+from lensbench.core.frozen_plan import GIVEN, MECHANICAL, AgentSettings, Verdict
 from lensbench.core.tasks import InsidePath, Many, Regex, Source, Strict, like
 
 
@@ -339,7 +339,7 @@ class Preflight(Strict):
 
 
 def _known_judge(name: Any) -> Any:
-    if name in ("mechanical", "human"):
+    if name in ("mechanical", "human", GIVEN):
         return name
     raise ValueError(
         f"is {name!r}; write mechanical, human, or {{agent: {{kind: ..., model: ...}}}}"
@@ -347,7 +347,9 @@ def _known_judge(name: Any) -> Any:
 
 
 Judge = Annotated[
-    Annotated[Literal["mechanical", "human"], BeforeValidator(_known_judge), Tag("judge name")]
+    Annotated[
+        Literal["mechanical", "human", "given"], BeforeValidator(_known_judge), Tag("judge name")
+    ]
     | Annotated[ModelJudge, Tag("judge model")],
     Discriminator(
         lambda value: "judge model" if isinstance(value, (dict, ModelJudge)) else "judge name"

@@ -18,7 +18,14 @@ from lensbench.changes.hidden_files import with_files
 from lensbench.changes.task import ChangeTask, changes_of, write_task
 from lensbench.core.conditions import CLOSED_BOOK, compared, read_jsonc
 from lensbench.core.errors import UserError
-from lensbench.core.frozen_plan import TESTS, Plan, PlannedCondition, PlannedJudge, PlannedTask
+from lensbench.core.frozen_plan import (
+    GIVEN,
+    TESTS,
+    Plan,
+    PlannedCondition,
+    PlannedJudge,
+    PlannedTask,
+)
 from lensbench.core.records import sha256
 from lensbench.core.run_folder import RunFolder
 from lensbench.core.system.files import write_atomic, write_json
@@ -119,7 +126,7 @@ def make_plan(config: Config, scenarios: ScenarioSet, accepted: list[str]) -> Pl
             key: source.model_dump(mode="json") for key, source in repositories.items()
         },
         "accepted_changes": accepted,
-        "warnings": [*config.warnings, *scenarios.warnings],
+        "warnings": [*config.warnings, *(() if GIVEN in config.judges else scenarios.warnings)],
         "notes": list(config.notes),
         "settings_sha256": sha256(json.dumps(settings, sort_keys=True).encode()),
     }

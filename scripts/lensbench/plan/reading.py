@@ -14,7 +14,7 @@ from lensbench.agents import known_kinds, programs
 from lensbench.agents.services import service_of
 from lensbench.core.conditions import CLOSED_BOOK
 from lensbench.core.errors import UserError, did_you_mean
-from lensbench.core.frozen_plan import HUMAN, MECHANICAL, TESTS
+from lensbench.core.frozen_plan import GIVEN, HUMAN, MECHANICAL, TESTS
 from lensbench.core.pasted import pasted
 from lensbench.core.system.yaml_places import Document, DocumentError, KeyPath, read_document
 from lensbench.plan import own_files
@@ -271,11 +271,14 @@ def _judge_problems(config: Config) -> Iterable[tuple[KeyPath, str]]:
     if not names:
         yield ("judges",), "judges is empty; write [mechanical]"
     for index, (judge, name) in enumerate(zip(config.judges, names, strict=True)):
+        if name == GIVEN and not config.imported:
+            text = "judges has 'given', which only `lensbench verdict` writes; write mechanical"
+            yield ("judges", index), text
         if name in names[:index]:
             yield ("judges", index), f"judges has {name!r} twice; give one of them another name"
         if not isinstance(judge, ModelJudge):
             continue
-        if name in (MECHANICAL, HUMAN, TESTS) or name.startswith(f"{HUMAN}-"):
+        if name in (MECHANICAL, HUMAN, TESTS, GIVEN) or name.startswith(f"{HUMAN}-"):
             yield (
                 ("judges", index, "name"),
                 f"a model judge cannot be named {name!r}; give it another name",

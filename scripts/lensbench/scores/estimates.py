@@ -61,7 +61,7 @@ from lensbench.scores.saving import Saving, saving_of
 from lensbench.scores.scores import score_all
 from lensbench.scores.sequential import LookResult, interval_at, level_of
 
-JUDGED = set(Basis) - {Basis.PEOPLE, Basis.TESTS}
+JUDGED = set(Basis) - {Basis.PEOPLE, Basis.TESTS, Basis.ELSEWHERE}
 ASSUMPTION = "It assumes that the judges err alike in both conditions."
 MOST_VOIDED = 0.05
 """The share of a judge's answers whose verdicts may be void: a single one of 96 does not discredit the others."""
@@ -321,12 +321,15 @@ class Gatekeeper(NamedTuple):
         by_judge = belief and not by_people and any(map(belief.decided.get, JUDGED))
         brought = plan["conditions"][comparison.treatment].keys() & {"files", "agent"}
         assumptions = [ASSUMPTION] if by_judge and verdict.verdict != "INCONCLUSIVE" else []
+        # scores from elsewhere do not tell what a condition brings
+        is_given = bool(belief and belief.decided.get(Basis.ELSEWHERE))
+        is_of_two = is_given or comparison.baseline != plan["baseline"]
         facts = Told(
             gate,
             look,
             plan["trials"],
             model_of(self.tables),
-            None if comparison.baseline == plan["baseline"] else comparison.names,
+            comparison.names if is_of_two else None,
             bool(brought),
             number_of(draw, self.ledger),
             draw.among,

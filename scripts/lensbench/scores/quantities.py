@@ -8,7 +8,7 @@ from typing import Literal, NamedTuple
 
 from lensbench.core import numbers
 from lensbench.core.records import RunId
-from lensbench.scores.run_tables import Tables
+from lensbench.scores.run_tables import ALL_KINDS, Tables
 
 Kind = Literal["share", "log ratio", "count", "difference"]
 """How a quantity is compared: shares of 1 in points; what is never 0 by its ratio, so that one slow task does not
@@ -45,6 +45,7 @@ WEIGHTS = {
     "cache_read": Fraction(1, 10),
     "cache_write": Fraction(5, 4),
     "output": Fraction(5),
+    ALL_KINDS: Fraction(1),
 }
 """What a token of each kind costs, in tokens of input, by the list prices of most models."""
 

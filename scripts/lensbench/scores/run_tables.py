@@ -33,6 +33,10 @@ Value = Callable[[RunId], Fraction | None]
 """A quantity of a run; None where it is missing."""
 
 
+ALL_KINDS = "all"
+"""Tokens of numbers from elsewhere, whose kinds are not known."""
+
+
 class Tables(NamedTuple):
     """The tables and records of a benchmark."""
 
@@ -106,9 +110,11 @@ class Tables(NamedTuple):
         return self._outcome(run).tokens
 
     def tokens(self, run: RunId, *names: str) -> Fraction | None:
-        """Tokens of the named kinds together; None when the agent does not show them."""
+        """Tokens of the named kinds together; None when the agent does not show them, or not apart."""
         tokens = self.all_tokens(run)
-        return None if tokens is None else Fraction(sum(tokens.get(name, 0) for name in names))
+        if tokens is None or ALL_KINDS in tokens:
+            return None
+        return Fraction(sum(tokens.get(name, 0) for name in names))
 
     def first_cached(self, run: RunId) -> Fraction | None:
         """The share of the first request that the service's cache held before."""

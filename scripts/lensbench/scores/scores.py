@@ -7,7 +7,7 @@ from fractions import Fraction
 from pathlib import Path
 
 from lensbench.core.conditions import treatments
-from lensbench.core.frozen_plan import Plan
+from lensbench.core.frozen_plan import GIVEN, Plan
 from lensbench.core.numbers import COMPLETE, decimal, exact, score_of
 from lensbench.core.preflight_results import PreflightFindings
 from lensbench.core.records import Record, RunId
@@ -36,14 +36,18 @@ def score_run(
     decisions: Sequence[DecisionRow],
     criteria: int,
     duration_s: Fraction | None,
+    is_given: bool = False,
 ) -> ScoreRow:
-    """The row of a run. The score is missing when the run does not count, or a criterion is unjudged."""
+    """The row of a run. The score is missing when the run does not count, or a criterion is unjudged; one that
+    `is_given` by others is not rounded."""
     values = [value for row in decisions if (value := exact(row["points"])) is not None]
     status = validity["status"]
     if status == RunStatus.VALID:
         status = RunStatus.SCORED if len(values) == criteria else RunStatus.UNJUDGED
     points = decimal(sum(values, Fraction(0))) or "" if values else ""
-    score = score_of(values, criteria) if status == RunStatus.SCORED else None
+    score = None
+    if status == RunStatus.SCORED:
+        score = sum(values, Fraction(0)) / criteria if is_given else score_of(values, criteria)
     return {
         "task": validity["task"],
         "condition": validity["condition"],
@@ -200,12 +204,13 @@ def score_all(folder: Path) -> dict[RunId, Record]:
     records = read_present_records(folder, validity)
     reports = {run_of_row(row): row for row in read_table(RunFolder(folder).reports, ReportRow)}
     decisions = grouped(read_table(RunFolder(folder).decisions, DecisionRow), run_of_row)
+    is_given = any(judge["name"] == GIVEN for judge in plan["judges"])
     scores: dict[RunId, ScoreRow] = {}
     for row in validity:
         run = run_of_row(row)
         duration_s = clean_duration(records[run]) if row["status"] == RunStatus.VALID else None
         scores[run] = score_run(
-            row, decisions.get(run, []), plan["tasks"][run.task]["criteria"], duration_s
+            row, decisions.get(run, []), plan["tasks"][run.task]["criteria"], duration_s, is_given
         )
     tools = treatment_tools(
         plan, records.values(), reports.values(), PreflightFindings.read(folder).listing

@@ -13,7 +13,7 @@ from enum import StrEnum
 from fractions import Fraction
 from typing import NamedTuple
 
-from lensbench.core.frozen_plan import HUMAN, MECHANICAL, TESTS
+from lensbench.core.frozen_plan import GIVEN, HUMAN, MECHANICAL, TESTS
 from lensbench.core.records import RunId
 from lensbench.core.tables import grouped
 from lensbench.judging.decisions import Key, is_person, majority
@@ -35,6 +35,9 @@ FEWEST_VERDICTS = 20
 """With fewer verdicts a judge is not called constant, because it may have been asked about few criteria only."""
 
 
+ELSEWHERE = "Numbers from elsewhere: validity was not checked."
+
+
 class Basis(StrEnum):
     """The kind of judge that decided a criterion."""
 
@@ -47,6 +50,8 @@ class Basis(StrEnum):
     """Judges with enough labels, alone or together with patterns."""
     DRAFTS = "drafts"
     """Draft patterns that nobody has accepted yet."""
+    ELSEWHERE = "elsewhere"
+    """Scores that others gave."""
     UNVALIDATED = "unvalidated"
     """Judges without enough labels."""
 
@@ -157,6 +162,8 @@ def _basis(
         return Basis.PEOPLE
     if TESTS in votes:
         return Basis.TESTS
+    if GIVEN in votes:
+        return Basis.ELSEWHERE
     patterns = [vote for judge, vote in votes.items() if judge == MECHANICAL and not drafted]
     models = [vote for judge, vote in votes.items() if judge in labels and labels[judge].enough]
     if majority([*patterns, *models]) is verdict:
@@ -176,7 +183,7 @@ def _labels(verdicts: Verdicts, seed: int) -> dict[str, Labels]:
     persons = persons_verdicts(verdicts)
     with_human = {key: {**verdicts[key], HUMAN: verdict} for key, verdict in persons.items()}
     judges = {judge for votes in verdicts.values() for judge in votes}
-    models = sorted(judge for judge in judges - {MECHANICAL, TESTS} if not is_person(judge))
+    models = sorted(judge for judge in judges - {MECHANICAL, TESTS, GIVEN} if not is_person(judge))
     pairs = {judge: two_judges(with_human, judge, HUMAN, seed) for judge in models}
     return {judge: Labels(pair.n, pair.kappa.low) for judge, pair in pairs.items()}
 
@@ -199,6 +206,8 @@ def _caveat(counts: Mapping[Basis, int], labels: Mapping[str, Labels]) -> str:
             f"{count} of {total} verdicts rest on an unvalidated judge ({judges}). "
             "Label its verdicts on the judge sheet, or write patterns."
         )
+    if counts[Basis.ELSEWHERE]:
+        sentences.append(ELSEWHERE)
     if count := counts[Basis.DRAFTS]:
         sentences.append(
             f"{count} of {total} verdicts rest on draft patterns that nobody has accepted. Accept or edit them."
@@ -220,7 +229,11 @@ def _constant(votes: Iterable[Mapping[str, Verdict]]) -> dict[str, str]:
     sentences = {}
     for judge, own in sorted(given.items()):
         ((_, verdict), most), *_ = Counter(own).most_common(1)
-        if judge != TESTS and len(own) >= FEWEST_VERDICTS and most > CONSTANT * len(own):
+        if (
+            judge not in (TESTS, GIVEN)
+            and len(own) >= FEWEST_VERDICTS
+            and most > CONSTANT * len(own)
+        ):
             sentences[judge] = f"{judge} gave {verdict} in {most} of {len(own)} verdicts"
     return sentences
 

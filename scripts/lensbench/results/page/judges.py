@@ -89,6 +89,7 @@ _BASES = {
     Basis.PATTERNS: "accepted patterns",
     Basis.MODEL: "model judges with enough labels by people",
     Basis.DRAFTS: "draft patterns",
+    Basis.ELSEWHERE: "scores from elsewhere",
     Basis.UNVALIDATED: "unvalidated judges",
 }
 
