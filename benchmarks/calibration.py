@@ -3,7 +3,7 @@
     python benchmarks/calibration.py [--replications 2000] [--only REGEX] [--write docs/measured/gate.md]
 
 Each row is a truth. Scores of a baseline and differences are drawn for thousands of benchmarks at once and decided by
-lensbench's own rules (rules.py); rows about lost runs decide by the product's records of attempts (readings.py), a
+lensbench's own rules (rules.py); rows about lost runs decide by the pipeline's records of attempts (lost_runs.py), a
 benchmark at a time. A page is written whole, with command, commit and date.
 """
 
@@ -14,22 +14,23 @@ import re
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
+from contextlib import ExitStack
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, NamedTuple
+from unittest import mock
 
+import lost_runs
 import numpy as np
 from habits import DEFAULTS, PEOPLE, UNKNOWABLE
 
-from lensbench.core.distributions import t_isf
+from lensbench.core.distributions import norm_sf, t_isf
 from lensbench.core.frozen_plan import Verdict
-from lensbench.core.records import RunId
 from lensbench.core.system.files import write_atomic
-from lensbench.scores import intervals
-from lensbench.scores.intervals import standard_errors
-from lensbench.scores.readings import extra_failures
-from lensbench.scores.rules import Sample, given, sample
-from lensbench.scores.sequential import SHARE, EarlierLook, next_boundary, norm_sf
+from lensbench.scores import intervals, rules
+from lensbench.scores.intervals import Room, Rooms, standard_errors
+from lensbench.scores.rules import Sample, Tail, given, sample
+from lensbench.scores.sequential import SHARE, EarlierLook, next_boundary
 
 Floats = np.ndarray[Any, Any]
 CHANCE = DEFAULTS["alpha"] / 2
@@ -289,58 +290,122 @@ def error_table(count: int, only: str) -> Iterator[str]:
         yield f"| {name} | {gate:.3f} | {alone:.3f} | {row.at_most:g} | {word} |"
 
 
-def lost(share: float, gain: float, *, badly: bool, both: bool) -> Callable[..., float]:
-    """How often a GO is given where this share of first attempts fails, where they go badly or at random, in the
-    treatment or in both, and is made again. The excess is found by the product's rule from the failed runs."""
-
-    def go(rng: np.random.Generator, count: int, tasks: int) -> float:
-        own = rng.normal(0.65, 0.2, (count, tasks))
-
-        def again(more: float) -> Floats:
-            scores = np.clip(own + more + rng.normal(0, 0.15, own.shape), 0, 1)
-            return np.asarray(np.round(scores / 0.05) * 0.05)
-
-        treated, base, second = again(gain), again(0.0), again(gain)
-        order = treated + rng.normal(0, 0.05, own.shape) if badly else rng.random(own.shape)
-        rank = np.argsort(np.argsort(order, axis=1), axis=1)
-        failed = rank < rng.binomial(tasks, share, count)[:, None]
-        other = (rng.random(own.shape) < share) & both
-        treated = np.where(failed, second, treated)
-        worst = treated.copy()
-        base_worst = base.copy()
-        runs = {
-            name: [RunId(f"t{task}", name, 1) for task in range(tasks)]
-            for name in ("with", "without")
-        }
-        for row in range(count):
-            failures = [runs["with"][task] for task in np.flatnonzero(failed[row])]
-            failures += [runs["without"][task] for task in np.flatnonzero(other[row])]
-            for run, weight in extra_failures(runs, failures).items():
-                scores = worst if run.condition == "with" else base_worst
-                scores[row, int(run.task[1:])] *= 1 - float(weight)
-        verdicts = [
-            given("GO", sample(one - two, base), CHANCE, DEFAULTS)
-            for one, two in ((treated, base), (worst, base_worst))
-        ]
-        return float((verdicts[0] & verdicts[1]).mean())
-
-    return go
-
-
 def lost_table(count: int, only: str) -> Iterator[str]:
-    """Failed first attempts that were made again."""
-    yield "| truth | 24 tasks | 48 tasks | promised |\n|---|--:|--:|--:|"
-    rows: list[tuple[str, Callable[..., float], str]] = []
-    for share in (0.05, 0.07, 0.1, 0.15, 0.25):
-        name = f"nothing; {share:.0%} of the treatment's runs crash where they go badly: GO"
-        rows.append((name, lost(share, 0.0, badly=True, both=False), f"at most {FALSE}"))
-    for share in (0.0, 0.03, 0.05, 0.1):
-        name = f"gain of 10; {share:.0%} of the runs of both conditions crash at random: GO"
-        rows.append((name, lost(share, 0.1, badly=False, both=True), ""))
-    for name, go, promise in rows:
-        if re.search(only, name):
-            found = [go(np.random.default_rng(1), count, tasks) for tasks in (24, 48)]
-            yield f"| {name} | {found[0]:.3f} | {found[1]:.3f} | {promise} |"
+    """Runs that failed, decided from the records that they leave."""
+    yield "| truth | 24 tasks | without the rule | 48 tasks | without the rule | promised |"
+    yield "|---|--:|--:|--:|--:|--:|"
+    for name, (draw, promise) in lost_runs.ROWS.items():
+        if not re.search(only, name):
+            continue
+        cells = []
+        for tasks in (24, 48):
+            cells += [f"{share:.3f}" for share in lost_runs.shares(draw, count, tasks)]
+        promised = "" if promise is None else f"at most {promise}"
+        yield f"| {name} | {' | '.join(cells)} | {promised} |"
+
+
+def repaired(missed: float) -> Draw:
+    """Item response: the baseline's scores and the differences, twice the tasks. The second half is the same benchmark
+    before patterns were repaired, each of which misses this share of the facts, in both conditions."""
+
+    def draw(rng: np.random.Generator, count: int, tasks: int) -> Drawn:
+        known = 0.7 + rng.normal(0, 1.2, (count, tasks, 1)) + rng.normal(0, 0.8, (count, tasks, 4))
+        effect = 0.5 + 0.35 * rng.normal(0, 1, (count, tasks, 1))
+        sides = []
+        for added in (effect, 0.0):
+            seen = known + added + rng.normal(0, 0.55, known.shape)
+            points = np.where(seen > 0.4, 1.0, np.where(seen > 0, 0.5, 0.0))
+            is_found = rng.random(points.shape) >= missed
+            before = (points * is_found).mean(axis=-1)
+            sides.append(np.concatenate([points.mean(axis=-1), before], axis=1))
+        return Drawn(sides[0] - sides[1], sides[1])
+
+    return draw
+
+
+def repair_table(count: int, only: str) -> Iterator[str]:
+    """A GO after patterns were repaired: with their figures shown before, both must give it."""
+    yield "| truth | figures shown before | not shown |\n|---|--:|--:|"
+    for missed in (0.08, 0.15, 0.3):
+        for tasks in (24, 48):
+            name = f"gain of about 10; patterns that miss {missed:.0%} are repaired, {tasks} tasks"
+            if not re.search(only, name):
+                continue
+            drawn = repaired(missed)(np.random.default_rng(1), count, tasks)
+            go = [
+                given(
+                    "GO",
+                    sample(drawn.differences[:, part], drawn.baselines[:, part]),
+                    CHANCE,
+                    DEFAULTS,
+                )
+                for part in (slice(tasks), slice(tasks, None))
+            ]
+            yield f"| {name} | {(go[0] & go[1]).mean():.2f} | {go[0].mean():.2f} |"
+
+
+NEVER = Tail(0.05, 2.0)
+"""A tail that no verdict rests on."""
+WITHOUT: dict[str, dict[str, Any]] = {
+    "heavy tails: any tasks": {"ANY_TASKS": NEVER},
+    "heavy tails: tasks with the best baselines": {"BEST_TASKS": NEVER},
+    "heavy tails: repositories": {"REPOSITORIES": NEVER},
+    "heavy tails: all of these": {
+        "ANY_TASKS": NEVER,
+        "BEST_TASKS": NEVER,
+        "REPOSITORIES": NEVER,
+    },
+    "empirical likelihood": {},
+    "fewest tasks": {"FEWEST_TASKS": 0},
+    "before: a task may lose 95 points": {"ANY_TASKS": Tail(0.05, 0.04), "BEST_TASKS": NEVER},
+    "before: the first interval has 96.5%": {},
+}
+"""Names of rules.py that a rule rests on, with values that leave it out, or that were there before."""
+
+
+def changed(name: str, verdict: Verdict, found: Sample) -> Floats:
+    """Where the verdict is given without a rule."""
+    chance = 0.0175 if "96.5%" in name else CHANCE
+    if name == "empirical likelihood":
+        found = found._replace(root=np.full(found.delta.shape, np.nan))
+    if "95 points" in name:
+        whole = Room(*(np.full(found.delta.shape, value) for value in (0.95, 1.0, 0.95)))
+        found = found._replace(rooms=Rooms(whole, whole))
+    with ExitStack() as stack:
+        for constant, value in WITHOUT[name].items():
+            stack.enter_context(mock.patch.object(rules, constant, value))
+        return np.asarray(given(verdict, found, chance, DEFAULTS))
+
+
+def rule_table(count: int, only: str) -> Iterator[str]:
+    """What each rule prevents and costs: how the shares of all rows above change when it alone is left out."""
+    powers = [
+        (f"{name}, {tasks} tasks", Row(draw, tasks))
+        for name, draw in SHAPES.items()
+        for tasks in (12, 24, 36, 48)
+    ]
+    prevented: dict[str, list[tuple[float, str]]] = {name: [] for name in WITHOUT}
+    cost: dict[str, list[tuple[float, str]]] = {name: [] for name in WITHOUT}
+    broken = dict.fromkeys(WITHOUT, 0)
+    for rows, into in (([*errors()], prevented), (powers, cost)):
+        for title, row in rows:
+            found = sample(*row.draw(np.random.default_rng(1), count, row.tasks))
+            own = float(given(row.verdict, found, CHANCE, DEFAULTS).mean())
+            for name in WITHOUT:
+                other = float(changed(name, row.verdict, found).mean())
+                into[name].append((other - own, title))
+                broken[name] += other > row.at_most + 0.01 >= own
+    yield "| left out, or as before | error: mean | worst row | promises that break | power: mean | most |"
+    yield "|---|--:|---|--:|--:|---|"
+    for name in WITHOUT:
+        if not re.search(only, name):
+            continue
+        cells = []
+        for changes in (prevented[name], cost[name]):
+            mean = np.mean([change for change, _ in changes])
+            most, title = max(changes, key=lambda change: abs(change[0]))
+            cells.append(f"{mean:+.3f} | {most:+.3f}, {title}")
+        yield f"| {name} | {cells[0]} | {broken[name]} | {cells[1]} |"
 
 
 PATHS = ((24,), (12, 24), (24, 48), (24, 48, 72), (12, 24, 36, 48, 60, 72))
@@ -379,7 +444,6 @@ def looks_table(count: int, only: str) -> Iterator[str]:
 
 def habit_table(count: int, only: str) -> Iterator[str]:
     """What people do with a server that does not help; with the product's ledger, so fewer benchmarks."""
-    intervals.RESAMPLES, intervals.WEIGHTS = 199, 9  # figures that decide nothing here
     few = max(count // 10, 1)
     yield f"{few} benchmarks a row."
     yield ""
@@ -405,7 +469,9 @@ def habit_table(count: int, only: str) -> Iterator[str]:
 TABLES = {
     "Nothing to find": error_table,
     "Something to find: GO of the gate, of a plain t test": power_table,
-    "Runs that failed and were made again": lost_table,
+    "What each rule prevents and costs": rule_table,
+    "Runs that failed": lost_table,
+    "Patterns that were repaired": repair_table,
     "Benchmarks that grow": looks_table,
     "What people do, with a server that does not help": habit_table,
 }
@@ -419,6 +485,7 @@ def main() -> None:
     parser.add_argument("--write", type=Path, help="a file that gets the page, too")
     arguments = parser.parse_args()
     count = arguments.replications
+    intervals.RESAMPLES, intervals.WEIGHTS = 199, 9  # figures that decide nothing here
     commit = subprocess.run(
         ["git", "describe", "--always", "--dirty"], capture_output=True, text=True, check=True
     )
