@@ -118,17 +118,28 @@ class Use:
 
 def tool_uses(entries: Iterable[tuple[Hashable, str | None, Event]]) -> list[Use]:
     """The calls in the entries (id, tool, event), where a result has no tool. Some gateways number calls anew in each
-    answer: a call whose id has a result is another one, and before its result a duplicate."""
+    answer, or not at all: a call whose id has a result is another one, and before its result a duplicate, unless that
+    gets a result, too."""
     uses: list[Use] = []
     waiting: dict[Hashable, list[Use]] = {}
+    copies: dict[Hashable, list[Use]] = {}
     for key, name, event in entries:
-        same = waiting.setdefault(key, [])
+        same, repeated = waiting.setdefault(key, []), copies.setdefault(key, [])
         if name is None:
             if same:
                 same.pop(0).result = event
-        elif not same or (same[-1].name, _given(same[-1].call)) != (name, _given(event)):
-            uses.append(Use(name, event))
-            same.append(uses[-1])
+            elif repeated:
+                uses.append(repeated.pop())
+                uses[-1].result = event
+            continue
+        use = Use(name, event)
+        if same and (same[-1].name, _given(same[-1].call)) == (name, _given(event)):
+            repeated.append(use)
+            continue
+        if not same:
+            repeated.clear()
+        uses.append(use)
+        same.append(use)
     return uses
 
 

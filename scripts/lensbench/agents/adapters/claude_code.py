@@ -582,7 +582,7 @@ def _uses(event: Event) -> Iterator[tuple[Hashable, str | None, Event]]:
     )
     for block in _blocks(message, kind) if event["type"] in ("assistant", "user") else ():
         name = text(block.get("name")) if kind == "tool_use" else None
-        yield f"{parent} {text(block.get(key))}".strip(), name, block
+        yield (parent, text(block.get(key))), name, block
 
 
 def _blocks(message: Event, kind: str) -> list[Event]:

@@ -234,20 +234,39 @@ def _status(error: str) -> int | None:
 
 
 def _items(output: Seen) -> list[Event]:
-    """The items in order of their start, each in its last state; another item may have the id of a complete one."""
+    """The items in order of their start, each in its last state. Several may have the same id, or none: an item that
+    starts is another one, and one that goes on is the oldest with its id and inputs that is not complete."""
     items: list[Event] = []
-    places: dict[str, int] = {}
-    complete: set[int] = set()
+    going_on: list[int] = []
     for event in output.events:
-        item, key = mapping(event.get("item")), text(mapping(event.get("item")).get("id"))
-        if event["type"].startswith("item.") and text(item.get("type")):
-            place = places.get(key, -1)
-            if place < 0 or (place in complete and items[place] != item):
-                items.append({})
-                place = places[key] = len(items) - 1
-            items[place] = item
-            complete |= {place} if event["type"] == "item.completed" else set()
+        kind, item = event["type"], mapping(event.get("item"))
+        if not kind.startswith("item.") or not text(item.get("type")):
+            continue
+        same = [place for place in going_on if _same(items[place], item, _INPUTS)]
+        same += [place for place in going_on if _same(items[place], item, ("type", "id"))]
+        if kind != "item.started" and same:
+            items[same[0]] = item
+        elif kind == "item.completed" and _is_repeated(items, item):
+            continue
+        else:
+            items.append(item)
+            going_on.append(len(items) - 1)
+            same = going_on[-1:]
+        if kind == "item.completed":
+            going_on.remove(same[0])
     return items
+
+
+_INPUTS = ("type", "id", "server", "tool", "arguments", "command")
+
+
+def _same(one: Event, other: Event, keys: Iterable[str]) -> bool:
+    return all(one.get(key) == other.get(key) for key in keys)
+
+
+def _is_repeated(items: Iterable[Event], item: Event) -> bool:
+    """True for an item with an id that is there already, in the same state."""
+    return bool(item.get("id")) and item in items
 
 
 def _name(item: Mapping[str, Any]) -> str:
@@ -287,14 +306,18 @@ def _tokens(output: Seen) -> dict[str, int]:
     """Token counts: the last turn of a thread has the totals of the whole thread. Codex includes the tokens that were
     read from the cache, and those that were written into it, in the input; here they are separate."""
     totals: dict[str, Event] = {}
+    ended: list[Event] = []
     thread = ""
-    for event in output.events:
+    for place, event in enumerate(output.events):
         if event["type"] == "thread.started":
-            thread = text(event.get("thread_id"))
+            thread = text(event.get("thread_id")) or f"number {place}"
         elif event["type"] == "turn.completed":
-            totals[thread] = mapping(event.get("usage"))
+            usage, before = mapping(event.get("usage")), totals.get(thread, {})
+            if number(usage.get("input_tokens")) < number(before.get("input_tokens")):
+                ended.append(before)  # another thread of the same id
+            totals[thread] = usage
     counts = dict.fromkeys(("input", "output", "cache_read", "cache_write"), 0)
-    for usage in totals.values():
+    for usage in (*ended, *totals.values()):
         read, written = (
             number(usage.get("cached_input_tokens")),
             number(usage.get("cache_write_input_tokens")),

@@ -172,7 +172,7 @@ def read(lines: Iterable[str], *, errors: ErrorTexts = KNOWN_ERRORS) -> Outcome:
         part for kind, part in parts if kind in ("step_start", "step_finish") or _goes_on(part)
     ]
     last = bounds[-1] if bounds else {}
-    last_message = text(last.get("messageID"))
+    last_message = sum(kind == "step_start" for kind, _ in parts), text(last.get("messageID"))
     calls = [
         (output.tool(text(part.get("tool")), ""), part, mapping(part.get("state")))
         for kind, part in parts
@@ -248,13 +248,15 @@ Parts = list[tuple[str, Event]]
 """The kinds and parts of the events."""
 
 
-def _texts(parts: Parts) -> dict[str, str]:
-    """The texts of the session's messages, by their ids, which the program itself gives; none of sub-agents."""
+def _texts(parts: Parts) -> dict[tuple[int, str], str]:
+    """The texts of the session by step and message, none of sub-agents. Ids may be equal or missing."""
     session = next((part.get("sessionID") for _, part in parts if part), None)
-    texts: dict[str, str] = {}
+    texts: dict[tuple[int, str], str] = {}
+    step = 0
     for kind, part in parts:
+        step += kind == "step_start"
         if kind == "text" and part.get("sessionID") == session and not _goes_on(part):
-            message = text(part.get("messageID"))
+            message = step, text(part.get("messageID"))
             texts[message] = texts.get(message, "") + text(part.get("text"))
     return texts
 
