@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from scipy.stats import permutation_test, ttest_1samp
+from scipy.stats import binom, permutation_test, ttest_1samp
 from statsmodels.stats.multitest import multipletests
 from statsmodels.stats.power import TTestPower
 
@@ -20,12 +20,14 @@ from benches import Shape, make_bench
 from lensbench.core.errors import UserError
 from lensbench.core.numbers import decimal
 from lensbench.core.records import Attempt, Outcome, Record, RunId
+from lensbench.core.tables import yes_no
 from lensbench.core.tasks import Category, Criterion, Task
 from lensbench.plan.config import Gate, Judging
 from lensbench.scores.run_tables import Tables
 from lensbench_archive.compare import (
     Change,
     Shared,
+    adoptions,
     by_task,
     changes,
     compare,
@@ -264,6 +266,60 @@ def test_trials_are_averaged_in_a_task_and_one_without_a_pair_is_missing_and_nev
     assert row.changes == {}
     assert row.deltas["b"] is None
     assert change_of(changes(both), "score", treatment=None).found.n == 5
+
+
+def calling(name: str, calls: Mapping[str, Sequence[bool]]) -> FinishedRun:
+    """A run of which the transcripts show, by task and trial, whether the treatment's tools were called."""
+    run = run_of(name, {task: [(1, 0.5)] * len(trials) for task, trials in calls.items()})
+    pairs: Any = [
+        {
+            "task": task,
+            "trial": str(trial),
+            "treatment": "with",
+            "called": yes_no(called),
+            "adopted": "no",
+        }
+        for task, trials in calls.items()
+        for trial, called in enumerate(trials, 1)
+    ]
+    return replace(run, tables=run.tables._replace(pairs=pairs))
+
+
+TANGO_8_AND_2_OF_24 = (-0.009246, 0.480449)
+"""Where a numeric search for the likeliest shares gives a score statistic of 1.96 (as in scores/test_adoption.py)."""
+
+
+def test_adoption_in_two_runs_has_mcnemars_mid_p_and_tangos_interval() -> None:
+    """Called in 14 of 24 runs instead of 8: in both on 6 tasks, only now on 8, only before on 2."""
+    tasks = [f"t{number:02}" for number in range(24)]
+    before = calling(
+        "a", {task: [number in (*range(6), 22, 23)] for number, task in enumerate(tasks)}
+    )
+    after = calling("b", {task: [number < 14] for number, task in enumerate(tasks)})
+    (row,) = adoptions(shared(before, after))
+    found = row.found
+    assert (found.treatment, found.of, found.baseline, found.of_baseline) == (14, 24, 8, 24)
+    assert (found.more, found.fewer, found.delta) == (8, 2, pytest.approx(0.25))
+    assert found.p == pytest.approx(2 * binom.cdf(2, 10, 0.5) - binom.pmf(2, 10, 0.5))
+    assert (found.low, found.high) == pytest.approx(TANGO_8_AND_2_OF_24, abs=1e-5)
+    assert row.sentence == (
+        "with in b was called in 14 of 24 runs, with in a in 8: +25 points (95% interval -1 to +48; 8 tasks only with"
+        " in b, 2 only with in a)."
+    )
+    assert row.sentence in render(compare([before, after]))
+
+
+def test_adoption_in_runs_with_trials_is_compared_by_the_means_of_tasks() -> None:
+    """A run that lacks a task, or what is known of it, leaves that task out."""
+    before = {f"t{number}": [number == 0, False] for number in range(8)}
+    after = {f"t{number}": [number < 4, number < 6] for number in range(7)}
+    (row,) = adoptions(shared(calling("a", before), calling("b", after)))
+    differences = [(sum(after[task]) - sum(before[task])) / 2 for task in before if task in after]
+    low, high = ttest_1samp(differences, 0).confidence_interval(0.95)
+    assert (row.found.delta, row.found.low, row.found.high) == pytest.approx(
+        (sum(differences) / 7, low, high)
+    )
+    assert (row.found.of, row.found.of_baseline, row.found.is_single) == (14, 14, False)
 
 
 def test_several_runs_have_holms_p_among_them() -> None:

@@ -33,6 +33,11 @@ def check(folder: Path, said: str) -> None:
         r"ok +with: mine +lens_.*; lens_grep\(query=.*\) answered with [\d,]+ characters", said
     )
     assert re.search(r"The offline agent's calls: .*lens_grep [1-9]\d*.*\.", said)
+    assert re.search(
+        r"\n\d+ tasks are a trial; a verdict about a gain of 10 points needs about 35 tasks:\r?\n"
+        r"  .*lensbench generate --count 35 --output scenarios/mine\.yaml\r?\n",
+        said,
+    )
     assert "--configfile config.mine.yaml" in said
     assert "nothing to pay (no model is asked)" in said
     config = yaml.safe_load((folder / "config.mine.yaml").read_text())
