@@ -96,7 +96,7 @@ def test_published_scores_stand_beside_ours_with_misdirection(bench: Callable[..
         Fraction(-1, 2),
     )
     assert (a["misdirected"], b["misdirected"], b["delta"]) == ("yes", "", None)
-    assert "| a | with | 50% | 100% | -50.0 points | Yes | 100% | 50% |" in made.page
+    assert "| a | lens | 50% | 100% | -50.0 points | Yes | 100% | 50% |" in made.page
     assert "## Published scores" in made.page
 
 

@@ -14,6 +14,7 @@ from pydantic import Field, ValidationError, model_validator
 
 from lensbench.changes.wrong_kinds import CopyKind
 from lensbench.core.errors import UserError
+from lensbench.core.handed_over import has_mark, read_handed_over
 from lensbench.core.run_folder import RunFolder
 from lensbench.core.system.files import write_atomic
 from lensbench.core.tasks import (
@@ -202,7 +203,8 @@ def answer_criteria(task: Task) -> list[tuple[int, Criterion]]:
 
 
 def inline_files(value: Any, folder: Path, names: list[str]) -> Any:
-    """A raw task with the content of the files that it names by `{file: ...}`, which `names` gets. Raises OSError."""
+    """A raw task with the content of the files that it names by `{file: ...}`, which `names` gets. A reference
+    with a byte order mark, as PowerShell writes it, is read by it; all other bytes are kept. Raises OSError."""
 
     def content(raw: Any) -> Any:
         if not (isinstance(raw, dict) and set(raw) == {"file"} and isinstance(raw["file"], str)):
@@ -211,11 +213,16 @@ def inline_files(value: Any, folder: Path, names: list[str]) -> Any:
         data = Binary.text_or_bytes(Path(names[-1]).read_bytes())
         return data.model_dump() if isinstance(data, Binary) else data
 
+    def reference(raw: Any) -> Any:
+        found = content(raw)
+        is_marked = found is not raw and has_mark(Path(names[-1]).read_bytes())
+        return read_handed_over(Path(names[-1])) if is_marked else found
+
     if not isinstance(value, dict) or value.get("kind") != "change":
         return value
     value = {
         **value,
-        **({"reference": content(value["reference"])} if "reference" in value else {}),
+        **({"reference": reference(value["reference"])} if "reference" in value else {}),
     }
     tests = value.get("tests")
     if isinstance(tests, dict) and isinstance(files := tests.get("files"), dict):

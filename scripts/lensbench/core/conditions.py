@@ -15,7 +15,7 @@ from typing import Any, Literal, NamedTuple
 
 from lensbench.core.errors import UserError
 from lensbench.core.frozen_plan import Plan, PlannedCondition
-from lensbench.core.handed_over import decoded
+from lensbench.core.handed_over import text_of
 from lensbench.core.records import sha256
 from lensbench.core.system.processes import run_process
 from lensbench.core.system.redaction import is_secret, literal_secrets
@@ -151,7 +151,7 @@ def fill_mcp_file(condition: PlannedCondition, values: Mapping[str, str]) -> str
 
 def read_jsonc(content: bytes) -> Any:
     """JSON as editors write it: with comments, trailing commas and a byte order mark. Raises ValueError."""
-    text = decoded(content)
+    text = text_of(content)
     try:
         return json.loads(text)
     except ValueError as error:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import codecs
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 from lensbench.core.errors import UserError
@@ -30,18 +32,35 @@ def decoded(content: bytes, *, is_whole: bool = True) -> str:
     return decoder.decode(content, final=is_whole)
 
 
-def read_handed_over(path: Path, most: int | None = None) -> str:
-    """The text of a file, of its first `most` bytes. Raises UserError with its name when it cannot be read."""
+def text_of(content: bytes) -> str:
+    """The same; a NUL is no character of a text: UTF-16 without a mark is full of them."""
+    text = decoded(content)
+    if "\0" in text:
+        place = content.index(b"\0")
+        raise UnicodeDecodeError("utf-8", content, place, place + 1, "a NUL")
+    return text
+
+
+def has_mark(content: bytes) -> bool:
+    """True for what begins with a byte order mark."""
+    return any(content.startswith(mark) for mark, _ in _MARKS)
+
+
+def read_handed_over(path: Path) -> str:
+    """The text of a file. Raises UserError with its name when it cannot be read."""
+    with _refused_by_name(path):
+        return text_of(path.read_bytes())
+
+
+@contextmanager
+def _refused_by_name(path: Path) -> Iterator[None]:
     try:
-        with path.open("rb") as file:
-            content = file.read(most)
-            is_whole = not file.read(1)
-        return decoded(content, is_whole=is_whole)
+        yield
     except OSError as error:
         raise UserError(f"{path}: cannot be read ({error.strerror})") from None
     except UnicodeDecodeError as error:
         raise UserError(
-            f"{path}: byte {error.start} is no UTF-8, and there is no byte order mark; save it as UTF-8"
+            f"{path}: byte {error.start} is no text in UTF-8, and there is no byte order mark; save it as UTF-8"
         ) from None
 
 
@@ -49,6 +68,9 @@ def read_answer(path: Path) -> str:
     """The text of a stored answer, as everything reads it that scores or shows it: at most MAX_ANSWER bytes, which
     older stores may exceed, and each line ends with `\n`. Raises UserError like `read_handed_over`: a replaced
     character would be scored as the model's."""
-    text = read_handed_over(path, MAX_ANSWER)
+    with _refused_by_name(path), path.open("rb") as file:
+        content = file.read(MAX_ANSWER)
+        is_whole = not file.read(1)
+        text = decoded(content, is_whole=is_whole)
     text = text.replace("\r\n", "\n")
     return text.replace("\r", "\n")

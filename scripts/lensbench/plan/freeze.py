@@ -26,6 +26,7 @@ from lensbench.core.frozen_plan import (
     PlannedJudge,
     PlannedTask,
 )
+from lensbench.core.handed_over import read_handed_over
 from lensbench.core.records import sha256
 from lensbench.core.run_folder import RunFolder
 from lensbench.core.system.files import write_atomic, write_json
@@ -115,7 +116,7 @@ def make_plan(config: Config, scenarios: ScenarioSet, accepted: list[str]) -> Pl
         "budget": sections["budget"],
         "prices": sections["prices"],
         "judges": [
-            *map(_judge, config.judges),
+            *map(planned_judge, config.judges),
             *([PlannedJudge(name=TESTS)] if change_tasks else []),
         ],
         "judging": sections["judging"],
@@ -170,11 +171,11 @@ def _condition(condition: Condition, files: Mapping[str, str]) -> PlannedConditi
     return result
 
 
-def _judge(judge: str | ModelJudge) -> PlannedJudge:
+def planned_judge(judge: str | ModelJudge) -> PlannedJudge:
     """A judge in the form of the plan: its name, and for a model judge also the text of its prompt."""
     if not isinstance(judge, ModelJudge):
         return {"name": judge}
-    prompt = judge_prompt(judge).read_text(encoding="utf-8")
+    prompt = read_handed_over(judge_prompt(judge))
     return {"name": judge.shown_name, "prompt": prompt, "agent": judge.agent.settings}
 
 

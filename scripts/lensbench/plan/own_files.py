@@ -14,7 +14,7 @@ from typing import Any
 from lensbench.agents import programs
 from lensbench.agents.mcp.client import read_entry
 from lensbench.core.conditions import read_jsonc, texts_in
-from lensbench.core.handed_over import decoded
+from lensbench.core.handed_over import text_of
 from lensbench.core.pasted import pasted
 from lensbench.core.run_folder import PLACES, RunFolder
 from lensbench.core.system.files import read_checksums
@@ -128,7 +128,7 @@ def sources(condition: Condition, kind: str) -> dict[str, Path]:
 
 def texts(condition: Condition, kind: str) -> dict[str, str]:
     """The text for each path in the workspace. Raises OSError and UnicodeDecodeError; `problems` explains both."""
-    return {path: decoded(file.read_bytes()) for path, file in sources(condition, kind).items()}
+    return {path: text_of(file.read_bytes()) for path, file in sources(condition, kind).items()}
 
 
 def condition_files(config: Config) -> list[str]:
@@ -162,7 +162,7 @@ def problems(condition: Condition, kind: str) -> Iterator[tuple[KeyPath, str]]:
     for path, file in sources(condition, kind).items():
         key: KeyPath = ("files", path) if path in condition.files else ("skills",)
         try:
-            total += len(decoded(file.read_bytes()).encode())
+            total += len(text_of(file.read_bytes()).encode())
         except OSError as error:
             yield key, f"{file} cannot be read: {error.strerror}"
         except UnicodeDecodeError:

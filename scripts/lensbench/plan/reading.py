@@ -82,6 +82,10 @@ def read_file(name: str) -> tuple[str, Document]:
 def insist_on_config(name: str) -> None:
     """Raises UserError, with file, line and column, for a file that is not a YAML mapping."""
     place, document = read_file(name)
+    if Path(name).read_bytes().startswith((b"\xff\xfe", b"\xfe\xff", b"\0\0\xfe\xff")):
+        raise UserError(
+            f"{place}:1: is UTF-16 or UTF-32, which Snakemake does not read; save it as UTF-8"
+        )
     if document.value is None:
         raise UserError(
             f"{place}:1: is empty; `lensbench init` writes a config, docs/tutorial.md shows one"

@@ -16,6 +16,7 @@ from lensbench.changes.patches import PatchError, apply_patch, patch_size
 from lensbench.changes.printed import read_printed
 from lensbench.changes.task import PRINTED, Binary, ChangeTask, Content
 from lensbench.core.errors import UserError
+from lensbench.core.handed_over import read_handed_over
 from lensbench.core.system.private_folders import private_folder
 from lensbench.core.system.trees import copy_tree
 from lensbench.core.tasks import Git
@@ -51,10 +52,7 @@ def tasks_from_swebench(file: Path, mirrors: Path, bench: Prover) -> Iterator[Ch
 
     Raises UserError when it cannot be read, or has none.
     """
-    try:
-        text = file.read_text(encoding="utf-8-sig")
-    except (OSError, ValueError) as error:
-        raise UserError(f"{file}: cannot be read: {error}; write a JSON object per line") from None
+    text = read_handed_over(file)
     try:
         whole = json.loads(text)
         lines = list(map(json.dumps, whole if isinstance(whole, list) else [whole]))

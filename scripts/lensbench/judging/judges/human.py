@@ -12,7 +12,7 @@ from pydantic import Field, ValidationError
 from lensbench.changes.task import answer_criteria
 from lensbench.core.errors import UserError
 from lensbench.core.frozen_plan import HUMAN
-from lensbench.core.handed_over import decoded, read_answer
+from lensbench.core.handed_over import read_answer, text_of
 from lensbench.core.records import RunId
 from lensbench.core.run_folder import RunFolder
 from lensbench.core.store import Entry, all_records
@@ -133,7 +133,7 @@ def read_human_file(
 
 def _parse(path: Path) -> HumanFile:
     try:
-        value = json.loads(decoded(path.read_bytes()))
+        value = json.loads(text_of(path.read_bytes()))
     except (OSError, ValueError, RecursionError) as error:
         raise UserError(
             f"{path}: is not a verdict file ({error}); save it again from the judge sheet"
