@@ -3,7 +3,6 @@
 // tables are as complete; they only stand still.
 "use strict";
 
-const FIELDS = ["category", "repository", "outcome", "adopted", "misdirected", "discarded"];
 const NOTHING = "\u2014";
 
 function value(row, column) {
@@ -64,7 +63,8 @@ function filterable(table) {
   const bar = document.createElement("form");
   const search = Object.assign(document.createElement("input"), { type: "search", name: "q" });
   const count = document.createElement("output");
-  const selects = FIELDS.map((field) => choices(table, field)).filter(Boolean);
+  const fields = Object.keys(table.tBodies[0].rows[0]?.dataset ?? {});
+  const selects = fields.map((field) => choices(table, field)).filter(Boolean);
   bar.className = "filters";
   bar.append(labelled("search", search), ...selects.map((select) => labelled(select.name, select)), count);
   table.closest(".scroll").before(bar);
@@ -79,7 +79,7 @@ function filterable(table) {
       row.hidden = !fits;
       shown += fits;
     }
-    count.textContent = `${shown} of ${table.tBodies[0].rows.length} pairs`;
+    count.textContent = `${shown} of ${table.tBodies[0].rows.length} ${table.dataset.unit || "pairs"}`;
   };
   const remember = () => {
     const chosen = new URLSearchParams();

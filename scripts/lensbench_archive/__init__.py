@@ -20,6 +20,10 @@ VERBS = {
             "lensbench_archive.compare",
             "compare finished benchmarks on their common tasks",
         ),
+        "table": (
+            "lensbench_archive.table",
+            "write one table of many benchmarks, and a server's history",
+        ),
         "archive": (
             "lensbench_archive.archive",
             "pack a benchmark into one file that others can verify",

@@ -36,9 +36,13 @@ _NOTE = f"The file names no categories: {_NO_CATEGORY} stands for none."
 
 def record_of(given: GivenRun, answer: bytes) -> Record:
     """The record of a row, with all that is known."""
-    seconds = None if given.duration_s is None else float(given.duration_s)
-    cost = None if given.cost_usd is None else float(given.cost_usd)
-    tokens = None if given.tokens is None else {ALL_KINDS: int(given.tokens)}
+    seconds, cost, tokens = None, None, None
+    if given.duration_s is not None:
+        seconds = float(given.duration_s)
+    if given.cost_usd is not None:
+        cost = float(given.cost_usd)
+    if given.tokens is not None:
+        tokens = {ALL_KINDS: int(given.tokens)}
     return Record(
         task=given.run.task,
         condition=given.run.condition,

@@ -40,12 +40,21 @@ def verify(archive: Path) -> Iterator[str]:
     when the archive cannot be unpacked.
     """
     with tempfile.TemporaryDirectory(prefix="lensbench-verify-") as temporary:
-        bag = unpack(archive, Path(temporary))
-        problems = check_bag(bag)
-        yield from problems
-        if problems:
-            return
-        yield from number_problems(bag / "data", Path(temporary) / "again")
+        yield from problems_of(archive, Path(temporary))
+
+
+def problems_of(archive: Path, place: Path) -> Iterator[str]:
+    """The same with the empty folder `place`, in which the files of `rebuilt` stay."""
+    bag = unpack(archive, place)
+    problems = check_bag(bag)
+    yield from problems
+    if not problems:
+        yield from number_problems(bag / "data", rebuilt(place))
+
+
+def rebuilt(place: Path) -> Path:
+    """The run folder in `place` with the numbers that follow from an archive's runs."""
+    return place / "again"
 
 
 def number_problems(data: Path, again: Path) -> Iterator[str]:

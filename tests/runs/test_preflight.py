@@ -13,6 +13,7 @@ from typing import Any
 import pytest
 
 from fakes.stdio_mcp_server import answer
+from handmade import Bench
 from lensbench.agents import Assignment, Invocation, base_environment, start
 from lensbench.agents.adapters.offline import read
 from lensbench.agents.sandbox import find_sandbox
@@ -26,7 +27,7 @@ from lensbench.plan.config import Agent
 from lensbench.plan.reading import load_config
 from lensbench.plan.task_files import read_scenarios
 from lensbench.runs import preflight as stage
-from lensbench.runs.preflight import preflight
+from lensbench.runs.preflight import all_versions, preflight
 from lensbench.runs.server_checks import Advise, name_doctor
 from lensbench.scores.scores import treatment_tools
 from lensbench_demo.server_starts import advice
@@ -113,6 +114,7 @@ def test_a_server_is_started_as_in_runs_its_tools_are_listed_and_one_is_called(
         in checks["with: lens"].detail
     )
     assert [*attempt.findings.tools["with"]] == ["mcp__lens__find", "mcp__lens__crash"]  # type: ignore[attr-defined]
+    assert attempt.findings.versions["with"] == {"lens": "1"}  # type: ignore[attr-defined]
     tokens = attempt.findings.list_tokens["with"]  # type: ignore[attr-defined]
     assert len("Prefer find.") // 4 + 20 < tokens < 200, (
         "the names, descriptions and schemas of two small tools"
@@ -1190,3 +1192,12 @@ def test_a_budget_that_cannot_hold_is_told_first(
     assert (check.name, check.outcome) == ("budget", outcome)
     assert detail in check.detail
     assert not [*stage.budget({**plan, "budget": {"max_usd": None}}, agents)]
+
+
+def test_versions_with_which_runs_were_made_are_not_forgotten(tmp_path: Path) -> None:
+    former, now = {"with": {"lens": "1", "old": "5"}}, {"with": {"lens": "2"}}
+    assert all_versions(tmp_path, former, now) == {"with": {"lens": "2"}}
+    Bench(tmp_path).run("a", "with")
+    both = {"with": {"lens": "1, 2", "old": "5"}}
+    assert all_versions(tmp_path, former, {"with": {"lens": "2"}}) == both
+    assert all_versions(tmp_path, both, {"with": {"lens": "2"}}) == both

@@ -69,6 +69,8 @@ class PreflightFindings:
     """Tool -> the beginning of its description."""
     list_tokens: dict[str, int] = field(default_factory=dict)
     """Condition -> tokens of its tool list and instructions, estimated."""
+    versions: dict[str, dict[str, str]] = field(default_factory=dict)
+    """Condition -> its servers -> the version that each reports, or those before and after an update."""
     packages: dict[str, str] = field(default_factory=dict)
     """The line of a launcher -> the program that was fetched for it."""
     cures: list[Cure] = field(default_factory=list)

@@ -347,7 +347,12 @@ def _label(text: str, letters: int) -> str:
     return next((form for form in forms if len(form) <= letters), shortened(forms[-1], letters))
 
 
-def forest(intervals: Sequence[ForestLine], effect: float | None, size: Size) -> Chart:
+def forest(
+    intervals: Sequence[ForestLine],
+    effect: float | None,
+    size: Size,
+    title: str = "Difference in score, overall, by category and by repository",
+) -> Chart:
     """Differences with their intervals, by group; a dashed line at the smallest worthwhile effect."""
     compact = size.plot < 200
     size = size.fitted((row.label for row in intervals), 66)
@@ -379,7 +384,7 @@ def forest(intervals: Sequence[ForestLine], effect: float | None, size: Size) ->
         8,
         40,
         "".join(shapes),
-        "Difference in score, overall, by category and by repository",
+        title,
         "Points with their intervals; the table below has the same numbers.",
     )
 

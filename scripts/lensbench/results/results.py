@@ -59,14 +59,14 @@ def facts_of(folder: Path, tables: Tables) -> BenchmarkFacts[Fraction]:
         read_json(place.repositories, Repositories),
         read_typed(place.estimates, EstimatesFile),
     )
-    listing = PreflightFindings.read(folder).listing
+    found = PreflightFindings.read(folder)
     runs = [record for record in tables.valid if record.source == "run"]
     statuses = [row["status"] for row in tables.scores.values()]
     skews = summaries.start_skews(tables)
     tool_use = {
         run_of_pair(row): row["called"] or row["adopted"] for row in tables.pairs
     }  # or the report
-    tools = treatment_tools(plan, tables.records.values(), tables.reports.values(), listing)
+    tools = treatment_tools(plan, tables.records.values(), tables.reports.values(), found.listing)
     reports = longer_reports(tables.valid)
     names = shown_names(plan)
     sides = {name: Comparison(tables, *both) for name, both in comparisons(plan).items()}
@@ -83,6 +83,7 @@ def facts_of(folder: Path, tables: Tables) -> BenchmarkFacts[Fraction]:
             name: sorted(set(map(short_name, tools_of_condition(plan, name, tools))))
             for name in treatments(plan)
         },
+        "server_versions": found.versions,
         "notes": list(plan.get("notes", ())),
         "agent": plan["agent"],
         "agent_versions": sorted({record.outcome.agent_version or "not shown" for record in runs}),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from typing import Generic
+from typing import Generic, NotRequired
 
 from typing_extensions import TypedDict
 
@@ -79,6 +79,8 @@ class BenchmarkFacts(TypedDict, Generic[N]):
     brings: dict[str, str]
     """Everything in which a condition may differ from the others, with hashes; empty for none."""
     tools: dict[str, list[str]]
+    server_versions: NotRequired[Mapping[str, Mapping[str, str]]]
+    """Condition -> its servers -> the version that each reported before the runs."""
     notes: list[str]
     agent: AgentSettings
     agent_versions: list[str]

@@ -30,6 +30,7 @@ from lensbench.core.frozen_plan import AgentSettings, Plan, PlannedCondition, Re
 from lensbench.core.preflight_results import Check, Cure, PreflightFindings, table
 from lensbench.core.records import RunId
 from lensbench.core.run_folder import RunFolder
+from lensbench.core.store import all_entries
 from lensbench.core.system.private_folders import private_folder
 from lensbench.core.system.processes import adopt_orphans, end_children, run_process
 from lensbench.core.system.program import run_program, stage_parser
@@ -399,6 +400,20 @@ def _keep_tools(
     }
 
 
+def all_versions(
+    folder: Path, former: dict[str, dict[str, str]], now: dict[str, dict[str, str]]
+) -> dict[str, dict[str, str]]:
+    """The versions of servers now, after those with which runs were made before."""
+    versions = {**former, **now}
+    if any(all_entries(folder)):
+        for condition, servers in former.items():
+            for name, old in servers.items():
+                new = versions[condition].get(name, old)
+                is_new = new not in old.split(", ")
+                versions[condition][name] = f"{old}, {new}" if is_new else old
+    return versions
+
+
 def insist(config: Config, scenarios: ScenarioSet, folder: Path) -> None:
     """Runs all checks, saves and prints the findings. Raises UserError when runs would fail."""
     adopt_orphans()
@@ -411,6 +426,7 @@ def insist(config: Config, scenarios: ScenarioSet, folder: Path) -> None:
     # blinding depends on these tools, and this start may not have asked any server
     findings.descriptions = {**former.descriptions, **findings.descriptions}
     findings.list_tokens = {**former.list_tokens, **findings.list_tokens}
+    findings.versions = all_versions(folder, former.versions, findings.versions)
     findings.write(folder)
     print("preflight:", *table(findings.checks), sep="\n", flush=True)
     if findings.failed:

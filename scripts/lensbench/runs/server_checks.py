@@ -23,6 +23,7 @@ from lensbench.agents.mcp.tools import (
     why_not_called,
 )
 from lensbench.agents.sandbox import Place
+from lensbench.core.errors import printable
 from lensbench.core.preflight_results import (
     BYTES_A_TOKEN,
     LONG_RESULT,
@@ -190,6 +191,9 @@ def check_servers(
         note = f"with the instructions about {size:,} tokens of every request (estimated: 4 bytes a token)"
         findings.checks.append(Check(f"{name}: tool list", "ok", note))
     findings.list_tokens[name] = size
+    findings.versions[name] = {
+        status.name: printable(status.version) for status in statuses if status.version
+    }
     findings.tools[name] = hashes(tools, run)
     findings.descriptions |= {tool.full_name: tool.description[:_DESCRIBED] for tool in tools}
 

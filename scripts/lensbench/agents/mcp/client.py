@@ -60,6 +60,8 @@ class ServerStatus:
     tools: tuple[OfferedTool, ...] = ()
     instructions: str = ""
     """What it tells the model about itself."""
+    version: str = ""
+    """The version that its `initialize` reports."""
 
 
 @dataclass(frozen=True)
@@ -222,6 +224,7 @@ class Servers:
                     status.fault = status.fault or ("" if ends else _NO_END)
                     starting.deadline = float("inf")
                     status.instructions, status.connected = client.instructions or "", True
+                    status.version = client.server_info.version if client.server_info else ""
                     server.call = partial(portal.call, call)
                     server.started.set()
                     await stop.wait()

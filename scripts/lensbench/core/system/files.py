@@ -10,12 +10,15 @@ from collections.abc import Mapping
 from dataclasses import is_dataclass
 from fractions import Fraction
 from pathlib import Path
-from typing import Any, TypeVar, overload
+from typing import TYPE_CHECKING, Any, TypeVar, overload
 
 from lensbench.core import numbers
 from lensbench.core.errors import UserError
 from lensbench.core.run_folder import RunFolder
 from lensbench.core.system.locks import lock
+
+if TYPE_CHECKING:
+    from pydantic import TypeAdapter
 
 T = TypeVar("T")
 _KEPT_TWICE = (RunFolder.config, RunFolder.preflight, RunFolder.look_ledger, "discard.json")
@@ -113,14 +116,25 @@ def read_json(path: Path, kind: type[Any] = dict, *, needed: bool = False) -> An
     return value
 
 
+_ADAPTERS: dict[object, TypeAdapter[Any]] = {}
+"""Class -> its reader, which takes longer to make than to use."""
+
+
+def _adapter(kind: type[T]) -> TypeAdapter[T]:
+    from pydantic import TypeAdapter
+
+    if kind not in _ADAPTERS:
+        with warnings.catch_warnings(action="ignore"):  # keys that are only read are no problem
+            _ADAPTERS[kind] = TypeAdapter(kind)
+    return _ADAPTERS[kind]
+
+
 def read_typed(path: Path, kind: type[T]) -> T:
     """The output of a stage as the class that wrote it. Raises UserError if it is missing or of another form."""
-    from pydantic import TypeAdapter, ValidationError  # no run of an agent reads such a file
+    from pydantic import ValidationError  # no run of an agent reads such a file
 
     try:
-        with warnings.catch_warnings(action="ignore"):  # keys that are only read are no problem
-            adapter = TypeAdapter(kind)
-        return adapter.validate_json(path.read_bytes())
+        return _adapter(kind).validate_json(path.read_bytes())
     except OSError as error:
         problem = str(error)
     except ValidationError as error:

@@ -5,11 +5,12 @@ from __future__ import annotations
 import base64
 import hashlib
 import subprocess
+from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from jinja2 import Environment
+    from jinja2 import BytecodeCache, Environment
 
 PACKAGE = Path(__file__).resolve().parents[2]
 _INSTALLED = PACKAGE.with_name("lensbench_workflow")
@@ -38,12 +39,31 @@ def template_environment(*, html: bool = False) -> Environment:
 
     return Environment(
         loader=FileSystemLoader(TEMPLATES),
+        bytecode_cache=_compiled(),
         undefined=StrictUndefined,
         trim_blocks=True,
         lstrip_blocks=True,
         keep_trailing_newline=not html,
         autoescape=html,
     )
+
+
+@cache
+def _compiled() -> BytecodeCache:
+    """What was compiled in this process: compiling takes longer than rendering, and each page has an environment."""
+    from jinja2.bccache import Bucket, BytecodeCache
+
+    codes: dict[str, bytes] = {}
+
+    class Compiled(BytecodeCache):
+        def load_bytecode(self, bucket: Bucket) -> None:
+            if bucket.key in codes:
+                bucket.bytecode_from_string(codes[bucket.key])
+
+        def dump_bytecode(self, bucket: Bucket) -> None:
+            codes[bucket.key] = bucket.bytecode_to_string()
+
+    return Compiled()
 
 
 def csp_hash(content: str) -> str:

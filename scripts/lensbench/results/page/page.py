@@ -174,7 +174,7 @@ def render(folder: Path, inputs: Inputs) -> Iterator[tuple[str, str]]:
         hashes=_hashes(folder),
         outcome=_outcome,
         discarded_because=partial(_discarded_because, inputs),
-        **_script(),
+        **script_of_tables(),
     )
     yield RunFolder.page, report
     for pair in answers:
@@ -230,7 +230,7 @@ def style_of_the_page() -> dict[str, Markup]:
     return {"style": Markup(style), "style_hash": Markup(csp_hash(f"\n{style}\n"))}
 
 
-def _script() -> dict[str, Markup]:
+def script_of_tables() -> dict[str, Markup]:
     """The script of the tables, and the hash that lets it through."""
     script = (TEMPLATES / "tables.js").read_text(encoding="utf-8")
     return {"script": Markup(script), "script_hash": Markup(csp_hash(script))}

@@ -1,0 +1,159 @@
+"""Writes one table of many benchmarks: `lensbench table bench/* archives/*.zip` (docs/history.md).
+
+A page without requests, table.csv and table.md, from the files of the benchmarks alone. The numbers of an archive are
+those that its runs give when they are rebuilt, and an archive that does not verify is left out, with the reason.
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+import os
+import sys
+import tempfile
+from collections.abc import Iterable, Sequence
+from concurrent.futures import ProcessPoolExecutor
+from contextlib import redirect_stdout
+from functools import partial
+from io import StringIO
+from pathlib import Path
+from typing import NamedTuple
+
+from lensbench.core.errors import CheckFailed, UserError, printable, some_of
+from lensbench.core.records import sha256
+from lensbench.core.system.files import write_atomic
+from lensbench.core.system.program import Parser, run_program
+from lensbench.results import charts
+from lensbench.results.charts import ForestLine, draw_both
+from lensbench.results.markdown import render as render_markdown
+from lensbench.results.page.page import page_environment, script_of_tables, style_of_the_page
+from lensbench_archive.series import Series, series_of
+from lensbench_archive.table_rows import EFFORTS, TableRow, read_rows
+from lensbench_archive.verify import problems_of, rebuilt
+
+PAGE, CSV, MARKDOWN = "index.html", "table.csv", "table.md"
+MOST_NAMED = 2
+"""Problems of an archive that are named."""
+MOST_LINES = 60
+"""Rows in the picture, the newest ones; the table has all."""
+
+
+class Entry(NamedTuple):
+    """What was found at a path: rows, or why there are none."""
+
+    rows: Sequence[TableRow]
+    problem: str = ""
+
+
+def read_entry(path: Path) -> Entry:
+    """The rows of a run folder or an archive; a problem instead of an error."""
+    try:
+        return Entry(read_rows(path) if path.is_dir() else _read_archive(path))
+    except (UserError, OSError) as error:
+        return Entry((), printable(str(error)))
+
+
+def _read_archive(path: Path) -> list[TableRow]:
+    """The rows of an archive as they follow from its runs. Raises UserError when it does not verify."""
+    with (
+        tempfile.TemporaryDirectory(prefix="lensbench-table-") as temporary,
+        redirect_stdout(
+            StringIO()
+        ),  # notes on what is only compared in part; what is read here is rebuilt
+    ):
+        problems = [*problems_of(path, Path(temporary))]
+        if problems:
+            raise UserError(f"{path}: does not verify: {some_of(problems, MOST_NAMED)}")
+        return read_rows(rebuilt(Path(temporary)), sha256(path.read_bytes()))
+
+
+def read_all(paths: Sequence[Path]) -> list[Entry]:
+    """All entries in the order of the paths, several archives at a time."""
+    workers = min(len(paths), os.cpu_count() or 1)
+    if workers < 2 or all(path.is_dir() for path in paths):
+        return [*map(read_entry, paths)]
+    with ProcessPoolExecutor(workers) as pool:
+        return [*pool.map(read_entry, paths)]
+
+
+def write_table(entries: Iterable[Entry], output: Path) -> list[Series]:
+    """Writes the page, the CSV and the Markdown; returns the series. At least one entry has rows."""
+    entries = [*entries]
+    rows = [row for entry in entries for row in entry.rows]
+    rows.sort(key=lambda row: (row.started, row.benchmark, row.treatment))
+    found, apart = series_of(rows)
+    facts = {
+        "columns": [*rows[0].cells],
+        "figures": ("score", "interval", *EFFORTS),
+        "rows": rows,
+        "series": found,
+        "apart": apart,
+        "problems": [entry for entry in entries if entry.problem],
+    }
+    write_atomic(output / CSV, _csv(rows))
+    write_atomic(output / MARKDOWN, render_markdown(facts, "table.md.j2"))
+    environment = page_environment()
+    environment.globals |= {**style_of_the_page(), **script_of_tables()}
+    template = environment.get_template("table.html.j2")
+    page = template.render(
+        **facts,
+        picture=_picture(rows),
+        link=partial(os.path.relpath, start=output),
+    )
+    write_atomic(output / PAGE, page)
+    return found
+
+
+def _csv(rows: Sequence[TableRow]) -> str:
+    text = io.StringIO()
+    writer = csv.DictWriter(text, [*rows[0].record], lineterminator="\n")
+    writer.writeheader()
+    writer.writerows(row.record for row in rows)
+    return text.getvalue()
+
+
+def _picture(rows: Sequence[TableRow]) -> str:
+    """The intervals in order of time."""
+    lines = []
+    for row in rows[-MOST_LINES:]:
+        value, low, high = (None if end is None else 100 * end for end in row.score)
+        if value is not None:
+            label = f"{row.date} {row.server} {row.label}"
+            line = ForestLine(label, "overall", row.tasks, value, low, high)
+            lines.append(line)
+    if not lines:
+        return ""
+    draw = partial(charts.forest, lines, None, title="Differences in score, in order of time")
+    return draw_both("table", draw, charts.FOREST_WIDE, charts.FOREST_NARROW)
+
+
+def main() -> None:
+    """Write one table of many benchmarks, with the steps of a server over its versions."""
+    parser = Parser(prog="lensbench table", description=main.__doc__)
+    parser.add_argument("paths", type=Path, nargs="+", help="run folders, and archives (.zip)")
+    parser.add_argument("--output", type=Path, default=Path("site"), help="default: site/")
+    parser.add_argument(
+        "--fail-on", choices=["worse"], help="exit code 1 if the last step of a series is worse"
+    )
+    arguments = parser.parse_args()
+    entries = read_all(arguments.paths)
+    if not any(entry.rows for entry in entries):
+        first, *_ = entries
+        raise UserError(first.problem)
+    found = write_table(entries, arguments.output)
+    for entry in entries:
+        if entry.problem:
+            print(f"left out: {entry.problem}", file=sys.stderr)
+    for series in found:
+        print(printable(f"{series.name}: {len(series.rows)} benchmarks"))
+        print(
+            *(printable(f"  {sentence}") for sentence in series.sentences or ["no step"]), sep="\n"
+        )
+    print(f"written: {arguments.output / PAGE}, {CSV}, {MARKDOWN}")
+    worse = [series for series in found if series.is_worse]
+    if worse and arguments.fail_on:
+        raise CheckFailed(f"worse: {worse[0].name}: {worse[0].sentences[-1]}")
+
+
+if __name__ == "__main__":
+    run_program(main)
