@@ -263,14 +263,17 @@ def _fewest_gains(changes: int) -> int:
 
 def turned(found: AdoptionDifference) -> AdoptionDifference:
     """The same with the two conditions exchanged."""
+    low = high = None
+    if found.low is not None and found.high is not None:
+        low, high = -found.high, -found.low
     return found._replace(
         treatment=found.baseline,
         of=found.of_baseline,
         baseline=found.treatment,
         of_baseline=found.of,
         delta=-found.delta,
-        low=None if found.high is None else -found.high,
-        high=None if found.low is None else -found.low,
+        low=low,
+        high=high,
         more=found.fewer,
         fewer=found.more,
     )

@@ -81,29 +81,29 @@ class Comparison:
         return {name: task["repository"] for name, task in self.plan["tasks"].items()}
 
     @property
-    def runs(self) -> dict[str, list[RunId]]:
-        """The planned runs of the treatment and of the baseline, by task and trial."""
-        trials = range(1, self.plan["trials"] + 1)
-        return {
-            name: [RunId(task, name, trial) for task in self.plan["order"] for trial in trials]
-            for name in self.conditions
-        }
+    def run_pairs(self) -> list[tuple[RunId, RunId]]:
+        """The planned pairs by task and trial: the run of the treatment and that of the baseline."""
+        return [
+            (RunId(task, self.treatment, trial), RunId(task, self.baseline, trial))
+            for task in self.plan["order"]
+            for trial in range(1, self.plan["trials"] + 1)
+        ]
 
     @property
-    def run_pairs(self) -> list[tuple[RunId, RunId]]:
-        """The planned pairs: the run of the treatment and that of the baseline."""
-        return [*zip(*self.runs.values(), strict=True)]
+    def runs(self) -> dict[str, list[RunId]]:
+        """The planned runs of the treatment and of the baseline."""
+        pairs = self.run_pairs
+        return {
+            self.treatment: [run for run, _ in pairs],
+            self.baseline: [run for _, run in pairs],
+        }
 
     def sides(self, value: Value) -> dict[str, list[tuple[Fraction | None, Fraction | None]]]:
         """The values of all planned pairs by task, in the order of the trials."""
-        trials = range(1, self.plan["trials"] + 1)
-        return {
-            task: [
-                (value(RunId(task, self.treatment, k)), value(RunId(task, self.baseline, k)))
-                for k in trials
-            ]
-            for task in self.plan["order"]
-        }
+        sides: dict[str, list[tuple[Fraction | None, Fraction | None]]] = {}
+        for run, other in self.run_pairs:
+            sides.setdefault(run.task, []).append((value(run), value(other)))
+        return sides
 
     def pairs(self, value: Value) -> dict[str, list[Pair]]:
         """The values of the complete pairs by task; a task may have none."""
@@ -118,11 +118,11 @@ class Comparison:
 
     def known(self, value: Value) -> tuple[Known, Known]:
         """The values of the treatment and those of the baseline, paired or not."""
-        sides = self.sides(value).items()
-        treatment = {task: [own for own, _ in both if own is not None] for task, both in sides}
-        return treatment, {
-            task: [base for _, base in both if base is not None] for task, both in sides
-        }
+        treatment, baseline = {}, {}
+        for task, both in self.sides(value).items():
+            treatment[task] = [own for own, _ in both if own is not None]
+            baseline[task] = [base for _, base in both if base is not None]
+        return treatment, baseline
 
     def over(
         self,
@@ -300,14 +300,13 @@ def seen_pairs(comparison: Comparison) -> dict[str, SeenPair]:
     """The complete pairs by task and trial, for the error account."""
     tables = comparison.tables
     pairs = {}
-    for task, both in comparison.sides(tables.score).items():
-        for trial, (treatment, base) in enumerate(both, 1):
-            if treatment is not None and base is not None:
-                sides = (RunId(task, condition, trial) for condition in comparison.conditions)
-                criteria = tables.plan["tasks"][task].get("criteria_sha256", "")[:10]
-                pairs[f"{task}/{trial}"] = SeenPair(
-                    str(treatment - base), tuple(map(tables.identity, sides)), criteria
-                )
+    for both in comparison.run_pairs:
+        task, _, trial = both[0]
+        treatment, base = map(tables.score, both)
+        if treatment is not None and base is not None:
+            identities = tuple(map(tables.identity, both))
+            criteria = tables.plan["tasks"][task].get("criteria_sha256", "")[:10]
+            pairs[f"{task}/{trial}"] = SeenPair(str(treatment - base), identities, criteria)
     return pairs
 
 

@@ -67,17 +67,15 @@ MOST_VOIDED = 0.05
 """The share of a judge's answers whose verdicts may be void: a single one of 96 does not discredit the others."""
 
 
-def with_holm(plan: Plan, overall: Mapping[str, Estimate]) -> dict[str, Estimate]:
-    """The estimates of all comparisons with p values that hold for all treatments against the baseline, and with others
-    that hold for all treatments against each other."""
+def correct_for_families(plan: Plan, estimates: Mapping[str, Compared]) -> None:
+    """Gives each comparison a p value that holds for all treatments against the baseline or, between treatments, for
+    all of those."""
     families: dict[bool, dict[str, Estimate]] = {True: {}, False: {}}
-    for name, sides in comparisons(plan).items():
-        families[sides.baseline == plan["baseline"]][name] = overall[name]
-    return {
-        name: result
-        for family in families.values()
-        for name, result in compared.with_holm(family).items()
-    }
+    for name, entry in estimates.items():
+        families[entry["baseline"] == plan["baseline"]][name] = entry["overall"]
+    for family in families.values():
+        for name, overall in compared.with_holm(family).items():
+            estimates[name]["overall"] = estimates[name]["score"]["overall"] = overall
 
 
 def estimates_of(comparison: Comparison, uses: Uses) -> Compared:
@@ -178,10 +176,14 @@ def model_of(tables: Tables) -> str:
     targets = [pair.rpartition("=")[2] for pair in tables.plan["model_mapping"].split(",")]
     models = [model for model in models or dict.fromkeys(targets) if model not in ("", "none")]
     versions = sorted({outcome.agent_version for outcome in outcomes if outcome.agent_version})
-    kind = tables.plan["agent"]["kind"]
-    parts = [kind, ", ".join(versions), "(stock)" * is_stock(tables.plan["agent"])]
-    program = "" if kind == "none" else " ".join(filter(None, parts))
-    return " in ".join(filter(None, [", ".join(models), program]))
+    agent = tables.plan["agent"]
+    program = [agent["kind"], ", ".join(versions)]
+    if agent["kind"] == "none":
+        program = []
+    elif is_stock(agent):
+        program.append("(stock)")
+    parts = [", ".join(models), " ".join(filter(None, program))]
+    return " in ".join(filter(None, parts))
 
 
 def as_looked_at(overall: Estimate, look: LookResult, power: float) -> Estimate:
@@ -229,10 +231,9 @@ def look_at(
 
     first = looked()
     shares = [comparison.plan.get("look", _ONLY)["share"] for comparison in comparisons.values()]
-    if (
-        any(look.open for _, look in first.values())
-        or [entry.fraction for entry in inputs.values()] != shares
-    ):
+    is_open = any(look.open for _, look in first.values())
+    is_whole = [entry.fraction for entry in inputs.values()] == shares
+    if is_open or not is_whole:
         return first
     futile = {name for name, (_, look) in first.items() if (look.conditional_power or 1) < FUTILE}
     inputs |= {name: inputs[name]._replace(fraction=1.0) for name in futile}
@@ -372,10 +373,7 @@ def write_estimates(folder: Path, tables: Tables | None = None) -> EstimatesFile
     against = {name: Comparison(tables, *sides) for name, sides in comparisons(tables.plan).items()}
     uses = uses_of(tables)
     estimates = {name: estimates_of(comparison, uses) for name, comparison in against.items()}
-    for name, overall in with_holm(
-        tables.plan, {name: entry["overall"] for name, entry in estimates.items()}
-    ).items():
-        estimates[name]["overall"] = estimates[name]["score"]["overall"] = overall
+    correct_for_families(tables.plan, estimates)
     against = {name: against[name] for name in decided_comparisons(tables.plan)}
     others = uncounted(folder, tables.scores)
     savings = {name: saving_of(comparison, aim, others) for name, comparison in against.items()}
@@ -397,14 +395,13 @@ def write_estimates(folder: Path, tables: Tables | None = None) -> EstimatesFile
     }
     data: EstimatesFile = {"alpha": aim["alpha"], "comparisons": {**estimates, **verdicts}}
     if not doubts:
-        gates = {name: entry["gate"] for name, entry in verdicts.items()}
         lines = []
         for name, (draw, _) in looks.items():
-            kinds = [reason.kind for reason in gates[name].reasons]
-            if spends(gates[name].low, kinds):
+            gate = verdicts[name]["gate"]
+            kinds = [reason.kind for reason in gate.reasons]
+            if spends(gate.low, kinds):
                 is_due = ReasonKind.RUNS_DUE in kinds
-                verdict = gates[name].verdict
-                lines.append(draw.model_copy(update={"verdict": verdict, "due": is_due}))
+                lines.append(draw.model_copy(update={"verdict": gate.verdict, "due": is_due}))
         note(folder, lines)
     write_json(RunFolder(folder).estimates, plain(data))
     return data

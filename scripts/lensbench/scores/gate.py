@@ -23,18 +23,16 @@ from lensbench.scores.sequential import LookResult, boundaries, even_fractions, 
 
 def claims(look: LookResult, settings: GateSettings, saving: Saving | None) -> list[Verdict]:
     """The verdicts that the intervals allow, in the order in which they are given."""
-    import numpy as np
-
-    low, high = np.array([look.low or 0.0]), np.array([look.high or 0.0])
+    low, high = look.low or 0.0, look.high or 0.0
     more = {
-        "GO": high[0] >= settings["effect"] / 100,
+        "GO": high >= settings["effect"] / 100,
         "SAVES": saving is not None and saving.is_cheaper(look.boundary),
         "COSTS": saving is not None and saving.is_dearer(look.boundary),
     }
     return [
         name
         for name in get_args(Verdict)[:-1]
-        if allows(name, low, high, settings)[0] and more.get(name, True)
+        if allows(name, low, high, settings) and more.get(name, True)
     ]
 
 
@@ -48,12 +46,10 @@ class Reading(NamedTuple):
 
     def keeps(self, verdict: Verdict, boundary: float, settings: GateSettings) -> bool:
         """True when the reading supports the verdict; without an interval, its delta alone is used."""
-        import numpy as np
-
         estimate = self.worst if verdict in ("GO", "SAVES") else self.best
         delta = estimate.delta or 0.0
         low, high = interval_at(estimate, boundary) or (delta, delta)
-        is_allowed = allows(verdict, np.array([low]), np.array([high]), settings)[0]
+        is_allowed = bool(allows(verdict, low, high, settings))
         return is_allowed and not objection(verdict, estimate, norm_sf(boundary), settings)
 
 
@@ -141,23 +137,20 @@ def look_result(
 
 def stopped(look: LookResult, verdict: Verdict) -> LookResult:
     """Whether the next wave is to be run, and why, at this verdict of the gate."""
-    last, power, is_decided = (
-        look.look == look.looks,
-        look.conditional_power,
-        verdict != "INCONCLUSIVE",
-    )
+    power = look.conditional_power
+    is_last = look.look == look.looks
+    is_decided = verdict != "INCONCLUSIVE"
     if look.low is None:
-        return look._replace(open=not last, why="nothing can be estimated")
-    if last or verdict in ENDING or (is_decided and (power or 0.0) < FUTILE):
+        return look._replace(open=not is_last, why="nothing can be estimated")
+    if is_last or verdict in ENDING or (is_decided and (power or 0.0) < FUTILE):
         why = f"the verdict is {verdict}" if is_decided else "this is the last look"
         return look._replace(open=False, why=why)
     if power is None:
         return look._replace(open=True, why="all differences are the same")
-    chance = f"the chance of a {', '.join(ENDING[:-1])} or {ENDING[-1]} at the last look is {100 * power:.0f}%"
-    return look._replace(
-        open=power >= FUTILE,
-        why=f"{chance}, below {100 * FUTILE:.0f}%" if power < FUTILE else chance,
-    )
+    why = f"the chance of a GO, SAVES or HARM at the last look is {100 * power:.0f}%"
+    if power < FUTILE:
+        why += f", below {100 * FUTILE:.0f}%"
+    return look._replace(open=power >= FUTILE, why=why)
 
 
 def deviate(estimate: Estimate) -> float | None:

@@ -83,9 +83,9 @@ def sentence(decision: GateVerdict, estimate: Estimate, facts: Told) -> str:
     sayings = [_saying(reason) for reason in decision.reasons]
     if decision.low is None or decision.high is None:
         return f"{decision.verdict}: {sayings[0]}"
-    meaning = (
-        sayings[0] if sayings else _meaning(decision.verdict, decision.low, decision.high, facts)
-    )
+    meaning = _meaning(decision.verdict, decision.low, decision.high, facts)
+    if sayings:
+        meaning = sayings[0]
     if facts.saving and decision.verdict in ("SAVES", "COSTS"):
         meaning = f"{_effort(facts.saving, decision, estimate, facts)}."
     if len(sayings) > 1:
@@ -112,9 +112,10 @@ def _difference(estimate: Estimate, low: float, high: float, facts: Told) -> str
 
 
 def _saying(reason: Reason) -> str:
-    return SAYINGS[reason.kind].format(
-        verdict=reason.undoes, tail="losses" if reason.undoes == "GO" else "gains"
-    )
+    tail = "gains"
+    if reason.undoes == "GO":
+        tail = "losses"
+    return SAYINGS[reason.kind].format(verdict=reason.undoes, tail=tail)
 
 
 def _meaning(verdict: Verdict, low: float, high: float, facts: Told) -> str:
@@ -125,55 +126,52 @@ def _meaning(verdict: Verdict, low: float, high: float, facts: Told) -> str:
     if facts.sides:
         new, old = facts.sides
         helps, harms = f"{new} is better than {old}", f"{new} is worse than {old}"
+    if verdict == "NO-GO" and low > 0:
+        return f"{helps}, but by less than {worthwhile}."
     if verdict == "NO-GO":
-        return (
-            f"{helps}, but by less than {worthwhile}."
-            if low > 0
-            else f"Any gain is smaller than {worthwhile}."
-        )
+        return f"Any gain is smaller than {worthwhile}."
     if verdict == "INCONCLUSIVE" and low <= -LARGEST and high >= LARGEST:
         return "These data say nothing: any difference is possible."
     if verdict == "INCONCLUSIVE":
         return f"There may be no difference, or one of {worthwhile} or more."
-    return f"{helps if verdict == 'GO' else harms}."
+    if verdict == "GO":
+        return f"{helps}."
+    return f"{harms}."
 
 
 def _effort(saving: Saving, decision: GateVerdict, estimate: Estimate, facts: Told) -> str:
     """What a treatment needs; where it saves, how much worse answers may be."""
     share = as_change(saving.change)
-    span = (
-        f": {change(share.low)} to {change(share.high)}"
-        if share.low is not None and share.high is not None
-        else ""
-    )
+    span = ""
+    if share.low is not None and share.high is not None:
+        span = f": {change(share.low)} to {change(share.high)}"
     if (share.low or 0.0) * (share.high or 0.0) < 0:
         return f"It needs as much, as far as these tasks can tell ({saving.label}{span})"
-    worst = points(decision.worst).removeprefix("+")
-    need, by = (
-        change(share.delta or 0.0),
-        ", as patterns tell" * bool(facts.patterns and not estimate.people),
-    )
-    more = (
-        f"{need[1:]} less"
-        if need.startswith("-")
-        else "as much"
-        if need == "0%"
-        else f"{need[1:]} more"
-    )
-    worse = f", answers at most {worst} worse{by}" * need.startswith("-")
-    ends = {"COSTS": f", any gain below {facts.settings['effect']:g} points", "GO": "", "HARM": ""}
-    return f"It needs {more} ({saving.label}{span}){ends.get(decision.verdict, worse)}"
+    need = change(share.delta or 0.0)
+    more = "as much"
+    end = ""
+    if need.startswith("-"):
+        more = f"{need[1:]} less"
+        end = f", answers at most {points(decision.worst).removeprefix('+')} worse"
+        if facts.patterns and not estimate.people:
+            end += ", as patterns tell"
+    elif need != "0%":
+        more = f"{need[1:]} more"
+    if decision.verdict == "COSTS":
+        end = f", any gain below {facts.settings['effect']:g} points"
+    elif decision.verdict in ("GO", "HARM"):
+        end = ""
+    return f"It needs {more} ({saving.label}{span}){end}"
 
 
 def _scope(estimate: Estimate, facts: Told) -> str:
     """The model and the repositories for which the sentence holds (protocol, section 8)."""
     who = f"for {facts.model} " if facts.model else ""
-    where = (
-        "this repository"
-        if estimate.clusters == 1
-        else f"these {with_noun(estimate.clusters, 'repository')}"
-    )
-    return f"This holds {who}on {where}{' only' if estimate.scope else ''}."
+    where = "this repository"
+    if estimate.clusters != 1:
+        where = f"these {with_noun(estimate.clusters, 'repository')}"
+    only = " only" if estimate.scope else ""
+    return f"This holds {who}on {where}{only}."
 
 
 def notes(decision: GateVerdict, estimate: Estimate, facts: Told) -> list[str]:
@@ -265,11 +263,14 @@ def article(verdict: Verdict) -> str:
 
 def level_text(share: float) -> str:
     """A percentage, with more digits near 1."""
-    return f"{100 * share:.{4 if share < 0.999 else 6}g}%"
+    digits = 4 if share < 0.999 else 6
+    return f"{100 * share:.{digits}g}%"
 
 
 def with_noun(number: int, noun: str) -> str:
     """A number with its noun: `1 task`, `2 tasks`, `2 repositories`."""
     if number == 1:
         return f"1 {noun}"
-    return f"{number} {noun[:-1]}ies" if noun.endswith("y") else f"{number} {noun}s"
+    if noun.endswith("y"):
+        return f"{number} {noun[:-1]}ies"
+    return f"{number} {noun}s"

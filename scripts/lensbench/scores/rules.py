@@ -182,7 +182,9 @@ def interval(found: Sample, chance: float) -> tuple[Floats, Floats]:
     return np.maximum(low, -LARGEST), np.minimum(high, LARGEST)
 
 
-def allows(verdict: Verdict, low: Floats, high: Floats, settings: GateSettings) -> Bools:
+def allows(
+    verdict: Verdict, low: Floats | float, high: Floats | float, settings: GateSettings
+) -> Bools | bool:
     """Where intervals of the score allow a verdict. Those on effort need more."""
     effect, margin = settings["effect"] / 100, settings["margin"] / 100
     if verdict == "GO":
@@ -195,8 +197,10 @@ def allows(verdict: Verdict, low: Floats, high: Floats, settings: GateSettings) 
 def given(verdict: Verdict, found: Sample, chance: float, settings: GateSettings) -> Bools:
     """Where a verdict is given: the interval allows it, and nothing speaks against it. `chance` is the one-sided error
     of the look, `alpha` / 2 at the first one. SAVES and COSTS need a saving or an increase beside it (saving.py)."""
+    import numpy as np
+
     low, high = interval(found, chance)
-    result = allows(verdict, low, high, settings)
+    result: Bools = np.asarray(allows(verdict, low, high, settings))
     if verdict == "GO":
         result &= high >= settings["effect"] / 100
     for _, against in objections(verdict, found, chance, settings):
@@ -292,11 +296,8 @@ def excludes_zero(estimate: Estimate, chance: float, settings: GateSettings) -> 
     it."""
     if estimate.sd is None:  # fewer than two tasks
         return False
-    found = sample_of(estimate)
-    low, high = interval(found, chance)
-    verdict: Verdict = "GO" if low[0] > 0 else "HARM"
-    is_apart = bool(low[0] > 0 or high[0] < 0)
-    return is_apart and objection(verdict, estimate, chance, settings) is None
+    found, settings = sample_of(estimate), {**settings, "effect": 0}
+    return any(bool(given(side, found, chance, settings)[0]) for side in ("GO", "HARM"))
 
 
 def most_worse(estimate: Estimate, low: float, chance: float) -> float:

@@ -119,12 +119,10 @@ class Tables(NamedTuple):
     def first_cached(self, run: RunId) -> Fraction | None:
         """The share of the first request that the service's cache held before."""
         first = self._outcome(run).tokens_first
-        total = (
-            sum(first.get(kind, 0) for kind in ("input", "cache_read", "cache_write"))
-            if first
-            else 0
-        )
-        return Fraction(first.get("cache_read", 0), total) if first and total else None
+        if not first:
+            return None
+        total = sum(first.get(kind, 0) for kind in ("input", "cache_read", "cache_write"))
+        return Fraction(first.get("cache_read", 0), total) if total else None
 
     def of_subagents(self, run: RunId) -> Mapping[str, int] | None:
         """Tokens of sub-agents; None when unknown."""
@@ -141,18 +139,18 @@ class Tables(NamedTuple):
         return None if turns is None else Fraction(turns)
 
     def _reported(self, run: RunId, column: Literal["tool_calls", "files_read"]) -> Fraction | None:
-        return (
-            exact(self.reports[run][column]) if self.counts(run) and run in self.reports else None
-        )
+        if not self.counts(run) or run not in self.reports:
+            return None
+        return exact(self.reports[run][column])
 
     def _outcome(self, run: RunId) -> Outcome:
         """That of a run that counts, without sums that lack sub-agents."""
-        outcome = self.records[run].outcome if self.counts(run) else Outcome()
-        return (
-            replace(outcome, calls=None, tokens=None, cost_usd=None)
-            if outcome.hides_work
-            else outcome
-        )
+        if not self.counts(run):
+            return Outcome()
+        outcome = self.records[run].outcome
+        if outcome.hides_work:
+            return replace(outcome, calls=None, tokens=None, cost_usd=None)
+        return outcome
 
     def counts(self, run: RunId) -> bool:
         """True when the run is valid, with a score or without."""

@@ -64,8 +64,9 @@ def score_run(
 
 def clean_duration(record: Record) -> Fraction | None:
     """Seconds of the attempt that gave the answer; None when the agent repeated requests, which prolongs it."""
-    is_unclear = bool(record.outcome.api_retries) or record.attempt.duration_s is None
-    return None if is_unclear else Fraction(str(record.attempt.duration_s))
+    if record.outcome.api_retries or record.attempt.duration_s is None:
+        return None
+    return Fraction(str(record.attempt.duration_s))
 
 
 def short_name(tool: str) -> str:
@@ -79,16 +80,20 @@ class RunFacts:
     def __init__(self, score: ScoreRow, report: ReportRow | None, record: Record | None) -> None:
         self.counts = score["status"] in COUNTING
         self.score = exact(score["score"])
-        present = self.counts and report is not None and report["report_present"] == "yes"
-        self.reported = items(report["tools_used"]) if present and report else None
-        calls = report.get("server_calls") if present and report else None
-        self.calls_reported = int(calls) > 0 if calls else None
-        workspace = record.workspace if record else ""
-        files = items(report["files_used"]) if present and report else None
-        self.files = (
-            None if files is None else frozenset(normalise_path(file, workspace) for file in files)
-        )
         self.outcome = record.outcome if self.counts and record else None
+        self.reported: Sequence[str] | None = None
+        self.calls_reported: bool | None = None
+        self.files: frozenset[str] | None = None
+        if not self.counts or report is None or report["report_present"] != "yes":
+            return
+        self.reported = items(report["tools_used"])
+        calls = report.get("server_calls")
+        if calls:
+            self.calls_reported = int(calls) > 0
+        files = items(report["files_used"])
+        if files is not None:
+            workspace = record.workspace if record else ""
+            self.files = frozenset(normalise_path(file, workspace) for file in files)
 
 
 def compare(treatment: RunFacts, baseline: RunFacts, tools: Sequence[str]) -> dict[str, Cell]:
@@ -99,11 +104,9 @@ def compare(treatment: RunFacts, baseline: RunFacts, tools: Sequence[str]) -> di
     tools are not known, as in imported runs, reported calls of the server count as adoption, too. Diverged: the sets of
     cited files differ. Misdirected: diverged, and the treatment has the lower score.
     """
-    delta = (
-        None
-        if treatment.score is None or baseline.score is None
-        else treatment.score - baseline.score
-    )
+    delta = None
+    if treatment.score is not None and baseline.score is not None:
+        delta = treatment.score - baseline.score
     row: dict[str, Cell] = {
         "treatment_score": decimal(treatment.score),
         "baseline_score": decimal(baseline.score),
@@ -174,14 +177,8 @@ def treatment_tools(
     mentions = [tool for report in reports for tool in items(report["tools_used"]) or ()]
     if not servers:
         return sorted({tool for tool in mentions if tool.startswith("mcp__")})
-    return sorted(
-        set(
-            tools_of(
-                servers,
-                [*mentions, *(call.name for outcome in outcomes for call in outcome.calls or ())],
-            )
-        )
-    )
+    called = [call.name for outcome in outcomes for call in outcome.calls or ()]
+    return sorted(set(tools_of(servers, [*mentions, *called])))
 
 
 def tools_of_condition(plan: Plan, condition: str, tools: Sequence[str]) -> Sequence[str]:
