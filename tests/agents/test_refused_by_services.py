@@ -3,7 +3,9 @@
 from typing import Any
 
 import pytest
+from pydantic import BaseModel, ValidationError
 
+from lensbench.agents.mcp.client import _reason
 from lensbench.agents.mcp.tools import OfferedTool, refused_by_services
 
 OBJECT: dict[str, Any] = {"type": "object", "properties": {"query": {"type": "string"}}}
@@ -35,3 +37,25 @@ def test_what_a_service_refuses_is_named_with_tool_and_rule(
     assert len(found) == len(said)
     for sentence, beginning in zip(found, said, strict=True):
         assert sentence.startswith(beginning)
+
+
+class Schema(BaseModel):
+    type: str
+
+
+class ListedTool(BaseModel):
+    inputSchema: Schema
+
+
+class ListToolsResult(BaseModel):
+    tools: list[ListedTool]
+
+
+def test_a_list_of_tools_that_is_not_as_mcp_has_it_is_refused_by_the_place_in_it() -> None:
+    good = {"inputSchema": {"type": "object"}}
+    union = {"inputSchema": {"anyOf": [{"type": "object"}]}}
+    with pytest.raises(ValidationError) as refused:
+        ListToolsResult.model_validate({"tools": [good, union]})
+    place = "tools.1.inputSchema.type: Field required"
+    assert _reason(refused.value) == f"its answer is no ListToolsResult of MCP: {place}"
+    assert _reason(ExceptionGroup("", [refused.value])) == _reason(refused.value)

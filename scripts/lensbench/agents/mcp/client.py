@@ -357,8 +357,14 @@ def _result(result: Any) -> Result:
 
 def _reason(error: BaseException) -> str:
     """The first error inside groups of them, in one line."""
+    from pydantic import ValidationError  # MCP's messages are its models
+
     while isinstance(error, BaseExceptionGroup):
         error = error.exceptions[0]
+    if isinstance(error, ValidationError):
+        first = error.errors(include_url=False)[0]
+        place = ".".join(map(str, first["loc"]))
+        return f"its answer is no {error.title} of MCP: {place}: {first['msg']}"[:300]
     return " ".join(f"{type(error).__name__}: {error}".split())[:300]
 
 
