@@ -16,7 +16,7 @@ from lensbench.core.distributions import norm_sf
 from lensbench.judging.trust.bias import corrected_delta
 from lensbench.plan.config import Gate
 from lensbench.scores import intervals
-from lensbench.scores.account import Asked, Draw, SeenPair, draw_all, shown_before
+from lensbench.scores.account import Draw, LookInput, SeenPair, draw_all, shown_before
 from lensbench.scores.differences import corrected_by_people
 from lensbench.scores.gate import Reading, decide, look_result
 from lensbench.scores.intervals import LARGEST, Estimate
@@ -69,7 +69,7 @@ def looked_at(
     own = repositories or {task: task for task in {**differences, **(worst or {})}}
     found = estimate_of(differences, own, planned=len(worst or differences))
     pairs, settings = pairs or seen(differences, runs), {**DEFAULTS, **gate}
-    asked = {"with": Asked(pairs, settings, fraction)}
+    asked = {"with": LookInput(pairs, settings, fraction)}
     drawn = draw_all(
         ledger, asked, lambda _, draw: excludes_zero(found, norm_sf(draw.boundary), settings)
     )["with"]
@@ -100,7 +100,7 @@ def looked_at(
 def all_looked_at(found: Mapping[str, Differences], ledger: list[Draw]) -> dict[str, str]:
     """The verdicts on several comparisons, which share the account; some have names such as `v2 against v1`."""
     estimates = {name: estimate_of(differences) for name, differences in found.items()}
-    asked = {name: Asked(seen(each), DEFAULTS, 1.0) for name, each in found.items()}
+    asked = {name: LookInput(seen(each), DEFAULTS, 1.0) for name, each in found.items()}
     drawn = draw_all(
         ledger,
         asked,
@@ -320,7 +320,7 @@ def kind_judge(points: float, labelled: int, tasks: int = 96) -> Habit:
         sample = dict(list(by_people.items())[:labelled])
         told = corrected_delta(by_judges, sample)
         counting = corrected_by_people(found, told, DEFAULTS["alpha"], DEFAULTS["power"]) or found
-        asked = {"with": Asked(seen(named(judged)), DEFAULTS, 1.0)}
+        asked = {"with": LookInput(seen(named(judged)), DEFAULTS, 1.0)}
         drawn = draw_all(
             [], asked, lambda _, draw: excludes_zero(counting, norm_sf(draw.boundary), DEFAULTS)
         )["with"]

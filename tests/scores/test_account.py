@@ -16,8 +16,8 @@ from lensbench.core.run_folder import RunFolder
 from lensbench.core.system.files import plain, write_json
 from lensbench.runs.reasons import DiscardReason
 from lensbench.scores.account import (
-    Asked,
     Draw,
+    LookInput,
     SeenPair,
     draw,
     draw_all,
@@ -40,9 +40,9 @@ def pairs(count: int, delta: str = "0.1", runs: str = "") -> Seen:
     return {f"t{number}/1": SeenPair(delta, (f"{runs}{number}",)) for number in range(count)}
 
 
-def asked(seen: Seen, fraction: float = 1.0, **gate: Any) -> Asked:
+def asked(seen: Seen, fraction: float = 1.0, **gate: Any) -> LookInput:
     """A question about a comparison."""
-    return Asked(seen, {**DEFAULTS, **gate}, fraction)
+    return LookInput(seen, {**DEFAULTS, **gate}, fraction)
 
 
 def look(

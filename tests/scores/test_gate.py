@@ -17,7 +17,7 @@ from lensbench.core.records import RunId
 from lensbench.runs.made_with import Starts
 from lensbench.scores import intervals
 from lensbench.scores.gate import GateVerdict, Reading, claims, decide, look_result
-from lensbench.scores.gate_words import Told, needs, notes, sentence
+from lensbench.scores.gate_words import SentenceFacts, needs, notes, sentence
 from lensbench.scores.intervals import Estimate, estimate
 from lensbench.scores.needed import Truth, deciding, tasks_for
 from lensbench.scores.power import upper_sd
@@ -102,7 +102,7 @@ def gate(own: Estimate, **more: Any) -> GateVerdict:
 
 def words(own: Estimate, **told: Any) -> str:
     """The sentence about it."""
-    return sentence(gate(own), own, Told(DEFAULTS, look_at(own), **told))
+    return sentence(gate(own), own, SentenceFacts(DEFAULTS, look_at(own), **told))
 
 
 @pytest.mark.parametrize(
@@ -123,7 +123,9 @@ def test_the_sentence_says_what_the_verdict_means(
     assert decided.verdict == verdict
     assert words(own).startswith(f"{verdict}: ")
     assert meaning in words(own)
-    assert bool(needs(decided, own, Told(DEFAULTS, look_at(own)))) == (verdict == "INCONCLUSIVE")
+    assert bool(needs(decided, own, SentenceFacts(DEFAULTS, look_at(own)))) == (
+        verdict == "INCONCLUSIVE"
+    )
 
 
 def test_the_sentence_has_three_parts_and_at_most_60_words() -> None:
@@ -149,7 +151,7 @@ def test_a_blocker_leaves_no_verdict_and_keeps_the_figures() -> None:
     blockers = [Reason(ReasonKind.MIXED_RUNS, "Two agents ran."), Reason(ReasonKind.OFFLINE)]
     decided = gate(own, blockers=blockers)
     assert (decided.verdict, decided.reasons) == ("INCONCLUSIVE", tuple(blockers))
-    told = Told(DEFAULTS, look_at(own))
+    told = SentenceFacts(DEFAULTS, look_at(own))
     assert "+10.0 points" in sentence(decided, own, told)
     assert "The runs were not all made alike (1 more below)." in sentence(decided, own, told)
     assert notes(decided, own, told) == [
@@ -213,7 +215,7 @@ def test_without_an_interval_there_is_no_verdict(differences: dict[str, float]) 
     decided = gate(own)
     assert (decided.verdict, decided.low, decided.high) == ("INCONCLUSIVE", None, None)
     assert "An interval needs two tasks with complete pairs." in words(own)
-    assert needs(decided, own, Told(DEFAULTS, look_at(own)))
+    assert needs(decided, own, SentenceFacts(DEFAULTS, look_at(own)))
 
 
 def test_a_saves_that_is_likely_at_the_last_look_keeps_the_runs_going() -> None:
@@ -240,8 +242,8 @@ def test_the_notes_say_why_the_runs_ended_or_go_on() -> None:
     def told(own: Estimate, look: int) -> Any:
         result = look_at(own, 3.0, look, 4)
         decided = decide(own, DEFAULTS, result)
-        return notes(decided, own, Told(DEFAULTS, result)), needs(
-            decided, own, Told(DEFAULTS, result)
+        return notes(decided, own, SentenceFacts(DEFAULTS, result)), needs(
+            decided, own, SentenceFacts(DEFAULTS, result)
         )
 
     wanted = "The runs end with look 3 of 4: the chance of a GO, SAVES or HARM at the last"
@@ -255,7 +257,7 @@ def test_the_notes_say_why_the_runs_ended_or_go_on() -> None:
 def test_a_later_look_says_which_it_is_at_which_level_and_what_was_repeated() -> None:
     own = found(0.1, 0.1)
     starts = {"with": Starts(30, 1, crashed=runs_again(6)), "without": Starts(24, 0)}
-    told = Told(
+    told = SentenceFacts(
         DEFAULTS, look_at(own, 2.652), number=2, among=3, starts=starts, remarks=["So it is."]
     )
     assert notes(gate(own), own, told) == [
@@ -279,7 +281,7 @@ def advice(own: Estimate, *others: Reading, saving: Saving | None = None) -> str
     """What the gate says that would be needed."""
     decided = gate(own, readings=others, saving=saving)
     enough = [*deciding(own, others, DEFAULTS, 0.025, saving)]
-    return needs(decided, own, Told(DEFAULTS, look_at(own), enough=enough, saving=saving))
+    return needs(decided, own, SentenceFacts(DEFAULTS, look_at(own), enough=enough, saving=saving))
 
 
 def test_advice_is_the_number_of_tasks_that_the_gates_own_rules_need() -> None:
@@ -326,7 +328,7 @@ def test_the_example_of_the_manual_is_what_the_gate_says() -> None:
     differences = {f"t{n:02}": 0.2 * (n % 2) for n in range(24)}
     own = estimate(differences, {task: str(n // 2 % 4) for n, task in enumerate(differences)})
     look = look_at(own)
-    told = Told(DEFAULTS, look, 3, "glm-5 in claude-code 2.1.329")
+    told = SentenceFacts(DEFAULTS, look, 3, "glm-5 in claude-code 2.1.329")
     assert sentence(decide(own, DEFAULTS, look), own, told) in manual
 
 
@@ -411,7 +413,7 @@ def test_whatever_was_found_the_sentence_has_at_most_three_parts_and_60_words(
     told = sentence(
         decision,
         own,
-        Told(
+        SentenceFacts(
             DEFAULTS,
             look_at(own),
             3,

@@ -112,7 +112,7 @@ def families(earlier: Sequence[Draw], pairs: Mapping[str, Pairs]) -> dict[str, t
 
 
 def draw(
-    earlier: Sequence[Draw], comparison: str, look: Asked, among: int, family: tuple[str, ...]
+    earlier: Sequence[Draw], comparison: str, look: LookInput, among: int, family: tuple[str, ...]
 ) -> Draw:
     """The error that a look at these runs may spend, and the resulting boundary; `among` comparisons of the family are
     undecided. Runs that an earlier look has used spend nothing. `alpha` is the smallest of all looks, because raising
@@ -167,7 +167,7 @@ def _correlation(one: Pairs, other: Pairs) -> float:
     return len(one & other) / math.sqrt(max(len(one) * len(other), 1))
 
 
-class Asked(NamedTuple):
+class LookInput(NamedTuple):
     """The input of a look at a comparison."""
 
     seen: Mapping[str, SeenPair]
@@ -178,7 +178,7 @@ class Asked(NamedTuple):
 
 
 def draw_all(
-    earlier: Sequence[Draw], inputs: Mapping[str, Asked], holds: Callable[[str, Draw], bool]
+    earlier: Sequence[Draw], inputs: Mapping[str, LookInput], holds: Callable[[str, Draw], bool]
 ) -> dict[str, Draw]:
     """The draw of every comparison: a family shares the error, and a decided comparison leaves its part to the others.
     `holds` is true for a comparison that excludes 0 at the level of its draw (Holm)."""

@@ -28,8 +28,8 @@ from lensbench.runs.made_with import mixtures, starts_of, uncounted
 from lensbench.runs.reasons import DiscardReason
 from lensbench.scores import differences as compared
 from lensbench.scores.account import (
-    Asked,
     Draw,
+    LookInput,
     draw_all,
     left_after,
     note,
@@ -51,7 +51,7 @@ from lensbench.scores.complete_tasks import mcnemar, reliability
 from lensbench.scores.differences import Comparison
 from lensbench.scores.estimates_file import Compared, ComparedAdoption, EstimatesFile, LookFile
 from lensbench.scores.gate import FUTILE, decide, look_result, stopped
-from lensbench.scores.gate_words import Told, in_words
+from lensbench.scores.gate_words import SentenceFacts, in_words
 from lensbench.scores.intervals import LARGEST, Estimate, minimum_detectable
 from lensbench.scores.needed import deciding
 from lensbench.scores.readings import edits, readings
@@ -208,7 +208,7 @@ def look_at(
     """Every comparison at this look, with the error that the account leaves it. When all of them stop before the last
     wave, those for which no more verdict is likely spend what the plan had left: this is their last look."""
     inputs = {
-        name: Asked(
+        name: LookInput(
             compared.seen_pairs(comparison), comparison.plan["gate"], compared.fraction(comparison)
         )
         for name, comparison in comparisons.items()
@@ -325,7 +325,7 @@ class Gatekeeper(NamedTuple):
         # scores from elsewhere do not tell what a condition brings
         is_given = bool(belief and belief.decided.get(Basis.ELSEWHERE))
         is_of_two = is_given or comparison.baseline != plan["baseline"]
-        facts = Told(
+        facts = SentenceFacts(
             gate,
             look,
             plan["trials"],

@@ -41,7 +41,7 @@ SAYINGS = {
 }
 
 
-class Told(NamedTuple):
+class SentenceFacts(NamedTuple):
     """What the sentence says beside the decision."""
 
     settings: GateSettings
@@ -69,7 +69,7 @@ class Told(NamedTuple):
     """Accepted patterns that gave one verdict only, and how often."""
 
 
-def in_words(decision: GateVerdict, estimate: Estimate, facts: Told) -> GateVerdict:
+def in_words(decision: GateVerdict, estimate: Estimate, facts: SentenceFacts) -> GateVerdict:
     if decision.low is not None:
         decision = decision._replace(
             worst=max(most_worse(estimate, decision.low, norm_sf(facts.look.boundary)), 0.0)
@@ -78,7 +78,7 @@ def in_words(decision: GateVerdict, estimate: Estimate, facts: Told) -> GateVerd
     return decision._replace(sentence=text, needs=advice, notes=notes(decision, estimate, facts))
 
 
-def sentence(decision: GateVerdict, estimate: Estimate, facts: Told) -> str:
+def sentence(decision: GateVerdict, estimate: Estimate, facts: SentenceFacts) -> str:
     """The verdict with the difference, its meaning, and the model and repositories for which it holds."""
     sayings = [_saying(reason) for reason in decision.reasons]
     if decision.low is None or decision.high is None:
@@ -94,7 +94,7 @@ def sentence(decision: GateVerdict, estimate: Estimate, facts: Told) -> str:
     return f"{decision.verdict}: {text} {meaning} {_scope(estimate, facts)}"
 
 
-def _difference(estimate: Estimate, low: float, high: float, facts: Told) -> str:
+def _difference(estimate: Estimate, low: float, high: float, facts: SentenceFacts) -> str:
     tools = "with what it brings" if facts.brings_more else "with its tools"
     if facts.sides:
         tools = f"from {facts.sides.baseline} to {facts.sides.treatment}"
@@ -118,7 +118,7 @@ def _saying(reason: Reason) -> str:
     return SAYINGS[reason.kind].format(verdict=reason.undoes, tail=tail)
 
 
-def _meaning(verdict: Verdict, low: float, high: float, facts: Told) -> str:
+def _meaning(verdict: Verdict, low: float, high: float, facts: SentenceFacts) -> str:
     worthwhile = f"{facts.settings['effect']:g} points"
     helps, harms = "The tools help", "The tools make the answers worse"
     if facts.brings_more:
@@ -139,7 +139,7 @@ def _meaning(verdict: Verdict, low: float, high: float, facts: Told) -> str:
     return f"{harms}."
 
 
-def _effort(saving: Saving, decision: GateVerdict, estimate: Estimate, facts: Told) -> str:
+def _effort(saving: Saving, decision: GateVerdict, estimate: Estimate, facts: SentenceFacts) -> str:
     """What a treatment needs; where it saves, how much worse answers may be."""
     share = as_change(saving.change)
     span = ""
@@ -164,7 +164,7 @@ def _effort(saving: Saving, decision: GateVerdict, estimate: Estimate, facts: To
     return f"It needs {more} ({saving.label}{span}){end}"
 
 
-def _scope(estimate: Estimate, facts: Told) -> str:
+def _scope(estimate: Estimate, facts: SentenceFacts) -> str:
     """The model and the repositories for which the sentence holds (protocol, section 8)."""
     who = f"for {facts.model} " if facts.model else ""
     where = "this repository"
@@ -174,7 +174,7 @@ def _scope(estimate: Estimate, facts: Told) -> str:
     return f"This holds {who}on {where}{only}."
 
 
-def notes(decision: GateVerdict, estimate: Estimate, facts: Told) -> list[str]:
+def notes(decision: GateVerdict, estimate: Estimate, facts: SentenceFacts) -> list[str]:
     """What else readers should know: reasons in detail, savings, the look, its level, the attempts."""
     look = facts.look
     texts = [
@@ -224,7 +224,7 @@ MORE_TASKS_HELP = {
 """Reasons of which more tasks may show that they do not matter."""
 
 
-def needs(decision: GateVerdict, estimate: Estimate, facts: Told) -> str:
+def needs(decision: GateVerdict, estimate: Estimate, facts: SentenceFacts) -> str:
     """What would be needed for a decision, or after a NO-GO for another one; "" when there is nothing."""
     kinds = {reason.kind for reason in decision.reasons}
     if decision.verdict not in ("NO-GO", "INCONCLUSIVE") or ReasonKind.OFFLINE in kinds:
