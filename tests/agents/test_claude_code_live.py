@@ -84,6 +84,20 @@ def test_the_real_program_shows_the_row(
     assert KEY not in ran.said.transcript
 
 
+def test_the_four_kinds_of_tokens_add_up_to_what_the_service_counts(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ran = start(Row([ANSWER], {}), tmp_path, monkeypatch)
+    tokens = ran.said.outcome.tokens
+    asked = len(ran.fake.bodies)
+    assert tokens is not None
+    # Of each request the service counts 100 tokens of input, 20 of output, 7 from its cache and 3 into it.
+    kinds = {"input": 100, "output": 20, "cache_read": 7, "cache_write": 3}
+    assert tokens == {kind: count * asked for kind, count in kinds.items()}
+    assert sum(tokens.values()) == 130 * asked
+    assert ran.said.outcome.cache_write_1h == 2 * asked
+
+
 def test_its_settings_servers_hooks_and_words_do_nothing(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
