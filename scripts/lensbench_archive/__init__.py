@@ -28,6 +28,10 @@ VERBS = {
             "lensbench_archive.archive",
             "pack a benchmark into one file that others can verify",
         ),
+        "claim": (
+            "lensbench_archive.claim",
+            "print a claim for a README, or check the claims in one",
+        ),
         "verify": ("lensbench_archive.verify", "verify an archive: hashes, and every number"),
         "import": (
             "lensbench_archive.import_runs",

@@ -48,12 +48,12 @@ class Entry(NamedTuple):
 def read_entry(path: Path) -> Entry:
     """The rows of a run folder or an archive; a problem instead of an error."""
     try:
-        return Entry(read_rows(path) if path.is_dir() else _read_archive(path))
+        return Entry(read_rows(path) if path.is_dir() else read_archive(path))
     except (UserError, OSError) as error:
         return Entry((), printable(str(error)))
 
 
-def _read_archive(path: Path) -> list[TableRow]:
+def read_archive(path: Path) -> list[TableRow]:
     """The rows of an archive as they follow from its runs. Raises UserError when it does not verify."""
     with (
         tempfile.TemporaryDirectory(prefix="lensbench-table-") as temporary,

@@ -66,6 +66,8 @@ class TableRow(NamedTuple):
     task_set_sha256: str
     tasks: int
     verdict: str
+    sentence: str
+    """The verdict in numbers."""
     score: Interval
     """The difference in score, as a share of 1."""
     efforts: Mapping[str, Interval]
@@ -178,6 +180,7 @@ def _rows(folder: Path, results: Results[float], plan: Plan, source: str) -> Ite
             task_set_sha256=digest,
             tasks=results["tasks"],
             verdict=NO_VERDICT if is_offline else results["verdicts_on"][treatment],
+            sentence=results["plain"][treatment]["sentence"],
             score=Interval(shown.delta, shown.low, shown.high),
             efforts=efforts,
             adoption=_adoption(estimates),
