@@ -7,7 +7,7 @@ makes the same block of the benchmark again and compares it line by line.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
@@ -140,11 +140,11 @@ def check(readme: Path, bench: Path, version: str, update: bool) -> Iterator[str
         yield f"{path}: grey, {old}; the server is {version}"
 
 
-def _rows(bench: Path) -> list[TableRow]:
+def _rows(bench: Path) -> Sequence[TableRow]:
     if bench.is_dir():
         return read_rows(bench)
     try:
-        return read_archive(bench)
+        return read_archive(bench).rows
     except UserError as error:
         raise CheckFailed(str(error)) from None
 

@@ -11,7 +11,7 @@ import io
 import os
 import sys
 import tempfile
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from contextlib import redirect_stdout
 from functools import partial
@@ -27,6 +27,7 @@ from lensbench.results import charts
 from lensbench.results.charts import ForestLine, draw_both
 from lensbench.results.markdown import render as render_markdown
 from lensbench.results.page.page import page_environment, script_of_tables, style_of_the_page
+from lensbench_archive.run_rows import RunRow, read_runs
 from lensbench_archive.series import Series, series_of
 from lensbench_archive.table_rows import EFFORTS, TableRow, read_rows
 from lensbench_archive.verify import problems_of, rebuilt
@@ -42,18 +43,24 @@ class Entry(NamedTuple):
     """What was found at a path: rows, or why there are none."""
 
     rows: Sequence[TableRow]
+    runs: Sequence[RunRow] = ()
     problem: str = ""
 
 
 def read_entry(path: Path) -> Entry:
     """The rows of a run folder or an archive; a problem instead of an error."""
     try:
-        return Entry(read_rows(path) if path.is_dir() else read_archive(path))
+        return read_folder(path, "folder") if path.is_dir() else read_archive(path)
     except (UserError, OSError) as error:
-        return Entry((), printable(str(error)))
+        return Entry((), problem=printable(str(error)))
 
 
-def read_archive(path: Path) -> list[TableRow]:
+def read_folder(folder: Path, source: str) -> Entry:
+    """The rows of a run folder. Raises UserError for one without results."""
+    return Entry(read_rows(folder, source), read_runs(folder, source))
+
+
+def read_archive(path: Path) -> Entry:
     """The rows of an archive as they follow from its runs. Raises UserError when it does not verify."""
     with (
         tempfile.TemporaryDirectory(prefix="lensbench-table-") as temporary,
@@ -64,7 +71,7 @@ def read_archive(path: Path) -> list[TableRow]:
         problems = [*problems_of(path, Path(temporary))]
         if problems:
             raise UserError(f"{path}: does not verify: {some_of(problems, MOST_NAMED)}")
-        return read_rows(rebuilt(Path(temporary)), sha256(path.read_bytes()))
+        return read_folder(rebuilt(Path(temporary)), sha256(path.read_bytes()))
 
 
 def read_all(paths: Sequence[Path]) -> list[Entry]:
@@ -90,7 +97,7 @@ def write_table(entries: Iterable[Entry], output: Path) -> list[Series]:
         "apart": apart,
         "problems": [entry for entry in entries if entry.problem],
     }
-    write_atomic(output / CSV, _csv(rows))
+    write_atomic(output / CSV, _csv([row.record for row in rows]))
     write_atomic(output / MARKDOWN, render_markdown(facts, "table.md.j2"))
     environment = page_environment()
     environment.globals |= {**style_of_the_page(), **script_of_tables()}
@@ -104,11 +111,15 @@ def write_table(entries: Iterable[Entry], output: Path) -> list[Series]:
     return found
 
 
-def _csv(rows: Sequence[TableRow]) -> str:
+def _csv(rows: Sequence[Mapping[str, object]]) -> str:
+    """The rows below the columns that any of them has."""
+    columns: dict[str, None] = {}
+    for row in rows:
+        columns.update(dict.fromkeys(row))
     text = io.StringIO()
-    writer = csv.DictWriter(text, [*rows[0].record], lineterminator="\n")
+    writer = csv.DictWriter(text, [*columns], lineterminator="\n")
     writer.writeheader()
-    writer.writerows(row.record for row in rows)
+    writer.writerows(rows)
     return text.getvalue()
 
 
@@ -135,12 +146,17 @@ def main() -> None:
     parser.add_argument(
         "--fail-on", choices=["worse"], help="exit code 1 if the last step of a series is worse"
     )
+    parser.add_argument("--runs", type=Path, metavar="FILE", help="also a CSV, a row for each run")
     arguments = parser.parse_args()
     entries = read_all(arguments.paths)
     if not any(entry.rows for entry in entries):
         first, *_ = entries
         raise UserError(first.problem)
     found = write_table(entries, arguments.output)
+    if arguments.runs:
+        runs = [row for entry in entries for row in entry.runs]
+        write_atomic(arguments.runs, _csv(runs))
+        print(f"written: {arguments.runs}, {len(runs)} runs")
     for entry in entries:
         if entry.problem:
             print(f"left out: {entry.problem}", file=sys.stderr)

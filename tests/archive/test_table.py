@@ -5,6 +5,8 @@ import json
 import math
 import random
 import shutil
+import subprocess
+import sys
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -18,6 +20,7 @@ from chromium import barriers
 from lensbench.core.errors import CheckFailed
 from lensbench.core.preflight_results import PreflightFindings
 from lensbench.core.system.files import write_json
+from lensbench.core.system.places import ROOT
 from lensbench.results.page.page import write_page
 from lensbench.results.results import write_results
 from lensbench_archive.archive import make_archive
@@ -228,3 +231,41 @@ def test_the_page_sorts_filters_and_fits_narrow_screens(
     page.get_by_label("verdict").select_option("")
     page.get_by_role("link", name="b0").click()
     assert page.url.endswith("/b0/report.html")
+
+
+def test_runs_are_one_tidy_row_each_and_the_documented_lines_read_them(
+    versions: Path, tmp_path: Path
+) -> None:
+    bench = make_bench(
+        tmp_path / "b", Shape(8, trials=2, discarded=0.2, missing=0.1, judges=("mechanical",))
+    )
+    folders = [*sorted(versions.glob("b*")), bench]
+    run_here(main, *folders, "--output", tmp_path / "site", "--runs", tmp_path / "runs.csv")
+    runs = [*csv.DictReader((tmp_path / "runs.csv").read_text().splitlines())]
+    own = [row for row in runs if row["benchmark"] == "synthetic"]
+    results = json.loads((bench / "results.json").read_text())
+    assert len(runs) == 24 * 2 * len(LIFTS) + 8 * 2 * 2
+    assert {row["status"] for row in own} == {"scored", "discarded", "missing"}
+    for row, run in zip(own, results["runs"], strict=True):
+        assert (row["task"], row["condition"], int(row["trial"])) == (
+            run["task"],
+            run["condition"],
+            run["trial"],
+        )
+        assert row["score"] == ("" if run["score"] is None else str(float(run["score"])))
+        assert row["called"] == run["tools_used"]
+        if row["status"] != "scored":
+            assert row["cost_usd"] == row["tokens_input"] == row["duration_s"] == ""
+    first = next(row for row in runs if row["condition"] == "with" and row["called"] == "yes")
+    assert (first["server_version"], first["agent_version"]) == ("2.0", "2.1.329")
+    assert int(first["tokens_input"]) > 0
+    page = (ROOT / "docs" / "history.md").read_text(encoding="utf-8")
+    code = page.partition("```python\n")[2].partition("```")[0]
+    done = subprocess.run(
+        [sys.executable, "-c", code], cwd=tmp_path, capture_output=True, text=True, check=True
+    )
+    b0 = json.loads((versions / "b0" / "results.json").read_text())
+    shown = next(line.split() for line in done.stdout.splitlines() if line.startswith("b0 "))
+    delta = b0["comparisons"]["with"]["measures"]["score"]["delta"]
+    assert float(shown[1]) == pytest.approx(delta, abs=1e-5)
+    assert int(shown[2]) == 24
