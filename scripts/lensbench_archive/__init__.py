@@ -39,6 +39,12 @@ VERBS = {
         ),
         "verdict": ("lensbench_archive.verdict", "give the verdict on scores from elsewhere (CSV)"),
     },
+    "Check and maintain": {
+        "clean": (
+            "lensbench_archive.clean",
+            "list what could go and what numbers rest on; remove it",
+        ),
+    },
 }
 """Group -> verb -> its module, and its line in the overview."""
 

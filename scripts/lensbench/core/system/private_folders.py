@@ -45,6 +45,15 @@ def private_folder() -> Iterator[str]:
 
 def remove_abandoned(place: str) -> None:
     """Removes the folders in `place` that killed programs of this user left, and ends the processes in them."""
+    for folder in abandoned(place):
+        with suppress(OSError):
+            _end_processes_in(folder)
+            _tear_down(folder)
+            remove_tree(folder)
+
+
+def abandoned(place: str) -> Iterator[str]:
+    """The folders in `place` that killed programs of this user left, each locked until the next one."""
     with os.scandir(place) as entries:
         folders = [
             entry.path for entry in entries if entry.name.startswith(PREFIX) and _is_ours(entry)
@@ -52,9 +61,7 @@ def remove_abandoned(place: str) -> None:
     for folder in folders:
         with suppress(OSError), open(os.path.join(folder, LOCK), "r+", encoding="utf-8") as its:
             if try_lock(its):
-                _end_processes_in(folder)
-                _tear_down(folder)
-                remove_tree(folder)
+                yield folder
 
 
 def _tear_down(folder: str) -> None:
