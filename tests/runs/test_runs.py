@@ -324,7 +324,7 @@ def test_what_a_run_wrote_into_its_workspace_is_seen_and_no_other_run_finds_it(
 
 
 @pytest.mark.parametrize("sandbox", ["auto", "none"])
-def test_the_baseline_cannot_run_the_treatments_program_and_does_not_count_where_it_did(
+def test_the_baseline_cannot_run_the_treatments_program_and_is_marked_where_it_names_it(
     bench: Path, sandbox: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     if sandbox == "auto" and not find_sandbox(AUTO).program:
@@ -345,9 +345,10 @@ def test_the_baseline_cannot_run_the_treatments_program_and_does_not_count_where
     shell += "; ".join(f"echo {shlex.quote(json.dumps(line))}" for line in ENDED)
     plan(bench, shell, sandbox, kind="command-events", retries=1)
     make_run(read_job(bench, RUN, 0))
-    last = from_json(run_files(bench, RUN).record.read_text()).attempt
-    said = f'by a command that runs a server\'s program: Bash {{ "command": "{program} cart" }}'
-    assert (last.reason, last.detail) == (("", "") if sandbox == "auto" else ("contaminated", said))
+    record = from_json(run_files(bench, RUN).record.read_text())
+    assert (record.attempt.reason, record.naming_calls) == ("", 1)
+    said = gzip.decompress(run_files(bench, RUN).transcript.read_bytes()).decode()
+    assert ("class Cart" in said) == (sandbox == "none")
 
 
 def test_no_agent_is_asked_for_a_run_that_counts_and_its_view_comes_back(bench: Path) -> None:

@@ -224,6 +224,9 @@ class Record:
     direct_calls: int | None = None
     """Calls to the address of a server that only other conditions have; None when this was not checked: there is no
     such address, it is not reachable, or the agent shows no calls."""
+    naming_calls: int | None = None
+    """Calls with a word that names the program of a server that only other conditions have: they may have run it, or
+    have searched for its name. None when there is no such program, or the agent shows no calls."""
     made_with: dict[str, Any] = field(default_factory=dict)
     """The settings of the `agent` and the `condition`; empty in imported runs."""
     schema: int = SCHEMA

@@ -59,7 +59,7 @@ from lensbench.runs.contamination import direct_calls, foreign_hosts
 from lensbench.runs.made_with import portable
 from lensbench.runs.reasons import DiscardReason, Expectation, find_reason, tools_of
 from lensbench.runs.server_checks import unreachable
-from lensbench.runs.server_programs import foreign_programs, program_calls
+from lensbench.runs.server_programs import foreign_programs, naming_calls
 from lensbench.runs.stopping import NOT_STARTED, before_the_agent, spend
 
 _MENTION = re.compile(r"@\"?([^\s\"#,;!?()\[\]{}]+)")
@@ -328,6 +328,7 @@ def _checked(
         tree_after=after,
         server_calls=redact.all(server_calls(log)),
         direct_calls=None if direct is None else len(direct),
+        naming_calls=_naming_calls(job, reply),
         patch_sha256=sha256(patch) if job.is_change else "",
     )
     reason, detail = _fault(job, place, record, reply, direct, reason, detail)
@@ -374,12 +375,6 @@ def _fault(
         return reason, detail
     if direct:
         return DiscardReason.CONTAMINATED, f"by the address of a server: {direct[0]}"
-    programs = foreign_programs(job.plan, job.run.condition)
-    seen = (
-        reply.transcript.split("\n") if record.outcome.calls is not None and any(programs) else ()
-    )
-    if ran := program_calls(seen, programs, Path(job.repository["tree"])):
-        return DiscardReason.CONTAMINATED, f"by a command that runs a server's program: {ran[0]}"
     if record.tree_after != record.tree_before and not job.is_change:
         tree, workspace = job.repository["tree"], place.outside(record.workspace)
         names = [] if job.is_closed_book else changed_paths(tree, workspace)
@@ -398,6 +393,14 @@ def _direct_calls(job: Job, place: Place, reply: Said) -> list[str] | None:
     ):  # hosts that the config allows for all conditions are reachable even so
         hosts = [host for host in hosts if host in map(read_host, place.sandbox.hosts)]
     return direct_calls(reply.transcript.split("\n"), hosts) if hosts else None
+
+
+def _naming_calls(job: Job, reply: Said) -> int | None:
+    """Calls that name a program of a server of other conditions; None when there is none, or no call is shown."""
+    program = foreign_programs(job.plan, job.run.condition)
+    if reply.outcome.calls is None or not program.names:
+        return None
+    return len(naming_calls(reply.transcript.split("\n"), program))
 
 
 def _patch(job: Job, place: Place, redact: Redactor) -> bytes:

@@ -64,7 +64,7 @@ class DiscardReason(StrEnum):
     CONTAMINATED = (
         "contaminated",
         "a tool of the treatment was offered or called in another condition, or its server was called by its "
-        "address or run by a command",
+        "address",
         "later",
         "MCP servers that the agent or the repository configures by itself; sandbox_network",
     )

@@ -274,6 +274,11 @@ def controls(tables: Tables) -> list[ControlCheck]:
             [record for record in without if record.network != "own"],
             lambda record: None if record.direct_calls is None else record.direct_calls == 0,
         ),
+        (
+            "no call named the program of another condition's server (it may have run it, where there is no sandbox)",
+            without,
+            lambda record: None if record.naming_calls is None else record.naming_calls == 0,
+        ),
         ("the first attempt gave the answer", runs, lambda record: record.attempt.number == 1),
     ]
     rows: list[ControlCheck] = []
