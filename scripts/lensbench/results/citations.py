@@ -13,6 +13,7 @@ from typing import NamedTuple, TypedDict
 
 from lensbench.core.frozen_plan import Repositories
 from lensbench.core.handed_over import read_answer
+from lensbench.core.names import LETTERS
 from lensbench.core.records import from_json
 from lensbench.core.rows import RunStatus, ValidityRow
 from lensbench.core.run_folder import RunFolder
@@ -31,7 +32,10 @@ AROUND = 1
 """Lines shown before and after a citation."""
 _LONGEST_LINE = 200
 _LARGEST_FILE = 2_000_000
-_PATH = r"(?<![\w/:.])(?:\.{{0,2}}/){{0,9}}(?P<{0}>[\w@+-][\w@+./\\-]{{0,200}}\.[A-Za-z]\w{{0,9}})"
+_PATH = (
+    rf"(?<![{LETTERS}/:.])(?:\.{{{{0,2}}}}/){{{{0,9}}}}"
+    rf"(?P<{{0}}>[{LETTERS}@+-][{LETTERS}@+./\\-]{{{{0,200}}}}\.[A-Za-z]\w{{{{0,9}}}})"
+)
 _SPAN = r"(?P<{0}>[1-9]\d{{0,6}})(?:\s?(?:-|\u2013|to|and)\s?(?:L|line )?(?P<{1}>[1-9]\d{{0,6}}))?"
 _CITED = re.compile(
     "|".join(
@@ -50,7 +54,7 @@ _CITED = re.compile(
             + _PATH.format("c"),
         ]
     ),
-    re.ASCII,  # letters of scripts without blanks are no part of a path
+    re.ASCII,  # for digits and endings: letters of scripts without blanks are no part of a path
 )
 
 

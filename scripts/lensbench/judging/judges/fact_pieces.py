@@ -6,20 +6,28 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from lensbench.core.names import LETTERS
 from lensbench.core.tasks import MAX_PATTERN_LENGTH, Pattern, Regex
 from lensbench.judging.judges.normalising import FILE_EXTENSIONS
 
 _ENDINGS = "|".join(sorted(FILE_EXTENSIONS, key=len, reverse=True))
-_FILE = rf"(?:[\w.@-]+/)*+[\w@-][\w.@-]*\.(?:{_ENDINGS})(?![\w/]|\.\w)"
-_FOLDER = r"/?(?:[\w.@-]+/){2,}[\w.@-]*\w|/?(?:[\w.@-]+/)+(?!\w)|/\w[\w-]*(?!\w)"
+_W = f"[{LETTERS}]"
+_FILE = (
+    rf"(?:[{LETTERS}.@-]+/)*+[{LETTERS}@-][{LETTERS}.@-]*\.(?:{_ENDINGS})(?![{LETTERS}/]|\.{_W})"
+)
+_FOLDER = (
+    rf"/?(?:[{LETTERS}.@-]+/){{2,}}[{LETTERS}.@-]*{_W}|/?(?:[{LETTERS}.@-]+/)+(?!{_W})"
+    rf"|/{_W}[{LETTERS}-]*(?!{_W})"
+)
 _NAME = (
-    r"(?:[A-Za-z_]\w*(?:\.|::|\#))+[A-Za-z_]\w*|[A-Za-z]*_\w+|[A-Za-z]\w*[a-z0-9][A-Z]\w*|[A-Z]{2,}[a-z]\w*"
-    r"|--[a-z][\w-]+|[A-Za-z]+[0-9]+[A-Za-z]\w*|[A-Z][a-z]+(?:-[A-Z][a-z]*)+"
+    rf"(?:(?!\d){_W}+(?:\.|::|\#))+(?!\d){_W}+|(?!\d)(?:(?!_){_W})*_{_W}+|(?!\d){_W}+[a-z0-9][A-Z]{_W}*"
+    rf"|[A-Z]{{2,}}[a-z]{_W}*|--[a-z][{LETTERS}-]+|[A-Za-z]+[0-9]+[A-Za-z]{_W}*|[A-Z][a-z]+(?:-[A-Z][a-z]*)+"
 )
 _NUMBER = r"(?:0x[0-9a-fA-F]+|\d++(?:[,_]\d{3})*+(?:\.\d+)*+)[a-zA-Z%]{0,2}(?!\w)"
 # no piece starts inside a word, a path or a number, so that the time is linear in the length of the text
 _PIECE = re.compile(
-    rf"`(?P<code>[^`]+)`|(?<![\w/.@-])(?:(?P<file>{_FILE})|(?P<folder>{_FOLDER})|(?P<name>{_NAME}))"
+    rf"`(?P<code>[^`]+)`"
+    rf"|(?<![{LETTERS}/.@-])(?:(?P<file>{_FILE})|(?P<folder>{_FOLDER})|(?P<name>{_NAME}))"
     rf"|(?<![\w.-])(?<!\d,)(?P<number>{_NUMBER})",
     re.ASCII,
 )
