@@ -33,7 +33,7 @@ def begun(bench: Callable[..., Bench]) -> Bench:
 
 def test_what_is_there_is_judged_before_validity_has_run(begun: Bench) -> None:
     status = Status(begun.folder)
-    assert status.counts == {"without": RunCounts(2, 0, 2, 0), "with": RunCounts(1, 1, 2, 0)}
+    assert status.counts == {"without": RunCounts(2, 0, 2, 0), "with": RunCounts(1, 0, 2, 1)}
     assert (len(status.runs), status.left) == (8, 4)
 
 
@@ -52,7 +52,7 @@ def test_a_discard_that_was_filed_is_left_until_it_is_made_again_or_given_up(beg
 
 def test_a_damaged_run_is_left(begun: Bench) -> None:
     run_files(begun.folder, RunId("a", "with")).answer.write_text("another")
-    assert Status(begun.folder).counts["with"] == RunCounts(0, 1, 3, 0)
+    assert Status(begun.folder).counts["with"] == RunCounts(0, 0, 3, 1)
 
 
 def test_the_line_tells_time_by_each_conditions_mean_and_what_was_spent_and_fits_a_terminal(
@@ -61,13 +61,13 @@ def test_the_line_tells_time_by_each_conditions_mean_and_what_was_spent_and_fits
     write_json(RunFolder(begun.folder).spent, {"runs": 4, "hours": 0.5})
     status = Status(begun.folder)
     assert line(status, 2, 2) == (
-        "4/8 runs | with: 1 valid, 1 discarded, 2 left | without: 2 valid, 0 discarded, 2 left"
+        "4/8 runs | with: 1 valid, 0 discarded, 2 left, 1 to repeat | without: 2 valid, 0 discarded, 2 left"
         " | 2 running | 55 s left | agents worked 30 min"
     )
     write_json(RunFolder(begun.folder).spent, {"runs": 4, "hours": 0.5, "usd": 1.5})
     assert block(status, {"a-with": "14:02:11", "b-with": "14:02:12"}, 2, 80) == [
         "4/8 runs | 2 running | 55 s left | spent $1.50",
-        "  with       1 valid, 1 discarded, 2 left",
+        "  with       1 valid, 0 discarded, 2 left, 1 to repeat",
         "  without    2 valid, 0 discarded, 2 left",
         "  running    a-with since 14:02:11, b-with since 14:02:12",
     ]

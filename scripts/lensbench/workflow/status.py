@@ -19,11 +19,9 @@ from lensbench.core.store import (
     DISCARD,
     Discard,
     Entry,
-    State,
     entries,
     rounds,
     run_files,
-    state_of,
 )
 from lensbench.core.system.claim import at_work
 from lensbench.core.system.program import run_verb
@@ -84,9 +82,7 @@ class Status:
         for validity in decide(records, self.plan, discards):
             run, is_discarded = validity.run, validity.status == RunStatus.DISCARDED
             is_due = run in discards and newest[run].number == self.due.get(run)
-            is_repeated = run in discards and (
-                state_of(entries(folder, run), self.plan["max_rounds"]) == State.DISCARDED
-            )
+            is_repeated = is_discarded and self._is_repeated(run)
             own = (
                 validity.status == RunStatus.VALID,
                 is_discarded and not is_repeated,
@@ -101,6 +97,15 @@ class Status:
                     f"{validity.reason} ({validity.detail})" if validity.detail else validity.reason
                 )
                 self.last_discard = f"{run.stem}: {why}"
+
+    def _is_repeated(self, run: RunId) -> bool:
+        """True for a discarded run of which a start makes another attempt. Its last discard may not be filed yet."""
+        if self.plan["agent"]["kind"] == "none":
+            return False
+        attempts = entries(self.folder, run)
+        spent_rounds = sum(discard.spends_round for _, discard in rounds(attempts))
+        unfiled = DISCARD not in attempts[-1].files
+        return spent_rounds + unfiled <= self.plan["max_rounds"]
 
     @property
     def left(self) -> int:
@@ -165,11 +170,10 @@ def _spent(folder: Path) -> str:
         cost = spent(folder)
     except UserError:
         return "spent ?"  # with a budget, the next attempt reports the error
-    return (
-        f"spent ${cost.usd_so_far:.2f}"
-        if cost.usd_so_far
-        else f"agents worked {span(cost.hours * 3600)}"
-    )
+    shows_dollars = cost.usd_known > 0 or any(usd for usd, _ in cost.cut)
+    if shows_dollars:
+        return f"spent ${cost.usd_so_far:.2f}"
+    return f"agents worked {span(cost.hours * 3600)}"
 
 
 def line(status: Status, running: int, at_a_time: int) -> str:
