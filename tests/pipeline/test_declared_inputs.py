@@ -30,6 +30,7 @@ BESIDE = {
     "spent.json": "what was spent so far, which every attempt adds to",
     "preflight.json (run)": "the tools that the servers listed, written before the first job of a start",
     "looks.jsonl": "the account of error: a look reads what looks before it have drawn, and appends to it",
+    "requests/": "what `lensbench check --requests` measured: an input where it is there",
     "results.json (scores)": "whether a verdict was shown, when that account is missing; made from estimates.json",
     "attempts/": "the store, which no rule owns: its journal is declared, and a new answer is a line in it",
     "judging/mechanical.json": "how often this judge was asked again, by its own hand",

@@ -10,7 +10,7 @@ from lensbench.scores.sequential import SHARE
 from small_benchmark import Project
 
 CALLS = "called mcp__fake__search"
-NAMES = [f"task{letter}" for letter in "abcdefghijklmnop"]
+NAMES = [f"task{letter}" for letter in "abcdefghijklmnopqrst"]
 
 
 def write_tasks(project: Project, helped: str, names: Sequence[str] = NAMES) -> None:

@@ -76,7 +76,7 @@ def test_the_wait_is_shown_ends_at_ctrl_c_and_goes_on_at_the_next_start(on_a_pla
 
 
 def test_a_window_that_resets_next_week_stops_everything_with_its_time(on_a_plan: Project) -> None:
-    on_a_plan.behave(others="window 1893456000")
+    on_a_plan.behave(others=f"window {time.time() + 7 * 86400:.0f}")
     on_a_plan.configure()
     said = on_a_plan.start("--cores", "1", target="validity", fails=True)
     assert "the plan's window is used up until 20" in said
