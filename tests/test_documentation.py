@@ -74,6 +74,7 @@ def test_a_key_of_a_schema_is_a_row() -> None:
 
 ORDINARY = {
     "change",
+    "cost",
     "difference",
     "duration",
     "finished",

@@ -54,6 +54,11 @@ def display_name(conditions: Mapping[str, PlannedCondition], baseline: str, cond
     """What readers call a condition: its server, where it has one that no other condition has, or none, where only the
     baseline has none; else its name."""
     servers = conditions[condition]["servers"]
+    if left_out := conditions[condition].get("without"):
+        brings_nothing = not servers and not conditions[condition].get("files")
+        if brings_nothing:
+            return "without any of them"
+        return f"without {' and '.join(left_out)}"
     others = [other for name, other in conditions.items() if name not in (condition, CLOSED_BOOK)]
     is_alone = all(other["servers"] != servers for other in others)
     if is_alone and condition == baseline and not servers:
@@ -66,7 +71,7 @@ def display_name(conditions: Mapping[str, PlannedCondition], baseline: str, cond
 def of_condition(conditions: Mapping[str, PlannedCondition], baseline: str, condition: str) -> str:
     """`with lens`, `without a server`, or `of the condition v2`: whose runs they are, in a sentence."""
     name = display_name(conditions, baseline, condition)
-    if name == "without a server":
+    if name.startswith("without "):
         return name
     return f"of the condition {name}" if name == condition else f"with {name}"
 
@@ -98,7 +103,8 @@ def comparisons(plan: Plan) -> dict[str, Sides]:
             len(condition.get("agent", ())),
         )
 
-    for earlier, later in combinations(sorted(treatments(plan), key=size), 2):
+    others = [name for name in treatments(plan) if _is_compared_with_others(plan, name)]
+    for earlier, later in combinations(sorted(others, key=size), 2):
         is_reverse = f"{earlier} against {later}" in plan["gate"]["comparisons"]
         first, second = (earlier, later) if is_reverse else (later, earlier)
         sides[f"{first} against {second}"] = Sides(first, second)
@@ -117,6 +123,13 @@ def shown_names(plan: Plan) -> dict[str, str]:
     return names
 
 
+def _is_compared_with_others(plan: Plan, treatment: str) -> bool:
+    """False for a condition of an ablation, which asks only what leaving something out changes, unless the config
+    names a comparison with it."""
+    is_named = any(treatment in name.split(" against ") for name in plan["gate"]["comparisons"])
+    return is_named or "without" not in plan["conditions"][treatment]
+
+
 def decided_comparisons(plan: Plan) -> dict[str, Sides]:
     """The comparisons that the gate decides: all against the baseline, and those that `gate.comparisons` names."""
     names = {*treatments(plan), *plan["gate"]["comparisons"]}
@@ -125,14 +138,22 @@ def decided_comparisons(plan: Plan) -> dict[str, Sides]:
 
 def brings(condition: PlannedCondition) -> str:
     """Everything in which a condition may differ from others, with short hashes: `CLAUDE.md (1f0c...)`."""
-    files = {"MCP file": condition["mcp_sha256"], **condition.get("files", {})}
-    parts = [f"{name} ({digest[:12]})" for name, digest in files.items() if digest]
-    commands = {"setup": condition.get("setup", ()), "teardown": condition.get("teardown", ())}
-    commands |= {"writes": condition.get("writes", ())}
-    parts += [f"{word} {' '.join(command)}" for word, command in commands.items() if command]
-    return ", ".join(
-        [*parts, *(f"agent.{key} {value}" for key, value in condition.get("agent", {}).items())]
-    )
+    parts = []
+    for name, digest in {"MCP file": condition["mcp_sha256"], **condition.get("files", {})}.items():
+        if digest:
+            parts.append(f"{name} ({digest[:12]})")
+    words = {
+        "setup": condition.get("setup", ()),
+        "teardown": condition.get("teardown", ()),
+        "writes": condition.get("writes", ()),
+        "without": condition.get("without", ()),
+    }
+    for word, values in words.items():
+        if values:
+            parts.append(f"{word} {' '.join(values)}")
+    for key, value in condition.get("agent", {}).items():
+        parts.append(f"agent.{key} {value}")
+    return ", ".join(parts)
 
 
 def fill_mcp_file(condition: PlannedCondition, values: Mapping[str, str]) -> str:
@@ -146,7 +167,18 @@ def fill_mcp_file(condition: PlannedCondition, values: Mapping[str, str]) -> str
     if missing := missing_variables([condition]):
         raise UserError(missing[0])
     here = str(Path(condition["mcp"]).resolve().parent)
-    return json.dumps(filled(read_jsonc(content), {**os.environ, "here": here, **values}))
+    file = read_jsonc(content)
+    file["mcpServers"] = _kept(file["mcpServers"], condition)
+    names = {**os.environ, "here": here, **values}
+    return json.dumps(filled(file, names))
+
+
+def _kept(servers: Mapping[str, Any], condition: PlannedCondition) -> dict[str, Any]:
+    """The servers of an MCP file without those that the condition goes without."""
+    kept = dict(servers)
+    for name in condition.get("without", ()):
+        kept.pop(name, None)
+    return kept
 
 
 def read_jsonc(content: bytes) -> Any:
@@ -179,10 +211,15 @@ def _unset(text: str) -> Iterator[str]:
 
 
 def mcp_servers(conditions: Iterable[PlannedCondition]) -> Iterator[tuple[str, Mapping[str, Any]]]:
-    """The MCP files of conditions, each with its servers; those that cannot be read are left out."""
-    for file in dict.fromkeys(condition["mcp"] for condition in conditions if condition["mcp"]):
-        with suppress(OSError, ValueError, KeyError, TypeError):
-            yield file, dict(read_jsonc(Path(file).read_bytes())["mcpServers"])
+    """The MCP files of conditions, each with the servers that one of them has; those that cannot be read are left
+    out."""
+    found: dict[str, dict[str, Any]] = {}
+    for condition in conditions:
+        if file := condition["mcp"]:
+            with suppress(OSError, ValueError, KeyError, TypeError):
+                servers = read_jsonc(Path(file).read_bytes())["mcpServers"]
+                found.setdefault(file, {}).update(_kept(servers, condition))
+    yield from found.items()
 
 
 def treatment_words(conditions: Iterable[PlannedCondition]) -> list[str]:

@@ -62,6 +62,8 @@ class PlannedCondition(TypedDict):
     """Patterns of answers that are errors, by server."""
     files: ReadOnly[NotRequired[Mapping[str, str]]]
     """What it brings into the workspace: path -> sha256 of the text, which is in the plan's `texts`."""
+    without: ReadOnly[NotRequired[Sequence[str]]]
+    """Servers of the MCP file, skills and paths that it goes without."""
     agent: ReadOnly[NotRequired[AgentSettings]]
     """The agent's settings that are others than in the other conditions."""
 

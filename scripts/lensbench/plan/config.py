@@ -14,6 +14,7 @@ from lensbench.agents import programs
 from lensbench.agents.sandbox import DEFAULT_LIMITS
 from lensbench.core.frozen_plan import GIVEN, MECHANICAL, AgentSettings, Verdict
 from lensbench.core.tasks import InsidePath, Many, Regex, Source, Strict, like
+from lensbench.plan.ablation import EVERYTHING, conditions_of
 
 
 def _plain(value: Any) -> Any:
@@ -95,6 +96,8 @@ class Condition(Strict):
     """Path in the workspace -> file with its text, such as `CLAUDE.md: words.md`, for the runs of this condition."""
     skills: str = ""
     """A folder with skills (`<name>/SKILL.md`), put where the agent looks for them."""
+    without: Many[str] = ()
+    """Servers of `mcp`, skills of `skills` and paths of `files` that this condition goes without."""
     agent: Override = Override()
     """Settings of the agent for this condition only; the results name them."""
 
@@ -114,6 +117,23 @@ class Ladder(Strict):
     """A folder with skills that come with the server."""
     only: Switch = False
     """A further rung: server and words, without the built-in search tools."""
+
+
+MOST_MEMBERS = 8
+"""Members of an ablation: each is a run of every task."""
+
+
+class Ablation(Strict):
+    """Servers, skills and files, as conditions that go without one of them each: see docs/ablation.md."""
+
+    mcp: str | None = None
+    """The MCP file with the servers that are in use."""
+    skills: str = ""
+    """A folder with skills that are in use."""
+    files: dict[str, str] = Field(default={})
+    """Path in the workspace -> file with its text, as in a condition."""
+    groups: dict[ConditionName, Many[str]] = Field(default={})
+    """Members that are left out together, by a name of yours."""
 
 
 def _of_a_name(value: Any) -> Any:
@@ -371,6 +391,9 @@ class Config(Strict):
     ladder: Annotated[Ladder | None, _NAMED_LADDER] = None
     """Makes the conditions `without`, `server`, `words` and `both` of a server and its words. A name alone, such as
     `mine`, means mcp.mine.json and words.mine.md."""
+    ablate: Ablation | None = None
+    """Makes the conditions `all` (the baseline), `none`, and `all` without each server, skill and file: which of them
+    can go?"""
     notes: Annotated[Many[str], _ONE_OR_MANY] = ()
     """What is new in this run, shown in the results."""
     baseline: str = "without"
@@ -453,6 +476,18 @@ class Config(Strict):
         for name, own in value.get("conditions", {}).items():
             rungs[name] = {**rungs.get(name, {}), **own} if isinstance(own, dict) else own
         return {**value, "conditions": rungs}
+
+    @model_validator(mode="before")
+    @classmethod
+    def _members_of_the_ablation(cls, value: Any) -> Any:
+        """The conditions that `ablate` means; the keys of one that is written go first."""
+        if not isinstance(value, dict) or not isinstance(value.get("ablate"), dict):
+            return value
+        made: dict[str, Any] = conditions_of(value["ablate"])
+        written = value.get("conditions", {})
+        for name, own in written.items() if isinstance(written, dict) else ():
+            made[name] = {**made.get(name, {}), **own} if isinstance(own, dict) else own
+        return {"baseline": EVERYTHING, **value, "conditions": made}
 
     @property
     def scenario_files(self) -> tuple[str, ...]:

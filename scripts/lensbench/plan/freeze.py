@@ -155,10 +155,11 @@ def _condition(condition: Condition, files: Mapping[str, str]) -> PlannedConditi
     entry: PlannedCondition = {"mcp": None, "mcp_sha256": "", "servers": []}
     if condition.mcp is not None:
         content = Path(condition.mcp).read_bytes()
-        servers = sorted(read_jsonc(content)["mcpServers"])
-        entry = {"mcp": condition.mcp, "mcp_sha256": sha256(content), "servers": servers}
+        servers = sorted(set(read_jsonc(content)["mcpServers"]) - set(condition.without))
+        if servers:
+            entry = {"mcp": condition.mcp, "mcp_sha256": sha256(content), "servers": servers}
     keys = {"setup", "teardown", "setup_s"} if condition.setup or condition.teardown else set()
-    keys |= {key for key in ("writes", "errors") if getattr(condition, key)}
+    keys |= {key for key in ("writes", "errors", "without") if getattr(condition, key)}
     more: Any = condition.model_dump(mode="json", include=keys)
     more |= (
         {"files": {path: sha256(text.encode()) for path, text in sorted(files.items())}}

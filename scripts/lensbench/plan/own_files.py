@@ -19,6 +19,7 @@ from lensbench.core.pasted import pasted
 from lensbench.core.run_folder import PLACES, RunFolder
 from lensbench.core.system.files import read_checksums
 from lensbench.core.system.yaml_places import KeyPath
+from lensbench.plan.ablation import members_of
 from lensbench.plan.config import Condition, Config
 
 _OF_USERS = {RunFolder.human, RunFolder.imported}
@@ -122,8 +123,20 @@ def sources(condition: Condition, kind: str) -> dict[str, Path]:
         if condition.skills and place
         else []
     )
-    skills = {f"{place}/{path.relative_to(folder).as_posix()}": path for path in files}
-    return {**skills, **{path: Path(file) for path, file in condition.files.items()}}
+    brought: dict[str, Path] = {}
+    for path in files:
+        inside = path.relative_to(folder)
+        if inside.parts[0] not in condition.without:
+            brought[f"{place}/{inside.as_posix()}"] = path
+    for named, text_file in condition.files.items():
+        if named not in condition.without:
+            brought[named] = Path(text_file)
+    return brought
+
+
+def members(condition: Condition) -> list[str]:
+    """What a condition could go `without`: servers, skills and files, by their names."""
+    return members_of({"mcp": condition.mcp, "skills": condition.skills, "files": condition.files})
 
 
 def texts(condition: Condition, kind: str) -> dict[str, str]:
@@ -216,4 +229,5 @@ def servers_of(condition: Condition) -> list[str]:
     """The names of a condition's MCP servers; none when its file is invalid."""
     if condition.mcp is None or mcp_problem(Path(condition.mcp)):
         return []
-    return sorted(read_jsonc(Path(condition.mcp).read_bytes())["mcpServers"])
+    servers = read_jsonc(Path(condition.mcp).read_bytes())["mcpServers"]
+    return sorted(set(servers) - set(condition.without))

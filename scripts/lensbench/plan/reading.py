@@ -18,7 +18,15 @@ from lensbench.core.frozen_plan import GIVEN, HUMAN, MECHANICAL, TESTS
 from lensbench.core.pasted import pasted
 from lensbench.core.system.yaml_places import Document, DocumentError, KeyPath, read_document
 from lensbench.plan import own_files
-from lensbench.plan.config import Agent, Config, ModelJudge, judge_names
+from lensbench.plan.ablation import condition_name, parts_of
+from lensbench.plan.config import (
+    MOST_MEMBERS,
+    Ablation,
+    Agent,
+    Config,
+    ModelJudge,
+    judge_names,
+)
 from lensbench.plan.own_files import condition_files, mcp_problem, misplaced, servers_of
 from lensbench.plan.task_files import source_problem
 from lensbench.plan.validation import explain, has
@@ -143,6 +151,8 @@ def problems_of(config: Config, config_files: Iterable[str] = ()) -> Iterable[tu
         having = f"has only {names}" if names else "is empty"
         yield ("conditions",), f"conditions {having}; a comparison needs a baseline and a treatment"
     yield from _twins(config)
+    if config.ablate:
+        yield from _ablation_problems(config.ablate)
     if CLOSED_BOOK in config.conditions:
         text = f"conditions has {CLOSED_BOOK!r}, the name of a control; write controls: {{closed_book: true}} instead"
         yield ("conditions", CLOSED_BOOK), text
@@ -160,6 +170,15 @@ def problems_of(config: Config, config_files: Iterable[str] = ()) -> Iterable[tu
                 yield (
                     ("conditions", name, "errors", server),
                     f"conditions.{name}.errors: {condition.mcp} has no {server!r}",
+                )
+        known = own_files.members(condition)
+        for index, member in enumerate(condition.without):
+            if member not in known:
+                hint = did_you_mean(member, known)
+                at: KeyPath = ("conditions", name, "without", index)
+                yield (
+                    at,
+                    f"conditions.{name}.without has {member!r}, which it does not have{hint}",
                 )
         for key, problem in own_files.problems(condition, config.agent.kind):
             place = ".".join(map(str, ("conditions", name, *key)))
@@ -229,6 +248,27 @@ def _twins(config: Config) -> Iterable[tuple[KeyPath, str]]:
             )
             text = f"conditions.{name} {what}; write mcp: <file> in the treatment, and not in the baseline"
             yield ("conditions", name), text
+
+
+def _ablation_problems(ablation: Ablation) -> Iterable[tuple[KeyPath, str]]:
+    """What is wrong with the members of an ablation: too few, too many, or two of one name."""
+    parts = parts_of(ablation.model_dump())
+    if len(parts) < 2:
+        text = f"has {', '.join(parts) or 'no member'}; name two servers, skills or files, or write two conditions"
+        yield ("ablate",), f"ablate {text}"
+    if len(parts) > MOST_MEMBERS:
+        text = (
+            f"ablate has {len(parts)} members, which makes {len(parts) + 2} runs of every task; {MOST_MEMBERS} are"
+            " possible: leave some out together, groups: {search: [a, b]}"
+        )
+        yield ("ablate",), text
+    seen: dict[str, str] = {}
+    for part in parts:
+        name = condition_name(part)
+        if name in seen:
+            text = f"ablate: {part!r} and {seen[name]!r} would both be the condition {name}; give one a name in groups"
+            yield ("ablate",), text
+        seen[name] = part
 
 
 def _agent_problems(

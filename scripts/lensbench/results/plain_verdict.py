@@ -18,6 +18,7 @@ from lensbench.scores.measures import N
 from lensbench.scores.rules import FEWEST_TASKS
 
 if TYPE_CHECKING:
+    from lensbench.core.frozen_plan import Verdict
     from lensbench.results.results_file import BenchmarkFacts, Plain
     from lensbench.scores.estimates_file import Compared
     from lensbench.scores.gate import GateVerdict
@@ -29,6 +30,7 @@ def plain_verdict(data: BenchmarkFacts[Fraction], name: str) -> Plain:
     comparison = data["estimates"][name]
     names = data["names"]
     new, old = names[comparison["treatment"]], names[comparison["baseline"]]
+    leaves_out = "without" in data["conditions"][comparison["treatment"]]
     is_of_two = comparison["baseline"] != data["baseline"]
     gate, few, lead = comparison["gate"], comparison["too_few_calls"], "We cannot tell yet."
     is_offline = data["agent"]["kind"] == "offline"
@@ -41,12 +43,13 @@ def plain_verdict(data: BenchmarkFacts[Fraction], name: str) -> Plain:
     else:
         where = _where(comparison, data["alpha"])
         facts = f"{_tasks(comparison)}{_effort(data, comparison, old)}.{where}{_missing(data)}"
-        lead = _leads(gate, new, old if is_of_two else "").get(gate.verdict, lead)
+        lead = _leads(gate, new, old if is_of_two or leaves_out else "").get(gate.verdict, lead)
         if is_offline:
             lead = (
                 "The pipeline works. No verdict: a search program answered, not a language model."
             )
-            facts = f"With {new}: {facts}"
+            label = new if new.startswith("without ") else f"with {new}"
+            facts = f"{label[0].upper()}{label[1:]}: {facts}"
             ask = "Ask a language model: `lensbench run` with an `agent` that has one (docs/agents.md)."
             if data["run_id"] == "demo":
                 ask = "Ask a language model: `lensbench init` writes a config for your server, then `lensbench run`."
@@ -198,6 +201,13 @@ def _missing(data: BenchmarkFacts[Fraction]) -> str:
     return f" {number} of {sum(counts.values())} runs have no score." if number else ""
 
 
+def _keep_or_not(verdict: Verdict, members: str, where: str) -> str:
+    """What to do with the members of an ablation that this verdict leaves out."""
+    if verdict in ("GO", "SAVES"):
+        return f"Take {members} out, {where}."
+    return f"Keep {members}, {where}."
+
+
 def _next(data: BenchmarkFacts[Fraction], comparison: Compared) -> str:
     verdict, scope = comparison["gate"].verdict, comparison["score"]["overall"].scope
     where = f"for this model and questions like these{f', on {scope}' if scope else ''}"
@@ -209,6 +219,8 @@ def _next(data: BenchmarkFacts[Fraction], comparison: Compared) -> str:
         and data["agent"]["kind"] != "none"
     ):
         return _go_on(data)
+    if left_out := data["conditions"][comparison["treatment"]].get("without"):
+        return comparison["gate"].needs or _keep_or_not(verdict, " and ".join(left_out), where)
     if verdict != "INCONCLUSIVE" and comparison["baseline"] != data["baseline"]:
         worse = comparison["baseline"] if verdict in ("HARM", "COSTS") else ""
         better = comparison["treatment"] if verdict in ("GO", "SAVES") else worse

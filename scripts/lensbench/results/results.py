@@ -26,6 +26,7 @@ from lensbench.judging.decisions import is_person
 from lensbench.judging.judges import DRAFTED
 from lensbench.judging.trust import InstrumentFile
 from lensbench.results import chosen_runs
+from lensbench.results.ablation import ablation
 from lensbench.results.footprint import footprint
 from lensbench.results.junit import junit
 from lensbench.results.ladder import ladder
@@ -310,6 +311,12 @@ def write_results(folder: Path, tables: Tables | None = None) -> Results[Fractio
     verb = "would have cost" if PLAN_TOKEN in plan["agent"].get("pass_env", ()) else "cost"
     label = f"{verb} in US dollars{', estimated' if facts['estimated_costs'] else ''}"
     steps, sentences = ladder(facts)
+    findings, requests = PreflightFindings.read(folder), RequestFindings.read(folder)
+    figures = {
+        name: presented(facts["comparisons"][name]["measures"], entry, label)
+        for name, entry in decisions.items()
+    }
+    members, of_members = ablation(facts, tables.valid, findings, requests, figures, plan)
     data: Results[Fraction] = {
         **facts,
         "headlines": [
@@ -327,19 +334,18 @@ def write_results(folder: Path, tables: Tables | None = None) -> Results[Fractio
         "judging": judges_view(instrument, facts["names"])._asdict(),
         "unjudged_criteria": sum(count["criteria"] for count in instrument["unjudged"].values()),
         "criteria_of_runs": sum(count["of"] for count in instrument["unjudged"].values()),
-        "figures": {
-            name: presented(facts["comparisons"][name]["measures"], entry, label)
-            for name, entry in decisions.items()
-        },
+        "figures": figures,
         "plain": {name: plain_verdict(facts, name) for name in decisions},
         "ladder": steps,
         "ladder_says": sentences,
+        "ablation": members,
+        "ablation_says": of_members,
         "verdicts_on": {name: entry["gate"].verdict for name, entry in decisions.items()},
         "published": [pair._asdict() for pair in pairs],
         "published_delta": {name: mean_delta(pairs, name) for name in names},
         "by_hand": by_hand,
         "uncounted": _uncounted(folder, tables, facts["names"]),
-        "footprints": {name: footprint(folder, tables, name) for name in names},
+        "footprints": {name: _footprint(folder, tables, name) for name in names},
         "requests": _requests(folder, plan["settings_sha256"], names),
         "changes": changes,
     }
@@ -348,6 +354,12 @@ def write_results(folder: Path, tables: Tables | None = None) -> Results[Fractio
     write_atomic(RunFolder(folder).summary, render(data, "summary.md.j2"))
     write_atomic(RunFolder(folder).junit, junit(data))
     return data
+
+
+def _footprint(folder: Path, tables: Tables, name: str) -> list[str]:
+    """What a treatment adds; an ablation's table says what leaving out spares."""
+    leaves_out = "without" in tables.plan["conditions"][name]
+    return [] if leaves_out else footprint(folder, tables, name)
 
 
 def _requests(folder: Path, settings: str, names: Sequence[str]) -> dict[str, str]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from typing import Generic, NotRequired
+from typing import Generic, Literal, NotRequired
 
 from typing_extensions import TypedDict
 
@@ -211,6 +211,26 @@ class Changes(TypedDict, Generic[N], total=False):
     treatments: dict[str, McNemar]
 
 
+Word = Literal["earns", "costs", "cannot tell"]
+"""`earns`: leaving it out loses, or costs more. `costs`: leaving it out gains, or saves at answers no worse."""
+
+
+class Member(TypedDict):
+    """A row: what leaving out a member changes, against everything. Texts are ready to be shown."""
+
+    member: str
+    condition: str
+    word: Word
+    called: str
+    """In how many runs with everything its tools were called; a dash for what has no tools."""
+    tokens: str
+    """What it adds to every request, estimated."""
+    changes: dict[str, str]
+    """Of score, tokens, cost and time, by the headings of the table: the change with its interval."""
+    needs: str
+    """What would be needed to tell; empty where the word is told."""
+
+
 class Results(BenchmarkFacts[N], Generic[N]):
     """results.json: the facts, and the words for them."""
 
@@ -226,6 +246,9 @@ class Results(BenchmarkFacts[N], Generic[N]):
     ladder: list[dict[str, str]]
     """Steps (results/ladder.py)."""
     ladder_says: list[str]
+    ablation: list[Member]
+    """What leaving out each member changes (results/ablation.py); empty without an ablation."""
+    ablation_says: list[str]
     published: list[dict[str, object]]
     published_delta: dict[str, N | None]
     by_hand: ByHand[N]

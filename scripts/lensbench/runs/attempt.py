@@ -91,7 +91,17 @@ class Job(NamedTuple):
     @property
     def settings(self) -> dict[str, Any]:
         """The settings of the run that are kept in its record."""
-        keys = ("mcp_sha256", "servers", "setup", "teardown", "errors", "files", "writes", "agent")
+        keys = (
+            "mcp_sha256",
+            "servers",
+            "setup",
+            "teardown",
+            "errors",
+            "files",
+            "writes",
+            "agent",
+            "without",
+        )
         condition = {key: value for key, value in self.condition.items() if key in keys}
         settings: dict[str, Any] = portable({"agent": self.plan["agent"], "condition": condition})
         return settings

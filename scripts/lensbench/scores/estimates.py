@@ -97,11 +97,16 @@ def estimates_of(comparison: Comparison, uses: Uses) -> Compared:
         "variance": compared.variance(comparison),
         "missing": compared.missing(comparison),
         "adoption": adoption,
-        "too_few_calls": too_few_calls(
-            adoption["treatment"],
-            comparison.whose(comparison.treatment),
-        ),
+        "too_few_calls": _too_few_calls(comparison, adoption),
     }
+
+
+def _too_few_calls(comparison: Comparison, adoption: ComparedAdoption) -> str:
+    """Why nothing is known about the treatment's tools. To leave a server out is a treatment of its own: that the
+    others are not called says nothing against it."""
+    if comparison.plan["conditions"][comparison.treatment].get("without"):
+        return ""
+    return too_few_calls(adoption["treatment"], comparison.whose(comparison.treatment))
 
 
 def compared_adoption(comparison: Comparison, uses: Uses) -> ComparedAdoption:
@@ -110,7 +115,10 @@ def compared_adoption(comparison: Comparison, uses: Uses) -> ComparedAdoption:
     baseline = adoption_of(tables, comparison.baseline, uses)
     difference = adoption_difference(comparison, uses)
     sentence = ""
-    if difference:
+    leaves_out = "without" in tables.plan["conditions"][comparison.treatment]
+    if leaves_out:  # of the others' tools nothing was asked
+        difference = None
+    elif difference:
         sentence = says_difference(difference, *comparison.names)
     elif treatment:
         has_delta = any(comparison.pairs(tables.score).values())
@@ -324,7 +332,8 @@ class Gatekeeper(NamedTuple):
         assumptions = [ASSUMPTION] if by_judge and verdict.verdict != "INCONCLUSIVE" else []
         # scores from elsewhere do not tell what a condition brings
         is_given = bool(belief and belief.decided.get(Basis.ELSEWHERE))
-        is_of_two = is_given or comparison.baseline != plan["baseline"]
+        leaves_out = "without" in plan["conditions"][comparison.treatment]
+        is_of_two = is_given or leaves_out or comparison.baseline != plan["baseline"]
         facts = SentenceFacts(
             gate,
             look,

@@ -1,0 +1,144 @@
+"""What earns its place: what leaving out each server, skill or file of an ablation changes (docs/ablation.md).
+
+Everything is the baseline, and each condition that goes without a member is a treatment: the gate's verdict on leaving
+it out says whether the member earns its place. All these verdicts share the gate's error.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from fractions import Fraction
+from typing import TYPE_CHECKING
+
+from lensbench.core import numbers
+from lensbench.core.preflight_results import PreflightFindings
+from lensbench.plan.ablation import NOTHING
+from lensbench.results.presented import shown_difference
+from lensbench.scores.estimates_file import decided_by_gate
+
+if TYPE_CHECKING:
+    from lensbench.core.frozen_plan import Plan
+    from lensbench.core.records import Record
+    from lensbench.results.results_file import BenchmarkFacts, Figure, Member, Word
+    from lensbench.runs.requests_file import RequestFindings
+    from lensbench.scores.estimates_file import Compared
+
+OF_VERDICT: dict[str, Word] = {"HARM": "earns", "COSTS": "earns", "GO": "costs", "SAVES": "costs"}
+
+
+COLUMNS = {
+    "Score without it": "score",
+    "Tokens in": "tokens_input",
+    "Cost": "cost_usd",
+    "Time": "duration_s",
+}
+"""The headings of the quantities that leaving out changes."""
+
+
+def ablation(
+    data: BenchmarkFacts[Fraction],
+    records: Iterable[Record],
+    listing: PreflightFindings,
+    requests: RequestFindings,
+    figures: Mapping[str, Mapping[str, Figure]],
+    plan: Plan,
+) -> tuple[list[Member], list[str]]:
+    """The rows of an ablation, and what they show together in sentences; both empty for other benchmarks."""
+    everything = [record for record in records if record.condition == data["baseline"]]
+    decided = decided_by_gate(data["estimates"])
+    members: list[Member] = []
+    for name, comparison in decided.items():
+        left_out = data["conditions"][comparison["treatment"]].get("without", ())
+        if not left_out or name == NOTHING or comparison["baseline"] != data["baseline"]:
+            continue
+        added = requests.addition(name, plan["settings_sha256"])
+        tokens = added.tokens if added else _listed(listing, data["baseline"], name)
+        row = _member(name, comparison, left_out, everything, tokens)
+        for heading, quantity in COLUMNS.items():
+            row["changes"][heading] = _shown(figures[name].get(quantity))
+        members.append(row)
+    return members, [*_sentences(data, members, plan["gate"]["margin"])] if members else []
+
+
+def _member(
+    name: str,
+    comparison: Compared,
+    left_out: Iterable[str],
+    everything: list[Record],
+    tokens: int | None,
+) -> Member:
+    gate = comparison["gate"]
+    word = OF_VERDICT.get(gate.verdict, "cannot tell")
+    return {
+        "member": " and ".join(left_out),
+        "condition": name,
+        "word": word,
+        "called": _called(everything, left_out),
+        "tokens": numbers.MISSING if tokens is None else f"{abs(tokens):,}",
+        "changes": {},
+        "needs": gate.needs if word == "cannot tell" else "",
+    }
+
+
+def _shown(figure: Figure | None) -> str:
+    if figure is None:
+        return numbers.MISSING
+    return f"{figure['change']} ({figure['interval']})"
+
+
+def _listed(listing: PreflightFindings, everything: str, name: str) -> int | None:
+    """What the tool lists say that a member adds to a request."""
+    if everything not in listing.list_tokens:
+        return None
+    return listing.list_tokens[everything] - listing.list_tokens.get(name, 0)
+
+
+def _called(records: list[Record], left_out: Iterable[str]) -> str:
+    """In how many runs a tool of one of these servers was called without an error, of those that show their calls."""
+    beginnings = tuple(f"mcp__{member}__" for member in left_out)
+    shown = [record.outcome.calls for record in records if record.outcome.calls is not None]
+    known = {server for record in records for server in record.outcome.servers or ()}
+    if not shown or known.isdisjoint(left_out):
+        return numbers.MISSING
+    called = 0
+    for calls in shown:
+        called += any(
+            call.name.startswith(beginnings) and call.count > call.errors for call in calls
+        )
+    return f"{called} of {len(shown)}"
+
+
+def _sentences(
+    data: BenchmarkFacts[Fraction], members: list[Member], margin: float
+) -> Iterable[str]:
+    """Which members can go, and what they do together. `margin`: by how many points answers must not be worse."""
+    by_word: dict[Word, list[str]] = {}
+    for row in members:
+        by_word.setdefault(row["word"], []).append(row["member"])
+    if len(by_word.get("cannot tell", ())) == len(members):
+        yield "No member is shown to earn its place, and none to cost more than it gives."
+    if costs := by_word.get("costs"):
+        yield f"{_these(costs)} can go."
+    if earns := by_word.get("earns"):
+        verb = "earns its" if len(earns) == 1 else "earn their"
+        yield f"{_these(earns)} {verb} place."
+    nothing = data["estimates"].get(NOTHING)
+    if nothing is None or "gate" not in nothing or nothing["gate"].verdict != "HARM":
+        return
+    yield f"Without all of them answers are worse ({numbers.points(shown_difference(nothing).delta)})."
+    spared = [_is_no_worse(data["estimates"][row["condition"]], margin / 100) for row in members]
+    if not by_word.get("earns") and all(spared):
+        count = {2: "two"}.get(len(members), str(len(members)))
+        yield (
+            f"Leaving out any one of them alone makes answers at most {margin:g} points worse: one of these"
+            f" {count} is enough."
+        )
+
+
+def _is_no_worse(comparison: Compared, margin: float) -> bool:
+    low = shown_difference(comparison).low
+    return low is not None and low > -margin
+
+
+def _these(names: list[str]) -> str:
+    return " and ".join([", ".join(names[:-1]), names[-1]] if names[1:] else names)

@@ -1,0 +1,97 @@
+"""What earns its place: planted members whose worth is known."""
+
+import random
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from handmade import Bench
+from lensbench.plan.config import Agent
+
+MEMBERS = ("needed", "dear", "idle")
+Worth = Callable[[int, frozenset[str]], tuple[bool, float]]
+"""Task number and members that are there -> whether the second fact is found, and the cost in US dollars."""
+
+
+def ablation(
+    bench: Callable[..., Bench], members: tuple[str, ...], worth: Worth, count: int = 30
+) -> Bench:
+    """A benchmark of all members, none, and all without each, with so many tasks."""
+    tasks = [f"t{number:02}" for number in range(count)]
+    servers = {"all": [*members], "none": list[str]()}
+    for name in members:
+        servers[f"without_{name}"] = [other for other in members if other != name]
+    left_out = {name: sorted({*members} - {*own}) for name, own in servers.items()}
+    conditions: dict[str, Mapping[str, Any]] = {}
+    for name, own in servers.items():
+        conditions[name] = {"mcp": None, "mcp_sha256": "", "servers": own}
+        if left_out[name]:
+            conditions[name] = {**conditions[name], "without": left_out[name]}
+    agent = Agent(kind="claude-code", model="sonnet").settings
+    made = bench(tasks=tasks, servers=servers)
+    made.changes = {"baseline": "all", "conditions": conditions, "agent": agent}
+    for number, task in enumerate(tasks):
+        for name, own in servers.items():
+            found, cost = worth(number, frozenset(own))
+            made.run(task, name, points=("1", "1" if found else "0"), cost_usd=cost)
+    return made
+
+
+def words(data: dict[str, Any]) -> dict[str, str]:
+    return {row["member"]: row["word"] for row in data["ablation"]}
+
+
+def test_a_needed_member_earns_a_dear_one_costs_and_an_idle_one_cannot_be_told(
+    bench: Callable[..., Bench],
+) -> None:
+    noise = random.Random(1)
+
+    def worth(number: int, there: frozenset[str]) -> tuple[bool, float]:
+        found = "needed" in there and number % 10 > 0
+        cost = (0.10 + 0.10 * ("dear" in there)) * noise.uniform(0.95, 1.05)
+        return found, cost
+
+    made = ablation(bench, MEMBERS, worth, 60)
+    data = made.build()
+    assert words(data) == {"needed": "earns", "dear": "costs", "idle": "cannot tell"}
+    assert data["ablation_says"][:2] == ["dear can go.", "needed earns its place."]
+    assert [row["called"] for row in data["ablation"]] == ["60 of 60"] * 3
+    assert "| dear | costs | 60 of 60 |" in made.page
+    plain = data["plain"]["without_dear"]
+    assert "from all to without dear the agent's score changes by 0.0 points" in plain["sentence"]
+    assert plain["next"].startswith("Take dear out, for this model")
+
+
+def test_two_members_that_replace_each_other_are_said_to(bench: Callable[..., Bench]) -> None:
+    def worth(number: int, there: frozenset[str]) -> tuple[bool, float]:
+        return bool(there) and number % 5 > 0, 0.10
+
+    data = ablation(bench, ("one", "other"), worth, 60).build()
+    assert words(data) == {"one": "cannot tell", "other": "cannot tell"}
+    assert data["ablation_says"][-1] == (
+        "Leaving out any one of them alone makes answers at most 10 points worse: one of these two is enough."
+    )
+
+
+def test_only_leaving_out_is_compared(bench: Callable[..., Bench]) -> None:
+    data = ablation(bench, MEMBERS, lambda number, there: (True, 0.1)).build()
+    assert set(data["estimates"]) == {"none", *(f"without_{name}" for name in MEMBERS)}
+    assert data["ablation_says"] == [
+        "No member is shown to earn its place, and none to cost more than it gives."
+    ]
+
+
+def test_a_server_that_is_left_out_is_no_server_that_nobody_called(
+    bench: Callable[..., Bench],
+) -> None:
+    made = ablation(bench, ("one", "other"), lambda number, there: (number % 2 > 0, 0.1))
+    data = made.build()
+    assert [entry["too_few_calls"] for entry in data["estimates"].values()] == ["", "", ""]
+
+
+def test_another_benchmark_has_no_such_table(bench: Callable[..., Bench]) -> None:
+    made = bench()
+    for task in made.tasks:
+        made.run(task, "with")
+        made.run(task, "without")
+    assert made.build()["ablation"] == []
+    assert "earns its place" not in made.page
