@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 from scipy.optimize import brentq, minimize_scalar
 from scipy.stats import binomtest, norm
@@ -72,6 +72,7 @@ def test_the_design_effect_is_the_variance_of_shares_by_that_of_independent_runs
 
 
 @given(st.lists(st.lists(st.sampled_from([NO, YES]), min_size=1, max_size=5), min_size=1))
+@example([[NO], [NO, NO, NO, NO], [YES, NO]])  # once without an end in the beta function
 def test_an_effect_lies_between_independent_and_equal_trials(own: list[list[Fraction]]) -> None:
     effect = design_effect(own)
     assert 1 <= effect <= max(map(len, own))

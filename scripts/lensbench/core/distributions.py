@@ -116,11 +116,16 @@ def _log_beta(a: float, b: float) -> float:
 
 
 def _beta(x: float, y: float, a: float, b: float) -> float:
-    """The regularised incomplete beta function of x, where y is 1 - x: continued fraction 8.17.22 by Lentz's method."""
+    """The regularised incomplete beta function of x, where y is 1 - x."""
     if x <= 0 or y <= 0:
         return 0.0 if x <= 0 else 1.0
     if x > (a + 1) / (a + b + 2):
-        return 1 - _beta(y, x, b, a)
+        return 1 - _beta_fraction(y, x, b, a)
+    return _beta_fraction(x, y, a, b)
+
+
+def _beta_fraction(x: float, y: float, a: float, b: float) -> float:
+    """The same below about the mean, where it converges: continued fraction 8.17.22 by Lentz's method."""
     logarithms = a * (math.log(x) if x < 0.5 else math.log1p(-y)) + b * (
         math.log(y) if y < 0.5 else math.log1p(-x)
     )
