@@ -189,6 +189,7 @@ def measured(panel: Panel, truth: Truth, seed: int) -> tuple[float, str, str, st
         together,
         persons_verdicts(verdicts),
         {TREATMENT: (TREATMENT, BASELINE)},
+        {side: f"of {side}" for side in (TREATMENT, BASELINE)},
     )
     signed = bias[TREATMENT].signed
     is_biased = signed.low is not None and not signed.low <= 0 <= signed.high
@@ -223,6 +224,7 @@ def _comparison(decided: Mapping[Key, Verdict]) -> Comparison:
         "baseline": BASELINE,
         "gate": DEFAULTS,
         "seed": 1,
+        "agent": {"kind": "claude-code"},
     }
     return Comparison(Tables(plan, (), scores, {}, (), (), {}), TREATMENT, BASELINE)
 

@@ -126,8 +126,9 @@ def shown_names(plan: Plan) -> dict[str, str]:
 def _is_compared_with_others(plan: Plan, treatment: str) -> bool:
     """False for a condition of an ablation, which asks only what leaving something out changes, unless the config
     names a comparison with it."""
-    is_named = any(treatment in name.split(" against ") for name in plan["gate"]["comparisons"])
-    return is_named or "without" not in plan["conditions"][treatment]
+    if "without" not in plan["conditions"][treatment]:
+        return True
+    return any(treatment in name.split(" against ") for name in plan["gate"]["comparisons"])
 
 
 def decided_comparisons(plan: Plan) -> dict[str, Sides]:
