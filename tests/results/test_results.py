@@ -1,13 +1,19 @@
+import json
 import re
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
+import jsonschema
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from benches import Shape, make_bench
 from lensbench.core.records import Call
+from lensbench.core.system.places import ROOT
 from lensbench.results.markdown import MAX_CELL, cell, sentence
+from lensbench.results.results_file import SCHEMA
 
 Make = Callable[..., Any]
 NASTY = "a|b\nc\r\n# d\n| e | <script>alert(1)</script> `f` **g** [h](i) \\ ~~j~~ &amp; \x1b[31m \u202e $x$ _k_"
@@ -268,3 +274,29 @@ def test_runs_that_end_with_a_remark_stand_beside_their_endings_and_are_told_whe
     told = "so that a remark was scored: lens 1 of 2, without a server 0 of 2."
     assert told in data["unequal_reports"]
     assert told in made.page
+
+
+def test_results_json_is_as_its_schema_says_and_every_key_has_a_meaning(tmp_path: Path) -> None:
+    schema = json.loads((ROOT / "schemas" / "results.schema.json").read_text(encoding="utf-8"))
+    for part in (schema, *schema["$defs"].values()):
+        for name, key in part.get("properties", {}).items():
+            assert key["description"], name
+    shapes = (
+        Shape(12, treatments=("with", "more"), trials=2, discarded=0.1, missing=0.1, unjudged=0.1),
+        Shape(3, agent="offline", judges=("mechanical",)),
+    )
+    for number, shape in enumerate(shapes):
+        folder = make_bench(tmp_path / str(number), shape)
+        results = json.loads((folder / "results.json").read_text(encoding="utf-8"))
+        jsonschema.validate(results, schema)
+        with pytest.raises(jsonschema.ValidationError):
+            jsonschema.validate({**results, "schema": SCHEMA + 1}, schema)
+        del results["verdicts_on"]
+        with pytest.raises(jsonschema.ValidationError):
+            jsonschema.validate(results, schema)
+
+
+def test_the_newest_schema_of_results_json_has_a_line_in_the_docs() -> None:
+    page = (ROOT / "docs" / "versions.md").read_text(encoding="utf-8")
+    lines = re.findall(r"^\| ([0-9]+) \|", page, re.MULTILINE)
+    assert [*map(int, lines)] == [*range(1, SCHEMA + 1)]

@@ -7,8 +7,10 @@ from __future__ import annotations
 
 import ast
 import inspect
+import json
 import textwrap
-from collections.abc import Iterator
+import warnings
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +21,7 @@ from lensbench.core.system.files import write_json
 from lensbench.core.tasks import MAX_CRITERIA, MIN_CRITERIA, Strict
 from lensbench.plan.config import Config
 from lensbench.plan.task_files import ScenarioFile
+from lensbench.results.results_file import SCHEMA, Results
 
 ROOT = Path(__file__).parents[2]
 Schema = dict[str, Any]
@@ -101,9 +104,73 @@ def record_schema() -> Schema:
     return schema
 
 
+SETTINGS = {"AgentSettings": "Agent", "PlannedCondition": "Condition"}
+"""Types of the plan, and the models of the config whose keys they have."""
+PASS_RATES = {
+    "pass^k": "All k are complete: a share of 1.",
+    "pass@k": "One or more are: a share of 1.",
+}
+
+
+def results_schema() -> Schema:
+    """The schema of results.json, with the meaning of every key."""
+    with warnings.catch_warnings(action="ignore"):  # keys that are only read are no problem
+        schema = TypeAdapter(Results[float]).json_schema()
+    schema = json.loads(json.dumps(schema).replace("_float_", ""))
+    known = classes()
+    for name, part in {"Results": schema, **schema["$defs"]}.items():
+        if "prefixItems" in part:
+            schema["$defs"][name] = part = as_object(known[name], part)
+        meanings_of_keys = {
+            **PASS_RATES,
+            **key_meanings(known, SETTINGS.get(name, "")),
+            **key_meanings(known, name),
+        }
+        for key, value in part.get("properties", {}).items():
+            value["description"] = meanings_of_keys[key]
+    schema["properties"]["schema"]["const"] = SCHEMA
+    return schema
+
+
+def classes() -> dict[str, ast.ClassDef]:
+    """All classes of the engine by name."""
+    found = {}
+    for path in sorted((ROOT / "scripts" / "lensbench").rglob("*.py")):
+        for node in ast.parse(path.read_text(encoding="utf-8")).body:
+            if isinstance(node, ast.ClassDef):
+                found[node.name] = node
+    return found
+
+
+def key_meanings(known: Mapping[str, ast.ClassDef], name: str) -> dict[str, str]:
+    """The docstrings of the keys of a class, and of those below which it stands."""
+    if name not in known:
+        return {}
+    own: dict[str, str] = {}
+    for base in known[name].bases:
+        own |= key_meanings(known, ast.unparse(base).partition("[")[0])
+    for key, _, meaning in fields(known[name]):
+        if meaning:
+            own[key] = inspect.cleandoc(meaning)
+    return own
+
+
+def as_object(definition: ast.ClassDef, part: Schema) -> Schema:
+    """The schema of a named tuple, which is written as an object."""
+    names = [name for name, *_ in fields(definition)]
+    properties = dict(zip(names, part["prefixItems"], strict=True))
+    return {
+        "type": "object",
+        "description": ast.get_docstring(definition) or definition.name,
+        "properties": properties,
+        "required": names,
+    }
+
+
 def schemas() -> dict[str, Schema]:
     """All schemas, by file name."""
     return {
+        "results.schema.json": results_schema(),
         "config.schema.json": config_schema(),
         "scenarios.schema.json": scenarios_schema(),
         "record.schema.json": record_schema(),

@@ -52,7 +52,9 @@ class PlannedCondition(TypedDict):
     mcp: ReadOnly[str | None]
     """The MCP file; None without servers."""
     mcp_sha256: ReadOnly[str]
+    """The hash of this file; empty without one."""
     servers: ReadOnly[Sequence[str]]
+    """Their names in this file."""
     setup: ReadOnly[NotRequired[Sequence[str]]]
     teardown: ReadOnly[NotRequired[Sequence[str]]]
     setup_s: ReadOnly[NotRequired[float]]

@@ -14,8 +14,11 @@ class RunId(NamedTuple):
     """One task in one condition in one trial (1-based)."""
 
     task: str
+    """The id of the task."""
     condition: str
+    """The name of the condition."""
     trial: int = 1
+    """From 1."""
 
     @property
     def stem(self) -> str:

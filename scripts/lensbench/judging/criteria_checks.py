@@ -28,12 +28,14 @@ class Finding(NamedTuple):
     """A problem of a criterion or of a whole task."""
 
     task: str
+    """The id of the task."""
     criterion: int | None
     """None for the whole task."""
     kind: str
     """`met_by_all`, `met_by_none`, `partial_by_all`, `given_away`, `judges_disagree`, `unjudged`,
     `closed_book`."""
     sentence: str
+    """What is wrong, for people."""
 
 
 def check_criteria(

@@ -36,6 +36,7 @@ from lensbench.results.page.page import read_inputs, write_page
 from lensbench.results.plain_verdict import drafts_decide, plain_verdict
 from lensbench.results.presented import presented
 from lensbench.results.results_file import (
+    SCHEMA,
     BenchmarkFacts,
     Changes,
     ComparisonResults,
@@ -72,6 +73,7 @@ def facts_of(folder: Path, tables: Tables) -> BenchmarkFacts[Fraction]:
     names = shown_names(plan)
     sides = {name: Comparison(tables, *both) for name, both in comparisons(plan).items()}
     return {
+        "schema": SCHEMA,
         "run_id": plan["run_id"],
         "lensbench": __version__,
         "imported": plan["imported"],

@@ -174,6 +174,7 @@ class LongerReports(TypedDict):
     """Runs of a condition in which an earlier text was longer than the answer and had the report."""
 
     runs: int
+    """In which it is so."""
     of: int
     """Runs that show their texts."""
 

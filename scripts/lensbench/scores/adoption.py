@@ -37,11 +37,13 @@ class Adoption(NamedTuple):
     """In how many runs that count a tool of the condition's servers was called."""
 
     runs: int
+    """Runs that called a tool."""
     of: int
     """Runs of which the transcript tells, or else the agent's report."""
     low: float
     """The 95% interval of the share of such runs that call one, as shares of 1."""
     high: float
+    """The upper end of the interval."""
     reported: int = 0
     """Runs of which only the report tells."""
     unknown: int = 0
@@ -58,18 +60,23 @@ class AdoptionDifference(NamedTuple):
     treatment: int
     """Runs that called a tool, of `of`."""
     of: int
+    """Runs of the treatment."""
     baseline: int
+    """Runs of the baseline that called a tool."""
     of_baseline: int
+    """Runs of the baseline."""
     delta: float
     """The difference of the shares, the mean over tasks; as shares of 1."""
     low: float | None
     """Its 95% interval, as shares of 1."""
     high: float | None
+    """The upper end of the interval."""
     p: float | None
     """McNemar's mid-p; where a task has several trials, that of sign flips over tasks."""
     more: int
     """Tasks in which the treatment called a tool in more runs than the other one; the next: in fewer."""
     fewer: int
+    """Tasks in which it called one in fewer runs."""
     is_single: bool
     """True when every task has one run of each."""
 

@@ -24,11 +24,17 @@ class McNemar(TypedDict):
     """The pairs of complete tasks and the test of their difference; only the reason where there is no test."""
 
     treatment_only: NotRequired[int]
+    """Tasks that only the treatment completes."""
     baseline_only: NotRequired[int]
+    """Tasks that only the baseline completes."""
     both: NotRequired[int]
+    """Tasks that both complete."""
     neither: NotRequired[int]
+    """Tasks that neither completes."""
     exact_p: NotRequired[float]
+    """Two-sided."""
     reason: str
+    """Why there is no test; empty where there is one."""
 
 
 PassRates = TypedDict("PassRates", {"pass^k": Fraction | None, "pass@k": Fraction | None})
@@ -38,9 +44,13 @@ class Reliability(TypedDict):
     """How likely k trials of a task are complete: all of them, and at least one."""
 
     k: int
+    """How many trials."""
     tasks: int
+    """Tasks with so many trials in both conditions."""
     treatment: PassRates
+    """`pass^k`: all are complete; `pass@k`: at least one is; shares of 1."""
     baseline: PassRates
+    """The same of the baseline."""
 
 
 def mcnemar(pairs: Mapping[str, Sequence[Pair]], trials: int) -> McNemar:

@@ -33,14 +33,18 @@ class Scores(TypedDict):
     """The delta of the score over all tasks, and over those of each category and repository."""
 
     overall: Estimate
+    """Over all tasks, as shares of 1."""
     categories: dict[str, Estimate]
+    """Category -> over its tasks."""
     repositories: dict[str, Estimate]
+    """Repository -> over its tasks."""
 
 
 class Effort(TypedDict):
     """The difference of a quantity other than the score."""
 
     kind: Kind
+    """How it is compared."""
     overall: Estimate
     """Of log ratios as a relative change; of counts without the extreme tasks."""
 

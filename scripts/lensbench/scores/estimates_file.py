@@ -20,14 +20,18 @@ class Complete(TypedDict):
     """The difference in complete tasks."""
 
     overall: Estimate
+    """Shares of 1."""
     mcnemar: McNemar
+    """The exact test of single trials."""
 
 
 class ComparedAdoption(TypedDict):
     """In how many runs the tools of both conditions were called; None for a condition without tools of its own."""
 
     treatment: Adoption | None
+    """Runs of the treatment."""
     baseline: Adoption | None
+    """Runs of the other condition."""
     difference: AdoptionDifference | None
     """Of two conditions with tools."""
     sentence: str
@@ -38,25 +42,38 @@ class Compared(TypedDict):
     """All that is estimated of a comparison, and the gate's decision if it decides this one."""
 
     treatment: str
+    """The condition that is compared."""
     baseline: str
+    """The one that it is compared with."""
     overall: Estimate
     """The delta of the score with the interval of a single question; its p value holds for all treatments against the
     baseline, or for all treatments against each other (Holm)."""
     score: Scores
     """With the interval of the gate, if it decides."""
     complete: Complete
+    """The difference in complete tasks."""
     measures: Mapping[str, Effort]
+    """Quantity -> its difference."""
     reliability: Sequence[Reliability]
+    """For each number of trials."""
     variance: Mapping[str, Components]
+    """`differences`, `treatment` and `baseline` -> the components of their variance."""
     missing: Mapping[str, Mapping[str, int]]
+    """Condition -> status -> runs without a score."""
     adoption: ComparedAdoption
+    """In how many runs the tools were called."""
     too_few_calls: str
     """Why nothing is known about the treatment's tools; "" where enough runs called them."""
     corrected: NotRequired[Estimate | None]
+    """The difference corrected by people, with the gate's interval; None without enough labels."""
     looks: NotRequired[Sequence[LookResult]]
+    """All looks so far; empty without waves."""
     look_number: NotRequired[int]
+    """Of this look at the benchmark, from 1."""
     level: NotRequired[float]
+    """Of the gate's interval, a share of 1."""
     gate: NotRequired[GateVerdict]
+    """The verdict."""
 
 
 class LookFile(TypedDict):

@@ -57,6 +57,7 @@ class GateVerdict(NamedTuple):
     """The decision about a treatment. `decide` leaves the words to gate_words.py."""
 
     verdict: Verdict
+    """GO, SAVES, COSTS, HARM, NO-GO or INCONCLUSIVE."""
     sentence: str
     """The finding and its meaning, understandable on its own."""
     needs: str
@@ -64,7 +65,9 @@ class GateVerdict(NamedTuple):
     low: float | None
     """The interval behind the verdict, adjusted for the looks."""
     high: float | None
+    """The upper end of this interval, a share of 1."""
     notes: Sequence[str] = ()
+    """What else readers should know, one sentence each."""
     reasons: Sequence[Reason] = ()
     """Why there is no verdict; empty where the interval alone leaves it open."""
     worst: float = 0.0

@@ -60,8 +60,11 @@ class Estimate:
     """A mean difference over tasks, in the unit of the differences; None for what cannot be estimated."""
 
     delta: float | None = None
+    """The mean difference, treatment minus baseline."""
     low: float | None = None
+    """The lower end of its interval."""
     high: float | None = None
+    """The upper end of its interval."""
     p: float | None = None
     """Two-sided sign-flip test: of whole repositories if tasks share six or more repositories, else of tasks."""
     p_holm: float | None = None
@@ -77,13 +80,17 @@ class Estimate:
     method: str = ""
     """The method of the interval, or why there is none."""
     df: float | None = None
+    """Degrees of freedom of the interval."""
     se: float | None = None
+    """The standard error of the mean."""
     sd: float | None = None
     """Standard deviation of the differences over tasks."""
     wins: int = 0
     """Tasks with a difference above 0."""
     ties: int = 0
+    """Tasks without a difference."""
     losses: int = 0
+    """Tasks with a difference below 0."""
     mde: float | None = None
     """The minimum detectable effect at the planned power."""
     scope: str = ""

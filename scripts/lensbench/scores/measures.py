@@ -34,10 +34,13 @@ class Measure(TypedDict, Generic[N]):
     treatment: N | None
     """The average over all runs that have it; the next one too."""
     baseline: N | None
+    """The same of the baseline."""
     paired_treatment: N | None
     """The average over complete pairs alone; the next two too."""
     paired_baseline: N | None
+    """The same of the baseline."""
     delta: N | None
+    """Treatment minus baseline, over complete pairs, in the unit of the quantity."""
     pairs: int
     """Tasks with at least one complete pair."""
     largest: N | None
@@ -48,21 +51,29 @@ class Count(TypedDict):
     """In how many runs something is so, of those in which it is known."""
 
     runs: int
+    """In which it is so."""
     of: int
+    """In which it is known."""
 
 
 class CategoryResults(TypedDict, Generic[N]):
     """A treatment in one category of tasks."""
 
     tasks: int
+    """How many there are."""
     score: Measure[N]
+    """Shares of 1."""
     tool_calls: Measure[N]
+    """Counts."""
     adoption: Count
+    """Runs that called a tool."""
 
 
 class ToolsOfRun(TypedDict):
     task: str
+    """The id of the task."""
     trial: int
+    """From 1."""
     tools: Mapping[str, int | str | None]
     """The calls of each tool; yes or no where only the report tells."""
 
@@ -71,8 +82,11 @@ class ControlCheck(TypedDict):
     """In how many runs a control held, of those in which it could be checked."""
 
     check: str
+    """What was checked, in words."""
     runs: int
+    """In which it held."""
     of: int
+    """In which it could be checked."""
     unseen: int
     """Runs in which it could not be checked."""
 

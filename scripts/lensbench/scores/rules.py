@@ -66,6 +66,7 @@ class Reason(NamedTuple):
     """A reason against a verdict."""
 
     kind: ReasonKind
+    """Its name."""
     detail: str = ""
     """What those who found it say: one sentence, or ""."""
     undoes: Verdict = "INCONCLUSIVE"

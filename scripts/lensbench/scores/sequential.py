@@ -19,7 +19,9 @@ each later addition. However often a benchmark grows, `alpha` / SHARE is never e
 
 class LookResult(NamedTuple):
     look: int
+    """The number of this look, from 1."""
     looks: int
+    """How many are planned."""
     z: float | None
     """The estimate as a normal deviate; None when it cannot be estimated yet."""
     boundary: float
@@ -27,11 +29,13 @@ class LookResult(NamedTuple):
     low: float | None
     """The repeated confidence interval of the delta, in shares of 1."""
     high: float | None
+    """The upper end of this interval, in shares of 1."""
     conditional_power: float | None
     """The probability of a GO, SAVES or HARM at the last look, of the most likely; None at the last look."""
     open: bool
     """True when the next wave is to be run."""
     why: str
+    """Why the runs go on, or end."""
 
 
 def even_fractions(looks: int) -> tuple[float, ...]:

@@ -22,6 +22,7 @@ class Components:
     icc: float | None = None
     """The share of the variance of one trial that is between tasks: near 1 when trials hardly differ."""
     reason: str = ""
+    """Why there are none."""
 
 
 def components(values: Mapping[str, Sequence[SupportsFloat]]) -> Components:

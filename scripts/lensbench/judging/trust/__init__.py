@@ -20,7 +20,9 @@ class JudgeSummary(TypedDict):
     """The verdicts and failures of one judge."""
 
     models: Sequence[str]
+    """The models that judged."""
     verdicts: Mapping[str, int]
+    """Verdict -> how often it was given."""
     answers: int
     """How many it was given."""
     voided: int
@@ -39,6 +41,7 @@ class Bias(TypedDict):
     judges: Mapping[str, Mapping[str, Differential]]
     """Judge -> comparison -> its errors in the treatment against those in the baseline."""
     together: Mapping[str, Differential]
+    """Comparison -> the same of the verdicts that count."""
     correction: Mapping[str, Mean]
     """Comparison -> the delta corrected by the pairs that people have judged."""
 
@@ -47,19 +50,25 @@ class UnjudgedCount(TypedDict):
     """How many criteria of valid runs have no verdict, and how many there are."""
 
     criteria: int
+    """Without a verdict."""
     of: int
+    """All."""
 
 
 class InstrumentFile(TypedDict):
     """instrument.json."""
 
     judges: Mapping[str, JudgeSummary]
+    """Judge -> its verdicts and failures."""
     agreement: Agreement
+    """How far judges agree."""
     bias: Bias | None
     """None without verdicts by people."""
     criteria: Sequence[Finding]
+    """Doubtful criteria."""
     unjudged: Mapping[str, UnjudgedCount]
     """By condition."""
     blinding: Mapping[Literal["classifier"], Mapping[str, BlindingCheck]]
     """How well conditions can be guessed from blinded answers, by treatment."""
     belief: Belief
+    """What the verdicts rest on."""

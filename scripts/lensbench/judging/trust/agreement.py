@@ -32,8 +32,11 @@ class Coefficient(NamedTuple):
     """A coefficient of agreement, 1 when it is perfect and 0 when it is as good as chance, with its 95% interval."""
 
     value: float | None
+    """The coefficient; None when unknown."""
     low: float | None
+    """The lower end of the interval."""
     high: float | None
+    """The upper end of the interval."""
     reason: str
     """Why something is missing."""
 
@@ -42,30 +45,40 @@ class JudgePair(NamedTuple):
     """The agreement of two judges on the criteria that both judged."""
 
     n: int
+    """Criteria that both judged."""
     equal: float | None
+    """The share of equal verdicts, of 1."""
     kappa: Coefficient
+    """Cohen's, weighted."""
 
 
 class All(NamedTuple):
     """The agreement of all judges on the criteria that at least two of them judged."""
 
     n: int
+    """Criteria that at least two judged."""
     alpha: Coefficient
+    """Krippendorff's."""
 
 
 class AgreementOfPair(TypedDict):
     """The agreement of two judges, overall and in each condition."""
 
     judges: list[str]
+    """Their two names."""
     overall: JudgePair
+    """In all conditions."""
     conditions: dict[str, JudgePair]
+    """By condition."""
 
 
 class Agreement(TypedDict):
     """The agreement of each two judges and of all."""
 
     pairs: list[AgreementOfPair]
+    """Of each two judges."""
     all: All
+    """Of all judges together."""
 
 
 def agreement(verdicts: Verdicts, conditions: Sequence[str], seed: int) -> Agreement:

@@ -63,7 +63,9 @@ class Labels(NamedTuple):
     """The comparison of a model judge with people."""
 
     n: int
+    """Verdicts that a person gave as well."""
     kappa_low: float | None
+    """The lower end of kappa's interval; None when unknown."""
 
     @property
     def enough(self) -> bool:
@@ -79,8 +81,11 @@ class Doubt(NamedTuple):
     """The points of a run if each verdict that depends on drafts or unvalidated judges could be any."""
 
     run: RunId
+    """The run."""
     least: Fraction
+    """Points if all of them were Missed."""
     most: Fraction
+    """Points if all of them were Met."""
 
 
 class Belief(NamedTuple):
@@ -95,6 +100,7 @@ class Belief(NamedTuple):
     withheld: Mapping[str, Sequence[str]]
     """Treatment -> why no verdict is given, one sentence each."""
     doubts: Sequence[Doubt]
+    """Runs with verdicts that cannot be trusted."""
     constant: str = ""
     """Patterns accepted by the author that gave one verdict only: `mechanical gave Met in 144 of 144 verdicts`."""
 

@@ -37,8 +37,11 @@ class Mean(NamedTuple):
     """A mean over tasks with its 95% interval."""
 
     value: float | None
+    """Points per criterion, or a share of 1; None when unknown."""
     low: float | None
+    """The lower end of its interval."""
     high: float | None
+    """The upper end of its interval."""
     n: int
     """Tasks."""
     reason: str
@@ -52,6 +55,7 @@ class Differential(NamedTuple):
     over the tasks with both."""
 
     signed: Mean
+    """More points for the treatment are above 0."""
     sentence: str
     """Its effect on the delta; empty when it is small."""
 

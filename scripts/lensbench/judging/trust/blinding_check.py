@@ -49,9 +49,13 @@ class Share(NamedTuple):
     """The share of right guesses (0..1) over tasks with equal weight, with its 95% interval."""
 
     tasks: int
+    """Tasks of these answers."""
     accuracy: float
+    """The share of right guesses, of 1."""
     low: float
+    """The lower end of its interval."""
     high: float
+    """The upper end of its interval."""
 
     @property
     def would_find(self) -> float | None:
@@ -69,9 +73,13 @@ class BlindingCheck:
     n: int
     """Answers with an equal in another condition."""
     tasks: int
+    """Tasks of these answers."""
     accuracy: float | None = None
+    """The share of right guesses, of 1."""
     low: float | None = None
+    """The lower end of its interval."""
     high: float | None = None
+    """The upper end of its interval."""
     holds: bool | None = None
     """True when the interval is not above chance."""
     unblinded: Share | None = None
@@ -79,6 +87,7 @@ class BlindingCheck:
     would_find: float | None = None
     """The share of right guesses that the check would detect with 80% probability."""
     reason: str = ""
+    """Why nothing was computed."""
 
 
 Equals = dict[str, list[BlindedAnswer]]
