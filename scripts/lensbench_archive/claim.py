@@ -15,6 +15,7 @@ from lensbench.core.errors import CheckFailed, UserError, printable
 from lensbench.core.handed_over import read_handed_over
 from lensbench.core.numbers import MISSING, points
 from lensbench.core.records import sha256
+from lensbench.core.run_folder import RunFolder
 from lensbench.core.system.files import write_atomic
 from lensbench.core.system.places import template_environment
 from lensbench.core.system.program import Parser, benchmark, run_program
@@ -22,7 +23,6 @@ from lensbench.results.markdown import render
 from lensbench_archive.table import read_archive
 from lensbench_archive.table_rows import NO_VERDICT, TableRow, read_rows
 
-BADGE = "badge.svg"
 LETTER, ROOM, LEFT = 7, 12, 70
 """Of the badge: pixels of a letter, around a text, and of the name."""
 COLOURS = {"GO": "#1a7f37", "SAVES": "#1a7f37", "HARM": "#b3261e", "COSTS": "#9a5b00"}
@@ -151,7 +151,7 @@ def _rows(bench: Path) -> Sequence[TableRow]:
 
 def _badge_path(text: str) -> str:
     found = _BADGE.search(text)
-    return found["path"] if found else BADGE
+    return found["path"] if found else RunFolder.badge
 
 
 def _compare(claim: Pasted, expected: str) -> None:
@@ -186,7 +186,9 @@ def write_claim(folder: Path) -> str:
     rows = read_rows(folder)
     blocks = [block(row, digest) for row in rows]
     first = rows[0]
-    write_atomic(folder / BADGE, badge(badge_text(first), COLOURS.get(first.verdict, GREY)))
+    write_atomic(
+        RunFolder(folder).badge, badge(badge_text(first), COLOURS.get(first.verdict, GREY))
+    )
     return "\n".join(blocks)
 
 

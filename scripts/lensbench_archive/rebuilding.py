@@ -37,6 +37,7 @@ DERIVED = frozenset(
         RunFolder.summary,
         RunFolder.junit,
         RunFolder.page,
+        RunFolder.badge,
     }
 )
 

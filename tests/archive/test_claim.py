@@ -140,6 +140,9 @@ def test_an_inconclusive_verdict_is_claimed_as_just_that_and_a_tampered_archive_
     make_archive(Path("bench/a"), Path("bench/a.zip"))
     claim = run_here(main, "a")
     assert "INCONCLUSIVE: " in claim
+    digest = sha256(Path("bench/a.zip").read_bytes())
+    make_archive(Path("bench/a"), Path("bench/a.zip"))
+    assert sha256(Path("bench/a.zip").read_bytes()) == digest, "a badge is no part of an archive"
     assert "(numbers from elsewhere)" in claim
     Path("README.md").write_text(claim, encoding="utf-8", newline="\r\n")
     assert "ok: " in run_here(main, "--check", "README.md", "--bench", "bench/a.zip")

@@ -108,7 +108,7 @@ def answering(answer: Callable[[Request], Reply]) -> Iterator[str]:
             self.wfile.write(reply.body)
             self.close_connection |= bool(reply.missing)
 
-        do_GET = do_POST = do_DELETE = answer
+        do_GET = do_POST = do_PATCH = do_DELETE = answer
 
         def log_message(self, format: str, *arguments: object) -> None:
             pass

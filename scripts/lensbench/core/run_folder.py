@@ -86,6 +86,7 @@ class RunFolder:
     summary = _Place("summary.md")  # the results for a CI job
     junit = _Place("junit.xml")  # the results as a test report
     page = _Place("report.html")  # the results as a page
+    badge = _Place("badge.svg")  # the picture of a claim
     answers = _Place("answers")  # a page for each pair and run
 
     # marker files and internal state
