@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from lensbench.core.preflight_results import PreflightFindings
-from lensbench.core.records import RunId
+from lensbench.core.records import Outcome, RunId
 from lensbench.core.tables import items, run_of_pair, run_of_row
 from lensbench.scores.quantities import WEIGHTS
 from lensbench.scores.run_tables import Tables, read_tables
@@ -58,6 +58,6 @@ def _measured(tables: Tables, run: RunId) -> Iterator[tuple[str, str | float | N
     for kind in WEIGHTS:
         yield f"tokens_{kind}", tokens.get(kind)
     record = tables.records.get(run)
-    if record:
-        yield "agent_version", record.outcome.agent_version
-        yield "models", ", ".join(record.outcome.models or ())
+    outcome = record.outcome if record else Outcome()
+    yield "agent_version", outcome.agent_version
+    yield "models", ", ".join(outcome.models or ())

@@ -6,12 +6,10 @@ those that its runs give when they are rebuilt, and an archive that does not ver
 
 from __future__ import annotations
 
-import csv
-import io
 import os
 import sys
 import tempfile
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from contextlib import redirect_stdout
 from functools import partial
@@ -23,6 +21,7 @@ from lensbench.core.errors import CheckFailed, UserError, printable, some_of
 from lensbench.core.records import sha256
 from lensbench.core.system.files import write_atomic
 from lensbench.core.system.program import Parser, run_program
+from lensbench.core.tables import write_table
 from lensbench.results import charts
 from lensbench.results.charts import ForestLine, draw_both
 from lensbench.results.markdown import render as render_markdown
@@ -83,7 +82,7 @@ def read_all(paths: Sequence[Path]) -> list[Entry]:
         return [*pool.map(read_entry, paths)]
 
 
-def write_table(entries: Iterable[Entry], output: Path) -> list[Series]:
+def write_site(entries: Iterable[Entry], output: Path) -> list[Series]:
     """Writes the page, the CSV and the Markdown; returns the series. At least one entry has rows."""
     entries = [*entries]
     rows = [row for entry in entries for row in entry.rows]
@@ -97,7 +96,7 @@ def write_table(entries: Iterable[Entry], output: Path) -> list[Series]:
         "apart": apart,
         "problems": [entry for entry in entries if entry.problem],
     }
-    write_atomic(output / CSV, _csv([row.record for row in rows]))
+    write_table(output / CSV, [*rows[0].record], [row.record for row in rows])
     write_atomic(output / MARKDOWN, render_markdown(facts, "table.md.j2"))
     environment = page_environment()
     environment.globals |= {**style_of_the_page(), **script_of_tables()}
@@ -109,18 +108,6 @@ def write_table(entries: Iterable[Entry], output: Path) -> list[Series]:
     )
     write_atomic(output / PAGE, page)
     return found
-
-
-def _csv(rows: Sequence[Mapping[str, object]]) -> str:
-    """The rows below the columns that any of them has."""
-    columns: dict[str, None] = {}
-    for row in rows:
-        columns.update(dict.fromkeys(row))
-    text = io.StringIO()
-    writer = csv.DictWriter(text, [*columns], lineterminator="\n")
-    writer.writeheader()
-    writer.writerows(rows)
-    return text.getvalue()
 
 
 def _picture(rows: Sequence[TableRow]) -> str:
@@ -152,10 +139,10 @@ def main() -> None:
     if not any(entry.rows for entry in entries):
         first, *_ = entries
         raise UserError(first.problem)
-    found = write_table(entries, arguments.output)
+    found = write_site(entries, arguments.output)
     if arguments.runs:
         runs = [row for entry in entries for row in entry.runs]
-        write_atomic(arguments.runs, _csv(runs))
+        write_table(arguments.runs, [*runs[0]], runs)
         print(f"written: {arguments.runs}, {len(runs)} runs")
     for entry in entries:
         if entry.problem:

@@ -269,3 +269,14 @@ def test_runs_are_one_tidy_row_each_and_the_documented_lines_read_them(
     delta = b0["comparisons"]["with"]["measures"]["score"]["delta"]
     assert float(shown[1]) == pytest.approx(delta, abs=1e-5)
     assert int(shown[2]) == 24
+
+
+def test_a_text_that_a_spreadsheet_would_run_is_a_text(versions: Path, tmp_path: Path) -> None:
+    folder = tmp_path / "b"
+    shutil.copytree(versions / "b1", folder)
+    results = json.loads((folder / "results.json").read_text())
+    (folder / "results.json").write_text(json.dumps({**results, "models": ["=1+1"]}))
+    run_here(main, folder, "--output", tmp_path / "site", "--runs", tmp_path / "runs.csv")
+    (row,) = rows_of(tmp_path / "site")
+    assert row["model"] == "'=1+1"
+    assert float(row["tokens_low"]) < 0, "numbers stay numbers"
