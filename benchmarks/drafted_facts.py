@@ -1,4 +1,4 @@
-"""The accuracy of both kinds of drafts for facts in prose: `python benchmarks/drafted_facts.py [--held-out]`.
+"""The accuracy of drafts for facts in prose: `python benchmarks/drafted_facts.py [--held-out]`.
 
 Facts are the criteria of the two task sets, and statements extracted from the pinned packages of this environment.
 In addition, sentences of the documentation of other packages are facts that nobody wrote for patterns. Each is stated
@@ -22,7 +22,7 @@ from collections import Counter, defaultdict
 from collections.abc import Iterator, Sequence
 from importlib.util import find_spec
 from pathlib import Path
-from typing import NamedTuple, get_args
+from typing import NamedTuple
 
 import yaml
 
@@ -30,7 +30,7 @@ ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT / "benchmarks" / "inputs"))
 
 from labelled import dressed, mined  # noqa: E402
-from lensbench.core.tasks import Criterion, DraftKind, Task  # noqa: E402
+from lensbench.core.tasks import Criterion, Task  # noqa: E402
 from lensbench.judging.judges import POINTS  # noqa: E402
 from lensbench.judging.judges.mechanical import judge  # noqa: E402
 from lensbench.judging.judges.normalising import normalise  # noqa: E402
@@ -267,11 +267,11 @@ def answers(
     yield "other", as_answer(own_words(rng.choice(near).text))
 
 
-def shares(given: Sequence[Stated], drafts: DraftKind, wrong: dict[str, list[str]]) -> Share:
-    """The verdicts of such drafts of the facts; examples of wrong ones are added to `wrong`."""
+def shares(given: Sequence[Stated], wrong: dict[str, list[str]]) -> Share:
+    """The verdicts of drafts of the facts; examples of wrong ones are added to `wrong`."""
     met, count, drafted = Counter[str](), Counter[str](), 0
     for fact in given:
-        criterion = draft(Criterion(text=fact.text), drafts)
+        criterion = draft(Criterion(text=fact.text))
         drafted += criterion.drafted is not None
         if not criterion.drafted:
             wrong["no draft"].append(fact.text)
@@ -301,7 +301,7 @@ class Scored(NamedTuple):
     drafts: float
 
 
-def engineers_answers(halves: Sequence[bool], drafts: DraftKind) -> Iterator[Scored]:
+def engineers_answers(halves: Sequence[bool]) -> Iterator[Scored]:
     """Answers that state all or some of a task's facts in other words than the criteria."""
     by_id = {task.id: task for task in tasks()}
     complete = yaml.safe_load(
@@ -310,7 +310,7 @@ def engineers_answers(halves: Sequence[bool], drafts: DraftKind) -> Iterator[Sco
     told = yaml.safe_load((ROOT / "benchmarks/inputs/paraphrases.yaml").read_text(encoding="utf-8"))
     for name, answer in complete.items():
         if held_out(name) in halves:
-            yield Scored(name, 100, _score(by_id[name], answer, drafts))
+            yield Scored(name, 100, _score(by_id[name], answer))
     for name, pairs in told.items():
         if held_out(name) in halves:
             for seed in range(6):
@@ -323,13 +323,13 @@ def engineers_answers(halves: Sequence[bool], drafts: DraftKind) -> Iterator[Sco
                 yield Scored(
                     name,
                     100 * sum(1 if whole else 0.25 for whole in full) / len(full),
-                    _score(by_id[name], "\n".join(lines), drafts),
+                    _score(by_id[name], "\n".join(lines)),
                 )
 
 
-def _score(task: Task, answer: str, drafts: DraftKind) -> float:
+def _score(task: Task, answer: str) -> float:
     text = normalise(answer)
-    drafted = [draft(Criterion(text=criterion.text), drafts) for criterion in task.criteria]
+    drafted = [draft(Criterion(text=criterion.text)) for criterion in task.criteria]
     points = [
         float(POINTS.get(judge(criterion, text).verdict, 0))
         for criterion in drafted
@@ -348,7 +348,7 @@ def main() -> None:
         "--wrong",
         type=int,
         default=0,
-        help="number of examples of wrong verdicts to print, per kind",
+        help="number of examples of wrong verdicts to print, per kind of answer",
     )
     arguments = parser.parse_args()
     halves = (arguments.held_out,)
@@ -357,29 +357,26 @@ def main() -> None:
     sets = [fact for fact in found if "/" not in fact.source]
     mine = [fact for package in DOCUMENTED for fact in documented(package)]
     documentation = [fact for fact in mine if held_out(fact.source) in halves]
-    print(
-        "| drafts, facts | n | have a draft | gold Met | reworded | exchanged | negated | another fact |"
-    )
+    print("| facts | n | have a draft | gold Met | reworded | exchanged | negated | another fact |")
     print("|---|--:|--:|--:|--:|--:|--:|--:|")
-    for kind in get_args(DraftKind):
-        for title, given in (
-            ("criteria of the sets", sets),
-            ("read out of packages", [f for f in found if f not in sets]),
-            ("sentences of documentation", documentation),
-        ):
-            share = shares(given, kind, wrong)
-            cells = " | ".join(f"{100 * share.met[each]:.1f}%" for each in KINDS)
-            print(f"| {kind}, {title} | {share.facts} | {100 * share.drafted:.1f}% | {cells} |")
+    for title, given in (
+        ("criteria of the sets", sets),
+        ("read out of packages", [f for f in found if f not in sets]),
+        ("sentences of documentation", documentation),
+        ("all", [*found, *documentation]),
+    ):
+        share = shares(given, wrong)
+        cells = " | ".join(f"{100 * share.met[each]:.1f}%" for each in KINDS)
+        print(f"| {title} | {share.facts} | {100 * share.drafted:.1f}% | {cells} |")
     from scipy.stats import spearmanr
 
     print()
-    for kind in get_args(DraftKind):
-        rows = list(engineers_answers(halves, kind))
-        off = [row.drafts - row.author for row in rows]
-        rank = spearmanr([row.author for row in rows], [row.drafts for row in rows]).statistic
-        error, bias = sum(map(abs, off)) / len(off), sum(off) / len(off)
-        figures = f"rank correlation {rank:.2f}, mean error {error:.1f}, bias {bias:+.1f}"
-        print(f"{kind}, engineers' answers: {len(rows)}, {figures}")
+    rows = list(engineers_answers(halves))
+    off = [row.drafts - row.author for row in rows]
+    rank = spearmanr([row.author for row in rows], [row.drafts for row in rows]).statistic
+    error, bias = sum(map(abs, off)) / len(off), sum(off) / len(off)
+    figures = f"rank correlation {rank:.2f}, mean error {error:.1f}, bias {bias:+.1f}"
+    print(f"engineers' answers: {len(rows)}, {figures}")
     for kind, examples in wrong.items() if arguments.wrong else ():
         print(f"\n{kind}: {len(examples)}")
         for example in random.Random(1).sample(examples, min(arguments.wrong, len(examples))):

@@ -1,4 +1,4 @@
-"""How close both kinds of drafts are to the patterns of an author: `python benchmarks/drafted_patterns.py [bench/x]`.
+"""How close drafts are to the patterns of an author: `python benchmarks/drafted_patterns.py [bench/x]`.
 
 The drafting set (inputs/drafting.yaml) has patterns by its author. New ones are drafted from the text alone, and
 both score the same answers, with a crude rule for comparison, the share of tokens found. Half of the tasks are held
@@ -11,7 +11,6 @@ import argparse
 import sys
 from collections.abc import Iterable
 from pathlib import Path
-from typing import get_args
 
 ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT / "benchmarks" / "inputs"))
@@ -27,7 +26,7 @@ from drafted_answers import (  # noqa: E402
     patterns,
     scored,
 )
-from lensbench.core.tasks import DraftKind, Task  # noqa: E402
+from lensbench.core.tasks import Task  # noqa: E402
 from lensbench_tasks.drafting import draft  # noqa: E402
 
 SEEDS = range(1, 6)
@@ -71,15 +70,9 @@ def main() -> None:
         *(each for seed in SEEDS for each in made_answers(tasks, trees, seed)),
     ]
     prose = {task.id: [bare(criterion) for criterion in task.criteria] for task in tasks}
-    drafted = {
-        kind: {name: [draft(each, kind) for each in criteria] for name, criteria in prose.items()}
-        for kind in get_args(DraftKind)
-    }
-    judged = [
-        *(scored(answers, drafts, patterns) for drafts in drafted.values()),
-        scored(answers, prose, crude),
-    ]
-    titles = [f"{each}: rank correlation | error | bias" for each in (*drafted, "tokens")]
+    drafts = {name: [*map(draft, criteria)] for name, criteria in prose.items()}
+    judged = [scored(answers, drafts, patterns), scored(answers, prose, crude)]
+    titles = [f"{each}: rank correlation | error | bias" for each in ("drafts", "tokens")]
     print(f"| tasks, answers | n | {' | '.join(titles)} |")
     print(f"|---|--:|{'--:|' * 3 * len(titles)}")
     for name, halves in (

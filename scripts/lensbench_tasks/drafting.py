@@ -1,6 +1,6 @@
 """Draft patterns: automatic proposals for criteria in prose, until a person accepts or edits them.
 
-    lensbench draft scenarios.md --kind strict --output drafted.yaml
+    lensbench draft scenarios.md --output drafted.yaml
 
 The patterns are the names, paths, numbers and code of the criterion's text (`fact_pieces`) and nothing else: answers
 keep these and change its words. A text without any has no draft. The set has review comments.
@@ -11,14 +11,13 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
-from typing import get_args
 
 from pydantic import ValidationError
 
 from lensbench.core.errors import UserError
 from lensbench.core.system.files import write_atomic
 from lensbench.core.system.program import Parser, run_program
-from lensbench.core.tasks import Criterion, DraftKind, Task
+from lensbench.core.tasks import Criterion, Task
 from lensbench.judging.judges.denying import is_negation
 from lensbench.judging.judges.fact_pieces import cut, pattern_of
 from lensbench.plan.task_files import read_scenarios
@@ -28,18 +27,15 @@ FEW = 2
 """Answers to other questions may have the only piece of a fact, so a person is told."""
 
 
-def with_drafts(task: Task, kind: DraftKind) -> Task:
+def with_drafts(task: Task) -> Task:
     """The task with draft patterns for each criterion that has none."""
-    return task.model_copy(
-        update={"criteria": tuple(draft(criterion, kind) for criterion in task.criteria)}
-    )
+    return task.model_copy(update={"criteria": tuple(map(draft, task.criteria))})
 
 
-def draft(criterion: Criterion, kind: DraftKind) -> Criterion:
+def draft(criterion: Criterion) -> Criterion:
     """The criterion with patterns from its text, marked as `drafted`; unchanged if it has patterns, or no piece.
 
-    Met requires every piece if `strict`; if `lenient`, more than half, and no other piece in place of a missing one.
-    Half of them is Partial.
+    Met requires every piece, Partial half of them.
     """
     if criterion.mechanical:
         return criterion
@@ -47,12 +43,10 @@ def draft(criterion: Criterion, kind: DraftKind) -> Criterion:
     if not pieces:
         return criterion
     patterns: dict[str, object] = {"all_of": pieces}
-    if kind == "lenient":
-        patterns = {"at_least": {"n": len(pieces) // 2 + 1, "of": pieces}, "no_other": True}
     if len(pieces) > 1:
         patterns["partial"] = {"half of it": {"n": -(-len(pieces) // 2), "of": pieces}}
     try:
-        return Criterion.model_validate({"text": criterion.text, **patterns, "drafted": kind})
+        return Criterion.model_validate({"text": criterion.text, **patterns, "drafted": "strict"})
     except ValidationError:
         return criterion
 
@@ -73,12 +67,12 @@ def doubts(criterion: Criterion) -> Iterator[str]:
         yield "one name, path or number only, which other answers may have: add what must be said about it"
 
 
-def render(tasks: Sequence[Task], source: str, kind: DraftKind) -> str:
-    """The set as YAML, with marked drafts and their kind and number in the header."""
+def render(tasks: Sequence[Task], source: str) -> str:
+    """The set as YAML, with marked drafts and their number in the header."""
     count = sum(len(task.criteria) for task in tasks)
     lines = [
-        f"# Made of {source}. Criteria: {count}; with {kind} drafts: {_drafted(tasks)}.",
-        f"# A draft is a machine's proposal. Look at each one; accept it by removing `drafted: {kind}`, or edit it.",
+        f"# Made of {source}. Criteria: {count}; with drafts: {_drafted(tasks)}.",
+        "# A draft is a machine's proposal. Look at each one; accept it by removing `drafted: strict`, or edit it.",
         "tasks:",
         *(line for task in tasks for line in _task_lines(task)),
     ]
@@ -113,23 +107,14 @@ def main() -> None:
         "the YAML file to write, or a folder for several sets; existing files are not overwritten"
     )
     parser.add_argument("--output", required=True, type=Path, help=hint)
-    kinds = "strict: every name, path, number and code piece; lenient: more than half (docs/scenarios.md)"
-    parser.add_argument(
-        "--kind", choices=get_args(DraftKind), default="strict", help=f"{kinds}; default: strict"
-    )
     arguments = parser.parse_args()
     targets = _targets(arguments.sets, arguments.output)
     read_scenarios(list(map(str, arguments.sets)), imported=True)  # no id twice
     for path, target in zip(arguments.sets, targets, strict=True):
-        tasks = [
-            with_drafts(task, arguments.kind)
-            for task in read_scenarios([str(path)], imported=True).tasks
-        ]
+        tasks = [with_drafts(task) for task in read_scenarios([str(path)], imported=True).tasks]
         target.parent.mkdir(parents=True, exist_ok=True)
-        write_atomic(target, render(tasks, path.name, arguments.kind))
-        print(
-            f"{target}: {_drafted(tasks)} criteria with {arguments.kind} drafts; review each one before use"
-        )
+        write_atomic(target, render(tasks, path.name))
+        print(f"{target}: {_drafted(tasks)} criteria with drafts; review each one before use")
 
 
 def _targets(sets: Sequence[Path], output: Path) -> list[Path]:

@@ -166,6 +166,28 @@ def test_at_least_asks_for_so_many_and_more_wrong_items_than_allowed_are_missed(
 
 
 @pytest.mark.parametrize(
+    ("answer", "expected"),
+    [
+        ("`find_it` of cart.py", Verdict.MET),
+        ("`find_it` does it", Verdict.MET),
+        ("`find_it` is in shop.py", Verdict.MISSED),
+        ("`lose_it` is in cart.py", Verdict.MISSED),
+    ],
+)
+def test_no_other_misses_a_sentence_with_another_name_in_place_of_an_absent_one(
+    answer: str, expected: Verdict
+) -> None:
+    fact = Criterion.model_validate(
+        {
+            "text": "States that find_it is in cart.py",
+            "any_of": ["find_it", "cart.py"],
+            "no_other": True,
+        }
+    )
+    assert judge(fact, normalise(answer)).verdict is expected
+
+
+@pytest.mark.parametrize(
     ("regex", "answer", "found"),
     [
         (r"core\.py\s+defines", "`core.py:12` **defines**", True),

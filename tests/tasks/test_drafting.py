@@ -3,7 +3,6 @@
 import tempfile
 from functools import cache
 from pathlib import Path
-from typing import get_args
 
 import pytest
 import yaml
@@ -21,7 +20,7 @@ from drafted_answers import (
     scored,
 )
 from lensbench.core.errors import UserError
-from lensbench.core.tasks import Criterion, DraftKind, Task
+from lensbench.core.tasks import Criterion, Task
 from lensbench.judging.judges.mechanical import judge
 from lensbench.judging.judges.normalising import normalise
 from lensbench.plan.task_files import read_scenarios
@@ -31,7 +30,6 @@ from programs import refusal, run_here, run_module
 DATA = yaml.safe_load((Path(__file__).parent / "drafts.yaml").read_text(encoding="utf-8"))
 
 ROOT = Path(__file__).resolve().parents[2]
-KINDS = get_args(DraftKind)
 pytestmark = pytest.mark.xdist_group(
     "drafting"
 )  # the set is drafted and its answers are scored once
@@ -49,35 +47,29 @@ MARKDOWN = """
 """
 
 
-def drafted(text: str, kind: DraftKind = "strict") -> Criterion:
-    return draft(Criterion(text=text), kind)
-
-
-def verdicts(text: str, answer: str) -> str:
-    """The verdict of the strict draft, and of the lenient one."""
-    return " ".join(judge(drafted(text, kind), normalise(answer)).verdict.value for kind in KINDS)
+def drafted(text: str) -> Criterion:
+    return draft(Criterion(text=text))
 
 
 @pytest.mark.parametrize(("text", "answer", "expected"), DATA["answers"])
 def test_the_drafts_of_a_text_judge_answers(text: str, answer: str, expected: str) -> None:
-    assert verdicts(text, answer) == expected
+    assert judge(drafted(text), normalise(answer)).verdict.value == expected
 
 
 @pytest.mark.parametrize("code", ["/users", "/a/b", "/ x", "/[a-z]+/", "/a_b.py", "/users/{id}"])
-@pytest.mark.parametrize("kind", KINDS)
-def test_a_code_span_that_starts_with_a_slash_can_be_drafted(code: str, kind: DraftKind) -> None:
-    criterion = drafted(f"States that `{code}` is a route", kind)
-    assert criterion.drafted == kind
+def test_a_code_span_that_starts_with_a_slash_can_be_drafted(code: str) -> None:
+    criterion = drafted(f"States that `{code}` is a route")
+    assert criterion.drafted
     assert judge(criterion, normalise(f"Here `{code}` is a route.")).verdict.value == "Met"
 
 
 def test_patterns_of_an_author_are_left_alone_and_a_draft_is_marked_and_not_drafted_again() -> None:
     criterion = Criterion(text="States that find_it is in core.py", all_of=("find_it",))
-    assert draft(criterion, "strict") is criterion
-    once = drafted("States that find_it is in core.py", "lenient")
-    assert once.drafted == "lenient"
-    assert draft(once, "strict") is once
-    assert judge(once, normalise("find_it")).reason.startswith("lenient draft: ")
+    assert draft(criterion) is criterion
+    once = drafted("States that find_it is in core.py")
+    assert once.drafted == "strict"
+    assert draft(once) is once
+    assert judge(once, normalise("find_it")).reason.startswith("strict draft: ")
 
 
 PIECES = st.sampled_from(
@@ -115,30 +107,28 @@ PIECES = st.sampled_from(
 
 @given(
     st.lists(PIECES | st.text(max_size=6), min_size=1, max_size=25).map(" ".join),
-    st.sampled_from(KINDS),
 )
-def test_any_text_with_a_name_gives_a_valid_draft(text: str, kind: DraftKind) -> None:
-    criterion = drafted(f"a_word {text}", kind)
+def test_any_text_with_a_name_gives_a_valid_draft(text: str) -> None:
+    criterion = drafted(f"a_word {text}")
     assert Criterion.model_validate_json(criterion.model_dump_json()) == criterion
     assert criterion.mechanical
-    assert criterion.drafted == kind
+    assert criterion.drafted
 
 
 @cache
-def drafts_of_the_set(kind: DraftKind) -> tuple[Task, ...]:
+def drafts_of_the_set() -> tuple[Task, ...]:
     return tuple(
         task.model_copy(
-            update={"criteria": tuple(draft(bare(criterion), kind) for criterion in task.criteria)}
+            update={"criteria": tuple(draft(bare(criterion)) for criterion in task.criteria)}
         )
         for task in drafting_set()[0]
     )
 
 
-@pytest.mark.parametrize("kind", KINDS)
-def test_a_fact_in_the_words_of_its_criterion_is_met(kind: DraftKind) -> None:
+def test_a_fact_in_the_words_of_its_criterion_is_met() -> None:
     wrong = [
         criterion.text
-        for task in drafts_of_the_set(kind)
+        for task in drafts_of_the_set()
         for criterion in task.criteria
         if judge(criterion, normalise(criterion.text.removeprefix("States that "))).verdict.value
         != "Met"
@@ -147,24 +137,21 @@ def test_a_fact_in_the_words_of_its_criterion_is_met(kind: DraftKind) -> None:
 
 
 @cache
-def rows(kind: DraftKind | None) -> list[Scored]:
+def rows(by_drafts: bool) -> list[Scored]:
     """The scores of all answers, by drafts or by the crude rule."""
     tasks, trees = drafting_set()
-    criteria = {task.id: task.criteria for task in drafts_of_the_set(kind or "strict")}
-    return scored(made_answers(tasks, trees, 1), criteria, patterns if kind else crude)
+    criteria = {task.id: task.criteria for task in drafts_of_the_set()}
+    return scored(made_answers(tasks, trees, 1), criteria, patterns if by_drafts else crude)
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("held_out", [False, True])
-@pytest.mark.parametrize(("kind", "error"), [("strict", 18), ("lenient", 13)])
-def test_scores_by_drafts_are_close_to_the_authors(
-    kind: DraftKind, error: int, held_out: bool
-) -> None:
+def test_scores_by_drafts_are_close_to_the_authors(held_out: bool) -> None:
     drafts, tokens = (
-        closeness([row for row in rows(each) if row.held_out == held_out]) for each in (kind, None)
+        closeness([row for row in rows(each) if row.held_out == held_out]) for each in (True, False)
     )
     assert drafts.rank_correlation >= 0.75
-    assert drafts.error <= error < tokens.error
+    assert drafts.error <= 18 < tokens.error
     assert abs(drafts.bias) < abs(tokens.bias)
 
 
@@ -184,9 +171,7 @@ def test_several_sets_become_a_file_each_and_none_is_written_over(tmp_path: Path
         place = [] if "--output" in wrong else ["--output", output]
         assert told in refusal(main, *wrong, *place)
         assert not output.exists()
-    assert (
-        run_here(main, first, third, "--output", output).count("3 criteria with strict drafts") == 2
-    )
+    assert run_here(main, first, third, "--output", output).count("3 criteria with drafts") == 2
     made = [str(output / name) for name in ("set.yaml", "three.yaml")]
     assert [task.id for task in read_scenarios(made, imported=True).tasks] == [
         "di-exp-00",
@@ -197,21 +182,19 @@ def test_several_sets_become_a_file_each_and_none_is_written_over(tmp_path: Path
 def test_the_program_writes_a_set_that_is_read_back_with_its_drafts(tmp_path: Path) -> None:
     (tmp_path / "set.md").write_text(MARKDOWN)
     output = tmp_path / "set.yaml"
-    done = run_module(
-        "lensbench_tasks.drafting", tmp_path / "set.md", "--kind", "lenient", "--output", output
-    )
+    done = run_module("lensbench_tasks.drafting", tmp_path / "set.md", "--output", output)
     assert (done.returncode, done.stderr) == (0, "")
-    assert "3 criteria with lenient drafts" in done.stdout
+    assert "3 criteria with drafts" in done.stdout
     (task,) = read_scenarios([str(output)], imported=True).tasks
     assert [criterion.drafted for criterion in task.criteria] == [
-        "lenient",
-        "lenient",
+        "strict",
+        "strict",
         None,
-        "lenient",
+        "strict",
     ]
     text = output.read_text()
-    assert text.startswith("# Made of set.md. Criteria: 4; with lenient drafts: 3.\n")
-    assert text.count("drafted: lenient\n") == 3
+    assert text.startswith("# Made of set.md. Criteria: 4; with drafts: 3.\n")
+    assert text.count("drafted: strict\n") == 3
     assert "# look: the text is a negation" in text
     assert "# look: no draft, since the text has no name, path or number" in text
 
@@ -242,10 +225,9 @@ def test_whatever_a_set_says_is_read_back_as_it_was(prompt: str, text: str) -> N
         return
     base = {"id": "t", "category": "Debug", "prompt": prompt}
     task = with_drafts(
-        Task.model_validate({**base, "criteria": [{"text": text}, {"text": f"{text} in a_b.py"}]}),
-        "strict",
+        Task.model_validate({**base, "criteria": [{"text": text}, {"text": f"{text} in a_b.py"}]})
     )
     with tempfile.NamedTemporaryFile("w", suffix=".yaml", encoding="utf-8") as file:
-        file.write(render([task], "set.md", "strict"))
+        file.write(render([task], "set.md"))
         file.flush()
         assert read_scenarios([file.name], imported=True).tasks == (task,)

@@ -190,10 +190,6 @@ class Proof(Strict):
     """The definition that contains the quote, a member as `Owner.member`; anywhere in the file when empty."""
 
 
-DraftKind = typing.Literal["strict", "lenient"]
-"""How a program proposes patterns: all pieces of the fact, or more than half of them."""
-
-
 class Criterion(Strict):
     """A verifiable fact, and how the mechanical judge recognises it (protocol, section 4).
 
@@ -219,8 +215,8 @@ class Criterion(Strict):
     """Named sub-facts; an answer that states one of them, by all or `n` of its patterns, is Partial."""
     no_other: bool = False
     """Missed if a sentence about the fact names another path, name or number in place of one that the answer lacks."""
-    drafted: DraftKind | None = None
-    """The patterns were proposed by a program, in this way, and not accepted by a person yet."""
+    drafted: typing.Literal["strict"] | None = None
+    """The patterns, all pieces of the fact, were proposed by a program, and not accepted by a person yet."""
     proofs: Many[Proof] = ()
     """Where the repository shows the fact; checked by `lensbench prove`, not used by judges."""
 
