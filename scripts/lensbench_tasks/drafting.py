@@ -29,7 +29,8 @@ FEW = 2
 
 def with_drafts(task: Task) -> Task:
     """The task with draft patterns for each criterion that has none."""
-    return task.model_copy(update={"criteria": tuple(map(draft, task.criteria))})
+    criteria = tuple(draft(criterion) for criterion in task.criteria)
+    return task.model_copy(update={"criteria": criteria})
 
 
 def draft(criterion: Criterion) -> Criterion:
@@ -111,7 +112,8 @@ def main() -> None:
     targets = _targets(arguments.sets, arguments.output)
     read_scenarios(list(map(str, arguments.sets)), imported=True)  # no id twice
     for path, target in zip(arguments.sets, targets, strict=True):
-        tasks = [with_drafts(task) for task in read_scenarios([str(path)], imported=True).tasks]
+        prose = read_scenarios([str(path)], imported=True).tasks
+        tasks = [with_drafts(task) for task in prose]
         target.parent.mkdir(parents=True, exist_ok=True)
         write_atomic(target, render(tasks, path.name))
         print(f"{target}: {_drafted(tasks)} criteria with drafts; review each one before use")
