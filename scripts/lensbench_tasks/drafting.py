@@ -81,7 +81,8 @@ def render(tasks: Sequence[Task], source: str) -> str:
 
 
 def _drafted(tasks: Iterable[Task]) -> int:
-    return sum(criterion.drafted is not None for task in tasks for criterion in task.criteria)
+    criteria = [criterion for task in tasks for criterion in task.criteria]
+    return sum(criterion.drafted is not None for criterion in criteria)
 
 
 def _task_lines(task: Task) -> Iterator[str]:
@@ -95,7 +96,8 @@ def _task_lines(task: Task) -> Iterator[str]:
 
 def _item(value: dict[str, object], indent: str) -> Iterator[str]:
     for number, line in enumerate(yaml_text(value).removesuffix("\n").split("\n")):
-        yield f"{indent}{'  ' if number else '- '}{line}" if line else ""
+        lead = "  " if number else "- "
+        yield f"{indent}{lead}{line}" if line else ""
 
 
 def main() -> None:
