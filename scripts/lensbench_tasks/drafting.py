@@ -45,7 +45,8 @@ def draft(criterion: Criterion) -> Criterion:
         return criterion
     patterns: dict[str, object] = {"all_of": pieces}
     if len(pieces) > 1:
-        patterns["partial"] = {"half of it": {"n": -(-len(pieces) // 2), "of": pieces}}
+        half = -(-len(pieces) // 2)
+        patterns["partial"] = {"half of it": {"n": half, "of": pieces}}
     try:
         return Criterion.model_validate({"text": criterion.text, **patterns, "drafted": "strict"})
     except ValidationError:
@@ -90,7 +91,8 @@ def _task_lines(task: Task) -> Iterator[str]:
     yield from _item(head, "  ")
     yield "    criteria:"
     for criterion in task.criteria:
-        yield from (f"      # look: {doubt}" for doubt in doubts(criterion))
+        for doubt in doubts(criterion):
+            yield f"      # look: {doubt}"
         yield from _item(criterion.model_dump(mode="json", exclude_defaults=True), "      ")
 
 
@@ -112,7 +114,8 @@ def main() -> None:
     parser.add_argument("--output", required=True, type=Path, help=hint)
     arguments = parser.parse_args()
     targets = _targets(arguments.sets, arguments.output)
-    read_scenarios(list(map(str, arguments.sets)), imported=True)  # no id twice
+    names = [str(path) for path in arguments.sets]
+    read_scenarios(names, imported=True)  # no id twice
     for path, target in zip(arguments.sets, targets, strict=True):
         prose = read_scenarios([str(path)], imported=True).tasks
         tasks = [with_drafts(task) for task in prose]
@@ -125,14 +128,14 @@ def _targets(sets: Sequence[Path], output: Path) -> list[Path]:
     """The file to write for each set. Raises UserError when one exists, or would be written twice."""
     if len(sets) > 1 and output.suffix in (".yaml", ".yml"):
         raise UserError(f"--output {output}: several sets need a folder, with one file for each")
-    targets = [output / f"{path.stem}.yaml" for path in sets] if len(sets) > 1 else [output]
+    targets = [output]
+    if len(sets) > 1:
+        targets = [output / f"{path.stem}.yaml" for path in sets]
     for target in targets:
         if target.exists() or targets.count(target) > 1:
-            why = (
-                "already exists and may contain your work"
-                if target.exists()
-                else "would be written twice"
-            )
+            why = "would be written twice"
+            if target.exists():
+                why = "already exists and may contain your work"
             raise UserError(f"{target} {why}; give another name")
     return targets
 
