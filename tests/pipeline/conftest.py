@@ -26,6 +26,14 @@ def project(tmp_path: Path, record_property: Callable[[str, object], None]) -> I
             os.kill(pid, signal.SIGKILL)
 
 
+@pytest.fixture
+def impatient(project: Project) -> Project:
+    """A project that pauses a second where others pause half a minute, when a service is overloaded or used up."""
+    services = project.copy_program() / "scripts" / "lensbench" / "agents" / "services.py"
+    services.write_text(services.read_text().replace("FIRST_S = 30.0", "FIRST_S = 1.0"))
+    return project
+
+
 @pytest.fixture(scope="session")
 def finished_once(shared: Path, tmp_path_factory: pytest.TempPathFactory) -> Project:
     """Made once for all workers; each has a copy, of which its tests make copies."""

@@ -32,9 +32,20 @@ def filed(project: Project, by: str) -> Counter[str]:
     return Counter(path.parts[-3] for path in files if json.loads(path.read_text())["by"] == by)
 
 
+def due(project: Project) -> set[str]:
+    """The runs that a start would make."""
+    dry = project.start("-n", *RUNS)
+    return {
+        line.split("runs/")[1].removesuffix(".md")
+        for line in dry.splitlines()
+        if "Missing output files" in line
+    }
+
+
 def test_runs_that_must_not_count_are_filed_once_repeated_alone_and_given_up(
-    project: Project,
+    impatient: Project,
 ) -> None:
+    project = impatient
     project.write_tasks(sorted({stem.partition("-")[0] for stem in REASONS} | {"again"}))
     project.configure({"retries": 2, "timeout_s": 8}, discards={"max_rounds": 1})
     project.behave(
@@ -61,19 +72,13 @@ def test_runs_that_must_not_count_are_filed_once_repeated_alone_and_given_up(
         for path in sorted(project.bench.glob("attempts/again-with/*/record.json"))
     ]
     assert [record["attempt"]["reason"] for record in again] == ["crashed", ""]
-    assert [record["attempt"]["waited_s"] >= 1 for record in again] == [False, True]
+    assert again[1]["attempt"]["waited_s"] >= 1
     discards = project.files("attempts")
     assert filed(project, "validity") == dict.fromkeys(REASONS, 1)
     assert filed(project, "runner") == dict.fromkeys([*ANOTHER_TRY, "again-with"], 1)
     assert project.processes() == []
 
-    dry = project.start("-n", *RUNS)
-    due = {
-        line.split("runs/")[1].removesuffix(".md")
-        for line in dry.splitlines()
-        if "Missing output files" in line
-    }
-    assert due == set(REASONS)
+    assert due(project) == set(REASONS)
 
     project.clear_ledger()
     runs = project.files("runs")
@@ -95,14 +100,15 @@ def test_runs_that_must_not_count_are_filed_once_repeated_alone_and_given_up(
     assert {name: project.files("runs")[name] for name in untouched} == {
         name: runs[name] for name in untouched
     }
+    costs_no_round = {"apierror-with"}  # the service was overloaded
     given_up = {
         f"{row['task']}-{row['condition']}"
         for row in project.table("validity")
         if row["given_up"] == "yes"
     }
-    assert given_up == set(REASONS) - healed
+    assert given_up == set(REASONS) - healed - costs_no_round
     assert "was given up: contaminated" in (project.bench / "results.md").read_text()
-    assert "Nothing to be done" in project.start("-n")
+    assert due(project) == costs_no_round
     dry = project.start("-n", "--config", "discards={max_rounds: 2}")
     assert {stem for stem in REASONS if f"{stem}: its answer does not count in" in dry} == given_up
 
