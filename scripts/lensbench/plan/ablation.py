@@ -44,8 +44,9 @@ def condition_name(part: str) -> str:
 def conditions_of(ablation: Mapping[str, Any]) -> dict[str, Any]:
     """The conditions of an ablation, as they would be written in a config."""
     everything = {key: ablation[key] for key in ("mcp", "skills", "files") if ablation.get(key)}
-    conditions: dict[str, Any] = {EVERYTHING: everything}
-    conditions[NOTHING] = {**everything, "without": members_of(ablation)}
+    conditions: dict[str, Any] = {EVERYTHING: everything, NOTHING: {}}
+    if members := members_of(ablation):
+        conditions[NOTHING] = {**everything, "without": members}
     for part, members in parts_of(ablation).items():
         conditions[condition_name(part)] = {**everything, "without": members}
     return conditions

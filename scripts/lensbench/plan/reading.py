@@ -23,6 +23,7 @@ from lensbench.plan.config import (
     MOST_MEMBERS,
     Ablation,
     Agent,
+    Condition,
     Config,
     ModelJudge,
     judge_names,
@@ -151,7 +152,7 @@ def problems_of(config: Config, config_files: Iterable[str] = ()) -> Iterable[tu
         having = f"has only {names}" if names else "is empty"
         yield ("conditions",), f"conditions {having}; a comparison needs a baseline and a treatment"
     yield from _twins(config)
-    if config.ablate:
+    if config.ablate and _has_its_files(config.ablate):
         yield from _ablation_problems(config.ablate)
     if CLOSED_BOOK in config.conditions:
         text = f"conditions has {CLOSED_BOOK!r}, the name of a control; write controls: {{closed_book: true}} instead"
@@ -173,7 +174,7 @@ def problems_of(config: Config, config_files: Iterable[str] = ()) -> Iterable[tu
                 )
         known = own_files.members(condition)
         for index, member in enumerate(condition.without):
-            if member not in known:
+            if member not in known and _has_its_files(condition):
                 hint = did_you_mean(member, known)
                 at: KeyPath = ("conditions", name, "without", index)
                 yield (
@@ -248,6 +249,15 @@ def _twins(config: Config) -> Iterable[tuple[KeyPath, str]]:
             )
             text = f"conditions.{name} {what}; write mcp: <file> in the treatment, and not in the baseline"
             yield ("conditions", name), text
+
+
+def _has_its_files(named: Ablation | Condition) -> bool:
+    """Whether the members can be read; what is missing is said once, and not of each member."""
+    if named.mcp is not None and mcp_problem(Path(named.mcp)):
+        return False
+    if not named.skills:
+        return True
+    return Path(named.skills).is_dir()
 
 
 def _ablation_problems(ablation: Ablation) -> Iterable[tuple[KeyPath, str]]:
