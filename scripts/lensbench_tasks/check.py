@@ -49,6 +49,8 @@ class CheckedText(NamedTuple):
     text: str
     verdict: Verdict
     reason: str
+    is_beside: bool = False
+    """True when it is Met without a path, or without a name that another pattern stands for."""
 
     @property
     def is_wrong(self) -> bool:
@@ -71,13 +73,13 @@ class Checked(NamedTuple):
     def counts(self, kind: Kind) -> str:
         """How many probes of a kind had the right verdict; for answers, how many were Met."""
         probes = [probe for probe in self.probes if probe.kind == kind]
+        if not probes:
+            return "" if kind == "answer" else "-"
         if kind == "answer":
-            return (
-                f"{sum(probe.verdict is Verdict.MET for probe in probes)} of {len(probes)} Met"
-                if probes
-                else ""
-            )
-        return f"{sum(not probe.is_wrong for probe in probes)}/{len(probes)}" if probes else "-"
+            met = sum(probe.verdict is Verdict.MET for probe in probes)
+            return f"{met} of {len(probes)} Met"
+        right = sum(not probe.is_wrong for probe in probes)
+        return f"{right}/{len(probes)}"
 
     @property
     def findings(self) -> list[str]:
@@ -90,20 +92,21 @@ class Checked(NamedTuple):
 
 
 def exchanged(fact: str, prompt: str) -> Iterator[tuple[str, str]]:
-    """The fact with one of its names or numbers replaced, and that part; parts that are in the question are skipped."""
+    """Each name, path and number of the fact, and the fact with another; those that are in the question are skipped."""
     for piece in (piece.text for piece in cut(fact)):
         if piece != "and/or" and normalise(piece).text not in normalise(prompt).text:
             yield piece, fact.replace(piece, _other(piece))
 
 
 def _other(piece: str) -> str:
-    if re.fullmatch(r"[\d.]+", piece):
+    if piece[0].isdigit():
         return re.sub(r"\d+", lambda number: str(int(number[0]) * 3 + 5), piece)
     words = cycle(("kestrel", "wombat", "lichen", "quokka", "marlin"))
-    stem, dot, ending = (
-        piece.rpartition(".") if re.search(r"\.\w{1,4}$", piece) else (piece, "", "")
+    return re.sub(
+        r"(\.\w{1,4}$)|[^\W\d_]+",
+        lambda word: word[1] or _cased(next(words), word[0]),
+        piece,
     )
-    return re.sub(r"[^\W\d_]+", lambda word: _cased(next(words), word[0]), stem) + dot + ending
 
 
 def _cased(word: str, like: str) -> str:
@@ -155,11 +158,30 @@ def _probes(
     ]
     for kind, name, text in texts:
         judgement = mechanical.judge(criterion, normalise(text))
-        yield CheckedText(kind, name, text, judgement.verdict, judgement.reason)
+        is_met = judgement.verdict is Verdict.MET
+        is_beside = kind == "exchanged" and is_met and _is_beside(criterion, fact, name, text)
+        yield CheckedText(kind, name, text, judgement.verdict, judgement.reason, is_beside)
+
+
+def _is_beside(criterion: Criterion, fact: str, name: str, text: str) -> bool:
+    """True for a path of the fact, and for a name that a pattern finds, alone or in the fact but not in `text`."""
+    kind = next(piece.kind for piece in cut(fact) if piece.text == name)
+    if kind in ("file", "folder"):
+        return True
+    if kind == "number":
+        return False
+    own = normalise(fact)
+    alone = normalise(name)
+    other = normalise(text)
+    return any(
+        mechanical.find(pattern, alone)
+        or (mechanical.find(pattern, own) and not mechanical.find(pattern, other))
+        for pattern in criterion.sought
+    )
 
 
 def _findings(probes: Sequence[CheckedText]) -> Iterator[str]:
-    wrong = [probe for probe in probes if probe.is_wrong]
+    wrong = [probe for probe in probes if probe.is_wrong and not probe.is_beside]
     kinds = Counter(probe.kind for probe in wrong)
     if kinds["own text"]:
         reason = next(probe.reason for probe in wrong if probe.kind == "own text")
@@ -182,7 +204,9 @@ def read_answers(folder: Path, tasks: Sequence[Task]) -> dict[str, list[tuple[st
     names = {task.id for task in tasks}
     answers: dict[str, list[tuple[str, str]]] = {}
     for path in sorted(folder.rglob("*.md")):
-        task = path.stem if path.stem in names else path.stem.rpartition("-")[0]
+        task = path.stem
+        if task not in names:
+            task = task.rpartition("-")[0]
         if task in names:
             answers.setdefault(task, []).append((path.stem, read_answer(path)))
     if not answers:
@@ -198,10 +222,12 @@ COLUMNS: tuple[Kind, ...] = get_args(Kind)
 def table(results: Sequence[Checked]) -> Iterator[str]:
     """A line for each criterion, followed by its findings."""
     width = max(len(f"{result.task.id} {result.number}") for result in results)
-    yield f"{'':{width}}  {'  '.join(f'{kind:>10}' for kind in COLUMNS)}"
+    head = "  ".join(f"{kind:>10}" for kind in COLUMNS)
+    yield f"{'':{width}}  {head}"
     for result in results:
         cells = "  ".join(f"{result.counts(kind):>10}" for kind in COLUMNS)
-        yield f"{f'{result.task.id} {result.number}':{width}}  {cells}".rstrip()
+        name = f"{result.task.id} {result.number}"
+        yield f"{name:{width}}  {cells}".rstrip()
         yield from (f"    {finding}" for finding in result.findings)
 
 
@@ -256,7 +282,10 @@ def main() -> None:
     tasks = [task for task in read_scenarios([arguments.set], imported=True).tasks if task.criteria]
     if not tasks:
         raise UserError(f"{arguments.set}: has no criterion to check")
-    results = check(tasks, read_answers(arguments.answers, tasks) if arguments.answers else {})
+    answers = {}
+    if arguments.answers:
+        answers = read_answers(arguments.answers, tasks)
+    results = check(tasks, answers)
     bench = Prover(find_sandbox({"mode": "auto", "visible": [], "hidden": []}), arguments.cache)
     fates = {}
     for change in changes_of(tasks):
@@ -268,14 +297,18 @@ def main() -> None:
     write_atomic(page, render_page(Path(arguments.set).name, tasks, results, fates))
     if results:
         print(*map(printable, table(results)), sep="\n")
+    if beside := sum(probe.is_beside for result in results for probe in result.probes):
+        print(f"no finding, but other paths and names are Met beside what patterns find: {beside}")
     wrong = [result for result in results if result.findings]
-    print(
-        f"{len(wrong)} of {len(results)} criteria have findings; open {page}"
-        if results
-        else f"open {page}"
-    )
+    if results:
+        print(f"{len(wrong)} of {len(results)} criteria have findings; open {page}")
+    else:
+        print(f"open {page}")
     bad = [f"{result.task.id} {result.number}" for result in results if _is_bad(result)]
-    if faults := [*([f"dead or given away: {', '.join(bad)}"] if bad else []), *_unproven(fates)]:
+    faults = [*_unproven(fates)]
+    if bad:
+        faults.insert(0, f"dead or given away: {', '.join(bad)}")
+    if faults:
         raise CheckFailed("; ".join(faults))
 
 

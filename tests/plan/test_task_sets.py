@@ -279,9 +279,10 @@ def test_no_pattern_of_the_demo_accepts_another_name_or_number_or_the_facts_of_a
     None
 ):
     assert [
-        (one.task.id, one.number, one.findings)
+        (one.task.id, one.number, probe.kind, probe.name)
         for one in check(list(DEMO.values()), {})
-        if one.findings
+        for probe in one.probes
+        if probe.is_wrong
     ] == []
 
 

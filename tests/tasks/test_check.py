@@ -15,6 +15,7 @@ from lensbench_tasks.problems import fact_of
 from programs import refusal, run_module
 
 ROOT = Path(__file__).parents[2]
+FINDING = "Met with {} exchanged: no pattern asks for it. Add it to all_of."
 TASKS = """\
 tasks:
   - id: cart
@@ -57,7 +58,7 @@ def test_a_good_criterion_has_no_finding(found: dict[str, Checked]) -> None:
     [
         ("cart 2", ["Dead: its own text does not meet it", "Never met by the 2 answers"]),
         ("cart 3", ["Given away"]),
-        ("tax 1", ["Met with rates.py, 19 exchanged", "The facts of other tasks meet it (cart)"]),
+        ("tax 1", ["Met with 19 exchanged", "The facts of other tasks meet it (cart)"]),
         ("tax 2", ["It has no patterns"]),
     ],
 )
@@ -83,6 +84,47 @@ def test_facts_are_stated_denied_and_cut_to_names_and_numbers() -> None:
     assert negated("the class Cart") == "It is wrong that it is the class Cart"
 
 
+def checked(**criterion: object) -> Checked:
+    task = {"id": "a", "category": "Debug", "prompt": "Which?", "criteria": [criterion]}
+    (result,) = check([Task.model_validate(task)], {})
+    return result
+
+
+FACT = "States that keep_all in src/store.py holds 500_000 rows of RowCache"
+ROWS = {"regex": r"\b500_?000\b"}
+
+
+@pytest.mark.parametrize(
+    ("patterns", "named", "count"),
+    [
+        ({"all_of": ["keep_all", "src/store.py", ROWS, "RowCache"]}, None, 0),
+        ({"all_of": ["keep_all", ROWS, "RowCache"]}, None, 1),
+        ({"all_of": ["keep_all", "RowCache"]}, "500_000", 1),
+        ({"all_of": [ROWS, "RowCache"]}, "keep_all", 1),
+        ({"all_of": "src/store.py"}, "keep_all, 500_000, RowCache", 0),
+        ({"all_of": [ROWS], "any_of": ["keep_all", "RowCache"]}, None, 3),
+        ({"all_of": [ROWS], "partial": {"who": "keep_all", "what": "RowCache"}}, None, 3),
+        ({"any_of": ["keep_all", ROWS]}, "500_000, RowCache", 2),
+        ({"all_of": [ROWS, {"regex": "keep_all|RowCache"}]}, None, 3),
+    ],
+)
+def test_a_finding_names_numbers_and_names_that_no_pattern_asks_for_and_counts_the_others(
+    patterns: dict[str, object], named: str | None, count: int
+) -> None:
+    result = checked(text=FACT, **patterns)
+    found = [finding for finding in result.findings if finding.startswith("Met with")]
+    assert found == ([] if named is None else [FINDING.format(named)])
+    assert sum(probe.is_beside for probe in result.probes) == count
+
+
+@pytest.mark.parametrize("number", ["500_000", "1,000", "0", "2.5", "`2**15`", "30s", "0x1F"])
+def test_each_spelling_of_a_number_is_exchanged(number: str) -> None:
+    ((piece, text),) = exchanged(f"the limit is {number}", "Which?")
+    assert piece == number.strip("`")
+    assert piece not in text
+    assert normalise(piece).text not in normalise(text).text
+
+
 def test_the_program_prints_a_table_writes_a_page_and_fails_for_dead_criteria(
     tmp_path: Path,
 ) -> None:
@@ -92,6 +134,7 @@ def test_the_program_prints_a_table_writes_a_page_and_fails_for_dead_criteria(
     done = run_module("lensbench", "check", "set.yaml", "--answers", "answers", cwd=tmp_path)
     assert (done.returncode, done.stderr) == (1, "error: dead or given away: cart 2, cart 3\n")
     assert "4 of 5 criteria have findings; open set.check.html" in done.stdout
+    assert "other paths and names are Met beside what patterns find: 1\n" in done.stdout
     page = (tmp_path / "set.check.html").read_text()
     assert "Dead: its own text does not meet it" in page
     assert "## Report" in page  # what the agent is asked
