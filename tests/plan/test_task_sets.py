@@ -22,6 +22,7 @@ from lensbench.scores.power import FEWEST_REPOSITORIES
 from lensbench_tasks.check import check
 from lensbench_tasks.proofs import task_problems
 
+SAID = yaml.safe_load((Path(__file__).parent / "said.yaml").read_text(encoding="utf-8"))
 DATA = yaml.safe_load((Path(__file__).parent / "dependents.yaml").read_text(encoding="utf-8"))
 
 ROOT = Path(__file__).parents[2]
@@ -249,6 +250,14 @@ def test_a_fact_in_the_words_of_its_author_is_met(task: Task) -> None:
 @pytest.mark.parametrize("task", OTHER_WORDS)
 def test_a_right_answer_in_other_words_earns_everything(task: str) -> None:
     assert set(verdicts(STANDARD[task], OTHER_WORDS[task])) == {Verdict.MET}
+
+
+@pytest.mark.parametrize(("task", "number", "answer", "verdict"), SAID["answers"])
+def test_a_number_or_name_that_is_asked_for_decides(
+    task: str, number: int, answer: str, verdict: str
+) -> None:
+    criterion = STANDARD[task].criteria[number - 1]
+    assert judge(criterion, normalise(answer)).verdict.value == verdict
 
 
 def test_other_words_are_tried_for_each_project() -> None:
