@@ -5,7 +5,9 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from handmade import Bench
+from lensbench.core.system.places import ROOT
 from lensbench.plan.config import Agent
+from lensbench.scores.intervals import unseen_share
 
 MEMBERS = ("needed", "dear", "idle")
 Worth = Callable[[int, frozenset[str]], tuple[bool, float]]
@@ -86,6 +88,21 @@ def test_a_server_that_is_left_out_is_no_server_that_nobody_called(
     made = ablation(bench, ("one", "other"), lambda number, there: (number % 2 > 0, 0.1))
     data = made.build()
     assert [entry["too_few_calls"] for entry in data["estimates"].values()] == ["", "", ""]
+
+
+def test_the_docs_say_how_many_tasks_show_that_answers_are_no_worse() -> None:
+    def fewest(members: int, mean: float) -> int:
+        chance = 0.025 / (members + 1)  # `none` shares the error, too
+        return next(n for n in range(5, 200) if unseen_share(n, chance) * mean <= 0.10)
+
+    figures = [[fewest(members, mean) for members in (3, 8)] for mean in (0.6, 0.8)]
+    assert figures == [[28, 33], [39, 45]]
+    text = " ".join((ROOT / "docs" / "ablation.md").read_text(encoding="utf-8").split())
+    assert "60% on average" in text
+    assert (
+        "from 28 tasks with three members, and from 33 with eight; where they score 80%, from 39 and 45"
+        in text
+    )
 
 
 def test_another_benchmark_has_no_such_table(bench: Callable[..., Bench]) -> None:
