@@ -33,7 +33,7 @@ _BLOCK = re.compile(
     r"^<!-- lensbench claim (?P<benchmark>\S+) (?P<treatment>\S+) -->\n(?P<text>.*?)^<!-- end of the claim -->$",
     re.MULTILINE | re.DOTALL,
 )
-_BADGE = re.compile(r"\]\((?P<path>[^)\s]*)\)")
+_BADGE = re.compile(r"\]\((?P<path>[^()\s]{0,400})\)")
 _HASH = re.compile(r"^Archive: sha256 `(?P<digest>[0-9a-f]{64})`\.$", re.MULTILINE)
 _COMMAND = "Check it: "
 """The line that may name other paths."""
