@@ -29,6 +29,7 @@ RUN_HERE = (
     "python -m lensbench.runs.validity --help",
     "lensbench status bench/demo",
     "lensbench fsck bench/demo",
+    "lensbench clean bench/demo",
     "lensbench doctor",
 )
 """In a project with a finished benchmark, in this order; what they name is there."""
@@ -59,6 +60,10 @@ ELSEWHERE = (
     (
         r"lensbench (compare|size|import|prove|draft|fsck|generate)",
         "test_comparing.py and the others of these names",
+    ),
+    (
+        r"lensbench (claim|clean|table|verdict)",
+        "test_claim.py, test_clean_folder.py, test_table.py, test_verdict_on_scores.py",
     ),
     (r"python (benchmarks/|-m pytest)", "takes minutes"),
     (
