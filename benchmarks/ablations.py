@@ -1,0 +1,156 @@
+"""How often an ablation says `earns` or `costs` of members whose worth is planted: the product's own estimates and
+verdicts on drawn scores and costs.
+
+    python benchmarks/ablations.py [--replications 100] [--tasks 24 48]
+
+docs/measured/ablations.md is its output: `python tools/docs/measured.py ablations`.
+"""
+
+from __future__ import annotations
+
+import argparse
+import tempfile
+from collections import Counter
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+from habits import DEFAULTS
+
+from lensbench.core.records import Attempt, Outcome, Record, RunId
+from lensbench.core.rows import RunStatus
+from lensbench.results.ablation import OF_VERDICT
+from lensbench.scores.estimates import write_estimates
+from lensbench.scores.run_tables import Tables
+
+Floats = np.ndarray[Any, Any]
+
+
+class Member(NamedTuple):
+    """What a member is worth: a gain in points of the score, and what it adds to the cost of a run."""
+
+    gain: float = 0.0
+    cost: float = 0.0
+
+
+WORLDS: dict[str, dict[str, Member]] = {
+    "three that do nothing": {"a": Member(), "b": Member(), "c": Member()},
+    "eight that do nothing": {name: Member() for name in "abcdefgh"},
+    "one needed (20 points), two idle": {"needed": Member(0.20), "a": Member(), "b": Member()},
+    "one misleading (-20 points), two idle": {
+        "misleading": Member(-0.20),
+        "a": Member(),
+        "b": Member(),
+    },
+    "one dear (costs 70% more), two idle": {"dear": Member(0, 0.7), "a": Member(), "b": Member()},
+}
+TRUE_WORDS = {"needed": "earns", "misleading": "costs", "dear": "costs"}
+"""The right words of members that are not idle; those of the others are wrong."""
+SPREAD = 0.12
+"""The standard deviation of a run's score around that of its task, as a share of 1."""
+NOISE = 0.25
+"""The same of the logarithm of a run's cost."""
+
+
+def drawn_tables(members: dict[str, Member], tasks: int, rng: np.random.Generator) -> Tables:
+    """The tables of an ablation of these members."""
+    there = {"all": [*members], "none": []}
+    there |= {f"without_{name}": [other for other in members if other != name] for name in members}
+    own = np.clip(rng.normal(0.6, 0.2, tasks), 0.05, 0.95)
+    names = [f"t{number:03}" for number in range(tasks)]
+    scores: dict[RunId, Any] = {}
+    records: dict[RunId, Record] = {}
+    validity: list[Any] = []
+    for condition, present in there.items():
+        gain = sum(members[name].gain for name in present)
+        price = 0.1 * (1 + sum(members[name].cost for name in present))
+        for name, mean in zip(names, own, strict=True):
+            score = float(np.clip(mean + gain + rng.normal(0, SPREAD), 0, 1))
+            run = RunId(name, condition, 1)
+            cost = price * float(np.exp(rng.normal(0, NOISE)))
+            scores[run] = {
+                "score": f"{round(score / 0.05) * 0.05:.2f}",
+                "complete": "no",
+                "duration_s": "10",
+                "status": RunStatus.SCORED,
+            }
+            records[run] = record(run, cost)
+            validity.append({**run._asdict(), "trial": "1", "status": RunStatus.VALID})
+    conditions = {}
+    for condition, present in there.items():
+        left_out = sorted(set(members) - set(present))
+        conditions[condition] = {"mcp": None, "mcp_sha256": "", "servers": present}
+        conditions[condition] |= {"without": left_out} if left_out else {}
+    plan: Any = {
+        "agent": {"kind": "codex", "model": "m"},
+        "imported": False,
+        "model_mapping": "m=m",
+        "order": names,
+        "tasks": {name: {"repository": name, "category": "Debug"} for name in names},
+        "trials": 1,
+        "baseline": "all",
+        "conditions": conditions,
+        "gate": DEFAULTS,
+        "seed": 1,
+        "judges": [{"name": "tests"}],
+    }
+    return Tables(plan, validity, scores, {}, (), (), records)
+
+
+def record(run: RunId, cost: float) -> Record:
+    """A run that counts, with its cost in US dollars."""
+    attempt = Attempt(1, "2026-01-02T03:04:05.000Z", 10.0, 0.0, 0, False)
+    outcome = Outcome(cost_usd=cost, models=("m",))
+    return Record(*run, "run", attempt, outcome, "", 0, made_with={"agent": {}, "condition": {}})
+
+
+def words(members: dict[str, Member], tasks: int, rng: np.random.Generator) -> dict[str, str]:
+    """The word of each member in one drawn ablation."""
+    with tempfile.TemporaryDirectory() as folder:
+        found = write_estimates(Path(folder), drawn_tables(members, tasks, rng))["comparisons"]
+    said = {}
+    for name in members:
+        verdict = found[f"without_{name}"]["gate"].verdict
+        said[name] = OF_VERDICT.get(verdict, "cannot tell")
+    return said
+
+
+def rows(replications: int, sizes: list[int]) -> Iterator[str]:
+    """A line of the table for each world and number of tasks."""
+    for tasks in sizes:
+        for title, members in WORLDS.items():
+            rng = np.random.default_rng(1)
+            counts: Counter[str] = Counter()
+            for _ in range(replications):
+                said = words(members, tasks, rng)
+                wrong = [
+                    name
+                    for name, word in said.items()
+                    if word not in ("cannot tell", TRUE_WORDS.get(name))
+                ]
+                counts["wrong"] += bool(wrong)
+                counts["right"] += any(
+                    said[name] == TRUE_WORDS[name] for name in said if name in TRUE_WORDS
+                )
+            right = (
+                ""
+                if not set(members) & set(TRUE_WORDS)
+                else f"{counts['right'] / replications:.3f}"
+            )
+            yield f"| {title} | {tasks} | {counts['wrong'] / replications:.3f} | {right} |"
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--replications", type=int, default=100)
+    parser.add_argument("--tasks", type=int, nargs="+", default=[24, 48])
+    arguments = parser.parse_args()
+    print("| members | tasks | ablations with a wrong word | the right word is said |")
+    print("|---|--:|--:|--:|")
+    for row in rows(arguments.replications, arguments.tasks):
+        print(row, flush=True)
+
+
+if __name__ == "__main__":
+    main()
