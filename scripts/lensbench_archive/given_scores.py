@@ -14,16 +14,16 @@ from fractions import Fraction
 from pathlib import Path
 from typing import NamedTuple
 
-from lensbench.core.conditions import CLOSED_BOOK
+from lensbench.core.conditions import CLOSED_BOOK, MAX_CONDITION
 from lensbench.core.errors import UserError, did_you_mean, some_of
 from lensbench.core.handed_over import read_handed_over
+from lensbench.core.names import plain_name
 from lensbench.core.records import RunId
 
 NEEDED = ("task", "condition", "score")
-OPTIONAL = ("trial", "repository", "cost_usd", "tokens", "duration_s", "calls")
 USUAL_BASELINES = ("without", "baseline")
 """Names of conditions that are the baseline if no other is named."""
-MAX_TRIALS, MAX_TASK, MAX_CONDITION = 99, 64, 32
+MAX_TRIALS, MAX_TASK = 99, 64
 SHARES, PERCENT = 1, 100
 """The largest score of each scale."""
 SMALL = 10
@@ -197,12 +197,12 @@ def _fit(rows: Sequence[_Row], column: str, fit: Callable[[str], str]) -> dict[s
 
 def fit_task(name: str) -> str:
     """`django-django-11099` for `django__django-11099`: a task's name as lensbench writes it."""
-    return re.sub(r"[^a-z0-9]+", "-", name.lower()).strip("-")[:MAX_TASK]
+    return plain_name(name)[:MAX_TASK]
 
 
 def fit_condition(name: str) -> str:
     """`gpt_5_tools` for `GPT-5 (tools)`: a condition's name as lensbench writes it."""
-    fitted = re.sub(r"[^a-z0-9]+", "_", name.lower()).strip("_")
+    fitted = plain_name(name, "_")
     if not fitted[:1].isalpha() or fitted == CLOSED_BOOK:
         fitted = f"c_{fitted}" if fitted else ""
     return fitted[:MAX_CONDITION]

@@ -22,6 +22,8 @@ from lensbench.core.system.redaction import is_secret, literal_secrets
 
 CLOSED_BOOK = "closed_book"
 """The name of the closed-book control: the same prompt in an empty folder, without servers. It is not compared."""
+MAX_CONDITION = 32
+"""Characters of a condition's name."""
 NO_SERVERS = '{"mcpServers": {}}\n'
 LONGEST_LINE = 300
 

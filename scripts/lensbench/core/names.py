@@ -27,6 +27,11 @@ START, END = rf"(?<![{LETTERS}])", rf"(?![{LETTERS}])"
 _IS_LETTER = re.compile(f"[{LETTERS}]")
 
 
+def plain_name(text: str, joint: str = "-") -> str:
+    """A text as a name for files and conditions: small letters and digits, with one `joint` for all that is between."""
+    return re.sub(r"[^a-z0-9]+", joint, text.lower()).strip(joint)
+
+
 def alphabet(character: str) -> str:
     """The letters that continue a name with this letter at its end, for use in a character class; "" for none."""
     if _IS_LETTER.match(character):

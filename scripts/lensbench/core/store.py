@@ -183,8 +183,12 @@ def state_of(attempts: Sequence[Entry], max_rounds: int) -> State:
         return State.COUNTS
     if DISCARD not in attempts[-1].files:
         return State.CUT_SHORT
-    spent = [discard for _, discard in rounds(attempts) if discard.spends_round]
-    return State.GIVEN_UP if len(spent) > max_rounds else State.DISCARDED
+    return State.GIVEN_UP if rounds_spent(attempts) > max_rounds else State.DISCARDED
+
+
+def rounds_spent(attempts: Iterable[Entry]) -> int:
+    """How many of `max_rounds` the discards of a run have used."""
+    return sum(discard.spends_round for _, discard in rounds(attempts))
 
 
 def rounds(attempts: Iterable[Entry]) -> list[tuple[Entry, Discard]]:

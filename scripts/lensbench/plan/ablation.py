@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
-from lensbench.core.conditions import read_jsonc
+from lensbench.core.conditions import MAX_CONDITION, read_jsonc
+from lensbench.core.names import plain_name
 
 EVERYTHING, NOTHING = "all", "none"
 """The conditions with all members, which is the baseline, and with none."""
-_LONGEST = 32
-"""Characters of a condition's name."""
 
 
 def members_of(ablation: Mapping[str, Any]) -> list[str]:
@@ -37,8 +35,7 @@ def parts_of(ablation: Mapping[str, Any]) -> dict[str, list[str]]:
 
 def condition_name(part: str) -> str:
     """The name of the condition that goes without a part."""
-    plain = re.sub(r"[^a-z0-9]+", "_", part.lower()).strip("_")
-    return f"without_{plain}"[:_LONGEST].rstrip("_")
+    return f"without_{plain_name(part, '_')}"[:MAX_CONDITION].rstrip("_")
 
 
 def conditions_of(ablation: Mapping[str, Any]) -> dict[str, Any]:

@@ -12,7 +12,9 @@ from pydantic import AfterValidator, BeforeValidator, Discriminator, Field, Tag,
 
 from lensbench.agents import programs
 from lensbench.agents.sandbox import DEFAULT_LIMITS
+from lensbench.core.conditions import MAX_CONDITION
 from lensbench.core.frozen_plan import GIVEN, MECHANICAL, AgentSettings, Verdict
+from lensbench.core.names import plain_name
 from lensbench.core.tasks import InsidePath, Many, Regex, Source, Strict, like
 from lensbench.plan.ablation import EVERYTHING, conditions_of
 
@@ -46,7 +48,7 @@ def _variable(name: str) -> str:
 
 
 Variable = Annotated[str, AfterValidator(_variable)]
-_CONDITION = r"[a-z][a-z0-9_]{0,31}"
+_CONDITION = rf"[a-z][a-z0-9_]{{0,{MAX_CONDITION - 1}}}"
 ConditionName = Annotated[
     str, like(f"^{_CONDITION}$", "a condition is named with a-z, 0-9 and '_'")
 ]
@@ -230,9 +232,7 @@ class ModelJudge(Strict):
     @property
     def shown_name(self) -> str:
         """The name, given or made."""
-        default = re.sub(r"[^a-z0-9]+", "-", f"{self.agent.kind}-{self.agent.model}".lower()).strip(
-            "-"
-        )
+        default = plain_name(f"{self.agent.kind}-{self.agent.model}")
         return self.name or default[:32].strip("-")
 
 

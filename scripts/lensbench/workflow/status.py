@@ -21,6 +21,7 @@ from lensbench.core.store import (
     Entry,
     entries,
     rounds,
+    rounds_spent,
     run_files,
 )
 from lensbench.core.system.claim import at_work
@@ -103,9 +104,10 @@ class Status:
         if self.plan["agent"]["kind"] == "none":
             return False
         attempts = entries(self.folder, run)
-        spent_rounds = sum(discard.spends_round for _, discard in rounds(attempts))
-        unfiled = DISCARD not in attempts[-1].files
-        return spent_rounds + unfiled <= self.plan["max_rounds"]
+        used = rounds_spent(attempts)
+        if DISCARD not in attempts[-1].files:
+            used += 1
+        return used <= self.plan["max_rounds"]
 
     @property
     def left(self) -> int:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
@@ -18,6 +17,7 @@ from lensbench.changes.hidden_files import with_files
 from lensbench.changes.reports import MAX_REPORT
 from lensbench.changes.task import ChangeTask, Content, FromSource, Tests, content_bytes
 from lensbench.core.errors import UserError
+from lensbench.core.names import plain_name
 from lensbench.repositories.prepare import prepare
 from lensbench_tasks.changes.prompts import needs
 from lensbench_tasks.changes.proof import ChangeProof, prove
@@ -31,7 +31,7 @@ _LONGEST_ID = 64
 
 def task_id(name: str) -> str:
     """`name` as an id; of a long one the beginning and a few digits of its hash."""
-    plain = re.sub(r"[^a-z0-9]+", "-", name.lower()).strip("-") or "task"
+    plain = plain_name(name) or "task"
     if len(plain) <= _LONGEST_ID:
         return plain
     return f"{plain[: _LONGEST_ID - 9].rstrip('-')}-{hashlib.sha256(name.encode()).hexdigest()[:8]}"
