@@ -179,15 +179,6 @@ def _is_in(place: str, path: str) -> bool:
     return place == path or f"{place}.".startswith(f"{module_of(path)}.")
 
 
-def name_in_file(name: str, path: str) -> str:
-    """The name of a test in the file at `path`, with its classes; "" when it is of another file."""
-    place, _, test = name.partition("::")
-    if not test or not _is_in(place, path):
-        return ""
-    classes = [] if place == path else place.removeprefix(module_of(path)).split(".")
-    return "::".join([*filter(None, classes), test])
-
-
 def module_of(path: str) -> str:
     """The dotted name of the file at `path`."""
     return path.rpartition(".")[0].replace("/", ".")

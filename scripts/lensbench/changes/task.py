@@ -14,7 +14,7 @@ from pydantic import Field, ValidationError, model_validator
 
 from lensbench.changes.wrong_kinds import CopyKind
 from lensbench.core.errors import UserError
-from lensbench.core.handed_over import has_mark, read_handed_over
+from lensbench.core.handed_over import encoding_of, read_handed_over
 from lensbench.core.run_folder import RunFolder
 from lensbench.core.system.files import write_atomic
 from lensbench.core.tasks import (
@@ -206,24 +206,22 @@ def inline_files(value: Any, folder: Path, names: list[str]) -> Any:
     """A raw task with the content of the files that it names by `{file: ...}`, which `names` gets. A reference
     with a byte order mark, as PowerShell writes it, is read by it; all other bytes are kept. Raises OSError."""
 
-    def content(raw: Any) -> Any:
+    def content(raw: Any, *, is_reference: bool = False) -> Any:
         if not (isinstance(raw, dict) and set(raw) == {"file"} and isinstance(raw["file"], str)):
             return raw
-        names.append(str(folder / raw["file"]))
-        data = Binary.text_or_bytes(Path(names[-1]).read_bytes())
+        path = folder / raw["file"]
+        names.append(str(path))
+        found = path.read_bytes()
+        if is_reference and encoding_of(found) != "utf-8":
+            return read_handed_over(path)
+        data = Binary.text_or_bytes(found)
         return data.model_dump() if isinstance(data, Binary) else data
-
-    def reference(raw: Any) -> Any:
-        found = content(raw)
-        is_marked = found is not raw and has_mark(Path(names[-1]).read_bytes())
-        return read_handed_over(Path(names[-1])) if is_marked else found
 
     if not isinstance(value, dict) or value.get("kind") != "change":
         return value
-    value = {
-        **value,
-        **({"reference": reference(value["reference"])} if "reference" in value else {}),
-    }
+    value = dict(value)
+    if "reference" in value:
+        value["reference"] = content(value["reference"], is_reference=True)
     tests = value.get("tests")
     if isinstance(tests, dict) and isinstance(files := tests.get("files"), dict):
         value["tests"] = {**tests, "files": {path: content(raw) for path, raw in files.items()}}

@@ -23,13 +23,16 @@ _MARKS = (
 def decoded(content: bytes, *, is_whole: bool = True) -> str:
     """The text by its byte order mark, else in UTF-8. Raises UnicodeDecodeError, never replaces a character; where the
     text goes on (not `is_whole`), the last character may be cut."""
-    encoding = "utf-8"
-    for mark, marked in _MARKS:
-        if content.startswith(mark):
-            encoding = marked
-            break
-    decoder = codecs.getincrementaldecoder(encoding)()
+    decoder = codecs.getincrementaldecoder(encoding_of(content))()
     return decoder.decode(content, final=is_whole)
+
+
+def encoding_of(content: bytes) -> str:
+    """The encoding by the byte order mark; `utf-8` without one."""
+    for mark, encoding in _MARKS:
+        if content.startswith(mark):
+            return encoding
+    return "utf-8"
 
 
 def text_of(content: bytes) -> str:
@@ -39,11 +42,6 @@ def text_of(content: bytes) -> str:
         place = content.index(b"\0")
         raise UnicodeDecodeError("utf-8", content, place, place + 1, "a NUL")
     return text
-
-
-def has_mark(content: bytes) -> bool:
-    """True for what begins with a byte order mark."""
-    return any(content.startswith(mark) for mark, _ in _MARKS)
 
 
 def read_handed_over(path: Path) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from datetime import date as Day
 from typing import Annotated, Any, Literal
 
@@ -377,6 +377,16 @@ Judge = Annotated[
 ]
 
 
+def _with_written(made: Mapping[str, Any], config: Mapping[str, Any]) -> dict[str, Any]:
+    """The conditions that a key of the config makes, with those that it writes; their keys go first."""
+    conditions = dict(made)
+    for name, own in config.get("conditions", {}).items():
+        conditions[name] = own
+        if isinstance(own, dict):
+            conditions[name] = {**made.get(name, {}), **own}
+    return conditions
+
+
 class Config(Strict):
     """Everything that a user can set."""
 
@@ -473,21 +483,17 @@ class Config(Strict):
             "both": {**server, **words},
             **only,
         }
-        for name, own in value.get("conditions", {}).items():
-            rungs[name] = {**rungs.get(name, {}), **own} if isinstance(own, dict) else own
-        return {**value, "conditions": rungs}
+        return {**value, "conditions": _with_written(rungs, value)}
 
     @model_validator(mode="before")
     @classmethod
     def _members_of_the_ablation(cls, value: Any) -> Any:
         """The conditions that `ablate` means; the keys of one that is written go first."""
-        if not isinstance(value, dict) or not isinstance(value.get("ablate"), dict):
+        ablation = value.get("ablate") if isinstance(value, dict) else None
+        if not isinstance(ablation, dict) or not isinstance(value.get("conditions", {}), dict):
             return value
-        made: dict[str, Any] = conditions_of(value["ablate"])
-        written = value.get("conditions", {})
-        for name, own in written.items() if isinstance(written, dict) else ():
-            made[name] = {**made.get(name, {}), **own} if isinstance(own, dict) else own
-        return {"baseline": EVERYTHING, **value, "conditions": made}
+        conditions = _with_written(conditions_of(ablation), value)
+        return {"baseline": EVERYTHING, **value, "conditions": conditions}
 
     @property
     def scenario_files(self) -> tuple[str, ...]:

@@ -15,6 +15,7 @@ from lensbench.agents.services import service_of
 from lensbench.core.conditions import CLOSED_BOOK
 from lensbench.core.errors import UserError, did_you_mean
 from lensbench.core.frozen_plan import GIVEN, HUMAN, MECHANICAL, TESTS
+from lensbench.core.handed_over import encoding_of
 from lensbench.core.pasted import pasted
 from lensbench.core.system.yaml_places import Document, DocumentError, KeyPath, read_document
 from lensbench.plan import own_files
@@ -91,7 +92,7 @@ def read_file(name: str) -> tuple[str, Document]:
 def insist_on_config(name: str) -> None:
     """Raises UserError, with file, line and column, for a file that is not a YAML mapping."""
     place, document = read_file(name)
-    if Path(name).read_bytes().startswith((b"\xff\xfe", b"\xfe\xff", b"\0\0\xfe\xff")):
+    if encoding_of(Path(name).read_bytes()) in ("utf-16", "utf-32"):
         raise UserError(
             f"{place}:1: is UTF-16 or UTF-32, which Snakemake does not read; save it as UTF-8"
         )
@@ -172,15 +173,7 @@ def problems_of(config: Config, config_files: Iterable[str] = ()) -> Iterable[tu
                     ("conditions", name, "errors", server),
                     f"conditions.{name}.errors: {condition.mcp} has no {server!r}",
                 )
-        known = own_files.members(condition)
-        for index, member in enumerate(condition.without):
-            if member not in known and _has_its_files(condition):
-                hint = did_you_mean(member, known)
-                at: KeyPath = ("conditions", name, "without", index)
-                yield (
-                    at,
-                    f"conditions.{name}.without has {member!r}, which it does not have{hint}",
-                )
+        yield from _unknown_members(name, condition)
         for key, problem in own_files.problems(condition, config.agent.kind):
             place = ".".join(map(str, ("conditions", name, *key)))
             yield ("conditions", name, *key), f"{place} {problem}"
@@ -249,6 +242,18 @@ def _twins(config: Config) -> Iterable[tuple[KeyPath, str]]:
             )
             text = f"conditions.{name} {what}; write mcp: <file> in the treatment, and not in the baseline"
             yield ("conditions", name), text
+
+
+def _unknown_members(name: str, condition: Condition) -> Iterable[tuple[KeyPath, str]]:
+    """What a condition goes without although it does not have it."""
+    if not condition.without or not _has_its_files(condition):
+        return
+    known = own_files.members(condition)
+    for index, member in enumerate(condition.without):
+        if member not in known:
+            hint = did_you_mean(member, known)
+            text = f"conditions.{name}.without has {member!r}, which it does not have{hint}"
+            yield ("conditions", name, "without", index), text
 
 
 def _has_its_files(named: Ablation | Condition) -> bool:
