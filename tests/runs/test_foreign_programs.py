@@ -53,6 +53,11 @@ def test_a_command_with_a_name_of_the_program_may_have_run_it(command: Any) -> N
     assert len(naming_calls(call("Bash", command=command), SERVER)) == 1
 
 
+def test_a_program_without_a_name_is_named_by_its_path() -> None:
+    program = ServerProgram(frozenset(), SERVER.paths)
+    assert len(naming_calls(call("Bash", command="python3 /opt/seek/server.py ."), program)) == 1
+
+
 @pytest.mark.parametrize("command", ["grep -rn seeker .", "cat seek_mcp_notes.md", "ls /opt/x"])
 def test_a_longer_word_is_no_name(command: str) -> None:
     assert naming_calls(call("Bash", command=command), SERVER) == []

@@ -408,7 +408,7 @@ def _direct_calls(job: Job, place: Place, reply: Said) -> list[str] | None:
 def _naming_calls(job: Job, reply: Said) -> int | None:
     """Calls that name a program of a server of other conditions; None when there is none, or no call is shown."""
     program = foreign_programs(job.plan, job.run.condition)
-    if reply.outcome.calls is None or not program.names:
+    if reply.outcome.calls is None or not any(program):
         return None
     return len(naming_calls(reply.transcript.split("\n"), program))
 

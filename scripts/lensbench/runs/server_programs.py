@@ -80,8 +80,6 @@ def foreign_programs(plan: Plan, condition: str) -> ServerProgram:
 def naming_calls(transcript: Iterable[str], program: ServerProgram) -> list[str]:
     """The calls of the agent's own tools in which a word is a name of the program, or one of its paths, each on one
     line. Such a call may have run the program; it may also have searched for its name."""
-    if not program.names:
-        return []
     known = program.names | program.paths
     return [step.line for step in own_calls(transcript) if not known.isdisjoint(_words(step.given))]
 
