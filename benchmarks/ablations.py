@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import argparse
 import tempfile
-from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -77,11 +76,12 @@ def drawn_tables(members: dict[str, Member], tasks: int, rng: np.random.Generato
             }
             records[run] = record(run, cost)
             validity.append({**run._asdict(), "trial": "1", "status": RunStatus.VALID})
-    conditions = {}
+    conditions: dict[str, Any] = {}
     for condition, present in there.items():
-        left_out = sorted(set(members) - set(present))
         conditions[condition] = {"mcp": None, "mcp_sha256": "", "servers": present}
-        conditions[condition] |= {"without": left_out} if left_out else {}
+        left_out = sorted(set(members) - set(present))
+        if left_out:
+            conditions[condition]["without"] = left_out
     plan: Any = {
         "agent": {"kind": "codex", "model": "m"},
         "imported": False,
@@ -121,24 +121,22 @@ def rows(replications: int, sizes: list[int]) -> Iterator[str]:
     for tasks in sizes:
         for title, members in WORLDS.items():
             rng = np.random.default_rng(1)
-            counts: Counter[str] = Counter()
-            for _ in range(replications):
-                said = words(members, tasks, rng)
-                wrong = [
-                    name
-                    for name, word in said.items()
-                    if word not in ("cannot tell", TRUE_WORDS.get(name))
-                ]
-                counts["wrong"] += bool(wrong)
-                counts["right"] += any(
-                    said[name] == TRUE_WORDS[name] for name in said if name in TRUE_WORDS
-                )
-            right = (
-                ""
-                if not set(members) & set(TRUE_WORDS)
-                else f"{counts['right'] / replications:.3f}"
-            )
-            yield f"| {title} | {tasks} | {counts['wrong'] / replications:.3f} | {right} |"
+            said = [words(members, tasks, rng) for _ in range(replications)]
+            wrong = np.mean([is_wrong(own) for own in said])
+            right = ""
+            if not TRUE_WORDS.keys().isdisjoint(members):
+                right = f"{np.mean([is_right(own) for own in said]):.3f}"
+            yield f"| {title} | {tasks} | {wrong:.3f} | {right} |"
+
+
+def is_wrong(said: dict[str, str]) -> bool:
+    """True when a member has a word that is neither its own nor `cannot tell`."""
+    return any(word not in ("cannot tell", TRUE_WORDS.get(name)) for name, word in said.items())
+
+
+def is_right(said: dict[str, str]) -> bool:
+    """True when a member that is not idle has its word."""
+    return any(word == TRUE_WORDS.get(name) for name, word in said.items())
 
 
 def main() -> None:

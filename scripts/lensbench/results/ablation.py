@@ -17,14 +17,13 @@ from lensbench.results.presented import shown_difference
 from lensbench.scores.estimates_file import decided_by_gate
 
 if TYPE_CHECKING:
-    from lensbench.core.frozen_plan import Plan
     from lensbench.core.records import Record
     from lensbench.results.results_file import BenchmarkFacts, Figure, Member, Word
     from lensbench.runs.requests_file import RequestFindings
     from lensbench.scores.estimates_file import Compared
+    from lensbench.scores.run_tables import Tables
 
 OF_VERDICT: dict[str, Word] = {"HARM": "earns", "COSTS": "earns", "GO": "costs", "SAVES": "costs"}
-
 
 COLUMNS = {
     "Score without it": "score",
@@ -37,17 +36,16 @@ COLUMNS = {
 
 def ablation(
     data: BenchmarkFacts[Fraction],
-    records: Iterable[Record],
+    tables: Tables,
     listing: PreflightFindings,
     requests: RequestFindings,
     figures: Mapping[str, Mapping[str, Figure]],
-    plan: Plan,
 ) -> tuple[list[Member], list[str]]:
     """The rows of an ablation, and what they show together in sentences; both empty for other benchmarks."""
-    everything = [record for record in records if record.condition == data["baseline"]]
-    decided = decided_by_gate(data["estimates"])
+    plan = tables.plan
+    everything = [record for record in tables.valid if record.condition == data["baseline"]]
     members: list[Member] = []
-    for name, comparison in decided.items():
+    for name, comparison in decided_by_gate(data["estimates"]).items():
         left_out = data["conditions"][comparison["treatment"]].get("without", ())
         if not left_out or name == NOTHING or comparison["baseline"] != data["baseline"]:
             continue
@@ -57,7 +55,9 @@ def ablation(
         for heading, quantity in COLUMNS.items():
             row["changes"][heading] = _shown(figures[name].get(quantity))
         members.append(row)
-    return members, [*_sentences(data, members, plan["gate"]["margin"])] if members else []
+    if not members:
+        return [], []
+    return members, [*_sentences(data, members, plan["gate"]["margin"])]
 
 
 def _member(

@@ -318,7 +318,7 @@ def write_results(folder: Path, tables: Tables | None = None) -> Results[Fractio
         name: presented(facts["comparisons"][name]["measures"], entry, label)
         for name, entry in decisions.items()
     }
-    members, of_members = ablation(facts, tables.valid, findings, requests, figures, plan)
+    members, of_members = ablation(facts, tables, findings, requests, figures)
     data: Results[Fraction] = {
         **facts,
         "headlines": [

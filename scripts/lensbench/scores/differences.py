@@ -71,6 +71,11 @@ class Comparison:
         """What readers call the two conditions."""
         return Sides(self.name(self.treatment), self.name(self.baseline))
 
+    @property
+    def leaves_out(self) -> bool:
+        """True when the treatment is to go without something (`without`), which an ablation asks."""
+        return bool(self.plan["conditions"][self.treatment].get("without"))
+
     def name(self, condition: str) -> str:
         """What readers call a condition."""
         return display_name(self.plan["conditions"], self.plan["baseline"], condition)

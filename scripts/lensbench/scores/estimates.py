@@ -104,7 +104,7 @@ def estimates_of(comparison: Comparison, uses: Uses) -> Compared:
 def _too_few_calls(comparison: Comparison, adoption: ComparedAdoption) -> str:
     """Why nothing is known about the treatment's tools. To leave a server out is a treatment of its own: that the
     others are not called says nothing against it."""
-    if comparison.plan["conditions"][comparison.treatment].get("without"):
+    if comparison.leaves_out:
         return ""
     return too_few_calls(adoption["treatment"], comparison.whose(comparison.treatment))
 
@@ -113,16 +113,15 @@ def compared_adoption(comparison: Comparison, uses: Uses) -> ComparedAdoption:
     tables = comparison.tables
     treatment = adoption_of(tables, comparison.treatment, uses)
     baseline = adoption_of(tables, comparison.baseline, uses)
-    difference = adoption_difference(comparison, uses)
+    difference = None
     sentence = ""
-    leaves_out = "without" in tables.plan["conditions"][comparison.treatment]
-    if leaves_out:  # of the others' tools nothing was asked
-        difference = None
-    elif difference:
-        sentence = says_difference(difference, *comparison.names)
-    elif treatment:
-        has_delta = any(comparison.pairs(tables.score).values())
-        sentence = says_adoption(treatment, beside_delta=has_delta)
+    if not comparison.leaves_out:  # of the tools that stay nothing was asked
+        difference = adoption_difference(comparison, uses)
+        if difference:
+            sentence = says_difference(difference, *comparison.names)
+        elif treatment:
+            has_delta = any(comparison.pairs(tables.score).values())
+            sentence = says_adoption(treatment, beside_delta=has_delta)
     return {
         "treatment": treatment,
         "baseline": baseline,
@@ -332,8 +331,7 @@ class Gatekeeper(NamedTuple):
         assumptions = [ASSUMPTION] if by_judge and verdict.verdict != "INCONCLUSIVE" else []
         # scores from elsewhere do not tell what a condition brings
         is_given = bool(belief and belief.decided.get(Basis.ELSEWHERE))
-        leaves_out = "without" in plan["conditions"][comparison.treatment]
-        is_of_two = is_given or leaves_out or comparison.baseline != plan["baseline"]
+        is_of_two = is_given or comparison.leaves_out or comparison.baseline != plan["baseline"]
         facts = SentenceFacts(
             gate,
             look,
