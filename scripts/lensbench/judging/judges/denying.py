@@ -187,22 +187,18 @@ def read(
 
 def is_denied(text: str, span: Span, pattern: str) -> bool:
     """True when the sentence of `span`, or the match of the pattern itself, denies what is stated there."""
-    sentence = _sentence(text, span)
-    return (
-        _denies_all(text, sentence, [span])
-        or _denies(text, sentence, [span])
-        or _is_denied_within(text, span, pattern)
-    )
+    return _is_denied_outside(text, span) or _is_denied_within(text, span, pattern)
 
 
 def is_unstated(text: str, span: Span) -> bool:
     """True when the sentence of `span` denies, asks or supposes what is written there."""
+    return _is_denied_outside(text, span) or _supposes(text, _sentence(text, span), [span])
+
+
+def _is_denied_outside(text: str, span: Span) -> bool:
+    """True when a negation outside of `span` in its sentence denies it."""
     sentence = _sentence(text, span)
-    return (
-        _denies_all(text, sentence, [span])
-        or _denies(text, sentence, [span])
-        or _supposes(text, sentence, [span])
-    )
+    return _denies_all(text, sentence, [span]) or _denies(text, sentence, [span])
 
 
 def _sentence(text: str, span: Span) -> Span:
