@@ -30,8 +30,9 @@ GREY = "#6e7781"
 """Of other verdicts, and of a claim about another version."""
 
 _BLOCK = re.compile(
-    r"^<!-- lensbench claim (?P<benchmark>\S+) (?P<treatment>\S+) -->\n(?P<text>.*?)^<!-- end of the claim -->$",
-    re.MULTILINE | re.DOTALL,
+    r"^<!-- lensbench claim (?P<benchmark>\S+) (?P<treatment>\S+) -->\n"
+    r"(?:(?!<!-- lensbench claim |<!-- end of the claim ).*\n)*<!-- end of the claim -->$",
+    re.MULTILINE,
 )
 _BADGE = re.compile(r"\]\((?P<path>[^()\s]{0,400})\)")
 _HASH = re.compile(r"^Archive: sha256 `(?P<digest>[0-9a-f]{64})`\.$", re.MULTILINE)

@@ -1,5 +1,6 @@
 """The adapter of Codex: what is written for it."""
 
+import json
 import tomllib
 from pathlib import Path
 from typing import Any
@@ -7,6 +8,7 @@ from typing import Any
 from other_clis import assignment, started
 
 from lensbench.agents.adapters import codex
+from lensbench.runs.first_requests import steady
 
 
 def config(folder: Path) -> dict[str, Any]:
@@ -35,3 +37,17 @@ def test_with_has_its_servers_required_without_has_none_and_nothing_else_differs
     baseline = config(tmp_path)
     assert [server["enabled"] for server in baseline.pop("mcp_servers").values()] == [False, False]
     assert treated == baseline
+
+
+def test_what_codex_sends_of_its_git_by_chance_is_no_difference_of_two_requests() -> None:
+    def request(metadata: dict[str, Any]) -> str:
+        said = {"turn_id": "0", **metadata, "model": "gpt-5"}
+        return json.dumps(
+            {"input": "a", "client_metadata": {"turn": json.dumps(said, separators=(",", ":"))}}
+        )
+
+    seen = {"latest_git_commit_hash": "0" * 40, "has_changes": False}
+    remotes = {"associated_remote_urls": {"origin": "https://example.org/shop"}, **seen}
+    for state in (seen, remotes):
+        late = request({"workspaces": {"/run/repo": state}})
+        assert steady(late, "codex") == steady(request({}), "codex") == request({})

@@ -38,14 +38,15 @@ BEGINNINGS = {
 
 FAILURES: dict[tuple[str, int], tuple[dict[str, Any], str]] = {
     ("with", 1): ({"status": 429}, "api_error"),
-    ("with", 2): ({"status": 529}, "api_error"),
+    ("with", 2): ({"text": ""}, "api_error"),
     ("with", 3): ({"text": "I cannot help with that.", "stop_reason": "refusal"}, "refused"),
     ("with", 4): ({"raw": "<html>busy</html>"}, "api_error"),
-    ("without", 1): ({"text": ""}, "api_error"),
+    ("without", 1): ({"status": 529}, "api_error"),
     ("without", 2): ({"text": '{"verdict": "Met"}'}, "unparsable"),
     ("without", 3): ({"text": "It", "breaks": "stall"}, "timeout"),
 }
-"""What the service gives for a criterion of an answer, and what becomes of it."""
+"""What the service gives for a criterion of an answer, and what becomes of it. Both answers meet the overloaded service
+first, so that its pauses are one."""
 
 
 def rules(failures: Mapping[tuple[str, int], tuple[dict[str, Any], str]]) -> list[dict[str, Any]]:

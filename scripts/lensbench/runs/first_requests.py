@@ -69,7 +69,15 @@ def first_request(job: Job, sandbox: Sandbox, redact: Redactor) -> bytes:
         if body is None:
             raise UserError(f"{job.run.condition}: {kind} sent no request: {_why(reply, job)}")
         text = redact(body.decode(errors="replace")).replace(private, "/run")
-    return _PER_SESSION.sub("0", text).encode()
+    return steady(text, kind).encode()
+
+
+def steady(request: str, kind: str) -> str:
+    """A request of this kind of agent without what differs from session to session."""
+    unsteady = getattr(load_adapter(kind), "UNSTEADY", None)
+    if unsteady:
+        request = unsteady.sub("", request)
+    return _PER_SESSION.sub("0", request)
 
 
 def _to(job: Job, url: str) -> Job:

@@ -55,6 +55,10 @@ PROGRAM = Program("codex", "gpt-5", "OPENAI_API_KEY", words="AGENTS.md", skills=
 HOSTS: tuple[str, ...] = ("api.openai.com:443",)
 COST = "tokens"
 
+UNSTEADY = re.compile(r',\\"workspaces\\":\{\\"[^{}]*\{[^{}]*(?:\{[^{}]*\}[^{}]*)?\}\}')
+"""Of its requests, beside ids and times: the state of the workspace's git, which it sends once it knows it. The model
+does not see it."""
+
 TOKEN = "LENSBENCH_TOKEN"
 """The variable in which Codex finds the gateway's token; commands that it runs do not get it."""
 OFF = (
