@@ -136,6 +136,17 @@ def test_each_criterion_is_one_request_after_three_canaries_and_its_evidence_is_
     assert (program.judge(), program.asked()) == (rows, [])
 
 
+def test_no_model_is_asked_where_the_plan_is_private_whatever_judges_it_has(
+    court: Court, tmp_path: Path
+) -> None:
+    plan = json.loads((court.folder / "plan.json").read_text())
+    write_json(court.folder / "plan.json", plan | {"judging": plan["judging"] | {"private": True}})
+    with pytest.raises(UserError, match=r"^judge 'judge' is a model, .* nothing was sent$"):
+        court.judge()
+    assert not (tmp_path / "shown").exists()
+    assert court.asked() == []
+
+
 def test_only_another_criterion_or_prompt_is_asked_anew_and_the_old_verdicts_stay(
     court: Court,
 ) -> None:

@@ -114,6 +114,17 @@ def test_only_a_setting_that_makes_runs_differ_is_named(
     ) == (said, not said)
 
 
+def test_answers_that_no_model_may_read_stay_so_unless_the_user_accepts_it(
+    project: Path, given: Given
+) -> None:
+    private = planned(given | {"judging": {"private": True}})
+    assert private["judging"]["private"]
+    assert planning.changes(planned(given), private) == []
+    assert planning.changes(private, private) == []
+    (change,) = planning.changes(private, planned(given))
+    assert change.startswith("judging.private: was True, is False")
+
+
 OF_OTHER_TARGETS = {"archive", "fail_on", "only"}
 OF_THE_MACHINE = {"limits.requests_per_minute", "limits.clients"}
 

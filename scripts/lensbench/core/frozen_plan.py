@@ -95,6 +95,8 @@ class JudgingSettings(TypedDict):
     """How judges are asked: the keys of `judging` in the config."""
 
     human_sample: ReadOnly[float]
+    private: ReadOnly[NotRequired[bool]]
+    """No model judge may be asked."""
 
 
 class Aim(TypedDict):

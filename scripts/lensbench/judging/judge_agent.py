@@ -69,6 +69,10 @@ class JudgeAgent:
 
     def ask(self, prompt: str) -> tuple[Said, str, str]:
         """The agent's output, and why it is invalid. Raises UserError for errors that affect all requests."""
+        if self.plan["judging"].get("private"):
+            raise UserError(
+                f"judge {self.judge['name']!r} is a model, but judging.private is true; nothing was sent"
+            )
         redact = Redactor(secret_names(self.settings), os.environ)
         service = service_of(self.settings)
         wait_for(service, prompt)

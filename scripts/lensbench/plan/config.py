@@ -241,6 +241,8 @@ class Judging(Strict):
 
     human_sample: Annotated[Number, Field(ge=0, le=1)] = 0.1
     """The share of the pairs on the judge sheet, drawn by seed; all of them when people are the only judges."""
+    private: Switch = False
+    """No model judges: patterns, tests and people decide, and no answer is sent to a model (docs/sent.md)."""
 
 
 class Gate(Strict):

@@ -207,6 +207,8 @@ def changes(old: Plan, new: Plan) -> list[str]:
         f"{name}: was {before!r}, is {now!r}"
         for name, before, now in differences(old, new, _SETTINGS)
     ]
+    if old["judging"].get("private") and not new["judging"].get("private"):
+        sentences.append("judging.private: was True, is False: models could read these answers")
     for task, before in old["tasks"].items():
         now = new["tasks"].get(task)
         if now is None:

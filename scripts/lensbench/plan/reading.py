@@ -337,6 +337,9 @@ def _judge_problems(config: Config) -> Iterable[tuple[KeyPath, str]]:
             yield ("judges", index), f"judges has {name!r} twice; give one of them another name"
         if not isinstance(judge, ModelJudge):
             continue
+        if config.judging.private:
+            text = f"judges has the model {name!r}, which would see answers, but judging.private is true"
+            yield ("judges", index), f"{text}; remove one of them (docs/sent.md)"
         if name in (MECHANICAL, HUMAN, TESTS, GIVEN) or name.startswith(f"{HUMAN}-"):
             yield (
                 ("judges", index, "name"),
