@@ -126,6 +126,8 @@ class ComparisonFile(TypedDict):
     runs: Sequence[ComparedRun]
     tasks: Sequence[str]
     left_out: Sequence[LeftOut]
+    names: Mapping[str, Mapping[str, str]]
+    """Run -> condition -> what readers call it."""
     unmatched: Sequence[str]
     """Treatments that only one side has, one sentence each."""
     notices: Sequence[Notice]
@@ -246,7 +248,10 @@ def adoptions(overlap: Shared) -> Iterator[ComparedAdoption]:
             seed = reference.plan["seed"]
             estimated = estimate(means, repositories, seed=seed, limit=LARGEST)
             found = difference_between(after, before, estimated)
-            names = f"{condition} in {run.name}", f"{own} in {reference.name}"
+            names = (
+                f"{run.names[condition]} in {run.name}",
+                f"{reference.names[own]} in {reference.name}",
+            )
             yield ComparedAdoption(run.name, treatment, found, says_difference(found, *names))
 
 
@@ -294,6 +299,7 @@ def compare(runs: Sequence[FinishedRun]) -> ComparisonFile:
         "runs": [_run(run, tasks) for run in runs],
         "tasks": tasks,
         "left_out": left_out,
+        "names": {run.name: run.names for run in runs},
         "unmatched": [sentence for run in runs[1:] for sentence in _unmatched(reference, run)],
         "notices": notices(runs, settings),
         "changed": settings,
@@ -325,10 +331,10 @@ def _unmatched(reference: FinishedRun, run: FinishedRun) -> Iterator[str]:
     counterparts = {name: run.counterpart(name, reference) for name in treatments(reference.plan)}
     for name, counterpart in counterparts.items():
         if counterpart is None:
-            yield f"{name} of {reference.name} is no treatment of {run.name}."
+            yield f"{reference.names[name]} of {reference.name} is no treatment of {run.name}."
     for name in treatments(run.plan):
         if name not in counterparts.values():
-            yield f"{name} of {run.name} is no treatment of {reference.name}."
+            yield f"{run.names[name]} of {run.name} is no treatment of {reference.name}."
 
 
 def _treatment(overlap: Shared, name: str) -> ComparedTreatment:
@@ -357,9 +363,17 @@ def cells(row: Change) -> tuple[str, ...]:
     return (*map(QUANTITIES[row.quantity].amount, sides), show(row.found.delta), ends)
 
 
+def _shown(data: ComparisonFile, row: Change) -> str:
+    """What readers call the condition of a change."""
+    if row.treatment is None:
+        return "baseline"
+    return data["names"][data["reference"]][row.treatment]
+
+
 def sentence(data: ComparisonFile, row: Change) -> str:
     """What the difference between two deltas says, and what it does not."""
-    found, run, reference, treatment = row.found, row.run, data["reference"], row.treatment
+    found, run, reference = row.found, row.run, data["reference"]
+    treatment = _shown(data, row)
 
     def size(share: float) -> str:
         return points(abs(share)).removeprefix("+")
@@ -392,7 +406,7 @@ def render(data: ComparisonFile, *, short: bool = False) -> str:
         "in_points": points,
         "cells": cells,
         "says": partial(sentence, data),
-        "label": lambda row: f"{row.treatment or 'baseline'}: {QUANTITIES[row.quantity].label}",
+        "label": lambda row: f"{_shown(data, row)}: {QUANTITIES[row.quantity].label}",
     }
     return render_markdown({"data": data, "short": short}, "comparison.md.j2", filters)
 

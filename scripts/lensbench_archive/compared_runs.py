@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from lensbench.core.conditions import compared, treatments
+from lensbench.core.conditions import compared, shown_names, treatments
 from lensbench.core.errors import UserError, some_of
 from lensbench.core.frozen_plan import Plan, PlannedJudge, Repositories
 from lensbench.core.preflight_results import PreflightFindings
@@ -51,6 +51,11 @@ class FinishedRun:
     def plan(self) -> Plan:
         """The frozen plan, as far as its waves are open."""
         return self.tables.plan
+
+    @property
+    def names(self) -> Mapping[str, str]:
+        """What readers call each condition."""
+        return shown_names(self.plan)
 
     def counterpart(self, treatment: str, of: FinishedRun) -> str | None:
         """The condition that stands for a treatment of another run: the one of that name, or the only one of both."""
@@ -170,7 +175,7 @@ def changed_settings(
     runs: Sequence[FinishedRun], tasks: Sequence[str]
 ) -> tuple[list[Setting], list[str]]:
     """The settings that differ, and the names of those that do not. `tasks` are those that are compared."""
-    by_run = {run.name: settings_of(run) for run in runs}
+    by_run = {run.name: settings_of(run, runs[0]) for run in runs}
     names = dict.fromkeys(name for settings in by_run.values() for name in settings)
     rows = [Setting(name, {run: by_run[run].get(name, "") for run in by_run}) for name in names]
     rows += _repositories(runs, tasks)
@@ -191,8 +196,8 @@ def _kind(name: str) -> str:
     return f"all of {section}" if dot else name
 
 
-def settings_of(run: FinishedRun) -> dict[str, str]:
-    """Everything but the tasks and their repositories, as texts."""
+def settings_of(run: FinishedRun, reference: FinishedRun) -> dict[str, str]:
+    """Everything but the tasks and their repositories, as texts. Conditions have their names in the reference."""
     plan, records = run.plan, [record for record in run.tables.valid if record.source == "run"]
     outcomes = [record.outcome for record in records]
     return {
@@ -204,8 +209,8 @@ def settings_of(run: FinishedRun) -> dict[str, str]:
         "agent's version": _all(outcome.agent_version for outcome in outcomes),
         "model mapping": plan["model_mapping"],
         "models that answered": models_of(run),
-        "baseline": plan["baseline"],
-        **dict(_conditions(plan)),
+        "baseline": run.names[plan["baseline"]],
+        **dict(_conditions(run, reference)),
         "tools that the servers list": ", ".join(run.tools) or NOT_RECORDED,
         "judges": " + ".join(judge_names(run)),
         "trials": _text(plan["trials"]),
@@ -229,8 +234,9 @@ def _text(value: Any, between: str = ", ") -> str:
     return between.join(map(str, value)) if isinstance(value, (list, tuple)) else str(value)
 
 
-def _conditions(plan: Plan) -> Iterator[tuple[str, str]]:
-    for name, condition in compared(plan).items():
+def _conditions(run: FinishedRun, reference: FinishedRun) -> Iterator[tuple[str, str]]:
+    for own, condition in compared(run.plan).items():
+        name = reference.names.get(own, own)
         yield f"servers of {name}", ", ".join(condition["servers"]) or "none"
         yield f"MCP file of {name}", condition["mcp_sha256"][:SHORT] or "none"
         for key, between in (("files", ", "), ("agent", ", "), ("setup", " "), ("teardown", " ")):

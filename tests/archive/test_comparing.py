@@ -303,8 +303,8 @@ def test_adoption_in_two_runs_has_mcnemars_mid_p_and_tangos_interval() -> None:
     assert found.p == pytest.approx(2 * binom.cdf(2, 10, 0.5) - binom.pmf(2, 10, 0.5))
     assert (found.low, found.high) == pytest.approx(TANGO_8_AND_2_OF_24, abs=1e-5)
     assert row.sentence == (
-        "with in b was called in 14 of 24 runs, with in a in 8: +25 points (95% interval -1 to +48; 8 tasks only with"
-        " in b, 2 only with in a)."
+        "lens in b was called in 14 of 24 runs, lens in a in 8: +25 points (95% interval -1 to +48; 8 tasks only lens"
+        " in b, 2 only lens in a)."
     )
     assert row.sentence in render(compare([before, after]))
 
@@ -346,15 +346,24 @@ def test_the_baseline_is_no_further_question_about_the_tools() -> None:
 
 
 def test_the_only_treatments_are_compared_whatever_their_names_and_unmatched_ones_are_not() -> None:
-    data = compare([run_of("a", BEFORE), run_of("b", AFTER, treatment="server-2")])
+    b = run_of("b", AFTER, treatment="server-2")
+    data = compare([run_of("a", BEFORE), b])
+    assert "In b this is" not in render(data)
+    b.plan["conditions"]["server-2"]["servers"] = ["graph"]
+    data = compare([run_of("a", BEFORE), b])
     assert data["treatments"][0].conditions == {"a": "with", "b": "server-2"}
     assert data["changes"][0].found.delta == pytest.approx(0.4)
-    assert "In b this is server-2, its only treatment." in render(data)
+    assert "In b this is graph, its only treatment." in render(data)
+    renamed = run_of("b", AFTER)
+    renamed.plan["conditions"]["with"]["servers"] = ["graph"]
+    text = render(compare([run_of("a", BEFORE), renamed]))
+    assert "In b this is graph, the condition of the same name." in text
+    assert "| servers of lens | lens | graph |" in text
     a, b = run_of("a"), run_of("b", treatment="graph")
     b.plan["conditions"]["grep"] = b.plan["conditions"]["graph"]
     data = compare([a, b])
     assert data["unmatched"] == [
-        "with of a is no treatment of b.",
+        "lens of a is no treatment of b.",
         "graph of b is no treatment of a.",
         "grep of b is no treatment of a.",
     ]
@@ -382,7 +391,7 @@ def test_settings_that_differ_are_rows_and_the_others_are_only_named() -> None:
     assert {row.name: list(row.values.values()) for row in rows} == {
         "seed": ["1", "2"],
         "agent.max_turns": ["60", "90"],
-        "MCP file of with": ["c" * 12, "d" * 12],
+        "MCP file of lens": ["c" * 12, "d" * 12],
     }
     assert {"agent.model", "judges", "trials", "repositories"} <= set(same)
 
@@ -497,7 +506,7 @@ def sentence_of(
 
 def test_a_difference_is_called_one_only_where_chance_cannot_explain_it() -> None:
     assert re.fullmatch(
-        r"The delta of with is 40\.0 points higher in b than in a \(95% interval -49\.4 to \+129\.4, over 5 tasks\): "
+        r"The delta of lens is 40\.0 points higher in b than in a \(95% interval -49\.4 to \+129\.4, over 5 tasks\): "
         r"chance alone can explain this\. If tasks spread as these do, 80% of such comparisons find a true difference "
         r"of [0-9.]+ points\.",
         sentence_of(AFTER),
@@ -507,7 +516,7 @@ def test_a_difference_is_called_one_only_where_chance_cannot_explain_it() -> Non
     assert "points lower in b than in a" in sentence_of(worse, before)
     assert "more than chance explains." in sentence_of(worse, before)
     assert (
-        sentence_of(BEFORE) == "The delta of with is the same in b as in a; no spread: no interval."
+        sentence_of(BEFORE) == "The delta of lens is the same in b as in a; no spread: no interval."
     )
     nothing: dict[str, Sides] = dict.fromkeys(BEFORE, (None, 0))
     assert sentence_of(nothing) == "No task has a complete pair of with in both a and b."

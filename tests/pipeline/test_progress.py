@@ -9,7 +9,7 @@ from contextlib import suppress
 
 from small_benchmark import RUNS, Project
 
-END = "4/4 runs | with: 2 valid, 0 discarded, 0 left | without: 1 valid, 0 discarded, 0 left, 1 to repeat | 0 running | agents worked "
+END = "4/4 runs | fake: 2 valid, 0 discarded, 0 left | without a server: 1 valid, 0 discarded, 0 left, 1 to repeat | 0 running | agents worked "
 NOISE = (
     "Building DAG",
     "jobid",
@@ -63,12 +63,16 @@ def test_a_terminal_has_a_few_lines_that_are_rewritten_and_fit(project: Project)
     )
     last = next(part for part in reversed(drawn) if part[0].startswith("4/4 runs | 0 running | "))
     assert {
-        "  with       2 valid, 0 discarded, 0 left",
-        "  without    1 valid, 0 discarded, 0 left, 1 to repeat",
+        "  fake              2 valid, 0 discarded, 0 left",
+        "  without a server  1 valid, 0 discarded, 0 left, 1 to repeat",
     } <= set(last)
-    assert any(line.startswith("  discarded  bert-without: ") for part in drawn for line in part)
     assert any(
-        line.startswith("  running    ") and " since " in line for part in drawn for line in part
+        line.startswith("  discarded         bert-without: ") for part in drawn for line in part
+    )
+    assert any(
+        line.startswith("  running           ") and " since " in line
+        for part in drawn
+        for line in part
     )
     assert said.count("4/4 runs | 0 running") == 1
     assert "\r\ndeciding which runs count\r\n" in said

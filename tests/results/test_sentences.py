@@ -1,7 +1,8 @@
 """Sentences that misled readers: none stands on the page, in results.md or on the terminal, nor in templates and docs."""
 
 import re
-from collections.abc import Callable
+from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -9,12 +10,18 @@ from benches import Shape, make_bench
 from handmade import Bench
 from lensbench.core.records import Call
 from lensbench.core.run_folder import RunFolder
+from lensbench.core.store import Discard
 from lensbench.core.system.files import read_typed
 from lensbench.core.system.places import ROOT, TEMPLATES
 from lensbench.plan.config import Gate
 from lensbench.results.page.page import read_inputs, render, write_page
 from lensbench.results.results_file import Results
+from lensbench.runs.stopping import EQUAL_FAILURES, repeated
 from lensbench.workflow.finish import lines
+from lensbench.workflow.status import Status, block
+from lensbench.workflow.status import lines as status_lines
+from lensbench_archive.compare import compare, read_runs
+from lensbench_archive.compare import render as render_comparison
 
 GONE = {
     "a condition is no subject": r"\b[Ww]ith(out)? (helps|does not help|makes|saves|costs|\d+(\.\d+)?%(?! probability| of ))",
@@ -67,10 +74,10 @@ def test_no_sentence_that_misleads_is_left(said: dict[str, str], why: str) -> No
         )
 
 
-def test_a_condition_is_called_by_its_display_name_wherever_a_person_reads(
-    bench: Callable[..., Bench],
-) -> None:
-    made = bench(
+def three_arms(folder: Path, duration_s: float) -> tuple[Bench, Any]:
+    """A finished benchmark whose treatments have other names than their servers, and its results."""
+    made = Bench(
+        folder,
         tasks=tuple("abcdef"),
         trials=2,
         servers={
@@ -86,8 +93,19 @@ def test_a_condition_is_called_by_its_display_name_wherever_a_person_reads(
             points = ("1", "1")
             if condition == "without":
                 points = ("1", "0")
-            made.run(task, condition, points=points, reason=lost, seen=(Call("Read", 1),))
-    data = made.build()
+            made.run(
+                task,
+                condition,
+                points=points,
+                reason=lost,
+                seen=(Call("Read", 1),),
+                duration_s=duration_s,
+            )
+    return made, made.build()
+
+
+def test_a_condition_is_called_by_its_display_name_wherever_a_person_reads(tmp_path: Path) -> None:
+    made, data = three_arms(tmp_path / "one", 10.0)
     names = {
         "without": "without a server",
         "arm_one": "lens",
@@ -106,8 +124,19 @@ def test_a_condition_is_called_by_its_display_name_wherever_a_person_reads(
     written = read_typed(RunFolder(made.folder).results_json, Results[float])
     terminal = lines(made.folder, written)
     pages["terminal"] = "\n".join(terminal)
+    status = Status(made.folder)
+    pages["lensbench status"] = "\n".join([*status_lines(status), *block(status, {}, 2, 200)])
+    other, _ = three_arms(tmp_path / "other", 12.0)
+    compared = compare(read_runs([made.folder, other.folder]))
+    pages["comparison.md"] = render_comparison(compared)
+    crash = Discard("crashed", "exit code 3", "runner")
+    stops = []
+    for condition in made.servers:
+        said = [repeated(made.folder, made.plan, condition, crash) for _ in range(EQUAL_FAILURES)]
+        stops.append(said[-1])
+    pages["what stops everything"] = "\n".join(stops)
     for name, page in pages.items():
-        without_runs = re.sub(r"(attempts|runs)/\S+|\]\(\S+\)|last discard: \S+", "", page)
+        without_runs = re.sub(r"(attempts|runs)/\S+|\]\(\S+\)|(last discard|discarded): \S+", "", page)
         found = re.search(r".{0,60}\barm_(one|two).{0,30}", without_runs)
         assert not found, (name, found[0])
         assert "lens" in page

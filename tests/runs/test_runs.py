@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from handmade import file_discard
+from handmade import Bench, file_discard
 from lensbench.agents import adapters, load_adapter, services
 from lensbench.agents.adapters import command
 from lensbench.agents.sandbox import NO_SANDBOX, SYSTEM, Place, find_sandbox
@@ -392,7 +392,7 @@ def test_the_index_of_a_server_is_no_change_and_other_changes_are_named(bench: P
 
 def test_five_equal_crashes_in_a_row_stop_everything(bench: Path) -> None:
     plan(bench, "echo no index in $PWD >&2; exit 3", retries=10)
-    alike = r"5 attempts of without in a row failed alike \(crashed: exit code 3: no index in"
+    alike = r"5 attempts without a server in a row failed alike \(crashed: exit code 3: no index in"
     with pytest.raises(StopEverything, match=alike):
         answer_of(bench)
     assert [entry.counts for entry in entries(bench, RUN)] == [False] * 5
@@ -401,12 +401,16 @@ def test_five_equal_crashes_in_a_row_stop_everything(bench: Path) -> None:
 def test_a_server_that_fails_alike_stops_everything_too_and_one_good_attempt_begins_anew(
     tmp_path: Path,
 ) -> None:
+    plan: Any = Bench(tmp_path, servers={"without": [], "with": ["shop"]}).plan
     expired = "shop: 401 Unauthorized: the token in its headers is wrong or has expired"
     said = [
-        repeated(tmp_path, "with", Discard(reason, expired if reason else "", "runner"))
+        repeated(tmp_path, plan, "with", Discard(reason, expired if reason else "", "runner"))
         for reason in ("mcp_failed", "", "mcp_gone", *["mcp_failed"] * 3, "mcp_failed")
     ]
-    assert said == [*[""] * 6, f"5 attempts of with in a row failed alike (mcp_failed: {expired})"]
+    assert said == [
+        *[""] * 6,
+        f"5 attempts with shop in a row failed alike (mcp_failed: {expired})",
+    ]
 
 
 def test_what_stops_everything_ends_the_snakemake_that_started_the_run(tmp_path: Path) -> None:

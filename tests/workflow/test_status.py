@@ -61,21 +61,21 @@ def test_the_line_tells_time_by_each_conditions_mean_and_what_was_spent_and_fits
     write_json(RunFolder(begun.folder).spent, {"runs": 4, "hours": 0.5})
     status = Status(begun.folder)
     assert line(status, 2, 2) == (
-        "4/8 runs | with: 1 valid, 0 discarded, 2 left, 1 to repeat | without: 2 valid, 0 discarded, 2 left"
+        "4/8 runs | lens: 1 valid, 0 discarded, 2 left, 1 to repeat | without a server: 2 valid, 0 discarded, 2 left"
         " | 2 running | 55 s left | agents worked 30 min"
     )
     write_json(RunFolder(begun.folder).spent, {"runs": 4, "hours": 0.5, "usd": 1.5})
     assert block(status, {"a-with": "14:02:11", "b-with": "14:02:12"}, 2, 80) == [
         "4/8 runs | 2 running | 55 s left | spent $1.50",
-        "  with       1 valid, 0 discarded, 2 left, 1 to repeat",
-        "  without    2 valid, 0 discarded, 2 left",
-        "  running    a-with since 14:02:11, b-with since 14:02:12",
+        "  lens              1 valid, 0 discarded, 2 left, 1 to repeat",
+        "  without a server  2 valid, 0 discarded, 2 left",
+        "  running           a-with since 14:02:11, b-with since 14:02:12",
     ]
     assert all(len(text) < 30 for text in block(status, {"a-with": "14:02:11"}, 2, 30))
     assert status.last_discard == ""  # the discard is an older one
     begun.run("b", "with", 2, reason="timed_out", detail="after\x1b[2J 50 s")
     status = Status(begun.folder, status)
-    assert block(status, {}, 2, 80)[-1] == "  discarded  t2/b-with: timed_out (after 50 s)"
+    assert block(status, {}, 2, 80)[-1] == "  discarded         t2/b-with: timed_out (after 50 s)"
     (begun.folder / "spent.json").write_text("damaged")
     assert line(status, 2, 2).endswith("spent ?")
 

@@ -114,7 +114,7 @@ def make_run(job: Job) -> str:
             if is_used_up:
                 continue
             again = Discard(last.reason, last.detail, "runner")
-            why = repeated(job.folder, job.run.condition, again)
+            why = repeated(job.folder, job.plan, job.run.condition, again)
             if stops(outcome):
                 why = f"the agent was refused ({outcome.error})"
             if why:

@@ -13,7 +13,9 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
+from lensbench.core.conditions import of_condition
 from lensbench.core.errors import UserError
+from lensbench.core.frozen_plan import Plan
 from lensbench.core.records import Outcome
 from lensbench.core.run_folder import RunFolder
 from lensbench.core.store import Discard
@@ -57,7 +59,7 @@ _BROKEN = (
 """What is wrong with an agent or a server, in all their runs."""
 
 
-def repeated(folder: Path, condition: str, discard: Discard) -> str:
+def repeated(folder: Path, plan: Plan, condition: str, discard: Discard) -> str:
     """Why everything must stop when that many attempts of a condition in a row failed alike; "" until then."""
     path = RunFolder(folder).crashes / condition
     if discard.reason not in _BROKEN:
@@ -70,8 +72,11 @@ def repeated(folder: Path, condition: str, discard: Discard) -> str:
         )  # paths and numbers differ from run to run
     last = path.read_text(encoding="utf-8").split("\n")[-EQUAL_FAILURES - 1 : -1]
     alike = len(last) == EQUAL_FAILURES and len(set(last)) == 1
+    if not alike:
+        return ""
+    whose = of_condition(plan["conditions"], plan["baseline"], condition)
     how = f"({discard.reason}: {discard.detail})"
-    return f"{EQUAL_FAILURES} attempts of {condition} in a row failed alike {how}" if alike else ""
+    return f"{EQUAL_FAILURES} attempts {whose} in a row failed alike {how}"
 
 
 def clear(folder: Path) -> None:

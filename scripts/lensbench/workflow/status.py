@@ -11,6 +11,7 @@ from statistics import fmean
 from typing import NamedTuple
 
 from lensbench.agents.services import PLACE, service_of, used_up
+from lensbench.core.conditions import shown_names
 from lensbench.core.errors import UserError, printable
 from lensbench.core.records import Record, RunId
 from lensbench.core.rows import RunStatus
@@ -181,14 +182,14 @@ def _spent(folder: Path) -> str:
 def line(status: Status, running: int, at_a_time: int) -> str:
     runs, *rest = _totals(status, running, at_a_time)
     return " | ".join(
-        [runs, *(f"{name}: {_words(count)}" for name, count in status.counts.items()), *rest]
+        [runs, *(f"{name}: {count}" for name, count in _conditions(status).items()), *rest]
     )
 
 
 def block(status: Status, running: Mapping[str, str], at_a_time: int, width: int) -> list[str]:
     """Lines that fit a terminal of this width. `running`: run -> start time."""
-    names = max(map(len, [*status.counts, "discarded"]))
-    rows = [(name, _words(count)) for name, count in status.counts.items()]
+    rows = [*_conditions(status).items()]
+    names = max(len(name) for name, _ in [*rows, ("discarded", "")])
     if running:
         rows.append(
             ("running", ", ".join(f"{run} since {since}" for run, since in running.items()))
@@ -215,6 +216,12 @@ def _totals(status: Status, running: int, at_a_time: int) -> list[str]:
         + (f", about ${to_come:.2f} to come" if to_come and is_left else "")
         + (" (estimated)" if status.is_cost_estimated else ""),
     ]
+
+
+def _conditions(status: Status) -> dict[str, str]:
+    """What readers call each condition -> its runs, in words."""
+    names = shown_names(status.plan)
+    return {names[condition]: _words(count) for condition, count in status.counts.items()}
 
 
 def _words(count: RunCounts) -> str:
