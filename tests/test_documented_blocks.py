@@ -17,6 +17,7 @@ from lensbench.agents.adapters.command_events import read
 from lensbench.core.errors import UserError
 from lensbench.core.system.places import ROOT
 from lensbench.judging.judges.human import HumanFile
+from lensbench.plan.own_files import mcp_problem
 from lensbench.plan.task_files import read_scenarios
 
 PAGES = [*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md"), ROOT / "examples" / "README.md"]
@@ -51,6 +52,9 @@ def read_block(block: Block, folder: Path) -> None:
     """Reads a block as it is read in use. Raises what the reader raises."""
     if block.kind == "json" and '"verdicts"' in block.text:
         HumanFile.model_validate_json(block.text)
+    elif '"mcpServers"' in block.text:
+        (folder / "mcp.json").write_text(block.text)
+        assert mcp_problem(folder / "mcp.json") == ""
     elif block.kind == "json":
         outcome = read(block.text.splitlines())
         assert outcome.finished

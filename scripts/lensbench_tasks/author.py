@@ -110,7 +110,7 @@ class AskedAgent:
         redact = Redactor(secret_names(self.agent), os.environ)
         with tempfile.TemporaryDirectory(prefix="lb-", ignore_cleanup_errors=True) as private:
             place = Place(self.sandbox, private)
-            reply = start_agent(prepare(job, place), place, self.agent["timeout_s"], redact)
+            reply = start_agent(prepare(job, place, redact), place, self.agent["timeout_s"], redact)
             remove_tree(private)
         return reply
 

@@ -5,8 +5,10 @@ It speaks JSON-RPC by hand, because it must start in a moment, late, or not at a
 
 import argparse
 import json
+import os
 import sys
 import time
+from pathlib import Path
 from typing import Any
 
 TOOLS = [
@@ -62,6 +64,9 @@ def main() -> None:
         "--describe", default=TOOLS[0]["description"], help="the description of find"
     )
     parser.add_argument("--require", default="query", help="the argument that find requires")
+    parser.add_argument(
+        "--tokens", type=Path, help="a file with the values of TOKEN that are valid"
+    )
     arguments = parser.parse_args()
     TOOLS[0]["inputSchema"]["required"] = [arguments.require]
     TOOLS[0] |= {"name": arguments.call_it, "description": arguments.describe}
@@ -72,6 +77,11 @@ def main() -> None:
         if "id" not in request:
             continue
         result = answer(request["method"], request.get("params", {}))
+        valid = arguments.tokens.read_text(encoding="utf-8").split() if arguments.tokens else None
+        is_call = request["method"] == "tools/call"
+        if is_call and valid is not None and os.environ["TOKEN"] not in valid:
+            text = "upstream: 401 Unauthorized, the token has expired"
+            result = {"content": [{"type": "text", "text": text}], "isError": True}
         said = (
             {"error": {"code": -32601, "message": "no such method"}}
             if result is None

@@ -19,6 +19,7 @@ from lensbench.agents.sandbox import NO_SANDBOX, SYSTEM, Place, find_sandbox
 from lensbench.core.errors import UserError
 from lensbench.core.records import Call, Outcome, Record, RunId, from_json
 from lensbench.core.store import Discard, State, entries, run_files, state_of, view_of
+from lensbench.core.system.redaction import Redactor
 from lensbench.core.tables import read_table
 from lensbench.plan.freeze import write_plan
 from lensbench.repositories.prepare import main as fetch
@@ -492,7 +493,7 @@ def test_a_file_is_the_answer_only_for_a_program_that_was_told_of_it(
     job = read_job(plan(bench, "true"), RUN, 0)
     place = Place(NO_SANDBOX, str(tmp_path / "private"))
     os.mkdir(place.private)
-    assignment = attempts.prepare(job, place)
+    assignment = attempts.prepare(job, place, Redactor((), {}))
     settings: Any = {
         **assignment.settings,
         "model": "m",
@@ -528,7 +529,7 @@ def test_a_prompt_into_which_the_program_would_put_a_file_is_refused(
     (tmp_path / "private").mkdir()
     said = pytest.raises(UserError, match=f"task '{RUN.task}': its prompt has @.*{kind} replaces")
     with said if is_refused else nullcontext():
-        attempts.prepare(job, Place(NO_SANDBOX, str(tmp_path / "private")))
+        attempts.prepare(job, Place(NO_SANDBOX, str(tmp_path / "private")), Redactor((), {}))
 
 
 def test_a_file_that_the_program_was_not_told_of_is_not_the_answer(bench: Path) -> None:

@@ -27,7 +27,9 @@ MAX_CONDITION = 32
 NO_SERVERS = '{"mcpServers": {}}\n'
 LONGEST_LINE = 300
 
-OF_THE_RUN = ("workspace", "python", "server_log", "here")
+TOKEN = "token"
+"""The name in an MCP file's entry for what its `token_command` prints."""
+OF_THE_RUN = ("workspace", "python", "server_log", "here", TOKEN)
 """The names in MCP files that mean something of a run; all others are environment variables."""
 _NAME = re.compile(r"\$\{([A-Za-z_][A-Za-z0-9_]*)")
 _DEFAULT = r"(?:[^}$]|\$(?!\{)|\$\{[^{}]*+\})*+"
@@ -160,8 +162,8 @@ def brings(condition: PlannedCondition) -> str:
 
 
 def fill_mcp_file(condition: PlannedCondition, values: Mapping[str, str]) -> str:
-    """The MCP file of a planned condition with the names of OF_THE_RUN and environment variables replaced: it holds
-    secrets. Raises UserError when the file differs from the planned one, or a variable is not set."""
+    """The MCP file of a planned condition with the names of OF_THE_RUN but `token`, and environment variables replaced:
+    it holds secrets. Raises UserError when the file differs from the planned one, or a variable is not set."""
     if condition["mcp"] is None:
         return NO_SERVERS
     content = Path(condition["mcp"]).read_bytes()
@@ -173,6 +175,7 @@ def fill_mcp_file(condition: PlannedCondition, values: Mapping[str, str]) -> str
     file = read_jsonc(content)
     file["mcpServers"] = _kept(file["mcpServers"], condition)
     names = {**os.environ, "here": here, **values}
+    names.pop(TOKEN, None)
     return json.dumps(filled(file, names))
 
 

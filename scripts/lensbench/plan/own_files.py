@@ -187,7 +187,8 @@ def problems(condition: Condition, kind: str) -> Iterator[tuple[KeyPath, str]]:
 _SERVER = re.compile(r"(?!.*__)[A-Za-z0-9][A-Za-z0-9_-]{0,63}")
 EDITORS = re.compile(r"\$\{(?:(?:input|env):([\w.-]+)|workspaceFolder|workspaceRoot)\}")
 """A variable as editors write it: one that they ask for, one of the environment, or their folder."""
-_ENTRY_KEYS = {"type", "command", "args", "env", "url", "headers", "timeout", "alwaysLoad"}
+_LOGIN = "token_command"
+_ENTRY_KEYS = {"type", "command", "args", "env", "url", "headers", "timeout", "alwaysLoad", _LOGIN}
 
 
 def mcp_problem(path: Path) -> str:
@@ -218,10 +219,33 @@ def mcp_problem(path: Path) -> str:
             return f"gives server {name!r} the key {unknown[0]!r}, which agents ignore; known are {keys}"
         if isinstance(problem := read_entry(entry), str):
             return f"has a wrong server {name!r}: {problem}"
+        if problem := _login_problem(entry):
+            return f"has a wrong server {name!r}: {problem}"
         if why := next(filter(None, map(pasted, texts_in(entry))), ""):
             return f"has a wrong server {name!r}: it {why}"
     if match := EDITORS.search(json.dumps(entries)):
         return f"has {match[0]}, which only an editor fills; write ${{{match[1] or 'workspace'}}}"
+    return ""
+
+
+def _login_problem(entry: dict[str, Any]) -> str:
+    """What is wrong with an entry's `token_command` and its use; "" when nothing is."""
+    used = set()
+    for key, value in entry.items():
+        if any("${token}" in text for text in texts_in(value)):
+            used.add(key)
+    if used - {"env", "headers"}:
+        return "${token} may be in env and headers only, where other users cannot see it"
+    command = entry.get(_LOGIN)
+    if command is None and not used:
+        return ""
+    if command is None:
+        return f"has ${{token}} without {_LOGIN}, which prints it"
+    is_words = isinstance(command, list) and all(isinstance(word, str) for word in command)
+    if not is_words or not "".join(command[:1]):
+        return f"{_LOGIN} must be a list of texts, the program and its arguments"
+    if not used:
+        return f'{_LOGIN} is not used; write "Authorization": "Bearer ${{token}}" in headers, or ${{token}} in env'
     return ""
 
 

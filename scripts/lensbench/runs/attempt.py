@@ -59,6 +59,7 @@ from lensbench.runs.contamination import direct_calls, foreign_hosts
 from lensbench.runs.made_with import portable
 from lensbench.runs.reasons import DiscardReason, Expectation, find_reason, tools_of
 from lensbench.runs.server_checks import unreachable
+from lensbench.runs.server_logins import login_ended, logins, with_tokens
 from lensbench.runs.server_programs import foreign_programs, naming_calls
 from lensbench.runs.stopping import NOT_STARTED, before_the_agent, spend
 
@@ -187,7 +188,7 @@ def make_attempt(job: Job, place: Place, record: Record, redact: Redactor, keep:
     with before_the_agent(job.folder):
         if place.sandbox.program:
             place = replace(place, foreign=foreign_programs(job.plan, job.run.condition).paths)
-        assignment = prepare(job, place)
+        assignment = prepare(job, place, redact)
         workspace = place.outside(assignment.workspace)
         before = hash_tree(workspace)
         if not job.is_closed_book and before != job.repository["tree_sha256"]:
@@ -327,6 +328,9 @@ def _checked(
         [*assignment.mcp_servers] if job.expected.tools else _by_url(assignment)
     )  # agents show no schemas
     gone = "" if reason else unreachable(assignment, place, silent, job.expected.tools, True)
+    with_login = logins(job.condition)
+    if with_login and not reason:
+        gone = gone or unreachable(assignment, place, with_login, {}, True)
     if not exceeds(workspace):
         _restore(job, Path(workspace))
         after = hash_tree(workspace)
@@ -343,6 +347,9 @@ def _checked(
     )
     reason, detail = _fault(job, place, record, reply, direct, reason, detail)
     reason, detail = (DiscardReason.MCP_GONE, gone) if gone and not reason else (reason, detail)
+    is_of_servers = reason in ("", DiscardReason.MCP_FAILED, DiscardReason.MCP_GONE)
+    if with_login and is_of_servers and (ended := login_ended(detail, read_text(log).splitlines())):
+        reason, detail = DiscardReason.LOGIN_ENDED, ended[:LONGEST_LINE]
     return tried._replace(record=_because(record, reason, redact(detail)), patch=patch)
 
 
@@ -434,8 +441,9 @@ def remove_written(paths: Sequence[str], workspace: Path, tree: Path) -> None:
             remove_tree(str(workspace / path))
 
 
-def prepare(job: Job, place: Place) -> Assignment:
-    """The folders and files of an attempt, by their paths for the agent, which are the same in every condition."""
+def prepare(job: Job, place: Place, redact: Redactor) -> Assignment:
+    """The folders and files of an attempt, by their paths for the agent, which are the same in every condition. Fetches
+    the tokens of servers with a login, which `redact` hides; raises StopEverything when there is none."""
     repo, session = os.path.join(place.private, "repo"), os.path.join(place.private, "session")
     if job.is_closed_book:
         os.mkdir(repo)
@@ -455,7 +463,8 @@ def prepare(job: Job, place: Place) -> Assignment:
         PreflightFindings.read(job.folder).packages,
         json.loads(fill_mcp_file(job.condition, values)),
     )
-    servers = {name: _launched(entry, packages) for name, entry in mcp["mcpServers"].items()}
+    entries = with_tokens(mcp["mcpServers"], redact)
+    servers = {name: _launched(entry, packages) for name, entry in entries.items()}
     everywhere = {
         path for condition in job.plan["conditions"].values() for path in condition.get("files", ())
     }

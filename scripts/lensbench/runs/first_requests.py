@@ -51,7 +51,7 @@ def first_request(job: Job, sandbox: Sandbox, redact: Redactor) -> bytes:
     with private_folder() as private, listening() as listener:
         job = _to(job, listener.url)
         place = Place(sandbox, private)
-        assignment = replace(prepare(job, place), is_trial=True)
+        assignment = replace(prepare(job, place, redact), is_trial=True)
         workspace = place.outside(assignment.workspace)
         write_brought(brought(job.plan, job.condition), Path(workspace))
         failure = run_command(job.condition, "setup", workspace)

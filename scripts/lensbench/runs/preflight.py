@@ -68,7 +68,9 @@ def preflight(
     redact = Redactor(secret_names(plan["agent"]), os.environ, mcp_secrets(plan))
     findings.checks += budget(plan, agents)
     if not findings.failed:
-        trial = _try_runs(config, plan, scenarios.tasks[0], adapter, folder, findings, advise)
+        trial = _try_runs(
+            config, plan, scenarios.tasks[0], adapter, folder, findings, advise, redact
+        )
         if trial and hasattr(adapter, "version") and not findings.failed:
             with suppress(StopEverything):
                 check_budget(folder, plan["budget"])
@@ -148,6 +150,7 @@ def _try_runs(
     folder: Path,
     findings: PreflightFindings,
     advise: Advise,
+    redact: Redactor,
 ) -> tuple[Job, Sandbox] | None:
     """Prepares a run of `task` in every condition that has servers, but starts no agent. Returns one of these runs and
     its sandbox; None without a repository or a sandbox."""
@@ -187,7 +190,9 @@ def _try_runs(
             )
             try:
                 place, is_first = Place(sandbox, private), condition == first
-                _try_run(config, job, place, adapter, is_first, findings, advise)
+                _try_run(config, job, place, adapter, is_first, findings, advise, redact)
+            except StopEverything as error:
+                findings.checks.append(Check(f"{condition}: login", "failed", str(error)))
             except UserError as error:
                 findings.checks.append(Check("agent", "failed", str(error)))
     if not config.preflight.servers:
@@ -246,8 +251,9 @@ def _try_run(
     is_first: bool,
     findings: PreflightFindings,
     advise: Advise,
+    redact: Redactor,
 ) -> None:
-    assignment = prepare(job, place)
+    assignment = prepare(job, place, redact)
     workspace, invocation = place.outside(assignment.workspace), adapter.command(assignment)
     if is_first:
         findings.checks += _agent(adapter, invocation, job.agent, workspace)
@@ -467,7 +473,7 @@ def ask_model(job: Job, sandbox: Sandbox, redact: Redactor) -> Check:
     asking = job._replace(prompt=QUESTION, plan={**job.plan, "conditions": conditions})
     with private_folder() as private:
         place = Place(sandbox, private)
-        assignment = replace(prepare(asking, place), is_trial=True)
+        assignment = replace(prepare(asking, place, redact), is_trial=True)
         try:
             reply = start_agent(assignment, place, min(LONGEST_S, job.agent["timeout_s"]), redact)
         except UserError as error:

@@ -128,6 +128,12 @@ class DiscardReason(StrEnum):
         "later",
         "the server's own log; its memory; its version",
     )
+    LOGIN_ENDED = (
+        "login_ended",
+        "the token of an MCP server ended within the run",
+        "again",
+        "how long a token of token_command lasts, and how long a run",
+    )
     CUT_OFF = (
         "cut_off",
         "the answer was cut off, but not by a limit of the model",

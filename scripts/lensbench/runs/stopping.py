@@ -55,6 +55,7 @@ _BROKEN = (
     DiscardReason.MCP_FAILED,
     DiscardReason.MCP_NOT_OFFERED,
     DiscardReason.MCP_GONE,
+    DiscardReason.LOGIN_ENDED,
 )
 """What is wrong with an agent or a server, in all their runs."""
 

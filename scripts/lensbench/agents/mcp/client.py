@@ -27,7 +27,7 @@ _PRINTS = (
 )
 _NO_TOKEN = (
     'it wants a login, and none in a browser (OAuth) is possible: add "headers": {"Authorization": "Bearer ${TOKEN}"}',
-    "the token in its headers is wrong or has expired: export a new one",
+    "the token in its headers is wrong or has expired: export a new one (docs/logins.md)",
 )
 _MOST_PAGES = 100
 _NO_END = (

@@ -56,10 +56,15 @@ class Redactor:
         environment: Mapping[str, str],
         others: Mapping[str, str] | None = None,
     ) -> None:
-        all_values = {**{name: environment.get(name, "") for name in names}, **(others or {})}
-        secrets = {name: value for name, value in all_values.items() if len(value) >= SHORTEST}
-        values = {form: name for name, value in secrets.items() for form in _forms(value)}
-        self._values = sorted(values.items(), key=lambda item: -len(item[0]))
+        self._names: dict[str, str] = {}
+        self.learn({**{name: environment.get(name, "") for name in names}, **(others or {})})
+
+    def learn(self, secrets: Mapping[str, str]) -> None:
+        """Hides further secrets from now on, such as a token that a command printed."""
+        for name, value in secrets.items():
+            if len(value) >= SHORTEST:
+                self._names.update(dict.fromkeys(_forms(value), name))
+        self._values = sorted(self._names.items(), key=lambda item: -len(item[0]))
         self._broken = [
             (form, name)
             for form, name in self._values
