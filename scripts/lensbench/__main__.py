@@ -38,6 +38,7 @@ GROUPS: dict[str, dict[str, Verb]] = {
         "judge": Verb("judging.judge_sheet", "write the page for human judging of blinded answers"),
     },
     "Check and maintain": {
+        "tee": Verb("agents.tee", "note the messages between an agent and an MCP server"),
         "fsck": Verb("workflow.damage", "find damaged files in a run folder"),
     },
 }

@@ -24,6 +24,7 @@ _REWRITTEN = (
     RunFolder.logs,
     RunFolder.looks,
     RunFolder.requests,
+    RunFolder.taps,
     *_SETTINGS,
 )
 """Evidence that is never rewritten: answers, records, discards and verdicts."""

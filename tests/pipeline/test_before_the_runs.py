@@ -159,6 +159,7 @@ def test_a_program_that_shows_no_tools_has_adoption_columns_of_those_listed(
 ) -> None:
     script = "print('`Cart` is in shop.py.\\n\\n## Report\\n\\n- **Tool calls**: 1\\n- **Tools used**: lens_grep\\n')"
     agent = {"kind": "command", "command": [sys.executable, "-c", script], "pass_env": []}
+    agent["tee"] = False  # it asks no server
     conditions = {"without": {}, "with": daemon.condition(project.folder / "mcp.json")}
     project.configure(agent, conditions=conditions, preflight={})
     project.write_tasks(["anna"])

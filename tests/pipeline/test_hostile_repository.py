@@ -113,7 +113,7 @@ def plant(project: Project, mode: str) -> None:
     (project.folder / "mcp.json").write_text(json.dumps({"mcpServers": {"lens": LENS}}))
     places = [str(project.folder), str(project.control), str(project.program), "{answer_file}"]
     command = [sys.executable, "-I", str(project.control / "agent.py"), mode, *places]
-    project.configure({"kind": "command", "command": command}, sandbox=mode)
+    project.configure({"kind": "command", "command": command, "tee": False}, sandbox=mode)
 
 
 def attacked(project: Project, mode: str) -> dict[str, Any]:

@@ -78,7 +78,7 @@ def plan(
 ) -> Path:
     """Plans a benchmark whose agent is a shell script."""
     command = ["/bin/sh", "-c", shell, "sh", "{prompt_file}", "{answer_file}", "{mcp_file}"]
-    settings = {"kind": "command", "command": command, "timeout_s": 20, **agent}
+    settings = {"kind": "command", "command": command, "timeout_s": 20, "tee": False, **agent}
     conditions = conditions or {"without": {}, "with": {"mcp": "mcp.json"}}
     given = {
         "run_id": "r",

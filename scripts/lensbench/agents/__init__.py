@@ -10,6 +10,7 @@ answer in which `errors` finds something counts as a failed call. It may have mo
 - `HOSTS`: the `name:port` of the model's own service, () for none. Without it, and without `agent.base_url`, agents of
   this kind share the machine's network;
 - `UNSTEADY`: a pattern of what its requests have by chance, beside ids and times, so that two of them can be compared;
+- `TEE`: True when it cannot promise to show which tools were offered and called, so that the tee notes them;
 - `COST`: what its output says of each run: `dollars`, `tokens`, or `nothing`; without it, that depends on the run.
 
 `agent.kind: some-name` loads `adapters/some_name.py`; nothing else needs to be registered.

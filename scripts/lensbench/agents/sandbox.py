@@ -20,6 +20,7 @@ from typing import Any, Final
 from lensbench.agents.reach import Network, addresses_of, hosts_file, network_of
 from lensbench.agents.sandbox_start import begin
 from lensbench.agents.sandbox_view import mounts_of, programs_of, releases
+from lensbench.agents.tee import behind
 from lensbench.core.errors import UserError
 from lensbench.core.frozen_plan import SandboxSettings
 from lensbench.core.system.places import PACKAGE, ROOT
@@ -168,7 +169,7 @@ class Place:
         commands = [
             argv,
             *(
-                [entry["command"], *entry.get("args", ())]
+                behind([entry["command"], *entry.get("args", ())])
                 for entry in servers
                 if "command" in entry
             ),

@@ -23,9 +23,10 @@ from lensbench.agents.adapters._events import read_event
 from lensbench.agents.refusals import OF_WINDOWS, reset_in
 from lensbench.agents.sandbox import Place, become
 from lensbench.agents.sandbox_start import FULL, OUT_OF_MEMORY
+from lensbench.agents.taps import read_taps, tap_file, tapped
 from lensbench.core.errors import UserError, printable_lines, reported
 from lensbench.core.frozen_plan import AgentSettings
-from lensbench.core.records import Outcome, bounded
+from lensbench.core.records import Outcome, Tap, bounded, completed
 from lensbench.core.system.files import write_atomic
 from lensbench.core.system.processes import EXIT_GRACE_S, MAX_OUTPUT, Ended, run_process
 from lensbench.core.system.redaction import Redactor
@@ -46,6 +47,15 @@ class Said(NamedTuple):
     """The limit that ended the agent; empty when none did."""
     unread: str = ""
     """Why its output could not be parsed completely, although `transcript` has all of it."""
+    taps: dict[str, Tap] | None = None
+    """What the tee saw of each server; None without one."""
+    tap_lines: str = ""
+    """What it noted."""
+
+    @property
+    def seen(self) -> Outcome:
+        """The outcome, completed by what the tee saw."""
+        return completed(self.outcome, self.taps)
 
 
 def assign(
@@ -86,6 +96,17 @@ START_LINES = 20
 
 def start_agent(assignment: Assignment, place: Place, timeout_s: float, redact: Redactor) -> Said:
     """Starts the agent in its prepared workspace and waits for its end. Raises UserError when it cannot start."""
+    with tapped(assignment, place) as run:
+        said = _start(run, place, timeout_s, redact)
+    if run is assignment:
+        return said
+    lines = redact(read_text(tap_file(place)))
+    return said._replace(
+        taps=read_taps(lines, assignment.mcp_servers, assignment.errors), tap_lines=lines
+    )
+
+
+def _start(assignment: Assignment, place: Place, timeout_s: float, redact: Redactor) -> Said:
     adapter = load_adapter(assignment.settings["kind"])
     parse = partial(adapter.read, errors=assignment.errors)
     lines: list[str] = []

@@ -44,6 +44,8 @@ class AgentSettings(TypedDict, total=False):
     timeout_s: ReadOnly[float]
     mcp_start_s: ReadOnly[float]
     pass_env: ReadOnly[Sequence[str]]
+    tee: ReadOnly[bool]
+    """Only there when the config has it."""
 
 
 class PlannedCondition(TypedDict):

@@ -47,6 +47,27 @@ class Call:
     errors: int = 0
 
 
+@dataclass(frozen=True)
+class TapCall(Call):
+    """The calls of a tool as the tee saw them."""
+
+    ms: float = 0.0
+    """Milliseconds that the server took for all results together."""
+    tokens: int = 0
+    """The estimated tokens of all results together."""
+
+
+@dataclass(frozen=True)
+class Tap:
+    """What the tee saw of a server (docs/tee.md)."""
+
+    offered: tuple[str, ...] | None = None
+    """The tools that it listed; None when the agent did not ask for them, or got no answer."""
+    calls: tuple[TapCall, ...] = ()
+    has_failed: bool = False
+    """It ended without having answered the agent's first request."""
+
+
 Ending = Literal["", "finished", "limit", "refusal", "compaction", "unknown"]
 """`limit`: of output, context or turns; `compaction`: finished after the context was compacted; `unknown`: a stop
 reason other than those of a finished answer."""
@@ -114,6 +135,25 @@ class Outcome:
     def hides_work(self) -> bool:
         """True when calls, tokens and cost of its sub-agents are not shown."""
         return bool(self.subagents) and self.tokens_subagents is None
+
+
+def completed(outcome: Outcome, taps: dict[str, Tap] | None) -> Outcome:
+    """The outcome with what the tee saw of the servers' tools where the agent does not show its own. A server that
+    was not asked for its tools offered none."""
+    if not taps:
+        return outcome
+    offered = tuple(tool for tap in taps.values() for tool in tap.offered or ())
+    calls = tuple(call for tap in taps.values() for call in tap.calls)
+    failed = "failed: it ended before it answered initialize"
+    servers = {name: failed if tap.has_failed else "connected" for name, tap in taps.items()}
+    has_failure = any(tap.has_failed for tap in taps.values())
+    if outcome.tools_offered is None:
+        outcome = replace(outcome, tools_offered=offered)
+    if outcome.calls is None:
+        outcome = replace(outcome, calls=calls)
+    if outcome.servers is None and has_failure:
+        outcome = replace(outcome, servers=servers)
+    return outcome
 
 
 MAX_NAMES, MAX_NAME, MAX_TEXT = 2000, 300, 4000
@@ -224,6 +264,8 @@ class Record:
     """The sandbox of the agent, such as `bubblewrap 0.8.0`, or `none`; empty when it was not recorded."""
     network: str = ""
     """`own`: the agent could only reach what it needs. Or why it shared the machine's network; empty if unrecorded."""
+    taps: dict[str, Tap] | None = None
+    """What the tee saw, by server; None without a tee, or without servers."""
     direct_calls: int | None = None
     """Calls to the address of a server that only other conditions have; None when this was not checked: there is no
     such address, it is not reachable, or the agent shows no calls."""
@@ -237,6 +279,11 @@ class Record:
     @property
     def run(self) -> RunId:
         return RunId(self.task, self.condition, self.trial)
+
+    @property
+    def seen(self) -> Outcome:
+        """The outcome, completed by what the tee saw."""
+        return completed(self.outcome, self.taps)
 
 
 _CHECKSUM = '"checksum": "{}"'
@@ -271,10 +318,18 @@ def from_json(text: str) -> Record:
         if outcome["calls"] is not None:
             outcome["calls"] = tuple(Call(**call) for call in outcome["calls"])
         value["outcome"] = Outcome(**outcome)
+        if value.get("taps") is not None:
+            value["taps"] = {name: _tap(tap) for name, tap in value["taps"].items()}
         value["attempt"] = Attempt(**value["attempt"])
         return Record(**value)
     except (KeyError, TypeError, AttributeError, RecursionError) as error:
         raise ValueError(f"is not a record: {error}") from None
+
+
+def _tap(value: dict[str, Any]) -> Tap:
+    offered = value["offered"]
+    calls = tuple(TapCall(**call) for call in value["calls"])
+    return Tap(None if offered is None else tuple(offered), calls, value["has_failed"])
 
 
 def sha256(content: bytes) -> str:

@@ -51,6 +51,8 @@ class RunFolder:
     spent = _Place("spent.json")  # money and attempts so far
     attempts = _Place("attempts")
     """All answers that were paid for (core/store.py)."""
+    taps = _Place("taps")
+    """What the tee noted of the servers' messages, by run."""
     runs = _Place("runs")
     """A copy of the answer of each run that counts."""
     timing = _Place("runs/timing.csv")  # the model mapping, then a row for every run ever made

@@ -110,7 +110,7 @@ def _shown(
 def _offered(records: Iterable[Record]) -> Iterable[str]:
     """The MCP tools that were offered to or called by any run."""
     for record in records:
-        outcome = record.outcome
+        outcome = record.seen
         names = [*(outcome.tools_offered or ()), *(call.name for call in outcome.calls or ())]
         yield from (name for name in names if name.startswith("mcp__"))
 

@@ -188,6 +188,8 @@ class Agent(Strict):
     """How long an MCP server may take to start before the attempt counts as `mcp_failed`."""
     pass_env: Many[Variable] = ()
     """Names of environment variables to pass to the agent. Their values are never written to any file."""
+    tee: Switch | None = None
+    """Note the messages between agent and servers (docs/tee.md); by default where the agent does not show its calls."""
 
     @model_validator(mode="before")
     @classmethod
@@ -202,7 +204,7 @@ class Agent(Strict):
         """All keys, as the frozen plan has them; those that older plans lack only if they are not the default."""
         new = {
             key
-            for key in ("profile", "report")
+            for key in ("profile", "report", "tee")
             if getattr(self, key) == type(self).model_fields[key].default
         }
         settings: Any = self.model_dump(mode="json", exclude=new)

@@ -96,8 +96,8 @@ def _listed(listing: PreflightFindings, everything: str, name: str) -> int | Non
 def _called(records: list[Record], left_out: Iterable[str]) -> str:
     """In how many runs a tool of one of these servers was called without an error, of those that show their calls."""
     beginnings = tuple(f"mcp__{member}__" for member in left_out)
-    shown = [record.outcome.calls for record in records if record.outcome.calls is not None]
-    known = {server for record in records for server in record.outcome.servers or ()}
+    shown = [record.seen.calls for record in records if record.seen.calls is not None]
+    known = {server for record in records for server in record.taps or record.outcome.servers or ()}
     if not shown or known.isdisjoint(left_out):
         return numbers.MISSING
     called = 0

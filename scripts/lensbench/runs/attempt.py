@@ -39,6 +39,7 @@ from lensbench.core.records import (
     Outcome,
     Record,
     RunId,
+    completed,
     cut_answer,
     sha256,
 )
@@ -172,6 +173,8 @@ class Tried(NamedTuple):
     transcript: str = ""
     patch: bytes = b""
     """The patch of a change task: what the run changed in the repository."""
+    taps: str = ""
+    """What the tee noted."""
 
 
 MOST_NAMED = 5
@@ -275,6 +278,7 @@ def _ask(
         answer_sha256=sha256(kept),
         answer_bytes=len(kept),
         answer_cut=len(given) - len(kept),
+        taps=reply.taps,
         attempt=replace(
             record.attempt,
             started_at=reply.started_at,
@@ -283,7 +287,7 @@ def _ask(
             timed_out=end.timed_out,
         ),
     )
-    tried = Tried(record, reply.answer, reply.transcript)
+    tried = Tried(record, reply.answer, reply.transcript, taps=reply.tap_lines)
     keep(tried, False)
     with reported("counting what the run cost"):
         tried = tried._replace(record=_with_cost(job, record))
@@ -323,7 +327,8 @@ def _checked(
     outcome = _with_asked_servers(
         tried.record.outcome, assignment, place
     )  # while what they keep is there
-    reason, detail = find_reason(tried.record.attempt, outcome, reply.answer, job.expected)
+    seen = completed(outcome, reply.taps)
+    reason, detail = find_reason(tried.record.attempt, seen, reply.answer, job.expected)
     silent = (
         [*assignment.mcp_servers] if job.expected.tools else _by_url(assignment)
     )  # agents show no schemas

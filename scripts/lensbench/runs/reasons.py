@@ -78,7 +78,7 @@ class DiscardReason(StrEnum):
         "mcp_not_offered",
         "the server started, but not all its tools reached the agent, or others than in the preflight",
         "again",
-        "the server's tools/list; the agent's tool search and permissions",
+        "the server's tools/list; the agent's tool search and permissions; whether it starts servers (docs/tee.md)",
     )
     CALL_DENIED = (
         "call_denied",
@@ -235,7 +235,7 @@ def reason_of(reply: Said, expectation: Expectation) -> tuple[str, str]:
     """The same for a single start of an agent outside of a run."""
     end = reply.ended
     attempt = Attempt(1, reply.started_at, end.duration_s, 0.0, end.exit_code, end.timed_out)
-    return find_reason(attempt, reply.outcome, reply.answer, expectation)
+    return find_reason(attempt, reply.seen, reply.answer, expectation)
 
 
 def _server_reason(outcome: Outcome, expectation: Expectation) -> tuple[str, str] | None:

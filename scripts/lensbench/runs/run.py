@@ -162,6 +162,8 @@ def _store(job: Job, entry: Entry, tried: Tried, is_checked: bool = True) -> Non
     with held_signals():  # an answer without its record would be paid for again
         if not entry.answer.exists():
             write_atomic(entry.transcript, gzip.compress(tried.transcript.encode(), 6, mtime=0))
+            if tried.taps:
+                write_atomic(RunFolder(job.folder).taps / f"{job.run.stem}.jsonl", tried.taps)
             if tried.record.outcome.resets_at is not None:
                 return  # the plan's window was used up: this is no attempt
             write_atomic(entry.answer, tried.answer)

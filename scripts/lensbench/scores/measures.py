@@ -175,7 +175,7 @@ def tools_by_run(
     rows: list[ToolsOfRun] = []
     for pair in pairs:
         run = run_of_pair(pair)
-        calls = tables.records[run].outcome.calls if tables.counts(run) else None
+        calls = tables.records[run].seen.calls if tables.counts(run) else None
         shown: dict[str, int | str | None] = {}
         for tool in tools:
             if calls is None:
@@ -237,7 +237,7 @@ def controls(tables: Tables) -> list[ControlCheck]:
         return all(states.get(name) == "connected" for name in servers[record.condition])
 
     def offered(record: Record) -> bool | None:
-        tools = record.outcome.tools_offered
+        tools = record.seen.tools_offered
         if tools is None:
             return None
         return all(tools_of([name], tools) for name in servers[record.condition])

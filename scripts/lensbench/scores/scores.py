@@ -80,7 +80,7 @@ class RunFacts:
     def __init__(self, score: ScoreRow, report: ReportRow | None, record: Record | None) -> None:
         self.counts = score["status"] in COUNTING
         self.score = exact(score["score"])
-        self.outcome = record.outcome if self.counts and record else None
+        self.outcome = record.seen if self.counts and record else None
         self.reported: Sequence[str] | None = None
         self.calls_reported: bool | None = None
         self.files: frozenset[str] | None = None
@@ -169,7 +169,7 @@ def treatment_tools(
     servers = sorted(
         {server for condition in plan["conditions"].values() for server in condition["servers"]}
     )
-    outcomes = [record.outcome for record in records]
+    outcomes = [record.seen for record in records]
     offers = [outcome.tools_offered for outcome in outcomes if outcome.tools_offered is not None]
     own = tools_of(servers, [tool for tools in offers for tool in tools] if offers else listing)
     if own:

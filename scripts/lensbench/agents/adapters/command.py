@@ -5,7 +5,7 @@
 | same prompt in both conditions | `{prompt_file}`, the same bytes |
 | MCP servers WITH, none WITHOUT | `{mcp_file}`: the condition's servers, or an empty `mcpServers` |
 | fresh session | HOME and TMPDIR are new and empty, the environment is cleared but for `agent.pass_env` |
-| tool calls, model, MCP status | not shown: such a program prints text only. `command-events` shows them |
+| tool calls, MCP status | seen by the tee, as such a program prints text only; the model is not shown |
 """
 
 from __future__ import annotations
@@ -18,6 +18,7 @@ from lensbench.core.error_texts import KNOWN_ERRORS, ErrorTexts
 from lensbench.core.records import Outcome
 
 COST = "nothing"
+TEE = True
 
 
 def command(run: Assignment) -> Invocation:

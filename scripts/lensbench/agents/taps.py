@@ -1,0 +1,166 @@
+"""Places the tee between an agent and the servers of its condition, and reads what it noted.
+
+A server with a command is started through `tee`, in the sandbox; one with a URL is reached through `tee_http`, outside.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import subprocess
+import sys
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+from lensbench.agents import Assignment, load_adapter
+from lensbench.agents.sandbox import Place
+from lensbench.agents.tee import FILE, FROM_SERVER, TO_SERVER, before
+from lensbench.core.error_texts import KNOWN_ERRORS, ErrorTexts
+from lensbench.core.frozen_plan import AgentSettings
+from lensbench.core.preflight_results import BYTES_A_TOKEN
+from lensbench.core.records import MAX_NAME, MAX_NAMES, Tap, TapCall
+from lensbench.core.system.files import write_atomic
+
+_HOST = re.compile(r"(?<=://)[^/?#]*")
+
+
+def is_tapped(settings: AgentSettings) -> bool:
+    """True when the servers' messages are noted: as `agent.tee` says, or else where the adapter cannot show them."""
+    chosen = settings.get("tee")
+    if chosen is not None:
+        return chosen
+    return bool(getattr(load_adapter(settings["kind"]), "TEE", False))
+
+
+@contextmanager
+def tapped(run: Assignment, place: Place) -> Iterator[Assignment]:
+    """The run with the tee before each of its servers, if it is to be used; in the MCP file, too, until the end."""
+    if not run.mcp_servers or not is_tapped(run.settings):
+        yield run
+        return
+    mcp_file = Path(place.outside(run.mcp_file))
+    own = mcp_file.read_bytes()
+    with ExitStack() as stack:
+        servers = {
+            name: _placed(name, entry, place, stack) for name, entry in run.mcp_servers.items()
+        }
+        write_atomic(mcp_file, json.dumps({"mcpServers": servers}))
+        stack.callback(write_atomic, mcp_file, own)
+        yield replace(run, mcp_servers=servers)
+
+
+def tap_file(place: Place) -> str:
+    """The file with the notes, by its path outside the sandbox."""
+    return os.path.join(place.private, "session", FILE)
+
+
+def _placed(
+    name: str, entry: Mapping[str, Any], place: Place, stack: ExitStack
+) -> Mapping[str, Any]:
+    """The entry of a server with the tee before it."""
+    if "url" in entry:
+        port = stack.enter_context(_forwarder(tap_file(place), name, entry["url"]))
+        address = re.sub("^https", "http", _HOST.sub(f"127.0.0.1:{port}", entry["url"], count=1))
+        return {**entry, "url": address}
+    command = [entry["command"], *entry.get("args", ())]
+    program, *arguments = before(command, place.inside(tap_file(place)), name)
+    return {**entry, "command": program, "args": arguments}
+
+
+@contextmanager
+def _forwarder(file: str, name: str, url: str) -> Iterator[int]:
+    """The port of a process that forwards to the server of a URL."""
+    argv = [sys.executable, "-P", "-m", "lensbench.agents.tee_http", file, name]
+    pipe = subprocess.PIPE
+    with subprocess.Popen(argv, stdin=pipe, stdout=pipe, encoding="utf-8") as process:
+        assert process.stdin is not None
+        assert process.stdout is not None
+        print(url, file=process.stdin, flush=True)  # others see arguments, and it may have a key
+        yield int(process.stdout.readline())
+        process.kill()
+
+
+@dataclass
+class _Calls:
+    """What is known of the calls of a tool."""
+
+    count: int = 0
+    errors: int = 0
+    answers: int = 0
+    ms: float = 0.0
+    bytes: int = 0
+
+    def add(self, row: Mapping[str, Any], is_error: bool) -> None:
+        """Counts a call or its result."""
+        if row["direction"] == TO_SERVER:
+            self.count += 1
+            return
+        self.answers += 1
+        self.errors += is_error
+        self.ms += row["ms"] or 0.0
+        self.bytes += row.get("text_bytes", 0)
+
+
+@dataclass
+class _Notes:
+    """What is known of a server."""
+
+    is_over: bool = False
+    was_greeted: bool = False
+    """It was asked to initialize."""
+    has_answered: bool = False
+    """It answered that."""
+    offered: dict[str, None] | None = None
+    calls: dict[str, _Calls] = field(default_factory=dict)
+
+    def add(self, server: str, row: Mapping[str, Any], errors: ErrorTexts) -> None:
+        """Reads a row."""
+        tool = f"mcp__{server}__{row.get('tool')}"[:MAX_NAME]
+        is_good_result = row["direction"] == FROM_SERVER and not row["error"]
+        match row.get("method"):
+            case "end":
+                self.is_over = True
+            case "initialize":
+                self.was_greeted = True
+                self.has_answered |= is_good_result
+            case "tools/list" if is_good_result:
+                names = [f"mcp__{server}__{name}"[:MAX_NAME] for name in row.get("tools", ())]
+                self.offered = dict.fromkeys([*(self.offered or ()), *names])
+            case "tools/call" if tool in self.calls or len(self.calls) < MAX_NAMES:
+                is_error = bool(row["error"] or errors.found(tool, row.get("text", "")))
+                self.calls.setdefault(tool, _Calls()).add(row, is_error)
+
+    @property
+    def tap(self) -> Tap:
+        calls = [
+            TapCall(
+                name,
+                one.count,
+                one.errors + max(0, one.count - one.answers),
+                round(one.ms, 3),
+                one.bytes // BYTES_A_TOKEN,
+            )
+            for name, one in sorted(self.calls.items())
+        ]
+        offered = None if self.offered is None else tuple(self.offered)[:MAX_NAMES]
+        has_failed = self.is_over and self.was_greeted and not self.has_answered
+        return Tap(offered, tuple(calls), has_failed)
+
+
+def read_taps(
+    text: str, servers: Iterable[str], errors: ErrorTexts = KNOWN_ERRORS
+) -> dict[str, Tap]:
+    """What the notes say of each of these servers; a result in which `errors` finds something is a failed call. Servers
+    can write the file, too: lines that are no notes are left out."""
+    notes = {name: _Notes() for name in servers}
+    for line in text.splitlines():
+        try:
+            row = json.loads(line)
+            notes[row["server"]].add(row["server"], row, errors)
+        except (ValueError, LookupError, TypeError, AttributeError, RecursionError):
+            continue
+    return {name: own.tap for name, own in notes.items()}

@@ -1,0 +1,307 @@
+"""Passes the messages between an agent and an MCP server on unchanged, and notes them: `lensbench tee -- command...`.
+
+It copies bytes and reads the copy: nothing is encoded anew, negotiated or held back. The server takes the place of this
+process, so its process id, signals, exit code and standard error are those without the tee; a process beside it copies.
+
+Each line of the file `--to` is a message: time, server, direction, method, tool, bytes, error, ms, and of results the
+tools that a list has, and how a call's text begins. It uses the standard library only, and imports little.
+"""
+
+from __future__ import annotations
+
+import _signal as signal  # type: ignore[import-not-found]  # `signal` itself imports much
+import os
+import sys
+import time
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:  # as in sandbox_start: mypy takes it for true
+    from collections.abc import Sequence
+    from typing import Any
+
+TO_SERVER, FROM_SERVER = "to_server", "from_server"
+SMALL = 1 << 16
+"""Bytes up to which a message is noted before it is passed on, so that whoever ends this process cannot hide it."""
+LONGEST = 16_000_000
+"""Bytes of a message that is read; of longer ones only the length is noted."""
+MOST_ROWS, MOST_UNREAD = 20_000, 100
+"""Rows of one server, and how many more of what is no message."""
+MOST_TEXT = 400
+"""Characters of a result's text that are noted, as errors are detected in it."""
+MOST_TOOLS = 2000
+_LONGEST_ERROR = 300
+_LONGEST_NAME = 300
+FILE = "taps.jsonl"
+_BEGIN = (
+    f"import sys; sys.path += [{os.path.dirname(__file__)!r}]; import tee; "
+    "tee.tee(sys.argv[4:], *sys.argv[1:3])"
+)
+"""Python would compile a script at each start: it is imported, without its package."""
+
+
+def before(command: Sequence[str], to: str, server: str) -> list[str]:
+    """The command that starts a server's `command` with the tee before it."""
+    return [sys.executable, "-IS", "-c", _BEGIN, to, server, "--", *command]
+
+
+def behind(command: Sequence[str]) -> Sequence[str]:
+    """The command that a tee starts; every other command as it is."""
+    return command[command.index("--") + 1 :] if _BEGIN in command[:4] else command
+
+
+class Tap:
+    """The notes on one server's messages. No error in it may reach the copying."""
+
+    def __init__(self, file: int, server: str) -> None:
+        import threading  # after the server has been started
+
+        self._file = file
+        self._server = server
+        self._rows = self._unread = 0
+        self._waiting: dict[tuple[str, str], tuple[str, str, float]] = {}
+        self._lock = threading.Lock()
+
+    def message(self, direction: str, content: bytes) -> None:
+        """Notes a message, or a batch of them; what is none is noted as unread."""
+        import json  # after the server has been started, as it takes longer than all else
+
+        now = time.monotonic()
+        try:
+            value = json.loads(content)
+        except (ValueError, RecursionError):
+            value = None
+        with self._lock:
+            for part in value if isinstance(value, list) else [value]:
+                if isinstance(part, dict):
+                    self._note(direction, part, len(content), now)
+                else:
+                    self.unread(direction, "no message", len(content))
+
+    def unread(self, direction: str, why: str, size: int) -> None:
+        """Notes bytes that could not be read as a message."""
+        self._unread += 1
+        if self._unread <= MOST_UNREAD:
+            self._write(direction, error=why, bytes=size)
+
+    def write(self, direction: str, **facts: Any) -> None:
+        """Adds a row."""
+        self._rows += 1
+        if self._rows <= MOST_ROWS:
+            self._write(direction, **facts)
+
+    def _write(self, direction: str, **facts: Any) -> None:
+        import json
+
+        stamp = time.time()
+        day = time.strftime("%Y-%m-%dT%H:%M:%S", time.gmtime(stamp))
+        row = {"time": f"{day}.{int(stamp % 1 * 1000):03d}Z", "server": self._server}
+        line = json.dumps({**row, "direction": direction, **facts})
+        os.write(self._file, line.encode() + b"\n")
+
+    def _note(self, direction: str, message: dict[str, Any], size: int, now: float) -> None:
+        key = repr(message.get("id"))
+        if "method" in message:
+            method, tool = _name(message["method"]), _name(_part(message, "params").get("name"))
+            if "id" in message:
+                self._waiting[direction, key] = (method, tool, now)
+            self.write(direction, method=method, tool=tool, bytes=size, error="", ms=None)
+            return
+        asked = TO_SERVER if direction == FROM_SERVER else FROM_SERVER
+        method, tool, began = self._waiting.pop((asked, key), ("", "", now))
+        result, error = _part(message, "result"), _error(message)
+        facts: dict[str, Any] = {"method": method, "tool": tool, "bytes": size, "error": error}
+        facts["ms"] = round((now - began) * 1000, 3) if method else None
+        if method == "tools/list" and "result" in message:
+            tools = [_name(_mapping(tool).get("name")) for tool in _list(result.get("tools"))]
+            facts["tools"] = tools[:MOST_TOOLS]
+        if method == "tools/call" and "result" in message:
+            text = _text(result)
+            facts |= {"text": text[:MOST_TEXT], "text_bytes": len(text.encode(errors="replace"))}
+        self.write(direction, **facts)
+
+
+def _mapping(value: Any) -> dict[str, Any]:
+    return value if isinstance(value, dict) else {}
+
+
+def _list(value: Any) -> list[Any]:
+    return value if isinstance(value, list) else []
+
+
+def _part(message: dict[str, Any], key: str) -> dict[str, Any]:
+    return _mapping(message.get(key))
+
+
+def _name(value: Any) -> str:
+    return value[:_LONGEST_NAME] if isinstance(value, str) else ""
+
+
+def _text(result: dict[str, Any]) -> str:
+    blocks = [_mapping(block) for block in _list(result.get("content"))]
+    return "\n".join(block["text"] for block in blocks if isinstance(block.get("text"), str))
+
+
+def _error(message: dict[str, Any]) -> str:
+    """What a response says of its failure; "" for a good one."""
+    if "error" in message:
+        return str(_part(message, "error").get("message") or "error")[:_LONGEST_ERROR]
+    result = _part(message, "result")
+    if result.get("isError") is True:
+        return _text(result)[:_LONGEST_ERROR] or "error"
+    return ""
+
+
+class Lines:
+    """The messages of one direction: lines of a stream that comes in pieces of any size."""
+
+    def __init__(self, tap: Tap, direction: str) -> None:
+        self._tap = tap
+        self._direction = direction
+        self._rest = bytearray()
+        self._skipped = 0
+
+    @property
+    def is_small(self) -> bool:
+        """True while what is not yet read is short."""
+        return not self._skipped and len(self._rest) < SMALL
+
+    def feed(self, piece: bytes) -> None:
+        """Notes the messages that end in this piece."""
+        *ended, rest = piece.split(b"\n")
+        for line in ended:
+            self._end(line)
+        self._keep(rest)
+
+    def end(self) -> None:
+        """Notes that a server will print no more, before anybody can see it."""
+        if self._direction == FROM_SERVER:
+            self._tap.write("", method="end")
+
+    def _keep(self, part: bytes) -> None:
+        if self._skipped or len(self._rest) + len(part) > LONGEST:
+            self._skipped += len(self._rest) + len(part)
+            self._rest.clear()
+        else:
+            self._rest += part
+
+    def _end(self, part: bytes) -> None:
+        self._keep(part)
+        line, skipped = bytes(self._rest), self._skipped
+        self._rest.clear()
+        self._skipped = 0
+        if skipped:
+            self._tap.unread(self._direction, "too long to be read", skipped)
+        elif line.strip():
+            self._tap.message(self._direction, line)
+
+
+def copy(source: int, target: int, lines: Lines) -> None:
+    """Passes everything on until the end of `source`, or of whoever reads `target`; then closes both."""
+    try:
+        while piece := os.read(source, SMALL):
+            is_small = lines.is_small
+            if is_small:
+                _read(lines, piece)
+            left = memoryview(piece)
+            while left:
+                left = left[os.write(target, left) :]
+            if not is_small:
+                _read(lines, piece)
+    except OSError:
+        pass
+    lines.end()
+    os.close(source)
+    os.close(target)
+
+
+def _read(lines: Lines, piece: bytes) -> None:
+    try:
+        lines.feed(piece)
+    except Exception:  # whatever it is, the next bytes are passed on
+        return
+
+
+def _copy_beside(
+    server: int, agent: tuple[int, int], ends: tuple[int, int], file: int, name: str
+) -> None:
+    """Copies in both directions until the server has ended and everything that it printed has been passed on."""
+    import threading
+
+    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+        signal.signal(number, signal.SIG_IGN)  # meant for the server, which may print a last word
+    kept = sorted({*agent, *ends, file, server})
+    null = os.open(os.devnull, os.O_RDWR)
+    os.dup2(null, 2)
+    for low, high in zip([2, *kept], [*kept, 1 << 16], strict=True):
+        os.closerange(low + 1, high)
+    os.chdir("/")
+    tap = Tap(file, name)
+    tap.write("", method="start")
+    asking = (agent[0], ends[0], Lines(tap, TO_SERVER))
+    threading.Thread(target=copy, args=asking, daemon=True).start()
+    copy(ends[1], agent[1], Lines(tap, FROM_SERVER))
+    _wait(server)
+
+
+def _wait(server: int) -> None:
+    """Waits for the end of the process of this descriptor."""
+    import select
+
+    poller = select.poll()
+    poller.register(server, select.POLLIN)
+    poller.poll()
+
+
+def opened(path: str) -> int:
+    """The descriptor of the file for notes, to which several tees append. Ends the program when there can be none."""
+    try:
+        return os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
+    except OSError as error:
+        sys.exit(f"{path}: {error.strerror}; name another file with --to")
+
+
+def tee(command: Sequence[str], to: str, name: str) -> None:
+    """Becomes the command, and leaves a process that copies its messages to the file `to`."""
+    file = opened(to)
+    server = os.pidfd_open(os.getpid())
+    questions, answers = os.pipe(), os.pipe()
+    if (between := os.fork()) == 0:
+        if os.fork() == 0:  # no child of the server, which may wait for all of its own
+            agent = os.dup(0), os.dup(1)
+            os.dup2(os.open(os.devnull, os.O_RDWR), 0)
+            os.dup2(0, 1)
+            _copy_beside(server, agent, (questions[1], answers[0]), file, name)
+        os._exit(0)
+    os.waitpid(between, 0)
+    os.dup2(questions[0], 0)
+    os.dup2(answers[1], 1)
+    for number in (signal.SIGPIPE, signal.SIGXFSZ):
+        signal.signal(number, signal.SIG_DFL)  # Python ignores them
+    try:
+        os.execvpe(command[0], list(command), _given_environment())
+    except OSError as error:
+        print(f"{command[0]}: {error.strerror}", file=sys.stderr, flush=True)
+        os._exit(127)
+
+
+def _given_environment() -> dict[bytes, bytes]:
+    """The environment as passed to this process, without the variable that Python adds (PEP 538)."""
+    with open("/proc/self/environ", "rb") as file:
+        pairs = [pair.partition(b"=") for pair in file.read().split(b"\0") if pair]
+    return {name: value for name, _, value in pairs}
+
+
+def main() -> None:
+    """Note the messages between an agent and an MCP server that it starts (docs/tee.md)."""
+    from lensbench.core.system.program import Parser
+
+    parser = Parser(prog="lensbench tee", description=main.__doc__)
+    parser.add_argument("--to", default=FILE, help=f"the file for the notes (default: {FILE})")
+    parser.add_argument("--server", help="its name in the notes (default: its program)")
+    parser.add_argument("command", nargs="+", help="the server's command, after --")
+    given = parser.parse_args()
+    tee(given.command, given.to, given.server or os.path.basename(given.command[0]))
+
+
+if __name__ == "__main__":
+    main()
