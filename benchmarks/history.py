@@ -1,10 +1,11 @@
-"""How often `lensbench table` names a step where no version changed anything, and how often it finds one.
+"""How often `lensbench table` names a step where no version changed anything, or two agents that do not differ, and how
+often it finds a step.
 
     python benchmarks/history.py [--replications 500]
 
 Scores are those of runs with four criteria, of easy tasks (most criteria are met in both conditions), and of hidden
 tests (0 or 1); runs are missing at random. Versions differ in the treatment only. Exit code 1 when more than 5% of the
-series without a change have a step.
+series without a change have a step, or of the tables name a pair.
 """
 
 from __future__ import annotations
@@ -12,10 +13,12 @@ from __future__ import annotations
 import argparse
 import sys
 from collections.abc import Sequence
+from itertools import combinations
 from typing import Any, NamedTuple
 
 import numpy as np
 
+from lensbench_archive.contrasts import contrasts
 from lensbench_archive.history import steps
 
 Floats = np.ndarray[Any, Any]
@@ -71,6 +74,19 @@ def found(
     ]
 
 
+def tables_with_a_pair(world: World, cells: int, tasks: int, replications: int) -> int:
+    """In how many of the simulated tables of agents that do not differ some pair is said to."""
+    rng = np.random.default_rng([cells, tasks, world.criteria])
+    repositories = [f"r{task % 12}" for task in range(tasks)]
+    wrong = 0
+    for _ in range(replications):
+        rows = np.array(series(rng, world, [0.1] * cells, tasks, 1), dtype=float)
+        changes = [rows[first] - rows[second] for first, second in combinations(range(cells), 2)]
+        pairs = contrasts(np.array(changes), repositories).estimates()
+        wrong += any(pair.clearness > 1 for pair in pairs)
+    return wrong
+
+
 def near(places: Sequence[int], place: int) -> bool:
     """True when a step was found there, or one version beside it."""
     return any(abs(other - place) <= 1 for other in places)
@@ -92,6 +108,17 @@ def main() -> None:
     share = false / len(cells) / replications
     print(f"| all | | | {share:.1%} |\n")
     print(
+        "| nothing differs: scores | agents | tasks | tables that name a pair |\n|---|--:|--:|--:|"
+    )
+    named = 0
+    tables = [(world, agents) for world in WORLDS for agents in (2, 6)]
+    for world, agents in tables:
+        wrong = tables_with_a_pair(world, agents, 24, replications)
+        named += wrong
+        print(f"| {world.name} | {agents} | 24 | {wrong / replications:.1%} |", flush=True)
+    of_tables = named / len(tables) / replications
+    print(f"| all | | | {of_tables:.1%} |\n")
+    print(
         "| a bad version and its repair: points | tasks | trials | bad one found | repair found |"
     )
     print("|--:|--:|--:|--:|--:|", flush=True)
@@ -110,6 +137,8 @@ def main() -> None:
         print(f"| {100 * size:.0f} | {tasks} | {trials} | {bad:.0%} | {repair:.0%} |", flush=True)
     if share > AIM:
         sys.exit(f"{share:.1%} of the series without a change have a step")
+    if of_tables > AIM:
+        sys.exit(f"{of_tables:.1%} of the tables without a difference name a pair")
 
 
 if __name__ == "__main__":

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import pairwise
 from typing import NamedTuple
 
@@ -10,9 +10,8 @@ from lensbench.core.numbers import interval, points
 from lensbench.core.tables import grouped
 from lensbench.scores.rules import FEWEST_TASKS
 from lensbench_archive.history import Step, steps
-from lensbench_archive.table_rows import TableRow
-
-_DOT = " · "
+from lensbench_archive.matrix import Matrix
+from lensbench_archive.table_rows import DOT, TableRow
 
 
 class Series(NamedTuple):
@@ -30,8 +29,10 @@ class Series(NamedTuple):
         return bool(self.steps) and self.steps[-1].is_worse
 
 
-def series_of(rows: Sequence[TableRow]) -> tuple[list[Series], list[str]]:
-    """The series of two or more benchmarks; and what cannot be compared, one sentence each."""
+def series_of(
+    rows: Sequence[TableRow], matrices: Sequence[Matrix]
+) -> tuple[list[Series], list[str]]:
+    """The series of two or more benchmarks; and what is compared neither there nor in a matrix, one sentence each."""
     by_setting = grouped(sorted(rows, key=lambda row: row.started), _setting)
     found: list[Series] = []
     apart: list[str] = []
@@ -42,7 +43,8 @@ def series_of(rows: Sequence[TableRow]) -> tuple[list[Series], list[str]]:
         for stretch in stretches:
             if len(stretch) > 1:
                 found.append(_series(stretch))
-    return found, [*apart, *_other_settings(by_setting)]
+    compared = [{_setting(row) for row in matrix.rows} for matrix in matrices]
+    return found, [*apart, *_other_settings(by_setting, compared)]
 
 
 def _too_little(before: TableRow, after: TableRow) -> str:
@@ -53,26 +55,27 @@ def _too_little(before: TableRow, after: TableRow) -> str:
     )
 
 
-def _other_settings(settings: Iterable[tuple[str, ...]]) -> Iterator[str]:
-    """A sentence for each server that was measured with more than one setting."""
-    for server, own in grouped(settings, lambda setting: setting[0]).items():
-        if len(own) > 1:
-            names = "; ".join(_DOT.join(setting[1:]) for setting in own)
+def _other_settings(
+    by_setting: Mapping[tuple[str, ...], object], compared: Sequence[set[tuple[str, ...]]]
+) -> Iterator[str]:
+    """A sentence for each server that was measured with more than one setting. `compared`: those of each matrix."""
+    for server, own in grouped(by_setting, lambda setting: setting[0]).items():
+        if len(own) > 1 and not any(settings.issuperset(own) for settings in compared):
+            names = "; ".join(DOT.join(setting[1:]) for setting in own)
             yield f"{server}: benchmarks with different settings are not compared: {names}."
 
 
 def _setting(row: TableRow) -> tuple[str, ...]:
     return (
         row.server,
-        row.agent,
-        row.model,
+        *row.cell,
         row.profile,
         row.task_set,
     )
 
 
 def _name(row: TableRow) -> str:
-    return _DOT.join(_setting(row))
+    return DOT.join(_setting(row))
 
 
 def _shared(rows: Sequence[TableRow]) -> list[str]:

@@ -26,6 +26,7 @@ from lensbench.results import charts
 from lensbench.results.charts import ForestLine, draw_both
 from lensbench.results.markdown import render as render_markdown
 from lensbench.results.page.page import page_environment, script_of_tables, style_of_the_page
+from lensbench_archive.matrix import Matrix, matrices_of
 from lensbench_archive.run_rows import RunRow, read_runs
 from lensbench_archive.series import Series, series_of
 from lensbench_archive.table_rows import EFFORTS, TableRow, read_rows
@@ -82,16 +83,18 @@ def read_all(paths: Sequence[Path]) -> list[Entry]:
         return [*pool.map(read_entry, paths)]
 
 
-def write_site(entries: Iterable[Entry], output: Path) -> list[Series]:
-    """Writes the page, the CSV and the Markdown; returns the series. At least one entry has rows."""
+def write_site(entries: Iterable[Entry], output: Path) -> tuple[list[Series], list[Matrix]]:
+    """Writes the page, the CSV and the Markdown; returns what was compared. At least one entry has rows."""
     entries = [*entries]
     rows = [row for entry in entries for row in entry.rows]
     rows.sort(key=lambda row: (row.started, row.benchmark, row.treatment))
-    found, apart = series_of(rows)
+    matrices = matrices_of(rows)
+    found, apart = series_of(rows, matrices)
     facts = {
         "columns": [*rows[0].cells],
         "figures": ("score", "interval", *EFFORTS),
         "rows": rows,
+        "matrices": matrices,
         "series": found,
         "apart": apart,
         "problems": [entry for entry in entries if entry.problem],
@@ -107,7 +110,7 @@ def write_site(entries: Iterable[Entry], output: Path) -> list[Series]:
         link=partial(os.path.relpath, start=output),
     )
     write_atomic(output / PAGE, page)
-    return found
+    return found, matrices
 
 
 def _picture(rows: Sequence[TableRow]) -> str:
@@ -125,6 +128,12 @@ def _picture(rows: Sequence[TableRow]) -> str:
     return draw_both("table", draw, charts.FOREST_WIDE, charts.FOREST_NARROW)
 
 
+def _say(name: str, sentences: Iterable[str]) -> None:
+    print(printable(name))
+    for sentence in sentences:
+        print(printable(f"  {sentence}"))
+
+
 def main() -> None:
     """Write one table of many benchmarks, with the steps of a server over its versions."""
     parser = Parser(prog="lensbench table", description=main.__doc__)
@@ -139,7 +148,7 @@ def main() -> None:
     if not any(entry.rows for entry in entries):
         first, *_ = entries
         raise UserError(first.problem)
-    found = write_site(entries, arguments.output)
+    found, matrices = write_site(entries, arguments.output)
     if arguments.runs:
         runs = [row for entry in entries for row in entry.runs]
         write_table(arguments.runs, [*runs[0]], runs)
@@ -147,11 +156,10 @@ def main() -> None:
     for entry in entries:
         if entry.problem:
             print(f"left out: {entry.problem}", file=sys.stderr)
+    for matrix in matrices:
+        _say(f"{matrix.name}: {len(matrix.rows)} agents and models", matrix.sentences)
     for series in found:
-        print(printable(f"{series.name}: {len(series.rows)} benchmarks"))
-        print(
-            *(printable(f"  {sentence}") for sentence in series.sentences or ["no step"]), sep="\n"
-        )
+        _say(f"{series.name}: {len(series.rows)} benchmarks", series.sentences or ["no step"])
     print(f"written: {arguments.output / PAGE}, {CSV}, {MARKDOWN}")
     worse = [series for series in found if series.is_worse]
     if worse and arguments.fail_on:

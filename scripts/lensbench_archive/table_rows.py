@@ -26,6 +26,8 @@ EFFORTS = {"tokens": "tokens_weighted", "cost": "cost_usd", "time": "duration_s"
 """Column -> the quantity whose relative change it has."""
 NO_VERDICT = "No verdict"
 """Of the offline agent."""
+DOT = " · "
+"""Between the parts of a name."""
 
 
 class Interval(NamedTuple):
@@ -89,6 +91,11 @@ class TableRow(NamedTuple):
     def label(self) -> str:
         """What a person calls this row in a series: the version, or the benchmark's name."""
         return self.version or self.benchmark
+
+    @property
+    def cell(self) -> tuple[str, str]:
+        """Who answered the tasks."""
+        return self.agent, self.model
 
     @property
     def mark(self) -> str:

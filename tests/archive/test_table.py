@@ -178,6 +178,40 @@ def test_another_model_or_set_is_another_series_and_is_named(
     assert "2.1 and 2.2 are not compared: they share 0 tasks with the same prompt" in page
 
 
+def make_cells(place: Path, lifts: dict[str, float], tasks: int = 24) -> Path:
+    """A benchmark for each model, of the same version on the same tasks."""
+    for number, (model, lift) in enumerate(lifts.items()):
+        folder = make_version(place, number, lift, tasks)
+        PreflightFindings(versions={"with": {"lens": "2.0"}}).write(folder)
+        write_results(folder)
+        results = json.loads((folder / "results.json").read_text())
+        write_json(folder / "results.json", {**results, "models": [model]})
+    return place
+
+
+def test_a_matrix_names_the_models_that_differ_by_name_and_no_others(tmp_path: Path) -> None:
+    make_cells(tmp_path / "cells", {"zeta": 0.4, "opus": -0.4, "alpha": 0.4})
+    said = table(tmp_path / "cells", tmp_path).splitlines()
+    assert said[0] == "lens 2.0 · strict · core: 3 agents and models"
+    assert said[1].startswith("  claude-code · alpha less claude-code · opus: +")
+    assert said[2].startswith("  claude-code · opus less claude-code · zeta: -")
+    assert "24 shared tasks" in said[1]
+    assert said[3] == "  other pairs, which differ by no more than chance may explain: 1"
+    page = (tmp_path / "index.html").read_text(encoding="utf-8")
+    assert "Agents and models" in page
+    assert "not compared" not in page, "a matrix is a comparison"
+    assert said[1].strip() in (tmp_path / "table.md").read_text().replace("\\", "")
+
+
+def test_models_that_are_alike_or_share_few_tasks_are_not_told_apart(tmp_path: Path) -> None:
+    make_cells(tmp_path / "alike", {"one": 0.2, "two": 0.2})
+    assert "no two of them differ by more than" in table(tmp_path / "alike", tmp_path)
+    make_cells(tmp_path / "few", {"one": 0.5, "two": -0.5}, tasks=8)
+    assert "pairs that share fewer tasks than a comparison needs (10): 1" in table(
+        tmp_path / "few", tmp_path
+    )
+
+
 def test_an_archive_comes_in_if_it_verifies_and_is_named_if_not(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -18,13 +18,15 @@ from lensbench.core.errors import UserError, did_you_mean
 from lensbench.core.run_folder import PLACES
 from lensbench.core.system.places import ROOT
 from lensbench.core.system.program import Parser, only_config, run_program
+from lensbench.workflow.cells import run_cells
 
 DEMO = ("config.yaml", "scenarios", ".claude/skills/benchmark")
 """The files of the demo, by their paths in a checkout."""
 PLAIN = r"((-n|--dry-run|--verbose|--cores[ =]([1-9]\d*|all)|--configfile[ =][^ -]\S*)( |$))*"
 """Options that need no check."""
 HELP = """\
-usage: lensbench run [-n] [--cores N] [--configfile FILE] [--only TASK] [--config KEY=VALUE ...] [target ...]
+usage: lensbench run [-n] [--cores N] [--configfile FILE] [--only TASK] [--matrix KEY=V,V ...]
+                     [--config KEY=VALUE ...] [target ...]
 
 Run what is missing of the benchmark in this folder, described by config.yaml or the only config.*.yaml. Without either,
 the demo is copied here. All of Snakemake's options work; the most useful ones:
@@ -32,6 +34,8 @@ the demo is copied here. All of Snakemake's options work; the most useful ones:
   -n, --dry-run          show what would run, and why
   --cores N              how many agents run at a time (default: the number of cores)
   --configfile FILE      use another config
+  --matrix KEY=V,V ...   run it with each agent and model of the product, in folders of their own, and one table at the
+                         end: --matrix agent=claude-code model=sonnet,opus --matrix agent=codex model=gpt-5
   --only TASK            make the runs of this task only, and results of what is there
   --config KEY=VALUE     override settings: run_id=second, fail_on=HARM, 'gate={looks: 3}'
   --workflow-profile P   run on a cluster (docs/clusters.md)
@@ -95,6 +99,27 @@ def with_tasks(options: Sequence[str]) -> list[str]:
     parser.add_argument("--only", action="append", metavar="TASK")
     arguments, rest = parser.parse_known_args(options)
     return with_key(rest, f"only=[{', '.join(arguments.only)}]") if arguments.only else rest
+
+
+def matrix_of(options: Sequence[str]) -> tuple[list[list[str]], list[str]]:
+    """The products of each `--matrix KEY=VALUE,VALUE ...`, and the other options."""
+    products: list[list[str]] = []
+    rest: list[str] = []
+    is_open = False
+    for option in options:
+        if option == "--matrix":
+            products.append([])
+            is_open = True
+        elif is_open and "=" in option and not option.startswith("-"):
+            products[-1].append(option)
+        else:
+            is_open = False
+            rest.append(option)
+    if not all(products):
+        raise UserError(
+            "--matrix: write KEY=VALUE,VALUE after it, such as agent=claude-code model=sonnet,opus"
+        )
+    return products, rest
 
 
 def with_key(options: Sequence[str], setting: str) -> list[str]:
@@ -191,11 +216,14 @@ def move_caches(folder: Path) -> None:
 
 def main() -> None:
     """Replaces this process with Snakemake on the workflow of this package."""
-    options = with_tasks(sys.argv[1:])
+    products, options = matrix_of(sys.argv[1:])
     if {"-h", "--help"} & set(options):
         print(HELP, end="")
         return
     check_names(options)
+    if products:
+        sys.exit(run_cells(products, options))
+    options = with_tasks(options)
     move_caches(Path.cwd())
     argv = snakemake_options(Path.cwd(), options)
     sys.stdout.flush()
