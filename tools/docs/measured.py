@@ -22,7 +22,10 @@ PROGRAMS = {
     "counts": ("Intervals of counts with runaways", "counts.py --replications 400"),
     "adoption": ("Intervals of adoption", "adoption.py --replications 1000"),
     "ablations": ("What an ablation says of its members", "ablations.py --replications 100"),
-    "history": ("Steps of a server over its versions", "history.py --replications 500"),
+    "history": (
+        "Steps of a server over its versions, and agents side by side",
+        "history.py --replications 500",
+    ),
     "savings": ("How often SAVES is right", "savings.py --replications 1000"),
     "gate": ("How often the gate is right", "calibration.py --replications 2000"),
 }
