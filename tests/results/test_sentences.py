@@ -136,7 +136,9 @@ def test_a_condition_is_called_by_its_display_name_wherever_a_person_reads(tmp_p
         stops.append(said[-1])
     pages["what stops everything"] = "\n".join(stops)
     for name, page in pages.items():
-        without_runs = re.sub(r"(attempts|runs)/\S+|\]\(\S+\)|(last discard|discarded): \S+", "", page)
+        without_runs = re.sub(
+            r"(attempts|runs)/\S+|\]\(\S+\)|(last discard|discarded): \S+", "", page
+        )
         found = re.search(r".{0,60}\barm_(one|two).{0,30}", without_runs)
         assert not found, (name, found[0])
         assert "lens" in page
