@@ -154,8 +154,7 @@ def read_bench(run_id: str) -> Bench:
     lensbench's checkout, or the skill's. Raises UserError for an unusable name or config."""
     checkout = Path("config.yaml") if Path.cwd() == ROOT else DEFAULT_CONFIG
     file = OWN_CONFIG if OWN_CONFIG.exists() else checkout
-    value = read_file(str(file))[1].value
-    config = value if isinstance(value, dict) else {}
+    config = read_file(str(file))[1].value
     first, *_ = (
         config["scenarios"]
         if isinstance(config.get("scenarios"), list)

@@ -270,7 +270,7 @@ def _print_headline(folder: Path) -> None:
 def _why_broken() -> str:
     """What is wrong with the config files on the command line, file and line first; "" when nothing is."""
     from lensbench.core.errors import UserError
-    from lensbench.plan.reading import insist_on_config
+    from lensbench.plan.reading import read_file
 
     named = dropwhile(lambda word: not word.startswith("--configf"), sys.argv[1:])
     for word in takewhile(
@@ -279,7 +279,7 @@ def _why_broken() -> str:
         name = word.partition("=")[2] if word.startswith("-") else word
         try:
             if name:
-                insist_on_config(name)
+                read_file(name)
         except UserError as error:
             return f"error: {error}"
     return ""

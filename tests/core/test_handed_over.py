@@ -14,7 +14,7 @@ from lensbench.core.records import MAX_ANSWER
 from lensbench.core.system.yaml_places import parse_document
 from lensbench.plan.config import ModelJudge
 from lensbench.plan.freeze import planned_judge
-from lensbench.plan.reading import insist_on_config
+from lensbench.plan.reading import read_file
 
 TEXT = '{"name": "caf\u00e9 \u51fd\u6570"}'
 WRITTEN = {
@@ -124,9 +124,9 @@ def test_a_config_that_snakemake_cannot_read_is_refused_by_name(
     config = tmp_path / "config.yaml"
     config.write_bytes("run_id: r\n".encode(encoding))
     with pytest.raises(UserError, match=r"config\.yaml:1: .*save it as UTF-8"):
-        insist_on_config(str(config))
+        read_file(str(config))
     config.write_bytes("run_id: r\n".encode("utf-8-sig"))
-    insist_on_config(str(config))
+    read_file(str(config))
 
 
 def test_a_judges_prompt_is_read_by_its_mark_or_refused_by_name(tmp_path: Path) -> None:

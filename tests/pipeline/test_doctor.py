@@ -91,3 +91,15 @@ def test_a_folder_without_locks_is_named_with_the_remedy(project: Project, tmp_p
     assert f"FAILED   disk here        {project.folder}: its file system has no file locks" in said
     assert "Traceback" not in said
     assert code == 1
+
+
+@pytest.mark.parametrize("content", ["run_id: r\n".encode("utf-16"), b"", b"- a\n", b"a: \xe4\n"])
+def test_a_config_that_a_start_refuses_has_the_same_line_here(
+    project: Project, content: bytes
+) -> None:
+    (project.folder / "config.yaml").write_bytes(content)
+    start = run_module("lensbench", "run", cwd=project.folder)
+    why = start.stderr.strip().removeprefix("error: ")
+    assert re.fullmatch(r"config\.yaml:1: .*", why)
+    code, said = doctor(project)
+    assert (code, f"FAILED   config  {why}\n" in said) == (1, True)

@@ -1,12 +1,14 @@
 """What an agent did, step by step, from the streams of all agents."""
 
 import json
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from typing import Any
 
 import pytest
 
 from lensbench.runs.timeline import Step, read_timeline
+
+Event = dict[str, Any]
 
 
 def steps(*events: dict[str, Any]) -> list[Step]:
@@ -151,6 +153,83 @@ def test_the_end_has_the_figures_of_the_agent_and_times_count_from_the_first_eve
 )
 def test_what_is_not_understood_is_passed_over(line: str) -> None:
     assert read_timeline([line, json.dumps(EVENTS[3])])[-1].given == "It is there."
+
+
+def claude(number: int, key: str, query: str) -> tuple[Event, Event]:
+    block = {"type": "tool_use", "id": key, "name": "Grep", "input": {"q": query}}
+    result = {"type": "tool_result", "tool_use_id": key, "content": f"found {number}"}
+    return (
+        {"type": "assistant", "message": {"role": "assistant", "content": [block]}},
+        {"type": "user", "message": {"role": "user", "content": [result]}},
+    )
+
+
+def gemini(number: int, key: str, query: str) -> tuple[Event, Event]:
+    call = {"type": "tool_use", "tool_name": "Grep", "tool_id": key, "parameters": {"q": query}}
+    return call, {"type": "tool_result", "tool_id": key, "output": f"found {number}"}
+
+
+def own_events(number: int, key: str, query: str) -> tuple[Event, Event]:
+    call = {"type": "tool_call", "id": key, "name": "Grep", "input": {"q": query}}
+    return call, {"type": "tool_result", "id": key, "text": f"found {number}"}
+
+
+def codex(number: int, key: str, query: str) -> tuple[Event, Event]:
+    item = {"id": key, "type": "command_execution", "command": query}
+    return (
+        {"type": "item.started", "item": item},
+        {"type": "item.completed", "item": {**item, "aggregated_output": f"found {number}"}},
+    )
+
+
+def opencode(number: int, key: str, query: str) -> tuple[Event, Event]:
+    state = {"status": "completed", "input": {"q": query}, "output": f"found {number}"}
+    part = {"callID": key, "tool": "Grep", "state": state}
+    return {"type": "step_start", "part": {}}, {"type": "tool_use", "part": part}
+
+
+@pytest.mark.parametrize("agent", [claude, gemini, own_events, codex, opencode])
+@pytest.mark.parametrize("ids", [("a", "b"), ("a", "a"), ("", "")])
+@pytest.mark.parametrize("queries", [("x", "y"), ("x", "x")])
+@pytest.mark.parametrize("is_parallel", [False, True])
+def test_equal_and_missing_ids_lose_no_call_and_no_result(
+    agent: Callable[[int, str, str], tuple[Event, Event]],
+    ids: tuple[str, str],
+    queries: tuple[str, str],
+    is_parallel: bool,
+) -> None:
+    first, second = (agent(n, ids[n], queries[n]) for n in (0, 1))
+    events = [*first, *second]
+    if is_parallel:
+        events = [first[0], second[0], first[1], second[1]]
+    calls = [step for step in steps(*events) if step.kind == "call"]
+    assert [step.got for step in calls] == ["found 0", "found 1"]
+    for step, query in zip(calls, queries, strict=True):
+        assert query in step.given
+
+
+def test_codex_results_in_another_order_belong_to_the_calls_with_their_inputs() -> None:
+    (began, ended), (other, other_ended) = codex(0, "a", "x"), codex(1, "a", "y")
+    calls = steps(began, other, other_ended, ended)
+    assert [(step.given, step.got) for step in calls] == [("x", "found 0"), ("y", "found 1")]
+
+
+def test_an_event_that_is_shown_twice_is_one_step() -> None:
+    began, ended = codex(0, "a", "x")
+    assert len(steps(began, ended, ended)) == 1
+    assert len(steps(ended, ended)) == 1
+    call, result = claude(0, "a", "x")
+    assert len(steps(call, call, result)) == 1
+
+
+def test_a_call_of_a_sub_agent_without_an_id_is_not_taken_for_the_runs_own() -> None:
+    (call, result), (own, own_result) = claude(0, "", "x"), claude(1, "", "y")
+    inner = [{**event, "parent_tool_use_id": "p"} for event in (call, result)]
+    calls = steps(own, inner[0], inner[1], own_result)
+    assert [(json.loads(step.given)["q"], step.got) for step in calls] == [
+        ("y", "found 1"),
+        ("x", "found 0"),
+    ]
 
 
 def test_a_call_with_the_id_of_a_complete_one_is_another_step() -> None:

@@ -14,7 +14,7 @@ import yaml
 
 from lensbench.core.errors import UserError, printable_lines
 from lensbench.core.system.places import ROOT
-from lensbench.plan.reading import insist_on_config, load_config
+from lensbench.plan.reading import load_config, read_file
 from lensbench.plan.task_files import read_scenarios
 from programs import run_module
 
@@ -43,7 +43,7 @@ def answer(change: Change, folder: Path) -> str:
     here = Path.cwd()
     os.chdir(folder)
     try:
-        insist_on_config("config.yaml")
+        read_file("config.yaml")
         config = load_config(
             yaml.safe_load(Path("config.yaml").read_text(encoding="utf-8")), ["config.yaml"]
         )

@@ -17,7 +17,7 @@ from lensbench.core.errors import UserError, did_you_mean
 from lensbench.core.frozen_plan import GIVEN, HUMAN, MECHANICAL, TESTS
 from lensbench.core.handed_over import encoding_of
 from lensbench.core.pasted import pasted
-from lensbench.core.system.yaml_places import Document, DocumentError, KeyPath, read_document
+from lensbench.core.system.yaml_places import Document, DocumentError, KeyPath, parse_document
 from lensbench.plan import own_files
 from lensbench.plan.ablation import condition_name, parts_of
 from lensbench.plan.config import (
@@ -62,18 +62,27 @@ def load_config(settings: Mapping[str, Any], files: Iterable[str] = ()) -> Confi
 def read_config(path: Path) -> Config:
     """The config in a file, for uses without task sets. Raises UserError for an invalid config."""
     _, document = read_file(str(path))
-    value = document.value
-    return load_config(
-        {**value, "scenarios": []} if isinstance(value, dict) else value, [str(path)]
-    )
+    return load_config({**document.value, "scenarios": []}, [str(path)])
 
 
 def read_file(name: str) -> tuple[str, Document]:
-    """A config file and its name for messages, relative if below the current folder. Raises UserError if unreadable."""
+    """A config file, a mapping, and its name for messages, relative if below the current folder. Raises UserError, with
+    file, line and column, for one that a start cannot read."""
     relative = os.path.relpath(name)
     place = name if relative.startswith("..") else relative
     try:
-        document = read_document(Path(name))
+        content = Path(name).read_bytes()
+        if encoding_of(content) in ("utf-16", "utf-32"):
+            raise DocumentError(
+                "is UTF-16 or UTF-32, which Snakemake does not read; save it as UTF-8"
+            )
+        document = parse_document(content)
+        if document.value is None:
+            raise DocumentError(
+                "is empty; `lensbench init` writes a config, docs/tutorial.md shows one"
+            )
+        if not isinstance(document.value, dict):
+            raise DocumentError("must be a mapping of keys to values, such as `run_id: demo`")
         for path, line in document.lines.items():
             if isinstance(value := document.at(path), str) and (why := pasted(value)):
                 raise DocumentError(why, line)
@@ -87,21 +96,6 @@ def read_file(name: str) -> tuple[str, Document]:
             else ""
         )
         raise UserError(f"{place}: cannot be read: {error.strerror}{hint}") from None
-
-
-def insist_on_config(name: str) -> None:
-    """Raises UserError, with file, line and column, for a file that is not a YAML mapping."""
-    place, document = read_file(name)
-    if encoding_of(Path(name).read_bytes()) in ("utf-16", "utf-32"):
-        raise UserError(
-            f"{place}:1: is UTF-16 or UTF-32, which Snakemake does not read; save it as UTF-8"
-        )
-    if document.value is None:
-        raise UserError(
-            f"{place}:1: is empty; `lensbench init` writes a config, docs/tutorial.md shows one"
-        )
-    if not isinstance(document.value, dict):
-        raise UserError(f"{place}:1: must be a mapping of keys to values, such as `run_id: demo`")
 
 
 def _place(path: KeyPath, value: Any, documents: list[tuple[str, Document]]) -> str:

@@ -6,12 +6,20 @@ One parser handles the streams of all kinds of agents; unknown events are ignore
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator
+from collections.abc import Hashable, Iterable, Iterator
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, Literal
 
-from lensbench.agents.adapters._events import Event, mapping, number, read_event, sequence, text
+from lensbench.agents.adapters._events import (
+    Event,
+    mapping,
+    number,
+    read_event,
+    sequence,
+    text,
+    tool_uses,
+)
 
 Kind = Literal["says", "thinks", "call", "error", "end"]
 
@@ -39,7 +47,8 @@ class Step:
 def read_timeline(lines: Iterable[str]) -> list[Step]:
     """The steps in a transcript, in order; each call has its result."""
     steps: list[Step] = []
-    calls: dict[str, Step] = {}
+    entries: list[tuple[Hashable, str | None, Event]] = []
+    begun: set[Hashable] = set()
     began: float | None = None
     for line in lines:
         event = read_event(line)
@@ -54,19 +63,22 @@ def read_timeline(lines: Iterable[str]) -> list[Step]:
             if step.kind != "call":
                 _add(steps, step, bool(event.get("delta")))
                 continue
-            call = calls.pop(key, None)  # ids repeat
-            if call and (not step.title or (step.title, step.given) == (call.title, call.given)):
-                call.given, call.got, call.size = (
-                    call.given or step.given,
-                    step.got or call.got,
-                    step.size or call.size,
-                )
-                call.failed |= step.failed
-            elif step.title:
-                steps.append(call := step)
-            if call and step.title and not step.got:
-                calls[key] = call
-    return steps
+            is_done = event["type"] == "item.completed" or "part" in event
+            is_call = bool(step.title) and not (is_done and key in begun)
+            if is_call:
+                steps.append(step)
+                entries.append((key, step.title, {"input": step.given, "step": step}))
+                if not is_done or mapping(event.get("item")).get("id"):
+                    begun.add(key)
+            if is_done or not is_call:
+                entries.append((key, None, {"step": step}))
+    uses = tool_uses(entries)
+    for use in uses:
+        if use.result:
+            call, result = use.call["step"], use.result["step"]
+            call.got, call.failed, call.size = result.got, result.failed, result.size
+    kept = {id(use.call["step"]) for use in uses}
+    return [step for step in steps if step.kind != "call" or id(step) in kept]
 
 
 def own_calls(transcript: Iterable[str]) -> list[Step]:
@@ -85,12 +97,13 @@ def _add(steps: list[Step], step: Step, goes_on: bool) -> None:
         steps.append(step)
 
 
-def _steps(event: Event) -> Iterator[tuple[str, Step]]:
-    """The steps of an event; calls and their results have the id of the call."""
+def _steps(event: Event) -> Iterator[tuple[Hashable, Step]]:
+    """The steps of an event; calls and their results have the id of the call, and what is certain beside it."""
     part, state = mapping(event.get("part")), mapping(mapping(event.get("part")).get("state"))
     match event["type"]:
         case "assistant" | "user":
-            yield from _message(mapping(event.get("message")))
+            for key, step in _message(mapping(event.get("message"))):
+                yield (_id(event.get("parent_tool_use_id")), key), step
         case "tool_call":
             yield (
                 _id(event.get("id")),
@@ -155,23 +168,19 @@ def _message(message: Event) -> Iterator[tuple[str, Step]]:
                 )
 
 
-def _item(item: Event, is_done: bool) -> Iterator[tuple[str, Step]]:
-    """Items of Codex."""
+def _item(item: Event, is_done: bool) -> Iterator[tuple[Hashable, Step]]:
+    """Items of Codex, which show a call's inputs at its end, too."""
     kind = text(item.get("type"))
     is_error = item.get("status") == "failed" or bool(item.get("error"))
     if kind == "mcp_tool_call":
         name = f"mcp__{text(item.get('server'))}__{text(item.get('tool'))}"
         output = _shown(item.get("error") or mapping(item.get("result")).get("content"))
-        yield (
-            _id(item.get("id")),
-            Step("call", name, _shown(item.get("arguments")), output, is_error),
-        )
+        given = _shown(item.get("arguments"))
+        yield (_id(item.get("id")), name, given), Step("call", name, given, output, is_error)
     elif kind == "command_execution":
         output = text(item.get("aggregated_output"))
-        yield (
-            _id(item.get("id")),
-            Step("call", "shell", _shown(item.get("command")), output, is_error),
-        )
+        given = _shown(item.get("command"))
+        yield (_id(item.get("id")), given), Step("call", "shell", given, output, is_error)
     elif is_done and kind in ("agent_message", "reasoning", "error"):
         names: dict[str, Kind] = {"agent_message": "says", "reasoning": "thinks", "error": "error"}
         yield "", Step(names[kind], given=text(item.get("text")) or text(item.get("message")))

@@ -27,7 +27,7 @@ from lensbench.core.store import withdraw
 from lensbench.core.system.files import keep_from_others
 from lensbench.core.system.processes import WORKFLOW
 from lensbench.core.system.program import end, use_utf8
-from lensbench.plan.reading import insist_on_config
+from lensbench.plan.reading import read_file
 from lensbench.plan.task_files import read_scenarios
 from lensbench.runs import stopping
 from lensbench.workflow import begin, snakemake_inside
@@ -53,7 +53,7 @@ def reads_config(workflow: Any, module: str | None, name: str) -> bool:
     if not workflow.is_main_process or workflow.configfiles or module:
         return False
     with _one_line():
-        insist_on_config(name)  # Snakemake's own message names neither line nor remedy
+        read_file(name)  # Snakemake's own message names neither line nor remedy
     return True
 
 

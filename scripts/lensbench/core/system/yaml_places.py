@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 import yaml
@@ -45,11 +44,6 @@ class Document:
         while path and path not in self.lines:
             path = path[:-1]
         return self.lines.get(path, 1)
-
-
-def read_document(path: Path) -> Document:
-    """The content of a YAML file. Raises DocumentError as `parse_document` does."""
-    return parse_document(path.read_bytes())
 
 
 def parse_document(source: bytes) -> Document:
