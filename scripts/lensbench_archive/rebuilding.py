@@ -36,7 +36,6 @@ DERIVED = frozenset(
         RunFolder.results,
         RunFolder.summary,
         RunFolder.junit,
-        RunFolder.page,
         RunFolder.badge,
     }
 )
@@ -47,11 +46,18 @@ def is_derived(name: str) -> bool:
     folder, _, rest = name.partition("/")
     if folder == RunFolder.judge_verdicts and rest:
         return rest in (f"{MECHANICAL}.csv", f"{GIVEN}.csv") or rest.startswith(f"{HUMAN}-")
-    return name in DERIVED or (folder == RunFolder.answers and bool(rest))
+    return name in DERIVED or is_page(name)
 
 
-def rebuild(folder: Path) -> list[str]:
-    """Runs all stages after the runs; returns the model verdicts that no stored reply supports.
+def is_page(name: str) -> bool:
+    """True for the page of the results, and the pages of answers that belong to it."""
+    folder, _, rest = name.partition("/")
+    return name == RunFolder.page or (folder == RunFolder.answers and bool(rest))
+
+
+def rebuild(folder: Path, has_pages: bool = True) -> list[str]:
+    """Runs all stages after the runs, that of pages only with `has_pages`. Returns the model verdicts that no stored
+    reply supports.
 
     Raises UserError for input that the stages cannot read.
     """
@@ -65,7 +71,8 @@ def rebuild(folder: Path) -> list[str]:
 
     estimate_present(folder, judge)
     write_results(folder)
-    write_page(folder)
+    if has_pages:
+        write_page(folder)
     return problems
 
 
