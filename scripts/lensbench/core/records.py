@@ -143,14 +143,19 @@ def completed(outcome: Outcome, taps: dict[str, Tap] | None) -> Outcome:
     if not taps:
         return outcome
     offered = tuple(tool for tap in taps.values() for tool in tap.offered or ())
-    calls = tuple(call for tap in taps.values() for call in tap.calls)
     failed = "failed: it ended before it answered initialize"
     servers = {name: failed if tap.has_failed else "connected" for name, tap in taps.items()}
     has_failure = any(tap.has_failed for tap in taps.values())
     if outcome.tools_offered is None:
         outcome = replace(outcome, tools_offered=offered)
-    if outcome.calls is None:
-        outcome = replace(outcome, calls=calls)
+    shown = tuple(call.name for call in outcome.calls or ())
+    calls = tuple(
+        call
+        for name, tap in taps.items()
+        if not any(tool.startswith(f"mcp__{name}__") for tool in shown)
+        for call in tap.calls
+    )
+    outcome = replace(outcome, calls=(outcome.calls or ()) + calls)
     if outcome.servers is None and has_failure:
         outcome = replace(outcome, servers=servers)
     return outcome

@@ -159,7 +159,7 @@ class Agent(Strict):
     report: Switch = False
     """With profile `stock`: ask for the self-report all the same."""
     command: Many[str] = ()
-    """The program and its arguments, for kind `command`; see docs/agents.md for the placeholders."""
+    """The program and its arguments, for kinds `command` and `acp`; see docs/agents.md for the placeholders."""
     model: str = ""
     """The model to request, by the agent's name for it."""
     models: dict[str, str] = Field(default={})

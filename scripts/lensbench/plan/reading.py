@@ -287,7 +287,7 @@ def _agent_problems(
     if agent.kind not in kinds:
         text = f"{name}.kind is {agent.kind!r}; known are {', '.join(kinds)}"
         yield (*path, "kind"), text + did_you_mean(agent.kind, kinds)
-    if agent.kind in ("command", "command-events") and not agent.command:
+    if agent.kind in ("acp", "command", "command-events") and not agent.command:
         text = f"{name}.command is missing; kind {agent.kind!r} needs the program and its arguments"
         yield (*path, "command"), text
     if agent.base_url and not agent.provider and agent.kind in programs():
