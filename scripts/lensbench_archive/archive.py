@@ -10,7 +10,6 @@ import json
 import os
 import platform
 import shutil
-import tempfile
 from collections.abc import Iterator, Mapping
 from importlib.metadata import version
 from pathlib import Path
@@ -26,15 +25,18 @@ from lensbench.core.records import sha256
 from lensbench.core.run_folder import RunFolder
 from lensbench.core.system.files import write_json
 from lensbench.core.system.places import ROOT, commit
+from lensbench.core.system.private_folders import private_folder
 from lensbench.core.system.program import Parser, add_run_folder, run_folder, run_program
 from lensbench.plan.frozen import read_plan
 from lensbench.results.results_file import Results
-from lensbench_archive import PROJECT, RUN, VERSIONS
+from lensbench_archive import PROJECT, REDACTIONS, RUN, VERSIONS
 from lensbench_archive.bag import make_bag, write_zip
 from lensbench_archive.code import code_hash
 from lensbench_archive.leaks import find_leaks, may_be_rewritten, refuse, rewrite
 from lensbench_archive.machine import Machine, outside, this_machine
 from lensbench_archive.rebuilding import is_derived, rebuild
+from lensbench_archive.redacting import check, redact, summary
+from lensbench_archive.redaction import Redaction, read_lines
 from lensbench_archive.secrets import secret_values
 from lensbench_archive.unpacking import files_in
 
@@ -46,23 +48,43 @@ _UNTIMED = "1980-01-01T00:00:00Z"
 """The fixed date of an archive whose runs have no times."""
 
 
-def make_archive(folder: Path, output: Path, exceptions: frozenset[str] = frozenset()) -> str:
-    """Archives the run folder; returns a line that describes the archive.
+def make_archive(
+    folder: Path,
+    output: Path | None = None,
+    exceptions: frozenset[str] = frozenset(),
+    patterns: Path | None = None,
+) -> str:
+    """Archives the run folder, by default beside it; returns a line that describes the archive.
 
-    `exceptions`: ids of findings that may be included. Raises UserError with a list of findings that must not be, and
-    when the results do not follow from the runs.
+    `exceptions`: ids of findings that may be included; `patterns`: a file with texts to replace. Raises UserError with
+    a list of findings that must not be included, and when the results do not follow from the runs.
     """
+    lines = read_lines(patterns) if patterns else []
     plan, settings, results = _read(folder)
     machine = this_machine([settings, plan], Path.cwd()).allowing(exceptions)
-    with tempfile.TemporaryDirectory(prefix="lensbench-archive-") as temporary:
+    with private_folder() as temporary:
         bag = Path(temporary).resolve() / str(plan["run_id"])
         _copy_run(folder, bag / RUN, machine)
         user_files = _copy_project(settings, bag / PROJECT, machine)
         own = [*(f"{RUN}/{name}" for name in files_in(bag / RUN)), *user_files]
+        redaction = Redaction()
+        if lines:
+            names = [*files_in(bag)]
+            _rebuild_as(folder, bag / RUN, machine)
+            before, bag = bag, bag.parent / "redacted" / bag.name
+            redaction, counts = redact(before, names, bag, lines)
+            own = [redaction(name) for name in own]
         refuse(find_leaks(bag, own, machine, _values(plan)), exceptions)
-        _rebuild_as(folder, bag / RUN, machine)
+        if lines:
+            check(bag / RUN, before / RUN, redaction, lines)
+            write_json(bag / REDACTIONS, summary(redaction, lines, counts))
+        else:
+            _rebuild_as(folder, bag / RUN, machine)
         write_json(bag / VERSIONS, versions())
-        make_bag(bag, str(plan["run_id"]), (results["last_start"] or _UNTIMED)[:10])
+        run_id = redaction(str(plan["run_id"]))
+        bag = bag.rename(bag.with_name(run_id))
+        make_bag(bag, run_id, (results["last_start"] or _UNTIMED)[:10])
+        output = output or folder.with_name(f"{redaction(folder.name)}.zip")
         write_zip(bag, output)
         count = len(files_in(bag))
     return f"{output}: {count} files, sha256 {sha256(output.read_bytes())}"
@@ -205,10 +227,12 @@ def main() -> None:
     parser.add_argument(
         "--allow", nargs="*", default=[], help="ids of findings to include in the archive anyway"
     )
+    parser.add_argument(
+        "--redact", type=Path, metavar="PATTERNS", help="a file with texts to replace, one a line"
+    )
     arguments = parser.parse_args()
-    folder = run_folder(arguments)
-    output = arguments.output or folder.with_name(f"{folder.name}.zip")
-    print(make_archive(folder, output, frozenset(arguments.allow)))
+    folder, allowed = run_folder(arguments), frozenset(arguments.allow)
+    print(make_archive(folder, arguments.output, allowed, arguments.redact))
 
 
 if __name__ == "__main__":

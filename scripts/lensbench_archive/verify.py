@@ -23,7 +23,7 @@ from lensbench.core.run_folder import RunFolder
 from lensbench.core.system.places import ROOT
 from lensbench.core.system.program import Parser, run_program
 from lensbench.core.tables import read_table
-from lensbench_archive import PROJECT, RUN, VERSIONS, completeness
+from lensbench_archive import PROJECT, REDACTIONS, RUN, VERSIONS, completeness
 from lensbench_archive.archive import foreign_parts
 from lensbench_archive.bag import check_bag
 from lensbench_archive.code import code_hash
@@ -62,6 +62,8 @@ def number_problems(data: Path, again: Path, has_pages: bool = True) -> Iterator
     """Problems of the archive's figures, found by rebuilding them in the new folder `again`."""
     try:
         is_same_code = _compare_versions(json.loads((data / VERSIONS).read_text(encoding="utf-8")))
+        if (data / REDACTIONS).exists():
+            print(printable(f"note: {_redacted(data / REDACTIONS)}"))
         plan = completeness.check_plan(data / RUN)
         settings = yaml.safe_load(RunFolder(data / RUN).config.read_text(encoding="utf-8"))
         foreign = [
@@ -100,6 +102,13 @@ def _compare_versions(version: Mapping[str, Any]) -> bool:
         f"note: written by {maker}; this is {__version__} with other code, so only tables are compared, not pages"
     )
     return False
+
+
+def _redacted(file: Path) -> str:
+    """What was replaced in an archive, as a sentence."""
+    replaced = json.loads(file.read_text(encoding="utf-8"))["replaced"]
+    places = sum(map(int, replaced.values()))
+    return f"redacted: words stand for {len(replaced)} texts in {places} places, and numbers follow from what is left"
 
 
 def _copy_kept(source: Path, target: Path) -> None:

@@ -299,7 +299,16 @@ def to_json(record: Record) -> str:
     """The text of a record on disk: the same record gives the same bytes."""
     value = {**asdict(record), "checksum": ""}
     del value["outcome"]["answer"]
-    text = json.dumps(value, indent=1, sort_keys=True, ensure_ascii=False) + "\n"
+    return _sealed(json.dumps(value, indent=1, sort_keys=True, ensure_ascii=False) + "\n")
+
+
+def sealed_again(text: str) -> str:
+    """The text of a record that was changed on purpose, with a checksum that fits. Raises ValueError for others."""
+    checksum = json.loads(text)["checksum"]
+    return _sealed(text.replace(_CHECKSUM.format(checksum), _CHECKSUM.format(""), 1))
+
+
+def _sealed(text: str) -> str:
     return text.replace(_CHECKSUM.format(""), _CHECKSUM.format(_digest(text)), 1)
 
 
