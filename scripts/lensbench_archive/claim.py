@@ -73,14 +73,22 @@ def block(row: TableRow, digest: str) -> str:
     efforts = {name: row.cells[name] for name in row.efforts}
     facts = {
         "row": row,
-        "cells": row.cells,
         "badge": badge_text(row),
         "score": row.score.shown(points) or MISSING,
         "efforts": efforts,
+        "made_with": _made_with(row),
         "repositories": len(set(row.repositories.values())),
         "digest": digest,
     }
     return render(facts, "claim.md.j2")
+
+
+def _made_with(row: TableRow) -> list[str]:
+    """Agent and model, server, day: those that are known."""
+    cells = row.cells
+    answered = [cells[name] for name in ("agent", "model") if cells[name] != MISSING]
+    parts = [", ".join(answered), cells["server"], cells["date"]]
+    return [part for part in parts if part not in ("", MISSING)]
 
 
 def badge_text(row: TableRow) -> str:
@@ -181,22 +189,23 @@ def _difference(line: str, want: str) -> tuple[str, str]:
     return line, want
 
 
-def write_claim(folder: Path) -> str:
-    """The blocks of all treatments; writes the badge of the first into the run folder."""
-    digest = sha256(archive_of(folder).read_bytes())
-    rows = read_rows(folder)
+def write_claim(bench: Path) -> str:
+    """The blocks of all treatments; writes the badge of the first into the run folder, or beside the archive."""
+    digest = sha256(archive_of(bench).read_bytes())
+    rows = _rows(bench)
     blocks = [block(row, digest) for row in rows]
     first = rows[0]
-    write_atomic(
-        RunFolder(folder).badge, badge(badge_text(first), COLOURS.get(first.verdict, GREY))
-    )
+    place = bench if bench.is_dir() else bench.parent
+    write_atomic(RunFolder(place).badge, badge(badge_text(first), COLOURS.get(first.verdict, GREY)))
     return "\n".join(blocks)
 
 
 def main() -> None:
     """Print a claim about a benchmark to paste into a README, or check the claims in one."""
     parser = Parser(prog="lensbench claim", description=main.__doc__)
-    parser.add_argument("folder", type=benchmark, nargs="?", help="the run id, or the run folder")
+    parser.add_argument(
+        "folder", type=benchmark, nargs="?", help="the run id, the run folder, or its archive"
+    )
     parser.add_argument("--check", type=Path, metavar="FILE", help="the file with the claims")
     parser.add_argument(
         "--bench", type=benchmark, help="with --check: the run folder, or its archive"
@@ -215,7 +224,7 @@ def main() -> None:
     elif arguments.folder and not arguments.check:
         print(write_claim(arguments.folder), end="")
     else:
-        parser.error("name a run folder, or --check FILE --bench FOLDER")
+        parser.error("name a run folder or an archive, or --check FILE --bench FOLDER")
 
 
 if __name__ == "__main__":

@@ -61,6 +61,7 @@ class TableRow(NamedTuple):
     version: str
     """The versions that these report; "" when unknown."""
     agent: str
+    """"" where the machine did not run it."""
     agent_version: str
     model: str
     profile: str
@@ -171,7 +172,8 @@ def _rows(folder: Path, results: Results[float], plan: Plan, source: str) -> Ite
             repositories[key] = plan["tasks"][task]["repository"]
         versions = results.get("server_versions", {}).get(treatment, {})
         started = results["first_start"] or ""
-        is_offline = results["agent"]["kind"] == "offline"
+        kind = results["agent"]["kind"]
+        has_agent = kind != "none"
         yield TableRow(
             benchmark=results["run_id"],
             treatment=treatment,
@@ -179,14 +181,14 @@ def _rows(folder: Path, results: Results[float], plan: Plan, source: str) -> Ite
             started=started,
             server=", ".join(results["conditions"][treatment]["servers"]) or treatment,
             version=", ".join(dict.fromkeys(versions.values())),
-            agent=results["agent"]["kind"],
+            agent=kind if has_agent else "",
             agent_version=", ".join(results["agent_versions"]),
-            model=", ".join(results["models"]) or results["model_mapping"],
+            model=", ".join(results["models"]) or (results["model_mapping"] if has_agent else ""),
             profile=results["agent"].get("profile", "strict"),
             task_set=name,
             task_set_sha256=digest,
             tasks=results["tasks"],
-            verdict=NO_VERDICT if is_offline else results["verdicts_on"][treatment],
+            verdict=NO_VERDICT if kind == "offline" else results["verdicts_on"][treatment],
             sentence=results["plain"][treatment]["sentence"],
             score=Interval(shown.delta, shown.low, shown.high),
             efforts=efforts,

@@ -155,7 +155,7 @@ def test_an_inconclusive_verdict_is_claimed_as_just_that_and_a_tampered_archive_
 def test_what_cannot_be_claimed_or_checked_could_not_run(project: Path) -> None:
     shutil.copy("mine/badge.svg", "other.md")
     assert "has no claim; paste" in refusal(main, "--check", "other.md", "--bench", "mine")
-    assert "name a run folder, or --check FILE" in refusal(main)
+    assert "name a run folder or an archive, or --check FILE" in refusal(main)
     Path("mine.zip").unlink()
     assert "mine.zip: is missing; write it with `lensbench archive mine`" in refusal(main, "mine")
 

@@ -119,8 +119,12 @@ def test_a_pull_request_gets_one_comment_that_is_edited_afterwards(project: Path
         assert len(api.comments) == 151
         assert "**GO: from without to with the agent's score changes by +" in body
         assert "**Against the base branch**" in body
-        assert "30 tasks" in body
+        assert "30 tasks, 1 repository; with.\n" in body, (
+            "nobody recorded an agent, a model or a day"
+        )
         assert "badge.svg" not in body
+        assert str(project) not in body
+        assert "\n# " not in body, "a comment has no page's heading"
         assert body in (project / "step.md").read_text()
         assert act(project, url, PULL_REQUEST, folder="bench/base")["Comment"] == 0
     assert len(api.comments) == 151
@@ -132,6 +136,8 @@ def test_a_pull_request_gets_one_comment_that_is_edited_afterwards(project: Path
 def test_the_job_fails_by_its_verdict_its_claim_and_its_history(project: Path) -> None:
     make_archive(Path("bench/head"), Path("bench/head.zip"))
     text = run_here(claim, "bench/head")
+    assert run_here(claim, "bench/head.zip") == text
+    assert Path("bench/badge.svg").read_bytes() == Path("bench/head/badge.svg").read_bytes()
     Path("README.md").write_text(text, encoding="utf-8")
     with answering(Api().answer) as url:
         inputs = {"folder": "bench/head", "claim": "README.md", "history": "bench/base"}
